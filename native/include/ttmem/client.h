@@ -1,0 +1,221 @@
+/* ttmem/client.h: report device memory from any C or C++ program.
+ *
+ * Every call here is safe from any thread and from signal handlers, makes no system call after the first,
+ * never blocks, never throws and never fails the host: what cannot be recorded is counted, and the
+ * count is shown. With tracking off a call is one load and one branch, inlined below.
+ *
+ *   ttmem_device chip = {.unique_id = 0x1a2b, .index = 0, .grid_x = 8, .grid_y = 8};
+ *   uint16_t target = ttmem_device_open(&chip);
+ *   ttmem_buffer b = {.target = target, .id = 7, .reserved_bytes = 4096, .requested_bytes = 4000};
+ *   ttmem_handle h = ttmem_buffer_alloc(&b);
+ *   ttmem_free(h);                                     (or ttmem_free_id(target, TTMEM_BUFFER, 7, 0))
+ *
+ * Words: a *target* is one chip, or one mesh of chips; on a mesh one call stands for all its chips and the
+ * bytes are those of one chip. A *handle* is what an allocation returns; freeing by it is the fast way.
+ * Tracking is on when TTMEM=1 or TT_ALLOC_TRACKING_ENABLED=1 at the first call, or after ttmem_enable().
+ */
+#ifndef TTMEM_CLIENT_H
+#define TTMEM_CLIENT_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TTMEM_API __attribute__((visibility("default")))
+
+/* What an allocation is. Part of its key: (process, target, kind, id). */
+enum ttmem_kind {
+    TTMEM_KIND_UNKNOWN = 0,
+    TTMEM_BUFFER = 1,
+    TTMEM_CIRCULAR_BUFFER = 2,
+    TTMEM_DATAFLOW_BUFFER = 3,
+    TTMEM_SCRATCHPAD = 4,
+    TTMEM_KERNEL_APPLICATION = 5,
+    TTMEM_KERNEL_FABRIC = 6,
+    TTMEM_KERNEL_DISPATCH = 7,
+    TTMEM_PROGRAM_BINARY = 8,
+    TTMEM_KERNEL_UNKNOWN = 9,
+    TTMEM_KIND_COUNT = 10
+};
+
+/* Where its bytes live. */
+enum ttmem_pool {
+    TTMEM_DRAM = 0,
+    TTMEM_TRACE = 1,
+    TTMEM_L1 = 2,
+    TTMEM_L1_SMALL = 3,
+    TTMEM_CB = 4,
+    TTMEM_KERNEL = 5,
+    TTMEM_ETH = 6,
+    TTMEM_DISPATCH = 7,
+    TTMEM_HOST = 8,
+    TTMEM_POOL_UNKNOWN = 9,
+    TTMEM_POOL_COUNT = 10
+};
+
+/* tt-metal's BufferType, as its callers have it. */
+enum ttmem_buffer_type {
+    TTMEM_BUFFER_DRAM = 0,
+    TTMEM_BUFFER_L1 = 1,
+    TTMEM_BUFFER_SYSTEM_MEMORY = 2,
+    TTMEM_BUFFER_L1_SMALL = 3,
+    TTMEM_BUFFER_TRACE = 4
+};
+
+/* tt-metal's ProgramBinaryStatus. */
+enum ttmem_binary_status { TTMEM_NOT_SENT = 0, TTMEM_IN_FLIGHT = 1, TTMEM_COMMITTED = 2 };
+
+/* Options of an allocation. */
+enum ttmem_option {
+    TTMEM_VIEW = 1,     /* the memory belongs to another allocation: listed, charged 0 */
+    TTMEM_BY_HANDLE = 2 /* will only be freed by its handle: not entered in the index by id */
+};
+
+typedef uint64_t ttmem_handle; /* 0: nothing was recorded; freeing 0 is allowed and does nothing */
+
+typedef struct ttmem_device {
+    uint64_t unique_id;                        /* the chip's own id: equal in every process that opens it */
+    int32_t index;                             /* logical index in this process, -1 unknown */
+    uint32_t kernel_ring_bytes;                /* kernel-config ring per worker core, 0 unknown */
+    uint16_t grid_x, grid_y;                   /* worker cores */
+    uint16_t dram_banks, l1_banks;             /* 0 unknown */
+    uint64_t capacity_bytes[TTMEM_POOL_COUNT]; /* all banks together, 0 unknown */
+    const char* arch;                          /* "wormhole_b0", "blackhole"; NULL unknown */
+    const char* board;                         /* "n300"; NULL unknown */
+} ttmem_device;
+
+typedef struct ttmem_buffer {
+    uint64_t id;
+    uint64_t address;
+    uint64_t requested_bytes;
+    uint64_t reserved_bytes; /* what all banks give up; 0: same as requested */
+    uint64_t per_bank_bytes; /* 0 unknown */
+    uint32_t site;           /* from ttmem_intern, 0 unknown */
+    uint16_t target;
+    uint8_t type;    /* ttmem_buffer_type */
+    uint8_t options; /* ttmem_option bits */
+} ttmem_buffer;
+
+typedef struct ttmem_circular_buffer {
+    uint64_t id;
+    uint64_t program; /* owner, 0 unknown; kept to 48 bits */
+    uint32_t address;
+    uint32_t core_set; /* from ttmem_intern, 0 unknown */
+    uint64_t size_per_core_bytes;
+    uint16_t core_count;
+    uint16_t target;
+    uint8_t kind; /* 0: circular_buffer; or dataflow_buffer, scratchpad */
+    uint8_t options;
+    uint32_t site;
+} ttmem_circular_buffer;
+
+typedef struct ttmem_kernel {
+    uint64_t id;
+    uint64_t program;         /* owner, 0 unknown */
+    uint64_t binary_bytes;    /* one image */
+    uint64_t exact_bytes;     /* over all cores and kernel groups; 0 unknown */
+    uint64_t seed_rule_bytes; /* 0: binary_bytes x core_count */
+    uint32_t site;
+    uint16_t core_count;
+    uint16_t target;
+    uint8_t kind;    /* ttmem_kind: a kernel_... */
+    uint8_t options; /* ttmem_option bits */
+    uint8_t pool;    /* TTMEM_KERNEL, TTMEM_ETH or TTMEM_DISPATCH; 0: by kind */
+} ttmem_kernel;
+
+/* 0 = off. Anything else: call in and see (the first call decides by the environment). */
+extern TTMEM_API int ttmem_tracking;
+
+/* Turns tracking on or off from code. `directory` NULL: $TTMEM_DIR or the default. Returns 1 if tracking is on afterwards. */
+TTMEM_API int ttmem_enable(const char* directory);
+TTMEM_API void ttmem_disable(void);
+/* The path of this process's journal, or "" when there is none. */
+TTMEM_API const char* ttmem_journal_path(void);
+
+/* Names a target. Opening the same unique_id (or mesh id) again returns the same target. 0 = could not be named. */
+TTMEM_API uint16_t ttmem_device_open_on(const ttmem_device* device);
+TTMEM_API uint16_t ttmem_mesh_open_on(uint64_t mesh_id, uint16_t rows, uint16_t columns, const uint16_t* chips,
+                                      uint32_t chip_count);
+/* Ends everything that is alive on the target; frees that come later are no finding. */
+TTMEM_API void ttmem_target_close_on(uint16_t target);
+
+TTMEM_API ttmem_handle ttmem_buffer_alloc_on(const ttmem_buffer* buffer);
+TTMEM_API ttmem_handle ttmem_cb_alloc_on(const ttmem_circular_buffer* cb);
+TTMEM_API ttmem_handle ttmem_kernel_load_on(const ttmem_kernel* kernel);
+TTMEM_API void ttmem_free_on(ttmem_handle handle);
+TTMEM_API void ttmem_free_id_on(uint16_t target, uint8_t kind, uint64_t id, uint8_t pool, uint64_t bytes);
+TTMEM_API void ttmem_binary_status_on(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes);
+TTMEM_API void ttmem_launch_on(uint16_t target, uint64_t program);
+TTMEM_API void ttmem_out_of_memory_on(uint16_t target, uint8_t pool, uint64_t requested_bytes, uint64_t free_bytes,
+                                      uint64_t largest_free_bytes);
+TTMEM_API uint32_t ttmem_intern_on(const char* text, uint32_t length);
+TTMEM_API uint32_t ttmem_phase_begin_on(uint32_t name);
+TTMEM_API void ttmem_phase_end_on(uint32_t phase);
+TTMEM_API void ttmem_label_on(const char* text);
+
+static inline uint16_t ttmem_device_open(const ttmem_device* device) {
+    return ttmem_tracking ? ttmem_device_open_on(device) : (uint16_t)0;
+}
+static inline void ttmem_device_close(uint16_t target) {
+    if (ttmem_tracking) ttmem_target_close_on(target);
+}
+static inline uint16_t ttmem_mesh_open(uint64_t mesh_id, uint16_t rows, uint16_t columns, const uint16_t* chips,
+                                       uint32_t chip_count) {
+    return ttmem_tracking ? ttmem_mesh_open_on(mesh_id, rows, columns, chips, chip_count) : (uint16_t)0;
+}
+static inline void ttmem_mesh_close(uint16_t target) {
+    if (ttmem_tracking) ttmem_target_close_on(target);
+}
+static inline ttmem_handle ttmem_buffer_alloc(const ttmem_buffer* buffer) {
+    return ttmem_tracking ? ttmem_buffer_alloc_on(buffer) : 0;
+}
+static inline ttmem_handle ttmem_cb_alloc(const ttmem_circular_buffer* cb) {
+    return ttmem_tracking ? ttmem_cb_alloc_on(cb) : 0;
+}
+static inline ttmem_handle ttmem_kernel_load(const ttmem_kernel* kernel) {
+    return ttmem_tracking ? ttmem_kernel_load_on(kernel) : 0;
+}
+static inline void ttmem_free(ttmem_handle handle) {
+    if (ttmem_tracking) ttmem_free_on(handle);
+}
+/* Frees by id. `pool` and `bytes` (0 unknown) keep the counters right should the live table be full. */
+static inline void ttmem_free_id(uint16_t target, uint8_t kind, uint64_t id, uint8_t pool, uint64_t bytes) {
+    if (ttmem_tracking) ttmem_free_id_on(target, kind, id, pool, bytes);
+}
+static inline void ttmem_kernel_unload(uint16_t target, uint8_t kind, uint64_t id) {
+    if (ttmem_tracking) ttmem_free_id_on(target, kind, id, TTMEM_POOL_UNKNOWN, 0);
+}
+/* A program's binaries: status changes, and its bytes in DRAM (0 unknown). End it with ttmem_program_end. */
+static inline void ttmem_binary_status(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes) {
+    if (ttmem_tracking) ttmem_binary_status_on(target, program, status, bytes);
+}
+static inline void ttmem_program_end(uint16_t target, uint64_t program) {
+    if (ttmem_tracking) ttmem_free_id_on(target, TTMEM_PROGRAM_BINARY, program, TTMEM_DRAM, 0);
+}
+/* Counted per target and program, never charged. */
+static inline void ttmem_launch(uint16_t target, uint64_t program) {
+    if (ttmem_tracking) ttmem_launch_on(target, program);
+}
+static inline void ttmem_out_of_memory(uint16_t target, uint8_t pool, uint64_t requested_bytes, uint64_t free_bytes,
+                                       uint64_t largest_free_bytes) {
+    if (ttmem_tracking) ttmem_out_of_memory_on(target, pool, requested_bytes, free_bytes, largest_free_bytes);
+}
+/* A 4-byte name for a text (site, phase, core set), valid in this process; 0 when there is no room. */
+static inline uint32_t ttmem_intern(const char* text, uint32_t length) {
+    return ttmem_tracking ? ttmem_intern_on(text, length) : 0;
+}
+static inline uint32_t ttmem_phase_begin(uint32_t name) { return ttmem_tracking ? ttmem_phase_begin_on(name) : 0; }
+static inline void ttmem_phase_end(uint32_t phase) {
+    if (ttmem_tracking) ttmem_phase_end_on(phase);
+}
+static inline void ttmem_label(const char* text) {
+    if (ttmem_tracking) ttmem_label_on(text);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

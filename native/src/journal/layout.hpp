@@ -1,0 +1,333 @@
+// The bytes of a journal: one shared-memory file per reporting process.
+//
+//   ┌────────┬─────────┬─────────┬───────┬─────────┬───────┬────────┐
+//   │ Header │ targets │ threads │ slab  │ index   │ ring  │ phases │ arena
+//   └────────┴─────────┴─────────┴───────┴─────────┴───────┴────────┘
+//   identity  counters  numbers   what is alive now  what    peaks    strings and
+//   and hot   (always   -> tids   (64 B an entry,    just    per      descriptors
+//   words     right)              found by id)       happened phase   (append only)
+//
+// Every word that two threads or processes share is a naturally aligned std::atomic<uint64_t> or
+// uint32_t, lock free, so a copy taken at any instant consists of whole words. One process writes;
+// any number of others read, through pread only.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "ttmem/client.h"
+
+namespace ttmem {
+
+using Word = std::atomic<uint64_t>;
+using Half = std::atomic<uint32_t>;
+static_assert(Word::is_always_lock_free && sizeof(Word) == 8, "shared words must be plain words");
+static_assert(Half::is_always_lock_free && sizeof(Half) == 4, "shared words must be plain words");
+
+inline constexpr uint64_t kMagic = 0x314c'4e4a'4d45'4d54;  // "TMEMJNL1" in the file
+inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kPage = 4096;
+inline constexpr uint32_t kTargets = 256;  // target 0 stands for everything that could not be named
+inline constexpr uint32_t kThreads = 1024;
+inline constexpr uint32_t kPhasePeaks = 1024;
+inline constexpr uint32_t kArenaBytes = 1u << 20;
+inline constexpr uint32_t kRingSlots = 65'536;
+inline constexpr uint32_t kRingSlotsMost = 1u << 20;
+inline constexpr uint32_t kTable = 131'072;
+inline constexpr uint32_t kTableLeast = 64;
+inline constexpr uint32_t kTableMost = 1u << 20;
+inline constexpr uint32_t kPools = TTMEM_POOL_COUNT;
+inline constexpr uint32_t kKinds = TTMEM_KIND_COUNT;
+inline constexpr uint32_t kIndexLevels = 3;
+inline constexpr uint32_t kBucketSlots = 8;
+inline constexpr uint64_t kSizeMost = 1ull << 42;  // 2^20 live entries of this size still sum below 2^63
+
+// ---- records ------------------------------------------------------------------------------------
+//
+// The same eight words serve as a ring record and as a live entry:
+//
+//   word  0          1     2                             3   4        5              6               7
+//        commit     time  type kind pool flags | site32  id  address  reserved48     requested48     per_bank48
+//                                                                    | target16      | thread16      | count16
+//
+//   kind              address (4)           requested (6)     per_bank (7)            count (7)
+//   buffer            address               requested         per bank                tt-metal's BufferType
+//   circular_buffer.. address | core_set<<32 program           size per core           cores
+//   kernel_*          program               seed rule         one binary              cores
+//   program_binary    -                     -                 launches46 | status2    low 16 bits of the maker's sequence
+//
+// reserved is what the allocation is charged (0 for a view; a kernel's exact bytes, else its seed rule).
+//
+//   type              id (3)            address (4)        reserved (5)    requested (6)    per_bank (7)
+//   allocated         the live entry's own words, as above
+//   freed             as above          maker's sequence   as above        as above         as above
+//   status_changed    program           -                  -               status           -
+//   launched          program           -                  -               launches so far  -
+//   target_opened     descriptor id     unique or mesh id  -               -                -
+//   target_closed     entries ended     unique or mesh id  -               -                -
+//   phase_began       phase number      name id            -               -                -
+//   phase_peaked      phase number      name id            peak bytes      -                -            (target, pool)
+//   phase_ended       phase number      name id            -               -                -
+//   labelled          label id          -                  -               -                -
+//   out_of_memory     requested         free               largest free    -                -            (target, pool)
+//
+// A reader skips types it does not know, so new ones need no new version.
+enum class Type : uint8_t {
+    none = 0,
+    allocated = 1,
+    freed = 2,
+    status_changed = 3,
+    launched = 4,
+    target_opened = 5,
+    target_closed = 6,
+    phase_began = 7,
+    phase_peaked = 8,
+    phase_ended = 9,
+    labelled = 10,
+    out_of_memory = 11,
+};
+
+// Flags of a record or entry.
+inline constexpr uint8_t kView = 1;        // belongs to another allocation: charged 0
+inline constexpr uint8_t kIndexed = 2;     // entry is in the index by id
+inline constexpr uint8_t kUntabled = 4;    // the live table was full: counted, not listed
+inline constexpr uint8_t kUnmatched = 8;   // a free that matched nothing alive
+inline constexpr uint8_t kExcused = 16;    // ... of an allocation that its target's close, or a fork, had ended
+inline constexpr uint8_t kClamped = 32;    // a size beyond kSizeMost was cut
+inline constexpr uint8_t kEstimated = 64;  // kernel charged by the seeds' rule, its exact size being unknown
+inline constexpr uint8_t kReplaced = 128;  // an allocation of an id that was alive: the older one ended here
+
+// Record and Entry, word for word:
+//
+//   word     writer                                         reader                      order
+//   commit   owner of the slot (see below)                  any, before and after copy  release / acquire
+//   others   owner only, between busy and committed         any, judged by commit       release / acquire
+//
+// Ring slot: committed(older) --CAS--> busy(s) --stores--> committed(s). A writer that finds busy or newer
+// leaves the slot alone and counts `skipped`. Live entry: 0 or busy (not alive) --> committed(s) (alive, made
+// by s) --CAS--> busy(s) (freed). A sequence is never used twice, so a committed word names one life. Stores of
+// the other words are releases: whoever reads one of them also sees the busy mark that preceded it.
+struct Record {
+    Word commit;
+    Word time;
+    Word tag;
+    Word id;
+    Word address;
+    Word reserved;
+    Word requested;
+    Word per_bank;
+};
+static_assert(sizeof(Record) == 64 && alignof(Record) == 8, "one cache line");
+
+// Plain copy of a record, and what its packed words say.
+struct Words {
+    uint64_t commit = 0, time = 0, tag = 0, id = 0, address = 0, reserved = 0, requested = 0, per_bank = 0;
+
+    Type type() const { return static_cast<Type>(tag & 0xff); }
+    uint8_t kind() const { return static_cast<uint8_t>(tag >> 8); }
+    uint8_t pool() const { return static_cast<uint8_t>(tag >> 16); }
+    uint8_t flags() const { return static_cast<uint8_t>(tag >> 24); }
+    uint32_t site() const { return static_cast<uint32_t>(tag >> 32); }
+    uint64_t low48(uint64_t word) const { return word & 0xffff'ffff'ffffull; }
+    uint64_t reserved_bytes() const { return low48(reserved); }
+    uint64_t requested_bytes() const { return low48(requested); }
+    uint64_t per_bank_bytes() const { return low48(per_bank); }
+    uint16_t target() const { return static_cast<uint16_t>(reserved >> 48); }
+    uint16_t thread() const { return static_cast<uint16_t>(requested >> 48); }
+    uint16_t count() const { return static_cast<uint16_t>(per_bank >> 48); }
+    uint64_t launches() const { return per_bank & 0x3fff'ffff'ffffull; }
+    uint8_t status() const { return static_cast<uint8_t>((per_bank >> 46) & 3); }
+    uint64_t sequence() const { return commit >> 1; }
+};
+static_assert(sizeof(Words) == sizeof(Record));
+
+inline constexpr uint64_t tag_of(Type type, uint8_t kind, uint8_t pool, uint8_t flags, uint32_t site) {
+    return static_cast<uint64_t>(type) | uint64_t{kind} << 8 | uint64_t{pool} << 16 | uint64_t{flags} << 24 |
+           uint64_t{site} << 32;
+}
+inline constexpr uint64_t pack48(uint64_t low, uint16_t high) {
+    return (low & 0xffff'ffff'ffffull) | uint64_t{high} << 48;
+}
+inline constexpr uint64_t committed(uint64_t sequence) { return sequence << 1; }
+inline constexpr uint64_t busy(uint64_t sequence) { return sequence << 1 | 1; }
+inline constexpr bool is_committed(uint64_t commit) { return commit != 0 && (commit & 1) == 0; }
+
+// ---- counters -----------------------------------------------------------------------------------
+//
+//   field         writer (any thread of the host)                reader   order
+//   used          fetch_add of the charge, fetch_sub at the free any      relaxed: each is right by itself
+//   peak          raised by compare-and-swap                     any      relaxed
+//   peak_time     stored after peak was raised (may lag it)      any      relaxed
+//   window_peak   raised likewise; reset at a phase boundary     any      relaxed
+//   allocs, frees fetch_add                                      any      relaxed
+// They agree with the live entries whenever no call is under way.
+struct PoolCounters {
+    Word used;
+    Word peak;
+    Word peak_time;
+    Word window_peak;
+    Word allocs;
+    Word frees;
+    Word spare[2];
+};
+static_assert(sizeof(PoolCounters) == 64);
+
+struct KindCounters {  // buffers are not counted here: their pools tell
+    Word used;
+    Word count;
+};
+static_assert(sizeof(KindCounters) == 16);
+
+enum TargetState : uint32_t { kTargetUnnamed = 0, kTargetOpen = 1, kTargetClosed = 2 };
+
+// One per target. `descriptor` is stored (release) before `state` says open; `closed_sequence` before it says closed.
+struct Target {
+    Half state;
+    Half descriptor;       // arena id of its newest DeviceDescriptor or MeshDescriptor
+    Word unique_id;        // chip's unique id or mesh id
+    Word closed_sequence;  // entries made before it ended with that close
+    Word excused_frees;    // how many entries closes ended and no free has come for yet
+    Word launches;
+    Word spare[3];
+    KindCounters kinds[kKinds];
+    Word kinds_spare[4];
+    PoolCounters pools[kPools];
+    Word pools_spare[16];
+};
+static_assert(sizeof(Target) == 1024 && offsetof(Target, pools) == 256, "a pool's counters share one cache line");
+
+// ---- phases -------------------------------------------------------------------------------------
+// The highest figure of every phase name, target and pool, for viewers that come later. Written under the
+// phase lock of the host; `peak` is stored last (release) and 0 means the row is not there yet.
+struct PhasePeak {
+    Word name_and_place;  // name id | target << 32 | pool << 48
+    Word peak;
+    Word time;
+    Word runs;  // how often a phase of this name ended
+};
+static_assert(sizeof(PhasePeak) == 32);
+
+// ---- arena --------------------------------------------------------------------------------------
+// Append only. An id is the offset of its item / 8. An item is reserved by fetch_add on `arena_used`, filled, and
+// published by a release store of `head`; readers take nothing whose head is 0 or whose bytes pass the end.
+enum class Item : uint32_t { text = 1, device = 2, mesh = 3 };
+
+struct ItemHead {
+    Word head;  // byte length of what follows | Item << 32
+};
+
+struct DeviceDescriptor {
+    uint64_t unique_id;
+    int32_t index;
+    uint32_t kernel_ring_bytes;
+    uint16_t grid_x, grid_y, dram_banks, l1_banks;
+    uint64_t capacity_bytes[kPools];
+    char arch[32];
+    char board[32];
+};
+static_assert(sizeof(DeviceDescriptor) == 168);
+
+struct MeshDescriptor {  // followed by chip_count uint64_t unique ids, row by row
+    uint64_t mesh_id;
+    uint16_t rows, columns;
+    uint32_t chip_count;
+};
+static_assert(sizeof(MeshDescriptor) == 16);
+
+// ---- header -------------------------------------------------------------------------------------
+enum ClockKind : uint32_t { kClockMonotonic = 0, kClockTsc = 1 };
+
+// What every journal of this version begins with. Everything up to `command` is written before the file gets its name
+// and never again.
+struct Identity {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t header_bytes;
+    uint64_t file_bytes;
+    uint64_t targets_offset, threads_offset, slab_offset, index_offset, ring_offset, phases_offset, arena_offset;
+    uint32_t target_count, thread_count, table, ring_slots, phase_peaks, arena_bytes;
+    uint32_t index_slots[kIndexLevels];
+    uint32_t pid;
+    uint32_t uid;
+    uint32_t clock_kind;
+    uint64_t start_ticks;
+    uint64_t pid_namespace;
+    uint64_t boot_id[2];
+    uint64_t nonce;
+    uint64_t first_sequence;
+    uint64_t clock_raw, clock_monotonic_ns, clock_realtime_ns;
+    char command[256];
+};
+static_assert(sizeof(Identity) == 456);
+
+// Hot words, each group on its own cache lines.
+//
+//   field             writer                                   reader    order
+//   next_sequence     fetch_add by every operation             any       acq_rel / acquire
+//   free_head         compare-and-swap (tag32 | entry + 1)     host      acq_rel
+//   slab_high         compare-and-swap, only grows             any       release / acquire
+//   index_live        fetch_add before insert, sub after erase host      relaxed
+//   statistics        fetch_add                                any       relaxed
+//   label, arena_used store / fetch_add                        any       release / acquire
+struct Header {
+    Identity identity;
+    uint8_t pad0[1024 - sizeof(Identity)];
+    Word next_sequence;  // the next one to be given; those below were given
+    uint8_t pad1[56];
+    Word free_head;
+    Word slab_high;  // entries at and above were never used
+    Word index_live[kIndexLevels];
+    uint8_t pad2[24];
+    Word skipped;          // ring records lost because their slot was busy or newer
+    Word untabled_allocs;  // allocations that found the live table full: once above 0 the list is not whole
+    Word untabled_frees;
+    Word unsized_frees;    // ... of which the size was not known: counters are no longer exact
+    Word unmatched_frees;  // unknown id, double free, wrong target
+    Word replaced;         // a live id was allocated again
+    Word clamped;          // sizes cut to kSizeMost
+    Word shrunk_kernels;   // a kernel loaded again with a smaller size
+    Word arena_used;
+    Word arena_refused;   // strings or descriptors that found no room
+    Word phases_refused;  // phase peaks that found no room
+    Half label;           // arena id, 0: the command
+    Half threads_used;
+    Word target_refused;  // devices or meshes beyond kTargets
+    uint8_t pad3[kPage - 1024 - 64 - 64 - 13 * 8];
+};
+static_assert(sizeof(Header) == kPage && offsetof(Header, next_sequence) == 1024 && offsetof(Header, free_head) == 1088 &&
+              offsetof(Header, skipped) == 1152);
+
+// ---- sizes --------------------------------------------------------------------------------------
+struct Sizes {
+    uint32_t table = kTable;
+    uint32_t ring_slots = kRingSlots;
+};
+
+struct Plan {  // offsets of the parts for given sizes; one arithmetic for writer and reader
+    uint64_t targets, threads, slab, index, ring, phases, arena, file;
+    uint32_t index_slots[kIndexLevels];
+};
+
+inline constexpr uint64_t page_up(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+inline constexpr Plan plan_of(Sizes sizes) {
+    Plan plan{};
+    const uint32_t most = sizes.table * 2;
+    plan.index_slots[0] = most < 4096 ? most : 4096;
+    plan.index_slots[1] = most <= 4096 ? 0 : (most < 32'768 ? most : 32'768);
+    plan.index_slots[2] = most <= 32'768 ? 0 : most;
+    uint64_t index = 0;
+    for (uint32_t slots : plan.index_slots) index += uint64_t{slots} * 8;
+    plan.targets = kPage;
+    plan.threads = plan.targets + page_up(uint64_t{kTargets} * sizeof(Target));
+    plan.slab = plan.threads + page_up(kThreads * sizeof(Half));
+    plan.index = plan.slab + page_up(uint64_t{sizes.table} * sizeof(Record));
+    plan.ring = plan.index + page_up(index);
+    plan.phases = plan.ring + page_up(uint64_t{sizes.ring_slots} * sizeof(Record));
+    plan.arena = plan.phases + page_up(uint64_t{kPhasePeaks} * sizeof(PhasePeak));
+    plan.file = plan.arena + kArenaBytes;
+    return plan;
+}
+
+}  // namespace ttmem

@@ -1,0 +1,142 @@
+"""The native core, as Python sees it: the one door to journals and ledger.
+
+`client` holds the hot reporting functions (builtins: positional arguments only, no Python frame, never raise
+for what the program reports, return None or 0 when tracking is off). `Ledger` reads journals and keeps
+balances; its methods release the interpreter lock while they work. `layout` tells the bytes of every shared
+struct, for the test that compares both languages.
+"""
+
+from typing import Any
+
+class client:  # really a submodule
+    @staticmethod
+    def enable(directory: str | None = None, /) -> bool: ...
+    @staticmethod
+    def disable() -> None: ...
+    @staticmethod
+    def is_enabled() -> bool: ...
+    @staticmethod
+    def journal_path() -> str: ...
+    @staticmethod
+    def open_device(
+        unique_id: int,
+        index: int,
+        arch: str,
+        board: str,
+        grid: tuple[int, int],
+        banks: tuple[int, int],
+        capacities: tuple[int, ...],
+        kernel_ring_bytes: int,
+        /,
+    ) -> int: ...
+    @staticmethod
+    def open_mesh(mesh_id: int, rows: int, columns: int, chips: tuple[int, ...], /) -> int: ...
+    @staticmethod
+    def close_target(target: int, /) -> None: ...
+    @staticmethod
+    def report_buffer_alloc(
+        target: int,
+        id: int,
+        reserved_bytes: int,
+        requested_bytes: int = 0,
+        address: int = 0,
+        per_bank_bytes: int = 0,
+        buffer_type: int = 0,
+        site: int = 0,
+        options: int = 0,
+        /,
+    ) -> int: ...
+    @staticmethod
+    def report_cb_alloc(
+        target: int,
+        id: int,
+        address: int,
+        size_per_core_bytes: int,
+        core_count: int,
+        options: int = 0,
+        program: int = 0,
+        kind: int = 2,
+        site: int = 0,
+        /,
+    ) -> int: ...
+    @staticmethod
+    def report_kernel_load(
+        target: int,
+        id: int,
+        kind: int,
+        binary_bytes: int,
+        core_count: int,
+        exact_bytes: int = 0,
+        seed_rule_bytes: int = 0,
+        program: int = 0,
+        pool: int = 0,
+        site: int = 0,
+        /,
+    ) -> int: ...
+    @staticmethod
+    def report_free(handle: int, /) -> None: ...
+    @staticmethod
+    def report_buffer_free(target: int, id: int, buffer_type: int = 0, reserved_bytes: int = 0, /) -> None: ...
+    @staticmethod
+    def report_cb_free(target: int, id: int, kind: int = 2, reserved_bytes: int = 0, /) -> None: ...
+    @staticmethod
+    def report_kernel_unload(target: int, id: int, kind: int = 5, reserved_bytes: int = 0, /) -> None: ...
+    @staticmethod
+    def report_binary_status(target: int, program: int, status: int, dram_bytes: int = 0, /) -> None: ...
+    @staticmethod
+    def report_program_end(target: int, program: int, /) -> None: ...
+    @staticmethod
+    def report_launch(target: int, program: int, /) -> None: ...
+    @staticmethod
+    def report_out_of_memory(
+        target: int, pool: int, requested_bytes: int, free_bytes: int = 0, largest_free_bytes: int = 0, /
+    ) -> None: ...
+    @staticmethod
+    def intern(text: str, /) -> int: ...
+    @staticmethod
+    def begin_phase(name: int, /) -> int: ...
+    @staticmethod
+    def end_phase(phase: int, /) -> None: ...
+    @staticmethod
+    def set_label(text: str, /) -> None: ...
+
+class Ledger:
+    """Balances of every process whose journal was attached; safe to use from several threads."""
+
+    def __init__(self, tap: bool = False) -> None: ...
+    def attach(self, path: str, device: int, inode: int) -> tuple[int, str]:
+        """Starts reading a journal: (process key, "") or (0, what is wrong with the file)."""
+
+    def drain(self) -> int:
+        """Applies what every journal has to say now, reaps the dead; returns how many events were applied."""
+
+    def run(self, seconds: float) -> int:
+        """Drains for a while: naps 0.2 ms while events flow, longer when quiet. Returns events applied."""
+
+    def stop(self) -> None:
+        """Makes a `run` in another thread return at once."""
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything at one instant, as plain rows (see ttmem.snapshot for their meaning)."""
+
+    def allocations(self, process: int) -> list[tuple[Any, ...]]:
+        """What is alive: (device numbers, kind, id, pool, flags, reserved, requested, address, per_bank, count,
+        thread, site, time_ns, sequence, status, launches)."""
+
+    def alive_at_peak(self, process: int, device: int, pool: int) -> tuple[list[tuple[Any, ...]], bool]:
+        """What was alive at the process's peak on a device, and whether the list is whole."""
+
+    def taken(self, process: int) -> tuple[bytes, bytes]:
+        """With tap: the records applied so far for a process (64 bytes each) and its arena; then forgets them."""
+
+    def feed(self, records: bytes, arena: bytes, identity: tuple[int, int, int, str]) -> int:
+        """Replays taken records as a process (pid, uid, start, label); returns its key."""
+
+    def end(self, process: int) -> None:
+        """Ends a fed process, as its death would."""
+
+    def forget_ended(self) -> None:
+        """Drops the list of ended processes."""
+
+def layout() -> dict[str, tuple[int, dict[str, tuple[int, int]]]]:
+    """Every shared struct: name -> (size, field -> (offset, size))."""
