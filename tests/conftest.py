@@ -1,0 +1,78 @@
+"""What holds for every test: a time limit, a random order, and journals of its own.
+
+Tests run in an order drawn from a seed that the header prints; `--order-seed` repeats it. A test has 10 s
+unless it is marked `slow`. No test sees the journals or the settings of whoever runs it.
+"""
+
+import os
+import random
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SLOW_SECONDS = 300
+SEED = pytest.StashKey[int]()
+JOURNALS = pytest.StashKey[Path]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--order-seed", type=int, default=None, help="repeat the order of an earlier run")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[SEED] = _order_seed(config)
+    config.stash[JOURNALS] = _private_journals()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    shutil.rmtree(config.stash[JOURNALS], ignore_errors=True)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Hands the seed to each parallel worker: all of them must collect in one order."""
+    node.workerinput["order_seed"] = node.config.stash[SEED]
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"random order: --order-seed={config.stash[SEED]}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    _shuffle(items, config.stash[SEED])
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
+
+
+def _order_seed(config: pytest.Config) -> int:
+    from_controller = getattr(config, "workerinput", {}).get("order_seed")
+    asked_for = config.getoption("--order-seed")
+    for seed in (from_controller, asked_for):
+        if seed is not None:
+            return int(seed)
+    return random.SystemRandom().randrange(1_000_000)
+
+
+def _private_journals() -> Path:
+    for name in [name for name in os.environ if name.startswith("TTMEM") or name == "TT_ALLOC_TRACKING_ENABLED"]:
+        del os.environ[name]
+    directory = Path(tempfile.mkdtemp(prefix="ttmem-tests-"))
+    os.environ["TTMEM_DIR"] = str(directory)
+    return directory
+
+
+def _shuffle(items: list[pytest.Item], seed: int) -> None:
+    """Shuffles files, and the tests within each: neighbours change, a module's shared fixtures are made once."""
+    rng = random.Random(seed)
+    by_file: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        by_file.setdefault(item.path, []).append(item)
+    files = sorted(by_file.values(), key=lambda tests: tests[0].nodeid)
+    rng.shuffle(files)
+    for tests in files:
+        rng.shuffle(tests)
+    items[:] = [item for tests in files for item in tests]
