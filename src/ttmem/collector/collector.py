@@ -1,0 +1,113 @@
+"""The collector: journals in, snapshots out.
+
+It works in two ways. `tick` (or `wait_settled`) looks once, for a table that is printed and forgotten. `start` follows
+all journals in a thread of its own until `stop`; figures are then at most a few milliseconds old.
+
+   field                     who touches it
+   _journals                 whoever scans: the thread while it runs, else the caller; guarded by _scanning
+   _ledger                   anybody; it has its own lock
+   _thread, _is_stopping     the owner of the collector; the thread only reads _is_stopping
+"""
+
+import threading
+import time
+from types import TracebackType
+
+from ttmem import _native
+from ttmem.snapshot import Host, Snapshot, Surroundings, snapshot_from_rows
+from ttmem.sources.hosts import read_host, user_name
+from ttmem.sources.journals import Journals
+from ttmem.sources.places import Places
+from ttmem.sources.procfs import own_pid_namespace
+
+__all__ = ["Collector"]
+
+SOURCE = "embedded collector"
+_SCAN_EVERY_SECONDS = 0.05
+
+
+class Collector:
+    """Follows every journal in some places. Any number of collectors may do so at once; they agree."""
+
+    def __init__(self, places: Places, *, host: Host | None = None, has_tap: bool = False) -> None:
+        self._ledger = _native.Ledger(has_tap)
+        self._journals = Journals(places, user_of=user_name)
+        self._scanning = threading.Lock()
+        self._host = host or read_host()
+        self._pid_namespace = own_pid_namespace()
+        self._thread: threading.Thread | None = None
+        self._is_stopping = threading.Event()
+
+    def __enter__(self) -> "Collector":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def ledger(self) -> _native.Ledger:
+        """The balances themselves, for those who ask about single allocations."""
+        return self._ledger
+
+    def tick(self) -> int:
+        """Looks for new journals and applies what all of them have to say; returns how many events that were."""
+        self._scan()
+        return self._ledger.drain()
+
+    def wait_settled(self, timeout_seconds: float = 1.0) -> bool:
+        """Ticks until no journal is still being read for the first time; False if that took too long."""
+        deadline = time.monotonic() + timeout_seconds
+        self.tick()
+        while self._is_settling():
+            if time.monotonic() >= deadline:
+                return False
+            self._ledger.run(0.002)
+        return True
+
+    def start(self) -> None:
+        """Follows the journals in a thread until `stop`."""
+        if self._thread is not None:
+            return
+        self._is_stopping.clear()
+        self._scan()
+        self._thread = threading.Thread(target=self._follow, name="ttmem-collector", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread; the figures stay as they are."""
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        self._is_stopping.set()
+        while thread.is_alive():
+            self._ledger.stop()
+            thread.join(_SCAN_EVERY_SECONDS)
+
+    def snapshot(self) -> Snapshot:
+        """Everything known at this instant."""
+        rows = self._ledger.snapshot()
+        surroundings = Surroundings(
+            source=SOURCE,
+            places=self._journals.looked_into or (self._journals.places.main,),
+            host=self._host,
+            user_of=user_name,
+            pid_namespace=self._pid_namespace,
+            foreign=self._journals.foreign,
+            findings=self._journals.findings,
+        )
+        return snapshot_from_rows(rows, surroundings)
+
+    def _follow(self) -> None:
+        while not self._is_stopping.is_set():
+            self._scan()
+            self._ledger.run(_SCAN_EVERY_SECONDS)
+
+    def _scan(self) -> None:
+        with self._scanning:
+            for journal in self._journals.scan():
+                self._ledger.attach(journal.path, journal.device, journal.inode)
+
+    def _is_settling(self) -> bool:
+        return any(process["reason"] == "settling" for process in self._ledger.snapshot()["processes"])

@@ -1,0 +1,133 @@
+"""The words for chips and for memory on them: pools, kinds, buffer types, binary statuses.
+
+The numbers are those of `ttmem/client.h`. A number nobody knows becomes UNKNOWN: it is kept and shown, never dropped.
+"""
+
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+
+__all__ = ["PLANNED_POOLS", "Arch", "BinaryStatus", "BufferType", "Device", "Kind", "Pool"]
+
+
+class Pool(IntEnum):
+    """Where bytes live."""
+
+    DRAM = 0
+    TRACE = 1
+    L1 = 2
+    L1_SMALL = 3
+    CB = 4
+    KERNEL = 5
+    ETH = 6
+    DISPATCH = 7
+    HOST = 8
+    UNKNOWN = 9
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Pool":
+        return cls.UNKNOWN
+
+    @property
+    def word(self) -> str:
+        """Its name as users read and type it."""
+        return self.name.lower()
+
+
+# Inventories: what all loaded programs would take. Programs share that memory, so the sum may exceed the chip.
+PLANNED_POOLS = frozenset({Pool.CB, Pool.KERNEL, Pool.ETH, Pool.DISPATCH})
+
+
+class Kind(IntEnum):
+    """What an allocation is."""
+
+    UNKNOWN = 0
+    BUFFER = 1
+    CIRCULAR_BUFFER = 2
+    DATAFLOW_BUFFER = 3
+    SCRATCHPAD = 4
+    KERNEL_APPLICATION = 5
+    KERNEL_FABRIC = 6
+    KERNEL_DISPATCH = 7
+    PROGRAM_BINARY = 8
+    KERNEL_UNKNOWN = 9
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Kind":
+        return cls.UNKNOWN
+
+    @property
+    def word(self) -> str:
+        """Its name as users read and type it."""
+        return self.name.lower()
+
+    @property
+    def is_kernel(self) -> bool:
+        return self.name.startswith("KERNEL_")
+
+    @property
+    def kernel_word(self) -> str:
+        """Application, fabric, dispatch or unknown; only for kernels."""
+        return self.word.removeprefix("kernel_")
+
+
+class BufferType(IntEnum):
+    """tt-metal's BufferType."""
+
+    DRAM = 0
+    L1 = 1
+    SYSTEM_MEMORY = 2
+    L1_SMALL = 3
+    TRACE = 4
+
+
+class BinaryStatus(IntEnum):
+    """tt-metal's ProgramBinaryStatus."""
+
+    NOT_SENT = 0
+    IN_FLIGHT = 1
+    COMMITTED = 2
+    UNKNOWN = 3
+
+    @classmethod
+    def _missing_(cls, value: object) -> "BinaryStatus":
+        return cls.UNKNOWN
+
+    @property
+    def word(self) -> str:
+        """Its name as users read and type it."""
+        return self.name.lower()
+
+
+class Arch(str, Enum):
+    """Architectures by the name tt-metal gives them; a journal may name others."""
+
+    WORMHOLE_B0 = "wormhole_b0"
+    BLACKHOLE = "blackhole"
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One chip, as the processes that opened it described it. `number` is its place in one snapshot only."""
+
+    number: int
+    unique_id: int
+    index: int | None
+    arch: str
+    board: str
+    grid: tuple[int, int] | None
+    dram_bank_count: int | None
+    l1_bank_count: int | None
+    kernel_ring_bytes: int | None
+    capacity_bytes: tuple[int | None, ...]
+    open_count: int
+    is_known: bool
+    name: str
+
+    def capacity(self, pool: Pool) -> int | None:
+        """All banks of a pool together, as reported by the chip's opener; None if nobody said."""
+        return self.capacity_bytes[pool] if pool < len(self.capacity_bytes) else None
+
+    @property
+    def uuid(self) -> str | None:
+        """The chip's own id as it is printed everywhere; None for a device nobody opened."""
+        return f"0x{self.unique_id:016x}" if self.is_known else None

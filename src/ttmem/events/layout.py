@@ -1,0 +1,130 @@
+"""The bytes of every struct that a journal holds, written down a second time.
+
+The native core has its own description; a test compares the two field by field, so neither can drift. Offsets follow
+from the order of the fields: each starts at the next multiple of its alignment, as compilers lay out plain structs.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+__all__ = ["STRUCTS", "Field", "Struct"]
+
+
+class Field(NamedTuple):
+    """Where a field lies in its struct."""
+
+    offset_bytes: int
+    size_bytes: int
+
+
+class Struct(NamedTuple):
+    """A struct's size, and its fields by name."""
+
+    size_bytes: int
+    fields: dict[str, Field]
+
+
+class _Part(NamedTuple):
+    name: str
+    size_bytes: int
+    length: int = 1
+    alignment: int = 0  # 0: that of an integer of this size
+
+
+def _struct(parts: Iterable[_Part]) -> Struct:
+    fields: dict[str, Field] = {}
+    end = 0
+    widest = 1
+    for part in parts:
+        alignment = part.alignment or part.size_bytes
+        widest = max(widest, alignment)
+        start = -(-end // alignment) * alignment
+        fields[part.name] = Field(start, part.size_bytes * part.length)
+        end = start + part.size_bytes * part.length
+    return Struct(-(-end // widest) * widest, fields)
+
+
+def _words(names: str, size_bytes: int = 8) -> list[_Part]:
+    return [_Part(name, size_bytes) for name in names.split()]
+
+
+def _text(name: str, length: int) -> _Part:
+    return _Part(name, 1, length)
+
+
+_POOL_COUNT = 10
+_KIND_COUNT = 10
+_INDEX_LEVELS = 3
+_PAGE_BYTES = 4096
+
+STRUCTS: dict[str, Struct] = {}
+
+STRUCTS["Record"] = _struct(_words("commit time tag id address reserved requested per_bank"))
+
+STRUCTS["PoolCounters"] = _struct(
+    [*_words("used peak peak_time window_peak allocs frees"), _Part("spare", 8, 2)],
+)
+
+STRUCTS["KindCounters"] = _struct(_words("used count"))
+
+STRUCTS["Target"] = _struct(
+    [
+        *_words("state descriptor", 4),
+        *_words("unique_id closed_sequence launches"),
+        _Part("spare", 8, 4),
+        _Part("kinds", STRUCTS["KindCounters"].size_bytes, _KIND_COUNT, 8),
+        _Part("kinds_spare", 8, 4),
+        _Part("pools", STRUCTS["PoolCounters"].size_bytes, _POOL_COUNT, 8),
+        _Part("pools_spare", 8, 16),
+    ]
+)
+
+STRUCTS["PhasePeak"] = _struct(_words("name_and_place peak time runs"))
+
+STRUCTS["ItemHead"] = _struct(_words("head"))
+
+STRUCTS["DeviceDescriptor"] = _struct(
+    [
+        *_words("unique_id"),
+        *_words("index kernel_ring_bytes", 4),
+        *_words("grid_x grid_y dram_banks l1_banks", 2),
+        _Part("capacity_bytes", 8, _POOL_COUNT),
+        _text("arch", 32),
+        _text("board", 32),
+    ]
+)
+
+STRUCTS["MeshDescriptor"] = _struct([*_words("mesh_id"), *_words("rows columns", 2), *_words("chip_count", 4)])
+
+STRUCTS["Identity"] = _struct(
+    [
+        *_words("magic"),
+        *_words("version header_bytes", 4),
+        *_words("file_bytes"),
+        *_words("targets_offset threads_offset slab_offset index_offset ring_offset phases_offset arena_offset"),
+        *_words("target_count thread_count table ring_slots phase_peaks arena_bytes", 4),
+        _Part("index_slots", 4, _INDEX_LEVELS),
+        *_words("pid uid clock_kind", 4),
+        *_words("start_ticks pid_namespace"),
+        _Part("boot_id", 8, 2),
+        *_words("nonce first_sequence clock_raw clock_monotonic_ns clock_realtime_ns"),
+        _text("command", 256),
+    ]
+)
+
+STRUCTS["Header"] = _struct(
+    [
+        _Part("identity", STRUCTS["Identity"].size_bytes, 1, 8),
+        _text("pad0", 1024 - STRUCTS["Identity"].size_bytes),
+        *_words("next_sequence"),
+        _text("pad1", 56),
+        *_words("free_head slab_high"),
+        _Part("index_live", 8, _INDEX_LEVELS),
+        _text("pad2", 24),
+        *_words("skipped untabled_allocs untabled_frees unsized_frees unmatched_frees replaced clamped shrunk_kernels"),
+        *_words("arena_used arena_refused phases_refused"),
+        *_words("label threads_used", 4),
+        *_words("target_refused"),
+        _text("pad3", _PAGE_BYTES - 1024 - 64 - 64 - 13 * 8),
+    ]
+)

@@ -1,0 +1,242 @@
+"""The events that the records of a journal stand for, each with the table of its own bits.
+
+A record is eight words. Which bits of them mean what depends on the record's type and, for allocations, on its kind.
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from ttmem.devices import BinaryStatus, Kind, Pool
+from ttmem.events.bits import ADDRESS, ALLOCATION, ID, PER_BANK, PHASE, REQUESTED, RESERVED, Bits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """What every event tells: when (in ticks of the writer's clock), where, by whom."""
+
+    TYPE: ClassVar[int] = 0
+    BITS: ClassVar[dict[str, Bits]] = {}
+
+    sequence: int = 0
+    time_ticks: int = 0
+    kind: Kind = Kind.UNKNOWN
+    pool: Pool = Pool.DRAM
+    flags: int = 0
+    site: int = 0
+    target: int = 0
+    thread: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllocationMade(Event):
+    """An allocation of a kind this version does not know: its words as they are."""
+
+    TYPE = 1
+    BITS: ClassVar[dict[str, Bits]] = ALLOCATION
+
+    id: int
+    address: int = 0
+    reserved_bytes: int = 0
+    requested_bytes: int = 0
+    per_bank_bytes: int = 0
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BufferAllocated(Event):
+    TYPE = 1
+    BITS: ClassVar[dict[str, Bits]] = {
+        **{k: v for k, v in ALLOCATION.items() if k != "count"},
+        "buffer_type": ALLOCATION["count"],
+    }
+
+    kind: Kind = Kind.BUFFER
+    id: int
+    address: int = 0
+    reserved_bytes: int = 0
+    requested_bytes: int = 0
+    per_bank_bytes: int = 0
+    buffer_type: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CircularBufferAllocated(Event):
+    """A circular buffer, a dataflow buffer or a scratchpad."""
+
+    TYPE = 1
+    BITS: ClassVar[dict[str, Bits]] = {
+        "id": Bits(ID),
+        "address": Bits(ADDRESS, 0, 32),
+        "core_set": Bits(ADDRESS, 32, 32),
+        "reserved_bytes": Bits(RESERVED, 0, 48),
+        "program": Bits(REQUESTED, 0, 48),
+        "size_per_core_bytes": Bits(PER_BANK, 0, 48),
+        "core_count": Bits(PER_BANK, 48, 16),
+    }
+
+    kind: Kind = Kind.CIRCULAR_BUFFER
+    pool: Pool = Pool.CB
+    id: int
+    address: int = 0
+    core_set: int = 0
+    reserved_bytes: int = 0
+    program: int = 0
+    size_per_core_bytes: int = 0
+    core_count: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelLoaded(Event):
+    TYPE = 1
+    BITS: ClassVar[dict[str, Bits]] = {
+        "id": Bits(ID),
+        "program": Bits(ADDRESS),
+        "reserved_bytes": Bits(RESERVED, 0, 48),
+        "seed_rule_bytes": Bits(REQUESTED, 0, 48),
+        "binary_bytes": Bits(PER_BANK, 0, 48),
+        "core_count": Bits(PER_BANK, 48, 16),
+    }
+
+    kind: Kind = Kind.KERNEL_APPLICATION
+    pool: Pool = Pool.KERNEL
+    id: int
+    program: int = 0
+    reserved_bytes: int = 0
+    seed_rule_bytes: int = 0
+    binary_bytes: int = 0
+    core_count: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BinaryStored(Event):
+    """A program's binaries got a place in DRAM."""
+
+    TYPE = 1
+    BITS: ClassVar[dict[str, Bits]] = {
+        "program": Bits(ID),
+        "reserved_bytes": Bits(RESERVED, 0, 48),
+        "launch_count": Bits(PER_BANK, 0, 46),
+        "status": Bits(PER_BANK, 46, 2),
+        "maker_low": Bits(PER_BANK, 48, 16),
+    }
+
+    kind: Kind = Kind.PROGRAM_BINARY
+    program: int
+    reserved_bytes: int = 0
+    launch_count: int = 0
+    status: BinaryStatus = BinaryStatus.NOT_SENT
+    maker_low: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllocationFreed(Event):
+    """The end of any allocation; `maker_sequence` names the record that made it."""
+
+    TYPE = 2
+    BITS: ClassVar[dict[str, Bits]] = {
+        **{k: v for k, v in ALLOCATION.items() if k != "address"},
+        "maker_sequence": Bits(ADDRESS),
+    }
+
+    id: int
+    maker_sequence: int = 0
+    reserved_bytes: int = 0
+    requested_bytes: int = 0
+    per_bank_bytes: int = 0
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BinaryStatusChanged(Event):
+    TYPE = 3
+    BITS: ClassVar[dict[str, Bits]] = {"program": Bits(ID), "status": Bits(REQUESTED, 0, 48)}
+
+    program: int
+    status: BinaryStatus = BinaryStatus.NOT_SENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramLaunched(Event):
+    TYPE = 4
+    BITS: ClassVar[dict[str, Bits]] = {"program": Bits(ID), "launch_count": Bits(REQUESTED, 0, 48)}
+
+    program: int
+    launch_count: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetOpened(Event):
+    TYPE = 5
+    BITS: ClassVar[dict[str, Bits]] = {"descriptor": Bits(ID), "unique_id": Bits(ADDRESS)}
+
+    descriptor: int
+    unique_id: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetClosed(Event):
+    TYPE = 6
+    BITS: ClassVar[dict[str, Bits]] = {"ended_count": Bits(ID), "unique_id": Bits(ADDRESS)}
+
+    ended_count: int
+    unique_id: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseBegan(Event):
+    TYPE = 7
+    BITS: ClassVar[dict[str, Bits]] = PHASE
+
+    phase: int
+    name: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhasePeaked(Event):
+    TYPE = 8
+    BITS: ClassVar[dict[str, Bits]] = {**PHASE, "peak_bytes": Bits(RESERVED, 0, 48)}
+
+    phase: int
+    name: int = 0
+    peak_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseEnded(Event):
+    TYPE = 9
+    BITS: ClassVar[dict[str, Bits]] = PHASE
+
+    phase: int
+    name: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelChanged(Event):
+    TYPE = 10
+    BITS: ClassVar[dict[str, Bits]] = {"label": Bits(ID)}
+
+    label: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryExhausted(Event):
+    """The runtime refused an allocation."""
+
+    TYPE = 11
+    BITS: ClassVar[dict[str, Bits]] = {
+        "requested_bytes": Bits(ID),
+        "free_bytes": Bits(ADDRESS),
+        "largest_free_bytes": Bits(RESERVED, 0, 48),
+    }
+
+    requested_bytes: int
+    free_bytes: int = 0
+    largest_free_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownRecorded(Event):
+    """A record of a type this version does not know; kept whole."""
+
+    type: int
+    record: bytes = field(repr=False)

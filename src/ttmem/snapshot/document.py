@@ -1,0 +1,223 @@
+"""A snapshot as one JSON-able document: the only serializer, described field by field in docs/json.md.
+
+Whole numbers of bytes, `null` for unknown, times as ISO 8601 with offset. Keys that tt-smi also has keep its names.
+"""
+
+from datetime import datetime, timezone
+from typing import Any
+
+from ttmem.devices import Device
+from ttmem.snapshot.usage import (
+    DeviceUsage,
+    Finding,
+    KindUsage,
+    OutOfMemory,
+    PhasePeak,
+    PoolUsage,
+    ProcessDevice,
+    ProcessUsage,
+    Program,
+    Snapshot,
+)
+
+SCHEMA = 1
+Document = dict[str, Any]
+
+
+def document(snapshot: Snapshot) -> Document:
+    """The whole snapshot; `json.dumps` takes it as it is."""
+    host = snapshot.host
+    return {
+        "schema": SCHEMA,
+        "time": _time(snapshot.time_ns),
+        "time_ns": snapshot.time_ns,
+        "source": snapshot.source,
+        "places": list(snapshot.places),
+        "complete": snapshot.is_complete,
+        "reason": snapshot.reason or None,
+        "host_info": {
+            "OS": host.os,
+            "Distro": host.distro,
+            "Kernel": host.kernel,
+            "Hostname": host.hostname,
+            "Platform": host.platform,
+            "Python": host.python,
+        },
+        "device_info": [_device_usage(usage) for usage in snapshot.devices],
+        "processes": [_process(process) for process in snapshot.processes],
+        "foreign": [{"path": row.path, "uid": row.uid, "user": row.user} for row in snapshot.foreign],
+        "damaged": [{"path": finding.path, "text": finding.text} for finding in snapshot.damaged],
+        "findings": [_finding(finding) for finding in snapshot.findings],
+    }
+
+
+def _time(time_ns: int | None) -> str | None:
+    if time_ns is None:
+        return None
+    seconds, rest = divmod(time_ns, 1_000_000_000)
+    return datetime.fromtimestamp(seconds, timezone.utc).astimezone().replace(microsecond=rest // 1000).isoformat()
+
+
+def _device_usage(usage: DeviceUsage) -> Document:
+    device = usage.device
+    return {
+        **_device_name(device),
+        "board_info": {"board_type": device.board or None},
+        "arch": device.arch or None,
+        "grid": list(device.grid) if device.grid else None,
+        "dram_banks": device.dram_bank_count,
+        "l1_banks": device.l1_bank_count,
+        "kernel_ring_bytes": device.kernel_ring_bytes,
+        "open_count": device.open_count,
+        "memory": {pool.pool.word: _device_pool(pool) for pool in usage.pools},
+        "kernels": _kernels(usage.kernels),
+        "kinds": _kinds(usage.kinds),
+        "launches": usage.launch_count,
+        "complete": not usage.reason,
+        "reason": usage.reason or None,
+    }
+
+
+def _device_name(device: Device) -> Document:
+    return {
+        "index": device.index,
+        "dev_node": None,  # a journal does not tell the number of /dev/tenstorrent
+        "uuid": device.uuid,
+        "name": device.name or None,
+    }
+
+
+def _pool(usage: PoolUsage) -> Document:
+    return {
+        "used": usage.used_bytes,
+        "requested": usage.requested_bytes,
+        "count": usage.count,
+        "peak": usage.peak_bytes,
+        "peak_time": _time(usage.peak_time_ns),
+        "lower_bound": usage.is_lower_bound,
+        "planned": usage.is_planned,
+        "origin": usage.origin,
+        "complete": not usage.reason,
+        "reason": usage.reason or None,
+    }
+
+
+def _device_pool(usage: PoolUsage) -> Document:
+    return {
+        "total": usage.capacity_bytes,
+        "total_origin": "unknown" if usage.capacity_bytes is None else "reported",
+        "free": usage.free_bytes,
+        "reserved": None,  # nobody reports what the runtime keeps back
+        "largest_free": None,  # nor how the free memory is cut up
+        "unattributed": usage.unattributed_bytes,
+        "since": _time(usage.since_ns),
+        **_pool(usage),
+    }
+
+
+def _kernels(kernels: tuple[KindUsage, ...]) -> Document:
+    empty = {word: _kind(None) for word in ("application", "fabric", "dispatch", "unknown")}
+    return {**empty, **{usage.kind.kernel_word: _kind(usage) for usage in kernels}}
+
+
+def _kinds(kinds: tuple[KindUsage, ...]) -> Document:
+    return {usage.kind.word: _kind(usage) for usage in kinds if not usage.kind.is_kernel}
+
+
+def _kind(usage: KindUsage | None) -> Document:
+    if usage is None:
+        return {"used": 0, "count": 0, "estimated": False}
+    return {"used": usage.used_bytes, "count": usage.count, "estimated": usage.is_estimated}
+
+
+def _process(process: ProcessUsage) -> Document:
+    indexes = [held.device.index for held in process.devices if held.device.index is not None]
+    return {
+        "pid": process.pid,
+        "user": process.user,
+        "device": min(indexes, default=None),
+        "cmdline": process.command,
+        "uid": process.uid,
+        "label": process.label,
+        "state": process.state,
+        "visible": process.is_visible,
+        "container": process.container,
+        "start_time": _time(process.start_time_ns),
+        "last_event_time": _time(process.last_event_time_ns),
+        "complete": process.is_complete,
+        "reason": process.reason or None,
+        "origin": process.origin,
+        "events": process.event_count,
+        "lost_records": process.lost_record_count,
+        "skipped": process.skipped_count,
+        "untabled": process.untabled_count,
+        "live_count": process.live_count,
+        "threads": process.thread_count,
+        "path": process.path,
+        "devices": [_process_device(held) for held in process.devices],
+        "programs": [_program(program) for program in process.programs],
+        "phases": [_phase(phase) for phase in process.phases],
+        "out_of_memory": [_out_of_memory(refused) for refused in process.out_of_memory],
+        "meshes": [
+            {
+                "mesh_id": mesh.mesh_id,
+                "rows": mesh.rows,
+                "columns": mesh.columns,
+                "devices": [_device_name(device) for device in mesh.devices],
+            }
+            for mesh in process.meshes
+        ],
+        "findings": {finding.name: finding.count for finding in process.findings},
+    }
+
+
+def _process_device(held: ProcessDevice) -> Document:
+    return {
+        **_device_name(held.device),
+        "memory": {usage.pool.word: _pool(usage) for usage in held.pools},
+        "kernels": _kernels(held.kernels),
+        "kinds": _kinds(held.kinds),
+        "launches": held.launch_count,
+    }
+
+
+def _program(program: Program) -> Document:
+    return {
+        **_device_name(program.device),
+        "program": program.program,
+        "status": program.status.word,
+        "launches": program.launch_count,
+        "dram": program.dram_bytes,
+    }
+
+
+def _phase(phase: PhasePeak) -> Document:
+    return {
+        "phase": phase.name,
+        **_device_name(phase.device),
+        "pool": phase.pool.word,
+        "peak": phase.peak_bytes,
+        "peak_time": _time(phase.time_ns),
+        "runs": phase.run_count,
+    }
+
+
+def _out_of_memory(refused: OutOfMemory) -> Document:
+    return {
+        **_device_name(refused.device),
+        "time": _time(refused.time_ns),
+        "pool": refused.pool.word,
+        "requested": refused.requested_bytes,
+        "free": refused.free_bytes,
+        "largest_free": refused.largest_free_bytes,
+    }
+
+
+def _finding(finding: Finding) -> Document:
+    return {
+        "name": finding.name,
+        "count": finding.count,
+        "pid": finding.pid,
+        "path": finding.path or None,
+        "text": finding.text or None,
+    }

@@ -1,0 +1,214 @@
+"""From the ledger's plain rows to a snapshot.
+
+The ledger speaks in small numbers and tuples; here they become words, unknowns become None, and what follows from
+several rows (origin, completeness, what no process accounts for) is worked out once for all faces.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ttmem.devices import BinaryStatus, Device, Kind, Pool
+from ttmem.snapshot.usage import (
+    DeviceUsage,
+    Finding,
+    Foreign,
+    Host,
+    KindUsage,
+    Mesh,
+    OutOfMemory,
+    PhasePeak,
+    PoolUsage,
+    ProcessDevice,
+    ProcessUsage,
+    Program,
+    Snapshot,
+    first_reason,
+)
+
+Rows = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a snapshot says besides the ledger's figures."""
+
+    source: str
+    places: tuple[str, ...]
+    host: Host
+    user_of: Callable[[int], str]
+    pid_namespace: int | None = None
+    foreign: tuple[Foreign, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+def snapshot_from_rows(rows: Rows, surroundings: Surroundings) -> Snapshot:
+    """The snapshot that the rows of `Ledger.snapshot()` and their surroundings make."""
+    devices = {row["number"]: _device(row) for row in rows["devices"]}
+    by_process = _Parts(rows, devices)
+    processes = tuple(_process(row, by_process, surroundings) for row in rows["processes"])
+    damaged = tuple(Finding("damaged", 1, path=path, text=text) for path, text in rows["damaged"])
+    doubts = (finding for process in processes for finding in process.findings)
+    return Snapshot(
+        time_ns=rows["time_ns"],
+        source=surroundings.source,
+        places=surroundings.places,
+        host=surroundings.host,
+        devices=tuple(_device_usage(device, rows, processes) for device in devices.values()),
+        processes=processes,
+        foreign=surroundings.foreign,
+        damaged=damaged,
+        findings=(*doubts, *surroundings.findings),
+    )
+
+
+def _device(row: Rows) -> Device:
+    dram_banks, l1_banks = row["banks"]
+    return Device(
+        number=row["number"],
+        unique_id=row["unique_id"],
+        index=row["index"] if row["index"] >= 0 and row["known"] else None,
+        arch=row["arch"],
+        board=row["board"],
+        grid=tuple(row["grid"]) if all(row["grid"]) else None,
+        dram_bank_count=dram_banks or None,
+        l1_bank_count=l1_banks or None,
+        kernel_ring_bytes=row["kernel_ring_bytes"] or None,
+        capacity_bytes=tuple(capacity or None for capacity in row["capacities"]),
+        open_count=row["open_count"],
+        is_known=row["known"],
+        name=row["name"],
+    )
+
+
+class _Parts:
+    """The rows of every process, found by its key."""
+
+    def __init__(self, rows: Rows, devices: dict[int, Device]) -> None:
+        self.devices = devices
+        self.by_table: dict[str, dict[int, list[Any]]] = {}
+        for table in ("process_pools", "process_kinds", "launches", "programs", "phases", "out_of_memory", "meshes"):
+            found: dict[int, list[Any]] = defaultdict(list)
+            for key, *rest in rows[table]:
+                found[key].append(rest)
+            self.by_table[table] = found
+
+    def of(self, table: str, key: int) -> list[Any]:
+        return self.by_table[table].get(key, [])
+
+
+def _process(row: Rows, parts: _Parts, surroundings: Surroundings) -> ProcessUsage:
+    key, pid, namespace = row["key"], row["pid"], row["pid_namespace"]
+    is_elsewhere = namespace and surroundings.pid_namespace and namespace != surroundings.pid_namespace
+    return ProcessUsage(
+        key=key,
+        pid=pid,
+        uid=row["uid"],
+        user=surroundings.user_of(row["uid"]),
+        label=row["label"] or row["command"],
+        command=row["command"],
+        path=row["path"],
+        state=row["state"],
+        is_visible=row["visible"],
+        container=namespace if is_elsewhere else None,
+        origin=row["origin"],
+        reason="" if row["complete"] else row["reason"] or "unknown",
+        start_time_ns=row["started_ns"] or None,
+        last_event_time_ns=row["last_event_ns"] or None,
+        event_count=row["events"],
+        lost_record_count=row["lost_records"],
+        skipped_count=row["skipped"],
+        untabled_count=row["untabled"],
+        live_count=row["live_count"],
+        thread_count=row["threads"],
+        devices=_process_devices(row, parts),
+        findings=tuple(Finding(name, count, pid, row["path"]) for name, count in row["findings"].items() if count),
+        **_stories(key, parts),
+    )
+
+
+def _stories(key: int, parts: _Parts) -> dict[str, Any]:
+    at = parts.devices
+    return {
+        "programs": tuple(
+            Program(at[device], program, BinaryStatus(status), launches, dram_bytes)
+            for device, program, status, launches, dram_bytes in parts.of("programs", key)
+        ),
+        "phases": tuple(
+            PhasePeak(name, at[device], Pool(pool), peak, time_ns or None, runs)
+            for name, device, pool, peak, time_ns, runs in parts.of("phases", key)
+        ),
+        "out_of_memory": tuple(
+            OutOfMemory(at[device], Pool(pool), *figures) for device, pool, *figures in parts.of("out_of_memory", key)
+        ),
+        "meshes": tuple(
+            Mesh(mesh_id, rows, columns, tuple(at[chip] for chip in chips))
+            for mesh_id, rows, columns, chips in parts.of("meshes", key)
+        ),
+    }
+
+
+def _process_devices(row: Rows, parts: _Parts) -> tuple[ProcessDevice, ...]:
+    key, origin = row["key"], row["origin"]
+    reason = "" if row["complete"] else row["reason"] or "unknown"
+    pools: dict[int, list[PoolUsage]] = defaultdict(list)
+    for device, pool, used, requested, count, peak, peak_time_ns, lower_bound in parts.of("process_pools", key):
+        usage = PoolUsage(
+            pool=Pool(pool),
+            used_bytes=used,
+            requested_bytes=requested if requested >= 0 else None,
+            count=count,
+            peak_bytes=peak,
+            peak_time_ns=peak_time_ns or None,
+            is_lower_bound=lower_bound,
+            origin=origin,
+            reason=reason,
+        )
+        pools[device].append(usage)
+    kinds: dict[int, list[KindUsage]] = defaultdict(list)
+    for device, *figures in parts.of("process_kinds", key):
+        kinds[device].append(_kind(figures))
+    launches: dict[int, int] = dict(parts.of("launches", key))
+    return tuple(
+        ProcessDevice(parts.devices[device], _in_order(pools[device]), tuple(kinds[device]), launches.get(device, 0))
+        for device in sorted({*pools, *kinds, *launches})
+    )
+
+
+def _kind(figures: Sequence[Any]) -> KindUsage:
+    kind, used, count, estimated = figures
+    return KindUsage(Kind(kind), used, count, estimated)
+
+
+def _in_order(pools: Iterable[PoolUsage]) -> tuple[PoolUsage, ...]:
+    return tuple(sorted(pools, key=lambda usage: usage.pool))
+
+
+def _device_usage(device: Device, rows: Rows, processes: Iterable[ProcessUsage]) -> DeviceUsage:
+    live = (process for process in processes if process.is_live)
+    holders = [held for process in live for held in process.devices if held.device.number == device.number]
+    pools = (
+        _device_pool(device, figures, holders) for number, *figures in rows["device_pools"] if number == device.number
+    )
+    kinds = (_kind(figures) for number, *figures in rows["device_kinds"] if number == device.number)
+    return DeviceUsage(device, _in_order(pools), tuple(kinds), sum(held.launch_count for held in holders))
+
+
+def _device_pool(device: Device, figures: Sequence[Any], holders: Iterable[ProcessDevice]) -> PoolUsage:
+    pool, used, requested, count, peak, peak_time_ns, since_ns, lower_bound = figures
+    held = [usage for holder in holders for usage in holder.pools if usage.pool == pool]
+    return PoolUsage(
+        pool=Pool(pool),
+        used_bytes=used,
+        requested_bytes=requested if requested >= 0 else None,
+        count=count,
+        peak_bytes=peak,
+        peak_time_ns=peak_time_ns or None,
+        is_lower_bound=lower_bound,
+        origin="counter" if any(usage.origin == "counter" for usage in held) else "counted",
+        since_ns=since_ns or None,
+        capacity_bytes=device.capacity(Pool(pool)),
+        unattributed_bytes=max(0, used - sum(usage.used_bytes for usage in held)),
+        reason=first_reason(usage.reason for usage in held),
+    )

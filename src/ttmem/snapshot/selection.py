@@ -1,0 +1,69 @@
+"""A snapshot of some devices, users or processes only. Totals of a device stay whole: they are everybody's."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ttmem.devices import Device
+from ttmem.errors import SelectionError
+from ttmem.snapshot.usage import ProcessUsage, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What to keep; an empty part keeps all."""
+
+    devices: tuple[str, ...] = ()  # an index such as 0, or a unique id such as 0x1a2b
+    users: tuple[str, ...] = ()  # names or uids
+    pids: tuple[int, ...] = ()
+    is_with_ended: bool = True
+
+
+def selected(snapshot: Snapshot, selection: Selection) -> Snapshot:
+    """The same instant, less what was not asked for."""
+    kept = {usage.device.number for usage in snapshot.devices}
+    if selection.devices:
+        wanted = [_device_test(word) for word in selection.devices]
+        kept = {usage.device.number for usage in snapshot.devices if any(test(usage.device) for test in wanted)}
+        if not kept:
+            raise SelectionError(f"no device {', '.join(selection.devices)} here; {_known(snapshot)}")
+    processes = (process for process in snapshot.processes if _is_wanted(process, selection))
+    if selection.devices:
+        processes = (trimmed for process in processes if (trimmed := _on(process, kept)).devices)
+    return replace(
+        snapshot,
+        devices=tuple(usage for usage in snapshot.devices if usage.device.number in kept),
+        processes=tuple(processes),
+    )
+
+
+def _device_test(word: str) -> Callable[[Device], bool]:
+    try:
+        number = int(word, 0)
+    except ValueError:
+        raise SelectionError(f"{word!r} is no device: give an index such as 0, or a unique id such as 0x1a2b") from None
+    if word.lower().startswith("0x"):
+        return lambda device: device.is_known and device.unique_id == number
+    return lambda device: device.index == number
+
+
+def _known(snapshot: Snapshot) -> str:
+    indexes = sorted(usage.device.index for usage in snapshot.devices if usage.device.index is not None)
+    return f"known are {', '.join(map(str, indexes))}" if indexes else "no device is known yet"
+
+
+def _is_wanted(process: ProcessUsage, selection: Selection) -> bool:
+    if selection.users and process.user not in selection.users and str(process.uid) not in selection.users:
+        return False
+    if selection.pids and process.pid not in selection.pids:
+        return False
+    return process.is_live or selection.is_with_ended
+
+
+def _on(process: ProcessUsage, kept: set[int]) -> ProcessUsage:
+    return replace(
+        process,
+        devices=tuple(held for held in process.devices if held.device.number in kept),
+        programs=tuple(program for program in process.programs if program.device.number in kept),
+        phases=tuple(phase for phase in process.phases if phase.device.number in kept),
+        out_of_memory=tuple(refused for refused in process.out_of_memory if refused.device.number in kept),
+    )

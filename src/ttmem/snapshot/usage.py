@@ -1,0 +1,256 @@
+"""The figures of a snapshot: who holds how much of which pool on which chip, and how sure that is.
+
+Sizes are bytes, times are nanoseconds since 1970, None is unknown (never 0). Every figure names its origin: `counted`
+from events, or a `counter` the reporting process keeps (the list behind it could not be followed).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from ttmem.devices import PLANNED_POOLS, BinaryStatus, Device, Kind, Pool
+
+Origin = Literal["counted", "counter", "unknown"]
+State = Literal["live", "ended"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolUsage:
+    """One pool of one chip: of one process, or of all of them."""
+
+    pool: Pool
+    used_bytes: int
+    requested_bytes: int | None
+    count: int
+    peak_bytes: int
+    peak_time_ns: int | None
+    is_lower_bound: bool  # the true peak may have been higher: something was not seen
+    origin: Origin
+    since_ns: int | None = None  # from when on the peak was watched; None for a process's own
+    capacity_bytes: int | None = None
+    unattributed_bytes: int = 0  # of the chip's, what no process accounts for
+    reason: str = ""  # why the figure is not complete; empty when it is
+
+    @property
+    def is_planned(self) -> bool:
+        """An inventory of what programs would take, not bytes that exclude each other."""
+        return self.pool in PLANNED_POOLS
+
+    @property
+    def free_bytes(self) -> int | None:
+        """What no buffer holds; unknown for an inventory."""
+        if self.capacity_bytes is None or self.is_planned:
+            return None
+        return max(0, self.capacity_bytes - self.used_bytes)
+
+    @property
+    def fraction(self) -> float | None:
+        """Used of capacity; above 1 if more is held than the chip was said to have."""
+        return self.used_bytes / self.capacity_bytes if self.capacity_bytes else None
+
+
+@dataclass(frozen=True, slots=True)
+class KindUsage:
+    """Everything of one kind; for kernels, `is_estimated` if any size came from the seeds' rule."""
+
+    kind: Kind
+    used_bytes: int
+    count: int
+    is_estimated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceUsage:
+    """One chip and all that lives on it."""
+
+    device: Device
+    pools: tuple[PoolUsage, ...]
+    kinds: tuple[KindUsage, ...]
+    launch_count: int
+
+    @property
+    def kernels(self) -> tuple[KindUsage, ...]:
+        return kernels_of(self.kinds)
+
+    @property
+    def reason(self) -> str:
+        return first_reason(pool.reason for pool in self.pools)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessDevice:
+    """What one process holds on one chip."""
+
+    device: Device
+    pools: tuple[PoolUsage, ...]
+    kinds: tuple[KindUsage, ...]
+    launch_count: int
+
+    @property
+    def kernels(self) -> tuple[KindUsage, ...]:
+        return kernels_of(self.kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program whose binaries a process sent, or is about to send."""
+
+    device: Device
+    program: int
+    status: BinaryStatus
+    launch_count: int
+    dram_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class PhasePeak:
+    """The highest use of a pool while a phase of that name ran."""
+
+    name: str
+    device: Device
+    pool: Pool
+    peak_bytes: int
+    time_ns: int | None
+    run_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfMemory:
+    """An allocation the runtime refused."""
+
+    device: Device
+    pool: Pool
+    requested_bytes: int
+    free_bytes: int
+    largest_free_bytes: int
+    time_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mesh:
+    """Chips that a process opened as one."""
+
+    mesh_id: int
+    rows: int
+    columns: int
+    devices: tuple[Device, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that does not add up: a doubt to show beside the figures."""
+
+    name: str
+    count: int
+    pid: int | None = None
+    path: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessUsage:
+    """One reporting process."""
+
+    key: int
+    pid: int
+    uid: int
+    user: str
+    label: str
+    command: str
+    path: str
+    state: State
+    is_visible: bool  # False: `pid` is a number of another pid namespace
+    container: int | None  # its pid namespace if that is not ours
+    origin: Origin
+    reason: str
+    start_time_ns: int | None
+    last_event_time_ns: int | None
+    event_count: int
+    lost_record_count: int
+    skipped_count: int
+    untabled_count: int
+    live_count: int
+    thread_count: int
+    devices: tuple[ProcessDevice, ...]
+    programs: tuple[Program, ...]
+    phases: tuple[PhasePeak, ...]
+    out_of_memory: tuple[OutOfMemory, ...]
+    meshes: tuple[Mesh, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_live(self) -> bool:
+        return self.state == "live"
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.reason
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """Journals of another user that may not be read."""
+
+    path: str
+    uid: int
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The machine the snapshot was taken on."""
+
+    hostname: str
+    os: str
+    distro: str
+    kernel: str
+    platform: str
+    python: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything known at one instant."""
+
+    time_ns: int
+    source: str
+    places: tuple[str, ...]
+    host: Host
+    devices: tuple[DeviceUsage, ...]
+    processes: tuple[ProcessUsage, ...]
+    foreign: tuple[Foreign, ...]
+    damaged: tuple[Finding, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def live(self) -> tuple[ProcessUsage, ...]:
+        return tuple(process for process in self.processes if process.is_live)
+
+    @property
+    def ended(self) -> tuple[ProcessUsage, ...]:
+        return tuple(process for process in self.processes if not process.is_live)
+
+    @property
+    def reason(self) -> str:
+        """Why the figures are not complete; empty when they are."""
+        return first_reason(process.reason for process in self.live)
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.reason
+
+
+# Worst first: what to name when several processes are incomplete for several reasons.
+REASONS = ("damaged", "table_full", "outrun", "settling")
+
+
+def first_reason(reasons: Iterable[str]) -> str:
+    """The worst of several reasons; empty if there is none."""
+    given = {reason for reason in reasons if reason}
+    known = [reason for reason in REASONS if reason in given]
+    return known[0] if known else min(given, default="")
+
+
+def kernels_of(kinds: Iterable[KindUsage]) -> tuple[KindUsage, ...]:
+    """Only the kernels: application, fabric, dispatch, unknown."""
+    return tuple(usage for usage in kinds if usage.kind.is_kernel)

@@ -1,0 +1,42 @@
+"""The machine itself, and the names of its users."""
+
+import os
+import platform
+import pwd
+from functools import lru_cache
+from pathlib import Path
+
+from ttmem.snapshot import Host
+
+__all__ = ["read_host", "user_name"]
+
+
+def read_host(release_file: Path = Path("/etc/os-release")) -> Host:
+    """What a snapshot says about the machine it was taken on."""
+    system = os.uname()
+    return Host(
+        hostname=system.nodename,
+        os=system.sysname,
+        distro=_distro(release_file),
+        kernel=system.release,
+        platform=system.machine,
+        python=platform.python_version(),
+    )
+
+
+@lru_cache(maxsize=1024)
+def user_name(uid: int) -> str:
+    """The user's name, or the number where it has none here."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except (KeyError, OverflowError):
+        return str(uid)
+
+
+def _distro(release_file: Path) -> str:
+    try:
+        lines = release_file.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    values = dict(line.split("=", 1) for line in lines if "=" in line)
+    return values.get("PRETTY_NAME", "").strip("\"'")
