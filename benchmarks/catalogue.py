@@ -1,0 +1,37 @@
+"""Which promises there are, in the order of the table, and how each is measured."""
+
+import importlib
+from collections.abc import Callable, Iterator
+from typing import cast
+
+from benchmarks.actors import run_program
+from benchmarks.rows import Row
+from benchmarks.setting import Setting
+
+PROGRAMS = (
+    "report_loop",
+    "report_alone",
+    "report_new_ids",
+    "report_mesh",
+    "report_full",
+    "report_syscalls",
+    "report_off",
+)
+MODULES = (
+    "report_watched",
+    "report_python",
+    "ledger_speed",
+    "ledger_memory",
+    "death",
+    "visibility",
+    "commands",
+)
+NAMES = PROGRAMS + MODULES
+
+
+def measure(name: str, setting: Setting) -> Iterator[Row]:
+    """The rows of one promise, as they come."""
+    if name in PROGRAMS:
+        return run_program(setting, name)
+    module = importlib.import_module(f"benchmarks.promises.{name}")
+    return cast(Callable[[Setting], Iterator[Row]], module.measure)(setting)
