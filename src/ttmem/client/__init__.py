@@ -5,10 +5,21 @@ Nothing here raises for what is reported, blocks or logs per call. With tracking
 
 from ttmem.client.phases import Phase
 from ttmem.client.reporter import Client, close, disable, enable, is_enabled, label, open_device, open_mesh, phase
-from ttmem.client.reports import REPORTS
+from ttmem.client.reports import (
+    report_binary_status,
+    report_buffer_alloc,
+    report_buffer_free,
+    report_cb_alloc,
+    report_cb_free,
+    report_free,
+    report_kernel_load,
+    report_kernel_unload,
+    report_launch,
+    report_out_of_memory,
+    report_program_end,
+)
 
 __all__ = [
-    "REPORTS",
     "Client",
     "Phase",
     "close",
@@ -19,4 +30,15 @@ __all__ = [
     "open_device",
     "open_mesh",
     "phase",
+    "report_binary_status",
+    "report_buffer_alloc",
+    "report_buffer_free",
+    "report_cb_alloc",
+    "report_cb_free",
+    "report_free",
+    "report_kernel_load",
+    "report_kernel_unload",
+    "report_launch",
+    "report_out_of_memory",
+    "report_program_end",
 ]

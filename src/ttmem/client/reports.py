@@ -8,23 +8,21 @@ from typing import TYPE_CHECKING
 
 from ttmem import _native
 
-__all__ = ["REPORTS", "Reports"]
+report_binary_status = _native.client.report_binary_status
+report_buffer_alloc = _native.client.report_buffer_alloc
+report_buffer_free = _native.client.report_buffer_free
+report_cb_alloc = _native.client.report_cb_alloc
+report_cb_free = _native.client.report_cb_free
+report_free = _native.client.report_free
+report_kernel_load = _native.client.report_kernel_load
+report_kernel_unload = _native.client.report_kernel_unload
+report_launch = _native.client.report_launch
+report_out_of_memory = _native.client.report_out_of_memory
+report_program_end = _native.client.report_program_end
 
-REPORTS = (
-    "report_buffer_alloc",
-    "report_buffer_free",
-    "report_cb_alloc",
-    "report_cb_free",
-    "report_kernel_load",
-    "report_kernel_unload",
-    "report_free",
-    "report_binary_status",
-    "report_program_end",
-    "report_launch",
-    "report_out_of_memory",
-)
+REPORTS = {name: value for name, value in globals().items() if name.startswith("report_")}
 
 if TYPE_CHECKING:
     Reports = _native.client
 else:
-    Reports = type("Reports", (), {name: getattr(_native.client, name) for name in REPORTS})
+    Reports = type("Reports", (), REPORTS)

@@ -1,0 +1,8 @@
+"""Exit codes: what a script learns without reading."""
+
+DONE = 0
+NOTHING_READ = 1
+NOT_EXECUTABLE = 126
+NOT_FOUND = 127
+KILLED_BY = 128  # plus the signal's number
+INTERRUPTED = 130

@@ -1,0 +1,53 @@
+"""Frames on a stream: drawn over each other on a terminal, one after the other in a file or pipe."""
+
+import shutil
+from collections.abc import Mapping
+from typing import TextIO
+
+from ttmem.view import Colours, Depth, Line, colour_depth
+
+_HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
+_CLEAR, _HOME, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[2J", "\x1b[H", "\x1b[K", "\x1b[J"
+
+
+class Screen:
+    """Where pages go, and how they have to look there."""
+
+    def __init__(self, stream: TextIO, environ: Mapping[str, str], *, has_colour: bool = True) -> None:
+        self._stream = stream
+        self.is_terminal = stream.isatty()
+        depth = colour_depth(environ, is_terminal=self.is_terminal) if has_colour else Depth.NONE
+        self._colours = Colours(depth)
+        self._frame_count = 0
+
+    @property
+    def width(self) -> int | None:
+        """None for a file or pipe: whoever reads it can scroll."""
+        return shutil.get_terminal_size().columns if self.is_terminal else None
+
+    def show(self, lines: list[Line]) -> None:
+        """Writes one page."""
+        self._stream.write(self._colours.painted(lines))
+        self._stream.flush()
+
+    def frame(self, lines: list[Line]) -> None:
+        """Writes one of many pages; on a terminal over the one before, cut to its height."""
+        if not self.is_terminal:
+            self.show([*([()] if self._frame_count else []), *lines])
+        else:
+            height = shutil.get_terminal_size().lines - 1
+            text = self._colours.painted(lines[:height]).replace("\n", f"{_CLEAR_LINE}\n")
+            self._stream.write(("" if self._frame_count else _HIDE_CURSOR + _CLEAR) + _HOME + text + _CLEAR_BELOW)
+            self._stream.flush()
+        self._frame_count += 1
+
+    def close(self) -> None:
+        """Gives the cursor back."""
+        if self.is_terminal and self._frame_count:
+            self._stream.write(_SHOW_CURSOR)
+            self._stream.flush()
+
+    @property
+    def is_unicode(self) -> bool:
+        """Whether bars may be drawn with block characters."""
+        return "utf" in (self._stream.encoding or "").lower()

@@ -1,0 +1,39 @@
+"""Bars: how much is used, how high it once was, how much there is.
+
+██████▌▒▒▒░░░░░     used, up to the peak, the rest
+######==......      the same in ASCII
+"""
+
+from ttmem.view.colours import level_role
+from ttmem.view.spans import Line, Role, Span
+
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def bar(fraction: float, peak_fraction: float, width: int, *, is_ascii: bool = False) -> Line:
+    """A bar of exactly `width` columns; whatever is used shows, and full shows only when it is."""
+    role = level_role(fraction, is_bar=True)
+    if is_ascii:
+        used = _cells(fraction, width)
+        used_text = "#" * used
+    else:
+        eighths = min(width * 8, max(1, int(fraction * width * 8)) if fraction > 0 else 0)
+        used_text = "█" * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
+        used = len(used_text)
+    peak = max(used, _cells(peak_fraction, width))
+    spans = (
+        Span(used_text, role),
+        Span(("=" if is_ascii else "▒") * (peak - used), Role.BAR_PEAK),
+        Span(("." if is_ascii else "░") * (width - peak), Role.BAR_REST),
+    )
+    return tuple(span for span in spans if span.text)
+
+
+def filled_columns(text: str) -> float:
+    """How many columns of a bar's used part are really filled, for those who draw and do not print."""
+    return sum(1.0 if character not in _EIGHTHS else _EIGHTHS.index(character) / 8 for character in text)
+
+
+def _cells(fraction: float, width: int) -> int:
+    cells = int(fraction * width)
+    return min(width, max(1, cells) if fraction > 0 else 0)

@@ -1,0 +1,116 @@
+"""Colours of Tenstorrent's tools, and how deep a terminal can show them.
+
+Never colour alone: words and numbers say the same.
+"""
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import NamedTuple
+
+from ttmem.view.spans import Line, Role
+
+# Fractions of a capacity from which on it counts as busy, high and full.
+LEVELS = ((0.95, "full"), (0.80, "high"), (0.60, "busy"))
+
+
+class Depth(IntEnum):
+    """How many colours are shown."""
+
+    NONE = 0
+    SIXTEEN = 16
+    INDEXED = 256
+    TRUE = 1 << 24
+
+
+class Colour(NamedTuple):
+    """One colour at every depth; `code` is the one among sixteen."""
+
+    rgb: str
+    indexed: int
+    code: int
+    is_bold: bool = False
+
+
+PLAIN = Colour("#d7dae0", 252, 39)
+GREEN = Colour("#1eb57d", 36, 32)
+YELLOW = Colour("#ffd10a", 220, 33)
+ORANGE = Colour("#ff8c00", 208, 33)
+RED = Colour("#f04f5e", 203, 31)
+PURPLE = Colour("#9c8fd6", 140, 35)
+GREY = Colour("#7d8590", 244, 90)
+DARK = Colour("#30363d", 238, 90)
+
+PALETTE = {
+    Role.PLAIN: PLAIN,
+    Role.TITLE: PLAIN._replace(is_bold=True, rgb="#ffffff"),
+    Role.HEAD: GREY,
+    Role.DIM: GREY,
+    Role.INDEX: YELLOW._replace(is_bold=True),
+    Role.NOTICE: PURPLE,
+    Role.GOOD: GREEN,
+    Role.BUSY: YELLOW,
+    Role.HIGH: ORANGE,
+    Role.FULL: RED._replace(is_bold=True),
+    Role.BAR_GOOD: GREEN,
+    Role.BAR_BUSY: YELLOW,
+    Role.BAR_HIGH: ORANGE,
+    Role.BAR_FULL: RED,
+    Role.BAR_PEAK: Colour("#4d5560", 241, 90),
+    Role.BAR_REST: DARK,
+}
+
+
+def level_of(fraction: float | None) -> str:
+    """A word for how full something is; empty while there is room."""
+    if fraction is None:
+        return ""
+    return next((word for least, word in LEVELS if fraction >= least), "")
+
+
+def level_role(fraction: float | None, *, is_bar: bool = False) -> Role:
+    """The role in which a share of a capacity is shown."""
+    word = level_of(fraction) or "good"
+    return Role("bar_" + word) if is_bar else Role(word)
+
+
+def colour_depth(environ: Mapping[str, str], *, is_terminal: bool) -> Depth:
+    """What a terminal with this environment can show. NO_COLOR turns colours off, whatever its value."""
+    terminal = environ.get("TERM", "")
+    if not is_terminal or environ.get("NO_COLOR") or terminal in ("", "dumb"):
+        return Depth.NONE
+    # tmux passes true colour on only if it was set up to, and garbles it otherwise.
+    if environ.get("COLORTERM") in ("truecolor", "24bit") and "TMUX" not in environ:
+        return Depth.TRUE
+    return Depth.INDEXED if "256" in terminal or "TMUX" in environ else Depth.SIXTEEN
+
+
+class Colours:
+    """Turns lines into text with the colour codes of one depth."""
+
+    def __init__(self, depth: Depth) -> None:
+        self._codes = {role: _code(colour, depth) for role, colour in PALETTE.items()}
+        self._depth = depth
+
+    def painted(self, lines: list[Line]) -> str:
+        return "".join(self._line(line) + "\n" for line in lines)
+
+    def _line(self, line: Line) -> str:
+        if self._depth is Depth.NONE:
+            return "".join(span.text for span in line).rstrip()
+        parts = []
+        for span in line:
+            code = self._codes[span.role]
+            parts.append(f"\x1b[{code}m{span.text}\x1b[0m" if code and span.text.strip() else span.text)
+        return "".join(parts).rstrip()
+
+
+def _code(colour: Colour, depth: Depth) -> str:
+    bold = "1;" if colour.is_bold else ""
+    if colour.code == PLAIN.code:  # the terminal's own foreground suits its background best
+        return "1" if colour.is_bold else ""
+    if depth is Depth.TRUE:
+        red, green, blue = (int(colour.rgb[at : at + 2], 16) for at in (1, 3, 5))
+        return f"{bold}38;2;{red};{green};{blue}"
+    if depth is Depth.INDEXED:
+        return f"{bold}38;5;{colour.indexed}"
+    return f"{bold}{colour.code}"

@@ -1,0 +1,128 @@
+"""Tables about devices: every pool of every chip with its bar, and the kernels of every chip by type."""
+
+from functools import partial
+from itertools import zip_longest
+
+from ttmem.devices import Device, Kind
+from ttmem.snapshot import DeviceUsage, KindUsage, PoolUsage
+from ttmem.view.bars import bar
+from ttmem.view.colours import level_of, level_role
+from ttmem.view.grid import Cell, Column, cell, grid
+from ttmem.view.spans import Line, Role, Span, clean, clipped
+from ttmem.view.units import UNKNOWN, count_text, share_text, size_text
+
+_WIDE = 112  # from here on there is room for the columns that matter less
+_KERNELS = (Kind.KERNEL_APPLICATION, Kind.KERNEL_FABRIC, Kind.KERNEL_DISPATCH, Kind.KERNEL_UNKNOWN)
+
+
+def device_table(devices: tuple[DeviceUsage, ...], *, width: int | None, is_ascii: bool) -> list[Line]:
+    """Device x pool: used of capacity as a bar and in numbers, and the peak."""
+    is_wide = width is None or width >= _WIDE
+    columns = [
+        Column("DEVICE", least=13),
+        Column("POOL", least=8),
+        Column("", least=8, most=40 if width else 24),
+        Column("USED", is_right=True, least=8),
+        Column("CAPACITY", is_right=True),
+        Column("", least=9),
+        Column("PEAK", is_right=True, least=9),
+    ]
+    if is_wide:
+        columns += [Column("REQUESTED", is_right=True), Column("LARGEST FREE", is_right=True)]
+    rows: list[list[Cell]] = []
+    for usage in devices:
+        names = _device_lines(usage.device, 18 if is_wide else 11, is_ascii)[: max(2, len(usage.pools))]
+        pools = usage.pools or (None,)
+        for name, pool in zip_longest(names, pools):
+            cells = _pool_cells(pool, is_ascii) if pool else _empty_cells(is_first=name is names[0] and not usage.pools)
+            rows.append([name or (), *cells[: len(columns) - 1]])
+    return grid(columns, rows, width=width)
+
+
+def kernel_table(devices: tuple[DeviceUsage, ...], *, width: int | None) -> list[Line]:
+    """Device x kernel type: bytes on all cores, and how many kernels."""
+    has_unknown = any(kernel.kind is Kind.KERNEL_UNKNOWN for usage in devices for kernel in usage.kernels)
+    kinds = _KERNELS if has_unknown else _KERNELS[:3]
+    titles = (kind.kernel_word.upper() for kind in kinds)
+    columns = [
+        Column("KERNELS", least=13),
+        *(Column(title, is_right=True, least=13) for title in titles),
+        Column("LAUNCHES", is_right=True, least=9),
+    ]
+    rows = []
+    for usage in devices:
+        found = {kernel.kind: kernel for kernel in usage.kernels}
+        cells = [_kernel_cell(found.get(kind)) for kind in kinds]
+        rows.append([_title(usage.device), *cells, cell(count_text(usage.launch_count))])
+    return grid(columns, rows, width=width)
+
+
+def device_word(device: Device) -> str:
+    """The shortest name of a device: its index, or what is known instead."""
+    if device.index is not None:
+        return str(device.index)
+    return clean(device.name) or (device.uuid or "?")
+
+
+def _title(device: Device) -> Line:
+    name = clean(device.board or device.arch) if device.index is not None else ""
+    return (Span(device_word(device), Role.INDEX), Span(f" {name}" if name else ""))
+
+
+def _device_lines(device: Device, width: int, is_ascii: bool) -> list[Line]:
+    """What a device is called, most telling first."""
+    cores = f"{device.grid[0]}x{device.grid[1]} cores" if device.grid else ""
+    details = [_short_id(device, width, is_ascii), clean(device.arch), cores]
+    return [_title(device), *(cell(f"  {text}", Role.DIM) for text in details if text)]
+
+
+def _short_id(device: Device, width: int, is_ascii: bool) -> str:
+    uuid = device.uuid or ""
+    if len(uuid) <= width:
+        return uuid
+    mark = "~" if is_ascii else "…"
+    return "0x" + mark + uuid[-(width - 3) :]  # the end tells chips of one board apart
+
+
+def _pool_cells(usage: PoolUsage, is_ascii: bool) -> list[Cell]:
+    share = None if usage.is_planned else usage.fraction
+    at_least = (">=" if is_ascii else "≥") if usage.is_lower_bound else ""
+    role = Role.DIM if usage.is_planned or share is None else level_role(share)
+    return [
+        cell(usage.pool.word),
+        _bar_cell(usage, is_ascii),
+        cell(size_text(usage.used_bytes)),
+        _maybe(size_text(usage.capacity_bytes)),
+        cell("planned", Role.DIM) if usage.is_planned else cell(f"{share_text(share):>4} {level_of(share)}", role),
+        cell(at_least + size_text(usage.peak_bytes)),
+        () if usage.is_planned else _maybe(size_text(usage.requested_bytes)),
+        () if usage.is_planned else _maybe(UNKNOWN),
+    ]
+
+
+def _bar_cell(usage: PoolUsage, is_ascii: bool) -> Cell:
+    if usage.is_planned:
+        return lambda width: cell(clipped(f"{count_text(usage.count)} alive", width, is_ascii=is_ascii), Role.DIM)
+    if not usage.capacity_bytes:
+        return lambda width: cell(clipped("no capacity", width, is_ascii=is_ascii), Role.DIM)
+    peak = max(usage.peak_bytes, usage.used_bytes) / usage.capacity_bytes
+    return partial(_bar, usage.used_bytes / usage.capacity_bytes, peak, is_ascii=is_ascii)
+
+
+def _bar(fraction: float, peak_fraction: float, width: int, *, is_ascii: bool) -> Line:
+    return bar(fraction, peak_fraction, width, is_ascii=is_ascii)
+
+
+def _empty_cells(*, is_first: bool) -> list[Cell]:
+    return [(), cell("nothing" if is_first else "", Role.DIM), *([()] * 6)]
+
+
+def _maybe(text: str) -> Line:
+    return cell(text, Role.DIM if text == UNKNOWN else Role.PLAIN)
+
+
+def _kernel_cell(usage: KindUsage | None) -> Line:
+    if usage is None or not usage.count:
+        return cell("none", Role.DIM)
+    mark = "~" if usage.is_estimated else ""
+    return (Span(f"{mark}{size_text(usage.used_bytes)} "), Span(f"({usage.count:,})", Role.DIM))

@@ -1,0 +1,158 @@
+"""The whole page of `ttmem ps`: what it says, in which order, whatever paints it."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ttmem.snapshot import ProcessUsage, Snapshot
+from ttmem.view.device_tables import device_table, device_word, kernel_table
+from ttmem.view.process_table import process_table
+from ttmem.view.spans import Line, Role, Span, clean, clipped
+from ttmem.view.units import clock_text, size_text
+from ttmem.view.words import finding_text, reason_text
+
+_NEWEST = 5  # out-of-memory events on a page; all are in JSON
+
+
+@dataclass(frozen=True, slots=True)
+class PageOptions:
+    """How a page is to look. `width` None: as wide as it likes, for files and pipes."""
+
+    width: int | None = None
+    is_ascii: bool = False
+    is_with_ended: bool = False
+    banner: str = ""
+
+
+def page(snapshot: Snapshot, options: PageOptions) -> list[Line]:
+    """All lines, top to bottom."""
+    width, is_ascii = options.width, options.is_ascii
+    processes = shown_processes(snapshot, options)
+    blocks = [list(_heading(snapshot, options))]
+    if snapshot.devices:
+        blocks.append(device_table(snapshot.devices, width=width, is_ascii=is_ascii))
+    if any(usage.kernels or usage.launch_count for usage in snapshot.devices):
+        blocks.append(kernel_table(snapshot.devices, width=width))
+    if processes:
+        blocks.append(
+            process_table(processes, width=width, is_ascii=is_ascii, has_state=options.is_with_ended),
+        )
+    blocks.append(_out_of_memory(processes, options))
+    blocks.append(_wrapped(_doubts(snapshot, processes), Role.HIGH, "! ", options))
+    blocks.append(_wrapped(_notes(snapshot, processes, options), Role.DIM, "", options))
+    lines: list[Line] = []
+    for block in filter(None, blocks):
+        lines += [(), *block] if lines else block
+    return lines
+
+
+def shown_processes(snapshot: Snapshot, options: PageOptions) -> list[ProcessUsage]:
+    """The oldest first, so that a row keeps its place while others come and go; the ended last."""
+    chosen = snapshot.processes if options.is_with_ended else snapshot.live
+    return sorted(chosen, key=lambda process: (not process.is_live, process.start_time_ns or 0, process.pid))
+
+
+def nothing_to_show(snapshot: Snapshot) -> list[Line]:
+    """What to say when nobody reports, and what to do about it."""
+    where = ", ".join(clean(place) for place in snapshot.places)
+    ended = len(snapshot.ended)
+    history = f"; {ended} ended, shown by --all" if ended else ""
+    lines = [
+        (Span(" Nothing reports device memory now", Role.TITLE), Span(f" (looked in {where}{history}).")),
+        (),
+    ]
+    for command, meaning in (
+        ("ttmem run -- python model.py", "runs a program that uses the ttmem client"),
+        ("TTMEM=1 python model.py", "the same by hand"),
+        ("ttmem demo", "shows made-up chips"),
+    ):
+        lines.append((Span(f"   {command:30}", Role.INDEX), Span(meaning, Role.DIM)))
+    notes = [*_foreign(snapshot), *_doubts(snapshot, [])]
+    if notes:
+        lines += [(), *((Span(f" {note}", Role.DIM),) for note in notes)]
+    return lines
+
+
+def _heading(snapshot: Snapshot, options: PageOptions) -> Iterator[Line]:
+    dot = " | " if options.is_ascii else " · "
+    counts = f"{_plural(len(snapshot.live), 'process', 'es')} on {_plural(len(snapshot.devices), 'device', 's')}"
+    state = Span("complete", Role.GOOD) if snapshot.is_complete else Span(f"incomplete: {snapshot.reason}", Role.HIGH)
+    parts: list[Span] = [Span(" ttmem ps", Role.TITLE), Span(f"  {counts}{dot}"), state]
+    parts.append(Span(f"{dot}{clock_text(snapshot.time_ns)}", Role.DIM))
+    if options.banner:
+        parts.append(Span(f"{dot}{options.banner}", Role.NOTICE))
+    yield tuple(parts)
+    places = ", ".join(clean(place) for place in snapshot.places)
+    yield (Span(f" {snapshot.source}, reading {places}", Role.DIM),)
+
+
+def _plural(count: int, word: str, ending: str) -> str:
+    return f"{count} {word}{'' if count == 1 else ending}"
+
+
+def _out_of_memory(processes: Sequence[ProcessUsage], options: PageOptions) -> list[Line]:
+    refusals = [(refused, process) for process in processes for refused in process.out_of_memory]
+    refusals.sort(key=lambda pair: pair[0].time_ns)
+    if not refusals:
+        return []
+    lines: list[Line] = [(Span(" OUT OF MEMORY", Role.FULL),)]
+    for refused, process in refusals[-_NEWEST:]:
+        where = f"device {device_word(refused.device)} {refused.pool.word}"
+        sizes = f"free {size_text(refused.free_bytes)}, largest {size_text(refused.largest_free_bytes)}"
+        story = f"{where}: asked {size_text(refused.requested_bytes)}, {sizes}"
+        time = Span(f" {clock_text(refused.time_ns)}  ", Role.DIM)
+        who = f"  pid {process.pid} {clean(process.label)}"
+        if options.width:
+            who = clipped(who, options.width - time.width - len(story), is_ascii=options.is_ascii)
+        lines.append((time, Span(story), Span(who, Role.DIM)))
+    return lines
+
+
+def _doubts(snapshot: Snapshot, processes: Sequence[ProcessUsage]) -> list[str]:
+    doubts = []
+    for process in processes:
+        name = f"pid {process.pid} {clean(process.label)}"
+        if process.reason:
+            doubts.append(f"{name}: {reason_text(process.reason)}")
+        doubts += [f"{name}: {finding_text(finding)}" for finding in process.findings]
+    for finding in (*snapshot.damaged, *(finding for finding in snapshot.findings if finding.pid is None)):
+        doubts.append(f"{clean(finding.path)}: {clean(finding_text(finding))}")
+    return doubts
+
+
+def _notes(snapshot: Snapshot, processes: Sequence[ProcessUsage], options: PageOptions) -> Iterator[str]:
+    if any(usage.is_planned for device in snapshot.devices for usage in device.pools):
+        yield "* planned: what all loaded programs would take together; they share that memory."
+    if any(len(process.devices) > 1 for process in processes):
+        yield "A row for several devices shows what each of them holds."
+    if any(kernel.is_estimated for device in snapshot.devices for kernel in device.kernels):
+        yield "~ kernels of unknown exact size are counted as binary size x cores."
+    if any(usage.is_lower_bound for device in snapshot.devices for usage in device.pools):
+        yield (
+            "A peak marked " + (">=" if options.is_ascii else "≥") + " may have been higher before this viewer came."
+        )
+    for device in snapshot.devices:
+        for usage in device.pools:
+            if usage.unattributed_bytes:
+                where = f"device {device_word(device.device)} {usage.pool.word}"
+                yield f"{where}: {size_text(usage.unattributed_bytes)} belong to no process shown."
+    if any(not process.is_visible for process in processes):
+        yield "A pid with ? counts in a pid namespace that cannot be seen from here."
+    if snapshot.ended and not options.is_with_ended:
+        yield f"{_plural(len(snapshot.ended), 'ended process', 'es')} not shown (--all)."
+    yield from _foreign(snapshot)
+
+
+def _foreign(snapshot: Snapshot) -> Iterator[str]:
+    for row in snapshot.foreign:
+        yield f"foreign: {clean(row.user)} (uid {row.uid}) has journals in {clean(row.path)} that may not be read."
+
+
+def _wrapped(texts: Sequence[str] | Iterator[str], role: Role, mark: str, options: PageOptions) -> list[Line]:
+    lines: list[Line] = []
+    for text in texts:
+        first = True
+        for part in textwrap.wrap(text, (options.width - len(mark) - 2) if options.width else 10_000):
+            lines.append((Span(f" {mark if first else ' ' * len(mark)}", role), Span(part, Role.DIM)))
+            first = False
+    return lines

@@ -1,0 +1,73 @@
+"""A page as an SVG picture: a terminal window with real bars, readable in any browser and on any README."""
+
+from collections.abc import Iterator
+from xml.sax.saxutils import escape
+
+from ttmem.view.bars import filled_columns
+from ttmem.view.colours import PALETTE
+from ttmem.view.spans import Line, Role, Span
+
+_COLUMN = 8.4
+_ROW = 19
+_FONT_SIZE = 14
+_MARGIN = 20
+_TITLE_BAR = 38
+_FONTS = "ui-monospace,'JetBrains Mono','SF Mono',Menlo,Consolas,'DejaVu Sans Mono',monospace"
+_BUTTONS = ("#f04f5e", "#ffd10a", "#1eb57d")
+
+
+def picture(lines: list[Line], *, title: str) -> str:
+    """The SVG text."""
+    columns = max((sum(span.width for span in line) for line in lines), default=1)
+    width = round(columns * _COLUMN + 2 * _MARGIN)
+    height = round(_TITLE_BAR + len(lines) * _ROW + _MARGIN)
+    return "\n".join([*_window(width, height, title), *_body(lines), "</svg>", ""])
+
+
+def _window(width: int, height: int, title: str) -> Iterator[str]:
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" role="img" aria-label="{escape(title)}">'
+    )
+    yield "<style>"
+    yield f"text{{font:{_FONT_SIZE}px {_FONTS};white-space:pre;fill:{PALETTE[Role.PLAIN].rgb}}}"
+    for role, colour in PALETTE.items():
+        bold = ";font-weight:bold" if colour.is_bold else ""
+        yield f".{role.value}{{fill:{colour.rgb}{bold}}}"
+    yield "</style>"
+    yield f'<rect width="{width}" height="{height}" rx="10" fill="#0d1117"/>'
+    edge = _TITLE_BAR - 8
+    yield f'<path d="M0 {edge}V10a10 10 0 0 1 10-10H{width - 10}a10 10 0 0 1 10 10V{edge}Z" fill="#161b22"/>'
+    for at, button in enumerate(_BUTTONS):
+        yield f'<circle cx="{18 + at * 20}" cy="15" r="6" fill="{button}"/>'
+    yield f'<text x="{width / 2:g}" y="20" text-anchor="middle" class="dim">{escape(title)}</text>'
+
+
+def _body(lines: list[Line]) -> Iterator[str]:
+    for number, line in enumerate(lines):
+        at = 0
+        for span in line:
+            yield from _span(span, _MARGIN + at * _COLUMN, _TITLE_BAR + 8 + number * _ROW)
+            at += span.width
+
+
+def _span(span: Span, x: float, top: float) -> Iterator[str]:
+    if span.role.is_bar:
+        is_used = span.role not in (Role.BAR_PEAK, Role.BAR_REST)
+        columns = filled_columns(span.text) if is_used else float(span.width)
+        if is_used and columns < span.width:  # behind the part of a column that is not filled
+            yield _rect(x, top, span.width, Role.BAR_REST)
+        yield _rect(x, top, columns, span.role)
+    elif span.text.strip():
+        text = span.text.rstrip()
+        lead = len(text) - len(text.lstrip())
+        x += lead * _COLUMN
+        length = Span(text.lstrip()).width * _COLUMN
+        yield (
+            f'<text x="{x:.1f}" y="{top + 10:g}" class="{span.role.value}" '
+            f'textLength="{length:.1f}" lengthAdjust="spacingAndGlyphs">{escape(text.lstrip())}</text>'
+        )
+
+
+def _rect(x: float, top: float, columns: float, role: Role) -> str:
+    return f'<rect x="{x:.1f}" y="{top - 1:g}" width="{columns * _COLUMN:.1f}" height="12" class="{role.value}"/>'

@@ -1,0 +1,84 @@
+"""Text with meaning: a line is a row of spans, and a span says what it is, not which colour it has.
+
+Names and commands come from other people's processes: what is not printable is replaced before it reaches a terminal.
+"""
+
+import unicodedata
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Role(Enum):
+    """What a piece of text is."""
+
+    PLAIN = "plain"
+    TITLE = "title"
+    HEAD = "head"  # of a column
+    DIM = "dim"  # units of no interest, unknowns
+    INDEX = "index"
+    NOTICE = "notice"
+    GOOD = "good"
+    BUSY = "busy"
+    HIGH = "high"
+    FULL = "full"
+    BAR_GOOD = "bar_good"
+    BAR_BUSY = "bar_busy"
+    BAR_HIGH = "bar_high"
+    BAR_FULL = "bar_full"
+    BAR_PEAK = "bar_peak"  # above what is used, up to the peak
+    BAR_REST = "bar_rest"
+
+    @property
+    def is_bar(self) -> bool:
+        return self.value.startswith("bar_")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of text and what it is."""
+
+    text: str
+    role: Role = Role.PLAIN
+
+    @property
+    def width(self) -> int:
+        return width_of(self.text)
+
+
+Line = tuple[Span, ...]
+
+
+def width_of(text: str) -> int:
+    """How many columns a terminal gives the text."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns(character) for character in text)
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def clean(text: str) -> str:
+    """The text with everything a terminal would obey replaced."""
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def clipped(text: str, width: int, *, is_ascii: bool = False) -> str:
+    """The text, cut to a width; a cut shows."""
+    if width_of(text) <= width:
+        return text
+    mark = "~" if is_ascii else "…"
+    kept = ""
+    for character in text:
+        if width_of(kept + character) > width - 1:
+            break
+        kept += character
+    return kept + mark if width > 0 else ""
+
+
+def plain(lines: list[Line]) -> str:
+    """The lines as bare text, without blanks at their ends."""
+    return "".join("".join(span.text for span in line).rstrip() + "\n" for line in lines)

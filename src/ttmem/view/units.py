@@ -1,0 +1,50 @@
+"""Numbers as people read them: 1024-based sizes, shares, times. Exact bytes are in JSON only."""
+
+from datetime import datetime
+
+UNKNOWN = "[N/A]"
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+
+
+def size_text(size_bytes: int | None) -> str:
+    """Three significant digits and a unit, at most 8 characters: 9.21 GiB, 64.0 KiB, 512 B."""
+    if size_bytes is None:
+        return UNKNOWN
+    amount = float(size_bytes)
+    unit = 0
+    while amount >= 1023.5 and unit < len(_UNITS) - 1:
+        amount /= 1024
+        unit += 1
+    digits = 0 if unit == 0 or amount >= 99.95 else 1 if amount >= 9.995 else 2
+    return f"{amount:.{digits}f} {_UNITS[unit]}"
+
+
+def share_text(fraction: float | None) -> str:
+    """A percentage that says 100 only when it is full, and 0 only when it is empty."""
+    if fraction is None:
+        return UNKNOWN
+    if 0 < fraction < 0.01:
+        return "<1%"
+    return f"{int(fraction * 100 + 1e-9)}%"
+
+
+def count_text(count: int) -> str:
+    return f"{count:,}"
+
+
+def clock_text(time_ns: int | None) -> str:
+    """Hours, minutes and seconds in local time."""
+    if time_ns is None:
+        return UNKNOWN
+    return datetime.fromtimestamp(time_ns / 1e9).strftime("%H:%M:%S")
+
+
+def ranges_text(numbers: list[int]) -> str:
+    """Whole numbers as short ranges: 0-3,7."""
+    parts: list[list[int]] = []
+    for number in sorted(numbers):
+        if parts and number == parts[-1][1] + 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)

@@ -1,0 +1,39 @@
+"""Sentences for what does not add up, and for why figures are not complete."""
+
+from ttmem.snapshot import Finding
+
+FINDINGS = {
+    "unknown_free": "free of something that was never allocated",
+    "double_free": "free of something already freed",
+    "wrong_target_free": "free on another device than the allocation",
+    "replaced": "allocation of an id that was still alive (its free was lost)",
+    "clamped": "size beyond what any device has, cut",
+    "shrunk_kernel": "kernel loaded again with a smaller size",
+    "lock_lost": "process alive but its lock on the journal is gone (it closed all its descriptors)",
+    "counter_mismatch": "counter that differs from the list of what is alive",
+    "unsized_free": "free without a size while the table was full: counters are no longer exact",
+    "names_lost": "name that found no room",
+    "targets_lost": "device or mesh beyond the 255 a process may open",
+    "directory_ignored": "directory passed over",
+    "damaged": "file that is no sound journal",
+}
+
+REASONS = {
+    "outrun": "reports faster than they can be followed: totals are the process's own counters, the list lags",
+    "table_full": "holds more than its table has room for: totals are right, the list is not whole (raise TTMEM_TABLE)",
+    "damaged": "its journal is damaged: last figures that were read",
+    "settling": "is being read for the first time",
+    "unknown": "cannot be followed",
+}
+
+
+def finding_text(finding: Finding) -> str:
+    """One line for one finding, without the process it belongs to."""
+    if finding.text:
+        return finding.text
+    words = FINDINGS.get(finding.name, finding.name.replace("_", " "))
+    return words if finding.count == 1 else f"{finding.count:,} x {words}"
+
+
+def reason_text(reason: str) -> str:
+    return REASONS.get(reason, reason)
