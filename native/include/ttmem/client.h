@@ -127,6 +127,7 @@ typedef struct ttmem_kernel {
 
 /* 0 = off. Anything else: call in and see (the first call decides by the environment). */
 extern TTMEM_API int ttmem_tracking;
+#define TTMEM_ON __atomic_load_n(&ttmem_tracking, __ATOMIC_RELAXED)
 
 /* Turns tracking on or off from code. `directory` NULL: $TTMEM_DIR or the default. Returns 1 if tracking is on afterwards. */
 TTMEM_API int ttmem_enable(const char* directory);
@@ -156,62 +157,62 @@ TTMEM_API void ttmem_phase_end_on(uint32_t phase);
 TTMEM_API void ttmem_label_on(const char* text);
 
 static inline uint16_t ttmem_device_open(const ttmem_device* device) {
-    return ttmem_tracking ? ttmem_device_open_on(device) : (uint16_t)0;
+    return TTMEM_ON ? ttmem_device_open_on(device) : (uint16_t)0;
 }
 static inline void ttmem_device_close(uint16_t target) {
-    if (ttmem_tracking) ttmem_target_close_on(target);
+    if (TTMEM_ON) ttmem_target_close_on(target);
 }
 static inline uint16_t ttmem_mesh_open(uint64_t mesh_id, uint16_t rows, uint16_t columns, const uint16_t* chips,
                                        uint32_t chip_count) {
-    return ttmem_tracking ? ttmem_mesh_open_on(mesh_id, rows, columns, chips, chip_count) : (uint16_t)0;
+    return TTMEM_ON ? ttmem_mesh_open_on(mesh_id, rows, columns, chips, chip_count) : (uint16_t)0;
 }
 static inline void ttmem_mesh_close(uint16_t target) {
-    if (ttmem_tracking) ttmem_target_close_on(target);
+    if (TTMEM_ON) ttmem_target_close_on(target);
 }
 static inline ttmem_handle ttmem_buffer_alloc(const ttmem_buffer* buffer) {
-    return ttmem_tracking ? ttmem_buffer_alloc_on(buffer) : 0;
+    return TTMEM_ON ? ttmem_buffer_alloc_on(buffer) : 0;
 }
 static inline ttmem_handle ttmem_cb_alloc(const ttmem_circular_buffer* cb) {
-    return ttmem_tracking ? ttmem_cb_alloc_on(cb) : 0;
+    return TTMEM_ON ? ttmem_cb_alloc_on(cb) : 0;
 }
 static inline ttmem_handle ttmem_kernel_load(const ttmem_kernel* kernel) {
-    return ttmem_tracking ? ttmem_kernel_load_on(kernel) : 0;
+    return TTMEM_ON ? ttmem_kernel_load_on(kernel) : 0;
 }
 static inline void ttmem_free(ttmem_handle handle) {
-    if (ttmem_tracking) ttmem_free_on(handle);
+    if (TTMEM_ON) ttmem_free_on(handle);
 }
 /* Frees by id. `pool` and `bytes` (0 unknown) keep the counters right should the live table be full. */
 static inline void ttmem_free_id(uint16_t target, uint8_t kind, uint64_t id, uint8_t pool, uint64_t bytes) {
-    if (ttmem_tracking) ttmem_free_id_on(target, kind, id, pool, bytes);
+    if (TTMEM_ON) ttmem_free_id_on(target, kind, id, pool, bytes);
 }
 static inline void ttmem_kernel_unload(uint16_t target, uint8_t kind, uint64_t id) {
-    if (ttmem_tracking) ttmem_free_id_on(target, kind, id, TTMEM_POOL_UNKNOWN, 0);
+    if (TTMEM_ON) ttmem_free_id_on(target, kind, id, TTMEM_POOL_UNKNOWN, 0);
 }
 /* A program's binaries: status changes, and its bytes in DRAM (0 unknown). End it with ttmem_program_end. */
 static inline void ttmem_binary_status(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes) {
-    if (ttmem_tracking) ttmem_binary_status_on(target, program, status, bytes);
+    if (TTMEM_ON) ttmem_binary_status_on(target, program, status, bytes);
 }
 static inline void ttmem_program_end(uint16_t target, uint64_t program) {
-    if (ttmem_tracking) ttmem_free_id_on(target, TTMEM_PROGRAM_BINARY, program, TTMEM_DRAM, 0);
+    if (TTMEM_ON) ttmem_free_id_on(target, TTMEM_PROGRAM_BINARY, program, TTMEM_DRAM, 0);
 }
 /* Counted per target and program, never charged. */
 static inline void ttmem_launch(uint16_t target, uint64_t program) {
-    if (ttmem_tracking) ttmem_launch_on(target, program);
+    if (TTMEM_ON) ttmem_launch_on(target, program);
 }
 static inline void ttmem_out_of_memory(uint16_t target, uint8_t pool, uint64_t requested_bytes, uint64_t free_bytes,
                                        uint64_t largest_free_bytes) {
-    if (ttmem_tracking) ttmem_out_of_memory_on(target, pool, requested_bytes, free_bytes, largest_free_bytes);
+    if (TTMEM_ON) ttmem_out_of_memory_on(target, pool, requested_bytes, free_bytes, largest_free_bytes);
 }
 /* A 4-byte name for a text (site, phase, core set), valid in this process; 0 when there is no room. */
 static inline uint32_t ttmem_intern(const char* text, uint32_t length) {
-    return ttmem_tracking ? ttmem_intern_on(text, length) : 0;
+    return TTMEM_ON ? ttmem_intern_on(text, length) : 0;
 }
-static inline uint32_t ttmem_phase_begin(uint32_t name) { return ttmem_tracking ? ttmem_phase_begin_on(name) : 0; }
+static inline uint32_t ttmem_phase_begin(uint32_t name) { return TTMEM_ON ? ttmem_phase_begin_on(name) : 0; }
 static inline void ttmem_phase_end(uint32_t phase) {
-    if (ttmem_tracking) ttmem_phase_end_on(phase);
+    if (TTMEM_ON) ttmem_phase_end_on(phase);
 }
 static inline void ttmem_label(const char* text) {
-    if (ttmem_tracking) ttmem_label_on(text);
+    if (TTMEM_ON) ttmem_label_on(text);
 }
 
 #ifdef __cplusplus

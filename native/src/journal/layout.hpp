@@ -40,7 +40,7 @@ inline constexpr uint32_t kTableMost = 1u << 20;
 inline constexpr uint32_t kPools = TTMEM_POOL_COUNT;
 inline constexpr uint32_t kKinds = TTMEM_KIND_COUNT;
 inline constexpr uint32_t kIndexLevels = 3;
-inline constexpr uint32_t kBucketSlots = 8;
+inline constexpr uint32_t kBucketSlots = 16;  // of 4 bytes: one cache line
 inline constexpr uint64_t kSizeMost = 1ull << 42;  // 2^20 live entries of this size still sum below 2^63
 
 // ---- records ------------------------------------------------------------------------------------
@@ -187,9 +187,8 @@ struct Target {
     Half descriptor;       // arena id of its newest DeviceDescriptor or MeshDescriptor
     Word unique_id;        // chip's unique id or mesh id
     Word closed_sequence;  // entries made before it ended with that close
-    Word excused_frees;    // how many entries closes ended and no free has come for yet
     Word launches;
-    Word spare[3];
+    Word spare[4];
     KindCounters kinds[kKinds];
     Word kinds_spare[4];
     PoolCounters pools[kPools];
@@ -199,7 +198,7 @@ static_assert(sizeof(Target) == 1024 && offsetof(Target, pools) == 256, "a pool'
 
 // ---- phases -------------------------------------------------------------------------------------
 // The highest figure of every phase name, target and pool, for viewers that come later. Written under the
-// phase lock of the host; `peak` is stored last (release) and 0 means the row is not there yet.
+// phase lock of the host; `runs` is stored last (release) and 0 means the row is not there yet.
 struct PhasePeak {
     Word name_and_place;  // name id | target << 32 | pool << 48
     Word peak;
@@ -313,12 +312,12 @@ inline constexpr uint64_t page_up(uint64_t bytes) { return (bytes + kPage - 1) /
 
 inline constexpr Plan plan_of(Sizes sizes) {
     Plan plan{};
-    const uint32_t most = sizes.table * 2;
+    const uint32_t most = sizes.table * 4;
     plan.index_slots[0] = most < 4096 ? most : 4096;
     plan.index_slots[1] = most <= 4096 ? 0 : (most < 32'768 ? most : 32'768);
     plan.index_slots[2] = most <= 32'768 ? 0 : most;
     uint64_t index = 0;
-    for (uint32_t slots : plan.index_slots) index += uint64_t{slots} * 8;
+    for (uint32_t slots : plan.index_slots) index += uint64_t{slots} * sizeof(Half);
     plan.targets = kPage;
     plan.threads = plan.targets + page_up(uint64_t{kTargets} * sizeof(Target));
     plan.slab = plan.threads + page_up(kThreads * sizeof(Half));

@@ -1,0 +1,213 @@
+// The reporting functions as plain C builtins: positional arguments, vector call, no Python frame, nothing allocated
+// but the returned handle. With tracking off they return before looking at their arguments.
+#include <Python.h>
+
+#include "python/reports.hpp"
+#include "ttmem/client.h"
+
+namespace ttmem {
+namespace {
+
+// Arguments as 64-bit words. Integers beyond 64 bits become an impossible size, which the core cuts and counts.
+struct Arguments {
+    uint64_t word[10] = {};
+    bool is_good = false;
+
+    Arguments(const char* name, PyObject* const* values, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most) {
+        if (count < least || count > most) {
+            PyErr_Format(PyExc_TypeError, "%s() takes %zd to %zd positional arguments (%zd given)", name, least, most, count);
+            return;
+        }
+        for (Py_ssize_t i = 0; i < count; ++i)
+            if (!read(values[i], word[i])) return;
+        is_good = true;
+    }
+
+  private:
+    static bool read(PyObject* value, uint64_t& word) {
+        int overflow = 0;
+        const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+        if (__builtin_expect(overflow == 0, 1)) {
+            word = static_cast<uint64_t>(number);
+            return number != -1 || PyErr_Occurred() == nullptr;
+        }
+        if (overflow < 0) {
+            word = ~uint64_t{0};
+            return true;
+        }
+        word = PyLong_AsUnsignedLongLong(value);  // ids use all 64 bits
+        if (PyErr_Occurred() == nullptr) return true;
+        PyErr_Clear();
+        word = uint64_t{1} << 62;
+        return true;
+    }
+};
+
+// Small fields keep an out-of-range value out of range, so that it lands under `unknown` instead of on a neighbour.
+uint16_t target_of(uint64_t word) { return word <= 0xffff ? static_cast<uint16_t>(word) : uint16_t{0xffff}; }
+uint8_t byte_of(uint64_t word) { return word <= 0xff ? static_cast<uint8_t>(word) : uint8_t{0xff}; }
+uint16_t count_of(uint64_t word) {
+    return static_cast<int64_t>(word) < 0 ? uint16_t{0} : (word <= 0xffff ? static_cast<uint16_t>(word) : uint16_t{0xffff});
+}
+uint32_t half_of(uint64_t word) { return word <= 0xffff'ffff ? static_cast<uint32_t>(word) : 0; }
+
+PyObject* handle_object(ttmem_handle handle) { return PyLong_FromUnsignedLongLong(handle); }
+
+using Values = PyObject* const*;
+
+PyObject* report_buffer_alloc(PyObject*, Values values, Py_ssize_t count) {
+    if (!TTMEM_ON) return PyLong_FromLong(0);
+    const Arguments a("report_buffer_alloc", values, count, 3, 9);
+    if (!a.is_good) return nullptr;
+    ttmem_buffer buffer{};
+    buffer.target = target_of(a.word[0]);
+    buffer.id = a.word[1];
+    buffer.reserved_bytes = a.word[2];
+    buffer.requested_bytes = a.word[3];
+    buffer.address = a.word[4];
+    buffer.per_bank_bytes = a.word[5];
+    buffer.type = byte_of(a.word[6]);
+    buffer.site = half_of(a.word[7]);
+    buffer.options = byte_of(a.word[8]);
+    return handle_object(ttmem_buffer_alloc_on(&buffer));
+}
+
+PyObject* report_cb_alloc(PyObject*, Values values, Py_ssize_t count) {
+    if (!TTMEM_ON) return PyLong_FromLong(0);
+    const Arguments a("report_cb_alloc", values, count, 5, 9);
+    if (!a.is_good) return nullptr;
+    ttmem_circular_buffer cb{};
+    cb.target = target_of(a.word[0]);
+    cb.id = a.word[1];
+    cb.address = half_of(a.word[2]);
+    cb.size_per_core_bytes = a.word[3];
+    cb.core_count = count_of(a.word[4]);
+    cb.options = byte_of(a.word[5]);
+    cb.program = a.word[6];
+    cb.kind = count > 7 ? byte_of(a.word[7]) : uint8_t{TTMEM_CIRCULAR_BUFFER};
+    cb.site = half_of(a.word[8]);
+    return handle_object(ttmem_cb_alloc_on(&cb));
+}
+
+PyObject* report_kernel_load(PyObject*, Values values, Py_ssize_t count) {
+    if (!TTMEM_ON) return PyLong_FromLong(0);
+    const Arguments a("report_kernel_load", values, count, 5, 10);
+    if (!a.is_good) return nullptr;
+    ttmem_kernel kernel{};
+    kernel.target = target_of(a.word[0]);
+    kernel.id = a.word[1];
+    kernel.kind = byte_of(a.word[2]);
+    kernel.binary_bytes = a.word[3];
+    kernel.core_count = count_of(a.word[4]);
+    kernel.exact_bytes = a.word[5];
+    kernel.seed_rule_bytes = a.word[6];
+    kernel.program = a.word[7];
+    kernel.pool = byte_of(a.word[8]);
+    kernel.site = half_of(a.word[9]);
+    return handle_object(ttmem_kernel_load_on(&kernel));
+}
+
+PyObject* report_free(PyObject*, PyObject* value) {
+    if (!TTMEM_ON) Py_RETURN_NONE;
+    const Arguments a("report_free", &value, 1, 1, 1);
+    if (!a.is_good) return nullptr;
+    ttmem_free_on(a.word[0]);
+    Py_RETURN_NONE;
+}
+
+PyObject* report_buffer_free(PyObject*, Values values, Py_ssize_t count) {
+    if (!TTMEM_ON) Py_RETURN_NONE;
+    const Arguments a("report_buffer_free", values, count, 2, 4);
+    if (!a.is_good) return nullptr;
+    constexpr uint8_t kPoolOf[] = {TTMEM_DRAM, TTMEM_L1, TTMEM_HOST, TTMEM_L1_SMALL, TTMEM_TRACE};
+    const uint8_t pool = a.word[2] < sizeof kPoolOf ? kPoolOf[a.word[2]] : uint8_t{TTMEM_POOL_UNKNOWN};
+    ttmem_free_id_on(target_of(a.word[0]), TTMEM_BUFFER, a.word[1], pool, a.word[3]);
+    Py_RETURN_NONE;
+}
+
+PyObject* report_cb_free(PyObject*, Values values, Py_ssize_t count) {
+    if (!TTMEM_ON) Py_RETURN_NONE;
+    const Arguments a("report_cb_free", values, count, 2, 4);
+    if (!a.is_good) return nullptr;
+    const uint8_t kind = count > 2 ? byte_of(a.word[2]) : uint8_t{TTMEM_CIRCULAR_BUFFER};
+    ttmem_free_id_on(target_of(a.word[0]), kind, a.word[1], TTMEM_CB, a.word[3]);
+    Py_RETURN_NONE;
+}
+
+PyObject* report_kernel_unload(PyObject*, Values values, Py_ssize_t count) {
+    if (!TTMEM_ON) Py_RETURN_NONE;
+    const Arguments a("report_kernel_unload", values, count, 2, 4);
+    if (!a.is_good) return nullptr;
+    const uint8_t kind = count > 2 ? byte_of(a.word[2]) : uint8_t{TTMEM_KERNEL_APPLICATION};
+    const bool is_system = kind == TTMEM_KERNEL_FABRIC || kind == TTMEM_KERNEL_DISPATCH;
+    const uint8_t pool = is_system ? uint8_t(kind == TTMEM_KERNEL_FABRIC ? TTMEM_ETH : TTMEM_DISPATCH) : uint8_t{TTMEM_KERNEL};
+    ttmem_free_id_on(target_of(a.word[0]), kind, a.word[1], pool, a.word[3]);
+    Py_RETURN_NONE;
+}
+
+PyObject* report_binary_status(PyObject*, Values values, Py_ssize_t count) {
+    if (!TTMEM_ON) Py_RETURN_NONE;
+    const Arguments a("report_binary_status", values, count, 3, 4);
+    if (!a.is_good) return nullptr;
+    ttmem_binary_status_on(target_of(a.word[0]), a.word[1], byte_of(a.word[2]), a.word[3]);
+    Py_RETURN_NONE;
+}
+
+PyObject* report_program_end(PyObject*, Values values, Py_ssize_t count) {
+    if (!TTMEM_ON) Py_RETURN_NONE;
+    const Arguments a("report_program_end", values, count, 2, 2);
+    if (!a.is_good) return nullptr;
+    ttmem_free_id_on(target_of(a.word[0]), TTMEM_PROGRAM_BINARY, a.word[1], TTMEM_DRAM, 0);
+    Py_RETURN_NONE;
+}
+
+PyObject* report_launch(PyObject*, Values values, Py_ssize_t count) {
+    if (!TTMEM_ON) Py_RETURN_NONE;
+    const Arguments a("report_launch", values, count, 2, 2);
+    if (!a.is_good) return nullptr;
+    ttmem_launch_on(target_of(a.word[0]), a.word[1]);
+    Py_RETURN_NONE;
+}
+
+PyObject* report_out_of_memory(PyObject*, Values values, Py_ssize_t count) {
+    if (!TTMEM_ON) Py_RETURN_NONE;
+    const Arguments a("report_out_of_memory", values, count, 3, 5);
+    if (!a.is_good) return nullptr;
+    ttmem_out_of_memory_on(target_of(a.word[0]), byte_of(a.word[1]), a.word[2], a.word[3], a.word[4]);
+    Py_RETURN_NONE;
+}
+
+template <typename Function>
+PyCFunction as_builtin(Function* function) {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+PyMethodDef kReports[] = {
+    {"report_buffer_alloc", as_builtin(report_buffer_alloc), METH_FASTCALL,
+     "report_buffer_alloc(target, id, reserved_bytes, requested_bytes=0, address=0, per_bank_bytes=0, buffer_type=0, site=0, "
+     "options=0, /) -> handle"},
+    {"report_cb_alloc", as_builtin(report_cb_alloc), METH_FASTCALL,
+     "report_cb_alloc(target, id, address, size_per_core_bytes, core_count, options=0, program=0, kind=2, site=0, /) -> handle"},
+    {"report_kernel_load", as_builtin(report_kernel_load), METH_FASTCALL,
+     "report_kernel_load(target, id, kind, binary_bytes, core_count, exact_bytes=0, seed_rule_bytes=0, program=0, pool=0, site=0, "
+     "/) -> handle"},
+    {"report_free", report_free, METH_O, "report_free(handle, /)"},
+    {"report_buffer_free", as_builtin(report_buffer_free), METH_FASTCALL,
+     "report_buffer_free(target, id, buffer_type=0, reserved_bytes=0, /)"},
+    {"report_cb_free", as_builtin(report_cb_free), METH_FASTCALL, "report_cb_free(target, id, kind=2, reserved_bytes=0, /)"},
+    {"report_kernel_unload", as_builtin(report_kernel_unload), METH_FASTCALL,
+     "report_kernel_unload(target, id, kind=5, reserved_bytes=0, /)"},
+    {"report_binary_status", as_builtin(report_binary_status), METH_FASTCALL,
+     "report_binary_status(target, program, status, dram_bytes=0, /)"},
+    {"report_program_end", as_builtin(report_program_end), METH_FASTCALL, "report_program_end(target, program, /)"},
+    {"report_launch", as_builtin(report_launch), METH_FASTCALL, "report_launch(target, program, /)"},
+    {"report_out_of_memory", as_builtin(report_out_of_memory), METH_FASTCALL,
+     "report_out_of_memory(target, pool, requested_bytes, free_bytes=0, largest_free_bytes=0, /)"},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+bool add_reports(PyObject* module) { return PyModule_AddFunctions(module, kReports) == 0; }
+
+}  // namespace ttmem

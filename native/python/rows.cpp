@@ -1,0 +1,287 @@
+#include "python/rows.hpp"
+
+#include <algorithm>
+
+namespace nb = nanobind;
+
+namespace ttmem {
+namespace {
+
+using Processes = std::vector<std::unique_ptr<Process>>;
+
+int64_t shown(int64_t amount) { return std::max<int64_t>(amount, 0); }
+
+nb::str text(const std::string& bytes) {  // names come from other processes and may be anything
+    return nb::steal<nb::str>(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
+}
+
+nb::dict device_row(uint32_t number, const Device& device) {
+    nb::dict row;
+    const DeviceDescriptor& facts = device.facts;
+    nb::list capacities;
+    for (const uint64_t bytes : facts.capacity_bytes) capacities.append(bytes);
+    row["number"] = number;
+    row["unique_id"] = device.unique_id;
+    row["index"] = facts.index;
+    row["arch"] = text(facts.arch);
+    row["board"] = text(facts.board);
+    row["grid"] = nb::make_tuple(facts.grid_x, facts.grid_y);
+    row["banks"] = nb::make_tuple(facts.dram_banks, facts.l1_banks);
+    row["kernel_ring_bytes"] = facts.kernel_ring_bytes;
+    row["capacities"] = nb::tuple(capacities);
+    row["open_count"] = std::max(device.open_count, 0);
+    row["known"] = device.is_known;
+    row["name"] = text(device.name.substr(0, device.name.find('@')));
+    return row;
+}
+
+void device_rows(const Devices& devices, nb::dict& rows) {
+    nb::list list, pools, kinds;
+    uint32_t number = 0;
+    for (const Device& device : devices.all()) {
+        list.append(device_row(number, device));
+        for (uint32_t p = 0; p < kPools; ++p) {
+            const PeakAmount& pool = device.cell.pools[p];
+            if (pool.peak == 0 && pool.count == 0) continue;
+            pools.append(nb::make_tuple(number, p, shown(pool.used), shown(pool.requested), shown(pool.count), pool.peak,
+                                        pool.peak_time_ns, device.since_ns, device.is_lower_bound));
+        }
+        for (uint32_t k = 0; k < kKinds; ++k) {
+            const KindAmount& kind = device.cell.kinds[k];
+            if (kind.count > 0) kinds.append(nb::make_tuple(number, k, shown(kind.used), kind.count, kind.estimated > 0));
+        }
+        ++number;
+    }
+    rows["devices"] = list;
+    rows["device_pools"] = pools;
+    rows["device_kinds"] = kinds;
+}
+
+const char* reason_of(const Process& process) {
+    switch (process.mode) {
+        case Mode::outrun: return "outrun";
+        case Mode::damaged: return "damaged";
+        case Mode::settling: return "settling";
+        default: return process.is_table_full ? "table_full" : "";
+    }
+}
+
+nb::dict findings_of(const Process& process) {
+    nb::dict findings;
+    const auto put = [&](const char* name, uint64_t count) {
+        if (count != 0) findings[name] = count;
+    };
+    uint64_t classified = 0;
+    for (const auto& [name, count] : process.book.findings()) {
+        put(name.c_str(), count);
+        if (name == "double_free" || name == "wrong_target_free") classified += count;
+    }
+    const Hot& hot = process.hot;
+    put("unknown_free", hot.unmatched_frees > classified ? hot.unmatched_frees - classified : 0);
+    put("replaced", hot.replaced);
+    put("clamped", hot.clamped);
+    put("shrunk_kernel", hot.shrunk_kernels);
+    put("unsized_free", hot.unsized_frees);
+    put("names_lost", hot.arena_refused + hot.phases_refused);
+    put("targets_lost", hot.targets_refused);
+    put("lock_lost", process.has_lost_lock ? 1 : 0);
+    put("counter_mismatch", process.mismatch_count);
+    return findings;
+}
+
+nb::dict process_row(const Process& process, const Timebase& time) {
+    nb::dict row;
+    const bool is_whole = *reason_of(process) == '\0';
+    row["key"] = process.key;
+    row["pid"] = process.pid;
+    row["uid"] = process.uid;
+    row["start_ticks"] = process.start_ticks;
+    row["pid_namespace"] = process.pid_namespace;
+    row["label"] = text(process.label);
+    row["command"] = text(process.command);
+    row["path"] = text(process.path);
+    row["state"] = process.mode == Mode::ended ? "ended" : "live";
+    row["visible"] = process.is_visible;
+    row["complete"] = is_whole;
+    row["reason"] = reason_of(process);
+    row["origin"] = process.book.is_counting() ? "counted" : "counter";
+    row["started_ns"] = process.started_ns;
+    row["ended_ns"] = process.ended_ns;
+    row["last_event_ns"] = process.reader ? time.realtime(process.book.last_raw(), process.reader->identity()) : 0;
+    row["events"] = process.event_count;
+    row["lost_records"] = process.lost_records;
+    row["skipped"] = process.hot.skipped;
+    row["untabled"] = process.hot.untabled_allocs;
+    row["live_count"] = process.book.table().size();
+    row["findings"] = findings_of(process);
+    row["threads"] = process.hot.threads;
+    return row;
+}
+
+struct Peak {
+    int64_t bytes = 0;
+    uint64_t time_ns = 0;
+    bool is_lower_bound = false;
+};
+
+// A process's own peak: where one target covers the chip the journal's counter is exact whatever we missed; where
+// several do, the peak of their sum is only known from the events we followed.
+Peak peak_of(const Process& process, const Timebase& time, uint32_t device, uint32_t pool, const PeakAmount& followed) {
+    size_t number = 0;
+    const auto when = [&](uint64_t raw) { return process.reader ? time.realtime(raw, process.reader->identity()) : 0; };
+    if (process.book.only_target_on(device, number) != nullptr && number < process.targets.size()) {
+        const auto& counter = process.targets[number].pools[pool];
+        if (static_cast<int64_t>(counter.peak) >= followed.peak) return {static_cast<int64_t>(counter.peak), when(counter.peak_time), false};
+    }
+    Peak peak{followed.peak, when(followed.peak_raw), process.is_late};
+    for (size_t i = 0; i < process.targets.size(); ++i) {
+        const auto& counter = process.targets[i].pools[pool];
+        if (process.book.touches(process.book.targets()[i], device) && static_cast<int64_t>(counter.peak) > peak.bytes)
+            peak = {static_cast<int64_t>(counter.peak), when(counter.peak_time), process.is_late};
+    }
+    return peak;
+}
+
+struct ProcessLists {
+    nb::list processes, pools, kinds, launches, programs, phases, out_of_memory, meshes;
+};
+
+void usage_rows(const Process& process, const Timebase& time, ProcessLists& lists) {
+    for (const auto& [device, cell] : process.book.cells()) {
+        for (uint32_t p = 0; p < kPools; ++p) {
+            const PeakAmount& pool = cell.pools[p];
+            const Peak peak = peak_of(process, time, device, p, pool);
+            if (peak.bytes == 0 && pool.count == 0) continue;
+            const int64_t requested = process.book.is_counting() ? shown(pool.requested) : -1;
+            lists.pools.append(nb::make_tuple(process.key, device, p, shown(pool.used), requested, shown(pool.count), peak.bytes,
+                                              peak.time_ns, peak.is_lower_bound));
+        }
+        for (uint32_t k = 0; k < kKinds; ++k) {
+            const KindAmount& kind = cell.kinds[k];
+            if (kind.count > 0) lists.kinds.append(nb::make_tuple(process.key, device, k, shown(kind.used), kind.count, kind.estimated > 0));
+        }
+    }
+}
+
+void target_rows(const Process& process, ProcessLists& lists) {
+    for (size_t i = 0; i < process.book.targets().size(); ++i) {
+        const TargetBook& target = process.book.targets()[i];
+        if (!target.is_named) continue;
+        const uint64_t launches = i < process.targets.size() ? process.targets[i].launches : target.launches;
+        nb::list devices;
+        for (const uint32_t device : target.devices) {
+            if (launches != 0) lists.launches.append(nb::make_tuple(process.key, device, launches));
+            devices.append(device);
+        }
+        if (target.is_mesh && target.is_open)
+            lists.meshes.append(nb::make_tuple(process.key, target.unique_id, target.rows, target.columns, nb::tuple(devices)));
+    }
+}
+
+void program_rows(const Process& process, ProcessLists& lists) {
+    process.book.table().for_each([&](const Words& words) {
+        if (words.kind() != TTMEM_PROGRAM_BINARY) return;
+        for (const uint32_t device : process.book.targets()[words.target()].devices)
+            lists.programs.append(nb::make_tuple(process.key, device, words.id, words.status(), words.launches(), words.reserved_bytes()));
+    });
+}
+
+void history_rows(const Process& process, const Timebase& time, ProcessLists& lists) {
+    const auto when = [&](uint64_t raw) { return process.reader ? time.realtime(raw, process.reader->identity()) : 0; };
+    for (size_t i = 0; i + 3 < process.phases.size(); i += 4) {
+        const uint64_t place = process.phases[i];
+        const auto target = static_cast<uint16_t>(place >> 32);
+        const auto pool = static_cast<uint8_t>(place >> 48);
+        if (process.phases[i + 3] == 0 || target >= kTargets || pool >= kPools) continue;
+        const std::string name = process.reader->item(static_cast<uint32_t>(place), Item::text);
+        for (const uint32_t device : process.book.targets()[target].devices)
+            lists.phases.append(nb::make_tuple(process.key, text(name.substr(0, 256)), device, pool, process.phases[i + 1],
+                                               when(process.phases[i + 2]), process.phases[i + 3]));
+    }
+    for (const OutOfMemory& one : process.book.out_of_memory())
+        lists.out_of_memory.append(
+            nb::make_tuple(process.key, one.device, one.pool, one.requested, one.free, one.largest, when(one.raw)));
+}
+
+nb::tuple entry_row(const Process& process, const Words& words, const Timebase& time) {
+    nb::list devices;
+    for (const uint32_t device : process.book.targets()[words.target()].devices) devices.append(device);
+    const bool is_program = words.kind() == TTMEM_PROGRAM_BINARY;
+    const uint64_t when = process.reader ? time.realtime(words.time, process.reader->identity()) : 0;
+    return nb::make_tuple(nb::tuple(devices), words.kind(), words.id, words.pool(), words.flags(), words.reserved_bytes(),
+                          words.requested_bytes(), words.address, is_program ? 0 : words.per_bank_bytes(),
+                          is_program ? uint16_t{0} : words.count(), words.thread(), words.site(), when, words.sequence(),
+                          is_program ? words.status() : uint8_t{0}, is_program ? words.launches() : 0);
+}
+
+const Process* find_process(const Processes& processes, uint64_t key) {
+    for (const auto& process : processes)
+        if (process->key == key) return process.get();
+    return nullptr;
+}
+
+}  // namespace
+
+nb::dict snapshot_rows(Collector& collector) {
+    return collector.look([](Processes& processes, Devices& devices, const Timebase& time, const auto& damaged) {
+        nb::dict rows;
+        ProcessLists lists;
+        rows["time_ns"] = nanoseconds(CLOCK_REALTIME);
+        device_rows(devices, rows);
+        for (const auto& process : processes) {
+            lists.processes.append(process_row(*process, time));
+            if (process->mode == Mode::damaged) continue;
+            usage_rows(*process, time, lists);
+            target_rows(*process, lists);
+            program_rows(*process, lists);
+            history_rows(*process, time, lists);
+        }
+        rows["processes"] = lists.processes;
+        rows["process_pools"] = lists.pools;
+        rows["process_kinds"] = lists.kinds;
+        rows["launches"] = lists.launches;
+        rows["programs"] = lists.programs;
+        rows["phases"] = lists.phases;
+        rows["out_of_memory"] = lists.out_of_memory;
+        rows["meshes"] = lists.meshes;
+        nb::list files;
+        for (const auto& [path, what] : damaged) files.append(nb::make_tuple(text(path), text(what)));
+        rows["damaged"] = files;
+        return rows;
+    });
+}
+
+nb::list allocation_rows(Collector& collector, uint64_t key) {
+    return collector.look([key](Processes& processes, Devices&, const Timebase& time, const auto&) {
+        nb::list rows;
+        const Process* process = find_process(processes, key);
+        if (process != nullptr) process->book.table().for_each([&](const Words& words) { rows.append(entry_row(*process, words, time)); });
+        return rows;
+    });
+}
+
+// Alive at the peak: made at or before it and not freed before it.
+nb::tuple alive_at_peak_rows(Collector& collector, uint64_t key, uint32_t device, uint8_t pool) {
+    return collector.look([=](Processes& processes, Devices&, const Timebase& time, const auto&) {
+        nb::list rows;
+        const Process* process = find_process(processes, key);
+        if (process == nullptr || pool >= kPools) return nb::make_tuple(rows, false);
+        const auto cell = process->book.cells().find(device);
+        if (cell == process->book.cells().end()) return nb::make_tuple(rows, true);
+        const PeakAmount& amount = cell->second.pools[pool];
+        const uint64_t peak = amount.peak_sequence;
+        const auto is_there = [&](const Words& words) {
+            return words.pool() == pool && words.sequence() <= peak && process->book.touches(process->book.targets()[words.target()], device);
+        };
+        process->book.table().for_each([&](const Words& words) {
+            if (is_there(words)) rows.append(entry_row(*process, words, time));
+        });
+        for (const Freed& freed : process->book.freed())
+            if (freed.freed_sequence > peak && is_there(freed.words)) rows.append(entry_row(*process, freed.words, time));
+        const Peak known = peak_of(*process, time, device, pool, amount);
+        const bool is_whole = process->book.freed_dropped() <= peak && known.bytes == amount.peak && process->book.is_counting() && peak != 0;
+        return nb::make_tuple(rows, is_whole);
+    });
+}
+
+}  // namespace ttmem

@@ -1,0 +1,42 @@
+// Where journals live and how one comes to be: unnamed, reserved, filled, locked, and only then linked.
+//
+// Nobody ever sees a half-made journal, and a full file system refuses tracking instead of killing the host later
+// with SIGBUS. The directory is private to its user (0700, owner checked).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "journal/layout.hpp"
+
+namespace ttmem {
+
+inline constexpr uint32_t kDeadKept = 16;
+inline constexpr uint64_t kDeadBytesKept = 256ull << 20;
+
+/// A new journal before it is named: mapped for writing, identity filled in, not yet visible to anyone.
+struct NewJournal {
+    int directory = -1;
+    int file = -1;
+    void* base = nullptr;
+    uint64_t bytes = 0;
+    bool has_dot_name = false;
+    uint64_t device = 0, inode = 0;
+    char name[80] = {};
+    char path[512] = {};
+    char error[640] = {};  // one sentence when something failed
+};
+
+/// Opens the directory (asked, $TTMEM_DIR, /dev/shm/ttmem-<uid>, $XDG_RUNTIME_DIR/ttmem) and makes the unnamed file.
+bool begin_journal(const char* asked_directory, Sizes sizes, NewJournal& journal) noexcept;
+
+/// Takes the lock that says alive and gives the file its name. On failure everything is undone.
+bool name_journal(NewJournal& journal) noexcept;
+
+/// Undoes begin_journal.
+void abandon_journal(NewJournal& journal) noexcept;
+
+/// Removes this user's dead journals beyond the newest 16 or 256 MiB.
+void remove_dead_journals(int directory, uint32_t own_uid) noexcept;
+
+}  // namespace ttmem

@@ -1,0 +1,77 @@
+// Balances: what is used where. Devices are the chips of this host, seen by all processes; a process keeps totals per
+// target, and every change of those is carried to the chips the target stands for. This is the only place where a mesh
+// fans out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "journal/layout.hpp"
+
+namespace ttmem {
+
+struct Amount {  // signed inside, so that a momentary disorder never wraps; clamped when shown
+    int64_t used = 0, requested = 0, count = 0;
+};
+
+struct KindAmount {
+    int64_t used = 0, count = 0, estimated = 0;
+};
+
+/// What one process holds on one target.
+struct Totals {
+    Amount pools[kPools];
+    KindAmount kinds[kKinds];
+};
+
+struct PeakAmount : Amount {
+    int64_t peak = 0;
+    uint64_t peak_time_ns = 0;   // of a device: realtime
+    uint64_t peak_sequence = 0;  // of a process: the event that raised it
+    uint64_t peak_raw = 0;       // of a process: its journal's stamp
+};
+
+/// What a process, or everybody, holds on one chip.
+struct Cell {
+    PeakAmount pools[kPools];
+    KindAmount kinds[kKinds];
+    bool was_used = false;
+};
+
+struct Device {
+    uint64_t unique_id = 0;
+    bool is_known = false;
+    std::string name;  // "unknown:9" for a target nobody opened
+    DeviceDescriptor facts{};
+    int open_count = 0;
+    Cell cell;
+    uint64_t since_ns = 0;        // its peaks are those since then
+    bool is_lower_bound = false;  // a gap may have hidden a higher one
+};
+
+class Devices {
+  public:
+    uint32_t by_unique_id(uint64_t unique_id, uint64_t now_ns);
+    uint32_t unknown(const std::string& name, uint64_t now_ns);
+    Device& at(uint32_t number) { return devices_[number]; }
+    const std::vector<Device>& all() const { return devices_; }
+
+  private:
+    std::vector<Device> devices_;
+    std::unordered_map<uint64_t, uint32_t> numbers_;
+    std::unordered_map<std::string, uint32_t> unknowns_;
+};
+
+/// Adds a change to a cell's balance; raises the peak when it is exceeded, and says so.
+inline bool add_to(PeakAmount& pool, int64_t used, int64_t requested, int64_t count) {
+    pool.used += used;
+    pool.requested += requested;
+    pool.count += count;
+    if (pool.used <= pool.peak) return false;
+    pool.peak = pool.used;
+    return true;
+}
+
+}  // namespace ttmem

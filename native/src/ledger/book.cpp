@@ -1,0 +1,220 @@
+#include "ledger/book.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ttmem {
+namespace {
+
+constexpr size_t kOutOfMemoryKept = 256;
+constexpr size_t kLookAhead = 16;
+
+// Only buffers ask for less than they get; for everything else what was charged was asked for.
+int64_t requested_of(const Words& words) {
+    const bool is_plain_buffer = words.kind() == TTMEM_BUFFER && (words.flags() & kView) == 0;
+    return static_cast<int64_t>(is_plain_buffer ? words.requested_bytes() : words.reserved_bytes());
+}
+
+// Data of another process: an index out of range would be ours to suffer.
+bool is_sound(const Words& event) {
+    return event.target() < kTargets && event.kind() < kKinds && event.pool() < kPools && event.reserved_bytes() <= kSizeMost;
+}
+
+}  // namespace
+
+void Book::note_gap() {
+    for (auto& [number, cell] : cells_) devices_.at(number).is_lower_bound = true;
+}
+
+bool Book::touches(const TargetBook& target, uint32_t device) const {
+    return std::find(target.devices.begin(), target.devices.end(), device) != target.devices.end();
+}
+
+const TargetBook* Book::only_target_on(uint32_t device, size_t& number) const {
+    const TargetBook* only = nullptr;
+    for (size_t i = 0; i < targets_.size(); ++i) {
+        if (!targets_[i].is_named || !touches(targets_[i], device)) continue;
+        if (only != nullptr) return nullptr;
+        only = &targets_[i];
+        number = i;
+    }
+    return only;
+}
+
+void Book::keep_freed(const Words& words, uint64_t freed_sequence) {
+    if (freed_.size() < kFreedKept) {
+        freed_.push_back({words, freed_sequence});
+        return;
+    }
+    freed_dropped_ = std::max(freed_dropped_, freed_[freed_next_].freed_sequence);
+    freed_[freed_next_] = {words, freed_sequence};
+    freed_next_ = (freed_next_ + 1) % kFreedKept;
+}
+
+void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t raw, uint64_t now_ns) {
+    if (!is_counting_) return;
+    TargetBook& target = targets_[words.target()];
+    const int64_t used = sign * static_cast<int64_t>(words.reserved_bytes());
+    const int64_t requested = sign * requested_of(words);
+    const int64_t estimated = (words.flags() & kEstimated) ? sign : 0;
+    const uint8_t pool = words.pool(), kind = words.kind();
+    const auto add = [&](Amount& to) {
+        to.used += used;
+        to.requested += requested;
+        to.count += sign;
+    };
+    const auto add_kind = [&](KindAmount& to) {
+        to.used += used;
+        to.count += sign;
+        to.estimated += estimated;
+    };
+    add(target.totals.pools[pool]);
+    add_kind(target.totals.kinds[kind]);
+    for (const uint32_t number : target.devices) {
+        Cell& own = *cell_of_[number];
+        if (add_to(own.pools[pool], used, requested, sign)) {
+            own.pools[pool].peak_sequence = sequence;
+            own.pools[pool].peak_raw = raw;
+        }
+        add_kind(own.kinds[kind]);
+        Cell& all = devices_.at(number).cell;
+        if (add_to(all.pools[pool], used, requested, sign)) all.pools[pool].peak_time_ns = now_ns;
+        add_kind(all.kinds[kind]);
+    }
+}
+
+void Book::on_allocated(const Words& event, uint32_t hash, uint64_t now_ns) {
+    ensure_place(event.target(), now_ns);
+    if ((event.flags() & kUntabled) != 0) return;  // counted by the counters, which this journal is then read by
+    const EntryKey key = entry_key(event);
+    const uint64_t sequence = event.sequence();
+    if (sequence < targets_[event.target()].closed_sequence) return;
+    if (!freed_early_.empty() && freed_early_.erase(sequence) != 0) return;
+    if (Words* there = table_.find(key, hash)) {
+        if (there->sequence() >= sequence) return;
+        charge(*there, -1, sequence, event.time, now_ns);
+        keep_freed(*there, sequence);
+        *there = event;
+    } else {
+        table_.insert(event, hash);
+    }
+    charge(event, +1, sequence, event.time, now_ns);
+}
+
+void Book::on_freed(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns) {
+    ensure_place(event.target(), now_ns);
+    if ((event.flags() & kUnmatched) != 0) return on_unmatched(event);
+    if ((event.flags() & kUntabled) != 0) return;
+    const uint64_t made_by = event.address;
+    const EntryKey key = entry_key(event);
+    Words* there = table_.find(key, hash);
+    if (there != nullptr && there->sequence() == made_by) {
+        charge(*there, -1, event.sequence(), event.time, now_ns);
+        keep_freed(*there, event.sequence());
+        table_.erase(key, hash);
+    } else if (reader != nullptr && reader->is_pending(made_by)) {
+        freed_early_.insert(made_by);
+    }
+}
+
+// The writer has found nothing to free and counted it; here it is told what kind of mistake it was.
+void Book::on_unmatched(const Words& event) {
+    if ((event.flags() & kExcused) != 0) return;
+    EntryKey key = entry_key(event);
+    const size_t kept = freed_.size();
+    for (size_t i = 0; i < std::min<size_t>(kept, 4096); ++i) {
+        const size_t at = (freed_next_ + kept - 1 - i) % kept;
+        if (!(entry_key(freed_[at].words) == key) && (freed_[at].words.sequence() != key.id >> 20 || key.kind != 0)) continue;
+        ++findings_["double_free"];
+        return;
+    }
+    for (uint16_t target = 0; target < kTargets; ++target) {
+        key.target = target;
+        if (!targets_[target].is_named || table_.find(key) == nullptr) continue;
+        ++findings_["wrong_target_free"];
+        return;
+    }
+}
+
+void Book::on_program(const Words& event) {
+    const EntryKey key{event.id, event.target(), TTMEM_PROGRAM_BINARY};
+    Words* there = table_.find(key, entry_hash(key));
+    if (there == nullptr) return;
+    constexpr uint64_t kLaunches = (1ull << 46) - 1;
+    const uint64_t value = event.requested_bytes();
+    if (event.type() == Type::status_changed)
+        there->per_bank = (there->per_bank & ~(3ull << 46)) | (value & 3) << 46;
+    else if (value <= kLaunches && value > there->launches())
+        there->per_bank = (there->per_bank & ~kLaunches) | value;
+}
+
+void Book::on_out_of_memory(const Words& event, uint64_t now_ns) {
+    ensure_place(event.target(), now_ns);
+    for (const uint32_t device : targets_[event.target()].devices)
+        out_of_memory_.push_back({device, event.pool(), event.id, event.address, event.reserved_bytes(), event.time});
+    while (out_of_memory_.size() > kOutOfMemoryKept) out_of_memory_.pop_front();
+}
+
+void Book::apply(const Words& event, const JournalReader* reader, uint64_t now_ns) {
+    if (!is_sound(event)) {
+        ++findings_["impossible_record"];
+        return;
+    }
+    if (event.time > last_raw_) last_raw_ = event.time;
+    switch (event.type()) {
+        case Type::allocated: return on_allocated(event, entry_hash(entry_key(event)), now_ns);
+        case Type::freed: return on_freed(event, entry_hash(entry_key(event)), reader, now_ns);
+        case Type::status_changed:
+        case Type::launched: return on_program(event);
+        case Type::target_opened: return on_opened(event, now_ns);
+        case Type::target_closed: return on_closed(event, now_ns);
+        case Type::out_of_memory: return on_out_of_memory(event, now_ns);
+        default: return;  // phases and labels are read from the journal's own tables; newer types are not for us
+    }
+}
+
+void Book::apply_all(const std::vector<Words>& events, const JournalReader* reader, uint64_t now_ns) {
+    const size_t count = events.size();
+    for (size_t i = 0; i < count; ++i) {
+        if (i + kLookAhead < count) table_.prefetch_slot(entry_hash(entry_key(events[i + kLookAhead])));
+        if (i + kLookAhead / 2 < count) table_.prefetch_entry(entry_hash(entry_key(events[i + kLookAhead / 2])));
+        apply(events[i], reader, now_ns);
+    }
+    if (reader == nullptr || reader->pending().empty()) freed_early_.clear();
+}
+
+void Book::rebuild(const std::vector<Words>& alive, uint64_t now_ns) {
+    table_.clear();
+    freed_early_.clear();
+    is_counting_ = true;
+    std::vector<Totals> fresh(kTargets);
+    for (const Words& words : alive) {
+        if (!is_sound(words)) {
+            ++findings_["impossible_record"];
+            continue;
+        }
+        ensure_place(words.target(), now_ns);
+        const EntryKey key = entry_key(words);
+        const uint32_t hash = entry_hash(key);
+        Totals& totals = fresh[words.target()];
+        const auto add = [&](const Words& one, int64_t sign) {
+            totals.pools[one.pool()].used += sign * static_cast<int64_t>(one.reserved_bytes());
+            totals.pools[one.pool()].requested += sign * requested_of(one);
+            totals.pools[one.pool()].count += sign;
+            totals.kinds[one.kind()].used += sign * static_cast<int64_t>(one.reserved_bytes());
+            totals.kinds[one.kind()].count += sign;
+            totals.kinds[one.kind()].estimated += (one.flags() & kEstimated) ? sign : 0;
+        };
+        if (Words* there = table_.find(key, hash)) {
+            if (there->sequence() >= words.sequence()) continue;
+            add(*there, -1);
+            *there = words;
+        } else {
+            table_.insert(words, hash);
+        }
+        add(words, +1);
+    }
+    for (uint16_t i = 0; i < kTargets; ++i) set_totals(targets_[i], fresh[i], now_ns);
+}
+
+}  // namespace ttmem

@@ -1,0 +1,126 @@
+// The book of one process: its live entries, its totals, and the rules by which events change them.
+//
+// Every rule is keyed by (target, kind, id) and ordered by sequence: an allocation counts unless something newer is
+// there, a free ends exactly the life it names. Reading an event twice, or late, therefore changes nothing.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "ledger/balances.hpp"
+#include "ledger/table.hpp"
+#include "reader/journal.hpp"
+
+namespace ttmem {
+
+inline constexpr size_t kFreedKept = 65'536;
+
+struct TargetBook {
+    Totals totals;
+    std::vector<uint32_t> devices;  // one for a chip, several for a mesh
+    uint64_t unique_id = 0;
+    uint64_t closed_sequence = 0;
+    uint64_t launches = 0;
+    uint16_t rows = 0, columns = 0;
+    bool is_open = false, is_mesh = false, is_named = false;
+};
+
+struct Freed {
+    Words words;  // as it was alive
+    uint64_t freed_sequence;
+};
+
+struct OutOfMemory {
+    uint32_t device;
+    uint8_t pool;
+    uint64_t requested, free, largest, raw;
+};
+
+/// Turns an arena id into its text or descriptor: from the journal, or from a recording.
+using Arena = std::string (*)(const void* from, uint32_t id, Item kind);
+
+class Book {
+  public:
+    Book(uint64_t key, Devices& devices) : key_(key), devices_(devices), targets_(kTargets) {}
+
+    void set_arena(Arena arena, const void* from) {
+        arena_ = arena;
+        arena_from_ = from;
+    }
+
+    /// Events in the order of a journal. `pending` tells which sequences have not been seen yet.
+    void apply(const Words& event, const JournalReader* reader, uint64_t now_ns);
+    void apply_all(const std::vector<Words>& events, const JournalReader* reader, uint64_t now_ns);
+
+    /// Starts over with what a scan found alive.
+    void rebuild(const std::vector<Words>& alive, uint64_t now_ns);
+
+    /// Takes totals from the journal's counters: the list is not whole, or could not be followed.
+    void adopt_counters(const std::vector<TargetWords>& targets, uint64_t now_ns);
+    void stop_counting() { is_counting_ = false; }
+    bool is_counting() const { return is_counting_; }
+
+    /// Learns targets from the counters' page (a late viewer has missed their opening).
+    void learn_targets(const std::vector<TargetWords>& targets, uint64_t now_ns);
+
+    /// Gives everything back to the devices; the last figures stay readable here.
+    void release();
+
+    /// Where the counters of a quiet journal differ from these totals, or empty.
+    std::string difference(const std::vector<TargetWords>& targets) const;
+
+    const EntryTable& table() const { return table_; }
+    const std::vector<TargetBook>& targets() const { return targets_; }
+    /// One more than the highest target that was ever named here.
+    uint32_t target_count() const { return target_count_; }
+    const std::map<uint32_t, Cell>& cells() const { return cells_; }
+    const std::map<std::string, uint64_t>& findings() const { return findings_; }
+    const std::vector<Freed>& freed() const { return freed_; }
+    const std::deque<OutOfMemory>& out_of_memory() const { return out_of_memory_; }
+    uint64_t freed_dropped() const { return freed_dropped_; }
+    uint64_t last_raw() const { return last_raw_; }
+    bool touches(const TargetBook& target, uint32_t device) const;
+    /// The only target of this process that ever held something on a device, or none.
+    const TargetBook* only_target_on(uint32_t device, size_t& number) const;
+    void note_gap();
+
+  private:
+    void on_allocated(const Words& event, uint32_t hash, uint64_t now_ns);
+    void on_freed(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
+    void on_unmatched(const Words& event);
+    void on_opened(const Words& event, uint64_t now_ns);
+    void on_closed(const Words& event, uint64_t now_ns);
+    void on_program(const Words& event);
+    void on_out_of_memory(const Words& event, uint64_t now_ns);
+    void open_target(uint16_t number, uint64_t unique_id, uint32_t descriptor, uint64_t now_ns);
+    void place_target(TargetBook& target, std::vector<uint32_t> devices, uint64_t now_ns);
+    void ensure_place(uint16_t number, uint64_t now_ns);
+    void charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t raw, uint64_t now_ns);
+    void carry(uint32_t device, const Totals& change, uint64_t now_ns);
+    void set_totals(TargetBook& target, const Totals& totals, uint64_t now_ns);
+    void keep_freed(const Words& words, uint64_t freed_sequence);
+
+    uint64_t key_;
+    Devices& devices_;
+    EntryTable table_;
+    std::vector<TargetBook> targets_;
+    std::map<uint32_t, Cell> cells_;
+    std::vector<Cell*> cell_of_;  // by device number, for the hot path
+    std::map<std::string, uint64_t> findings_;
+    std::unordered_set<uint64_t> freed_early_;  // lives whose end was read before their pending beginning
+    std::vector<Freed> freed_;  // a ring once it is full
+    size_t freed_next_ = 0;
+    std::deque<OutOfMemory> out_of_memory_;
+    uint64_t freed_dropped_ = 0;
+    uint64_t last_raw_ = 0;
+    uint32_t target_count_ = 1;
+    bool is_counting_ = true;
+    Arena arena_ = nullptr;
+    const void* arena_from_ = nullptr;
+};
+
+}  // namespace ttmem

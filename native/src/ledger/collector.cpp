@@ -1,0 +1,375 @@
+#include "ledger/collector.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <queue>
+
+#include "reader/liveness.hpp"
+#include "writer/owner.hpp"
+
+namespace ttmem {
+namespace {
+
+constexpr size_t kBatch = 16'384;
+constexpr int kScansMost = 3;
+constexpr uint64_t kMs = 1'000'000;
+constexpr uint64_t kLifeCheckNs = 20 * kMs;
+constexpr const char* kCut = "it was cut short while being read; the process's figures are unknown";
+constexpr const char* kContradiction = "its records contradict each other, or it was cut while being read; the process's figures are unknown";
+
+std::string journal_item(const void* from, uint32_t id, Item kind) {
+    return static_cast<const JournalReader*>(from)->item(id, kind);
+}
+
+std::string fed_item(const void* from, uint32_t id, Item kind) {
+    const auto& arena = *static_cast<const std::string*>(from);
+    const uint64_t at = uint64_t{id} * 8;
+    uint64_t head = 0;
+    if (id == 0 || at + sizeof head > arena.size()) return {};
+    std::memcpy(&head, arena.data() + at, sizeof head);
+    const uint64_t length = head & 0xffff'ffff;
+    if (static_cast<Item>(head >> 32) != kind || length > arena.size() - at - sizeof head) return {};
+    return arena.substr(at + sizeof head, length);
+}
+
+// Our own journal is read through the writer's mapping: opening and closing the file would drop its lock.
+std::unique_ptr<Source> open_source(const std::string& path, uint64_t device, uint64_t inode, uint64_t& bytes, const FileSource*& file,
+                                    std::string& error) {
+    Mapping own{};
+    const WriterTable& writer = owner();
+    if (writer.mapping(&own) != 0 && own.device == device && own.inode == inode) {
+        bytes = own.bytes;
+        return std::make_unique<MemorySource>(own.base, own.bytes);
+    }
+    const int opened = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (opened < 0) {
+        error = std::string("cannot be opened: ") + strerror(errno);
+        return nullptr;
+    }
+    auto source = std::make_unique<FileSource>(opened);
+    struct stat facts {};
+    if (fstat(opened, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+        error = "not a regular file";
+        return nullptr;
+    }
+    if (facts.st_ino != inode || facts.st_dev != device) {
+        error = "was replaced while it was being opened";
+        return nullptr;
+    }
+    bytes = static_cast<uint64_t>(facts.st_size);
+    file = source.get();
+    return source;
+}
+
+}  // namespace
+
+Process::~Process() {
+    if (pidfd >= 0) close(pidfd);
+}
+
+uint64_t Collector::attach(const std::string& path, uint64_t device, uint64_t inode, std::string& error) {
+    const std::lock_guard lock(mutex_);
+    uint64_t bytes = 0;
+    const FileSource* file = nullptr;
+    std::unique_ptr<Source> source = open_source(path, device, inode, bytes, file, error);
+    if (source == nullptr) return 0;
+    std::unique_ptr<JournalReader> reader = JournalReader::open(std::move(source), bytes, error);
+    if (reader == nullptr) {
+        damaged_.emplace_back(path, error);
+        return 0;
+    }
+    auto process = std::make_unique<Process>(++last_key_, devices_);
+    const Identity& identity = reader->identity();
+    process->pid = identity.pid;
+    process->uid = identity.uid;
+    process->start_ticks = identity.start_ticks;
+    process->pid_namespace = identity.pid_namespace;
+    process->command = identity.command;
+    process->path = path;
+    process->inode = inode;
+    process->started_ns = identity.clock_realtime_ns;
+    process->file = file;
+    process->reader = std::move(reader);
+    process->book.set_arena(journal_item, process->reader.get());
+    const uint64_t now_ns = nanoseconds(CLOCK_MONOTONIC);
+    check_life(*process, now_ns);
+    start(*process, nanoseconds(CLOCK_REALTIME));
+    processes_.push_back(std::move(process));
+    return last_key_;
+}
+
+// From the first record when all of it is still there (then even peaks are exact), else from the live state.
+void Collector::start(Process& process, uint64_t now_ns) {
+    if (process.reader->start_at_beginning()) {
+        process.mode = Mode::settling;
+        process.settle_at = process.reader->settled_at();
+        return;
+    }
+    process.is_late = true;
+    scan(process, now_ns);
+}
+
+void Collector::scan(Process& process, uint64_t now_ns) {
+    std::vector<Words> alive;
+    if (++process.scans_in_row > kScansMost) return fall_behind(process, now_ns);
+    if (process.reader->scan(alive) != ReadResult::ok) return damage(process, kContradiction);
+    if (!process.reader->targets(process.targets, kTargets)) return damage(process, kCut);
+    process.book.learn_targets(process.targets, now_ns);  // before the entries: their chips must be known
+    process.book.rebuild(alive, now_ns);
+    process.settle_at = process.reader->settled_at();
+    process.mode = Mode::settling;
+}
+
+// Writers were faster three times in a row: the journal's counters are right whatever happens, so they are shown.
+void Collector::fall_behind(Process& process, uint64_t now_ns) {
+    process.mode = Mode::outrun;
+    process.scans_in_row = 0;
+    process.backoff_ns = std::min<uint64_t>(process.backoff_ns == 0 ? 20 * kMs : process.backoff_ns * 2, 500 * kMs);
+    process.retry_at_ns = nanoseconds(CLOCK_MONOTONIC) + process.backoff_ns;
+    adopt(process, now_ns);
+}
+
+void Collector::adopt(Process& process, uint64_t now_ns) {
+    if (!process.reader->targets(process.targets, kTargets)) return damage(process, kCut);
+    process.book.learn_targets(process.targets, now_ns);
+    process.book.adopt_counters(process.targets, now_ns);
+}
+
+void Collector::damage(Process& process, const std::string& what) {
+    process.mode = Mode::damaged;
+    process.damage = what;
+    damaged_.emplace_back(process.path, what);
+    process.book.release();
+}
+
+void Collector::check_life(Process& process, uint64_t now_ns) {
+    process.checked_ns = now_ns;
+    if (process.file == nullptr) return;  // our own: alive as long as we ask
+    const Liveness life = liveness_of(process.file->file(), process.reader->identity(), process.inode);
+    process.has_lost_lock = life.has_lost_lock;
+    process.is_visible = life.pid > 0;
+    if (life.is_alive && life.pid > 0) process.pid = static_cast<uint32_t>(life.pid);
+    if (life.is_alive && process.pidfd < 0 && life.pid > 0) process.pidfd = open_pidfd(life.pid);
+    if (!life.is_alive) process.ended_ns = nanoseconds(CLOCK_REALTIME);
+}
+
+void Collector::read_batch(Process& process, uint64_t now_ns) {
+    process.batch.clear();
+    if (process.mode == Mode::ended || process.mode == Mode::damaged || process.reader == nullptr) return;
+    if (process.mode == Mode::outrun) {
+        if (nanoseconds(CLOCK_MONOTONIC) < process.retry_at_ns && process.ended_ns == 0) return adopt(process, now_ns);
+        scan(process, now_ns);
+        if (process.mode != Mode::settling) return;
+    }
+    switch (process.reader->read(process.batch, kBatch)) {
+        case ReadResult::ok: break;
+        case ReadResult::damaged: return damage(process, kContradiction);
+        case ReadResult::lost_place: {
+            process.batch.clear();
+            Hot hot;
+            if (process.reader->look(hot) && hot.head > process.reader->position()) process.lost_records += hot.head - process.reader->position();
+            process.book.note_gap();
+            process.is_late = true;
+            scan(process, now_ns);
+        }
+    }
+}
+
+void Collector::after_batch(Process& process, uint64_t now_ns) {
+    if (process.mode != Mode::settling && process.mode != Mode::following) return;
+    process.event_count += process.batch.size();
+    if (has_tap_) process.tapped.insert(process.tapped.end(), process.batch.begin(), process.batch.end());
+    if (!process.reader->look(process.hot)) return damage(process, kCut);
+    if (process.hot.untabled_allocs != 0 && !process.is_table_full) process.is_table_full = true;
+    if (process.is_table_full) adopt(process, now_ns);
+    if (process.mode == Mode::settling && process.reader->position() >= process.settle_at) {
+        process.mode = Mode::following;
+        process.scans_in_row = 0;
+        process.backoff_ns = 0;
+    }
+}
+
+// Several processes at once: in the order of their stamps, so that peaks of a chip are those that were.
+uint64_t Collector::apply_merged(uint64_t now_ns) {
+    struct Turn {
+        uint64_t time;
+        Process* process;
+        size_t at;
+        bool operator>(const Turn& other) const { return time > other.time; }
+    };
+    std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns;
+    uint64_t applied = 0;
+    for (auto& process : processes_)
+        if (!process->batch.empty()) turns.push({process->batch[0].time, process.get(), 0});
+    if (turns.size() == 1) {
+        Process& only = *turns.top().process;
+        only.book.apply_all(only.batch, only.reader.get(), now_ns);
+        return only.batch.size();
+    }
+    while (!turns.empty()) {
+        Turn turn = turns.top();
+        turns.pop();
+        const uint64_t until = turns.empty() ? ~uint64_t{0} : turns.top().time;
+        do {
+            turn.process->book.apply(turn.process->batch[turn.at], turn.process->reader.get(), now_ns);
+            ++applied;
+        } while (++turn.at < turn.process->batch.size() && turn.process->batch[turn.at].time <= until);
+        if (turn.at == turn.process->batch.size()) continue;
+        turn.time = turn.process->batch[turn.at].time;
+        turns.push(turn);
+    }
+    return applied;
+}
+
+// The writer is gone: what it had finished is read, the rest never happened; then its memory is given back.
+void Collector::finish(Process& process, uint64_t now_ns) {
+    for (int passes = 0; passes < 4096 && process.mode != Mode::damaged; ++passes) {
+        const uint64_t before = process.reader->position();
+        process.scans_in_row = 0;
+        process.retry_at_ns = 0;
+        read_batch(process, now_ns);
+        process.book.apply_all(process.batch, process.reader.get(), now_ns);
+        after_batch(process, now_ns);
+        if (process.batch.empty() && process.reader->position() == before) break;
+    }
+    refresh(process);
+    if (process.mode == Mode::damaged) return;
+    process.reader->drop_pending();
+    process.mode = Mode::ended;
+    process.book.release();
+    if (process.pidfd >= 0) close(process.pidfd);
+    process.pidfd = -1;
+}
+
+bool Collector::poll_deaths(int timeout_us) {
+    std::vector<pollfd> watched;
+    for (auto& process : processes_)
+        if (process->pidfd >= 0 && process->mode != Mode::ended) watched.push_back({process->pidfd, POLLIN, 0});
+    if (watched.empty()) return false;
+    const timespec nap{0, timeout_us * 1000L};
+    if (ppoll(watched.data(), watched.size(), &nap, nullptr) <= 0) return false;
+    for (auto& process : processes_)
+        for (const pollfd& one : watched)
+            if (one.fd == process->pidfd && one.revents != 0) process->checked_ns = 0;
+    return true;
+}
+
+uint64_t Collector::drain_locked() {
+    const uint64_t now = nanoseconds(CLOCK_MONOTONIC);
+    const uint64_t now_ns = nanoseconds(CLOCK_REALTIME);
+    if (now - clock_read_ns_ > 1000 * kMs) {
+        timebase_.refresh();
+        clock_read_ns_ = now;
+    }
+    const bool has_death = poll_deaths(0);
+    for (auto& process : processes_)
+        if (process->mode != Mode::ended && process->reader != nullptr && (has_death || now - process->checked_ns > kLifeCheckNs) && process->ended_ns == 0)
+            check_life(*process, now);
+    for (auto& process : processes_) read_batch(*process, now_ns);
+    const uint64_t applied = apply_merged(now_ns);
+    for (auto& process : processes_) after_batch(*process, now_ns);
+    for (auto& process : processes_)
+        if (process->ended_ns != 0 && process->mode != Mode::ended && process->mode != Mode::damaged) finish(*process, now_ns);
+    return applied;
+}
+
+uint64_t Collector::drain() {
+    const std::lock_guard lock(mutex_);
+    return drain_locked();
+}
+
+uint64_t Collector::run(double seconds) {
+    const uint64_t until = nanoseconds(CLOCK_MONOTONIC) + static_cast<uint64_t>(seconds * 1e9);
+    uint64_t applied = 0, quiet = 0;
+    should_stop_.store(false, std::memory_order_relaxed);
+    while (!should_stop_.load(std::memory_order_relaxed) && nanoseconds(CLOCK_MONOTONIC) < until) {
+        const uint64_t now = drain();
+        applied += now;
+        quiet = now != 0 ? 0 : quiet + 1;
+        if (now >= kBatch && waiting_.load(std::memory_order_relaxed) == 0) continue;
+        const uint64_t nap_ns = quiet < 250 ? 200'000 : (quiet < 350 ? kMs : 4 * kMs);
+        const timespec nap{0, static_cast<long>(nap_ns)};
+        nanosleep(&nap, nullptr);
+    }
+    return applied;
+}
+
+void Collector::stop() { should_stop_.store(true, std::memory_order_relaxed); }
+
+// Counters, label and phases as they are now; the screen shows a process's own peaks from them.
+void Collector::refresh(Process& process) {
+    if (process.reader == nullptr || process.mode == Mode::ended || process.mode == Mode::damaged) return;
+    if (!process.reader->look(process.hot) || !process.reader->targets(process.targets, process.book.target_count()) ||
+        !process.reader->phase_rows(process.phases))
+        return damage(process, kCut);
+    process.label = process.reader->item(process.hot.label, Item::text).substr(0, 256);
+    compare(process);
+}
+
+// Only a journal that stood still from before the look until after it can be compared.
+void Collector::compare(Process& process) {
+    process.mismatch.clear();
+    if (process.mode != Mode::following || !process.book.is_counting() || !process.reader->pending().empty()) return;
+    Hot before, after;
+    std::vector<TargetWords> targets;
+    if (!process.reader->look(before) || before.head != process.reader->position() || before.unsized_frees != 0) return;
+    if (!process.reader->targets(targets, process.book.target_count()) || !process.reader->look(after) || after.head != before.head) return;
+    process.mismatch = process.book.difference(targets);
+    process.mismatch_count = process.mismatch.empty() ? 0 : 1;
+}
+
+uint64_t Collector::feed(const std::string& records, const std::string& arena, uint32_t pid, uint32_t uid, uint64_t start_ticks,
+                         const std::string& label) {
+    const std::lock_guard lock(mutex_);
+    auto process = std::make_unique<Process>(++last_key_, devices_);
+    process->pid = pid;
+    process->uid = uid;
+    process->start_ticks = start_ticks;
+    process->label = label;
+    process->arena = arena;
+    process->mode = Mode::following;
+    process->book.set_arena(fed_item, &process->arena);
+    const size_t count = records.size() / sizeof(Words);
+    process->batch.resize(count);
+    std::memcpy(process->batch.data(), records.data(), count * sizeof(Words));
+    process->book.apply_all(process->batch, nullptr, nanoseconds(CLOCK_REALTIME));
+    process->event_count = count;
+    process->batch.clear();
+    processes_.push_back(std::move(process));
+    return last_key_;
+}
+
+void Collector::end(uint64_t key) {
+    const std::lock_guard lock(mutex_);
+    for (auto& process : processes_)
+        if (process->key == key && process->reader == nullptr && process->mode != Mode::ended) {
+            process->mode = Mode::ended;
+            process->ended_ns = nanoseconds(CLOCK_REALTIME);
+            process->book.release();
+        }
+}
+
+void Collector::forget_ended() {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(processes_, [](const auto& process) { return process->mode == Mode::ended || process->mode == Mode::damaged; });
+}
+
+bool Collector::taken(uint64_t key, std::string& records, std::string& arena) {
+    const std::lock_guard lock(mutex_);
+    for (auto& process : processes_) {
+        if (process->key != key || process->reader == nullptr) continue;
+        records.assign(reinterpret_cast<const char*>(process->tapped.data()), process->tapped.size() * sizeof(Words));
+        arena = process->reader->arena();
+        process->tapped.clear();
+        return true;
+    }
+    return false;
+}
+
+}  // namespace ttmem

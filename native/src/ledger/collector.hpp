@@ -1,0 +1,108 @@
+// The collector's core: journals in, balances out. It attaches journals, follows them, notices deaths and keeps the
+// figures; it never spins, is never woken by writers, and holds its lock for one short pass at a time.
+//
+//   field                     guarded by
+//   processes, devices, ...   mutex_ (every public method takes it)
+//   should_stop_, waiting_    atomic
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "ledger/balances.hpp"
+#include "ledger/book.hpp"
+#include "ledger/timebase.hpp"
+#include "reader/journal.hpp"
+
+namespace ttmem {
+
+enum class Mode { settling, following, outrun, ended, damaged };
+
+/// One process and everything known about it.
+struct Process {
+    Process(uint64_t k, Devices& devices) : key(k), book(k, devices) {}
+    ~Process();
+    Process(const Process&) = delete;
+    Process& operator=(const Process&) = delete;
+
+    uint64_t key;
+    Book book;
+    std::unique_ptr<JournalReader> reader;  // none for a replayed process
+    const FileSource* file = nullptr;       // none when the journal is our own
+    std::string path, label, command, damage;
+    std::string arena;  // of a replayed process
+    uint64_t inode = 0, started_ns = 0, ended_ns = 0;
+    uint32_t pid = 0, uid = 0;
+    uint64_t start_ticks = 0, pid_namespace = 0;
+    int pidfd = -1;
+    Mode mode = Mode::settling;
+    bool is_visible = true, has_lost_lock = false, is_late = false, is_table_full = false;
+    int scans_in_row = 0;
+    uint64_t settle_at = 0, retry_at_ns = 0, backoff_ns = 0, checked_ns = 0;
+    uint64_t event_count = 0, lost_records = 0;
+    std::string mismatch;
+    uint64_t mismatch_count = 0;
+    Hot hot;
+    std::vector<TargetWords> targets;  // the counters as last read
+    std::vector<Words> batch, tapped;
+    std::vector<uint64_t> phases;
+};
+
+class Collector {
+  public:
+    explicit Collector(bool tap) : has_tap_(tap) { timebase_.refresh(); }
+
+    /// The new process's key, or 0 and what is wrong with the file.
+    uint64_t attach(const std::string& path, uint64_t device, uint64_t inode, std::string& error);
+    uint64_t drain();
+    uint64_t run(double seconds);
+    void stop();
+
+    uint64_t feed(const std::string& records, const std::string& arena, uint32_t pid, uint32_t uid, uint64_t start, const std::string& label);
+    void end(uint64_t key);
+    void forget_ended();
+    bool taken(uint64_t key, std::string& records, std::string& arena);
+
+    /// Calls `visit(processes, devices, timebase)` with everything held still and freshly read.
+    template <typename Visit>
+    auto look(Visit visit) {
+        waiting_.fetch_add(1, std::memory_order_relaxed);  // a busy run() then naps, which lets us in
+        const std::lock_guard lock(mutex_);
+        waiting_.fetch_sub(1, std::memory_order_relaxed);
+        timebase_.refresh();
+        for (auto& process : processes_) refresh(*process);
+        return visit(processes_, devices_, timebase_, damaged_);
+    }
+
+  private:
+    uint64_t drain_locked();
+    void read_batch(Process& process, uint64_t now_ns);
+    uint64_t apply_merged(uint64_t now_ns);
+    void after_batch(Process& process, uint64_t now_ns);
+    void start(Process& process, uint64_t now_ns);
+    void scan(Process& process, uint64_t now_ns);
+    void fall_behind(Process& process, uint64_t now_ns);
+    void damage(Process& process, const std::string& what);
+    void check_life(Process& process, uint64_t now_ns);
+    void finish(Process& process, uint64_t now_ns);
+    void refresh(Process& process);
+    void adopt(Process& process, uint64_t now_ns);
+    void compare(Process& process);
+    bool poll_deaths(int timeout_us);
+
+    std::mutex mutex_;
+    std::atomic<bool> should_stop_{false};
+    std::atomic<int> waiting_{0};
+    bool has_tap_;
+    uint64_t last_key_ = 0;
+    uint64_t lives_checked_ns_ = 0, clock_read_ns_ = 0;
+    Devices devices_;
+    Timebase timebase_;
+    std::vector<std::unique_ptr<Process>> processes_;
+    std::vector<std::pair<std::string, std::string>> damaged_;
+};
+
+}  // namespace ttmem

@@ -1,0 +1,74 @@
+// What one process has alive: entries of 64 bytes, found by (target, kind, id).
+//
+// Entries lie in chunks that never move, so growing copies nothing; the index over them is open addressing with
+// 8-byte slots (hash32 | entry + 1) and backward-shift deletion, so it never fills with tombstones. Memory per live entry:
+// 64 bytes and 11 to 23 of index.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "journal/layout.hpp"
+
+namespace ttmem {
+
+struct EntryKey {
+    uint64_t id;
+    uint16_t target;
+    uint8_t kind;
+    bool operator==(const EntryKey&) const = default;
+};
+
+inline EntryKey entry_key(const Words& words) { return {words.id, words.target(), words.kind()}; }
+
+inline uint32_t entry_hash(EntryKey key) {
+    uint64_t hash = key.id ^ ((uint64_t{key.target} << 8 | key.kind) * 0x9e37'79b9'7f4a'7c15ull);
+    hash = (hash ^ hash >> 32) * 0xd6e8'feb8'6659'fd93ull;
+    return static_cast<uint32_t>(hash ^ hash >> 32);
+}
+
+class EntryTable {
+  public:
+    size_t size() const { return size_; }
+    Words* find(EntryKey key, uint32_t hash);
+    const Words* find(EntryKey key) const { return const_cast<EntryTable*>(this)->find(key, entry_hash(key)); }
+    /// The key must not be there yet.
+    void insert(const Words& words, uint32_t hash);
+    void erase(EntryKey key, uint32_t hash);
+    void clear();
+
+    /// Brings the lines that a coming find will need into the cache: first the slot, then the entry.
+    void prefetch_slot(uint32_t hash) const {
+        if (!slots_.empty()) __builtin_prefetch(&slots_[hash & mask_]);
+    }
+    void prefetch_entry(uint32_t hash) const {
+        if (slots_.empty()) return;
+        const uint64_t slot = slots_[hash & mask_];
+        if (slot != 0 && static_cast<uint32_t>(slot >> 32) == hash) __builtin_prefetch(&at(static_cast<uint32_t>(slot) - 1));
+    }
+
+    template <typename Visit>
+    void for_each(Visit visit) const {
+        for (const uint64_t slot : slots_)
+            if (slot != 0) visit(at(static_cast<uint32_t>(slot) - 1));
+    }
+
+  private:
+    static constexpr uint32_t kChunk = 4096;
+    static constexpr size_t kNowhere = ~size_t{0};
+
+    Words& at(uint32_t entry) { return chunks_[entry / kChunk][entry % kChunk]; }
+    const Words& at(uint32_t entry) const { return chunks_[entry / kChunk][entry % kChunk]; }
+    size_t slot_of(EntryKey key, uint32_t hash) const;
+    void grow();
+
+    std::vector<std::unique_ptr<Words[]>> chunks_;
+    std::vector<uint64_t> slots_;
+    size_t mask_ = 0;
+    size_t size_ = 0;
+    uint32_t used_ = 0;       // entries ever taken from the chunks
+    uint32_t free_head_ = 0;  // entry + 1 of the last freed; a free entry keeps the next one in `id`
+};
+
+}  // namespace ttmem

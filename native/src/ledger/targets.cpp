@@ -1,0 +1,211 @@
+// The part of a process's book that knows which chips a target stands for, and moves totals between them.
+#include <algorithm>
+#include <cstring>
+
+#include "ledger/book.hpp"
+
+namespace ttmem {
+namespace {
+
+constexpr size_t kDevicesMost = 1024;  // of one process: a damaged file must not fill everybody's screen
+
+int64_t clamped(uint64_t counter) {  // a free counted before its allocation shows as "negative" for an instant
+    const auto value = static_cast<int64_t>(counter);
+    return value < 0 ? 0 : value;
+}
+
+void subtract(Totals& from, const Totals& what) {
+    for (uint32_t p = 0; p < kPools; ++p) {
+        from.pools[p].used -= what.pools[p].used;
+        from.pools[p].requested -= what.pools[p].requested;
+        from.pools[p].count -= what.pools[p].count;
+    }
+    for (uint32_t k = 0; k < kKinds; ++k) {
+        from.kinds[k].used -= what.kinds[k].used;
+        from.kinds[k].count -= what.kinds[k].count;
+        from.kinds[k].estimated -= what.kinds[k].estimated;
+    }
+}
+
+}  // namespace
+
+void Book::carry(uint32_t number, const Totals& change, uint64_t now_ns) {
+    Cell& own = *cell_of_[number];
+    Cell& all = devices_.at(number).cell;
+    for (uint32_t p = 0; p < kPools; ++p) {
+        const Amount& by = change.pools[p];
+        if (add_to(own.pools[p], by.used, by.requested, by.count)) own.pools[p].peak_raw = last_raw_;
+        if (add_to(all.pools[p], by.used, by.requested, by.count)) all.pools[p].peak_time_ns = now_ns;
+    }
+    for (uint32_t k = 0; k < kKinds; ++k)
+        for (Cell* cell : {&own, &all}) {
+            cell->kinds[k].used += change.kinds[k].used;
+            cell->kinds[k].count += change.kinds[k].count;
+            cell->kinds[k].estimated += change.kinds[k].estimated;
+        }
+}
+
+void Book::set_totals(TargetBook& target, const Totals& totals, uint64_t now_ns) {
+    Totals change = totals;
+    subtract(change, target.totals);
+    target.totals = totals;
+    for (const uint32_t number : target.devices) carry(number, change, now_ns);
+}
+
+void Book::place_target(TargetBook& target, std::vector<uint32_t> devices, uint64_t now_ns) {
+    if (target.devices == devices) return;
+    const Totals held = target.totals;
+    set_totals(target, Totals{}, now_ns);
+    target.devices = std::move(devices);
+    for (const uint32_t number : target.devices) {
+        if (cell_of_.size() <= number) cell_of_.resize(number + 1);
+        if (cell_of_[number] == nullptr) cell_of_[number] = &cells_[number];
+    }
+    set_totals(target, held, now_ns);
+}
+
+// A target that reports before (or without) having been opened stands for a device nobody knows.
+void Book::ensure_place(uint16_t number, uint64_t now_ns) {
+    TargetBook& target = targets_[number];
+    if (target.is_named) return;
+    target.is_named = true;
+    target_count_ = std::max<uint32_t>(target_count_, number + 1u);
+    place_target(target, {devices_.unknown("unknown:" + std::to_string(number) + "@" + std::to_string(key_), now_ns)}, now_ns);
+}
+
+void Book::open_target(uint16_t number, uint64_t unique_id, uint32_t descriptor, uint64_t now_ns) {
+    if (number == 0 || number >= kTargets || cells_.size() >= kDevicesMost) return;
+    TargetBook& target = targets_[number];
+    std::vector<uint32_t> devices;
+    const std::string mesh = arena_ != nullptr ? arena_(arena_from_, descriptor, Item::mesh) : std::string();
+    MeshDescriptor head{};
+    if (mesh.size() >= sizeof head) std::memcpy(&head, mesh.data(), sizeof head);
+    target.is_mesh = head.chip_count > 0 && head.chip_count <= kTargets && mesh.size() == sizeof head + head.chip_count * sizeof(uint64_t);
+    if (target.is_mesh) {
+        target.rows = head.rows;
+        target.columns = head.columns;
+        for (uint32_t i = 0; i < head.chip_count; ++i) {
+            uint64_t chip = 0;
+            std::memcpy(&chip, mesh.data() + sizeof head + i * sizeof chip, sizeof chip);
+            const uint32_t device = devices_.by_unique_id(chip, now_ns);
+            if (std::find(devices.begin(), devices.end(), device) == devices.end()) devices.push_back(device);
+        }
+    } else {
+        const uint32_t device = devices_.by_unique_id(unique_id, now_ns);
+        devices.push_back(device);
+        const std::string bytes = arena_ != nullptr ? arena_(arena_from_, descriptor, Item::device) : std::string();
+        DeviceDescriptor facts{};
+        Device& known = devices_.at(device);
+        if (bytes.size() == sizeof facts && (known.open_count == 0 || target.is_open || known.facts.unique_id == 0)) {
+            std::memcpy(&facts, bytes.data(), sizeof facts);  // while others have the chip open, what they said stands
+            facts.arch[sizeof facts.arch - 1] = facts.board[sizeof facts.board - 1] = '\0';
+            known.facts = facts;
+        }
+    }
+    target.is_named = true;
+    target_count_ = std::max<uint32_t>(target_count_, number + 1u);
+    target.unique_id = unique_id;
+    place_target(target, std::move(devices), now_ns);
+    if (!target.is_open)
+        for (const uint32_t device : target.devices) ++devices_.at(device).open_count;
+    target.is_open = true;
+}
+
+void Book::on_opened(const Words& event, uint64_t now_ns) {
+    open_target(event.target(), event.address, static_cast<uint32_t>(event.id), now_ns);
+}
+
+void Book::on_closed(const Words& event, uint64_t now_ns) {
+    const uint16_t number = event.target();
+    TargetBook& target = targets_[number];
+    if (!target.is_named) return;
+    if (target.is_open)
+        for (const uint32_t device : target.devices) --devices_.at(device).open_count;
+    target.is_open = false;
+    const uint64_t sequence = event.sequence();
+    target.closed_sequence = std::max(target.closed_sequence, sequence);
+    std::vector<Words> ended;
+    table_.for_each([&](const Words& words) {
+        if (words.target() == number && words.sequence() < sequence) ended.push_back(words);
+    });
+    for (const Words& words : ended) {
+        charge(words, -1, sequence, event.time, now_ns);
+        keep_freed(words, sequence);
+        table_.erase(entry_key(words), entry_hash(entry_key(words)));
+    }
+}
+
+void Book::learn_targets(const std::vector<TargetWords>& targets, uint64_t now_ns) {
+    for (uint16_t i = 0; i < targets.size() && i < kTargets; ++i) {
+        const TargetWords& words = targets[i];
+        targets_[i].launches = words.launches;
+        if (words.state == kTargetUnnamed) continue;
+        open_target(i, words.unique_id, words.descriptor, now_ns);
+        if (words.state != kTargetClosed) continue;
+        for (const uint32_t device : targets_[i].devices) --devices_.at(device).open_count;
+        targets_[i].is_open = false;
+        targets_[i].closed_sequence = words.closed_sequence;
+    }
+}
+
+void Book::adopt_counters(const std::vector<TargetWords>& targets, uint64_t now_ns) {
+    is_counting_ = false;
+    for (uint16_t i = 0; i < targets.size() && i < kTargets; ++i) {
+        Totals totals;
+        bool has_any = false;
+        int64_t buffers = 0, buffer_count = 0;
+        for (uint32_t p = 0; p < kPools; ++p) {
+            const auto& pool = targets[i].pools[p];
+            totals.pools[p].used = clamped(pool.used);
+            totals.pools[p].requested = 0;
+            totals.pools[p].count = clamped(pool.allocs - pool.frees);
+            buffers += totals.pools[p].used;
+            buffer_count += totals.pools[p].count;
+            has_any |= pool.allocs != 0;
+        }
+        for (uint32_t k = 0; k < kKinds; ++k) {
+            if (k == TTMEM_BUFFER) continue;
+            totals.kinds[k] = {clamped(targets[i].kinds[k].used), clamped(targets[i].kinds[k].count), 0};
+            buffers -= totals.kinds[k].used;
+            buffer_count -= totals.kinds[k].count;
+        }
+        totals.kinds[TTMEM_BUFFER] = {std::max<int64_t>(buffers, 0), std::max<int64_t>(buffer_count, 0), 0};
+        if (has_any) ensure_place(i, now_ns);
+        targets_[i].launches = targets[i].launches;
+        set_totals(targets_[i], totals, now_ns);
+    }
+}
+
+void Book::release() {
+    for (TargetBook& target : targets_) {
+        if (target.is_open)
+            for (const uint32_t device : target.devices) --devices_.at(device).open_count;
+        target.is_open = false;
+        for (const uint32_t number : target.devices) {
+            Cell& all = devices_.at(number).cell;
+            for (uint32_t p = 0; p < kPools; ++p) {
+                const Amount& held = target.totals.pools[p];
+                add_to(all.pools[p], -held.used, -held.requested, -held.count);
+            }
+            for (uint32_t k = 0; k < kKinds; ++k) {
+                all.kinds[k].used -= target.totals.kinds[k].used;
+                all.kinds[k].count -= target.totals.kinds[k].count;
+                all.kinds[k].estimated -= target.totals.kinds[k].estimated;
+            }
+        }
+    }
+}
+
+std::string Book::difference(const std::vector<TargetWords>& targets) const {
+    for (uint32_t i = 0; i < kTargets && i < targets.size(); ++i)
+        for (uint32_t p = 0; p < kPools; ++p) {
+            const auto& pool = targets[i].pools[p];
+            const Amount& held = targets_[i].totals.pools[p];
+            if (static_cast<int64_t>(pool.used) != held.used || static_cast<int64_t>(pool.allocs - pool.frees) != held.count)
+                return "target " + std::to_string(i) + " pool " + std::to_string(p) + ": counters say " + std::to_string(pool.used) +
+                       " bytes, the list " + std::to_string(held.used);
+        }
+    return {};
+}
+
+}  // namespace ttmem

@@ -1,0 +1,53 @@
+// Raw stamps into wall-clock nanoseconds. The rate comes from pairs of our own taken a while apart; until there are
+// two, from the journal's pair and now. Counters of one machine run at one rate, so ours serves for the dead too.
+#pragma once
+
+#include <cstdint>
+
+#include "journal/clock.hpp"
+
+namespace ttmem {
+
+struct ClockPair {
+    uint64_t raw = 0, realtime_ns = 0, monotonic_ns = 0;
+};
+
+inline ClockPair take_pair(ClockKind kind) {
+    return {raw_now(kind), nanoseconds(CLOCK_REALTIME), nanoseconds(CLOCK_MONOTONIC)};
+}
+
+class Timebase {
+  public:
+    /// Once a second is often enough.
+    void refresh() {
+        const ClockPair now = take_pair(kClockTsc);
+        if (first_.raw == 0) first_ = now;
+        if (now.monotonic_ns - first_.monotonic_ns > 50'000'000)
+            ns_per_tick_ = static_cast<double>(now.monotonic_ns - first_.monotonic_ns) / static_cast<double>(now.raw - first_.raw);
+        last_ = now;
+    }
+
+    /// The wall-clock time of a stamp of the journal whose header holds `pair`; 0 stays 0 (never).
+    uint64_t realtime(uint64_t raw, const Identity& journal) const {
+        if (raw == 0) return 0;
+        double rate = 1.0;
+        ClockPair now = last_;
+        if (journal.clock_kind == kClockTsc) {
+            rate = ns_per_tick_;
+            if (rate == 0.0 && last_.raw > journal.clock_raw && last_.monotonic_ns > journal.clock_monotonic_ns)
+                rate = static_cast<double>(last_.monotonic_ns - journal.clock_monotonic_ns) /
+                       static_cast<double>(last_.raw - journal.clock_raw);
+        } else {
+            now.raw = last_.monotonic_ns;
+        }
+        const double behind = (static_cast<double>(now.raw) - static_cast<double>(raw)) * rate;
+        const double when = static_cast<double>(now.realtime_ns) - behind;
+        return when <= 0.0 || when > 9e18 ? 0 : static_cast<uint64_t>(when);
+    }
+
+  private:
+    ClockPair first_, last_;
+    double ns_per_tick_ = 0.0;
+};
+
+}  // namespace ttmem

@@ -1,0 +1,92 @@
+// Reading one journal: a place in its ring, and the way back to exactness when that place was lost.
+//
+// read() follows the ring. A slot counts only if it was committed before its words were copied and nobody could have
+// begun to overwrite it afterwards (the head tells). Slots whose call has not returned go on a pending list and are
+// looked at again, so one stopped thread never holds up the others. scan() starts over from the live state: late
+// arrival, being lapped, or `skipped` having moved. Every offset was checked against the file once, when it was attached;
+// whatever else the file says is taken as data.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "journal/layout.hpp"
+#include "reader/source.hpp"
+
+namespace ttmem {
+
+/// The hot words of a header, copied at one look.
+struct Hot {
+    uint64_t head = 0, slab_high = 0;
+    uint64_t skipped = 0, untabled_allocs = 0, untabled_frees = 0, unsized_frees = 0, unmatched_frees = 0, replaced = 0;
+    uint64_t clamped = 0, shrunk_kernels = 0, arena_used = 0, arena_refused = 0, phases_refused = 0, targets_refused = 0;
+    uint32_t label = 0, threads = 0;
+};
+
+/// The counters of one target, copied.
+struct TargetWords {
+    uint32_t state = 0, descriptor = 0;
+    uint64_t unique_id = 0, closed_sequence = 0, launches = 0;
+    struct {
+        uint64_t used, count;
+    } kinds[kKinds] = {};
+    struct {
+        uint64_t used, peak, peak_time, allocs, frees;
+    } pools[kPools] = {};
+};
+
+inline constexpr size_t kPendingMost = 4096;
+
+enum class ReadResult { ok, lost_place, damaged };
+
+class JournalReader {
+  public:
+    /// Checks the header of an open journal. On failure `error` says what was expected, found, and what to do.
+    static std::unique_ptr<JournalReader> open(std::unique_ptr<Source> source, uint64_t file_bytes, std::string& error);
+
+    const Identity& identity() const { return identity_; }
+    uint64_t position() const { return position_; }
+    const std::vector<uint64_t>& pending() const { return pending_; }
+    bool is_pending(uint64_t sequence) const;
+
+    bool look(Hot& hot) const;
+
+    /// Appends committed records in order of sequence, at most about `most`.
+    ReadResult read(std::vector<Words>& events, size_t most);
+
+    /// Reads what is alive now and moves to a place from which read() will make it exact: at `settled_at()` it is.
+    ReadResult scan(std::vector<Words>& alive);
+    uint64_t settled_at() const { return settled_at_; }
+
+    /// A dead writer finishes nothing: forgets the calls that never returned.
+    void drop_pending() { pending_.clear(); }
+
+    /// Starts at the journal's first record instead of scanning; possible while nothing was overwritten yet.
+    bool start_at_beginning();
+
+    /// The counters of the first `count` targets.
+    bool targets(std::vector<TargetWords>& targets, uint32_t count) const;
+    bool phase_rows(std::vector<uint64_t>& words) const;
+    /// A text or descriptor of the arena; empty when the id leads nowhere.
+    std::string item(uint32_t id, Item kind) const;
+    std::string arena() const;
+
+  private:
+    JournalReader(std::unique_ptr<Source> source, const Identity& identity);
+    bool copy_slots(uint64_t first, size_t count, std::vector<Words>& to) const;
+    ReadResult revisit_pending(std::vector<Words>& events);
+    bool find_open_slots(uint64_t end, std::vector<uint64_t>& open) const;
+    bool wait_for_open_slots(std::vector<uint64_t>& open) const;
+    bool scan_slab(uint64_t high, std::vector<Words>& alive) const;
+
+    std::unique_ptr<Source> source_;
+    Identity identity_;
+    uint64_t position_ = 0;
+    uint64_t settled_at_ = 0;
+    uint64_t skipped_seen_ = 0;
+    std::vector<uint64_t> pending_;
+    mutable std::vector<Words> before_, after_;  // copies of a batch, kept to avoid allocating
+};
+
+}  // namespace ttmem

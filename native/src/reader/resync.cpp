@@ -1,0 +1,85 @@
+// The way back to exactness: what is alive now, and from where in the ring to go on.
+//
+//   r = head; wait at most 1 ms for the slots below r; the still open ones stay pending
+//   scan the slab; go on reading at r; at the head seen after the scan the balances are exact
+//
+// Calls below r that had returned are in the slab already (the slab is written before the ring). Everything from r on
+// is read again; an event that the scan has seen changes nothing the second time.
+#include <algorithm>
+#include <ctime>
+
+#include "journal/clock.hpp"
+#include "reader/journal.hpp"
+
+namespace ttmem {
+
+bool JournalReader::find_open_slots(uint64_t end, std::vector<uint64_t>& open) const {
+    constexpr size_t kRun = 4096;
+    const uint64_t ring = identity_.ring_slots;
+    uint64_t from = end > identity_.first_sequence + ring ? end - ring : identity_.first_sequence;
+    open.clear();
+    while (from < end) {
+        const auto count = static_cast<size_t>(std::min<uint64_t>(end - from, kRun));
+        if (!copy_slots(from, count, before_)) return false;
+        for (size_t i = 0; i < count; ++i)
+            if (before_[i].commit < committed(from + i) || before_[i].commit == busy(from + i)) open.push_back(from + i);
+        from += count;
+    }
+    return true;
+}
+
+bool JournalReader::wait_for_open_slots(std::vector<uint64_t>& open) const {
+    const uint64_t deadline = nanoseconds(CLOCK_MONOTONIC) + 1'000'000;
+    while (!open.empty() && open.size() <= 64 && nanoseconds(CLOCK_MONOTONIC) < deadline) {
+        std::vector<uint64_t> still_open;
+        for (const uint64_t sequence : open) {
+            if (!copy_slots(sequence, 1, before_)) return false;
+            const uint64_t seen = before_[0].commit;
+            if (seen < committed(sequence) || seen == busy(sequence)) still_open.push_back(sequence);
+        }
+        open.swap(still_open);
+        const timespec nap{0, 50'000};
+        if (!open.empty()) nanosleep(&nap, nullptr);
+    }
+    return true;
+}
+
+// Three copies of each stretch: an entry whose commit word is the same in the first and the last was that one life all
+// the while, so the words of the copy between them are its own.
+bool JournalReader::scan_slab(uint64_t high, std::vector<Words>& alive) const {
+    constexpr size_t kRun = 2048;
+    std::vector<Words> last;
+    for (uint64_t from = 0; from < high; from += kRun) {
+        const auto count = static_cast<size_t>(std::min<uint64_t>(high - from, kRun));
+        const uint64_t offset = identity_.slab_offset + from * sizeof(Record);
+        before_.resize(count);
+        after_.resize(count);
+        last.resize(count);
+        if (!source_->copy(offset, before_.data(), count * sizeof(Words)) || !source_->copy(offset, after_.data(), count * sizeof(Words)) ||
+            !source_->copy(offset, last.data(), count * sizeof(Words)))
+            return false;
+        for (size_t i = 0; i < count; ++i)
+            if (is_committed(before_[i].commit) && before_[i].commit == last[i].commit && after_[i].commit == last[i].commit)
+                alive.push_back(after_[i]);
+    }
+    return true;
+}
+
+ReadResult JournalReader::scan(std::vector<Words>& alive) {
+    Hot hot;
+    if (!look(hot) || hot.head < identity_.first_sequence) return ReadResult::damaged;
+    const uint64_t from = hot.head;
+    const uint64_t skipped = hot.skipped;
+    std::vector<uint64_t> open;
+    if (!find_open_slots(from, open) || !wait_for_open_slots(open) || !look(hot)) return ReadResult::damaged;
+    if (open.size() > kPendingMost) return ReadResult::damaged;  // no program has that many calls under way
+    alive.clear();
+    if (!scan_slab(hot.slab_high, alive) || !look(hot) || hot.head < from) return ReadResult::damaged;
+    position_ = from;
+    settled_at_ = hot.head;
+    skipped_seen_ = skipped;
+    pending_ = std::move(open);
+    return ReadResult::ok;
+}
+
+}  // namespace ttmem

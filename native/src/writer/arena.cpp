@@ -1,0 +1,89 @@
+// Names: texts and descriptors that records refer to by a 4-byte id. Append only, so an id never changes its meaning.
+#include <cstring>
+
+#include "writer/operations.hpp"
+
+namespace ttmem {
+namespace {
+
+// Texts seen before, by hash: a private cache in front of the arena. hash32 << 32 | id; a lost race costs one
+// duplicate text.
+constexpr uint32_t kCacheSlots = 16'384;
+std::atomic<uint64_t> cache[kCacheSlots];
+std::atomic<uint32_t> cache_generation{0};
+
+uint32_t text_hash(const char* text, uint32_t length) noexcept {
+    uint64_t hash = 0xcbf2'9ce4'8422'2325ull;
+    for (uint32_t i = 0; i < length; ++i) hash = (hash ^ static_cast<uint8_t>(text[i])) * 0x100'0000'01b3ull;
+    return static_cast<uint32_t>(hash ^ hash >> 32);
+}
+
+bool is_text(const Writer& writer, uint32_t id, const char* text, uint32_t length) noexcept {
+    const char* item = writer.arena + uint64_t{id} * 8;
+    const uint64_t head = reinterpret_cast<const ItemHead*>(item)->head.load(std::memory_order_acquire);
+    return static_cast<uint32_t>(head) == length && static_cast<Item>(head >> 32) == Item::text &&
+           std::memcmp(item + sizeof(ItemHead), text, length) == 0;
+}
+
+void start_cache_over(const Writer& writer) noexcept {
+    uint32_t seen = cache_generation.load(std::memory_order_acquire);
+    if (seen == writer.generation) return;
+    for (auto& slot : cache) slot.store(0, std::memory_order_relaxed);
+    cache_generation.store(writer.generation, std::memory_order_release);
+}
+
+}  // namespace
+
+uint32_t add_item(Item item, const void* head, uint32_t head_bytes, const void* body, uint32_t body_bytes) noexcept {
+    const Writer& writer = the_writer;
+    const uint32_t length = head_bytes + body_bytes;
+    const uint64_t room = (sizeof(ItemHead) + length + 7) / 8 * 8;
+    uint64_t at = writer.header->arena_used.load(std::memory_order_relaxed);
+    do {
+        if (at + room > kArenaBytes) {
+            writer.header->arena_refused.fetch_add(1, std::memory_order_relaxed);
+            return 0;
+        }
+    } while (!writer.header->arena_used.compare_exchange_weak(at, at + room, std::memory_order_acq_rel));
+    char* place = writer.arena + at;
+    std::memcpy(place + sizeof(ItemHead), head, head_bytes);
+    if (body_bytes != 0) std::memcpy(place + sizeof(ItemHead) + head_bytes, body, body_bytes);
+    const uint64_t word = uint64_t{static_cast<uint32_t>(item)} << 32 | length;
+    reinterpret_cast<ItemHead*>(place)->head.store(word, std::memory_order_release);
+    return static_cast<uint32_t>(at / 8);
+}
+
+uint32_t intern(const char* text, uint32_t length) noexcept {
+    if (text == nullptr || length == 0) return 0;
+    const Writer& writer = the_writer;
+    start_cache_over(writer);
+    const uint32_t hash = text_hash(text, length);
+    for (uint32_t probe = 0; probe < 8; ++probe) {
+        auto& slot = cache[(hash + probe) % kCacheSlots];
+        const uint64_t word = slot.load(std::memory_order_acquire);
+        if (word == 0) {
+            const uint32_t id = add_item(Item::text, text, length, nullptr, 0);
+            if (id != 0) slot.store(uint64_t{hash} << 32 | id, std::memory_order_release);
+            return id;
+        }
+        const auto id = static_cast<uint32_t>(word);
+        if (static_cast<uint32_t>(word >> 32) == hash && is_text(writer, id, text, length)) return id;
+    }
+    return add_item(Item::text, text, length, nullptr, 0);
+}
+
+void set_label(const char* text) noexcept {
+    if (text == nullptr) return;
+    const Writer& writer = the_writer;
+    const uint32_t id = intern(text, static_cast<uint32_t>(strnlen(text, 256)));
+    writer.header->label.store(id, std::memory_order_release);
+    const uint64_t sequence = take_sequence(writer);
+    Words words;
+    words.time = raw_now(writer.clock);
+    words.tag = tag_of(Type::labelled, 0, TTMEM_POOL_UNKNOWN, 0, 0);
+    words.id = id;
+    words.requested = pack48(0, thread_number());
+    publish(writer, sequence, words);
+}
+
+}  // namespace ttmem

@@ -1,0 +1,229 @@
+// The C interface: bounds every argument, then hands it to the owner's operations.
+//
+// Nothing a host passes is trusted: sizes beyond 2^42 or below zero are cut and counted, targets, kinds and pools
+// out of range are kept under `unknown`.
+#include "ttmem/client.h"
+
+#include <cstring>
+
+#include "writer/operations.hpp"
+#include "writer/owner.hpp"
+
+// The whole hot path in one function: its eight words then live in registers, and no copy waits for another.
+#define TTMEM_HOT __attribute__((flatten))
+
+int ttmem_tracking = 2;  // undecided: the first call asks the environment
+
+namespace ttmem {
+namespace {
+
+uint16_t checked_target(uint16_t target) noexcept { return target < kTargets ? target : uint16_t{0}; }
+uint8_t checked_kind(uint8_t kind) noexcept { return kind < kKinds ? kind : uint8_t{TTMEM_KIND_UNKNOWN}; }
+uint8_t checked_pool(uint8_t pool) noexcept { return pool < kPools ? pool : uint8_t{TTMEM_POOL_UNKNOWN}; }
+
+// Above 2^63 a size is a negative number somebody cast.
+uint64_t checked_size(uint64_t bytes, uint8_t& flags) noexcept {
+    if (__builtin_expect(bytes <= kSizeMost, 1)) return bytes;
+    flags |= kClamped;
+    return static_cast<int64_t>(bytes) < 0 ? 0 : kSizeMost;
+}
+
+uint64_t checked_product(uint64_t each, uint64_t count, uint8_t& flags) noexcept {
+    uint64_t product = 0;
+    if (__builtin_mul_overflow(checked_size(each, flags), count, &product)) product = kSizeMost + 1;
+    return checked_size(product, flags);
+}
+
+ttmem_handle allocate_checked(Words& words, Type type, uint8_t kind, uint8_t pool, uint8_t flags, uint32_t site, uint8_t options) noexcept {
+    if (options & TTMEM_VIEW) {  // charged 0; what it spans stays readable beside it
+        words.reserved = pack48(0, words.target());
+        flags |= kView;
+    }
+    if (__builtin_expect((flags & kClamped) != 0, 0)) the_writer.header->clamped.fetch_add(1, std::memory_order_relaxed);
+    words.tag = tag_of(type, kind, pool, flags, site);
+    return allocate(words, options);
+}
+
+uint8_t pool_of_buffer(uint8_t type) noexcept {
+    constexpr uint8_t kPoolOf[] = {TTMEM_DRAM, TTMEM_L1, TTMEM_HOST, TTMEM_L1_SMALL, TTMEM_TRACE};
+    return type < sizeof kPoolOf ? kPoolOf[type] : uint8_t{TTMEM_POOL_UNKNOWN};
+}
+
+uint8_t pool_of_kernel(uint8_t kind) noexcept {
+    if (kind == TTMEM_KERNEL_FABRIC) return TTMEM_ETH;
+    return kind == TTMEM_KERNEL_DISPATCH ? uint8_t{TTMEM_DISPATCH} : uint8_t{TTMEM_KERNEL};
+}
+
+TTMEM_HOT ttmem_handle buffer_alloc(const ttmem_buffer* buffer) {
+    if (!may_write()) return 0;
+    uint8_t flags = 0;
+    const uint64_t requested = checked_size(buffer->requested_bytes, flags);
+    const uint64_t reserved = checked_size(buffer->reserved_bytes, flags);
+    Words words;
+    words.id = buffer->id;
+    words.address = buffer->address;
+    words.reserved = pack48(reserved != 0 ? reserved : requested, checked_target(buffer->target));
+    words.requested = requested != 0 ? requested : reserved;
+    words.per_bank = pack48(checked_size(buffer->per_bank_bytes, flags), buffer->type);
+    return allocate_checked(words, Type::allocated, TTMEM_BUFFER, pool_of_buffer(buffer->type), flags, buffer->site, buffer->options);
+}
+
+TTMEM_HOT ttmem_handle cb_alloc(const ttmem_circular_buffer* cb) {
+    if (!may_write()) return 0;
+    uint8_t flags = 0;
+    const uint8_t kind = cb->kind == 0 ? uint8_t{TTMEM_CIRCULAR_BUFFER} : checked_kind(cb->kind);
+    Words words;
+    words.id = cb->id;
+    words.address = uint64_t{cb->address} | uint64_t{cb->core_set} << 32;
+    words.reserved = pack48(checked_product(cb->size_per_core_bytes, cb->core_count, flags), checked_target(cb->target));
+    words.requested = cb->program & 0xffff'ffff'ffff;
+    words.per_bank = pack48(checked_size(cb->size_per_core_bytes, flags), cb->core_count);
+    return allocate_checked(words, Type::allocated, kind, TTMEM_CB, flags, cb->site, cb->options);
+}
+
+TTMEM_HOT ttmem_handle kernel_load(const ttmem_kernel* kernel) {
+    if (!may_write()) return 0;
+    uint8_t flags = 0;
+    const bool is_kernel = (kernel->kind >= TTMEM_KERNEL_APPLICATION && kernel->kind <= TTMEM_KERNEL_DISPATCH);
+    const uint8_t kind = is_kernel ? kernel->kind : uint8_t{TTMEM_KERNEL_UNKNOWN};
+    const uint64_t exact = checked_size(kernel->exact_bytes, flags);
+    uint64_t seed_rule = checked_size(kernel->seed_rule_bytes, flags);
+    if (seed_rule == 0) seed_rule = checked_product(kernel->binary_bytes, kernel->core_count, flags);
+    if (exact == 0) flags |= kEstimated;
+    Words words;
+    words.id = kernel->id;
+    words.address = kernel->program;
+    words.reserved = pack48(exact != 0 ? exact : seed_rule, checked_target(kernel->target));
+    words.requested = seed_rule;
+    words.per_bank = pack48(checked_size(kernel->binary_bytes, flags), kernel->core_count);
+    const uint8_t pool = kernel->pool == 0 ? pool_of_kernel(kind) : checked_pool(kernel->pool);
+    return allocate_checked(words, Type::allocated, kind, pool, flags, kernel->site, kernel->options);
+}
+
+TTMEM_HOT void free_handle(ttmem_handle handle) {
+    if (may_write()) free_by_handle(handle);
+}
+
+TTMEM_HOT void free_id(uint16_t target, uint8_t kind, uint64_t id, uint8_t pool, uint64_t bytes) {
+    if (!may_write()) return;
+    uint8_t flags = 0;
+    free_by_id({id, checked_target(target), checked_kind(kind)}, pool, checked_size(bytes, flags));
+}
+
+void binary_status(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes) {
+    if (!may_write()) return;
+    uint8_t flags = 0;
+    change_status(checked_target(target), program, status & 3, checked_size(bytes, flags));
+}
+
+void launch(uint16_t target, uint64_t program) {
+    if (may_write()) count_launch(checked_target(target), program);
+}
+
+void out_of_memory(uint16_t target, uint8_t pool, uint64_t requested, uint64_t free, uint64_t largest) {
+    if (!may_write()) return;
+    uint8_t flags = 0;
+    note_out_of_memory(checked_target(target), checked_pool(pool), checked_size(requested, flags), checked_size(free, flags),
+                       checked_size(largest, flags));
+}
+
+uint16_t device_open(const ttmem_device* device) { return may_write() ? open_device(*device) : uint16_t{0}; }
+
+uint16_t mesh_open(uint64_t mesh_id, uint16_t rows, uint16_t columns, const uint16_t* chips, uint32_t chip_count) {
+    return may_write() ? open_mesh(mesh_id, rows, columns, chips, chip_count) : uint16_t{0};
+}
+
+void target_close(uint16_t target) {
+    if (may_write()) close_target(checked_target(target));
+}
+
+uint32_t intern_text(const char* text, uint32_t length) { return may_write() ? intern(text, length) : 0; }
+uint32_t phase_begin(uint32_t name) { return may_write() ? begin_phase(name) : 0; }
+
+void phase_end(uint32_t phase) {
+    if (may_write()) end_phase(phase);
+}
+
+void label(const char* text) {
+    if (may_write()) set_label(text);
+}
+
+int enable(const char* directory) { return turn_on(directory) ? 1 : 0; }
+void disable() { turn_off(); }
+int is_on_now() { return is_on() && may_write() ? 1 : 0; }
+const char* journal_path() { return is_on() ? the_writer.path : ""; }
+
+int mapping(Mapping* where) {
+    if (!is_on() || !may_write()) return 0;
+    *where = {the_writer.header, the_writer.bytes, the_writer.device, the_writer.inode};
+    return 1;
+}
+
+void share_switch_with(int* copy) { share_switch(copy); }
+
+}  // namespace
+}  // namespace ttmem
+
+extern "C" {
+
+extern const ttmem::WriterTable ttmem_writer_v1 = {
+    1,
+    sizeof(ttmem::WriterTable),
+    ttmem::enable,
+    ttmem::disable,
+    ttmem::journal_path,
+    ttmem::is_on_now,
+    ttmem::mapping,
+    ttmem::share_switch_with,
+    ttmem::device_open,
+    ttmem::mesh_open,
+    ttmem::target_close,
+    ttmem::buffer_alloc,
+    ttmem::cb_alloc,
+    ttmem::kernel_load,
+    ttmem::free_handle,
+    ttmem::free_id,
+    ttmem::binary_status,
+    ttmem::launch,
+    ttmem::out_of_memory,
+    ttmem::intern_text,
+    ttmem::phase_begin,
+    ttmem::phase_end,
+    ttmem::label,
+};
+
+// A predictable test saves the indirect call where this copy owns the journal, which is the usual case.
+#define TTMEM_ROUTE(local, remote, ...)                          \
+    const ttmem::WriterTable& owner = ttmem::owner();            \
+    if (__builtin_expect(&owner == &ttmem_writer_v1, 1)) return ttmem::local(__VA_ARGS__); \
+    return owner.remote(__VA_ARGS__)
+
+int ttmem_enable(const char* directory) { TTMEM_ROUTE(enable, enable, directory); }
+void ttmem_disable(void) { TTMEM_ROUTE(disable, disable); }
+const char* ttmem_journal_path(void) { TTMEM_ROUTE(journal_path, journal_path); }
+uint16_t ttmem_device_open_on(const ttmem_device* device) { TTMEM_ROUTE(device_open, device_open, device); }
+uint16_t ttmem_mesh_open_on(uint64_t mesh_id, uint16_t rows, uint16_t columns, const uint16_t* chips, uint32_t chip_count) {
+    TTMEM_ROUTE(mesh_open, mesh_open, mesh_id, rows, columns, chips, chip_count);
+}
+void ttmem_target_close_on(uint16_t target) { TTMEM_ROUTE(target_close, target_close, target); }
+ttmem_handle ttmem_buffer_alloc_on(const ttmem_buffer* buffer) { TTMEM_ROUTE(buffer_alloc, buffer_alloc, buffer); }
+ttmem_handle ttmem_cb_alloc_on(const ttmem_circular_buffer* cb) { TTMEM_ROUTE(cb_alloc, cb_alloc, cb); }
+ttmem_handle ttmem_kernel_load_on(const ttmem_kernel* kernel) { TTMEM_ROUTE(kernel_load, kernel_load, kernel); }
+void ttmem_free_on(ttmem_handle handle) { TTMEM_ROUTE(free_handle, free_handle, handle); }
+void ttmem_free_id_on(uint16_t target, uint8_t kind, uint64_t id, uint8_t pool, uint64_t bytes) {
+    TTMEM_ROUTE(free_id, free_id, target, kind, id, pool, bytes);
+}
+void ttmem_binary_status_on(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes) {
+    TTMEM_ROUTE(binary_status, binary_status, target, program, status, bytes);
+}
+void ttmem_launch_on(uint16_t target, uint64_t program) { TTMEM_ROUTE(launch, launch, target, program); }
+void ttmem_out_of_memory_on(uint16_t target, uint8_t pool, uint64_t requested_bytes, uint64_t free_bytes, uint64_t largest_free_bytes) {
+    TTMEM_ROUTE(out_of_memory, out_of_memory, target, pool, requested_bytes, free_bytes, largest_free_bytes);
+}
+uint32_t ttmem_intern_on(const char* text, uint32_t length) { TTMEM_ROUTE(intern_text, intern, text, length); }
+uint32_t ttmem_phase_begin_on(uint32_t name) { TTMEM_ROUTE(phase_begin, phase_begin, name); }
+void ttmem_phase_end_on(uint32_t phase) { TTMEM_ROUTE(phase_end, phase_end, phase); }
+void ttmem_label_on(const char* text) { TTMEM_ROUTE(label, label, text); }
+
+#undef TTMEM_ROUTE
+}

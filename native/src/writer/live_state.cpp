@@ -1,0 +1,201 @@
+#include "writer/live_state.hpp"
+
+#if defined(__SSE2__) && !defined(__SANITIZE_THREAD__)
+#include <emmintrin.h>
+#define TTMEM_SSE2 1
+#endif
+
+namespace ttmem {
+namespace {
+
+constexpr uint32_t kEntryMask = (1u << 21) - 1;
+
+uint32_t tag_in(uint64_t hash) noexcept { return static_cast<uint32_t>(hash >> 32) & ~kEntryMask; }
+
+Half* bucket_of(const Writer& writer, uint32_t level, uint64_t hash) noexcept {
+    const uint32_t mask = writer.index_buckets[level] - 1;
+    return writer.index[level] + (static_cast<uint32_t>(hash) & mask) * kBucketSlots;
+}
+
+bool is_in_use(const Writer& writer, uint32_t level) noexcept {
+    return level == 0 ||
+           (writer.index_buckets[level] != 0 && writer.header->index_live[level].load(std::memory_order_acquire) != 0);
+}
+
+// One bit per slot of a bucket: those that bear the tag, and those that are empty.
+struct Masks {
+    uint32_t tagged = 0;
+    uint32_t empty = 0;
+};
+
+#ifdef TTMEM_SSE2
+// Sixteen slots in four loads. Every 4-byte lane of an aligned load is a whole word here, and x86 loads acquire.
+Masks look_at(const Half* bucket, uint32_t tag) noexcept {
+    const auto* at = reinterpret_cast<const __m128i*>(bucket);
+    const __m128i wanted = _mm_set1_epi32(static_cast<int>(tag));
+    const __m128i mask = _mm_set1_epi32(static_cast<int>(~kEntryMask));
+    const __m128i zero = _mm_setzero_si128();
+    __m128i tagged[4], empty[4];
+    for (int i = 0; i < 4; ++i) {
+        const __m128i slots = _mm_load_si128(at + i);
+        tagged[i] = _mm_cmpeq_epi32(_mm_and_si128(slots, mask), wanted);
+        empty[i] = _mm_cmpeq_epi32(slots, zero);
+    }
+    const auto bits = [](const __m128i(&lanes)[4]) {
+        return static_cast<uint32_t>(_mm_movemask_epi8(
+            _mm_packs_epi16(_mm_packs_epi32(lanes[0], lanes[1]), _mm_packs_epi32(lanes[2], lanes[3]))));
+    };
+    Masks masks{bits(tagged), bits(empty)};
+    masks.tagged &= ~masks.empty;
+    return masks;
+}
+#else
+Masks look_at(const Half* bucket, uint32_t tag) noexcept {
+    Masks masks;
+    for (uint32_t i = 0; i < kBucketSlots; ++i) {
+        const uint32_t word = bucket[i].load(std::memory_order_acquire);
+        masks.empty |= static_cast<uint32_t>(word == 0) << i;
+        masks.tagged |= static_cast<uint32_t>(word != 0 && (word & ~kEntryMask) == tag) << i;
+    }
+    return masks;
+}
+#endif
+
+bool is_entry_of(const Record& entry, Key key, uint64_t& made_by) noexcept {
+    const uint64_t commit = entry.commit.load(std::memory_order_acquire);
+    if (!is_committed(commit) || entry.id.load(std::memory_order_acquire) != key.id) return false;
+    const auto kind = static_cast<uint8_t>(entry.tag.load(std::memory_order_acquire) >> 8);
+    const auto target = static_cast<uint16_t>(entry.reserved.load(std::memory_order_acquire) >> 48);
+    made_by = commit >> 1;
+    return kind == key.kind && target == key.target;
+}
+
+bool find_in(const Writer& writer, Half* bucket, Key key, uint32_t tag, uint32_t besides, Found& found) noexcept {
+    for (uint32_t left = look_at(bucket, tag).tagged; left != 0; left &= left - 1) {
+        const auto i = static_cast<uint32_t>(__builtin_ctz(left));
+        const uint32_t word = bucket[i].load(std::memory_order_acquire);
+        const uint32_t entry = (word & kEntryMask) - 1;
+        if (entry == besides || entry >= writer.table || !is_entry_of(writer.slab[entry], key, found.made_by)) continue;
+        found.entry = entry;
+        found.slot = bucket + i;
+        found.word = word;
+        return true;
+    }
+    return false;
+}
+
+bool insert_in(const Writer& writer, uint32_t level, uint64_t hash, uint32_t word) noexcept {
+    Half* bucket = bucket_of(writer, level, hash);
+    for (;;) {
+        const uint32_t empty = look_at(bucket, 0).empty;
+        if (__builtin_expect(empty == 0, 0)) return false;
+        uint32_t expected = 0;
+        Half& slot = bucket[__builtin_ctz(empty)];
+        if (__builtin_expect(slot.compare_exchange_strong(expected, word, std::memory_order_seq_cst), 1)) return true;
+    }
+}
+
+}  // namespace
+
+uint64_t hash_of(Key key) noexcept {
+    uint64_t hash = key.id ^ ((uint64_t{key.target} << 8 | key.kind) * 0x9e37'79b9'7f4a'7c15ull);
+    hash = (hash ^ hash >> 32) * 0xd6e8'feb8'6659'fd93ull;
+    hash = (hash ^ hash >> 32) * 0xd6e8'feb8'6659'fd93ull;
+    return hash ^ hash >> 32;
+}
+
+uint32_t take_entry(const Writer& writer) noexcept {
+    Header& header = *writer.header;
+    uint64_t head = header.free_head.load(std::memory_order_acquire);
+    while (static_cast<uint32_t>(head) != 0) {
+        const uint32_t entry = static_cast<uint32_t>(head) - 1;
+        // A free entry keeps the link to the next one in its time word. If somebody takes it first, the tag differs.
+        const uint64_t next = writer.slab[entry].time.load(std::memory_order_acquire) & 0xffff'ffff;
+        const uint64_t replacement = ((head >> 32) + 1) << 32 | next;
+        if (header.free_head.compare_exchange_weak(head, replacement, std::memory_order_acq_rel, std::memory_order_acquire))
+            return entry;
+    }
+    uint64_t high = header.slab_high.load(std::memory_order_acquire);
+    while (high < writer.table)
+        if (header.slab_high.compare_exchange_weak(high, high + 1, std::memory_order_acq_rel)) return static_cast<uint32_t>(high);
+    return kNoEntry;
+}
+
+void give_entry(const Writer& writer, uint32_t entry) noexcept {
+    Header& header = *writer.header;
+    uint64_t head = header.free_head.load(std::memory_order_relaxed);
+    do {
+        writer.slab[entry].time.store(head & 0xffff'ffff, std::memory_order_release);
+    } while (!header.free_head.compare_exchange_weak(head, ((head >> 32) + 1) << 32 | (entry + 1u),
+                                                     std::memory_order_acq_rel, std::memory_order_relaxed));
+}
+
+void commit_entry(const Writer& writer, uint32_t entry, uint64_t sequence, const Words& words) noexcept {
+    Record& record = writer.slab[entry];
+    record.commit.store(busy(sequence), std::memory_order_relaxed);
+    record.time.store(words.time, std::memory_order_release);
+    record.tag.store(words.tag, std::memory_order_release);
+    record.id.store(words.id, std::memory_order_release);
+    record.address.store(words.address, std::memory_order_release);
+    record.reserved.store(words.reserved, std::memory_order_release);
+    record.requested.store(words.requested, std::memory_order_release);
+    record.per_bank.store(words.per_bank, std::memory_order_release);
+    record.commit.store(committed(sequence), std::memory_order_release);
+}
+
+bool end_life(const Writer& writer, uint32_t entry, uint64_t made_by, Words& words) noexcept {
+    Record& record = writer.slab[entry];
+    uint64_t expected = committed(made_by);
+    if (!record.commit.compare_exchange_strong(expected, busy(made_by), std::memory_order_acq_rel)) return false;
+    words.commit = committed(made_by);
+    words.time = record.time.load(std::memory_order_relaxed);
+    words.tag = record.tag.load(std::memory_order_relaxed);
+    words.id = record.id.load(std::memory_order_relaxed);
+    words.address = record.address.load(std::memory_order_relaxed);
+    words.reserved = record.reserved.load(std::memory_order_relaxed);
+    words.requested = record.requested.load(std::memory_order_relaxed);
+    words.per_bank = record.per_bank.load(std::memory_order_relaxed);
+    return true;
+}
+
+Found find_other(const Writer& writer, Key key, uint64_t hash, uint32_t own) noexcept {
+    Found found;
+    for (uint32_t level = 0; level < kIndexLevels; ++level) {
+        if (!is_in_use(writer, level)) continue;
+        found.level = level;
+        if (find_in(writer, bucket_of(writer, level, hash), key, tag_in(hash), own, found)) return found;
+    }
+    return {};
+}
+
+Found find(const Writer& writer, Key key, uint64_t hash) noexcept { return find_other(writer, key, hash, kNoEntry); }
+
+bool insert(const Writer& writer, uint64_t hash, uint32_t entry) noexcept {
+    const uint32_t word = tag_in(hash) | (entry + 1u);
+    if (__builtin_expect(insert_in(writer, 0, hash, word), 1)) return true;
+    for (uint32_t level = 1; level < kIndexLevels; ++level) {
+        if (writer.index_buckets[level] == 0) continue;
+        writer.header->index_live[level].fetch_add(1, std::memory_order_acq_rel);
+        if (insert_in(writer, level, hash, word)) return true;
+        writer.header->index_live[level].fetch_sub(1, std::memory_order_acq_rel);
+    }
+    return false;
+}
+
+void erase(const Writer& writer, const Found& found) noexcept {
+    uint32_t expected = found.word;
+    if (found.slot->compare_exchange_strong(expected, 0, std::memory_order_acq_rel) && found.level > 0)
+        writer.header->index_live[found.level].fetch_sub(1, std::memory_order_acq_rel);
+}
+
+void erase(const Writer& writer, uint64_t hash, uint32_t entry) noexcept {
+    const uint32_t word = tag_in(hash) | (entry + 1u);
+    for (uint32_t level = 0; level < kIndexLevels; ++level) {
+        if (!is_in_use(writer, level)) continue;
+        Half* bucket = bucket_of(writer, level, hash);
+        for (uint32_t i = 0; i < kBucketSlots; ++i)
+            if (bucket[i].load(std::memory_order_acquire) == word) return erase(writer, {entry, 0, bucket + i, word, level});
+    }
+}
+
+}  // namespace ttmem

@@ -1,0 +1,254 @@
+#include "writer/operations.hpp"
+
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace ttmem {
+namespace {
+
+bool is_kernel(uint8_t kind) noexcept {
+    return (kind >= TTMEM_KERNEL_APPLICATION && kind <= TTMEM_KERNEL_DISPATCH) || kind == TTMEM_KERNEL_UNKNOWN;
+}
+
+#define TTMEM_RARE __attribute__((noinline, cold))
+
+TTMEM_RARE void raise_peak(PoolCounters& pool, uint64_t used, uint64_t time) noexcept {
+    uint64_t seen = pool.window_peak.load(std::memory_order_relaxed);
+    while (static_cast<int64_t>(used) > static_cast<int64_t>(seen) &&
+           !pool.window_peak.compare_exchange_weak(seen, used, std::memory_order_relaxed)) {
+    }
+    seen = pool.peak.load(std::memory_order_relaxed);
+    while (static_cast<int64_t>(used) > static_cast<int64_t>(seen)) {
+        if (!pool.peak.compare_exchange_weak(seen, used, std::memory_order_relaxed)) continue;
+        pool.peak_time.store(time, std::memory_order_relaxed);
+        return;
+    }
+}
+
+// Signed comparisons: a free may be counted before the allocation it ends, and `used` is then below zero for an instant.
+void charge(const Writer& writer, const Words& words) noexcept {
+    Target& target = writer.targets[words.target()];
+    PoolCounters& pool = target.pools[words.pool()];
+    const uint64_t bytes = words.reserved_bytes();
+    const uint64_t used = pool.used.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    pool.allocs.fetch_add(1, std::memory_order_relaxed);
+    if (static_cast<int64_t>(used) > static_cast<int64_t>(pool.window_peak.load(std::memory_order_relaxed)))
+        raise_peak(pool, used, words.time);
+    if (words.kind() == TTMEM_BUFFER) return;
+    KindCounters& kind = target.kinds[words.kind()];
+    kind.used.fetch_add(bytes, std::memory_order_relaxed);
+    kind.count.fetch_add(1, std::memory_order_relaxed);
+}
+
+void discharge(const Writer& writer, const Words& words) noexcept {
+    Target& target = writer.targets[words.target()];
+    PoolCounters& pool = target.pools[words.pool()];
+    pool.used.fetch_sub(words.reserved_bytes(), std::memory_order_relaxed);
+    pool.frees.fetch_add(1, std::memory_order_relaxed);
+    if (words.kind() == TTMEM_BUFFER) return;
+    KindCounters& kind = target.kinds[words.kind()];
+    kind.used.fetch_sub(words.reserved_bytes(), std::memory_order_relaxed);
+    kind.count.fetch_sub(1, std::memory_order_relaxed);
+}
+
+ttmem_handle handle_of(uint64_t sequence, uint32_t entry) noexcept {
+    return (sequence << 20 | entry) & ~kUntabledHandle;
+}
+
+// A live id allocated again: the runtime reused it and the free was lost, or a kernel was loaded anew.
+TTMEM_RARE void replace(const Writer& writer, const Found& found, Words& words) noexcept {
+    Words old;
+    if (!end_life(writer, found.entry, found.made_by, old)) return;
+    bury(writer, found.entry, old, &found, 0);
+    words.tag |= uint64_t{kReplaced} << 24;
+    Header& header = *writer.header;
+    if (words.kind() == TTMEM_PROGRAM_BINARY) return;  // its size became known
+    if (!is_kernel(words.kind()))
+        header.replaced.fetch_add(1, std::memory_order_relaxed);
+    else if (words.reserved_bytes() < old.reserved_bytes())
+        header.shrunk_kernels.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Two threads entered one key at once: the older life gives way.
+TTMEM_RARE void settle_twins(const Writer& writer, const Found& other, uint64_t hash, uint32_t entry, uint64_t sequence) noexcept {
+    Words old;
+    if (other.made_by < sequence) {
+        if (!end_life(writer, other.entry, other.made_by, old)) return;
+        bury(writer, other.entry, old, &other, 0);
+    } else {
+        if (!end_life(writer, entry, sequence, old)) return;
+        bury(writer, entry, old, nullptr, hash);
+    }
+    writer.header->replaced.fetch_add(1, std::memory_order_relaxed);
+}
+
+// The table is full: the counters still take it, and the handle carries the charge home.
+TTMEM_RARE ttmem_handle allocate_untabled(const Writer& writer, uint64_t sequence, Words& words) noexcept {
+    words.tag |= uint64_t{kUntabled} << 24;
+    writer.header->untabled_allocs.fetch_add(1, std::memory_order_relaxed);
+    charge(writer, words);
+    publish(writer, sequence, words);
+    return kUntabledHandle | uint64_t{words.target()} << 55 | uint64_t{words.pool()} << 51 | uint64_t{words.kind()} << 47 |
+           words.reserved_bytes();
+}
+
+// Takes bytes off a counter whose allocation was never listed; a caller's wrong figure must not push it below zero.
+void discharge_at_most(Word& used, uint64_t bytes) noexcept {
+    uint64_t seen = used.load(std::memory_order_relaxed);
+    while (!used.compare_exchange_weak(seen, seen > bytes ? seen - bytes : 0, std::memory_order_relaxed)) {
+    }
+}
+
+TTMEM_RARE void free_untabled(const Writer& writer, Key key, uint8_t pool, uint64_t bytes, bool is_sized) noexcept {
+    const uint64_t sequence = take_sequence(writer);
+    Words words;
+    words.time = raw_now(writer.clock);
+    words.tag = tag_of(Type::freed, key.kind, pool, kUntabled, 0);
+    words.id = key.id;
+    words.reserved = pack48(bytes, key.target);
+    words.requested = pack48(0, thread_number());
+    Header& header = *writer.header;
+    header.untabled_frees.fetch_add(1, std::memory_order_relaxed);
+    if (is_sized) {
+        Target& target = writer.targets[key.target];
+        discharge_at_most(target.pools[pool].used, bytes);
+        target.pools[pool].frees.fetch_add(1, std::memory_order_relaxed);
+        if (key.kind != TTMEM_BUFFER) {
+            discharge_at_most(target.kinds[key.kind].used, bytes);
+            discharge_at_most(target.kinds[key.kind].count, 1);
+        }
+    } else {
+        header.unsized_frees.fetch_add(1, std::memory_order_relaxed);
+    }
+    publish(writer, sequence, words);
+}
+
+void publish_freed(const Writer& writer, uint64_t sequence, uint64_t time, Words& words) noexcept {
+    words.address = words.sequence();
+    words.time = time;
+    words.tag = (words.tag & ~0xffull) | static_cast<uint64_t>(Type::freed);
+    words.requested = pack48(words.requested, thread_number());
+    publish(writer, sequence, words);
+}
+
+TTMEM_RARE void free_unmatched(const Writer& writer, uint64_t sequence, uint64_t time, Key key, uint8_t pool, bool is_excused) noexcept {
+    Words words;
+    words.time = time;
+    words.tag = tag_of(Type::freed, key.kind, pool, static_cast<uint8_t>(kUnmatched | (is_excused ? kExcused : 0)), 0);
+    words.id = key.id;
+    words.reserved = pack48(0, key.target);
+    words.requested = pack48(0, thread_number());
+    if (!is_excused) writer.header->unmatched_frees.fetch_add(1, std::memory_order_relaxed);
+    publish(writer, sequence, words);
+}
+
+}  // namespace
+
+void bury(const Writer& writer, uint32_t entry, const Words& words, const Found* found, uint64_t hash) noexcept {
+    if (words.flags() & kIndexed) found != nullptr ? erase(writer, *found) : erase(writer, hash, entry);
+    give_entry(writer, entry);
+    discharge(writer, words);
+}
+
+void publish(const Writer& writer, uint64_t sequence, const Words& words) noexcept {
+    Record& slot = writer.ring[sequence & writer.ring_mask];
+    uint64_t seen = slot.commit.load(std::memory_order_relaxed);
+    if ((seen & 1) != 0 || seen >= committed(sequence) ||
+        !slot.commit.compare_exchange_strong(seen, busy(sequence), std::memory_order_acq_rel, std::memory_order_relaxed)) {
+        writer.header->skipped.fetch_add(1, std::memory_order_release);
+        return;
+    }
+    slot.time.store(words.time, std::memory_order_release);
+    slot.tag.store(words.tag, std::memory_order_release);
+    slot.id.store(words.id, std::memory_order_release);
+    slot.address.store(words.address, std::memory_order_release);
+    slot.reserved.store(words.reserved, std::memory_order_release);
+    slot.requested.store(words.requested, std::memory_order_release);
+    slot.per_bank.store(words.per_bank, std::memory_order_release);
+    slot.commit.store(committed(sequence), std::memory_order_release);
+}
+
+ttmem_handle allocate(Words& words, uint8_t options) noexcept {
+    const Writer& writer = the_writer;
+    const bool is_indexed = (options & TTMEM_BY_HANDLE) == 0;
+    const Key key = key_of(words);
+    const uint64_t hash = is_indexed ? hash_of(key) : 0;
+    const uint64_t sequence = take_sequence(writer);
+    words.time = raw_now(writer.clock);
+    words.requested = pack48(words.requested, thread_number());
+    if (words.kind() == TTMEM_PROGRAM_BINARY) words.per_bank = pack48(words.per_bank, static_cast<uint16_t>(sequence));
+    if (is_indexed) {
+        const Found found = find(writer, key, hash);
+        if (__builtin_expect(found.entry != kNoEntry, 0)) replace(writer, found, words);
+        words.tag |= uint64_t{kIndexed} << 24;
+    }
+    const uint32_t entry = take_entry(writer);
+    if (__builtin_expect(entry == kNoEntry, 0)) return allocate_untabled(writer, sequence, words);
+    commit_entry(writer, entry, sequence, words);
+    if (is_indexed && __builtin_expect(!insert(writer, hash, entry), 0)) {
+        Words unlisted;
+        if (end_life(writer, entry, sequence, unlisted)) give_entry(writer, entry);
+        return allocate_untabled(writer, sequence, words);
+    }
+    charge(writer, words);
+    if (is_indexed) {
+        const Found other = find_other(writer, key, hash, entry);
+        if (__builtin_expect(other.entry != kNoEntry, 0)) settle_twins(writer, other, hash, entry, sequence);
+    }
+    publish(writer, sequence, words);
+    return handle_of(sequence, entry);
+}
+
+void free_by_handle(ttmem_handle handle) noexcept {
+    if (handle == 0) return;
+    const Writer& writer = the_writer;
+    if (handle & kUntabledHandle) {
+        const Key key{0, static_cast<uint16_t>(handle >> 55 & 0xff), static_cast<uint8_t>(handle >> 47 & 0xf)};
+        return free_untabled(writer, key, static_cast<uint8_t>(handle >> 51 & 0xf), handle & ((1ull << 47) - 1), true);
+    }
+    const auto entry = static_cast<uint32_t>(handle & 0xf'ffff);
+    const uint64_t made_by = handle >> 20;
+    if (__builtin_expect(entry < writer.table, 1)) __builtin_prefetch(&writer.slab[entry], 1);
+    const uint64_t sequence = take_sequence(writer);
+    const uint64_t time = raw_now(writer.clock);
+    Words words;
+    if (__builtin_expect(entry >= writer.table || !end_life(writer, entry, made_by, words), 0)) {
+        const bool is_inherited = made_by < writer.header->identity.first_sequence;
+        return free_unmatched(writer, sequence, time, {handle, 0, 0}, TTMEM_POOL_UNKNOWN, is_inherited || take_excuse());
+    }
+    bury(writer, entry, words, nullptr, (words.flags() & kIndexed) ? hash_of(key_of(words)) : 0);
+    publish_freed(writer, sequence, time, words);
+}
+
+void free_by_id(Key key, uint8_t pool, uint64_t bytes) noexcept {
+    const Writer& writer = the_writer;
+    const uint64_t hash = hash_of(key);
+    const Found found = find(writer, key, hash);
+    if (__builtin_expect(found.entry == kNoEntry, 0) &&
+        writer.header->untabled_allocs.load(std::memory_order_relaxed) > writer.header->untabled_frees.load(std::memory_order_relaxed))
+        return free_untabled(writer, key, pool, bytes, bytes != 0 && pool < kPools);
+    const uint64_t sequence = take_sequence(writer);
+    const uint64_t time = raw_now(writer.clock);
+    Words words;
+    if (__builtin_expect(found.entry == kNoEntry || !end_life(writer, found.entry, found.made_by, words), 0))
+        return free_unmatched(writer, sequence, time, key, pool < kPools ? pool : uint8_t{TTMEM_POOL_UNKNOWN}, take_excuse());
+    bury(writer, found.entry, words, &found, hash);
+    publish_freed(writer, sequence, time, words);
+}
+
+RareLock::RareLock(std::atomic<uint32_t>& word) noexcept : word_(word) {
+    const auto own = static_cast<uint32_t>(syscall(SYS_getpid));
+    for (int tries = 0; tries < 100; ++tries) {
+        uint32_t holder = word.load(std::memory_order_relaxed);
+        // A holder of another pid is the parent's, copied by a fork that happened while it was held.
+        if ((holder == 0 || holder != own) && word.compare_exchange_strong(holder, own, std::memory_order_acquire)) {
+            is_held_ = true;
+            return;
+        }
+        const timespec nap{0, 10'000};
+        nanosleep(&nap, nullptr);
+    }
+}
+
+}  // namespace ttmem

@@ -1,0 +1,74 @@
+// The operations of a report: each takes a sequence, changes the live state and the counters, and leaves one record
+// in the ring. None blocks, none fails the host; whatever cannot be done is counted.
+//
+// Order inside one call: sequence, stamp, live state, counters, ring. A call that never returned (its process was
+// killed) may thus be found done or not done, never half done.
+#pragma once
+
+#include <cstdint>
+
+#include "writer/live_state.hpp"
+#include "writer/writer.hpp"
+
+namespace ttmem {
+
+/// Handles: sequence43 | entry20, or for an allocation that found the table full its own charge, so that the
+/// counters stay right: 1 | target8 | pool4 | kind4 | bytes47.
+inline constexpr uint64_t kUntabledHandle = 1ull << 63;
+
+/// Begins an operation: its sequence, with the ring slot it will need on its way into the cache.
+inline uint64_t take_sequence(const Writer& writer) noexcept {
+    const uint64_t sequence = writer.header->next_sequence.fetch_add(1, std::memory_order_acq_rel);
+    __builtin_prefetch(&writer.ring[(sequence + 8) & writer.ring_mask], 1);
+    return sequence;
+}
+
+/// Leaves the record of a finished operation. If the slot is busy or newer, a slower writer or a lap was there: the
+/// record is lost (history only) and `skipped` tells readers to look at the live state again.
+void publish(const Writer& writer, uint64_t sequence, const Words& words) noexcept;
+
+/// The owner of an ended life takes it off the books: index, slab, counters. `found` when its slot is known.
+void bury(const Writer& writer, uint32_t entry, const Words& words, const Found* found, uint64_t hash) noexcept;
+
+/// `words` holds tag, id, address, reserved, requested and per_bank; thread and time are filled in.
+ttmem_handle allocate(Words& words, uint8_t options) noexcept;
+
+void free_by_handle(ttmem_handle handle) noexcept;
+void free_by_id(Key key, uint8_t pool, uint64_t bytes) noexcept;
+
+/// A program's status or bytes changed; its entry is made when it is not there yet.
+void change_status(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes) noexcept;
+void count_launch(uint16_t target, uint64_t program) noexcept;
+void note_out_of_memory(uint16_t target, uint8_t pool, uint64_t requested, uint64_t free, uint64_t largest) noexcept;
+
+/// Ends whatever is alive on a target, with one record.
+void close_target(uint16_t target) noexcept;
+void end_everything() noexcept;
+
+uint16_t open_device(const ttmem_device& device) noexcept;
+uint16_t open_mesh(uint64_t mesh_id, uint16_t rows, uint16_t columns, const uint16_t* chips, uint32_t count) noexcept;
+
+uint32_t intern(const char* text, uint32_t length) noexcept;
+uint32_t add_item(Item item, const void* head, uint32_t head_bytes, const void* body, uint32_t body_bytes) noexcept;
+void set_label(const char* text) noexcept;
+
+uint32_t begin_phase(uint32_t name) noexcept;
+void end_phase(uint32_t phase) noexcept;
+
+/// A lock for the rare paths (names, phases): tried for at most a millisecond, then given up, so nothing ever hangs.
+class RareLock {
+  public:
+    explicit RareLock(std::atomic<uint32_t>& word) noexcept;
+    ~RareLock() noexcept {
+        if (is_held_) word_.store(0, std::memory_order_release);
+    }
+    RareLock(const RareLock&) = delete;
+    RareLock& operator=(const RareLock&) = delete;
+    bool is_held() const noexcept { return is_held_; }
+
+  private:
+    std::atomic<uint32_t>& word_;
+    bool is_held_ = false;
+};
+
+}  // namespace ttmem

@@ -1,0 +1,62 @@
+// One writer per process, however many copies of this code are loaded.
+//
+// The preload hook, the Python extension and a host's own library may each carry a copy. Every copy exports
+// `ttmem_writer_v1`; the first one in the order of the loaded objects owns the process's journal, and the others send
+// their calls through its table. The order never changes while a process runs (later objects are appended,
+// and copies in use pin themselves), so all copies come to the same answer without talking.
+#pragma once
+
+#include <cstdint>
+
+#include "ttmem/client.h"
+
+namespace ttmem {
+
+struct Mapping {  // where the owner's journal is, for a collector inside the reporting process
+    const void* base;
+    uint64_t bytes;
+    uint64_t device, inode;
+};
+
+// The functions of one copy. Fields are only ever appended; `bytes` tells which are there.
+struct WriterTable {
+    uint32_t version;
+    uint32_t bytes;
+    int (*enable)(const char*);
+    void (*disable)();
+    const char* (*journal_path)();
+    int (*is_on)();
+    int (*mapping)(Mapping*);
+    void (*share_switch)(int*);  // a copy's inlined switch, to be kept equal to the owner's
+    uint16_t (*device_open)(const ttmem_device*);
+    uint16_t (*mesh_open)(uint64_t, uint16_t, uint16_t, const uint16_t*, uint32_t);
+    void (*target_close)(uint16_t);
+    ttmem_handle (*buffer_alloc)(const ttmem_buffer*);
+    ttmem_handle (*cb_alloc)(const ttmem_circular_buffer*);
+    ttmem_handle (*kernel_load)(const ttmem_kernel*);
+    void (*free_handle)(ttmem_handle);
+    void (*free_id)(uint16_t, uint8_t, uint64_t, uint8_t, uint64_t);
+    void (*binary_status)(uint16_t, uint64_t, uint8_t, uint64_t);
+    void (*launch)(uint16_t, uint64_t);
+    void (*out_of_memory)(uint16_t, uint8_t, uint64_t, uint64_t, uint64_t);
+    uint32_t (*intern)(const char*, uint32_t);
+    uint32_t (*phase_begin)(uint32_t);
+    void (*phase_end)(uint32_t);
+    void (*label)(const char*);
+};
+
+/// The owner's table; found at the first call and the same ever after.
+const WriterTable& owner() noexcept;
+
+/// True when this very copy owns the journal.
+bool is_owner() noexcept;
+
+/// Registers another copy's inlined switch.
+void share_switch(int* copy) noexcept;
+
+/// Sets the inlined switch of this copy and of every copy that shares this writer.
+void tell_copies(bool is_on) noexcept;
+
+}  // namespace ttmem
+
+extern "C" TTMEM_API const ttmem::WriterTable ttmem_writer_v1;

@@ -1,0 +1,146 @@
+// Phases: named stretches of a run, which may nest and overlap, each with its own peaks.
+//
+// The hot path keeps one figure more than it would anyway: the peak since the last boundary. At every boundary (any
+// phase begins or ends) that figure is folded into all open phases and starts over, so each phase's peak is exact
+// however the phases lie, and an allocation never looks at them.
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "writer/operations.hpp"
+
+namespace ttmem {
+namespace {
+
+constexpr uint32_t kOpenMost = 32;
+
+struct OpenPhase {
+    uint32_t number = 0;  // 0: free
+    uint32_t name = 0;
+    uint64_t (*peaks)[kPools] = nullptr;  // [kTargets][kPools], kept for the next phase in this place
+};
+
+std::atomic<uint32_t> boundary{0};
+OpenPhase open_phases[kOpenMost];
+uint32_t last_number = 0;
+uint32_t generation = 0;
+
+uint64_t clamp_to_zero(uint64_t used) noexcept { return static_cast<int64_t>(used) < 0 ? 0 : used; }
+
+// Starts the window over at what is used now; an allocation that races with it raises the new window itself, and the
+// second look catches one that raised the old.
+uint64_t take_window(PoolCounters& pool) noexcept {
+    const uint64_t peak = pool.window_peak.exchange(clamp_to_zero(pool.used.load(std::memory_order_relaxed)), std::memory_order_relaxed);
+    const uint64_t used = clamp_to_zero(pool.used.load(std::memory_order_relaxed));
+    uint64_t seen = pool.window_peak.load(std::memory_order_relaxed);
+    while (used > seen && !pool.window_peak.compare_exchange_weak(seen, used, std::memory_order_relaxed)) {
+    }
+    return peak;
+}
+
+void fold(const Writer& writer) noexcept {
+    for (uint32_t t = 0; t < kTargets; ++t) {
+        Target& target = writer.targets[t];
+        for (uint32_t p = 0; p < kPools; ++p) {
+            if (target.pools[p].allocs.load(std::memory_order_relaxed) == 0) continue;
+            const uint64_t peak = take_window(target.pools[p]);
+            for (OpenPhase& phase : open_phases)
+                if (phase.number != 0) phase.peaks[t][p] = std::max(phase.peaks[t][p], peak);
+        }
+    }
+}
+
+void publish_phase(Type type, const OpenPhase& phase, uint16_t target, uint8_t pool, uint64_t peak) noexcept {
+    const Writer& writer = the_writer;
+    const uint64_t sequence = take_sequence(writer);
+    Words words;
+    words.time = raw_now(writer.clock);
+    words.tag = tag_of(type, 0, pool, 0, 0);
+    words.id = phase.number;
+    words.address = phase.name;
+    words.reserved = pack48(peak, target);
+    words.requested = pack48(0, thread_number());
+    publish(writer, sequence, words);
+}
+
+// The row that late viewers read. One row per name, target and pool; the highest run counts.
+void keep_peak(const Writer& writer, uint32_t name, uint16_t target, uint8_t pool, uint64_t peak) noexcept {
+    const uint64_t place = uint64_t{name} | uint64_t{target} << 32 | uint64_t{pool} << 48;
+    for (uint32_t i = 0; i < kPhasePeaks; ++i) {
+        PhasePeak& row = writer.phases[i];
+        const uint64_t runs = row.runs.load(std::memory_order_relaxed);
+        if (runs != 0 && row.name_and_place.load(std::memory_order_relaxed) != place) continue;
+        row.name_and_place.store(place, std::memory_order_relaxed);
+        if (runs == 0 || peak > row.peak.load(std::memory_order_relaxed)) {
+            row.time.store(raw_now(writer.clock), std::memory_order_relaxed);
+            row.peak.store(peak, std::memory_order_release);
+        }
+        row.runs.store(runs + 1, std::memory_order_release);
+        return;
+    }
+    writer.header->phases_refused.fetch_add(1, std::memory_order_relaxed);
+}
+
+OpenPhase* free_place() noexcept {
+    for (OpenPhase& phase : open_phases) {
+        if (phase.number != 0) continue;
+        if (phase.peaks == nullptr) {
+            void* room = mmap(nullptr, sizeof(uint64_t[kTargets][kPools]), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            if (room == MAP_FAILED) return nullptr;
+            phase.peaks = static_cast<uint64_t(*)[kPools]>(room);
+        }
+        return &phase;
+    }
+    return nullptr;
+}
+
+void forget_parents_phases(const Writer& writer) noexcept {
+    if (generation == writer.generation) return;
+    for (OpenPhase& phase : open_phases) phase.number = 0;
+    generation = writer.generation;
+}
+
+}  // namespace
+
+uint32_t begin_phase(uint32_t name) noexcept {
+    const Writer& writer = the_writer;
+    const RareLock lock(boundary);
+    if (lock.is_held()) forget_parents_phases(writer);
+    OpenPhase* phase = lock.is_held() ? free_place() : nullptr;
+    if (phase == nullptr) {
+        writer.header->phases_refused.fetch_add(1, std::memory_order_relaxed);
+        return 0;
+    }
+    fold(writer);
+    for (uint32_t t = 0; t < kTargets; ++t)
+        for (uint32_t p = 0; p < kPools; ++p)
+            phase->peaks[t][p] = clamp_to_zero(writer.targets[t].pools[p].used.load(std::memory_order_relaxed));
+    phase->name = name;
+    phase->number = ++last_number;
+    publish_phase(Type::phase_began, *phase, 0, TTMEM_POOL_UNKNOWN, 0);
+    return phase->number;
+}
+
+void end_phase(uint32_t number) noexcept {
+    if (number == 0) return;
+    const Writer& writer = the_writer;
+    const RareLock lock(boundary);
+    if (!lock.is_held()) return;
+    forget_parents_phases(writer);
+    for (OpenPhase& phase : open_phases) {
+        if (phase.number != number) continue;
+        fold(writer);
+        for (uint16_t t = 0; t < kTargets; ++t)
+            for (uint8_t p = 0; p < kPools; ++p) {
+                if (phase.peaks[t][p] == 0) continue;
+                keep_peak(writer, phase.name, t, p, phase.peaks[t][p]);
+                publish_phase(Type::phase_peaked, phase, t, p, phase.peaks[t][p]);
+            }
+        publish_phase(Type::phase_ended, phase, 0, TTMEM_POOL_UNKNOWN, 0);
+        phase.number = 0;
+        return;
+    }
+}
+
+}  // namespace ttmem

@@ -1,0 +1,83 @@
+// Programs: the status of their binaries, their launches, and the instants when memory ran out.
+#include "writer/operations.hpp"
+
+namespace ttmem {
+namespace {
+
+// A program's entry keeps status and launches in one word whose upper 16 bits repeat its maker's sequence: if the
+// entry has been reused meanwhile, the word differs and the change is dropped instead of hitting a stranger.
+constexpr uint64_t kLaunches = (1ull << 46) - 1;
+constexpr uint64_t kStatus = 3ull << 46;
+
+bool change_word(Word& word, uint64_t made_by, uint64_t keep, uint64_t set, uint64_t add, uint64_t& result) noexcept {
+    uint64_t seen = word.load(std::memory_order_acquire);
+    do {
+        if (static_cast<uint16_t>(seen >> 48) != static_cast<uint16_t>(made_by)) return false;
+        result = ((seen & keep) | set) + add;
+    } while (!word.compare_exchange_weak(seen, result, std::memory_order_acq_rel));
+    return true;
+}
+
+void publish_program(const Writer& writer, Type type, uint16_t target, uint64_t program, uint64_t value) noexcept {
+    const uint64_t sequence = take_sequence(writer);
+    Words words;
+    words.time = raw_now(writer.clock);
+    words.tag = tag_of(type, TTMEM_PROGRAM_BINARY, TTMEM_DRAM, 0, 0);
+    words.id = program;
+    words.reserved = pack48(0, target);
+    words.requested = pack48(value, thread_number());
+    publish(writer, sequence, words);
+}
+
+void add_program(uint16_t target, uint64_t program, uint8_t status, uint64_t launches, uint64_t bytes) noexcept {
+    Words words;
+    words.tag = tag_of(Type::allocated, TTMEM_PROGRAM_BINARY, TTMEM_DRAM, 0, 0);
+    words.id = program;
+    words.reserved = pack48(bytes, target);
+    words.requested = bytes;
+    words.per_bank = uint64_t{status} << 46 | launches;
+    allocate(words, 0);
+}
+
+}  // namespace
+
+void change_status(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes) noexcept {
+    const Writer& writer = the_writer;
+    const Key key{program, target, TTMEM_PROGRAM_BINARY};
+    const Found found = find(writer, key, hash_of(key));
+    if (found.entry == kNoEntry) return add_program(target, program, status, 0, bytes);
+    Record& entry = writer.slab[found.entry];
+    uint64_t result = 0;
+    if (!change_word(entry.per_bank, found.made_by, ~kStatus, uint64_t{status} << 46, 0, result)) return;
+    const uint64_t had = entry.reserved.load(std::memory_order_relaxed) & 0xffff'ffff'ffff;
+    if (bytes != 0 && bytes != had)  // its size became known, or changed: entered anew with its history
+        return add_program(target, program, status, result & kLaunches, bytes);
+    publish_program(writer, Type::status_changed, target, program, status);
+}
+
+void count_launch(uint16_t target, uint64_t program) noexcept {
+    const Writer& writer = the_writer;
+    writer.targets[target].launches.fetch_add(1, std::memory_order_relaxed);
+    if (program == 0) return publish_program(writer, Type::launched, target, 0, 0);
+    const Key key{program, target, TTMEM_PROGRAM_BINARY};
+    const Found found = find(writer, key, hash_of(key));
+    uint64_t result = 0;
+    if (found.entry == kNoEntry) return add_program(target, program, TTMEM_NOT_SENT, 1, 0);
+    if (!change_word(writer.slab[found.entry].per_bank, found.made_by, ~uint64_t{0}, 0, 1, result)) return;
+    publish_program(writer, Type::launched, target, program, result & kLaunches);
+}
+
+void note_out_of_memory(uint16_t target, uint8_t pool, uint64_t requested, uint64_t free, uint64_t largest) noexcept {
+    const Writer& writer = the_writer;
+    const uint64_t sequence = take_sequence(writer);
+    Words words;
+    words.time = raw_now(writer.clock);
+    words.tag = tag_of(Type::out_of_memory, 0, pool, 0, 0);
+    words.id = requested;
+    words.address = free;
+    words.reserved = pack48(largest, target);
+    words.requested = pack48(0, thread_number());
+    publish(writer, sequence, words);
+}
+
+}  // namespace ttmem

@@ -1,0 +1,130 @@
+// Targets: chips and meshes, named once, and what their end means for everything alive on them.
+#include <cstring>
+
+#include "writer/operations.hpp"
+
+namespace ttmem {
+namespace {
+
+std::atomic<uint32_t> naming{0};
+
+void copy_name(char (&to)[32], const char* from) noexcept {
+    if (from == nullptr) return;
+    const size_t length = strnlen(from, sizeof to - 1);
+    std::memcpy(to, from, length);
+}
+
+bool is_mesh(const Writer& writer, const Target& target) noexcept {
+    const uint32_t descriptor = target.descriptor.load(std::memory_order_acquire);
+    if (descriptor == 0) return false;
+    const auto& head = *reinterpret_cast<const ItemHead*>(writer.arena + uint64_t{descriptor} * 8);
+    return static_cast<Item>(head.head.load(std::memory_order_acquire) >> 32) == Item::mesh;
+}
+
+// The target that bears this id already, else the first free place, else 0.
+uint16_t place_for(const Writer& writer, uint64_t unique_id, bool wants_mesh) noexcept {
+    for (uint16_t i = 1; i < kTargets; ++i) {
+        const Target& target = writer.targets[i];
+        if (target.state.load(std::memory_order_acquire) == kTargetUnnamed) return i;
+        if (target.unique_id.load(std::memory_order_relaxed) == unique_id && is_mesh(writer, target) == wants_mesh) return i;
+    }
+    return 0;
+}
+
+void publish_target(const Writer& writer, uint64_t sequence, Type type, uint16_t number, uint64_t id) noexcept {
+    Words words;
+    words.time = raw_now(writer.clock);
+    words.tag = tag_of(type, 0, TTMEM_POOL_UNKNOWN, 0, 0);
+    words.id = id;
+    words.address = writer.targets[number].unique_id.load(std::memory_order_relaxed);
+    words.reserved = pack48(0, number);
+    words.requested = pack48(0, thread_number());
+    publish(writer, sequence, words);
+}
+
+uint16_t name_target(uint64_t unique_id, bool is_a_mesh, uint32_t descriptor) noexcept {
+    const Writer& writer = the_writer;
+    uint16_t number = 0;
+    {
+        const RareLock lock(naming);
+        if (lock.is_held()) number = place_for(writer, unique_id, is_a_mesh);
+        if (number == 0) {
+            writer.header->target_refused.fetch_add(1, std::memory_order_relaxed);
+            return 0;
+        }
+        Target& target = writer.targets[number];
+        target.unique_id.store(unique_id, std::memory_order_relaxed);
+        target.descriptor.store(descriptor, std::memory_order_release);
+        target.state.store(kTargetOpen, std::memory_order_release);
+    }
+    publish_target(writer, take_sequence(writer), Type::target_opened, number, descriptor);
+    return number;
+}
+
+uint64_t end_lives(const Writer& writer, uint16_t target, uint64_t before) noexcept {
+    uint64_t ended = 0;
+    const uint64_t high = writer.header->slab_high.load(std::memory_order_acquire);
+    for (uint32_t entry = 0; entry < high; ++entry) {
+        const Record& record = writer.slab[entry];
+        const uint64_t commit = record.commit.load(std::memory_order_acquire);
+        if (!is_committed(commit) || commit >= committed(before)) continue;
+        if (static_cast<uint16_t>(record.reserved.load(std::memory_order_acquire) >> 48) != target) continue;
+        Words words;
+        if (!end_life(writer, entry, commit >> 1, words)) continue;
+        bury(writer, entry, words, nullptr, (words.flags() & kIndexed) ? hash_of(key_of(words)) : 0);
+        ++ended;
+    }
+    return ended;
+}
+
+}  // namespace
+
+uint16_t open_device(const ttmem_device& device) noexcept {
+    DeviceDescriptor descriptor{};
+    descriptor.unique_id = device.unique_id;
+    descriptor.index = device.index;
+    descriptor.kernel_ring_bytes = device.kernel_ring_bytes;
+    descriptor.grid_x = device.grid_x;
+    descriptor.grid_y = device.grid_y;
+    descriptor.dram_banks = device.dram_banks;
+    descriptor.l1_banks = device.l1_banks;
+    std::memcpy(descriptor.capacity_bytes, device.capacity_bytes, sizeof descriptor.capacity_bytes);
+    copy_name(descriptor.arch, device.arch);
+    copy_name(descriptor.board, device.board);
+    return name_target(device.unique_id, false, add_item(Item::device, &descriptor, sizeof descriptor, nullptr, 0));
+}
+
+uint16_t open_mesh(uint64_t mesh_id, uint16_t rows, uint16_t columns, const uint16_t* chips, uint32_t count) noexcept {
+    uint64_t unique_ids[kTargets];
+    if (chips == nullptr || count == 0 || count > kTargets) {
+        the_writer.header->target_refused.fetch_add(1, std::memory_order_relaxed);
+        return 0;
+    }
+    for (uint32_t i = 0; i < count; ++i)
+        unique_ids[i] = chips[i] < kTargets ? the_writer.targets[chips[i]].unique_id.load(std::memory_order_relaxed) : 0;
+    const MeshDescriptor descriptor{mesh_id, rows, columns, count};
+    return name_target(mesh_id, true,
+                       add_item(Item::mesh, &descriptor, sizeof descriptor, unique_ids, count * uint32_t{sizeof(uint64_t)}));
+}
+
+void close_target(uint16_t number) noexcept {
+    const Writer& writer = the_writer;
+    Target& target = writer.targets[number];
+    const uint64_t sequence = take_sequence(writer);
+    target.closed_sequence.store(sequence, std::memory_order_release);
+    if (number != 0) target.state.store(kTargetClosed, std::memory_order_release);
+    const uint64_t ended = end_lives(writer, number, sequence);
+    excuse(ended);
+    publish_target(writer, sequence, Type::target_closed, number, ended);
+}
+
+void end_everything() noexcept {
+    for (uint16_t number = 0; number < kTargets; ++number) {
+        const Target& target = the_writer.targets[number];
+        uint64_t events = 0;
+        for (const PoolCounters& pool : target.pools) events += pool.allocs.load(std::memory_order_relaxed);
+        if (events != 0 || target.state.load(std::memory_order_relaxed) == kTargetOpen) close_target(number);
+    }
+}
+
+}  // namespace ttmem

@@ -1,0 +1,239 @@
+#include "writer/writer.hpp"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "journal/place.hpp"
+#include "writer/operations.hpp"
+#include "writer/owner.hpp"
+
+namespace ttmem {
+namespace {
+
+enum State : int { kUndecided, kMaking, kOn, kRefused, kOff };
+
+std::atomic<uint64_t> never_alive{0};
+std::atomic<int> state{kUndecided};
+std::atomic<int> maker_pid{0};
+std::atomic<uint64_t> excuses{0};
+std::atomic<std::atomic<uint64_t>*> own_alive_word{&never_alive};
+thread_local __attribute__((tls_model("initial-exec"))) bool is_making = false;
+thread_local __attribute__((tls_model("initial-exec"))) uint64_t cached_thread = 0;  // generation << 32 | number
+
+bool is_switch_on(const char* name) noexcept {
+    const char* value = getenv(name);
+    return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
+}
+
+uint32_t power_of_two_from(const char* name, uint32_t fallback, uint32_t least, uint32_t most) noexcept {
+    const char* text = getenv(name);
+    if (text == nullptr || *text == '\0') return fallback;
+    char* end = nullptr;
+    const unsigned long asked = strtoul(text, &end, 10);
+    if (end == text || *end != '\0' || asked == 0) return fallback;
+    uint32_t size = least;
+    while (size < asked && size < most) size *= 2;
+    return size;
+}
+
+void warn(const char* sentence) noexcept {
+    char line[768];
+    const int length = std::snprintf(line, sizeof line, "ttmem: %s\n", sentence);
+    if (length > 0 && write(STDERR_FILENO, line, static_cast<size_t>(length)) < 0) return;
+}
+
+std::atomic<uint64_t>* make_alive_page() noexcept {
+    void* page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return nullptr;
+    if (madvise(page, kPage, MADV_WIPEONFORK) != 0) {
+        munmap(page, kPage);
+        return nullptr;
+    }
+    return new (page) std::atomic<uint64_t>(0);
+}
+
+// A child keeps its parent's names (targets, strings) and none of its memory. Its sequences begin above all of its
+// parent's, so a handle from before the fork can never match an entry of the child.
+void inherit_names(Writer& child, const Writer& parent) noexcept {
+    const Header& from = *parent.header;
+    Header& to = *child.header;
+    const uint64_t first = from.next_sequence.load(std::memory_order_acquire) + 1;
+    to.identity.first_sequence = first;
+    to.next_sequence.store(first, std::memory_order_relaxed);
+    uint64_t used = from.arena_used.load(std::memory_order_acquire);
+    if (used > kArenaBytes) used = kArenaBytes;
+    std::memcpy(child.arena, parent.arena, used);
+    to.arena_used.store(used, std::memory_order_relaxed);
+    to.label.store(from.label.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    uint64_t alive = 0;
+    for (uint32_t i = 0; i < kTargets; ++i) {
+        const Target& old = parent.targets[i];
+        Target& target = child.targets[i];
+        target.descriptor.store(old.descriptor.load(std::memory_order_relaxed), std::memory_order_relaxed);
+        target.unique_id.store(old.unique_id.load(std::memory_order_relaxed), std::memory_order_relaxed);
+        target.state.store(old.state.load(std::memory_order_acquire), std::memory_order_relaxed);
+        for (const PoolCounters& pool : old.pools)
+            alive += pool.allocs.load(std::memory_order_relaxed) - pool.frees.load(std::memory_order_relaxed);
+    }
+    excuses.store(alive, std::memory_order_relaxed);
+}
+
+bool make_journal(const char* directory, const Writer* parent) noexcept {
+    Sizes sizes;
+    sizes.table = power_of_two_from("TTMEM_TABLE", kTable, kTableLeast, kTableMost);
+    sizes.ring_slots = power_of_two_from("TTMEM_RING", kRingSlots, 16, kRingSlotsMost);
+    NewJournal journal;
+    if (!begin_journal(directory, sizes, journal)) {
+        warn(journal.error);
+        return false;
+    }
+    Writer made;
+    open_parts(made, journal.base);
+    if (parent != nullptr) inherit_names(made, *parent);
+    std::atomic<uint64_t>* alive = make_alive_page();
+    if (alive == nullptr) {
+        abandon_journal(journal);
+        warn("this kernel cannot wipe a page on fork (MADV_WIPEONFORK, Linux 4.14); the program runs on untracked");
+        return false;
+    }
+    if (!name_journal(journal)) {
+        warn(journal.error);
+        return false;
+    }
+    made.generation = static_cast<uint32_t>(made.header->identity.nonce) | 1;
+    made.device = journal.device;
+    made.inode = journal.inode;
+    made.bytes = journal.bytes;
+    std::memcpy(made.path, journal.path, sizeof made.path);
+    the_writer = made;
+    alive->store(kAlive, std::memory_order_release);
+    own_alive_word.store(alive, std::memory_order_release);
+    the_alive_word.store(alive, std::memory_order_release);
+    if (parent != nullptr) munmap(static_cast<void*>(parent->header), parent->bytes);
+    if (parent == nullptr) {
+        const char* label = getenv("TTMEM_LABEL");
+        if (label != nullptr && *label != '\0') set_label(label);
+    }
+    return true;
+}
+
+// Holds the state at kMaking while a journal is made; a signal handler of the same thread sees is_making.
+bool make_under_flag(int from, const char* directory, const Writer* parent) noexcept {
+    if (!state.compare_exchange_strong(from, kMaking, std::memory_order_acq_rel)) return false;
+    maker_pid.store(static_cast<int>(syscall(SYS_getpid)), std::memory_order_relaxed);
+    is_making = true;
+    const bool made = make_journal(directory, parent);
+    is_making = false;
+    if (!made) the_alive_word.store(&never_alive, std::memory_order_release);
+    state.store(made ? kOn : kRefused, std::memory_order_release);
+    tell_copies(made);
+    return made;
+}
+
+// Another thread is making the journal: worth a bounded wait once per process, for its calls would be lost otherwise.
+bool wait_for_maker() noexcept {
+    for (int tries = 0; tries < 2000 && state.load(std::memory_order_acquire) == kMaking; ++tries) {
+        const timespec nap{0, 100'000};
+        nanosleep(&nap, nullptr);
+    }
+    return state.load(std::memory_order_acquire) == kOn;
+}
+
+}  // namespace
+
+Writer the_writer;
+std::atomic<std::atomic<uint64_t>*> the_alive_word{&never_alive};
+
+void open_parts(Writer& writer, void* base) noexcept {
+    auto* bytes = static_cast<char*>(base);
+    writer.header = static_cast<Header*>(base);
+    const Identity& identity = writer.header->identity;
+    writer.targets = reinterpret_cast<Target*>(bytes + identity.targets_offset);
+    writer.threads = reinterpret_cast<Half*>(bytes + identity.threads_offset);
+    writer.slab = reinterpret_cast<Record*>(bytes + identity.slab_offset);
+    writer.ring = reinterpret_cast<Record*>(bytes + identity.ring_offset);
+    writer.phases = reinterpret_cast<PhasePeak*>(bytes + identity.phases_offset);
+    writer.arena = bytes + identity.arena_offset;
+    writer.table = identity.table;
+    writer.ring_mask = identity.ring_slots - 1;
+    writer.clock = static_cast<ClockKind>(identity.clock_kind);
+    auto* index = reinterpret_cast<Half*>(bytes + identity.index_offset);
+    for (uint32_t level = 0; level < kIndexLevels; ++level) {
+        writer.index[level] = index;
+        writer.index_buckets[level] = identity.index_slots[level] / kBucketSlots;
+        index += identity.index_slots[level];
+    }
+}
+
+__attribute__((noinline, cold)) bool prepare() noexcept {
+    const int now = state.load(std::memory_order_acquire);
+    if (now == kRefused || now == kOff || is_making) return false;
+    if (now == kUndecided) {
+        if (!is_switch_on("TTMEM") && !is_switch_on("TT_ALLOC_TRACKING_ENABLED")) {
+            int undecided = kUndecided;
+            if (state.compare_exchange_strong(undecided, kOff, std::memory_order_acq_rel)) tell_copies(false);
+            return false;
+        }
+        return make_under_flag(kUndecided, nullptr, nullptr) || wait_for_maker();
+    }
+    if (now == kMaking) {
+        if (maker_pid.load(std::memory_order_relaxed) == static_cast<int>(syscall(SYS_getpid))) return wait_for_maker();
+        int making = kMaking;  // forked while the parent was making its journal: start over
+        state.compare_exchange_strong(making, kUndecided, std::memory_order_acq_rel);
+        return prepare();
+    }
+    if (the_alive_word.load(std::memory_order_acquire)->load(std::memory_order_acquire) == kAlive) return true;
+    const Writer parent = the_writer;  // on, but the page was wiped: a forked child
+    return make_under_flag(kOn, nullptr, &parent) || wait_for_maker();
+}
+
+bool turn_on(const char* directory) noexcept {
+    const int now = state.load(std::memory_order_acquire);
+    if (now == kOn) return may_write();
+    if (now == kMaking || is_making) return wait_for_maker();
+    std::atomic<uint64_t>* own = own_alive_word.load(std::memory_order_acquire);
+    if (now == kOff && own->load(std::memory_order_acquire) == kAlive) {  // turned off before: the journal is still there
+        the_alive_word.store(own, std::memory_order_release);
+        state.store(kOn, std::memory_order_release);
+        tell_copies(true);
+        return true;
+    }
+    return make_under_flag(now, directory, nullptr) || wait_for_maker();
+}
+
+void turn_off() noexcept {
+    if (state.load(std::memory_order_acquire) == kOn && may_write()) end_everything();
+    state.store(kOff, std::memory_order_release);
+    the_alive_word.store(&never_alive, std::memory_order_release);
+    tell_copies(false);
+}
+
+bool is_on() noexcept { return state.load(std::memory_order_acquire) == kOn; }
+
+void excuse(uint64_t count) noexcept { excuses.fetch_add(count, std::memory_order_relaxed); }
+
+bool take_excuse() noexcept {
+    uint64_t left = excuses.load(std::memory_order_relaxed);
+    while (left > 0)
+        if (excuses.compare_exchange_weak(left, left - 1, std::memory_order_relaxed)) return true;
+    return false;
+}
+
+uint16_t thread_number() noexcept {
+    const Writer& writer = the_writer;
+    const uint64_t cached = cached_thread;
+    if (__builtin_expect(static_cast<uint32_t>(cached >> 32) == writer.generation, 1)) return static_cast<uint16_t>(cached);
+    const uint32_t number = writer.header->threads_used.fetch_add(1, std::memory_order_relaxed) + 1;
+    const bool has_room = number < kThreads;
+    if (has_room) writer.threads[number].store(static_cast<uint32_t>(syscall(SYS_gettid)), std::memory_order_release);
+    cached_thread = uint64_t{writer.generation} << 32 | (has_room ? number : 0);
+    return has_room ? static_cast<uint16_t>(number) : uint16_t{0};
+}
+
+}  // namespace ttmem

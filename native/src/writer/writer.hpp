@@ -1,0 +1,68 @@
+// The one writer of a process: where its journal is mapped, and how a call finds out whether it may write.
+//
+// A call may write while `*alive` reads kAlive. The word lives on a page the kernel wipes in forked children, so a
+// child sees 0 there, without a system call, and makes a journal of its own at its first report.
+//
+//   field        written by                          read by       order
+//   alive        prepare(), once per process         every call    release / acquire
+//   everything   prepare(), before alive is set      every call    ordered by alive
+//   state        prepare(), enable(), disable()      slow paths    acq_rel
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "journal/clock.hpp"
+#include "journal/layout.hpp"
+
+namespace ttmem {
+
+inline constexpr uint64_t kAlive = 0x616c'6976'6521'2121;
+
+struct Writer {
+    Header* header = nullptr;
+    Target* targets = nullptr;
+    Half* threads = nullptr;
+    Record* slab = nullptr;
+    Half* index[kIndexLevels] = {};
+    uint32_t index_buckets[kIndexLevels] = {};
+    uint32_t table = 0;
+    Record* ring = nullptr;
+    uint64_t ring_mask = 0;
+    PhasePeak* phases = nullptr;
+    char* arena = nullptr;
+    ClockKind clock = kClockMonotonic;
+    uint32_t generation = 0;  // changes with every journal, so that a thread's cached number is not reused after fork
+    uint64_t device = 0, inode = 0;
+    uint64_t bytes = 0;
+    char path[512] = {};
+};
+
+/// Points the fields at the parts of a mapped journal.
+void open_parts(Writer& writer, void* base) noexcept;
+
+extern Writer the_writer;
+extern std::atomic<std::atomic<uint64_t>*> the_alive_word;
+
+/// True when the call may write. Never blocks; the first call of a process makes its journal.
+bool prepare() noexcept;
+
+inline bool may_write() noexcept {
+    return __builtin_expect(
+               the_alive_word.load(std::memory_order_acquire)->load(std::memory_order_acquire) == kAlive, 1) ||
+           prepare();
+}
+
+/// Turns the writer on (making a journal if needed), or off for good until turned on again.
+bool turn_on(const char* directory) noexcept;
+void turn_off() noexcept;
+bool is_on() noexcept;
+
+/// How many frees of things this process no longer lists are expected: ended by a target's close, or a parent's.
+void excuse(uint64_t count) noexcept;
+bool take_excuse() noexcept;
+
+/// The number of the calling thread in this journal's thread table; 0 when there is no room.
+uint16_t thread_number() noexcept;
+
+}  // namespace ttmem
