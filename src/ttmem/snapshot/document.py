@@ -62,6 +62,7 @@ def _device_usage(usage: DeviceUsage) -> Document:
     device = usage.device
     return {
         **_device_name(device),
+        "dev_node": None,  # a journal does not tell the number of /dev/tenstorrent
         "board_info": {"board_type": device.board or None},
         "arch": device.arch or None,
         "grid": list(device.grid) if device.grid else None,
@@ -79,12 +80,7 @@ def _device_usage(usage: DeviceUsage) -> Document:
 
 
 def _device_name(device: Device) -> Document:
-    return {
-        "index": device.index,
-        "dev_node": None,  # a journal does not tell the number of /dev/tenstorrent
-        "uuid": device.uuid,
-        "name": device.name or None,
-    }
+    return {"index": device.index, "uuid": device.uuid, "name": device.name or None}
 
 
 def _pool(usage: PoolUsage) -> Document:

@@ -1,0 +1,146 @@
+"""Rows as the ledger hands them out, made up: for tests of what follows from rows, where no process is needed."""
+
+from typing import Any
+
+from ttmem.snapshot import Finding, Foreign, Host, Snapshot, Surroundings, snapshot_from_rows
+
+GIB = 1 << 30
+MIB = 1 << 20
+KIB = 1 << 10
+NOON_NS = 1_700_000_000_000_000_000
+HOST = Host("box", "Linux", "Debian 12", "6.1", "x86_64", "3.11")
+N300_CAPACITIES = (12 * GIB, 0, 85 * MIB, 0, 0, 0, 0, 0, 0, 0)
+
+
+def some_rows(**tables: Any) -> dict[str, Any]:
+    """Empty tables, but for the given ones."""
+    names = (
+        "devices device_pools device_kinds processes process_pools process_kinds launches programs phases "
+        "out_of_memory meshes damaged"
+    )
+    rows: dict[str, Any] = {name: [] for name in names.split()}
+    return {"time_ns": NOON_NS, **rows, **tables}
+
+
+def a_device(number: int = 0, **changes: Any) -> dict[str, Any]:
+    row = {
+        "number": number,
+        "unique_id": 0x0100_0145_1170_3060 + number,
+        "index": number,
+        "arch": "wormhole_b0",
+        "board": "n300",
+        "grid": (8, 8),
+        "banks": (12, 64),
+        "kernel_ring_bytes": 70_656,
+        "capacities": N300_CAPACITIES,
+        "open_count": 1,
+        "known": True,
+        "name": "",
+    }
+    return {**row, **changes}
+
+
+def an_unknown_device(number: int = 0) -> dict[str, Any]:
+    unknown = {"unique_id": 0, "index": -1, "arch": "", "board": "", "grid": (0, 0), "banks": (0, 0)}
+    more = {"kernel_ring_bytes": 0, "capacities": (0,) * 10, "known": False, "name": f"unknown:{number}"}
+    return a_device(number, **unknown, **more)
+
+
+def a_process(key: int = 1, **changes: Any) -> dict[str, Any]:
+    row = {
+        "key": key,
+        "pid": 4000 + key,
+        "uid": 1000,
+        "start_ticks": 77,
+        "pid_namespace": 4_026_531_836,
+        "label": f"job-{key}",
+        "command": f"python job_{key}.py",
+        "path": f"/dev/shm/ttmem-1000/{4000 + key}-77-0123abcd.journal",
+        "state": "live",
+        "visible": True,
+        "complete": True,
+        "reason": "",
+        "origin": "counted",
+        "started_ns": NOON_NS - 60_000_000_000,
+        "last_event_ns": NOON_NS - 1_000_000,
+        "events": 10,
+        "lost_records": 0,
+        "skipped": 0,
+        "untabled": 0,
+        "live_count": 2,
+        "findings": {},
+        "threads": 1,
+    }
+    return {**row, **changes}
+
+
+def surroundings(foreign: tuple[Foreign, ...] = (), findings: tuple[Finding, ...] = ()) -> Surroundings:
+    names = {0: "root", 1000: "ada", 1001: "grace"}
+    return Surroundings(
+        source="embedded collector",
+        places=("/dev/shm/ttmem-1000",),
+        host=HOST,
+        user_of=lambda uid: names.get(uid, str(uid)),
+        pid_namespace=4_026_531_836,
+        foreign=foreign,
+        findings=findings,
+    )
+
+
+def a_snapshot(*, foreign: tuple[Foreign, ...] = (), findings: tuple[Finding, ...] = (), **tables: Any) -> Snapshot:
+    """The snapshot that the given tables make."""
+    return snapshot_from_rows(some_rows(**tables), surroundings(foreign, findings))
+
+
+def a_busy_snapshot() -> Snapshot:
+    """Two processes on three chips, with a little of everything."""
+    return a_snapshot(
+        devices=[a_device(0), a_device(1), an_unknown_device(2)],
+        device_pools=[
+            (0, 0, 9 * GIB, 9 * GIB - 5, 40, 10 * GIB, NOON_NS - 9_000_000_000, NOON_NS - 60_000_000_000, False),
+            (0, 2, 81 * MIB, 80 * MIB, 12, 84 * MIB, NOON_NS, NOON_NS - 60_000_000_000, True),
+            (0, 4, 20 * MIB, 0, 6, 20 * MIB, NOON_NS, NOON_NS - 60_000_000_000, False),
+            (0, 5, 1_172_608, 1_572_864, 3, 1_172_608, NOON_NS, NOON_NS - 60_000_000_000, False),
+            (1, 0, 6 * GIB, 6 * GIB, 30, 6 * GIB, NOON_NS, NOON_NS - 60_000_000_000, False),
+            (1, 3, 64 * KIB, -1, 1, 128 * KIB, NOON_NS, NOON_NS - 60_000_000_000, False),
+            (2, 0, 512, 512, 1, 512, NOON_NS, NOON_NS - 60_000_000_000, False),
+        ],
+        device_kinds=[
+            (0, 2, 20 * MIB, 6, False),
+            (0, 5, 917_504, 2, False),
+            (0, 6, 255_104, 1, True),
+            (0, 7, 0, 0, False),
+        ],
+        processes=[
+            a_process(1),
+            a_process(
+                2,
+                uid=1001,
+                label="a server with a rather long name",
+                origin="counter",
+                complete=False,
+                reason="outrun",
+                findings={"unknown_free": 3},
+            ),
+            a_process(3, state="ended", label="gone"),
+        ],
+        process_pools=[
+            (1, 0, 0, 6 * GIB, 6 * GIB, 30, 6 * GIB, NOON_NS, False),
+            (1, 1, 0, 6 * GIB, 6 * GIB, 30, 6 * GIB, NOON_NS, False),
+            (1, 2, 0, 512, 512, 1, 512, NOON_NS, False),
+            (2, 0, 0, 3 * GIB, -1, 10, 4 * GIB, NOON_NS, False),
+            (2, 0, 2, 81 * MIB, -1, 12, 84 * MIB, NOON_NS, False),
+            (2, 0, 4, 20 * MIB, -1, 6, 20 * MIB, NOON_NS, False),
+            (2, 0, 5, 1_172_608, -1, 3, 1_172_608, NOON_NS, False),
+            (2, 1, 3, 64 * KIB, -1, 1, 128 * KIB, NOON_NS, False),
+            (3, 0, 0, 1 * GIB, 1 * GIB, 1, 1 * GIB, NOON_NS, False),
+        ],
+        process_kinds=[(2, 0, 2, 20 * MIB, 6, False), (2, 0, 5, 917_504, 2, False), (2, 0, 6, 255_104, 1, True)],
+        launches=[(2, 0, 12_345), (1, 0, 7), (1, 1, 7)],
+        programs=[(2, 0, 99, 2, 12_345, 24_576)],
+        phases=[(2, "decode", 0, 2, 84 * MIB, NOON_NS, 17)],
+        out_of_memory=[(2, 0, 2, 4 * MIB, 3 * MIB, 1 * MIB, NOON_NS - 3_000_000_000)],
+        meshes=[(1, 5, 1, 2, (0, 1))],
+        damaged=[("/dev/shm/ttmem-1000/9-9-ffffffff.journal", "not a journal: it begins with zeros")],
+        foreign=(Foreign("/dev/shm/ttmem-1002", 1002, "1002"),),
+    )

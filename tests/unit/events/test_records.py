@@ -1,0 +1,152 @@
+"""Records of a journal: every event survives the way into 64 bytes and back, at the places the layout draws."""
+
+import struct
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ttmem import events
+from ttmem.devices import BinaryStatus, Kind, Pool
+from ttmem.errors import RecordDamaged
+from ttmem.events import Event, decode_record, decode_records, encode_record
+from ttmem.events.bits import HEAD, Bits
+
+CLASSES = [
+    made
+    for name in events.__all__
+    if isinstance(made := getattr(events, name), type) and issubclass(made, Event) and made.TYPE
+]
+WORDS = {"kind": Kind, "pool": Pool, "status": BinaryStatus}
+
+
+def record(*words: int) -> bytes:
+    return struct.pack("<8Q", *words)
+
+
+def tag(number: int, kind: int = 0, pool: int = 0, flags: int = 0, site: int = 0) -> int:
+    return number | kind << 8 | pool << 16 | flags << 24 | site << 32
+
+
+def kinds_of(made: type[Event]) -> list[Kind]:
+    """Kinds that lead back to the same class."""
+    default = {field.name: field.default for field in fields(made)}["kind"]
+    return {
+        "AllocationMade": [Kind.UNKNOWN],
+        "KernelLoaded": [kind for kind in Kind if kind.is_kernel],
+        "CircularBufferAllocated": [Kind.CIRCULAR_BUFFER, Kind.DATAFLOW_BUFFER, Kind.SCRATCHPAD],
+    }.get(made.__name__, [default if isinstance(default, Kind) else Kind.UNKNOWN])
+
+
+def value_for(name: str, bits: Bits, made: type[Event]) -> st.SearchStrategy[Any]:
+    if name == "kind":
+        return st.sampled_from(kinds_of(made))
+    if name in WORDS:
+        return st.sampled_from(list(WORDS[name]))
+    return st.integers(0, (1 << bits.width) - 1)
+
+
+@st.composite
+def some_event(draw: st.DrawFn) -> Event:
+    made = draw(st.sampled_from(CLASSES))
+    bits = {**HEAD, **made.BITS}
+    return made(**{name: draw(value_for(name, where, made)) for name, where in bits.items()})
+
+
+@given(some_event())
+def test_an_event_survives_the_way_into_bytes_and_back(event: Event) -> None:
+    assert decode_record(encode_record(event)) == event
+
+
+@pytest.mark.parametrize("made", CLASSES)
+def test_no_two_fields_of_an_event_share_a_bit(made: type[Event]) -> None:
+    taken: set[tuple[int, int]] = {(2, bit) for bit in range(8)}  # the type itself
+    for bits in {**HEAD, **made.BITS}.values():
+        mine = {(bits.word, bits.shift + bit) for bit in range(bits.width)}
+        assert not taken & mine
+        taken |= mine
+
+
+def test_a_buffer_lies_where_the_layout_draws_it() -> None:
+    words = (18, 7, tag(1, kind=1, pool=2, flags=32, site=5), 11, 0x1000, 4096 | 3 << 48, 4000 | 9 << 48, 64 | 1 << 48)
+
+    assert decode_record(record(*words)) == events.BufferAllocated(
+        sequence=9,
+        time_ticks=7,
+        pool=Pool.L1,
+        flags=32,
+        site=5,
+        id=11,
+        address=0x1000,
+        reserved_bytes=4096,
+        target=3,
+        requested_bytes=4000,
+        thread=9,
+        per_bank_bytes=64,
+        buffer_type=1,
+    )
+
+
+def test_a_kernel_keeps_its_program_and_both_of_its_sizes() -> None:
+    event = decode_record(record(2, 0, tag(1, kind=6, pool=6), 4, 77, 16_384, 57_344, 3_584 | 16 << 48))
+
+    assert isinstance(event, events.KernelLoaded)
+    assert event.kind is Kind.KERNEL_FABRIC
+    assert (event.program, event.reserved_bytes, event.seed_rule_bytes, event.core_count) == (77, 16_384, 57_344, 16)
+
+
+def test_a_circular_buffer_packs_address_and_core_set_into_one_word() -> None:
+    event = decode_record(record(2, 0, tag(1, kind=2, pool=4), 4, 105_664 | 12 << 32, 8192, 77, 128 | 64 << 48))
+
+    assert isinstance(event, events.CircularBufferAllocated)
+    assert (event.address, event.core_set, event.program, event.core_count) == (105_664, 12, 77, 64)
+
+
+def test_a_program_binary_carries_launches_and_status_in_one_word() -> None:
+    event = decode_record(record(2, 0, tag(1, kind=8), 77, 0, 24_576, 0, 1_000_000 | 2 << 46))
+
+    assert isinstance(event, events.BinaryStored)
+    assert (event.launch_count, event.status) == (1_000_000, BinaryStatus.COMMITTED)
+
+
+def test_a_free_names_the_record_that_made_what_it_ends() -> None:
+    event = decode_record(record(40, 0, tag(2, kind=1), 11, 9, 4096, 4000, 0))
+
+    assert isinstance(event, events.AllocationFreed)
+    assert (event.maker_sequence, event.kind, event.id) == (9, Kind.BUFFER, 11)
+
+
+def test_a_record_of_an_unknown_type_is_kept_whole() -> None:
+    raw = record(2, 3, tag(200, kind=1), 4, 5, 6, 7, 8)
+
+    event = decode_record(raw)
+
+    assert isinstance(event, events.UnknownRecorded)
+    assert event.type == 200
+    assert encode_record(event) == raw
+
+
+def test_an_allocation_of_an_unknown_kind_is_still_an_allocation() -> None:
+    event = decode_record(record(2, 0, tag(1, kind=99), 4, 5, 6, 7, 8))
+
+    assert isinstance(event, events.AllocationMade)
+    assert (event.kind, event.reserved_bytes) == (Kind.UNKNOWN, 6)
+
+
+@given(st.binary(min_size=64, max_size=64))
+def test_any_64_bytes_decode_to_something(raw: bytes) -> None:
+    assert isinstance(decode_record(raw), Event)
+
+
+def test_records_that_lie_one_after_the_other_decode_in_order() -> None:
+    made = [events.LabelChanged(label=number, sequence=number) for number in (1, 2, 3)]
+
+    assert list(decode_records(b"".join(map(encode_record, made)))) == made
+
+
+@pytest.mark.parametrize("length", [0, 63, 65])
+def test_bytes_of_another_length_are_refused(length: int) -> None:
+    with pytest.raises(RecordDamaged, match=f"64 bytes, this one has {length}"):
+        decode_record(bytes(length))

@@ -1,0 +1,58 @@
+"""Choosing devices, users and processes: what is kept, and that totals of a device stay everybody's."""
+
+import pytest
+
+from tests.support.figures import GIB, a_busy_snapshot
+from ttmem.errors import SelectionError
+from ttmem.snapshot import Selection, Snapshot, selected
+
+
+def chosen(**parts: object) -> Snapshot:
+    return selected(a_busy_snapshot(), Selection(**parts))  # type: ignore[arg-type]
+
+
+def test_nothing_asked_for_keeps_everything() -> None:
+    assert selected(a_busy_snapshot(), Selection()) == a_busy_snapshot()
+
+
+def test_a_device_is_chosen_by_its_index() -> None:
+    snapshot = chosen(devices=("1",))
+
+    assert [usage.device.index for usage in snapshot.devices] == [1]
+    assert [[held.device.index for held in process.devices] for process in snapshot.processes] == [[1], [1]]
+
+
+def test_a_device_is_chosen_by_its_unique_id() -> None:
+    assert [usage.device.index for usage in chosen(devices=("0x0100014511703061",)).devices] == [1]
+
+
+def test_stories_of_other_devices_are_left_out() -> None:
+    [_, second] = chosen(devices=("1",)).processes
+
+    assert (second.programs, second.phases, second.out_of_memory) == ((), (), ())
+
+
+def test_a_process_is_chosen_by_pid_and_the_device_keeps_its_total() -> None:
+    snapshot = chosen(pids=(4001,))
+
+    assert [process.pid for process in snapshot.processes] == [4001]
+    assert snapshot.devices[0].pools[0].used_bytes == 9 * GIB
+
+
+@pytest.mark.parametrize("user", ["grace", "1001"])
+def test_a_user_is_chosen_by_name_or_number(user: str) -> None:
+    assert [process.user for process in chosen(users=(user,)).processes] == ["grace"]
+
+
+def test_ended_processes_can_be_left_out() -> None:
+    assert [process.state for process in chosen(is_with_ended=False).processes] == ["live", "live"]
+
+
+def test_a_device_that_is_not_there_is_an_error_that_names_the_others() -> None:
+    with pytest.raises(SelectionError, match=r"no device 7 here; known are 0, 1"):
+        chosen(devices=("7",))
+
+
+def test_a_word_that_is_no_device_is_an_error() -> None:
+    with pytest.raises(SelectionError, match="'pci' is no device"):
+        chosen(devices=("pci",))
