@@ -30,24 +30,20 @@ struct Masks {
 
 #ifdef TTMEM_SSE2
 // Sixteen slots in four loads. Every 4-byte lane of an aligned load is a whole word here, and x86 loads acquire.
+uint32_t equal_lanes(__m128i a, __m128i b, __m128i c, __m128i d, __m128i wanted) noexcept {
+    const __m128i low = _mm_packs_epi32(_mm_cmpeq_epi32(a, wanted), _mm_cmpeq_epi32(b, wanted));
+    const __m128i high = _mm_packs_epi32(_mm_cmpeq_epi32(c, wanted), _mm_cmpeq_epi32(d, wanted));
+    return static_cast<uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(low, high)));
+}
+
 Masks look_at(const Half* bucket, uint32_t tag) noexcept {
     const auto* at = reinterpret_cast<const __m128i*>(bucket);
-    const __m128i wanted = _mm_set1_epi32(static_cast<int>(tag));
-    const __m128i mask = _mm_set1_epi32(static_cast<int>(~kEntryMask));
-    const __m128i zero = _mm_setzero_si128();
-    __m128i tagged[4], empty[4];
-    for (int i = 0; i < 4; ++i) {
-        const __m128i slots = _mm_load_si128(at + i);
-        tagged[i] = _mm_cmpeq_epi32(_mm_and_si128(slots, mask), wanted);
-        empty[i] = _mm_cmpeq_epi32(slots, zero);
-    }
-    const auto bits = [](const __m128i(&lanes)[4]) {
-        return static_cast<uint32_t>(_mm_movemask_epi8(
-            _mm_packs_epi16(_mm_packs_epi32(lanes[0], lanes[1]), _mm_packs_epi32(lanes[2], lanes[3]))));
-    };
-    Masks masks{bits(tagged), bits(empty)};
-    masks.tagged &= ~masks.empty;
-    return masks;
+    const __m128i a = _mm_load_si128(at), b = _mm_load_si128(at + 1), c = _mm_load_si128(at + 2), d = _mm_load_si128(at + 3);
+    const __m128i tags = _mm_set1_epi32(static_cast<int>(~kEntryMask));
+    const uint32_t empty = equal_lanes(a, b, c, d, _mm_setzero_si128());
+    const uint32_t tagged = equal_lanes(_mm_and_si128(a, tags), _mm_and_si128(b, tags), _mm_and_si128(c, tags), _mm_and_si128(d, tags),
+                                        _mm_set1_epi32(static_cast<int>(tag)));
+    return {tagged & ~empty, empty};
 }
 #else
 Masks look_at(const Half* bucket, uint32_t tag) noexcept {
@@ -70,29 +66,30 @@ bool is_entry_of(const Record& entry, Key key, uint64_t& made_by) noexcept {
     return kind == key.kind && target == key.target;
 }
 
-bool find_in(const Writer& writer, Half* bucket, Key key, uint32_t tag, uint32_t besides, Found& found) noexcept {
-    for (uint32_t left = look_at(bucket, tag).tagged; left != 0; left &= left - 1) {
+bool find_in(const Writer& writer, Half* bucket, Masks masks, Key key, uint32_t besides, Found& found) noexcept {
+    for (uint32_t left = masks.tagged; left != 0; left &= left - 1) {
         const auto i = static_cast<uint32_t>(__builtin_ctz(left));
         const uint32_t word = bucket[i].load(std::memory_order_acquire);
         const uint32_t entry = (word & kEntryMask) - 1;
         if (entry == besides || entry >= writer.table || !is_entry_of(writer.slab[entry], key, found.made_by)) continue;
         found.entry = entry;
         found.slot = bucket + i;
-        found.word = word;
         return true;
     }
     return false;
 }
 
-bool insert_in(const Writer& writer, uint32_t level, uint64_t hash, uint32_t word) noexcept {
+// A level above the first is counted before it is used: whoever reads 0 there may pass it over.
+bool insert_in(const Writer& writer, uint32_t level, uint64_t hash, uint32_t word, uint32_t empty) noexcept {
     Half* bucket = bucket_of(writer, level, hash);
-    for (;;) {
-        const uint32_t empty = look_at(bucket, 0).empty;
-        if (__builtin_expect(empty == 0, 0)) return false;
+    if (level > 0) writer.header->index_live[level].fetch_add(1, std::memory_order_seq_cst);
+    for (; empty != 0; empty = look_at(bucket, 0).empty) {
         uint32_t expected = 0;
         Half& slot = bucket[__builtin_ctz(empty)];
         if (__builtin_expect(slot.compare_exchange_strong(expected, word, std::memory_order_seq_cst), 1)) return true;
     }
+    if (level > 0) writer.header->index_live[level].fetch_sub(1, std::memory_order_acq_rel);
+    return false;
 }
 
 }  // namespace
@@ -162,30 +159,33 @@ Found find_other(const Writer& writer, Key key, uint64_t hash, uint32_t own) noe
     Found found;
     for (uint32_t level = 0; level < kIndexLevels; ++level) {
         if (!is_in_use(writer, level)) continue;
+        Half* bucket = bucket_of(writer, level, hash);
+        const Masks masks = look_at(bucket, tag_in(hash));
+        if (found.empty == 0) found.room = level, found.empty = masks.empty;
         found.level = level;
-        if (find_in(writer, bucket_of(writer, level, hash), key, tag_in(hash), own, found)) return found;
+        if (__builtin_expect(masks.tagged != 0, 0) && find_in(writer, bucket, masks, key, own, found)) return found;
     }
-    return {};
+    found.entry = kNoEntry;
+    return found;
 }
 
 Found find(const Writer& writer, Key key, uint64_t hash) noexcept { return find_other(writer, key, hash, kNoEntry); }
 
-bool insert(const Writer& writer, uint64_t hash, uint32_t entry) noexcept {
+bool insert(const Writer& writer, uint64_t hash, uint32_t entry, const Found& looked) noexcept {
     const uint32_t word = tag_in(hash) | (entry + 1u);
-    if (__builtin_expect(insert_in(writer, 0, hash, word), 1)) return true;
-    for (uint32_t level = 1; level < kIndexLevels; ++level) {
+    if (looked.empty != 0 && __builtin_expect(insert_in(writer, looked.room, hash, word, looked.empty), 1)) return true;
+    for (uint32_t level = 0; level < kIndexLevels; ++level) {
         if (writer.index_buckets[level] == 0) continue;
-        writer.header->index_live[level].fetch_add(1, std::memory_order_acq_rel);
-        if (insert_in(writer, level, hash, word)) return true;
-        writer.header->index_live[level].fetch_sub(1, std::memory_order_acq_rel);
+        const uint32_t empty = look_at(bucket_of(writer, level, hash), 0).empty;
+        if (empty != 0 && insert_in(writer, level, hash, word, empty)) return true;
     }
     return false;
 }
 
+// A taken slot belongs to its entry, and an ended entry to the one caller who ended it: a plain store will do.
 void erase(const Writer& writer, const Found& found) noexcept {
-    uint32_t expected = found.word;
-    if (found.slot->compare_exchange_strong(expected, 0, std::memory_order_acq_rel) && found.level > 0)
-        writer.header->index_live[found.level].fetch_sub(1, std::memory_order_acq_rel);
+    found.slot->store(0, std::memory_order_release);
+    if (found.level > 0) writer.header->index_live[found.level].fetch_sub(1, std::memory_order_acq_rel);
 }
 
 void erase(const Writer& writer, uint64_t hash, uint32_t entry) noexcept {
@@ -194,7 +194,12 @@ void erase(const Writer& writer, uint64_t hash, uint32_t entry) noexcept {
         if (!is_in_use(writer, level)) continue;
         Half* bucket = bucket_of(writer, level, hash);
         for (uint32_t i = 0; i < kBucketSlots; ++i)
-            if (bucket[i].load(std::memory_order_acquire) == word) return erase(writer, {entry, 0, bucket + i, word, level});
+            if (bucket[i].load(std::memory_order_acquire) == word) {
+                Found found;
+                found.slot = bucket + i;
+                found.level = level;
+                return erase(writer, found);
+            }
     }
 }
 

@@ -26,13 +26,15 @@ struct Key {
     uint8_t kind;
 };
 
-/// A live entry found by its key: valid as long as its commit word still says `made_by`.
+/// A live entry found by its key: valid as long as its commit word still says `made_by`. On the way, the first level
+/// with an empty slot in the key's window was seen too.
 struct Found {
     uint32_t entry = kNoEntry;
     uint64_t made_by = 0;
     Half* slot = nullptr;
-    uint32_t word = 0;
     uint32_t level = 0;
+    uint32_t room = 0;   // level of the empty slots
+    uint32_t empty = 0;  // one bit for each
 };
 
 uint64_t hash_of(Key key) noexcept;
@@ -55,10 +57,10 @@ Found find(const Writer& writer, Key key, uint64_t hash) noexcept;
 /// Another live entry of the same key than `own`, if there is one.
 Found find_other(const Writer& writer, Key key, uint64_t hash, uint32_t own) noexcept;
 
-/// False when every candidate slot is taken.
-bool insert(const Writer& writer, uint64_t hash, uint32_t entry) noexcept;
+/// False when every candidate slot is taken. `looked` is what find() saw; should it be out of date, all levels are tried.
+bool insert(const Writer& writer, uint64_t hash, uint32_t entry, const Found& looked) noexcept;
 
-/// Empties the slot that names the entry, wherever in the key's window it is.
+/// Empties the slot that names an entry whose life the caller has ended, wherever in the key's window it is.
 void erase(const Writer& writer, uint64_t hash, uint32_t entry) noexcept;
 void erase(const Writer& writer, const Found& found) noexcept;
 

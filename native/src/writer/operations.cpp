@@ -57,21 +57,20 @@ ttmem_handle handle_of(uint64_t sequence, uint32_t entry) noexcept {
 }
 
 // A live id allocated again: the runtime reused it and the free was lost, or a kernel was loaded anew.
-TTMEM_RARE void replace(const Writer& writer, const Found& found, Words& words) noexcept {
+TTMEM_RARE void replace(const Writer& writer, Found found, uint64_t new_bytes) noexcept {
     Words old;
     if (!end_life(writer, found.entry, found.made_by, old)) return;
     bury(writer, found.entry, old, &found, 0);
-    words.tag |= uint64_t{kReplaced} << 24;
     Header& header = *writer.header;
-    if (words.kind() == TTMEM_PROGRAM_BINARY) return;  // its size became known
-    if (!is_kernel(words.kind()))
+    if (old.kind() == TTMEM_PROGRAM_BINARY) return;  // its size became known
+    if (!is_kernel(old.kind()))
         header.replaced.fetch_add(1, std::memory_order_relaxed);
-    else if (words.reserved_bytes() < old.reserved_bytes())
+    else if (new_bytes < old.reserved_bytes())
         header.shrunk_kernels.fetch_add(1, std::memory_order_relaxed);
 }
 
 // Two threads entered one key at once: the older life gives way.
-TTMEM_RARE void settle_twins(const Writer& writer, const Found& other, uint64_t hash, uint32_t entry, uint64_t sequence) noexcept {
+TTMEM_RARE void settle_twins(const Writer& writer, Found other, uint64_t hash, uint32_t entry, uint64_t sequence) noexcept {
     Words old;
     if (other.made_by < sequence) {
         if (!end_life(writer, other.entry, other.made_by, old)) return;
@@ -84,7 +83,7 @@ TTMEM_RARE void settle_twins(const Writer& writer, const Found& other, uint64_t 
 }
 
 // The table is full: the counters still take it, and the handle carries the charge home.
-TTMEM_RARE ttmem_handle allocate_untabled(const Writer& writer, uint64_t sequence, Words& words) noexcept {
+TTMEM_RARE ttmem_handle allocate_untabled(const Writer& writer, uint64_t sequence, Words words) noexcept {
     words.tag |= uint64_t{kUntabled} << 24;
     writer.header->untabled_allocs.fetch_add(1, std::memory_order_relaxed);
     charge(writer, words);
@@ -178,15 +177,19 @@ ttmem_handle allocate(Words& words, uint8_t options) noexcept {
     words.time = raw_now(writer.clock);
     words.requested = pack48(words.requested, thread_number());
     if (words.kind() == TTMEM_PROGRAM_BINARY) words.per_bank = pack48(words.per_bank, static_cast<uint16_t>(sequence));
+    Found found;
     if (is_indexed) {
-        const Found found = find(writer, key, hash);
-        if (__builtin_expect(found.entry != kNoEntry, 0)) replace(writer, found, words);
+        found = find(writer, key, hash);
         words.tag |= uint64_t{kIndexed} << 24;
+        if (__builtin_expect(found.entry != kNoEntry, 0)) {
+            replace(writer, found, words.reserved_bytes());
+            words.tag |= uint64_t{kReplaced} << 24;
+        }
     }
     const uint32_t entry = take_entry(writer);
     if (__builtin_expect(entry == kNoEntry, 0)) return allocate_untabled(writer, sequence, words);
     commit_entry(writer, entry, sequence, words);
-    if (is_indexed && __builtin_expect(!insert(writer, hash, entry), 0)) {
+    if (is_indexed && __builtin_expect(!insert(writer, hash, entry, found), 0)) {
         Words unlisted;
         if (end_life(writer, entry, sequence, unlisted)) give_entry(writer, entry);
         return allocate_untabled(writer, sequence, words);
