@@ -41,7 +41,7 @@ void add_client(nb::module_& module) {
     client.def("enable", [](nb::object directory) { return ttmem_enable(directory.is_none() ? nullptr : nb::cast<std::string>(directory).c_str()) != 0; },
                nb::arg("directory") = nb::none());
     client.def("disable", [] { ttmem_disable(); });
-    client.def("is_enabled", [] { return owner().is_on() != 0; });
+    client.def("is_enabled", [] { return owner().would_write() != 0; });
     client.def("journal_path", [] { return std::string(ttmem_journal_path()); });
     client.def("open_device", open_device);
     client.def("open_mesh", open_mesh);

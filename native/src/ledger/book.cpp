@@ -102,8 +102,8 @@ void Book::on_allocated(const Words& event, uint32_t hash, uint64_t now_ns) {
 }
 
 void Book::on_freed(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns) {
-    ensure_place(event.target(), now_ns);
     if ((event.flags() & kUnmatched) != 0) return on_unmatched(event);
+    ensure_place(event.target(), now_ns);
     if ((event.flags() & kUntabled) != 0) return;
     const uint64_t made_by = event.address;
     const EntryKey key = entry_key(event);
@@ -173,14 +173,16 @@ void Book::apply(const Words& event, const JournalReader* reader, uint64_t now_n
     }
 }
 
-void Book::apply_all(const std::vector<Words>& events, const JournalReader* reader, uint64_t now_ns) {
+size_t Book::apply_run(const std::vector<Words>& events, size_t from, uint64_t until, const JournalReader* reader, uint64_t now_ns) {
     const size_t count = events.size();
-    for (size_t i = 0; i < count; ++i) {
+    size_t i = from;
+    for (; i < count && (i == from || events[i].time <= until); ++i) {
         if (i + kLookAhead < count) table_.prefetch_slot(entry_hash(entry_key(events[i + kLookAhead])));
         if (i + kLookAhead / 2 < count) table_.prefetch_entry(entry_hash(entry_key(events[i + kLookAhead / 2])));
         apply(events[i], reader, now_ns);
     }
-    if (reader == nullptr || reader->pending().empty()) freed_early_.clear();
+    if (i == count && (reader == nullptr || reader->pending().empty())) freed_early_.clear();
+    return i;
 }
 
 void Book::rebuild(const std::vector<Words>& alive, uint64_t now_ns) {

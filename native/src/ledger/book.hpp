@@ -54,7 +54,11 @@ class Book {
 
     /// Events in the order of a journal. `pending` tells which sequences have not been seen yet.
     void apply(const Words& event, const JournalReader* reader, uint64_t now_ns);
-    void apply_all(const std::vector<Words>& events, const JournalReader* reader, uint64_t now_ns);
+    void apply_all(const std::vector<Words>& events, const JournalReader* reader, uint64_t now_ns) {
+        apply_run(events, 0, ~uint64_t{0}, reader, now_ns);
+    }
+    /// Applies from `from` on, at least one, as long as the stamps are not beyond `until`; returns where it stopped.
+    size_t apply_run(const std::vector<Words>& events, size_t from, uint64_t until, const JournalReader* reader, uint64_t now_ns);
 
     /// Starts over with what a scan found alive.
     void rebuild(const std::vector<Words>& alive, uint64_t now_ns);

@@ -207,22 +207,14 @@ uint64_t Collector::apply_merged(uint64_t now_ns) {
     uint64_t applied = 0;
     for (auto& process : processes_)
         if (!process->batch.empty()) turns.push({process->batch[0].time, process.get(), 0});
-    if (turns.size() == 1) {
-        Process& only = *turns.top().process;
-        only.book.apply_all(only.batch, only.reader.get(), now_ns);
-        return only.batch.size();
-    }
     while (!turns.empty()) {
         Turn turn = turns.top();
         turns.pop();
+        Process& process = *turn.process;
         const uint64_t until = turns.empty() ? ~uint64_t{0} : turns.top().time;
-        do {
-            turn.process->book.apply(turn.process->batch[turn.at], turn.process->reader.get(), now_ns);
-            ++applied;
-        } while (++turn.at < turn.process->batch.size() && turn.process->batch[turn.at].time <= until);
-        if (turn.at == turn.process->batch.size()) continue;
-        turn.time = turn.process->batch[turn.at].time;
-        turns.push(turn);
+        const size_t stopped = process.book.apply_run(process.batch, turn.at, until, process.reader.get(), now_ns);
+        applied += stopped - turn.at;
+        if (stopped < process.batch.size()) turns.push({process.batch[stopped].time, &process, stopped});
     }
     return applied;
 }

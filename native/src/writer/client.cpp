@@ -150,11 +150,11 @@ void label(const char* text) {
 
 int enable(const char* directory) { return turn_on(directory) ? 1 : 0; }
 void disable() { turn_off(); }
-int is_on_now() { return is_on() && may_write() ? 1 : 0; }
+int would_write() { return is_wanted() ? 1 : 0; }
 const char* journal_path() { return is_on() ? the_writer.path : ""; }
 
 int mapping(Mapping* where) {
-    if (!is_on() || !may_write()) return 0;
+    if (!is_on()) return 0;
     *where = {the_writer.header, the_writer.bytes, the_writer.device, the_writer.inode};
     return 1;
 }
@@ -172,7 +172,7 @@ extern const ttmem::WriterTable ttmem_writer_v1 = {
     ttmem::enable,
     ttmem::disable,
     ttmem::journal_path,
-    ttmem::is_on_now,
+    ttmem::would_write,
     ttmem::mapping,
     ttmem::share_switch_with,
     ttmem::device_open,

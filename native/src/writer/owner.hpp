@@ -25,7 +25,7 @@ struct WriterTable {
     int (*enable)(const char*);
     void (*disable)();
     const char* (*journal_path)();
-    int (*is_on)();
+    int (*would_write)();
     int (*mapping)(Mapping*);
     void (*share_switch)(int*);  // a copy's inlined switch, to be kept equal to the owner's
     uint16_t (*device_open)(const ttmem_device*);

@@ -175,7 +175,7 @@ __attribute__((noinline, cold)) bool prepare() noexcept {
     const int now = state.load(std::memory_order_acquire);
     if (now == kRefused || now == kOff || is_making) return false;
     if (now == kUndecided) {
-        if (!is_switch_on("TTMEM") && !is_switch_on("TT_ALLOC_TRACKING_ENABLED")) {
+        if (!is_wanted()) {
             int undecided = kUndecided;
             if (state.compare_exchange_strong(undecided, kOff, std::memory_order_acq_rel)) tell_copies(false);
             return false;
@@ -214,7 +214,17 @@ void turn_off() noexcept {
     tell_copies(false);
 }
 
-bool is_on() noexcept { return state.load(std::memory_order_acquire) == kOn; }
+// In a forked child that has not reported yet the page is wiped, and the parent's journal is not the child's.
+bool is_on() noexcept {
+    return state.load(std::memory_order_acquire) == kOn &&
+           the_alive_word.load(std::memory_order_acquire)->load(std::memory_order_acquire) == kAlive;
+}
+
+bool is_wanted() noexcept {
+    const int now = state.load(std::memory_order_acquire);
+    if (now == kUndecided) return is_switch_on("TTMEM") || is_switch_on("TT_ALLOC_TRACKING_ENABLED");
+    return now == kOn || now == kMaking;
+}
 
 void excuse(uint64_t count) noexcept { excuses.fetch_add(count, std::memory_order_relaxed); }
 

@@ -58,6 +58,9 @@ bool turn_on(const char* directory) noexcept;
 void turn_off() noexcept;
 bool is_on() noexcept;
 
+/// Whether a report made now would be written: on, or undecided and asked for by the environment.
+bool is_wanted() noexcept;
+
 /// How many frees of things this process no longer lists are expected: ended by a target's close, or a parent's.
 void excuse(uint64_t count) noexcept;
 bool take_excuse() noexcept;
