@@ -39,7 +39,8 @@ def _struct(parts: Iterable[_Part]) -> Struct:
         alignment = part.alignment or part.size_bytes
         widest = max(widest, alignment)
         start = -(-end // alignment) * alignment
-        fields[part.name] = Field(start, part.size_bytes * part.length)
+        if not part.name.startswith("pad"):
+            fields[part.name] = Field(start, part.size_bytes * part.length)
         end = start + part.size_bytes * part.length
     return Struct(-(-end // widest) * widest, fields)
 
@@ -80,8 +81,6 @@ STRUCTS["Target"] = _struct(
 )
 
 STRUCTS["PhasePeak"] = _struct(_words("name_and_place peak time runs"))
-
-STRUCTS["ItemHead"] = _struct(_words("head"))
 
 STRUCTS["DeviceDescriptor"] = _struct(
     [

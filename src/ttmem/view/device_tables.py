@@ -1,5 +1,10 @@
-"""Tables about devices: every pool of every chip with its bar, and the kernels of every chip by type."""
+"""Tables about devices: every pool of every chip with its bar, and the kernels of every chip by type.
 
+Where room is scarce, chips of a mesh on which exactly the same is held share their rows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
 
@@ -9,13 +14,35 @@ from ttmem.view.bars import bar
 from ttmem.view.colours import level_of, level_role
 from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.spans import Line, Role, Span, clean, clipped
-from ttmem.view.units import UNKNOWN, count_text, share_text, size_text
+from ttmem.view.units import UNKNOWN, count_text, ranges_text, share_text, size_text
 
 _WIDE = 112  # from here on there is room for the columns that matter less
 _KERNELS = (Kind.KERNEL_APPLICATION, Kind.KERNEL_FABRIC, Kind.KERNEL_DISPATCH, Kind.KERNEL_UNKNOWN)
 
 
-def device_table(devices: tuple[DeviceUsage, ...], *, width: int | None, is_ascii: bool) -> list[Line]:
+Group = tuple[DeviceUsage, ...]  # devices that are shown as one; figures are those of each
+
+
+def alone(devices: Sequence[DeviceUsage]) -> list[Group]:
+    """Every device for itself."""
+    return [(usage,) for usage in devices]
+
+
+def alike(devices: Sequence[DeviceUsage]) -> list[Group]:
+    """Devices on which the same is held, together."""
+    groups: dict[object, list[DeviceUsage]] = {}
+    for usage in devices:
+        device = usage.device
+        if device.index is None:
+            groups[device] = [usage]
+            continue
+        pools = tuple(replace(pool, peak_time_ns=None, since_ns=None) for pool in usage.pools)
+        what = (device.board, device.arch, device.grid, pools, usage.kernels, usage.launch_count)
+        groups.setdefault(what, []).append(usage)
+    return [tuple(group) for group in groups.values()]
+
+
+def device_table(groups: Sequence[Group], *, width: int | None, is_ascii: bool) -> list[Line]:
     """Device x pool: used of capacity as a bar and in numbers, and the peak."""
     is_wide = width is None or width >= _WIDE
     columns = [
@@ -30,8 +57,9 @@ def device_table(devices: tuple[DeviceUsage, ...], *, width: int | None, is_asci
     if is_wide:
         columns += [Column("REQUESTED", is_right=True), Column("LARGEST FREE", is_right=True)]
     rows: list[list[Cell]] = []
-    for usage in devices:
-        names = _device_lines(usage.device, 18 if is_wide else 11, is_ascii)[: max(2, len(usage.pools))]
+    for group in groups:
+        usage = group[0]
+        names = _device_lines(group, 18 if is_wide else 11, is_ascii)[: max(2, len(usage.pools))]
         pools = usage.pools or (None,)
         for name, pool in zip_longest(names, pools):
             cells = _pool_cells(pool, is_ascii) if pool else _empty_cells(is_first=name is names[0] and not usage.pools)
@@ -39,9 +67,10 @@ def device_table(devices: tuple[DeviceUsage, ...], *, width: int | None, is_asci
     return grid(columns, rows, width=width)
 
 
-def kernel_table(devices: tuple[DeviceUsage, ...], *, width: int | None) -> list[Line]:
+def kernel_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
     """Device x kernel type: bytes on all cores, and how many kernels."""
-    has_unknown = any(kernel.kind is Kind.KERNEL_UNKNOWN for usage in devices for kernel in usage.kernels)
+    kernels = (kernel for usage, *_ in groups for kernel in usage.kernels)
+    has_unknown = any(kernel.kind is Kind.KERNEL_UNKNOWN for kernel in kernels)
     kinds = _KERNELS if has_unknown else _KERNELS[:3]
     titles = (kind.kernel_word.upper() for kind in kinds)
     columns = [
@@ -50,10 +79,10 @@ def kernel_table(devices: tuple[DeviceUsage, ...], *, width: int | None) -> list
         Column("LAUNCHES", is_right=True, least=9),
     ]
     rows = []
-    for usage in devices:
-        found = {kernel.kind: kernel for kernel in usage.kernels}
+    for group in groups:
+        found = {kernel.kind: kernel for kernel in group[0].kernels}
         cells = [_kernel_cell(found.get(kind)) for kind in kinds]
-        rows.append([_title(usage.device), *cells, cell(count_text(usage.launch_count))])
+        rows.append([_title(group), *cells, cell(count_text(group[0].launch_count))])
     return grid(columns, rows, width=width)
 
 
@@ -64,16 +93,20 @@ def device_word(device: Device) -> str:
     return clean(device.name) or (device.uuid or "?")
 
 
-def _title(device: Device) -> Line:
-    name = clean(device.board or device.arch) if device.index is not None else ""
-    return (Span(device_word(device), Role.INDEX), Span(f" {name}" if name else ""))
+def _title(group: Group) -> Line:
+    device = group[0].device
+    indexes = [usage.device.index for usage in group if usage.device.index is not None]
+    name = clean(device.board or device.arch) if indexes else ""
+    return (Span(ranges_text(indexes) or device_word(device), Role.INDEX), Span(f" {name}" if name else ""))
 
 
-def _device_lines(device: Device, width: int, is_ascii: bool) -> list[Line]:
+def _device_lines(group: Group, width: int, is_ascii: bool) -> list[Line]:
     """What a device is called, most telling first."""
+    device = group[0].device
     cores = f"{device.grid[0]}x{device.grid[1]} cores" if device.grid else ""
-    details = [_short_id(device, width, is_ascii), clean(device.arch), cores]
-    return [_title(device), *(cell(f"  {text}", Role.DIM) for text in details if text)]
+    name = _short_id(device, width, is_ascii) if len(group) == 1 else f"{len(group)} alike"
+    details = [name, clean(device.arch), cores]
+    return [_title(group), *(cell(f"  {text}", Role.DIM) for text in details if text)]
 
 
 def _short_id(device: Device, width: int, is_ascii: bool) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ttmem.snapshot import ProcessUsage, Snapshot
-from ttmem.view.device_tables import device_table, device_word, kernel_table
+from ttmem.view.device_tables import alike, alone, device_table, device_word, kernel_table
 from ttmem.view.process_table import process_table
 from ttmem.view.spans import Line, Role, Span, clean, clipped
 from ttmem.view.units import clock_text, size_text
@@ -29,10 +29,11 @@ def page(snapshot: Snapshot, options: PageOptions) -> list[Line]:
     width, is_ascii = options.width, options.is_ascii
     processes = shown_processes(snapshot, options)
     blocks = [list(_heading(snapshot, options))]
-    if snapshot.devices:
-        blocks.append(device_table(snapshot.devices, width=width, is_ascii=is_ascii))
+    groups = alone(snapshot.devices) if width is None else alike(snapshot.devices)
+    if groups:
+        blocks.append(device_table(groups, width=width, is_ascii=is_ascii))
     if any(usage.kernels or usage.launch_count for usage in snapshot.devices):
-        blocks.append(kernel_table(snapshot.devices, width=width))
+        blocks.append(kernel_table(groups, width=width))
     if processes:
         blocks.append(
             process_table(processes, width=width, is_ascii=is_ascii, has_state=options.is_with_ended),
@@ -123,7 +124,7 @@ def _doubts(snapshot: Snapshot, processes: Sequence[ProcessUsage]) -> list[str]:
 def _notes(snapshot: Snapshot, processes: Sequence[ProcessUsage], options: PageOptions) -> Iterator[str]:
     if any(usage.is_planned for device in snapshot.devices for usage in device.pools):
         yield "* planned: what all loaded programs would take together; they share that memory."
-    if any(len(process.devices) > 1 for process in processes):
+    if len(snapshot.devices) > 1:
         yield "A row for several devices shows what each of them holds."
     if any(kernel.is_estimated for device in snapshot.devices for kernel in device.kernels):
         yield "~ kernels of unknown exact size are counted as binary size x cores."

@@ -1,11 +1,12 @@
 """A page as an SVG picture: a terminal window with real bars, readable in any browser and on any README."""
 
 from collections.abc import Iterator
+from itertools import zip_longest
 from xml.sax.saxutils import escape
 
 from ttmem.view.bars import filled_columns
 from ttmem.view.colours import PALETTE
-from ttmem.view.spans import Line, Role, Span
+from ttmem.view.spans import Line, Role, Span, width_of
 
 _COLUMN = 8.4
 _ROW = 19
@@ -46,27 +47,32 @@ def _window(width: int, height: int, title: str) -> Iterator[str]:
 def _body(lines: list[Line]) -> Iterator[str]:
     for number, line in enumerate(lines):
         at = 0
-        for span in line:
-            yield from _span(span, _MARGIN + at * _COLUMN, _TITLE_BAR + 8 + number * _ROW)
+        for span, after in zip_longest(line, line[1:]):
+            x, top = _MARGIN + at * _COLUMN, _TITLE_BAR + 8 + number * _ROW
+            if span.role.is_bar:
+                yield from _bar(span, x, top, behind=after.role if after and after.role.is_bar else Role.BAR_REST)
+            elif span.text.strip():
+                yield _text(span, x, top)
             at += span.width
 
 
-def _span(span: Span, x: float, top: float) -> Iterator[str]:
-    if span.role.is_bar:
-        is_used = span.role not in (Role.BAR_PEAK, Role.BAR_REST)
-        columns = filled_columns(span.text) if is_used else float(span.width)
-        if is_used and columns < span.width:  # behind the part of a column that is not filled
-            yield _rect(x, top, span.width, Role.BAR_REST)
-        yield _rect(x, top, columns, span.role)
-    elif span.text.strip():
-        text = span.text.rstrip()
-        lead = len(text) - len(text.lstrip())
-        x += lead * _COLUMN
-        length = Span(text.lstrip()).width * _COLUMN
-        yield (
-            f'<text x="{x:.1f}" y="{top + 10:g}" class="{span.role.value}" '
-            f'textLength="{length:.1f}" lengthAdjust="spacingAndGlyphs">{escape(text.lstrip())}</text>'
-        )
+def _bar(span: Span, x: float, top: float, behind: Role) -> Iterator[str]:
+    """A part of a bar; of a column that is filled in part only, the rest shows what is behind."""
+    is_used = span.role not in (Role.BAR_PEAK, Role.BAR_REST)
+    columns = filled_columns(span.text) if is_used else float(span.width)
+    if columns < span.width:
+        yield _rect(x, top, span.width, behind)
+    yield _rect(x, top, columns, span.role)
+
+
+def _text(span: Span, x: float, top: float) -> str:
+    text = span.text.strip()
+    x += (len(span.text) - len(span.text.lstrip())) * _COLUMN
+    # The length is given so that columns stay columns in whatever font the reader has.
+    return (
+        f'<text x="{x:.1f}" y="{top + 10:g}" class="{span.role.value}" '
+        f'textLength="{width_of(text) * _COLUMN:.1f}" lengthAdjust="spacingAndGlyphs">{escape(text)}</text>'
+    )
 
 
 def _rect(x: float, top: float, columns: float, role: Role) -> str:

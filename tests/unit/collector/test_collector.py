@@ -1,0 +1,140 @@
+"""The collector on real processes: late, alongside another, in a thread, and after a death."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support.programs import a_program
+from tests.support.waiting import wait_until
+from ttmem.collector import Collector
+from ttmem.snapshot import Snapshot
+from ttmem.sources import Places
+
+REPORTS = ("chip = ttmem.open_device(5, index=0)", "ttmem.report_buffer_alloc(chip, 1, 4096)", "meet()")
+MORE = ("ttmem.report_buffer_alloc(chip, 2, 1 << 20)", "meet()")
+
+
+def a_collector(directory: Path) -> Collector:
+    return Collector(Places(uid=os.geteuid(), directory=str(directory)))
+
+
+def dram(snapshot: Snapshot) -> int:
+    return sum(usage.used_bytes for device in snapshot.devices for usage in device.pools)
+
+
+def test_an_empty_place_gives_an_empty_snapshot(tmp_path: Path) -> None:
+    with a_collector(tmp_path) as collector:
+        assert collector.wait_settled(1)
+        snapshot = collector.snapshot()
+
+    assert (snapshot.processes, snapshot.devices) == ((), ())
+    assert (snapshot.source, snapshot.places) == ("embedded collector", (str(tmp_path),))
+
+
+def test_a_collector_that_comes_late_is_exact(tmp_path: Path) -> None:
+    with a_program(tmp_path, *REPORTS) as program, a_collector(tmp_path) as collector:
+        program.arrive()
+        assert collector.wait_settled(5)
+        snapshot = collector.snapshot()
+
+    assert (dram(snapshot), snapshot.is_complete) == (4096, True)
+    assert [process.pid for process in snapshot.live] == [program.pid]
+
+
+def test_a_running_collector_follows(tmp_path: Path) -> None:
+    with a_collector(tmp_path) as collector:
+        collector.start()
+        with a_program(tmp_path, *REPORTS, *MORE) as program:
+            program.arrive()
+            wait_until(lambda: dram(collector.snapshot()) == 4096)
+            program.go_on()
+            program.arrive()
+            wait_until(lambda: dram(collector.snapshot()) == 4096 + (1 << 20))
+
+
+def test_two_collectors_agree(tmp_path: Path) -> None:
+    with a_program(tmp_path, *REPORTS) as program, a_collector(tmp_path) as one, a_collector(tmp_path) as other:
+        program.arrive()
+        assert one.wait_settled(5)
+        assert other.wait_settled(5)
+
+        assert dram(one.snapshot()) == dram(other.snapshot()) == 4096
+
+
+def test_a_dead_process_gives_its_memory_back(tmp_path: Path) -> None:
+    with a_collector(tmp_path) as collector, a_program(tmp_path, *REPORTS) as program:
+        program.arrive()
+        collector.start()
+        wait_until(lambda: dram(collector.snapshot()) == 4096)
+        program.process.kill()
+
+        wait_until(lambda: dram(collector.snapshot()) == 0)
+        snapshot = collector.snapshot()
+
+    [ended] = snapshot.ended
+    assert (ended.pid, ended.devices[0].pools[0].used_bytes) == (program.pid, 4096)
+    assert snapshot.live == ()
+
+
+def test_a_file_that_is_no_journal_is_one_finding_and_harms_nobody(tmp_path: Path) -> None:
+    (tmp_path / "1-1-00000000.journal").write_bytes(bytes(1 << 16))
+    with a_program(tmp_path, *REPORTS) as program, a_collector(tmp_path) as collector:
+        program.arrive()
+        assert collector.wait_settled(5)
+        for _ in range(3):
+            collector.tick()
+        snapshot = collector.snapshot()
+
+    assert [finding.path for finding in snapshot.damaged] == [str(tmp_path / "1-1-00000000.journal")]
+    assert (dram(snapshot), snapshot.is_complete) == (4096, True)
+
+
+def test_a_stopped_collector_keeps_its_figures_and_can_start_again(tmp_path: Path) -> None:
+    with a_program(tmp_path, *REPORTS, *MORE) as program, a_collector(tmp_path) as collector:
+        program.arrive()
+        collector.start()
+        collector.start()  # a second start changes nothing
+        wait_until(lambda: dram(collector.snapshot()) == 4096)
+        collector.stop()
+        collector.stop()
+        program.go_on()
+        program.arrive()
+
+        assert dram(collector.snapshot()) == 4096
+        collector.start()
+        wait_until(lambda: dram(collector.snapshot()) == 4096 + (1 << 20))
+
+
+def test_a_collector_in_a_reporting_process_sees_that_process(tmp_path: Path) -> None:
+    with a_program(
+        tmp_path,
+        "import os",
+        "from ttmem.collector import Collector",
+        "from ttmem.sources import Places",
+        *REPORTS[:2],
+        "with Collector(Places.from_environment(os.environ, uid=os.geteuid())) as collector:",
+        "    assert collector.wait_settled(5)",
+        "    [process] = collector.snapshot().live",
+        "assert process.pid == os.getpid() and process.devices[0].pools[0].used_bytes == 4096",
+        "meet()",
+    ) as program:
+        program.arrive()
+        with a_collector(tmp_path) as outside:
+            assert outside.wait_settled(5)
+            [process] = outside.snapshot().live  # it still holds its lock
+
+    assert process.pid == program.pid
+
+
+@pytest.mark.parametrize("label", ["", "\x1b[31mred", "näme 日本"])
+def test_a_label_comes_through_as_it_was_given(tmp_path: Path, label: str) -> None:
+    with (
+        a_program(tmp_path, "ttmem.open_device(5)", f"ttmem.label({label!r})", "meet()") as program,
+        a_collector(tmp_path) as collector,
+    ):
+        program.arrive()
+        assert collector.wait_settled(5)
+        [process] = collector.snapshot().processes
+
+    assert process.label == (label or process.command)

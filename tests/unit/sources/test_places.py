@@ -1,0 +1,90 @@
+"""Where journals are looked for: by whom, and in which order."""
+
+import os
+from pathlib import Path
+
+from ttmem.sources import Place, Places, Roots
+
+
+def roots_in(folder: Path) -> Roots:
+    roots = Roots(shm=folder / "shm", run=folder / "run", proc=folder / "proc")
+    for root in (roots.shm, roots.run, roots.proc):
+        root.mkdir()
+    return roots
+
+
+def a_process_in(proc: Path, pid: int, namespace: str, uid_map: str = "0 0 4294967295\n") -> Path:
+    """A made-up process; returns its /dev/shm."""
+    (proc / str(pid) / "ns").mkdir(parents=True)
+    os.symlink(namespace, proc / str(pid) / "ns" / "mnt")
+    (proc / str(pid) / "uid_map").write_text(uid_map)
+    shm = proc / str(pid) / "root" / "dev" / "shm"
+    shm.mkdir(parents=True)
+    return shm
+
+
+def test_a_directory_of_the_environment_is_the_only_place(tmp_path: Path) -> None:
+    roots = roots_in(tmp_path)
+    (roots.shm / "ttmem-5").mkdir()
+    environ = {"TTMEM_DIR": "/somewhere", "XDG_RUNTIME_DIR": "/run/user/5"}
+
+    assert Places.from_environment(environ, uid=0, roots=roots).listed() == [Place("/somewhere", None)]
+
+
+def test_an_empty_setting_is_no_setting(tmp_path: Path) -> None:
+    roots = roots_in(tmp_path)
+    places = Places.from_environment({"TTMEM_DIR": "", "XDG_RUNTIME_DIR": ""}, uid=5, roots=roots)
+
+    assert places.listed() == [Place(str(roots.shm / "ttmem-5"), 5)]
+
+
+def test_a_user_looks_into_its_own_places_and_learns_of_others(tmp_path: Path) -> None:
+    roots = roots_in(tmp_path)
+    for name in ("ttmem-5", "ttmem-7", "ttmem-x", "other-8"):
+        (roots.shm / name).mkdir()
+    (roots.run / "7").mkdir()
+    places = Places.from_environment({"XDG_RUNTIME_DIR": "/run/user/5"}, uid=5, roots=roots)
+
+    assert places.listed() == [
+        Place(str(roots.shm / "ttmem-5"), 5),
+        Place("/run/user/5/ttmem", 5),
+        Place(str(roots.shm / "ttmem-7"), 7),
+    ]
+
+
+def test_root_also_looks_into_runtime_directories_and_other_mount_namespaces(tmp_path: Path) -> None:
+    roots = roots_in(tmp_path)
+    (roots.run / "7").mkdir()
+    a_process_in(roots.proc, 1, "mnt:[1]")
+    os.symlink(roots.proc / "1", roots.proc / "self")
+    (a_process_in(roots.proc, 50, "mnt:[2]") / "ttmem-0").mkdir()
+    (a_process_in(roots.proc, 51, "mnt:[2]") / "ttmem-0").mkdir()
+
+    listed = Places(uid=0, roots=roots).listed()
+
+    assert Place(str(roots.run / "7" / "ttmem"), 7) in listed
+    assert [place.path for place in listed if "proc" in place.path] == [f"{roots.proc}/50/root/dev/shm/ttmem-0"]
+
+
+def test_a_uid_in_a_user_namespace_is_seen_from_outside(tmp_path: Path) -> None:
+    roots = roots_in(tmp_path)
+    a_process_in(roots.proc, 1, "mnt:[1]")
+    os.symlink(roots.proc / "1", roots.proc / "self")
+    (a_process_in(roots.proc, 50, "mnt:[2]", "0 100000 65536\n") / "ttmem-1000").mkdir()
+
+    [place] = [place for place in Places(uid=0, roots=roots).listed() if "proc" in place.path]
+
+    assert place.owner_uid == 101_000
+
+
+def test_others_are_looked_up_at_most_twice_a_second(tmp_path: Path) -> None:
+    roots = roots_in(tmp_path)
+    now = [100.0]
+    places = Places(uid=5, roots=roots, clock=lambda: now[0])
+    assert len(places.listed()) == 1
+    (roots.shm / "ttmem-7").mkdir()
+
+    now[0] += 0.4
+    assert len(places.listed()) == 1
+    now[0] += 0.2
+    assert len(places.listed()) == 2

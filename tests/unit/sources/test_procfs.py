@@ -1,0 +1,60 @@
+"""What /proc tells, asked about real processes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from ttmem.sources import procfs
+from ttmem.sources.hosts import read_host, user_name
+
+
+def test_a_process_has_a_parent_and_a_start() -> None:
+    stat = procfs.stat_of(os.getpid())
+
+    assert stat is not None
+    assert stat.parent == os.getppid()
+    assert stat.start_ticks > 0
+
+
+def test_a_command_with_brackets_and_blanks_does_not_confuse(tmp_path: Path) -> None:
+    (tmp_path / "7").mkdir()
+    fields = " ".join(str(number) for number in range(4, 53))
+    (tmp_path / "7" / "stat").write_text(f"7 (a) b ) R 1 {fields}\n")
+
+    assert procfs.stat_of(7, tmp_path) == procfs.Stat(parent=1, start_ticks=21)
+
+
+def test_a_process_that_is_not_there_has_no_stat() -> None:
+    assert procfs.stat_of(2**22 + 1) is None
+
+
+def test_descent_is_followed_to_the_top() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        assert procfs.is_descendant(child.pid, os.getpid())
+        assert procfs.is_descendant(child.pid, child.pid)
+        assert not procfs.is_descendant(os.getpid(), child.pid)
+        child.communicate(b"\n")
+
+
+def test_a_setting_is_found_in_the_environment_a_process_was_started_with() -> None:
+    environ = {**os.environ, "TTMEM_TEST_MARK": "abc"}
+    with subprocess.Popen(
+        [sys.executable, "-c", "print(flush=True); input()"], env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()  # by then it runs the program and not the fork of this one
+        assert procfs.has_in_environment(child.pid, "TTMEM_TEST_MARK=abc")
+        assert not procfs.has_in_environment(child.pid, "TTMEM_TEST_MARK=ab")
+        child.communicate(b"\n")
+
+
+def test_the_host_is_the_one_we_run_on() -> None:
+    host = read_host()
+
+    assert (host.hostname, host.kernel) == (os.uname().nodename, os.uname().release)
+
+
+def test_a_uid_without_a_name_is_shown_as_a_number() -> None:
+    assert user_name(0) == "root"
+    assert user_name(3_999_999_999) == "3999999999"
