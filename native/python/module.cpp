@@ -13,8 +13,9 @@ using namespace ttmem;
 
 namespace {
 
-uint16_t open_device(uint64_t unique_id, int32_t index, const std::string& arch, const std::string& board, const nb::tuple& grid,
-                     const nb::tuple& banks, const nb::tuple& capacities, uint32_t kernel_ring_bytes) {
+uint16_t open_device(uint64_t unique_id, int32_t index, const std::string& arch, const std::string& board,
+                     const nb::tuple& grid, const nb::tuple& banks, const nb::tuple& capacities,
+                     uint32_t kernel_ring_bytes) {
     ttmem_device device{};
     device.unique_id = unique_id;
     device.index = index;
@@ -25,7 +26,8 @@ uint16_t open_device(uint64_t unique_id, int32_t index, const std::string& arch,
     device.dram_banks = nb::cast<uint16_t>(banks[0]);
     device.l1_banks = nb::cast<uint16_t>(banks[1]);
     device.kernel_ring_bytes = kernel_ring_bytes;
-    for (size_t i = 0; i < capacities.size() && i < kPools; ++i) device.capacity_bytes[i] = nb::cast<uint64_t>(capacities[i]);
+    for (size_t i = 0; i < capacities.size() && i < kPools; ++i)
+        device.capacity_bytes[i] = nb::cast<uint64_t>(capacities[i]);
     return ttmem_device_open(&device);
 }
 
@@ -38,15 +40,20 @@ uint16_t open_mesh(uint64_t mesh_id, uint16_t rows, uint16_t columns, const nb::
 void add_client(nb::module_& module) {
     nb::module_ client = module.def_submodule("client", "Reports of this process.");
     if (!add_reports(client.ptr())) throw nb::python_error();
-    client.def("enable", [](nb::object directory) { return ttmem_enable(directory.is_none() ? nullptr : nb::cast<std::string>(directory).c_str()) != 0; },
-               nb::arg("directory") = nb::none());
+    client.def(
+        "enable",
+        [](nb::object directory) {
+            return ttmem_enable(directory.is_none() ? nullptr : nb::cast<std::string>(directory).c_str()) != 0;
+        },
+        nb::arg("directory") = nb::none());
     client.def("disable", [] { ttmem_disable(); });
     client.def("is_enabled", [] { return owner().would_write() != 0; });
     client.def("journal_path", [] { return std::string(ttmem_journal_path()); });
     client.def("open_device", open_device);
     client.def("open_mesh", open_mesh);
     client.def("close_target", [](uint16_t target) { ttmem_device_close(target); });
-    client.def("intern", [](const std::string& text) { return ttmem_intern(text.data(), static_cast<uint32_t>(text.size())); });
+    client.def("intern",
+               [](const std::string& text) { return ttmem_intern(text.data(), static_cast<uint32_t>(text.size())); });
     client.def("begin_phase", [](uint32_t name) { return ttmem_phase_begin(name); });
     client.def("end_phase", [](uint32_t phase) { ttmem_phase_end(phase); });
     client.def("set_label", [](const std::string& text) { ttmem_label(text.c_str()); });
@@ -69,8 +76,9 @@ nb::tuple taken(Collector& collector, uint64_t process) {
 }
 
 uint64_t feed(Collector& collector, nb::bytes records, nb::bytes arena, const nb::tuple& identity) {
-    return collector.feed(std::string(records.c_str(), records.size()), std::string(arena.c_str(), arena.size()), nb::cast<uint32_t>(identity[0]),
-                          nb::cast<uint32_t>(identity[1]), nb::cast<uint64_t>(identity[2]), nb::cast<std::string>(identity[3]));
+    return collector.feed(std::string(records.c_str(), records.size()), std::string(arena.c_str(), arena.size()),
+                          nb::cast<uint32_t>(identity[0]), nb::cast<uint32_t>(identity[1]),
+                          nb::cast<uint64_t>(identity[2]), nb::cast<std::string>(identity[3]));
 }
 
 void add_ledger(nb::module_& module) {

@@ -1,8 +1,9 @@
 // The reporting functions as plain C builtins: positional arguments, vector call, no Python frame, nothing allocated
 // but the returned handle. With tracking off they return before looking at their arguments.
+#include "python/reports.hpp"
+
 #include <Python.h>
 
-#include "python/reports.hpp"
 #include "ttmem/client.h"
 
 namespace ttmem {
@@ -15,7 +16,8 @@ struct Arguments {
 
     Arguments(const char* name, PyObject* const* values, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most) {
         if (count < least || count > most) {
-            PyErr_Format(PyExc_TypeError, "%s() takes %zd to %zd positional arguments (%zd given)", name, least, most, count);
+            PyErr_Format(PyExc_TypeError, "%s() takes %zd to %zd positional arguments (%zd given)", name, least, most,
+                         count);
             return;
         }
         for (Py_ssize_t i = 0; i < count; ++i)
@@ -23,7 +25,7 @@ struct Arguments {
         is_good = true;
     }
 
-  private:
+private:
     static bool read(PyObject* value, uint64_t& word) {
         int overflow = 0;
         const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
@@ -47,7 +49,8 @@ struct Arguments {
 uint16_t target_of(uint64_t word) { return word <= 0xffff ? static_cast<uint16_t>(word) : uint16_t{0xffff}; }
 uint8_t byte_of(uint64_t word) { return word <= 0xff ? static_cast<uint8_t>(word) : uint8_t{0xff}; }
 uint16_t count_of(uint64_t word) {
-    return static_cast<int64_t>(word) < 0 ? uint16_t{0} : (word <= 0xffff ? static_cast<uint16_t>(word) : uint16_t{0xffff});
+    return static_cast<int64_t>(word) < 0 ? uint16_t{0}
+                                          : (word <= 0xffff ? static_cast<uint16_t>(word) : uint16_t{0xffff});
 }
 uint32_t half_of(uint64_t word) { return word <= 0xffff'ffff ? static_cast<uint32_t>(word) : 0; }
 
@@ -140,7 +143,8 @@ PyObject* report_kernel_unload(PyObject*, Values values, Py_ssize_t count) {
     if (!a.is_good) return nullptr;
     const uint8_t kind = count > 2 ? byte_of(a.word[2]) : uint8_t{TTMEM_KERNEL_APPLICATION};
     const bool is_system = kind == TTMEM_KERNEL_FABRIC || kind == TTMEM_KERNEL_DISPATCH;
-    const uint8_t pool = is_system ? uint8_t(kind == TTMEM_KERNEL_FABRIC ? TTMEM_ETH : TTMEM_DISPATCH) : uint8_t{TTMEM_KERNEL};
+    const uint8_t pool =
+        is_system ? uint8_t(kind == TTMEM_KERNEL_FABRIC ? TTMEM_ETH : TTMEM_DISPATCH) : uint8_t{TTMEM_KERNEL};
     ttmem_free_id_on(target_of(a.word[0]), kind, a.word[1], pool, a.word[3]);
     Py_RETURN_NONE;
 }
@@ -184,17 +188,21 @@ PyCFunction as_builtin(Function* function) {
 
 PyMethodDef kReports[] = {
     {"report_buffer_alloc", as_builtin(report_buffer_alloc), METH_FASTCALL,
-     "report_buffer_alloc(target, id, reserved_bytes, requested_bytes=0, address=0, per_bank_bytes=0, buffer_type=0, site=0, "
+     "report_buffer_alloc(target, id, reserved_bytes, requested_bytes=0, address=0, per_bank_bytes=0, buffer_type=0, "
+     "site=0, "
      "options=0, /) -> handle"},
     {"report_cb_alloc", as_builtin(report_cb_alloc), METH_FASTCALL,
-     "report_cb_alloc(target, id, address, size_per_core_bytes, core_count, options=0, program=0, kind=2, site=0, /) -> handle"},
+     "report_cb_alloc(target, id, address, size_per_core_bytes, core_count, options=0, program=0, kind=2, site=0, /) "
+     "-> handle"},
     {"report_kernel_load", as_builtin(report_kernel_load), METH_FASTCALL,
-     "report_kernel_load(target, id, kind, binary_bytes, core_count, exact_bytes=0, seed_rule_bytes=0, program=0, pool=0, site=0, "
+     "report_kernel_load(target, id, kind, binary_bytes, core_count, exact_bytes=0, seed_rule_bytes=0, program=0, "
+     "pool=0, site=0, "
      "/) -> handle"},
     {"report_free", report_free, METH_O, "report_free(handle, /)"},
     {"report_buffer_free", as_builtin(report_buffer_free), METH_FASTCALL,
      "report_buffer_free(target, id, buffer_type=0, reserved_bytes=0, /)"},
-    {"report_cb_free", as_builtin(report_cb_free), METH_FASTCALL, "report_cb_free(target, id, kind=2, reserved_bytes=0, /)"},
+    {"report_cb_free", as_builtin(report_cb_free), METH_FASTCALL,
+     "report_cb_free(target, id, kind=2, reserved_bytes=0, /)"},
     {"report_kernel_unload", as_builtin(report_kernel_unload), METH_FASTCALL,
      "report_kernel_unload(target, id, kind=5, reserved_bytes=0, /)"},
     {"report_binary_status", as_builtin(report_binary_status), METH_FASTCALL,

@@ -43,12 +43,13 @@ void device_rows(const Devices& devices, nb::dict& rows) {
         for (uint32_t p = 0; p < kPools; ++p) {
             const PeakAmount& pool = device.cell.pools[p];
             if (pool.peak == 0 && pool.count == 0) continue;
-            pools.append(nb::make_tuple(number, p, shown(pool.used), shown(pool.requested), shown(pool.count), pool.peak,
-                                        pool.peak_time_ns, device.since_ns, device.is_lower_bound));
+            pools.append(nb::make_tuple(number, p, shown(pool.used), shown(pool.requested), shown(pool.count),
+                                        pool.peak, pool.peak_time_ns, device.since_ns, device.is_lower_bound));
         }
         for (uint32_t k = 0; k < kKinds; ++k) {
             const KindAmount& kind = device.cell.kinds[k];
-            if (kind.count > 0) kinds.append(nb::make_tuple(number, k, shown(kind.used), kind.count, kind.estimated > 0));
+            if (kind.count > 0)
+                kinds.append(nb::make_tuple(number, k, shown(kind.used), kind.count, kind.estimated > 0));
         }
         ++number;
     }
@@ -59,10 +60,14 @@ void device_rows(const Devices& devices, nb::dict& rows) {
 
 const char* reason_of(const Process& process) {
     switch (process.mode) {
-        case Mode::outrun: return "outrun";
-        case Mode::damaged: return "damaged";
-        case Mode::settling: return "settling";
-        default: return process.is_table_full ? "table_full" : "";
+        case Mode::outrun:
+            return "outrun";
+        case Mode::damaged:
+            return "damaged";
+        case Mode::settling:
+            return "settling";
+        default:
+            return process.is_table_full ? "table_full" : "";
     }
 }
 
@@ -131,7 +136,8 @@ Peak peak_of(const Process& process, const Timebase& time, uint32_t device, uint
     const auto when = [&](uint64_t raw) { return process.reader ? time.realtime(raw, process.reader->identity()) : 0; };
     if (process.book.only_target_on(device, number) != nullptr && number < process.targets.size()) {
         const auto& counter = process.targets[number].pools[pool];
-        if (static_cast<int64_t>(counter.peak) >= followed.peak) return {static_cast<int64_t>(counter.peak), when(counter.peak_time), false};
+        if (static_cast<int64_t>(counter.peak) >= followed.peak)
+            return {static_cast<int64_t>(counter.peak), when(counter.peak_time), false};
     }
     Peak peak{followed.peak, when(followed.peak_raw), process.is_late};
     for (size_t i = 0; i < process.targets.size(); ++i) {
@@ -153,12 +159,14 @@ void usage_rows(const Process& process, const Timebase& time, ProcessLists& list
             const Peak peak = peak_of(process, time, device, p, pool);
             if (peak.bytes == 0 && pool.count == 0) continue;
             const int64_t requested = process.book.is_counting() ? shown(pool.requested) : -1;
-            lists.pools.append(nb::make_tuple(process.key, device, p, shown(pool.used), requested, shown(pool.count), peak.bytes,
-                                              peak.time_ns, peak.is_lower_bound));
+            lists.pools.append(nb::make_tuple(process.key, device, p, shown(pool.used), requested, shown(pool.count),
+                                              peak.bytes, peak.time_ns, peak.is_lower_bound));
         }
         for (uint32_t k = 0; k < kKinds; ++k) {
             const KindAmount& kind = cell.kinds[k];
-            if (kind.count > 0) lists.kinds.append(nb::make_tuple(process.key, device, k, shown(kind.used), kind.count, kind.estimated > 0));
+            if (kind.count > 0)
+                lists.kinds.append(
+                    nb::make_tuple(process.key, device, k, shown(kind.used), kind.count, kind.estimated > 0));
         }
     }
 }
@@ -174,7 +182,8 @@ void target_rows(const Process& process, ProcessLists& lists) {
             devices.append(device);
         }
         if (target.is_mesh && target.is_open)
-            lists.meshes.append(nb::make_tuple(process.key, target.unique_id, target.rows, target.columns, nb::tuple(devices)));
+            lists.meshes.append(
+                nb::make_tuple(process.key, target.unique_id, target.rows, target.columns, nb::tuple(devices)));
     }
 }
 
@@ -182,7 +191,8 @@ void program_rows(const Process& process, ProcessLists& lists) {
     process.book.table().for_each([&](const Words& words) {
         if (words.kind() != TTMEM_PROGRAM_BINARY) return;
         for (const uint32_t device : process.book.targets()[words.target()].devices)
-            lists.programs.append(nb::make_tuple(process.key, device, words.id, words.status(), words.launches(), words.reserved_bytes()));
+            lists.programs.append(nb::make_tuple(process.key, device, words.id, words.status(), words.launches(),
+                                                 words.reserved_bytes()));
     });
 }
 
@@ -195,8 +205,9 @@ void history_rows(const Process& process, const Timebase& time, ProcessLists& li
         if (process.phases[i + 3] == 0 || target >= kTargets || pool >= kPools) continue;
         const std::string name = process.reader->item(static_cast<uint32_t>(place), Item::text);
         for (const uint32_t device : process.book.targets()[target].devices)
-            lists.phases.append(nb::make_tuple(process.key, text(name.substr(0, 256)), device, pool, process.phases[i + 1],
-                                               when(process.phases[i + 2]), process.phases[i + 3]));
+            lists.phases.append(nb::make_tuple(process.key, text(name.substr(0, 256)), device, pool,
+                                               process.phases[i + 1], when(process.phases[i + 2]),
+                                               process.phases[i + 3]));
     }
     for (const OutOfMemory& one : process.book.out_of_memory())
         lists.out_of_memory.append(
@@ -208,9 +219,10 @@ nb::tuple entry_row(const Process& process, const Words& words, const Timebase& 
     for (const uint32_t device : process.book.targets()[words.target()].devices) devices.append(device);
     const bool is_program = words.kind() == TTMEM_PROGRAM_BINARY;
     const uint64_t when = process.reader ? time.realtime(words.time, process.reader->identity()) : 0;
-    return nb::make_tuple(nb::tuple(devices), words.kind(), words.id, words.pool(), words.flags(), words.reserved_bytes(),
-                          words.requested_bytes(), words.address, is_program ? 0 : words.per_bank_bytes(),
-                          is_program ? uint16_t{0} : words.count(), words.thread(), words.site(), when, words.sequence(),
+    return nb::make_tuple(nb::tuple(devices), words.kind(), words.id, words.pool(), words.flags(),
+                          words.reserved_bytes(), words.requested_bytes(), words.address,
+                          is_program ? 0 : words.per_bank_bytes(), is_program ? uint16_t{0} : words.count(),
+                          words.thread(), words.site(), when, words.sequence(),
                           is_program ? words.status() : uint8_t{0}, is_program ? words.launches() : 0);
 }
 
@@ -255,7 +267,8 @@ nb::list allocation_rows(Collector& collector, uint64_t key) {
     return collector.look([key](Processes& processes, Devices&, const Timebase& time, const auto&) {
         nb::list rows;
         const Process* process = find_process(processes, key);
-        if (process != nullptr) process->book.table().for_each([&](const Words& words) { rows.append(entry_row(*process, words, time)); });
+        if (process != nullptr)
+            process->book.table().for_each([&](const Words& words) { rows.append(entry_row(*process, words, time)); });
         return rows;
     });
 }
@@ -271,15 +284,18 @@ nb::tuple alive_at_peak_rows(Collector& collector, uint64_t key, uint32_t device
         const PeakAmount& amount = cell->second.pools[pool];
         const uint64_t peak = amount.peak_sequence;
         const auto is_there = [&](const Words& words) {
-            return words.pool() == pool && words.sequence() <= peak && process->book.touches(process->book.targets()[words.target()], device);
+            return words.pool() == pool && words.sequence() <= peak &&
+                   process->book.touches(process->book.targets()[words.target()], device);
         };
         process->book.table().for_each([&](const Words& words) {
             if (is_there(words)) rows.append(entry_row(*process, words, time));
         });
         for (const Freed& freed : process->book.freed())
-            if (freed.freed_sequence > peak && is_there(freed.words)) rows.append(entry_row(*process, freed.words, time));
+            if (freed.freed_sequence > peak && is_there(freed.words))
+                rows.append(entry_row(*process, freed.words, time));
         const Peak known = peak_of(*process, time, device, pool, amount);
-        const bool is_whole = process->book.freed_dropped() <= peak && known.bytes == amount.peak && process->book.is_counting() && peak != 0;
+        const bool is_whole = process->book.freed_dropped() <= peak && known.bytes == amount.peak &&
+                              process->book.is_counting() && peak != 0;
         return nb::make_tuple(rows, is_whole);
     });
 }

@@ -84,7 +84,7 @@ void identify_self(Identity& identity) noexcept {
     identity.pid = static_cast<uint32_t>(pid);
     identity.uid = geteuid();
     identity.start_ticks = start_ticks_of(pid);
-    struct stat ns {};
+    struct stat ns{};
     if (stat("/proc/self/ns/pid", &ns) == 0) identity.pid_namespace = ns.st_ino;
     read_boot_id(identity.boot_id);
     if (getrandom(&identity.nonce, sizeof identity.nonce, GRND_NONBLOCK) != sizeof identity.nonce)

@@ -40,7 +40,7 @@ inline constexpr uint32_t kTableMost = 1u << 20;
 inline constexpr uint32_t kPools = TTMEM_POOL_COUNT;
 inline constexpr uint32_t kKinds = TTMEM_KIND_COUNT;
 inline constexpr uint32_t kIndexLevels = 3;
-inline constexpr uint32_t kBucketSlots = 16;  // of 4 bytes: one cache line
+inline constexpr uint32_t kBucketSlots = 16;       // of 4 bytes: one cache line
 inline constexpr uint64_t kSizeMost = 1ull << 42;  // 2^20 live entries of this size still sum below 2^63
 
 // ---- records ------------------------------------------------------------------------------------
@@ -294,8 +294,8 @@ struct Header {
     Word target_refused;  // devices or meshes beyond kTargets
     uint8_t pad3[kPage - 1024 - 64 - 64 - 13 * 8];
 };
-static_assert(sizeof(Header) == kPage && offsetof(Header, next_sequence) == 1024 && offsetof(Header, free_head) == 1088 &&
-              offsetof(Header, skipped) == 1152);
+static_assert(sizeof(Header) == kPage && offsetof(Header, next_sequence) == 1024 &&
+              offsetof(Header, free_head) == 1088 && offsetof(Header, skipped) == 1152);
 
 // ---- sizes --------------------------------------------------------------------------------------
 struct Sizes {

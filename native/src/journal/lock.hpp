@@ -15,7 +15,7 @@ inline constexpr pid_t kSomebodyUnseen = 0;
 
 /// Works on a descriptor opened for reading only.
 inline pid_t lock_holder(int file) noexcept {
-    struct flock lock {};
+    struct flock lock{};
     lock.l_type = F_WRLCK;
     lock.l_whence = SEEK_SET;
     if (fcntl(file, F_GETLK, &lock) != 0) return kSomebodyUnseen;  // cannot tell: never reap on a guess
@@ -24,7 +24,7 @@ inline pid_t lock_holder(int file) noexcept {
 }
 
 inline bool take_lock(int file) noexcept {
-    struct flock lock {};
+    struct flock lock{};
     lock.l_type = F_WRLCK;
     lock.l_whence = SEEK_SET;
     return fcntl(file, F_SETLK, &lock) == 0;

@@ -29,7 +29,7 @@ int open_directory(const char* path) noexcept {
     if (mkdir(path, 0700) != 0 && errno != EEXIST) return -1;
     const int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (directory < 0) return -1;
-    struct stat facts {};
+    struct stat facts{};
     if (fstat(directory, &facts) == 0 && (facts.st_uid == geteuid() || facts.st_uid == 0) &&
         faccessat(directory, ".", W_OK | X_OK, AT_EACCESS) == 0)
         return directory;
@@ -43,8 +43,9 @@ bool choose_directory(const char* asked, NewJournal& journal) noexcept {
     if (wanted != nullptr && *wanted != '\0') {
         std::snprintf(journal.path, sizeof journal.path, "%s", wanted);
         journal.directory = open_directory(journal.path);
-        return journal.directory >= 0 || refuse(journal, "not a directory this user may write to",
-                                                "make it, or set TTMEM_DIR to one that is; the program runs on untracked");
+        return journal.directory >= 0 ||
+               refuse(journal, "not a directory this user may write to",
+                      "make it, or set TTMEM_DIR to one that is; the program runs on untracked");
     }
     std::snprintf(journal.path, sizeof journal.path, "/dev/shm/ttmem-%u", static_cast<unsigned>(geteuid()));
     journal.directory = open_directory(journal.path);
@@ -55,7 +56,8 @@ bool choose_directory(const char* asked, NewJournal& journal) noexcept {
         journal.directory = open_directory(journal.path);
         if (journal.directory >= 0) return true;
     }
-    return refuse(journal, "cannot be used for journals", "set TTMEM_DIR to a writable directory; the program runs on untracked");
+    return refuse(journal, "cannot be used for journals",
+                  "set TTMEM_DIR to a writable directory; the program runs on untracked");
 }
 
 // O_TMPFILE where the file system has it, else a dot name that viewers pass over.
@@ -116,7 +118,7 @@ struct Corpse {
 bool is_corpse(int directory, const char* name, uint32_t own_uid, Corpse& corpse) noexcept {
     const int file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) return false;
-    struct stat facts {};
+    struct stat facts{};
     Identity identity{};
     Identity self{};
     bool dead = fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_uid == own_uid &&
@@ -176,7 +178,7 @@ bool begin_journal(const char* asked_directory, Sizes sizes, NewJournal& journal
         return false;
     }
     journal.bytes = plan_of(sizes).file;
-    struct stat facts {};
+    struct stat facts{};
     void* base = MAP_FAILED;
     if (fallocate(journal.file, 0, 0, static_cast<off_t>(journal.bytes)) == 0 && fstat(journal.file, &facts) == 0)
         base = mmap(nullptr, journal.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, journal.file, 0);
@@ -198,9 +200,8 @@ bool name_journal(NewJournal& journal) noexcept {
     std::snprintf(descriptor, sizeof descriptor, "/proc/self/fd/%d", journal.file);
     const bool named =
         take_lock(journal.file) &&
-        (journal.has_dot_name
-             ? renameat(journal.directory, dotted, journal.directory, journal.name) == 0
-             : linkat(AT_FDCWD, descriptor, journal.directory, journal.name, AT_SYMLINK_FOLLOW) == 0);
+        (journal.has_dot_name ? renameat(journal.directory, dotted, journal.directory, journal.name) == 0
+                              : linkat(AT_FDCWD, descriptor, journal.directory, journal.name, AT_SYMLINK_FOLLOW) == 0);
     if (!named) {
         refuse(journal, "the journal could not be named", "check the directory; the program runs on untracked");
         abandon_journal(journal);

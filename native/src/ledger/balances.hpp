@@ -52,13 +52,13 @@ struct Device {
 };
 
 class Devices {
-  public:
+public:
     uint32_t by_unique_id(uint64_t unique_id, uint64_t now_ns);
     uint32_t unknown(const std::string& name, uint64_t now_ns);
     Device& at(uint32_t number) { return devices_[number]; }
     const std::vector<Device>& all() const { return devices_; }
 
-  private:
+private:
     std::vector<Device> devices_;
     std::unordered_map<uint64_t, uint32_t> numbers_;
     std::unordered_map<std::string, uint32_t> unknowns_;

@@ -17,7 +17,8 @@ int64_t requested_of(const Words& words) {
 
 // Data of another process: an index out of range would be ours to suffer.
 bool is_sound(const Words& event) {
-    return event.target() < kTargets && event.kind() < kKinds && event.pool() < kPools && event.reserved_bytes() <= kSizeMost;
+    return event.target() < kTargets && event.kind() < kKinds && event.pool() < kPools &&
+           event.reserved_bytes() <= kSizeMost;
 }
 
 }  // namespace
@@ -124,7 +125,8 @@ void Book::on_unmatched(const Words& event) {
     const size_t kept = freed_.size();
     for (size_t i = 0; i < std::min<size_t>(kept, 4096); ++i) {
         const size_t at = (freed_next_ + kept - 1 - i) % kept;
-        if (!(entry_key(freed_[at].words) == key) && (freed_[at].words.sequence() != key.id >> 20 || key.kind != 0)) continue;
+        if (!(entry_key(freed_[at].words) == key) && (freed_[at].words.sequence() != key.id >> 20 || key.kind != 0))
+            continue;
         ++findings_["double_free"];
         return;
     }
@@ -162,18 +164,26 @@ void Book::apply(const Words& event, const JournalReader* reader, uint64_t now_n
     }
     if (event.time > last_raw_) last_raw_ = event.time;
     switch (event.type()) {
-        case Type::allocated: return on_allocated(event, entry_hash(entry_key(event)), now_ns);
-        case Type::freed: return on_freed(event, entry_hash(entry_key(event)), reader, now_ns);
+        case Type::allocated:
+            return on_allocated(event, entry_hash(entry_key(event)), now_ns);
+        case Type::freed:
+            return on_freed(event, entry_hash(entry_key(event)), reader, now_ns);
         case Type::status_changed:
-        case Type::launched: return on_program(event);
-        case Type::target_opened: return on_opened(event, now_ns);
-        case Type::target_closed: return on_closed(event, now_ns);
-        case Type::out_of_memory: return on_out_of_memory(event, now_ns);
-        default: return;  // phases and labels are read from the journal's own tables; newer types are not for us
+        case Type::launched:
+            return on_program(event);
+        case Type::target_opened:
+            return on_opened(event, now_ns);
+        case Type::target_closed:
+            return on_closed(event, now_ns);
+        case Type::out_of_memory:
+            return on_out_of_memory(event, now_ns);
+        default:
+            return;  // phases and labels are read from the journal's own tables; newer types are not for us
     }
 }
 
-size_t Book::apply_run(const std::vector<Words>& events, size_t from, uint64_t until, const JournalReader* reader, uint64_t now_ns) {
+size_t Book::apply_run(const std::vector<Words>& events, size_t from, uint64_t until, const JournalReader* reader,
+                       uint64_t now_ns) {
     const size_t count = events.size();
     size_t i = from;
     for (; i < count && (i == from || events[i].time <= until); ++i) {

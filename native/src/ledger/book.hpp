@@ -44,7 +44,7 @@ struct OutOfMemory {
 using Arena = std::string (*)(const void* from, uint32_t id, Item kind);
 
 class Book {
-  public:
+public:
     Book(uint64_t key, Devices& devices) : key_(key), devices_(devices), targets_(kTargets) {}
 
     void set_arena(Arena arena, const void* from) {
@@ -58,7 +58,8 @@ class Book {
         apply_run(events, 0, ~uint64_t{0}, reader, now_ns);
     }
     /// Applies from `from` on, at least one, as long as the stamps are not beyond `until`; returns where it stopped.
-    size_t apply_run(const std::vector<Words>& events, size_t from, uint64_t until, const JournalReader* reader, uint64_t now_ns);
+    size_t apply_run(const std::vector<Words>& events, size_t from, uint64_t until, const JournalReader* reader,
+                     uint64_t now_ns);
 
     /// Starts over with what a scan found alive.
     void rebuild(const std::vector<Words>& alive, uint64_t now_ns);
@@ -92,7 +93,7 @@ class Book {
     const TargetBook* only_target_on(uint32_t device, size_t& number) const;
     void note_gap();
 
-  private:
+private:
     void on_allocated(const Words& event, uint32_t hash, uint64_t now_ns);
     void on_freed(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
     void on_unmatched(const Words& event);
@@ -116,7 +117,7 @@ class Book {
     std::vector<Cell*> cell_of_;  // by device number, for the hot path
     std::map<std::string, uint64_t> findings_;
     std::unordered_set<uint64_t> freed_early_;  // lives whose end was read before their pending beginning
-    std::vector<Freed> freed_;  // a ring once it is full
+    std::vector<Freed> freed_;                  // a ring once it is full
     size_t freed_next_ = 0;
     std::deque<OutOfMemory> out_of_memory_;
     uint64_t freed_dropped_ = 0;

@@ -21,7 +21,8 @@ constexpr int kScansMost = 3;
 constexpr uint64_t kMs = 1'000'000;
 constexpr uint64_t kLifeCheckNs = 20 * kMs;
 constexpr const char* kCut = "it was cut short while being read; the process's figures are unknown";
-constexpr const char* kContradiction = "its records contradict each other, or it was cut while being read; the process's figures are unknown";
+constexpr const char* kContradiction =
+    "its records contradict each other, or it was cut while being read; the process's figures are unknown";
 
 std::string journal_item(const void* from, uint32_t id, Item kind) {
     return static_cast<const JournalReader*>(from)->item(id, kind);
@@ -39,8 +40,8 @@ std::string fed_item(const void* from, uint32_t id, Item kind) {
 }
 
 // Our own journal is read through the writer's mapping: opening and closing the file would drop its lock.
-std::unique_ptr<Source> open_source(const std::string& path, uint64_t device, uint64_t inode, uint64_t& bytes, const FileSource*& file,
-                                    std::string& error) {
+std::unique_ptr<Source> open_source(const std::string& path, uint64_t device, uint64_t inode, uint64_t& bytes,
+                                    const FileSource*& file, std::string& error) {
     Mapping own{};
     const WriterTable& writer = owner();
     if (writer.mapping(&own) != 0 && own.device == device && own.inode == inode) {
@@ -53,7 +54,7 @@ std::unique_ptr<Source> open_source(const std::string& path, uint64_t device, ui
         return nullptr;
     }
     auto source = std::make_unique<FileSource>(opened);
-    struct stat facts {};
+    struct stat facts{};
     if (fstat(opened, &facts) != 0 || !S_ISREG(facts.st_mode)) {
         error = "not a regular file";
         return nullptr;
@@ -168,12 +169,15 @@ void Collector::read_batch(Process& process, uint64_t now_ns) {
         if (process.mode != Mode::settling) return;
     }
     switch (process.reader->read(process.batch, kBatch)) {
-        case ReadResult::ok: break;
-        case ReadResult::damaged: return damage(process, kContradiction);
+        case ReadResult::ok:
+            break;
+        case ReadResult::damaged:
+            return damage(process, kContradiction);
         case ReadResult::lost_place: {
             process.batch.clear();
             Hot hot;
-            if (process.reader->look(hot) && hot.head > process.reader->position()) process.lost_records += hot.head - process.reader->position();
+            if (process.reader->look(hot) && hot.head > process.reader->position())
+                process.lost_records += hot.head - process.reader->position();
             process.book.note_gap();
             process.is_late = true;
             scan(process, now_ns);
@@ -261,13 +265,15 @@ uint64_t Collector::drain_locked() {
     }
     const bool has_death = poll_deaths(0);
     for (auto& process : processes_)
-        if (process->mode != Mode::ended && process->reader != nullptr && (has_death || now - process->checked_ns > kLifeCheckNs) && process->ended_ns == 0)
+        if (process->mode != Mode::ended && process->reader != nullptr &&
+            (has_death || now - process->checked_ns > kLifeCheckNs) && process->ended_ns == 0)
             check_life(*process, now);
     for (auto& process : processes_) read_batch(*process, now_ns);
     const uint64_t applied = apply_merged(now_ns);
     for (auto& process : processes_) after_batch(*process, now_ns);
     for (auto& process : processes_)
-        if (process->ended_ns != 0 && process->mode != Mode::ended && process->mode != Mode::damaged) finish(*process, now_ns);
+        if (process->ended_ns != 0 && process->mode != Mode::ended && process->mode != Mode::damaged)
+            finish(*process, now_ns);
     return applied;
 }
 
@@ -311,13 +317,15 @@ void Collector::compare(Process& process) {
     Hot before, after;
     std::vector<TargetWords> targets;
     if (!process.reader->look(before) || before.head != process.reader->position() || before.unsized_frees != 0) return;
-    if (!process.reader->targets(targets, process.book.target_count()) || !process.reader->look(after) || after.head != before.head) return;
+    if (!process.reader->targets(targets, process.book.target_count()) || !process.reader->look(after) ||
+        after.head != before.head)
+        return;
     process.mismatch = process.book.difference(targets);
     process.mismatch_count = process.mismatch.empty() ? 0 : 1;
 }
 
-uint64_t Collector::feed(const std::string& records, const std::string& arena, uint32_t pid, uint32_t uid, uint64_t start_ticks,
-                         const std::string& label) {
+uint64_t Collector::feed(const std::string& records, const std::string& arena, uint32_t pid, uint32_t uid,
+                         uint64_t start_ticks, const std::string& label) {
     const std::lock_guard lock(mutex_);
     auto process = std::make_unique<Process>(++last_key_, devices_);
     process->pid = pid;
@@ -349,7 +357,8 @@ void Collector::end(uint64_t key) {
 
 void Collector::forget_ended() {
     const std::lock_guard lock(mutex_);
-    std::erase_if(processes_, [](const auto& process) { return process->mode == Mode::ended || process->mode == Mode::damaged; });
+    std::erase_if(processes_,
+                  [](const auto& process) { return process->mode == Mode::ended || process->mode == Mode::damaged; });
 }
 
 bool Collector::taken(uint64_t key, std::string& records, std::string& arena) {

@@ -52,7 +52,7 @@ struct Process {
 };
 
 class Collector {
-  public:
+public:
     explicit Collector(bool tap) : has_tap_(tap) { timebase_.refresh(); }
 
     /// The new process's key, or 0 and what is wrong with the file.
@@ -61,7 +61,8 @@ class Collector {
     uint64_t run(double seconds);
     void stop();
 
-    uint64_t feed(const std::string& records, const std::string& arena, uint32_t pid, uint32_t uid, uint64_t start, const std::string& label);
+    uint64_t feed(const std::string& records, const std::string& arena, uint32_t pid, uint32_t uid, uint64_t start,
+                  const std::string& label);
     void end(uint64_t key);
     void forget_ended();
     bool taken(uint64_t key, std::string& records, std::string& arena);
@@ -77,7 +78,7 @@ class Collector {
         return visit(processes_, devices_, timebase_, damaged_);
     }
 
-  private:
+private:
     uint64_t drain_locked();
     void read_batch(Process& process, uint64_t now_ns);
     uint64_t apply_merged(uint64_t now_ns);

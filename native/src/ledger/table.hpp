@@ -29,7 +29,7 @@ inline uint32_t entry_hash(EntryKey key) {
 }
 
 class EntryTable {
-  public:
+public:
     size_t size() const { return size_; }
     Words* find(EntryKey key, uint32_t hash);
     const Words* find(EntryKey key) const { return const_cast<EntryTable*>(this)->find(key, entry_hash(key)); }
@@ -45,7 +45,8 @@ class EntryTable {
     void prefetch_entry(uint32_t hash) const {
         if (slots_.empty()) return;
         const uint64_t slot = slots_[hash & mask_];
-        if (slot != 0 && static_cast<uint32_t>(slot >> 32) == hash) __builtin_prefetch(&at(static_cast<uint32_t>(slot) - 1));
+        if (slot != 0 && static_cast<uint32_t>(slot >> 32) == hash)
+            __builtin_prefetch(&at(static_cast<uint32_t>(slot) - 1));
     }
 
     template <typename Visit>
@@ -54,7 +55,7 @@ class EntryTable {
             if (slot != 0) visit(at(static_cast<uint32_t>(slot) - 1));
     }
 
-  private:
+private:
     static constexpr uint32_t kChunk = 4096;
     static constexpr size_t kNowhere = ~size_t{0};
 

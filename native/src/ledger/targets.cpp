@@ -70,7 +70,8 @@ void Book::ensure_place(uint16_t number, uint64_t now_ns) {
     if (target.is_named) return;
     target.is_named = true;
     target_count_ = std::max<uint32_t>(target_count_, number + 1u);
-    place_target(target, {devices_.unknown("unknown:" + std::to_string(number) + "@" + std::to_string(key_), now_ns)}, now_ns);
+    place_target(target, {devices_.unknown("unknown:" + std::to_string(number) + "@" + std::to_string(key_), now_ns)},
+                 now_ns);
 }
 
 void Book::open_target(uint16_t number, uint64_t unique_id, uint32_t descriptor, uint64_t now_ns) {
@@ -80,7 +81,8 @@ void Book::open_target(uint16_t number, uint64_t unique_id, uint32_t descriptor,
     const std::string mesh = arena_ != nullptr ? arena_(arena_from_, descriptor, Item::mesh) : std::string();
     MeshDescriptor head{};
     if (mesh.size() >= sizeof head) std::memcpy(&head, mesh.data(), sizeof head);
-    target.is_mesh = head.chip_count > 0 && head.chip_count <= kTargets && mesh.size() == sizeof head + head.chip_count * sizeof(uint64_t);
+    target.is_mesh = head.chip_count > 0 && head.chip_count <= kTargets &&
+                     mesh.size() == sizeof head + head.chip_count * sizeof(uint64_t);
     if (target.is_mesh) {
         target.rows = head.rows;
         target.columns = head.columns;
@@ -201,9 +203,10 @@ std::string Book::difference(const std::vector<TargetWords>& targets) const {
         for (uint32_t p = 0; p < kPools; ++p) {
             const auto& pool = targets[i].pools[p];
             const Amount& held = targets_[i].totals.pools[p];
-            if (static_cast<int64_t>(pool.used) != held.used || static_cast<int64_t>(pool.allocs - pool.frees) != held.count)
-                return "target " + std::to_string(i) + " pool " + std::to_string(p) + ": counters say " + std::to_string(pool.used) +
-                       " bytes, the list " + std::to_string(held.used);
+            if (static_cast<int64_t>(pool.used) != held.used ||
+                static_cast<int64_t>(pool.allocs - pool.frees) != held.count)
+                return "target " + std::to_string(i) + " pool " + std::to_string(p) + ": counters say " +
+                       std::to_string(pool.used) + " bytes, the list " + std::to_string(held.used);
         }
     return {};
 }

@@ -17,13 +17,14 @@ inline ClockPair take_pair(ClockKind kind) {
 }
 
 class Timebase {
-  public:
+public:
     /// Once a second is often enough.
     void refresh() {
         const ClockPair now = take_pair(kClockTsc);
         if (first_.raw == 0) first_ = now;
         if (now.monotonic_ns - first_.monotonic_ns > 50'000'000)
-            ns_per_tick_ = static_cast<double>(now.monotonic_ns - first_.monotonic_ns) / static_cast<double>(now.raw - first_.raw);
+            ns_per_tick_ =
+                static_cast<double>(now.monotonic_ns - first_.monotonic_ns) / static_cast<double>(now.raw - first_.raw);
         last_ = now;
     }
 
@@ -45,7 +46,7 @@ class Timebase {
         return when <= 0.0 || when > 9e18 ? 0 : static_cast<uint64_t>(when);
     }
 
-  private:
+private:
     ClockPair first_, last_;
     double ns_per_tick_ = 0.0;
 };

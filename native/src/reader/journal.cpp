@@ -19,11 +19,15 @@ std::string say(const char* format, unsigned long long found, unsigned long long
 
 // Empty when the header describes a journal whose parts all lie inside the file.
 std::string fault_of(const Identity& identity, uint64_t file_bytes) {
-    if (identity.magic != kMagic) return say("not a ttmem journal (magic %016llx, expected %016llx); remove the file", identity.magic, kMagic);
+    if (identity.magic != kMagic)
+        return say("not a ttmem journal (magic %016llx, expected %016llx); remove the file", identity.magic, kMagic);
     if (identity.version != kVersion)
-        return say("journal version %llu, this ttmem reads version %llu; upgrade the older one", identity.version, kVersion);
-    if (!is_power_between(identity.table, kTableLeast, kTableMost) || !is_power_between(identity.ring_slots, 16, kRingSlotsMost))
-        return say("impossible sizes in the header (table %llu, ring %llu); the file is damaged", identity.table, identity.ring_slots);
+        return say("journal version %llu, this ttmem reads version %llu; upgrade the older one", identity.version,
+                   kVersion);
+    if (!is_power_between(identity.table, kTableLeast, kTableMost) ||
+        !is_power_between(identity.ring_slots, 16, kRingSlotsMost))
+        return say("impossible sizes in the header (table %llu, ring %llu); the file is damaged", identity.table,
+                   identity.ring_slots);
     const Plan plan = plan_of({identity.table, identity.ring_slots});
     if (identity.file_bytes != plan.file || file_bytes != plan.file)
         return say("%llu bytes long, its header needs %llu; the file was cut or damaged", file_bytes, plan.file);
@@ -35,7 +39,8 @@ std::string fault_of(const Identity& identity, uint64_t file_bytes) {
                            identity.phase_peaks == kPhasePeaks && identity.arena_bytes == kArenaBytes;
     if (!parts_fit) return "its parts are not where version 1 puts them; the file is damaged";
     if (identity.first_sequence == 0 || identity.first_sequence >> 60 != 0)
-        return say("impossible first sequence %llu (1 to 2^%llu expected); the file is damaged", identity.first_sequence, 60);
+        return say("impossible first sequence %llu (1 to 2^%llu expected); the file is damaged",
+                   identity.first_sequence, 60);
     return {};
 }
 
@@ -46,10 +51,12 @@ JournalReader::JournalReader(std::unique_ptr<Source> source, const Identity& ide
     identity_.command[sizeof identity_.command - 1] = '\0';
 }
 
-std::unique_ptr<JournalReader> JournalReader::open(std::unique_ptr<Source> source, uint64_t file_bytes, std::string& error) {
+std::unique_ptr<JournalReader> JournalReader::open(std::unique_ptr<Source> source, uint64_t file_bytes,
+                                                   std::string& error) {
     Identity identity{};
     if (file_bytes < sizeof(Header) || !source->copy(0, &identity, sizeof identity)) {
-        error = say("%llu bytes long, too short for a journal (%llu at least); the file was cut", file_bytes, sizeof(Header));
+        error = say("%llu bytes long, too short for a journal (%llu at least); the file was cut", file_bytes,
+                    sizeof(Header));
         return nullptr;
     }
     error = fault_of(identity, file_bytes);
@@ -102,7 +109,8 @@ bool JournalReader::copy_slots(uint64_t first, size_t count, std::vector<Words>&
     for (size_t done = 0; done < count;) {
         const uint64_t slot = (first + done) & (identity_.ring_slots - 1);
         const size_t run = std::min<size_t>(count - done, identity_.ring_slots - slot);
-        if (!source_->copy(identity_.ring_offset + slot * sizeof(Record), to.data() + done, run * sizeof(Words))) return false;
+        if (!source_->copy(identity_.ring_offset + slot * sizeof(Record), to.data() + done, run * sizeof(Words)))
+            return false;
         done += run;
     }
     return true;
@@ -112,9 +120,11 @@ ReadResult JournalReader::revisit_pending(std::vector<Words>& events) {
     std::vector<uint64_t> still_open;
     for (const uint64_t sequence : pending_) {
         Hot hot;
-        if (!copy_slots(sequence, 1, before_) || !copy_slots(sequence, 1, after_) || !look(hot)) return ReadResult::damaged;
+        if (!copy_slots(sequence, 1, before_) || !copy_slots(sequence, 1, after_) || !look(hot))
+            return ReadResult::damaged;
         const uint64_t seen = before_[0].commit;
-        if (seen > busy(sequence) || hot.head > sequence + identity_.ring_slots * uint64_t{2}) return ReadResult::lost_place;
+        if (seen > busy(sequence) || hot.head > sequence + identity_.ring_slots * uint64_t{2})
+            return ReadResult::lost_place;
         if (seen == committed(sequence) && after_[0].commit == seen)
             events.push_back(after_[0]);
         else
@@ -137,7 +147,8 @@ ReadResult JournalReader::read(std::vector<Words>& events, size_t most) {
     const auto count = static_cast<size_t>(std::min<uint64_t>(hot.head - position_, most));
     if (count == 0) return ReadResult::ok;
     // First copy: who is committed. Second copy: their words. Then the head: could anyone have begun to overwrite them?
-    if (!copy_slots(position_, count, before_) || !copy_slots(position_, count, after_) || !look(hot)) return ReadResult::damaged;
+    if (!copy_slots(position_, count, before_) || !copy_slots(position_, count, after_) || !look(hot))
+        return ReadResult::damaged;
     for (size_t i = 0; i < count; ++i) {
         const uint64_t sequence = position_ + i;
         const uint64_t seen = before_[i].commit;
@@ -183,7 +194,8 @@ bool JournalReader::phase_rows(std::vector<uint64_t>& words) const {
 std::string JournalReader::item(uint32_t id, Item kind) const {
     const uint64_t at = uint64_t{id} * 8;
     uint64_t head = 0;
-    if (id == 0 || at + sizeof head > kArenaBytes || !source_->copy(identity_.arena_offset + at, &head, sizeof head)) return {};
+    if (id == 0 || at + sizeof head > kArenaBytes || !source_->copy(identity_.arena_offset + at, &head, sizeof head))
+        return {};
     const uint64_t length = head & 0xffff'ffff;
     if (static_cast<Item>(head >> 32) != kind || length > kArenaBytes - at - sizeof head) return {};
     std::string bytes(length, '\0');

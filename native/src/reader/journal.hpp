@@ -20,7 +20,8 @@ namespace ttmem {
 struct Hot {
     uint64_t head = 0, slab_high = 0;
     uint64_t skipped = 0, untabled_allocs = 0, untabled_frees = 0, unsized_frees = 0, unmatched_frees = 0, replaced = 0;
-    uint64_t clamped = 0, shrunk_kernels = 0, arena_used = 0, arena_refused = 0, phases_refused = 0, targets_refused = 0;
+    uint64_t clamped = 0, shrunk_kernels = 0, arena_used = 0, arena_refused = 0, phases_refused = 0,
+             targets_refused = 0;
     uint32_t label = 0, threads = 0;
 };
 
@@ -41,7 +42,7 @@ inline constexpr size_t kPendingMost = 4096;
 enum class ReadResult { ok, lost_place, damaged };
 
 class JournalReader {
-  public:
+public:
     /// Checks the header of an open journal. On failure `error` says what was expected, found, and what to do.
     static std::unique_ptr<JournalReader> open(std::unique_ptr<Source> source, uint64_t file_bytes, std::string& error);
 
@@ -72,7 +73,7 @@ class JournalReader {
     std::string item(uint32_t id, Item kind) const;
     std::string arena() const;
 
-  private:
+private:
     JournalReader(std::unique_ptr<Source> source, const Identity& identity);
     bool copy_slots(uint64_t first, size_t count, std::vector<Words>& to) const;
     ReadResult revisit_pending(std::vector<Words>& events);

@@ -29,7 +29,8 @@ Maps look_into_maps(pid_t pid, uint64_t inode) {
         has_lines = true;
         uint64_t found = 0;
         // The device shown in maps is the file system's own and may differ from what stat says: the inode decides.
-        if (std::sscanf(line, "%*x-%*x %*2c%*c%*c %*x %*x:%*x %" SCNu64, &found) == 1 && found == inode) answer = Maps::has_it;
+        if (std::sscanf(line, "%*x-%*x %*2c%*c%*c %*x %*x:%*x %" SCNu64, &found) == 1 && found == inode)
+            answer = Maps::has_it;
     }
     std::fclose(maps);
     return has_lines ? answer : Maps::unreadable;
@@ -38,7 +39,7 @@ Maps look_into_maps(pid_t pid, uint64_t inode) {
 }  // namespace
 
 uint64_t own_pid_namespace() {
-    struct stat ns {};
+    struct stat ns{};
     return stat("/proc/self/ns/pid", &ns) == 0 ? ns.st_ino : 0;
 }
 
@@ -56,7 +57,8 @@ Liveness liveness_of(int file, const Identity& identity, uint64_t inode) {
     if (holder != kNobody) return {true, false, holder};
     static const uint64_t own_namespace = own_pid_namespace();
     const auto pid = static_cast<pid_t>(identity.pid);
-    if (identity.pid_namespace != own_namespace || start_ticks_of(pid) != identity.start_ticks || identity.start_ticks == 0)
+    if (identity.pid_namespace != own_namespace || start_ticks_of(pid) != identity.start_ticks ||
+        identity.start_ticks == 0)
         return {false, false, pid};
     const Maps maps = look_into_maps(pid, inode);
     if (maps == Maps::lacks_it && start_ticks_of(pid) == identity.start_ticks) return {false, false, pid};

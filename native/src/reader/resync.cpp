@@ -22,7 +22,8 @@ bool JournalReader::find_open_slots(uint64_t end, std::vector<uint64_t>& open) c
         const auto count = static_cast<size_t>(std::min<uint64_t>(end - from, kRun));
         if (!copy_slots(from, count, before_)) return false;
         for (size_t i = 0; i < count; ++i)
-            if (before_[i].commit < committed(from + i) || before_[i].commit == busy(from + i)) open.push_back(from + i);
+            if (before_[i].commit < committed(from + i) || before_[i].commit == busy(from + i))
+                open.push_back(from + i);
         from += count;
     }
     return true;
@@ -55,11 +56,13 @@ bool JournalReader::scan_slab(uint64_t high, std::vector<Words>& alive) const {
         before_.resize(count);
         after_.resize(count);
         last.resize(count);
-        if (!source_->copy(offset, before_.data(), count * sizeof(Words)) || !source_->copy(offset, after_.data(), count * sizeof(Words)) ||
+        if (!source_->copy(offset, before_.data(), count * sizeof(Words)) ||
+            !source_->copy(offset, after_.data(), count * sizeof(Words)) ||
             !source_->copy(offset, last.data(), count * sizeof(Words)))
             return false;
         for (size_t i = 0; i < count; ++i)
-            if (is_committed(before_[i].commit) && before_[i].commit == last[i].commit && after_[i].commit == last[i].commit)
+            if (is_committed(before_[i].commit) && before_[i].commit == last[i].commit &&
+                after_[i].commit == last[i].commit)
                 alive.push_back(after_[i]);
     }
     return true;

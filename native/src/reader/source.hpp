@@ -16,7 +16,7 @@
 namespace ttmem {
 
 class Source {
-  public:
+public:
     Source() = default;
     Source(const Source&) = delete;
     Source& operator=(const Source&) = delete;
@@ -26,7 +26,7 @@ class Source {
 };
 
 class FileSource final : public Source {
-  public:
+public:
     explicit FileSource(int file) : file_(file) {}
     ~FileSource() override { close(file_); }
     int file() const { return file_; }
@@ -44,12 +44,12 @@ class FileSource final : public Source {
         return true;
     }
 
-  private:
+private:
     int file_;
 };
 
 class MemorySource final : public Source {
-  public:
+public:
     MemorySource(const void* base, uint64_t bytes) : base_(static_cast<const char*>(base)), bytes_(bytes) {}
 
     bool copy(uint64_t offset, void* to, size_t bytes) const noexcept override {
@@ -65,7 +65,7 @@ class MemorySource final : public Source {
         return true;
     }
 
-  private:
+private:
     const char* base_;
     uint64_t bytes_;
 };

@@ -57,7 +57,7 @@ void end_phase(uint32_t phase) noexcept;
 
 /// A lock for the rare paths (names, phases): tried for at most a millisecond, then given up, so nothing ever hangs.
 class RareLock {
-  public:
+public:
     explicit RareLock(std::atomic<uint32_t>& word) noexcept;
     ~RareLock() noexcept {
         if (is_held_) word_.store(0, std::memory_order_release);
@@ -66,7 +66,7 @@ class RareLock {
     RareLock& operator=(const RareLock&) = delete;
     bool is_held() const noexcept { return is_held_; }
 
-  private:
+private:
     std::atomic<uint32_t>& word_;
     bool is_held_ = false;
 };

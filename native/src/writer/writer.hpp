@@ -48,8 +48,8 @@ extern std::atomic<std::atomic<uint64_t>*> the_alive_word;
 bool prepare() noexcept;
 
 inline bool may_write() noexcept {
-    return __builtin_expect(
-               the_alive_word.load(std::memory_order_acquire)->load(std::memory_order_acquire) == kAlive, 1) ||
+    return __builtin_expect(the_alive_word.load(std::memory_order_acquire)->load(std::memory_order_acquire) == kAlive,
+                            1) ||
            prepare();
 }
 
