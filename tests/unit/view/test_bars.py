@@ -1,0 +1,58 @@
+"""Bars: as wide as asked for, true to what they show."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ttmem.view.bars import bar, filled_columns
+from ttmem.view.spans import Line, Role
+
+FRACTIONS = st.floats(0, 3, allow_nan=False)
+
+
+def text_of(line: Line) -> str:
+    return "".join(span.text for span in line)
+
+
+@given(FRACTIONS, FRACTIONS, st.integers(1, 60), st.booleans())
+def test_a_bar_is_exactly_as_wide_as_asked_for(used: float, peak: float, width: int, is_ascii: bool) -> None:
+    assert sum(span.width for span in bar(used, peak, width, is_ascii=is_ascii)) == width
+
+
+@given(st.floats(0, 1, exclude_max=True), st.integers(1, 60))
+def test_only_what_is_full_looks_full(used: float, width: int) -> None:
+    [first, *_] = bar(used, used, width)
+
+    assert filled_columns(first.text) < width or first.role in (Role.BAR_REST, Role.BAR_PEAK)
+
+
+@pytest.mark.parametrize("is_ascii", [False, True])
+def test_a_little_is_not_nothing(is_ascii: bool) -> None:
+    assert bar(1e-9, 1e-9, 10, is_ascii=is_ascii)[0].role is Role.BAR_GOOD
+
+
+@pytest.mark.parametrize(
+    ("used", "peak", "text"),
+    [
+        (0, 0, "░░░░░░░░"),
+        (0.5, 0.5, "████░░░░"),
+        (0.5, 0.75, "████▒▒░░"),
+        (0.55, 0.75, "████▍▒░░"),
+        (1, 1, "████████"),
+        (1.2, 1.2, "████████"),
+    ],
+)
+def test_a_bar_shows_used_peak_and_rest(used: float, peak: float, text: str) -> None:
+    assert text_of(bar(used, peak, 8)) == text
+
+
+def test_a_bar_can_do_without_block_characters() -> None:
+    assert text_of(bar(0.5, 0.75, 8, is_ascii=True)) == "####==.."
+
+
+@pytest.mark.parametrize(
+    ("used", "role"),
+    [(0.59, Role.BAR_GOOD), (0.6, Role.BAR_BUSY), (0.8, Role.BAR_HIGH), (0.95, Role.BAR_FULL), (2.0, Role.BAR_FULL)],
+)
+def test_a_bar_is_coloured_by_how_full_it_is(used: float, role: Role) -> None:
+    assert bar(used, used, 10)[0].role is role

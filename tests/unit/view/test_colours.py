@@ -1,0 +1,49 @@
+"""Colours: as deep as the terminal goes, none where none are wanted, and never the only sign."""
+
+import pytest
+
+from ttmem.view.colours import LEVELS, Colours, Depth, colour_depth, level_of
+from ttmem.view.spans import Role, Span
+
+
+@pytest.mark.parametrize(
+    ("environ", "depth"),
+    [
+        ({"TERM": "xterm-256color", "COLORTERM": "truecolor"}, Depth.TRUE),
+        ({"TERM": "xterm-256color", "COLORTERM": "truecolor", "TMUX": "/tmp/tmux"}, Depth.INDEXED),
+        ({"TERM": "xterm-256color"}, Depth.INDEXED),
+        ({"TERM": "xterm"}, Depth.SIXTEEN),
+        ({"TERM": "dumb"}, Depth.NONE),
+        ({}, Depth.NONE),
+        ({"TERM": "xterm-256color", "NO_COLOR": "1"}, Depth.NONE),
+        ({"TERM": "xterm-256color", "NO_COLOR": ""}, Depth.INDEXED),
+    ],
+)
+def test_the_depth_follows_from_the_environment(environ: dict[str, str], depth: Depth) -> None:
+    assert colour_depth(environ, is_terminal=True) is depth
+
+
+def test_what_is_no_terminal_gets_no_colour() -> None:
+    assert colour_depth({"TERM": "xterm-256color"}, is_terminal=False) is Depth.NONE
+
+
+@pytest.mark.parametrize(
+    ("depth", "text"),
+    [
+        (Depth.NONE, "full"),
+        (Depth.SIXTEEN, "\x1b[1;31mfull\x1b[0m"),
+        (Depth.INDEXED, "\x1b[1;38;5;203mfull\x1b[0m"),
+        (Depth.TRUE, "\x1b[1;38;2;240;79;94mfull\x1b[0m"),
+    ],
+)
+def test_a_role_is_painted_in_its_colour(depth: Depth, text: str) -> None:
+    assert Colours(depth).painted([(Span("full", Role.FULL),)]) == f"{text}\n"
+
+
+def test_plain_text_keeps_the_colour_of_the_terminal() -> None:
+    assert Colours(Depth.TRUE).painted([(Span("words"), Span("  "))]) == "words\n"
+
+
+def test_every_level_has_a_word() -> None:
+    assert [level_of(least) for least, _ in LEVELS] == ["full", "high", "busy"]
+    assert (level_of(0.1), level_of(None)) == ("", "")

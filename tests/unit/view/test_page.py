@@ -1,0 +1,166 @@
+"""The page of `ttmem ps`: what it must say for each kind of figure."""
+
+import pytest
+
+from tests.support.figures import GIB, MIB, NOON_NS, a_busy_snapshot, a_device, a_process, a_snapshot
+from ttmem.snapshot import Finding, Foreign, Snapshot
+from ttmem.view import PageOptions, nothing_to_show, page, plain
+from ttmem.view.words import FINDINGS, REASONS
+
+
+def text_of(snapshot: Snapshot, **options: object) -> str:
+    return plain(page(snapshot, PageOptions(**options)))  # type: ignore[arg-type]
+
+
+def a_mesh(chip_count: int, *, extra_on: int | None = None) -> Snapshot:
+    """One process that holds the same on every chip, and perhaps a little more on one."""
+    held = {chip: MIB + (chip == extra_on) for chip in range(chip_count)}
+    return a_snapshot(
+        devices=[a_device(chip) for chip in range(chip_count)],
+        device_pools=[(chip, 0, used, used, 1, used, NOON_NS, NOON_NS, False) for chip, used in held.items()],
+        processes=[a_process(1)],
+        process_pools=[(1, chip, 0, used, used, 1, used, NOON_NS, False) for chip, used in held.items()],
+    )
+
+
+@pytest.mark.parametrize("width", [80, 100, 112, 120, 200])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    lines = page(a_busy_snapshot(), PageOptions(width=width))
+
+    assert max(sum(span.width for span in line) for line in lines) <= width
+
+
+def test_chips_that_hold_the_same_share_a_row_on_a_terminal() -> None:
+    text = text_of(a_mesh(32), width=80)
+
+    assert "0-31 n300" in text
+    assert "32 alike" in text
+    assert len(text.splitlines()) < 15
+
+
+def test_a_chip_that_holds_something_else_has_rows_of_its_own() -> None:
+    text = text_of(a_mesh(4, extra_on=2), width=80)
+
+    assert " 0-1,3 n300" in text
+    assert " 2 n300" in text
+
+
+def test_in_a_pipe_every_device_has_its_own_rows() -> None:
+    text = text_of(a_mesh(32))
+
+    assert all(f"0x{0x0100_0145_1170_3060 + chip:016x}" in text for chip in range(32))
+
+
+def test_unknown_is_never_shown_as_zero() -> None:
+    [row] = [line for line in text_of(a_busy_snapshot()).splitlines() if "l1_small" in line]
+
+    assert row.split()[1:] == [
+        "l1_small",
+        "no",
+        "capacity",
+        "64.0",
+        "KiB",
+        "[N/A]",
+        "[N/A]",
+        "128",
+        "KiB",
+        "[N/A]",
+        "[N/A]",
+    ]
+
+
+def test_inventories_say_that_they_are_planned() -> None:
+    text = text_of(a_busy_snapshot())
+    [row] = [line for line in text.splitlines() if " kernel " in line]
+
+    assert "planned" in row
+    assert "3 alive" in row
+    assert "* planned:" in text
+
+
+def test_kernels_are_split_by_type_and_estimates_are_marked() -> None:
+    text = text_of(a_busy_snapshot())
+
+    assert "896 KiB (2)   ~249 KiB (1)" in text
+    assert "~ kernels of unknown exact size" in text
+    assert "UNKNOWN" not in text
+
+
+def test_kernels_without_a_type_get_a_column() -> None:
+    snapshot = a_snapshot(devices=[a_device()], device_kinds=[(0, 9, MIB, 1, True)], processes=[a_process()])
+
+    assert "UNKNOWN" in text_of(snapshot)
+
+
+def test_doubts_are_told_in_words() -> None:
+    text = text_of(a_busy_snapshot())
+
+    assert "incomplete: outrun" in text
+    assert "3 x free of something that was never allocated" in text
+    assert "not a journal: it begins with zeros" in text
+
+
+def test_a_complete_snapshot_says_so() -> None:
+    assert " · complete · " in text_of(a_snapshot(processes=[a_process()]))
+
+
+def test_ended_processes_are_counted_or_shown() -> None:
+    assert "1 ended process not shown (--all)." in text_of(a_busy_snapshot())
+    shown = text_of(a_busy_snapshot(), is_with_ended=True)
+    assert "ended  0" in shown
+    assert "not shown" not in shown
+
+
+def test_foreign_journals_are_named() -> None:
+    assert "foreign: 1002 (uid 1002) has journals in /dev/shm/ttmem-1002" in text_of(a_busy_snapshot())
+
+
+def test_what_no_process_accounts_for_is_named() -> None:
+    snapshot = a_snapshot(
+        devices=[a_device()],
+        device_pools=[(0, 0, GIB, GIB, 1, GIB, NOON_NS, NOON_NS, False)],
+        processes=[a_process()],
+    )
+
+    assert "device 0 dram: 1.00 GiB belong to no process shown." in text_of(snapshot)
+
+
+def test_a_label_cannot_command_the_terminal() -> None:
+    snapshot = a_snapshot(processes=[a_process(1, label="\x1b[2Jgone", findings={"replaced": 1})])
+
+    assert "\x1b" not in text_of(snapshot)
+
+
+def test_a_pid_of_a_hidden_namespace_is_marked() -> None:
+    text = text_of(a_snapshot(processes=[a_process(1, pid=7, visible=False)]))
+
+    assert " 7? " in text
+    assert "A pid with ? counts in a pid namespace" in text
+
+
+def test_pools_without_room_for_a_column_are_not_left_out() -> None:
+    pools = [(1, 0, pool, (pool + 1) * MIB, 0, 1, MIB, NOON_NS, False) for pool in range(10)]
+    snapshot = a_snapshot(devices=[a_device()], processes=[a_process()], process_pools=pools)
+
+    text = text_of(snapshot, width=80)
+
+    assert all(f"{number}.0" in text or f"{number}.00" in text for number in range(1, 11))
+
+
+def test_with_nothing_to_show_the_page_says_what_to_do() -> None:
+    text = plain(nothing_to_show(a_snapshot(foreign=(Foreign("/dev/shm/ttmem-7", 7, "eve"),))))
+
+    assert "Nothing reports device memory now" in text
+    assert "ttmem run -- python model.py" in text
+    assert "foreign: eve (uid 7)" in text
+
+
+def test_an_ignored_directory_is_named() -> None:
+    finding = Finding("directory_ignored", 1, path="/dev/shm/ttmem-7", text="belongs to uid 8")
+
+    assert "! /dev/shm/ttmem-7: belongs to uid 8" in text_of(a_snapshot(findings=(finding,), processes=[a_process()]))
+
+
+def test_there_are_words_for_every_finding_and_reason() -> None:
+    assert all(FINDINGS.values())
+    assert {"outrun", "table_full", "damaged", "settling"} <= set(REASONS)

@@ -1,0 +1,65 @@
+"""Numbers as people read them."""
+
+import pytest
+
+from ttmem.view.units import clock_text, ranges_text, share_text, size_text
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "text"),
+    [
+        (0, "0 B"),
+        (1, "1 B"),
+        (1023, "1023 B"),
+        (1024, "1.00 KiB"),
+        (9 * KIB + 1000, "9.98 KiB"),
+        (10 * KIB - 1, "10.0 KiB"),
+        (64 * KIB, "64.0 KiB"),
+        (100 * MIB - 1, "100 MiB"),
+        (1023 * MIB, "1023 MiB"),
+        (1024 * MIB - 1, "1.00 GiB"),
+        (12 * GIB, "12.0 GiB"),
+        (1 << 42, "4.00 TiB"),
+        (1 << 63, "8.00 EiB"),
+        (1 << 80, "1048576 EiB"),
+        (None, "[N/A]"),
+    ],
+)
+def test_a_size_has_three_digits_and_a_unit(size_bytes: int | None, text: str) -> None:
+    assert size_text(size_bytes) == text
+
+
+def test_a_size_below_2_to_the_63_has_at_most_8_characters() -> None:
+    sizes = (size for power in range(63) for size in (2**power, 2**power - 1, 3 * 2**power // 2))
+
+    assert max(len(size_text(size)) for size in sizes) == 8
+
+
+@pytest.mark.parametrize(
+    ("fraction", "text"),
+    [
+        (0, "0%"),
+        (1e-9, "<1%"),
+        (0.01, "1%"),
+        (0.29, "29%"),
+        (0.9999, "99%"),
+        (1, "100%"),
+        (1.04, "104%"),
+        (None, "[N/A]"),
+    ],
+)
+def test_a_share_is_full_or_empty_only_when_it_is(fraction: float | None, text: str) -> None:
+    assert share_text(fraction) == text
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"), [([], ""), ([3], "3"), ([1, 0, 3, 2], "0-3"), ([0, 2, 3, 7], "0,2-3,7"), ([5, 4], "4-5")]
+)
+def test_numbers_become_ranges(numbers: list[int], text: str) -> None:
+    assert ranges_text(numbers) == text
+
+
+def test_a_time_nobody_knows_is_not_midnight() -> None:
+    assert clock_text(None) == "[N/A]"
