@@ -1,5 +1,7 @@
 #include "writer/live_state.hpp"
 
+#include "writer/steps.hpp"
+
 #if defined(__SSE2__) && !defined(__SANITIZE_THREAD__)
 #include <emmintrin.h>
 #define TTMEM_SSE2 1
@@ -71,6 +73,7 @@ bool find_in(const Writer& writer, Half* bucket, Masks masks, Key key, uint32_t 
         const auto i = static_cast<uint32_t>(__builtin_ctz(left));
         const uint32_t word = bucket[i].load(std::memory_order_acquire);
         const uint32_t entry = (word & kEntryMask) - 1;
+        TTMEM_TEST_YIELD(index_slot_read);
         if (entry == besides || entry >= writer.table || !is_entry_of(writer.slab[entry], key, found.made_by)) continue;
         found.entry = entry;
         found.slot = bucket + i;
@@ -86,6 +89,7 @@ bool insert_in(const Writer& writer, uint32_t level, uint64_t hash, uint32_t wor
     for (; empty != 0; empty = look_at(bucket, 0).empty) {
         uint32_t expected = 0;
         Half& slot = bucket[__builtin_ctz(empty)];
+        TTMEM_TEST_YIELD(index_slot_chosen);
         if (__builtin_expect(slot.compare_exchange_strong(expected, word, std::memory_order_seq_cst), 1)) return true;
     }
     if (level > 0) writer.header->index_live[level].fetch_sub(1, std::memory_order_acq_rel);
@@ -109,6 +113,7 @@ uint32_t take_entry(const Writer& writer) noexcept {
         // A free entry keeps the link to the next one in its time word. If somebody takes it first, the tag differs.
         const uint64_t next = writer.slab[entry].time.load(std::memory_order_acquire) & 0xffff'ffff;
         const uint64_t replacement = ((head >> 32) + 1) << 32 | next;
+        TTMEM_TEST_YIELD(free_head_seen);
         if (header.free_head.compare_exchange_weak(head, replacement, std::memory_order_acq_rel, std::memory_order_acquire))
             return entry;
     }
@@ -123,6 +128,7 @@ void give_entry(const Writer& writer, uint32_t entry) noexcept {
     uint64_t head = header.free_head.load(std::memory_order_relaxed);
     do {
         writer.slab[entry].time.store(head & 0xffff'ffff, std::memory_order_release);
+        TTMEM_TEST_YIELD(free_link_written);
     } while (!header.free_head.compare_exchange_weak(head, ((head >> 32) + 1) << 32 | (entry + 1u),
                                                      std::memory_order_acq_rel, std::memory_order_relaxed));
 }
@@ -134,6 +140,7 @@ void commit_entry(const Writer& writer, uint32_t entry, uint64_t sequence, const
     record.tag.store(words.tag, std::memory_order_release);
     record.id.store(words.id, std::memory_order_release);
     record.address.store(words.address, std::memory_order_release);
+    TTMEM_TEST_YIELD(entry_half_written);
     record.reserved.store(words.reserved, std::memory_order_release);
     record.requested.store(words.requested, std::memory_order_release);
     record.per_bank.store(words.per_bank, std::memory_order_release);
@@ -144,6 +151,7 @@ bool end_life(const Writer& writer, uint32_t entry, uint64_t made_by, Words& wor
     Record& record = writer.slab[entry];
     uint64_t expected = committed(made_by);
     if (!record.commit.compare_exchange_strong(expected, busy(made_by), std::memory_order_acq_rel)) return false;
+    TTMEM_TEST_YIELD(life_ended);
     words.commit = committed(made_by);
     words.time = record.time.load(std::memory_order_relaxed);
     words.tag = record.tag.load(std::memory_order_relaxed);

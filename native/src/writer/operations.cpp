@@ -4,6 +4,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "writer/steps.hpp"
+
 namespace ttmem {
 namespace {
 
@@ -147,21 +149,25 @@ TTMEM_RARE void free_unmatched(const Writer& writer, uint64_t sequence, uint64_t
 void bury(const Writer& writer, uint32_t entry, const Words& words, const Found* found, uint64_t hash) noexcept {
     if (words.flags() & kIndexed) found != nullptr ? erase(writer, *found) : erase(writer, hash, entry);
     give_entry(writer, entry);
+    TTMEM_TEST_YIELD(entry_given);
     discharge(writer, words);
 }
 
 void publish(const Writer& writer, uint64_t sequence, const Words& words) noexcept {
     Record& slot = writer.ring[sequence & writer.ring_mask];
     uint64_t seen = slot.commit.load(std::memory_order_relaxed);
+    TTMEM_TEST_YIELD(slot_seen);
     if ((seen & 1) != 0 || seen >= committed(sequence) ||
         !slot.commit.compare_exchange_strong(seen, busy(sequence), std::memory_order_acq_rel, std::memory_order_relaxed)) {
         writer.header->skipped.fetch_add(1, std::memory_order_release);
         return;
     }
+    TTMEM_TEST_YIELD(slot_claimed);
     slot.time.store(words.time, std::memory_order_release);
     slot.tag.store(words.tag, std::memory_order_release);
     slot.id.store(words.id, std::memory_order_release);
     slot.address.store(words.address, std::memory_order_release);
+    TTMEM_TEST_YIELD(slot_half_written);
     slot.reserved.store(words.reserved, std::memory_order_release);
     slot.requested.store(words.requested, std::memory_order_release);
     slot.per_bank.store(words.per_bank, std::memory_order_release);
@@ -176,6 +182,7 @@ ttmem_handle allocate(Words& words, uint8_t options) noexcept {
     const uint64_t sequence = take_sequence(writer);
     words.time = raw_now(writer.clock);
     words.requested = pack48(words.requested, thread_number());
+    TTMEM_TEST_YIELD(sequence_taken);
     if (words.kind() == TTMEM_PROGRAM_BINARY) words.per_bank = pack48(words.per_bank, static_cast<uint16_t>(sequence));
     Found found;
     if (is_indexed) {
@@ -189,12 +196,15 @@ ttmem_handle allocate(Words& words, uint8_t options) noexcept {
     const uint32_t entry = take_entry(writer);
     if (__builtin_expect(entry == kNoEntry, 0)) return allocate_untabled(writer, sequence, words);
     commit_entry(writer, entry, sequence, words);
+    TTMEM_TEST_YIELD(entry_committed);
     if (is_indexed && __builtin_expect(!insert(writer, hash, entry, found), 0)) {
         Words unlisted;
         if (end_life(writer, entry, sequence, unlisted)) give_entry(writer, entry);
         return allocate_untabled(writer, sequence, words);
     }
+    TTMEM_TEST_YIELD(entry_indexed);
     charge(writer, words);
+    TTMEM_TEST_YIELD(charged);
     if (is_indexed) {
         const Found other = find_other(writer, key, hash, entry);
         if (__builtin_expect(other.entry != kNoEntry, 0)) settle_twins(writer, other, hash, entry, sequence);
@@ -215,6 +225,7 @@ void free_by_handle(ttmem_handle handle) noexcept {
     if (__builtin_expect(entry < writer.table, 1)) __builtin_prefetch(&writer.slab[entry], 1);
     const uint64_t sequence = take_sequence(writer);
     const uint64_t time = raw_now(writer.clock);
+    TTMEM_TEST_YIELD(sequence_taken);
     Words words;
     if (__builtin_expect(entry >= writer.table || !end_life(writer, entry, made_by, words), 0)) {
         const bool is_inherited = made_by < writer.header->identity.first_sequence;
@@ -233,6 +244,7 @@ void free_by_id(Key key, uint8_t pool, uint64_t bytes) noexcept {
         return free_untabled(writer, key, pool, bytes, bytes != 0 && pool < kPools);
     const uint64_t sequence = take_sequence(writer);
     const uint64_t time = raw_now(writer.clock);
+    TTMEM_TEST_YIELD(sequence_taken);
     Words words;
     if (__builtin_expect(found.entry == kNoEntry || !end_life(writer, found.entry, found.made_by, words), 0))
         return free_unmatched(writer, sequence, time, key, pool < kPools ? pool : uint8_t{TTMEM_POOL_UNKNOWN}, take_excuse());
