@@ -44,6 +44,8 @@ class Offspring:
         if pid == self._pid:
             return True
         stat = procfs.stat_of(pid)
-        if stat is None or stat.start_ticks != start_ticks:
+        environment = procfs.environment_of(pid)
+        is_gone = stat is None or stat.start_ticks != start_ticks or environment == set()
+        if is_gone:
             return start_ticks >= self._start_ticks
-        return procfs.has_in_environment(pid, self._mark) or procfs.is_descendant(pid, self._pid)
+        return self._mark in (environment or ()) or procfs.is_descendant(pid, self._pid)

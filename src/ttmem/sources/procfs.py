@@ -38,13 +38,15 @@ def is_descendant(pid: int, ancestor: int, proc: Path = PROC) -> bool:
     return False
 
 
-def has_in_environment(pid: int, setting: str, proc: Path = PROC) -> bool:
-    """Whether a process was started with NAME=VALUE in its environment; False if that may not be read."""
+def environment_of(pid: int, proc: Path = PROC) -> set[str] | None:
+    """The NAME=VALUE texts a process was started with; empty once it is ending, None if they may not be read."""
     try:
         text = (proc / str(pid) / "environ").read_bytes()
+    except PermissionError:
+        return None
     except OSError:
-        return False
-    return setting.encode() in text.split(b"\0")
+        return set()
+    return set(text.decode(errors="replace").split("\0")) - {""}
 
 
 def own_pid_namespace(proc: Path = PROC) -> int | None:

@@ -84,7 +84,8 @@ def _heading(snapshot: Snapshot, options: PageOptions) -> Iterator[Line]:
         parts.append(Span(f"{dot}{options.banner}", Role.NOTICE))
     yield tuple(parts)
     places = ", ".join(clean(place) for place in snapshot.places)
-    yield (Span(f" {snapshot.source}, reading {places}", Role.DIM),)
+    source = f" {snapshot.source}, reading {places}"
+    yield (Span(clipped(source, options.width, is_ascii=options.is_ascii) if options.width else source, Role.DIM),)
 
 
 def _plural(count: int, word: str, ending: str) -> str:

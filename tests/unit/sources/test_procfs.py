@@ -44,9 +44,14 @@ def test_a_setting_is_found_in_the_environment_a_process_was_started_with() -> N
     ) as child:
         assert child.stdout is not None
         child.stdout.readline()  # by then it runs the program and not the fork of this one
-        assert procfs.has_in_environment(child.pid, "TTMEM_TEST_MARK=abc")
-        assert not procfs.has_in_environment(child.pid, "TTMEM_TEST_MARK=ab")
+        found = procfs.environment_of(child.pid)
+        assert found is not None
+        assert "TTMEM_TEST_MARK=abc" in found
         child.communicate(b"\n")
+
+
+def test_a_process_that_is_not_there_has_no_environment() -> None:
+    assert procfs.environment_of(2**22 + 1) == set()
 
 
 def test_the_host_is_the_one_we_run_on() -> None:

@@ -1,0 +1,179 @@
+"""`ttmem run`: the program is in charge of its signals and exit code, and we tell what it held."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.terminals import a_terminal
+
+TTMEM = [sys.executable, "-m", "ttmem"]
+REPORTING = "import ttmem; chip = ttmem.open_device(5, index=0); ttmem.report_buffer_alloc(chip, 1, 4 << 20)"
+
+
+def ttmem(*arguments: str, directory: Path, **settings: str) -> "subprocess.CompletedProcess[str]":
+    environ = {**os.environ, "TTMEM_DIR": str(directory), **settings}
+    return subprocess.run([*TTMEM, *arguments], env=environ, capture_output=True, text=True)
+
+
+def python(code: str) -> list[str]:
+    return ["--", sys.executable, "-c", code]
+
+
+def test_a_program_that_reports_leaves_its_peaks_behind(tmp_path: Path) -> None:
+    result = ttmem("run", "--label", "a job", *python(REPORTING), directory=tmp_path)
+
+    assert (result.returncode, result.stdout) == (0, "")
+    assert "ttmem: peaks of" in result.stderr
+    assert " a job " in result.stderr
+    assert "4.00 MiB" in result.stderr
+
+
+def test_the_summary_can_be_left_out(tmp_path: Path) -> None:
+    result = ttmem("run", "--no-summary", *python(REPORTING), directory=tmp_path)
+
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_the_summary_tells_of_this_run_only(tmp_path: Path) -> None:
+    ttmem("run", "--label", "before", *python(REPORTING), directory=tmp_path)
+
+    assert "before" not in ttmem("run", "--label", "now", *python(REPORTING), directory=tmp_path).stderr
+
+
+def test_a_program_that_never_reported_is_told_in_one_line(tmp_path: Path) -> None:
+    result = ttmem("run", "--", "sh", "-c", "exit 7", directory=tmp_path)
+
+    assert result.returncode == 7
+    assert len(result.stderr.splitlines()) == 1
+    assert "nothing in `sh -c 'exit 7'` reported device memory" in result.stderr
+
+
+def test_journals_of_others_do_not_count_as_ours(tmp_path: Path) -> None:
+    """Another program of the same user begins to report while ours runs."""
+    environ = {**os.environ, "TTMEM_DIR": str(tmp_path)}
+    command = [*TTMEM, "run", *python("print('here', flush=True); input()")]
+    with subprocess.Popen(
+        command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout is not None
+        run.stdout.readline()
+        other = subprocess.Popen(
+            [sys.executable, "-c", f"{REPORTING}; print(flush=True); input()"],
+            env={**environ, "TTMEM": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        assert other.stdout is not None
+        other.stdout.readline()
+        _, complaints = run.communicate("\n")
+        other.communicate(b"\n")
+
+    assert "reported device memory" in complaints
+    assert "peaks" not in complaints
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "{python} -c '{code}'; exit 3",
+        ": $( ({python} -c '{code}' &) ); exit 3",  # nobody's child any more; waited for by its output
+    ],
+)
+def test_what_a_program_starts_in_turn_counts_as_ours(tmp_path: Path, how: str) -> None:
+    script = how.format(python=sys.executable, code=REPORTING)
+
+    result = ttmem("run", "--", "sh", "-c", script, directory=tmp_path)
+
+    assert result.returncode == 3
+    assert "4.00 MiB" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "words"),
+    [
+        (["sh", "-c", "kill -9 $$"], 137, "reported device memory"),
+        (["sh", "-c", "kill -TERM $$"], 143, "reported device memory"),
+        (["./not-there"], 127, "ttmem: ./not-there: No such file or directory"),
+        (["/etc/passwd"], 126, "ttmem: /etc/passwd: Permission denied"),
+    ],
+)
+def test_the_end_of_the_program_is_ours(tmp_path: Path, command: list[str], code: int, words: str) -> None:
+    result = ttmem("run", "--", *command, directory=tmp_path)
+
+    assert result.returncode == code
+    assert words in result.stderr
+
+
+def test_flags_after_the_command_are_the_commands(tmp_path: Path) -> None:
+    result = ttmem("run", "echo", "--label", "-h", directory=tmp_path)
+
+    assert result.stdout == "--label -h\n"
+
+
+def test_a_run_without_a_command_is_a_bad_flag(tmp_path: Path) -> None:
+    result = ttmem("run", directory=tmp_path)
+
+    assert (result.returncode, len(result.stderr.splitlines())) == (2, 1)
+
+
+def test_the_program_sees_where_and_that_it_should_report(tmp_path: Path) -> None:
+    code = "import os; print(os.environ['TTMEM'], os.environ['TTMEM_DIR'], os.environ['TTMEM_LABEL'])"
+
+    result = ttmem("run", "--dir", "/elsewhere", "--label", "x y", *python(code), directory=tmp_path)
+
+    assert result.stdout == "1 /elsewhere x y\n"
+
+
+COUNTING = """
+import signal, sys
+counts = {}
+def count(number, frame):
+    counts[number] = counts.get(number, 0) + 1
+    print("got", signal.Signals(number).name, flush=True)
+def leave(number, frame):
+    print("counted", counts.get(signal.SIGINT, 0), flush=True)
+    sys.exit(counts.get(signal.SIGINT, 0))
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
+    signal.signal(number, count)
+signal.signal(signal.SIGUSR2, leave)
+print("here", flush=True)
+while True:
+    signal.pause()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1])
+def test_a_signal_sent_to_us_goes_through_to_the_program(tmp_path: Path, number: signal.Signals) -> None:
+    environ = {**os.environ, "TTMEM_DIR": str(tmp_path)}
+    command = [*TTMEM, "run", *python(COUNTING)]
+    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        assert run.stdout.readline() == "here\n"
+        run.send_signal(number)
+        assert run.stdout.readline() == f"got {number.name}\n"
+        run.send_signal(signal.SIGUSR2)
+        run.communicate()
+
+    assert run.returncode == (1 if number == signal.SIGINT else 0)
+
+
+def test_a_key_that_interrupts_reaches_the_program_once(tmp_path: Path) -> None:
+    """The terminal tells the program itself; what comes from it must not be passed on as well."""
+    environ = {**os.environ, "TTMEM_DIR": str(tmp_path)}
+    with a_terminal(["-m", "ttmem", "run", *python(COUNTING)], environ) as terminal:
+        terminal.read_until("here")
+        terminal.press("\x03")
+        terminal.read_until("got SIGINT")
+        terminal.process.send_signal(signal.SIGUSR2)  # comes after any interrupt that was passed on
+        terminal.read_until("counted 1")
+        assert terminal.end() == 1
+
+
+def test_the_program_starts_with_no_signal_blocked(tmp_path: Path) -> None:
+    code = "import signal; print(len(signal.pthread_sigmask(signal.SIG_BLOCK, [])))"
+
+    assert ttmem("run", *python(code), directory=tmp_path).stdout == "0\n"

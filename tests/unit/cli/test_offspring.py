@@ -1,0 +1,95 @@
+"""Whose journals are whose, asked about real processes."""
+
+import os
+from pathlib import Path
+
+from tests.support.programs import a_program
+from ttmem.cli.offspring import Offspring
+from ttmem.sources import Places
+
+REPORTS = ("ttmem.open_device(5)", "meet()")
+MARK = "TTMEM_RUN=abc"
+
+
+def offspring_in(directory: Path) -> Offspring:
+    return Offspring(Places(uid=os.geteuid(), directory=str(directory)), mark=MARK)
+
+
+def paths_in(directory: Path) -> set[str]:
+    return {str(path) for path in directory.glob("*.journal")}
+
+
+def test_a_process_with_the_mark_is_ours_wherever_it_hangs_in_the_tree(tmp_path: Path) -> None:
+    with a_program(tmp_path, "meet()") as ours, a_program(tmp_path, *REPORTS, TTMEM_RUN="abc") as other:
+        ours.arrive()
+        offspring = offspring_in(tmp_path / "")
+        offspring.began(ours.pid)
+        other.arrive()
+        offspring.look()
+
+    assert offspring.paths == paths_in(tmp_path)
+
+
+def test_a_living_process_of_somebody_else_is_not_ours(tmp_path: Path) -> None:
+    with a_program(tmp_path, "meet()") as ours:
+        ours.arrive()
+        offspring = offspring_in(tmp_path)
+        offspring.began(ours.pid)
+        with a_program(tmp_path, *REPORTS, TTMEM_RUN="abcd") as other:
+            other.arrive()
+            offspring.look()
+
+    assert offspring.paths == set()
+    assert len(paths_in(tmp_path)) == 1
+
+
+def test_the_program_itself_is_ours_even_when_it_is_gone(tmp_path: Path) -> None:
+    offspring = offspring_in(tmp_path)
+    with a_program(tmp_path, *REPORTS) as ours:
+        offspring.began(ours.pid)
+        ours.arrive()
+    offspring.look()
+
+    assert offspring.paths == paths_in(tmp_path)
+    assert len(offspring.paths) == 1
+
+
+def test_a_child_of_the_program_is_ours(tmp_path: Path) -> None:
+    offspring = offspring_in(tmp_path)
+    offspring.began(os.getpid())
+    with a_program(tmp_path, *REPORTS) as child:
+        child.arrive()
+        offspring.look()
+
+    assert offspring.paths == paths_in(tmp_path)
+
+
+def test_a_process_that_came_and_went_after_the_program_began_is_taken_for_ours(tmp_path: Path) -> None:
+    with a_program(tmp_path, "meet()") as ours:
+        ours.arrive()
+        offspring = offspring_in(tmp_path)
+        offspring.began(ours.pid)
+        with a_program(tmp_path, *REPORTS) as other:
+            other.arrive()
+        offspring.look()
+
+    assert offspring.paths == paths_in(tmp_path)
+
+
+def test_journals_that_were_there_before_are_nobodys(tmp_path: Path) -> None:
+    with a_program(tmp_path, *REPORTS, TTMEM_RUN="abc") as early:
+        early.arrive()
+        offspring = offspring_in(tmp_path)
+        offspring.began(os.getpid())
+        offspring.look()
+
+    assert offspring.paths == set()
+
+
+def test_a_file_with_another_name_belongs_to_nobody(tmp_path: Path) -> None:
+    offspring = offspring_in(tmp_path)
+    offspring.began(os.getpid())
+    (tmp_path / "strange.journal").touch()
+    offspring.look()
+
+    assert offspring.paths == set()
