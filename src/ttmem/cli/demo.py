@@ -8,7 +8,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -100,7 +99,7 @@ def _end(program: subprocess.Popen[str]) -> None:
 def _watch(collector: Collector, screen: Screen, options: PageOptions, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     while screen.is_terminal and time.monotonic() < deadline:
-        screen.frame(page(collector.snapshot(), replace(options, width=screen.width)))
+        screen.frame(page(collector.snapshot(), options._replace(width=screen.width)))
         time.sleep(_FRAME_SECONDS)
     time.sleep(max(0.0, deadline - time.monotonic()))
     if not screen.is_terminal:

@@ -4,7 +4,6 @@ import json
 import os
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -96,7 +95,7 @@ def watch(
                 click.echo(_json(chosen, is_pretty=False))
                 sys.stdout.flush()
             else:
-                screen.frame(_lines(snapshot, chosen, replace(options, width=screen.width)))
+                screen.frame(_lines(snapshot, chosen, options._replace(width=screen.width)))
             due = max(due + interval, time.monotonic())
             time.sleep(due - time.monotonic())
     finally:
@@ -105,7 +104,7 @@ def watch(
 
 def write_picture(file: Path, snapshot: Snapshot, options: PageOptions) -> None:
     """The table as an SVG file, at most 120 columns wide."""
-    lines = page(snapshot, replace(options, width=min(options.width or 120, 120), is_ascii=False))
+    lines = page(snapshot, options._replace(width=min(options.width or 120, 120), is_ascii=False))
     try:
         file.write_text(picture(lines, title="ttmem ps"), encoding="utf-8")
     except OSError as error:

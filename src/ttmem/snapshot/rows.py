@@ -6,8 +6,7 @@ several rows (origin, completeness, what no process accounts for) is worked out 
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ttmem.devices import BinaryStatus, Device, Kind, Pool
 from ttmem.snapshot.usage import (
@@ -30,8 +29,7 @@ from ttmem.snapshot.usage import (
 Rows = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """What a snapshot says besides the ledger's figures."""
 
     source: str

@@ -1,15 +1,15 @@
 """A snapshot of some devices, users or processes only. Totals of a device stay whole: they are everybody's."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from ttmem.devices import Device
 from ttmem.errors import SelectionError
 from ttmem.snapshot.usage import ProcessUsage, Snapshot
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """What to keep; an empty part keeps all."""
 
     devices: tuple[str, ...] = ()  # an index such as 0, or a unique id such as 0x1a2b

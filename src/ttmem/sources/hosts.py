@@ -1,8 +1,8 @@
 """The machine itself, and the names of its users."""
 
 import os
-import platform
 import pwd
+import sys
 from functools import lru_cache
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def read_host(release_file: Path = Path("/etc/os-release")) -> Host:
         distro=_distro(release_file),
         kernel=system.release,
         platform=system.machine,
-        python=platform.python_version(),
+        python=".".join(map(str, sys.version_info[:3])),
     )
 
 

@@ -8,7 +8,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ttmem.snapshot import Finding, Foreign
 from ttmem.sources.places import Place, Places
@@ -22,8 +22,7 @@ _STAMP_SETTLES_NS = 100_000_000
 FileKey = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class FoundJournal:
+class FoundJournal(NamedTuple):
     """A journal file, by path and by what it is."""
 
     path: str
@@ -31,8 +30,7 @@ class FoundJournal:
     inode: int
 
 
-@dataclass(slots=True)
-class _Directory:
+class _Directory(NamedTuple):
     """What the last look into a directory showed."""
 
     modified_ns: int

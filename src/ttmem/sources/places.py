@@ -9,8 +9,8 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ttmem.sources import procfs
 
@@ -20,16 +20,14 @@ _NAME = re.compile(r"ttmem-(\d+)")
 _OTHERS_EVERY_SECONDS = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A directory to look into; `owner_uid` is who must own it (besides root), None for whoever."""
 
     path: str
     owner_uid: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Roots:
+class Roots(NamedTuple):
     """Where a system keeps shared memory, users' runtime directories and processes."""
 
     shm: Path = Path("/dev/shm")

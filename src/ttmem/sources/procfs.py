@@ -2,14 +2,13 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 PROC = Path("/proc")
 
 
-@dataclass(frozen=True, slots=True)
-class Stat:
+class Stat(NamedTuple):
     """The part of /proc/<pid>/stat that identifies a process."""
 
     parent: int
@@ -74,8 +73,7 @@ def _mount_namespace(proc: Path, name: str) -> str:
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class UidMap:
+class UidMap(NamedTuple):
     """How user ids inside a user namespace read from outside: (first inside, first outside, count)."""
 
     ranges: tuple[tuple[int, int, int], ...]

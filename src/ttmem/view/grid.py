@@ -1,7 +1,7 @@
 """Columns: cells of spans laid out under their titles, with the room that is left given to the cells that stretch."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ttmem.view.spans import Line, Role, Span
 
@@ -9,8 +9,7 @@ from ttmem.view.spans import Line, Role, Span
 Cell = Line | Callable[[int], Line]
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A title, and how its cells lie. A column that stretches takes what is left, within bounds."""
 
     title: str

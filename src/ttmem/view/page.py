@@ -2,7 +2,7 @@
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ttmem.snapshot import ProcessUsage, Snapshot
 from ttmem.view.device_tables import alike, alone, device_table, device_word, kernel_table
@@ -14,8 +14,7 @@ from ttmem.view.words import finding_text, reason_text
 _NEWEST = 5  # out-of-memory events on a page; all are in JSON
 
 
-@dataclass(frozen=True, slots=True)
-class PageOptions:
+class PageOptions(NamedTuple):
     """How a page is to look. `width` None: as wide as it likes, for files and pipes."""
 
     width: int | None = None

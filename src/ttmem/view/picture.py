@@ -1,8 +1,8 @@
 """A page as an SVG picture: a terminal window with real bars, readable in any browser and on any README."""
 
 from collections.abc import Iterator
+from html import escape
 from itertools import zip_longest
-from xml.sax.saxutils import escape
 
 from ttmem.view.bars import filled_columns
 from ttmem.view.colours import PALETTE

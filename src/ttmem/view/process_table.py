@@ -5,8 +5,8 @@ own below; nothing is left out and nothing is added up.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from ttmem.devices import PLANNED_POOLS, Pool
 from ttmem.snapshot import ProcessDevice, ProcessUsage
@@ -34,8 +34,7 @@ _LABEL_LEAST = 12
 _LABEL_MOST = 28
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(NamedTuple):
     """One process on some devices that it uses alike."""
 
     process: ProcessUsage

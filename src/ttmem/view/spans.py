@@ -4,8 +4,8 @@ Names and commands come from other people's processes: what is not printable is 
 """
 
 import unicodedata
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 
 class Role(Enum):
@@ -33,8 +33,7 @@ class Role(Enum):
         return self.value.startswith("bar_")
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A piece of text and what it is."""
 
     text: str
