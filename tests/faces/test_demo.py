@@ -6,15 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.terminals import a_terminal
 from ttmem.sources.procfs import stat_of
 
 TTMEM = [sys.executable, "-m", "ttmem"]
 FAREWELL = "The 3 programs have ended; 0 B of theirs is left on the devices."
-
-
-def shm_of_demos() -> set[str]:
-    return {name for name in os.listdir("/dev/shm") if name.startswith("ttmem-demo-")}
 
 
 def test_in_a_pipe_the_demo_prints_one_table_and_ends(tmp_path: Path) -> None:
@@ -48,20 +46,19 @@ def test_on_a_terminal_the_demo_is_live() -> None:
     assert FAREWELL in terminal.painted
 
 
-def test_an_interrupted_demo_leaves_nothing_behind() -> None:
-    before = shm_of_demos()
+@pytest.mark.parametrize(("how", "code"), [("key", 130), ("signal", 143)])
+def test_a_demo_cut_short_leaves_nothing_behind(how: str, code: int) -> None:
     environ = {**os.environ, "TERM": "xterm-256color"}
     with a_terminal(["-m", "ttmem", "demo", "--seconds", "60"], environ, columns=120, lines=50) as terminal:
-        painted = terminal.read_until("whisper")
-        mine = set(re.findall(r"/dev/shm/(ttmem-demo-\w+)", painted))
-        pids = [
-            int(pid)
-            for pid in re.findall(r"(\d+) +\S+ +(?:llama|resnet|whisper)", re.sub(r"\x1b\[[0-9;]*m", "", painted))
-        ]
-        terminal.press("\x03")
-        assert terminal.end() == 130
+        painted = re.sub(r"\x1b\[[0-9;]*m", "", terminal.read_until("\x1b[J\x1b[H"))
+        [directory] = set(re.findall(r"reading (/\S+/ttmem-demo-\w+)", painted))
+        pids = [int(pid) for pid in re.findall(r"(\d+) +\S+ +(?:llama|resnet|whisper)", painted)]
+        if how == "key":
+            terminal.press("\x03")
+        else:
+            terminal.process.terminate()
+        assert terminal.end() == code
 
-    assert mine
-    assert not mine & (shm_of_demos() - before)
-    assert pids
+    assert not os.path.exists(directory)
+    assert len(pids) == 3
     assert all(stat_of(pid) is None for pid in pids)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -9,9 +10,11 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
+from ttmem.cli.exits import KILLED_BY
 from ttmem.cli.ps import write_picture
 from ttmem.cli.screen import Screen
 from ttmem.cli.workload import WORKLOADS
@@ -39,6 +42,8 @@ def demo(*, seconds: float | None, is_ascii: bool, is_colourless: bool, picture_
     options = PageOptions(screen.width, is_ascii or not screen.is_unicode, banner=_BANNER)
     if seconds is None:
         seconds = 6.0 if screen.is_terminal else 2.0
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)  # so that the programs end and their directory goes
     with ExitStack() as stack:
         directory = stack.enter_context(_private_directory())
         places = Places.from_environment({"TTMEM_DIR": directory}, uid=os.geteuid())
@@ -51,6 +56,10 @@ def demo(*, seconds: float | None, is_ascii: bool, is_colourless: bool, picture_
                 write_picture(picture_file, collector.snapshot(), options)
         click.echo(_farewell(collector, len(programs)))
     return 0
+
+
+def _leave(number: int, frame: object) -> NoReturn:
+    sys.exit(KILLED_BY + number)
 
 
 @contextmanager

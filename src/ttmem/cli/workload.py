@@ -24,7 +24,7 @@ def open_chip(client: Client, index: int) -> int:
     return client.open_device(
         0x0100_0145_1170_3060 + index,
         index=index,
-        arch=Arch.WORMHOLE_B0.value,
+        arch=Arch.WORMHOLE_B0,
         board="n300",
         grid=(8, 8),
         banks=(12, CORE_COUNT),

@@ -61,7 +61,7 @@ def open_device(
     """
     given = capacities or {}
     sizes = tuple(int(given.get(pool, 0)) for pool in Pool)
-    return _native.client.open_device(unique_id, index, str(arch), board, grid, banks, sizes, kernel_ring_bytes)
+    return _native.client.open_device(unique_id, index, arch, board, grid, banks, sizes, kernel_ring_bytes)
 
 
 def open_mesh(

@@ -71,9 +71,9 @@ def test_either_switch_of_the_environment_turns_tracking_on(journals: Path, swit
 def test_what_a_client_reports_is_what_is_seen(journals: Path) -> None:
     with a_program(
         journals,
-        "from ttmem.devices import BufferType, Kind",
+        "from ttmem.devices import Arch, BufferType, Kind",
         "client = ttmem.Client(label='a job')",
-        "chip = client.open_device(5, index=2, board='n300', capacities={0: 1 << 30})",
+        "chip = client.open_device(5, index=2, arch=Arch.BLACKHOLE, board='n300', capacities={0: 1 << 30})",
         "handle = client.report_buffer_alloc(chip, 1, 4096, 4000)",
         "client.report_buffer_alloc(chip, 2, 512, 0, 0, 0, BufferType.L1)",
         "client.report_cb_alloc(chip, 3, 0, 128, 4)",
@@ -88,7 +88,8 @@ def test_what_a_client_reports_is_what_is_seen(journals: Path) -> None:
     assert (process.pid, process.label, process.state) == (program.pid, "a job", "live")
     assert used(process) == {(2, "dram"): 4096, (2, "l1"): 512, (2, "cb"): 512, (2, "kernel"): 900}
     [held] = process.devices
-    assert (held.launch_count, held.device.board, held.device.capacity(Pool.DRAM)) == (1, "n300", 1 << 30)
+    assert (held.launch_count, held.device.capacity(Pool.DRAM)) == (1, 1 << 30)
+    assert (held.device.arch, held.device.board) == ("blackhole", "n300")
     assert held.pools[0].peak_bytes == 4096 + (1 << 20)
 
 
