@@ -75,6 +75,9 @@ bool find_in(const Writer& writer, Half* bucket, Masks masks, Key key, uint32_t 
         const uint32_t entry = (word & kEntryMask) - 1;
         TTMEM_TEST_YIELD(index_slot_read);
         if (entry == besides || entry >= writer.table || !is_entry_of(writer.slab[entry], key, found.made_by)) continue;
+        // The entry may have begun another life for the same key since the slot was read. It then stands elsewhere, or
+        // nowhere yet; if the slot still names it, the slot is that life's own.
+        if (bucket[i].load(std::memory_order_acquire) != word) continue;
         found.entry = entry;
         found.slot = bucket + i;
         return true;

@@ -71,17 +71,26 @@ TTMEM_RARE void replace(const Writer& writer, Found found, uint64_t new_bytes) n
         header.shrunk_kernels.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Two threads entered one key at once: the older life gives way.
-TTMEM_RARE void settle_twins(const Writer& writer, Found other, uint64_t hash, uint32_t entry, uint64_t sequence) noexcept {
-    Words old;
-    if (other.made_by < sequence) {
-        if (!end_life(writer, other.entry, other.made_by, old)) return;
-        bury(writer, other.entry, old, &other, 0);
-    } else {
-        if (!end_life(writer, entry, sequence, old)) return;
-        bury(writer, entry, old, nullptr, hash);
+// Several threads entered one key at once: the older lives give way, until one is left.
+TTMEM_RARE void settle_twins(const Writer& writer, Found other, Key key, uint64_t hash, uint32_t entry,
+                             uint64_t sequence) noexcept {
+    for (; other.entry != kNoEntry; other = find_other(writer, key, hash, entry)) {
+        TTMEM_TEST_YIELD(twin_found);
+        const bool is_older = other.made_by < sequence;
+        Words old;
+        if (is_older ? end_life(writer, other.entry, other.made_by, old) : end_life(writer, entry, sequence, old)) {
+            bury(writer, is_older ? other.entry : entry, old, is_older ? &other : nullptr, hash);
+            writer.header->replaced.fetch_add(1, std::memory_order_relaxed);
+        }
+        if (!is_older) return;
     }
+}
+
+// A call that took its sequence later was faster and the key is alive by it already: ours began and ended before.
+TTMEM_RARE ttmem_handle allocate_overtaken(const Writer& writer, uint64_t sequence, uint32_t entry, const Words& words) noexcept {
     writer.header->replaced.fetch_add(1, std::memory_order_relaxed);
+    publish(writer, sequence, words);
+    return handle_of(sequence, entry);
 }
 
 // The table is full: the counters still take it, and the handle carries the charge home.
@@ -144,6 +153,17 @@ TTMEM_RARE void free_unmatched(const Writer& writer, uint64_t sequence, uint64_t
     publish(writer, sequence, words);
 }
 
+// A handle is the host's to keep, and may come back as anything: its parts are places only once they are in range.
+TTMEM_RARE void free_untabled_handle(const Writer& writer, ttmem_handle handle) noexcept {
+    const Key key{0, static_cast<uint16_t>(handle >> 55 & 0xff), static_cast<uint8_t>(handle >> 47 & 0xf)};
+    const auto pool = static_cast<uint8_t>(handle >> 51 & 0xf);
+    const bool was_given = writer.header->untabled_allocs.load(std::memory_order_relaxed) != 0;
+    if (was_given && pool < kPools && key.kind < kKinds)
+        return free_untabled(writer, key, pool, handle & ((1ull << 47) - 1), true);
+    const uint64_t sequence = take_sequence(writer);
+    free_unmatched(writer, sequence, raw_now(writer.clock), {handle, 0, 0}, TTMEM_POOL_UNKNOWN, take_excuse(key.target));
+}
+
 }  // namespace
 
 void bury(const Writer& writer, uint32_t entry, const Words& words, const Found* found, uint64_t hash) noexcept {
@@ -189,6 +209,7 @@ ttmem_handle allocate(Words& words, uint8_t options) noexcept {
         found = find(writer, key, hash);
         words.tag |= uint64_t{kIndexed} << 24;
         if (__builtin_expect(found.entry != kNoEntry, 0)) {
+            if (found.made_by > sequence) return allocate_overtaken(writer, sequence, found.entry, words);
             replace(writer, found, words.reserved_bytes());
             words.tag |= uint64_t{kReplaced} << 24;
         }
@@ -207,7 +228,7 @@ ttmem_handle allocate(Words& words, uint8_t options) noexcept {
     TTMEM_TEST_YIELD(charged);
     if (is_indexed) {
         const Found other = find_other(writer, key, hash, entry);
-        if (__builtin_expect(other.entry != kNoEntry, 0)) settle_twins(writer, other, hash, entry, sequence);
+        if (__builtin_expect(other.entry != kNoEntry, 0)) settle_twins(writer, other, key, hash, entry, sequence);
     }
     publish(writer, sequence, words);
     return handle_of(sequence, entry);
@@ -216,10 +237,7 @@ ttmem_handle allocate(Words& words, uint8_t options) noexcept {
 void free_by_handle(ttmem_handle handle) noexcept {
     if (handle == 0) return;
     const Writer& writer = the_writer;
-    if (handle & kUntabledHandle) {
-        const Key key{0, static_cast<uint16_t>(handle >> 55 & 0xff), static_cast<uint8_t>(handle >> 47 & 0xf)};
-        return free_untabled(writer, key, static_cast<uint8_t>(handle >> 51 & 0xf), handle & ((1ull << 47) - 1), true);
-    }
+    if (handle & kUntabledHandle) return free_untabled_handle(writer, handle);
     const auto entry = static_cast<uint32_t>(handle & 0xf'ffff);
     const uint64_t made_by = handle >> 20;
     if (__builtin_expect(entry < writer.table, 1)) __builtin_prefetch(&writer.slab[entry], 1);
@@ -229,7 +247,7 @@ void free_by_handle(ttmem_handle handle) noexcept {
     Words words;
     if (__builtin_expect(entry >= writer.table || !end_life(writer, entry, made_by, words), 0)) {
         const bool is_inherited = made_by < writer.header->identity.first_sequence;
-        return free_unmatched(writer, sequence, time, {handle, 0, 0}, TTMEM_POOL_UNKNOWN, is_inherited || take_excuse());
+        return free_unmatched(writer, sequence, time, {handle, 0, 0}, TTMEM_POOL_UNKNOWN, is_inherited || take_excuse_of(made_by));
     }
     bury(writer, entry, words, nullptr, (words.flags() & kIndexed) ? hash_of(key_of(words)) : 0);
     publish_freed(writer, sequence, time, words);
@@ -247,7 +265,7 @@ void free_by_id(Key key, uint8_t pool, uint64_t bytes) noexcept {
     TTMEM_TEST_YIELD(sequence_taken);
     Words words;
     if (__builtin_expect(found.entry == kNoEntry || !end_life(writer, found.entry, found.made_by, words), 0))
-        return free_unmatched(writer, sequence, time, key, pool < kPools ? pool : uint8_t{TTMEM_POOL_UNKNOWN}, take_excuse());
+        return free_unmatched(writer, sequence, time, key, pool < kPools ? pool : uint8_t{TTMEM_POOL_UNKNOWN}, take_excuse(key.target));
     bury(writer, found.entry, words, &found, hash);
     publish_freed(writer, sequence, time, words);
 }

@@ -1,0 +1,186 @@
+// Whole operations of one process: what they do to live state and counters, alone and against each other.
+#include "writer/operations.hpp"
+
+#include <barrier>
+#include <thread>
+
+#include "support/check.hpp"
+#include "support/interleaving.hpp"
+#include "support/journals.hpp"
+
+namespace ttmem {
+namespace {
+
+const PoolCounters& dram_of(uint16_t target) { return the_writer.targets[target].pools[TTMEM_DRAM]; }
+
+uint64_t used(uint16_t target) { return dram_of(target).used.load(); }
+uint64_t count(uint16_t target) { return dram_of(target).allocs.load() - dram_of(target).frees.load(); }
+const Header& header() { return *the_writer.header; }
+
+/// Counters and live state say the same: nothing is under way.
+void check_books(uint16_t target) {
+    uint64_t bytes = 0;
+    const Alive alive = alive_in(the_writer);
+    for (const auto& [key, size] : alive) bytes += size;
+    CHECK_EQUAL(used(target), bytes);
+    CHECK_EQUAL(count(target), alive.size());
+    CHECK_EQUAL(taken_slots(the_writer), alive.size());
+}
+
+}  // namespace
+
+TEST(a_million_ever_new_ids_leave_the_index_empty) {
+    track({1024, 256});
+    const uint16_t chip = open_chip(1);
+    constexpr uint64_t kLive = 100, kIds = 1u << 20;
+    for (uint64_t id = 0; id < kIds; ++id) {
+        report_buffer(chip, id * 0x9e37'79b9, 64);
+        if (id >= kLive) report_free(chip, (id - kLive) * 0x9e37'79b9);
+    }
+    CHECK_EQUAL(taken_slots(the_writer), kLive);
+    for (uint64_t id = kIds - kLive; id < kIds; ++id) report_free(chip, id * 0x9e37'79b9);
+    CHECK_EQUAL(taken_slots(the_writer), 0u);
+    CHECK(header().slab_high.load() <= kLive + 1);
+    CHECK_EQUAL(header().unmatched_frees.load(), 0u);
+    check_books(chip);
+}
+
+TEST(a_full_table_keeps_the_counters_right_and_says_so_for_good) {
+    track({64, 16});
+    const uint16_t chip = open_chip(1);
+    for (uint64_t id = 0; id < 64; ++id) CHECK((report_buffer(chip, id, 100) & kUntabledHandle) == 0);
+    const ttmem_handle by_handle = report_buffer(chip, 64, 1000);
+    CHECK((by_handle & kUntabledHandle) != 0);
+    report_buffer(chip, 65, 2000);
+    report_buffer(chip, 66, 4000);
+    CHECK_EQUAL(header().untabled_allocs.load(), 3u);
+    CHECK_EQUAL(used(chip), 6400u + 7000);
+    CHECK_EQUAL(count(chip), 67u);
+
+    ttmem_free(by_handle);
+    CHECK_EQUAL(used(chip), 6400u + 6000);
+    ttmem_free_id(chip, TTMEM_BUFFER, 65, TTMEM_DRAM, 2000);
+    CHECK_EQUAL(used(chip), 6400u + 4000);
+    CHECK_EQUAL(header().unsized_frees.load(), 0u);
+    ttmem_free_id(chip, TTMEM_BUFFER, 66, TTMEM_DRAM, 0);
+    CHECK_EQUAL(header().unsized_frees.load(), 1u);
+    CHECK_EQUAL(header().untabled_frees.load(), 3u);
+    CHECK_EQUAL(header().unmatched_frees.load(), 0u);
+
+    report_free(chip, 3);
+    CHECK((report_buffer(chip, 3, 100) & kUntabledHandle) == 0);
+    CHECK_EQUAL(header().untabled_allocs.load(), 3u);
+}
+
+TEST(a_wrong_size_at_a_full_table_never_takes_a_counter_below_zero) {
+    track({64, 16});
+    const uint16_t chip = open_chip(1);
+    for (uint64_t id = 0; id < 65; ++id) report_buffer(chip, id, 1);
+    ttmem_free_id(chip, TTMEM_BUFFER, 64, TTMEM_DRAM, uint64_t{1} << 40);
+    CHECK_EQUAL(used(chip), 0u);
+}
+
+TEST(a_stale_handle_frees_nothing) {
+    track({64, 16});
+    const uint16_t chip = open_chip(1);
+    const ttmem_handle first = report_buffer(chip, 1, 10);
+    ttmem_free(first);
+    const ttmem_handle second = report_buffer(chip, 2, 20);
+    CHECK_EQUAL(first & 0xf'ffff, second & 0xf'ffff);  // the same entry, another life
+    ttmem_free(first);
+    ttmem_free(first ^ 63);             // an entry that was never used
+    ttmem_free(0x7fff'ffff'ffff'ffff);  // no handle at all
+    CHECK_EQUAL(header().unmatched_frees.load(), 3u);
+    CHECK(alive_in(the_writer) == (Alive{{{chip, TTMEM_BUFFER, 2}, 20}}));
+    check_books(chip);
+}
+
+TEST(a_zero_handle_is_not_even_counted) {
+    track({64, 16});
+    ttmem_free(0);
+    CHECK_EQUAL(header().unmatched_frees.load(), 0u);
+}
+
+TEST(allocating_a_live_id_again_replaces_it) {
+    track({64, 16});
+    const uint16_t chip = open_chip(1);
+    const ttmem_handle old = report_buffer(chip, 1, 10);
+    report_buffer(chip, 1, 30);
+    CHECK_EQUAL(header().replaced.load(), 1u);
+    ttmem_free(old);
+    CHECK_EQUAL(header().unmatched_frees.load(), 1u);
+    CHECK(alive_in(the_writer) == (Alive{{{chip, TTMEM_BUFFER, 1}, 30}}));
+    check_books(chip);
+}
+
+TEST(closing_a_target_ends_what_is_alive_there_and_nothing_else) {
+    track({64, 16});
+    const uint16_t chip = open_chip(1), other = open_chip(2);
+    const ttmem_handle gone = report_buffer(chip, 1, 10);
+    report_buffer(chip, 2, 20);
+    report_buffer(other, 1, 40);
+    ttmem_device_close(chip);
+    CHECK(alive_in(the_writer) == (Alive{{{other, TTMEM_BUFFER, 1}, 40}}));
+    CHECK_EQUAL(used(chip), 0u);
+    ttmem_free(gone);
+    report_free(chip, 2);
+    CHECK_EQUAL(header().unmatched_frees.load(), 0u);
+    report_free(chip, 2);
+    CHECK_EQUAL(header().unmatched_frees.load(), 1u);
+}
+
+TEST(twins_settle_to_one_entry_and_counters_agree) {
+    track({256, 16});
+    const uint16_t chip = open_chip(1);
+    constexpr int kTwins = 4, kRounds = 3000;
+    const RandomYields yields(4);
+    std::barrier meeting(kTwins);
+    const auto work = [&](uint64_t self) {
+        for (int round = 0; round < kRounds; ++round) {
+            meeting.arrive_and_wait();
+            report_buffer(chip, 7, self + 1);
+            report_buffer(chip, 100 + self, 1000);  // an innocent neighbour, to be found by its own thread
+            meeting.arrive_and_wait();
+            report_free(chip, 100 + self);
+            if (self == 0 && round % 16 == 0) {
+                CHECK_EQUAL(alive_in(the_writer).count({chip, TTMEM_BUFFER, 7}), 1u);
+                report_free(chip, 7);
+            }
+        }
+    };
+    std::vector<std::thread> threads;
+    for (uint64_t i = 0; i < kTwins; ++i) threads.emplace_back(work, i);
+    for (std::thread& thread : threads) thread.join();
+    CHECK_EQUAL(alive_in(the_writer).size(), 1u);
+    CHECK_EQUAL(header().unmatched_frees.load(), 0u);
+    check_books(chip);
+}
+
+TEST(three_twins_that_look_at_each_other_settle_to_the_newest) {
+    track({256, 16});
+    const uint16_t chip = open_chip(1);
+    const auto make = [chip](uint64_t bytes) { return [chip, bytes] { report_buffer(chip, 7, bytes); }; };
+    ParkedThread oldest(steps::entry_committed, make(1));  // none of them can see another yet
+    ParkedThread middle(steps::entry_committed, make(2));
+    ParkedThread newest(steps::entry_committed, make(3));
+    oldest.move_on(steps::entry_indexed);
+    middle.move_on(steps::twin_found);  // has seen the oldest
+    newest.move_on(steps::twin_found);  // has seen the oldest too
+    oldest.finish();
+    middle.finish();
+    newest.finish();
+    CHECK(alive_in(the_writer) == (Alive{{{chip, TTMEM_BUFFER, 7}, 3}}));
+    check_books(chip);
+}
+
+TEST(a_call_that_was_overtaken_does_not_end_the_newer_life) {
+    track({256, 16});
+    const uint16_t chip = open_chip(1);
+    ParkedThread late(steps::sequence_taken, [chip] { report_buffer(chip, 7, 1); });
+    report_buffer(chip, 7, 2);
+    late.finish();
+    CHECK(alive_in(the_writer) == (Alive{{{chip, TTMEM_BUFFER, 7}, 2}}));
+    check_books(chip);
+}
+
+}  // namespace ttmem
