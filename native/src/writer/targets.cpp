@@ -114,7 +114,7 @@ void close_target(uint16_t number) noexcept {
     target.closed_sequence.store(sequence, std::memory_order_release);
     if (number != 0) target.state.store(kTargetClosed, std::memory_order_release);
     const uint64_t ended = end_lives(writer, number, sequence);
-    excuse(ended);
+    excuse(number, ended);
     publish_target(writer, sequence, Type::target_closed, number, ended);
 }
 

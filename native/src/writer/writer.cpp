@@ -21,7 +21,7 @@ enum State : int { kUndecided, kMaking, kOn, kRefused, kOff };
 std::atomic<uint64_t> never_alive{0};
 std::atomic<int> state{kUndecided};
 std::atomic<int> maker_pid{0};
-std::atomic<uint64_t> excuses{0};
+std::atomic<uint64_t> excuses[kTargets];
 std::atomic<std::atomic<uint64_t>*> own_alive_word{&never_alive};
 thread_local __attribute__((tls_model("initial-exec"))) bool is_making = false;
 thread_local __attribute__((tls_model("initial-exec"))) uint64_t cached_thread = 0;  // generation << 32 | number
@@ -71,17 +71,17 @@ void inherit_names(Writer& child, const Writer& parent) noexcept {
     std::memcpy(child.arena, parent.arena, used);
     to.arena_used.store(used, std::memory_order_relaxed);
     to.label.store(from.label.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    uint64_t alive = 0;
     for (uint32_t i = 0; i < kTargets; ++i) {
         const Target& old = parent.targets[i];
         Target& target = child.targets[i];
         target.descriptor.store(old.descriptor.load(std::memory_order_relaxed), std::memory_order_relaxed);
         target.unique_id.store(old.unique_id.load(std::memory_order_relaxed), std::memory_order_relaxed);
         target.state.store(old.state.load(std::memory_order_acquire), std::memory_order_relaxed);
+        uint64_t alive = 0;
         for (const PoolCounters& pool : old.pools)
             alive += pool.allocs.load(std::memory_order_relaxed) - pool.frees.load(std::memory_order_relaxed);
+        excuses[i].store(alive, std::memory_order_relaxed);
     }
-    excuses.store(alive, std::memory_order_relaxed);
 }
 
 bool make_journal(const char* directory, const Writer* parent) noexcept {
@@ -226,12 +226,19 @@ bool is_wanted() noexcept {
     return now == kOn || now == kMaking;
 }
 
-void excuse(uint64_t count) noexcept { excuses.fetch_add(count, std::memory_order_relaxed); }
+void excuse(uint16_t target, uint64_t count) noexcept { excuses[target].fetch_add(count, std::memory_order_relaxed); }
 
-bool take_excuse() noexcept {
-    uint64_t left = excuses.load(std::memory_order_relaxed);
+bool take_excuse(uint16_t target) noexcept {
+    uint64_t left = excuses[target].load(std::memory_order_relaxed);
     while (left > 0)
-        if (excuses.compare_exchange_weak(left, left - 1, std::memory_order_relaxed)) return true;
+        if (excuses[target].compare_exchange_weak(left, left - 1, std::memory_order_relaxed)) return true;
+    return false;
+}
+
+bool take_excuse_of(uint64_t made_by) noexcept {
+    for (uint16_t target = 0; target < kTargets; ++target)
+        if (the_writer.targets[target].closed_sequence.load(std::memory_order_relaxed) > made_by && take_excuse(target))
+            return true;
     return false;
 }
 

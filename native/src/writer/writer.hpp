@@ -62,8 +62,11 @@ bool is_on() noexcept;
 bool is_wanted() noexcept;
 
 /// How many frees of things this process no longer lists are expected: ended by a target's close, or a parent's.
-void excuse(uint64_t count) noexcept;
-bool take_excuse() noexcept;
+/// Each target has its own number of them, so that a mistake on one is not excused by the end of another.
+void excuse(uint16_t target, uint64_t count) noexcept;
+bool take_excuse(uint16_t target) noexcept;
+/// The same for a free that does not say where: on any target whose close ended what `made_by` had made.
+bool take_excuse_of(uint64_t made_by) noexcept;
 
 /// The number of the calling thread in this journal's thread table; 0 when there is no room.
 uint16_t thread_number() noexcept;
