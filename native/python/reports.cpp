@@ -48,9 +48,23 @@ private:
 // Small fields keep an out-of-range value out of range, so that it lands under `unknown` instead of on a neighbour.
 uint16_t target_of(uint64_t word) { return word <= 0xffff ? static_cast<uint16_t>(word) : uint16_t{0xffff}; }
 uint8_t byte_of(uint64_t word) { return word <= 0xff ? static_cast<uint8_t>(word) : uint8_t{0xff}; }
+// Frees name a kind as the allocation did; both read it alike.
+uint8_t kind_of_cb(uint64_t word) {
+    if (word == 0) return TTMEM_CIRCULAR_BUFFER;
+    return word >= TTMEM_CIRCULAR_BUFFER && word <= TTMEM_SCRATCHPAD ? static_cast<uint8_t>(word) : uint8_t{0xff};
+}
+uint8_t kind_of_kernel(uint64_t word) {
+    const bool is_known = word >= TTMEM_KERNEL_APPLICATION && word <= TTMEM_KERNEL_DISPATCH;
+    return is_known ? static_cast<uint8_t>(word) : uint8_t{TTMEM_KERNEL_UNKNOWN};
+}
 uint16_t count_of(uint64_t word) {
     return static_cast<int64_t>(word) < 0 ? uint16_t{0}
                                           : (word <= 0xffff ? static_cast<uint16_t>(word) : uint16_t{0xffff});
+}
+// No chip has that many cores, or fewer than none: the size that a count is a factor of becomes as impossible.
+uint64_t size_for_count(uint64_t size, uint64_t count) {
+    if (count <= 0xffff) return size;
+    return static_cast<int64_t>(count) < 0 ? ~uint64_t{0} : uint64_t{1} << 62;
 }
 uint32_t half_of(uint64_t word) { return word <= 0xffff'ffff ? static_cast<uint32_t>(word) : 0; }
 
@@ -83,7 +97,7 @@ PyObject* report_cb_alloc(PyObject*, Values values, Py_ssize_t count) {
     cb.target = target_of(a.word[0]);
     cb.id = a.word[1];
     cb.address = half_of(a.word[2]);
-    cb.size_per_core_bytes = a.word[3];
+    cb.size_per_core_bytes = size_for_count(a.word[3], a.word[4]);
     cb.core_count = count_of(a.word[4]);
     cb.options = byte_of(a.word[5]);
     cb.program = a.word[6];
@@ -103,7 +117,7 @@ PyObject* report_kernel_load(PyObject*, Values values, Py_ssize_t count) {
     kernel.binary_bytes = a.word[3];
     kernel.core_count = count_of(a.word[4]);
     kernel.exact_bytes = a.word[5];
-    kernel.seed_rule_bytes = a.word[6];
+    kernel.seed_rule_bytes = a.word[6] != 0 ? a.word[6] : size_for_count(0, a.word[4]);
     kernel.program = a.word[7];
     kernel.pool = byte_of(a.word[8]);
     kernel.site = half_of(a.word[9]);
@@ -132,7 +146,7 @@ PyObject* report_cb_free(PyObject*, Values values, Py_ssize_t count) {
     if (!TTMEM_ON) Py_RETURN_NONE;
     const Arguments a("report_cb_free", values, count, 2, 4);
     if (!a.is_good) return nullptr;
-    const uint8_t kind = count > 2 ? byte_of(a.word[2]) : uint8_t{TTMEM_CIRCULAR_BUFFER};
+    const uint8_t kind = count > 2 ? kind_of_cb(a.word[2]) : uint8_t{TTMEM_CIRCULAR_BUFFER};
     ttmem_free_id_on(target_of(a.word[0]), kind, a.word[1], TTMEM_CB, a.word[3]);
     Py_RETURN_NONE;
 }
@@ -141,7 +155,7 @@ PyObject* report_kernel_unload(PyObject*, Values values, Py_ssize_t count) {
     if (!TTMEM_ON) Py_RETURN_NONE;
     const Arguments a("report_kernel_unload", values, count, 2, 4);
     if (!a.is_good) return nullptr;
-    const uint8_t kind = count > 2 ? byte_of(a.word[2]) : uint8_t{TTMEM_KERNEL_APPLICATION};
+    const uint8_t kind = count > 2 ? kind_of_kernel(a.word[2]) : uint8_t{TTMEM_KERNEL_APPLICATION};
     const bool is_system = kind == TTMEM_KERNEL_FABRIC || kind == TTMEM_KERNEL_DISPATCH;
     const uint8_t pool =
         is_system ? uint8_t(kind == TTMEM_KERNEL_FABRIC ? TTMEM_ETH : TTMEM_DISPATCH) : uint8_t{TTMEM_KERNEL};

@@ -186,7 +186,8 @@ static inline void ttmem_free_id(uint16_t target, uint8_t kind, uint64_t id, uin
     if (TTMEM_ON) ttmem_free_id_on(target, kind, id, pool, bytes);
 }
 static inline void ttmem_kernel_unload(uint16_t target, uint8_t kind, uint64_t id) {
-    if (TTMEM_ON) ttmem_free_id_on(target, kind, id, TTMEM_POOL_UNKNOWN, 0);
+    const int is_known = kind >= TTMEM_KERNEL_APPLICATION && kind <= TTMEM_KERNEL_DISPATCH;
+    if (TTMEM_ON) ttmem_free_id_on(target, is_known ? kind : (uint8_t)TTMEM_KERNEL_UNKNOWN, id, TTMEM_POOL_UNKNOWN, 0);
 }
 /* A program's binaries: status changes, and its bytes in DRAM (0 unknown). End it with ttmem_program_end. */
 static inline void ttmem_binary_status(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes) {

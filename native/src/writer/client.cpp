@@ -17,6 +17,8 @@ int ttmem_tracking = 2;  // undecided: the first call asks the environment
 namespace ttmem {
 namespace {
 
+constexpr uint8_t kStatusUnknown = 3;
+
 uint16_t checked_target(uint16_t target) noexcept { return target < kTargets ? target : uint16_t{0}; }
 uint8_t checked_kind(uint8_t kind) noexcept { return kind < kKinds ? kind : uint8_t{TTMEM_KIND_UNKNOWN}; }
 uint8_t checked_pool(uint8_t pool) noexcept { return pool < kPools ? pool : uint8_t{TTMEM_POOL_UNKNOWN}; }
@@ -34,12 +36,16 @@ uint64_t checked_product(uint64_t each, uint64_t count, uint8_t& flags) noexcept
     return checked_size(product, flags);
 }
 
+void count_if_clamped(uint8_t flags) noexcept {
+    if (__builtin_expect((flags & kClamped) != 0, 0)) the_writer.header->clamped.fetch_add(1, std::memory_order_relaxed);
+}
+
 ttmem_handle allocate_checked(Words& words, Type type, uint8_t kind, uint8_t pool, uint8_t flags, uint32_t site, uint8_t options) noexcept {
     if (options & TTMEM_VIEW) {  // charged 0; what it spans stays readable beside it
         words.reserved = pack48(0, words.target());
         flags |= kView;
     }
-    if (__builtin_expect((flags & kClamped) != 0, 0)) the_writer.header->clamped.fetch_add(1, std::memory_order_relaxed);
+    count_if_clamped(flags);
     words.tag = tag_of(type, kind, pool, flags, site);
     return allocate(words, options);
 }
@@ -47,6 +53,11 @@ ttmem_handle allocate_checked(Words& words, Type type, uint8_t kind, uint8_t poo
 uint8_t pool_of_buffer(uint8_t type) noexcept {
     constexpr uint8_t kPoolOf[] = {TTMEM_DRAM, TTMEM_L1, TTMEM_HOST, TTMEM_L1_SMALL, TTMEM_TRACE};
     return type < sizeof kPoolOf ? kPoolOf[type] : uint8_t{TTMEM_POOL_UNKNOWN};
+}
+
+uint8_t kind_of_cb(uint8_t kind) noexcept {
+    if (kind == 0) return TTMEM_CIRCULAR_BUFFER;
+    return kind >= TTMEM_CIRCULAR_BUFFER && kind <= TTMEM_SCRATCHPAD ? kind : uint8_t{TTMEM_KIND_UNKNOWN};
 }
 
 uint8_t pool_of_kernel(uint8_t kind) noexcept {
@@ -71,7 +82,7 @@ TTMEM_HOT ttmem_handle buffer_alloc(const ttmem_buffer* buffer) {
 TTMEM_HOT ttmem_handle cb_alloc(const ttmem_circular_buffer* cb) {
     if (!may_write()) return 0;
     uint8_t flags = 0;
-    const uint8_t kind = cb->kind == 0 ? uint8_t{TTMEM_CIRCULAR_BUFFER} : checked_kind(cb->kind);
+    const uint8_t kind = kind_of_cb(cb->kind);
     Words words;
     words.id = cb->id;
     words.address = uint64_t{cb->address} | uint64_t{cb->core_set} << 32;
@@ -113,7 +124,9 @@ TTMEM_HOT void free_id(uint16_t target, uint8_t kind, uint64_t id, uint8_t pool,
 void binary_status(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes) {
     if (!may_write()) return;
     uint8_t flags = 0;
-    change_status(checked_target(target), program, status & 3, checked_size(bytes, flags));
+    bytes = checked_size(bytes, flags);
+    count_if_clamped(flags);
+    change_status(checked_target(target), program, status <= TTMEM_COMMITTED ? status : kStatusUnknown, bytes);
 }
 
 void launch(uint16_t target, uint64_t program) {
@@ -123,11 +136,21 @@ void launch(uint16_t target, uint64_t program) {
 void out_of_memory(uint16_t target, uint8_t pool, uint64_t requested, uint64_t free, uint64_t largest) {
     if (!may_write()) return;
     uint8_t flags = 0;
-    note_out_of_memory(checked_target(target), checked_pool(pool), checked_size(requested, flags), checked_size(free, flags),
-                       checked_size(largest, flags));
+    requested = checked_size(requested, flags);
+    free = checked_size(free, flags);
+    largest = checked_size(largest, flags);
+    count_if_clamped(flags);
+    note_out_of_memory(checked_target(target), checked_pool(pool), requested, free, largest);
 }
 
-uint16_t device_open(const ttmem_device* device) { return may_write() ? open_device(*device) : uint16_t{0}; }
+uint16_t device_open(const ttmem_device* device) {
+    if (!may_write()) return 0;
+    uint8_t flags = 0;
+    ttmem_device checked = *device;
+    for (uint64_t& bytes : checked.capacity_bytes) bytes = checked_size(bytes, flags);
+    count_if_clamped(flags);
+    return open_device(checked);
+}
 
 uint16_t mesh_open(uint64_t mesh_id, uint16_t rows, uint16_t columns, const uint16_t* chips, uint32_t chip_count) {
     return may_write() ? open_mesh(mesh_id, rows, columns, chips, chip_count) : uint16_t{0};
