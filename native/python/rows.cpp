@@ -1,6 +1,7 @@
 #include "python/rows.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace nb = nanobind;
 
@@ -172,19 +173,21 @@ void usage_rows(const Process& process, const Timebase& time, ProcessLists& list
 }
 
 void target_rows(const Process& process, ProcessLists& lists) {
+    std::map<uint32_t, uint64_t> launches_on;  // several targets may stand for one chip
     for (size_t i = 0; i < process.book.targets().size(); ++i) {
         const TargetBook& target = process.book.targets()[i];
         if (!target.is_named) continue;
         const uint64_t launches = i < process.targets.size() ? process.targets[i].launches : target.launches;
         nb::list devices;
         for (const uint32_t device : target.devices) {
-            if (launches != 0) lists.launches.append(nb::make_tuple(process.key, device, launches));
+            if (launches != 0) launches_on[device] += launches;
             devices.append(device);
         }
         if (target.is_mesh && target.is_open)
             lists.meshes.append(
                 nb::make_tuple(process.key, target.unique_id, target.rows, target.columns, nb::tuple(devices)));
     }
+    for (const auto& [device, count] : launches_on) lists.launches.append(nb::make_tuple(process.key, device, count));
 }
 
 void program_rows(const Process& process, ProcessLists& lists) {

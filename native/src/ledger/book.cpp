@@ -17,8 +17,16 @@ int64_t requested_of(const Words& words) {
 
 // Data of another process: an index out of range would be ours to suffer.
 bool is_sound(const Words& event) {
+    if (event.kind() == TTMEM_BUFFER && event.requested_bytes() > kSizeMost) return false;
     return event.target() < kTargets && event.kind() < kKinds && event.pool() < kPools &&
            event.reserved_bytes() <= kSizeMost;
+}
+
+// A newer writer may know more kinds and pools: those are kept as unknown. False when nothing makes sense of it.
+bool make_sound(Words& event) {
+    event.tag = tag_of(event.type(), event.kind() < kKinds ? event.kind() : uint8_t{TTMEM_KIND_UNKNOWN},
+                       event.pool() < kPools ? event.pool() : uint8_t{TTMEM_POOL_UNKNOWN}, event.flags(), event.site());
+    return is_sound(event);
 }
 
 }  // namespace
@@ -98,6 +106,7 @@ void Book::on_allocated(const Words& event, uint32_t hash, uint64_t now_ns) {
         *there = event;
     } else {
         table_.insert(event, hash);
+        if (event.kind() == TTMEM_PROGRAM_BINARY && event.launches() != 0) note_launch(event);
     }
     charge(event, +1, sequence, event.time, now_ns);
 }
@@ -138,7 +147,17 @@ void Book::on_unmatched(const Words& event) {
     }
 }
 
-void Book::on_program(const Words& event) {
+// Of a followed process the counters know; a replayed one has only its records, each of which counts once.
+void Book::note_launch(const Words& event) {
+    TargetBook& target = targets_[event.target()];
+    if (event.sequence() <= target.launched_sequence) return;
+    target.launched_sequence = event.sequence();
+    ++target.launches;
+}
+
+void Book::on_program(const Words& event, uint64_t now_ns) {
+    ensure_place(event.target(), now_ns);
+    if (event.type() == Type::launched) note_launch(event);
     const EntryKey key{event.id, event.target(), TTMEM_PROGRAM_BINARY};
     Words* there = table_.find(key, entry_hash(key));
     if (there == nullptr) return;
@@ -158,7 +177,10 @@ void Book::on_out_of_memory(const Words& event, uint64_t now_ns) {
 }
 
 void Book::apply(const Words& event, const JournalReader* reader, uint64_t now_ns) {
+    if (event.type() > Type::out_of_memory) return;  // newer types are not for us
     if (!is_sound(event)) {
+        Words known = event;
+        if (make_sound(known)) return apply(known, reader, now_ns);
         ++findings_["impossible_record"];
         return;
     }
@@ -170,7 +192,7 @@ void Book::apply(const Words& event, const JournalReader* reader, uint64_t now_n
             return on_freed(event, entry_hash(entry_key(event)), reader, now_ns);
         case Type::status_changed:
         case Type::launched:
-            return on_program(event);
+            return on_program(event, now_ns);
         case Type::target_opened:
             return on_opened(event, now_ns);
         case Type::target_closed:
@@ -178,7 +200,7 @@ void Book::apply(const Words& event, const JournalReader* reader, uint64_t now_n
         case Type::out_of_memory:
             return on_out_of_memory(event, now_ns);
         default:
-            return;  // phases and labels are read from the journal's own tables; newer types are not for us
+            return;  // phases and labels are read from the journal's own tables
     }
 }
 
@@ -200,8 +222,9 @@ void Book::rebuild(const std::vector<Words>& alive, uint64_t now_ns) {
     freed_early_.clear();
     is_counting_ = true;
     std::vector<Totals> fresh(kTargets);
-    for (const Words& words : alive) {
-        if (!is_sound(words)) {
+    for (const Words& found : alive) {
+        Words words = found;
+        if (!is_sound(words) && !make_sound(words)) {
             ++findings_["impossible_record"];
             continue;
         }

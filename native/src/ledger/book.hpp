@@ -25,6 +25,7 @@ struct TargetBook {
     uint64_t unique_id = 0;
     uint64_t closed_sequence = 0;
     uint64_t launches = 0;
+    uint64_t launched_sequence = 0;  // of the last launch that was counted from a record
     uint16_t rows = 0, columns = 0;
     bool is_open = false, is_mesh = false, is_named = false;
 };
@@ -99,7 +100,8 @@ private:
     void on_unmatched(const Words& event);
     void on_opened(const Words& event, uint64_t now_ns);
     void on_closed(const Words& event, uint64_t now_ns);
-    void on_program(const Words& event);
+    void on_program(const Words& event, uint64_t now_ns);
+    void note_launch(const Words& event);
     void on_out_of_memory(const Words& event, uint64_t now_ns);
     void open_target(uint16_t number, uint64_t unique_id, uint32_t descriptor, uint64_t now_ns);
     void place_target(TargetBook& target, std::vector<uint32_t> devices, uint64_t now_ns);

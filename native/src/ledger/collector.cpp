@@ -146,6 +146,7 @@ void Collector::damage(Process& process, const std::string& what) {
     process.mode = Mode::damaged;
     process.damage = what;
     damaged_.emplace_back(process.path, what);
+    process.batch.clear();  // what was read before the damage showed is no part of any balance
     process.book.release();
 }
 

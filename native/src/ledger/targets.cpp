@@ -9,9 +9,10 @@ namespace {
 
 constexpr size_t kDevicesMost = 1024;  // of one process: a damaged file must not fill everybody's screen
 
+constexpr int64_t kCounterMost = int64_t{1} << 47;  // beyond every host; sums of what damaged files say stay in range
+
 int64_t clamped(uint64_t counter) {  // a free counted before its allocation shows as "negative" for an instant
-    const auto value = static_cast<int64_t>(counter);
-    return value < 0 ? 0 : value;
+    return std::clamp<int64_t>(static_cast<int64_t>(counter), 0, kCounterMost);
 }
 
 void subtract(Totals& from, const Totals& what) {
@@ -141,7 +142,10 @@ void Book::learn_targets(const std::vector<TargetWords>& targets, uint64_t now_n
     for (uint16_t i = 0; i < targets.size() && i < kTargets; ++i) {
         const TargetWords& words = targets[i];
         targets_[i].launches = words.launches;
-        if (words.state == kTargetUnnamed) continue;
+        if (words.state == kTargetUnnamed) {
+            if (words.launches != 0) ensure_place(i, now_ns);
+            continue;
+        }
         open_target(i, words.unique_id, words.descriptor, now_ns);
         if (words.state != kTargetClosed) continue;
         for (const uint32_t device : targets_[i].devices) --devices_.at(device).open_count;
