@@ -52,7 +52,7 @@ def test_a_demo_cut_short_leaves_nothing_behind(how: str, code: int) -> None:
     with a_terminal(["-m", "ttmem", "demo", "--seconds", "60"], environ, columns=120, lines=50) as terminal:
         painted = re.sub(r"\x1b\[[0-9;]*m", "", terminal.read_until("\x1b[J\x1b[H"))
         [directory] = set(re.findall(r"reading (/\S+/ttmem-demo-\w+)", painted))
-        pids = [int(pid) for pid in re.findall(r"(\d+) +\S+ +(?:llama|resnet|whisper)", painted)]
+        pids = {int(pid) for pid in re.findall(r"(\d+) +\S+ +(?:llama|resnet|whisper)", painted)}
         if how == "key":
             terminal.press("\x03")
         else:

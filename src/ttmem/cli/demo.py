@@ -50,6 +50,7 @@ def demo(*, seconds: float | None, is_ascii: bool, is_colourless: bool, picture_
         collector = stack.enter_context(Collector(places))
         stack.callback(screen.close)
         with _programs(directory) as programs:
+            collector.wait_settled()
             collector.start()
             _watch(collector, screen, options, seconds)
             if picture_file:
@@ -77,20 +78,20 @@ def _programs(directory: str) -> Iterator[list[subprocess.Popen[str]]]:
     """The made-up programs, all reporting; ended when left, however that comes about."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("TTMEM")}
     environ |= {"TTMEM": "1", "TTMEM_DIR": directory}
-    programs = [
-        subprocess.Popen(
-            [sys.executable, "-m", "ttmem.cli.workload", name],
-            env=environ,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for name in WORKLOADS
-    ]
+    programs: list[subprocess.Popen[str]] = []
     try:
-        for program in programs:
+        for name in WORKLOADS:
+            program = subprocess.Popen(
+                [sys.executable, "-m", "ttmem.cli.workload", name],
+                env=environ,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                start_new_session=True,  # what the terminal's keys interrupt is us; they end with their input
+            )
+            programs.append(program)
             if program.stdout is None or program.stdout.readline() != "ready\n":
-                raise TtmemError(f"the made-up program {program.args!r} ended before it reported anything")
+                raise TtmemError(f"the made-up program `{name}` ended before it reported anything")
         yield programs
     finally:
         for program in programs:

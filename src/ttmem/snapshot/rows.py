@@ -53,7 +53,7 @@ def snapshot_from_rows(rows: Rows, surroundings: Surroundings) -> Snapshot:
         source=surroundings.source,
         places=surroundings.places,
         host=surroundings.host,
-        devices=tuple(_device_usage(device, rows, processes) for device in devices.values()),
+        devices=tuple(_device_usage(device, rows, processes) for device in sorted(devices.values(), key=_place)),
         processes=processes,
         foreign=surroundings.foreign,
         damaged=damaged,
@@ -78,6 +78,11 @@ def _device(row: Rows) -> Device:
         is_known=row["known"],
         name=row["name"],
     )
+
+
+def _place(device: Device) -> tuple[bool, int, int, str]:
+    """By index; what has none comes last."""
+    return device.index is None, device.index or 0, device.unique_id, device.name
 
 
 class _Parts:
@@ -168,9 +173,11 @@ def _process_devices(row: Rows, parts: _Parts) -> tuple[ProcessDevice, ...]:
     for device, *figures in parts.of("process_kinds", key):
         kinds[device].append(_kind(figures))
     launches: dict[int, int] = dict(parts.of("launches", key))
+    found = sorted((parts.devices[number] for number in {*pools, *kinds, *launches}), key=_place)
     return tuple(
-        ProcessDevice(parts.devices[device], _in_order(pools[device]), tuple(kinds[device]), launches.get(device, 0))
-        for device in sorted({*pools, *kinds, *launches})
+        ProcessDevice(device, _in_order(pools[at]), tuple(kinds[at]), launches.get(at, 0))
+        for device in found
+        for at in [device.number]
     )
 
 

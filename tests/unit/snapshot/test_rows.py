@@ -157,6 +157,15 @@ def test_findings_with_a_count_are_doubts_of_the_whole_snapshot() -> None:
     assert [(finding.name, finding.count, finding.pid) for finding in snapshot.findings] == [("double_free", 2, 4001)]
 
 
+def test_devices_come_in_the_order_of_their_indexes_and_unknown_ones_last() -> None:
+    devices = [an_unknown_device(0), a_device(1, index=3), a_device(2, index=0)]
+    pools = [(1, number, 0, KIB, KIB, 1, KIB, NOON_NS, False) for number in range(3)]
+    snapshot = a_snapshot(devices=devices, processes=[a_process(1)], process_pools=pools)
+
+    assert [usage.device.index for usage in snapshot.devices] == [0, 3, None]
+    assert [held.device.index for held in snapshot.processes[0].devices] == [0, 3, None]
+
+
 def test_pools_come_in_the_order_of_their_numbers() -> None:
     rows = [(0, pool, KIB, KIB, 1, KIB, NOON_NS, NOON_NS, False) for pool in (5, 0, 3)]
     [usage] = a_snapshot(devices=[a_device()], device_pools=rows).devices
