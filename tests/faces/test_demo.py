@@ -24,7 +24,7 @@ def test_in_a_pipe_the_demo_prints_one_table_and_ends(tmp_path: Path) -> None:
     assert (result.returncode, result.stderr) == (0, "")
     assert "3 processes on 4 devices · complete" in result.stdout
     assert "demo: made-up chips" in result.stdout
-    for word in ("llama-70b server", "resnet-50 training", "whisper", "APPLICATION", "FABRIC", "DISPATCH", "planned"):
+    for word in ("llama-70b server", "resnet-50 train", "whisper", "APPLICATION", "FABRIC", "DISPATCH", "planned"):
         assert word in result.stdout
     assert result.stdout.endswith(f"{FAREWELL}\n")
     assert "llama-70b server" in picture.read_text(encoding="utf-8")
@@ -44,6 +44,16 @@ def test_on_a_terminal_the_demo_is_live() -> None:
 
     assert terminal.painted.count("\x1b[H") >= 2
     assert FAREWELL in terminal.painted
+
+
+def test_on_a_small_terminal_a_frame_is_cut_and_says_so() -> None:
+    environ = {**os.environ, "TERM": "xterm-256color"}
+    with a_terminal(["-m", "ttmem", "demo", "--seconds", "0"], environ, columns=80, lines=12) as terminal:
+        assert terminal.end() == 0
+
+    [frame] = re.findall(r"\x1b\[H(.*?)\x1b\[J", terminal.painted, flags=re.DOTALL)
+    assert frame.count("\n") == 11
+    assert re.search(r"\.\.\. \d+ more lines", frame)
 
 
 @pytest.mark.parametrize(("how", "code"), [("key", 130), ("signal", 143)])

@@ -108,13 +108,12 @@ def _end(program: subprocess.Popen[str]) -> None:
 
 def _watch(collector: Collector, screen: Screen, options: PageOptions, seconds: float) -> None:
     deadline = time.monotonic() + seconds
-    while screen.is_terminal and time.monotonic() < deadline:
-        screen.frame(page(collector.snapshot(), options._replace(width=screen.width)))
-        time.sleep(_FRAME_SECONDS)
-    time.sleep(max(0.0, deadline - time.monotonic()))
     if not screen.is_terminal:
-        collector.wait_settled()
-        screen.show(page(collector.snapshot(), options))
+        time.sleep(seconds)
+    screen.frame(page(collector.snapshot(), options))
+    while time.monotonic() < deadline:
+        time.sleep(_FRAME_SECONDS)
+        screen.frame(page(collector.snapshot(), options._replace(width=screen.width)))
 
 
 def _farewell(collector: Collector, program_count: int) -> str:

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Mapping
 from typing import TextIO
 
-from ttmem.view import Colours, Depth, Line, colour_depth
+from ttmem.view import Colours, Depth, Line, Role, Span, colour_depth
 
 _HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 _CLEAR, _HOME, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[2J", "\x1b[H", "\x1b[K", "\x1b[J"
@@ -35,8 +35,8 @@ class Screen:
         if not self.is_terminal:
             self.show([*([()] if self._frame_count else []), *lines])
         else:
-            height = shutil.get_terminal_size().lines - 1
-            text = self._colours.painted(lines[:height]).replace("\n", f"{_CLEAR_LINE}\n")
+            text = self._colours.painted(_cut(lines, shutil.get_terminal_size().lines - 1))
+            text = text.replace("\n", f"{_CLEAR_LINE}\n")
             self._stream.write(("" if self._frame_count else _HIDE_CURSOR + _CLEAR) + _HOME + text + _CLEAR_BELOW)
             self._stream.flush()
         self._frame_count += 1
@@ -51,3 +51,11 @@ class Screen:
     def is_unicode(self) -> bool:
         """Whether bars may be drawn with block characters."""
         return "utf" in (self._stream.encoding or "").lower()
+
+
+def _cut(lines: list[Line], height: int) -> list[Line]:
+    """As many lines as fit; a cut shows."""
+    if len(lines) <= height:
+        return lines
+    kept = lines[: max(0, height - 1)]
+    return [*kept, (Span(f" ... {len(lines) - len(kept)} more lines", Role.DIM),)]

@@ -134,7 +134,7 @@ def transcribe(client: Client) -> Work:
 
 WORKLOADS: dict[str, tuple[str, Callable[[Client], Work]]] = {
     "serve": ("llama-70b server", serve),
-    "train": ("resnet-50 training", train),
+    "train": ("resnet-50 train", train),
     "transcribe": ("whisper", transcribe),
 }
 
