@@ -73,6 +73,9 @@ public:
     /// Learns targets from the counters' page (a late viewer has missed their opening).
     void learn_targets(const std::vector<TargetWords>& targets, uint64_t now_ns);
 
+    /// Names that a forked child has from its parent: no record of its own journal tells them.
+    void inherit_targets(const std::vector<TargetWords>& targets, uint64_t now_ns);
+
     /// Gives everything back to the devices; the last figures stay readable here.
     void release();
 

@@ -110,7 +110,9 @@ void Collector::start(Process& process, uint64_t now_ns) {
     if (process.reader->start_at_beginning()) {
         process.mode = Mode::settling;
         process.settle_at = process.reader->settled_at();
-        return;
+        if (process.reader->identity().first_sequence == 1) return;
+        if (!process.reader->targets(process.targets, kTargets)) return damage(process, kCut);
+        return process.book.inherit_targets(process.targets, now_ns);  // a forked child: its parent had named them
     }
     process.is_late = true;
     scan(process, now_ns);

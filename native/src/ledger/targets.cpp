@@ -154,6 +154,15 @@ void Book::learn_targets(const std::vector<TargetWords>& targets, uint64_t now_n
     }
 }
 
+void Book::inherit_targets(const std::vector<TargetWords>& targets, uint64_t now_ns) {
+    for (uint16_t i = 0; i < targets.size() && i < kTargets; ++i) {
+        const TargetWords& words = targets[i];
+        const bool was_closed_before = words.state == kTargetClosed && words.closed_sequence == 0;
+        if (words.state == kTargetUnnamed || was_closed_before) continue;
+        open_target(i, words.unique_id, words.descriptor, now_ns);
+    }
+}
+
 void Book::adopt_counters(const std::vector<TargetWords>& targets, uint64_t now_ns) {
     is_counting_ = false;
     for (uint16_t i = 0; i < targets.size() && i < kTargets; ++i) {
