@@ -189,7 +189,7 @@ void share_switch_with(int* copy) { share_switch(copy); }
 
 extern "C" {
 
-extern const ttmem::WriterTable ttmem_writer_v1 = {
+extern const ttmem::WriterTable ttmem_own_writer = {
     1,
     sizeof(ttmem::WriterTable),
     ttmem::enable,
@@ -214,11 +214,12 @@ extern const ttmem::WriterTable ttmem_writer_v1 = {
     ttmem::phase_end,
     ttmem::label,
 };
+extern const ttmem::WriterTable ttmem_writer_v1 __attribute__((alias("ttmem_own_writer")));
 
 // A predictable test saves the indirect call where this copy owns the journal, which is the usual case.
 #define TTMEM_ROUTE(local, remote, ...)                          \
     const ttmem::WriterTable& owner = ttmem::owner();            \
-    if (__builtin_expect(&owner == &ttmem_writer_v1, 1)) return ttmem::local(__VA_ARGS__); \
+    if (__builtin_expect(&owner == &ttmem_own_writer, 1)) return ttmem::local(__VA_ARGS__); \
     return owner.remote(__VA_ARGS__)
 
 int ttmem_enable(const char* directory) { TTMEM_ROUTE(enable, enable, directory); }

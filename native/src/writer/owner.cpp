@@ -2,9 +2,11 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/mman.h>
 
 #include <atomic>
 #include <cstring>
+#include <new>
 
 namespace ttmem {
 namespace {
@@ -52,15 +54,20 @@ void pin_self() noexcept {
 }
 
 const WriterTable* find_owner() noexcept {
-    static Objects objects;  // written by whoever comes first; a race writes the same notes twice
-    Objects* notes = &objects;
-    notes->count = 0;
+    // Notes of this call alone: several threads may ask first at once, and a stack may be too small for them.
+    void* room = mmap(nullptr, sizeof(Objects), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED) return &ttmem_own_writer;
+    auto* notes = new (room) Objects;
     dl_iterate_phdr(note_object, notes);
+    const WriterTable* first = &ttmem_own_writer;
     for (uint32_t i = 0; i < notes->count; ++i) {
         const WriterTable* table = table_in(notes->list[i]);
-        if (table != nullptr && table->version == ttmem_writer_v1.version && table->bytes >= sizeof(WriterTable)) return table;
+        if (table == nullptr || table->version != ttmem_own_writer.version || table->bytes < sizeof(WriterTable)) continue;
+        first = table;
+        break;
     }
-    return &ttmem_writer_v1;
+    munmap(room, sizeof(Objects));
+    return first;
 }
 
 }  // namespace
@@ -71,11 +78,11 @@ const WriterTable& owner() noexcept {
     pin_self();
     const WriterTable* found = find_owner();
     found_owner.store(found, std::memory_order_release);
-    if (found != &ttmem_writer_v1) found->share_switch(&ttmem_tracking);
+    if (found != &ttmem_own_writer) found->share_switch(&ttmem_tracking);
     return *found;
 }
 
-bool is_owner() noexcept { return &owner() == &ttmem_writer_v1; }
+bool is_owner() noexcept { return &owner() == &ttmem_own_writer; }
 
 void tell_copies(bool is_on) noexcept {
     const int value = is_on ? kOnSwitch : kOffSwitch;

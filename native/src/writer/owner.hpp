@@ -60,3 +60,7 @@ void tell_copies(bool is_on) noexcept;
 }  // namespace ttmem
 
 extern "C" TTMEM_API const ttmem::WriterTable ttmem_writer_v1;
+
+/// The same table, by a name that cannot be anybody else's: a loader binds the exported one to the first copy it finds,
+/// so a copy that compared with it would take itself for that one.
+extern "C" __attribute__((visibility("hidden"))) const ttmem::WriterTable ttmem_own_writer;
