@@ -115,7 +115,10 @@ bool make_journal(const char* directory, const Writer* parent) noexcept {
     alive->store(kAlive, std::memory_order_release);
     own_alive_word.store(alive, std::memory_order_release);
     the_alive_word.store(alive, std::memory_order_release);
-    if (parent != nullptr) munmap(static_cast<void*>(parent->header), parent->bytes);
+    // Zeros take the place of the parent's journal: a reader inside this process may still hold on to it.
+    if (parent != nullptr)
+        mmap(static_cast<void*>(parent->header), parent->bytes, PROT_READ,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
     if (parent == nullptr) {
         const char* label = getenv("TTMEM_LABEL");
         if (label != nullptr && *label != '\0') set_label(label);
