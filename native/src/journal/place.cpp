@@ -41,8 +41,10 @@ int open_directory(const char* path) noexcept {
 bool choose_directory(const char* asked, NewJournal& journal) noexcept {
     const char* wanted = asked != nullptr ? asked : getenv("TTMEM_DIR");
     if (wanted != nullptr && *wanted != '\0') {
-        std::snprintf(journal.path, sizeof journal.path, "%s", wanted);
-        journal.directory = open_directory(journal.path);
+        const auto length = std::snprintf(journal.path, sizeof journal.path, "%s", wanted);
+        errno = ENAMETOOLONG;  // a path cut short would be another directory
+        if (static_cast<size_t>(length) + 1 + sizeof journal.name < sizeof journal.path)
+            journal.directory = open_directory(journal.path);
         return journal.directory >= 0 ||
                refuse(journal, "not a directory this user may write to",
                       "make it, or set TTMEM_DIR to one that is; the program runs on untracked");
