@@ -1,0 +1,29 @@
+"""The pages about the faces tell the truth: every flag and every finding stands there, and no other."""
+
+import re
+from pathlib import Path
+
+from ttmem.cli.ps import ps
+from ttmem.view.words import FINDINGS
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def first_column(page: str, section: str) -> list[str]:
+    """The first cells of the table below a heading."""
+    text = (DOCS / page).read_text(encoding="utf-8").split(f"## {section}\n", 1)[1]
+    table = re.search(r"(?:^\|.*\n)+", text, flags=re.MULTILINE)
+    assert table is not None
+    return [row.split("|")[1].strip() for row in table[0].splitlines()[2:]]
+
+
+def test_every_flag_of_ps_is_described_and_no_other() -> None:
+    described = set(re.findall(r"(?<=`)--?[\w-]+", " ".join(first_column("ps.md", "Flags"))))
+
+    assert described == {flag for option in ps.params for flag in option.opts}
+
+
+def test_every_finding_is_described_and_no_other() -> None:
+    described = set(first_column("json.md", "Findings"))
+
+    assert described == set(FINDINGS) - {"damaged"}  # damaged files have a list of their own
