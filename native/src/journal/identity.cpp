@@ -62,6 +62,28 @@ long read_small_file(const char* path, char* text, size_t room) noexcept {
     return static_cast<long>(length);
 }
 
+// A process whose first thread has ended shows as a zombie while its other threads live on.
+pid_t other_thread_of(pid_t pid) noexcept {
+    char path[48];
+    alignas(8) char batch[4096];
+    std::snprintf(path, sizeof path, "/proc/%d/task", static_cast<int>(pid));
+    const int tasks = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (tasks < 0) return 0;
+    pid_t other = 0;
+    for (long got; other == 0 && (got = syscall(SYS_getdents64, tasks, batch, sizeof batch)) > 0;) {
+        for (long at = 0; at < got && other == 0;) {
+            uint16_t length;
+            std::memcpy(&length, batch + at + 16, sizeof length);  // of struct linux_dirent64: inode, offset, length, type, name
+            const char* name = batch + at + 19;
+            const auto task = static_cast<pid_t>(number_at(name));
+            if (task != pid) other = task;
+            at += length;
+        }
+    }
+    close(tasks);
+    return other;
+}
+
 uint64_t start_ticks_of(pid_t pid) noexcept {
     char path[48];
     char text[1024];
@@ -70,7 +92,7 @@ uint64_t start_ticks_of(pid_t pid) noexcept {
     const char* at = std::strrchr(text, ')');  // the command may itself hold blanks and brackets
     if (at == nullptr || at[1] != ' ') return 0;
     at += 2;
-    if (*at == 'Z' || *at == 'X') return 0;
+    if ((*at == 'Z' || *at == 'X') && other_thread_of(pid) == 0) return 0;
     for (int field = 3; field < 22; ++field) {
         at = std::strchr(at, ' ');
         if (at == nullptr) return 0;

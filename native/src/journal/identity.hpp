@@ -15,8 +15,11 @@ namespace ttmem {
 long read_small_file(const char* path, char* text, size_t room) noexcept;
 
 /// The start time in clock ticks since boot (field 22 of /proc/PID/stat); 0 when there is no such process.
-/// A zombie counts as gone: it holds nothing any more.
+/// A zombie counts as gone: it holds nothing any more (unless other threads of it live on).
 uint64_t start_ticks_of(pid_t pid) noexcept;
+
+/// Some thread of a process besides its first; 0 when there is none.
+pid_t other_thread_of(pid_t pid) noexcept;
 
 /// Fills pid, uid, start time, namespace, boot, nonce and command of this process.
 void identify_self(Identity& identity) noexcept;

@@ -155,9 +155,11 @@ void Collector::damage(Process& process, const std::string& what) {
 void Collector::check_life(Process& process, uint64_t now_ns) {
     process.checked_ns = now_ns;
     if (process.file == nullptr) return;  // our own: alive as long as we ask
-    const Liveness life = liveness_of(process.file->file(), process.reader->identity(), process.inode);
+    const Liveness life = liveness_of(process.file->file(), process.reader->identity(), process.inode,
+                                      process.known_pid);
     process.has_lost_lock = life.has_lost_lock;
     process.is_visible = life.pid > 0;
+    if (life.is_alive && life.pid > 0) process.known_pid = life.pid;
     if (life.is_alive && life.pid > 0) process.pid = static_cast<uint32_t>(life.pid);
     if (life.is_alive && process.pidfd < 0 && life.pid > 0) process.pidfd = open_pidfd(life.pid);
     if (!life.is_alive) process.ended_ns = nanoseconds(CLOCK_REALTIME);
@@ -313,9 +315,12 @@ void Collector::refresh(Process& process) {
     compare(process);
 }
 
-// Only a journal that stood still from before the look until after it can be compared.
+// Only a journal that stood still from before the look until after it can be compared, and one whose writer was killed
+// in the middle of a call never will.
 void Collector::compare(Process& process) {
     process.mismatch.clear();
+    process.mismatch_count = 0;
+    if (process.ended_ns != 0) return;
     if (process.mode != Mode::following || !process.book.is_counting() || !process.reader->pending().empty()) return;
     Hot before, after;
     std::vector<TargetWords> targets;

@@ -37,6 +37,7 @@ struct Process {
     uint64_t inode = 0, started_ns = 0, ended_ns = 0;
     uint32_t pid = 0, uid = 0;
     uint64_t start_ticks = 0, pid_namespace = 0;
+    pid_t known_pid = 0;  // in our own pid namespace
     int pidfd = -1;
     Mode mode = Mode::settling;
     bool is_visible = true, has_lost_lock = false, is_late = false, is_table_full = false;
