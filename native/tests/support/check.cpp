@@ -79,6 +79,8 @@ void fail(const char* file, int line, const std::string& what) {
     if (failures.fetch_add(1) < 20) std::fprintf(stderr, "%s:%d: %s\n", file, line, what.c_str());
 }
 
+bool has_failed() { return failures.load() != 0; }
+
 void skip(const char* reason) {
     std::fprintf(stderr, "not tried: %s\n", reason);
     std::exit(kSkipped);

@@ -24,6 +24,9 @@ const std::string& directory();
 /// Notes a failure; the test goes on, so that destructors run.
 void fail(const char* file, int line, const std::string& what);
 
+/// Whether anything has failed so far.
+bool has_failed();
+
 /// Ends a test that cannot be done here, with the reason.
 [[noreturn]] void skip(const char* reason);
 
