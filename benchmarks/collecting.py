@@ -1,26 +1,23 @@
 """A collector in a process of its own: `python -m benchmarks.collecting DIRECTORY`.
 
-Attaches to every journal of the directory, says "attached N", drains until its input ends; every line of input
-is answered with how many events were applied, how many ring records were lost to laps, and how many allocations
-are alive.
+Follows every journal of the directory as the product does; says "following" once it has read them, and answers
+every line of input with how many events were applied, how many ring records were lost to laps, and how many
+allocations are alive. Ends with its input.
 """
 
 import os
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from ttmem._native import Ledger
-
-
-def attach_all(ledger: Ledger, directory: Path) -> dict[Path, int]:
-    """Process keys by journal."""
-    return {path: attach(ledger, path) for path in sorted(directory.glob("*.journal"))}
+from ttmem.collector import Collector
+from ttmem.sources.places import Places
 
 
 def attach(ledger: Ledger, path: Path) -> int:
+    """Starts reading a journal, with nothing around the ledger; returns the process's key."""
     state = os.stat(path)
     key, problem = ledger.attach(str(path), state.st_dev, state.st_ino)
     if not key:
@@ -29,33 +26,22 @@ def attach(ledger: Ledger, path: Path) -> int:
 
 
 @contextmanager
-def draining(ledger: Ledger) -> Iterator[None]:
-    """Drains in a thread of its own, as the product's collector does."""
-    ending = threading.Event()
-
-    def drain() -> None:
-        while not ending.is_set():
-            ledger.run(1.0)
-
-    thread = threading.Thread(target=drain, name="drain")
-    thread.start()
-    try:
-        yield
-    finally:
-        ending.set()
-        ledger.stop()
-        thread.join()
+def following(directory: Path) -> Iterator[Ledger]:
+    """The ledger of a running collector that has read every journal of the directory."""
+    with Collector(Places(uid=os.getuid(), directory=str(directory))) as collector:
+        collector.wait_settled()
+        collector.start()
+        yield collector.ledger
 
 
 def main() -> None:
-    ledger = Ledger()
-    print("attached", len(attach_all(ledger, Path(sys.argv[1]))), flush=True)
-    with draining(ledger):
+    with following(Path(sys.argv[1])) as ledger:
+        print("following", flush=True)
         for _ in sys.stdin:
             processes = ledger.snapshot()["processes"]
-            applied = sum(process["events"] for process in processes)
-            lost = sum(process["lost_records"] for process in processes)
-            print(applied, lost, sum(process["live_count"] for process in processes), flush=True)
+            print(
+                *(sum(one[name] for one in processes) for name in ("events", "lost_records", "live_count")), flush=True
+            )
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from benchmarks.actors import Actor, puppet, seed_puppet, seed_server
-from benchmarks.collecting import attach, draining
+from benchmarks.collecting import following
 from benchmarks.rows import Row, row
 from benchmarks.seed_query import SeedQuery
 from benchmarks.setting import Setting
@@ -34,18 +34,14 @@ def measure(setting: Setting) -> Iterator[Row]:
 
 
 def _death_ms(setting: Setting, live_count: int, is_reaped: bool) -> float:
-    with setting.fresh_directory() as own, puppet(own, live_count) as (writer, journal):
-        ledger = Ledger()
-        key = attach(ledger, journal)
-        with draining(ledger):
-            _wait_for(lambda: _live_count(ledger, key) == live_count)
-            return _time_to_forget_ms(writer, lambda: _live_count(ledger, key) == 0, is_reaped)
+    with setting.fresh_directory() as own, puppet(own, live_count) as (writer, _), following(own.directory) as ledger:
+        _wait_for(lambda: _live_count(ledger) == live_count)
+        return _time_to_forget_ms(writer, lambda: _live_count(ledger) == 0, is_reaped)
 
 
-def _live_count(ledger: Ledger, key: int) -> int:
-    """What a living process holds; an ended one keeps its last figures in the snapshot but holds nothing."""
-    processes = ledger.snapshot()["processes"]
-    return sum(process["live_count"] for process in processes if process["key"] == key and process["state"] == "live")
+def _live_count(ledger: Ledger) -> int:
+    """What living processes hold; an ended one keeps its last figures in the snapshot but holds nothing."""
+    return sum(one["live_count"] for one in ledger.snapshot()["processes"] if one["state"] == "live")
 
 
 def _old_death_ms(setting: Setting, after_seconds: float) -> float:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.actors import Actor, collector, puppet, seed_puppet, seed_server
-from benchmarks.collecting import attach, draining
+from benchmarks.collecting import following
 from benchmarks.rows import Row, row
 from benchmarks.seed_query import SeedQuery
 from benchmarks.setting import Setting, quantile
@@ -40,11 +40,8 @@ def measure(setting: Setting) -> Iterator[Row]:
 
 
 def _latencies_ms(setting: Setting, seconds: float) -> list[float]:
-    with setting.fresh_directory() as own, puppet(own, LIVE) as (writer, journal):
-        ledger = Ledger()
-        attach(ledger, journal)
-        with draining(ledger):
-            return _watched_ms(writer, own.directory / "marks", seconds, lambda: _trace_bytes(ledger))
+    with setting.fresh_directory() as own, puppet(own, LIVE) as (writer, _), following(own.directory) as ledger:
+        return _watched_ms(writer, own.directory / "marks", seconds, lambda: _trace_bytes(ledger))
 
 
 def _trace_bytes(ledger: Ledger) -> int:
