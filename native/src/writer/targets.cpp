@@ -112,7 +112,8 @@ void close_target(uint16_t number) noexcept {
     Target& target = writer.targets[number];
     const uint64_t sequence = take_sequence(writer);
     target.closed_sequence.store(sequence, std::memory_order_release);
-    if (number != 0) target.state.store(kTargetClosed, std::memory_order_release);
+    uint32_t open = kTargetOpen;  // one that was never named has no name to keep
+    target.state.compare_exchange_strong(open, kTargetClosed, std::memory_order_acq_rel);
     const uint64_t ended = end_lives(writer, number, sequence);
     excuse(number, ended);
     publish_target(writer, sequence, Type::target_closed, number, ended);
