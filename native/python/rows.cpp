@@ -106,7 +106,7 @@ nb::dict process_row(const Process& process, const Timebase& time) {
     row["label"] = text(process.label);
     row["command"] = text(process.command);
     row["path"] = text(process.path);
-    row["state"] = process.mode == Mode::ended ? "ended" : "live";
+    row["state"] = process.mode == Mode::ended || process.ended_ns != 0 ? "ended" : "live";
     row["visible"] = process.is_visible;
     row["complete"] = is_whole;
     row["reason"] = reason_of(process);

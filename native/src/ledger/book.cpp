@@ -86,6 +86,7 @@ void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t 
             own.pools[pool].peak_raw = raw;
         }
         add_kind(own.kinds[kind]);
+        if (!is_shared_) continue;
         Cell& all = devices_.at(number).cell;
         if (add_to(all.pools[pool], used, requested, sign)) all.pools[pool].peak_time_ns = now_ns;
         add_kind(all.kinds[kind]);

@@ -53,6 +53,9 @@ public:
         arena_from_ = from;
     }
 
+    /// A process that was dead before we came: its own figures are read, but it never was on anybody's chip with others.
+    void keep_to_yourself() { is_shared_ = false; }
+
     /// Events in the order of a journal. `pending` tells which sequences have not been seen yet.
     void apply(const Words& event, const JournalReader* reader, uint64_t now_ns);
     void apply_all(const std::vector<Words>& events, const JournalReader* reader, uint64_t now_ns) {
@@ -111,6 +114,7 @@ private:
     void ensure_place(uint16_t number, uint64_t now_ns);
     void charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t raw, uint64_t now_ns);
     void carry(uint32_t device, const Totals& change, uint64_t now_ns);
+    void set_open(TargetBook& target, bool is_open);
     void set_totals(TargetBook& target, const Totals& totals, uint64_t now_ns);
     void keep_freed(const Words& words, uint64_t freed_sequence);
 
@@ -129,6 +133,7 @@ private:
     uint64_t last_raw_ = 0;
     uint32_t target_count_ = 1;
     bool is_counting_ = true;
+    bool is_shared_ = true;
     Arena arena_ = nullptr;
     const void* arena_from_ = nullptr;
 };

@@ -18,6 +18,7 @@ namespace {
 
 constexpr size_t kBatch = 16'384;
 constexpr int kScansMost = 3;
+constexpr size_t kEndedMost = 256;
 constexpr uint64_t kMs = 1'000'000;
 constexpr uint64_t kLifeCheckNs = 20 * kMs;
 constexpr const char* kCut = "it was cut short while being read; the process's figures are unknown";
@@ -100,6 +101,7 @@ uint64_t Collector::attach(const std::string& path, uint64_t device, uint64_t in
     process->book.set_arena(journal_item, process->reader.get());
     const uint64_t now_ns = nanoseconds(CLOCK_MONOTONIC);
     check_life(*process, now_ns);
+    if (process->ended_ns != 0) process->book.keep_to_yourself();
     start(*process, nanoseconds(CLOCK_REALTIME));
     processes_.push_back(std::move(process));
     return last_key_;
@@ -279,7 +281,18 @@ uint64_t Collector::drain_locked() {
     for (auto& process : processes_)
         if (process->ended_ns != 0 && process->mode != Mode::ended && process->mode != Mode::damaged)
             finish(*process, now_ns);
+    if (processes_.size() > kEndedMost) forget_oldest_ended();
     return applied;
+}
+
+// A viewer that runs for days meets many processes; the newest dead are enough.
+void Collector::forget_oldest_ended() {
+    size_t ended = 0;
+    for (const auto& process : processes_) ended += process->mode == Mode::ended || process->mode == Mode::damaged;
+    std::erase_if(processes_, [&](const auto& process) {
+        const bool is_over = process->mode == Mode::ended || process->mode == Mode::damaged;
+        return is_over && ended > kEndedMost && ended-- > 0;
+    });
 }
 
 uint64_t Collector::drain() {
@@ -289,14 +302,14 @@ uint64_t Collector::drain() {
 
 uint64_t Collector::run(double seconds) {
     const uint64_t until = nanoseconds(CLOCK_MONOTONIC) + static_cast<uint64_t>(seconds * 1e9);
-    uint64_t applied = 0, quiet = 0;
+    uint64_t applied = 0;
     should_stop_.store(false, std::memory_order_relaxed);
     while (!should_stop_.load(std::memory_order_relaxed) && nanoseconds(CLOCK_MONOTONIC) < until) {
         const uint64_t now = drain();
         applied += now;
-        quiet = now != 0 ? 0 : quiet + 1;
+        quiet_passes_ = now != 0 ? 0 : quiet_passes_ + 1;
         if (now >= kBatch && waiting_.load(std::memory_order_relaxed) == 0) continue;
-        const uint64_t nap_ns = quiet < 250 ? 200'000 : (quiet < 350 ? kMs : 4 * kMs);
+        const uint64_t nap_ns = quiet_passes_ < 250 ? 200'000 : (quiet_passes_ < 350 ? kMs : 4 * kMs);
         const timespec nap{0, static_cast<long>(nap_ns)};
         nanosleep(&nap, nullptr);
     }

@@ -94,11 +94,13 @@ private:
     void adopt(Process& process, uint64_t now_ns);
     void compare(Process& process);
     bool poll_deaths(int timeout_us);
+    void forget_oldest_ended();
 
     std::mutex mutex_;
     std::atomic<bool> should_stop_{false};
     std::atomic<int> waiting_{0};
     bool has_tap_;
+    uint64_t quiet_passes_ = 0;  // of run(), which one thread at a time calls
     uint64_t last_key_ = 0;
     uint64_t lives_checked_ns_ = 0, clock_read_ns_ = 0;
     Devices devices_;

@@ -31,19 +31,26 @@ void subtract(Totals& from, const Totals& what) {
 }  // namespace
 
 void Book::carry(uint32_t number, const Totals& change, uint64_t now_ns) {
-    Cell& own = *cell_of_[number];
-    Cell& all = devices_.at(number).cell;
-    for (uint32_t p = 0; p < kPools; ++p) {
-        const Amount& by = change.pools[p];
-        if (add_to(own.pools[p], by.used, by.requested, by.count)) own.pools[p].peak_raw = last_raw_;
-        if (add_to(all.pools[p], by.used, by.requested, by.count)) all.pools[p].peak_time_ns = now_ns;
-    }
-    for (uint32_t k = 0; k < kKinds; ++k)
-        for (Cell* cell : {&own, &all}) {
-            cell->kinds[k].used += change.kinds[k].used;
-            cell->kinds[k].count += change.kinds[k].count;
-            cell->kinds[k].estimated += change.kinds[k].estimated;
+    const auto carry_to = [&change](Cell& cell, auto has_peaked) {
+        for (uint32_t p = 0; p < kPools; ++p) {
+            const Amount& by = change.pools[p];
+            if (add_to(cell.pools[p], by.used, by.requested, by.count)) has_peaked(cell.pools[p]);
         }
+        for (uint32_t k = 0; k < kKinds; ++k) {
+            cell.kinds[k].used += change.kinds[k].used;
+            cell.kinds[k].count += change.kinds[k].count;
+            cell.kinds[k].estimated += change.kinds[k].estimated;
+        }
+    };
+    carry_to(*cell_of_[number], [this](PeakAmount& pool) { pool.peak_raw = last_raw_; });
+    if (is_shared_) carry_to(devices_.at(number).cell, [now_ns](PeakAmount& pool) { pool.peak_time_ns = now_ns; });
+}
+
+void Book::set_open(TargetBook& target, bool is_open) {
+    if (target.is_open == is_open) return;
+    target.is_open = is_open;
+    if (!is_shared_) return;
+    for (const uint32_t device : target.devices) devices_.at(device).open_count += is_open ? 1 : -1;
 }
 
 void Book::set_totals(TargetBook& target, const Totals& totals, uint64_t now_ns) {
@@ -109,9 +116,7 @@ void Book::open_target(uint16_t number, uint64_t unique_id, uint32_t descriptor,
     target_count_ = std::max<uint32_t>(target_count_, number + 1u);
     target.unique_id = unique_id;
     place_target(target, std::move(devices), now_ns);
-    if (!target.is_open)
-        for (const uint32_t device : target.devices) ++devices_.at(device).open_count;
-    target.is_open = true;
+    set_open(target, true);
 }
 
 void Book::on_opened(const Words& event, uint64_t now_ns) {
@@ -122,9 +127,7 @@ void Book::on_closed(const Words& event, uint64_t now_ns) {
     const uint16_t number = event.target();
     TargetBook& target = targets_[number];
     if (!target.is_named) return;
-    if (target.is_open)
-        for (const uint32_t device : target.devices) --devices_.at(device).open_count;
-    target.is_open = false;
+    set_open(target, false);
     const uint64_t sequence = event.sequence();
     target.closed_sequence = std::max(target.closed_sequence, sequence);
     std::vector<Words> ended;
@@ -148,8 +151,7 @@ void Book::learn_targets(const std::vector<TargetWords>& targets, uint64_t now_n
         }
         open_target(i, words.unique_id, words.descriptor, now_ns);
         if (words.state != kTargetClosed) continue;
-        for (const uint32_t device : targets_[i].devices) --devices_.at(device).open_count;
-        targets_[i].is_open = false;
+        set_open(targets_[i], false);
         targets_[i].closed_sequence = words.closed_sequence;
     }
 }
@@ -192,23 +194,25 @@ void Book::adopt_counters(const std::vector<TargetWords>& targets, uint64_t now_
 }
 
 void Book::release() {
+    if (!is_shared_) return;
     for (TargetBook& target : targets_) {
-        if (target.is_open)
-            for (const uint32_t device : target.devices) --devices_.at(device).open_count;
-        target.is_open = false;
+        set_open(target, false);
+        Totals nothing;
+        subtract(nothing, target.totals);
         for (const uint32_t number : target.devices) {
             Cell& all = devices_.at(number).cell;
             for (uint32_t p = 0; p < kPools; ++p) {
-                const Amount& held = target.totals.pools[p];
-                add_to(all.pools[p], -held.used, -held.requested, -held.count);
+                const Amount& by = nothing.pools[p];
+                add_to(all.pools[p], by.used, by.requested, by.count);
             }
             for (uint32_t k = 0; k < kKinds; ++k) {
-                all.kinds[k].used -= target.totals.kinds[k].used;
-                all.kinds[k].count -= target.totals.kinds[k].count;
-                all.kinds[k].estimated -= target.totals.kinds[k].estimated;
+                all.kinds[k].used += nothing.kinds[k].used;
+                all.kinds[k].count += nothing.kinds[k].count;
+                all.kinds[k].estimated += nothing.kinds[k].estimated;
             }
         }
     }
+    is_shared_ = false;
 }
 
 std::string Book::difference(const std::vector<TargetWords>& targets) const {

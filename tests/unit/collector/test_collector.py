@@ -77,6 +77,19 @@ def test_a_dead_process_gives_its_memory_back(tmp_path: Path) -> None:
     assert snapshot.live == ()
 
 
+def test_those_who_were_dead_before_we_came_do_not_raise_a_devices_peak(tmp_path: Path) -> None:
+    for _ in range(2):
+        with a_program(tmp_path, *REPORTS) as program:
+            program.arrive()
+    with a_program(tmp_path, *REPORTS) as program, a_collector(tmp_path) as collector:
+        program.arrive()
+        assert collector.wait_settled(5)
+        snapshot = collector.snapshot()
+
+    assert [usage.peak_bytes for device in snapshot.devices for usage in device.pools] == [4096]
+    assert len(snapshot.ended) == 2
+
+
 def test_a_file_that_is_no_journal_is_one_finding_and_harms_nobody(tmp_path: Path) -> None:
     (tmp_path / "1-1-00000000.journal").write_bytes(bytes(1 << 16))
     with a_program(tmp_path, *REPORTS) as program, a_collector(tmp_path) as collector:
