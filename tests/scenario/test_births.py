@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes.native_programs import NativePrograms
 from tests.support.processes.children import IN_A_CONTAINER, Actor, Writer
+from tests.support.processes.native_programs import NativePrograms
+from tests.support.processes.writer_log import differences
 from tests.support.waiting import wait_until
 from tests.support.watching import Watch, lock_holder
-from tests.support.processes.writer_log import differences
 
 CHIP = 0x1A2B
 HOLD = f"import ttmem; chip = ttmem.open_device({CHIP}); handle = ttmem.report_buffer_alloc(chip, 7, 4096)"
@@ -75,7 +75,7 @@ def test_a_child_that_frees_what_its_parent_made_ends_nothing_and_is_no_finding(
 def test_a_child_that_never_reports_has_no_journal(journals: Path, tmp_path: Path, watch: Watch) -> None:
     with Actor(journals) as parent:
         parent.do(HOLD)
-        child = parent.fork(tmp_path / "child")
+        parent.fork(tmp_path / "child")
         rows = watch.come_to_rest()
 
         assert [row["pid"] for row in rows["processes"]] == [parent.pid]

@@ -14,7 +14,7 @@ Place = tuple[int, int]  # target, pool
 
 class Held(NamedTuple):
     used_bytes: int
-    count: int
+    entries: int
 
 
 class Entry(NamedTuple):
@@ -36,7 +36,8 @@ def counters(path: Path) -> dict[Place, Held]:
             for pool in range(POOL_COUNT):
                 words = file.read(_size("PoolCounters"))
                 used, allocs, frees = (
-                    struct.unpack_from("q", words, _offset("PoolCounters", name))[0] for name in ("used", "allocs", "frees")
+                    struct.unpack_from("q", words, _offset("PoolCounters", name))[0]
+                    for name in ("used", "allocs", "frees")
                 )
                 if allocs or frees or used:
                     found[target, pool] = Held(used, allocs - frees)

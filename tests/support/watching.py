@@ -16,6 +16,8 @@ from ttmem.sources import Places
 Row = dict[str, Any]
 Allocations = list[tuple[Any, ...]]
 
+TIME = 12
+
 
 def anything(row: Row) -> bool:
     return bool(row)
@@ -54,28 +56,31 @@ class Watch:
     def allocations(self, key: int) -> Allocations:
         return self.collector.ledger.allocations(key)
 
+    def list_of(self, key: int) -> Allocations:
+        """The same in order and without times, which two collectors may estimate a little differently."""
+        return sorted(entry[:TIME] + entry[TIME + 1 :] for entry in self.allocations(key))
+
     def process(self, pid: int, condition: Callable[[Row], object] = anything) -> Row:
         """The row of a living pid, as soon as it is there, read whole and meets the condition."""
-        return wait_until(
-            lambda: next(
-                (row for row in self.live() if row["pid"] == pid and row["reason"] != "settling" and condition(row)), None
-            )
-        )
+        return wait_until(lambda: self._first("live", pid, lambda row: row["reason"] != "settling" and condition(row)))
 
     def ended(self, pid: int) -> Row:
         """The row of a pid whose memory was given back, as soon as it is there."""
-        return wait_until(lambda: next((row for row in self.processes("ended") if row["pid"] == pid), None))
+        return wait_until(lambda: self._first("ended", pid, anything))
+
+    def _first(self, state: str, pid: int, condition: Callable[[Row], object]) -> Row:
+        return next((row for row in self.processes(state) if row["pid"] == pid and condition(row)), {})
 
     def come_to_rest(self) -> Row:
         """Ticks until nothing is left to be read and every list is whole: then rows and lists must be exact."""
         self.collector.stop()
         self._follows = False
 
-        def at_rest() -> Row | None:
+        def at_rest() -> Row:
             applied = self.collector.tick()
             rows = self.collector.ledger.snapshot()
             is_whole = all(row["reason"] in ("", "table_full", "damaged") for row in rows["processes"])
-            return rows if applied == 0 and is_whole else None
+            return rows if applied == 0 and is_whole else {}
 
         return wait_until(at_rest)
 

@@ -2,7 +2,7 @@
 #include "ttmem/client.h"
 
 extern "C" __attribute__((visibility("default"))) ttmem_handle host_reports(uint64_t unique_id, uint64_t id,
-                                                                             uint64_t bytes) {
+                                                                            uint64_t bytes) {
     ttmem_device chip{};
     chip.unique_id = unique_id;
     chip.index = -1;

@@ -103,10 +103,14 @@ struct Place {  // what a slot stands for: target and kind follow from its numbe
 Place place_of(uint64_t slot) {
     const uint16_t target = targets[slot % targets.size()];
     switch (slot / targets.size() % 4) {
-        case 0: return {target, TTMEM_BUFFER, TTMEM_DRAM, TTMEM_BUFFER_DRAM};
-        case 1: return {target, TTMEM_BUFFER, TTMEM_L1, TTMEM_BUFFER_L1};
-        case 2: return {target, TTMEM_CIRCULAR_BUFFER, TTMEM_CB, 0};
-        default: return {target, TTMEM_KERNEL_APPLICATION, TTMEM_KERNEL, 0};
+        case 0:
+            return {target, TTMEM_BUFFER, TTMEM_DRAM, TTMEM_BUFFER_DRAM};
+        case 1:
+            return {target, TTMEM_BUFFER, TTMEM_L1, TTMEM_BUFFER_L1};
+        case 2:
+            return {target, TTMEM_CIRCULAR_BUFFER, TTMEM_CB, 0};
+        default:
+            return {target, TTMEM_KERNEL_APPLICATION, TTMEM_KERNEL, 0};
     }
 }
 
@@ -267,7 +271,8 @@ uint64_t open_device(uint64_t unique_id) {
 uint64_t open_mesh(char* rest) {
     const uint64_t id = number_in(rest);
     std::vector<uint16_t> chips;
-    for (uint64_t chip = number_in(rest); chip != 0; chip = number_in(rest)) chips.push_back(static_cast<uint16_t>(chip));
+    for (uint64_t chip = number_in(rest); chip != 0; chip = number_in(rest))
+        chips.push_back(static_cast<uint16_t>(chip));
     const auto count = static_cast<uint32_t>(chips.size());
     return ttmem_mesh_open(id, 1, static_cast<uint16_t>(count), chips.data(), count);
 }

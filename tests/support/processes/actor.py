@@ -1,7 +1,7 @@
 """A Python program that does what it is told: one order a line on standard input, one answer a line on standard output.
 
-Orders and answers are JSON: {"do": statements} or {"ask": expression}. The names it knows stay from order to order. Run as
-a program by `tests.support.processes.children`; it has to be startable by itself, so it imports nothing of the tests.
+Orders and answers are JSON: {"do": statements} or {"ask": expression}. The names it knows stay from order to order. It
+is run as a program by `tests.support.processes.children`, so it imports nothing of the tests.
 """
 
 import json

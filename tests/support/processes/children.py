@@ -1,10 +1,10 @@
 """Real processes for tests: they report on command, can be killed at any instant, and never outlive their test.
 
-    with Actor(directory) as actor:               # Python
-        actor.do("import ttmem; chip = ttmem.open_device(5)")
-    with Writer(programs, directory) as writer:   # C++, with threads at full speed and a log of returned calls
-        chip = writer.ask("open 5")
-        writer.churn(chip)
+with Actor(directory) as actor:               # Python
+    actor.do("import ttmem; chip = ttmem.open_device(5)")
+with Writer(programs, directory) as writer:   # C++, with threads at full speed and a log of returned calls
+    chip = writer.ask("open 5")
+    writer.churn(chip)
 """
 
 import json
@@ -17,11 +17,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO
+from typing import IO, Any
 
 from tests.support.processes.native_programs import NativePrograms
-from tests.support.programs import tracked
 from tests.support.processes.writer_log import WriterLog
+from tests.support.programs import tracked
+from tests.support.waiting import wait_until
 
 ACTOR = Path(__file__).parent / "actor.py"
 IN_A_CONTAINER = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
@@ -30,7 +31,7 @@ IN_A_CONTAINER = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
 class Spoken:
     """A process one talks to over two pipes, line by line."""
 
-    def __init__(self, pid: int, orders: TextIO, answers: TextIO) -> None:
+    def __init__(self, pid: int, orders: IO[str], answers: IO[str]) -> None:
         self.pid = pid
         self._orders = orders
         self._answers = answers
@@ -59,6 +60,11 @@ class ActorVoice(Spoken):
         self.say(json.dumps({"ask": expression}))
         return self.answer()
 
+    @property
+    def journal(self) -> Path:
+        """The journal it writes to, if it reports."""
+        return Path(self.ask("__import__('ttmem._native')._native.client.journal_path()"))
+
     def become(self) -> None:
         """Replaces its program by a fresh one, with exec: pid and start time stay."""
         self.say(json.dumps({"do": "become()"}))
@@ -74,7 +80,8 @@ class Started:
     """A child process of the test; killed and waited for when the block is left."""
 
     def __init__(self, command: Sequence[str], env: dict[str, str]) -> None:
-        self._complaints = tempfile.TemporaryFile("w+")  # no pipe: children of the child keep it open
+        # No pipe: children of the child would keep it open.
+        self._complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115 closed by end()
         self.process = subprocess.Popen(
             command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._complaints, text=True
         )
@@ -115,7 +122,7 @@ class Actor(Started, ActorVoice):
         ActorVoice.__init__(self, self.pid, *self._pipes)
         self._children: list[ActorVoice] = []
         self.answer()
-        if prefix[:1] == ("unshare",):
+        if prefix == IN_A_CONTAINER:
             self.pid = only_child(self.process.pid)
 
     def __enter__(self) -> "Actor":
@@ -134,7 +141,8 @@ class Actor(Started, ActorVoice):
         for name in ("orders", "answers"):
             os.mkfifo(directory / name)
         child = self.ask(f"fork({str(directory)!r})")
-        voice = ActorVoice(child, open(directory / "orders", "w"), open(directory / "answers"))
+        orders = open(directory / "orders", "w")  # noqa: SIM115 closed with the voice
+        voice = ActorVoice(child, orders, open(directory / "answers"))  # noqa: SIM115
         self._children.append(voice)
         voice.answer()
         return voice
@@ -188,6 +196,11 @@ class Writer(Started, Spoken):
         """Holds all (or that many) threads between two calls."""
         self.ask(f"pause {self.threads if count is None else count}")
 
+    def work(self, calls: int) -> None:
+        """Waits until that many more calls have returned."""
+        until = self.log.calls() + calls
+        wait_until(lambda: self.log.calls() >= until)
+
     def thread_ids(self) -> list[int]:
         self.say("tids")
         return [int(word) for word in self.hear().split()[:-1]]
@@ -210,7 +223,7 @@ class Freezer(Started):
         self.end()
 
 
-def close_all(*pipes: TextIO) -> None:
+def close_all(*pipes: IO[str]) -> None:
     for pipe in pipes:
         with suppress(BrokenPipeError):
             pipe.close()

@@ -11,7 +11,7 @@ from ttmem import _native
 
 ROOT = Path(__file__).parents[3]
 SOURCES = ROOT / "tests" / "support" / "native"
-CLIENT_LIBRARY = Path(_native.__file__).parent / "lib" / "libttmem_client.so.0"  # type: ignore[attr-defined]
+CLIENT_LIBRARY = Path(_native.__file__).parent / "lib" / "libttmem_client.so.0"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class NativePrograms:
         """A shared library with its own copy of the whole client: `native/host_copy.cpp`."""
         parts = [SOURCES / "host_copy.cpp", *sorted(ROOT.glob("native/src/[jw]*/*.cpp"))]
         unity = "".join(f'#include "{part}"\n' for part in parts)
-        options = ["-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-Bsymbolic", "-x", "c++", "-"]
+        options = ["-O0", "-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-Bsymbolic", "-x", "c++", "-"]
         return self._made("libhost.so", f"-I{ROOT}/native/src", *options, source=unity)
 
     def _made(self, name: str, *options: str, source: str = "") -> Path:

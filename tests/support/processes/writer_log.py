@@ -59,9 +59,15 @@ class WriterLog:
         return found
 
     def bytes_bounds(self) -> tuple[int, int]:
-        """The least and the most that may be alive, over all threads and pools."""
-        slots = self.accepted().values()
-        return sum(map(min, slots)), sum(map(max, slots))
+        """The least and the most that counters may say, over all threads: a call under way may be anywhere inside."""
+        least = most = 0
+        for number in range(self.threads):
+            words = self.thread(number)
+            total = sum(words[THREAD_WORDS:])
+            before = words[THREAD_WORDS + words[UNDER_WAY] - 1] if words[UNDER_WAY] else 0
+            least += total - before
+            most += total - before + (max(before, words[INTENDED]) if words[UNDER_WAY] else 0)
+        return least, most
 
 
 def differences(log: WriterLog, rows: Rows, allocations: list[tuple[Any, ...]], key: int) -> list[str]:
@@ -100,6 +106,11 @@ def _wrong_launches(log: WriterLog, rows: Rows, key: int) -> list[str]:
         for program, accepted in log.launches().items()
         if launched[program] not in accepted
     ]
+
+
+def unexpected_findings(row: Rows) -> set[str]:
+    """What was found in a writer's row besides what it does on purpose."""
+    return set(row["findings"]) - {"replaced", "shrunk_kernel"}
 
 
 def wrong_totals(rows: Rows, allocations: list[tuple[Any, ...]], key: int) -> list[str]:

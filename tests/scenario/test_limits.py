@@ -1,0 +1,180 @@
+"""Full tables, full disks, closed devices: hosts never notice, counters stay right, lists say what they lack."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes.children import Actor, Writer
+from tests.support.processes.native_programs import NativePrograms
+from tests.support.watching import Watch
+
+CHIP = 0x1A2B
+BY_HANDLE = 2
+TABLE = 64
+IMPORTS = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+from pathlib import Path
+from tests.support.watching import Watch
+"""
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root may mount a small /dev/shm here")
+# $0 is where the small file system goes, the rest is the program.
+ON_A_SMALL_DISK = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=2m small "$0" && exec "$@"')
+
+
+def fill(writer: Writer, count: int, options: int = 0) -> list[int]:
+    """Allocates ids 1 to count, of 1001, 1002, ... bytes; their handles."""
+    chip = writer.ask(f"open {CHIP}")
+    return [writer.ask(f"alloc {chip} {number} {1000 + number} {options}") for number in range(1, count + 1)]
+
+
+def total(numbers: range) -> int:
+    return sum(1000 + number for number in numbers)
+
+
+@pytest.mark.parametrize("options", [0, BY_HANDLE])
+def test_a_full_table_is_said_so_and_the_total_stays_exact(
+    programs: NativePrograms, journals: Path, watch: Watch, options: int
+) -> None:
+    with Writer(programs, journals, TTMEM_TABLE=str(TABLE)) as writer:
+        fill(writer, 200, options)
+        row = watch.process(writer.pid)
+
+        assert (row["complete"], row["reason"], row["origin"]) == (False, "table_full", "counter")
+        assert (row["untabled"], row["live_count"]) == (200 - TABLE, TABLE)
+        assert watch.process_used(row["key"], CHIP) == total(range(1, 201))
+
+
+def test_sized_frees_by_id_keep_the_total_exact_when_the_table_is_full(
+    programs: NativePrograms, journals: Path, watch: Watch
+) -> None:
+    with Writer(programs, journals, TTMEM_TABLE=str(TABLE)) as writer:
+        fill(writer, 200)
+        chip = writer.ask(f"open {CHIP}")
+        for number in range(50, 151):
+            writer.ask(f"free_id {chip} {number} {1000 + number}")
+        row = watch.process(writer.pid)
+
+        assert row["findings"] == {}
+        assert watch.process_used(row["key"], CHIP) == total(range(1, 50)) + total(range(151, 201))
+        assert watch.device_used(CHIP) == watch.process_used(row["key"], CHIP)
+
+
+def test_frees_by_handle_keep_the_total_exact_when_the_table_is_full(
+    programs: NativePrograms, journals: Path, watch: Watch
+) -> None:
+    with Writer(programs, journals, TTMEM_TABLE=str(TABLE)) as writer:
+        handles = fill(writer, 200, BY_HANDLE)
+        for handle in handles[49:150]:
+            writer.ask(f"free {handle}")
+        row = watch.process(writer.pid)
+
+        assert row["findings"] == {}
+        assert watch.process_used(row["key"], CHIP) == total(range(1, 50)) + total(range(151, 201))
+
+
+def test_a_free_without_a_size_is_a_finding_when_the_table_is_full(
+    programs: NativePrograms, journals: Path, watch: Watch
+) -> None:
+    with Writer(programs, journals, TTMEM_TABLE=str(TABLE)) as writer:
+        fill(writer, 200)
+        writer.ask(f"free_id {writer.ask(f'open {CHIP}')} 200 0")
+        row = watch.process(writer.pid)
+
+        assert row["findings"] == {"unsized_free": 1}
+        assert watch.process_used(row["key"], CHIP) == total(range(1, 201))
+
+
+def test_a_process_with_a_full_table_gives_everything_back_when_it_dies(
+    programs: NativePrograms, journals: Path, watch: Watch
+) -> None:
+    with Writer(programs, journals, TTMEM_TABLE=str(TABLE)) as writer:
+        fill(writer, 200)
+        watch.process(writer.pid)
+        writer.kill()
+        row = watch.ended(writer.pid)
+
+        assert (row["complete"], row["reason"]) == (False, "table_full")
+        assert watch.process_used(row["key"], CHIP) == total(range(1, 201))
+        assert watch.device_used(CHIP) == 0
+
+
+def test_closing_a_device_ends_all_that_was_alive_on_it_and_later_frees_are_no_finding(
+    programs: NativePrograms, journals: Path, watch: Watch
+) -> None:
+    with Writer(programs, journals) as writer:
+        handles = fill(writer, 100)
+        chip, other = writer.ask(f"open {CHIP}"), writer.ask("open 2")
+        writer.ask(f"alloc {other} 1 77")
+        watch.process(writer.pid)
+        writer.ask(f"close {chip}")
+        for number, handle in enumerate(handles, 1):
+            writer.ask(f"free {handle}" if number % 2 else f"free_id {chip} {number} {1000 + number}")
+        rows = watch.come_to_rest()
+        [row] = rows["processes"]
+
+        assert (row["findings"], row["live_count"]) == ({}, 1)
+        assert (watch.device_used(CHIP), watch.device_used(2)) == (0, 77)
+        assert [device["open_count"] for device in rows["devices"]] == [0, 1]
+
+
+@pytest.mark.parametrize("comes_late", [True, False])
+def test_a_device_opened_again_after_it_was_closed_starts_at_zero(
+    programs: NativePrograms, journals: Path, watch: Watch, comes_late: bool
+) -> None:
+    with Writer(programs, journals, TTMEM_RING="16" if comes_late else "65536") as writer:
+        fill(writer, 100)
+        writer.ask(f"close {writer.ask(f'open {CHIP}')}")
+        chip = writer.ask(f"open {CHIP}")
+        writer.ask(f"alloc {chip} 1 55")
+        row = watch.process(writer.pid)
+
+        assert (row["complete"], row["live_count"]) == (True, 1)
+        assert watch.device_used(CHIP) == 55
+
+
+def complaints_of(actor: Actor) -> list[str]:
+    """What it says on standard error after some reports, once it has ended by itself."""
+    actor.do(f"import ttmem; chip = ttmem.open_device({CHIP}); handle = ttmem.report_buffer_alloc(chip, 7, 4096)")
+    actor.do("ttmem.report_free(handle); ttmem.label('x'); ttmem.report_launch(chip, 1)")
+    assert actor.ask("6 * 7") == 42
+    return actor.end().splitlines()
+
+
+def test_without_a_writable_directory_the_program_runs_on_with_one_warning(journals: Path) -> None:
+    (journals / "a file").touch()
+    with Actor(journals / "a file" / "inside") as actor:
+        [warning] = complaints_of(actor)
+
+        assert warning.startswith("ttmem: ")
+        assert str(journals / "a file" / "inside") in warning
+        assert "untracked" in warning
+
+
+@needs_root
+def test_a_full_disk_refuses_tracking_with_one_warning_and_leaves_the_program_alone(journals: Path) -> None:
+    with Actor(journals, prefix=(*ON_A_SMALL_DISK, str(journals))) as actor:
+        [warning] = complaints_of(actor)
+
+        assert "no room for a journal" in warning
+        assert list(journals.iterdir()) == []
+
+
+@needs_root
+def test_a_disk_with_room_for_one_journal_refuses_the_second_and_the_first_goes_on(
+    journals: Path, tmp_path: Path
+) -> None:
+    small = {"TTMEM_TABLE": "64", "TTMEM_RING": "16"}
+    with Actor(journals, prefix=(*ON_A_SMALL_DISK, str(journals)), **small) as actor:
+        actor.do(f"import ttmem; chip = ttmem.open_device({CHIP}); ttmem.report_buffer_alloc(chip, 1, 4096)")
+        child = actor.fork(tmp_path / "child")
+        child.do("for number in range(100): ttmem.report_buffer_alloc(chip, number, 100)")
+        actor.do("ttmem.report_buffer_alloc(chip, 2, 4)")
+        actor.do(IMPORTS + "watch = Watch(Path(os.environ['TTMEM_DIR']))")
+        rows = actor.ask("watch.come_to_rest()['processes']")
+
+        assert [(row["pid"], row["live_count"]) for row in rows] == [(actor.pid, 2)]
+        assert actor.ask(f"watch.device_used({CHIP})") == 4100
+        assert len(actor.end().splitlines()) == 1
