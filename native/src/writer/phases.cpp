@@ -58,7 +58,7 @@ void publish_phase(Type type, const OpenPhase& phase, uint16_t target, uint8_t p
     words.tag = tag_of(type, 0, pool, 0, 0);
     words.id = phase.number;
     words.address = phase.name;
-    words.reserved = pack48(peak, target);
+    words.reserved = pack48(std::min(peak, (uint64_t{1} << 48) - 1), target);
     words.requested = pack48(0, thread_number());
     publish(writer, sequence, words);
 }
