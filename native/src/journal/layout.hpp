@@ -60,7 +60,7 @@ inline constexpr uint64_t kSizeMost = 1ull << 42;  // 2^20 live entries of this 
 // reserved is what the allocation is charged (0 for a view; a kernel's exact bytes, else its seed rule).
 //
 //   type              id (3)            address (4)        reserved (5)    requested (6)    per_bank (7)
-//   allocated         the live entry's own words, as above
+//   allocated         the live entry's own words, as above (site: see kReplaced)
 //   freed             as above          maker's sequence   as above        as above         as above
 //   status_changed    program           -                  -               status           -
 //   launched          program           -                  -               launches so far  -
@@ -96,7 +96,8 @@ inline constexpr uint8_t kUnmatched = 8;   // a free that matched nothing alive
 inline constexpr uint8_t kExcused = 16;    // ... of an allocation that its target's close, or a fork, had ended
 inline constexpr uint8_t kClamped = 32;    // a size beyond kSizeMost was cut
 inline constexpr uint8_t kEstimated = 64;  // kernel charged by the seeds' rule, its exact size being unknown
-inline constexpr uint8_t kReplaced = 128;  // an allocation of an id that was alive: the older one ended here
+inline constexpr uint8_t kReplaced = 128;  // of an allocated record: ended the life whose sequence's low half stands in `site`
+inline constexpr uint8_t kStillborn = kExcused;  // of an allocated record: overtaken by a newer life of its key
 
 // Record and Entry, word for word:
 //

@@ -17,9 +17,10 @@ int64_t requested_of(const Words& words) {
 
 // Data of another process: an index out of range would be ours to suffer.
 bool is_sound(const Words& event) {
-    if (event.kind() == TTMEM_BUFFER && event.requested_bytes() > kSizeMost) return false;
-    return event.target() < kTargets && event.kind() < kKinds && event.pool() < kPools &&
-           event.reserved_bytes() <= kSizeMost;
+    if (event.target() >= kTargets || event.kind() >= kKinds || event.pool() >= kPools) return false;
+    if (event.type() > Type::freed) return true;  // only these two are charged; a phase's peak is a sum of many
+    return event.reserved_bytes() <= kSizeMost &&
+           (event.kind() != TTMEM_BUFFER || event.requested_bytes() <= kSizeMost);
 }
 
 // A newer writer may know more kinds and pools: those are kept as unknown. False when nothing makes sense of it.
@@ -93,23 +94,35 @@ void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t 
     }
 }
 
-void Book::on_allocated(const Words& event, uint32_t hash, uint64_t now_ns) {
+void Book::end_life(Words& life, uint32_t hash, const Words& by, uint64_t now_ns) {
+    charge(life, -1, by.sequence(), by.time, now_ns);
+    keep_freed(life, by.sequence());
+    table_.erase(entry_key(life), hash, life.sequence());
+}
+
+// An allocation of an id that was alive names the life that ended with it.
+void Book::on_replaced(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns) {
+    const uint32_t half = event.site();
+    if (Words* old = table_.find_half(entry_key(event), hash, half, event.sequence())) return end_life(*old, hash, event, now_ns);
+    if (reader == nullptr) return;
+    for (const uint64_t sequence : reader->pending())
+        if (static_cast<uint32_t>(sequence) == half) freed_early_.insert(sequence);
+}
+
+void Book::on_allocated(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns) {
     ensure_place(event.target(), now_ns);
+    if ((event.flags() & kReplaced) != 0) on_replaced(event, hash, reader, now_ns);
+    if ((event.flags() & kStillborn) != 0) return;
     if ((event.flags() & kUntabled) != 0) return;  // counted by the counters, which this journal is then read by
-    const EntryKey key = entry_key(event);
     const uint64_t sequence = event.sequence();
     if (sequence < targets_[event.target()].closed_sequence) return;
     if (!freed_early_.empty() && freed_early_.erase(sequence) != 0) return;
-    if (Words* there = table_.find(key, hash)) {
-        if (there->sequence() >= sequence) return;
-        charge(*there, -1, sequence, event.time, now_ns);
-        keep_freed(*there, sequence);
-        *there = event;
-    } else {
-        table_.insert(event, hash);
-        if (event.kind() == TTMEM_PROGRAM_BINARY && event.launches() != 0) note_launch(event);
-    }
-    charge(event, +1, sequence, event.time, now_ns);
+    if (table_.find(entry_key(event), hash, sequence) != nullptr) return;  // the scan has seen it already
+    Words life = event;
+    if ((event.flags() & kReplaced) != 0) life.tag &= 0x7fff'ffff;  // as in the live state, but for its site, whose place was taken
+    table_.insert(life, hash);
+    if (event.kind() == TTMEM_PROGRAM_BINARY && event.launches() != 0) note_launch(event);
+    charge(life, +1, sequence, event.time, now_ns);
 }
 
 void Book::on_freed(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns) {
@@ -117,15 +130,10 @@ void Book::on_freed(const Words& event, uint32_t hash, const JournalReader* read
     ensure_place(event.target(), now_ns);
     if ((event.flags() & kUntabled) != 0) return;
     const uint64_t made_by = event.address;
-    const EntryKey key = entry_key(event);
-    Words* there = table_.find(key, hash);
-    if (there != nullptr && there->sequence() == made_by) {
-        charge(*there, -1, event.sequence(), event.time, now_ns);
-        keep_freed(*there, event.sequence());
-        table_.erase(key, hash);
-    } else if (reader != nullptr && reader->is_pending(made_by)) {
+    if (Words* life = table_.find(entry_key(event), hash, made_by))
+        end_life(*life, hash, event, now_ns);
+    else if (reader != nullptr && reader->is_pending(made_by))
         freed_early_.insert(made_by);
-    }
 }
 
 // The writer has found nothing to free and counted it; here it is told what kind of mistake it was.
@@ -160,7 +168,7 @@ void Book::on_program(const Words& event, uint64_t now_ns) {
     ensure_place(event.target(), now_ns);
     if (event.type() == Type::launched) note_launch(event);
     const EntryKey key{event.id, event.target(), TTMEM_PROGRAM_BINARY};
-    Words* there = table_.find(key, entry_hash(key));
+    Words* there = table_.find_any(key, entry_hash(key));
     if (there == nullptr) return;
     constexpr uint64_t kLaunches = (1ull << 46) - 1;
     const uint64_t value = event.requested_bytes();
@@ -188,7 +196,7 @@ void Book::apply(const Words& event, const JournalReader* reader, uint64_t now_n
     if (event.time > last_raw_) last_raw_ = event.time;
     switch (event.type()) {
         case Type::allocated:
-            return on_allocated(event, entry_hash(entry_key(event)), now_ns);
+            return on_allocated(event, entry_hash(entry_key(event)), reader, now_ns);
         case Type::freed:
             return on_freed(event, entry_hash(entry_key(event)), reader, now_ns);
         case Type::status_changed:
@@ -218,9 +226,10 @@ size_t Book::apply_run(const std::vector<Words>& events, size_t from, uint64_t u
     return i;
 }
 
-void Book::rebuild(const std::vector<Words>& alive, uint64_t now_ns) {
+void Book::rebuild(const std::vector<Words>& alive, const std::vector<uint64_t>& ended_early, uint64_t now_ns) {
     table_.clear();
     freed_early_.clear();
+    freed_early_.insert(ended_early.begin(), ended_early.end());
     is_counting_ = true;
     std::vector<Totals> fresh(kTargets);
     for (const Words& found : alive) {
@@ -241,10 +250,12 @@ void Book::rebuild(const std::vector<Words>& alive, uint64_t now_ns) {
             totals.kinds[one.kind()].count += sign;
             totals.kinds[one.kind()].estimated += (one.flags() & kEstimated) ? sign : 0;
         };
-        if (Words* there = table_.find(key, hash)) {
-            if (there->sequence() >= words.sequence()) continue;
-            add(*there, -1);
-            *there = words;
+        // Two lives of one id in the index: the call that ends the older one is still under way.
+        Words* twin = (words.flags() & kIndexed) != 0 ? table_.find_any(key, hash) : nullptr;
+        if (twin != nullptr && (twin->flags() & kIndexed) != 0) {
+            if (twin->sequence() >= words.sequence()) continue;
+            add(*twin, -1);
+            *twin = words;
         } else {
             table_.insert(words, hash);
         }

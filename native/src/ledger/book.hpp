@@ -1,7 +1,7 @@
 // The book of one process: its live entries, its totals, and the rules by which events change them.
 //
-// Every rule is keyed by (target, kind, id) and ordered by sequence: an allocation counts unless something newer is
-// there, a free ends exactly the life it names. Reading an event twice, or late, therefore changes nothing.
+// An allocation begins a life, named by its sequence; a free, a close, or an allocation that replaced it, ends exactly that
+// life. Reading an event twice, or late, therefore changes nothing, and the book has what the journal's table has.
 #pragma once
 
 #include <cstdint>
@@ -65,8 +65,8 @@ public:
     size_t apply_run(const std::vector<Words>& events, size_t from, uint64_t until, const JournalReader* reader,
                      uint64_t now_ns);
 
-    /// Starts over with what a scan found alive.
-    void rebuild(const std::vector<Words>& alive, uint64_t now_ns);
+    /// Starts over with what a scan found alive. `ended_early`: lives that ended before their pending beginning was seen.
+    void rebuild(const std::vector<Words>& alive, const std::vector<uint64_t>& ended_early, uint64_t now_ns);
 
     /// Takes totals from the journal's counters: the list is not whole, or could not be followed.
     void adopt_counters(const std::vector<TargetWords>& targets, uint64_t now_ns);
@@ -101,7 +101,9 @@ public:
     void note_gap();
 
 private:
-    void on_allocated(const Words& event, uint32_t hash, uint64_t now_ns);
+    void on_allocated(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
+    void on_replaced(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
+    void end_life(Words& life, uint32_t hash, const Words& by, uint64_t now_ns);
     void on_freed(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
     void on_unmatched(const Words& event);
     void on_opened(const Words& event, uint64_t now_ns);

@@ -126,7 +126,7 @@ void Collector::scan(Process& process, uint64_t now_ns) {
     if (process.reader->scan(alive) != ReadResult::ok) return damage(process, kContradiction);
     if (!process.reader->targets(process.targets, kTargets)) return damage(process, kCut);
     process.book.learn_targets(process.targets, now_ns);  // before the entries: their chips must be known
-    process.book.rebuild(alive, now_ns);
+    process.book.rebuild(alive, process.reader->ended_early(), now_ns);
     process.settle_at = process.reader->settled_at();
     process.mode = Mode::settling;
 }

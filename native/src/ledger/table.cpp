@@ -2,18 +2,35 @@
 
 namespace ttmem {
 
-size_t EntryTable::slot_of(EntryKey key, uint32_t hash) const {
+template <typename Is>
+size_t EntryTable::slot_of(EntryKey key, uint32_t hash, Is is_it) const {
     if (slots_.empty()) return kNowhere;
     for (size_t i = hash & mask_; slots_[i] != 0; i = (i + 1) & mask_) {
         if (static_cast<uint32_t>(slots_[i] >> 32) != hash) continue;
-        if (entry_key(at(static_cast<uint32_t>(slots_[i]) - 1)) == key) return i;
+        const Words& entry = at(static_cast<uint32_t>(slots_[i]) - 1);
+        if (entry_key(entry) == key && is_it(entry.sequence())) return i;
     }
     return kNowhere;
 }
 
-Words* EntryTable::find(EntryKey key, uint32_t hash) {
-    const size_t slot = slot_of(key, hash);
+template <typename Is>
+Words* EntryTable::entry_of(EntryKey key, uint32_t hash, Is is_it) {
+    const size_t slot = slot_of(key, hash, is_it);
     return slot == kNowhere ? nullptr : &at(static_cast<uint32_t>(slots_[slot]) - 1);
+}
+
+Words* EntryTable::find(EntryKey key, uint32_t hash, uint64_t made_by) {
+    return entry_of(key, hash, [made_by](uint64_t sequence) { return sequence == made_by; });
+}
+
+Words* EntryTable::find_any(EntryKey key, uint32_t hash) {
+    return entry_of(key, hash, [](uint64_t) { return true; });
+}
+
+Words* EntryTable::find_half(EntryKey key, uint32_t hash, uint32_t half, uint64_t before) {
+    return entry_of(key, hash, [half, before](uint64_t sequence) {
+        return static_cast<uint32_t>(sequence) == half && sequence < before;
+    });
 }
 
 void EntryTable::grow() {
@@ -45,8 +62,8 @@ void EntryTable::insert(const Words& words, uint32_t hash) {
     ++size_;
 }
 
-void EntryTable::erase(EntryKey key, uint32_t hash) {
-    size_t hole = slot_of(key, hash);
+void EntryTable::erase(EntryKey key, uint32_t hash, uint64_t made_by) {
+    size_t hole = slot_of(key, hash, [made_by](uint64_t sequence) { return sequence == made_by; });
     if (hole == kNowhere) return;
     const uint32_t entry = static_cast<uint32_t>(slots_[hole]) - 1;
     at(entry).id = free_head_;

@@ -1,5 +1,8 @@
 // What one process has alive: entries of 64 bytes, found by (target, kind, id).
 //
+// The sequence that made an entry names its life. Threads that race for one id may give it two lives for a moment, and
+// callers that free by handle only may even keep two; the table holds what the journal holds.
+//
 // Entries lie in chunks that never move, so growing copies nothing; the index over them is open addressing with
 // 8-byte slots (hash32 | entry + 1) and backward-shift deletion, so it never fills with tombstones. Memory per live entry:
 // 64 bytes and 11 to 23 of index.
@@ -31,11 +34,16 @@ inline uint32_t entry_hash(EntryKey key) {
 class EntryTable {
 public:
     size_t size() const { return size_; }
-    Words* find(EntryKey key, uint32_t hash);
-    const Words* find(EntryKey key) const { return const_cast<EntryTable*>(this)->find(key, entry_hash(key)); }
-    /// The key must not be there yet.
+    /// A life by its key and the sequence that made it.
+    Words* find(EntryKey key, uint32_t hash, uint64_t made_by);
+    /// Some life of a key.
+    Words* find_any(EntryKey key, uint32_t hash);
+    const Words* find(EntryKey key) const { return const_cast<EntryTable*>(this)->find_any(key, entry_hash(key)); }
+    /// A life of a key older than `before` of which only the lower half of its sequence is known.
+    Words* find_half(EntryKey key, uint32_t hash, uint32_t half, uint64_t before);
+    /// The life must not be there yet.
     void insert(const Words& words, uint32_t hash);
-    void erase(EntryKey key, uint32_t hash);
+    void erase(EntryKey key, uint32_t hash, uint64_t made_by);
     void clear();
 
     /// Brings the lines that a coming find will need into the cache: first the slot, then the entry.
@@ -61,7 +69,10 @@ private:
 
     Words& at(uint32_t entry) { return chunks_[entry / kChunk][entry % kChunk]; }
     const Words& at(uint32_t entry) const { return chunks_[entry / kChunk][entry % kChunk]; }
-    size_t slot_of(EntryKey key, uint32_t hash) const;
+    template <typename Is>
+    size_t slot_of(EntryKey key, uint32_t hash, Is is_it) const;
+    template <typename Is>
+    Words* entry_of(EntryKey key, uint32_t hash, Is is_it);
     void grow();
 
     std::vector<std::unique_ptr<Words[]>> chunks_;

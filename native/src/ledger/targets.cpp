@@ -137,7 +137,7 @@ void Book::on_closed(const Words& event, uint64_t now_ns) {
     for (const Words& words : ended) {
         charge(words, -1, sequence, event.time, now_ns);
         keep_freed(words, sequence);
-        table_.erase(entry_key(words), entry_hash(entry_key(words)));
+        table_.erase(entry_key(words), entry_hash(entry_key(words)), words.sequence());
     }
 }
 

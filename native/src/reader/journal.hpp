@@ -59,6 +59,8 @@ public:
     /// Reads what is alive now and moves to a place from which read() will make it exact: at `settled_at()` it is.
     ReadResult scan(std::vector<Words>& alive);
     uint64_t settled_at() const { return settled_at_; }
+    /// Lives that a scan saw ended while their beginning is still pending.
+    const std::vector<uint64_t>& ended_early() const { return ended_early_; }
 
     /// A dead writer finishes nothing: forgets the calls that never returned.
     void drop_pending() { pending_.clear(); }
@@ -78,6 +80,7 @@ private:
     bool copy_slots(uint64_t first, size_t count, std::vector<Words>& to) const;
     ReadResult revisit_pending(std::vector<Words>& events);
     bool find_open_slots(uint64_t end, std::vector<uint64_t>& open) const;
+    bool find_ended_early(uint64_t end, const std::vector<uint64_t>& open);
     bool wait_for_open_slots(std::vector<uint64_t>& open) const;
     bool scan_slab(uint64_t high, std::vector<Words>& alive) const;
 
@@ -86,7 +89,7 @@ private:
     uint64_t position_ = 0;
     uint64_t settled_at_ = 0;
     uint64_t skipped_seen_ = 0;
-    std::vector<uint64_t> pending_;
+    std::vector<uint64_t> pending_, ended_early_;
     mutable std::vector<Words> before_, after_;  // copies of a batch, kept to avoid allocating
 };
 

@@ -29,6 +29,27 @@ bool JournalReader::find_open_slots(uint64_t end, std::vector<uint64_t>& open) c
     return true;
 }
 
+// Lives whose end stands in the ring below `end` while their beginning is still open: they must not be begun later.
+bool JournalReader::find_ended_early(uint64_t end, const std::vector<uint64_t>& open) {
+    constexpr size_t kRun = 4096;
+    ended_early_.clear();
+    for (uint64_t from = open.empty() ? end : open.front(); from < end;) {
+        const auto count = static_cast<size_t>(std::min<uint64_t>(end - from, kRun));
+        if (!copy_slots(from, count, before_)) return false;
+        for (size_t i = 0; i < count; ++i) {
+            const Words& event = before_[i];
+            if (event.commit != committed(from + i)) continue;
+            if (event.type() == Type::freed && std::binary_search(open.begin(), open.end(), event.address))
+                ended_early_.push_back(event.address);
+            if (event.type() != Type::allocated || (event.flags() & kReplaced) == 0) continue;
+            for (const uint64_t sequence : open)
+                if (static_cast<uint32_t>(sequence) == event.site()) ended_early_.push_back(sequence);
+        }
+        from += count;
+    }
+    return true;
+}
+
 bool JournalReader::wait_for_open_slots(std::vector<uint64_t>& open) const {
     const uint64_t deadline = nanoseconds(CLOCK_MONOTONIC) + 1'000'000;
     while (!open.empty() && open.size() <= 64 && nanoseconds(CLOCK_MONOTONIC) < deadline) {
@@ -76,6 +97,7 @@ ReadResult JournalReader::scan(std::vector<Words>& alive) {
     std::vector<uint64_t> open;
     if (!find_open_slots(from, open) || !wait_for_open_slots(open) || !look(hot)) return ReadResult::damaged;
     if (open.size() > kPendingMost) return ReadResult::damaged;  // no program has that many calls under way
+    if (!find_ended_early(from, open)) return ReadResult::damaged;
     alive.clear();
     if (!scan_slab(hot.slab_high, alive) || !look(hot) || hot.head < from) return ReadResult::damaged;
     position_ = from;

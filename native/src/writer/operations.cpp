@@ -58,39 +58,60 @@ ttmem_handle handle_of(uint64_t sequence, uint32_t entry) noexcept {
     return (sequence << 20 | entry) & ~kUntabledHandle;
 }
 
-// A live id allocated again: the runtime reused it and the free was lost, or a kernel was loaded anew.
-TTMEM_RARE void replace(const Writer& writer, Found found, uint64_t new_bytes) noexcept {
-    Words old;
-    if (!end_life(writer, found.entry, found.made_by, old)) return;
-    bury(writer, found.entry, old, &found, 0);
-    Header& header = *writer.header;
+void publish_freed(const Writer& writer, uint64_t sequence, uint64_t time, Words& words) noexcept;
+
+// A live id was allocated again: the runtime reused it and the free was lost, or a kernel was loaded anew.
+void count_replaced(const Writer& writer, const Words& old, uint64_t new_bytes) noexcept {
     if (old.kind() == TTMEM_PROGRAM_BINARY) return;  // its size became known
     if (!is_kernel(old.kind()))
-        header.replaced.fetch_add(1, std::memory_order_relaxed);
+        writer.header->replaced.fetch_add(1, std::memory_order_relaxed);
     else if (new_bytes < old.reserved_bytes())
-        header.shrunk_kernels.fetch_add(1, std::memory_order_relaxed);
+        writer.header->shrunk_kernels.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Several threads entered one key at once: the older lives give way, until one is left.
-TTMEM_RARE void settle_twins(const Writer& writer, Found other, Key key, uint64_t hash, uint32_t entry,
-                             uint64_t sequence) noexcept {
+// A new life found others of its key. Older ones give way: the first is named in the new life's own record, so that
+// readers see both changes at once; any further one (threads entered the key together) gets a record of its own.
+// A newer one means that this life began and ended before: it gives way itself, and false is returned.
+TTMEM_RARE bool settle(const Writer& writer, Found other, Key key, uint64_t hash, uint32_t entry, uint64_t sequence,
+                       Words& words) noexcept {
     for (; other.entry != kNoEntry; other = find_other(writer, key, hash, entry)) {
         TTMEM_TEST_YIELD(twin_found);
-        const bool is_older = other.made_by < sequence;
         Words old;
-        if (is_older ? end_life(writer, other.entry, other.made_by, old) : end_life(writer, entry, sequence, old)) {
-            bury(writer, is_older ? other.entry : entry, old, is_older ? &other : nullptr, hash);
-            writer.header->replaced.fetch_add(1, std::memory_order_relaxed);
+        if (other.made_by > sequence) {
+            if (end_life(writer, entry, sequence, old)) {
+                erase(writer, hash, entry);
+                give_entry(writer, entry);
+                return false;
+            }
+            return true;  // somebody has ended it in our place, and has taken its charge off
         }
-        if (!is_older) return;
+        if (!end_life(writer, other.entry, other.made_by, old)) continue;
+        bury(writer, other.entry, old, &other, 0);
+        count_replaced(writer, old, words.reserved_bytes());
+        if ((words.flags() & kReplaced) == 0)
+            words.tag = (words.tag & 0xffff'ffff) | uint64_t{kReplaced} << 24 | other.made_by << 32;
+        else
+            publish_freed(writer, take_sequence(writer), words.time, old);
     }
+    return true;
 }
 
 // A call that took its sequence later was faster and the key is alive by it already: ours began and ended before.
-TTMEM_RARE ttmem_handle allocate_overtaken(const Writer& writer, uint64_t sequence, uint32_t entry, const Words& words) noexcept {
+TTMEM_RARE ttmem_handle allocate_overtaken(const Writer& writer, uint64_t sequence, uint32_t entry, Words words) noexcept {
     writer.header->replaced.fetch_add(1, std::memory_order_relaxed);
+    words.tag |= uint64_t{kStillborn} << 24;
     publish(writer, sequence, words);
     return handle_of(sequence, entry);
+}
+
+// No entry is free, but the one that this allocation replaces can be had.
+TTMEM_RARE uint32_t take_entry_of(const Writer& writer, const Found& found, Words& words) noexcept {
+    Words old;
+    if (found.entry == kNoEntry || !end_life(writer, found.entry, found.made_by, old)) return kNoEntry;
+    bury(writer, found.entry, old, &found, 0);
+    count_replaced(writer, old, words.reserved_bytes());
+    words.tag = (words.tag & 0xffff'ffff) | uint64_t{kReplaced} << 24 | found.made_by << 32;
+    return take_entry(writer);
 }
 
 // The table is full: the counters still take it, and the handle carries the charge home.
@@ -208,14 +229,17 @@ ttmem_handle allocate(Words& words, uint8_t options) noexcept {
     if (is_indexed) {
         found = find(writer, key, hash);
         words.tag |= uint64_t{kIndexed} << 24;
-        if (__builtin_expect(found.entry != kNoEntry, 0)) {
-            if (found.made_by > sequence) return allocate_overtaken(writer, sequence, found.entry, words);
-            replace(writer, found, words.reserved_bytes());
-            words.tag |= uint64_t{kReplaced} << 24;
-        }
+        if (__builtin_expect(found.entry != kNoEntry && found.made_by > sequence, 0))
+            return allocate_overtaken(writer, sequence, found.entry, words);
     }
-    const uint32_t entry = take_entry(writer);
-    if (__builtin_expect(entry == kNoEntry, 0)) return allocate_untabled(writer, sequence, words);
+    uint32_t entry = take_entry(writer);
+    if (__builtin_expect(entry == kNoEntry, 0)) {
+        Words replacing = words;
+        entry = take_entry_of(writer, found, replacing);
+        words = replacing;
+        if (entry == kNoEntry) return allocate_untabled(writer, sequence, words);
+    }
+    // The new life begins before the one it replaces ends: a process killed in between has one of them, never none.
     commit_entry(writer, entry, sequence, words);
     TTMEM_TEST_YIELD(entry_committed);
     if (is_indexed && __builtin_expect(!insert(writer, hash, entry, found), 0)) {
@@ -224,12 +248,17 @@ ttmem_handle allocate(Words& words, uint8_t options) noexcept {
         return allocate_untabled(writer, sequence, words);
     }
     TTMEM_TEST_YIELD(entry_indexed);
-    charge(writer, words);
-    TTMEM_TEST_YIELD(charged);
     if (is_indexed) {
         const Found other = find_other(writer, key, hash, entry);
-        if (__builtin_expect(other.entry != kNoEntry, 0)) settle_twins(writer, other, key, hash, entry, sequence);
+        if (__builtin_expect(other.entry != kNoEntry, 0)) {
+            Words settled = words;
+            if (!settle(writer, other, key, hash, entry, sequence, settled))
+                return allocate_overtaken(writer, sequence, entry, settled);
+            words = settled;
+        }
     }
+    charge(writer, words);
+    TTMEM_TEST_YIELD(charged);
     publish(writer, sequence, words);
     return handle_of(sequence, entry);
 }

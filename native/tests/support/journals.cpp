@@ -146,7 +146,7 @@ ReadResult Follower::scan() {
     if (result != ReadResult::ok) return result;
     if (!reader->targets(targets, kTargets)) return ReadResult::damaged;
     book.learn_targets(targets, 1);
-    book.rebuild(alive, 1);
+    book.rebuild(alive, reader->ended_early(), 1);
     return ReadResult::ok;
 }
 
