@@ -128,8 +128,9 @@ bool make_journal(const char* directory, const Writer* parent) noexcept {
 
 // Holds the state at kMaking while a journal is made; a signal handler of the same thread sees is_making.
 bool make_under_flag(int from, const char* directory, const Writer* parent) noexcept {
-    if (!state.compare_exchange_strong(from, kMaking, std::memory_order_acq_rel)) return false;
+    // Before the state: another thread that sees kMaking must not take the maker for one of before a fork.
     maker_pid.store(static_cast<int>(syscall(SYS_getpid)), std::memory_order_relaxed);
+    if (!state.compare_exchange_strong(from, kMaking, std::memory_order_acq_rel)) return false;
     is_making = true;
     const bool made = make_journal(directory, parent);
     is_making = false;
