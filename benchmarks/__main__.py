@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks import machine, table
-from benchmarks.actors import ActorFailed
-from benchmarks.build import ROOT, BuildFailed, build_programs
 from benchmarks.catalogue import NAMES, measure
-from benchmarks.rows import Row, row
-from benchmarks.setting import Setting, private_directory, shared_memory_root
+from benchmarks.figures import machine, table
+from benchmarks.figures.rows import Row, row
+from benchmarks.stage.actors import ActorFailed
+from benchmarks.stage.build import ROOT, BuildFailed, build_programs
+from benchmarks.stage.setting import Setting, private_directory, shared_memory_root
 
 RESULTS = ROOT / "benchmarks" / "RESULTS.md"
 

@@ -4,9 +4,9 @@ import importlib
 from collections.abc import Callable, Iterator
 from typing import cast
 
-from benchmarks.actors import run_program
-from benchmarks.rows import Row
-from benchmarks.setting import Setting
+from benchmarks.figures.rows import Row
+from benchmarks.stage.actors import run_program
+from benchmarks.stage.setting import Setting
 
 PROGRAMS = (
     "report_loop",

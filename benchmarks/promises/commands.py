@@ -8,9 +8,9 @@ import statistics
 import sys
 from collections.abc import Iterator
 
-from benchmarks.actors import ActorFailed, puppet
-from benchmarks.rows import Row, row
-from benchmarks.setting import Setting
+from benchmarks.figures.rows import Row, row
+from benchmarks.stage.actors import ActorFailed, puppet
+from benchmarks.stage.setting import Setting
 
 TTMEM = (sys.executable, "-m", "ttmem")
 

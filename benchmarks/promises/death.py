@@ -11,11 +11,11 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 
-from benchmarks.actors import Actor, puppet, seed_puppet, seed_server
-from benchmarks.collecting import following
-from benchmarks.rows import Row, row
-from benchmarks.seed_query import SeedQuery
-from benchmarks.setting import Setting
+from benchmarks.baseline.query import SeedQuery
+from benchmarks.figures.rows import Row, row
+from benchmarks.stage.actors import Actor, puppet, seed_puppet, seed_server
+from benchmarks.stage.collecting import following
+from benchmarks.stage.setting import Setting
 from ttmem._native import Ledger
 
 DEADLINE_SECONDS = 10

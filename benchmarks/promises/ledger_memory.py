@@ -7,9 +7,9 @@ process with a single one. The baseline is the same difference in the old design
 import time
 from collections.abc import Iterator
 
-from benchmarks.actors import collector, puppet, seed_puppet, seed_server
-from benchmarks.rows import Row, row
-from benchmarks.setting import Setting
+from benchmarks.figures.rows import Row, row
+from benchmarks.stage.actors import collector, puppet, seed_puppet, seed_server
+from benchmarks.stage.setting import Setting
 
 LIVE = 1_000_000
 CHURN = "bursts 4 49152 20000"

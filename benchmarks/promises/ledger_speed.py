@@ -8,10 +8,10 @@ import statistics
 import time
 from collections.abc import Iterator
 
-from benchmarks.actors import Actor, puppet, seed_puppet, seed_server
-from benchmarks.collecting import attach
-from benchmarks.rows import Row, row
-from benchmarks.setting import Setting
+from benchmarks.figures.rows import Row, row
+from benchmarks.stage.actors import Actor, puppet, seed_puppet, seed_server
+from benchmarks.stage.collecting import attach
+from benchmarks.stage.setting import Setting
 from ttmem._native import Ledger
 
 BURST_EVENTS = 49_152

@@ -16,10 +16,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from benchmarks.actors import ActorFailed, seed_server
-from benchmarks.build import ROOT
-from benchmarks.rows import Row, row
-from benchmarks.setting import Setting
+from benchmarks.figures.rows import Row, row
+from benchmarks.stage.actors import ActorFailed, seed_server
+from benchmarks.stage.build import ROOT
+from benchmarks.stage.setting import Setting
 
 LIVE = 1_000
 PAIRS = 200_000

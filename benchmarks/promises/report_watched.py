@@ -7,9 +7,9 @@ with pauses), and flat out, faster than any collector.
 import statistics
 from collections.abc import Iterator
 
-from benchmarks.actors import Actor, collector, puppet
-from benchmarks.rows import Row, row
-from benchmarks.setting import Setting
+from benchmarks.figures.rows import Row, row
+from benchmarks.stage.actors import Actor, collector, puppet
+from benchmarks.stage.setting import Setting
 
 LIVE = 1_000
 IN_BURSTS = "bursts 20 16384 2000"

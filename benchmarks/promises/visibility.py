@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks.actors import Actor, collector, puppet, seed_puppet, seed_server
-from benchmarks.collecting import following
-from benchmarks.rows import Row, row
-from benchmarks.seed_query import SeedQuery
-from benchmarks.setting import Setting, quantile
+from benchmarks.baseline.query import SeedQuery
+from benchmarks.figures.rows import Row, row
+from benchmarks.stage.actors import Actor, collector, puppet, seed_puppet, seed_server
+from benchmarks.stage.collecting import following
+from benchmarks.stage.setting import Setting, quantile
 from ttmem._native import Ledger
 
 EVENTS_PER_SECOND = 1_000_000

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from benchmarks.rows import Row
+from benchmarks.figures.rows import Row
 
 HEADINGS = ("promise", "measured", "target", "met", "baseline", "ratio")
 _MET = {True: "yes", False: "NO", None: ""}

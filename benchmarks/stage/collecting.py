@@ -1,4 +1,4 @@
-"""A collector in a process of its own: `python -m benchmarks.collecting DIRECTORY`.
+"""A collector in a process of its own: `python -m benchmarks.stage.collecting DIRECTORY`.
 
 Follows every journal of the directory as the product does; says "following" once it has read them, and answers
 every line of input with how many events were applied, how many ring records were lost to laps, and how many

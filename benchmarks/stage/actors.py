@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from benchmarks.build import ROOT
-from benchmarks.rows import Row, row_of_line
-from benchmarks.setting import Setting
+from benchmarks.figures.rows import Row, row_of_line
+from benchmarks.stage.build import ROOT
+from benchmarks.stage.setting import Setting
 
 
 class ActorFailed(Exception):
@@ -114,7 +114,7 @@ def seed_puppet(setting: Setting, live_count: int, socket_path: Path) -> Iterato
 @contextmanager
 def collector(setting: Setting) -> Iterator[Actor]:
     """A process that reads every journal of the setting's directory, as a viewer does."""
-    command = [sys.executable, "-m", "benchmarks.collecting", str(setting.directory)]
+    command = [sys.executable, "-m", "benchmarks.stage.collecting", str(setting.directory)]
     with _acting(Actor(command, setting.environment(TTMEM="0"))) as actor:
         actor.hear()
         yield actor
