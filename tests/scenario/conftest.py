@@ -1,5 +1,6 @@
 """What scenarios share: compiled programs, a private directory for journals, and a watcher over it."""
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -10,15 +11,26 @@ import pytest
 from tests.support.processes.native_programs import NativePrograms
 from tests.support.watching import Watch
 
+PROGRAMS = pytest.StashKey[NativePrograms]()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Compiles before the first test, whose time limit is not meant for a compiler."""
+    run = getattr(session.config, "workerinput", {}).get("testrunuid", str(os.getpid()))
+    if any("programs" in getattr(item, "fixturenames", ()) for item in session.items):
+        directory = Path(tempfile.gettempdir(), f"ttmem-programs-{run}")
+        session.config.stash[PROGRAMS] = NativePrograms.compiled(directory)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    programs = session.config.stash.get(PROGRAMS, None)
+    if programs:
+        programs.remove()
+
 
 @pytest.fixture(scope="session")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> NativePrograms:
-    """Compiled once, also for parallel workers, which share the parent of their base directories."""
-    base = tmp_path_factory.getbasetemp()
-    is_worker = base.name.startswith("popen-")
-    directory = (base.parent if is_worker else base) / "native-programs"
-    directory.mkdir(exist_ok=True)
-    return NativePrograms(directory)
+def programs(pytestconfig: pytest.Config) -> NativePrograms:
+    return pytestconfig.stash[PROGRAMS]
 
 
 @pytest.fixture

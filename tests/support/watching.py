@@ -62,14 +62,15 @@ class Watch:
 
     def process(self, pid: int, condition: Callable[[Row], object] = anything) -> Row:
         """The row of a living pid, as soon as it is there, read whole and meets the condition."""
-        return wait_until(lambda: self._first("live", pid, lambda row: row["reason"] != "settling" and condition(row)))
+        return wait_until(lambda: self._first("live", pid, condition))
 
     def ended(self, pid: int) -> Row:
-        """The row of a pid whose memory was given back, as soon as it is there."""
+        """The row of a pid whose memory was given back, as soon as it is there and read whole."""
         return wait_until(lambda: self._first("ended", pid, anything))
 
     def _first(self, state: str, pid: int, condition: Callable[[Row], object]) -> Row:
-        return next((row for row in self.processes(state) if row["pid"] == pid and condition(row)), {})
+        rows = (row for row in self.processes(state) if row["pid"] == pid and row["reason"] != "settling")
+        return next((row for row in rows if condition(row)), {})
 
     def come_to_rest(self) -> Row:
         """Ticks until nothing is left to be read and every list is whole: then rows and lists must be exact."""

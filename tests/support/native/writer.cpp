@@ -231,6 +231,7 @@ uint64_t churn(char* rest) {
         for (uint64_t i = 0; i < thread_count; ++i) threads.emplace_back(work, i, is_shared);
     }
     is_paused.store(false, std::memory_order_release);
+    while (parked.load() != 0) nap(50'000);
     return threads.size();
 }
 
@@ -293,7 +294,10 @@ void free_by_id(char* rest) {
 }
 
 void tell_tids() {
-    for (const ThreadLog* log : logs) std::printf("%" PRIu64 " ", log->tid.load());
+    for (const ThreadLog* log : logs) {
+        while (log->tid.load() == 0) nap(50'000);  // not begun yet
+        std::printf("%" PRIu64 " ", log->tid.load());
+    }
 }
 
 void obey_orders();

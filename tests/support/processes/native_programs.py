@@ -3,6 +3,7 @@
 import fcntl
 import os
 import shlex
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,40 +17,60 @@ CLIENT_LIBRARY = Path(_native.__file__).parent / "lib" / "libttmem_client.so.0"
 
 @dataclass(frozen=True)
 class NativePrograms:
-    """Where the compiled programs are; each is made when it is first asked for."""
+    """Where the compiled programs are.
+
+    `writer` reports on command and keeps a log, `freezer` stops a thread, `host_library` is a shared library with a
+    copy of the whole client inside.
+    """
 
     directory: Path
 
     @property
     def writer(self) -> Path:
-        """Reports on command and keeps a log: `native/writer.cpp`."""
-        rpath = f"-Wl,-rpath,{CLIENT_LIBRARY.parent}"
-        return self._made("writer", "-pthread", str(SOURCES / "writer.cpp"), str(CLIENT_LIBRARY), rpath)
+        return self.directory / "writer"
 
     @property
     def freezer(self) -> Path:
-        """Stops a thread: `native/freezer.cpp`."""
-        return self._made("freezer", str(SOURCES / "freezer.cpp"))
+        return self.directory / "freezer"
 
     @property
     def host_library(self) -> Path:
-        """A shared library with its own copy of the whole client: `native/host_copy.cpp`."""
-        parts = [SOURCES / "host_copy.cpp", *sorted(ROOT.glob("native/src/[jw]*/*.cpp"))]
-        unity = "".join(f'#include "{part}"\n' for part in parts)
-        options = ["-O0", "-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-Bsymbolic", "-x", "c++", "-"]
-        return self._made("libhost.so", f"-I{ROOT}/native/src", *options, source=unity)
+        return self.directory / "libhost.so"
 
-    def _made(self, name: str, *options: str, source: str = "") -> Path:
-        """Compiles unless that was done; parallel workers share the directory, hence the lock."""
-        made = self.directory / name
-        with open(self.directory / f"{name}.lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not made.exists():
-                compiler = shlex.split(os.environ.get("CXX", "c++"))
-                new = self.directory / f"new-{name}"
-                common = ["-std=c++20", "-O2", "-Wall", "-Wextra", f"-I{ROOT}/native/include"]
-                subprocess.run(
-                    [*compiler, *common, *options, "-ldl", "-o", str(new)], input=source, text=True, check=True
-                )
-                new.rename(made)
-        return made
+    @classmethod
+    def compiled(cls, directory: Path) -> "NativePrograms":
+        """Compiles what is not there yet; parallel workers share the directory, hence the lock."""
+        directory.mkdir(mode=0o700, exist_ok=True)
+        programs = cls(directory)
+        with open(directory / "users", "a") as users:
+            fcntl.flock(users, fcntl.LOCK_EX)
+            users.write(f"{os.getpid()}\n")
+            _compile(programs.freezer, str(SOURCES / "freezer.cpp"))
+            rpath = f"-Wl,-rpath,{CLIENT_LIBRARY.parent}"
+            _compile(programs.writer, "-pthread", str(SOURCES / "writer.cpp"), str(CLIENT_LIBRARY), rpath)
+            parts = [SOURCES / "host_copy.cpp", *sorted(ROOT.glob("native/src/[jw]*/*.cpp"))]
+            unity = "".join(f'#include "{part}"\n' for part in parts)
+            options = ["-O0", "-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-Bsymbolic", f"-I{ROOT}/native/src"]
+            _compile(programs.host_library, *options, "-x", "c++", "-", source=unity)
+        return programs
+
+    def remove(self) -> None:
+        """Removes the directory when its last user leaves."""
+        with open(self.directory / "users", "r+") as users:
+            fcntl.flock(users, fcntl.LOCK_EX)
+            others = [line for line in users if line.strip() != str(os.getpid())]
+            if not others:
+                shutil.rmtree(self.directory)
+                return
+            users.seek(0)
+            users.truncate()
+            users.writelines(others)
+
+
+def _compile(made: Path, *options: str, source: str = "") -> None:
+    if made.exists():
+        return
+    compiler = shlex.split(os.environ.get("CXX", "c++"))
+    common = ["-std=c++20", "-O2", "-Wall", "-Wextra", f"-I{ROOT}/native/include"]
+    command = [*compiler, *common, *options, "-ldl", "-o", str(made)]
+    subprocess.run(command, input=source, text=True, check=True)
