@@ -2,6 +2,10 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <limits>
+#include <string>
+#include <vector>
+
 #include "python/layouts.hpp"
 #include "python/reports.hpp"
 #include "python/rows.hpp"
@@ -13,53 +17,95 @@ using namespace ttmem;
 
 namespace {
 
-uint16_t open_device(uint64_t unique_id, int32_t index, const std::string& arch, const std::string& board,
-                     const nb::tuple& grid, const nb::tuple& banks, const nb::tuple& capacities,
-                     uint32_t kernel_ring_bytes) {
+// Numbers and texts are taken as they come: what a program reports must never raise. Out of range is unknown.
+uint64_t word_of(nb::handle value) {
+    uint64_t word = 0;
+    if (!read_word(value.ptr(), word)) throw nb::python_error();
+    return word;
+}
+
+template <typename Small>
+Small small_of(nb::handle value, Small unknown) {
+    const uint64_t word = word_of(value);
+    return word <= static_cast<uint64_t>(std::numeric_limits<Small>::max()) ? static_cast<Small>(word) : unknown;
+}
+
+uint16_t target_of(nb::handle value) { return small_of<uint16_t>(value, 0xffff); }
+
+std::string text_of(nb::str value) {
+    const nb::bytes bytes = nb::steal<nb::bytes>(PyUnicode_AsEncodedString(value.ptr(), "utf-8", "replace"));
+    if (!bytes.is_valid()) throw nb::python_error();
+    return {bytes.c_str(), bytes.size()};
+}
+
+// File names are bytes, whatever they spell.
+std::string path_of(nb::handle value) {
+    PyObject* bytes = nullptr;
+    if (PyUnicode_FSConverter(value.ptr(), &bytes) == 0) throw nb::python_error();
+    const auto path = nb::steal<nb::bytes>(bytes);
+    return {path.c_str(), path.size()};
+}
+
+uint16_t open_device(nb::handle unique_id, nb::handle index, nb::str arch, nb::str board, nb::tuple grid,
+                     nb::tuple banks, nb::tuple capacities, nb::handle kernel_ring_bytes) {
+    const std::string arch_text = text_of(arch), board_text = text_of(board);
     ttmem_device device{};
-    device.unique_id = unique_id;
-    device.index = index;
-    device.arch = arch.c_str();
-    device.board = board.c_str();
-    device.grid_x = nb::cast<uint16_t>(grid[0]);
-    device.grid_y = nb::cast<uint16_t>(grid[1]);
-    device.dram_banks = nb::cast<uint16_t>(banks[0]);
-    device.l1_banks = nb::cast<uint16_t>(banks[1]);
-    device.kernel_ring_bytes = kernel_ring_bytes;
-    for (size_t i = 0; i < capacities.size() && i < kPools; ++i)
-        device.capacity_bytes[i] = nb::cast<uint64_t>(capacities[i]);
+    device.unique_id = word_of(unique_id);
+    device.index = small_of<int32_t>(index, -1);
+    device.arch = arch_text.c_str();
+    device.board = board_text.c_str();
+    device.grid_x = small_of<uint16_t>(grid[0], 0);
+    device.grid_y = small_of<uint16_t>(grid[1], 0);
+    device.dram_banks = small_of<uint16_t>(banks[0], 0);
+    device.l1_banks = small_of<uint16_t>(banks[1], 0);
+    device.kernel_ring_bytes = small_of<uint32_t>(kernel_ring_bytes, 0);
+    for (size_t i = 0; i < capacities.size() && i < kPools; ++i) device.capacity_bytes[i] = word_of(capacities[i]);
     return ttmem_device_open(&device);
 }
 
-uint16_t open_mesh(uint64_t mesh_id, uint16_t rows, uint16_t columns, const nb::tuple& chips) {
+uint16_t open_mesh(nb::handle mesh_id, nb::handle rows, nb::handle columns, nb::tuple chips) {
     std::vector<uint16_t> targets;
-    for (nb::handle chip : chips) targets.push_back(nb::cast<uint16_t>(chip));
-    return ttmem_mesh_open(mesh_id, rows, columns, targets.data(), static_cast<uint32_t>(targets.size()));
+    for (nb::handle chip : chips) targets.push_back(target_of(chip));
+    return ttmem_mesh_open(word_of(mesh_id), small_of<uint16_t>(rows, 0), small_of<uint16_t>(columns, 0),
+                           targets.data(), static_cast<uint32_t>(targets.size()));
+}
+
+bool enable(nb::object directory) {
+    return ttmem_enable(directory.is_none() ? nullptr : path_of(directory).c_str()) != 0;
+}
+
+uint32_t intern_text(nb::str text) {
+    const std::string bytes = text_of(text);
+    return ttmem_intern(bytes.data(), static_cast<uint32_t>(bytes.size()));
 }
 
 void add_client(nb::module_& module) {
+    using nb::sig;
     nb::module_ client = module.def_submodule("client", "Reports of this process.");
     if (!add_reports(client.ptr())) throw nb::python_error();
-    client.def(
-        "enable",
-        [](nb::object directory) {
-            return ttmem_enable(directory.is_none() ? nullptr : nb::cast<std::string>(directory).c_str()) != 0;
-        },
-        nb::arg("directory") = nb::none());
+    client.def("enable", enable, nb::arg() = nb::none(), sig("def enable(directory: str | None = None, /) -> bool"));
     client.def("disable", [] { ttmem_disable(); });
     client.def("is_enabled", [] { return owner().would_write() != 0; });
-    client.def("journal_path", [] { return std::string(ttmem_journal_path()); });
-    client.def("open_device", open_device);
-    client.def("open_mesh", open_mesh);
-    client.def("close_target", [](uint16_t target) { ttmem_device_close(target); });
-    client.def("intern",
-               [](const std::string& text) { return ttmem_intern(text.data(), static_cast<uint32_t>(text.size())); });
-    client.def("begin_phase", [](uint32_t name) { return ttmem_phase_begin(name); });
-    client.def("end_phase", [](uint32_t phase) { ttmem_phase_end(phase); });
-    client.def("set_label", [](const std::string& text) { ttmem_label(text.c_str()); });
+    client.def("journal_path", [] { return nb::steal(PyUnicode_DecodeFSDefault(ttmem_journal_path())); },
+               sig("def journal_path() -> str"));
+    client.def("open_device", open_device,
+               sig("def open_device(unique_id: int, index: int, arch: str, board: str, grid: tuple, banks: tuple, "
+                   "capacities: tuple, kernel_ring_bytes: int, /) -> int"));
+    client.def("open_mesh", open_mesh,
+               sig("def open_mesh(mesh_id: int, rows: int, columns: int, chips: tuple, /) -> int"));
+    client.def("close_target", [](nb::handle target) { ttmem_device_close(target_of(target)); },
+               sig("def close_target(target: int, /) -> None"));
+    client.def("intern", intern_text, sig("def intern(text: str, /) -> int"));
+    client.def("begin_phase", [](nb::handle name) { return ttmem_phase_begin(small_of<uint32_t>(name, 0)); },
+               sig("def begin_phase(name: int, /) -> int"));
+    client.def("end_phase", [](nb::handle phase) { ttmem_phase_end(small_of<uint32_t>(phase, 0)); },
+               sig("def end_phase(phase: int, /) -> None"));
+    client.def("set_label", [](nb::str text) { ttmem_label(text_of(text).c_str()); },
+               sig("def set_label(text: str, /) -> None"));
 }
 
-nb::tuple attach(Collector& collector, const std::string& path, uint64_t device, uint64_t inode) {
+nb::tuple attach(Collector& collector, nb::object file, uint64_t device, uint64_t inode) {
+    const std::string path = path_of(file);
     std::string error;
     uint64_t key = 0;
     {

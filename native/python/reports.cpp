@@ -9,7 +9,6 @@
 namespace ttmem {
 namespace {
 
-// Arguments as 64-bit words. Integers beyond 64 bits become an impossible size, which the core cuts and counts.
 struct Arguments {
     uint64_t word[10] = {};
     bool is_good = false;
@@ -21,27 +20,8 @@ struct Arguments {
             return;
         }
         for (Py_ssize_t i = 0; i < count; ++i)
-            if (!read(values[i], word[i])) return;
+            if (!read_word(values[i], word[i])) return;
         is_good = true;
-    }
-
-private:
-    static bool read(PyObject* value, uint64_t& word) {
-        int overflow = 0;
-        const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-        if (__builtin_expect(overflow == 0, 1)) {
-            word = static_cast<uint64_t>(number);
-            return number != -1 || PyErr_Occurred() == nullptr;
-        }
-        if (overflow < 0) {
-            word = ~uint64_t{0};
-            return true;
-        }
-        word = PyLong_AsUnsignedLongLong(value);  // ids use all 64 bits
-        if (PyErr_Occurred() == nullptr) return true;
-        PyErr_Clear();
-        word = uint64_t{1} << 62;
-        return true;
     }
 };
 
@@ -229,6 +209,16 @@ PyMethodDef kReports[] = {
 };
 
 }  // namespace
+
+bool read_big_word(PyObject* value, int overflow, uint64_t& word) {
+    word = ~uint64_t{0};
+    if (overflow < 0) return true;
+    word = PyLong_AsUnsignedLongLong(value);  // ids use all 64 bits
+    if (PyErr_Occurred() == nullptr) return true;
+    PyErr_Clear();
+    word = uint64_t{1} << 62;
+    return true;
+}
 
 bool add_reports(PyObject* module) { return PyModule_AddFunctions(module, kReports) == 0; }
 
