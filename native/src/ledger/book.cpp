@@ -94,7 +94,9 @@ void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t 
     }
 }
 
-void Book::end_life(Words& life, uint32_t hash, const Words& by, uint64_t now_ns) {
+// A scan may have found the life while its own record is still pending: that record must not begin it again.
+void Book::end_life(Words& life, uint32_t hash, const Words& by, const JournalReader* reader, uint64_t now_ns) {
+    if (reader != nullptr && reader->is_pending(life.sequence())) freed_early_.insert(life.sequence());
     charge(life, -1, by.sequence(), by.time, now_ns);
     keep_freed(life, by.sequence());
     table_.erase(entry_key(life), hash, life.sequence());
@@ -103,7 +105,8 @@ void Book::end_life(Words& life, uint32_t hash, const Words& by, uint64_t now_ns
 // An allocation of an id that was alive names the life that ended with it.
 void Book::on_replaced(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns) {
     const uint32_t half = event.site();
-    if (Words* old = table_.find_half(entry_key(event), hash, half, event.sequence())) return end_life(*old, hash, event, now_ns);
+    if (Words* old = table_.find_half(entry_key(event), hash, half, event.sequence()))
+        return end_life(*old, hash, event, reader, now_ns);
     if (reader == nullptr) return;
     for (const uint64_t sequence : reader->pending())
         if (static_cast<uint32_t>(sequence) == half) freed_early_.insert(sequence);
@@ -131,7 +134,7 @@ void Book::on_freed(const Words& event, uint32_t hash, const JournalReader* read
     if ((event.flags() & kUntabled) != 0) return;
     const uint64_t made_by = event.address;
     if (Words* life = table_.find(entry_key(event), hash, made_by))
-        end_life(*life, hash, event, now_ns);
+        end_life(*life, hash, event, reader, now_ns);
     else if (reader != nullptr && reader->is_pending(made_by))
         freed_early_.insert(made_by);
 }

@@ -103,7 +103,7 @@ public:
 private:
     void on_allocated(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
     void on_replaced(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
-    void end_life(Words& life, uint32_t hash, const Words& by, uint64_t now_ns);
+    void end_life(Words& life, uint32_t hash, const Words& by, const JournalReader* reader, uint64_t now_ns);
     void on_freed(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
     void on_unmatched(const Words& event);
     void on_opened(const Words& event, uint64_t now_ns);
