@@ -8,6 +8,7 @@ namespace {
 
 constexpr size_t kOutOfMemoryKept = 256;
 constexpr size_t kLookAhead = 16;
+constexpr size_t kEntriesMost = kTableMost + kPendingMost;  // more no journal can list: it must not fill our memory
 
 // Only buffers ask for less than they get; for everything else what was charged was asked for.
 int64_t requested_of(const Words& words) {
@@ -121,6 +122,10 @@ void Book::on_allocated(const Words& event, uint32_t hash, const JournalReader* 
     if (sequence < targets_[event.target()].closed_sequence) return;
     if (!freed_early_.empty() && freed_early_.erase(sequence) != 0) return;
     if (table_.find(entry_key(event), hash, sequence) != nullptr) return;  // the scan has seen it already
+    if (table_.size() >= kEntriesMost) {
+        ++findings_["impossible_record"];
+        return;
+    }
     Words life = event;
     if ((event.flags() & kReplaced) != 0) life.tag &= 0x7fff'ffff;  // as in the live state, but for its site, whose place was taken
     table_.insert(life, hash);
