@@ -115,6 +115,7 @@ void Book::open_target(uint16_t number, uint64_t unique_id, uint32_t descriptor,
     target.is_named = true;
     target_count_ = std::max<uint32_t>(target_count_, number + 1u);
     target.unique_id = unique_id;
+    if (target.devices != devices) set_open(target, false);  // of the chips it stood for until now
     place_target(target, std::move(devices), now_ns);
     set_open(target, true);
 }
