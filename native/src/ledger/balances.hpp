@@ -64,11 +64,22 @@ private:
     std::unordered_map<std::string, uint32_t> unknowns_;
 };
 
+/// What several damaged journals claim may pass any limit together: it wraps, and comes back exactly when they go.
+inline void add_to(int64_t& sum, int64_t by) {
+    sum = static_cast<int64_t>(static_cast<uint64_t>(sum) + static_cast<uint64_t>(by));
+}
+
+inline void add_to(KindAmount& kind, int64_t used, int64_t count, int64_t estimated) {
+    add_to(kind.used, used);
+    add_to(kind.count, count);
+    add_to(kind.estimated, estimated);
+}
+
 /// Adds a change to a cell's balance; raises the peak when it is exceeded, and says so.
 inline bool add_to(PeakAmount& pool, int64_t used, int64_t requested, int64_t count) {
-    pool.used += used;
-    pool.requested += requested;
-    pool.count += count;
+    add_to(pool.used, used);
+    add_to(pool.requested, requested);
+    add_to(pool.count, count);
     if (pool.used <= pool.peak) return false;
     pool.peak = pool.used;
     return true;

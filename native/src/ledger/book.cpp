@@ -74,11 +74,7 @@ void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t 
         to.requested += requested;
         to.count += sign;
     };
-    const auto add_kind = [&](KindAmount& to) {
-        to.used += used;
-        to.count += sign;
-        to.estimated += estimated;
-    };
+    const auto add_kind = [&](KindAmount& to) { add_to(to, used, sign, estimated); };
     add(target.totals.pools[pool]);
     add_kind(target.totals.kinds[kind]);
     for (const uint32_t number : target.devices) {

@@ -37,9 +37,8 @@ void Book::carry(uint32_t number, const Totals& change, uint64_t now_ns) {
             if (add_to(cell.pools[p], by.used, by.requested, by.count)) has_peaked(cell.pools[p]);
         }
         for (uint32_t k = 0; k < kKinds; ++k) {
-            cell.kinds[k].used += change.kinds[k].used;
-            cell.kinds[k].count += change.kinds[k].count;
-            cell.kinds[k].estimated += change.kinds[k].estimated;
+            const KindAmount& by = change.kinds[k];
+            add_to(cell.kinds[k], by.used, by.count, by.estimated);
         }
     };
     carry_to(*cell_of_[number], [this](PeakAmount& pool) { pool.peak_raw = last_raw_; });
@@ -207,9 +206,8 @@ void Book::release() {
                 add_to(all.pools[p], by.used, by.requested, by.count);
             }
             for (uint32_t k = 0; k < kKinds; ++k) {
-                all.kinds[k].used += nothing.kinds[k].used;
-                all.kinds[k].count += nothing.kinds[k].count;
-                all.kinds[k].estimated += nothing.kinds[k].estimated;
+                const KindAmount& by = nothing.kinds[k];
+                add_to(all.kinds[k], by.used, by.count, by.estimated);
             }
         }
     }
