@@ -223,7 +223,7 @@ nb::tuple entry_row(const Process& process, const Words& words, const Timebase& 
     const bool is_program = words.kind() == TTMEM_PROGRAM_BINARY;
     const uint64_t when = process.reader ? time.realtime(words.time, process.reader->identity()) : 0;
     return nb::make_tuple(nb::tuple(devices), words.kind(), words.id, words.pool(), words.flags(),
-                          words.reserved_bytes(), words.requested_bytes(), words.address,
+                          words.reserved_bytes(), words.requested_bytes(), is_program ? 0 : words.address,
                           is_program ? 0 : words.per_bank_bytes(), is_program ? uint16_t{0} : words.count(),
                           words.thread(), words.site(), when, words.sequence(),
                           is_program ? words.status() : uint8_t{0}, is_program ? words.launches() : 0);

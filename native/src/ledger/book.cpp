@@ -124,8 +124,12 @@ void Book::on_allocated(const Words& event, uint32_t hash, const JournalReader* 
     }
     Words life = event;
     if ((event.flags() & kReplaced) != 0) life.tag &= 0x7fff'ffff;  // as in the live state, but for its site, whose place was taken
+    if (event.kind() == TTMEM_PROGRAM_BINARY) {
+        if (event.launches() != 0) note_launch(event);
+        for (const Words& early : programs_early_)
+            if (entry_key(early) == entry_key(life)) change_program(life, early);
+    }
     table_.insert(life, hash);
-    if (event.kind() == TTMEM_PROGRAM_BINARY && event.launches() != 0) note_launch(event);
     charge(life, +1, sequence, event.time, now_ns);
 }
 
@@ -168,18 +172,27 @@ void Book::note_launch(const Words& event) {
     ++target.launches;
 }
 
-void Book::on_program(const Words& event, uint64_t now_ns) {
+// Launches are told as their number so far, so the highest counts; of statuses the newest does, whatever is read last. A
+// program has no address: here its place holds the sequence of the status it has.
+void Book::change_program(Words& program, const Words& event) {
+    constexpr uint64_t kLaunches = (1ull << 46) - 1;
+    const uint64_t sequence = event.sequence(), value = event.requested_bytes();
+    if (sequence < program.sequence()) return;  // of an earlier life of this program
+    if (event.type() == Type::launched) {
+        if (value <= kLaunches && value > program.launches()) program.per_bank = (program.per_bank & ~kLaunches) | value;
+    } else if (sequence > program.address) {
+        program.per_bank = (program.per_bank & ~(3ull << 46)) | (value & 3) << 46;
+        program.address = sequence;
+    }
+}
+
+void Book::on_program(const Words& event, const JournalReader* reader, uint64_t now_ns) {
     ensure_place(event.target(), now_ns);
     if (event.type() == Type::launched) note_launch(event);
     const EntryKey key{event.id, event.target(), TTMEM_PROGRAM_BINARY};
-    Words* there = table_.find_any(key, entry_hash(key));
-    if (there == nullptr) return;
-    constexpr uint64_t kLaunches = (1ull << 46) - 1;
-    const uint64_t value = event.requested_bytes();
-    if (event.type() == Type::status_changed)
-        there->per_bank = (there->per_bank & ~(3ull << 46)) | (value & 3) << 46;
-    else if (value <= kLaunches && value > there->launches())
-        there->per_bank = (there->per_bank & ~kLaunches) | value;
+    if (Words* program = table_.find_any(key, entry_hash(key))) return change_program(*program, event);
+    const bool may_come = reader != nullptr && !reader->pending().empty() && programs_early_.size() < kPendingMost;
+    if (may_come && event.id != 0) programs_early_.push_back(event);
 }
 
 void Book::on_out_of_memory(const Words& event, uint64_t now_ns) {
@@ -205,7 +218,7 @@ void Book::apply(const Words& event, const JournalReader* reader, uint64_t now_n
             return on_freed(event, entry_hash(entry_key(event)), reader, now_ns);
         case Type::status_changed:
         case Type::launched:
-            return on_program(event, now_ns);
+            return on_program(event, reader, now_ns);
         case Type::target_opened:
             return on_opened(event, now_ns);
         case Type::target_closed:
@@ -226,12 +239,16 @@ size_t Book::apply_run(const std::vector<Words>& events, size_t from, uint64_t u
         if (i + kLookAhead / 2 < count) table_.prefetch_entry(entry_hash(entry_key(events[i + kLookAhead / 2])));
         apply(events[i], reader, now_ns);
     }
-    if (i == count && (reader == nullptr || reader->pending().empty())) freed_early_.clear();
+    if (i == count && (reader == nullptr || reader->pending().empty())) {
+        freed_early_.clear();
+        programs_early_.clear();
+    }
     return i;
 }
 
 void Book::rebuild(const std::vector<Words>& alive, const std::vector<uint64_t>& ended_early, uint64_t now_ns) {
     table_.clear();
+    programs_early_.clear();
     freed_early_.clear();
     freed_early_.insert(ended_early.begin(), ended_early.end());
     is_counting_ = true;

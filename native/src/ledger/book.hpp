@@ -108,7 +108,8 @@ private:
     void on_unmatched(const Words& event);
     void on_opened(const Words& event, uint64_t now_ns);
     void on_closed(const Words& event, uint64_t now_ns);
-    void on_program(const Words& event, uint64_t now_ns);
+    void on_program(const Words& event, const JournalReader* reader, uint64_t now_ns);
+    void change_program(Words& program, const Words& event);
     void note_launch(const Words& event);
     void on_out_of_memory(const Words& event, uint64_t now_ns);
     void open_target(uint16_t number, uint64_t unique_id, uint32_t descriptor, uint64_t now_ns);
@@ -128,6 +129,7 @@ private:
     std::vector<Cell*> cell_of_;  // by device number, for the hot path
     std::map<std::string, uint64_t> findings_;
     std::unordered_set<uint64_t> freed_early_;  // lives whose end was read before their pending beginning
+    std::vector<Words> programs_early_;         // changes of programs whose beginning may be pending
     std::vector<Freed> freed_;                  // a ring once it is full
     size_t freed_next_ = 0;
     std::deque<OutOfMemory> out_of_memory_;
