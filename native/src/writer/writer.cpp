@@ -126,13 +126,32 @@ bool make_journal(const char* directory, const Writer* parent) noexcept {
     return true;
 }
 
+bool is_alive() noexcept {
+    return the_alive_word.load(std::memory_order_acquire)->load(std::memory_order_acquire) == kAlive;
+}
+
+const char* directory_of(const char (&path)[512], char (&directory)[512]) noexcept {
+    std::memcpy(directory, path, sizeof directory);
+    char* end = std::strrchr(directory, '/');
+    if (end != nullptr) *end = '\0';
+    return directory;
+}
+
 // Holds the state at kMaking while a journal is made; a signal handler of the same thread sees is_making.
-bool make_under_flag(int from, const char* directory, const Writer* parent) noexcept {
+bool make_under_flag(int from, const char* directory) noexcept {
     // Before the state: another thread that sees kMaking must not take the maker for one of before a fork.
     maker_pid.store(static_cast<int>(syscall(SYS_getpid)), std::memory_order_relaxed);
     if (!state.compare_exchange_strong(from, kMaking, std::memory_order_acq_rel)) return false;
+    const bool is_child = from == kOn;  // on, but the page was wiped
+    if (is_child && is_alive()) {       // another thread was faster, from the wiped page to the new one
+        state.store(kOn, std::memory_order_release);
+        return true;
+    }
     is_making = true;
-    const bool made = make_journal(directory, parent);
+    const Writer parent = the_writer;
+    char parents_directory[sizeof parent.path];
+    if (is_child) directory = directory_of(parent.path, parents_directory);
+    const bool made = make_journal(directory, is_child ? &parent : nullptr);
     is_making = false;
     if (!made) the_alive_word.store(&never_alive, std::memory_order_release);
     state.store(made ? kOn : kRefused, std::memory_order_release);
@@ -184,7 +203,7 @@ __attribute__((noinline, cold)) bool prepare() noexcept {
             if (state.compare_exchange_strong(undecided, kOff, std::memory_order_acq_rel)) tell_copies(false);
             return false;
         }
-        return make_under_flag(kUndecided, nullptr, nullptr) || wait_for_maker();
+        return make_under_flag(kUndecided, nullptr) || wait_for_maker();
     }
     if (now == kMaking) {
         if (maker_pid.load(std::memory_order_relaxed) == static_cast<int>(syscall(SYS_getpid))) return wait_for_maker();
@@ -192,9 +211,7 @@ __attribute__((noinline, cold)) bool prepare() noexcept {
         state.compare_exchange_strong(making, kUndecided, std::memory_order_acq_rel);
         return prepare();
     }
-    if (the_alive_word.load(std::memory_order_acquire)->load(std::memory_order_acquire) == kAlive) return true;
-    const Writer parent = the_writer;  // on, but the page was wiped: a forked child
-    return make_under_flag(kOn, nullptr, &parent) || wait_for_maker();
+    return is_alive() || make_under_flag(kOn, nullptr) || wait_for_maker();  // not alive: a forked child
 }
 
 bool turn_on(const char* directory) noexcept {
@@ -208,7 +225,7 @@ bool turn_on(const char* directory) noexcept {
         tell_copies(true);
         return true;
     }
-    return make_under_flag(now, directory, nullptr) || wait_for_maker();
+    return make_under_flag(now, directory) || wait_for_maker();
 }
 
 void turn_off() noexcept {
@@ -220,8 +237,7 @@ void turn_off() noexcept {
 
 // In a forked child that has not reported yet the page is wiped, and the parent's journal is not the child's.
 bool is_on() noexcept {
-    return state.load(std::memory_order_acquire) == kOn &&
-           the_alive_word.load(std::memory_order_acquire)->load(std::memory_order_acquire) == kAlive;
+    return state.load(std::memory_order_acquire) == kOn && is_alive();
 }
 
 bool is_wanted() noexcept {
