@@ -117,7 +117,8 @@ void Book::on_allocated(const Words& event, uint32_t hash, const JournalReader* 
     const uint64_t sequence = event.sequence();
     if (sequence < targets_[event.target()].closed_sequence) return;
     if (!freed_early_.empty() && freed_early_.erase(sequence) != 0) return;
-    if (table_.find(entry_key(event), hash, sequence) != nullptr) return;  // the scan has seen it already
+    const bool may_be_known = reader == nullptr || sequence < reader->settled_at();
+    if (may_be_known && table_.find(entry_key(event), hash, sequence) != nullptr) return;  // the scan has seen it already
     if (table_.size() >= kEntriesMost) {
         ++findings_["impossible_record"];
         return;
@@ -203,6 +204,10 @@ void Book::on_out_of_memory(const Words& event, uint64_t now_ns) {
 }
 
 void Book::apply(const Words& event, const JournalReader* reader, uint64_t now_ns) {
+    apply_hashed(event, entry_hash(entry_key(event)), reader, now_ns);
+}
+
+void Book::apply_hashed(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns) {
     if (event.type() > Type::out_of_memory) return;  // newer types are not for us
     if (!is_sound(event)) {
         Words known = event;
@@ -213,9 +218,9 @@ void Book::apply(const Words& event, const JournalReader* reader, uint64_t now_n
     if (event.time > last_raw_) last_raw_ = event.time;
     switch (event.type()) {
         case Type::allocated:
-            return on_allocated(event, entry_hash(entry_key(event)), reader, now_ns);
+            return on_allocated(event, hash, reader, now_ns);
         case Type::freed:
-            return on_freed(event, entry_hash(entry_key(event)), reader, now_ns);
+            return on_freed(event, hash, reader, now_ns);
         case Type::status_changed:
         case Type::launched:
             return on_program(event, reader, now_ns);
@@ -233,11 +238,18 @@ void Book::apply(const Words& event, const JournalReader* reader, uint64_t now_n
 size_t Book::apply_run(const std::vector<Words>& events, size_t from, uint64_t until, const JournalReader* reader,
                        uint64_t now_ns) {
     const size_t count = events.size();
+    uint32_t hashes[2 * kLookAhead];  // of the events ahead: each is hashed once, far enough before it is needed
+    const auto hash_at = [&](size_t at) -> uint32_t& { return hashes[at % (2 * kLookAhead)]; };
+    const auto look_ahead = [&](size_t at) {
+        if (at < count) table_.prefetch_slot(hash_at(at) = entry_hash(entry_key(events[at])));
+    };
     size_t i = from;
+    for (size_t at = from; at < from + kLookAhead; ++at) look_ahead(at);
     for (; i < count && (i == from || events[i].time <= until); ++i) {
-        if (i + kLookAhead < count) table_.prefetch_slot(entry_hash(entry_key(events[i + kLookAhead])));
-        if (i + kLookAhead / 2 < count) table_.prefetch_entry(entry_hash(entry_key(events[i + kLookAhead / 2])));
-        apply(events[i], reader, now_ns);
+        look_ahead(i + kLookAhead);
+        const size_t soon = i + kLookAhead / 2;
+        if (soon < count && events[soon].type() == Type::freed) table_.prefetch_entry(hash_at(soon));
+        apply_hashed(events[i], hash_at(i), reader, now_ns);
     }
     if (i == count && (reader == nullptr || reader->pending().empty())) {
         freed_early_.clear();

@@ -101,6 +101,7 @@ public:
     void note_gap();
 
 private:
+    void apply_hashed(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
     void on_allocated(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
     void on_replaced(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
     void end_life(Words& life, uint32_t hash, const Words& by, const JournalReader* reader, uint64_t now_ns);

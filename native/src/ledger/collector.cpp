@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -196,7 +197,7 @@ void Collector::after_batch(Process& process, uint64_t now_ns) {
     if (process.mode != Mode::settling && process.mode != Mode::following) return;
     process.event_count += process.batch.size();
     if (has_tap_) process.tapped.insert(process.tapped.end(), process.batch.begin(), process.batch.end());
-    if (!process.reader->look(process.hot)) return damage(process, kCut);
+    process.hot = process.reader->last_look();
     if (process.hot.untabled_allocs != 0 && !process.is_table_full) process.is_table_full = true;
     if (process.is_table_full) adopt(process, now_ns);
     if (process.mode == Mode::settling && process.reader->position() >= process.settle_at) {
@@ -250,13 +251,12 @@ void Collector::finish(Process& process, uint64_t now_ns) {
     process.pidfd = -1;
 }
 
-bool Collector::poll_deaths(int timeout_us) {
+bool Collector::poll_deaths() {
     std::vector<pollfd> watched;
     for (auto& process : processes_)
         if (process->pidfd >= 0 && process->mode != Mode::ended) watched.push_back({process->pidfd, POLLIN, 0});
     if (watched.empty()) return false;
-    const timespec nap{0, timeout_us * 1000L};
-    if (ppoll(watched.data(), watched.size(), &nap, nullptr) <= 0) return false;
+    if (poll(watched.data(), watched.size(), 0) <= 0) return false;
     for (auto& process : processes_)
         for (const pollfd& one : watched)
             if (one.fd == process->pidfd && one.revents != 0) process->checked_ns = 0;
@@ -270,7 +270,8 @@ uint64_t Collector::drain_locked() {
         timebase_.refresh();
         clock_read_ns_ = now;
     }
-    const bool has_death = poll_deaths(0);
+    const bool has_death = now - deaths_polled_ns_ > 2 * kMs && poll_deaths();
+    if (now - deaths_polled_ns_ > 2 * kMs) deaths_polled_ns_ = now;
     for (auto& process : processes_)
         if (process->mode != Mode::ended && process->reader != nullptr &&
             (has_death || now - process->checked_ns > kLifeCheckNs) && process->ended_ns == 0)
@@ -304,6 +305,9 @@ uint64_t Collector::run(double seconds) {
     const uint64_t until = nanoseconds(CLOCK_MONOTONIC) + static_cast<uint64_t>(seconds * 1e9);
     uint64_t applied = 0;
     should_stop_.store(false, std::memory_order_relaxed);
+    // Naps are asked for in fractions of a millisecond; the kernel may add 50 us of its own to each unless told otherwise.
+    const int slack_ns = prctl(PR_GET_TIMERSLACK);
+    prctl(PR_SET_TIMERSLACK, 5'000UL);
     while (!should_stop_.load(std::memory_order_relaxed) && nanoseconds(CLOCK_MONOTONIC) < until) {
         const uint64_t now = drain();
         applied += now;
@@ -313,6 +317,7 @@ uint64_t Collector::run(double seconds) {
         const timespec nap{0, static_cast<long>(nap_ns)};
         nanosleep(&nap, nullptr);
     }
+    if (slack_ns > 0) prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(slack_ns));
     return applied;
 }
 

@@ -93,7 +93,7 @@ private:
     void refresh(Process& process);
     void adopt(Process& process, uint64_t now_ns);
     void compare(Process& process);
-    bool poll_deaths(int timeout_us);
+    bool poll_deaths();
     void forget_oldest_ended();
 
     std::mutex mutex_;
@@ -102,7 +102,7 @@ private:
     bool has_tap_;
     uint64_t quiet_passes_ = 0;  // of run(), which one thread at a time calls
     uint64_t last_key_ = 0;
-    uint64_t lives_checked_ns_ = 0, clock_read_ns_ = 0;
+    uint64_t deaths_polled_ns_ = 0, clock_read_ns_ = 0;
     Devices devices_;
     Timebase timebase_;
     std::vector<std::unique_ptr<Process>> processes_;

@@ -3,7 +3,7 @@
 namespace ttmem {
 
 template <typename Is>
-size_t EntryTable::slot_of(EntryKey key, uint32_t hash, Is is_it) const {
+size_t EntryTable::slot_where(EntryKey key, uint32_t hash, Is is_it) const {
     if (slots_.empty()) return kNowhere;
     for (size_t i = hash & mask_; slots_[i] != 0; i = (i + 1) & mask_) {
         if (static_cast<uint32_t>(slots_[i] >> 32) != hash) continue;
@@ -13,28 +13,36 @@ size_t EntryTable::slot_of(EntryKey key, uint32_t hash, Is is_it) const {
     return kNowhere;
 }
 
-template <typename Is>
-Words* EntryTable::entry_of(EntryKey key, uint32_t hash, Is is_it) {
-    const size_t slot = slot_of(key, hash, is_it);
-    return slot == kNowhere ? nullptr : &at(static_cast<uint32_t>(slots_[slot]) - 1);
-}
-
-Words* EntryTable::find(EntryKey key, uint32_t hash, uint64_t made_by) {
-    return entry_of(key, hash, [made_by](uint64_t sequence) { return sequence == made_by; });
+size_t EntryTable::slot_of(EntryKey key, uint32_t hash, uint64_t made_by) const {
+    return slot_where(key, hash, [made_by](uint64_t sequence) { return sequence == made_by; });
 }
 
 Words* EntryTable::find_any(EntryKey key, uint32_t hash) {
-    return entry_of(key, hash, [](uint64_t) { return true; });
+    return at_slot(slot_where(key, hash, [](uint64_t) { return true; }));
 }
 
 Words* EntryTable::find_half(EntryKey key, uint32_t hash, uint32_t half, uint64_t before) {
-    return entry_of(key, hash, [half, before](uint64_t sequence) {
+    return at_slot(slot_where(key, hash, [half, before](uint64_t sequence) {
         return static_cast<uint32_t>(sequence) == half && sequence < before;
-    });
+    }));
+}
+
+uint32_t EntryTable::take_entry() {
+    if (free_head_ != 0) {
+        const uint32_t entry = free_head_ - 1;
+        free_head_ = static_cast<uint32_t>(at(entry).id);
+        return entry;
+    }
+    if (used_ < kSmallEntries) {
+        if (used_ / kChunk == small_.size()) small_.push_back(make_block<Words>(kChunk));
+    } else if ((used_ - kSmallEntries) / kLargeChunk == large_.size()) {
+        large_.push_back(make_block<Words>(kLargeChunk));
+    }
+    return used_++;
 }
 
 void EntryTable::grow() {
-    std::vector<uint64_t> old(slots_.empty() ? 64 : slots_.size() * 2);
+    std::vector<uint64_t, BlockAllocator<uint64_t>> old(slots_.empty() ? 64 : slots_.size() * 2);
     old.swap(slots_);
     mask_ = slots_.size() - 1;
     for (const uint64_t slot : old) {
@@ -47,14 +55,7 @@ void EntryTable::grow() {
 
 void EntryTable::insert(const Words& words, uint32_t hash) {
     if ((size_ + 1) * 10 > slots_.size() * 7) grow();
-    uint32_t entry;
-    if (free_head_ != 0) {
-        entry = free_head_ - 1;
-        free_head_ = static_cast<uint32_t>(at(entry).id);
-    } else {
-        entry = used_++;
-        if (entry / kChunk == chunks_.size()) chunks_.push_back(std::make_unique<Words[]>(kChunk));
-    }
+    const uint32_t entry = take_entry();
     at(entry) = words;
     size_t i = hash & mask_;
     while (slots_[i] != 0) i = (i + 1) & mask_;
@@ -62,8 +63,7 @@ void EntryTable::insert(const Words& words, uint32_t hash) {
     ++size_;
 }
 
-void EntryTable::erase(EntryKey key, uint32_t hash, uint64_t made_by) {
-    size_t hole = slot_of(key, hash, [made_by](uint64_t sequence) { return sequence == made_by; });
+void EntryTable::erase_at(size_t hole) {
     if (hole == kNowhere) return;
     const uint32_t entry = static_cast<uint32_t>(slots_[hole]) - 1;
     at(entry).id = free_head_;
@@ -80,7 +80,8 @@ void EntryTable::erase(EntryKey key, uint32_t hash, uint64_t made_by) {
 }
 
 void EntryTable::clear() {
-    chunks_.clear();
+    small_.clear();
+    large_.clear();
     slots_.clear();
     mask_ = size_ = 0;
     used_ = free_head_ = 0;

@@ -9,10 +9,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "journal/layout.hpp"
+#include "ledger/blocks.hpp"
 
 namespace ttmem {
 
@@ -35,7 +35,11 @@ class EntryTable {
 public:
     size_t size() const { return size_; }
     /// A life by its key and the sequence that made it.
-    Words* find(EntryKey key, uint32_t hash, uint64_t made_by);
+    Words* find(EntryKey key, uint32_t hash, uint64_t made_by) { return at_slot(slot_of(key, hash, made_by)); }
+    /// Where it stands in the index, for finding and erasing with one search.
+    size_t slot_of(EntryKey key, uint32_t hash, uint64_t made_by) const;
+    Words* at_slot(size_t slot) { return slot == kNowhere ? nullptr : &at(static_cast<uint32_t>(slots_[slot]) - 1); }
+    void erase_at(size_t slot);
     /// Some life of a key.
     Words* find_any(EntryKey key, uint32_t hash);
     const Words* find(EntryKey key) const { return const_cast<EntryTable*>(this)->find_any(key, entry_hash(key)); }
@@ -43,7 +47,7 @@ public:
     Words* find_half(EntryKey key, uint32_t hash, uint32_t half, uint64_t before);
     /// The life must not be there yet.
     void insert(const Words& words, uint32_t hash);
-    void erase(EntryKey key, uint32_t hash, uint64_t made_by);
+    void erase(EntryKey key, uint32_t hash, uint64_t made_by) { erase_at(slot_of(key, hash, made_by)); }
     void clear();
 
     /// Brings the lines that a coming find will need into the cache: first the slot, then the entry.
@@ -52,9 +56,16 @@ public:
     }
     void prefetch_entry(uint32_t hash) const {
         if (slots_.empty()) return;
-        const uint64_t slot = slots_[hash & mask_];
-        if (slot != 0 && static_cast<uint32_t>(slot >> 32) == hash)
-            __builtin_prefetch(&at(static_cast<uint32_t>(slot) - 1));
+        for (size_t i = hash & mask_; slots_[i] != 0; i = (i + 1) & mask_) {
+            if (static_cast<uint32_t>(slots_[i] >> 32) != hash) continue;
+            const Words* entry = &at(static_cast<uint32_t>(slots_[i]) - 1);
+#if defined(__x86_64__)
+            asm volatile("prefetcht0 %0" : : "m"(*entry));  // g++ 12 drops a function whose only effect is the builtin
+#else
+            __builtin_prefetch(entry);
+#endif
+            return;
+        }
     }
 
     template <typename Visit>
@@ -64,19 +75,23 @@ public:
     }
 
 private:
-    static constexpr uint32_t kChunk = 4096;
+    // A small process takes little: chunks of 256 KiB; a large one has 2 MiB chunks, which may become huge pages.
+    static constexpr uint32_t kChunk = 4096, kLargeChunk = 32'768, kSmallEntries = kLargeChunk;
     static constexpr size_t kNowhere = ~size_t{0};
 
-    Words& at(uint32_t entry) { return chunks_[entry / kChunk][entry % kChunk]; }
-    const Words& at(uint32_t entry) const { return chunks_[entry / kChunk][entry % kChunk]; }
+    Words& at(uint32_t entry) { return const_cast<Words&>(static_cast<const EntryTable*>(this)->at(entry)); }
+    const Words& at(uint32_t entry) const {
+        if (entry < kSmallEntries) return small_[entry / kChunk].get()[entry % kChunk];
+        entry -= kSmallEntries;
+        return large_[entry / kLargeChunk].get()[entry % kLargeChunk];
+    }
     template <typename Is>
-    size_t slot_of(EntryKey key, uint32_t hash, Is is_it) const;
-    template <typename Is>
-    Words* entry_of(EntryKey key, uint32_t hash, Is is_it);
+    size_t slot_where(EntryKey key, uint32_t hash, Is is_it) const;
+    uint32_t take_entry();
     void grow();
 
-    std::vector<std::unique_ptr<Words[]>> chunks_;
-    std::vector<uint64_t> slots_;
+    std::vector<Block<Words>> small_, large_;
+    std::vector<uint64_t, BlockAllocator<uint64_t>> slots_;
     size_t mask_ = 0;
     size_t size_ = 0;
     uint32_t used_ = 0;       // entries ever taken from the chunks

@@ -105,7 +105,7 @@ bool JournalReader::start_at_beginning() {
 
 // Slots of consecutive sequences, the ring's end notwithstanding.
 bool JournalReader::copy_slots(uint64_t first, size_t count, std::vector<Words>& to) const {
-    to.resize(count);
+    if (to.size() < count) to.resize(count);
     for (size_t done = 0; done < count;) {
         const uint64_t slot = (first + done) & (identity_.ring_slots - 1);
         const size_t run = std::min<size_t>(count - done, identity_.ring_slots - slot);
@@ -135,7 +135,7 @@ ReadResult JournalReader::revisit_pending(std::vector<Words>& events) {
 }
 
 ReadResult JournalReader::read(std::vector<Words>& events, size_t most) {
-    Hot hot;
+    Hot& hot = last_look_;
     if (!look(hot) || hot.head < position_) return ReadResult::damaged;
     if (hot.skipped != skipped_seen_) return ReadResult::lost_place;
     if (!pending_.empty()) {

@@ -52,6 +52,8 @@ public:
     bool is_pending(uint64_t sequence) const;
 
     bool look(Hot& hot) const;
+    /// What the last read() saw after its copies.
+    const Hot& last_look() const { return last_look_; }
 
     /// Appends committed records in order of sequence, at most about `most`.
     ReadResult read(std::vector<Words>& events, size_t most);
@@ -86,6 +88,7 @@ private:
 
     std::unique_ptr<Source> source_;
     Identity identity_;
+    Hot last_look_;
     uint64_t position_ = 0;
     uint64_t settled_at_ = 0;
     uint64_t skipped_seen_ = 0;

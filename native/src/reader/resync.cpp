@@ -74,9 +74,8 @@ bool JournalReader::scan_slab(uint64_t high, std::vector<Words>& alive) const {
     for (uint64_t from = 0; from < high; from += kRun) {
         const auto count = static_cast<size_t>(std::min<uint64_t>(high - from, kRun));
         const uint64_t offset = identity_.slab_offset + from * sizeof(Record);
-        before_.resize(count);
-        after_.resize(count);
-        last.resize(count);
+        for (std::vector<Words>* copy : {&before_, &after_, &last})
+            if (copy->size() < count) copy->resize(count);
         if (!source_->copy(offset, before_.data(), count * sizeof(Words)) ||
             !source_->copy(offset, after_.data(), count * sizeof(Words)) ||
             !source_->copy(offset, last.data(), count * sizeof(Words)))
