@@ -180,6 +180,13 @@ Found find_other(const Writer& writer, Key key, uint64_t hash, uint32_t own) noe
     return found;
 }
 
+bool may_have_twin(const Writer& writer, uint64_t hash, const Found& looked) noexcept {
+    const bool is_low = looked.empty != 0 && looked.room == 0 && !is_in_use(writer, 1) && !is_in_use(writer, 2);
+    if (__builtin_expect(!is_low, 0)) return true;
+    const uint32_t tagged = look_at(bucket_of(writer, 0, hash), tag_in(hash)).tagged;
+    return (tagged & (tagged - 1)) != 0;  // one is our own
+}
+
 Found find(const Writer& writer, Key key, uint64_t hash) noexcept { return find_other(writer, key, hash, kNoEntry); }
 
 bool insert(const Writer& writer, uint64_t hash, uint32_t entry, const Found& looked) noexcept {

@@ -54,6 +54,10 @@ bool end_life(const Writer& writer, uint32_t entry, uint64_t made_by, Words& wor
 
 Found find(const Writer& writer, Key key, uint64_t hash) noexcept;
 
+/// False in nearly every case, at the price of one look: no other slot of the first level bears the key's tag, and the
+/// levels above are empty. `looked` is what find() saw before the insert.
+bool may_have_twin(const Writer& writer, uint64_t hash, const Found& looked) noexcept;
+
 /// Another live entry of the same key than `own`, if there is one.
 Found find_other(const Writer& writer, Key key, uint64_t hash, uint32_t own) noexcept;
 

@@ -13,7 +13,8 @@ bool is_kernel(uint8_t kind) noexcept {
     return (kind >= TTMEM_KERNEL_APPLICATION && kind <= TTMEM_KERNEL_DISPATCH) || kind == TTMEM_KERNEL_UNKNOWN;
 }
 
-#define TTMEM_RARE __attribute__((noinline, cold))
+// Not `cold` too: that optimizes for size, and a full table would pay for it.
+#define TTMEM_RARE __attribute__((noinline))
 
 TTMEM_RARE void raise_peak(PoolCounters& pool, uint64_t used, uint64_t time) noexcept {
     uint64_t seen = pool.window_peak.load(std::memory_order_relaxed);
@@ -248,9 +249,9 @@ ttmem_handle allocate(Words& words, uint8_t options) noexcept {
         return allocate_untabled(writer, sequence, words);
     }
     TTMEM_TEST_YIELD(entry_indexed);
-    if (is_indexed) {
+    if (is_indexed && __builtin_expect(may_have_twin(writer, hash, found), 0)) {
         const Found other = find_other(writer, key, hash, entry);
-        if (__builtin_expect(other.entry != kNoEntry, 0)) {
+        if (other.entry != kNoEntry) {
             Words settled = words;
             if (!settle(writer, other, key, hash, entry, sequence, settled))
                 return allocate_overtaken(writer, sequence, entry, settled);
