@@ -126,7 +126,8 @@ void Book::on_allocated(const Words& event, uint32_t hash, const JournalReader* 
     Words life = event;
     if ((event.flags() & kReplaced) != 0) life.tag &= 0x7fff'ffff;  // as in the live state, but for its site, whose place was taken
     if (event.kind() == TTMEM_PROGRAM_BINARY) {
-        if (event.launches() != 0) note_launch(event);
+        // An unheard-of program begins with a launch; one that is entered anew brings its history along.
+        if (event.launches() != 0 && (event.flags() & kReplaced) == 0) note_launch(event);
         for (const Words& early : programs_early_)
             if (entry_key(early) == entry_key(life)) change_program(life, early);
     }
