@@ -112,6 +112,16 @@ TEST(a_reader_from_before_the_fork_survives_the_childs_own_journal) {
     });
 }
 
+TEST(a_childs_journal_lies_beside_its_parents) {
+    const std::string chosen = check::directory() + "/chosen", other = check::directory() + "/other";
+    REQUIRE(ttmem_enable(chosen.c_str()) == 1);
+    setenv("TTMEM_DIR", other.c_str(), 1);
+    in_child([&] {
+        report_buffer(0, 1, 1);
+        CHECK_EQUAL(std::string(ttmem_journal_path()).substr(0, chosen.size() + 1), chosen + "/");
+    });
+}
+
 TEST(threads_of_a_child_that_report_first_at_the_same_time_make_one_journal) {
     track({64, 256});
     const uint16_t chip = open_chip(1);
