@@ -6,7 +6,7 @@ often after having been lapped. One attaches late. And one is fed with what the 
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,9 @@ PROCESSES_MOST = 3
 
 choices = st.integers(0, 1 << 16)
 ids = st.one_of(st.integers(1, 6), st.sampled_from([0, 1 << 32, (1 << 64) - 1]))
-sizes = st.one_of(st.integers(0, 1 << 20), st.sampled_from([0, 1, -1, SIZE_MOST, SIZE_MOST + 1, 1 << 63, 1 << 64, 1 << 70]))
+sizes = st.one_of(
+    st.integers(0, 1 << 20), st.sampled_from([0, 1, -1, SIZE_MOST, SIZE_MOST + 1, 1 << 63, 1 << 64, 1 << 70])
+)
 core_counts = st.sampled_from([0, 1, 64, 65_535])
 
 
@@ -63,6 +65,31 @@ class Actor:
         self.truth.by_handle[handle] = life
 
 
+class Reader:
+    """A ledger that attached to processes of a story, and how it calls them."""
+
+    def __init__(self, *, has_tap: bool = False) -> None:
+        self.ledger = Ledger(has_tap)
+        self.names: dict[int, str] = {}
+
+    def attach(self, actor: Actor) -> None:
+        self.names[actor.reporter.attach_to(self.ledger)] = actor.name
+
+    def seen(self) -> Seen:
+        return Seen(self.ledger, self.names)
+
+    def expected(self, oracle: Oracle) -> Expected:
+        return Expected(oracle, self.names.values())
+
+    def wait_for_ends(self, oracle: Oracle) -> None:
+        """Until it knows of every death."""
+        ends = {name for name in self.names.values() if not oracle.processes[name].is_alive}
+        wait_until(lambda: self.ledger.drain() == 0 and ends <= self._ended())
+
+    def _ended(self) -> set[str]:
+        return {self.names[row["key"]] for row in self.ledger.snapshot()["processes"] if row["state"] == "ended"}
+
+
 class Stories(RuleBasedStateMachine):
     """What processes may do, in any order."""
 
@@ -73,9 +100,7 @@ class Stories(RuleBasedStateMachine):
         self.directory = Path(tempfile.mkdtemp(prefix="ttmem-stories-"))
         self.oracle = Oracle()
         self.actors: dict[str, Actor] = {}
-        self.prompt, self.lazy = Ledger(tap=True), Ledger()
-        self.prompt_names: dict[int, str] = {}
-        self.lazy_names: dict[int, str] = {}
+        self.prompt, self.lazy = Reader(has_tap=True), Reader()
         self.records: dict[str, tuple[bytes, bytes]] = {}
         self.ring = 0
         self.is_agreeing = False
@@ -96,8 +121,8 @@ class Stories(RuleBasedStateMachine):
         name = f"p{len(self.actors)}"
         reporter = self.nursery.start(self.directory, TTMEM_TABLE="512", TTMEM_RING=str(self.ring))
         self.actors[name] = Actor(name, reporter, self.oracle)
-        self.prompt_names[reporter.attach_to(self.prompt)] = name
-        self.lazy_names[reporter.attach_to(self.lazy)] = name
+        self.prompt.attach(self.actors[name])
+        self.lazy.attach(self.actors[name])
 
     def _actor(self, choice: int) -> Actor:
         living = [actor for actor in self.actors.values() if actor.truth.is_alive]
@@ -109,12 +134,8 @@ class Stories(RuleBasedStateMachine):
         actor = self._actor(who)
         actor.reporter.kill()
         self.oracle.end(actor.name)
-        for ledger, names in ((self.prompt, self.prompt_names), (self.lazy, self.lazy_names)):
-            wait_until(lambda ledger=ledger, names=names: self._is_ended(ledger, names, actor.name))  # type: ignore[misc]
-
-    def _is_ended(self, ledger: Ledger, names: dict[int, str], name: str) -> bool:
-        ledger.drain()
-        return any(names[row["key"]] == name and row["state"] == "ended" for row in ledger.snapshot()["processes"])
+        self.prompt.wait_for_ends(self.oracle)
+        self.lazy.wait_for_ends(self.oracle)
 
     # ---- targets
 
@@ -149,7 +170,15 @@ class Stories(RuleBasedStateMachine):
 
     # ---- allocations
 
-    @rule(who=choices, where=choices, id=ids, reserved=sizes, requested=sizes, type=st.integers(0, 6), is_view=st.booleans())
+    @rule(
+        who=choices,
+        where=choices,
+        id=ids,
+        reserved=sizes,
+        requested=sizes,
+        type=st.integers(0, 6),
+        is_view=st.booleans(),
+    )
     def allocates_a_buffer(
         self, who: int, where: int, id: int, reserved: int, requested: int, type: int, is_view: bool
     ) -> None:
@@ -246,7 +275,12 @@ class Stories(RuleBasedStateMachine):
         assume(keys)
         self._free_id(actor, *keys[which % len(keys)])
 
-    @rule(who=choices, where=choices, kind=st.sampled_from([Kind.BUFFER, *CB_KINDS, *KERNELS, Kind.PROGRAM_BINARY]), id=ids)
+    @rule(
+        who=choices,
+        where=choices,
+        kind=st.sampled_from([Kind.BUFFER, *CB_KINDS, *KERNELS, Kind.PROGRAM_BINARY]),
+        id=ids,
+    )
     def frees_any_id(self, who: int, where: int, kind: int, id: int) -> None:
         actor = self._actor(who)
         target = actor.target(where)
@@ -309,37 +343,38 @@ class Stories(RuleBasedStateMachine):
     @invariant()
     def a_reader_that_keeps_up_is_exact(self) -> None:
         self.is_agreeing = False
-        self.prompt.drain()
-        seen = Seen(self.prompt, self.prompt_names)
-        expected = Expected(self.oracle, self.prompt_names.values())
+        self.prompt.ledger.drain()
+        seen, expected = self.prompt.seen(), self.prompt.expected(self.oracle)
         check_balances(seen, expected)
         assert seen.findings() == expected.findings()
         assert seen.out_of_memory() == expected.out_of_memory()
         assert seen.process_peaks() == {place: (peak, False) for place, peak in expected.process_peaks().items()}
         assert seen.device_peaks() == {place: (peak, False) for place, peak in self.oracle.peaks.items()}
-        for key, name in self.prompt_names.items():
-            records, arena = self.prompt.taken(key)
+        for key, name in self.prompt.names.items():
+            records, arena = self.prompt.ledger.taken(key)
             self.records[name] = (self.records.get(name, (b"", b""))[0] + records, arena)
         self.is_agreeing = True
 
     @rule()
     def a_reader_that_looks_now_and_then_is_right(self) -> None:
-        check_late(self.lazy, self.lazy_names, self.oracle)
+        check_late(self.lazy, self.oracle)
 
     @rule()
     def a_reader_that_comes_late_is_right(self) -> None:
-        late = Ledger()
-        living = [actor for actor in self.actors.values() if actor.truth.is_alive]
-        check_late(late, {actor.reporter.attach_to(late): actor.name for actor in living}, self.oracle)
+        late = Reader()
+        for actor in self.actors.values():
+            if actor.truth.is_alive:
+                late.attach(actor)
+        check_late(late, self.oracle)
 
     @rule(who=choices)
     def what_was_alive_at_the_peak_is_known(self, who: int) -> None:
         actor = self._actor(who)
-        seen = Seen(self.prompt, self.prompt_names)
-        [key] = [key for key, name in self.prompt_names.items() if name == actor.name]
+        seen = self.prompt.seen()
+        [key] = [key for key, name in self.prompt.names.items() if name == actor.name]
         numbers = {name: number for number, name in seen.devices.items()}
         for (device, pool), lives in actor.truth.alive_at_peak.items():
-            rows, is_whole = self.prompt.alive_at_peak(key, numbers[device], pool)
+            rows, is_whole = self.prompt.ledger.alive_at_peak(key, numbers[device], pool)
             assert is_whole
             assert sorted(_charge(seen.one_allocation(row)) for row in rows) == sorted(
                 _charge(one_life(actor.truth, life)) for life in lives
@@ -352,7 +387,7 @@ class Stories(RuleBasedStateMachine):
     def teardown(self) -> None:
         try:
             if self.is_agreeing:
-                self.a_reader_that_looks_now_and_then_is_right()
+                check_late(self.lazy, self.oracle)
                 check_replay(self.records, self.oracle)
                 self._all_are_killed()
         finally:
@@ -364,9 +399,9 @@ class Stories(RuleBasedStateMachine):
         for actor in self.actors.values():
             actor.reporter.kill()
             self.oracle.end(actor.name)
-        for ledger, names in ((self.prompt, self.prompt_names), (self.lazy, self.lazy_names)):
-            wait_until(lambda ledger=ledger, names=names: all(self._is_ended(ledger, names, name) for name in self.actors))  # type: ignore[misc]
-            assert_nothing_is_held(ledger.snapshot())
+        for reader in (self.prompt, self.lazy):
+            reader.wait_for_ends(self.oracle)
+            assert_nothing_is_held(reader.ledger.snapshot())
 
 
 def _charge(row: tuple[Any, ...]) -> tuple[int, int, int, int]:
@@ -384,11 +419,10 @@ def check_balances(seen: Seen, expected: Expected) -> None:
     assert seen.phases() == expected.phases()
 
 
-def check_late(ledger: Ledger, names: dict[int, str], oracle: Oracle) -> None:
+def check_late(reader: Reader, oracle: Oracle) -> None:
     """A reader that may have missed something: everything but history is exact, and peaks are never too high."""
-    ledger.drain()
-    wait_until(lambda: ledger.drain() == 0 and not Seen(ledger, names).doubts())
-    seen, expected = Seen(ledger, names), Expected(oracle, names.values())
+    wait_until(lambda: reader.ledger.drain() == 0 and not reader.seen().doubts())
+    seen, expected = reader.seen(), reader.expected(oracle)
     check_balances(seen, expected)
     assert seen.findings(is_classified=False) == expected.findings(is_classified=False)
     truth = expected.process_peaks()
@@ -430,9 +464,8 @@ def nursery() -> Iterator[Nursery]:
 
 
 def run_stories(nursery: Nursery, *, examples: int, steps: int) -> None:
-    machine: Callable[[], RuleBasedStateMachine] = type("RunStories", (Stories,), {"nursery": nursery})
     run_state_machine_as_test(
-        machine,
+        type("Stories", (Stories,), {"nursery": nursery}),
         settings=settings(
             max_examples=examples,
             stateful_step_count=steps,

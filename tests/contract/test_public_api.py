@@ -1,0 +1,88 @@
+"""What users of the package may rely on: these names, in these places, with these parameters."""
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import ttmem
+from ttmem import _native
+from ttmem import client as client_room
+
+REPORTS = [
+    "report_binary_status",
+    "report_buffer_alloc",
+    "report_buffer_free",
+    "report_cb_alloc",
+    "report_cb_free",
+    "report_free",
+    "report_kernel_load",
+    "report_kernel_unload",
+    "report_launch",
+    "report_out_of_memory",
+    "report_program_end",
+]
+SIGNATURES = {
+    "enable": "(directory: str | None = None) -> bool",
+    "disable": "() -> None",
+    "is_enabled": "() -> bool",
+    "label": "(text: str) -> None",
+    "phase": "(name: str) -> ttmem.client.phases.Phase",
+    "open_device": "(unique_id: int, *, index: int = -1, arch: str = '', board: str = '', "
+    "grid: tuple[int, int] = (0, 0), banks: tuple[int, int] = (0, 0), "
+    "capacities: collections.abc.Mapping[ttmem.devices.Pool, int] | None = None, kernel_ring_bytes: int = 0) -> int",
+    "open_mesh": "(chips: collections.abc.Sequence[int], rows: int | None = None, columns: int | None = None, *, "
+    "mesh_id: int | None = None) -> int",
+    "close": "(target: int) -> None",
+}
+
+
+def test_the_package_offers_exactly_these_names() -> None:
+    assert sorted(ttmem.__all__) == sorted([*REPORTS, *SIGNATURES, "Client", "TtmemError", "__version__"])
+
+
+@pytest.mark.parametrize("name", ttmem.__all__)
+def test_an_offered_name_is_there(name: str) -> None:
+    assert getattr(ttmem, name) is not None
+    assert name in dir(ttmem)
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_a_function_keeps_its_parameters(name: str) -> None:
+    assert str(inspect.signature(getattr(ttmem, name))) == SIGNATURES[name]
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_report_is_the_native_function_itself_wherever_it_is_called(name: str) -> None:
+    native = getattr(_native.client, name)
+
+    assert getattr(ttmem, name) is native
+    assert getattr(ttmem.Client, name) is native
+    assert getattr(client_room, name) is native
+
+
+@pytest.mark.parametrize("name", [*SIGNATURES, *REPORTS, "Client"])
+def test_everything_offered_says_what_it_is_for(name: str) -> None:
+    assert inspect.getdoc(getattr(ttmem, name))
+
+
+def test_a_client_has_every_verb() -> None:
+    own = {name for name in dir(ttmem.Client) if not name.startswith("_")}
+
+    assert own == {*REPORTS, "open_device", "open_mesh", "close", "label", "phase"}
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        ttmem.nonsense  # noqa: B018
+
+
+def test_importing_the_package_loads_neither_the_core_nor_the_command_line() -> None:
+    program = (
+        "import sys, ttmem; print([name for name in ('ttmem._native', 'click', 'ttmem.cli') if name in sys.modules])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "[]\n"
