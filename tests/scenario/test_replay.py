@@ -151,7 +151,7 @@ def test_the_peak_is_the_highest_of_all_prefixes(logs: list[Log], seed: int) -> 
     log = logs[seed]
     highest: Counter[Any] = Counter()
     for length in range(len(log.records) + 1):
-        ledger, key = fed(log.records[:length], log.arena)
+        ledger, _ = fed(log.records[:length], log.arena)
         rows = ledger.snapshot()["process_pools"]
         highest |= Counter({(device, pool): used for _, device, pool, used, *_ in rows})
 
@@ -308,7 +308,7 @@ def test_kinds_and_pools_of_a_newer_version_are_kept_as_unknown() -> None:
 
 def test_what_is_fed_is_what_events_decode_to() -> None:
     event = BufferAllocated(
-        sequence=3, id=9, reserved_bytes=2048, requested_bytes=2000, address=64, buffer_type=1, pool=2
+        sequence=3, id=9, reserved_bytes=2048, requested_bytes=2000, address=64, buffer_type=1, pool=Pool.L1
     )
 
     ledger, key = fed([encode_record(event)], b"")
