@@ -22,6 +22,7 @@ constexpr int kScansMost = 3;
 constexpr size_t kEndedMost = 256;
 constexpr uint64_t kMs = 1'000'000;
 constexpr uint64_t kLifeCheckNs = 20 * kMs;
+constexpr const char* kGone = "went away, or was replaced, while it was being opened";
 constexpr const char* kCut = "it was cut short while being read; the process's figures are unknown";
 constexpr const char* kContradiction =
     "its records contradict each other, or it was cut while being read; the process's figures are unknown";
@@ -52,7 +53,7 @@ std::unique_ptr<Source> open_source(const std::string& path, uint64_t device, ui
     }
     const int opened = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (opened < 0) {
-        error = std::string("cannot be opened: ") + strerror(errno);
+        error = errno == ENOENT ? kGone : std::string("cannot be opened: ") + strerror(errno);
         return nullptr;
     }
     auto source = std::make_unique<FileSource>(opened);
@@ -62,7 +63,7 @@ std::unique_ptr<Source> open_source(const std::string& path, uint64_t device, ui
         return nullptr;
     }
     if (facts.st_ino != inode || facts.st_dev != device) {
-        error = "was replaced while it was being opened";
+        error = kGone;
         return nullptr;
     }
     bytes = static_cast<uint64_t>(facts.st_size);
@@ -81,16 +82,16 @@ uint64_t Collector::attach(const std::string& path, uint64_t device, uint64_t in
     uint64_t bytes = 0;
     const FileSource* file = nullptr;
     std::unique_ptr<Source> source = open_source(path, device, inode, bytes, file, error);
-    if (source == nullptr) return 0;
-    std::unique_ptr<JournalReader> reader = JournalReader::open(std::move(source), bytes, error);
+    std::unique_ptr<JournalReader> reader;
+    if (source != nullptr) reader = JournalReader::open(std::move(source), bytes, error);
     if (reader == nullptr) {
-        damaged_.emplace_back(path, error);
+        if (error != kGone) damaged_.emplace_back(path, error);
         return 0;
     }
     auto process = std::make_unique<Process>(++last_key_, devices_);
     const Identity& identity = reader->identity();
     process->pid = identity.pid;
-    process->uid = identity.uid;
+    process->uid = file != nullptr ? file->owner() : identity.uid;  // of the file: a header may claim anybody
     process->start_ticks = identity.start_ticks;
     process->pid_namespace = identity.pid_namespace;
     process->command = identity.command;

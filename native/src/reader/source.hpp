@@ -4,6 +4,7 @@
 // SIGBUS would be ours; a short read is just an answer.
 #pragma once
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -30,6 +31,10 @@ public:
     explicit FileSource(int file) : file_(file) {}
     ~FileSource() override { close(file_); }
     int file() const { return file_; }
+    uid_t owner() const {
+        struct stat facts{};
+        return fstat(file_, &facts) == 0 ? facts.st_uid : static_cast<uid_t>(-1);
+    }
 
     bool copy(uint64_t offset, void* to, size_t bytes) const noexcept override {
         auto* at = static_cast<char*>(to);
