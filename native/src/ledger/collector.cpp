@@ -234,6 +234,24 @@ uint64_t Collector::apply_merged(uint64_t now_ns) {
 
 // The writer is gone: what it had finished is read, the rest never happened; then its memory is given back.
 void Collector::finish(Process& process, uint64_t now_ns) {
+    read_to_end(process, now_ns);
+    if (process.is_late && process.mode != Mode::damaged) {
+        // A scan while it wrote may have seen both lives of a replacement that was never finished, and the ring then
+        // told of the older one again. Now nothing moves any more: the newer counts.
+        process.scans_in_row = 0;
+        scan(process, now_ns);
+        read_to_end(process, now_ns);
+    }
+    refresh(process);
+    if (process.mode == Mode::damaged) return;
+    process.reader->drop_pending();
+    process.mode = Mode::ended;
+    process.book.release();
+    if (process.pidfd >= 0) close(process.pidfd);
+    process.pidfd = -1;
+}
+
+void Collector::read_to_end(Process& process, uint64_t now_ns) {
     for (int passes = 0; passes < 4096 && process.mode != Mode::damaged; ++passes) {
         const uint64_t before = process.reader->position();
         process.scans_in_row = 0;
@@ -243,13 +261,6 @@ void Collector::finish(Process& process, uint64_t now_ns) {
         after_batch(process, now_ns);
         if (process.batch.empty() && process.reader->position() == before) break;
     }
-    refresh(process);
-    if (process.mode == Mode::damaged) return;
-    process.reader->drop_pending();
-    process.mode = Mode::ended;
-    process.book.release();
-    if (process.pidfd >= 0) close(process.pidfd);
-    process.pidfd = -1;
 }
 
 bool Collector::poll_deaths() {

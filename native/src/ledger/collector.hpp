@@ -90,6 +90,7 @@ private:
     void damage(Process& process, const std::string& what);
     void check_life(Process& process, uint64_t now_ns);
     void finish(Process& process, uint64_t now_ns);
+    void read_to_end(Process& process, uint64_t now_ns);
     void refresh(Process& process);
     void adopt(Process& process, uint64_t now_ns);
     void compare(Process& process);
