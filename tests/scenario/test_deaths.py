@@ -20,9 +20,13 @@ HOLD = f"import ttmem; chip = ttmem.open_device({CHIP}); handle = ttmem.report_b
 def kill_at_a_random_instant(programs: NativePrograms, journals: Path, number: int) -> None:
     """One round; its number decides whether the collector follows, looked once before, or comes too late."""
     rng = random.Random()
-    threads, slots = rng.choice([1, 2, 4]), rng.choice([4, 64, 512])
-    with Watch(journals, follows=number % 3 == 0) as watch, Writer(programs, journals, threads, slots) as writer:
+    threads, slots, ring = rng.choice([1, 2, 4]), rng.choice([4, 64, 512]), rng.choice(["256", "65536"])
+    with (
+        Watch(journals, follows=number % 3 == 0) as watch,
+        Writer(programs, journals, threads, slots, TTMEM_RING=ring) as writer,
+    ):
         chip, other = writer.ask(f"open {CHIP}"), writer.ask(f"open {OTHER_CHIP}")
+        writer.ask(f"replace {rng.choice([1, 7])}")
         if number % 3 == 1:
             watch.process(writer.pid)
         writer.churn(chip, writer.ask(f"mesh 7 {chip} {other}"))

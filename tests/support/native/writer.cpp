@@ -2,9 +2,9 @@
 //
 //   writer LOG THREADS SLOTS
 //
-// Orders: open, mesh, alloc, free, free_id, close, path, churn, pause, pace, tids, fork, close_descriptors, leave_leader
-// (see `obey`). `churn own` lets every thread allocate, replace, free and launch at full speed, each with ids of its own;
-// `churn shared` lets all of them fight over the same few ids.
+// Orders: open, mesh, alloc, free, free_id, close, path, churn, pause, pace, replace, tids, fork, close_descriptors,
+// leave_leader (see `obey`). `churn own` lets every thread allocate, replace, free and launch at full speed, each with ids
+// of its own; `churn shared` lets all of them fight over the same few ids.
 //
 // Its log is a file mapping, so it survives kill -9. A thread writes what it is about to do, calls, and writes what is
 // then alive; the log is therefore exact but for the one call that a thread has under way.
@@ -59,7 +59,7 @@ std::vector<ThreadLog*> logs;
 std::vector<uint16_t> targets;
 std::vector<std::thread> threads;
 std::atomic<bool> is_paused{true};
-std::atomic<uint64_t> parked{0}, pace_ns{0};
+std::atomic<uint64_t> parked{0}, pace_ns{0}, replacing_of_8{1};
 
 struct Random {
     uint64_t state;
@@ -160,7 +160,7 @@ void one_own_call(Random& random, uint64_t number, ThreadLog& log, Word* alive, 
     const uint64_t slot = random.below(slot_count);
     const uint64_t id = (number + 1) << 32 | slot;
     const uint64_t held = alive[slot].load(std::memory_order_relaxed);
-    const bool is_allocation = held == 0 || random.below(8) == 0;
+    const bool is_allocation = held == 0 || random.below(8) < replacing_of_8.load(std::memory_order_relaxed);
     const uint64_t wanted = is_allocation ? (random.below(4096) + 1) * 64 : 0;
     const Place place = place_of(slot);
     log.intended.store(wanted, std::memory_order_release);
@@ -320,6 +320,7 @@ void obey(char* line) {
     if (is_order(line, "churn", rest)) answer = churn(rest);
     if (is_order(line, "pause", rest)) answer = pause_threads(number_in(rest));
     if (is_order(line, "pace", rest)) pace_ns.store(number_in(rest));
+    if (is_order(line, "replace", rest)) replacing_of_8.store(number_in(rest));
     if (is_order(line, "fork", rest)) answer = fork_child(rest);
     if (is_order(line, "close_descriptors", rest)) answer = static_cast<uint64_t>(close_range(3, ~0u, 0));
     if (is_order(line, "tids", rest)) tell_tids();
