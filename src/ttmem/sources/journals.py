@@ -37,6 +37,7 @@ class _Directory(NamedTuple):
     seen_ns: int
     names: dict[str, FileKey]
     foreign: Foreign | None
+    strange: tuple[Finding, ...]
 
 
 class Journals:
@@ -55,28 +56,28 @@ class Journals:
         self._directories: dict[FileKey, _Directory] = {}
         self._names: dict[FileKey, set[str]] = {}
         self._ignored: dict[str, Finding] = {}
+        self._strange: tuple[Finding, ...] = ()
         self.foreign: tuple[Foreign, ...] = ()
         self.looked_into: tuple[str, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Directories that were passed over because something is wrong with them."""
-        return tuple(self._ignored.values())
+        """Directories and files that were passed over because something is wrong with them."""
+        return (*self._ignored.values(), *self._strange)
 
     def scan(self) -> list[FoundJournal]:
         """The journals that no earlier scan has handed out."""
         found: list[FoundJournal] = []
-        foreign: dict[FileKey, Foreign] = {}
+        seen: dict[FileKey, _Directory] = {}
         looked_into: list[str] = []
         for place in self.places.listed():
             key = self._look(place, found)
             if key is None:
                 continue
             looked_into.append(place.path)
-            row = self._directories[key].foreign
-            if row:
-                foreign.setdefault(key, row)
-        self.foreign = tuple(foreign.values())
+            seen[key] = self._directories[key]
+        self.foreign = tuple(directory.foreign for directory in seen.values() if directory.foreign)
+        self._strange = tuple(finding for directory in seen.values() for finding in directory.strange)
         self.looked_into = tuple(looked_into)
         return found
 
@@ -92,9 +93,9 @@ class Journals:
         if known and known.modified_ns == facts.st_mtime_ns < known.seen_ns - _STAMP_SETTLES_NS:
             return key
         seen_ns = self._clock_ns()
-        names, foreign = self._read(place.path, facts)
+        names, foreign, strange = self._read(place.path, facts)
         self._forget(known.names if known else {}, names)
-        self._directories[key] = _Directory(facts.st_mtime_ns, seen_ns, names, foreign)
+        self._directories[key] = _Directory(facts.st_mtime_ns, seen_ns, names, foreign, strange)
         for name, file in names.items():
             if file not in self._names:
                 found.append(FoundJournal(os.path.join(place.path, name), *file))
@@ -114,21 +115,25 @@ class Journals:
             self._ignored.pop(place.path, None)
         return not trouble
 
-    def _read(self, path: str, facts: os.stat_result) -> tuple[dict[str, FileKey], Foreign | None]:
+    def _read(self, path: str, facts: os.stat_result) -> tuple[dict[str, FileKey], Foreign | None, tuple[Finding, ...]]:
         try:
             entries = list(_journal_files(path))
         except PermissionError:
-            return {}, Foreign(path, facts.st_uid, self._user_of(facts.st_uid))
+            return {}, Foreign(path, facts.st_uid, self._user_of(facts.st_uid)), ()
         except OSError:  # went away between the two looks
-            return {}, None
+            return {}, None, ()
         names = {}
         foreign = None
+        strange = []
         for name, file in entries:
-            if _is_readable(os.path.join(path, name), file):
+            if not stat.S_ISREG(file.st_mode):
+                text = "is a link, a pipe or a directory, not a journal; ignored"
+                strange.append(Finding("file_ignored", 1, path=os.path.join(path, name), text=text))
+            elif _is_readable(os.path.join(path, name), file):
                 names[name] = (file.st_dev, file.st_ino)
             else:
                 foreign = Foreign(path, file.st_uid, self._user_of(file.st_uid))
-        return names, foreign
+        return names, foreign, tuple(strange)
 
     def _forget(self, before: dict[str, FileKey], now: dict[str, FileKey]) -> None:
         """Drops names that went away, so that a new file with an old file's inode counts as new."""
@@ -149,8 +154,7 @@ def _journal_files(path: str) -> Iterator[tuple[str, os.stat_result]]:
                 facts = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
                 continue
-            if stat.S_ISREG(facts.st_mode):
-                yield entry.name, facts
+            yield entry.name, facts
 
 
 def _is_readable(path: str, facts: os.stat_result) -> bool:

@@ -14,7 +14,9 @@ FINDINGS = {
     "unsized_free": "free without a size while the table was full: counters are no longer exact",
     "names_lost": "name that found no room",
     "targets_lost": "device or mesh beyond the 255 a process may open",
+    "impossible_record": "record that no writer could have left (a damaged journal)",
     "directory_ignored": "directory passed over",
+    "file_ignored": "file passed over",
     "damaged": "file that is no sound journal",
 }
 
