@@ -180,6 +180,11 @@ Found find_other(const Writer& writer, Key key, uint64_t hash, uint32_t own) noe
     return found;
 }
 
+void fetch_window(const Writer& writer, uint64_t hash) noexcept {
+    for (uint32_t level = 0; level < kIndexLevels; ++level)
+        if (is_in_use(writer, level)) __builtin_prefetch(bucket_of(writer, level, hash), 1);
+}
+
 bool may_have_twin(const Writer& writer, uint64_t hash, const Found& looked) noexcept {
     const bool is_low = looked.empty != 0 && looked.room == 0 && !is_in_use(writer, 1) && !is_in_use(writer, 2);
     if (__builtin_expect(!is_low, 0)) return true;

@@ -52,6 +52,9 @@ void commit_entry(const Writer& writer, uint32_t entry, uint64_t sequence, const
 /// Ends a life: true for exactly one caller per life, who then owns the entry and has its words.
 bool end_life(const Writer& writer, uint32_t entry, uint64_t made_by, Words& words) noexcept;
 
+/// Asks for the lines that find() will look at; they arrive while the call takes its sequence and its stamp.
+void fetch_window(const Writer& writer, uint64_t hash) noexcept;
+
 Found find(const Writer& writer, Key key, uint64_t hash) noexcept;
 
 /// False in nearly every case, at the price of one look: no other slot of the first level bears the key's tag, and the

@@ -108,15 +108,16 @@ TTMEM_RARE ttmem_handle allocate_overtaken(const Writer& writer, uint64_t sequen
 // No entry is free, but the one that this allocation replaces can be had.
 TTMEM_RARE uint32_t take_entry_of(const Writer& writer, const Found& found, Words& words) noexcept {
     Words old;
-    if (found.entry == kNoEntry || !end_life(writer, found.entry, found.made_by, old)) return kNoEntry;
+    if (!end_life(writer, found.entry, found.made_by, old)) return kNoEntry;
     bury(writer, found.entry, old, &found, 0);
     count_replaced(writer, old, words.reserved_bytes());
     words.tag = (words.tag & 0xffff'ffff) | uint64_t{kReplaced} << 24 | found.made_by << 32;
     return take_entry(writer);
 }
 
-// The table is full: the counters still take it, and the handle carries the charge home.
-TTMEM_RARE ttmem_handle allocate_untabled(const Writer& writer, uint64_t sequence, Words words) noexcept {
+// The table is full: the counters still take it, and the handle carries the charge home. Part of the hot path, for a
+// host whose table is full should not pay more for it.
+ttmem_handle allocate_untabled(const Writer& writer, uint64_t sequence, Words& words) noexcept {
     words.tag |= uint64_t{kUntabled} << 24;
     writer.header->untabled_allocs.fetch_add(1, std::memory_order_relaxed);
     charge(writer, words);
@@ -132,10 +133,10 @@ void discharge_at_most(Word& used, uint64_t bytes) noexcept {
     }
 }
 
-TTMEM_RARE void free_untabled(const Writer& writer, Key key, uint8_t pool, uint64_t bytes, bool is_sized) noexcept {
-    const uint64_t sequence = take_sequence(writer);
+TTMEM_RARE void free_untabled(const Writer& writer, uint64_t sequence, uint64_t time, Key key, uint8_t pool, uint64_t bytes,
+                              bool is_sized) noexcept {
     Words words;
-    words.time = raw_now(writer.clock);
+    words.time = time;
     words.tag = tag_of(Type::freed, key.kind, pool, kUntabled, 0);
     words.id = key.id;
     words.reserved = pack48(bytes, key.target);
@@ -180,10 +181,11 @@ TTMEM_RARE void free_untabled_handle(const Writer& writer, ttmem_handle handle) 
     const Key key{0, static_cast<uint16_t>(handle >> 55 & 0xff), static_cast<uint8_t>(handle >> 47 & 0xf)};
     const auto pool = static_cast<uint8_t>(handle >> 51 & 0xf);
     const bool was_given = writer.header->untabled_allocs.load(std::memory_order_relaxed) != 0;
-    if (was_given && pool < kPools && key.kind < kKinds)
-        return free_untabled(writer, key, pool, handle & ((1ull << 47) - 1), true);
     const uint64_t sequence = take_sequence(writer);
-    free_unmatched(writer, sequence, raw_now(writer.clock), {handle, 0, 0}, TTMEM_POOL_UNKNOWN, take_excuse(key.target));
+    const uint64_t time = raw_now(writer.clock);
+    if (was_given && pool < kPools && key.kind < kKinds)
+        return free_untabled(writer, sequence, time, key, pool, handle & ((1ull << 47) - 1), true);
+    free_unmatched(writer, sequence, time, {handle, 0, 0}, TTMEM_POOL_UNKNOWN, take_excuse(key.target));
 }
 
 }  // namespace
@@ -221,6 +223,7 @@ ttmem_handle allocate(Words& words, uint8_t options) noexcept {
     const bool is_indexed = (options & TTMEM_BY_HANDLE) == 0;
     const Key key = key_of(words);
     const uint64_t hash = is_indexed ? hash_of(key) : 0;
+    if (is_indexed) fetch_window(writer, hash);
     const uint64_t sequence = take_sequence(writer);
     words.time = raw_now(writer.clock);
     words.requested = pack48(words.requested, thread_number());
@@ -235,9 +238,11 @@ ttmem_handle allocate(Words& words, uint8_t options) noexcept {
     }
     uint32_t entry = take_entry(writer);
     if (__builtin_expect(entry == kNoEntry, 0)) {
-        Words replacing = words;
-        entry = take_entry_of(writer, found, replacing);
-        words = replacing;
+        if (found.entry != kNoEntry) {
+            Words replacing = words;
+            entry = take_entry_of(writer, found, replacing);
+            words = replacing;
+        }
         if (entry == kNoEntry) return allocate_untabled(writer, sequence, words);
     }
     // The new life begins before the one it replaces ends: a process killed in between has one of them, never none.
@@ -286,13 +291,15 @@ void free_by_handle(ttmem_handle handle) noexcept {
 void free_by_id(Key key, uint8_t pool, uint64_t bytes) noexcept {
     const Writer& writer = the_writer;
     const uint64_t hash = hash_of(key);
+    fetch_window(writer, hash);
+    const uint64_t time = raw_now(writer.clock);
+    // Found before the sequence is taken: a free must be younger than the life it ends, or readers meet it too early.
     const Found found = find(writer, key, hash);
+    const uint64_t sequence = take_sequence(writer);
+    TTMEM_TEST_YIELD(sequence_taken);
     if (__builtin_expect(found.entry == kNoEntry, 0) &&
         writer.header->untabled_allocs.load(std::memory_order_relaxed) > writer.header->untabled_frees.load(std::memory_order_relaxed))
-        return free_untabled(writer, key, pool, bytes, bytes != 0 && pool < kPools);
-    const uint64_t sequence = take_sequence(writer);
-    const uint64_t time = raw_now(writer.clock);
-    TTMEM_TEST_YIELD(sequence_taken);
+        return free_untabled(writer, sequence, time, key, pool, bytes, bytes != 0 && pool < kPools);
     Words words;
     if (__builtin_expect(found.entry == kNoEntry || !end_life(writer, found.entry, found.made_by, words), 0))
         return free_unmatched(writer, sequence, time, key, pool < kPools ? pool : uint8_t{TTMEM_POOL_UNKNOWN}, take_excuse(key.target));
