@@ -61,6 +61,8 @@ uint16_t name_target(uint64_t unique_id, bool is_a_mesh, uint32_t descriptor) no
     return number;
 }
 
+// An allocation that is under way meanwhile outlives the close: its entry is not in the index yet, and must not be ended
+// before it is, or its slot would stay behind.
 uint64_t end_lives(const Writer& writer, uint16_t target, uint64_t before) noexcept {
     uint64_t ended = 0;
     const uint64_t high = writer.header->slab_high.load(std::memory_order_acquire);
@@ -69,9 +71,14 @@ uint64_t end_lives(const Writer& writer, uint16_t target, uint64_t before) noexc
         const uint64_t commit = record.commit.load(std::memory_order_acquire);
         if (!is_committed(commit) || commit >= committed(before)) continue;
         if (static_cast<uint16_t>(record.reserved.load(std::memory_order_acquire) >> 48) != target) continue;
+        const uint64_t tag = record.tag.load(std::memory_order_acquire);
+        const Key key{record.id.load(std::memory_order_acquire), target, static_cast<uint8_t>(tag >> 8)};
+        const bool is_indexed = (static_cast<uint8_t>(tag >> 24) & kIndexed) != 0;
+        const Found found = is_indexed ? find(writer, key, hash_of(key)) : Found{};
+        if (is_indexed && found.entry != entry) continue;
         Words words;
         if (!end_life(writer, entry, commit >> 1, words)) continue;
-        bury(writer, entry, words, nullptr, (words.flags() & kIndexed) ? hash_of(key_of(words)) : 0);
+        bury(writer, entry, words, is_indexed ? &found : nullptr, 0);
         ++ended;
     }
     return ended;
