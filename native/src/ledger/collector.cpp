@@ -360,6 +360,19 @@ void Collector::compare(Process& process) {
         return;
     process.mismatch = process.book.difference(targets);
     process.mismatch_count = process.mismatch.empty() ? 0 : 1;
+    if (!process.mismatch.empty() && process.rescanned_at != before.head) read_anew(process, before.head);
+}
+
+// Calls that overlap (an allocation and the close of its target) may end otherwise than their records' order says. The
+// live state knows; only what still differs from it is a finding.
+void Collector::read_anew(Process& process, uint64_t head) {
+    process.rescanned_at = head;
+    scan(process, nanoseconds(CLOCK_REALTIME));
+    if (process.mode == Mode::settling && process.reader->position() >= process.settle_at) {
+        process.mode = Mode::following;
+        process.scans_in_row = 0;
+    }
+    compare(process);
 }
 
 uint64_t Collector::feed(const std::string& records, const std::string& arena, uint32_t pid, uint32_t uid,

@@ -46,6 +46,7 @@ struct Process {
     uint64_t event_count = 0, lost_records = 0;
     std::string mismatch;
     uint64_t mismatch_count = 0;
+    uint64_t rescanned_at = 0;  // the head at which the list was last read anew because it differed
     Hot hot;
     std::vector<TargetWords> targets;  // the counters as last read
     std::vector<Words> batch, tapped;
@@ -94,6 +95,7 @@ private:
     void refresh(Process& process);
     void adopt(Process& process, uint64_t now_ns);
     void compare(Process& process);
+    void read_anew(Process& process, uint64_t head);
     bool poll_deaths();
     void forget_oldest_ended();
 
