@@ -280,9 +280,11 @@ void free_by_handle(ttmem_handle handle) noexcept {
     const uint64_t time = raw_now(writer.clock);
     TTMEM_TEST_YIELD(sequence_taken);
     Words words;
-    if (__builtin_expect(entry >= writer.table || !end_life(writer, entry, made_by, words), 0)) {
+    // Nothing was ever made by sequence 0; an entry that was never used would take it for its own.
+    if (__builtin_expect(entry >= writer.table || made_by == 0 || !end_life(writer, entry, made_by, words), 0)) {
         const bool is_inherited = made_by < writer.header->identity.first_sequence;
-        return free_unmatched(writer, sequence, time, {handle, 0, 0}, TTMEM_POOL_UNKNOWN, is_inherited || take_excuse_of(made_by));
+        const bool is_excused = made_by != 0 && (is_inherited || take_excuse_of(made_by));
+        return free_unmatched(writer, sequence, time, {handle, 0, 0}, TTMEM_POOL_UNKNOWN, is_excused);
     }
     bury(writer, entry, words, nullptr, (words.flags() & kIndexed) ? hash_of(key_of(words)) : 0);
     publish_freed(writer, sequence, time, words);
