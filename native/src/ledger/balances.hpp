@@ -54,6 +54,7 @@ struct Device {
 class Devices {
 public:
     uint32_t by_unique_id(uint64_t unique_id, uint64_t now_ns);
+    bool has(uint64_t unique_id) const { return numbers_.contains(unique_id); }
     uint32_t unknown(const std::string& name, uint64_t now_ns);
     Device& at(uint32_t number) { return devices_[number]; }
     const std::vector<Device>& all() const { return devices_; }

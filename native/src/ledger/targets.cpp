@@ -96,7 +96,9 @@ void Book::open_target(uint16_t number, uint64_t unique_id, uint32_t descriptor,
         for (uint32_t i = 0; i < head.chip_count; ++i) {
             uint64_t chip = 0;
             std::memcpy(&chip, mesh.data() + sizeof head + i * sizeof chip, sizeof chip);
-            const uint32_t device = devices_.by_unique_id(chip, now_ns);
+            const bool is_known = chip != 0 || devices_.has(0);  // the writer had no id for a target nobody opened
+            const uint32_t device = is_known ? devices_.by_unique_id(chip, now_ns)
+                                             : devices_.unknown("unknown:0@" + std::to_string(key_), now_ns);
             if (std::find(devices.begin(), devices.end(), device) == devices.end()) devices.push_back(device);
         }
     } else {
