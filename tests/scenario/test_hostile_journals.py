@@ -26,7 +26,7 @@ from tests.support.reporters import Nursery, a_nursery
 from ttmem.events import BufferAllocated, PhaseBegan, encode_record
 
 NAME = "4000-77-0123abcd.journal"
-SCRIBBLING_SECONDS = 1.0
+SCRIBBLING_SECONDS = 0.4
 
 
 @pytest.fixture(scope="module")
