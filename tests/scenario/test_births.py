@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.processes.children import IN_A_CONTAINER, Actor, Writer
 from tests.support.processes.native_programs import NativePrograms
+from tests.support.processes.permitted import needs_chosen_pids, needs_containers
 from tests.support.processes.writer_log import differences
 from tests.support.waiting import wait_until
 from tests.support.watching import Watch, lock_holder
@@ -31,8 +32,6 @@ Path("/proc/sys/kernel/ns_last_pid").write_text(str(first.pid - 1))
 second = Actor(watch.directory)
 """
 ROOT = str(Path(__file__).parents[2])
-
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root may make pid namespaces here")
 
 
 def events_of(watch: Watch, pid: int) -> int:
@@ -155,7 +154,7 @@ def test_a_program_started_by_fork_and_exec_is_a_process_like_any_other(
         assert used == (300, 4396)
 
 
-@needs_root
+@needs_containers
 def test_a_containers_first_process_is_seen_by_its_pid_out_here_until_it_dies(journals: Path, watch: Watch) -> None:
     with Actor(journals, prefix=IN_A_CONTAINER) as container:
         container.do(HOLD)
@@ -171,7 +170,7 @@ def test_a_containers_first_process_is_seen_by_its_pid_out_here_until_it_dies(jo
         assert watch.device_used(CHIP) == 0
 
 
-@needs_root
+@needs_containers
 def test_a_container_that_closes_all_its_descriptors_lives_on(journals: Path, watch: Watch) -> None:
     with Actor(journals, prefix=IN_A_CONTAINER) as container:
         container.do(HOLD)
@@ -187,7 +186,7 @@ def test_a_container_that_closes_all_its_descriptors_lives_on(journals: Path, wa
         assert watch.device_used(CHIP) == 0
 
 
-@needs_root
+@needs_containers
 def test_a_process_outside_is_alive_to_a_container_though_it_cannot_be_seen(journals: Path) -> None:
     with Actor(journals) as outside, Actor(journals, prefix=IN_A_CONTAINER, TTMEM="0") as container:
         outside.do(HOLD)
@@ -204,7 +203,7 @@ def test_a_process_outside_is_alive_to_a_container_though_it_cannot_be_seen(jour
         assert container.ask(f"watch.device_used({CHIP})") == 0
 
 
-@needs_root
+@needs_chosen_pids
 @pytest.mark.parametrize("is_reporting", [True, False])
 def test_a_process_with_a_dead_ones_pid_inherits_nothing(journals: Path, is_reporting: bool) -> None:
     """In a namespace of its own, where the next pid can be chosen."""

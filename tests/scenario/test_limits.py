@@ -1,12 +1,12 @@
 """Full tables, full disks, closed devices: hosts never notice, counters stay right, lists say what they lack."""
 
-import os
 from pathlib import Path
 
 import pytest
 
 from tests.support.processes.children import Actor, Writer
 from tests.support.processes.native_programs import NativePrograms
+from tests.support.processes.permitted import needs_mounts
 from tests.support.watching import Watch
 
 CHIP = 0x1A2B
@@ -16,10 +16,10 @@ IMPORTS = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from pathlib import Path
+from tests.support.processes.permitted import needs_mounts
 from tests.support.watching import Watch
 """
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root may mount a small /dev/shm here")
 # $0 is where the small file system goes, the rest is the program.
 ON_A_SMALL_DISK = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=2m small "$0" && exec "$@"')
 
@@ -153,7 +153,7 @@ def test_without_a_writable_directory_the_program_runs_on_with_one_warning(journ
         assert "untracked" in warning
 
 
-@needs_root
+@needs_mounts
 def test_a_full_disk_refuses_tracking_with_one_warning_and_leaves_the_program_alone(journals: Path) -> None:
     with Actor(journals, prefix=(*ON_A_SMALL_DISK, str(journals))) as actor:
         [warning] = complaints_of(actor)
@@ -162,7 +162,7 @@ def test_a_full_disk_refuses_tracking_with_one_warning_and_leaves_the_program_al
         assert list(journals.iterdir()) == []
 
 
-@needs_root
+@needs_mounts
 def test_a_disk_with_room_for_one_journal_refuses_the_second_and_the_first_goes_on(
     journals: Path, tmp_path: Path
 ) -> None:

@@ -19,6 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+import pytest
+
 from tests.support.processes.native_programs import NativePrograms
 from tests.support.processes.writer_log import WriterLog
 from tests.support.programs import tracked
@@ -212,7 +214,11 @@ class Freezer(Started):
     def __init__(self, programs: NativePrograms, thread_id: int) -> None:
         super().__init__([str(programs.freezer), str(thread_id)], dict(os.environ))
         said = self._pipes[1].readline()
-        assert said == "frozen\n", self.end()
+        if said != "frozen\n":
+            complaint = self.end()
+            if "not permitted" in complaint:
+                pytest.skip("NOT TESTED: stopping a thread is not permitted here")
+            raise AssertionError(complaint)
 
     def __enter__(self) -> "Freezer":
         return self
