@@ -56,7 +56,8 @@ def test_threads_that_fight_over_the_same_ids_leave_one_truth(
         )
         assert followed == late_list
         assert wrong_totals(rows, followed, row["key"]) == []
-        assert not {"counter_mismatch"} & (row["findings"].keys() | late_row["findings"].keys())
+        mistakes = {"replaced", "shrunk_kernel", "unknown_free", "double_free"}  # theirs; there is no other target
+        assert (row["findings"].keys() | late_row["findings"].keys()) - mistakes == set()
 
 
 @pytest.mark.parametrize("ring", ["256", "65536"])

@@ -160,7 +160,7 @@ void Book::on_unmatched(const Words& event) {
     }
     for (uint16_t target = 0; target < kTargets; ++target) {
         key.target = target;
-        if (!targets_[target].is_named || table_.find(key) == nullptr) continue;
+        if (target == event.target() || !targets_[target].is_named || table_.find(key) == nullptr) continue;
         ++findings_["wrong_target_free"];
         return;
     }
