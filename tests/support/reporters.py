@@ -67,8 +67,16 @@ class Reporter:
 
     def do(self, *commands: Command) -> list[Any]:
         """Calls each (name, arguments...) of `_native.client` in the process; returns what they returned."""
+        self.begin(*commands)
+        return self.finish()
+
+    def begin(self, *commands: Command) -> None:
+        """Lets the process start on these calls, and does not wait."""
         self._said.write(json.dumps(commands) + "\n")
         self._said.flush()
+
+    def finish(self) -> list[Any]:
+        """Waits for the calls that were begun."""
         answer = self._said.readline()
         assert answer, f"process {self.pid} is gone"
         return list(json.loads(answer))

@@ -1,0 +1,76 @@
+"""Readers that attach, or find their place again, while a process reports at full speed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.reporters import Command, Nursery, a_nursery
+from tests.support.waiting import wait_until
+from ttmem._native import Ledger
+from ttmem.devices import Pool
+
+SIZE = 100
+CALLS = 60_000
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    with a_nursery() as nursery:
+        yield nursery
+
+
+def one_at_a_time(target: int, calls: int) -> list[Command]:
+    """Ever new ids, of which only one is alive at any instant."""
+    return [
+        command
+        for id in range(1, calls // 2 + 1)
+        for command in (("report_buffer_alloc", target, id, SIZE), ("report_buffer_free", target, id))
+    ]
+
+
+def peaks_of(ledger: Ledger) -> set[int]:
+    rows = ledger.snapshot()
+    devices = {row[5] for row in rows["device_pools"] if row[1] == Pool.DRAM}
+    return devices | {row[6] for row in rows["process_pools"] if row[2] == Pool.DRAM}
+
+
+def test_no_reader_sees_a_peak_that_never_was(nursery: Nursery, tmp_path: Path) -> None:
+    """What a scan finds alive and what is read again afterwards overlap; together they must not count twice."""
+    reporter = nursery.start(tmp_path, TTMEM_TABLE="64", TTMEM_RING="4096")
+    chip = reporter.open_device(0xA0)
+    reporter.do(*one_at_a_time(chip, 5000))
+    reporter.begin(*one_at_a_time(chip, CALLS))
+    seen: set[int] = set()
+    wrong: set[int] = set()
+    while not wrong and len(seen) < 200:
+        late = Ledger()
+        reporter.attach_to(late)
+        for _ in range(4):
+            late.drain()
+        wrong |= {peak for peak in peaks_of(late) if peak > SIZE}
+        seen.add(len(seen))
+    reporter.finish()
+    reporter.kill()
+
+    assert wrong == set()
+
+
+def test_a_reader_that_is_lapped_again_and_again_is_exact_once_there_is_rest(nursery: Nursery, tmp_path: Path) -> None:
+    reporter = nursery.start(tmp_path, TTMEM_TABLE="256", TTMEM_RING="16")
+    chip = reporter.open_device(0xA0)
+    ledger = Ledger()
+    key = reporter.attach_to(ledger)
+    for round in range(30):
+        calls = one_at_a_time(chip, 200)
+        reporter.begin(*calls, ("report_buffer_alloc", chip, 1000 + round, 7))
+        for _ in range(5):
+            ledger.drain()
+        reporter.finish()
+    wait_until(lambda: ledger.drain() == 0 and ledger.snapshot()["processes"][0]["complete"])
+
+    rows = ledger.snapshot()
+    reporter.kill()
+    assert [row[3:6] for row in rows["process_pools"]] == [(30 * 7, 30 * 7, 30)]
+    assert sorted(row[2] for row in ledger.allocations(key)) == [1000 + round for round in range(30)]
+    assert rows["processes"][0]["findings"] == {}
