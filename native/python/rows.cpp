@@ -36,7 +36,17 @@ nb::dict device_row(uint32_t number, const Device& device) {
     return row;
 }
 
-void device_rows(const Devices& devices, nb::dict& rows) {
+// Counters do not tell what was asked for: where a living process is known by them only, the sum of all is unknown.
+bool is_request_known(const Processes& processes, uint32_t device, uint32_t pool) {
+    for (const auto& process : processes) {
+        if (process->mode == Mode::ended || process->mode == Mode::damaged || process->book.is_counting()) continue;
+        const auto cell = process->book.cells().find(device);
+        if (cell != process->book.cells().end() && cell->second.pools[pool].count > 0) return false;
+    }
+    return true;
+}
+
+void device_rows(const Devices& devices, const Processes& processes, nb::dict& rows) {
     nb::list list, pools, kinds;
     uint32_t number = 0;
     for (const Device& device : devices.all()) {
@@ -44,8 +54,9 @@ void device_rows(const Devices& devices, nb::dict& rows) {
         for (uint32_t p = 0; p < kPools; ++p) {
             const PeakAmount& pool = device.cell.pools[p];
             if (pool.peak == 0 && pool.count == 0) continue;
-            pools.append(nb::make_tuple(number, p, shown(pool.used), shown(pool.requested), shown(pool.count),
-                                        pool.peak, pool.peak_time_ns, device.since_ns, device.is_lower_bound));
+            const int64_t requested = is_request_known(processes, number, p) ? shown(pool.requested) : -1;
+            pools.append(nb::make_tuple(number, p, shown(pool.used), requested, shown(pool.count), pool.peak,
+                                        pool.peak_time_ns, device.since_ns, device.is_lower_bound));
         }
         for (uint32_t k = 0; k < kKinds; ++k) {
             const KindAmount& kind = device.cell.kinds[k];
@@ -242,7 +253,7 @@ nb::dict snapshot_rows(Collector& collector) {
         nb::dict rows;
         ProcessLists lists;
         rows["time_ns"] = nanoseconds(CLOCK_REALTIME);
-        device_rows(devices, rows);
+        device_rows(devices, processes, rows);
         for (const auto& process : processes) {
             lists.processes.append(process_row(*process, time));
             if (process->mode == Mode::damaged) continue;
