@@ -37,7 +37,7 @@ struct PeakAmount : Amount {
 struct Cell {
     PeakAmount pools[kPools];
     KindAmount kinds[kKinds];
-    bool was_used = false;
+    int open_targets = 0;  // of the process, that stand for this chip among others
 };
 
 struct Device {
@@ -45,7 +45,7 @@ struct Device {
     bool is_known = false;
     std::string name;  // "unknown:9" for a target nobody opened
     DeviceDescriptor facts{};
-    int open_count = 0;
+    int open_count = 0;  // live processes that have it open
     Cell cell;
     uint64_t since_ns = 0;        // its peaks are those since then
     bool is_lower_bound = false;  // a gap may have hidden a higher one

@@ -48,8 +48,12 @@ void Book::carry(uint32_t number, const Totals& change, uint64_t now_ns) {
 void Book::set_open(TargetBook& target, bool is_open) {
     if (target.is_open == is_open) return;
     target.is_open = is_open;
-    if (!is_shared_) return;
-    for (const uint32_t device : target.devices) devices_.at(device).open_count += is_open ? 1 : -1;
+    for (const uint32_t device : target.devices) {
+        Cell& own = *cell_of_[device];
+        own.open_targets += is_open ? 1 : -1;
+        const bool has_changed = own.open_targets == (is_open ? 1 : 0);
+        if (is_shared_ && has_changed) devices_.at(device).open_count += is_open ? 1 : -1;
+    }
 }
 
 void Book::set_totals(TargetBook& target, const Totals& totals, uint64_t now_ns) {

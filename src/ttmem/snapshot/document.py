@@ -69,6 +69,7 @@ def _device_usage(usage: DeviceUsage) -> Document:
         "dram_banks": device.dram_bank_count,
         "l1_banks": device.l1_bank_count,
         "kernel_ring_bytes": device.kernel_ring_bytes,
+        "l1": {"used": usage.l1_used_bytes, "kernel_ring": usage.kernel_ring_bytes},
         "open_count": device.open_count,
         "memory": {pool.pool.word: _device_pool(pool) for pool in usage.pools},
         "kernels": _kernels(usage.kernels),

@@ -14,6 +14,9 @@ Origin = Literal["counted", "counter", "unknown"]
 State = Literal["live", "ended"]
 
 
+_L1_POOLS = (Pool.L1, Pool.L1_SMALL)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolUsage:
     """One pool of one chip: of one process, or of all of them."""
@@ -71,6 +74,19 @@ class DeviceUsage:
     @property
     def kernels(self) -> tuple[KindUsage, ...]:
         return kernels_of(self.kinds)
+
+    @property
+    def kernel_ring_bytes(self) -> int | None:
+        """What kernel code takes of L1, however many kernels are loaded: one ring on every worker core."""
+        ring, grid = self.device.kernel_ring_bytes, self.device.grid
+        return ring * grid[0] * grid[1] if ring and grid else None
+
+    @property
+    def l1_used_bytes(self) -> int | None:
+        """L1 in all: buffers, small buffers and the kernel ring; planned figures are not on top of that."""
+        if self.kernel_ring_bytes is None:
+            return None
+        return self.kernel_ring_bytes + sum(pool.used_bytes for pool in self.pools if pool.pool in _L1_POOLS)
 
     @property
     def reason(self) -> str:

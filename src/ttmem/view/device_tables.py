@@ -78,11 +78,16 @@ def kernel_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
         *(Column(title, is_right=True, least=13) for title in titles),
         Column("LAUNCHES", is_right=True, least=9),
     ]
+    is_wide = width is None or width >= _WIDE
+    if is_wide:
+        columns += [Column("RING", is_right=True, least=9), Column("L1 IN ALL", is_right=True)]
     rows = []
     for group in groups:
-        found = {kernel.kind: kernel for kernel in group[0].kernels}
+        usage = group[0]
+        found = {kernel.kind: kernel for kernel in usage.kernels}
         cells = [_kernel_cell(found.get(kind)) for kind in kinds]
-        rows.append([_title(group), *cells, cell(count_text(group[0].launch_count))])
+        in_l1 = [_maybe(size_text(usage.kernel_ring_bytes)), _maybe(size_text(usage.l1_used_bytes))] if is_wide else []
+        rows.append([_title(group), *cells, cell(count_text(usage.launch_count)), *in_l1])
     return grid(columns, rows, width=width)
 
 
