@@ -388,7 +388,7 @@ uint64_t Collector::feed(const std::string& records, const std::string& arena, u
     process->book.set_arena(fed_item, &process->arena);
     const size_t count = records.size() / sizeof(Words);
     process->batch.resize(count);
-    std::memcpy(process->batch.data(), records.data(), count * sizeof(Words));
+    if (count != 0) std::memcpy(process->batch.data(), records.data(), count * sizeof(Words));
     process->book.apply_all(process->batch, nullptr, nanoseconds(CLOCK_REALTIME));
     process->event_count = count;
     process->batch.clear();
