@@ -16,6 +16,7 @@
 //   slot words, launches, calls its thread      the test, later  release: after the call returned
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -251,6 +252,7 @@ uint64_t fork_child(char* rest) {
     if (pipe2(ends, O_CLOEXEC) != 0) return 0;
     const pid_t child = fork();
     if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);  // it never outlives the writer
         ready = allocate({target, TTMEM_BUFFER, TTMEM_DRAM, TTMEM_BUFFER_DRAM}, id, bytes) != 0 ? 'y' : 'n';
         if (write(ends[1], &ready, 1) != 1) _exit(1);
         for (;;) pause();
