@@ -61,6 +61,8 @@ def read(request: pytest.FixtureRequest, nursery: Nursery, journals: Path) -> It
     readers: list[AnyReader] = []
 
     def make() -> AnyReader:
+        while readers:  # one at a time: each has every journal open
+            readers.pop().close()
         readers.append(READERS[request.param](journals))
         return readers[-1]
 
@@ -246,6 +248,22 @@ edits = st.lists(
 )
 
 
+def look_at_edited(
+    sample: Sample, reader: AnyReader, path: Path, vandal: Vandal | None, edits: list[tuple[str, float, bytes]]
+) -> None:
+    """Puts an edited copy beside the healthy journal, alive if a vandal holds it, and looks."""
+    path.unlink(missing_ok=True)
+    places = [(sample.parts[zone], where, new) for zone, where, new in edits]
+    content = sample.edited(*[(int(start + (end - start) * where), new) for (start, end), where, new in places])
+    path.write_bytes(content[: len(sample.content)])
+    if vandal:
+        vandal.hold(path)
+    reader.look()
+    look = reader.look()
+    assert_unharmed(look)
+    assert look.damaged in ({}, {str(path): 1})
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(edits=edits, is_alive=st.booleans())
 def test_any_bytes_may_be_changed_anywhere(
@@ -256,20 +274,21 @@ def test_any_bytes_may_be_changed_anywhere(
     edits: list[tuple[str, float, bytes]],
     is_alive: bool,
 ) -> None:
-    path = journals / NAME
-    path.unlink(missing_ok=True)
-    places = [(sample.parts[zone], where, new) for zone, where, new in edits]
-    content = sample.edited(*[(int(start + (end - start) * where), new) for (start, end), where, new in places])
-    path.write_bytes(content[: len(sample.content)])
-    if is_alive:
-        vandal.hold(path)
-    reader = read()
-    reader.look()
+    look_at_edited(sample, read(), journals / NAME, vandal if is_alive else None, edits)
 
-    look = reader.look()
 
-    assert_unharmed(look)
-    assert look.damaged in ({}, {str(path): 1})
+@pytest.mark.slow
+@settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@given(edits=edits, is_alive=st.booleans())
+def test_any_bytes_may_be_changed_anywhere_many_times(
+    sample: Sample,
+    read: Callable[[], AnyReader],
+    journals: Path,
+    edits: list[tuple[str, float, bytes]],
+    is_alive: bool,
+) -> None:
+    with a_vandal() as vandal:  # each holds one file at a time: locks of removed files would pile up
+        look_at_edited(sample, read(), journals / NAME, vandal if is_alive else None, edits)
 
 
 def test_counters_that_say_everything_is_full_do_not_wrap_the_sums_of_others(

@@ -53,6 +53,8 @@ def read(request: pytest.FixtureRequest, nursery: Nursery, journals: Path) -> It
     readers: list[AnyReader] = []
 
     def make() -> AnyReader:
+        while readers:  # one at a time: each has every journal open
+            readers.pop().close()
         readers.append(READERS[request.param](journals))
         return readers[-1]
 
