@@ -60,7 +60,7 @@ inline constexpr uint64_t kSizeMost = 1ull << 42;  // 2^20 live entries of this 
 // reserved is what the allocation is charged (0 for a view; a kernel's exact bytes, else its seed rule).
 //
 //   type              id (3)            address (4)        reserved (5)    requested (6)    per_bank (7)
-//   allocated         the live entry's own words, as above (site: see kReplaced)
+//   allocated         the live entry's own words, as above (reserved has 5 bits more: see kReplaced)
 //   freed             as above          maker's sequence   as above        as above         as above
 //   status_changed    program           -                  -               status           -
 //   launched          program           -                  -               launches so far  -
@@ -96,7 +96,7 @@ inline constexpr uint8_t kUnmatched = 8;   // a free that matched nothing alive
 inline constexpr uint8_t kExcused = 16;    // ... of an allocation that its target's close, or a fork, had ended
 inline constexpr uint8_t kClamped = 32;    // a size beyond kSizeMost was cut
 inline constexpr uint8_t kEstimated = 64;  // kernel charged by the seeds' rule, its exact size being unknown
-inline constexpr uint8_t kReplaced = 128;  // of an allocated record: ended the life whose sequence's low half stands in `site`
+inline constexpr uint8_t kReplaced = 128;  // of an allocated record: an older life of its key ended with it (see replaced_hint)
 inline constexpr uint8_t kStillborn = kExcused;  // of an allocated record: overtaken by a newer life of its key
 
 // Record and Entry, word for word:
@@ -121,6 +121,8 @@ struct Record {
 };
 static_assert(sizeof(Record) == 64 && alignof(Record) == 8, "one cache line");
 
+inline constexpr uint64_t kHintMask = 31;
+
 // Plain copy of a record, and what its packed words say.
 struct Words {
     uint64_t commit = 0, time = 0, tag = 0, id = 0, address = 0, reserved = 0, requested = 0, per_bank = 0;
@@ -131,7 +133,10 @@ struct Words {
     uint8_t flags() const { return static_cast<uint8_t>(tag >> 24); }
     uint32_t site() const { return static_cast<uint32_t>(tag >> 32); }
     uint64_t low48(uint64_t word) const { return word & 0xffff'ffff'ffffull; }
-    uint64_t reserved_bytes() const { return low48(reserved); }
+    uint64_t reserved_bytes() const { return reserved & ((1ull << 43) - 1); }  // a size needs no more
+    // The low bits of the sequence of the life that ended: they tell lives apart whose threads raced for one id.
+    uint64_t replaced_hint() const { return reserved >> 43 & kHintMask; }
+    bool is_replacement_of(uint64_t life) const { return life < sequence() && (life & kHintMask) == replaced_hint(); }
     uint64_t requested_bytes() const { return low48(requested); }
     uint64_t per_bank_bytes() const { return low48(per_bank); }
     uint16_t target() const { return static_cast<uint16_t>(reserved >> 48); }
@@ -142,6 +147,7 @@ struct Words {
     uint64_t sequence() const { return commit >> 1; }
 };
 static_assert(sizeof(Words) == sizeof(Record));
+static_assert(kSizeMost < 1ull << 43, "sizes and the hint share 48 bits");
 
 inline constexpr uint64_t tag_of(Type type, uint8_t kind, uint8_t pool, uint8_t flags, uint32_t site) {
     return static_cast<uint64_t>(type) | uint64_t{kind} << 8 | uint64_t{pool} << 16 | uint64_t{flags} << 24 |

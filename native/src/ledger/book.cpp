@@ -92,21 +92,27 @@ void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t 
 }
 
 // A scan may have found the life while its own record is still pending: that record must not begin it again.
-void Book::end_life(Words& life, uint32_t hash, const Words& by, const JournalReader* reader, uint64_t now_ns) {
+void Book::end_life(size_t slot, const Words& by, const JournalReader* reader, uint64_t now_ns) {
+    const Words& life = *table_.at_slot(slot);
     if (reader != nullptr && reader->is_pending(life.sequence())) freed_early_.insert(life.sequence());
     charge(life, -1, by.sequence(), by.time, now_ns);
     keep_freed(life, by.sequence());
-    table_.erase(entry_key(life), hash, life.sequence());
+    table_.erase_at(slot);
 }
 
-// An allocation of an id that was alive names the life that ended with it.
+// An allocation of an id that was alive names the life that ended with it. If that one's own record is still pending, it
+// is remembered until it comes.
 void Book::on_replaced(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns) {
-    const uint32_t half = event.site();
-    if (Words* old = table_.find_half(entry_key(event), hash, half, event.sequence()))
-        return end_life(*old, hash, event, reader, now_ns);
-    if (reader == nullptr) return;
-    for (const uint64_t sequence : reader->pending())
-        if (static_cast<uint32_t>(sequence) == half) freed_early_.insert(sequence);
+    const size_t slot = table_.slot_replaced_by(event, hash);
+    if (table_.at_slot(slot) != nullptr) return end_life(slot, event, reader, now_ns);
+    if (reader != nullptr && !reader->pending().empty()) replaced_early_.push_back(event);
+}
+
+bool Book::has_ended_early(const Words& event) {
+    if (freed_early_.erase(event.sequence()) != 0) return true;
+    return std::erase_if(replaced_early_, [&](const Words& by) {
+               return entry_key(by) == entry_key(event) && by.is_replacement_of(event.sequence());
+           }) != 0;
 }
 
 void Book::on_allocated(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns) {
@@ -116,7 +122,7 @@ void Book::on_allocated(const Words& event, uint32_t hash, const JournalReader* 
     if ((event.flags() & kUntabled) != 0) return;  // counted by the counters, which this journal is then read by
     const uint64_t sequence = event.sequence();
     if (sequence < targets_[event.target()].closed_sequence) return;
-    if (!freed_early_.empty() && freed_early_.erase(sequence) != 0) return;
+    if ((!freed_early_.empty() || !replaced_early_.empty()) && has_ended_early(event)) return;
     const bool may_be_known = reader == nullptr || sequence < reader->settled_at();
     if (may_be_known && table_.find(entry_key(event), hash, sequence) != nullptr) return;  // the scan has seen it already
     if (table_.size() >= kEntriesMost) {
@@ -124,7 +130,8 @@ void Book::on_allocated(const Words& event, uint32_t hash, const JournalReader* 
         return;
     }
     Words life = event;
-    if ((event.flags() & kReplaced) != 0) life.tag &= 0x7fff'ffff;  // as in the live state, but for its site, whose place was taken
+    life.tag &= ~(uint64_t{kReplaced} << 24);  // as it stands in the live state
+    life.reserved &= ~(kHintMask << 43);
     if (event.kind() == TTMEM_PROGRAM_BINARY) {
         // An unheard-of program begins with a launch; one that is entered anew brings its history along.
         if (event.launches() != 0 && (event.flags() & kReplaced) == 0) note_launch(event);
@@ -140,8 +147,9 @@ void Book::on_freed(const Words& event, uint32_t hash, const JournalReader* read
     ensure_place(event.target(), now_ns);
     if ((event.flags() & kUntabled) != 0) return;
     const uint64_t made_by = event.address;
-    if (Words* life = table_.find(entry_key(event), hash, made_by))
-        end_life(*life, hash, event, reader, now_ns);
+    const size_t slot = table_.slot_of(entry_key(event), hash, made_by);
+    if (table_.at_slot(slot) != nullptr)
+        end_life(slot, event, reader, now_ns);
     else if (reader != nullptr && reader->is_pending(made_by))
         freed_early_.insert(made_by);
 }
@@ -254,16 +262,23 @@ size_t Book::apply_run(const std::vector<Words>& events, size_t from, uint64_t u
     }
     if (i == count && (reader == nullptr || reader->pending().empty())) {
         freed_early_.clear();
+        replaced_early_.clear();
         programs_early_.clear();
     }
     return i;
 }
 
-void Book::rebuild(const std::vector<Words>& alive, const std::vector<uint64_t>& ended_early, uint64_t now_ns) {
+void Book::rebuild(const std::vector<Words>& alive, const std::vector<Words>& ends, uint64_t now_ns) {
     table_.clear();
     programs_early_.clear();
     freed_early_.clear();
-    freed_early_.insert(ended_early.begin(), ended_early.end());
+    replaced_early_.clear();
+    for (const Words& end : ends) {
+        if (end.type() == Type::freed)
+            freed_early_.insert(end.address);
+        else
+            replaced_early_.push_back(end);
+    }
     is_counting_ = true;
     std::vector<Totals> fresh(kTargets);
     for (const Words& found : alive) {

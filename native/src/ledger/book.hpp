@@ -65,8 +65,8 @@ public:
     size_t apply_run(const std::vector<Words>& events, size_t from, uint64_t until, const JournalReader* reader,
                      uint64_t now_ns);
 
-    /// Starts over with what a scan found alive. `ended_early`: lives that ended before their pending beginning was seen.
-    void rebuild(const std::vector<Words>& alive, const std::vector<uint64_t>& ended_early, uint64_t now_ns);
+    /// Starts over with what a scan found alive. `ends`: records that may end lives whose beginning is still pending.
+    void rebuild(const std::vector<Words>& alive, const std::vector<Words>& ends, uint64_t now_ns);
 
     /// Takes totals from the journal's counters: the list is not whole, or could not be followed.
     void adopt_counters(const std::vector<TargetWords>& targets, uint64_t now_ns);
@@ -103,8 +103,9 @@ public:
 private:
     void apply_hashed(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
     void on_allocated(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
+    bool has_ended_early(const Words& event);
     void on_replaced(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
-    void end_life(Words& life, uint32_t hash, const Words& by, const JournalReader* reader, uint64_t now_ns);
+    void end_life(size_t slot, const Words& by, const JournalReader* reader, uint64_t now_ns);
     void on_freed(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
     void on_unmatched(const Words& event);
     void on_opened(const Words& event, uint64_t now_ns);
@@ -130,6 +131,7 @@ private:
     std::vector<Cell*> cell_of_;  // by device number, for the hot path
     std::map<std::string, uint64_t> findings_;
     std::unordered_set<uint64_t> freed_early_;  // lives whose end was read before their pending beginning
+    std::vector<Words> replaced_early_;         // replacements of such lives
     std::vector<Words> programs_early_;         // changes of programs whose beginning may be pending
     std::vector<Freed> freed_;                  // a ring once it is full
     size_t freed_next_ = 0;

@@ -21,10 +21,13 @@ Words* EntryTable::find_any(EntryKey key, uint32_t hash) {
     return at_slot(slot_where(key, hash, [](uint64_t) { return true; }));
 }
 
-Words* EntryTable::find_half(EntryKey key, uint32_t hash, uint32_t half, uint64_t before) {
-    return at_slot(slot_where(key, hash, [half, before](uint64_t sequence) {
-        return static_cast<uint32_t>(sequence) == half && sequence < before;
-    }));
+size_t EntryTable::slot_replaced_by(const Words& replacement, uint32_t hash) const {
+    uint64_t newest = 0;
+    slot_where(entry_key(replacement), hash, [&](uint64_t sequence) {
+        if (replacement.is_replacement_of(sequence) && sequence > newest) newest = sequence;
+        return false;  // look at them all
+    });
+    return newest == 0 ? kNowhere : slot_of(entry_key(replacement), hash, newest);
 }
 
 uint32_t EntryTable::take_entry() {

@@ -43,8 +43,8 @@ public:
     /// Some life of a key.
     Words* find_any(EntryKey key, uint32_t hash);
     const Words* find(EntryKey key) const { return const_cast<EntryTable*>(this)->find_any(key, entry_hash(key)); }
-    /// A life of a key older than `before` of which only the lower half of its sequence is known.
-    Words* find_half(EntryKey key, uint32_t hash, uint32_t half, uint64_t before);
+    /// The life of its key that a replacement has ended: the newest that fits its hint.
+    size_t slot_replaced_by(const Words& replacement, uint32_t hash) const;
     /// The life must not be there yet.
     void insert(const Words& words, uint32_t hash);
     void erase(EntryKey key, uint32_t hash, uint64_t made_by) { erase_at(slot_of(key, hash, made_by)); }

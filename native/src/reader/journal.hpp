@@ -61,8 +61,8 @@ public:
     /// Reads what is alive now and moves to a place from which read() will make it exact: at `settled_at()` it is.
     ReadResult scan(std::vector<Words>& alive);
     uint64_t settled_at() const { return settled_at_; }
-    /// Lives that a scan saw ended while their beginning is still pending.
-    const std::vector<uint64_t>& ended_early() const { return ended_early_; }
+    /// Records below the place a scan goes on from that may end lives whose beginning is still pending.
+    const std::vector<Words>& ended_early() const { return ended_early_; }
 
     /// A dead writer finishes nothing: forgets the calls that never returned.
     void drop_pending() { pending_.clear(); }
@@ -92,7 +92,8 @@ private:
     uint64_t position_ = 0;
     uint64_t settled_at_ = 0;
     uint64_t skipped_seen_ = 0;
-    std::vector<uint64_t> pending_, ended_early_;
+    std::vector<uint64_t> pending_;
+    std::vector<Words> ended_early_;
     mutable std::vector<Words> before_, after_;  // copies of a batch, kept to avoid allocating
 };
 

@@ -29,7 +29,7 @@ bool JournalReader::find_open_slots(uint64_t end, std::vector<uint64_t>& open) c
     return true;
 }
 
-// Lives whose end stands in the ring below `end` while their beginning is still open: they must not be begun later.
+// Ends that stand in the ring below `end` of lives whose beginning is still open: those must not be begun later.
 bool JournalReader::find_ended_early(uint64_t end, const std::vector<uint64_t>& open) {
     constexpr size_t kRun = 4096;
     ended_early_.clear();
@@ -39,11 +39,9 @@ bool JournalReader::find_ended_early(uint64_t end, const std::vector<uint64_t>& 
         for (size_t i = 0; i < count; ++i) {
             const Words& event = before_[i];
             if (event.commit != committed(from + i)) continue;
-            if (event.type() == Type::freed && std::binary_search(open.begin(), open.end(), event.address))
-                ended_early_.push_back(event.address);
-            if (event.type() != Type::allocated || (event.flags() & kReplaced) == 0) continue;
-            for (const uint64_t sequence : open)
-                if (static_cast<uint32_t>(sequence) == event.site()) ended_early_.push_back(sequence);
+            const bool is_free = event.type() == Type::freed && std::binary_search(open.begin(), open.end(), event.address);
+            const bool is_replacement = event.type() == Type::allocated && (event.flags() & kReplaced) != 0;
+            if (is_free || is_replacement) ended_early_.push_back(event);
         }
         from += count;
     }

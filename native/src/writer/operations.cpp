@@ -61,6 +61,11 @@ ttmem_handle handle_of(uint64_t sequence, uint32_t entry) noexcept {
 
 void publish_freed(const Writer& writer, uint64_t sequence, uint64_t time, Words& words) noexcept;
 
+void name_replaced(Words& words, uint64_t life) noexcept {
+    words.tag |= uint64_t{kReplaced} << 24;
+    words.reserved |= (life & kHintMask) << 43;
+}
+
 // A live id was allocated again: the runtime reused it and the free was lost, or a kernel was loaded anew.
 void count_replaced(const Writer& writer, const Words& old, uint64_t new_bytes) noexcept {
     if (old.kind() == TTMEM_PROGRAM_BINARY) return;  // its size became known
@@ -74,7 +79,7 @@ void count_replaced(const Writer& writer, const Words& old, uint64_t new_bytes) 
 // readers see both changes at once; any further one (threads entered the key together) gets a record of its own.
 // A newer one means that this life began and ended before: it gives way itself, and false is returned.
 TTMEM_RARE bool settle(const Writer& writer, Found other, Key key, uint64_t hash, uint32_t entry, uint64_t sequence,
-                       Words& words) noexcept {
+                       const Words& words, uint64_t& replaced) noexcept {
     for (; other.entry != kNoEntry; other = find_other(writer, key, hash, entry)) {
         TTMEM_TEST_YIELD(twin_found);
         Words old;
@@ -89,8 +94,8 @@ TTMEM_RARE bool settle(const Writer& writer, Found other, Key key, uint64_t hash
         if (!end_life(writer, other.entry, other.made_by, old)) continue;
         bury(writer, other.entry, old, &other, 0);
         count_replaced(writer, old, words.reserved_bytes());
-        if ((words.flags() & kReplaced) == 0)
-            words.tag = (words.tag & 0xffff'ffff) | uint64_t{kReplaced} << 24 | other.made_by << 32;
+        if (replaced == 0)
+            replaced = other.made_by;
         else
             publish_freed(writer, take_sequence(writer), words.time, old);
     }
@@ -98,26 +103,28 @@ TTMEM_RARE bool settle(const Writer& writer, Found other, Key key, uint64_t hash
 }
 
 // A call that took its sequence later was faster and the key is alive by it already: ours began and ended before.
-TTMEM_RARE ttmem_handle allocate_overtaken(const Writer& writer, uint64_t sequence, uint32_t entry, Words words) noexcept {
+TTMEM_RARE ttmem_handle allocate_overtaken(const Writer& writer, uint64_t sequence, uint32_t entry, uint64_t replaced, Words words) noexcept {
     writer.header->replaced.fetch_add(1, std::memory_order_relaxed);
+    if (replaced != 0) name_replaced(words, replaced);
     words.tag |= uint64_t{kStillborn} << 24;
     publish(writer, sequence, words);
     return handle_of(sequence, entry);
 }
 
 // No entry is free, but the one that this allocation replaces can be had.
-TTMEM_RARE uint32_t take_entry_of(const Writer& writer, const Found& found, Words& words) noexcept {
+TTMEM_RARE uint32_t take_entry_of(const Writer& writer, Found found, uint64_t new_bytes, uint64_t& replaced) noexcept {
     Words old;
     if (!end_life(writer, found.entry, found.made_by, old)) return kNoEntry;
     bury(writer, found.entry, old, &found, 0);
-    count_replaced(writer, old, words.reserved_bytes());
-    words.tag = (words.tag & 0xffff'ffff) | uint64_t{kReplaced} << 24 | found.made_by << 32;
+    count_replaced(writer, old, new_bytes);
+    replaced = found.made_by;
     return take_entry(writer);
 }
 
 // The table is full: the counters still take it, and the handle carries the charge home. Part of the hot path, for a
 // host whose table is full should not pay more for it.
-ttmem_handle allocate_untabled(const Writer& writer, uint64_t sequence, Words& words) noexcept {
+ttmem_handle allocate_untabled(const Writer& writer, uint64_t sequence, Words& words, uint64_t replaced) noexcept {
+    if (replaced != 0) name_replaced(words, replaced);
     words.tag |= uint64_t{kUntabled} << 24;
     writer.header->untabled_allocs.fetch_add(1, std::memory_order_relaxed);
     charge(writer, words);
@@ -234,16 +241,13 @@ ttmem_handle allocate(Words& words, uint8_t options) noexcept {
         found = find(writer, key, hash);
         words.tag |= uint64_t{kIndexed} << 24;
         if (__builtin_expect(found.entry != kNoEntry && found.made_by > sequence, 0))
-            return allocate_overtaken(writer, sequence, found.entry, words);
+            return allocate_overtaken(writer, sequence, found.entry, 0, words);
     }
+    uint64_t replaced = 0;  // the life that ends with this allocation
     uint32_t entry = take_entry(writer);
     if (__builtin_expect(entry == kNoEntry, 0)) {
-        if (found.entry != kNoEntry) {
-            Words replacing = words;
-            entry = take_entry_of(writer, found, replacing);
-            words = replacing;
-        }
-        if (entry == kNoEntry) return allocate_untabled(writer, sequence, words);
+        if (found.entry != kNoEntry) entry = take_entry_of(writer, found, words.reserved_bytes(), replaced);
+        if (entry == kNoEntry) return allocate_untabled(writer, sequence, words, replaced);
     }
     // The new life begins before the one it replaces ends: a process killed in between has one of them, never none.
     commit_entry(writer, entry, sequence, words);
@@ -251,18 +255,17 @@ ttmem_handle allocate(Words& words, uint8_t options) noexcept {
     if (is_indexed && __builtin_expect(!insert(writer, hash, entry, found), 0)) {
         Words unlisted;
         if (end_life(writer, entry, sequence, unlisted)) give_entry(writer, entry);
-        return allocate_untabled(writer, sequence, words);
+        return allocate_untabled(writer, sequence, words, replaced);
     }
+    if (is_indexed && __builtin_expect(writer.slab[entry].commit.load(std::memory_order_acquire) != committed(sequence), 0))
+        erase(writer, hash, entry);  // its target was closed meanwhile, before there was a slot to empty
     TTMEM_TEST_YIELD(entry_indexed);
     if (is_indexed && __builtin_expect(may_have_twin(writer, hash, found), 0)) {
         const Found other = find_other(writer, key, hash, entry);
-        if (other.entry != kNoEntry) {
-            Words settled = words;
-            if (!settle(writer, other, key, hash, entry, sequence, settled))
-                return allocate_overtaken(writer, sequence, entry, settled);
-            words = settled;
-        }
+        if (other.entry != kNoEntry && !settle(writer, other, key, hash, entry, sequence, words, replaced))
+            return allocate_overtaken(writer, sequence, entry, replaced, words);
     }
+    if (__builtin_expect(replaced != 0, 0)) name_replaced(words, replaced);
     charge(writer, words);
     TTMEM_TEST_YIELD(charged);
     publish(writer, sequence, words);

@@ -35,7 +35,8 @@ Words made(uint64_t sequence, uint64_t id, uint64_t bytes) {
 /// An allocation that ended another life of its id, and names it.
 Words replacing(uint64_t replaced, uint64_t sequence, uint64_t id, uint64_t bytes) {
     Words words = made(sequence, id, bytes);
-    words.tag |= uint64_t{kReplaced} << 24 | replaced << 32;
+    words.tag |= uint64_t{kReplaced} << 24;
+    words.reserved |= (replaced & kHintMask) << 43;
     return words;
 }
 

@@ -36,7 +36,7 @@ HEAD = {
 ALLOCATION = {
     "id": Bits(ID),
     "address": Bits(ADDRESS),
-    "reserved_bytes": Bits(RESERVED, 0, 48),
+    "reserved_bytes": Bits(RESERVED, 0, 43),
     "requested_bytes": Bits(REQUESTED, 0, 48),
     "per_bank_bytes": Bits(PER_BANK, 0, 48),
     "count": Bits(PER_BANK, 48, 16),

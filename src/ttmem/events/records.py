@@ -68,7 +68,7 @@ class CircularBufferAllocated(Event):
         "id": Bits(ID),
         "address": Bits(ADDRESS, 0, 32),
         "core_set": Bits(ADDRESS, 32, 32),
-        "reserved_bytes": Bits(RESERVED, 0, 48),
+        "reserved_bytes": Bits(RESERVED, 0, 43),
         "program": Bits(REQUESTED, 0, 48),
         "size_per_core_bytes": Bits(PER_BANK, 0, 48),
         "core_count": Bits(PER_BANK, 48, 16),
@@ -91,7 +91,7 @@ class KernelLoaded(Event):
     BITS: ClassVar[dict[str, Bits]] = {
         "id": Bits(ID),
         "program": Bits(ADDRESS),
-        "reserved_bytes": Bits(RESERVED, 0, 48),
+        "reserved_bytes": Bits(RESERVED, 0, 43),
         "seed_rule_bytes": Bits(REQUESTED, 0, 48),
         "binary_bytes": Bits(PER_BANK, 0, 48),
         "core_count": Bits(PER_BANK, 48, 16),
@@ -114,7 +114,7 @@ class BinaryStored(Event):
     TYPE = 1
     BITS: ClassVar[dict[str, Bits]] = {
         "program": Bits(ID),
-        "reserved_bytes": Bits(RESERVED, 0, 48),
+        "reserved_bytes": Bits(RESERVED, 0, 43),
         "launch_count": Bits(PER_BANK, 0, 46),
         "status": Bits(PER_BANK, 46, 2),
         "maker_low": Bits(PER_BANK, 48, 16),
