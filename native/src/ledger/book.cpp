@@ -310,7 +310,7 @@ void Book::rebuild(const std::vector<Words>& alive, const std::vector<Words>& en
         }
         add(words, +1);
     }
-    for (uint16_t i = 0; i < kTargets; ++i) set_totals(targets_[i], fresh[i], now_ns);
+    for (uint16_t i = 0; i < target_count_; ++i) set_totals(targets_[i], fresh[i], now_ns);
 }
 
 }  // namespace ttmem

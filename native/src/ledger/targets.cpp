@@ -201,7 +201,8 @@ void Book::adopt_counters(const std::vector<TargetWords>& targets, uint64_t now_
 
 void Book::release() {
     if (!is_shared_) return;
-    for (TargetBook& target : targets_) {
+    for (uint32_t i = 0; i < target_count_; ++i) {
+        TargetBook& target = targets_[i];
         set_open(target, false);
         Totals nothing;
         subtract(nothing, target.totals);
