@@ -2,6 +2,11 @@
 
 #include "writer/steps.hpp"
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)  // clang's way to say it
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
 #if defined(__SSE2__) && !defined(__SANITIZE_THREAD__)
 #include <emmintrin.h>
 #define TTMEM_SSE2 1
