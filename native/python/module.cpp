@@ -86,22 +86,27 @@ void add_client(nb::module_& module) {
     client.def("enable", enable, nb::arg() = nb::none(), sig("def enable(directory: str | None = None, /) -> bool"));
     client.def("disable", [] { ttmem_disable(); });
     client.def("is_enabled", [] { return owner().would_write() != 0; });
-    client.def("journal_path", [] { return nb::steal(PyUnicode_DecodeFSDefault(ttmem_journal_path())); },
-               sig("def journal_path() -> str"));
+    client.def(
+        "journal_path", [] { return nb::steal(PyUnicode_DecodeFSDefault(ttmem_journal_path())); },
+        sig("def journal_path() -> str"));
     client.def("open_device", open_device,
                sig("def open_device(unique_id: int, index: int, arch: str, board: str, grid: tuple, banks: tuple, "
                    "capacities: tuple, kernel_ring_bytes: int, /) -> int"));
     client.def("open_mesh", open_mesh,
                sig("def open_mesh(mesh_id: int, rows: int, columns: int, chips: tuple, /) -> int"));
-    client.def("close_target", [](nb::handle target) { ttmem_device_close(target_of(target)); },
-               sig("def close_target(target: int, /) -> None"));
+    client.def(
+        "close_target", [](nb::handle target) { ttmem_device_close(target_of(target)); },
+        sig("def close_target(target: int, /) -> None"));
     client.def("intern", intern_text, sig("def intern(text: str, /) -> int"));
-    client.def("begin_phase", [](nb::handle name) { return ttmem_phase_begin(small_of<uint32_t>(name, 0)); },
-               sig("def begin_phase(name: int, /) -> int"));
-    client.def("end_phase", [](nb::handle phase) { ttmem_phase_end(small_of<uint32_t>(phase, 0)); },
-               sig("def end_phase(phase: int, /) -> None"));
-    client.def("set_label", [](nb::str text) { ttmem_label(text_of(text).c_str()); },
-               sig("def set_label(text: str, /) -> None"));
+    client.def(
+        "begin_phase", [](nb::handle name) { return ttmem_phase_begin(small_of<uint32_t>(name, 0)); },
+        sig("def begin_phase(name: int, /) -> int"));
+    client.def(
+        "end_phase", [](nb::handle phase) { ttmem_phase_end(small_of<uint32_t>(phase, 0)); },
+        sig("def end_phase(phase: int, /) -> None"));
+    client.def(
+        "set_label", [](nb::str text) { ttmem_label(text_of(text).c_str()); },
+        sig("def set_label(text: str, /) -> None"));
 }
 
 nb::tuple attach(Collector& collector, nb::object file, uint64_t device, uint64_t inode) {

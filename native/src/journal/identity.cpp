@@ -73,7 +73,8 @@ pid_t other_thread_of(pid_t pid) noexcept {
     for (long got; other == 0 && (got = syscall(SYS_getdents64, tasks, batch, sizeof batch)) > 0;) {
         for (long at = 0; at < got && other == 0;) {
             uint16_t length;
-            std::memcpy(&length, batch + at + 16, sizeof length);  // of struct linux_dirent64: inode, offset, length, type, name
+            std::memcpy(&length, batch + at + 16,
+                        sizeof length);  // of struct linux_dirent64: inode, offset, length, type, name
             const char* name = batch + at + 19;
             const auto task = static_cast<pid_t>(number_at(name));
             if (task != pid) other = task;

@@ -96,7 +96,8 @@ inline constexpr uint8_t kUnmatched = 8;   // a free that matched nothing alive
 inline constexpr uint8_t kExcused = 16;    // ... of an allocation that its target's close, or a fork, had ended
 inline constexpr uint8_t kClamped = 32;    // a size beyond kSizeMost was cut
 inline constexpr uint8_t kEstimated = 64;  // kernel charged by the seeds' rule, its exact size being unknown
-inline constexpr uint8_t kReplaced = 128;  // of an allocated record: an older life of its key ended with it (see replaced_hint)
+inline constexpr uint8_t kReplaced =
+    128;  // of an allocated record: an older life of its key ended with it (see replaced_hint)
 inline constexpr uint8_t kStillborn = kExcused;  // of an allocated record: overtaken by a newer life of its key
 
 // Record and Entry, word for word:

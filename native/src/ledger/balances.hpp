@@ -49,6 +49,7 @@ struct Device {
     Cell cell;
     uint64_t since_ns = 0;        // its peaks are those since then
     bool is_lower_bound = false;  // a gap may have hidden a higher one
+    int unsettled = 0;            // processes whose share is between a scan and exactness: no peak is taken meanwhile
 };
 
 class Devices {
@@ -76,14 +77,19 @@ inline void add_to(KindAmount& kind, int64_t used, int64_t count, int64_t estima
     add_to(kind.estimated, estimated);
 }
 
-/// Adds a change to a cell's balance; raises the peak when it is exceeded, and says so.
-inline bool add_to(PeakAmount& pool, int64_t used, int64_t requested, int64_t count) {
-    add_to(pool.used, used);
-    add_to(pool.requested, requested);
-    add_to(pool.count, count);
+/// Raises the peak when it is exceeded, and says so.
+inline bool raise_peak(PeakAmount& pool) {
     if (pool.used <= pool.peak) return false;
     pool.peak = pool.used;
     return true;
+}
+
+/// Adds a change to a cell's balance; raises the peak, unless the balance may be too high for a moment, and says so.
+inline bool add_to(PeakAmount& pool, int64_t used, int64_t requested, int64_t count, bool may_peak) {
+    add_to(pool.used, used);
+    add_to(pool.requested, requested);
+    add_to(pool.count, count);
+    return may_peak && raise_peak(pool);
 }
 
 }  // namespace ttmem

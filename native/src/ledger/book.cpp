@@ -79,15 +79,19 @@ void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t 
     add_kind(target.totals.kinds[kind]);
     for (const uint32_t number : target.devices) {
         Cell& own = *cell_of_[number];
-        if (add_to(own.pools[pool], used, requested, sign)) {
+        if (add_to(own.pools[pool], used, requested, sign, !is_held_)) {
             own.pools[pool].peak_sequence = sequence;
             own.pools[pool].peak_raw = raw;
         }
         add_kind(own.kinds[kind]);
         if (!is_shared_) continue;
-        Cell& all = devices_.at(number).cell;
-        if (add_to(all.pools[pool], used, requested, sign)) all.pools[pool].peak_time_ns = now_ns;
-        add_kind(all.kinds[kind]);
+        Device& device = devices_.at(number);
+        PeakAmount& all = device.cell.pools[pool];
+        if (add_to(all, used, requested, sign, device.unsettled == 0))
+            all.peak_time_ns = now_ns;
+        else if (all.used > all.peak && !is_held_)
+            device.is_lower_bound = true;  // a peak, but nobody can say how high
+        add_kind(device.cell.kinds[kind]);
     }
 }
 
@@ -124,7 +128,8 @@ void Book::on_allocated(const Words& event, uint32_t hash, const JournalReader* 
     if (sequence < targets_[event.target()].closed_sequence) return;
     if ((!freed_early_.empty() || !replaced_early_.empty()) && has_ended_early(event)) return;
     const bool may_be_known = reader == nullptr || sequence < reader->settled_at();
-    if (may_be_known && table_.find(entry_key(event), hash, sequence) != nullptr) return;  // the scan has seen it already
+    if (may_be_known && table_.find(entry_key(event), hash, sequence) != nullptr)
+        return;  // the scan has seen it already
     if (table_.size() >= kEntriesMost) {
         ++findings_["impossible_record"];
         return;
@@ -189,7 +194,8 @@ void Book::change_program(Words& program, const Words& event) {
     const uint64_t sequence = event.sequence(), value = event.requested_bytes();
     if (sequence < program.sequence()) return;  // of an earlier life of this program
     if (event.type() == Type::launched) {
-        if (value <= kLaunches && value > program.launches()) program.per_bank = (program.per_bank & ~kLaunches) | value;
+        if (value <= kLaunches && value > program.launches())
+            program.per_bank = (program.per_bank & ~kLaunches) | value;
     } else if (sequence > program.address) {
         program.per_bank = (program.per_bank & ~(3ull << 46)) | (value & 3) << 46;
         program.address = sequence;

@@ -65,6 +65,10 @@ public:
     size_t apply_run(const std::vector<Words>& events, size_t from, uint64_t until, const JournalReader* reader,
                      uint64_t now_ns);
 
+    /// Between a scan and exactness no peak is taken, neither here nor of the chips; then the balance of that instant.
+    void hold_peaks();
+    void take_peaks(uint64_t sequence, uint64_t now_ns);
+
     /// Starts over with what a scan found alive. `ends`: records that may end lives whose beginning is still pending.
     void rebuild(const std::vector<Words>& alive, const std::vector<Words>& ends, uint64_t now_ns);
 
@@ -119,6 +123,8 @@ private:
     void ensure_place(uint16_t number, uint64_t now_ns);
     void charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t raw, uint64_t now_ns);
     void carry(uint32_t device, const Totals& change, uint64_t now_ns);
+    void hold_peaks_of(uint32_t device);
+    void let_go();
     void set_open(TargetBook& target, bool is_open);
     void set_totals(TargetBook& target, const Totals& totals, uint64_t now_ns);
     void keep_freed(const Words& words, uint64_t freed_sequence);
@@ -141,6 +147,8 @@ private:
     uint32_t target_count_ = 1;
     bool is_counting_ = true;
     bool is_shared_ = true;
+    bool is_held_ = false;        // peaks are
+    std::vector<uint32_t> held_;  // devices that count us as unsettled
     Arena arena_ = nullptr;
     const void* arena_from_ = nullptr;
 };

@@ -127,6 +127,7 @@ void Collector::scan(Process& process, uint64_t now_ns) {
     if (++process.scans_in_row > kScansMost) return fall_behind(process, now_ns);
     if (process.reader->scan(alive) != ReadResult::ok) return damage(process, kContradiction);
     if (!process.reader->targets(process.targets, kTargets)) return damage(process, kCut);
+    process.book.hold_peaks();
     process.book.learn_targets(process.targets, now_ns);  // before the entries: their chips must be known
     process.book.rebuild(alive, process.reader->ended_early(), now_ns);
     process.settle_at = process.reader->settled_at();
@@ -146,6 +147,7 @@ void Collector::adopt(Process& process, uint64_t now_ns) {
     if (!process.reader->targets(process.targets, kTargets)) return damage(process, kCut);
     process.book.learn_targets(process.targets, now_ns);
     process.book.adopt_counters(process.targets, now_ns);
+    process.book.take_peaks(process.reader->position(), now_ns);  // counters are right at any instant
 }
 
 void Collector::damage(Process& process, const std::string& what) {
@@ -159,8 +161,8 @@ void Collector::damage(Process& process, const std::string& what) {
 void Collector::check_life(Process& process, uint64_t now_ns) {
     process.checked_ns = now_ns;
     if (process.file == nullptr) return;  // our own: alive as long as we ask
-    const Liveness life = liveness_of(process.file->file(), process.reader->identity(), process.inode,
-                                      process.known_pid);
+    const Liveness life =
+        liveness_of(process.file->file(), process.reader->identity(), process.inode, process.known_pid);
     process.has_lost_lock = life.has_lost_lock;
     process.is_visible = life.pid > 0;
     if (life.is_alive && life.pid > 0) process.known_pid = life.pid;
@@ -203,6 +205,7 @@ void Collector::after_batch(Process& process, uint64_t now_ns) {
     if (process.is_table_full) adopt(process, now_ns);
     if (process.mode == Mode::settling && process.reader->position() >= process.settle_at) {
         process.mode = Mode::following;
+        process.book.take_peaks(process.reader->position() - 1, now_ns);
         process.scans_in_row = 0;
         process.backoff_ns = 0;
     }

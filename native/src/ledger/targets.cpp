@@ -31,18 +31,55 @@ void subtract(Totals& from, const Totals& what) {
 }  // namespace
 
 void Book::carry(uint32_t number, const Totals& change, uint64_t now_ns) {
-    const auto carry_to = [&change](Cell& cell, auto has_peaked) {
+    const auto carry_to = [&change](Cell& cell, bool may_peak, auto has_peaked) {
         for (uint32_t p = 0; p < kPools; ++p) {
             const Amount& by = change.pools[p];
-            if (add_to(cell.pools[p], by.used, by.requested, by.count)) has_peaked(cell.pools[p]);
+            if (add_to(cell.pools[p], by.used, by.requested, by.count, may_peak)) has_peaked(cell.pools[p]);
         }
         for (uint32_t k = 0; k < kKinds; ++k) {
             const KindAmount& by = change.kinds[k];
             add_to(cell.kinds[k], by.used, by.count, by.estimated);
         }
     };
-    carry_to(*cell_of_[number], [this](PeakAmount& pool) { pool.peak_raw = last_raw_; });
-    if (is_shared_) carry_to(devices_.at(number).cell, [now_ns](PeakAmount& pool) { pool.peak_time_ns = now_ns; });
+    carry_to(*cell_of_[number], !is_held_, [this](PeakAmount& pool) { pool.peak_raw = last_raw_; });
+    if (!is_shared_) return;
+    Device& device = devices_.at(number);
+    carry_to(device.cell, device.unsettled == 0, [now_ns](PeakAmount& pool) { pool.peak_time_ns = now_ns; });
+}
+
+// A scan is no instant: it may find a life that had ended and another that began meanwhile, and what is read again
+// after it overlaps with what it found. Until that is over, sums may be too high, and a peak would stay so.
+void Book::hold_peaks() {
+    is_held_ = true;
+    for (const auto& [number, cell] : cells_) hold_peaks_of(number);
+}
+
+void Book::hold_peaks_of(uint32_t device) {
+    if (!is_shared_ || std::find(held_.begin(), held_.end(), device) != held_.end()) return;
+    held_.push_back(device);
+    ++devices_.at(device).unsettled;
+}
+
+void Book::take_peaks(uint64_t sequence, uint64_t now_ns) {
+    if (!is_held_) return;
+    let_go();
+    for (auto& [number, cell] : cells_) {
+        for (PeakAmount& pool : cell.pools) {
+            if (!raise_peak(pool)) continue;
+            pool.peak_sequence = sequence;
+            pool.peak_raw = last_raw_;
+        }
+        Device& device = devices_.at(number);
+        if (!is_shared_ || device.unsettled != 0) continue;
+        for (PeakAmount& pool : device.cell.pools)
+            if (raise_peak(pool)) pool.peak_time_ns = now_ns;
+    }
+}
+
+void Book::let_go() {
+    is_held_ = false;
+    for (const uint32_t device : held_) --devices_.at(device).unsettled;
+    held_.clear();
 }
 
 void Book::set_open(TargetBook& target, bool is_open) {
@@ -71,6 +108,7 @@ void Book::place_target(TargetBook& target, std::vector<uint32_t> devices, uint6
     for (const uint32_t number : target.devices) {
         if (cell_of_.size() <= number) cell_of_.resize(number + 1);
         if (cell_of_[number] == nullptr) cell_of_[number] = &cells_[number];
+        if (is_held_) hold_peaks_of(number);
     }
     set_totals(target, held, now_ns);
 }
@@ -201,6 +239,7 @@ void Book::adopt_counters(const std::vector<TargetWords>& targets, uint64_t now_
 
 void Book::release() {
     if (!is_shared_) return;
+    let_go();
     for (uint32_t i = 0; i < target_count_; ++i) {
         TargetBook& target = targets_[i];
         set_open(target, false);
@@ -210,7 +249,7 @@ void Book::release() {
             Cell& all = devices_.at(number).cell;
             for (uint32_t p = 0; p < kPools; ++p) {
                 const Amount& by = nothing.pools[p];
-                add_to(all.pools[p], by.used, by.requested, by.count);
+                add_to(all.pools[p], by.used, by.requested, by.count, false);
             }
             for (uint32_t k = 0; k < kKinds; ++k) {
                 const KindAmount& by = nothing.kinds[k];

@@ -37,10 +37,12 @@ uint64_t checked_product(uint64_t each, uint64_t count, uint8_t& flags) noexcept
 }
 
 void count_if_clamped(uint8_t flags) noexcept {
-    if (__builtin_expect((flags & kClamped) != 0, 0)) the_writer.header->clamped.fetch_add(1, std::memory_order_relaxed);
+    if (__builtin_expect((flags & kClamped) != 0, 0))
+        the_writer.header->clamped.fetch_add(1, std::memory_order_relaxed);
 }
 
-ttmem_handle allocate_checked(Words& words, Type type, uint8_t kind, uint8_t pool, uint8_t flags, uint32_t site, uint8_t options) noexcept {
+ttmem_handle allocate_checked(Words& words, Type type, uint8_t kind, uint8_t pool, uint8_t flags, uint32_t site,
+                              uint8_t options) noexcept {
     if (options & TTMEM_VIEW) {  // charged 0; what it spans stays readable beside it
         words.reserved = pack48(0, words.target());
         flags |= kView;
@@ -76,7 +78,8 @@ TTMEM_HOT ttmem_handle buffer_alloc(const ttmem_buffer* buffer) {
     words.reserved = pack48(reserved != 0 ? reserved : requested, checked_target(buffer->target));
     words.requested = requested != 0 ? requested : reserved;
     words.per_bank = pack48(checked_size(buffer->per_bank_bytes, flags), buffer->type);
-    return allocate_checked(words, Type::allocated, TTMEM_BUFFER, pool_of_buffer(buffer->type), flags, buffer->site, buffer->options);
+    return allocate_checked(words, Type::allocated, TTMEM_BUFFER, pool_of_buffer(buffer->type), flags, buffer->site,
+                            buffer->options);
 }
 
 TTMEM_HOT ttmem_handle cb_alloc(const ttmem_circular_buffer* cb) {
@@ -86,7 +89,8 @@ TTMEM_HOT ttmem_handle cb_alloc(const ttmem_circular_buffer* cb) {
     Words words;
     words.id = cb->id;
     words.address = uint64_t{cb->address} | uint64_t{cb->core_set} << 32;
-    words.reserved = pack48(checked_product(cb->size_per_core_bytes, cb->core_count, flags), checked_target(cb->target));
+    words.reserved =
+        pack48(checked_product(cb->size_per_core_bytes, cb->core_count, flags), checked_target(cb->target));
     words.requested = cb->program & 0xffff'ffff'ffff;
     words.per_bank = pack48(checked_size(cb->size_per_core_bytes, flags), cb->core_count);
     return allocate_checked(words, Type::allocated, kind, TTMEM_CB, flags, cb->site, cb->options);
@@ -217,8 +221,8 @@ extern const ttmem::WriterTable ttmem_own_writer = {
 extern const ttmem::WriterTable ttmem_writer_v1 __attribute__((alias("ttmem_own_writer")));
 
 // A predictable test saves the indirect call where this copy owns the journal, which is the usual case.
-#define TTMEM_ROUTE(local, remote, ...)                          \
-    const ttmem::WriterTable& owner = ttmem::owner();            \
+#define TTMEM_ROUTE(local, remote, ...)                                                     \
+    const ttmem::WriterTable& owner = ttmem::owner();                                       \
     if (__builtin_expect(&owner == &ttmem_own_writer, 1)) return ttmem::local(__VA_ARGS__); \
     return owner.remote(__VA_ARGS__)
 
@@ -226,7 +230,8 @@ int ttmem_enable(const char* directory) { TTMEM_ROUTE(enable, enable, directory)
 void ttmem_disable(void) { TTMEM_ROUTE(disable, disable); }
 const char* ttmem_journal_path(void) { TTMEM_ROUTE(journal_path, journal_path); }
 uint16_t ttmem_device_open_on(const ttmem_device* device) { TTMEM_ROUTE(device_open, device_open, device); }
-uint16_t ttmem_mesh_open_on(uint64_t mesh_id, uint16_t rows, uint16_t columns, const uint16_t* chips, uint32_t chip_count) {
+uint16_t ttmem_mesh_open_on(uint64_t mesh_id, uint16_t rows, uint16_t columns, const uint16_t* chips,
+                            uint32_t chip_count) {
     TTMEM_ROUTE(mesh_open, mesh_open, mesh_id, rows, columns, chips, chip_count);
 }
 void ttmem_target_close_on(uint16_t target) { TTMEM_ROUTE(target_close, target_close, target); }
@@ -241,7 +246,8 @@ void ttmem_binary_status_on(uint16_t target, uint64_t program, uint8_t status, u
     TTMEM_ROUTE(binary_status, binary_status, target, program, status, bytes);
 }
 void ttmem_launch_on(uint16_t target, uint64_t program) { TTMEM_ROUTE(launch, launch, target, program); }
-void ttmem_out_of_memory_on(uint16_t target, uint8_t pool, uint64_t requested_bytes, uint64_t free_bytes, uint64_t largest_free_bytes) {
+void ttmem_out_of_memory_on(uint16_t target, uint8_t pool, uint64_t requested_bytes, uint64_t free_bytes,
+                            uint64_t largest_free_bytes) {
     TTMEM_ROUTE(out_of_memory, out_of_memory, target, pool, requested_bytes, free_bytes, largest_free_bytes);
 }
 uint32_t ttmem_intern_on(const char* text, uint32_t length) { TTMEM_ROUTE(intern_text, intern, text, length); }

@@ -45,11 +45,12 @@ uint32_t equal_lanes(__m128i a, __m128i b, __m128i c, __m128i d, __m128i wanted)
 
 Masks look_at(const Half* bucket, uint32_t tag) noexcept {
     const auto* at = reinterpret_cast<const __m128i*>(bucket);
-    const __m128i a = _mm_load_si128(at), b = _mm_load_si128(at + 1), c = _mm_load_si128(at + 2), d = _mm_load_si128(at + 3);
+    const __m128i a = _mm_load_si128(at), b = _mm_load_si128(at + 1), c = _mm_load_si128(at + 2),
+                  d = _mm_load_si128(at + 3);
     const __m128i tags = _mm_set1_epi32(static_cast<int>(~kEntryMask));
     const uint32_t empty = equal_lanes(a, b, c, d, _mm_setzero_si128());
-    const uint32_t tagged = equal_lanes(_mm_and_si128(a, tags), _mm_and_si128(b, tags), _mm_and_si128(c, tags), _mm_and_si128(d, tags),
-                                        _mm_set1_epi32(static_cast<int>(tag)));
+    const uint32_t tagged = equal_lanes(_mm_and_si128(a, tags), _mm_and_si128(b, tags), _mm_and_si128(c, tags),
+                                        _mm_and_si128(d, tags), _mm_set1_epi32(static_cast<int>(tag)));
     return {tagged & ~empty, empty};
 }
 #else
@@ -122,12 +123,14 @@ uint32_t take_entry(const Writer& writer) noexcept {
         const uint64_t next = writer.slab[entry].time.load(std::memory_order_acquire) & 0xffff'ffff;
         const uint64_t replacement = ((head >> 32) + 1) << 32 | next;
         TTMEM_TEST_YIELD(free_head_seen);
-        if (header.free_head.compare_exchange_weak(head, replacement, std::memory_order_acq_rel, std::memory_order_acquire))
+        if (header.free_head.compare_exchange_weak(head, replacement, std::memory_order_acq_rel,
+                                                   std::memory_order_acquire))
             return entry;
     }
     uint64_t high = header.slab_high.load(std::memory_order_acquire);
     while (high < writer.table)
-        if (header.slab_high.compare_exchange_weak(high, high + 1, std::memory_order_acq_rel)) return static_cast<uint32_t>(high);
+        if (header.slab_high.compare_exchange_weak(high, high + 1, std::memory_order_acq_rel))
+            return static_cast<uint32_t>(high);
     return kNoEntry;
 }
 

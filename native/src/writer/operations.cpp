@@ -103,7 +103,8 @@ TTMEM_RARE bool settle(const Writer& writer, Found other, Key key, uint64_t hash
 }
 
 // A call that took its sequence later was faster and the key is alive by it already: ours began and ended before.
-TTMEM_RARE ttmem_handle allocate_overtaken(const Writer& writer, uint64_t sequence, uint32_t entry, uint64_t replaced, Words words) noexcept {
+TTMEM_RARE ttmem_handle allocate_overtaken(const Writer& writer, uint64_t sequence, uint32_t entry, uint64_t replaced,
+                                           Words words) noexcept {
     writer.header->replaced.fetch_add(1, std::memory_order_relaxed);
     if (replaced != 0) name_replaced(words, replaced);
     words.tag |= uint64_t{kStillborn} << 24;
@@ -129,8 +130,8 @@ ttmem_handle allocate_untabled(const Writer& writer, uint64_t sequence, Words& w
     writer.header->untabled_allocs.fetch_add(1, std::memory_order_relaxed);
     charge(writer, words);
     publish(writer, sequence, words);
-    return kUntabledHandle | uint64_t{words.target()} << 55 | uint64_t{words.pool()} << 51 | uint64_t{words.kind()} << 47 |
-           words.reserved_bytes();
+    return kUntabledHandle | uint64_t{words.target()} << 55 | uint64_t{words.pool()} << 51 |
+           uint64_t{words.kind()} << 47 | words.reserved_bytes();
 }
 
 // Takes bytes off a counter whose allocation was never listed; a caller's wrong figure must not push it below zero.
@@ -140,8 +141,8 @@ void discharge_at_most(Word& used, uint64_t bytes) noexcept {
     }
 }
 
-TTMEM_RARE void free_untabled(const Writer& writer, uint64_t sequence, uint64_t time, Key key, uint8_t pool, uint64_t bytes,
-                              bool is_sized) noexcept {
+TTMEM_RARE void free_untabled(const Writer& writer, uint64_t sequence, uint64_t time, Key key, uint8_t pool,
+                              uint64_t bytes, bool is_sized) noexcept {
     Words words;
     words.time = time;
     words.tag = tag_of(Type::freed, key.kind, pool, kUntabled, 0);
@@ -172,7 +173,8 @@ void publish_freed(const Writer& writer, uint64_t sequence, uint64_t time, Words
     publish(writer, sequence, words);
 }
 
-TTMEM_RARE void free_unmatched(const Writer& writer, uint64_t sequence, uint64_t time, Key key, uint8_t pool, bool is_excused) noexcept {
+TTMEM_RARE void free_unmatched(const Writer& writer, uint64_t sequence, uint64_t time, Key key, uint8_t pool,
+                               bool is_excused) noexcept {
     Words words;
     words.time = time;
     words.tag = tag_of(Type::freed, key.kind, pool, static_cast<uint8_t>(kUnmatched | (is_excused ? kExcused : 0)), 0);
@@ -209,7 +211,8 @@ void publish(const Writer& writer, uint64_t sequence, const Words& words) noexce
     uint64_t seen = slot.commit.load(std::memory_order_relaxed);
     TTMEM_TEST_YIELD(slot_seen);
     if ((seen & 1) != 0 || seen >= committed(sequence) ||
-        !slot.commit.compare_exchange_strong(seen, busy(sequence), std::memory_order_acq_rel, std::memory_order_relaxed)) {
+        !slot.commit.compare_exchange_strong(seen, busy(sequence), std::memory_order_acq_rel,
+                                             std::memory_order_relaxed)) {
         writer.header->skipped.fetch_add(1, std::memory_order_release);
         return;
     }
@@ -257,7 +260,8 @@ ttmem_handle allocate(Words& words, uint8_t options) noexcept {
         if (end_life(writer, entry, sequence, unlisted)) give_entry(writer, entry);
         return allocate_untabled(writer, sequence, words, replaced);
     }
-    if (is_indexed && __builtin_expect(writer.slab[entry].commit.load(std::memory_order_acquire) != committed(sequence), 0))
+    if (is_indexed &&
+        __builtin_expect(writer.slab[entry].commit.load(std::memory_order_acquire) != committed(sequence), 0))
         erase(writer, hash, entry);  // its target was closed meanwhile, before there was a slot to empty
     TTMEM_TEST_YIELD(entry_indexed);
     if (is_indexed && __builtin_expect(may_have_twin(writer, hash, found), 0)) {
@@ -303,11 +307,13 @@ void free_by_id(Key key, uint8_t pool, uint64_t bytes) noexcept {
     const uint64_t sequence = take_sequence(writer);
     TTMEM_TEST_YIELD(sequence_taken);
     if (__builtin_expect(found.entry == kNoEntry, 0) &&
-        writer.header->untabled_allocs.load(std::memory_order_relaxed) > writer.header->untabled_frees.load(std::memory_order_relaxed))
+        writer.header->untabled_allocs.load(std::memory_order_relaxed) >
+            writer.header->untabled_frees.load(std::memory_order_relaxed))
         return free_untabled(writer, sequence, time, key, pool, bytes, bytes != 0 && pool < kPools);
     Words words;
     if (__builtin_expect(found.entry == kNoEntry || !end_life(writer, found.entry, found.made_by, words), 0))
-        return free_unmatched(writer, sequence, time, key, pool < kPools ? pool : uint8_t{TTMEM_POOL_UNKNOWN}, take_excuse(key.target));
+        return free_unmatched(writer, sequence, time, key, pool < kPools ? pool : uint8_t{TTMEM_POOL_UNKNOWN},
+                              take_excuse(key.target));
     bury(writer, found.entry, words, &found, hash);
     publish_freed(writer, sequence, time, words);
 }

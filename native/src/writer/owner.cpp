@@ -50,7 +50,8 @@ int note_object(dl_phdr_info* object, size_t, void* room) noexcept {
 // An inlined switch elsewhere points into this object, and the owner's table must outlive every caller.
 void pin_self() noexcept {
     Dl_info own{};
-    if (dladdr(&found_owner, &own) != 0 && own.dli_fname != nullptr) dlopen(own.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    if (dladdr(&found_owner, &own) != 0 && own.dli_fname != nullptr)
+        dlopen(own.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 const WriterTable* find_owner() noexcept {
@@ -62,7 +63,8 @@ const WriterTable* find_owner() noexcept {
     const WriterTable* first = &ttmem_own_writer;
     for (uint32_t i = 0; i < notes->count; ++i) {
         const WriterTable* table = table_in(notes->list[i]);
-        if (table == nullptr || table->version != ttmem_own_writer.version || table->bytes < sizeof(WriterTable)) continue;
+        if (table == nullptr || table->version != ttmem_own_writer.version || table->bytes < sizeof(WriterTable))
+            continue;
         first = table;
         break;
     }

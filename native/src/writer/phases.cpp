@@ -30,7 +30,8 @@ uint64_t clamp_to_zero(uint64_t used) noexcept { return static_cast<int64_t>(use
 // Starts the window over at what is used now; an allocation that races with it raises the new window itself, and the
 // second look catches one that raised the old.
 uint64_t take_window(PoolCounters& pool) noexcept {
-    const uint64_t peak = pool.window_peak.exchange(clamp_to_zero(pool.used.load(std::memory_order_relaxed)), std::memory_order_relaxed);
+    const uint64_t peak =
+        pool.window_peak.exchange(clamp_to_zero(pool.used.load(std::memory_order_relaxed)), std::memory_order_relaxed);
     const uint64_t used = clamp_to_zero(pool.used.load(std::memory_order_relaxed));
     uint64_t seen = pool.window_peak.load(std::memory_order_relaxed);
     while (used > seen && !pool.window_peak.compare_exchange_weak(seen, used, std::memory_order_relaxed)) {
@@ -88,7 +89,7 @@ OpenPhase* free_place() noexcept {
             void* room = mmap(nullptr, sizeof(uint64_t[kTargets][kPools]), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
             if (room == MAP_FAILED) return nullptr;
-            phase.peaks = static_cast<uint64_t(*)[kPools]>(room);
+            phase.peaks = static_cast<uint64_t (*)[kPools]>(room);
         }
         return &phase;
     }

@@ -26,7 +26,8 @@ uint16_t place_for(const Writer& writer, uint64_t unique_id, bool wants_mesh) no
     for (uint16_t i = 1; i < kTargets; ++i) {
         const Target& target = writer.targets[i];
         if (target.state.load(std::memory_order_acquire) == kTargetUnnamed) return i;
-        if (target.unique_id.load(std::memory_order_relaxed) == unique_id && is_mesh(writer, target) == wants_mesh) return i;
+        if (target.unique_id.load(std::memory_order_relaxed) == unique_id && is_mesh(writer, target) == wants_mesh)
+            return i;
     }
     return 0;
 }
@@ -108,10 +109,12 @@ uint16_t open_mesh(uint64_t mesh_id, uint16_t rows, uint16_t columns, const uint
         return 0;
     }
     for (uint32_t i = 0; i < count; ++i)
-        unique_ids[i] = chips[i] < kTargets ? the_writer.targets[chips[i]].unique_id.load(std::memory_order_relaxed) : 0;
+        unique_ids[i] =
+            chips[i] < kTargets ? the_writer.targets[chips[i]].unique_id.load(std::memory_order_relaxed) : 0;
     const MeshDescriptor descriptor{mesh_id, rows, columns, count};
-    return name_target(mesh_id, true,
-                       add_item(Item::mesh, &descriptor, sizeof descriptor, unique_ids, count * uint32_t{sizeof(uint64_t)}));
+    return name_target(
+        mesh_id, true,
+        add_item(Item::mesh, &descriptor, sizeof descriptor, unique_ids, count * uint32_t{sizeof(uint64_t)}));
 }
 
 void close_target(uint16_t number) noexcept {

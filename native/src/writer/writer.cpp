@@ -219,7 +219,8 @@ bool turn_on(const char* directory) noexcept {
     if (now == kOn) return may_write();
     if (now == kMaking || is_making) return wait_for_maker();
     std::atomic<uint64_t>* own = own_alive_word.load(std::memory_order_acquire);
-    if (now == kOff && own->load(std::memory_order_acquire) == kAlive) {  // turned off before: the journal is still there
+    if (now == kOff &&
+        own->load(std::memory_order_acquire) == kAlive) {  // turned off before: the journal is still there
         the_alive_word.store(own, std::memory_order_release);
         state.store(kOn, std::memory_order_release);
         tell_copies(true);
@@ -236,9 +237,7 @@ void turn_off() noexcept {
 }
 
 // In a forked child that has not reported yet the page is wiped, and the parent's journal is not the child's.
-bool is_on() noexcept {
-    return state.load(std::memory_order_acquire) == kOn && is_alive();
-}
+bool is_on() noexcept { return state.load(std::memory_order_acquire) == kOn && is_alive(); }
 
 bool is_wanted() noexcept {
     const int now = state.load(std::memory_order_acquire);
@@ -265,7 +264,8 @@ bool take_excuse_of(uint64_t made_by) noexcept {
 uint16_t thread_number() noexcept {
     const Writer& writer = the_writer;
     const uint64_t cached = cached_thread;
-    if (__builtin_expect(static_cast<uint32_t>(cached >> 32) == writer.generation, 1)) return static_cast<uint16_t>(cached);
+    if (__builtin_expect(static_cast<uint32_t>(cached >> 32) == writer.generation, 1))
+        return static_cast<uint16_t>(cached);
     const uint32_t number = writer.header->threads_used.fetch_add(1, std::memory_order_relaxed) + 1;
     const bool has_room = number < kThreads;
     if (has_room) writer.threads[number].store(static_cast<uint32_t>(syscall(SYS_gettid)), std::memory_order_release);

@@ -143,7 +143,7 @@ TEST(a_scanned_life_that_was_replaced_is_not_begun_again_by_its_late_record) {
 TEST(ids_freed_by_handle_only_may_be_alive_twice) {
     Devices devices;
     Book book(1, devices);
-    for (const uint64_t sequence : {1, 2, 3}) {
+    for (const uint64_t sequence : {1u, 2u, 3u}) {
         Words words = made(sequence, 7, 10);
         words.tag &= ~(uint64_t{kIndexed} << 24);
         book.apply(words, nullptr, 1);
@@ -212,7 +212,7 @@ TEST(launches_never_go_back) {
     Devices devices;
     Book book(1, devices);
     book.apply(a_program(1, 9, 0), nullptr, 1);
-    for (const uint64_t launches : {3, 5, 4})
+    for (const uint64_t launches : {3u, 5u, 4u})
         book.apply(a_program_event(Type::launched, 1 + launches, 9, launches), nullptr, 1);
     CHECK_EQUAL(book.table().find({9, 1, TTMEM_PROGRAM_BINARY})->launches(), 5u);
 }

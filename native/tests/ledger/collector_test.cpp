@@ -210,7 +210,7 @@ TEST(a_writer_killed_inside_a_call_counts_it_or_does_not_and_nothing_else) {
                 drain_until(*collector, [&, c = collector, k = key] { return mode_of(*c, k) == Mode::ended; });
                 Alive alive = alive_in(*collector, key);
                 CHECK_EQUAL(used_on(*collector, 0), 0);  // a dead process holds nothing
-                for (const uint64_t id : {1, 2}) CHECK_EQUAL(alive.erase({1, TTMEM_BUFFER, id}), 1u);
+                for (const uint64_t id : {1u, 2u}) CHECK_EQUAL(alive.erase({1, TTMEM_BUFFER, id}), 1u);
                 const size_t third = alive.erase({1, TTMEM_BUFFER, 3});
                 if (name != "free") CHECK_EQUAL(third, 1u);
                 if (name == "allocate") alive.erase({1, TTMEM_BUFFER, 4});

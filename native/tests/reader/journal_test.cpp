@@ -162,7 +162,7 @@ TEST(a_pending_call_that_was_overwritten_is_a_lost_place) {
     const auto reader = stage.reader();
     std::vector<Words> events;
     stage.give(6);
-    for (const uint64_t sequence : {1, 3, 4, 5}) stage.commit(sequence);
+    for (const uint64_t sequence : {1u, 3u, 4u, 5u}) stage.commit(sequence);
     CHECK(reader->read(events, 100) == ReadResult::ok);
     stage.commit(6, 18);
     CHECK(reader->read(events, 100) == ReadResult::lost_place);

@@ -64,7 +64,7 @@ TEST(a_lapped_reader_is_exact_again) {
 
 TEST(an_allocation_parked_anywhere_is_counted_once_when_it_returns) {
     for (const steps::Step step : kInsideAllocate)
-        for (const uint64_t records : {0, 10, 40}) {  // nothing, some of a lap, several laps meanwhile
+        for (const uint64_t records : {0u, 10u, 40u}) {  // nothing, some of a lap, several laps meanwhile
             track(kSmall);
             const uint16_t chip = chip_with(5);
             Follower follower(own_reader());
@@ -88,7 +88,7 @@ TEST(an_allocation_parked_anywhere_is_counted_once_when_it_returns) {
 TEST(a_free_parked_anywhere_is_counted_once_when_it_returns) {
     for (const steps::Step step : kInsideFree)
         for (const bool is_by_handle : {false, true})
-            for (const uint64_t records : {0, 10, 40}) {
+            for (const uint64_t records : {0u, 10u, 40u}) {
                 track(kSmall);
                 const uint16_t chip = chip_with(5);
                 const ttmem_handle handle = report_buffer(chip, 500, 5000);

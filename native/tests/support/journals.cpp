@@ -166,7 +166,7 @@ void Follower::catch_up() {
         else if (batch.empty())
             return;
     }
-    CHECK(!"the journal never stood still");
+    check::fail(__FILE__, __LINE__, "the journal never stood still");
 }
 
 }  // namespace ttmem

@@ -11,7 +11,8 @@ from ttmem._native import Ledger
 from ttmem.devices import Pool
 
 SIZE = 100
-CALLS = 60_000
+CALLS = 40_000
+ROUNDS, ATTACHES = 6, 40
 
 
 @pytest.fixture(scope="module")
@@ -40,20 +41,19 @@ def test_no_reader_sees_a_peak_that_never_was(nursery: Nursery, tmp_path: Path) 
     reporter = nursery.start(tmp_path, TTMEM_TABLE="64", TTMEM_RING="4096")
     chip = reporter.open_device(0xA0)
     reporter.do(*one_at_a_time(chip, 5000))
-    reporter.begin(*one_at_a_time(chip, CALLS))
-    seen: set[int] = set()
-    wrong: set[int] = set()
-    while not wrong and len(seen) < 200:
-        late = Ledger()
-        reporter.attach_to(late)
-        for _ in range(4):
-            late.drain()
-        wrong |= {peak for peak in peaks_of(late) if peak > SIZE}
-        seen.add(len(seen))
-    reporter.finish()
+    peaks: set[int] = set()
+    for _ in range(ROUNDS):
+        reporter.begin(*one_at_a_time(chip, CALLS))
+        for _ in range(ATTACHES):
+            late = Ledger()
+            reporter.attach_to(late)
+            for _ in range(3):
+                late.drain()
+            peaks |= peaks_of(late)
+        reporter.finish()
     reporter.kill()
 
-    assert wrong == set()
+    assert peaks <= {0, SIZE}
 
 
 def test_a_reader_that_is_lapped_again_and_again_is_exact_once_there_is_rest(nursery: Nursery, tmp_path: Path) -> None:
