@@ -2,12 +2,14 @@
 
 #include "writer/steps.hpp"
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)  // clang's way to say it
-#define __SANITIZE_THREAD__ 1
+#if defined(__SANITIZE_THREAD__)
+#define TTMEM_WATCHED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TTMEM_WATCHED 1
 #endif
 #endif
-#if defined(__SSE2__) && !defined(__SANITIZE_THREAD__)
+#if defined(__SSE2__) && !defined(TTMEM_WATCHED)  // a sanitizer of threads knows no vectors of atomics
 #include <emmintrin.h>
 #define TTMEM_SSE2 1
 #endif
