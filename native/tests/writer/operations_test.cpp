@@ -2,6 +2,7 @@
 #include "writer/operations.hpp"
 
 #include <barrier>
+#include <functional>
 #include <thread>
 
 #include "support/check.hpp"
@@ -16,6 +17,18 @@ const PoolCounters& dram_of(uint16_t target) { return the_writer.targets[target]
 uint64_t used(uint16_t target) { return dram_of(target).used.load(); }
 uint64_t count(uint16_t target) { return dram_of(target).allocs.load() - dram_of(target).frees.load(); }
 const Header& header() { return *the_writer.header; }
+
+/// What a signal handler would do, in the middle of whatever its thread was doing.
+steps::Step signal_step = steps::nowhere;
+bool has_come = false;
+
+void report_at_step(steps::Step step) noexcept {
+    if (step != signal_step || has_come) return;
+    has_come = true;
+    report_buffer(1, 900, 9);
+    report_free(1, 2);
+    ttmem_free(report_buffer(1, 901, 9));
+}
 
 /// Counters and live state say the same: nothing is under way.
 void check_books(uint16_t target) {
@@ -181,6 +194,40 @@ TEST(a_call_that_was_overtaken_does_not_end_the_newer_life) {
     late.finish();
     CHECK(alive_in(the_writer) == (Alive{{{chip, TTMEM_BUFFER, 7}, 2}}));
     check_books(chip);
+}
+
+TEST(a_signal_handler_may_report_at_any_point_of_any_call) {
+    const auto allocate = [] { report_buffer(1, 3, 30); };
+    const auto allocate_again = [] { report_buffer(1, 1, 100); };
+    const auto release = [] { report_free(1, 1); };
+    const auto launch = [] { ttmem_launch(1, 5); };
+    const auto commit = [] { ttmem_binary_status(1, 5, TTMEM_COMMITTED, 500); };
+    const auto pass = [] { ttmem_phase_end(ttmem_phase_begin(ttmem_intern("p", 1))); };
+    const std::vector<std::function<void()>> calls = {allocate, allocate_again, release, launch, commit, pass};
+    int came_count = 0;
+    for (const auto& call : calls)
+        for (int step = steps::sequence_taken; step <= steps::twin_found; ++step) {
+            track({64, 64});
+            CHECK_EQUAL(open_chip(7), 1u);
+            report_buffer(1, 1, 10);
+            report_buffer(1, 2, 20);
+            Follower follower(own_reader());
+            CHECK(follower.scan() == ReadResult::ok);
+            signal_step = static_cast<steps::Step>(step);
+            has_come = false;
+            steps::hook.store(report_at_step);
+            call();
+            steps::hook.store(nullptr);
+            came_count += has_come;
+            check_books(1);
+            CHECK_EQUAL(header().unmatched_frees.load(), 0u);
+            CHECK_EQUAL(alive_in(the_writer).count({1, TTMEM_BUFFER, 900}), has_come ? 1u : 0u);
+            follower.catch_up();
+            CHECK(alive_in(follower.book.table()) == alive_in(the_writer));
+            ttmem_device_close(1);
+            CHECK(alive_in(the_writer).empty());
+        }
+    CHECK(came_count > 30);
 }
 
 }  // namespace ttmem
