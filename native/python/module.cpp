@@ -59,7 +59,8 @@ uint16_t open_device(nb::handle unique_id, nb::handle index, nb::str arch, nb::s
     device.dram_banks = small_of<uint16_t>(banks[0], 0);
     device.l1_banks = small_of<uint16_t>(banks[1], 0);
     device.kernel_ring_bytes = small_of<uint32_t>(kernel_ring_bytes, 0);
-    for (size_t i = 0; i < capacities.size() && i < kPools; ++i) device.capacity_bytes[i] = word_of(capacities[i]);
+    for (size_t i = 0; i < capacities.size() && i < kPools; ++i)
+        device.capacity_bytes[i] = size_from(nb::handle(capacities[i]).ptr(), word_of(capacities[i]));
     return ttmem_device_open(&device);
 }
 

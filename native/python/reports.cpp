@@ -21,8 +21,14 @@ struct Arguments {
         }
         for (Py_ssize_t i = 0; i < count; ++i)
             if (!read_word(values[i], word[i])) return;
+        given = values;
         is_good = true;
     }
+
+    uint64_t size(int i) const { return size_from(given[i], word[i]); }
+
+private:
+    PyObject* const* given = nullptr;
 };
 
 // Small fields keep an out-of-range value out of range, so that it lands under `unknown` instead of on a neighbour.
@@ -59,10 +65,10 @@ PyObject* report_buffer_alloc(PyObject*, Values values, Py_ssize_t count) {
     ttmem_buffer buffer{};
     buffer.target = target_of(a.word[0]);
     buffer.id = a.word[1];
-    buffer.reserved_bytes = a.word[2];
-    buffer.requested_bytes = a.word[3];
+    buffer.reserved_bytes = a.size(2);
+    buffer.requested_bytes = a.size(3);
     buffer.address = a.word[4];
-    buffer.per_bank_bytes = a.word[5];
+    buffer.per_bank_bytes = a.size(5);
     buffer.type = byte_of(a.word[6]);
     buffer.site = half_of(a.word[7]);
     buffer.options = byte_of(a.word[8]);
@@ -77,7 +83,7 @@ PyObject* report_cb_alloc(PyObject*, Values values, Py_ssize_t count) {
     cb.target = target_of(a.word[0]);
     cb.id = a.word[1];
     cb.address = half_of(a.word[2]);
-    cb.size_per_core_bytes = size_for_count(a.word[3], a.word[4]);
+    cb.size_per_core_bytes = size_for_count(a.size(3), a.word[4]);
     cb.core_count = count_of(a.word[4]);
     cb.options = byte_of(a.word[5]);
     cb.program = a.word[6];
@@ -94,10 +100,10 @@ PyObject* report_kernel_load(PyObject*, Values values, Py_ssize_t count) {
     kernel.target = target_of(a.word[0]);
     kernel.id = a.word[1];
     kernel.kind = byte_of(a.word[2]);
-    kernel.binary_bytes = a.word[3];
+    kernel.binary_bytes = a.size(3);
     kernel.core_count = count_of(a.word[4]);
-    kernel.exact_bytes = a.word[5];
-    kernel.seed_rule_bytes = a.word[6] != 0 ? a.word[6] : size_for_count(0, a.word[4]);
+    kernel.exact_bytes = a.size(5);
+    kernel.seed_rule_bytes = a.size(6) != 0 ? a.size(6) : size_for_count(0, a.word[4]);
     kernel.program = a.word[7];
     kernel.pool = byte_of(a.word[8]);
     kernel.site = half_of(a.word[9]);
@@ -147,7 +153,7 @@ PyObject* report_binary_status(PyObject*, Values values, Py_ssize_t count) {
     if (!TTMEM_ON) Py_RETURN_NONE;
     const Arguments a("report_binary_status", values, count, 3, 4);
     if (!a.is_good) return nullptr;
-    ttmem_binary_status_on(target_of(a.word[0]), a.word[1], byte_of(a.word[2]), a.word[3]);
+    ttmem_binary_status_on(target_of(a.word[0]), a.word[1], byte_of(a.word[2]), a.size(3));
     Py_RETURN_NONE;
 }
 
@@ -171,7 +177,7 @@ PyObject* report_out_of_memory(PyObject*, Values values, Py_ssize_t count) {
     if (!TTMEM_ON) Py_RETURN_NONE;
     const Arguments a("report_out_of_memory", values, count, 3, 5);
     if (!a.is_good) return nullptr;
-    ttmem_out_of_memory_on(target_of(a.word[0]), byte_of(a.word[1]), a.word[2], a.word[3], a.word[4]);
+    ttmem_out_of_memory_on(target_of(a.word[0]), byte_of(a.word[1]), a.size(2), a.size(3), a.size(4));
     Py_RETURN_NONE;
 }
 

@@ -39,4 +39,10 @@ inline bool read_word(PyObject* value, uint64_t& word) {
     return number != -1 || PyErr_Occurred() == nullptr;
 }
 
+/// A size as a word. The core takes one with the sign bit for a negative number that was cast; Python knows better.
+inline uint64_t size_from(PyObject* value, uint64_t word) {
+    if (__builtin_expect(static_cast<int64_t>(word) >= 0, 1)) return word;
+    return _PyLong_Sign(value) > 0 ? uint64_t{1} << 62 : word;
+}
+
 }  // namespace ttmem

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 namespace nb = nanobind;
 
@@ -46,17 +47,71 @@ bool is_request_known(const Processes& processes, uint32_t device, uint32_t pool
     return true;
 }
 
-void device_rows(const Devices& devices, const Processes& processes, nb::dict& rows) {
+struct Peak {
+    int64_t bytes = 0;
+    uint64_t time_ns = 0;
+    bool is_lower_bound = false;
+};
+
+// A process's own peak: where one target covers the chip the journal's counter is exact whatever we missed; where
+// several do, the peak of their sum is only known from the events we followed.
+Peak peak_of(const Process& process, const Timebase& time, uint32_t device, uint32_t pool, const PeakAmount& followed) {
+    size_t number = 0;
+    const auto when = [&](uint64_t raw) { return process.reader ? time.realtime(raw, process.reader->identity()) : 0; };
+    if (process.book.only_target_on(device, number) != nullptr && number < process.targets.size()) {
+        const auto& counter = process.targets[number].pools[pool];
+        if (static_cast<int64_t>(counter.peak) >= followed.peak)
+            return {static_cast<int64_t>(counter.peak), when(counter.peak_time), false};
+    }
+    Peak peak{followed.peak, when(followed.peak_raw), process.is_late};
+    for (size_t i = 0; i < process.targets.size(); ++i) {
+        const auto& counter = process.targets[i].pools[pool];
+        if (process.book.touches(process.book.targets()[i], device) && static_cast<int64_t>(counter.peak) > peak.bytes)
+            peak = {static_cast<int64_t>(counter.peak), when(counter.peak_time), process.is_late};
+    }
+    return peak;
+}
+
+bool is_live(const Process& process) { return process.mode != Mode::ended && process.mode != Mode::damaged; }
+
+// What is known of a chip's history: our own sums, and the peaks that each process's journal has kept by itself. If one
+// of them was there before us, nobody knows how high all of them together have been.
+struct History {
+    Peak peak;
+    uint64_t since_ns = 0;
+};
+
+History history_of(const Device& device, uint32_t number, uint32_t pool, const Processes& processes,
+                   const Timebase& time) {
+    const PeakAmount& sums = device.cell.pools[pool];
+    History history{{sums.peak, sums.peak_time_ns, device.is_lower_bound}, device.since_ns};
+    bool has_late = false;
+    uint64_t earliest = device.since_ns;
+    for (const auto& process : processes) {
+        const auto cell = process->book.cells().find(number);
+        if (!is_live(*process) || cell == process->book.cells().end()) continue;
+        const Peak own = peak_of(*process, time, number, pool, cell->second.pools[pool]);
+        if (own.bytes > history.peak.bytes) history.peak = {own.bytes, own.time_ns, history.peak.is_lower_bound};
+        has_late = has_late || process->is_late;
+        earliest = std::min(earliest, process->started_ns);
+    }
+    history.peak.is_lower_bound = history.peak.is_lower_bound || has_late;
+    if (!has_late && earliest != 0) history.since_ns = earliest;
+    return history;
+}
+
+void device_rows(const Devices& devices, const Processes& processes, const Timebase& time, nb::dict& rows) {
     nb::list list, pools, kinds;
     uint32_t number = 0;
     for (const Device& device : devices.all()) {
         list.append(device_row(number, device));
         for (uint32_t p = 0; p < kPools; ++p) {
             const PeakAmount& pool = device.cell.pools[p];
-            if (pool.peak == 0 && pool.count == 0) continue;
+            const History history = history_of(device, number, p, processes, time);
+            if (history.peak.bytes == 0 && pool.count == 0) continue;
             const int64_t requested = is_request_known(processes, number, p) ? shown(pool.requested) : -1;
-            pools.append(nb::make_tuple(number, p, shown(pool.used), requested, shown(pool.count), pool.peak,
-                                        pool.peak_time_ns, device.since_ns, device.is_lower_bound));
+            pools.append(nb::make_tuple(number, p, shown(pool.used), requested, shown(pool.count), history.peak.bytes,
+                                        history.peak.time_ns, history.since_ns, history.peak.is_lower_bound));
         }
         for (uint32_t k = 0; k < kKinds; ++k) {
             const KindAmount& kind = device.cell.kinds[k];
@@ -99,7 +154,8 @@ nb::dict findings_of(const Process& process) {
     put("clamped", hot.clamped);
     put("shrunk_kernel", hot.shrunk_kernels);
     put("unsized_free", hot.unsized_frees);
-    put("names_lost", hot.arena_refused + hot.phases_refused);
+    put("names_lost", hot.arena_refused);
+    put("phases_lost", hot.phases_refused);
     put("targets_lost", hot.targets_refused);
     put("lock_lost", process.has_lost_lock ? 1 : 0);
     put("counter_mismatch", process.mismatch_count);
@@ -133,31 +189,6 @@ nb::dict process_row(const Process& process, const Timebase& time) {
     row["findings"] = findings_of(process);
     row["threads"] = process.hot.threads;
     return row;
-}
-
-struct Peak {
-    int64_t bytes = 0;
-    uint64_t time_ns = 0;
-    bool is_lower_bound = false;
-};
-
-// A process's own peak: where one target covers the chip the journal's counter is exact whatever we missed; where
-// several do, the peak of their sum is only known from the events we followed.
-Peak peak_of(const Process& process, const Timebase& time, uint32_t device, uint32_t pool, const PeakAmount& followed) {
-    size_t number = 0;
-    const auto when = [&](uint64_t raw) { return process.reader ? time.realtime(raw, process.reader->identity()) : 0; };
-    if (process.book.only_target_on(device, number) != nullptr && number < process.targets.size()) {
-        const auto& counter = process.targets[number].pools[pool];
-        if (static_cast<int64_t>(counter.peak) >= followed.peak)
-            return {static_cast<int64_t>(counter.peak), when(counter.peak_time), false};
-    }
-    Peak peak{followed.peak, when(followed.peak_raw), process.is_late};
-    for (size_t i = 0; i < process.targets.size(); ++i) {
-        const auto& counter = process.targets[i].pools[pool];
-        if (process.book.touches(process.book.targets()[i], device) && static_cast<int64_t>(counter.peak) > peak.bytes)
-            peak = {static_cast<int64_t>(counter.peak), when(counter.peak_time), process.is_late};
-    }
-    return peak;
 }
 
 struct ProcessLists {
@@ -212,17 +243,28 @@ void program_rows(const Process& process, ProcessLists& lists) {
 
 void history_rows(const Process& process, const Timebase& time, ProcessLists& lists) {
     const auto when = [&](uint64_t raw) { return process.reader ? time.realtime(raw, process.reader->identity()) : 0; };
+    // A chip may stand under several targets (itself and a mesh): of their sum in a phase only the highest part is known.
+    struct PhaseRow {
+        uint64_t peak = 0, raw = 0, runs = 0;
+        int targets = 0;
+    };
+    std::map<std::tuple<std::string, uint32_t, uint8_t>, PhaseRow> phases;
     for (size_t i = 0; i + 3 < process.phases.size(); i += 4) {
         const uint64_t place = process.phases[i];
         const auto target = static_cast<uint16_t>(place >> 32);
         const auto pool = static_cast<uint8_t>(place >> 48);
         if (process.phases[i + 3] == 0 || target >= kTargets || pool >= kPools) continue;
-        const std::string name = process.reader->item(static_cast<uint32_t>(place), Item::text);
-        for (const uint32_t device : process.book.targets()[target].devices)
-            lists.phases.append(nb::make_tuple(process.key, text(name.substr(0, 256)), device, pool,
-                                               process.phases[i + 1], when(process.phases[i + 2]),
-                                               process.phases[i + 3]));
+        const std::string name = process.reader->item(static_cast<uint32_t>(place), Item::text).substr(0, 256);
+        for (const uint32_t device : process.book.targets()[target].devices) {
+            PhaseRow& row = phases[{name, device, pool}];
+            if (process.phases[i + 1] > row.peak) row.peak = process.phases[i + 1], row.raw = process.phases[i + 2];
+            row.runs = std::max(row.runs, process.phases[i + 3]);
+            ++row.targets;
+        }
     }
+    for (const auto& [where, row] : phases)
+        lists.phases.append(nb::make_tuple(process.key, text(std::get<0>(where)), std::get<1>(where),
+                                           std::get<2>(where), row.peak, when(row.raw), row.runs, row.targets > 1));
     for (const OutOfMemory& one : process.book.out_of_memory())
         lists.out_of_memory.append(
             nb::make_tuple(process.key, one.device, one.pool, one.requested, one.free, one.largest, when(one.raw)));
@@ -253,7 +295,7 @@ nb::dict snapshot_rows(Collector& collector) {
         nb::dict rows;
         ProcessLists lists;
         rows["time_ns"] = nanoseconds(CLOCK_REALTIME);
-        device_rows(devices, processes, rows);
+        device_rows(devices, processes, time, rows);
         for (const auto& process : processes) {
             lists.processes.append(process_row(*process, time));
             if (process->mode == Mode::damaged) continue;

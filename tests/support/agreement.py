@@ -71,7 +71,7 @@ class Seen:
     def phases(self) -> Counter[Any]:
         return Counter(
             (self.names[key], name, self.devices[device], pool, peak, runs)
-            for key, name, device, pool, peak, _, runs in self.rows["phases"]
+            for key, name, device, pool, peak, _, runs, _ in self.rows["phases"]
         )
 
     def out_of_memory(self) -> Counter[Any]:
@@ -172,12 +172,15 @@ class Expected:
         return found if is_classified else {name: without_classes(findings) for name, findings in found.items()}
 
     def phases(self) -> Counter[Any]:
-        return Counter(
-            (process.name, name, device, pool, peak, runs)
-            for process in self.processes
-            for (name, target, pool), (peak, runs) in process.phase_peaks.items()
-            for device in process.devices_of(target)
-        )
+        """Per chip: where several targets stand for it, the highest of them."""
+        rows: dict[Any, tuple[int, int]] = {}
+        for process in self.processes:
+            for (name, target, pool), (peak, runs) in process.phase_peaks.items():
+                for device in process.devices_of(target):
+                    place = (process.name, name, device, pool)
+                    highest, most = rows.get(place, (0, 0))
+                    rows[place] = (max(highest, peak), max(most, runs))
+        return Counter((*place, *figures) for place, figures in rows.items())
 
     def out_of_memory(self) -> Counter[Any]:
         return Counter((process.name, *row) for process in self.processes for row in process.out_of_memory)

@@ -138,7 +138,7 @@ def a_busy_snapshot() -> Snapshot:
         process_kinds=[(2, 0, 2, 20 * MIB, 6, False), (2, 0, 5, 917_504, 2, False), (2, 0, 6, 255_104, 1, True)],
         launches=[(2, 0, 12_345), (1, 0, 7), (1, 1, 7)],
         programs=[(2, 0, 99, 2, 12_345, 24_576)],
-        phases=[(2, "decode", 0, 2, 84 * MIB, NOON_NS, 17)],
+        phases=[(2, "decode", 0, 2, 84 * MIB, NOON_NS, 17, False)],
         out_of_memory=[(2, 0, 2, 4 * MIB, 3 * MIB, 1 * MIB, NOON_NS - 3_000_000_000)],
         meshes=[(1, 5, 1, 2, (0, 1))],
         damaged=[("/dev/shm/ttmem-1000/9-9-ffffffff.journal", "not a journal: it begins with zeros")],

@@ -31,10 +31,10 @@ Key = tuple[int, int, int]  # target, kind, id
 
 
 def clamped(size: int) -> int:
-    """What is left of a size that no memory has: nothing of a negative one (in 64 bits: from 2^63), else the most."""
+    """What is left of a size that no memory has: nothing of a negative one, else the most."""
     if 0 <= size <= SIZE_MOST:
         return size
-    return 0 if size < 0 or 1 << 63 <= size < 1 << 64 else SIZE_MOST
+    return 0 if size < 0 else SIZE_MOST
 
 
 @dataclass(eq=False)

@@ -52,6 +52,11 @@ const TargetBook* Book::only_target_on(uint32_t device, size_t& number) const {
     return only;
 }
 
+uint64_t Book::when(uint64_t raw, uint64_t now_ns) const {
+    const uint64_t known = clock_ != nullptr ? clock_->realtime(raw, *journal_) : 0;
+    return known != 0 ? known : now_ns;
+}
+
 void Book::keep_freed(const Words& words, uint64_t freed_sequence) {
     if (freed_.size() < kFreedKept) {
         freed_.push_back({words, freed_sequence});
@@ -88,7 +93,7 @@ void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t 
         Device& device = devices_.at(number);
         PeakAmount& all = device.cell.pools[pool];
         if (add_to(all, used, requested, sign, device.unsettled == 0))
-            all.peak_time_ns = now_ns;
+            all.peak_time_ns = when(raw, now_ns);
         else if (all.used > all.peak && !is_held_)
             device.is_lower_bound = true;  // a peak, but nobody can say how high
         add_kind(device.cell.kinds[kind]);

@@ -13,6 +13,7 @@
 
 #include "ledger/balances.hpp"
 #include "ledger/table.hpp"
+#include "ledger/timebase.hpp"
 #include "reader/journal.hpp"
 
 namespace ttmem {
@@ -51,6 +52,12 @@ public:
     void set_arena(Arena arena, const void* from) {
         arena_ = arena;
         arena_from_ = from;
+    }
+
+    /// How the journal's stamps become wall-clock time; without it the time of reading stands for them.
+    void set_clock(const Timebase& clock, const Identity& journal) {
+        clock_ = &clock;
+        journal_ = &journal;
     }
 
     /// A process that was dead before we came: its own figures are read, but it never was on anybody's chip with others.
@@ -105,6 +112,7 @@ public:
     void note_gap();
 
 private:
+    uint64_t when(uint64_t raw, uint64_t now_ns) const;
     void apply_hashed(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
     void on_allocated(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
     bool has_ended_early(const Words& event);
@@ -150,6 +158,8 @@ private:
     bool is_held_ = false;        // peaks are
     std::vector<uint32_t> held_;  // devices that count us as unsettled
     Arena arena_ = nullptr;
+    const Timebase* clock_ = nullptr;
+    const Identity* journal_ = nullptr;
     const void* arena_from_ = nullptr;
 };
 

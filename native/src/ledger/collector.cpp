@@ -101,6 +101,7 @@ uint64_t Collector::attach(const std::string& path, uint64_t device, uint64_t in
     process->file = file;
     process->reader = std::move(reader);
     process->book.set_arena(journal_item, process->reader.get());
+    process->book.set_clock(timebase_, process->reader->identity());
     const uint64_t now_ns = nanoseconds(CLOCK_MONOTONIC);
     check_life(*process, now_ns);
     if (process->ended_ns != 0) process->book.keep_to_yourself();

@@ -44,7 +44,8 @@ void Book::carry(uint32_t number, const Totals& change, uint64_t now_ns) {
     carry_to(*cell_of_[number], !is_held_, [this](PeakAmount& pool) { pool.peak_raw = last_raw_; });
     if (!is_shared_) return;
     Device& device = devices_.at(number);
-    carry_to(device.cell, device.unsettled == 0, [now_ns](PeakAmount& pool) { pool.peak_time_ns = now_ns; });
+    carry_to(device.cell, device.unsettled == 0,
+             [&](PeakAmount& pool) { pool.peak_time_ns = when(last_raw_, now_ns); });
 }
 
 // A scan is no instant: it may find a life that had ended and another that began meanwhile, and what is read again
@@ -72,7 +73,7 @@ void Book::take_peaks(uint64_t sequence, uint64_t now_ns) {
         Device& device = devices_.at(number);
         if (!is_shared_ || device.unsettled != 0) continue;
         for (PeakAmount& pool : device.cell.pools)
-            if (raise_peak(pool)) pool.peak_time_ns = now_ns;
+            if (raise_peak(pool)) pool.peak_time_ns = when(last_raw_, now_ns);
     }
 }
 

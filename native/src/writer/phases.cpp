@@ -14,8 +14,10 @@ namespace {
 
 constexpr uint32_t kOpenMost = 32;
 
+// `number` and `is_ending` may be touched without the lock, by an end that could not wait for it; the rest under it.
 struct OpenPhase {
-    uint32_t number = 0;  // 0: free
+    std::atomic<uint32_t> number{0};  // 0: free
+    std::atomic<bool> is_ending{false};
     uint32_t name = 0;
     uint64_t (*peaks)[kPools] = nullptr;  // [kTargets][kPools], kept for the next phase in this place
 };
@@ -98,8 +100,27 @@ OpenPhase* free_place() noexcept {
 
 void forget_parents_phases(const Writer& writer) noexcept {
     if (generation == writer.generation) return;
-    for (OpenPhase& phase : open_phases) phase.number = 0;
+    for (OpenPhase& phase : open_phases) {
+        phase.number.store(0, std::memory_order_relaxed);
+        phase.is_ending.store(false, std::memory_order_relaxed);
+    }
     generation = writer.generation;
+}
+
+// After a fold: closes every phase that was marked.
+void end_marked(const Writer& writer) noexcept {
+    for (OpenPhase& phase : open_phases) {
+        if (phase.number == 0 || !phase.is_ending.load(std::memory_order_acquire)) continue;
+        for (uint16_t t = 0; t < kTargets; ++t)
+            for (uint8_t p = 0; p < kPools; ++p) {
+                if (phase.peaks[t][p] == 0) continue;
+                keep_peak(writer, phase.name, t, p, phase.peaks[t][p]);
+                publish_phase(Type::phase_peaked, phase, t, p, phase.peaks[t][p]);
+            }
+        publish_phase(Type::phase_ended, phase, 0, TTMEM_POOL_UNKNOWN, 0);
+        phase.is_ending.store(false, std::memory_order_relaxed);
+        phase.number.store(0, std::memory_order_release);
+    }
 }
 
 }  // namespace
@@ -108,12 +129,15 @@ uint32_t begin_phase(uint32_t name) noexcept {
     const Writer& writer = the_writer;
     const RareLock lock(boundary);
     if (lock.is_held()) forget_parents_phases(writer);
+    if (lock.is_held()) {
+        fold(writer);
+        end_marked(writer);
+    }
     OpenPhase* phase = lock.is_held() ? free_place() : nullptr;
     if (phase == nullptr) {
         writer.header->phases_refused.fetch_add(1, std::memory_order_relaxed);
         return 0;
     }
-    fold(writer);
     for (uint32_t t = 0; t < kTargets; ++t)
         for (uint32_t p = 0; p < kPools; ++p)
             phase->peaks[t][p] = clamp_to_zero(writer.targets[t].pools[p].used.load(std::memory_order_relaxed));
@@ -123,25 +147,18 @@ uint32_t begin_phase(uint32_t name) noexcept {
     return phase->number;
 }
 
+// An end that could not have the lock leaves its mark, and whoever comes to the next boundary ends the phase.
 void end_phase(uint32_t number) noexcept {
     if (number == 0) return;
     const Writer& writer = the_writer;
+    for (OpenPhase& phase : open_phases)
+        if (phase.number.load(std::memory_order_acquire) == number)
+            phase.is_ending.store(true, std::memory_order_release);
     const RareLock lock(boundary);
     if (!lock.is_held()) return;
     forget_parents_phases(writer);
-    for (OpenPhase& phase : open_phases) {
-        if (phase.number != number) continue;
-        fold(writer);
-        for (uint16_t t = 0; t < kTargets; ++t)
-            for (uint8_t p = 0; p < kPools; ++p) {
-                if (phase.peaks[t][p] == 0) continue;
-                keep_peak(writer, phase.name, t, p, phase.peaks[t][p]);
-                publish_phase(Type::phase_peaked, phase, t, p, phase.peaks[t][p]);
-            }
-        publish_phase(Type::phase_ended, phase, 0, TTMEM_POOL_UNKNOWN, 0);
-        phase.number = 0;
-        return;
-    }
+    fold(writer);
+    end_marked(writer);
 }
 
 }  // namespace ttmem

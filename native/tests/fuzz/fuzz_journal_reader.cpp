@@ -269,6 +269,7 @@ void check_devices(Devices& devices) {
             if (device.cell.pools[p].used != expected) fail("a released process left something on a chip");
         }
         if (device.open_count != (is_honests ? 1 : 0)) fail("a released process left a chip open");
+        if (device.unsettled != 0) fail("a released process holds up a chip's peaks");
     }
 }
 

@@ -195,6 +195,7 @@ def _phase(phase: PhasePeak) -> Document:
         "pool": phase.pool.word,
         "peak": phase.peak_bytes,
         "peak_time": _time(phase.time_ns),
+        "lower_bound": phase.is_lower_bound,
         "runs": phase.run_count,
     }
 

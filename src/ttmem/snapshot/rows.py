@@ -139,8 +139,8 @@ def _stories(key: int, parts: _Parts) -> dict[str, Any]:
             for device, program, status, launches, dram_bytes in parts.of("programs", key)
         ),
         "phases": tuple(
-            PhasePeak(name, at[device], Pool(pool), peak, time_ns or None, runs)
-            for name, device, pool, peak, time_ns, runs in parts.of("phases", key)
+            PhasePeak(name, at[device], Pool(pool), peak, time_ns or None, runs, is_lower_bound)
+            for name, device, pool, peak, time_ns, runs, is_lower_bound in parts.of("phases", key)
         ),
         "out_of_memory": tuple(
             OutOfMemory(at[device], Pool(pool), *figures) for device, pool, *figures in parts.of("out_of_memory", key)

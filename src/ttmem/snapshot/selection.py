@@ -21,9 +21,11 @@ class Selection(NamedTuple):
 def selected(snapshot: Snapshot, selection: Selection) -> Snapshot:
     """The same instant, less what was not asked for."""
     kept = {usage.device.number for usage in snapshot.devices}
+    if not selection.is_with_ended:
+        kept -= _left_behind(snapshot)
     if selection.devices:
         wanted = [_device_test(word) for word in selection.devices]
-        kept = {usage.device.number for usage in snapshot.devices if any(test(usage.device) for test in wanted)}
+        kept &= {usage.device.number for usage in snapshot.devices if any(test(usage.device) for test in wanted)}
         if not kept:
             raise SelectionError(f"no device {', '.join(selection.devices)} here; {_known(snapshot)}")
     processes = (process for process in snapshot.processes if _is_wanted(process, selection))
@@ -34,6 +36,14 @@ def selected(snapshot: Snapshot, selection: Selection) -> Snapshot:
         devices=tuple(usage for usage in snapshot.devices if usage.device.number in kept),
         processes=tuple(processes),
     )
+
+
+def _left_behind(snapshot: Snapshot) -> set[int]:
+    """Devices that only processes which have ended ever touched."""
+    ended = {held.device.number for process in snapshot.ended for held in process.devices}
+    live = {held.device.number for process in snapshot.live for held in process.devices}
+    is_idle = {usage.device.number for usage in snapshot.devices if not usage.device.open_count}
+    return (ended & is_idle) - live
 
 
 def _device_test(word: str) -> Callable[[Device], bool]:

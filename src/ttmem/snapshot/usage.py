@@ -128,6 +128,7 @@ class PhasePeak:
     peak_bytes: int
     time_ns: int | None
     run_count: int
+    is_lower_bound: bool = False  # several targets stand for the chip; of their sum only the highest part is known
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class _Directory(NamedTuple):
     modified_ns: int
     seen_ns: int
     names: dict[str, FileKey]
-    foreign: Foreign | None
+    foreign: tuple[Foreign, ...]
     strange: tuple[Finding, ...]
 
 
@@ -76,7 +76,7 @@ class Journals:
                 continue
             looked_into.append(place.path)
             seen[key] = self._directories[key]
-        self.foreign = tuple(directory.foreign for directory in seen.values() if directory.foreign)
+        self.foreign = tuple(row for directory in seen.values() for row in directory.foreign)
         self._strange = tuple(finding for directory in seen.values() for finding in directory.strange)
         self.looked_into = tuple(looked_into)
         return found
@@ -115,15 +115,17 @@ class Journals:
             self._ignored.pop(place.path, None)
         return not trouble
 
-    def _read(self, path: str, facts: os.stat_result) -> tuple[dict[str, FileKey], Foreign | None, tuple[Finding, ...]]:
+    def _read(
+        self, path: str, facts: os.stat_result
+    ) -> tuple[dict[str, FileKey], tuple[Foreign, ...], tuple[Finding, ...]]:
         try:
             entries = list(_journal_files(path))
         except PermissionError:
-            return {}, Foreign(path, facts.st_uid, self._user_of(facts.st_uid)), ()
+            return {}, (Foreign(path, facts.st_uid, self._user_of(facts.st_uid)),), ()
         except OSError:  # went away between the two looks
-            return {}, None, ()
+            return {}, (), ()
         names = {}
-        foreign = None
+        foreign: dict[int, Foreign] = {}  # one row per user
         strange = []
         for name, file in entries:
             if not stat.S_ISREG(file.st_mode):
@@ -132,8 +134,8 @@ class Journals:
             elif _is_readable(os.path.join(path, name), file):
                 names[name] = (file.st_dev, file.st_ino)
             else:
-                foreign = Foreign(path, file.st_uid, self._user_of(file.st_uid))
-        return names, foreign, tuple(strange)
+                foreign[file.st_uid] = Foreign(path, file.st_uid, self._user_of(file.st_uid))
+        return names, tuple(foreign.values()), tuple(strange)
 
     def _forget(self, before: dict[str, FileKey], now: dict[str, FileKey]) -> None:
         """Drops names that went away, so that a new file with an old file's inode counts as new."""

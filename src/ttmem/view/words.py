@@ -13,6 +13,7 @@ FINDINGS = {
     "counter_mismatch": "counter that differs from the list of what is alive",
     "unsized_free": "free without a size while the table was full: counters are no longer exact",
     "names_lost": "name that found no room",
+    "phases_lost": "phase that could not be kept",
     "targets_lost": "device or mesh beyond the 255 a process may open",
     "impossible_record": "record that no writer could have left (a damaged journal)",
     "directory_ignored": "directory passed over",

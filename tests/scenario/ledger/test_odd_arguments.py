@@ -11,8 +11,8 @@ from ttmem._native import Ledger
 from ttmem.devices import BinaryStatus, Kind, Pool
 
 MOST = 1 << 42
-NEGATIVE = [-1, -(1 << 40), -(1 << 63), -(1 << 64), -(1 << 70), 1 << 63, (1 << 64) - 1]  # a cast makes the last two
-HUGE = [MOST + 1, 1 << 48, 1 << 62, (1 << 63) - 1, 1 << 64, 1 << 70, 1 << 300]
+NEGATIVE = [-1, -(1 << 40), -(1 << 63), -(1 << 64), -(1 << 70)]
+HUGE = [MOST + 1, 1 << 48, 1 << 62, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, 1 << 64, 1 << 70, 1 << 300]
 ODD = [*((size, 0) for size in NEGATIVE), *((size, MOST) for size in HUGE)]
 ODD_NUMBERS = [-1, 256, 1 << 16, 1 << 32, 1 << 63, 1 << 64, 1 << 70, -(1 << 70)]
 

@@ -90,6 +90,36 @@ def test_those_who_were_dead_before_we_came_do_not_raise_a_devices_peak(tmp_path
     assert len(snapshot.ended) == 2
 
 
+def test_a_late_viewer_says_that_a_chips_peak_may_have_been_higher(tmp_path: Path) -> None:
+    lines = (
+        "chip = ttmem.open_device(5)",
+        "ttmem.report_free(ttmem.report_buffer_alloc(chip, 1, 10_000))",
+        "for id in range(300): ttmem.report_free(ttmem.report_buffer_alloc(chip, id, 10))",
+        "ttmem.report_buffer_alloc(chip, 1, 100)",
+        "meet()",
+    )
+    with a_program(tmp_path, *lines, TTMEM_RING="64") as program, a_collector(tmp_path) as collector:
+        program.arrive()
+        assert collector.wait_settled(5)
+        [usage] = collector.snapshot().devices[0].pools
+
+    assert (usage.used_bytes, usage.peak_bytes, usage.is_lower_bound) == (100, 10_000, True)
+
+
+def test_a_viewer_that_missed_nothing_knows_when_a_chips_peak_was(tmp_path: Path) -> None:
+    with a_program(tmp_path, *REPORTS) as program:
+        program.arrive()
+        with a_collector(tmp_path) as collector:
+            assert collector.wait_settled(5)
+            snapshot = collector.snapshot()
+    [usage] = snapshot.devices[0].pools
+    [own] = snapshot.live[0].devices[0].pools
+
+    assert (usage.peak_bytes, usage.is_lower_bound) == (4096, False)
+    assert abs((usage.peak_time_ns or 0) - (own.peak_time_ns or 0)) < 1_000_000
+    assert (usage.since_ns or 0) < (usage.peak_time_ns or 0)
+
+
 def test_a_file_that_is_no_journal_is_one_finding_and_harms_nobody(tmp_path: Path) -> None:
     (tmp_path / "1-1-00000000.journal").write_bytes(bytes(1 << 16))
     with a_program(tmp_path, *REPORTS) as program, a_collector(tmp_path) as collector:

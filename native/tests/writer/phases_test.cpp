@@ -1,0 +1,140 @@
+// Phases: each has the peaks of its own stretch, however stretches nest, overlap and race.
+#include <thread>
+
+#include "support/check.hpp"
+#include "support/interleaving.hpp"
+#include "support/journals.hpp"
+
+namespace ttmem {
+namespace {
+
+struct Row {
+    uint64_t peak = 0, runs = 0;
+    bool operator==(const Row&) const = default;
+};
+
+/// (name, target) -> its row in DRAM, as a viewer reads them.
+std::map<std::pair<std::string, uint16_t>, Row> rows() {
+    std::map<std::pair<std::string, uint16_t>, Row> found;
+    const auto reader = own_reader();
+    std::vector<uint64_t> words;
+    CHECK(reader->phase_rows(words));
+    for (size_t i = 0; i + 3 < words.size(); i += 4) {
+        if (words[i + 3] == 0 || static_cast<uint8_t>(words[i] >> 48) != TTMEM_DRAM) continue;
+        const std::string name = reader->item(static_cast<uint32_t>(words[i]), Item::text);
+        const bool is_new =
+            found.try_emplace({name, static_cast<uint16_t>(words[i] >> 32)}, Row{words[i + 1], words[i + 3]}).second;
+        CHECK(is_new);
+    }
+    return found;
+}
+
+uint32_t begin(const std::string& name) {
+    return ttmem_phase_begin(ttmem_intern(name.data(), static_cast<uint32_t>(name.size())));
+}
+
+}  // namespace
+
+TEST(a_phase_has_the_peak_of_its_own_stretch) {
+    track({64, 64});
+    const uint16_t chip = open_chip(7);
+    report_buffer(chip, 1, 1000);
+    report_free(chip, 1);  // before the phase
+    const uint32_t phase = begin("load");
+    report_buffer(chip, 2, 100);
+    report_buffer(chip, 3, 50);
+    report_free(chip, 2);
+    ttmem_phase_end(phase);
+    report_buffer(chip, 4, 5000);  // after it
+    CHECK_EQUAL(rows().at({"load", chip}).peak, 150u);
+}
+
+TEST(what_was_there_at_its_beginning_belongs_to_its_peak) {
+    track({64, 64});
+    const uint16_t chip = open_chip(7);
+    report_buffer(chip, 1, 1000);
+    const uint32_t phase = begin("quiet");
+    report_free(chip, 1);
+    ttmem_phase_end(phase);
+    CHECK_EQUAL(rows().at({"quiet", chip}).peak, 1000u);
+}
+
+TEST(nested_and_overlapping_phases_each_have_their_own) {
+    track({64, 64});
+    const uint16_t chip = open_chip(7);
+    const uint32_t outer = begin("outer");
+    report_buffer(chip, 1, 100);
+    const uint32_t inner = begin("inner");
+    report_free(chip, 1);
+    report_buffer(chip, 2, 30);
+    ttmem_phase_end(inner);
+    const uint32_t last = begin("last");
+    report_buffer(chip, 3, 20);
+    ttmem_phase_end(outer);
+    report_buffer(chip, 4, 500);
+    ttmem_phase_end(last);
+    const auto found = rows();
+    CHECK_EQUAL(found.at({"outer", chip}).peak, 100u);
+    CHECK_EQUAL(found.at({"inner", chip}).peak, 100u);
+    CHECK_EQUAL(found.at({"last", chip}).peak, 550u);
+}
+
+TEST(a_phase_run_again_keeps_its_highest_peak_and_counts) {
+    track({64, 64});
+    const uint16_t chip = open_chip(7);
+    for (const uint64_t bytes : {10u, 300u, 20u}) {
+        const uint32_t phase = begin("step");
+        report_buffer(chip, 1, bytes);
+        report_free(chip, 1);
+        ttmem_phase_end(phase);
+    }
+    CHECK(rows().at({"step", chip}) == (Row{300, 3}));
+}
+
+TEST(more_open_phases_than_places_are_counted_as_lost_and_places_come_back) {
+    track({64, 256});
+    report_buffer(open_chip(7), 1, 10);
+    std::vector<uint32_t> open;
+    for (int i = 0; i < 40; ++i) open.push_back(begin("p" + std::to_string(i)));
+    CHECK_EQUAL(the_writer.header->phases_refused.load(), 8u);
+    for (const uint32_t phase : open) ttmem_phase_end(phase);
+    CHECK_EQUAL(rows().size(), 32u);
+    CHECK(begin("again") != 0);
+}
+
+TEST(ending_twice_or_what_never_began_does_nothing) {
+    track({64, 64});
+    report_buffer(open_chip(7), 1, 10);
+    const uint32_t phase = begin("once");
+    ttmem_phase_end(phase);
+    ttmem_phase_end(phase);
+    ttmem_phase_end(4711);
+    ttmem_phase_end(0);
+    CHECK_EQUAL(rows().at({"once", 1}).runs, 1u);
+}
+
+TEST(phases_of_many_threads_all_end) {
+    track({256, 256});
+    const uint16_t chip = open_chip(7);
+    report_buffer(chip, 1'000'000, 1);
+    const RandomYields yields(10);
+    std::atomic<uint64_t> begun{0};
+    std::vector<std::thread> threads;
+    for (uint64_t self = 0; self < 4; ++self)
+        threads.emplace_back([&, self] {
+            for (int i = 0; i < 40; ++i) {
+                const uint32_t phase = begin("shared");
+                begun += phase != 0;
+                report_buffer(chip, self, 10);
+                report_free(chip, self);
+                ttmem_phase_end(phase);
+            }
+        });
+    for (std::thread& thread : threads) thread.join();
+    ttmem_phase_end(begin("last"));  // whoever comes last ends what could not wait
+    CHECK_EQUAL(rows().at({"shared", chip}).runs, begun.load());
+    CHECK(rows().at({"shared", chip}).peak >= 11);
+    CHECK(rows().at({"shared", chip}).peak <= 41);
+}
+
+}  // namespace ttmem
