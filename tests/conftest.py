@@ -7,6 +7,7 @@ unless it is marked `slow`. No test sees the journals or the settings of whoever
 import os
 import random
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[SEED] = _order_seed(config)
+    _heed_interrupts()
     config.stash[JOURNALS] = _private_journals()
 
 
@@ -55,6 +57,12 @@ def _order_seed(config: pytest.Config) -> int:
         if seed is not None:
             return int(seed)
     return random.SystemRandom().randrange(1_000_000)
+
+
+def _heed_interrupts() -> None:
+    """Started in the background by a shell, we ignore Ctrl-C, and so would every program that a test starts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _private_journals() -> Path:

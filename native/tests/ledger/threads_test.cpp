@@ -271,18 +271,18 @@ Outcome tell(const Story& story) {
 }  // namespace
 
 TEST(six_threads_in_a_ring_of_256_with_forced_yields_are_followed_exactly) {
-    const Outcome outcome = tell({.sizes = {4096, 256}, .yields_one_in = 6, .hosts = 6, .rounds = 12, .acts = 600});
+    const Outcome outcome = tell({.sizes = {4096, 256}, .yields_one_in = 6, .hosts = 6, .rounds = 8, .acts = 500});
     CHECK(outcome.lost_records > 0);  // or this has shown nothing
 }
 
 TEST(eight_threads_in_the_smallest_ring_skip_and_lap_and_end_exact) {
-    const Outcome outcome = tell({.sizes = {4096, 16}, .yields_one_in = 3, .hosts = 8, .rounds = 10, .acts = 250});
+    const Outcome outcome = tell({.sizes = {4096, 16}, .yields_one_in = 3, .hosts = 8, .rounds = 6, .acts = 250});
     CHECK(outcome.skipped > 0);
     CHECK(outcome.scan_count > 0);
 }
 
 TEST(four_threads_at_full_speed_outrun_their_readers_and_end_exact) {
-    const Outcome outcome = tell({.sizes = {4096, 256}, .yields_one_in = 0, .hosts = 4, .rounds = 8, .acts = 8000});
+    const Outcome outcome = tell({.sizes = {4096, 256}, .yields_one_in = 0, .hosts = 4, .rounds = 6, .acts = 5000});
     CHECK(outcome.lost_records > 0);
 }
 

@@ -164,7 +164,7 @@ TEST(scans_among_running_writers_end_exact) {
     for (uint64_t self = 0; self < 4; ++self)
         writers.emplace_back([&, self] {
             Random random(self);
-            for (int i = 0; i < 4000; ++i) {
+            for (int i = 0; i < 1500; ++i) {
                 const uint64_t id = self << 32 | random.below(60);
                 random.below(2) == 0 ? static_cast<void>(report_buffer(chip, id, random.below(1000)))
                                      : report_free(chip, id);

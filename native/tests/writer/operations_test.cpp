@@ -145,7 +145,7 @@ TEST(closing_a_target_ends_what_is_alive_there_and_nothing_else) {
 TEST(twins_settle_to_one_entry_and_counters_agree) {
     track({256, 16});
     const uint16_t chip = open_chip(1);
-    constexpr int kTwins = 4, kRounds = 3000;
+    constexpr int kTwins = 4, kRounds = 1500;
     const RandomYields yields(4);
     std::barrier meeting(kTwins);
     const auto work = [&](uint64_t self) {
