@@ -6,11 +6,13 @@
 namespace ttmem {
 namespace {
 
-// Texts seen before, by hash: a private cache in front of the arena. hash32 << 32 | id; a lost race costs one
-// duplicate text.
+// Texts seen before, by hash: a private cache in front of the arena. hash32 << 32 | id. Threads that come with one new text
+// at once agree on the id of the first; the others' copies stay behind unused. A forked child's arena begins as its parent's,
+// so what is known here stays true.
 constexpr uint32_t kCacheSlots = 16'384;
+constexpr uint32_t kProbes = 8;
 std::atomic<uint64_t> cache[kCacheSlots];
-std::atomic<uint32_t> cache_generation{0};
+std::atomic<bool> has_texts{false};
 
 uint32_t text_hash(const char* text, uint32_t length) noexcept {
     uint64_t hash = 0xcbf2'9ce4'8422'2325ull;
@@ -25,14 +27,12 @@ bool is_text(const Writer& writer, uint32_t id, const char* text, uint32_t lengt
            std::memcmp(item + sizeof(ItemHead), text, length) == 0;
 }
 
-void start_cache_over(const Writer& writer) noexcept {
-    uint32_t seen = cache_generation.load(std::memory_order_acquire);
-    if (seen == writer.generation) return;
-    for (auto& slot : cache) slot.store(0, std::memory_order_relaxed);
-    cache_generation.store(writer.generation, std::memory_order_release);
-}
-
 }  // namespace
+
+void forget_texts() noexcept {
+    if (!has_texts.exchange(false, std::memory_order_relaxed)) return;
+    for (auto& slot : cache) slot.store(0, std::memory_order_relaxed);
+}
 
 uint32_t add_item(Item item, const void* head, uint32_t head_bytes, const void* body, uint32_t body_bytes) noexcept {
     const Writer& writer = the_writer;
@@ -56,20 +56,21 @@ uint32_t add_item(Item item, const void* head, uint32_t head_bytes, const void* 
 uint32_t intern(const char* text, uint32_t length) noexcept {
     if (text == nullptr || length == 0) return 0;
     const Writer& writer = the_writer;
-    start_cache_over(writer);
     const uint32_t hash = text_hash(text, length);
-    for (uint32_t probe = 0; probe < 8; ++probe) {
+    uint32_t own = 0;
+    for (uint32_t probe = 0; probe < kProbes; ++probe) {
         auto& slot = cache[(hash + probe) % kCacheSlots];
-        const uint64_t word = slot.load(std::memory_order_acquire);
+        uint64_t word = slot.load(std::memory_order_acquire);
         if (word == 0) {
-            const uint32_t id = add_item(Item::text, text, length, nullptr, 0);
-            if (id != 0) slot.store(uint64_t{hash} << 32 | id, std::memory_order_release);
-            return id;
+            if (own == 0) own = add_item(Item::text, text, length, nullptr, 0);
+            if (own == 0) return 0;
+            has_texts.store(true, std::memory_order_relaxed);
+            if (slot.compare_exchange_strong(word, uint64_t{hash} << 32 | own, std::memory_order_acq_rel)) return own;
         }
         const auto id = static_cast<uint32_t>(word);
         if (static_cast<uint32_t>(word >> 32) == hash && is_text(writer, id, text, length)) return id;
     }
-    return add_item(Item::text, text, length, nullptr, 0);
+    return own != 0 ? own : add_item(Item::text, text, length, nullptr, 0);
 }
 
 void set_label(const char* text) noexcept {

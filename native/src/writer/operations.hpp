@@ -49,6 +49,8 @@ uint16_t open_device(const ttmem_device& device) noexcept;
 uint16_t open_mesh(uint64_t mesh_id, uint16_t rows, uint16_t columns, const uint16_t* chips, uint32_t count) noexcept;
 
 uint32_t intern(const char* text, uint32_t length) noexcept;
+/// For a journal that begins with an empty arena, before anybody may write to it.
+void forget_texts() noexcept;
 uint32_t add_item(Item item, const void* head, uint32_t head_bytes, const void* body, uint32_t body_bytes) noexcept;
 void set_label(const char* text) noexcept;
 

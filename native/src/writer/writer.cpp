@@ -111,6 +111,7 @@ bool make_journal(const char* directory, const Writer* parent) noexcept {
     made.inode = journal.inode;
     made.bytes = journal.bytes;
     std::memcpy(made.path, journal.path, sizeof made.path);
+    if (parent == nullptr) forget_texts();
     the_writer = made;
     alive->store(kAlive, std::memory_order_release);
     own_alive_word.store(alive, std::memory_order_release);
