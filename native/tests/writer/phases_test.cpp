@@ -1,4 +1,5 @@
 // Phases: each has the peaks of its own stretch, however stretches nest, overlap and race.
+#include <barrier>
 #include <thread>
 
 #include "support/check.hpp"
@@ -135,6 +136,26 @@ TEST(phases_of_many_threads_all_end) {
     CHECK_EQUAL(rows().at({"shared", chip}).runs, begun.load());
     CHECK(rows().at({"shared", chip}).peak >= 11);
     CHECK(rows().at({"shared", chip}).peak <= 41);
+}
+
+TEST(threads_that_name_one_text_at_once_get_one_id) {
+    constexpr int kThreadsHere = 4, kTexts = 400;
+    track({64, 64});
+    std::vector<std::vector<uint32_t>> ids(kThreadsHere);
+    std::barrier start(kThreadsHere);
+    std::vector<std::thread> threads;
+    for (auto& own : ids)
+        threads.emplace_back([&] {
+            for (int i = 0; i < kTexts; ++i) {
+                const std::string text = "text " + std::to_string(i);
+                start.arrive_and_wait();
+                own.push_back(ttmem_intern(text.data(), static_cast<uint32_t>(text.size())));
+            }
+        });
+    for (std::thread& thread : threads) thread.join();
+    for (const auto& own : ids) CHECK(own == ids[0]);
+    CHECK(ids[0][0] != 0);
+    CHECK_EQUAL(own_reader()->item(ids[0][7], Item::text), std::string("text 7"));
 }
 
 }  // namespace ttmem
