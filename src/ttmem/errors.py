@@ -4,11 +4,15 @@ Reporting never raises: what a program reports wrongly is counted and shown. The
 the figures.
 """
 
-__all__ = ["NothingToRead", "RecordDamaged", "SelectionError", "TtmemError"]
+__all__ = ["DaemonGone", "NothingToRead", "RecordDamaged", "SelectionError", "TtmemError", "VersionMismatch"]
 
 
 class TtmemError(Exception):
     """The root of all errors of this package; its message is one clear line."""
+
+
+class DaemonGone(TtmemError):
+    """A daemon that is there by name does not answer, or is not to be trusted."""
 
 
 class NothingToRead(TtmemError):
@@ -21,3 +25,7 @@ class RecordDamaged(TtmemError):
 
 class SelectionError(TtmemError):
     """A device, user or process was asked for that is not there."""
+
+
+class VersionMismatch(TtmemError):
+    """A document of another version: the two sides do not speak the same language."""
