@@ -4,7 +4,15 @@ Reporting never raises: what a program reports wrongly is counted and shown. The
 the figures.
 """
 
-__all__ = ["DaemonGone", "NothingToRead", "RecordDamaged", "SelectionError", "TtmemError", "VersionMismatch"]
+__all__ = [
+    "CannotServe",
+    "DaemonGone",
+    "NothingToRead",
+    "RecordDamaged",
+    "SelectionError",
+    "TtmemError",
+    "VersionMismatch",
+]
 
 
 class TtmemError(Exception):
@@ -13,6 +21,10 @@ class TtmemError(Exception):
 
 class DaemonGone(TtmemError):
     """A daemon that is there by name does not answer, or is not to be trusted."""
+
+
+class CannotServe(TtmemError):
+    """A socket that is somebody else's, or a place where none can be."""
 
 
 class NothingToRead(TtmemError):
