@@ -128,6 +128,11 @@ class Device:
         return self.capacity_bytes[pool] if pool < len(self.capacity_bytes) else None
 
     @property
+    def is_seed(self) -> bool:
+        """Known by its number alone, from the seeds' protocol; no journal has opened that chip."""
+        return not self.is_known and self.index is not None
+
+    @property
     def uuid(self) -> str | None:
         """The chip's own id as it is printed everywhere; None for a device nobody opened."""
         return f"0x{self.unique_id:016x}" if self.is_known else None

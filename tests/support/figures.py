@@ -16,7 +16,7 @@ def some_rows(**tables: Any) -> dict[str, Any]:
     """Empty tables, but for the given ones."""
     names = (
         "devices device_pools device_kinds processes process_pools process_kinds launches programs phases "
-        "out_of_memory meshes damaged"
+        "out_of_memory meshes damaged other_pools other_kinds"
     )
     rows: dict[str, Any] = {name: [] for name in names.split()}
     return {"time_ns": NOON_NS, **rows, **tables}
@@ -46,6 +46,11 @@ def an_unknown_device(number: int = 0) -> dict[str, Any]:
     return a_device(number, **unknown, **more)
 
 
+def a_seed_device(number: int = 0, index: int = 0) -> dict[str, Any]:
+    """A chip of the seeds' protocol: nothing is known but its number."""
+    return {**an_unknown_device(number), "index": index, "name": f"seed:{index}"}
+
+
 def a_process(key: int = 1, **changes: Any) -> dict[str, Any]:
     row = {
         "key": key,
@@ -70,8 +75,14 @@ def a_process(key: int = 1, **changes: Any) -> dict[str, Any]:
         "live_count": 2,
         "findings": {},
         "threads": 1,
+        "source": "journal",
+        "claimed_pid": 0,
     }
     return {**row, **changes}
+
+
+def a_socket_process(key: int = 1, **changes: Any) -> dict[str, Any]:
+    return a_process(key, **{"source": "socket", "path": "", "label": "", **changes})
 
 
 def surroundings(foreign: tuple[Foreign, ...] = (), findings: tuple[Finding, ...] = ()) -> Surroundings:
@@ -143,4 +154,47 @@ def a_busy_snapshot() -> Snapshot:
         meshes=[(1, 5, 1, 2, (0, 1))],
         damaged=[("/dev/shm/ttmem-1000/9-9-ffffffff.journal", "not a journal: it begins with zeros")],
         foreign=(Foreign("/dev/shm/ttmem-1002", 1002, "1002"),),
+    )
+
+
+def a_seed_snapshot() -> Snapshot:
+    """Processes on the seeds' socket: one restored, one that claims another pid, one that reports both ways."""
+    return a_snapshot(
+        devices=[a_device(0), a_seed_device(1, index=1), a_seed_device(2, index=2)],
+        device_pools=[
+            (0, 0, 2 * GIB, 2 * GIB, 3, 2 * GIB, NOON_NS, NOON_NS, False),
+            (1, 0, 1 * GIB, 1 * GIB, 7, 1 * GIB, NOON_NS, NOON_NS, False),
+            (1, 2, 12 * MIB, 12 * MIB, 42, 12 * MIB, NOON_NS, NOON_NS, False),
+            (1, 5, 9_203_712, 9_203_712, 5, 9_203_712, NOON_NS, NOON_NS, False),
+            (2, 0, 1 * GIB, 1 * GIB, 7, 1 * GIB, NOON_NS, NOON_NS, False),
+            (2, 2, 12 * MIB, 12 * MIB, 42, 12 * MIB, NOON_NS, NOON_NS, False),
+            (2, 5, 9_203_712, 9_203_712, 5, 9_203_712, NOON_NS, NOON_NS, False),
+        ],
+        device_kinds=[
+            (number, kind, used, count, False)
+            for number in (1, 2)
+            for kind, used, count in ((5, 8_192_000, 1), (6, 917_504, 1), (7, 94_208, 2), (9, 12_288, 1))
+        ],
+        processes=[
+            a_process(1, findings={"two_sources": 1}),
+            a_socket_process(2, claimed_pid=17, uid=1001),
+            a_socket_process(3, complete=False, reason="restored", findings={"free_size": 2}),
+        ],
+        process_pools=[
+            (1, 0, 0, 2 * GIB, 2 * GIB, 3, 2 * GIB, NOON_NS, False),
+            *((2, number, 0, 1 * GIB, 1 * GIB, 7, 1 * GIB, NOON_NS, False) for number in (1, 2)),
+            *((2, number, 5, 9_203_712, 9_203_712, 5, 9_203_712, NOON_NS, False) for number in (1, 2)),
+            *((3, number, 2, 12 * MIB, 12 * MIB, 42, 12 * MIB, NOON_NS, False) for number in (1, 2)),
+        ],
+        process_kinds=[
+            (2, number, kind, used, count, False)
+            for number in (1, 2)
+            for kind, used, count in ((5, 8_192_000, 1), (6, 917_504, 1), (7, 94_208, 2), (9, 12_288, 1))
+        ],
+        other_pools=[
+            (1, 0, 0, 2 * GIB - MIB, 2 * GIB - MIB, 2, 2 * GIB, NOON_NS, False),
+            (1, 0, 4, 64 * KIB, 64 * KIB, 2, 64 * KIB, NOON_NS, False),
+            (1, 0, 5, 917_504, 917_504, 1, 917_504, NOON_NS, False),
+        ],
+        other_kinds=[(1, 0, 2, 64 * KIB, 2, False), (1, 0, 6, 917_504, 1, False)],
     )

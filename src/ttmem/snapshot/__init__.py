@@ -1,6 +1,9 @@
 """What is known at one instant: frozen figures that every face shows and nobody changes."""
 
 from ttmem.snapshot.document import SCHEMA, document
+from ttmem.snapshot.dump import Allocation, Dump, DumpDevice, DumpGroup, Owner, Unlisted, dump_of
+from ttmem.snapshot.dump_document import dump_document, dump_from_document
+from ttmem.snapshot.reading import snapshot_from_document
 from ttmem.snapshot.rows import Surroundings, snapshot_from_rows
 from ttmem.snapshot.selection import Selection, selected
 from ttmem.snapshot.usage import (
@@ -22,7 +25,11 @@ from ttmem.snapshot.usage import (
 
 __all__ = [
     "SCHEMA",
+    "Allocation",
     "DeviceUsage",
+    "Dump",
+    "DumpDevice",
+    "DumpGroup",
     "Finding",
     "Foreign",
     "Host",
@@ -30,6 +37,7 @@ __all__ = [
     "Mesh",
     "Origin",
     "OutOfMemory",
+    "Owner",
     "PhasePeak",
     "PoolUsage",
     "ProcessDevice",
@@ -38,7 +46,12 @@ __all__ = [
     "Selection",
     "Snapshot",
     "Surroundings",
+    "Unlisted",
     "document",
+    "dump_document",
+    "dump_from_document",
+    "dump_of",
     "selected",
+    "snapshot_from_document",
     "snapshot_from_rows",
 ]

@@ -3,10 +3,10 @@
 Whole numbers of bytes, `null` for unknown, times as ISO 8601 with offset. Keys that tt-smi also has keep its names.
 """
 
-from datetime import datetime, timezone
 from typing import Any
 
 from ttmem.devices import Device
+from ttmem.snapshot.fields import time_text
 from ttmem.snapshot.usage import (
     DeviceUsage,
     Finding,
@@ -29,7 +29,7 @@ def document(snapshot: Snapshot) -> Document:
     host = snapshot.host
     return {
         "schema": SCHEMA,
-        "time": _time(snapshot.time_ns),
+        "time": time_text(snapshot.time_ns),
         "time_ns": snapshot.time_ns,
         "source": snapshot.source,
         "places": list(snapshot.places),
@@ -51,17 +51,10 @@ def document(snapshot: Snapshot) -> Document:
     }
 
 
-def _time(time_ns: int | None) -> str | None:
-    if time_ns is None:
-        return None
-    seconds, rest = divmod(time_ns, 1_000_000_000)
-    return datetime.fromtimestamp(seconds, timezone.utc).astimezone().replace(microsecond=rest // 1000).isoformat()
-
-
 def _device_usage(usage: DeviceUsage) -> Document:
     device = usage.device
     return {
-        **_device_name(device),
+        **device_name(device),
         "dev_node": None,  # a journal does not tell the number of /dev/tenstorrent
         "board_info": {"board_type": device.board or None},
         "arch": device.arch or None,
@@ -80,7 +73,8 @@ def _device_usage(usage: DeviceUsage) -> Document:
     }
 
 
-def _device_name(device: Device) -> Document:
+def device_name(device: Device) -> Document:
+    """How a device is named wherever one is spoken of."""
     return {"index": device.index, "uuid": device.uuid, "name": device.name or None}
 
 
@@ -90,7 +84,7 @@ def _pool(usage: PoolUsage) -> Document:
         "requested": usage.requested_bytes,
         "count": usage.count,
         "peak": usage.peak_bytes,
-        "peak_time": _time(usage.peak_time_ns),
+        "peak_time": time_text(usage.peak_time_ns),
         "lower_bound": usage.is_lower_bound,
         "planned": usage.is_planned,
         "origin": usage.origin,
@@ -107,7 +101,7 @@ def _device_pool(usage: PoolUsage) -> Document:
         "reserved": None,  # nobody reports what the runtime keeps back
         "largest_free": None,  # nor how the free memory is cut up
         "unattributed": usage.unattributed_bytes,
-        "since": _time(usage.since_ns),
+        "since": time_text(usage.since_ns),
         **_pool(usage),
     }
 
@@ -134,13 +128,15 @@ def _process(process: ProcessUsage) -> Document:
         "user": process.user,
         "device": min(indexes, default=None),
         "cmdline": process.command,
+        "claimed_pid": process.claimed_pid,
+        "source": process.source,
         "uid": process.uid,
         "label": process.label,
         "state": process.state,
         "visible": process.is_visible,
         "container": process.container,
-        "start_time": _time(process.start_time_ns),
-        "last_event_time": _time(process.last_event_time_ns),
+        "start_time": time_text(process.start_time_ns),
+        "last_event_time": time_text(process.last_event_time_ns),
         "complete": process.is_complete,
         "reason": process.reason or None,
         "origin": process.origin,
@@ -152,6 +148,7 @@ def _process(process: ProcessUsage) -> Document:
         "threads": process.thread_count,
         "path": process.path,
         "devices": [_process_device(held) for held in process.devices],
+        "other_devices": [_process_device(held) for held in process.other_devices],
         "programs": [_program(program) for program in process.programs],
         "phases": [_phase(phase) for phase in process.phases],
         "out_of_memory": [_out_of_memory(refused) for refused in process.out_of_memory],
@@ -160,7 +157,7 @@ def _process(process: ProcessUsage) -> Document:
                 "mesh_id": mesh.mesh_id,
                 "rows": mesh.rows,
                 "columns": mesh.columns,
-                "devices": [_device_name(device) for device in mesh.devices],
+                "devices": [device_name(device) for device in mesh.devices],
             }
             for mesh in process.meshes
         ],
@@ -170,7 +167,7 @@ def _process(process: ProcessUsage) -> Document:
 
 def _process_device(held: ProcessDevice) -> Document:
     return {
-        **_device_name(held.device),
+        **device_name(held.device),
         "memory": {usage.pool.word: _pool(usage) for usage in held.pools},
         "kernels": _kernels(held.kernels),
         "kinds": _kinds(held.kinds),
@@ -180,7 +177,7 @@ def _process_device(held: ProcessDevice) -> Document:
 
 def _program(program: Program) -> Document:
     return {
-        **_device_name(program.device),
+        **device_name(program.device),
         "program": program.program,
         "status": program.status.word,
         "launches": program.launch_count,
@@ -191,10 +188,10 @@ def _program(program: Program) -> Document:
 def _phase(phase: PhasePeak) -> Document:
     return {
         "phase": phase.name,
-        **_device_name(phase.device),
+        **device_name(phase.device),
         "pool": phase.pool.word,
         "peak": phase.peak_bytes,
-        "peak_time": _time(phase.time_ns),
+        "peak_time": time_text(phase.time_ns),
         "lower_bound": phase.is_lower_bound,
         "runs": phase.run_count,
     }
@@ -202,8 +199,8 @@ def _phase(phase: PhasePeak) -> Document:
 
 def _out_of_memory(refused: OutOfMemory) -> Document:
     return {
-        **_device_name(refused.device),
-        "time": _time(refused.time_ns),
+        **device_name(refused.device),
+        "time": time_text(refused.time_ns),
         "pool": refused.pool.word,
         "requested": refused.requested_bytes,
         "free": refused.free_bytes,

@@ -5,7 +5,8 @@ several rows (origin, completeness, what no process accounts for) is worked out 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ttmem.devices import BinaryStatus, Device, Kind, Pool
@@ -16,6 +17,7 @@ from ttmem.snapshot.usage import (
     Host,
     KindUsage,
     Mesh,
+    Origin,
     OutOfMemory,
     PhasePeak,
     PoolUsage,
@@ -27,6 +29,10 @@ from ttmem.snapshot.usage import (
 )
 
 Rows = dict[str, Any]
+_TABLES = (
+    *("process_pools", "process_kinds", "launches", "other_pools", "other_kinds"),
+    *("programs", "phases", "out_of_memory", "meshes"),
+)
 
 
 class Surroundings(NamedTuple):
@@ -66,7 +72,7 @@ def _device(row: Rows) -> Device:
     return Device(
         number=row["number"],
         unique_id=row["unique_id"],
-        index=row["index"] if row["index"] >= 0 and row["known"] else None,
+        index=row["index"] if row["index"] >= 0 and (row["known"] or row["name"].startswith("seed:")) else None,
         arch=row["arch"],
         board=row["board"],
         grid=tuple(row["grid"]) if all(row["grid"]) else None,
@@ -91,9 +97,9 @@ class _Parts:
     def __init__(self, rows: Rows, devices: dict[int, Device]) -> None:
         self.devices = devices
         self.by_table: dict[str, dict[int, list[Any]]] = {}
-        for table in ("process_pools", "process_kinds", "launches", "programs", "phases", "out_of_memory", "meshes"):
+        for table in _TABLES:
             found: dict[int, list[Any]] = defaultdict(list)
-            for key, *rest in rows[table]:
+            for key, *rest in rows.get(table, ()):
                 found[key].append(rest)
             self.by_table[table] = found
 
@@ -107,6 +113,8 @@ def _process(row: Rows, parts: _Parts, surroundings: Surroundings) -> ProcessUsa
     return ProcessUsage(
         key=key,
         pid=pid,
+        claimed_pid=row.get("claimed_pid") or None,
+        source=row.get("source", "journal"),
         uid=row["uid"],
         user=surroundings.user_of(row["uid"]),
         label=row["label"] or row["command"],
@@ -126,6 +134,7 @@ def _process(row: Rows, parts: _Parts, surroundings: Surroundings) -> ProcessUsa
         live_count=row["live_count"],
         thread_count=row["threads"],
         devices=_process_devices(row, parts),
+        other_devices=_held(parts, key, "other_pools", "other_kinds"),
         findings=tuple(Finding(name, count, pid, row["path"]) for name, count in row["findings"].items() if count),
         **_stories(key, parts),
     )
@@ -153,10 +162,26 @@ def _stories(key: int, parts: _Parts) -> dict[str, Any]:
 
 
 def _process_devices(row: Rows, parts: _Parts) -> tuple[ProcessDevice, ...]:
-    key, origin = row["key"], row["origin"]
     reason = "" if row["complete"] else row["reason"] or "unknown"
+    launches: dict[int, int] = dict(parts.of("launches", row["key"]))
+    return _held(
+        parts, row["key"], "process_pools", "process_kinds", origin=row["origin"], reason=reason, launches=launches
+    )
+
+
+def _held(
+    parts: _Parts,
+    key: int,
+    pool_table: str,
+    kind_table: str,
+    *,
+    origin: Origin = "counted",
+    reason: str = "",
+    launches: Mapping[int, int] = MappingProxyType({}),
+) -> tuple[ProcessDevice, ...]:
+    """What one process holds on every chip, by the rows of two tables."""
     pools: dict[int, list[PoolUsage]] = defaultdict(list)
-    for device, pool, used, requested, count, peak, peak_time_ns, lower_bound in parts.of("process_pools", key):
+    for device, pool, used, requested, count, peak, peak_time_ns, lower_bound in parts.of(pool_table, key):
         usage = PoolUsage(
             pool=Pool(pool),
             used_bytes=used,
@@ -170,9 +195,8 @@ def _process_devices(row: Rows, parts: _Parts) -> tuple[ProcessDevice, ...]:
         )
         pools[device].append(usage)
     kinds: dict[int, list[KindUsage]] = defaultdict(list)
-    for device, *figures in parts.of("process_kinds", key):
+    for device, *figures in parts.of(kind_table, key):
         kinds[device].append(_kind(figures))
-    launches: dict[int, int] = dict(parts.of("launches", key))
     found = sorted((parts.devices[number] for number in {*pools, *kinds, *launches}), key=_place)
     return tuple(
         ProcessDevice(device, _in_order(pools[at]), tuple(kinds[at]), launches.get(at, 0))

@@ -12,7 +12,7 @@ from ttmem.snapshot.usage import ProcessUsage, Snapshot
 class Selection(NamedTuple):
     """What to keep; an empty part keeps all."""
 
-    devices: tuple[str, ...] = ()  # an index such as 0, or a unique id such as 0x1a2b
+    devices: tuple[str, ...] = ()  # an index such as 0, a unique id such as 0x1a2b, or seed:0
     users: tuple[str, ...] = ()  # names or uids
     pids: tuple[int, ...] = ()
     is_with_ended: bool = True
@@ -24,10 +24,10 @@ def selected(snapshot: Snapshot, selection: Selection) -> Snapshot:
     if not selection.is_with_ended:
         kept -= _left_behind(snapshot)
     if selection.devices:
-        wanted = [_device_test(word) for word in selection.devices]
+        wanted = [device_test(word) for word in selection.devices]
         kept &= {usage.device.number for usage in snapshot.devices if any(test(usage.device) for test in wanted)}
         if not kept:
-            raise SelectionError(f"no device {', '.join(selection.devices)} here; {_known(snapshot)}")
+            raise SelectionError(f"no device {', '.join(selection.devices)} here; {known_devices(snapshot)}")
     processes = (process for process in snapshot.processes if _is_wanted(process, selection))
     if selection.devices:
         processes = (trimmed for process in processes if (trimmed := _on(process, kept)).devices)
@@ -46,18 +46,22 @@ def _left_behind(snapshot: Snapshot) -> set[int]:
     return (ended & is_idle) - live
 
 
-def _device_test(word: str) -> Callable[[Device], bool]:
+def device_test(word: str) -> Callable[[Device], bool]:
+    """Whether a device is meant by a word: its index (chips and seeds alike), `seed:N`, or its unique id."""
     try:
-        number = int(word, 0)
+        number = int(word.removeprefix("seed:"), 0)
     except ValueError:
         raise SelectionError(f"{word!r} is no device: give an index such as 0, or a unique id such as 0x1a2b") from None
+    if word.startswith("seed:"):
+        return lambda device: device.is_seed and device.index == number
     if word.lower().startswith("0x"):
         return lambda device: device.is_known and device.unique_id == number
     return lambda device: device.index == number
 
 
-def _known(snapshot: Snapshot) -> str:
-    indexes = sorted(usage.device.index for usage in snapshot.devices if usage.device.index is not None)
+def known_devices(snapshot: Snapshot) -> str:
+    """Which devices could have been asked for, in a few words."""
+    indexes = sorted({usage.device.index for usage in snapshot.devices if usage.device.index is not None})
     return f"known are {', '.join(map(str, indexes))}" if indexes else "no device is known yet"
 
 
@@ -73,6 +77,7 @@ def _on(process: ProcessUsage, kept: set[int]) -> ProcessUsage:
     return replace(
         process,
         devices=tuple(held for held in process.devices if held.device.number in kept),
+        other_devices=tuple(held for held in process.other_devices if held.device.number in kept),
         programs=tuple(program for program in process.programs if program.device.number in kept),
         phases=tuple(phase for phase in process.phases if phase.device.number in kept),
         out_of_memory=tuple(refused for refused in process.out_of_memory if refused.device.number in kept),

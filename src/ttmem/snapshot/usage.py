@@ -12,6 +12,7 @@ from ttmem.devices import PLANNED_POOLS, BinaryStatus, Device, Kind, Pool
 
 Origin = Literal["counted", "counter", "unknown"]
 State = Literal["live", "ended"]
+Source = Literal["journal", "socket"]
 
 
 _L1_POOLS = (Pool.L1, Pool.L1_SMALL)
@@ -170,6 +171,8 @@ class ProcessUsage:
 
     key: int
     pid: int
+    claimed_pid: int | None  # what its messages say, if that is another pid
+    source: Source  # how it reports: through a journal, or the seeds' socket
     uid: int
     user: str
     label: str
@@ -189,6 +192,7 @@ class ProcessUsage:
     live_count: int
     thread_count: int
     devices: tuple[ProcessDevice, ...]
+    other_devices: tuple[ProcessDevice, ...]  # the same, as its socket tells it: shown apart, counted nowhere
     programs: tuple[Program, ...]
     phases: tuple[PhasePeak, ...]
     out_of_memory: tuple[OutOfMemory, ...]
@@ -258,7 +262,7 @@ class Snapshot:
 
 
 # Worst first: what to name when several processes are incomplete for several reasons.
-REASONS = ("damaged", "table_full", "outrun", "settling")
+REASONS = ("damaged", "table_full", "outrun", "restored", "settling")
 
 
 def first_reason(reasons: Iterable[str]) -> str:

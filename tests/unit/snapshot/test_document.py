@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.figures import GIB, KIB, NOON_NS, a_busy_snapshot, a_snapshot
+from tests.support.figures import GIB, KIB, NOON_NS, a_busy_snapshot, a_seed_snapshot, a_snapshot
 from ttmem.snapshot import document
 
 DOCS = (Path(__file__).parents[3] / "docs" / "json.md").read_text(encoding="utf-8")
@@ -107,4 +107,4 @@ def keys_in(value: Any, path: str = "") -> set[str]:
 def test_every_field_is_described_and_nothing_else(busy: dict[str, Any]) -> None:
     described = set(re.findall(r"^\| `([^`]+)` \|", DOCS, flags=re.MULTILINE))
 
-    assert keys_in(busy) == described
+    assert keys_in(busy) | keys_in(document(a_seed_snapshot())) == described

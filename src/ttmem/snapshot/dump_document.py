@@ -1,0 +1,148 @@
+"""A dump as one JSON-able document, and back; described field by field in docs/dump.md.
+
+As in a snapshot's document: whole bytes, `null` for unknown, ISO times. Ids and addresses are texts such as 0x1f00,
+since they may be larger than the whole numbers that JSON readers keep exactly.
+"""
+
+from dataclasses import replace
+from typing import get_args
+
+from ttmem.devices import Kind, Pool
+from ttmem.snapshot.document import SCHEMA, Document, device_name
+from ttmem.snapshot.dump import Allocation, Dump, DumpDevice, DumpGroup, Owner, Unlisted
+from ttmem.snapshot.fields import Fields, time_text
+from ttmem.snapshot.reading import bare_device, check_schema
+from ttmem.snapshot.usage import Source
+
+__all__ = ["dump_document", "dump_from_document"]
+
+_SOURCES: tuple[Source, ...] = get_args(Source)
+_POOLS = {pool.word: pool for pool in Pool}
+_KINDS = {kind.word: kind for kind in Kind}
+
+
+def dump_document(dump: Dump) -> Document:
+    """The whole dump; `json.dumps` takes it as it is."""
+    return {
+        "schema": SCHEMA,
+        "time": time_text(dump.time_ns),
+        "time_ns": dump.time_ns,
+        "source": dump.source,
+        "places": list(dump.places),
+        "complete": not dump.unlisted,
+        "kernels_only": dump.is_kernels_only,
+        "processes": dump.process_count,
+        "ended": dump.ended_count,
+        "devices": [_device(device, dump.time_ns) for device in dump.devices],
+        "unlisted": [{**_owner(unlisted.owner), "reason": unlisted.reason} for unlisted in dump.unlisted],
+        "notes": list(dump.notes),
+    }
+
+
+def _device(found: DumpDevice, time_ns: int) -> Document:
+    return {
+        **device_name(found.device),
+        "board": found.device.board or None,
+        "arch": found.device.arch or None,
+        "groups": [_group(group, time_ns) for group in found.groups],
+    }
+
+
+def _group(group: DumpGroup, time_ns: int) -> Document:
+    return {
+        "type": group.type,
+        "kernel": group.is_kernel,
+        "used": group.used_bytes,
+        "count": group.count,
+        "planned": group.is_planned,
+        "more": group.more_count,
+        "allocations": [_allocation(one, time_ns) for one in group.allocations],
+    }
+
+
+def _allocation(one: Allocation, time_ns: int) -> Document:
+    return {
+        "id": hex(one.id),
+        "address": None if one.address is None else hex(one.address),
+        "kind": one.kind.word,
+        "pool": one.pool.word,
+        "size": one.size_bytes,
+        "requested": one.requested_bytes,
+        "cores": one.core_count,
+        "holders": one.holder_count,
+        "view": one.is_view,
+        "estimated": one.is_estimated,
+        "time": time_text(one.time_ns),
+        # of whole microseconds, so that it is the same after a time was read back
+        "age_ms": None if one.time_ns is None else max(0, time_ns // 1000 - one.time_ns // 1000) // 1000,
+        **_owner(one.owner),
+    }
+
+
+def _owner(owner: Owner) -> Document:
+    return {
+        "pid": owner.pid,
+        "user": owner.user,
+        "label": owner.label,
+        "source": owner.source,
+        "visible": owner.is_visible,
+    }
+
+
+def dump_from_document(document: Document) -> Dump:
+    """The dump that a document tells of. A document of another schema, or without a field, is a VersionMismatch."""
+    fields = Fields(document)
+    check_schema(fields)
+    return Dump(
+        time_ns=fields.integer("time_ns"),
+        source=fields.text("source"),
+        places=fields.texts("places"),
+        is_kernels_only=fields.flag("kernels_only"),
+        process_count=fields.integer("processes"),
+        ended_count=fields.integer("ended"),
+        devices=tuple(_read_device(row, number) for number, row in enumerate(fields.items("devices"))),
+        unlisted=tuple(Unlisted(_read_owner(row), row.text("reason")) for row in fields.items("unlisted")),
+        notes=fields.texts("notes"),
+    )
+
+
+def _read_device(row: Fields, number: int) -> DumpDevice:
+    device = replace(bare_device(row, number), board=row.maybe_text("board"), arch=row.maybe_text("arch"))
+    return DumpDevice(device, tuple(_read_group(group) for group in row.items("groups")))
+
+
+def _read_group(row: Fields) -> DumpGroup:
+    return DumpGroup(
+        type=row.text("type"),
+        is_kernel=row.flag("kernel"),
+        used_bytes=row.integer("used"),
+        count=row.integer("count"),
+        allocations=tuple(_read_allocation(one) for one in row.items("allocations")),
+    )
+
+
+def _read_allocation(row: Fields) -> Allocation:
+    return Allocation(
+        kind=_KINDS[row.word("kind", tuple(_KINDS))],
+        pool=_POOLS[row.word("pool", tuple(_POOLS))],
+        id=row.hexadecimal("id") or 0,
+        address=row.hexadecimal("address"),
+        size_bytes=row.integer("size"),
+        requested_bytes=row.integer("requested"),
+        core_count=row.maybe_integer("cores"),
+        holder_count=row.integer("holders"),
+        is_view=row.flag("view"),
+        is_estimated=row.flag("estimated"),
+        time_ns=row.maybe_time_ns("time"),
+        owner=_read_owner(row),
+    )
+
+
+def _read_owner(row: Fields) -> Owner:
+    return Owner(
+        pid=row.integer("pid"),
+        user=row.text("user"),
+        label=row.text("label"),
+        source=row.word("source", _SOURCES),
+        is_visible=row.flag("visible"),
+    )

@@ -1,0 +1,146 @@
+"""The plain values of a document: how times are written, and how fields are read back with nothing taken on trust.
+
+A document comes from another process, perhaps of another version: a field that is missing or of another type is named
+in one clear error, and fields nobody here knows are passed over.
+"""
+
+from collections.abc import Collection, Iterator
+from datetime import datetime, timedelta, timezone
+from typing import Any, NoReturn, TypeVar
+
+from ttmem.errors import VersionMismatch
+
+__all__ = ["Fields", "time_text"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MICROSECOND = timedelta(microseconds=1)
+
+Word = TypeVar("Word", bound=str)
+
+
+def time_text(time_ns: int | None) -> str | None:
+    """ISO 8601 in local time with offset, to the microsecond."""
+    if time_ns is None:
+        return None
+    seconds, rest = divmod(time_ns, 1_000_000_000)
+    return datetime.fromtimestamp(seconds, timezone.utc).astimezone().replace(microsecond=rest // 1000).isoformat()
+
+
+class Fields:
+    """One object of a document; asks its fields by name and type."""
+
+    __slots__ = ("_path", "_values")
+
+    def __init__(self, value: object, path: str = "") -> None:
+        self._path = path
+        if not isinstance(value, dict):
+            self.refuse("", "an object", value)
+        self._values: dict[str, Any] = value
+
+    def integer(self, name: str) -> int:
+        value = self._value(name)
+        if type(value) is not int:
+            self.refuse(name, "a whole number", value)
+        return value
+
+    def maybe_integer(self, name: str) -> int | None:
+        return None if self._value(name) is None else self.integer(name)
+
+    def text(self, name: str) -> str:
+        value = self._value(name)
+        if type(value) is not str:
+            self.refuse(name, "a text", value)
+        return value
+
+    def maybe_text(self, name: str) -> str:
+        """The text; empty for null."""
+        return "" if self._value(name) is None else self.text(name)
+
+    def hexadecimal(self, name: str) -> int | None:
+        """A number written as 0x1f00; None for null."""
+        text = self.maybe_text(name)
+        try:
+            return int(text, 16) if text else None
+        except ValueError:
+            self.refuse(name, "a number such as 0x1f00", text)
+
+    def flag(self, name: str) -> bool:
+        value = self._value(name)
+        if type(value) is not bool:
+            self.refuse(name, "true or false", value)
+        return value
+
+    def word(self, name: str, words: Collection[Word]) -> Word:
+        """One of these words."""
+        text = self.text(name)
+        return next((word for word in words if word == text), None) or self.refuse(name, " or ".join(words), text)
+
+    def time_ns(self, name: str) -> int:
+        try:
+            return (datetime.fromisoformat(self.text(name)) - _EPOCH) // _MICROSECOND * 1000
+        except (ValueError, TypeError, OverflowError):
+            self.refuse(name, "an ISO 8601 time with offset", self._value(name))
+
+    def maybe_time_ns(self, name: str) -> int | None:
+        return None if self._value(name) is None else self.time_ns(name)
+
+    def inner(self, name: str) -> "Fields":
+        return Fields(self._value(name), self._at(name))
+
+    def items(self, name: str) -> Iterator["Fields"]:
+        """The objects of a list."""
+        for at, value in enumerate(self._list(name)):
+            yield Fields(value, f"{self._at(name)}[{at}]")
+
+    def named(self, name: str) -> Iterator[tuple[str, "Fields"]]:
+        """The objects of an object, with the names they have there."""
+        inner = self.inner(name)
+        for key in inner._values:
+            yield key, inner.inner(key)
+
+    def counts(self, name: str) -> dict[str, int]:
+        """An object of whole numbers."""
+        inner = self.inner(name)
+        return {key: inner.integer(key) for key in inner._values}
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        values = self._list(name)
+        if not all(type(value) is str for value in values):
+            self.refuse(name, "texts", values)
+        return tuple(values)
+
+    def maybe_pair(self, name: str) -> tuple[int, int] | None:
+        """Two whole numbers, or None for null."""
+        if self._value(name) is None:
+            return None
+        values = self._list(name)
+        if len(values) != 2 or not all(type(value) is int for value in values):
+            self.refuse(name, "two whole numbers", values)
+        return values[0], values[1]
+
+    def refuse(self, name: str, expected: str, found: object) -> NoReturn:
+        """Says which field is not what it should be."""
+        text = repr(found)
+        shown = text if len(text) <= 40 else text[:39] + "…"
+        raise VersionMismatch(
+            f"`{self._at(name) or 'document'}`: expected {expected}, found {shown}; "
+            "both sides must be of one version of ttmem: restart the older one"
+        )
+
+    def _value(self, name: str) -> Any:
+        try:
+            return self._values[name]
+        except KeyError:
+            raise VersionMismatch(
+                f"`{self._at(name)}` is missing from the document; "
+                "both sides must be of one version of ttmem: restart the older one"
+            ) from None
+
+    def _list(self, name: str) -> list[Any]:
+        value = self._value(name)
+        if not isinstance(value, list):
+            self.refuse(name, "a list", value)
+        return value
+
+    def _at(self, name: str) -> str:
+        return f"{self._path}.{name}".strip(".")

@@ -1,0 +1,280 @@
+"""From a document back to a snapshot: what a viewer does with the answer of a daemon.
+
+The inverse of `document`, up to what it does not say: times are whole microseconds, and the numbers that devices and
+processes go by inside of one snapshot are given anew.
+"""
+
+from dataclasses import replace
+from typing import get_args
+
+from ttmem.devices import BinaryStatus, Device, Kind, Pool
+from ttmem.snapshot.document import SCHEMA, Document
+from ttmem.snapshot.fields import Fields
+from ttmem.snapshot.usage import (
+    DeviceUsage,
+    Finding,
+    Foreign,
+    Host,
+    KindUsage,
+    Mesh,
+    Origin,
+    OutOfMemory,
+    PhasePeak,
+    PoolUsage,
+    ProcessDevice,
+    ProcessUsage,
+    Program,
+    Snapshot,
+    Source,
+    State,
+)
+
+__all__ = ["bare_device", "check_schema", "snapshot_from_document"]
+
+_ORIGINS: tuple[Origin, ...] = get_args(Origin)
+_STATES: tuple[State, ...] = get_args(State)
+_SOURCES: tuple[Source, ...] = get_args(Source)
+_POOLS = {pool.word: pool for pool in Pool}
+_KINDS = {kind.word: kind for kind in Kind if not kind.is_kernel}
+_KERNELS = {kind.kernel_word: kind for kind in Kind if kind.is_kernel}
+_STATUSES = {status.word: status for status in BinaryStatus}
+
+
+def snapshot_from_document(document: Document) -> Snapshot:
+    """The snapshot that a document tells of. A document of another schema, or without a field, is a VersionMismatch."""
+    fields = Fields(document)
+    check_schema(fields)
+    devices = _Devices()
+    usages = tuple(_device_usage(row, devices) for row in fields.items("device_info"))
+    return Snapshot(
+        time_ns=fields.integer("time_ns"),
+        source=fields.text("source"),
+        places=fields.texts("places"),
+        host=_host(fields.inner("host_info")),
+        devices=usages,
+        processes=tuple(_process(row, key, devices) for key, row in enumerate(fields.items("processes"), start=1)),
+        foreign=tuple(
+            Foreign(row.text("path"), row.integer("uid"), row.text("user")) for row in fields.items("foreign")
+        ),
+        damaged=tuple(
+            Finding("damaged", 1, path=row.text("path"), text=row.text("text")) for row in fields.items("damaged")
+        ),
+        findings=tuple(_finding(row) for row in fields.items("findings")),
+    )
+
+
+def check_schema(fields: Fields) -> None:
+    """Only our own schema is read: in another the same names mean something else."""
+    if fields.integer("schema") != SCHEMA:
+        fields.refuse("schema", str(SCHEMA), fields.integer("schema"))
+
+
+def bare_device(row: Fields, number: int) -> Device:
+    """A device of which only the name is told."""
+    unique_id = row.hexadecimal("uuid")
+    return Device(
+        number=number,
+        unique_id=unique_id or 0,
+        index=row.maybe_integer("index"),
+        arch="",
+        board="",
+        grid=None,
+        dram_bank_count=None,
+        l1_bank_count=None,
+        kernel_ring_bytes=None,
+        capacity_bytes=(None,) * len(Pool),
+        open_count=0,
+        is_known=unique_id is not None,
+        name=row.maybe_text("name"),
+    )
+
+
+class _Devices:
+    """The devices of one document, found again by how they are named wherever they are spoken of."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[tuple[int | None, str | None, str], Device] = {}
+        self._count = 0
+
+    def described(self, row: Fields, capacities: dict[Pool, int | None]) -> Device:
+        """A device that the document describes."""
+        device = replace(
+            bare_device(row, self._count),
+            arch=row.maybe_text("arch"),
+            board=row.inner("board_info").maybe_text("board_type"),
+            grid=row.maybe_pair("grid"),
+            dram_bank_count=row.maybe_integer("dram_banks"),
+            l1_bank_count=row.maybe_integer("l1_banks"),
+            kernel_ring_bytes=row.maybe_integer("kernel_ring_bytes"),
+            capacity_bytes=tuple(capacities.get(pool) for pool in Pool),
+            open_count=row.integer("open_count"),
+        )
+        self._count += 1
+        self._by_name.setdefault((device.index, device.uuid, device.name), device)
+        return device
+
+    def named(self, row: Fields) -> Device:
+        """The device that a row speaks of; one that is described nowhere has its name and nothing else."""
+        device = bare_device(row, self._count)
+        name = device.index, device.uuid, device.name
+        if name not in self._by_name:
+            self._count += 1
+            self._by_name[name] = device
+        return self._by_name[name]
+
+
+def _host(row: Fields) -> Host:
+    return Host(
+        hostname=row.text("Hostname"),
+        os=row.text("OS"),
+        distro=row.text("Distro"),
+        kernel=row.text("Kernel"),
+        platform=row.text("Platform"),
+        python=row.text("Python"),
+    )
+
+
+def _device_usage(row: Fields, devices: _Devices) -> DeviceUsage:
+    pools = tuple(_device_pool(word, pool) for word, pool in row.named("memory"))
+    device = devices.described(row, {usage.pool: usage.capacity_bytes for usage in pools})
+    return DeviceUsage(device, pools, _kinds(row), row.integer("launches"))
+
+
+def _device_pool(word: str, row: Fields) -> PoolUsage:
+    return _pool(
+        word,
+        row,
+        since_ns=row.maybe_time_ns("since"),
+        capacity_bytes=row.maybe_integer("total"),
+        unattributed_bytes=row.integer("unattributed"),
+    )
+
+
+def _pool(
+    word: str,
+    row: Fields,
+    *,
+    since_ns: int | None = None,
+    capacity_bytes: int | None = None,
+    unattributed_bytes: int = 0,
+) -> PoolUsage:
+    return PoolUsage(
+        pool=_POOLS[word] if word in _POOLS else row.refuse("", "one of the pools " + " ".join(_POOLS), word),
+        used_bytes=row.integer("used"),
+        requested_bytes=row.maybe_integer("requested"),
+        count=row.integer("count"),
+        peak_bytes=row.integer("peak"),
+        peak_time_ns=row.maybe_time_ns("peak_time"),
+        is_lower_bound=row.flag("lower_bound"),
+        origin=row.word("origin", _ORIGINS),
+        since_ns=since_ns,
+        capacity_bytes=capacity_bytes,
+        unattributed_bytes=unattributed_bytes,
+        reason=_reason(row),
+    )
+
+
+def _reason(row: Fields) -> str:
+    return "" if row.flag("complete") else row.text("reason")
+
+
+def _kinds(row: Fields) -> tuple[KindUsage, ...]:
+    """Kernels of every type that is there at all, then the other kinds."""
+    kernels = (_kind(word, inner, _KERNELS) for word, inner in row.named("kernels"))
+    return (
+        *(usage for usage in kernels if usage.count or usage.used_bytes),
+        *(_kind(word, inner, _KINDS) for word, inner in row.named("kinds")),
+    )
+
+
+def _kind(word: str, row: Fields, kinds: dict[str, Kind]) -> KindUsage:
+    kind = kinds[word] if word in kinds else row.refuse("", "one of the kinds " + " ".join(kinds), word)
+    return KindUsage(kind, row.integer("used"), row.integer("count"), row.flag("estimated"))
+
+
+def _process(row: Fields, key: int, devices: _Devices) -> ProcessUsage:
+    pid, path = row.integer("pid"), row.text("path")
+    return ProcessUsage(
+        key=key,
+        pid=pid,
+        claimed_pid=row.maybe_integer("claimed_pid"),
+        source=row.word("source", _SOURCES),
+        uid=row.integer("uid"),
+        user=row.text("user"),
+        label=row.text("label"),
+        command=row.text("cmdline"),
+        path=path,
+        state=row.word("state", _STATES),
+        is_visible=row.flag("visible"),
+        container=row.maybe_integer("container"),
+        origin=row.word("origin", _ORIGINS),
+        reason=_reason(row),
+        start_time_ns=row.maybe_time_ns("start_time"),
+        last_event_time_ns=row.maybe_time_ns("last_event_time"),
+        event_count=row.integer("events"),
+        lost_record_count=row.integer("lost_records"),
+        skipped_count=row.integer("skipped"),
+        untabled_count=row.integer("untabled"),
+        live_count=row.integer("live_count"),
+        thread_count=row.integer("threads"),
+        devices=tuple(_process_device(held, devices) for held in row.items("devices")),
+        other_devices=tuple(_process_device(held, devices) for held in row.items("other_devices")),
+        programs=tuple(_program(program, devices) for program in row.items("programs")),
+        phases=tuple(_phase(phase, devices) for phase in row.items("phases")),
+        out_of_memory=tuple(_out_of_memory(refused, devices) for refused in row.items("out_of_memory")),
+        meshes=tuple(_mesh(mesh, devices) for mesh in row.items("meshes")),
+        findings=tuple(Finding(name, count, pid, path) for name, count in row.counts("findings").items()),
+    )
+
+
+def _process_device(row: Fields, devices: _Devices) -> ProcessDevice:
+    pools = tuple(_pool(word, pool) for word, pool in row.named("memory"))
+    return ProcessDevice(devices.named(row), pools, _kinds(row), row.integer("launches"))
+
+
+def _program(row: Fields, devices: _Devices) -> Program:
+    return Program(
+        device=devices.named(row),
+        program=row.integer("program"),
+        status=_STATUSES[row.word("status", tuple(_STATUSES))],
+        launch_count=row.integer("launches"),
+        dram_bytes=row.integer("dram"),
+    )
+
+
+def _phase(row: Fields, devices: _Devices) -> PhasePeak:
+    return PhasePeak(
+        name=row.text("phase"),
+        device=devices.named(row),
+        pool=_POOLS[row.word("pool", tuple(_POOLS))],
+        peak_bytes=row.integer("peak"),
+        time_ns=row.maybe_time_ns("peak_time"),
+        run_count=row.integer("runs"),
+        is_lower_bound=row.flag("lower_bound"),
+    )
+
+
+def _out_of_memory(row: Fields, devices: _Devices) -> OutOfMemory:
+    return OutOfMemory(
+        device=devices.named(row),
+        pool=_POOLS[row.word("pool", tuple(_POOLS))],
+        requested_bytes=row.integer("requested"),
+        free_bytes=row.integer("free"),
+        largest_free_bytes=row.integer("largest_free"),
+        time_ns=row.time_ns("time"),
+    )
+
+
+def _mesh(row: Fields, devices: _Devices) -> Mesh:
+    chips = tuple(devices.named(chip) for chip in row.items("devices"))
+    return Mesh(row.integer("mesh_id"), row.integer("rows"), row.integer("columns"), chips)
+
+
+def _finding(row: Fields) -> Finding:
+    return Finding(
+        name=row.text("name"),
+        count=row.integer("count"),
+        pid=row.maybe_integer("pid"),
+        path=row.maybe_text("path"),
+        text=row.maybe_text("text"),
+    )
