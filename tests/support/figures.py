@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ttmem.snapshot import Finding, Foreign, Host, Snapshot, Surroundings, snapshot_from_rows
+from ttmem.snapshot import Dump, Finding, Foreign, Host, Snapshot, Surroundings, dump_of, snapshot_from_rows
 
 GIB = 1 << 30
 MIB = 1 << 20
@@ -198,3 +198,48 @@ def a_seed_snapshot() -> Snapshot:
         ],
         other_kinds=[(1, 0, 2, 64 * KIB, 2, False), (1, 0, 6, 917_504, 1, False)],
     )
+
+
+def a_row(size: int, identity: int = 7, *, chips: tuple[int, ...] = (0,), **changes: Any) -> tuple[Any, ...]:
+    """One allocation as the ledger hands it out."""
+    row = {
+        "devices": chips,
+        "kind": 1,
+        "id": identity,
+        "pool": 0,
+        "flags": 0,
+        "reserved": size,
+        "requested": size,
+        "address": 0,
+        "per_bank": 0,
+        "count": 0,
+        "thread": 1,
+        "site": 0,
+        "time_ns": NOON_NS - 90_000_000_000,
+        "sequence": 1,
+        "status": 0,
+        "launches": 0,
+        "holders": 1,
+    }
+    return tuple({**row, **changes}.values())
+
+
+def busy_allocations() -> dict[int, list[tuple[Any, ...]]]:
+    """Some of what is alive in the busy snapshot."""
+    program_binary = a_row(24_576, 99, kind=8, count=0)
+    return {
+        1: [a_row(GIB, 16 * at, chips=(0, 1), address=0x2000 + at) for at in range(6)] + [a_row(512, chips=(2,))],
+        2: [
+            *(a_row(MIB * at, at, pool=2, holders=at) for at in range(1, 4)),
+            a_row(5 * MIB, 0x1F00, pool=4, kind=2, count=64),
+            a_row(0, 0x2F00, pool=4, kind=2, flags=1),
+            a_row(917_500, 1, pool=5, kind=5, count=16, address=99),
+            a_row(4, 2, pool=5, kind=5, count=16, address=99),
+            a_row(255_104, 3, pool=5, kind=6, flags=64),
+            program_binary,
+        ],
+    }
+
+
+def a_dump(snapshot: Snapshot | None = None, **options: Any) -> Dump:
+    return dump_of(snapshot or a_busy_snapshot(), busy_allocations(), **options)

@@ -3,7 +3,7 @@
 Where room is scarce, chips of a mesh on which exactly the same is held share their rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
@@ -37,7 +37,7 @@ def alike(devices: Sequence[DeviceUsage]) -> list[Group]:
             groups[device] = [usage]
             continue
         pools = tuple(replace(pool, peak_time_ns=None, since_ns=None) for pool in usage.pools)
-        what = (device.board, device.arch, device.grid, pools, usage.kernels, usage.launch_count)
+        what = (device.is_seed, device.board, device.arch, device.grid, pools, usage.kernels, usage.launch_count)
         groups.setdefault(what, []).append(usage)
     return [tuple(group) for group in groups.values()]
 
@@ -73,12 +73,13 @@ def kernel_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
     has_unknown = any(kernel.kind is Kind.KERNEL_UNKNOWN for kernel in kernels)
     kinds = _KERNELS if has_unknown else _KERNELS[:3]
     titles = (kind.kernel_word.upper() for kind in kinds)
-    columns = [
-        Column("KERNELS", least=13),
-        *(Column(title, is_right=True, least=13) for title in titles),
-        Column("LAUNCHES", is_right=True, least=9),
-    ]
     is_wide = width is None or width >= _WIDE
+    is_tight = has_unknown and not is_wide
+    columns = [
+        Column("KERNELS", least=9 if is_tight else 13),
+        *(Column(title, is_right=True, least=12 if is_tight else 13) for title in titles),
+        Column("LAUNCHES", is_right=True, least=8 if is_tight else 9),
+    ]
     if is_wide:
         columns += [Column("RING", is_right=True, least=9), Column("L1 IN ALL", is_right=True)]
     rows = []
@@ -88,21 +89,37 @@ def kernel_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
         cells = [_kernel_cell(found.get(kind)) for kind in kinds]
         in_l1 = [_maybe(size_text(usage.kernel_ring_bytes)), _maybe(size_text(usage.l1_used_bytes))] if is_wide else []
         rows.append([_title(group), *cells, cell(count_text(usage.launch_count)), *in_l1])
-    return grid(columns, rows, width=width)
+    return grid(columns, rows, width=width, gap=1 if is_tight else 2)
 
 
 def device_word(device: Device) -> str:
     """The shortest name of a device: its index, or what is known instead."""
-    if device.index is not None:
+    if device.index is not None and not device.is_seed:
         return str(device.index)
     return clean(device.name) or (device.uuid or "?")
 
 
+def devices_word(devices: Iterable[Device]) -> str:
+    """The shortest name of several devices: 0-3,seed:0-1,unknown:9."""
+    indexes: dict[bool, list[int]] = {False: [], True: []}
+    others = []
+    for device in devices:
+        if device.index is None:
+            others.append(device_word(device))
+        else:
+            indexes[device.is_seed].append(device.index)
+    seeds = f"seed:{ranges_text(indexes[True])}" if indexes[True] else ""
+    return ",".join(filter(None, [ranges_text(indexes[False]), seeds, *others]))
+
+
+def device_title(devices: Sequence[Device]) -> Line:
+    """What devices that are shown as one are called: their numbers, and the board of the first."""
+    name = clean(devices[0].board or devices[0].arch)
+    return (Span(devices_word(devices), Role.INDEX), Span(f" {name}" if name else ""))
+
+
 def _title(group: Group) -> Line:
-    device = group[0].device
-    indexes = [usage.device.index for usage in group if usage.device.index is not None]
-    name = clean(device.board or device.arch) if indexes else ""
-    return (Span(ranges_text(indexes) or device_word(device), Role.INDEX), Span(f" {name}" if name else ""))
+    return device_title([usage.device for usage in group])
 
 
 def _device_lines(group: Group, width: int, is_ascii: bool) -> list[Line]:

@@ -38,8 +38,8 @@ def page(snapshot: Snapshot, options: PageOptions) -> list[Line]:
             process_table(processes, width=width, is_ascii=is_ascii, has_state=options.is_with_ended),
         )
     blocks.append(_out_of_memory(processes, options))
-    blocks.append(_wrapped(_doubts(snapshot, processes), Role.HIGH, "! ", options))
-    blocks.append(_wrapped(_notes(snapshot, processes, options), Role.DIM, "", options))
+    blocks.append(wrapped(_doubts(snapshot, processes), Role.HIGH, "! ", options))
+    blocks.append(wrapped(_notes(snapshot, processes, options), Role.DIM, "", options))
     lines: list[Line] = []
     for block in filter(None, blocks):
         lines += [(), *block] if lines else block
@@ -75,20 +75,25 @@ def nothing_to_show(snapshot: Snapshot) -> list[Line]:
 
 def _heading(snapshot: Snapshot, options: PageOptions) -> Iterator[Line]:
     dot = " | " if options.is_ascii else " · "
-    counts = f"{_plural(len(snapshot.live), 'process', 'es')} on {_plural(len(snapshot.devices), 'device', 's')}"
+    counts = f"{plural(len(snapshot.live), 'process', 'es')} on {plural(len(snapshot.devices), 'device', 's')}"
     state = Span("complete", Role.GOOD) if snapshot.is_complete else Span(f"incomplete: {snapshot.reason}", Role.HIGH)
     parts: list[Span] = [Span(" ttmem ps", Role.TITLE), Span(f"  {counts}{dot}"), state]
     parts.append(Span(f"{dot}{clock_text(snapshot.time_ns)}", Role.DIM))
     if options.banner:
         parts.append(Span(f"{dot}{options.banner}", Role.NOTICE))
     yield tuple(parts)
-    places = ", ".join(clean(place) for place in snapshot.places)
-    source = f" {snapshot.source}, reading {places}"
-    yield (Span(clipped(source, options.width, is_ascii=options.is_ascii) if options.width else source, Role.DIM),)
+    yield source_line(snapshot.source, snapshot.places, options)
 
 
-def _plural(count: int, word: str, ending: str) -> str:
-    return f"{count} {word}{'' if count == 1 else ending}"
+def source_line(source: str, places: Sequence[str], options: PageOptions) -> Line:
+    """Who counted, and where it looked."""
+    text = f" {clean(source)}, reading {', '.join(map(clean, places))}"
+    return (Span(clipped(text, options.width, is_ascii=options.is_ascii) if options.width else text, Role.DIM),)
+
+
+def plural(count: int, word: str, ending: str) -> str:
+    """A count with its word."""
+    return f"{count:,} {word}{'' if count == 1 else ending}"
 
 
 def _out_of_memory(processes: Sequence[ProcessUsage], options: PageOptions) -> list[Line]:
@@ -140,7 +145,7 @@ def _notes(snapshot: Snapshot, processes: Sequence[ProcessUsage], options: PageO
     if any(not process.is_visible for process in processes):
         yield "A pid with ? counts in a pid namespace that cannot be seen from here."
     if snapshot.ended and not options.is_with_ended:
-        yield f"{_plural(len(snapshot.ended), 'ended process', 'es')} not shown (--all)."
+        yield f"{plural(len(snapshot.ended), 'ended process', 'es')} not shown (--all)."
     yield from _foreign(snapshot)
 
 
@@ -149,7 +154,8 @@ def _foreign(snapshot: Snapshot) -> Iterator[str]:
         yield f"foreign: {clean(row.user)} (uid {row.uid}) has journals in {clean(row.path)} that may not be read."
 
 
-def _wrapped(texts: Sequence[str] | Iterator[str], role: Role, mark: str, options: PageOptions) -> list[Line]:
+def wrapped(texts: Sequence[str] | Iterator[str], role: Role, mark: str, options: PageOptions) -> list[Line]:
+    """Sentences below a table, each behind a mark, broken where the line ends."""
     lines: list[Line] = []
     for text in texts:
         first = True

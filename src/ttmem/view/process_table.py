@@ -1,19 +1,20 @@
 """The table of processes: what each holds in every pool of every device.
 
 Devices on which a process holds exactly the same (a mesh) share a row. Pools that find no column go on a line of their
-own below; nothing is left out and nothing is added up.
+own below, as do kernels of other types than the application's, a pid that a process claims and does not have, and what
+its other source tells; nothing is left out and nothing is added up.
 """
 
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ttmem.devices import PLANNED_POOLS, Pool
-from ttmem.snapshot import ProcessDevice, ProcessUsage
-from ttmem.view.device_tables import device_word
+from ttmem.devices import PLANNED_POOLS, Kind, Pool
+from ttmem.snapshot import KindUsage, ProcessDevice, ProcessUsage
+from ttmem.view.device_tables import device_word, devices_word
 from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of
-from ttmem.view.units import count_text, ranges_text, size_text
+from ttmem.view.units import count_text, size_text
 
 # The order in which pools get a column of their own.
 _POOLS = (
@@ -32,6 +33,7 @@ _POOL_WIDTH = 8
 _GAP = 2
 _LABEL_LEAST = 12
 _LABEL_MOST = 28
+_INDENT = 4
 
 
 class _Row(NamedTuple):
@@ -40,8 +42,10 @@ class _Row(NamedTuple):
     process: ProcessUsage
     devices: str
     held: dict[Pool, int]
+    kernels: tuple[KindUsage, ...]
     launch_count: int
     is_first: bool
+    is_last: bool
 
 
 def process_table(
@@ -50,7 +54,8 @@ def process_table(
     """Process x device x pool."""
     rows = [row for process in processes for row in _rows_of(process)]
     pools = [pool for pool in _POOLS if any(pool in row.held for row in rows)]
-    head = _head_columns(rows, has_state=has_state, width=width)
+    has_source = any(process.source != "journal" for process in processes)
+    head = _head_columns(rows, has_state=has_state, has_source=has_source, width=width)
     taken = 1 + sum(max(column.least, len(column.title)) + _GAP for column in head)
     room = len(pools) if width is None else max(1, (width - taken + _GAP) // (_POOL_WIDTH + _GAP))
     shown, rest = pools[:room], pools[room:]
@@ -58,36 +63,34 @@ def process_table(
     columns = [*head, *(Column(_title(pool), is_right=True, least=_POOL_WIDTH) for pool in shown)]
     if has_launches:
         columns.append(Column("LAUNCHES", is_right=True))
-    lines = [[*_head_cells(row, has_state, is_ascii), *_pool_cells(row, shown)] for row in rows]
+    lines = [[*_head_cells(row, has_state, has_source, is_ascii), *_pool_cells(row, shown)] for row in rows]
     if has_launches:
         for line, row in zip(lines, rows, strict=True):
             line.append(cell(count_text(row.launch_count)))
-    return _with_rest(grid(columns, lines, width=width, gap=_GAP), rows, rest, is_ascii)
+    title, *body = grid(columns, lines, width=width, gap=_GAP)
+    below = [_below(row, rest, is_ascii) for row in rows]
+    return [title, *(line for first, more in zip(body, below, strict=True) for line in (first, *_fitting(more, width)))]
 
 
 def _rows_of(process: ProcessUsage) -> list[_Row]:
     alike: dict[tuple[object, ...], list[ProcessDevice]] = {}
     for held in process.devices:
         figures = tuple((usage.pool, usage.used_bytes) for usage in held.pools)
-        alike.setdefault((figures, held.launch_count), []).append(held)
+        alike.setdefault((figures, held.kernels, held.launch_count), []).append(held)
     rows: list[_Row] = []
-    for group in alike.values():
-        pools = {usage.pool: usage.used_bytes for usage in group[0].pools}
-        rows.append(_Row(process, _devices_text(group), pools, group[0].launch_count, is_first=not rows))
-    return rows or [_Row(process, "", {}, 0, is_first=True)]
-
-
-def _devices_text(group: Sequence[ProcessDevice]) -> str:
-    indexes = [held.device.index for held in group if held.device.index is not None]
-    others = [device_word(held.device) for held in group if held.device.index is None]
-    return ",".join(filter(None, [ranges_text(indexes), *others]))
+    for number, group in enumerate(alike.values(), start=1):
+        first, devices = group[0], devices_word(held.device for held in group)
+        pools = {usage.pool: usage.used_bytes for usage in first.pools}
+        is_last = number == len(alike)
+        rows.append(_Row(process, devices, pools, first.kernels, first.launch_count, not rows, is_last))
+    return rows or [_Row(process, "", {}, (), 0, is_first=True, is_last=True)]
 
 
 def _title(pool: Pool) -> str:
     return pool.word.upper() + ("*" if pool in PLANNED_POOLS else "")
 
 
-def _head_columns(rows: Sequence[_Row], *, has_state: bool, width: int | None) -> list[Column]:
+def _head_columns(rows: Sequence[_Row], *, has_state: bool, has_source: bool, width: int | None) -> list[Column]:
     users = max((width_of(clean(row.process.user)) for row in rows), default=4)
     pids = max((len(str(row.process.pid)) for row in rows), default=3)
     devices = max((width_of(row.devices) for row in rows), default=6)
@@ -98,27 +101,30 @@ def _head_columns(rows: Sequence[_Row], *, has_state: bool, width: int | None) -
         Column("PID", is_right=True, least=pids),
         Column("USER", least=users if width is None else min(users, 8)),
         Column("LABEL", least=min(label, _LABEL_LEAST), most=label_most),
-        Column("DEV", least=devices),
     ]
     if has_state:
-        columns.insert(4, Column("STATE", least=5))
-    return columns
+        columns.append(Column("STATE", least=5))
+    if has_source:
+        columns.append(Column("VIA", least=7))
+    return [*columns, Column("DEV", least=devices)]
 
 
-def _head_cells(row: _Row, has_state: bool, is_ascii: bool) -> list[Cell]:
+def _head_cells(row: _Row, has_state: bool, has_source: bool, is_ascii: bool) -> list[Cell]:
     process = row.process
-    cells: list[Cell] = [()] * (5 if has_state else 4)
-    if row.is_first:
-        is_doubted = bool(process.reason or process.findings)
-        role = Role.PLAIN if process.is_live else Role.DIM
-        cells = [
-            cell("!", Role.HIGH) if is_doubted else (),
-            cell(str(process.pid) if process.is_visible else f"{process.pid}?", role),
-            partial(_clipped_cell, clean(process.user), role, is_ascii),
-            partial(_clipped_cell, clean(process.label), role, is_ascii),
-        ]
-        if has_state:
-            cells.append(cell(process.state, Role.GOOD if process.is_live else Role.DIM))
+    if not row.is_first:
+        return [*([()] * (4 + has_state + has_source)), cell(row.devices, Role.INDEX)]
+    is_doubted = bool(process.reason or process.findings)
+    role = Role.PLAIN if process.is_live else Role.DIM
+    cells: list[Cell] = [
+        cell("!", Role.HIGH) if is_doubted else (),
+        cell(str(process.pid) if process.is_visible else f"{process.pid}?", role),
+        partial(_clipped_cell, clean(process.user), role, is_ascii),
+        partial(_clipped_cell, clean(process.label), role, is_ascii),
+    ]
+    if has_state:
+        cells.append(cell(process.state, Role.GOOD if process.is_live else Role.DIM))
+    if has_source:
+        cells.append(cell(process.source, Role.NOTICE if process.source == "socket" else Role.DIM))
     return [*cells, cell(row.devices, Role.INDEX)]
 
 
@@ -130,14 +136,54 @@ def _pool_cells(row: _Row, shown: Sequence[Pool]) -> list[Cell]:
     return [cell(size_text(row.held[pool])) if pool in row.held else cell("-", Role.DIM) for pool in shown]
 
 
-def _with_rest(lines: list[Line], rows: Sequence[_Row], rest: Sequence[Pool], is_ascii: bool) -> list[Line]:
-    """Below each row, the pools that found no column."""
-    title, *body = lines
-    result = [title]
-    for line, row in zip(body, rows, strict=True):
-        result.append(line)
-        texts = [f"{_title(pool).lower()} {size_text(row.held[pool])}" for pool in rest if row.held.get(pool)]
-        if texts:
-            corner, dot = ("`-", ", ") if is_ascii else ("└", " · ")
-            result.append((Span(" " * 4), Span(f"{corner} {dot.join(texts)}", Role.DIM)))
-    return result
+def _below(row: _Row, rest: Sequence[Pool], is_ascii: bool) -> list[list[str]]:
+    """What goes below a row, as lines of parts: pools without a column, kernels by type, then what is odd."""
+    lines = [[f"{_title(pool).lower()} {size_text(row.held[pool])}" for pool in rest if row.held.get(pool)]]
+    if any(kernel.kind is not Kind.KERNEL_APPLICATION for kernel in row.kernels):
+        lines.append(_kernel_words(row.kernels))
+    process = row.process
+    if row.is_last and process.claimed_pid is not None:
+        lines.append([f"says pid {process.claimed_pid}"])
+    if row.is_last:
+        lines += [_other_words(held) for held in process.other_devices]
+    corner, dot = ("`- ", ", ") if is_ascii else ("└ ", " · ")
+    return [[corner + parts[0], *(dot + part for part in parts[1:])] for parts in lines if parts]
+
+
+def _kernel_words(kernels: Sequence[KindUsage]) -> list[str]:
+    """kernels: 3 application 8.00 MiB, 1 fabric ~896 KiB."""
+    words = [
+        f"{count_text(kernel.count)} {kernel.kind.kernel_word} "
+        f"{'~' if kernel.is_estimated else ''}{size_text(kernel.used_bytes)}"
+        for kernel in kernels
+    ]
+    return [f"kernels: {words[0]}", *words[1:]] if words else []
+
+
+def _other_words(held: ProcessDevice) -> list[str]:
+    """What the other source of a process tells, of one device."""
+    told = PLANNED_POOLS - {Pool.CB} if held.kernels else frozenset()
+    pools = [
+        f"{_title(usage.pool).lower()} {size_text(usage.used_bytes)}" for usage in held.pools if usage.pool not in told
+    ]
+    first, *others = [*pools, *_kernel_words(held.kernels)] or ["nothing"]
+    return [f"not added: its socket says {device_word(held.device)} {first}", *others]
+
+
+def _fitting(lines: Sequence[Sequence[str]], width: int | None) -> list[Line]:
+    """Lines of parts, broken between parts where they are too long."""
+    fitting: list[Line] = []
+    for parts in lines:
+        text = ""
+        for part in parts:
+            if text and width and width_of(text + part) > width - _INDENT:
+                fitting.append(_dim(text))
+                text = " " * 2
+                part = part.lstrip(" ·,")
+            text += part
+        fitting.append(_dim(text))
+    return fitting
+
+
+def _dim(text: str) -> Line:
+    return (Span(" " * _INDENT), Span(text, Role.DIM))

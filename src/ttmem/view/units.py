@@ -39,6 +39,22 @@ def clock_text(time_ns: int | None) -> str:
     return datetime.fromtimestamp(time_ns / 1e9).strftime("%H:%M:%S")
 
 
+def age_text(age_ns: int | None) -> str:
+    """How long ago, in one or two units: 0.25 s, 12 s, 4 min, 3 h 10 min, 12 d 4 h."""
+    if age_ns is None:
+        return UNKNOWN
+    seconds = max(0, age_ns) / 1e9
+    if seconds < 59.5:
+        return f"{seconds:.2f} s" if seconds < 9.995 else f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours = minutes // 60
+    if hours < 24:
+        return f"{hours} h {minutes % 60} min"
+    return f"{hours // 24} d {hours % 24} h"
+
+
 def ranges_text(numbers: list[int]) -> str:
     """Whole numbers as short ranges: 0-3,7."""
     parts: list[list[int]] = []
