@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "python/allocation_client.hpp"
 #include "python/layouts.hpp"
 #include "python/reports.hpp"
 #include "python/rows.hpp"
@@ -110,6 +111,11 @@ void add_client(nb::module_& module) {
         sig("def set_label(text: str, /) -> None"));
 }
 
+void add_older_client(nb::module_& module) {
+    nb::module_ client = module.def_submodule("allocation_client", "The older client's calls, into the journal.");
+    if (!add_allocation_client(client.ptr())) throw nb::python_error();
+}
+
 nb::tuple attach(Collector& collector, nb::object file, uint64_t device, uint64_t inode) {
     const std::string path = path_of(file);
     std::string error;
@@ -155,6 +161,7 @@ void add_ledger(nb::module_& module) {
 NB_MODULE(_native, module) {
     module.doc() = "The native core of ttmem: journals and ledger.";
     add_client(module);
+    add_older_client(module);
     add_ledger(module);
     module.def("layout", layouts);
 }
