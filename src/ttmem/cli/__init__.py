@@ -8,11 +8,13 @@ from typing import NoReturn
 
 import ttmem
 
-__all__ = ["HELP", "VERBS", "main"]
+__all__ = ["HELP", "VERBS", "main", "serve_as_seed"]
 
 VERBS = {
     "ps": "Show which process holds what on which device.",
+    "dump": "Show what is alive, allocation by allocation.",
     "run": "Run a program with tracking on.",
+    "serve": "Serve programs that report by socket, and viewers.",
     "demo": "Show reporting processes on made-up chips.",
 }
 HELP = """\
@@ -42,3 +44,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     from ttmem.cli.program import run_program
 
     sys.exit(run_program(given))
+
+
+def serve_as_seed(arguments: list[str] | None = None) -> NoReturn:
+    """The program `allocation_server_poc`: `ttmem serve --log-events` under the older server's name."""
+    from ttmem.cli.program import run_seed_server
+
+    sys.exit(run_seed_server(sys.argv[1:] if arguments is None else arguments))

@@ -11,7 +11,7 @@ from ttmem.cli import HELP, VERBS
 from ttmem.cli.exits import DONE, INTERRUPTED, NOTHING_READ
 from ttmem.errors import TtmemError
 
-__all__ = ["run_program"]
+__all__ = ["run_program", "run_seed_server"]
 
 
 class Verbs(click.Group):
@@ -39,15 +39,26 @@ def program() -> None:
 def run_program(arguments: list[str]) -> int:
     """The exit code: 0 done, 1 nothing could be read, 2 bad flag, 130 interrupted; of `run`, the program's own."""
     is_bare = not arguments or (arguments[0].startswith("-") and arguments[0] not in ("-h", "--help"))
+    return _exit_code(program, "ttmem", ["ps", *arguments] if is_bare else [*arguments])
+
+
+def run_seed_server(arguments: list[str]) -> int:
+    """The same for the program with the older server's name."""
+    from ttmem.cli.serve import allocation_server_poc
+
+    return _exit_code(allocation_server_poc, "allocation_server_poc", [*arguments])
+
+
+def _exit_code(command: click.Command, name: str, arguments: list[str]) -> int:
     try:
-        # Not program.main: it has exit codes and words of its own for interrupts and broken pipes.
-        with program.make_context("ttmem", ["ps", *arguments] if is_bare else [*arguments]) as context:
-            result: Any = program.invoke(context)
+        # Not command.main: it has exit codes and words of its own for interrupts and broken pipes.
+        with command.make_context(name, arguments) as context:
+            result: Any = command.invoke(context)
         sys.stdout.flush()
     except click.exceptions.Exit as exit_asked_for:
         return exit_asked_for.exit_code
     except click.ClickException as error:
-        click.echo(f"ttmem: {error.format_message()}", err=True)
+        click.echo(f"{name}: {error.format_message()}", err=True)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
@@ -55,6 +66,6 @@ def run_program(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it ends
         return DONE
     except TtmemError as error:
-        click.echo(f"ttmem: {error}", err=True)
+        click.echo(f"{name}: {error}", err=True)
         return NOTHING_READ
     return result if isinstance(result, int) else DONE

@@ -1,0 +1,113 @@
+"""`ttmem serve`: the daemon, also under the name of the older server it stands in for."""
+
+import os
+import resource
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import click
+
+from ttmem.cli.units import installation
+from ttmem.sources import Places
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _socket_options(command: Command) -> Command:
+    """What both programs take."""
+    for option in (
+        click.option("--group", metavar="NAME", help="Let this group ask and everybody report."),
+        click.option(
+            "--listen",
+            metavar="ADDRESS:PORT",
+            help="Also answer on a loopback port, e.g. 127.0.0.1:8265; every user of this machine can ask there.",
+        ),
+        click.option("--query-socket", metavar="PATH", help="Where to answer (default: daemon.sock in $TTMEM_DIR)."),
+        click.option(
+            "--socket",
+            "seed_socket",
+            metavar="PATH",
+            help="Where programs report (default: $TTMEM_SEED_SOCKET or /tmp/tt_allocation_server.sock).",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command(short_help="Serve programs that report by socket, and viewers.")
+@_socket_options
+@click.option("--log-events/--quiet", "-v/-q", "logs_events", help="Print a line per event; or none (the default).")
+@click.option("--no-seed-socket", "is_without_seed", is_flag=True, help="Follow journals only.")
+@click.option("--install-unit", "is_installation", is_flag=True, help="Print how to run it under systemd, and exit.")
+def serve(*, logs_events: bool, is_without_seed: bool, is_installation: bool, **sockets: str | None) -> None:
+    """Serve this machine: hear programs on the socket of the seeds' allocation server, follow journals, and answer
+    `ttmem ps` and `ttmem dump`.
+
+    Prints one line on stdout when it is ready. Ctrl-C or SIGTERM ends it cleanly, SIGUSR1 prints what is alive.
+    """
+    if is_installation:
+        click.echo(installation(sys.argv[0]), nl=False)
+        return
+    if is_without_seed and sockets["seed_socket"]:
+        raise click.UsageError("--no-seed-socket and --socket contradict each other.")
+    _serve(_Sockets(**sockets), logs_events=logs_events, has_seed_socket=not is_without_seed)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@_socket_options
+@click.option("-q", "--quiet", "is_quiet", is_flag=True, help="No line per event.")
+def allocation_server_poc(*, is_quiet: bool, **sockets: str | None) -> None:
+    """The allocation server: hears what programs allocate on Tenstorrent devices, and prints a line per event.
+
+    The same program as `ttmem serve --log-events`; `ttmem ps` and `ttmem dump` show what it knows.
+    """
+    _serve(_Sockets(**sockets), logs_events=not is_quiet)
+
+
+class _Sockets(NamedTuple):
+    """The options of the same names."""
+
+    seed_socket: str | None
+    query_socket: str | None
+    listen: str | None
+    group: str | None
+
+
+def _serve(asked: _Sockets, *, logs_events: bool, has_seed_socket: bool = True) -> None:
+    _have_standard_streams()
+    _raise_descriptor_limit()
+    from ttmem.daemon.daemon import serve as serve_daemon
+    from ttmem.daemon.doors import Plan
+    from ttmem.sources.seed_socket import seed_socket_path
+
+    environ = dict(os.environ)
+    for name in ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET"):
+        os.environ.pop(name, None)  # meant for this process alone
+    places = Places.from_environment(environ, uid=os.geteuid())
+    plan = Plan(
+        seed_path=seed_socket_path(asked.seed_socket, environ) if has_seed_socket else None,
+        query_path=asked.query_socket or os.path.join(places.main, "daemon.sock"),
+        group=asked.group,
+        listen=asked.listen,
+    )
+    serve_daemon(plan, places, environ, logs_events=logs_events)
+
+
+def _have_standard_streams() -> None:
+    """Opens what was closed: else a socket would get its number, and the log would be written to that."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 as long-lived as what it stands for
+
+
+def _raise_descriptor_limit() -> None:
+    """As many connections as this user may have."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

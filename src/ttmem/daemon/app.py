@@ -1,0 +1,109 @@
+"""The routes of the daemon: what can be asked, and what comes back. All answers are JSON, but the stream of events.
+
+GET  /snapshot      everything at one instant, the document of `ttmem ps --json`
+GET  /events        the same again and again, as server-sent events; ?interval=SECONDS
+GET  /dump          what is alive, allocation by allocation; ?kernels=1&device=N&most=N
+GET  /healthz       whether all is well; 503 if it is not
+POST /reset-peaks   forgets peaks: from now on they start at what is used
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, NamedTuple, TypeVar
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from ttmem.daemon.doorkeeper import Doorkeeper
+from ttmem.daemon.frames import LEAST_INTERVAL_SECONDS, Frames
+from ttmem.errors import SelectionError
+
+__all__ = ["Answers", "application"]
+
+_LONGEST_INTERVAL_SECONDS = 3600.0
+_MOST_ALLOCATIONS = 50
+_UNCACHED = {"cache-control": "no-store"}
+Value = TypeVar("Value")
+
+
+class Answers(NamedTuple):
+    """Who knows the answers. These are called in threads, and may take a while."""
+
+    snapshot: Callable[[], bytes]
+    dump: Callable[[bool, str | None, int], dict[str, Any]]  # kernels alone, device, most
+    health: Callable[[], tuple[bool, dict[str, Any]]]
+    reset_peaks: Callable[[], None]
+
+
+class BadQuestion(Exception):
+    """A parameter that cannot be understood."""
+
+
+def application(answers: Answers, frames: Frames) -> Doorkeeper:
+    """The ASGI application."""
+
+    async def snapshot(request: Request) -> Response:
+        frame = await frames.fresh()
+        return Response(frame.body, media_type="application/json", headers=_UNCACHED)
+
+    async def events(request: Request) -> Response:
+        interval = _number(request, "interval", 1.0, LEAST_INTERVAL_SECONDS, _LONGEST_INTERVAL_SECONDS)
+        headers = {**_UNCACHED, "x-accel-buffering": "no"}
+        if request.method == "HEAD":
+            return Response(media_type="text/event-stream", headers=headers)
+        return StreamingResponse(_events(frames, interval), media_type="text/event-stream", headers=headers)
+
+    async def dump(request: Request) -> Response:
+        device = request.query_params.get("device")
+        most = int(_number(request, "most", _MOST_ALLOCATIONS, 0, 1_000_000))
+        has_kernels = request.query_params.get("kernels", "") not in ("", "0", "false")
+        return JSONResponse(await _in_thread(lambda: answers.dump(has_kernels, device, most)), headers=_UNCACHED)
+
+    async def healthz(request: Request) -> Response:
+        is_well, facts = await _in_thread(answers.health)
+        return JSONResponse(facts, status_code=200 if is_well else 503, headers=_UNCACHED)
+
+    async def reset_peaks(request: Request) -> Response:
+        await _in_thread(answers.reset_peaks)
+        return Response(status_code=204)
+
+    routes = [
+        Route("/snapshot", snapshot),
+        Route("/events", events),
+        Route("/dump", dump),
+        Route("/healthz", healthz),
+        Route("/reset-peaks", reset_peaks, methods=["POST"]),
+    ]
+    return Doorkeeper(Starlette(routes=routes, exception_handlers={BadQuestion: _refused, SelectionError: _not_found}))
+
+
+async def _events(frames: Frames, interval_seconds: float) -> AsyncIterator[bytes]:
+    async for frame in frames.every(interval_seconds):
+        yield frame.event
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": str(error)}, status_code=400)
+
+
+async def _not_found(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": str(error)}, status_code=404)
+
+
+def _number(request: Request, name: str, default: float, least: float, most: float) -> float:
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not least <= value <= most:
+        raise BadQuestion(f"{name}: expected a number from {least:g} to {most:g}, found {text!r}")
+    return value
+
+
+def _in_thread(work: Callable[[], Value]) -> Awaitable[Value]:
+    return asyncio.get_running_loop().run_in_executor(None, work)

@@ -1,0 +1,174 @@
+"""The daemon: takes in what the seeds' programs say on their socket, follows journals, answers questions, keeps a log.
+
+thread             does                                            waits for
+main               signals, once a second a look at the others      a signal
+ttmem-collector    follows journals                                 them
+ttmem-seed-socket  takes messages into the ledger (native)          them
+ttmem-queries      HTTP, with a few helpers that encode             questions
+ttmem-log          writes stdout                                    lines, and whoever reads stdout
+ttmem-checkpoint   writes a file once a second                      the disk
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import ttmem
+from ttmem.collector import Collector
+from ttmem.daemon.activation import tell_manager
+from ttmem.daemon.app import Answers
+from ttmem.daemon.checkpoint import Checkpoint
+from ttmem.daemon.doors import Doors, Plan, open_doors
+from ttmem.daemon.dumping import Dumping
+from ttmem.daemon.log import Log
+from ttmem.daemon.query_server import QueryServer
+from ttmem.daemon.signals import Signals
+from ttmem.daemon.statistics import Statistics
+from ttmem.snapshot import document
+from ttmem.sources import Places
+from ttmem.sources.seed_feed import SeedFeed
+
+__all__ = ["Daemon", "serve"]
+
+_SETTLE_SECONDS = 1.0
+_CHECKPOINT_EVERY_SECONDS = 1.0
+_LAST_WORDS_SECONDS = 0.2
+_STDOUT = 1
+
+
+def serve(plan: Plan, places: Places, environ: Mapping[str, str], *, logs_events: bool) -> None:
+    """Serves until a signal says that it is enough."""
+    with Signals() as signals, open_doors(plan, environ) as doors:
+        daemon = Daemon(doors, places, logs_events=logs_events)
+        daemon.start()
+        tell_manager(environ, "READY=1", f"STATUS={daemon.ready_line}")
+        for number in signals.until_the_end(each_second=daemon.look_after):
+            if number == signal.SIGUSR1:
+                daemon.log.ask_for_dump()
+        tell_manager(environ, "STOPPING=1")
+        daemon.stop()
+
+
+class Daemon:
+    """All parts of it; `start` and `stop` are called once, by one thread."""
+
+    def __init__(self, doors: Doors, places: Places, *, logs_events: bool) -> None:
+        self._doors = doors
+        self._began = time.monotonic()
+        self._collector = Collector(places, source=f"daemon pid {os.getpid()}")
+        self._feed = None
+        if doors.seed is not None:
+            self._feed = SeedFeed(self._collector.ledger, doors.seed, logs_events=logs_events)
+        self._dumping = Dumping(self._collector)
+        take_log = self._feed.take_log if self._feed else None
+        self.log = Log(_STDOUT, source=take_log, dump=self._dumping.text, complain=complain)
+        self._statistics = Statistics(self._collector.snapshot) if logs_events else None
+        if self._statistics:
+            self.log.regularly(self._statistics.regular_text)
+        path = os.path.splitext(doors.query.path)[0] + ".checkpoint"
+        self._checkpoint = Checkpoint(path, self._collector.ledger, say=lambda text: self.log.say(f"ttmem: {text}"))
+        self._is_stopping = threading.Event()
+        self._checkpoints = threading.Thread(target=self._keep, name="ttmem-checkpoint", daemon=True)
+        answers = Answers(self._snapshot, self._dumping.document, self._health, self._collector.ledger.reset_peaks)
+        self._queries = QueryServer(answers, doors.listeners)
+        self._complaints: set[str] = set()
+
+    @property
+    def ready_line(self) -> str:
+        """What is served where, and by whom."""
+        serving = f"serving {self._doors.seed.path}, " if self._doors.seed else ""
+        port = f" and {self._doors.url}" if self._doors.url else ""
+        return f"{serving}answering on {self._doors.query.path}{port} (pid {os.getpid()})"
+
+    def start(self) -> None:
+        """Returns once programs are heard and questions answered."""
+        self._checkpoint.restore()
+        if self._feed:
+            self._feed.start()
+        self._collector.start()
+        self._collector.wait_settled(_SETTLE_SECONDS)
+        self._queries.start()
+        self._checkpoints.start()
+        self.log.start(f"ttmem: {self.ready_line}")
+
+    def stop(self) -> None:
+        """Takes in what was already said, keeps it, and says the last words. Well under a second."""
+        self._is_stopping.set()
+        self._queries.ask_to_stop()
+        for door in (self._doors.seed, self._doors.query):
+            if door:
+                door.remove()
+        if self._feed:
+            self._feed.stop()
+        self._collector.stop()
+        self._collector.tick()
+        self._checkpoints.join(_LAST_WORDS_SECONDS)
+        if not self._checkpoints.is_alive():
+            self._checkpoint.write()
+        if self._statistics:
+            self.log.say(self._statistics.last_text().rstrip("\n"))
+        self.log.close(_LAST_WORDS_SECONDS)
+        self._queries.stop()
+
+    def look_after(self) -> None:
+        """Says once what went wrong since the last look."""
+        for name, is_alive in self._workers().items():
+            if not is_alive:
+                self._complain_once(f"the {name} has ended by a fault of its own; restart this daemon")
+        for door in (self._doors.seed, self._doors.query):
+            if door and not door.is_in_place():
+                self._complain_once(f"{door.path}: somebody removed or replaced this socket; restart this daemon")
+
+    def _complain_once(self, text: str) -> None:
+        if text not in self._complaints:
+            self._complaints.add(text)
+            complain(text)
+
+    def _workers(self) -> dict[str, bool]:
+        return {
+            "seed socket": self._feed is None or self._feed.is_alive,
+            "collector": any(thread.name == "ttmem-collector" for thread in threading.enumerate()),
+            "checkpoint writer": self._checkpoints.is_alive(),
+            "log writer": self.log.is_alive,
+            "query server": self._queries.is_alive,
+        }
+
+    def _keep(self) -> None:
+        while not self._is_stopping.wait(_CHECKPOINT_EVERY_SECONDS):
+            self._checkpoint.write()
+
+    def _snapshot(self) -> bytes:
+        self._collector.tick()  # also the journal that was made a moment ago
+        return json.dumps(document(self._collector.snapshot()), separators=(",", ":")).encode()
+
+    def _health(self) -> tuple[bool, dict[str, Any]]:
+        workers = self._workers()
+        doors = (self._doors.seed, self._doors.query)
+        is_well = all(workers.values()) and all(door is None or door.is_in_place() for door in doors)
+        rows = self._collector.ledger.snapshot()["processes"]
+        seed = self._doors.seed
+        return is_well, {
+            "status": "ok" if is_well else "ailing",
+            "pid": os.getpid(),
+            "version": ttmem.__version__,
+            "uptime_seconds": round(time.monotonic() - self._began, 3),
+            "socket": {
+                "path": seed.path if seed else None,
+                "in_place": seed.is_in_place() if seed else None,
+                **(self._feed.statistics() if self._feed else {}),
+            },
+            "journals": sum(row["state"] == "live" and row["source"] == "journal" for row in rows),
+            "checkpoint": self._checkpoint.facts(),
+            "threads": {name: "ok" if is_alive else "ended" for name, is_alive in workers.items()},
+        }
+
+
+def complain(text: str) -> None:
+    """One line on stderr, if there is one."""
+    sys.stderr.write(f"ttmem: {text}\n")
+    sys.stderr.flush()

@@ -1,0 +1,33 @@
+"""What is alive now, allocation by allocation: as a document for those who ask, as text for the log."""
+
+from typing import Any
+
+from ttmem.collector import Collector
+from ttmem.snapshot import dump_document, dump_of
+from ttmem.snapshot.dump import MOST, Dump
+from ttmem.view import PageOptions, dump_page, plain
+
+__all__ = ["Dumping"]
+
+_MOST_ROWS = 100_000  # of a process, the largest; totals tell about the others
+
+
+class Dumping:
+    """Makes dumps from what a collector knows."""
+
+    def __init__(self, collector: Collector) -> None:
+        self._collector = collector
+
+    def document(self, has_kernels: bool, device: str | None, most: int) -> dict[str, Any]:
+        return dump_document(self._dump(has_kernels, device, most))
+
+    def text(self, has_kernels: bool) -> str:
+        """The page of `ttmem dump`, as it goes into the log."""
+        return "\n" + plain(dump_page(self._dump(has_kernels, None, MOST), PageOptions())) + "\n"
+
+    def _dump(self, has_kernels: bool, device: str | None, most: int) -> Dump:
+        self._collector.tick()
+        snapshot = self._collector.snapshot()
+        ledger = self._collector.ledger
+        rows = {process.key: ledger.allocations(process.key, _MOST_ROWS) for process in snapshot.live}
+        return dump_of(snapshot, rows, kernels=has_kernels, device=device, most=most)

@@ -1,0 +1,66 @@
+"""Snapshots as text, made once for everybody who waits for one.
+
+Whoever asks says how fresh it must be: begun no earlier than some moment. All who wait share the next one, so a
+hundred viewers cost one snapshot per tick. Ticks of streams lie on one grid of time, hence viewers that want the same
+interval also want the same moments.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import NamedTuple
+
+__all__ = ["LEAST_INTERVAL_SECONDS", "Frame", "Frames"]
+
+LEAST_INTERVAL_SECONDS = 0.1
+
+
+class Frame(NamedTuple):
+    """One encoded snapshot, and when its making began."""
+
+    number: int
+    body: bytes
+    began: float
+
+    @property
+    def event(self) -> bytes:
+        """The same as a server-sent event; a document of JSON has no line breaks."""
+        return b"event: snapshot\nid: %d\ndata: %s\n\n" % (self.number, self.body)
+
+
+class Frames:
+    """Makes frames in a thread, one at a time. Lives on one event loop."""
+
+    def __init__(self, encode: Callable[[], bytes], *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._encode = encode
+        self._clock = clock
+        self._making = asyncio.Lock()
+        self._latest = Frame(0, b"", float("-inf"))
+        self._is_over = asyncio.Event()
+
+    async def fresh(self) -> Frame:
+        """One that tells everything that was known when it was asked for."""
+        return await self.since(self._clock())
+
+    async def since(self, moment: float) -> Frame:
+        """One that was begun at a moment or later."""
+        async with self._making:
+            if self._latest.began < moment:
+                began = self._clock()
+                body = await asyncio.get_running_loop().run_in_executor(None, self._encode)
+                self._latest = Frame(self._latest.number + 1, body, began)
+            return self._latest
+
+    async def every(self, interval_seconds: float) -> AsyncIterator[Frame]:
+        """One at once, then one per tick, until `close`. Whoever is slow to take one misses ticks, nothing piles up."""
+        yield await self.fresh()
+        while not self._is_over.is_set():
+            due = (self._clock() // interval_seconds + 1) * interval_seconds
+            try:
+                await asyncio.wait_for(self._is_over.wait(), max(0.0, due - self._clock()))
+            except asyncio.TimeoutError:
+                yield await self.since(due)
+
+    def close(self) -> None:
+        """Ends every stream."""
+        self._is_over.set()

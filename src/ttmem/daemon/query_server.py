@@ -1,0 +1,119 @@
+"""Answers questions over HTTP, in a thread with an event loop of its own."""
+
+import asyncio
+import ipaddress
+import socket
+import threading
+from collections.abc import Sequence
+
+import uvicorn
+
+from ttmem.daemon.app import Answers, application
+from ttmem.daemon.frames import Frames
+from ttmem.errors import CannotServe
+
+__all__ = ["QueryServer", "loopback_listener"]
+
+_START_SECONDS = 10.0
+_GRACE_SECONDS = 0.3  # for answers under way; a viewer that has stopped reading does not hold us
+_MOST_CLIENTS = 512
+
+
+class _Server(uvicorn.Server):
+    """Tells when it listens, and closes streams before it waits for them."""
+
+    def __init__(self, config: uvicorn.Config, frames: Frames, has_started: threading.Event) -> None:
+        super().__init__(config)
+        self._frames = frames
+        self._has_started = has_started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        self._has_started.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._frames.close()
+        await super().shutdown(sockets=sockets)
+
+
+class QueryServer:
+    """Serves some listening sockets until `stop`."""
+
+    def __init__(self, answers: Answers, listeners: Sequence[socket.socket]) -> None:
+        self._answers = answers
+        self._listeners = [listener.dup() for listener in listeners]  # the server closes what it gets
+        self._server: _Server | None = None
+        self._has_started = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="ttmem-queries", daemon=True)
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def start(self) -> None:
+        """Returns once questions are answered."""
+        self._thread.start()
+        if not self._has_started.wait(_START_SECONDS):
+            raise CannotServe("the query socket could not be listened on; see the messages above")
+
+    def ask_to_stop(self) -> None:
+        if self._server is not None:
+            self._server.should_exit = True
+
+    def stop(self) -> None:
+        """Lets answers under way end, for a moment, then hangs up."""
+        self.ask_to_stop()
+        self._thread.join(_GRACE_SECONDS)
+        if self._server is not None:
+            self._server.force_exit = True
+        self._thread.join(_GRACE_SECONDS)
+
+    def _run(self) -> None:
+        asyncio.run(self._serve())
+
+    async def _serve(self) -> None:
+        frames = Frames(self._answers.snapshot)
+        config = uvicorn.Config(
+            application(self._answers, frames),
+            loop="asyncio",
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            limit_concurrency=_MOST_CLIENTS,
+        )
+        self._server = _Server(config, frames, self._has_started)
+        await self._server.serve(sockets=self._listeners)
+
+
+def loopback_listener(address: str) -> socket.socket:
+    """A listening TCP socket at HOST:PORT, which must be an address of this machine alone."""
+    host, _, port = address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise CannotServe(
+            f"--listen {address}: expected ADDRESS:PORT, for example 127.0.0.1:8265 (port 0: any free one)"
+        )
+    try:
+        found = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
+    except ValueError:
+        raise CannotServe(f"--listen {address}: expected a loopback address such as 127.0.0.1, found {host}") from None
+    if not found.is_loopback:
+        raise CannotServe(
+            f"--listen {address}: {host} can be reached from other machines, and there is no password; "
+            f"listen on 127.0.0.1:{port} and come through `ssh -L {port}:127.0.0.1:{port}`"
+        )
+    listener = socket.socket(socket.AF_INET6 if found.version == 6 else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((str(found), int(port)))
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        raise CannotServe(
+            f"--listen {address}: cannot be listened on ({error.strerror}); choose another port"
+        ) from error
+    return listener

@@ -1,0 +1,217 @@
+"""Where a socket is served, and by whom: first of all the one that the seeds' programs report to.
+
+One path, one server. The lock beside the socket decides between servers of this kind; a server without a lock (the
+older `allocation_server_poc`) is found out by connecting to it. Neither is ever pushed aside. A socket that nobody
+answers on is a dead server's, and is taken over if it was this user's.
+"""
+
+import grp
+import os
+import socket
+import stat
+import struct
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+from ttmem.errors import CannotServe
+from ttmem.sources.hosts import user_name
+from ttmem.sources.serving_lock import Held, ServingLock, kind_word
+
+__all__ = ["ServedSocket", "Sharing", "group_id", "seed_socket_path"]
+
+DEFAULT_PATH = "/tmp/tt_allocation_server.sock"
+VARIABLE = "TTMEM_SEED_SOCKET"
+BACKLOG = 1024
+_LONGEST_PATH_BYTES = 107  # of sockaddr_un, with its final zero
+_CONNECT_SECONDS = 1.0
+
+
+def seed_socket_path(asked: str | None, environ: Mapping[str, str]) -> str:
+    """The path asked for, else the environment's, else the seeds' own."""
+    return asked or environ.get(VARIABLE) or DEFAULT_PATH
+
+
+class Sharing(NamedTuple):
+    """Who may connect: a file mode, and the group it speaks of (None: the server's own)."""
+
+    mode: int = 0o600
+    group: int | None = None
+
+
+def group_id(name: str) -> int:
+    """The number of a group, by its name or number."""
+    try:
+        return int(name) if name.isdecimal() else grp.getgrnam(name).gr_gid
+    except KeyError:
+        raise CannotServe(f"{name}: no such group on this machine; `getent group` lists them") from None
+
+
+class ServedSocket:
+    """A listening socket that only we serve; its path and its lock go away with `close`."""
+
+    def __init__(self, path: str, listener: socket.socket, lock: ServingLock, *, is_own: bool) -> None:
+        self.path = path
+        self.listener = listener
+        self._lock = lock
+        self._is_own = is_own  # we made it, not a service manager
+        self._facts = _facts_of(path)
+
+    @classmethod
+    def taken(cls, path: str, sharing: Sharing) -> "ServedSocket":
+        """Binds the path, or says in one line why that cannot be."""
+        path = os.path.abspath(path)
+        _check_place(path)
+        lock = _lock(path)
+        try:
+            _clear(path)
+            return cls(path, _bound(path, sharing), lock, is_own=True)
+        except BaseException:
+            lock.release()
+            raise
+
+    @classmethod
+    def given(cls, listener: socket.socket) -> "ServedSocket":
+        """Serves a socket that a service manager bound and keeps."""
+        path = listener.getsockname()
+        if listener.family != socket.AF_UNIX or not isinstance(path, str) or not path:
+            raise CannotServe(f"{path!r}: expected a Unix socket with a path from the service manager")
+        return cls(path, listener, _lock(path), is_own=False)
+
+    def is_in_place(self) -> bool:
+        """Whether the path still leads to this socket; an older server unlinks whatever it finds."""
+        facts = _facts_of(self.path)
+        return facts is not None and self._facts is not None and os.path.samestat(facts, self._facts)
+
+    def remove(self) -> None:
+        """Takes the path away: nobody new can connect; the lock stays ours."""
+        if self._is_own and self.is_in_place():
+            with suppress(OSError):
+                os.unlink(self.path)
+
+    def close(self) -> None:
+        self.remove()
+        self.listener.close()
+        self._lock.release()
+
+
+def _facts_of(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except OSError:
+        return None
+
+
+def _check_place(path: str) -> None:
+    """Whether a socket can be at this path at all."""
+    length = len(os.fsencode(path))
+    if length > _LONGEST_PATH_BYTES:
+        raise CannotServe(
+            f"{path}: a socket's path has at most {_LONGEST_PATH_BYTES} bytes, not {length}; choose a shorter one"
+        )
+    directory = os.path.dirname(path)
+    try:
+        is_directory = stat.S_ISDIR(os.stat(directory).st_mode)
+    except OSError as error:
+        raise CannotServe(f"{path}: its directory cannot be used ({error.strerror}); make {directory} first") from error
+    if not is_directory:
+        raise CannotServe(f"{path}: {directory} is not a directory; choose another path")
+    if not os.access(directory, os.W_OK | os.X_OK, effective_ids=True):
+        raise CannotServe(
+            f"{path}: {user_name(os.geteuid())} may not write to {directory}; choose a path in a directory of your own"
+        )
+    facts = _facts_of(path)
+    if facts is not None and not stat.S_ISSOCK(facts.st_mode):
+        raise CannotServe(
+            f"{path}: expected a socket or nothing, found {kind_word(facts.st_mode)}; remove it or choose another path"
+        )
+
+
+def _lock(path: str) -> ServingLock:
+    try:
+        return ServingLock(f"{path}.lock")
+    except Held as held:
+        raise _refusal(path, held.pid) from None
+    except CannotServe:
+        owner = _server_of(path)  # another user's server, perhaps: then say who
+        if owner is not None and owner.is_alive:
+            raise _refusal(path, owner.pid, owner.uid) from None
+        raise
+
+
+def _clear(path: str) -> None:
+    """Removes what a dead server of this user left; everything else is refused."""
+    before = _facts_of(path)
+    if before is None:
+        return
+    found = _server_of(path)
+    if found is not None and found.is_alive:
+        raise _refusal(path, found.pid, found.uid)
+    if before.st_uid != os.geteuid():
+        owner = f"{user_name(before.st_uid)} (uid {before.st_uid})"
+        state = "which does not answer" if found is None else "who may be serving it"
+        raise CannotServe(
+            f"{path}: this socket belongs to {owner}, {state}; choose another path, or have its owner or root remove it"
+        )
+    now = _facts_of(path)
+    if found is not None or (now is not None and not os.path.samestat(before, now)):
+        raise CannotServe(f"{path}: cannot tell whether this socket is served; remove it if it is not")
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+class _Server(NamedTuple):
+    """Who answers on a socket: pid and uid, None where the kernel does not tell."""
+
+    is_alive: bool
+    pid: int | None = None
+    uid: int | None = None
+
+
+def _server_of(path: str) -> _Server | None:
+    """None if nobody listens; not alive if that could not be found out."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(_CONNECT_SECONDS)
+        try:
+            connection.connect(path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            return None
+        except (BlockingIOError, TimeoutError):  # it listens, but is busy
+            return _Server(is_alive=True)
+        except OSError:
+            return _Server(is_alive=False)
+        pid, uid, _ = struct.unpack("iII", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        return _Server(True, pid or None, uid)
+
+
+def _refusal(path: str, pid: int | None, uid: int | None = None) -> CannotServe:
+    who = f"pid {pid}" if pid else "another process"
+    if uid is not None and uid != os.geteuid():
+        who += f" of {user_name(uid)}"
+    return CannotServe(f"{path}: already served by {who}; end that one first, or choose another path")
+
+
+def _bound(path: str, sharing: Sharing) -> socket.socket:
+    """A listening socket, never more open than asked for: the mode is there from its first moment."""
+    first_mode = 0o600 if sharing.group is not None else sharing.mode
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    before = os.umask(0o777 & ~first_mode)
+    try:
+        listener.bind(path)
+    except OSError as error:
+        listener.close()
+        raise CannotServe(f"{path}: cannot be bound ({error.strerror}); choose another path") from error
+    finally:
+        os.umask(before)
+    try:
+        if sharing.group is not None:
+            os.chown(path, -1, sharing.group)
+            os.chmod(path, sharing.mode)
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        os.unlink(path)
+        raise CannotServe(
+            f"{path}: cannot be shared with group {sharing.group} ({error.strerror}); be a member of it, or root"
+        ) from error
+    return listener

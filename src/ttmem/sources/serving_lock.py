@@ -1,0 +1,114 @@
+"""The lock beside a socket: whoever holds it serves.
+
+PATH.lock is a file with the holder's pid, locked with flock for as long as the holder lives and removed when it ends.
+A lock that a killed server left behind is free at once: the kernel let go of it.
+"""
+
+import fcntl
+import os
+import stat
+from contextlib import suppress
+
+from ttmem.errors import CannotServe
+from ttmem.sources.hosts import user_name
+
+__all__ = ["Held", "ServingLock"]
+
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+_TRIES = 100
+
+
+class Held(CannotServe):
+    """Somebody else holds the lock; `pid` is who, None if that cannot be told."""
+
+    def __init__(self, path: str, pid: int | None) -> None:
+        super().__init__(f"{path}: held by {f'pid {pid}' if pid else 'another process'}")
+        self.pid = pid
+
+
+class ServingLock:
+    """A lock that is ours until `release`."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._file = _locked(path)
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
+
+    def release(self) -> None:
+        """Removes the file, then lets go: who waited for this one sees that it is gone, and makes its own."""
+        if self._file < 0:
+            return
+        with suppress(OSError):
+            if _is_at(self.path, self._file):
+                os.unlink(self.path)
+        os.close(self._file)
+        self._file = -1
+
+
+def _locked(path: str) -> int:
+    """The descriptor of the file at `path`, locked; not of one that was removed or replaced meanwhile."""
+    for _ in range(_TRIES):
+        file = _opened(path)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pid = _pid_in(file)
+            os.close(file)
+            raise Held(path, pid) from None
+        if _is_at(path, file):
+            return file
+        os.close(file)
+    raise CannotServe(f"{path}: is removed as often as it is made; end whatever does that and try again")
+
+
+def _opened(path: str) -> int:
+    with suppress(FileNotFoundError):
+        _check(path, os.lstat(path))
+    try:
+        file = os.open(path, _FLAGS, 0o600)
+    except OSError as error:
+        raise CannotServe(f"{path}: cannot be made or opened as the lock ({error.strerror}); remove it") from error
+    try:
+        _check(path, os.fstat(file))
+    except CannotServe:
+        os.close(file)
+        raise
+    return file
+
+
+def _check(path: str, facts: os.stat_result) -> None:
+    if not stat.S_ISREG(facts.st_mode):
+        raise CannotServe(f"{path}: expected the lock of a server, found {kind_word(facts.st_mode)}; remove it")
+    if facts.st_uid != os.geteuid():
+        owner = f"{user_name(facts.st_uid)} (uid {facts.st_uid})"
+        raise CannotServe(
+            f"{path}: this lock belongs to {owner}, not to {user_name(os.geteuid())}; "
+            "if that user's server has ended, its owner or root may remove it"
+        )
+
+
+def kind_word(mode: int) -> str:
+    """What a file is, in a word."""
+    for is_so, word in (
+        (stat.S_ISSOCK, "a socket"),
+        (stat.S_ISREG, "a file"),
+        (stat.S_ISDIR, "a directory"),
+        (stat.S_ISLNK, "a link"),
+        (stat.S_ISFIFO, "a pipe"),
+    ):
+        if is_so(mode):
+            return word
+    return "a device"
+
+
+def _is_at(path: str, file: int) -> bool:
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(file))
+    except FileNotFoundError:
+        return False
+
+
+def _pid_in(file: int) -> int | None:
+    text = os.pread(file, 32, 0).strip()
+    return int(text) if text.isdigit() else None
