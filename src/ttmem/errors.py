@@ -7,6 +7,7 @@ the figures.
 __all__ = [
     "CannotServe",
     "DaemonGone",
+    "MessageMalformed",
     "NothingToRead",
     "RecordDamaged",
     "SelectionError",
@@ -25,6 +26,10 @@ class DaemonGone(TtmemError):
 
 class CannotServe(TtmemError):
     """A socket that is somebody else's, or a place where none can be."""
+
+
+class MessageMalformed(TtmemError):
+    """Bytes or figures that are no message of the older socket protocol."""
 
 
 class NothingToRead(TtmemError):
