@@ -31,6 +31,12 @@ bool is_switch_on(const char* name) noexcept {
     return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
 }
 
+// The older design's switch, as strict as it was there.
+bool is_older_switch_on() noexcept {
+    const char* value = getenv("TT_ALLOC_TRACKING_ENABLED");
+    return value != nullptr && std::strcmp(value, "1") == 0;
+}
+
 uint32_t power_of_two_from(const char* name, uint32_t fallback, uint32_t least, uint32_t most) noexcept {
     const char* text = getenv(name);
     if (text == nullptr || *text == '\0') return fallback;
@@ -242,7 +248,7 @@ bool is_on() noexcept { return state.load(std::memory_order_acquire) == kOn && i
 
 bool is_wanted() noexcept {
     const int now = state.load(std::memory_order_acquire);
-    if (now == kUndecided) return is_switch_on("TTMEM") || is_switch_on("TT_ALLOC_TRACKING_ENABLED");
+    if (now == kUndecided) return is_switch_on("TTMEM") || is_older_switch_on();
     return now == kOn || now == kMaking;
 }
 

@@ -13,7 +13,18 @@ from ttmem.client.phases import Phase
 from ttmem.client.reports import Reports
 from ttmem.devices import Pool
 
-__all__ = ["Client", "close", "disable", "enable", "is_enabled", "label", "open_device", "open_mesh", "phase"]
+__all__ = [
+    "Client",
+    "close",
+    "disable",
+    "enable",
+    "is_asked_for",
+    "is_enabled",
+    "label",
+    "open_device",
+    "open_mesh",
+    "phase",
+]
 
 Capacities = Mapping[Pool, int]
 
@@ -100,7 +111,7 @@ class Client(Reports):
 
     def __init__(self, enabled: bool | None = None, label: str | None = None, directory: str | None = None) -> None:
         self._targets: list[int] = []
-        was_on = _is_asked_for(os.environ) or bool(_native.client.journal_path())
+        was_on = is_asked_for(os.environ) or bool(_native.client.journal_path())
         self._has_turned_on = False
         if enabled is False:
             disable()
@@ -175,5 +186,7 @@ class Client(Reports):
         return target
 
 
-def _is_asked_for(environ: Mapping[str, str]) -> bool:
-    return any(environ.get(name, "") not in ("", "0") for name in ("TTMEM", "TT_ALLOC_TRACKING_ENABLED"))
+def is_asked_for(environ: Mapping[str, str]) -> bool:
+    """Whether the environment turns tracking on."""
+    # The second is the older design's switch, as strict as it was there.
+    return environ.get("TTMEM", "") not in ("", "0") or environ.get("TT_ALLOC_TRACKING_ENABLED") == "1"
