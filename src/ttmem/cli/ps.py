@@ -10,14 +10,11 @@ from typing import NoReturn
 import click
 
 from ttmem.cli.exits import NOTHING_READ
+from ttmem.cli.looking import Looking
 from ttmem.cli.screen import Screen
-from ttmem.collector import Collector
 from ttmem.errors import NothingToRead, SelectionError
 from ttmem.snapshot import Selection, Snapshot, document, selected
-from ttmem.sources import Places
 from ttmem.view import Line, PageOptions, nothing_to_show, page, picture
-
-_SETTLE_SECONDS = 2.0
 
 
 @click.command(short_help="Show which process holds what on which device.")
@@ -39,6 +36,7 @@ _SETTLE_SECONDS = 2.0
 @click.option("-p", "--pid", "pids", multiple=True, type=int, metavar="PID", help="Only this process.")
 @click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Bars and marks in ASCII.")
 @click.option("-C", "--no-color", "is_colourless", is_flag=True, help="No colours (NO_COLOR does the same).")
+@click.option("--no-daemon", "is_alone", is_flag=True, help="Read the journals here, whether a daemon runs or not.")
 @click.option(
     "--picture", "picture_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the table as SVG."
 )
@@ -52,21 +50,23 @@ def ps(
     pids: tuple[int, ...],
     is_ascii: bool,
     is_colourless: bool,
+    is_alone: bool,
     picture_file: Path | None,
 ) -> int:
     """Show which process holds what on which device.
 
-    Reads the journals of reporting processes in $TTMEM_DIR, or where they lie by default. Nothing has to run first.
+    Asks the daemon (ttmem serve) if one runs. Otherwise reads the journals of reporting processes in $TTMEM_DIR, or
+    where they lie by default: nothing has to run first.
     """
     words = tuple(word.strip() for word in (devices or "").split(",") if word.strip())
     selection = Selection(words, users, pids, is_with_ended)
     screen = Screen(sys.stdout, os.environ, has_colour=not is_colourless)
     options = PageOptions(screen.width, is_ascii or not screen.is_unicode, is_with_ended)
-    with Collector(Places.from_environment(os.environ, uid=os.geteuid())) as collector:
+    is_following = interval is not None
+    with Looking(os.environ, uid=os.geteuid(), has_daemon=not is_alone, is_following=is_following) as looking:
         if interval is not None:
-            watch(collector, selection, screen, options, interval=interval, is_json=is_json)
-        collector.wait_settled(_SETTLE_SECONDS)
-        snapshot = collector.snapshot()
+            watch(looking, selection, screen, options, interval=interval, is_json=is_json)
+        snapshot = looking.snapshot()
     chosen = _chosen(snapshot, selection)
     if picture_file:
         write_picture(picture_file, chosen, options)
@@ -81,15 +81,13 @@ def ps(
 
 
 def watch(
-    collector: Collector, selection: Selection, screen: Screen, options: PageOptions, *, interval: float, is_json: bool
+    looking: Looking, selection: Selection, screen: Screen, options: PageOptions, *, interval: float, is_json: bool
 ) -> NoReturn:
     """Shows the figures every so many seconds, until interrupted."""
-    collector.start()
-    collector.wait_settled(_SETTLE_SECONDS)
     due = time.monotonic()
     try:
         while True:
-            snapshot = collector.snapshot()
+            snapshot = looking.snapshot()
             chosen = _chosen(snapshot, selection)
             if is_json:
                 click.echo(_json(chosen, is_pretty=False))

@@ -117,14 +117,14 @@ def dump_of(
     allocations: Mapping[int, Iterable[Row]],
     *,
     kernels: bool = False,
-    device: str | None = None,
+    device: str | int | None = None,
     most: int = MOST,
 ) -> Dump:
     """What is alive, from a snapshot and the rows of `Ledger.allocations` by process key.
 
     `kernels` keeps kernels only, `device` one device (as `ps -i` names it), `most` cuts lists (0: not at all).
     """
-    usages = _chosen(snapshot, device)
+    usages = _chosen(snapshot, None if device is None else str(device))
     rows = _sorted_out(snapshot, allocations, {usage.device.number for usage in usages})
     devices = (DumpDevice(usage.device, tuple(_groups(usage, rows, kernels, most))) for usage in usages)
     return Dump(

@@ -1,0 +1,68 @@
+"""`ttmem dump`: what is alive now, allocation by allocation. The answer goes to whoever asks."""
+
+import json
+import os
+import sys
+
+import click
+
+from ttmem.cli.exits import NOTHING_READ
+from ttmem.cli.looking import Looking
+from ttmem.cli.screen import Screen
+from ttmem.errors import SelectionError
+from ttmem.snapshot import Dump, dump_document
+from ttmem.view import PageOptions, dump_page
+
+_MOST = 50
+
+
+@click.command(short_help="Show what is alive, allocation by allocation.")
+@click.option("--kernels", "is_kernels_only", is_flag=True, help="Only kernels.")
+@click.option("-i", "--device", metavar="DEVICE", help="Only this device: its index or unique id.")
+@click.option(
+    "--most", type=click.IntRange(min=1), metavar="N", help=f"List the N largest per device and type ({_MOST})."
+)
+@click.option("--all", "is_whole", is_flag=True, help="List all of them.")
+@click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/dump.md).")
+@click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Marks in ASCII.")
+@click.option("-C", "--no-color", "is_colourless", is_flag=True, help="No colours (NO_COLOR does the same).")
+@click.option("--no-daemon", "is_alone", is_flag=True, help="Read the journals here, whether a daemon runs or not.")
+def dump(
+    *,
+    is_kernels_only: bool,
+    device: str | None,
+    most: int | None,
+    is_whole: bool,
+    is_json: bool,
+    is_ascii: bool,
+    is_colourless: bool,
+    is_alone: bool,
+) -> int:
+    """Show what is alive: how much of every type on every device, then single allocations with owner and age.
+
+    The largest come first, at most 50 per device and type. Asks the daemon (ttmem serve) if one runs, else reads the
+    journals.
+    """
+    if is_whole and most is not None:
+        raise click.UsageError("--all and --most contradict each other")
+    screen = Screen(sys.stdout, os.environ, has_colour=not is_colourless)
+    with Looking(os.environ, uid=os.geteuid(), has_daemon=not is_alone) as looking:
+        try:
+            alive = looking.dump(kernels=is_kernels_only, device=device, most=0 if is_whole else most or _MOST)
+        except SelectionError as error:
+            raise click.BadParameter(str(error), param_hint="--device") from error
+    if is_json:
+        click.echo(_json(alive, is_pretty=screen.is_terminal))
+    elif alive.process_count or alive.ended_count:
+        screen.show(dump_page(alive, PageOptions(screen.width, is_ascii or not screen.is_unicode)))
+    if not alive.process_count and not alive.ended_count:
+        click.echo(f"ttmem: no process reports in {', '.join(alive.places)}", err=True)
+        for note in alive.notes:
+            click.echo(f"ttmem: {note}", err=True)
+        return NOTHING_READ
+    return 0
+
+
+def _json(alive: Dump, *, is_pretty: bool) -> str:
+    separators = None if is_pretty else (",", ":")
+    return json.dumps(dump_document(alive), indent=2 if is_pretty else None, separators=separators)

@@ -1,0 +1,151 @@
+"""Asks a daemon: its snapshot, and what is alive.
+
+Who answers must be root or ourselves, and has a second for all of it. The few lines of HTTP that takes are spoken here:
+the standard library's client costs more to load than the rest of `ttmem ps`, and its time limit is for single reads,
+which somebody who answers a byte at a time never exceeds.
+"""
+
+import json
+import os
+import socket
+import struct
+import time
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import urlencode
+
+from ttmem.errors import DaemonGone, SelectionError
+from ttmem.snapshot import Dump, Snapshot, dump_from_document, snapshot_from_document
+
+__all__ = ["SOCKET_NAME", "DaemonClient"]
+
+SOCKET_NAME = "daemon.sock"
+_TIMEOUT_SECONDS = 1.0
+_MOST_BYTES = 256 << 20
+_CREDENTIALS = struct.Struct("3i")  # pid, uid, gid
+
+
+class DaemonClient:
+    """A daemon behind a Unix socket. Every question is a connection of its own: there is nothing to keep alive."""
+
+    def __init__(self, path: str, *, timeout_seconds: float = _TIMEOUT_SECONDS) -> None:
+        self.path = path
+        self._timeout_seconds = timeout_seconds
+
+    @classmethod
+    def find(cls, directories: Iterable[str]) -> "DaemonClient | None":
+        """The first daemon that takes a connection and may be believed, in these directories."""
+        for directory in directories:
+            client = cls(os.path.join(directory, SOCKET_NAME))
+            try:
+                client._connected(time.monotonic() + client._timeout_seconds).close()
+            except DaemonGone:
+                continue
+            return client
+        return None
+
+    def snapshot(self) -> Snapshot:
+        """What the daemon knows now. DaemonGone or VersionMismatch if it cannot be had."""
+        return snapshot_from_document(_document("/snapshot", *self._answer("/snapshot")))
+
+    def dump(self, *, kernels: bool = False, device: str | None = None, most: int = 50) -> Dump:
+        """What is alive, as `dump_of` tells it. A device that is not there is a SelectionError."""
+        question = {"kernels": str(int(kernels)), "most": str(most)}
+        if device is not None:
+            question["device"] = device
+        status, body = self._answer(f"/dump?{urlencode(question)}")
+        if status in (400, 404) and device is not None:
+            raise SelectionError(_complaint(body) or f"the daemon knows no device {device}")
+        return dump_from_document(_document("/dump", status, body))
+
+    def _answer(self, target: str) -> tuple[int, bytes]:
+        deadline = time.monotonic() + self._timeout_seconds
+        with self._connected(deadline) as line:
+            try:
+                line.sendall(f"GET {target} HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+                return _parsed(_received(line, deadline))
+            except TimeoutError:
+                raise DaemonGone(f"gave no answer within {self._timeout_seconds:.2g} s") from None
+            except OSError as error:
+                raise DaemonGone(f"went away while it was asked ({error.strerror or error})") from None
+
+    def _connected(self, deadline: float) -> socket.socket:
+        line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+        try:
+            line.settimeout(max(0.01, deadline - time.monotonic()))
+            line.connect(self.path)
+            _, uid, _ = _CREDENTIALS.unpack(line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+            if uid not in (0, os.geteuid()):
+                raise DaemonGone(f"belongs to uid {uid}, neither root nor us: not believed")
+        except DaemonGone:
+            line.close()
+            raise
+        except ConnectionRefusedError:
+            line.close()
+            raise DaemonGone("nobody answers there: the daemon that made it has ended") from None
+        except (TimeoutError, BlockingIOError):
+            line.close()
+            raise DaemonGone("takes no connection: the daemon hangs") from None
+        except OSError as error:
+            line.close()
+            raise DaemonGone(f"cannot be asked: {(error.strerror or str(error)).lower()}") from None
+        return line
+
+
+def _received(line: socket.socket, deadline: float) -> bytes:
+    """All bytes of the answer, before the deadline."""
+    answer = bytearray()
+    end = None
+    while end is None or len(answer) < end:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        line.settimeout(left)
+        part = line.recv(1 << 20)
+        if not part:
+            break
+        answer += part
+        if end is None:
+            end = _announced_end(answer)
+        if max(len(answer), end or 0) > _MOST_BYTES:
+            raise DaemonGone(f"answers with more than {_MOST_BYTES >> 20} MiB")
+    if end is not None and len(answer) != end:
+        raise DaemonGone("broke off in the middle of its answer")
+    return bytes(answer)
+
+
+def _announced_end(answer: bytearray) -> int | None:
+    """Where the answer ends, by its own word; None if it does not say, or not yet."""
+    head, blank, _ = answer.partition(b"\r\n\r\n")
+    for header in head.split(b"\r\n")[1:] if blank else ():
+        name, _, value = header.partition(b":")
+        if name.strip().lower() == b"content-length" and value.strip().isdigit():
+            return len(head) + len(blank) + int(value)
+    return None
+
+
+def _parsed(answer: bytes) -> tuple[int, bytes]:
+    """Status and body."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    version, _, rest = head.partition(b" ")
+    if not version.startswith(b"HTTP/1.") or not rest[:3].isdigit():
+        raise DaemonGone("answers with something that is no HTTP")
+    return int(rest[:3]), body
+
+
+def _document(target: str, status: int, body: bytes) -> Any:
+    if status != 200:
+        raise DaemonGone(f"answers {target} with status {status}")
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise DaemonGone(f"answers {target} with something that is no JSON") from None
+
+
+def _complaint(body: bytes) -> str:
+    """What a daemon says is wrong with a question; empty if it does not."""
+    try:
+        said = json.loads(body).get("error")
+    except (ValueError, RecursionError, AttributeError):
+        return ""
+    return said if isinstance(said, str) else ""
