@@ -22,6 +22,7 @@ MODULES = (
     "report_python",
     "ledger_speed",
     "ledger_memory",
+    "seed_socket",
     "death",
     "visibility",
     "commands",

@@ -112,6 +112,28 @@ def seed_puppet(setting: Setting, live_count: int, socket_path: Path) -> Iterato
 
 
 @contextmanager
+def daemon(setting: Setting, *options: str) -> Iterator[tuple[Actor, Path]]:
+    """`ttmem serve` and its allocation socket."""
+    path = setting.directory / "daemon-seed.sock"
+    command = [sys.executable, "-m", "ttmem", "serve", "--socket", str(path), *options]
+    with _acting(Actor(command, setting.environment(TTMEM="0"))) as actor:
+        actor.hear()
+        yield actor, path
+
+
+@contextmanager
+def seed_sender(
+    setting: Setting, socket_path: Path, live_count: int, *, per_send: int, message_bytes: int = 144
+) -> Iterator[Actor]:
+    """A process that sends the old protocol's messages, so many per send."""
+    numbers = (live_count, per_send, message_bytes)
+    command = [str(setting.programs / "seed_sender"), str(socket_path), *map(str, numbers)]
+    with _acting(Actor(command, setting.environment(TTMEM="0"))) as actor:
+        actor.hear()
+        yield actor
+
+
+@contextmanager
 def collector(setting: Setting) -> Iterator[Actor]:
     """A process that reads every journal of the setting's directory, as a viewer does."""
     command = [sys.executable, "-m", "benchmarks.stage.collecting", str(setting.directory)]
