@@ -1,6 +1,7 @@
 #include "python/layouts.hpp"
 
 #include "journal/layout.hpp"
+#include "seeds/message.hpp"
 
 namespace nb = nanobind;
 
@@ -149,6 +150,46 @@ nb::tuple header() {
 }
 
 #undef TTMEM_FIELD
+#define TTMEM_PART(name, type, place) fields[name] = nb::make_tuple(offsetof(type, place), sizeof(type{}.place))
+
+// Flat, by the names the protocol's documents have.
+template <typename Message>
+nb::dict seed_message() {
+    nb::dict fields;
+    TTMEM_PART("type", Message, head.type);
+    TTMEM_PART("device_id", Message, head.device_id);
+    TTMEM_PART("size", Message, head.size);
+    TTMEM_PART("buffer_type", Message, head.buffer_type);
+    TTMEM_PART("process_id", Message, head.process_id);
+    TTMEM_PART("buffer_id", Message, head.buffer_id);
+    TTMEM_PART("timestamp", Message, head.timestamp);
+    TTMEM_PART("dram_allocated", Message, sums.dram);
+    TTMEM_PART("l1_allocated", Message, sums.l1);
+    TTMEM_PART("l1_small_allocated", Message, sums.l1_small);
+    TTMEM_PART("trace_allocated", Message, sums.trace);
+    if constexpr (requires(Message message) { message.cb; }) {
+        TTMEM_PART("cb_allocated", Message, cb);
+        TTMEM_PART("kernel_allocated", Message, kernel);
+    }
+    if constexpr (requires(Message message) { message.info; }) {
+        TTMEM_PART("total_dram_size", Message, info.total_dram);
+        TTMEM_PART("total_l1_size", Message, info.total_l1);
+        TTMEM_PART("arch_type", Message, info.arch);
+        TTMEM_PART("num_dram_channels", Message, info.dram_channels);
+        TTMEM_PART("dram_size_per_channel", Message, info.dram_per_channel);
+        TTMEM_PART("l1_size_per_core", Message, info.l1_per_core);
+        TTMEM_PART("is_available", Message, info.is_available);
+        TTMEM_PART("num_devices", Message, info.device_count);
+    }
+    if constexpr (requires(Message message) { message.ring_total; }) {
+        TTMEM_PART("ringbuffer_total_size", Message, ring_total);
+        TTMEM_PART("ringbuffer_used_bytes", Message, ring_used);
+        TTMEM_PART("ringbuffer_num_programs", Message, ring_programs);
+    }
+    return fields;
+}
+
+#undef TTMEM_PART
 
 }  // namespace
 
@@ -163,6 +204,10 @@ nb::dict layouts() {
     all["MeshDescriptor"] = mesh_descriptor();
     all["Identity"] = identity();
     all["Header"] = header();
+    all["SeedMessage72"] = nb::make_tuple(sizeof(seeds::Message72), seed_message<seeds::Message72>());
+    all["SeedMessage112"] = nb::make_tuple(sizeof(seeds::Message112), seed_message<seeds::Message112>());
+    all["SeedMessage128"] = nb::make_tuple(sizeof(seeds::Message128), seed_message<seeds::Message128>());
+    all["SeedMessage144"] = nb::make_tuple(sizeof(seeds::Message144), seed_message<seeds::Message144>());
     return all;
 }
 

@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "python/allocation_client.hpp"
+#include "ledger/checkpoint.hpp"
 #include "python/layouts.hpp"
 #include "python/reports.hpp"
 #include "python/rows.hpp"
+#include "python/seeds.hpp"
 #include "ttmem/client.h"
 #include "writer/owner.hpp"
 
@@ -139,21 +141,46 @@ uint64_t feed(Collector& collector, nb::bytes records, nb::bytes arena, const nb
                           nb::cast<uint64_t>(identity[2]), nb::cast<std::string>(identity[3]));
 }
 
+// A ledger, and what it last wrote of those who cannot be asked again.
+struct Ledger : Collector {
+    explicit Ledger(bool tap) : Collector(tap), checkpoint(*this) {}
+    Checkpoint checkpoint;
+};
+
+nb::object take_checkpoint(Ledger& ledger) {
+    std::string bytes;
+    {
+        nb::gil_scoped_release released;
+        bytes = ledger.checkpoint.take();
+    }
+    return bytes.empty() ? nb::none() : nb::object(nb::bytes(bytes.data(), bytes.size()));
+}
+
+nb::tuple restore_checkpoint(Ledger& ledger, nb::bytes bytes) {
+    std::string error;
+    const uint32_t count = ledger.checkpoint.restore(std::string(bytes.c_str(), bytes.size()), error);
+    return nb::make_tuple(count, error);
+}
+
 void add_ledger(nb::module_& module) {
     using Unlocked = nb::call_guard<nb::gil_scoped_release>;
-    nb::class_<Collector>(module, "Ledger", "Balances of every process whose journal was attached.")
+    nb::class_<Collector>(module, "Books");
+    nb::class_<Ledger, Collector>(module, "Ledger", "Balances of every process that reports by journal or socket.")
         .def(nb::init<bool>(), nb::arg("tap") = false)
         .def("attach", attach, nb::arg("path"), nb::arg("device"), nb::arg("inode"))
         .def("drain", &Collector::drain, Unlocked())
         .def("run", &Collector::run, nb::arg("seconds"), Unlocked())
         .def("stop", &Collector::stop)
         .def("snapshot", snapshot_rows)
-        .def("allocations", allocation_rows, nb::arg("process"))
+        .def("allocations", allocation_rows, nb::arg("process"), nb::arg("most") = 0)
         .def("alive_at_peak", alive_at_peak_rows, nb::arg("process"), nb::arg("device"), nb::arg("pool"))
         .def("taken", taken, nb::arg("process"))
         .def("feed", feed, nb::arg("records"), nb::arg("arena"), nb::arg("identity"))
         .def("end", &Collector::end, nb::arg("process"), Unlocked())
-        .def("forget_ended", &Collector::forget_ended, Unlocked());
+        .def("forget_ended", &Collector::forget_ended, Unlocked())
+        .def("reset_peaks", &Collector::reset_peaks, Unlocked())
+        .def("checkpoint", take_checkpoint, nb::sig("def checkpoint(self) -> bytes | None"))
+        .def("restore", restore_checkpoint, nb::arg("checkpoint"));
 }
 
 }  // namespace
@@ -163,5 +190,6 @@ NB_MODULE(_native, module) {
     add_client(module);
     add_older_client(module);
     add_ledger(module);
+    add_seed_server(module);
     module.def("layout", layouts);
 }

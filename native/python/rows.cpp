@@ -40,7 +40,7 @@ nb::dict device_row(uint32_t number, const Device& device) {
 // Counters do not tell what was asked for: where a living process is known by them only, the sum of all is unknown.
 bool is_request_known(const Processes& processes, uint32_t device, uint32_t pool) {
     for (const auto& process : processes) {
-        if (process->mode == Mode::ended || process->mode == Mode::damaged || process->book.is_counting()) continue;
+        if (process->is_over() || process->book.is_counting()) continue;
         const auto cell = process->book.cells().find(device);
         if (cell != process->book.cells().end() && cell->second.pools[pool].count > 0) return false;
     }
@@ -57,22 +57,26 @@ struct Peak {
 // several do, the peak of their sum is only known from the events we followed.
 Peak peak_of(const Process& process, const Timebase& time, uint32_t device, uint32_t pool, const PeakAmount& followed) {
     size_t number = 0;
-    const auto when = [&](uint64_t raw) { return process.reader ? time.realtime(raw, process.reader->identity()) : 0; };
+    const auto when = [&](uint64_t raw) { return process.realtime(raw, time); };
+    const auto is_reset = [&](uint64_t raw) { return process.peaks_since_ns != 0 && when(raw) < process.peaks_since_ns; };
+    if (process.targets.empty()) return {followed.peak, when(followed.peak_raw), process.is_late};
     if (process.book.only_target_on(device, number) != nullptr && number < process.targets.size()) {
         const auto& counter = process.targets[number].pools[pool];
-        if (static_cast<int64_t>(counter.peak) >= followed.peak)
+        if (static_cast<int64_t>(counter.peak) >= followed.peak && !is_reset(counter.peak_time))
             return {static_cast<int64_t>(counter.peak), when(counter.peak_time), false};
     }
     Peak peak{followed.peak, when(followed.peak_raw), process.is_late};
     for (size_t i = 0; i < process.targets.size(); ++i) {
         const auto& counter = process.targets[i].pools[pool];
-        if (process.book.touches(process.book.targets()[i], device) && static_cast<int64_t>(counter.peak) > peak.bytes)
+        if (process.book.touches(process.book.targets()[i], device) &&
+            static_cast<int64_t>(counter.peak) > peak.bytes && !is_reset(counter.peak_time))
             peak = {static_cast<int64_t>(counter.peak), when(counter.peak_time), process.is_late};
     }
     return peak;
 }
 
-bool is_live(const Process& process) { return process.mode != Mode::ended && process.mode != Mode::damaged; }
+// Whose figures are among those of the chips.
+bool is_live(const Process& process) { return !process.is_over() && process.shadowed_by == 0; }
 
 // What is known of a chip's history: our own sums, and the peaks that each process's journal has kept by itself. If one
 // of them was there before us, nobody knows how high all of them together have been.
@@ -92,8 +96,8 @@ History history_of(const Device& device, uint32_t number, uint32_t pool, const P
         if (!is_live(*process) || cell == process->book.cells().end()) continue;
         const Peak own = peak_of(*process, time, number, pool, cell->second.pools[pool]);
         if (own.bytes > history.peak.bytes) history.peak = {own.bytes, own.time_ns, history.peak.is_lower_bound};
-        has_late = has_late || process->is_late;
-        earliest = std::min(earliest, process->started_ns);
+        has_late = has_late || (process->is_late && process->peaks_since_ns == 0);
+        if (process->peaks_since_ns == 0) earliest = std::min(earliest, process->started_ns);
     }
     history.peak.is_lower_bound = history.peak.is_lower_bound || has_late;
     if (!has_late && earliest != 0) history.since_ns = earliest;
@@ -104,6 +108,10 @@ void device_rows(const Devices& devices, const Processes& processes, const Timeb
     nb::list list, pools, kinds;
     uint32_t number = 0;
     for (const Device& device : devices.all()) {
+        if (!device.is_known && device.user_count == 0) {
+            ++number;  // nobody's any more
+            continue;
+        }
         list.append(device_row(number, device));
         for (uint32_t p = 0; p < kPools; ++p) {
             const PeakAmount& pool = device.cell.pools[p];
@@ -134,7 +142,7 @@ const char* reason_of(const Process& process) {
         case Mode::settling:
             return "settling";
         default:
-            return process.is_table_full ? "table_full" : "";
+            return process.is_table_full ? "table_full" : (process.is_restored ? "restored" : "");
     }
 }
 
@@ -159,6 +167,7 @@ nb::dict findings_of(const Process& process) {
     put("targets_lost", hot.targets_refused);
     put("lock_lost", process.has_lost_lock ? 1 : 0);
     put("counter_mismatch", process.mismatch_count);
+    put("two_sources", process.other != 0 ? 1 : 0);
     return findings;
 }
 
@@ -180,7 +189,7 @@ nb::dict process_row(const Process& process, const Timebase& time) {
     row["origin"] = process.book.is_counting() ? "counted" : "counter";
     row["started_ns"] = process.started_ns;
     row["ended_ns"] = process.ended_ns;
-    row["last_event_ns"] = process.reader ? time.realtime(process.book.last_raw(), process.reader->identity()) : 0;
+    row["last_event_ns"] = process.realtime(process.book.last_raw(), time);
     row["events"] = process.event_count;
     row["lost_records"] = process.lost_records;
     row["skipped"] = process.hot.skipped;
@@ -188,28 +197,30 @@ nb::dict process_row(const Process& process, const Timebase& time) {
     row["live_count"] = process.book.table().size();
     row["findings"] = findings_of(process);
     row["threads"] = process.hot.threads;
+    row["source"] = process.way == Way::socket ? "socket" : "journal";
+    row["claimed_pid"] = process.claimed_pid;
     return row;
 }
 
 struct ProcessLists {
-    nb::list processes, pools, kinds, launches, programs, phases, out_of_memory, meshes;
+    nb::list processes, pools, kinds, launches, programs, phases, out_of_memory, meshes, other_pools, other_kinds;
 };
 
-void usage_rows(const Process& process, const Timebase& time, ProcessLists& lists) {
+// The figures of a process under a key, which is its own or that of the better source of the same process.
+void usage_rows(const Process& process, uint64_t key, const Timebase& time, nb::list& pools, nb::list& kinds) {
     for (const auto& [device, cell] : process.book.cells()) {
         for (uint32_t p = 0; p < kPools; ++p) {
             const PeakAmount& pool = cell.pools[p];
             const Peak peak = peak_of(process, time, device, p, pool);
             if (peak.bytes == 0 && pool.count == 0) continue;
             const int64_t requested = process.book.is_counting() ? shown(pool.requested) : -1;
-            lists.pools.append(nb::make_tuple(process.key, device, p, shown(pool.used), requested, shown(pool.count),
-                                              peak.bytes, peak.time_ns, peak.is_lower_bound));
+            pools.append(nb::make_tuple(key, device, p, shown(pool.used), requested, shown(pool.count), peak.bytes,
+                                        peak.time_ns, peak.is_lower_bound));
         }
         for (uint32_t k = 0; k < kKinds; ++k) {
             const KindAmount& kind = cell.kinds[k];
             if (kind.count > 0)
-                lists.kinds.append(
-                    nb::make_tuple(process.key, device, k, shown(kind.used), kind.count, kind.estimated > 0));
+                kinds.append(nb::make_tuple(key, device, k, shown(kind.used), kind.count, kind.estimated > 0));
         }
     }
 }
@@ -242,7 +253,7 @@ void program_rows(const Process& process, ProcessLists& lists) {
 }
 
 void history_rows(const Process& process, const Timebase& time, ProcessLists& lists) {
-    const auto when = [&](uint64_t raw) { return process.reader ? time.realtime(raw, process.reader->identity()) : 0; };
+    const auto when = [&](uint64_t raw) { return process.realtime(raw, time); };
     // A chip may stand under several targets (itself and a mesh): of their sum in a phase only the highest part is known.
     struct PhaseRow {
         uint64_t peak = 0, raw = 0, runs = 0;
@@ -274,12 +285,14 @@ nb::tuple entry_row(const Process& process, const Words& words, const Timebase& 
     nb::list devices;
     for (const uint32_t device : process.book.targets()[words.target()].devices) devices.append(device);
     const bool is_program = words.kind() == TTMEM_PROGRAM_BINARY;
-    const uint64_t when = process.reader ? time.realtime(words.time, process.reader->identity()) : 0;
+    const bool is_socket = process.way == Way::socket;  // there the place of the per-bank bytes counts holders
+    const uint64_t when = process.realtime(words.time, time);
     return nb::make_tuple(nb::tuple(devices), words.kind(), words.id, words.pool(), words.flags(),
                           words.reserved_bytes(), words.requested_bytes(), is_program ? 0 : words.address,
-                          is_program ? 0 : words.per_bank_bytes(), is_program ? uint16_t{0} : words.count(),
+                          is_program || is_socket ? 0 : words.per_bank_bytes(), is_program ? uint16_t{0} : words.count(),
                           words.thread(), words.site(), when, words.sequence(),
-                          is_program ? words.status() : uint8_t{0}, is_program ? words.launches() : 0);
+                          is_program ? words.status() : uint8_t{0}, is_program ? words.launches() : 0,
+                          is_socket ? words.per_bank_bytes() : uint64_t{1});
 }
 
 const Process* find_process(const Processes& processes, uint64_t key) {
@@ -297,9 +310,15 @@ nb::dict snapshot_rows(Collector& collector) {
         rows["time_ns"] = nanoseconds(CLOCK_REALTIME);
         device_rows(devices, processes, time, rows);
         for (const auto& process : processes) {
+            if (process->shadowed_by != 0) {  // shown once, by what tells more
+                if (!process->is_over())
+                    usage_rows(*process, process->shadowed_by, time, lists.other_pools, lists.other_kinds);
+                continue;
+            }
             lists.processes.append(process_row(*process, time));
             if (process->mode == Mode::damaged) continue;
-            usage_rows(*process, time, lists);
+            usage_rows(*process, process->key, time, lists.pools, lists.kinds);
+            if (process->way == Way::socket) continue;  // it cannot speak of programs, meshes or phases
             target_rows(*process, lists);
             program_rows(*process, lists);
             history_rows(*process, time, lists);
@@ -312,6 +331,8 @@ nb::dict snapshot_rows(Collector& collector) {
         rows["phases"] = lists.phases;
         rows["out_of_memory"] = lists.out_of_memory;
         rows["meshes"] = lists.meshes;
+        rows["other_pools"] = lists.other_pools;
+        rows["other_kinds"] = lists.other_kinds;
         nb::list files;
         for (const auto& [path, what] : damaged) files.append(nb::make_tuple(text(path), text(what)));
         rows["damaged"] = files;
@@ -319,12 +340,19 @@ nb::dict snapshot_rows(Collector& collector) {
     });
 }
 
-nb::list allocation_rows(Collector& collector, uint64_t key) {
-    return collector.look([key](Processes& processes, Devices&, const Timebase& time, const auto&) {
+nb::list allocation_rows(Collector& collector, uint64_t key, size_t most) {
+    return collector.look([=](Processes& processes, Devices&, const Timebase& time, const auto&) {
         nb::list rows;
         const Process* process = find_process(processes, key);
-        if (process != nullptr)
-            process->book.table().for_each([&](const Words& words) { rows.append(entry_row(*process, words, time)); });
+        if (process == nullptr) return rows;
+        std::vector<Words> entries;
+        process->book.table().copy_to(entries);
+        if (most != 0 && entries.size() > most) {
+            const auto is_larger = [](const Words& a, const Words& b) { return a.reserved_bytes() > b.reserved_bytes(); };
+            std::nth_element(entries.begin(), entries.begin() + static_cast<ptrdiff_t>(most), entries.end(), is_larger);
+            entries.resize(most);
+        }
+        for (const Words& words : entries) rows.append(entry_row(*process, words, time));
         return rows;
     });
 }

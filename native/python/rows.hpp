@@ -8,7 +8,8 @@
 namespace ttmem {
 
 nanobind::dict snapshot_rows(Collector& collector);
-nanobind::list allocation_rows(Collector& collector, uint64_t process);
+/// `most`: only so many, the largest; 0 for all.
+nanobind::list allocation_rows(Collector& collector, uint64_t process, size_t most);
 nanobind::tuple alive_at_peak_rows(Collector& collector, uint64_t process, uint32_t device, uint8_t pool);
 
 }  // namespace ttmem

@@ -125,8 +125,10 @@ class allocation_client:  # really a submodule
     @staticmethod
     def count_lost() -> None: ...
 
-class Ledger:
-    """Balances of every process whose journal was attached; safe to use from several threads."""
+class Books: ...
+
+class Ledger(Books):
+    """Balances of every process that reports by journal or socket; safe to use from several threads."""
 
     def __init__(self, tap: bool = False) -> None: ...
     def attach(self, path: str, device: int, inode: int) -> tuple[int, str]:
@@ -144,9 +146,9 @@ class Ledger:
     def snapshot(self) -> dict[str, Any]:
         """Everything at one instant, as plain rows (see ttmem.snapshot for their meaning)."""
 
-    def allocations(self, process: int) -> list[tuple[Any, ...]]:
-        """What is alive: (device numbers, kind, id, pool, flags, reserved, requested, address, per_bank, count,
-        thread, site, time_ns, sequence, status, launches)."""
+    def allocations(self, process: int, most: int = 0) -> list[tuple[Any, ...]]:
+        """What is alive, or only so many, the largest: (device numbers, kind, id, pool, flags, reserved, requested,
+        address, per_bank, count, thread, site, time_ns, sequence, status, launches, holders)."""
 
     def alive_at_peak(self, process: int, device: int, pool: int) -> tuple[list[tuple[Any, ...]], bool]:
         """What was alive at the process's peak on a device, and whether the list is whole."""
@@ -162,6 +164,37 @@ class Ledger:
 
     def forget_ended(self) -> None:
         """Drops the list of ended processes."""
+
+    def reset_peaks(self) -> None:
+        """Peaks of chips and processes start anew from what is held now."""
+
+    def checkpoint(self) -> bytes | None:
+        """What processes reported by socket; None if nothing has changed since the last call."""
+
+    def restore(self, checkpoint: bytes) -> tuple[int, str]:
+        """Takes back the processes of a checkpoint that still live: (how many, "" or what is wrong with it)."""
+
+class SeedServer:
+    """Serves the seeds' socket: what is reported there goes into a ledger. One thread runs it."""
+
+    def __init__(self, ledger: Ledger, listener: int, log_events: bool = False, device_nodes: int = 0) -> None:
+        """`listener` is a bound, listening Unix stream socket, which is duplicated; `device_nodes` how many devices
+        the driver shows, for those who ask."""
+
+    def run(self, seconds: float) -> int:
+        """Serves for so long, or until `stop`; returns how many messages came."""
+
+    def stop(self) -> None:
+        """Makes a `run` in another thread return at once."""
+
+    def finish(self) -> int:
+        """Takes what has already arrived on every connection, then closes all of them and the listener."""
+
+    def statistics(self) -> dict[str, int]:
+        """What happened so far: connections, messages, queries, refusals, dropped log lines and the like."""
+
+    def take_log(self, wait_seconds: float) -> tuple[bytes, int, int, int]:
+        """Waits for lines: (text, lines dropped so far, dumps asked for since the last call, of kernels likewise)."""
 
 def layout() -> dict[str, tuple[int, dict[str, tuple[int, int]]]]:
     """Every shared struct: name -> (size, field -> (offset, size))."""

@@ -43,6 +43,11 @@ inline constexpr uint32_t kIndexLevels = 3;
 inline constexpr uint32_t kBucketSlots = 16;       // of 4 bytes: one cache line
 inline constexpr uint64_t kSizeMost = 1ull << 42;  // 2^20 live entries of this size still sum below 2^63
 
+// A chip known by its logical number only (the seeds' protocol tells no more) goes by a unique id of this range.
+inline constexpr uint64_t kSeedDevices = 0x5eed'0000'0000'0000ull;
+inline constexpr bool is_seed_device(uint64_t unique_id) { return unique_id >> 32 == kSeedDevices >> 32; }
+inline constexpr uint64_t seed_device(int32_t id) { return kSeedDevices | static_cast<uint32_t>(id); }
+
 // ---- records ------------------------------------------------------------------------------------
 //
 // The same eight words serve as a ring record and as a live entry:

@@ -1,28 +1,117 @@
 #include "ledger/balances.hpp"
 
+#include <algorithm>
+
 namespace ttmem {
+namespace {
+
+constexpr size_t kUnusedKept = 1024;
+
+}  // namespace
+
+uint32_t Devices::add(uint64_t now_ns) {
+    uint32_t number = static_cast<uint32_t>(devices_.size());
+    if (!vacant_.empty()) {
+        number = vacant_.back();
+        vacant_.pop_back();
+        devices_[number] = Device{};
+    } else {
+        devices_.emplace_back();
+    }
+    devices_[number].facts.index = -1;
+    devices_[number].since_ns = now_ns;
+    return number;
+}
 
 uint32_t Devices::by_unique_id(uint64_t unique_id, uint64_t now_ns) {
-    const auto [place, is_new] = numbers_.try_emplace(unique_id, static_cast<uint32_t>(devices_.size()));
-    if (is_new) {
-        devices_.emplace_back();
-        devices_.back().unique_id = unique_id;
-        devices_.back().is_known = true;
-        devices_.back().facts.index = -1;
-        devices_.back().since_ns = now_ns;
+    const auto known = numbers_.find(unique_id);
+    if (known != numbers_.end()) return known->second;
+    const uint32_t number = add(now_ns);
+    numbers_.emplace(unique_id, number);
+    Device& device = devices_[number];
+    device.unique_id = unique_id;
+    device.is_known = !is_seed_device(unique_id);
+    if (!device.is_known) {
+        device.facts.index = static_cast<int32_t>(static_cast<uint32_t>(unique_id));
+        device.name = "seed:" + std::to_string(device.facts.index);
     }
-    return place->second;
+    return number;
 }
 
 uint32_t Devices::unknown(const std::string& name, uint64_t now_ns) {
-    const auto [place, is_new] = unknowns_.try_emplace(name, static_cast<uint32_t>(devices_.size()));
-    if (is_new) {
-        devices_.emplace_back();
-        devices_.back().name = name;
-        devices_.back().facts.index = -1;
-        devices_.back().since_ns = now_ns;
+    const auto known = unknowns_.find(name);
+    if (known != unknowns_.end()) return known->second;
+    const uint32_t number = add(now_ns);
+    unknowns_.emplace(name, number);
+    devices_[number].name = name;
+    return number;
+}
+
+const uint32_t* Devices::only_chip(int32_t index) const {
+    const auto chips = chips_.find(index);
+    return chips != chips_.end() && chips->second.size() == 1 ? chips->second.data() : nullptr;
+}
+
+uint32_t Devices::by_seed_id(int32_t id, uint64_t now_ns) {
+    const uint32_t* chip = only_chip(id);
+    return chip != nullptr ? *chip : by_unique_id(seed_device(id), now_ns);
+}
+
+const Device* Devices::find_seed_id(int32_t id) const {
+    const uint32_t* chip = only_chip(id);
+    if (chip != nullptr) return &devices_[*chip];
+    const auto known = numbers_.find(seed_device(id));
+    return known != numbers_.end() ? &devices_[known->second] : nullptr;
+}
+
+void Devices::set_facts(uint32_t number, const DeviceDescriptor& facts) {
+    Device& device = devices_[number];
+    const int32_t before = device.facts.index, now = facts.index;
+    device.facts = facts;
+    if (!device.is_known) {
+        device.facts.index = before;  // its name is its number, whatever it is told
+        return;
     }
-    return place->second;
+    if (before == now) return;
+    if (before >= 0) std::erase(chips_[before], number);
+    if (now >= 0) chips_[now].push_back(number);
+    ++mapping_;
+}
+
+uint32_t Devices::numbered_count() const {
+    std::unordered_map<int32_t, bool> seen;
+    for (const Device& device : devices_)
+        if (device.facts.index >= 0 && (device.is_known || device.user_count > 0)) seen[device.facts.index] = true;
+    return static_cast<uint32_t>(seen.size());
+}
+
+void Devices::forget_unused() {
+    size_t unused = 0;
+    for (const Device& device : devices_)
+        unused += !device.is_known && device.user_count == 0 && !device.is_vacant();
+    if (unused <= kUnusedKept) return;
+    for (uint32_t number = 0; number < devices_.size(); ++number) {
+        Device& device = devices_[number];
+        if (device.is_known || device.user_count != 0 || device.is_vacant()) continue;
+        if (is_seed_device(device.unique_id))
+            numbers_.erase(device.unique_id);
+        else
+            unknowns_.erase(device.name);
+        device = Device{};
+        vacant_.push_back(number);
+    }
+}
+
+void Devices::reset_peaks(uint64_t now_ns) {
+    for (Device& device : devices_) {
+        for (PeakAmount& pool : device.cell.pools) {
+            pool.peak = pool.used;
+            pool.peak_time_ns = now_ns;
+        }
+        device.since_ns = now_ns;
+        device.is_lower_bound = false;
+        device.shown_peak_mb = 0;
+    }
 }
 
 }  // namespace ttmem

@@ -43,27 +43,52 @@ struct Cell {
 struct Device {
     uint64_t unique_id = 0;
     bool is_known = false;
-    std::string name;  // "unknown:9" for a target nobody opened
+    std::string name;  // "unknown:9" for a target nobody opened, "seed:0" for one known by its number only
     DeviceDescriptor facts{};
     int open_count = 0;  // live processes that have it open
     Cell cell;
     uint64_t since_ns = 0;        // its peaks are those since then
     bool is_lower_bound = false;  // a gap may have hidden a higher one
     int unsettled = 0;            // processes whose share is between a scan and exactness: no peak is taken meanwhile
+    uint32_t shown_peak_mb = 0;   // of L1, in the last line about it
+    int user_count = 0;           // books that have a cell here
+    bool is_vacant() const { return !is_known && name.empty(); }
 };
 
+// The chips of this host. A chip of the seeds' protocol is a mere number N until a journal opens the only chip whose
+// index is N: from then on that one stands for it. `mapping()` counts such changes; books follow when it moves.
 class Devices {
 public:
     uint32_t by_unique_id(uint64_t unique_id, uint64_t now_ns);
     bool has(uint64_t unique_id) const { return numbers_.contains(unique_id); }
     uint32_t unknown(const std::string& name, uint64_t now_ns);
+    /// What stands for logical number `id` now: the chip of that index, else a device named after the number.
+    uint32_t by_seed_id(int32_t id, uint64_t now_ns);
+    /// The same, if anybody ever spoke of it.
+    const Device* find_seed_id(int32_t id) const;
+    void set_facts(uint32_t number, const DeviceDescriptor& facts);
+    uint64_t mapping() const { return mapping_; }
     Device& at(uint32_t number) { return devices_[number]; }
     const std::vector<Device>& all() const { return devices_; }
+    /// Chips that have a number, for whoever asks how many there are.
+    uint32_t numbered_count() const;
+    /// A book comes to a device or leaves it.
+    void join(uint32_t number) { ++devices_[number].user_count; }
+    void part(uint32_t number) { --devices_[number].user_count; }
+    /// Strangers come and go by the thousand: those nobody uses any more give their places back beyond some.
+    void forget_unused();
+    void reset_peaks(uint64_t now_ns);
 
 private:
+    uint32_t add(uint64_t now_ns);
+    const uint32_t* only_chip(int32_t index) const;
+
     std::vector<Device> devices_;
+    std::vector<uint32_t> vacant_;
     std::unordered_map<uint64_t, uint32_t> numbers_;
     std::unordered_map<std::string, uint32_t> unknowns_;
+    std::unordered_map<int32_t, std::vector<uint32_t>> chips_;  // by index
+    uint64_t mapping_ = 0;
 };
 
 /// What several damaged journals claim may pass any limit together: it wraps, and comes back exactly when they go.

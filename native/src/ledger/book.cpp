@@ -8,6 +8,7 @@ namespace {
 
 constexpr size_t kOutOfMemoryKept = 256;
 constexpr size_t kLookAhead = 16;
+constexpr uint64_t kUnmatchedExplained = 65'536;
 constexpr size_t kEntriesMost = kTableMost + kPendingMost;  // more no journal can list: it must not fill our memory
 
 // Only buffers ask for less than they get; for everything else what was charged was asked for.
@@ -153,7 +154,7 @@ void Book::on_allocated(const Words& event, uint32_t hash, const JournalReader* 
 }
 
 void Book::on_freed(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns) {
-    if ((event.flags() & kUnmatched) != 0) return on_unmatched(event);
+    if ((event.flags() & kUnmatched) != 0) return note_unmatched(event);
     ensure_place(event.target(), now_ns);
     if ((event.flags() & kUntabled) != 0) return;
     const uint64_t made_by = event.address;
@@ -164,9 +165,10 @@ void Book::on_freed(const Words& event, uint32_t hash, const JournalReader* read
         freed_early_.insert(made_by);
 }
 
-// The writer has found nothing to free and counted it; here it is told what kind of mistake it was.
-void Book::on_unmatched(const Words& event) {
-    if ((event.flags() & kExcused) != 0) return;
+// The writer has found nothing to free and counted it; here it is told what kind of mistake it was. Whoever makes more
+// mistakes than anybody will read is not looked after any further.
+void Book::note_unmatched(const Words& event) {
+    if ((event.flags() & kExcused) != 0 || ++unmatched_ > kUnmatchedExplained) return;
     EntryKey key = entry_key(event);
     const size_t kept = freed_.size();
     for (size_t i = 0; i < std::min<size_t>(kept, 4096); ++i) {
@@ -176,12 +178,32 @@ void Book::on_unmatched(const Words& event) {
         ++findings_["double_free"];
         return;
     }
-    for (uint16_t target = 0; target < kTargets; ++target) {
+    for (uint32_t number = 0; number < std::min(target_count_, kTargets); ++number) {
+        const auto target = static_cast<uint16_t>(number);
         key.target = target;
         if (target == event.target() || !targets_[target].is_named || table_.find(key) == nullptr) continue;
         ++findings_["wrong_target_free"];
         return;
     }
+}
+
+void Book::begin(const Words& life, uint32_t hash, uint64_t now_ns) {
+    table_.insert(life, hash);
+    charge(life, +1, life.sequence(), life.time, now_ns);
+}
+
+void Book::end(size_t slot, uint64_t sequence, uint64_t now_ns) {
+    const Words& life = *table_.at_slot(slot);
+    charge(life, -1, sequence, now_ns, now_ns);
+    keep_freed(life, sequence);
+    table_.erase_at(slot);
+}
+
+void Book::resize(Words& life, uint64_t bytes, uint64_t sequence, uint64_t now_ns) {
+    charge(life, -1, sequence, now_ns, now_ns);
+    life.reserved = pack48(bytes, life.target());
+    life.requested = pack48(bytes, life.thread());
+    charge(life, +1, sequence, now_ns, now_ns);
 }
 
 // Of a followed process the counters know; a replayed one has only its records, each of which counts once.

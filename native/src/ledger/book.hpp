@@ -27,6 +27,7 @@ struct TargetBook {
     uint64_t closed_sequence = 0;
     uint64_t launches = 0;
     uint64_t launched_sequence = 0;  // of the last launch that was counted from a record
+    int64_t seed_id = -1;            // a chip known by this number only, until another stands for it
     uint16_t rows = 0, columns = 0;
     bool is_open = false, is_mesh = false, is_named = false;
 };
@@ -48,6 +49,9 @@ using Arena = std::string (*)(const void* from, uint32_t id, Item kind);
 class Book {
 public:
     Book(uint64_t key, Devices& devices) : key_(key), devices_(devices), targets_(kTargets) {}
+    ~Book();
+    Book(const Book&) = delete;
+    Book& operator=(const Book&) = delete;
 
     void set_arena(Arena arena, const void* from) {
         arena_ = arena;
@@ -71,6 +75,29 @@ public:
     /// Applies from `from` on, at least one, as long as the stamps are not beyond `until`; returns where it stopped.
     size_t apply_run(const std::vector<Words>& events, size_t from, uint64_t until, const JournalReader* reader,
                      uint64_t now_ns);
+
+    /// For those who report otherwise than by a journal, and so keep the lives themselves: a life by its key, its
+    /// beginning and its end. `open_seed` names target `number` as logical chip `id`, or nameless (id < 0).
+    size_t slot_of(EntryKey key, uint32_t hash) const { return table_.slot_of_any(key, hash); }
+    Words* at_slot(size_t slot) { return table_.at_slot(slot); }
+    void begin(const Words& life, uint32_t hash, uint64_t now_ns);
+    void end(size_t slot, uint64_t sequence, uint64_t now_ns);
+    /// Changes what a life is charged.
+    void resize(Words& life, uint64_t bytes, uint64_t sequence, uint64_t now_ns);
+    void open_seed(uint16_t number, int32_t id, uint64_t now_ns);
+    void note_unmatched(const Words& event);
+    void note(const char* finding, uint64_t count = 1) { findings_[finding] += count; }
+    void touch(uint64_t raw) { last_raw_ = raw; }
+
+    /// Chips known by number follow whatever stands for that number now.
+    void follow_mapping(uint64_t now_ns);
+
+    /// Takes this book's figures out of the chips' sums, and puts them back: somebody else tells of the same process.
+    void leave();
+    void rejoin(uint64_t now_ns);
+
+    /// Own peaks start anew from what is held now.
+    void reset_peaks();
 
     /// Between a scan and exactness no peak is taken, neither here nor of the chips; then the balance of that instant.
     void hold_peaks();
@@ -119,7 +146,6 @@ private:
     void on_replaced(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
     void end_life(size_t slot, const Words& by, const JournalReader* reader, uint64_t now_ns);
     void on_freed(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
-    void on_unmatched(const Words& event);
     void on_opened(const Words& event, uint64_t now_ns);
     void on_closed(const Words& event, uint64_t now_ns);
     void on_program(const Words& event, const JournalReader* reader, uint64_t now_ns);
@@ -133,6 +159,9 @@ private:
     void carry(uint32_t device, const Totals& change, uint64_t now_ns);
     void hold_peaks_of(uint32_t device);
     void let_go();
+    void move_history(uint32_t from, uint32_t to);
+    void add_shares(int64_t sign, uint64_t now_ns);
+    TargetBook& target_at(uint16_t number);
     void set_open(TargetBook& target, bool is_open);
     void set_totals(TargetBook& target, const Totals& totals, uint64_t now_ns);
     void keep_freed(const Words& words, uint64_t freed_sequence);
@@ -151,6 +180,7 @@ private:
     size_t freed_next_ = 0;
     std::deque<OutOfMemory> out_of_memory_;
     uint64_t freed_dropped_ = 0;
+    uint64_t unmatched_ = 0;
     uint64_t last_raw_ = 0;
     uint32_t target_count_ = 1;
     bool is_counting_ = true;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <queue>
 
 #include "reader/liveness.hpp"
@@ -20,6 +21,7 @@ namespace {
 constexpr size_t kBatch = 16'384;
 constexpr int kScansMost = 3;
 constexpr size_t kEndedMost = 256;
+constexpr size_t kDamagedMost = 256;
 constexpr uint64_t kMs = 1'000'000;
 constexpr uint64_t kLifeCheckNs = 20 * kMs;
 constexpr const char* kGone = "went away, or was replaced, while it was being opened";
@@ -85,7 +87,7 @@ uint64_t Collector::attach(const std::string& path, uint64_t device, uint64_t in
     std::unique_ptr<JournalReader> reader;
     if (source != nullptr) reader = JournalReader::open(std::move(source), bytes, error);
     if (reader == nullptr) {
-        if (error != kGone) damaged_.emplace_back(path, error);
+        if (error != kGone) keep_damage(path, error);
         return 0;
     }
     auto process = std::make_unique<Process>(++last_key_, devices_);
@@ -107,7 +109,13 @@ uint64_t Collector::attach(const std::string& path, uint64_t device, uint64_t in
     if (process->ended_ns != 0) process->book.keep_to_yourself();
     start(*process, nanoseconds(CLOCK_REALTIME));
     processes_.push_back(std::move(process));
+    pair_ways();
     return last_key_;
+}
+
+void Collector::keep_damage(const std::string& path, const std::string& what) {
+    if (damaged_.size() >= kDamagedMost) damaged_.erase(damaged_.begin());
+    damaged_.emplace_back(path, what);
 }
 
 // From the first record when all of it is still there (then even peaks are exact), else from the live state.
@@ -154,9 +162,10 @@ void Collector::adopt(Process& process, uint64_t now_ns) {
 void Collector::damage(Process& process, const std::string& what) {
     process.mode = Mode::damaged;
     process.damage = what;
-    damaged_.emplace_back(process.path, what);
+    keep_damage(process.path, what);
     process.batch.clear();  // what was read before the damage showed is no part of any balance
     process.book.release();
+    pair_ways();
 }
 
 void Collector::check_life(Process& process, uint64_t now_ns) {
@@ -198,6 +207,7 @@ void Collector::read_batch(Process& process, uint64_t now_ns) {
 }
 
 void Collector::after_batch(Process& process, uint64_t now_ns) {
+    if (process.reader == nullptr) return;
     if (process.mode != Mode::settling && process.mode != Mode::following) return;
     process.event_count += process.batch.size();
     if (has_tap_) process.tapped.insert(process.tapped.end(), process.batch.begin(), process.batch.end());
@@ -249,10 +259,67 @@ void Collector::finish(Process& process, uint64_t now_ns) {
     refresh(process);
     if (process.mode == Mode::damaged) return;
     process.reader->drop_pending();
+    dismiss(process);
+}
+
+// Its memory is given back; its last figures stay readable for a while.
+void Collector::dismiss(Process& process) {
     process.mode = Mode::ended;
+    if (process.ended_ns == 0) process.ended_ns = nanoseconds(CLOCK_REALTIME);
     process.book.release();
     if (process.pidfd >= 0) close(process.pidfd);
     process.pidfd = -1;
+    pair_ways();
+}
+
+Process& Collector::admit(Way way) {
+    processes_.push_back(std::make_unique<Process>(++last_key_, devices_));
+    Process& process = *processes_.back();
+    process.way = way;
+    process.mode = Mode::following;
+    process.started_ns = nanoseconds(CLOCK_REALTIME);
+    return process;
+}
+
+void Collector::pair_ways() {
+    std::map<std::pair<uint32_t, uint64_t>, Process*> journals;
+    bool has_sockets = false;
+    for (auto& process : processes_) {
+        process->other = 0;
+        has_sockets = has_sockets || process->way == Way::socket;
+        if (process->way == Way::journal && !process->is_over() && process->start_ticks != 0)
+            journals[{process->pid, process->start_ticks}] = process.get();
+    }
+    if (!has_sockets) return;
+    for (auto& process : processes_) {
+        if (process->way != Way::socket || process->is_over()) continue;
+        const auto journal = journals.find({process->pid, process->start_ticks});
+        process->shadowed_by = journal == journals.end() ? 0 : journal->second->key;
+        if (journal != journals.end()) {
+            journal->second->other = process->key;
+            process->book.leave();
+        } else {
+            process->book.rejoin(nanoseconds(CLOCK_REALTIME));
+        }
+    }
+}
+
+void Collector::follow_mapping(uint64_t now_ns) {
+    if (devices_.mapping() == mapping_seen_) return;
+    mapping_seen_ = devices_.mapping();
+    for (auto& process : processes_)
+        if (!process->is_over()) process->book.follow_mapping(now_ns);
+}
+
+void Collector::reset_peaks() {
+    const std::lock_guard lock(mutex_);
+    const uint64_t now_ns = nanoseconds(CLOCK_REALTIME);
+    devices_.reset_peaks(now_ns);
+    for (auto& process : processes_) {
+        if (process->is_over()) continue;
+        process->book.reset_peaks();
+        process->peaks_since_ns = now_ns;
+    }
 }
 
 void Collector::read_to_end(Process& process, uint64_t now_ns) {
@@ -270,7 +337,7 @@ void Collector::read_to_end(Process& process, uint64_t now_ns) {
 bool Collector::poll_deaths() {
     std::vector<pollfd> watched;
     for (auto& process : processes_)
-        if (process->pidfd >= 0 && process->mode != Mode::ended) watched.push_back({process->pidfd, POLLIN, 0});
+        if (process->reader != nullptr && process->pidfd >= 0 && !process->is_over()) watched.push_back({process->pidfd, POLLIN, 0});
     if (watched.empty()) return false;
     if (poll(watched.data(), watched.size(), 0) <= 0) return false;
     for (auto& process : processes_)
@@ -295,9 +362,9 @@ uint64_t Collector::drain_locked() {
     for (auto& process : processes_) read_batch(*process, now_ns);
     const uint64_t applied = apply_merged(now_ns);
     for (auto& process : processes_) after_batch(*process, now_ns);
+    follow_mapping(now_ns);
     for (auto& process : processes_)
-        if (process->ended_ns != 0 && process->mode != Mode::ended && process->mode != Mode::damaged)
-            finish(*process, now_ns);
+        if (process->reader != nullptr && process->ended_ns != 0 && !process->is_over()) finish(*process, now_ns);
     if (processes_.size() > kEndedMost) forget_oldest_ended();
     return applied;
 }
@@ -305,11 +372,11 @@ uint64_t Collector::drain_locked() {
 // A viewer that runs for days meets many processes; the newest dead are enough.
 void Collector::forget_oldest_ended() {
     size_t ended = 0;
-    for (const auto& process : processes_) ended += process->mode == Mode::ended || process->mode == Mode::damaged;
-    std::erase_if(processes_, [&](const auto& process) {
-        const bool is_over = process->mode == Mode::ended || process->mode == Mode::damaged;
-        return is_over && ended > kEndedMost && ended-- > 0;
-    });
+    for (const auto& process : processes_) ended += process->is_over();
+    if (ended <= kEndedMost) return;
+    std::erase_if(processes_,
+                  [&](const auto& process) { return process->is_over() && ended > kEndedMost && ended-- > 0; });
+    devices_.forget_unused();
 }
 
 uint64_t Collector::drain() {
@@ -383,6 +450,7 @@ uint64_t Collector::feed(const std::string& records, const std::string& arena, u
                          uint64_t start_ticks, const std::string& label) {
     const std::lock_guard lock(mutex_);
     auto process = std::make_unique<Process>(++last_key_, devices_);
+    process->way = Way::replay;
     process->pid = pid;
     process->uid = uid;
     process->start_ticks = start_ticks;
@@ -403,17 +471,13 @@ uint64_t Collector::feed(const std::string& records, const std::string& arena, u
 void Collector::end(uint64_t key) {
     const std::lock_guard lock(mutex_);
     for (auto& process : processes_)
-        if (process->key == key && process->reader == nullptr && process->mode != Mode::ended) {
-            process->mode = Mode::ended;
-            process->ended_ns = nanoseconds(CLOCK_REALTIME);
-            process->book.release();
-        }
+        if (process->key == key && process->reader == nullptr && process->mode != Mode::ended) return dismiss(*process);
 }
 
 void Collector::forget_ended() {
     const std::lock_guard lock(mutex_);
-    std::erase_if(processes_,
-                  [](const auto& process) { return process->mode == Mode::ended || process->mode == Mode::damaged; });
+    std::erase_if(processes_, [](const auto& process) { return process->is_over(); });
+    devices_.forget_unused();
 }
 
 bool Collector::taken(uint64_t key, std::string& records, std::string& arena) {

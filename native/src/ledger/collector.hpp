@@ -14,12 +14,14 @@
 
 #include "ledger/balances.hpp"
 #include "ledger/book.hpp"
+#include "ledger/seed_targets.hpp"
 #include "ledger/timebase.hpp"
 #include "reader/journal.hpp"
 
 namespace ttmem {
 
 enum class Mode { settling, following, outrun, ended, damaged };
+enum class Way { journal, socket, replay };
 
 /// One process and everything known about it.
 struct Process {
@@ -28,9 +30,17 @@ struct Process {
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
 
+    bool is_over() const { return mode == Mode::ended || mode == Mode::damaged; }
+    /// Wall-clock time of a stamp: a journal's own clock, or for a socket the server's, which is wall-clock time already.
+    uint64_t realtime(uint64_t raw, const Timebase& time) const {
+        if (reader != nullptr) return time.realtime(raw, reader->identity());
+        return way == Way::socket ? raw : 0;
+    }
+
     uint64_t key;
     Book book;
-    std::unique_ptr<JournalReader> reader;  // none for a replayed process
+    Way way = Way::journal;
+    std::unique_ptr<JournalReader> reader;  // none for a process that has no journal
     const FileSource* file = nullptr;       // none when the journal is our own
     std::string path, label, command, damage;
     std::string arena;  // of a replayed process
@@ -51,6 +61,16 @@ struct Process {
     std::vector<TargetWords> targets;  // the counters as last read
     std::vector<Words> batch, tapped;
     std::vector<uint64_t> phases;
+    // Of a process that reports by socket:
+    uint64_t sequence = 0;        // of its last message
+    uint32_t claimed_pid = 0;     // what its messages say, if that is another pid
+    bool is_restored = false;     // from a checkpoint: it may have gone on meanwhile
+    uint64_t shadowed_by = 0;     // the key of its own journal, which tells more
+    uint32_t kernel_kinds = 0;    // bits: kinds of kernels it ever loaded
+    SeedTargets seeds;
+    // Of one that reports by journal:
+    uint64_t other = 0;           // the key of what it also reports by socket
+    uint64_t peaks_since_ns = 0;  // peaks before that were reset
 };
 
 class Collector {
@@ -68,6 +88,19 @@ public:
     void end(uint64_t key);
     void forget_ended();
     bool taken(uint64_t key, std::string& records, std::string& arena);
+
+    /// Peaks of chips and processes start anew from what is held now.
+    void reset_peaks();
+
+    /// The books are for those who report by socket too, as long as they hold this.
+    [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
+    bool is_wanted() const { return waiting_.load(std::memory_order_relaxed) != 0; }
+    Devices& devices() { return devices_; }  // while held, as what follows
+    Process& admit(Way way);
+    void dismiss(Process& process);
+    /// Once a process came or went: whoever reports twice is counted once.
+    void pair_ways();
+    std::vector<std::unique_ptr<Process>>& processes() { return processes_; }
 
     /// Calls `visit(processes, devices, timebase)` with everything held still and freshly read.
     template <typename Visit>
@@ -98,6 +131,8 @@ private:
     void read_anew(Process& process, uint64_t head);
     bool poll_deaths();
     void forget_oldest_ended();
+    void keep_damage(const std::string& path, const std::string& what);
+    void follow_mapping(uint64_t now_ns);
 
     std::mutex mutex_;
     std::atomic<bool> should_stop_{false};
@@ -106,6 +141,7 @@ private:
     uint64_t quiet_passes_ = 0;  // of run(), which one thread at a time calls
     uint64_t last_key_ = 0;
     uint64_t deaths_polled_ns_ = 0, clock_read_ns_ = 0;
+    uint64_t mapping_seen_ = 0;
     Devices devices_;
     Timebase timebase_;
     std::vector<std::unique_ptr<Process>> processes_;

@@ -17,8 +17,14 @@ size_t EntryTable::slot_of(EntryKey key, uint32_t hash, uint64_t made_by) const 
     return slot_where(key, hash, [made_by](uint64_t sequence) { return sequence == made_by; });
 }
 
-Words* EntryTable::find_any(EntryKey key, uint32_t hash) {
-    return at_slot(slot_where(key, hash, [](uint64_t) { return true; }));
+size_t EntryTable::slot_of_any(EntryKey key, uint32_t hash) const {
+    return slot_where(key, hash, [](uint64_t) { return true; });
+}
+
+void EntryTable::copy_to(std::vector<Words>& entries) const {
+    entries.reserve(entries.size() + size_);
+    for (uint32_t entry = 0; entry < used_; ++entry)
+        if (at(entry).commit != 0) entries.push_back(at(entry));
 }
 
 size_t EntryTable::slot_replaced_by(const Words& replacement, uint32_t hash) const {
@@ -70,6 +76,7 @@ void EntryTable::erase_at(size_t hole) {
     if (hole == kNowhere) return;
     const uint32_t entry = static_cast<uint32_t>(slots_[hole]) - 1;
     at(entry).id = free_head_;
+    at(entry).commit = 0;
     free_head_ = entry + 1;
     --size_;
     // Whatever stands behind the hole and does not belong behind it moves up.

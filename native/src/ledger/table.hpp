@@ -41,7 +41,8 @@ public:
     Words* at_slot(size_t slot) { return slot == kNowhere ? nullptr : &at(static_cast<uint32_t>(slots_[slot]) - 1); }
     void erase_at(size_t slot);
     /// Some life of a key.
-    Words* find_any(EntryKey key, uint32_t hash);
+    Words* find_any(EntryKey key, uint32_t hash) { return at_slot(slot_of_any(key, hash)); }
+    size_t slot_of_any(EntryKey key, uint32_t hash) const;
     const Words* find(EntryKey key) const { return const_cast<EntryTable*>(this)->find_any(key, entry_hash(key)); }
     /// The life of its key that a replacement has ended: the newest that fits its hint.
     size_t slot_replaced_by(const Words& replacement, uint32_t hash) const;
@@ -67,6 +68,9 @@ public:
             return;
         }
     }
+
+    /// Everything alive, in no order, as fast as memory can be copied.
+    void copy_to(std::vector<Words>& entries) const;
 
     template <typename Visit>
     void for_each(Visit visit) const {
@@ -95,7 +99,7 @@ private:
     size_t mask_ = 0;
     size_t size_ = 0;
     uint32_t used_ = 0;       // entries ever taken from the chunks
-    uint32_t free_head_ = 0;  // entry + 1 of the last freed; a free entry keeps the next one in `id`
+    uint32_t free_head_ = 0;  // entry + 1 of the last freed; a free entry keeps the next one in `id` and has no commit
 };
 
 }  // namespace ttmem

@@ -108,10 +108,67 @@ void Book::place_target(TargetBook& target, std::vector<uint32_t> devices, uint6
     target.devices = std::move(devices);
     for (const uint32_t number : target.devices) {
         if (cell_of_.size() <= number) cell_of_.resize(number + 1);
-        if (cell_of_[number] == nullptr) cell_of_[number] = &cells_[number];
+        if (cell_of_[number] == nullptr) {
+            cell_of_[number] = &cells_[number];
+            devices_.join(number);
+        }
         if (is_held_) hold_peaks_of(number);
     }
     set_totals(target, held, now_ns);
+}
+
+TargetBook& Book::target_at(uint16_t number) {
+    if (number >= targets_.size()) targets_.resize(std::max<size_t>(number + size_t{1}, targets_.size() * 2));
+    target_count_ = std::max<uint32_t>(target_count_, number + 1u);
+    return targets_[number];
+}
+
+Book::~Book() {
+    release();
+    for (const auto& [number, cell] : cells_) devices_.part(number);
+}
+
+void Book::open_seed(uint16_t number, int32_t id, uint64_t now_ns) {
+    TargetBook& target = target_at(number);
+    if (id < 0) return ensure_place(number, now_ns);
+    target.is_named = true;
+    target.seed_id = id;
+    target.unique_id = seed_device(id);
+    place_target(target, {devices_.by_seed_id(id, now_ns)}, now_ns);
+    set_open(target, true);
+}
+
+void Book::follow_mapping(uint64_t now_ns) {
+    for (uint32_t i = 0; i < target_count_; ++i) {
+        TargetBook& target = targets_[i];
+        if (target.seed_id < 0) continue;
+        const uint32_t device = devices_.by_seed_id(static_cast<int32_t>(target.seed_id), now_ns);
+        if (target.devices.size() == 1 && target.devices[0] == device) continue;
+        const bool was_open = target.is_open;
+        const std::vector<uint32_t> before = target.devices;
+        set_open(target, false);
+        place_target(target, {device}, now_ns);
+        set_open(target, was_open);
+        for (const uint32_t old : before) move_history(old, device);
+    }
+}
+
+// The same chip under another name: what was its highest stays so, and the old name is given up once nothing uses it.
+void Book::move_history(uint32_t from, uint32_t to) {
+    Cell& old = *cell_of_[from];
+    for (uint32_t p = 0; p < kPools; ++p) {
+        PeakAmount& now = cell_of_[to]->pools[p];
+        if (old.pools[p].peak <= now.peak) continue;
+        now.peak = old.pools[p].peak;
+        now.peak_sequence = old.pools[p].peak_sequence;
+        now.peak_raw = old.pools[p].peak_raw;
+    }
+    for (uint32_t i = 0; i < target_count_; ++i)
+        if (touches(targets_[i], from)) return;
+    cells_.erase(from);
+    cell_of_[from] = nullptr;
+    std::erase(held_, from);
+    devices_.part(from);
 }
 
 // A target that reports before (or without) having been opened stands for a device nobody knows.
@@ -145,15 +202,18 @@ void Book::open_target(uint16_t number, uint64_t unique_id, uint32_t descriptor,
             if (std::find(devices.begin(), devices.end(), device) == devices.end()) devices.push_back(device);
         }
     } else {
-        const uint32_t device = devices_.by_unique_id(unique_id, now_ns);
+        target.seed_id = is_seed_device(unique_id) ? static_cast<int64_t>(unique_id & 0x7fff'ffff) : -1;
+        const uint32_t device = target.seed_id >= 0
+                                    ? devices_.by_seed_id(static_cast<int32_t>(target.seed_id), now_ns)
+                                    : devices_.by_unique_id(unique_id, now_ns);
         devices.push_back(device);
         const std::string bytes = arena_ != nullptr ? arena_(arena_from_, descriptor, Item::device) : std::string();
         DeviceDescriptor facts{};
         Device& known = devices_.at(device);
-        if (bytes.size() == sizeof facts && (known.open_count == 0 || target.is_open || known.facts.unique_id == 0)) {
+        if (target.seed_id < 0 && bytes.size() == sizeof facts && (known.open_count == 0 || target.is_open || known.facts.unique_id == 0)) {
             std::memcpy(&facts, bytes.data(), sizeof facts);  // while others have the chip open, what they said stands
             facts.arch[sizeof facts.arch - 1] = facts.board[sizeof facts.board - 1] = '\0';
-            known.facts = facts;
+            devices_.set_facts(device, facts);
         }
     }
     target.is_named = true;
@@ -238,27 +298,50 @@ void Book::adopt_counters(const std::vector<TargetWords>& targets, uint64_t now_
     }
 }
 
-void Book::release() {
-    if (!is_shared_) return;
-    let_go();
+// Every target's totals, into the chips' sums or out of them.
+void Book::add_shares(int64_t sign, uint64_t now_ns) {
     for (uint32_t i = 0; i < target_count_; ++i) {
-        TargetBook& target = targets_[i];
-        set_open(target, false);
-        Totals nothing;
-        subtract(nothing, target.totals);
-        for (const uint32_t number : target.devices) {
-            Cell& all = devices_.at(number).cell;
+        const Totals& held = targets_[i].totals;
+        for (const uint32_t number : targets_[i].devices) {
+            Device& device = devices_.at(number);
             for (uint32_t p = 0; p < kPools; ++p) {
-                const Amount& by = nothing.pools[p];
-                add_to(all.pools[p], by.used, by.requested, by.count, false);
+                const Amount& by = held.pools[p];
+                const bool may_peak = sign > 0 && device.unsettled == 0;
+                if (add_to(device.cell.pools[p], sign * by.used, sign * by.requested, sign * by.count, may_peak))
+                    device.cell.pools[p].peak_time_ns = now_ns;
             }
             for (uint32_t k = 0; k < kKinds; ++k) {
-                const KindAmount& by = nothing.kinds[k];
-                add_to(all.kinds[k], by.used, by.count, by.estimated);
+                const KindAmount& by = held.kinds[k];
+                add_to(device.cell.kinds[k], sign * by.used, sign * by.count, sign * by.estimated);
             }
         }
     }
+}
+
+void Book::leave() {
+    if (!is_shared_) return;
+    let_go();
+    for (uint32_t i = 0; i < target_count_; ++i) set_open(targets_[i], false);
+    add_shares(-1, 0);
     is_shared_ = false;
+}
+
+void Book::rejoin(uint64_t now_ns) {
+    if (is_shared_) return;
+    is_shared_ = true;
+    for (uint32_t i = 0; i < target_count_; ++i) set_open(targets_[i], targets_[i].is_named);
+    add_shares(+1, now_ns);
+}
+
+void Book::release() { leave(); }
+
+void Book::reset_peaks() {
+    for (auto& [number, cell] : cells_)
+        for (PeakAmount& pool : cell.pools) {
+            pool.peak = pool.used;
+            pool.peak_sequence = 0;
+            pool.peak_raw = last_raw_;
+        }
 }
 
 std::string Book::difference(const std::vector<TargetWords>& targets) const {

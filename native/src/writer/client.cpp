@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "journal/pools.hpp"
 #include "writer/operations.hpp"
 #include "writer/owner.hpp"
 
@@ -52,19 +53,9 @@ ttmem_handle allocate_checked(Words& words, Type type, uint8_t kind, uint8_t poo
     return allocate(words, options);
 }
 
-uint8_t pool_of_buffer(uint8_t type) noexcept {
-    constexpr uint8_t kPoolOf[] = {TTMEM_DRAM, TTMEM_L1, TTMEM_HOST, TTMEM_L1_SMALL, TTMEM_TRACE};
-    return type < sizeof kPoolOf ? kPoolOf[type] : uint8_t{TTMEM_POOL_UNKNOWN};
-}
-
 uint8_t kind_of_cb(uint8_t kind) noexcept {
     if (kind == 0) return TTMEM_CIRCULAR_BUFFER;
     return kind >= TTMEM_CIRCULAR_BUFFER && kind <= TTMEM_SCRATCHPAD ? kind : uint8_t{TTMEM_KIND_UNKNOWN};
-}
-
-uint8_t pool_of_kernel(uint8_t kind) noexcept {
-    if (kind == TTMEM_KERNEL_FABRIC) return TTMEM_ETH;
-    return kind == TTMEM_KERNEL_DISPATCH ? uint8_t{TTMEM_DISPATCH} : uint8_t{TTMEM_KERNEL};
 }
 
 TTMEM_HOT ttmem_handle buffer_alloc(const ttmem_buffer* buffer) {

@@ -1,0 +1,36 @@
+// One connection of the seeds' socket: bytes that wait for the rest of their message, replies that wait for their reader.
+#pragma once
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ledger/collector.hpp"
+#include "seeds/framing.hpp"
+
+namespace ttmem::seeds {
+
+struct Connection {
+    Connection(int descriptor, uint64_t n, ucred who) : file(descriptor), number(n), peer(who) {}
+    ~Connection() { close(file); }
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+
+    int file;
+    uint64_t number;  // never used twice
+    ucred peer;       // whoever connected
+    Framing framing;
+    std::string left;               // bytes of a message that is not whole
+    std::string outgoing;           // replies that found no room
+    std::vector<uint64_t> writers;  // keys of the processes that wrote on it
+    uint64_t byte_count = 0;
+    uint64_t lone_since_ns = 0;  // a first question that waits for the size of its answer
+    Head lone{};
+    uint32_t watched = 0;  // the events asked of epoll
+    bool has_ended = false, is_unreadable = false;
+};
+
+}  // namespace ttmem::seeds

@@ -1,0 +1,258 @@
+#include "seeds/desk.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "journal/pools.hpp"
+
+namespace ttmem::seeds {
+namespace {
+
+constexpr size_t kLookAhead = 12;
+constexpr uint8_t kRestored = kExcused;  // of a life: it stands in a checkpoint, nobody knows what happened meanwhile
+constexpr uint8_t kKernelKinds[] = {TTMEM_KERNEL_APPLICATION, TTMEM_KERNEL_FABRIC, TTMEM_KERNEL_DISPATCH,
+                                    TTMEM_KERNEL_UNKNOWN};
+
+uint8_t kernel_kind(uint8_t type) { return kKernelKinds[std::min<uint8_t>(type, 3)]; }
+
+uint64_t shown(int64_t amount) { return static_cast<uint64_t>(std::max<int64_t>(amount, 0)); }
+
+Head head_at(const char* bytes) {
+    Head head;
+    std::memcpy(&head, bytes, sizeof head);
+    return head;
+}
+
+// Kernels are looked for under several kinds; what is fetched ahead is the likeliest.
+uint8_t likely_kind(const Head& head) {
+    switch (static_cast<MessageType>(head.type)) {
+        case MessageType::cb_alloc:
+        case MessageType::cb_free:
+            return TTMEM_CIRCULAR_BUFFER;
+        case MessageType::kernel_load:
+            return kernel_kind(head.buffer_type);
+        case MessageType::kernel_unload:
+            return TTMEM_KERNEL_APPLICATION;
+        default:
+            return TTMEM_BUFFER;
+    }
+}
+
+}  // namespace
+
+struct Desk::Step {
+    Process& process;
+    const Head& head;
+    uint64_t now_ns;
+    EntryKey key;
+    uint8_t pool;
+    uint64_t size;
+    Book& book = process.book;
+    uint32_t hash = entry_hash(key);
+
+    bool is_about_cb() const { return key.kind == TTMEM_CIRCULAR_BUFFER; }
+    uint64_t next_sequence() const { return ++process.sequence; }
+};
+
+uint64_t kernel_bytes(const Device& device) {
+    int64_t sum = 0;
+    for (const uint8_t kind : kKernelKinds) sum += device.cell.kinds[kind].used;
+    return shown(sum);
+}
+
+uint16_t Desk::target_of(Process& process, int32_t id, uint64_t now_ns) {
+    const uint16_t known = process.seeds.find(id);
+    if (known != SeedTargets::kUnknown) return known;
+    const bool is_named = id >= 0 && !process.seeds.is_full();
+    if (id >= 0 && !is_named) process.book.note("devices_lost");
+    const uint16_t number = is_named ? process.seeds.add(id) : SeedTargets::kUnknown;
+    process.book.open_seed(number, is_named ? id : -1, now_ns);
+    return number;
+}
+
+size_t Desk::apply(Process& process, const char* first, size_t count, size_t stride, uint64_t now_ns) {
+    const EntryTable& table = process.book.table();
+    const auto look_ahead = [&](size_t at) {
+        if (at >= count) return;
+        const Head head = head_at(first + at * stride);
+        const uint32_t hash = entry_hash({head.buffer_id, process.seeds.find(head.device_id), likely_kind(head)});
+        table.prefetch_slot(hash);
+    };
+    for (size_t at = 0; at < kLookAhead; ++at) look_ahead(at);
+    size_t i = 0;
+    for (; i < count; ++i) {
+        look_ahead(i + kLookAhead);
+        const Head head = head_at(first + i * stride);
+        const auto type = static_cast<MessageType>(head.type);
+        if (!is_report(head.type)) break;
+        if (head.process_id != 0 && head.process_id != static_cast<int32_t>(process.pid))
+            process.claimed_pid = static_cast<uint32_t>(head.process_id);
+        const uint8_t kind = likely_kind(head);
+        const uint8_t pool = kind == TTMEM_BUFFER            ? pool_of_buffer(head.buffer_type)
+                             : kind == TTMEM_CIRCULAR_BUFFER ? uint8_t{TTMEM_CB}
+                                                             : pool_of_kernel(kind);
+        Step step{process, head, now_ns, {head.buffer_id, target_of(process, head.device_id, now_ns), kind}, pool,
+                  std::min(head.size, kSizeMost)};
+        switch (type) {
+            case MessageType::alloc:
+                if (pool == TTMEM_POOL_UNKNOWN) process.book.note("unknown_type");
+                [[fallthrough]];
+            case MessageType::cb_alloc:
+                on_allocated(step);
+                break;
+            case MessageType::kernel_load:
+                on_kernel_loaded(step);
+                break;
+            case MessageType::kernel_unload:
+                on_kernel_unloaded(step);
+                break;
+            default:
+                on_freed(step);
+        }
+    }
+    process.event_count += i;
+    if (i != 0) process.book.touch(now_ns);
+    return i;
+}
+
+void Desk::begin(Step& step) {
+    const bool is_kernel = !step.is_about_cb() && step.key.kind != TTMEM_BUFFER;
+    uint8_t flags = is_kernel ? kEstimated : uint8_t{0};
+    if (step.head.size > kSizeMost) {
+        flags |= kClamped;
+        step.book.note("clamped");
+    }
+    Words life;
+    life.commit = committed(step.next_sequence());
+    life.time = step.now_ns;
+    life.tag = tag_of(Type::allocated, step.key.kind, step.pool, flags, 0);
+    life.id = step.key.id;
+    life.address = is_kernel ? 0 : step.key.id;
+    life.reserved = pack48(step.size, step.key.target);
+    life.requested = step.is_about_cb() ? 0 : step.size;
+    life.per_bank = pack48(1, step.key.kind == TTMEM_BUFFER ? step.head.buffer_type : uint16_t{0});
+    step.book.begin(life, step.hash, step.now_ns);
+}
+
+void Desk::on_allocated(Step& step) {
+    const size_t slot = step.book.slot_of(step.key, step.hash);
+    Words* life = step.book.at_slot(slot);
+    uint64_t holders = 1;
+    if (life != nullptr && (life->flags() & kRestored) == 0 && life->reserved_bytes() == step.size &&
+        life->pool() == step.pool) {
+        holders = holders_of(*life) + 1;
+        life->per_bank = pack48(holders, life->count());
+        step.next_sequence();
+    } else {
+        if (life != nullptr) {
+            if ((life->flags() & kRestored) == 0) step.book.note("replaced");
+            step.book.end(slot, step.next_sequence(), step.now_ns);
+        }
+        begin(step);
+    }
+    if (!log_.is_on()) return;
+    say(step, step.is_about_cb() ? Said::cb_allocated : Said::allocated, step.size, holders);
+    if (step.pool == TTMEM_L1) say_peak(step);
+}
+
+void Desk::on_freed(Step& step) {
+    const size_t slot = step.book.slot_of(step.key, step.hash);
+    Words* life = step.book.at_slot(slot);
+    if (life == nullptr)
+        return note_unmatched(step, step.is_about_cb() ? Said::unknown_cb_free : Said::unknown_free);
+    const uint64_t size = life->reserved_bytes(), left = holders_of(*life) - 1;
+    if (step.is_about_cb() && step.head.size != 0 && step.size != size) step.book.note("free_size");
+    if (left != 0) {
+        life->per_bank = pack48(left, life->count());
+        step.next_sequence();
+    } else {
+        step.book.end(slot, step.next_sequence(), step.now_ns);
+    }
+    if (log_.is_on()) say(step, step.is_about_cb() ? Said::cb_freed : Said::freed, size, left);
+}
+
+void Desk::on_kernel_loaded(Step& step) {
+    uint64_t before = 0;
+    bool is_there = false;
+    for (const uint8_t kind : kKernelKinds) {
+        if ((step.process.kernel_kinds >> kind & 1) == 0) continue;
+        const EntryKey key{step.key.id, step.key.target, kind};
+        const size_t slot = step.book.slot_of(key, entry_hash(key));
+        Words* life = step.book.at_slot(slot);
+        if (life == nullptr) continue;
+        before = life->reserved_bytes();
+        if (kind == step.key.kind) {
+            is_there = true;
+            if (step.size < before && (life->flags() & kRestored) == 0) step.book.note("shrunk_kernel");
+            const uint64_t sequence = step.next_sequence();
+            if (step.size != before) step.book.resize(*life, step.size, sequence, step.now_ns);
+        } else {  // the same id under another type: its program is another one now
+            if ((life->flags() & kRestored) == 0) step.book.note("replaced");
+            step.book.end(slot, step.next_sequence(), step.now_ns);
+        }
+    }
+    step.process.kernel_kinds |= 1u << step.key.kind;
+    if (!is_there) begin(step);
+    if (log_.is_on()) say(step, Said::kernel_loaded, step.size - std::min(step.size, before), 1);
+}
+
+void Desk::on_kernel_unloaded(Step& step) {
+    for (const uint8_t kind : kKernelKinds) {
+        if ((step.process.kernel_kinds >> kind & 1) == 0) continue;
+        step.key.kind = kind;
+        const size_t slot = step.book.slot_of(step.key, entry_hash(step.key));
+        const Words* life = step.book.at_slot(slot);
+        if (life == nullptr) continue;
+        const uint64_t size = life->reserved_bytes();
+        if (step.head.size != 0 && step.size != size) step.book.note("free_size");
+        step.book.end(slot, step.next_sequence(), step.now_ns);
+        if (log_.is_on()) say(step, Said::kernel_unloaded, size, 0);
+        return;
+    }
+    note_unmatched(step, Said::unknown_kernel_unload);
+}
+
+void Desk::note_unmatched(Step& step, Said said) {
+    Words event;
+    event.commit = committed(step.next_sequence());
+    event.tag = tag_of(Type::freed, step.key.kind, step.pool, kUnmatched, 0);
+    event.id = step.key.id;
+    event.reserved = pack48(0, step.key.target);
+    if (!step.process.is_restored) {  // else it may well have been allocated while nobody listened
+        ++step.process.hot.unmatched_frees;
+        step.book.note_unmatched(event);
+    }
+    if (log_.is_on()) say(step, said, 0, 0);
+}
+
+void Desk::say(const Step& step, Said said, uint64_t size, uint64_t holders) {
+    const Device& device = devices_.at(step.book.targets()[step.key.target].devices[0]);
+    const bool is_kernel = said == Said::kernel_loaded || said == Said::kernel_unloaded;
+    LogLine line{said};
+    line.type = is_kernel ? step.key.kind : step.head.buffer_type;
+    line.pid = step.process.pid;
+    line.device = step.head.device_id;
+    line.size = size;
+    line.id = step.key.id;
+    line.total = is_kernel ? kernel_bytes(device) : shown(device.cell.kinds[step.key.kind].used);
+    line.holders = holders;
+    log_.say(line);
+}
+
+// A line whenever the highest use of L1 has grown by what it shows: whole megabytes, from one on.
+void Desk::say_peak(const Step& step) {
+    Device& device = devices_.at(step.book.targets()[step.key.target].devices[0]);
+    const PeakAmount& l1 = device.cell.pools[TTMEM_L1];
+    constexpr int64_t kMiB = 1 << 20;
+    const auto peak_mb = static_cast<uint32_t>((l1.peak + kMiB / 2) / kMiB);
+    if (l1.peak <= kMiB || peak_mb <= device.shown_peak_mb) return;
+    device.shown_peak_mb = peak_mb;
+    LogLine line{Said::l1_peak};
+    line.device = step.head.device_id;
+    line.size = shown(l1.peak);
+    line.holders = shown(l1.count);
+    line.extra = (step.now_ns - std::min(step.now_ns, started_ns_)) / 1'000'000;
+    log_.say(line);
+}
+
+}  // namespace ttmem::seeds

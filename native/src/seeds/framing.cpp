@@ -1,0 +1,86 @@
+#include "seeds/framing.hpp"
+
+#include <algorithm>
+
+namespace ttmem::seeds {
+namespace {
+
+constexpr size_t kHeadsScored = 4;
+
+bool has_zero_pads(const char* head) {
+    return head[1] == 0 && head[2] == 0 && head[3] == 0 && head[17] == 0 && head[18] == 0 && head[19] == 0;
+}
+
+bool could_be_head(const char* head, size_t there) {
+    const auto type = static_cast<uint8_t>(*head);
+    if (type < 1 || type > kTypeMost) return false;
+    for (size_t pad : {1u, 2u, 3u, 17u, 18u, 19u})
+        if (pad < there && head[pad] != 0) return false;
+    return true;
+}
+
+int32_t pid_in(const char* head) {
+    int32_t pid = 0;
+    std::memcpy(&pid, head + offsetof(Head, process_id), sizeof pid);
+    return pid;
+}
+
+struct Score {
+    size_t heads = 0;  // that were there to look at
+    size_t pids = 0;   // of them, that name the peer or who the first one named
+    bool fits = true;
+};
+
+Score score_of(const char* bytes, size_t size, size_t stride, int32_t peer_pid) {
+    Score score;
+    const int32_t first_pid = pid_in(bytes);
+    for (size_t at = 0; at + sizeof(Head) <= size && score.heads < kHeadsScored; at += stride) {
+        ++score.heads;
+        score.fits = score.fits && could_be_head(bytes + at, sizeof(Head)) && has_zero_pads(bytes + at);
+        score.pids += pid_in(bytes + at) == peer_pid || pid_in(bytes + at) == first_pid;
+    }
+    return score;
+}
+
+}  // namespace
+
+void Framing::learn(const char* bytes, size_t size, int32_t peer_pid) {
+    if (state_ == State::scoring) return score(bytes, size, peer_pid);
+    const size_t end = std::min(size, kStrideMost);
+    if (end <= sizeof(Head)) return;
+    const char* found = std::find_if(bytes + sizeof(Head), bytes + end, [](char byte) { return byte != 0; });
+    const auto place = static_cast<size_t>(found - bytes);
+    if (found == bytes + end) {
+        if (end < kStrideMost) return;  // more may come
+        stride_ = kStrideMost;
+    } else if (is_stride(place) && could_be_head(found, size - place)) {
+        stride_ = place;
+    } else {
+        state_ = State::scoring;
+        return score(bytes, size, peer_pid);
+    }
+    state_ = State::pinned;
+}
+
+// A size is out as soon as one of its heads is none. Of several that fit, the one whose heads name the peer most often is
+// taken once four heads of each could be looked at.
+void Framing::score(const char* bytes, size_t size, int32_t peer_pid) {
+    size_t fitting = 0, best = 0, best_pids = 0;
+    bool is_tied = false, is_whole = true;
+    for (const size_t stride : kStrides) {
+        const Score one = score_of(bytes, size, stride, peer_pid);
+        if (!one.fits) continue;
+        ++fitting;
+        is_whole = is_whole && one.heads == kHeadsScored;
+        if (one.pids > best_pids) best = stride, best_pids = one.pids, is_tied = false;
+        else if (one.pids == best_pids) is_tied = true;
+    }
+    if (fitting == 0) {
+        state_ = State::unreadable;
+    } else if (is_whole) {
+        state_ = is_tied || best == 0 ? State::unreadable : State::pinned;
+        stride_ = best;
+    }
+}
+
+}  // namespace ttmem::seeds

@@ -1,0 +1,143 @@
+#include "seeds/log.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+
+#include "ttmem/client.h"
+
+namespace ttmem::seeds {
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024.0;
+
+double megabytes(uint64_t bytes) { return static_cast<double>(bytes) / kMiB; }
+
+const char* type_word(uint8_t type) {
+    constexpr const char* kWords[] = {"DRAM", "L1", "SYSTEM_MEMORY", "L1_SMALL", "TRACE"};
+    return type < sizeof kWords / sizeof *kWords ? kWords[type] : "UNKNOWN";
+}
+
+const char* kernel_word(uint8_t kind) {
+    switch (kind) {
+        case TTMEM_KERNEL_APPLICATION:
+            return "Application";
+        case TTMEM_KERNEL_FABRIC:
+            return "Fabric";
+        case TTMEM_KERNEL_DISPATCH:
+            return "Dispatch";
+        default:
+            return "Unknown";
+    }
+}
+
+template <typename... Figures>
+void print(std::string& text, const char* form, Figures... figures) {
+    char line[320];
+    const int length = std::snprintf(line, sizeof line, form, figures...);
+    if (length > 0) text.append(line, std::min<size_t>(static_cast<size_t>(length), sizeof line - 1));
+    text.push_back('\n');
+}
+
+void tell_buffer(std::string& text, const LogLine& line) {
+    if (line.said == Said::allocated) {
+        char holders[48] = "";
+        if (line.holders > 1) std::snprintf(holders, sizeof holders, ", ref_count=%" PRIu64, line.holders);
+        print(text, "✓ [PID %" PRIu32 "] Allocated %" PRIu64 " bytes of %s on device %" PRId32 " (buffer_id=0x%" PRIx64 "%s)",
+              line.pid, line.size, type_word(line.type), line.device, line.id, holders);
+    } else if (line.said == Said::unknown_free) {
+        print(text,
+              "⚠ [PID %" PRIu32 "] Deallocation for unknown buffer 0x%" PRIx64 " on device %" PRId32
+              " (freed already, or allocated before it was tracked)",
+              line.pid, line.id, line.device);
+    } else if (line.holders == 0) {
+        print(text, "✗ [PID %" PRIu32 "] Freed buffer 0x%" PRIx64 " on device %" PRId32 " (%" PRIu64 " bytes, FINAL)", line.pid,
+              line.id, line.device, line.size);
+    } else {
+        print(text,
+              "✗ [PID %" PRIu32 "] Freed buffer 0x%" PRIx64 " on device %" PRId32 " (%" PRIu64 " bytes, ref_count=%" PRIu64
+              " remaining)",
+              line.pid, line.id, line.device, line.size, line.holders);
+    }
+}
+
+void tell_moved(std::string& text, const LogLine& line) {
+    const double moved = megabytes(line.size), total = megabytes(line.total);
+    const char* kernel = kernel_word(line.type);
+    switch (line.said) {
+        case Said::cb_allocated:
+            return print(text, "✓ [CB_ALLOC] Device %" PRId32 ": +%g MB (Total: %g MB)", line.device, moved, total);
+        case Said::cb_freed:
+            return print(text, "✗ [CB_FREE] Device %" PRId32 ": -%g MB (Total: %g MB)", line.device, moved, total);
+        case Said::kernel_loaded:
+            return print(text, "✓ [KERNEL_LOAD] %s kernel on Device %" PRId32 ": +%g MB (Total: %g MB)", kernel, line.device,
+                         moved, total);
+        case Said::kernel_unloaded:
+            return print(text, "✗ [KERNEL_UNLOAD] %s kernel on Device %" PRId32 ": -%g MB (Total: %g MB)", kernel,
+                         line.device, moved, total);
+        case Said::unknown_cb_free:
+            return print(text, "⚠ [CB_FREE] Device %" PRId32 ": no circular buffer 0x%" PRIx64 " of PID %" PRIu32 " is alive",
+                         line.device, line.id, line.pid);
+        default:
+            return print(text, "⚠ [KERNEL_UNLOAD] Device %" PRId32 ": no kernel 0x%" PRIx64 " of PID %" PRIu32 " is loaded",
+                         line.device, line.id, line.pid);
+    }
+}
+
+void tell_other(std::string& text, const LogLine& line) {
+    switch (line.said) {
+        case Said::l1_peak:
+            return print(text, "[%" PRIu64 "ms] L1 Peak on device %" PRId32 ": %.0f MB (%" PRIu64 " buffers)", line.extra,
+                         line.device, megabytes(line.size), line.holders);
+        case Said::process_ended:
+            return print(text,
+                         "⚠ [CLEANUP] PID %" PRIu32 " ended: removed %" PRIu64 " buffers (%g MB), %" PRIu64
+                         " CBs, %" PRIu64 " kernels (%g MB)",
+                         line.pid, line.id, megabytes(line.size), line.holders, line.extra, megabytes(line.total));
+        case Said::unknown_type:
+            return print(text, "⚠ [PID %" PRIu32 "] Unknown message type %" PRIu64, line.pid, line.id);
+        case Said::saturated:
+            return print(text,
+                         "⚠ Device %" PRId32 ": a DRAM channel of %" PRIu64
+                         " bytes does not fit the 32 bits of the reply; it says 4294967295",
+                         line.device, line.size);
+        default:
+            return print(text,
+                         "⚠ [PID %" PRIu32 "] Connection closed: after %" PRIu64
+                         " bytes what came was no message of 72, 112, 128 or 144 bytes (types 1 to 12)",
+                         line.pid, line.size);
+    }
+}
+
+}  // namespace
+
+void Log::say(const LogLine& line) {
+    if (!is_on_) return;
+    const uint64_t at = written_.load(std::memory_order_relaxed);
+    if (at - read_.load(std::memory_order_acquire) >= kLines) {
+        dropped_.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+    lines_[at % kLines] = line;
+    written_.store(at + 1, std::memory_order_release);
+}
+
+std::string Log::take(size_t most) {
+    std::string text;
+    if (!is_on_) return text;
+    uint64_t at = read_.load(std::memory_order_relaxed);
+    const uint64_t end = std::min(written_.load(std::memory_order_acquire), at + most);
+    for (; at < end; ++at) {
+        const LogLine& line = lines_[at % kLines];
+        if (line.said <= Said::unknown_free)
+            tell_buffer(text, line);
+        else if (line.said <= Said::unknown_kernel_unload)
+            tell_moved(text, line);
+        else
+            tell_other(text, line);
+    }
+    read_.store(at, std::memory_order_release);
+    return text;
+}
+
+}  // namespace ttmem::seeds

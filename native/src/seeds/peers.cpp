@@ -1,0 +1,127 @@
+#include "seeds/peers.hpp"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "journal/identity.hpp"
+#include "reader/liveness.hpp"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+namespace ttmem::seeds {
+namespace {
+
+std::string command_of(pid_t pid) {
+    char path[48], text[256];
+    std::snprintf(path, sizeof path, "/proc/%d/cmdline", static_cast<int>(pid));
+    const long length = read_small_file(path, text, sizeof text);
+    std::string command(text, length > 0 ? static_cast<size_t>(length) : 0);
+    while (!command.empty() && command.back() == '\0') command.pop_back();
+    std::replace(command.begin(), command.end(), '\0', ' ');
+    return command;
+}
+
+uint64_t pid_namespace_of(pid_t pid) {
+    char path[48], text[64];
+    std::snprintf(path, sizeof path, "/proc/%d/ns/pid", static_cast<int>(pid));
+    const ssize_t length = readlink(path, text, sizeof text - 1);
+    if (length <= 0) return 0;
+    text[length] = '\0';
+    uint64_t number = 0;
+    return std::sscanf(text, "pid:[%lu]", &number) == 1 ? number : 0;
+}
+
+// Of whoever connected, even if that process is gone and its pid belongs to another one already.
+int peer_pidfd(int connection) {
+    int pidfd = -1;
+    socklen_t size = sizeof pidfd;
+    return getsockopt(connection, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) == 0 ? pidfd : -1;
+}
+
+}  // namespace
+
+Process& Peers::writer(Connection& connection, const ucred& who) {
+    const int64_t place = who.pid > 0 ? int64_t{who.pid} : -static_cast<int64_t>(connection.number) - 1;
+    const auto known = by_place_.find(place);
+    Process& process = known != by_place_.end() ? *known->second : admit(connection, who, place);
+    if (std::find(connection.writers.begin(), connection.writers.end(), process.key) == connection.writers.end())
+        connection.writers.push_back(process.key);
+    return process;
+}
+
+Process& Peers::admit(Connection& connection, const ucred& who, int64_t place) {
+    Process& process = collector_.admit(Way::socket);
+    process.pid = static_cast<uint32_t>(who.pid);
+    process.uid = who.uid;
+    process.is_visible = who.pid > 0;
+    int pidfd = -1;
+    if (who.pid == connection.peer.pid) pidfd = peer_pidfd(connection.file);
+    if (pidfd < 0 && who.pid > 0) pidfd = open_pidfd(who.pid);
+    if (who.pid > 0) {
+        process.start_ticks = start_ticks_of(who.pid);
+        process.command = command_of(who.pid);
+        process.pid_namespace = pid_namespace_of(who.pid);
+    }
+    by_place_[place] = &process;
+    place_of_[process.key] = place;
+    watch(process, pidfd);
+    collector_.pair_ways();
+    return process;
+}
+
+void Peers::watch(Process& process, int pidfd) {
+    process.pidfd = pidfd;
+    if (pidfd < 0) return;
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = watched_word(Watched::process, process.key);
+    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, pidfd, &event) == 0) {
+        ++watched_;
+        return;
+    }
+    close(pidfd);
+    process.pidfd = -1;
+}
+
+Process* Peers::find(uint64_t key) {
+    const auto place = place_of_.find(key);
+    return place == place_of_.end() ? nullptr : by_place_[place->second];
+}
+
+void Peers::forget(Process& process) {
+    const auto place = place_of_.find(process.key);
+    if (place == place_of_.end()) return;
+    if (process.pidfd >= 0) {
+        epoll_ctl(epoll_, EPOLL_CTL_DEL, process.pidfd, nullptr);
+        --watched_;
+    }
+    by_place_.erase(place->second);
+    place_of_.erase(place);
+}
+
+// Gone: no process of that pid has that start time, or it is a zombie. One that was never to be seen stays as long as its
+// connection does.
+std::vector<uint64_t> Peers::gone_unwatched() {
+    std::vector<uint64_t> gone;
+    if (watched_ == by_place_.size()) return gone;
+    for (const auto& [place, process] : by_place_)
+        if (process->pidfd < 0 && place > 0 &&
+            (process->start_ticks == 0 || start_ticks_of(static_cast<pid_t>(place)) != process->start_ticks))
+            gone.push_back(process->key);
+    return gone;
+}
+
+void Peers::adopt() {
+    for (auto& process : collector_.processes()) {
+        if (process->way != Way::socket || process->is_over() || place_of_.contains(process->key)) continue;
+        by_place_[process->pid] = process.get();
+        place_of_[process->key] = process->pid;
+        watch(*process, open_pidfd(static_cast<pid_t>(process->pid)));
+    }
+}
+
+}  // namespace ttmem::seeds

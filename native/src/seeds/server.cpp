@@ -1,0 +1,447 @@
+#include "seeds/server.hpp"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "journal/clock.hpp"
+#include "seeds/replies.hpp"
+
+namespace ttmem::seeds {
+namespace {
+
+constexpr size_t kReadMost = 256 * 1024;
+constexpr size_t kTurnMost = 4 * kReadMost;  // of one connection, before the others have their turn
+constexpr size_t kOutgoingMost = 64 * 1024;  // unread replies: from there on the asker's questions wait
+constexpr int kEvents = 512;
+constexpr uint64_t kMs = 1'000'000;
+constexpr uint64_t kSilenceNs = 5 * kMs;
+constexpr uint64_t kGoneEveryNs = 20 * kMs;
+constexpr size_t kLogAtOnce = 1024;
+
+void watch_file(int epoll, int operation, int file, uint32_t events, uint64_t word) {
+    epoll_event event{};
+    event.events = events;
+    event.data.u64 = word;
+    epoll_ctl(epoll, operation, file, &event);
+}
+
+ucred peer_of(int file) {
+    ucred who{};
+    socklen_t size = sizeof who;
+    if (getsockopt(file, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) who = {0, static_cast<uid_t>(-1), 0};
+    return who;
+}
+
+void count(Count& counter, uint64_t by = 1) { counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed); }
+
+}  // namespace
+
+Server::Server(Collector& collector, int listener, bool has_log, uint32_t node_count)
+    : collector_(collector),
+      listener_(listener),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      spare_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
+      node_count_(node_count),
+      log_(has_log),
+      desk_(collector, log_, nanoseconds(CLOCK_REALTIME)),
+      peers_(collector, epoll_),
+      room_(new char[Framing::kLeftMost + kReadMost]) {
+    const int on = 1;
+    setsockopt(listener_, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);  // what is sent before we accept has a sender too
+    fcntl(listener_, F_SETFL, fcntl(listener_, F_GETFL) | O_NONBLOCK);
+    watch_file(epoll_, EPOLL_CTL_ADD, listener_, EPOLLIN, watched_word(Watched::listener, 0));
+    watch_file(epoll_, EPOLL_CTL_ADD, wake_, EPOLLIN, watched_word(Watched::wake, 0));
+}
+
+Server::~Server() {
+    connections_.clear();
+    for (const int file : {listener_, epoll_, wake_, spare_})
+        if (file >= 0) close(file);
+}
+
+uint64_t Server::run(double seconds) {
+    const std::lock_guard serving(serving_);
+    const uint64_t until = nanoseconds(CLOCK_MONOTONIC) + static_cast<uint64_t>(seconds * 1e9);
+    const uint64_t before = counts_.messages.load(std::memory_order_relaxed);
+    should_stop_.store(false, std::memory_order_relaxed);
+    {
+        const auto held = collector_.hold();
+        peers_.adopt();
+    }
+    for (uint64_t now = nanoseconds(CLOCK_MONOTONIC); now < until; now = nanoseconds(CLOCK_MONOTONIC)) {
+        if (should_stop_.load(std::memory_order_relaxed)) break;
+        const uint64_t rest_ms = (until - now) / kMs + 1;
+        serve_once(static_cast<int>(std::min<uint64_t>(rest_ms, lone_.empty() ? 20 : 2)));
+    }
+    return counts_.messages.load(std::memory_order_relaxed) - before;
+}
+
+void Server::stop() {
+    should_stop_.store(true, std::memory_order_relaxed);
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof one);
+}
+
+// Ends of processes come first: a pid that is used again must not meet its former owner.
+void Server::serve_once(int wait_ms) {
+    epoll_event events[kEvents];
+    const int found = epoll_wait(epoll_, events, kEvents, wait_ms);
+    for (int i = 0; i < found; ++i)
+        if ((events[i].data.u64 & 3) == static_cast<uint64_t>(Watched::process)) end_process(events[i].data.u64 >> 2);
+    for (int i = 0; i < found; ++i) {
+        const uint64_t word = events[i].data.u64;
+        switch (static_cast<Watched>(word & 3)) {
+            case Watched::listener:
+                accept_all();
+                break;
+            case Watched::wake: {
+                uint64_t ignored = 0;
+                [[maybe_unused]] const ssize_t got = read(wake_, &ignored, sizeof ignored);
+                break;
+            }
+            case Watched::connection: {
+                const auto known = connections_.find(static_cast<int>(word >> 2));
+                if (known == connections_.end()) break;  // closed meanwhile
+                Connection& connection = *known->second;
+                if ((events[i].events & EPOLLOUT) != 0) flush(connection);
+                if ((events[i].events & ~EPOLLOUT) != 0 && !read_from(connection, kTurnMost)) break;
+                settle(connection);
+                break;
+            }
+            case Watched::process:
+                break;
+        }
+    }
+    const uint64_t now_ns = nanoseconds(CLOCK_MONOTONIC);
+    if (!lone_.empty()) answer_silent(now_ns);
+    if (now_ns - gone_asked_ns_ > kGoneEveryNs) end_gone(now_ns);
+    counts_.connections.store(connections_.size(), std::memory_order_relaxed);
+    counts_.pidfds.store(peers_.watched_count(), std::memory_order_relaxed);
+}
+
+void Server::accept_all() {
+    for (int i = 0; i < kEvents; ++i) {
+        const int file = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (file >= 0)
+            welcome(file);
+        else if (errno == EMFILE || errno == ENFILE)
+            return refuse_one();
+        else if (errno != EINTR && errno != ECONNABORTED)
+            return;
+    }
+}
+
+// No descriptor is left: one kept for this is lent to whoever knocks, just long enough to close the door.
+void Server::refuse_one() {
+    close(spare_);
+    const int file = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (file >= 0) close(file);
+    spare_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    count(counts_.refused);
+}
+
+void Server::welcome(int file) {
+    const int on = 1;
+    setsockopt(file, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+    auto connection = std::make_unique<Connection>(file, ++connection_count_, peer_of(file));
+    connection->watched = EPOLLIN | EPOLLRDHUP;
+    watch_file(epoll_, EPOLL_CTL_ADD, file, connection->watched, watched_word(Watched::connection, static_cast<uint64_t>(file)));
+    connections_[file] = std::move(connection);
+    count(counts_.accepted);
+}
+
+bool Server::read_from(Connection& connection, size_t most, bool is_drained) {
+    char* const fresh = room_.get() + Framing::kLeftMost;
+    for (size_t taken = 0; taken < most && connection.outgoing.size() < kOutgoingMost;) {
+        iovec part{fresh, kReadMost};
+        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred))];
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        const ssize_t got = recvmsg(connection.file, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
+        if (got <= 0) {
+            connection.has_ended = true;
+            break;
+        }
+        ucred who = connection.peer;
+        const cmsghdr* first = CMSG_FIRSTHDR(&message);
+        if (first != nullptr && first->cmsg_level == SOL_SOCKET && first->cmsg_type == SCM_CREDENTIALS)
+            std::memcpy(&who, CMSG_DATA(first), sizeof who);
+        taken += static_cast<size_t>(got);
+        if (!take_bytes(connection, who, fresh, static_cast<size_t>(got))) return false;
+        if (static_cast<size_t>(got) < kReadMost / 2 && !is_drained) break;  // most likely that was all
+    }
+    if (connection.has_ended) {
+        if (connection.lone_since_ns != 0) {
+            const auto held = collector_.hold();
+            answer_lone(connection);
+            connection.lone_since_ns = 0;
+        }
+        if (!connection.left.empty() && !connection.framing.has_first())
+            count(counts_.discarded_bytes, connection.left.size());
+        if (connection.outgoing.empty()) {
+            hang_up(connection);
+            return false;
+        }
+        watch(connection);
+    }
+    return true;
+}
+
+bool Server::take_bytes(Connection& connection, const ucred& who, char* bytes, size_t size) {
+    count(counts_.bytes, size);
+    connection.byte_count += size;
+    char* const from = bytes - connection.left.size();
+    const size_t all = connection.left.size() + size;
+    std::memcpy(from, connection.left.data(), connection.left.size());
+    {
+        const auto held = collector_.hold();
+        if (connection.lone_since_ns != 0) connection.lone_since_ns = nanoseconds(CLOCK_MONOTONIC);  // no silence yet
+        const auto visit = [&](const char* first, size_t heads, size_t stride) {
+            take_heads(connection, who, first, heads, stride);
+        };
+        const size_t done = connection.framing.take(from, all, who.pid, visit);
+        connection.left.assign(from + done, all - done);
+        connection.is_unreadable = connection.framing.state() == Framing::State::unreadable;
+        if (connection.lone_since_ns != 0 && connection.framing.stride() != 0) answer_lone(connection);
+    }
+    if (collector_.is_wanted()) {  // somebody wants to look: a thread that lets go for an instant only would win again
+        const timespec nap{0, 20'000};
+        nanosleep(&nap, nullptr);
+    }
+    if (!connection.is_unreadable) return true;
+    count(counts_.closed_unreadable);
+    LogLine line{Said::unreadable};
+    line.pid = static_cast<uint32_t>(who.pid);
+    line.size = connection.byte_count;
+    log_.say(line);
+    hang_up(connection);
+    return false;
+}
+
+// Whoever only asks is no process that holds anything: it gets no book.
+void Server::take_heads(Connection& connection, const ucred& who, const char* first, size_t heads, size_t stride) {
+    const uint64_t now_ns = nanoseconds(CLOCK_REALTIME);
+    Process* process = nullptr;
+    count(counts_.messages, heads);
+    while (heads > 0) {
+        size_t done = 1;
+        if (is_report(static_cast<uint8_t>(*first))) {
+            if (process == nullptr) process = &peers_.writer(connection, who);
+            done = desk_.apply(*process, first, heads, stride, now_ns);
+        } else {
+            Head head;
+            std::memcpy(&head, first, sizeof head);
+            answer(connection, who, head, stride);
+        }
+        first += done * stride;
+        heads -= done;
+    }
+}
+
+void Server::answer(Connection& connection, const ucred& who, const Head& head, size_t size) {
+    switch (static_cast<MessageType>(head.type)) {
+        case MessageType::query:
+        case MessageType::info_query:
+            count(counts_.queries);
+            if (size != 0) return send_reply(connection, head, size);
+            connection.lone = head;
+            connection.lone_since_ns = nanoseconds(CLOCK_MONOTONIC);
+            lone_.push_back(connection.file);
+            return;
+        case MessageType::dump_remaining:
+            counts_.dumps.fetch_add(1, std::memory_order_relaxed);  // taken away by whoever prints them
+            return;
+        case MessageType::dump_kernels:
+            counts_.kernel_dumps.fetch_add(1, std::memory_order_relaxed);
+            return;
+        default: {  // replies are ours to send
+            count(counts_.unknown_types);
+            LogLine line{Said::unknown_type};
+            line.pid = static_cast<uint32_t>(who.pid);
+            line.id = head.type;
+            return log_.say(line);
+        }
+    }
+}
+
+void Server::send_reply(Connection& connection, const Head& head, size_t size) {
+    const Reply reply = reply_to(head, size, collector_.devices(), node_count_);
+    if (reply.saturated_channel_bytes != 0) {
+        count(counts_.saturated);
+        LogLine line{Said::saturated};
+        line.device = head.device_id;
+        line.size = reply.saturated_channel_bytes;
+        log_.say(line);
+    }
+    connection.outgoing.append(reply.bytes, size);
+    if (connection.outgoing.size() == size) flush(connection);
+}
+
+// The size is known now, or will never be: what came is a whole message, or the asker is not one of ours.
+void Server::answer_lone(Connection& connection) {
+    const size_t learned = connection.framing.stride();
+    const size_t size = learned != 0 ? learned : connection.framing.size_by_silence(connection.left.size());
+    if (size == 0) return;
+    connection.lone_since_ns = 0;
+    std::erase(lone_, connection.file);
+    send_reply(connection, connection.lone, size);
+}
+
+void Server::answer_silent(uint64_t now_ns) {
+    const auto held = collector_.hold();
+    for (const int file : std::vector<int>(lone_)) {
+        const auto known = connections_.find(file);
+        if (known == connections_.end() || known->second->lone_since_ns == 0)
+            std::erase(lone_, file);
+        else if (now_ns - known->second->lone_since_ns > kSilenceNs)
+            answer_lone(*known->second);
+    }
+}
+
+void Server::flush(Connection& connection) {
+    std::string& outgoing = connection.outgoing;
+    size_t sent = 0;
+    while (sent < outgoing.size()) {
+        const ssize_t got = send(connection.file, outgoing.data() + sent, outgoing.size() - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) {
+            if (errno != EAGAIN && errno != EWOULDBLOCK) {  // nobody will read it
+                outgoing.clear();
+                return;
+            }
+            break;
+        }
+        sent += static_cast<size_t>(got);
+    }
+    outgoing.erase(0, sent);
+}
+
+// Asks epoll for what this connection waits for now; closes it when there is nothing left to wait for.
+bool Server::settle(Connection& connection) {
+    if (connection.has_ended && connection.outgoing.empty() && connection.lone_since_ns == 0) {
+        hang_up(connection);
+        return false;
+    }
+    watch(connection);
+    return true;
+}
+
+void Server::watch(Connection& connection) {
+    uint32_t wanted = connection.outgoing.empty() ? 0u : uint32_t{EPOLLOUT};
+    if (!connection.has_ended && connection.outgoing.size() < kOutgoingMost) wanted |= EPOLLIN | EPOLLRDHUP;
+    if (wanted == connection.watched) return;
+    connection.watched = wanted;
+    watch_file(epoll_, EPOLL_CTL_MOD, connection.file, wanted,
+               watched_word(Watched::connection, static_cast<uint64_t>(connection.file)));
+}
+
+void Server::hang_up(Connection& connection) {
+    std::erase(lone_, connection.file);
+    connections_.erase(connection.file);  // closing takes it out of epoll
+}
+
+// What it had sent before it died is taken first; then all it held is given back.
+void Server::end_process(uint64_t key) {
+    std::vector<int> written;
+    for (const auto& [file, connection] : connections_)
+        if (std::find(connection->writers.begin(), connection->writers.end(), key) != connection->writers.end())
+            written.push_back(file);
+    for (const int file : written) {
+        int waiting = 0;
+        const auto known = connections_.find(file);
+        if (known == connections_.end()) continue;
+        std::erase(known->second->writers, key);
+        if (ioctl(file, FIONREAD, &waiting) == 0 && waiting > 0)
+            read_from(*known->second, static_cast<size_t>(waiting), true);
+    }
+    const auto held = collector_.hold();
+    Process* process = peers_.find(key);
+    if (process == nullptr) return;
+    LogLine line{Said::process_ended};
+    line.pid = process->pid;
+    for (const auto& [device, cell] : process->book.cells()) {
+        line.id += static_cast<uint64_t>(std::max<int64_t>(cell.kinds[TTMEM_BUFFER].count, 0));
+        line.size += static_cast<uint64_t>(std::max<int64_t>(cell.kinds[TTMEM_BUFFER].used, 0));
+        line.holders += static_cast<uint64_t>(std::max<int64_t>(cell.kinds[TTMEM_CIRCULAR_BUFFER].count, 0));
+        for (const int kind : {TTMEM_KERNEL_APPLICATION, TTMEM_KERNEL_FABRIC, TTMEM_KERNEL_DISPATCH, TTMEM_KERNEL_UNKNOWN}) {
+            line.extra += static_cast<uint64_t>(std::max<int64_t>(cell.kinds[kind].count, 0));
+            line.total += static_cast<uint64_t>(std::max<int64_t>(cell.kinds[kind].used, 0));
+        }
+    }
+    if (line.id + line.holders + line.extra != 0) log_.say(line);
+    peers_.forget(*process);
+    collector_.dismiss(*process);
+    count(counts_.processes_ended);
+}
+
+void Server::end_gone(uint64_t now_ns) {
+    gone_asked_ns_ = now_ns;
+    for (const uint64_t key : peers_.gone_unwatched()) end_process(key);
+}
+
+uint64_t Server::finish() {
+    const std::lock_guard serving(serving_);
+    const uint64_t before = counts_.messages.load(std::memory_order_relaxed);
+    accept_all();
+    close(listener_);
+    listener_ = -1;
+    std::vector<int> files;
+    for (const auto& [file, connection] : connections_) files.push_back(file);
+    for (const int file : files) {
+        int waiting = 0;
+        for (size_t all = 0; all < size_t{64} << 20; all += static_cast<size_t>(waiting)) {  // more never fits a socket
+            const auto known = connections_.find(file);
+            if (known == connections_.end() || ioctl(file, FIONREAD, &waiting) != 0 || waiting <= 0) break;
+            if (!read_from(*known->second, static_cast<size_t>(waiting), true) ||
+                known->second->outgoing.size() >= kOutgoingMost)
+                break;
+        }
+    }
+    connections_.clear();
+    lone_.clear();
+    counts_.connections.store(0, std::memory_order_relaxed);
+    return counts_.messages.load(std::memory_order_relaxed) - before;
+}
+
+std::vector<std::pair<const char*, uint64_t>> Server::statistics() const {
+    const auto of = [](const Count& counter) { return counter.load(std::memory_order_relaxed); };
+    return {{"connections", of(counts_.connections)},
+            {"accepted", of(counts_.accepted)},
+            {"refused", of(counts_.refused)},
+            {"closed_unreadable", of(counts_.closed_unreadable)},
+            {"messages", of(counts_.messages)},
+            {"queries", of(counts_.queries)},
+            {"unknown_types", of(counts_.unknown_types)},
+            {"bytes", of(counts_.bytes)},
+            {"discarded_bytes", of(counts_.discarded_bytes)},
+            {"saturated", of(counts_.saturated)},
+            {"processes_ended", of(counts_.processes_ended)},
+            {"pidfds", of(counts_.pidfds)},
+            {"log_lines", log_.written()},
+            {"log_dropped", log_.dropped()}};
+}
+
+std::string Server::take_log(double wait_seconds) {
+    const uint64_t until = nanoseconds(CLOCK_MONOTONIC) + static_cast<uint64_t>(wait_seconds * 1e9);
+    while (true) {
+        std::string text = log_.take(kLogAtOnce);
+        if (!text.empty() || nanoseconds(CLOCK_MONOTONIC) >= until) return text;
+        const timespec nap{0, 2'000'000};
+        nanosleep(&nap, nullptr);
+    }
+}
+
+}  // namespace ttmem::seeds
