@@ -1,0 +1,145 @@
+"""Asking a daemon: what it says is read, and whatever else may sit behind the socket is one clear error in time."""
+
+import os
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.false_daemons import (
+    Behaviour,
+    a_false_daemon,
+    a_short_directory,
+    a_strangers_daemon,
+    a_trickle,
+    an_answer,
+    silence,
+    some_answers,
+    some_bytes,
+)
+from tests.support.figures import a_busy_snapshot, a_dump
+from ttmem.daemon.client import DaemonClient
+from ttmem.errors import DaemonGone, SelectionError, VersionMismatch
+from ttmem.snapshot import document, dump_document
+
+NOBODY = 65_534
+
+
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    with a_short_directory() as made:
+        yield made
+
+
+def client_of(directory: Path, **settings: float) -> DaemonClient:
+    return DaemonClient(str(directory / "daemon.sock"), **settings)
+
+
+def test_a_snapshot_is_what_the_daemon_says(directory: Path) -> None:
+    told = document(a_busy_snapshot())
+    with a_false_daemon(directory, some_answers({"/snapshot": told})):
+        assert document(client_of(directory).snapshot()) == told
+
+
+def test_a_dump_is_what_the_daemon_says(directory: Path) -> None:
+    told = dump_document(a_dump())
+    with a_false_daemon(directory, some_answers({"/dump": told})):
+        assert dump_document(client_of(directory).dump()) == told
+
+
+def test_what_is_asked_for_reaches_the_daemon(directory: Path) -> None:
+    def echo(line: socket.socket, request: bytes) -> None:
+        target = request.split(b" ")[1].decode()
+        an_answer({**dump_document(a_dump()), "source": target})(line, request)
+
+    with a_false_daemon(directory, echo):
+        asked = client_of(directory).dump(kernels=True, device="seed:0", most=7).source
+
+    assert asked == "/dump?kernels=1&most=7&device=seed%3A0"
+
+
+def test_a_device_the_daemon_does_not_know_is_a_wrong_choice(directory: Path) -> None:
+    with a_false_daemon(directory, an_answer({"error": "no device 9 here; known are 0"}, status=404)):
+        with pytest.raises(SelectionError, match="no device 9 here; known are 0"):
+            client_of(directory).dump(device="9")
+        with pytest.raises(DaemonGone, match="status 404"):
+            client_of(directory).dump()
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (some_bytes(b""), "no HTTP"),
+        (some_bytes(b"SSH-2.0-x\r\n"), "no HTTP"),
+        (some_bytes(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{}"), "broke off"),
+        (some_bytes(b"HTTP/1.1 200 OK\r\n\r\n\xff\xfe"), "no JSON"),
+        (an_answer(b"[" * 100_000), "no JSON"),
+        (an_answer({"status": "starting"}, status=503), "status 503"),
+        (some_bytes(b"HTTP/1.1 200 OK\r\ncontent-length: 999999999999\r\n\r\n{"), "more than 256 MiB"),
+    ],
+)
+def test_garbage_is_one_clear_error(directory: Path, answer: Behaviour, words: str) -> None:
+    with a_false_daemon(directory, answer), pytest.raises(DaemonGone, match=words):
+        client_of(directory).snapshot()
+
+
+def test_another_schema_is_told_with_what_to_do(directory: Path) -> None:
+    with (
+        a_false_daemon(directory, an_answer({**document(a_busy_snapshot()), "schema": 2})),
+        pytest.raises(VersionMismatch, match=r"`schema`: expected 1, found 2; .*restart the older one"),
+    ):
+        client_of(directory).snapshot()
+
+
+@pytest.mark.parametrize("answer", [silence, a_trickle])
+def test_a_daemon_that_never_ends_its_answer_is_left_in_time(directory: Path, answer: Behaviour) -> None:
+    with a_false_daemon(directory, answer):
+        began = time.monotonic()
+        with pytest.raises(DaemonGone, match=r"no answer within 0\.2 s"):
+            client_of(directory, timeout_seconds=0.2).snapshot()
+
+    assert time.monotonic() - began < 1.0
+
+
+def test_a_daemon_that_takes_no_connection_is_left_in_time(directory: Path) -> None:
+    path = str(directory / "daemon.sock")
+    with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as waiting:
+        listener.bind(path)
+        listener.listen(0)
+        waiting.connect(path)  # fills the queue of those who wait
+        with pytest.raises(DaemonGone, match=r"hangs|no answer"):
+            client_of(directory, timeout_seconds=0.2).snapshot()
+
+
+def test_the_socket_of_a_dead_daemon_is_no_daemon(directory: Path) -> None:
+    with a_false_daemon(directory, silence) as daemon:
+        daemon.kill()
+        with pytest.raises(DaemonGone, match="the daemon that made it has ended"):
+            client_of(directory).snapshot()
+        assert DaemonClient.find([str(directory)]) is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs two users")
+def test_a_daemon_of_another_user_is_not_believed(directory: Path) -> None:
+    with a_strangers_daemon(directory, NOBODY):
+        with pytest.raises(DaemonGone, match=f"belongs to uid {NOBODY}, neither root nor us"):
+            client_of(directory).snapshot()
+        assert DaemonClient.find([str(directory)]) is None
+
+
+def test_a_socket_that_is_not_there_cannot_be_asked(directory: Path) -> None:
+    with pytest.raises(DaemonGone, match="cannot be asked: no such file"):
+        client_of(directory).snapshot()
+
+
+def test_the_first_daemon_that_answers_is_found(directory: Path) -> None:
+    first, second = directory / "a", directory / "b"
+    first.mkdir()
+    second.mkdir()
+    with a_false_daemon(second, an_answer({})):
+        found = DaemonClient.find([str(first), str(second)])
+
+    assert found is not None
+    assert found.path == str(second / "daemon.sock")
