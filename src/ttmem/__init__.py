@@ -1,7 +1,8 @@
 """ttmem: see, live and exactly, which process holds which memory on every Tenstorrent device.
 
-A program reports with `Client`, or with the functions below; nothing happens unless tracking is on (TTMEM=1, or
-`enable()`). `ttmem ps` shows what all programs report.
+A program reports with `Client`, or with the functions below; one that was written for the older design's client keeps
+its calls with `AllocationClient`. Nothing happens unless tracking is on (TTMEM=1, or `enable()`). `ttmem ps` shows what
+all programs report.
 """
 
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from ttmem.errors import TtmemError
 
 if TYPE_CHECKING:
     from ttmem.client import (
+        AllocationClient,
         Client,
         close,
         disable,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AllocationClient",
     "Client",
     "TtmemError",
     "__version__",

@@ -3,6 +3,8 @@
 Nothing here raises for what is reported, blocks or logs per call. With tracking off every call returns at once.
 """
 
+from typing import TYPE_CHECKING
+
 from ttmem.client.phases import Phase
 from ttmem.client.reporter import Client, close, disable, enable, is_enabled, label, open_device, open_mesh, phase
 from ttmem.client.reports import (
@@ -19,7 +21,11 @@ from ttmem.client.reports import (
     report_program_end,
 )
 
+if TYPE_CHECKING:
+    from ttmem.client.allocation_client import AllocationClient
+
 __all__ = [
+    "AllocationClient",
     "Client",
     "Phase",
     "close",
@@ -42,3 +48,14 @@ __all__ = [
     "report_out_of_memory",
     "report_program_end",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Loads `AllocationClient` when it is first used: only then does it ask the environment for its transport."""
+    if name != "AllocationClient":
+        raise AttributeError(f"module 'ttmem.client' has no attribute {name!r}")
+    from ttmem.client import allocation_client
+
+    value = allocation_client.AllocationClient
+    globals()[name] = value
+    return value

@@ -1,0 +1,231 @@
+"""A stream of messages to the older design's server that never blocks its program, never raises and never tears.
+
+Whatever is sent is first put on the backlog; then the caller writes as much as the socket takes. What it does not
+take, and everything while no server is there, waits for a thread in the background, which also looks for the server
+again each second.
+
+  field         changed by                                     holds
+  _backlog      any thread: appends; the holder of _lock: takes   messages nobody has begun to send
+  _flight       the holder of _lock, by one assignment            messages taken, and how much of them was written
+  _connection   the holder of _lock                               the socket, None: there is no server
+  _idle         any thread, atomically                            one token: no thread attends to this in the background
+
+Signal handlers may come in between any two steps, report something themselves, or raise. So nobody waits for _lock
+(whoever holds it looks at the backlog again after letting it go), and a step that must not be lost (bytes were
+written, messages taken, the lock held) is done and noted by one call: `list.extend(map(...))`.
+"""
+
+import _thread
+import atexit
+import os
+import select
+import socket
+import struct
+import time
+from collections import deque
+from itertools import repeat
+from typing import NamedTuple
+
+from ttmem.client.notices import warn_once
+
+__all__ = ["BACKLOG_MESSAGES", "Connection"]
+
+BACKLOG_MESSAGES = 65_536
+BATCH_MESSAGES = 256
+RETRY_SECONDS = 1.0
+EXIT_SECONDS = 0.2
+SEND_BUFFER_BYTES = 1 << 20
+
+_FLAGS = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
+_AT_ONCE = (False,)
+_CREDENTIALS = struct.Struct("iII")
+
+
+class Flight(NamedTuple):
+    """Messages taken from the backlog, and how many bytes of them each write took."""
+
+    messages: list[bytes]
+    written: list[int]
+
+
+class Connection:
+    """The one connection of this process; a forked child begins anew, with a connection and a backlog of its own."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._connection: socket.socket | None = None
+        self._begin()
+        os.register_at_fork(after_in_child=self._begin_in_child)
+        atexit.register(self._finish)
+
+    def is_full(self) -> bool:
+        """Whether a message sent now would be one too many."""
+        return len(self._backlog) >= BACKLOG_MESSAGES
+
+    def send(self, message: bytes) -> None:
+        """Sends now if the server takes it, else as soon as it does."""
+        self._backlog.append(message)
+        if self._idle:
+            self._drain()
+
+    def _begin(self) -> None:
+        self._backlog: deque[bytes] = deque()
+        self._flight = Flight([], [])
+        self._lock = _thread.allocate_lock()
+        self._idle = deque([True], maxlen=1)
+
+    def _begin_in_child(self) -> None:
+        parents, self._connection = self._connection, None
+        self._begin()
+        if parents is not None:
+            parents.close()  # the descriptor alone: the parent goes on writing
+
+    def _has_more(self) -> bool:
+        return bool(self._backlog or self._flight.messages)
+
+    def _drain(self) -> None:
+        while self._has_more():
+            is_held, is_stuck = self._try_to_write()
+            if is_stuck:
+                self._attend_later()
+            if is_stuck or not is_held:
+                return
+
+    def _try_to_write(self) -> tuple[bool, bool]:
+        """Whether this thread could write at all, and whether the server then took less than there is."""
+        lock, held = self._lock, list[bool]()
+        try:
+            held.extend(map(lock.acquire, _AT_ONCE))
+            return held[0], held[0] and not self._write()
+        finally:
+            if held and held[0]:
+                lock.release()
+
+    def _write(self) -> bool:
+        """Writes until nothing is left; False if the server is not there, or takes no more for now."""
+        if self._connection is None:
+            self._connection = self._connect()
+        connection = self._connection
+        while connection is not None and self._take():
+            messages, written = self._flight
+            left = memoryview(b"".join(messages))[sum(written) :]
+            try:
+                written.extend(map(connection.send, (left,), (_FLAGS,)))
+            except BlockingIOError:
+                return False
+            except OSError as error:
+                self._disconnect(error)
+                return False
+        return connection is not None
+
+    def _take(self) -> bool:
+        """Whether there is something to write; takes the next messages when the last were written."""
+        messages, written = self._flight
+        if messages and sum(written) < sum(map(len, messages)):
+            return True
+        backlog = self._backlog
+        next_flight = self._flight = Flight([], [])
+        count = min(len(backlog), BATCH_MESSAGES)
+        next_flight.messages.extend(map(deque.popleft, repeat(backlog, count)))
+        return count > 0
+
+    def _connect(self) -> socket.socket | None:
+        connection = None
+        try:
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+            connection.connect(self._path)
+            if self._is_trusted(connection):
+                return connection
+        except BlockingIOError:
+            pass  # it is there, and has more to accept than it can
+        except OSError as error:
+            self._warn(f"there is no allocation server at {self._path} ({error.strerror or error})")
+        if connection is not None:
+            connection.close()
+        return None
+
+    def _is_trusted(self, connection: socket.socket) -> bool:
+        """Whoever listens there learns what this process does: it must be root or ourselves."""
+        uid = server_uid(connection)
+        if uid in (0, os.geteuid()):
+            return True
+        warn_once(
+            "server_uid",
+            f"the allocation server at {self._path} runs as uid {uid}, expected 0 or {os.geteuid()}: nothing is sent "
+            "to it; set TTMEM_SEED_SOCKET to a socket of your own",
+        )
+        return False
+
+    def _disconnect(self, error: OSError) -> None:
+        """Of what the lost connection took only in part, the message is sent again, whole."""
+        connection, self._connection = self._connection, None
+        messages, written = self._flight
+        whole, left = 0, sum(written)
+        while whole < len(messages) and left >= len(messages[whole]):
+            left -= len(messages[whole])
+            whole += 1
+        self._flight = Flight(messages[whole:], [])
+        if connection is not None:
+            connection.close()
+        self._warn(f"the allocation server at {self._path} went away ({error.strerror or error})")
+
+    def _warn(self, what: str) -> None:
+        warn_once(
+            "server_absent",
+            f"{what}; up to {BACKLOG_MESSAGES:,} reports are kept until there is one, more are counted as lost. "
+            "`ttmem serve` starts one",
+        )
+
+    def _attend_later(self) -> None:
+        """Leaves the rest to a thread in the background, unless there is one."""
+        try:
+            self._idle.pop()
+            _thread.start_new_thread(self._attend, ())
+        except IndexError:
+            return
+        except RuntimeError:  # no more threads: the next report tries again
+            self._idle.append(True)
+        except BaseException:  # a signal handler's; a second thread does no harm
+            self._idle.append(True)
+            raise
+
+    def _attend(self) -> None:
+        while True:
+            self._wait(RETRY_SECONDS)
+            is_held, is_stuck = self._try_to_write()
+            if is_stuck or not is_held:
+                continue
+            self._idle.append(True)
+            if not self._has_more():
+                return
+            try:  # something came before the token was there, and relied on this thread
+                self._idle.pop()
+            except IndexError:
+                return
+
+    def _wait(self, seconds: float) -> None:
+        """Until the server takes more, or it is time to look for one again."""
+        connection = self._connection
+        if connection is None or connection.fileno() < 0:
+            time.sleep(seconds)
+            return
+        poll = select.poll()
+        poll.register(connection.fileno(), select.POLLOUT)
+        poll.poll(seconds * 1000)
+
+    def _finish(self) -> None:
+        """At the program's end: what is left goes to a server that is there and takes it in time."""
+        deadline = time.monotonic() + EXIT_SECONDS
+        while self._has_more() and (left := deadline - time.monotonic()) > 0:
+            is_held, is_stuck = self._try_to_write()
+            if is_held and self._connection is None:
+                return
+            if is_stuck or not is_held:
+                self._wait(min(left, 0.01 if not is_held else left))
+
+
+def server_uid(connection: socket.socket) -> int:
+    """The user who listens at the other end, as the kernel knows it."""
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    return int(_CREDENTIALS.unpack(credentials)[1])
