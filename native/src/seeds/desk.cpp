@@ -8,7 +8,7 @@
 namespace ttmem::seeds {
 namespace {
 
-constexpr size_t kLookAhead = 12;
+constexpr size_t kLookAhead = 16;
 constexpr uint8_t kRestored = kExcused;  // of a life: it stands in a checkpoint, nobody knows what happened meanwhile
 constexpr uint8_t kKernelKinds[] = {TTMEM_KERNEL_APPLICATION, TTMEM_KERNEL_FABRIC, TTMEM_KERNEL_DISPATCH,
                                     TTMEM_KERNEL_UNKNOWN};
@@ -72,16 +72,19 @@ uint16_t Desk::target_of(Process& process, int32_t id, uint64_t now_ns) {
 
 size_t Desk::apply(Process& process, const char* first, size_t count, size_t stride, uint64_t now_ns) {
     const EntryTable& table = process.book.table();
+    uint32_t hashes[2 * kLookAhead];  // of the messages ahead: their slots first, later the entries these lead to
     const auto look_ahead = [&](size_t at) {
         if (at >= count) return;
         const Head head = head_at(first + at * stride);
         const uint32_t hash = entry_hash({head.buffer_id, process.seeds.find(head.device_id), likely_kind(head)});
-        table.prefetch_slot(hash);
+        table.prefetch_slot(hashes[at % (2 * kLookAhead)] = hash);
     };
     for (size_t at = 0; at < kLookAhead; ++at) look_ahead(at);
     size_t i = 0;
     for (; i < count; ++i) {
         look_ahead(i + kLookAhead);
+        const size_t soon = i + kLookAhead / 2;
+        if (soon < count) table.prefetch_entry(hashes[soon % (2 * kLookAhead)]);
         const Head head = head_at(first + i * stride);
         const auto type = static_cast<MessageType>(head.type);
         if (!is_report(head.type)) break;
