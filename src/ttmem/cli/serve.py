@@ -37,7 +37,7 @@ def _socket_options(command: Command) -> Command:
 
 @click.command(short_help="Serve programs that report by socket, and viewers.")
 @_socket_options
-@click.option("--log-events/--quiet", "-v/-q", "logs_events", help="Print a line per event; or none (the default).")
+@click.option("--log-events/--quiet", " /-q", "logs_events", help="Print a line per event; or none (the default).")
 @click.option("--no-seed-socket", "is_without_seed", is_flag=True, help="Follow journals only.")
 @click.option("--install-unit", "is_installation", is_flag=True, help="Print how to run it under systemd, and exit.")
 def serve(*, logs_events: bool, is_without_seed: bool, is_installation: bool, **sockets: str | None) -> None:

@@ -15,7 +15,8 @@ from ttmem.errors import CannotServe
 __all__ = ["QueryServer", "loopback_listener"]
 
 _START_SECONDS = 10.0
-_GRACE_SECONDS = 0.3  # for answers under way; a viewer that has stopped reading does not hold us
+_GRACE_SECONDS = 0.2  # for answers under way; a viewer that has stopped reading does not hold us
+_STOP_SECONDS = 0.7
 _MOST_CLIENTS = 512
 
 
@@ -33,7 +34,12 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._frames.close()
+        asyncio.get_running_loop().call_later(_GRACE_SECONDS, self._hang_up)
         await super().shutdown(sockets=sockets)
+
+    def _hang_up(self) -> None:
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
 
 
 class QueryServer:
@@ -63,10 +69,7 @@ class QueryServer:
     def stop(self) -> None:
         """Lets answers under way end, for a moment, then hangs up."""
         self.ask_to_stop()
-        self._thread.join(_GRACE_SECONDS)
-        if self._server is not None:
-            self._server.force_exit = True
-        self._thread.join(_GRACE_SECONDS)
+        self._thread.join(_STOP_SECONDS)
 
     def _run(self) -> None:
         asyncio.run(self._serve())

@@ -1,0 +1,146 @@
+"""The checkpoint: what is kept comes back, what is damaged does not, and nothing of it is fatal."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ttmem.daemon.checkpoint import Checkpoint
+
+
+class Memory:
+    """Stands for a ledger."""
+
+    def __init__(self, *kept: bytes | None) -> None:
+        self.kept = list(kept)
+        self.restored: list[bytes] = []
+
+    def checkpoint(self) -> bytes | None:
+        return self.kept.pop(0) if self.kept else None
+
+    def restore(self, checkpoint: bytes, /) -> tuple[int, str]:
+        self.restored.append(checkpoint)
+        return (0, "made up") if checkpoint == b"bad" else (2, "")
+
+
+def a_checkpoint(path: Path, memory: Memory, said: list[str], boot: str = "today") -> Checkpoint:
+    return Checkpoint(str(path), memory, boot=boot, say=said.append)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "daemon.checkpoint"
+
+
+def test_what_was_kept_comes_back(path: Path) -> None:
+    said: list[str] = []
+    a_checkpoint(path, Memory(b"\0balances\n"), said).write()
+    memory = Memory()
+    checkpoint = a_checkpoint(path, memory, said)
+
+    checkpoint.restore()
+
+    assert memory.restored == [b"\0balances\n"]
+    assert checkpoint.facts()["restored"] == 2
+    assert said == []
+
+
+def test_only_its_owner_may_read_it_and_nothing_else_is_left(path: Path) -> None:
+    before = os.umask(0)
+    try:
+        a_checkpoint(path, Memory(b"x"), []).write()
+    finally:
+        os.umask(before)
+
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_nothing_is_written_when_nothing_changed(path: Path) -> None:
+    checkpoint = a_checkpoint(path, Memory(b"x", None, b"y"), [])
+    checkpoint.write()
+    first = path.stat().st_ino
+    checkpoint.write()
+    assert path.stat().st_ino == first
+    checkpoint.write()
+    assert path.read_bytes().endswith(b"\ny")
+
+
+def test_no_checkpoint_is_no_fault(path: Path) -> None:
+    said: list[str] = []
+    a_checkpoint(path, Memory(), said).restore()
+
+    assert said == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        (lambda text: b"", "found other bytes"),
+        (lambda text: b"\0" * 100, "found other bytes"),
+        (lambda text: text[:-1], "found 7"),
+        (lambda text: text + b"x", "found 9"),
+        (lambda text: text[:-1] + b"X", "checksum is wrong"),
+        (lambda text: text.replace(b" 1 ", b" 2 "), "version 1"),
+    ],
+)
+def test_a_damaged_one_is_said_and_set_aside(path: Path, damage: object, why: str) -> None:
+    assert callable(damage)
+    said: list[str] = []
+    a_checkpoint(path, Memory(b"balances"), said).write()
+    path.write_bytes(damage(path.read_bytes()))
+    memory = Memory()
+
+    a_checkpoint(path, memory, said).restore()
+
+    [line] = said
+    assert why in line
+    assert memory.restored == []
+    assert not path.exists()
+    assert path.with_suffix(".checkpoint.damaged").exists()
+
+
+def test_one_that_the_ledger_refuses_is_said_and_set_aside(path: Path) -> None:
+    said: list[str] = []
+    a_checkpoint(path, Memory(b"bad"), said).write()
+    a_checkpoint(path, Memory(), said).restore()
+
+    assert said == [f"{path}: the checkpoint is not used: made up; it is kept as {path}.damaged"]
+
+
+def test_one_of_an_earlier_boot_is_forgotten(path: Path) -> None:
+    said: list[str] = []
+    a_checkpoint(path, Memory(b"balances"), said, boot="yesterday").write()
+    memory = Memory()
+    a_checkpoint(path, memory, said).restore()
+
+    assert (memory.restored, said) == ([], [])
+
+
+def test_a_link_is_not_followed(path: Path) -> None:
+    said: list[str] = []
+    target = path.with_name("elsewhere")
+    a_checkpoint(target, Memory(b"balances"), said).write()
+    path.symlink_to(target)
+    memory = Memory()
+
+    a_checkpoint(path, memory, said).restore()
+
+    assert memory.restored == []
+    assert len(said) == 1
+
+
+def test_what_could_not_be_written_is_written_later(path: Path) -> None:
+    said: list[str] = []
+    place = path.parent / "later" / path.name
+    checkpoint = a_checkpoint(place, Memory(b"balances"), said)
+    checkpoint.write()
+    checkpoint.write()
+    assert len(said) == 1
+    assert checkpoint.facts()["error"]
+
+    place.parent.mkdir()
+    checkpoint.write()
+
+    assert place.read_bytes().endswith(b"balances")
+    assert checkpoint.facts()["error"] is None

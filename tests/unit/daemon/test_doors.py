@@ -1,0 +1,89 @@
+"""The sockets of a daemon: all or none, and a group is let through a private directory only."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ttmem.daemon.doors import Plan, open_doors
+from ttmem.errors import CannotServe
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can give files away")
+
+
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="tt-") as name:
+        yield Path(name)
+
+
+def mode_of(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+def test_the_directory_of_the_query_socket_is_made_private(directory: Path) -> None:
+    with open_doors(Plan(None, str(directory / "d" / "q")), {}) as doors:
+        assert doors.seed is None
+        assert mode_of(directory / "d") == 0o700
+        assert mode_of(directory / "d" / "q") == 0o600
+
+
+def test_a_door_that_cannot_be_opened_closes_the_others(directory: Path) -> None:
+    (directory / "q").write_text("not a socket")
+
+    with (
+        pytest.raises(CannotServe, match="found a file"),
+        open_doors(Plan(str(directory / "s"), str(directory / "q")), {}),
+    ):
+        pass
+    assert os.listdir(directory) == ["q"]
+
+
+@as_root
+def test_a_group_is_let_through_to_the_query_socket_and_no_further(directory: Path) -> None:
+    place = directory / "d"
+    with open_doors(Plan(str(directory / "s"), str(place / "q"), group="54321"), {}):
+        assert (mode_of(place), place.stat().st_gid) == (0o710, 54321)
+        assert (mode_of(place / "q"), (place / "q").stat().st_gid) == (0o660, 54321)
+        assert mode_of(directory / "s") == 0o666
+
+
+@as_root
+def test_a_directory_that_all_may_pass_is_left_as_it_is(directory: Path) -> None:
+    directory.chmod(0o755)
+    with open_doors(Plan(None, str(directory / "q"), group="54321"), {}):
+        assert (mode_of(directory), directory.stat().st_gid) == (0o755, 0)
+
+
+@as_root
+def test_a_directory_of_another_group_is_not_taken_from_it(directory: Path) -> None:
+    directory.chmod(0o750)
+    with (
+        pytest.raises(CannotServe, match="open to another group already"),
+        open_doors(Plan(None, str(directory / "q"), group="54321"), {}),
+    ):
+        pass
+
+
+@as_root
+def test_a_private_directory_of_another_user_is_refused(directory: Path) -> None:
+    (directory / "d").mkdir(mode=0o700)
+    os.chown(directory / "d", 65534, 65534)
+
+    with (
+        pytest.raises(CannotServe, match="expected a directory of root, found one of nobody"),
+        open_doors(Plan(None, str(directory / "d" / "q")), {}),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(("address", "url"), [("127.0.0.1:0", "http://127.0.0.1:"), ("[::1]:0", "http://[::1]:")])
+def test_a_port_tells_its_number(directory: Path, address: str, url: str) -> None:
+    if "::1" in address and not Path("/proc/net/if_inet6").exists():
+        pytest.skip("NOT TESTED: no IPv6 here")
+    with open_doors(Plan(None, str(directory / "q"), listen=address), {}) as doors:
+        assert doors.url is not None
+        assert doors.url.startswith(url)
+        assert not doors.url.endswith(":0")

@@ -1,0 +1,247 @@
+"""The routes over a real socket: what is asked, what comes back, and to whom."""
+
+import contextlib
+import http.client
+import json
+import os
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from tests.support.waiting import wait_until
+from ttmem.daemon.app import Answers
+from ttmem.daemon.query_server import QueryServer, loopback_listener
+from ttmem.errors import CannotServe, SelectionError
+
+BODY = b'{"schema":1,"filler":"' + b"x" * 50_000 + b'"}'
+
+
+class Desk:
+    """Stands for what the daemon knows."""
+
+    def __init__(self) -> None:
+        self.is_well = True
+        self.snapshot_count = 0
+        self.reset_count = 0
+        self.questions: list[tuple[bool, str | None, int]] = []
+
+    def snapshot(self) -> bytes:
+        self.snapshot_count += 1
+        return BODY
+
+    def dump(self, kernels: bool, device: str | None, most: int) -> dict[str, Any]:
+        if device == "9":
+            raise SelectionError("no device 9 here")
+        self.questions.append((kernels, device, most))
+        return {"dump": 1}
+
+    def health(self) -> tuple[bool, dict[str, Any]]:
+        return self.is_well, {"status": "ok" if self.is_well else "ailing"}
+
+    def reset_peaks(self) -> None:
+        self.reset_count += 1
+
+    @property
+    def answers(self) -> Answers:
+        return Answers(self.snapshot, self.dump, self.health, self.reset_peaks)
+
+
+class Serving:
+    def __init__(self, path: str, desk: Desk) -> None:
+        self.path = path
+        self.desk = desk
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(path)
+        self.listener.listen(128)
+        self.port = loopback_listener("127.0.0.1:0")
+        self.server = QueryServer(desk.answers, [self.listener, self.port])
+        self.server.start()
+
+    def connect(self) -> socket.socket:
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(5)
+        connection.connect(self.path)
+        return connection
+
+    def ask(self, path: str, method: str = "GET", *, by_port: bool = False, **headers: str) -> tuple[int, bytes]:
+        host, number = self.port.getsockname()
+        connection = http.client.HTTPConnection(host, number, timeout=5)
+        if not by_port:
+            connection.sock = self.connect()
+        with contextlib.closing(connection):
+            connection.request(method, path, headers=headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+
+    def stream(self, interval: float, *, receive_bytes: int = 0) -> socket.socket:
+        connection = self.connect()
+        if receive_bytes:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        connection.sendall(b"GET /events?interval=%g HTTP/1.1\r\nHost: x\r\n\r\n" % interval)
+        return connection
+
+    def close(self) -> None:
+        self.server.stop()
+        self.listener.close()
+        self.port.close()
+
+
+@pytest.fixture
+def serving() -> Iterator[Serving]:
+    with tempfile.TemporaryDirectory(prefix="tt-") as directory:
+        one = Serving(os.path.join(directory, "q"), Desk())
+        yield one
+        one.close()
+
+
+def received(connection: socket.socket, words: bytes) -> bytes:
+    text = b""
+    while text.count(b"event: snapshot") < 1 or words not in text:
+        more = connection.recv(65536)
+        assert more, "the stream ended"
+        text += more
+    return text
+
+
+def test_a_snapshot_is_the_document_and_not_to_be_cached(serving: Serving) -> None:
+    assert serving.ask("/snapshot") == (200, BODY)
+
+
+def test_health_is_a_status_of_its_own(serving: Serving) -> None:
+    assert serving.ask("/healthz") == (200, b'{"status":"ok"}')
+    serving.desk.is_well = False
+    assert serving.ask("/healthz") == (503, b'{"status":"ailing"}')
+
+
+def test_a_dump_passes_on_what_was_asked_for(serving: Serving) -> None:
+    for question in ("/dump", "/dump?kernels=1&device=3&most=7", "/dump?kernels=0"):
+        assert serving.ask(question) == (200, b'{"dump":1}')
+
+    assert serving.desk.questions == [(False, None, 50), (True, "3", 7), (False, None, 50)]
+
+
+@pytest.mark.parametrize("question", ["/dump?most=x", "/dump?most=-1", "/events?interval=0.01", "/events?interval=nan"])
+def test_a_question_that_makes_no_sense_is_refused(serving: Serving, question: str) -> None:
+    status, body = serving.ask(question)
+
+    assert status == 400
+    assert "expected a number from" in json.loads(body)["error"]
+
+
+def test_a_device_that_is_not_there_is_not_found(serving: Serving) -> None:
+    assert serving.ask("/dump?device=9") == (404, b'{"error":"no device 9 here"}')
+
+
+def test_peaks_are_reset_by_a_post_alone(serving: Serving) -> None:
+    assert serving.ask("/reset-peaks")[0] == 405
+    assert serving.desk.reset_count == 0
+    assert serving.ask("/reset-peaks", "POST") == (204, b"")
+    assert serving.desk.reset_count == 1
+
+
+def test_what_is_not_there_is_not_found(serving: Serving) -> None:
+    assert serving.ask("/")[0] == 404
+
+
+def test_a_port_answers_too(serving: Serving) -> None:
+    assert serving.ask("/healthz", by_port=True)[0] == 200
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Host": "evil.example:80"}, {"Origin": "http://evil.example"}, {"Origin": "null"}]
+)
+def test_a_page_of_another_site_is_not_let_in(serving: Serving, headers: dict[str, str]) -> None:
+    assert serving.ask("/reset-peaks", "POST", by_port=True, **headers)[0] == 403
+    assert serving.desk.reset_count == 0
+
+
+def test_garbage_harms_nobody(serving: Serving) -> None:
+    with serving.connect() as connection:
+        connection.sendall(b"\x01\x00\x00\x00" * 36)
+        connection.recv(1000)
+
+    assert serving.ask("/healthz")[0] == 200
+
+
+def test_the_head_of_a_stream_ends(serving: Serving) -> None:
+    assert serving.ask("/events", "HEAD") == (200, b"")
+
+
+def test_streams_share_what_a_tick_costs(serving: Serving) -> None:
+    with contextlib.ExitStack() as streams:
+        clients = [streams.enter_context(serving.stream(0.2)) for _ in range(10)]
+        for client in clients:
+            received(client, b"event: snapshot")
+        before = serving.desk.snapshot_count
+        began = time.monotonic()
+        for client in clients:
+            for _ in range(3):
+                received(client, b"event: snapshot")
+        ticks = (time.monotonic() - began) / 0.2
+
+    assert serving.desk.snapshot_count - before <= ticks + 2
+
+
+def test_a_slow_reader_gets_the_newest_and_costs_no_memory(serving: Serving) -> None:
+    with serving.stream(0.1, receive_bytes=4096) as slow, serving.stream(0.1) as quick:
+        for _ in range(15):
+            received(quick, b"event: snapshot")
+        numbers = [int(line[4:]) for line in _lines(slow, 12) if line.startswith(b"id: ")]
+
+    assert numbers == sorted(set(numbers))
+    assert max(later - earlier for earlier, later in pairwise(numbers)) > 2  # it missed some
+
+
+def _lines(connection: socket.socket, event_count: int) -> list[bytes]:
+    text = b""
+    while text.count(b"event: snapshot") < event_count:
+        text += connection.recv(65536)
+    return text.split(b"\n")
+
+
+def test_stopping_ends_streams_in_time_also_those_nobody_reads(serving: Serving) -> None:
+    with serving.stream(0.1) as read, serving.stream(0.1, receive_bytes=4096):
+        received(read, b"event: snapshot")
+        wait_until(lambda: serving.desk.snapshot_count > 8)
+        ended = threading.Event()
+
+        def drain() -> None:
+            with contextlib.suppress(OSError):
+                while read.recv(65536):
+                    pass
+            ended.set()
+
+        threading.Thread(target=drain, daemon=True).start()
+        began = time.monotonic()
+        serving.server.stop()
+
+        assert time.monotonic() - began < 0.8
+        assert ended.wait(1)
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("0.0.0.0:80", "can be reached from other machines"),
+        ("192.0.2.1:80", "can be reached from other machines"),
+        ("[::]:80", "can be reached from other machines"),
+        ("example.com:80", "expected a loopback address"),
+        ("8080", "expected ADDRESS:PORT"),
+        ("127.0.0.1:99999", "expected ADDRESS:PORT"),
+        ("127.0.0.1:", "expected ADDRESS:PORT"),
+    ],
+)
+def test_only_a_loopback_port_is_listened_on(address: str, why: str) -> None:
+    with pytest.raises(CannotServe, match=why):
+        loopback_listener(address)
+
+
+def test_a_port_that_is_taken_is_said_so() -> None:
+    with loopback_listener("localhost:0") as first, pytest.raises(CannotServe, match="choose another port"):
+        loopback_listener(f"127.0.0.1:{first.getsockname()[1]}")
