@@ -7,6 +7,8 @@ all journals in a thread of its own until `stop`; figures are then at most a few
    _journals                 whoever scans: the thread while it runs, else the caller; guarded by _scanning
    _ledger                   anybody; it has its own lock
    _thread, _is_stopping     the owner of the collector; the thread only reads _is_stopping
+
+`source` is how its snapshots say who read the journals.
 """
 
 import threading
@@ -29,7 +31,10 @@ _SCAN_EVERY_SECONDS = 0.05
 class Collector:
     """Follows every journal in some places. Any number of collectors may do so at once; they agree."""
 
-    def __init__(self, places: Places, *, host: Host | None = None, has_tap: bool = False) -> None:
+    def __init__(
+        self, places: Places, *, host: Host | None = None, has_tap: bool = False, source: str = SOURCE
+    ) -> None:
+        self.source = source
         self._ledger = _native.Ledger(has_tap)
         self._journals = Journals(places, user_of=user_name)
         self._scanning = threading.Lock()
@@ -89,7 +94,7 @@ class Collector:
         """Everything known at this instant."""
         rows = self._ledger.snapshot()
         surroundings = Surroundings(
-            source=SOURCE,
+            source=self.source,
             places=self._journals.looked_into or (self._journals.places.main,),
             host=self._host,
             user_of=user_name,
