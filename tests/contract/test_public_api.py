@@ -1,6 +1,7 @@
 """What users of the package may rely on: these names, in these places, with these parameters."""
 
 import inspect
+import re
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 import ttmem
 from ttmem import _native
 from ttmem import client as client_room
+from ttmem.client.socket_transport import SocketTransport
 
 REPORTS = [
     "report_binary_status",
@@ -38,8 +40,23 @@ SIGNATURES = {
 }
 
 
+# The older design's client, as it was called there.
+OLDER_CALLS = {
+    "report_allocation": "(device_id, size, buffer_type, buffer_id)",
+    "report_deallocation": "(device_id, buffer_id)",
+    "report_cb_allocation": "(device_id, size, cb_id)",
+    "report_cb_deallocation": "(device_id, size, cb_id)",
+    "report_kernel_load": "(device_id, size, kernel_id, kernel_type=0)",
+    "report_kernel_unload": "(device_id, size, kernel_id)",
+    "is_enabled": "()",
+    "lost_count": "()",
+}
+
+
 def test_the_package_offers_exactly_these_names() -> None:
-    assert sorted(ttmem.__all__) == sorted([*REPORTS, *SIGNATURES, "Client", "TtmemError", "__version__"])
+    others = ["AllocationClient", "Client", "TtmemError", "__version__"]
+
+    assert sorted(ttmem.__all__) == sorted([*REPORTS, *SIGNATURES, *others])
 
 
 @pytest.mark.parametrize("name", ttmem.__all__)
@@ -62,7 +79,7 @@ def test_a_report_is_the_native_function_itself_wherever_it_is_called(name: str)
     assert getattr(client_room, name) is native
 
 
-@pytest.mark.parametrize("name", [*SIGNATURES, *REPORTS, "Client"])
+@pytest.mark.parametrize("name", [*SIGNATURES, *REPORTS, "AllocationClient", "Client"])
 def test_everything_offered_says_what_it_is_for(name: str) -> None:
     assert inspect.getdoc(getattr(ttmem, name))
 
@@ -71,6 +88,28 @@ def test_a_client_has_every_verb() -> None:
     own = {name for name in dir(ttmem.Client) if not name.startswith("_")}
 
     assert own == {*REPORTS, "open_device", "open_mesh", "close", "label", "phase"}
+
+
+def test_the_older_client_has_its_calls_and_no_other() -> None:
+    assert {name for name in dir(ttmem.AllocationClient) if not name.startswith("_")} == set(OLDER_CALLS)
+
+
+@pytest.mark.parametrize("name", OLDER_CALLS)
+def test_a_call_of_the_older_client_is_the_native_function_itself(name: str) -> None:
+    call = getattr(ttmem.AllocationClient, name)
+
+    assert call is getattr(_native.allocation_client, name)
+    assert call is getattr(ttmem.AllocationClient(), name)
+    assert inspect.isbuiltin(call)
+    assert call.__doc__ == name + OLDER_CALLS[name]
+
+
+@pytest.mark.parametrize("name", OLDER_CALLS)
+def test_both_transports_take_the_same_parameters(name: str) -> None:
+    over_socket = getattr(SocketTransport({}), name, None)
+    stub = "()" if over_socket is None else str(inspect.signature(over_socket))
+
+    assert re.sub(r": \w+| -> \w+", "", stub).replace(" = ", "=") == OLDER_CALLS[name]
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
