@@ -70,6 +70,7 @@ def _private_journals() -> Path:
         del os.environ[name]
     directory = Path(tempfile.mkdtemp(prefix="ttmem-tests-"))
     os.environ["TTMEM_DIR"] = str(directory)
+    os.environ["TTMEM_SYSTEM_DIR"] = str(directory / "system")  # a daemon of this machine is none of ours
     return directory
 
 

@@ -3,6 +3,10 @@
 import re
 from pathlib import Path
 
+import click
+import pytest
+
+from ttmem.cli.dump import dump
 from ttmem.cli.ps import ps
 from ttmem.view.words import FINDINGS
 
@@ -17,10 +21,11 @@ def first_column(page: str, section: str) -> list[str]:
     return [row.split("|")[1].strip() for row in table[0].splitlines()[2:]]
 
 
-def test_every_flag_of_ps_is_described_and_no_other() -> None:
-    described = set(re.findall(r"(?<=`)--?[\w-]+", " ".join(first_column("ps.md", "Flags"))))
+@pytest.mark.parametrize(("page", "command"), [("ps.md", ps), ("dump.md", dump)])
+def test_every_flag_is_described_and_no_other(page: str, command: click.Command) -> None:
+    described = set(re.findall(r"(?<=`)--?[\w-]+", " ".join(first_column(page, "Flags"))))
 
-    assert described == {flag for option in ps.params for flag in option.opts}
+    assert described == {flag for option in command.params for flag in option.opts}
 
 
 def test_every_finding_is_described_and_no_other() -> None:

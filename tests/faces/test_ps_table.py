@@ -1,4 +1,4 @@
-"""The table of `ttmem ps` as stored screens: at 80 and 120 columns, in ASCII, and piped.
+"""The tables of `ttmem ps` and `ttmem dump` as stored screens: at 80 and 120 columns, in ASCII, and piped.
 
 After a wanted change: UPDATE_GOLDEN=1 ./run test tests/faces, then read the difference.
 """
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.figures import a_busy_snapshot
-from ttmem.view import PageOptions, page, plain
+from tests.support.figures import a_busy_snapshot, a_dump, a_seed_snapshot
+from ttmem.view import Line, PageOptions, dump_page, page, plain
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -35,8 +35,25 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ],
 )
 def test_the_table_looks_as_it_did(name: str, options: PageOptions) -> None:
+    assert_as_stored(name, page(a_busy_snapshot(), options))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("ps-seeds-80", PageOptions(width=80)), ("ps-seeds-120-ascii", PageOptions(width=120, is_ascii=True))],
+)
+def test_the_table_of_processes_on_the_socket_looks_as_it_did(name: str, options: PageOptions) -> None:
+    assert_as_stored(name, page(a_seed_snapshot(), options))
+
+
+@pytest.mark.parametrize(("name", "options"), [("dump-80", PageOptions(width=80)), ("dump-piped", PageOptions())])
+def test_the_list_of_what_is_alive_looks_as_it_did(name: str, options: PageOptions) -> None:
+    assert_as_stored(name, dump_page(a_dump(), options))
+
+
+def assert_as_stored(name: str, lines: list[Line]) -> None:
     stored = GOLDEN / f"{name}.txt"
-    text = plain(page(a_busy_snapshot(), options))
+    text = plain(lines)
     if os.environ.get("UPDATE_GOLDEN"):
         stored.write_text(text, encoding="utf-8")
 
@@ -44,4 +61,7 @@ def test_the_table_looks_as_it_did(name: str, options: PageOptions) -> None:
 
 
 def test_the_ascii_table_is_ascii() -> None:
-    assert plain(page(a_busy_snapshot(), PageOptions(width=80, is_ascii=True))).isascii()
+    options = PageOptions(width=80, is_ascii=True)
+    lines = [*page(a_busy_snapshot(), options), *page(a_seed_snapshot(), options), *dump_page(a_dump(), options)]
+
+    assert plain(lines).isascii()

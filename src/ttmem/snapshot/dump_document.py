@@ -94,7 +94,7 @@ def dump_from_document(document: Document) -> Dump:
     fields = Fields(document)
     check_schema(fields)
     return Dump(
-        time_ns=fields.integer("time_ns"),
+        time_ns=fields.nanoseconds("time_ns"),
         source=fields.text("source"),
         places=fields.texts("places"),
         is_kernels_only=fields.flag("kernels_only"),

@@ -14,6 +14,7 @@ __all__ = ["Fields", "time_text"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)
+_LATEST_NS = 1 << 63
 
 Word = TypeVar("Word", bound=str)
 
@@ -75,11 +76,19 @@ class Fields:
         text = self.text(name)
         return next((word for word in words if word == text), None) or self.refuse(name, " or ".join(words), text)
 
+    def nanoseconds(self, name: str) -> int:
+        """An instant as a whole number, between 1970 and the far future."""
+        time_ns = self.integer(name)
+        return time_ns if 0 <= time_ns < _LATEST_NS else self.refuse(name, "nanoseconds since 1970", time_ns)
+
     def time_ns(self, name: str) -> int:
         try:
-            return (datetime.fromisoformat(self.text(name)) - _EPOCH) // _MICROSECOND * 1000
+            time_ns = (datetime.fromisoformat(self.text(name)) - _EPOCH) // _MICROSECOND * 1000
         except (ValueError, TypeError, OverflowError):
+            time_ns = -1
+        if not 0 <= time_ns < _LATEST_NS:
             self.refuse(name, "an ISO 8601 time with offset", self._value(name))
+        return time_ns
 
     def maybe_time_ns(self, name: str) -> int | None:
         return None if self._value(name) is None else self.time_ns(name)

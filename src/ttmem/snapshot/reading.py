@@ -47,7 +47,7 @@ def snapshot_from_document(document: Document) -> Snapshot:
     devices = _Devices()
     usages = tuple(_device_usage(row, devices) for row in fields.items("device_info"))
     return Snapshot(
-        time_ns=fields.integer("time_ns"),
+        time_ns=fields.nanoseconds("time_ns"),
         source=fields.text("source"),
         places=fields.texts("places"),
         host=_host(fields.inner("host_info")),

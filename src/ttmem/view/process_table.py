@@ -167,7 +167,7 @@ def _other_words(held: ProcessDevice) -> list[str]:
         f"{_title(usage.pool).lower()} {size_text(usage.used_bytes)}" for usage in held.pools if usage.pool not in told
     ]
     first, *others = [*pools, *_kernel_words(held.kernels)] or ["nothing"]
-    return [f"not added: its socket says {device_word(held.device)} {first}", *others]
+    return [f"not added: its socket says of {device_word(held.device)}: {first}", *others]
 
 
 def _fitting(lines: Sequence[Sequence[str]], width: int | None) -> list[Line]:

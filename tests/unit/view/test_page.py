@@ -2,7 +2,18 @@
 
 import pytest
 
-from tests.support.figures import GIB, MIB, NOON_NS, a_busy_snapshot, a_device, a_process, a_snapshot
+from tests.support.figures import (
+    GIB,
+    MIB,
+    NOON_NS,
+    a_busy_snapshot,
+    a_device,
+    a_process,
+    a_seed_device,
+    a_seed_snapshot,
+    a_snapshot,
+    a_socket_process,
+)
 from ttmem.snapshot import Finding, Foreign, Snapshot
 from ttmem.view import PageOptions, nothing_to_show, page, plain
 from ttmem.view.words import FINDINGS, REASONS
@@ -25,7 +36,7 @@ def a_mesh(chip_count: int, *, extra_on: int | None = None) -> Snapshot:
 
 @pytest.mark.parametrize("width", [80, 100, 112, 120, 200])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
-    lines = page(a_busy_snapshot(), PageOptions(width=width))
+    lines = [line for made in (a_busy_snapshot(), a_seed_snapshot()) for line in page(made, PageOptions(width=width))]
 
     assert max(sum(span.width for span in line) for line in lines) <= width
 
@@ -163,4 +174,67 @@ def test_an_ignored_directory_is_named() -> None:
 
 def test_there_are_words_for_every_finding_and_reason() -> None:
     assert all(FINDINGS.values())
-    assert {"outrun", "table_full", "damaged", "settling"} <= set(REASONS)
+    assert {"outrun", "table_full", "damaged", "settling", "restored"} <= set(REASONS)
+    assert {"free_size", "unknown_type", "devices_lost", "two_sources", "daemon_ignored"} <= set(FINDINGS)
+
+
+def test_kernels_of_a_process_are_told_by_type() -> None:
+    words = "kernels: 1 application 7.81 MiB · 1 fabric 896 KiB · 2 dispatch 92.0 KiB"
+
+    assert f"{words} · 1 unknown 12.0 KiB" in text_of(a_seed_snapshot())
+    assert f"{words}\n      1 unknown 12.0 KiB" in text_of(a_seed_snapshot(), width=80)
+
+
+def test_kernels_of_the_application_alone_need_no_line() -> None:
+    snapshot = a_snapshot(devices=[a_device()], processes=[a_process()], process_kinds=[(1, 0, 5, MIB, 3, False)])
+
+    assert "kernels:" not in text_of(snapshot)
+
+
+def test_devices_with_other_kernels_have_rows_of_their_own() -> None:
+    snapshot = a_snapshot(
+        devices=[a_device(0), a_device(1)],
+        processes=[a_process()],
+        process_pools=[(1, chip, 5, MIB, MIB, 1, MIB, NOON_NS, False) for chip in (0, 1)],
+        process_kinds=[(1, 0, 5, MIB, 1, False), (1, 1, 6, MIB, 1, False)],
+    )
+
+    assert text_of(snapshot, width=80).count("kernels: 1 fabric 1.00 MiB") == 1
+
+
+def test_a_claimed_pid_is_shown_where_it_differs() -> None:
+    assert "says pid 17" in text_of(a_seed_snapshot())
+    assert "says pid" not in text_of(a_busy_snapshot())
+
+
+def test_the_way_of_reporting_is_shown_where_a_process_uses_the_socket() -> None:
+    assert " VIA " in text_of(a_seed_snapshot())
+    assert " VIA " not in text_of(a_busy_snapshot())
+    assert " socket " in text_of(a_snapshot(processes=[a_socket_process()]))
+
+
+def test_what_the_other_source_says_stands_apart_and_is_not_added() -> None:
+    text = text_of(a_seed_snapshot())
+
+    assert "not added: its socket says of 0: dram 2.00 GiB · cb* 64.0 KiB · kernels: 1 fabric 896 KiB" in text
+    assert "4001 job-1: reports by journal and by socket" in text
+
+
+def test_a_restored_process_says_so() -> None:
+    text = text_of(a_seed_snapshot())
+
+    assert "incomplete: restored" in text
+    assert "known from a daemon's checkpoint" in text
+
+
+def test_a_chip_and_a_seed_of_one_number_keep_their_names() -> None:
+    pools = [(1, number, 0, MIB, MIB, 1, MIB, NOON_NS, False) for number in range(3)]
+    snapshot = a_snapshot(
+        devices=[a_device(0, index=0), a_seed_device(1, index=0), a_seed_device(2, index=1)],
+        device_pools=[(*pool[1:], NOON_NS, False) for pool in (row[:8] for row in pools)],
+        processes=[a_process()],
+        process_pools=pools,
+    )
+
+    assert " 0,seed:0-1 " in text_of(snapshot, width=80)
+    assert "\n seed:0-1 " in text_of(snapshot, width=80)

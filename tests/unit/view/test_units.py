@@ -2,7 +2,7 @@
 
 import pytest
 
-from ttmem.view.units import clock_text, ranges_text, share_text, size_text
+from ttmem.view.units import age_text, clock_text, ranges_text, share_text, size_text
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
@@ -63,3 +63,26 @@ def test_numbers_become_ranges(numbers: list[int], text: str) -> None:
 
 def test_a_time_nobody_knows_is_not_midnight() -> None:
     assert clock_text(None) == "[N/A]"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0.00 s"),
+        (0.25, "0.25 s"),
+        (12.4, "12 s"),
+        (59.4, "59 s"),
+        (59.6, "1 min"),
+        (90, "2 min"),
+        (3599, "1 h 0 min"),
+        (3 * 3600 + 600, "3 h 10 min"),
+        (12 * 86_400 + 4 * 3600, "12 d 4 h"),
+        (-5, "0.00 s"),
+    ],
+)
+def test_an_age_has_one_or_two_units(seconds: float, text: str) -> None:
+    assert age_text(int(seconds * 1e9)) == text
+
+
+def test_an_unknown_age_is_not_zero() -> None:
+    assert age_text(None) == "[N/A]"

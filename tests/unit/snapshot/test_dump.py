@@ -1,0 +1,209 @@
+"""What is alive: totals of the snapshot, the largest first, under every chip of a mesh, with owner and age."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.figures import (
+    GIB,
+    MIB,
+    NOON_NS,
+    a_busy_snapshot,
+    a_device,
+    a_dump,
+    a_process,
+    a_row,
+    a_seed_snapshot,
+    a_snapshot,
+    an_unknown_device,
+)
+from ttmem.devices import Kind
+from ttmem.errors import SelectionError, VersionMismatch
+from ttmem.snapshot import Dump, DumpGroup, Owner, dump_document, dump_from_document, dump_of
+
+DOCS = (Path(__file__).parents[3] / "docs" / "dump.md").read_text(encoding="utf-8")
+
+
+def group_of(dump: Dump, device: int, name: str, *, is_kernel: bool = False) -> DumpGroup:
+    [found] = [group for group in dump.devices[device].groups if (group.type, group.is_kernel) == (name, is_kernel)]
+    return found
+
+
+def test_every_device_has_its_types_and_kernels_by_type() -> None:
+    dump = a_dump()
+
+    assert [[(group.type, group.count) for group in found.groups] for found in dump.devices] == [
+        [("dram", 40), ("l1", 12), ("cb", 6), ("application", 2), ("fabric", 1)],
+        [("dram", 30), ("l1_small", 1)],
+        [("dram", 1)],
+    ]
+    assert [group.is_kernel for group in dump.devices[0].groups] == [False, False, False, True, True]
+
+
+def test_totals_are_those_of_the_snapshot_whatever_is_listed() -> None:
+    dram = group_of(a_dump(), 0, "dram")
+
+    assert (dram.used_bytes, dram.count, len(dram.allocations)) == (9 * GIB, 40, 7)
+    assert (dram.more_count, dram.more_bytes) == (33, 3 * GIB - 24_576)
+
+
+def test_the_largest_come_first_and_the_rest_is_counted() -> None:
+    l1 = group_of(a_dump(most=2), 0, "l1")
+
+    assert [one.size_bytes for one in l1.allocations] == [3 * MIB, 2 * MIB]
+    assert l1.more_count == 10
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 1 << 40), max_size=60), st.integers(0, 10))
+def test_most_keeps_the_largest_and_zero_keeps_all(sizes: list[int], most: int) -> None:
+    used = sum(sizes)
+    snapshot = a_snapshot(
+        devices=[a_device()],
+        device_pools=[(0, 0, used, used, len(sizes), used, NOON_NS, NOON_NS, False)],
+        processes=[a_process(1)],
+    )
+    dump = dump_of(snapshot, {1: [a_row(size, at) for at, size in enumerate(sizes)]}, most=most)
+
+    listed = [one.size_bytes for found in dump.devices for group in found.groups for one in group.allocations]
+    assert listed == sorted(sizes, reverse=True)[: most or None]
+
+
+def test_an_allocation_on_a_mesh_stands_under_every_chip() -> None:
+    dump = a_dump()
+
+    assert group_of(dump, 1, "dram").allocations == group_of(dump, 0, "dram").allocations[:6]
+
+
+def test_an_allocation_tells_owner_place_and_holders() -> None:
+    largest = group_of(a_dump(), 0, "dram").allocations[0]
+    shared = group_of(a_dump(), 0, "l1").allocations[0]
+
+    assert largest.owner == Owner(4001, "ada", "job-1", "journal", True)
+    assert (largest.id, largest.address, largest.time_ns) == (0, 0x2000, NOON_NS - 90_000_000_000)
+    assert shared.holder_count == 3
+
+
+def test_a_view_is_listed_and_charged_nothing() -> None:
+    owned, view = group_of(a_dump(), 0, "cb").allocations
+
+    assert (owned.is_view, owned.core_count) == (False, 64)
+    assert (view.is_view, view.size_bytes) == (True, 0)
+
+
+def test_a_kernel_has_an_id_and_no_address() -> None:
+    first, _ = group_of(a_dump(), 0, "application", is_kernel=True).allocations
+
+    assert (first.kind, first.id, first.address, first.core_count) == (Kind.KERNEL_APPLICATION, 1, None, 16)
+    assert group_of(a_dump(), 0, "fabric", is_kernel=True).allocations[0].is_estimated
+
+
+def test_only_kernels_can_be_asked_for() -> None:
+    [found] = a_dump(kernels=True).devices
+
+    assert [group.type for group in found.groups] == ["application", "fabric"]
+
+
+@pytest.mark.parametrize("word", ["1", "0x0100014511703061", 1])
+def test_one_device_can_be_asked_for(word: str | int) -> None:
+    [found] = a_dump(device=word).devices
+
+    assert found.device.index == 1
+
+
+@pytest.mark.parametrize("word", ["1", "seed:1"])
+def test_a_device_of_the_seeds_can_be_asked_for(word: str) -> None:
+    [found] = dump_of(a_seed_snapshot(), {}, device=word).devices
+
+    assert found.device.name == "seed:1"
+
+
+def test_a_device_that_is_not_there_is_an_error_that_names_the_others() -> None:
+    with pytest.raises(SelectionError, match="no device 7 here; known are 0, 1"):
+        a_dump(device="7")
+
+
+def test_a_device_with_nothing_alive_is_left_out() -> None:
+    snapshot = a_snapshot(
+        devices=[a_device(0)],
+        device_pools=[(0, 0, 0, 0, 0, MIB, NOON_NS, NOON_NS, False)],
+        processes=[a_process(1)],
+    )
+    dump = dump_of(snapshot, {})
+
+    assert (dump.devices, dump.count, dump.process_count) == ((), 0, 1)
+
+
+def test_what_an_ended_process_held_is_not_alive() -> None:
+    snapshot = a_snapshot(
+        devices=[an_unknown_device(0)],
+        device_pools=[(0, 0, 64, 64, 1, 64, NOON_NS, NOON_NS, False)],
+        processes=[a_process(1), a_process(2, state="ended")],
+    )
+    dump = dump_of(snapshot, {1: [a_row(64)], 2: [a_row(1 << 20)]})
+
+    assert [one.size_bytes for one in dump.devices[0].groups[0].allocations] == [64]
+    assert (dump.process_count, dump.ended_count) == (1, 1)
+
+
+def test_a_process_that_could_not_be_followed_is_named() -> None:
+    [unlisted] = a_dump().unlisted
+
+    assert (unlisted.owner.pid, unlisted.reason) == (4002, "outrun")
+
+
+def test_rows_of_a_ledger_that_counts_no_holders_have_one() -> None:
+    snapshot = a_busy_snapshot()
+    dump = dump_of(snapshot, {1: [a_row(GIB)[:16]]})
+
+    assert group_of(dump, 0, "dram").allocations[0].holder_count == 1
+
+
+def sent(dump: Dump) -> dict[str, Any]:
+    return dict(json.loads(json.dumps(dump_document(dump), allow_nan=False)))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"kernels": True}, {"most": 1}, {"device": "1"}, {"snapshot": a_seed_snapshot()}]
+)
+def test_a_document_read_back_says_the_same(options: dict[str, Any]) -> None:
+    told = sent(a_dump(**options))
+
+    assert sent(dump_from_document(told)) == told
+
+
+def test_ids_are_texts_and_age_is_told(busy: dict[str, Any]) -> None:
+    first = busy["devices"][0]["groups"][0]["allocations"][0]
+
+    assert (first["id"], first["address"], first["age_ms"]) == ("0x0", "0x2000", 90_000)
+
+
+@pytest.fixture
+def busy() -> dict[str, Any]:
+    return sent(a_dump())
+
+
+def test_a_missing_field_is_named(busy: dict[str, Any]) -> None:
+    del busy["devices"][0]["groups"][0]["allocations"][2]["holders"]
+
+    with pytest.raises(VersionMismatch, match=r"`devices\[0\]\.groups\[0\]\.allocations\[2\]\.holders` is missing"):
+        dump_from_document(busy)
+
+
+def keys_in(value: Any, path: str = "") -> set[str]:
+    if isinstance(value, list):
+        return {key for inner in value for key in keys_in(inner, f"{path}[]")}
+    if not isinstance(value, dict):
+        return set()
+    return {key for name, inner in value.items() for key in {f"{path}.{name}"[1:]} | keys_in(inner, f"{path}.{name}")}
+
+
+def test_every_field_is_described_and_nothing_else(busy: dict[str, Any]) -> None:
+    described = set(re.findall(r"^\| `([^`-][^`]*)` \|", DOCS, flags=re.MULTILINE))
+
+    assert {key.lstrip(".") for key in keys_in(busy)} == described

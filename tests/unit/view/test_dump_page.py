@@ -1,0 +1,105 @@
+"""The page of `ttmem dump`: totals, then lists, each with what is needed and no more."""
+
+import re
+
+import pytest
+
+from tests.support.figures import (
+    MIB,
+    NOON_NS,
+    a_device,
+    a_dump,
+    a_process,
+    a_row,
+    a_seed_snapshot,
+    a_snapshot,
+)
+from ttmem.snapshot import Dump, Finding, dump_of
+from ttmem.view import PageOptions, dump_page, plain
+
+
+def text_of(dump: Dump, **options: object) -> str:
+    return plain(dump_page(dump, PageOptions(**options)))  # type: ignore[arg-type]
+
+
+def a_mesh(chip_count: int) -> Dump:
+    """One buffer that lies on every chip."""
+    snapshot = a_snapshot(
+        devices=[a_device(chip) for chip in range(chip_count)],
+        device_pools=[(chip, 0, MIB, MIB, 1, MIB, NOON_NS, NOON_NS, False) for chip in range(chip_count)],
+        processes=[a_process(1)],
+    )
+    return dump_of(snapshot, {1: [a_row(MIB, chips=tuple(range(chip_count)))]})
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    lines = dump_page(a_dump(), PageOptions(width=width))
+
+    assert max(sum(span.width for span in line) for line in lines) <= width
+
+
+def test_totals_come_first_by_device_and_type() -> None:
+    text = text_of(a_dump())
+
+    assert re.search(r"\n 0 n300 +dram +40 +9\.00 GiB\n +l1 +12 +81\.0 MiB\n +cb +6 +20\.0 MiB +planned\n", text)
+    assert re.search(r"\n +application kernels +2 +896 KiB +planned\n", text)
+
+
+def test_a_list_tells_size_place_age_and_owner() -> None:
+    assert re.search(r" 1\.00 GiB +0x10 +0x2001 +2 min +4001 +ada +job-1\n", text_of(a_dump()))
+
+
+def test_a_cut_list_says_how_many_are_missing() -> None:
+    assert "   ... 33 more, 3.00 GiB (--all)\n" in text_of(a_dump())
+
+
+def test_holders_are_shown_where_there_are_several() -> None:
+    text = text_of(a_dump())
+
+    assert text.count("HOLDERS ") == 1
+    assert re.search(r" 3\.00 MiB +0x3 +3 +2 min", text)
+
+
+def test_views_and_estimates_are_marked() -> None:
+    text = text_of(a_dump())
+
+    assert re.search(r"\n +view +0x2f00 ", text)
+    assert re.search(r"\n +~249 KiB +0x3 ", text)
+
+
+def test_chips_on_which_the_same_is_alive_share_a_list_on_a_terminal() -> None:
+    assert text_of(a_mesh(4), width=80).count(" 0-3 n300") == 2
+    assert text_of(a_mesh(4)).count(" 3 n300") == 2
+
+
+def test_a_list_that_is_not_whole_says_so() -> None:
+    text = text_of(a_dump())
+
+    assert "lists are not whole" in text
+    assert "! pid 4002 a server with a rather long name: reports faster" in text
+
+
+def test_nothing_alive_is_said() -> None:
+    assert "nothing is alive · complete" in text_of(dump_of(a_snapshot(processes=[a_process()]), {}))
+    assert "nothing is alive among kernels" in text_of(dump_of(a_snapshot(processes=[a_process()]), {}, kernels=True))
+
+
+def test_what_was_passed_over_is_told() -> None:
+    finding = Finding("daemon_ignored", 1, path="/x/daemon.sock", text="hangs")
+
+    assert "! /x/daemon.sock: hangs" in text_of(dump_of(a_snapshot(findings=(finding,), processes=[a_process()]), {}))
+
+
+def test_seeds_go_by_their_names() -> None:
+    assert "\n seed:1-2 " in text_of(dump_of(a_seed_snapshot(), {}), width=80)
+
+
+def test_a_label_cannot_command_the_terminal() -> None:
+    snapshot = a_snapshot(
+        devices=[a_device()],
+        device_pools=[(0, 0, 1, 1, 1, 1, NOON_NS, NOON_NS, False)],
+        processes=[a_process(1, label="\x1b[2Jgone")],
+    )
+
+    assert "\x1b" not in text_of(dump_of(snapshot, {1: [a_row(1)]}))
