@@ -100,12 +100,18 @@ class Looking:
         try:
             answer = question(daemon)
         except SelectionError:
-            if self._is_covered(daemon.snapshot().places):
+            if self._is_looking_here(daemon):
                 raise
             return None, elsewhere
         except TtmemError as error:
             return None, str(error)
         return (answer, "") if self._is_covered(answer.places) else (None, elsewhere)
+
+    def _is_looking_here(self, daemon: "DaemonClient") -> bool:
+        try:
+            return self._is_covered(daemon.snapshot().places)
+        except TtmemError:
+            return False
 
     def _is_covered(self, places: tuple[str, ...]) -> bool:
         """Whether somebody who looked there has seen our own journals, if there are any."""

@@ -12,7 +12,6 @@ import struct
 import time
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import urlencode
 
 from ttmem.errors import DaemonGone, SelectionError
 from ttmem.snapshot import Dump, Snapshot, dump_from_document, snapshot_from_document
@@ -50,10 +49,10 @@ class DaemonClient:
 
     def dump(self, *, kernels: bool = False, device: str | None = None, most: int = 50) -> Dump:
         """What is alive, as `dump_of` tells it. A device that is not there is a SelectionError."""
-        question = {"kernels": str(int(kernels)), "most": str(most)}
-        if device is not None:
-            question["device"] = device
-        status, body = self._answer(f"/dump?{urlencode(question)}")
+        from urllib.parse import quote  # here, since `ttmem ps` does without
+
+        chosen = "" if device is None else f"&device={quote(device, safe='')}"
+        status, body = self._answer(f"/dump?kernels={int(kernels)}&most={most}{chosen}")
         if status in (400, 404) and device is not None:
             raise SelectionError(_complaint(body) or f"the daemon knows no device {device}")
         return dump_from_document(_document("/dump", status, body))

@@ -199,7 +199,7 @@ def _largest(rows: list[tuple[Row, Owner]], most: int) -> tuple[Allocation, ...]
 
 
 def _allocation(row: Row, owner: Owner) -> Allocation:
-    _, kind_number, identity, pool, flags, reserved, requested, address, _, cores, _, _, time_ns, *rest = row
+    _, kind_number, identity, pool, flags, reserved, requested, address, _, cores, _, _, time_ns, *_, holders = row
     kind = Kind(kind_number)
     return Allocation(
         kind=kind,
@@ -209,7 +209,7 @@ def _allocation(row: Row, owner: Owner) -> Allocation:
         size_bytes=reserved,
         requested_bytes=requested,
         core_count=None if kind is Kind.BUFFER else cores or None,
-        holder_count=rest[3] if len(rest) > 3 else 1,
+        holder_count=holders,
         is_view=bool(flags & _VIEW),
         is_estimated=bool(flags & _ESTIMATED),
         time_ns=time_ns or None,

@@ -99,7 +99,7 @@ class _Parts:
         self.by_table: dict[str, dict[int, list[Any]]] = {}
         for table in _TABLES:
             found: dict[int, list[Any]] = defaultdict(list)
-            for key, *rest in rows.get(table, ()):
+            for key, *rest in rows[table]:
                 found[key].append(rest)
             self.by_table[table] = found
 
@@ -113,8 +113,8 @@ def _process(row: Rows, parts: _Parts, surroundings: Surroundings) -> ProcessUsa
     return ProcessUsage(
         key=key,
         pid=pid,
-        claimed_pid=row.get("claimed_pid") or None,
-        source=row.get("source", "journal"),
+        claimed_pid=row["claimed_pid"] or None,
+        source=row["source"],
         uid=row["uid"],
         user=surroundings.user_of(row["uid"]),
         label=row["label"] or row["command"],

@@ -129,6 +129,19 @@ def test_a_daemon_of_another_user_is_not_believed(directory: Path) -> None:
         assert DaemonClient.find([str(directory)]) is None
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs two users")
+def test_a_daemon_that_is_not_shared_with_us_cannot_be_asked(directory: Path) -> None:
+    directory.chmod(0o755)
+    with a_false_daemon(directory, an_answer(document(a_busy_snapshot()))) as daemon:
+        daemon.path.chmod(0o600)
+        os.seteuid(NOBODY)
+        try:
+            with pytest.raises(DaemonGone, match="cannot be asked: permission denied"):
+                client_of(directory).snapshot()
+        finally:
+            os.seteuid(0)
+
+
 def test_a_socket_that_is_not_there_cannot_be_asked(directory: Path) -> None:
     with pytest.raises(DaemonGone, match="cannot be asked: no such file"):
         client_of(directory).snapshot()

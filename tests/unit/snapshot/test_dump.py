@@ -13,7 +13,6 @@ from tests.support.figures import (
     GIB,
     MIB,
     NOON_NS,
-    a_busy_snapshot,
     a_device,
     a_dump,
     a_process,
@@ -155,13 +154,6 @@ def test_a_process_that_could_not_be_followed_is_named() -> None:
     [unlisted] = a_dump().unlisted
 
     assert (unlisted.owner.pid, unlisted.reason) == (4002, "outrun")
-
-
-def test_rows_of_a_ledger_that_counts_no_holders_have_one() -> None:
-    snapshot = a_busy_snapshot()
-    dump = dump_of(snapshot, {1: [a_row(GIB)[:16]]})
-
-    assert group_of(dump, 0, "dram").allocations[0].holder_count == 1
 
 
 def sent(dump: Dump) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from tests.support.figures import (
     a_seed_device,
     a_seed_snapshot,
     a_snapshot,
-    a_socket_process,
 )
 from ttmem.devices import Pool
 from ttmem.snapshot import Selection, document, selected
@@ -106,12 +105,3 @@ def test_a_choice_of_devices_holds_for_the_other_source_too() -> None:
     [process] = selected(snapshot, Selection(("1",))).processes
 
     assert [held.device.index for held in process.other_devices] == [1]
-
-
-def test_rows_of_a_ledger_without_a_socket_are_journals() -> None:
-    row = a_socket_process(1)
-    del row["source"], row["claimed_pid"]
-
-    [process] = a_snapshot(processes=[row]).processes
-
-    assert (process.source, process.claimed_pid) == ("journal", None)
