@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <iterator>
 #include <vector>
 
 #include "python/holdings.hpp"
@@ -23,7 +22,7 @@ namespace ttmem {
 namespace {
 
 constexpr uint64_t kSeedDevice = 0x5eed'0000'0000'0000;
-constexpr uint64_t kDeviceIdsMost = 65'536;
+constexpr uint32_t kDeviceIdsMost = 65'536;
 constexpr uint32_t kHoldersMost = ~uint32_t{0};
 
 const Half kAlwaysOpen{kTargetOpen};
@@ -73,7 +72,7 @@ bool is_full() noexcept {
     return own.journal.targets[kTargets - 1].state.load(std::memory_order_acquire) != kTargetUnnamed;
 }
 
-__attribute__((noinline)) uint16_t open_place(uint64_t device) {
+__attribute__((noinline)) uint16_t open_place(uint32_t device) {
     ttmem_free_on(0);  // does nothing but make the journal, if there is to be one
     if (!look_at_journal() || device >= kDeviceIdsMost) return 0;
     const bool was_named = device < own.places.size() && own.places[device].target != 0;
@@ -82,12 +81,13 @@ __attribute__((noinline)) uint16_t open_place(uint64_t device) {
     chip.index = static_cast<int32_t>(device);
     const uint16_t target = is_full() && !was_named ? uint16_t{0} : ttmem_device_open_on(&chip);
     if (target == 0 && !is_full()) return 0;  // not for ever: the next call tries again
-    if (own.places.size() <= device) own.places.resize(device + 1);
+    if (own.places.size() <= device) own.places.resize(device + size_t{1});
     own.places[device] = {target != 0 ? &own.journal.targets[target].state : &kAlwaysOpen, target};
     return target;
 }
 
-inline uint16_t target_of(uint64_t device) {
+inline uint16_t target_of(int32_t device_id) {
+    const auto device = static_cast<uint32_t>(device_id);  // below 0: beyond all
     if (__builtin_expect(device < own.places.size(), 1)) {
         const Place& place = own.places[device];
         if (__builtin_expect(place.state != nullptr && place.state->load(std::memory_order_relaxed) == kTargetOpen, 1))
@@ -109,7 +109,8 @@ bool is_over(ttmem_handle handle) noexcept {
 
 struct Report {
     Thing thing;
-    uint64_t device, size, id;
+    int32_t device;
+    uint64_t size, id;
     uint8_t type;
 };
 
@@ -169,7 +170,7 @@ __attribute__((always_inline)) inline void hold(const Report& report) {
     if (__builtin_expect(own.is_parents, 0)) forget_parents();
     const uint16_t target = target_of(report.device);
     const uint64_t size = report.size <= kHoldingSizeMost ? report.size : kHoldingSizeMost;
-    Holding* held = own.holdings.find_or_add(report.thing, static_cast<int32_t>(report.device), report.id, is_over);
+    Holding* held = own.holdings.find_or_add(report.thing, report.device, report.id, is_over);
     if (__builtin_expect(held == nullptr, 0)) {  // no memory to remember it in: it could never be freed
         ++own.lost;
         return;
@@ -182,9 +183,9 @@ __attribute__((always_inline)) inline void hold(const Report& report) {
     if (__builtin_expect(held->handle == 0, 0)) own.holdings.erase(*held);  // tracking was turned off, or refused
 }
 
-__attribute__((always_inline)) inline void let_go(Thing thing, uint64_t device, uint64_t id, uint8_t kind) {
+__attribute__((always_inline)) inline void let_go(Thing thing, int32_t device, uint64_t id, uint8_t kind) {
     if (__builtin_expect(own.is_parents, 0)) forget_parents();
-    Holding* held = own.holdings.find(thing, static_cast<int32_t>(device), id);
+    Holding* held = own.holdings.find(thing, device, id);
     if (__builtin_expect(held == nullptr, 0))  // the journal knows whether that is a mistake
         return ttmem_free_id_on(target_of(device), kind, id, TTMEM_POOL_UNKNOWN, 0);
     if (__builtin_expect(held->holders > 1, 0)) {
@@ -210,17 +211,20 @@ struct Arguments {
     PyObject* given[4];
 
     uint64_t size(int i) const { return size_from(given[i], word[i]); }
-    /// Ids out of range are no device; they stay apart from all that are.
-    uint64_t device() const { return word[0] < kDeviceIdsMost ? word[0] : kDeviceIdsMost | (word[0] & 0x7fff'ffff); }
+    /// As wide as the older message has it; what does not fit is no device.
+    int32_t device() const {
+        const auto number = static_cast<int64_t>(word[0]);
+        return number == static_cast<int32_t>(number) ? static_cast<int32_t>(number) : -1;
+    }
     uint8_t byte(int i) const { return word[i] <= 0xff ? static_cast<uint8_t>(word[i]) : uint8_t{0xff}; }
 };
 
 constexpr const char kWarning[] =
-    "ttmem: AllocationClient.%s: expected %d to %d integers, found something else; such reports are not counted, see "
-    "AllocationClient.lost_count()\n";
+    "ttmem: AllocationClient.%s: expected the integers of its documentation, found something else; such reports are "
+    "not counted, see AllocationClient.lost_count()\n";
 
 // Nothing that is reported may harm the host; but what is no error of the report (an interrupt) is not ours to hide.
-__attribute__((noinline, cold)) PyObject* lose(const char* name, int least, int most) {
+__attribute__((noinline, cold)) PyObject* lose(const char* name) {
     if (PyErr_Occurred() != nullptr) {
         if (!PyErr_ExceptionMatches(PyExc_Exception)) return nullptr;
         PyErr_Clear();
@@ -229,7 +233,7 @@ __attribute__((noinline, cold)) PyObject* lose(const char* name, int least, int 
     if (!own.has_warned) {
         own.has_warned = true;
         char line[256];
-        const int length = std::snprintf(line, sizeof line, kWarning, name, least, most);
+        const int length = std::snprintf(line, sizeof line, kWarning, name);
         if (length > 0 && write(STDERR_FILENO, line, static_cast<size_t>(length)) < 0) Py_RETURN_NONE;
     }
     Py_RETURN_NONE;
@@ -274,11 +278,10 @@ __attribute__((always_inline)) inline bool read_arguments(const char* const (&kn
 
 // Python's own signature of a fast call with keywords.
 #define TTMEM_CALL(name) PyObject* name(PyObject*, Values values, Py_ssize_t positional, PyObject* names)
-#define TTMEM_READ(known, least)                                                          \
-    if (!TTMEM_ON) Py_RETURN_NONE;                                                        \
-    Arguments a;                                                                          \
-    if (__builtin_expect(!read_arguments(known, least, values, positional, names, a), 0)) \
-    return lose(__func__, least, static_cast<int>(std::size(known)))
+#define TTMEM_READ(known, least)   \
+    if (!TTMEM_ON) Py_RETURN_NONE; \
+    Arguments a;                   \
+    if (__builtin_expect(!read_arguments(known, least, values, positional, names, a), 0)) return lose(__func__)
 
 TTMEM_CALL(report_allocation) {
     TTMEM_READ(kAllocation, 4);
