@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "python/allocation_client.hpp"
 #include "ledger/checkpoint.hpp"
+#include "python/allocation_client.hpp"
 #include "python/layouts.hpp"
 #include "python/reports.hpp"
 #include "python/rows.hpp"

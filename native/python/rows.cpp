@@ -58,7 +58,9 @@ struct Peak {
 Peak peak_of(const Process& process, const Timebase& time, uint32_t device, uint32_t pool, const PeakAmount& followed) {
     size_t number = 0;
     const auto when = [&](uint64_t raw) { return process.realtime(raw, time); };
-    const auto is_reset = [&](uint64_t raw) { return process.peaks_since_ns != 0 && when(raw) < process.peaks_since_ns; };
+    const auto is_reset = [&](uint64_t raw) {
+        return process.peaks_since_ns != 0 && when(raw) < process.peaks_since_ns;
+    };
     if (process.targets.empty()) return {followed.peak, when(followed.peak_raw), process.is_late};
     if (process.book.only_target_on(device, number) != nullptr && number < process.targets.size()) {
         const auto& counter = process.targets[number].pools[pool];
@@ -289,9 +291,9 @@ nb::tuple entry_row(const Process& process, const Words& words, const Timebase& 
     const uint64_t when = process.realtime(words.time, time);
     return nb::make_tuple(nb::tuple(devices), words.kind(), words.id, words.pool(), words.flags(),
                           words.reserved_bytes(), words.requested_bytes(), is_program ? 0 : words.address,
-                          is_program || is_socket ? 0 : words.per_bank_bytes(), is_program ? uint16_t{0} : words.count(),
-                          words.thread(), words.site(), when, words.sequence(),
-                          is_program ? words.status() : uint8_t{0}, is_program ? words.launches() : 0,
+                          is_program || is_socket ? 0 : words.per_bank_bytes(),
+                          is_program ? uint16_t{0} : words.count(), words.thread(), words.site(), when,
+                          words.sequence(), is_program ? words.status() : uint8_t{0}, is_program ? words.launches() : 0,
                           is_socket ? words.per_bank_bytes() : uint64_t{1});
 }
 
@@ -348,7 +350,9 @@ nb::list allocation_rows(Collector& collector, uint64_t key, size_t most) {
         std::vector<Words> entries;
         process->book.table().copy_to(entries);
         if (most != 0 && entries.size() > most) {
-            const auto is_larger = [](const Words& a, const Words& b) { return a.reserved_bytes() > b.reserved_bytes(); };
+            const auto is_larger = [](const Words& a, const Words& b) {
+                return a.reserved_bytes() > b.reserved_bytes();
+            };
             std::nth_element(entries.begin(), entries.begin() + static_cast<ptrdiff_t>(most), entries.end(), is_larger);
             entries.resize(most);
         }

@@ -87,8 +87,7 @@ uint32_t Devices::numbered_count() const {
 
 void Devices::forget_unused() {
     size_t unused = 0;
-    for (const Device& device : devices_)
-        unused += !device.is_known && device.user_count == 0 && !device.is_vacant();
+    for (const Device& device : devices_) unused += !device.is_known && device.user_count == 0 && !device.is_vacant();
     if (unused <= kUnusedKept) return;
     for (uint32_t number = 0; number < devices_.size(); ++number) {
         Device& device = devices_[number];

@@ -130,7 +130,8 @@ std::string trouble_with(const std::string& bytes, CheckpointHead& head) {
         return "it is of version " + std::to_string(head.version) + ", this program reads version " +
                std::to_string(kCheckpointVersion);
     if (head.body_bytes != bytes.size() - sizeof head || head.body_bytes % 8 != 0) return "it was cut short";
-    if (head.checksum != checksum_of(bytes.data() + sizeof head, bytes.size() - sizeof head)) return "its checksum is wrong";
+    if (head.checksum != checksum_of(bytes.data() + sizeof head, bytes.size() - sizeof head))
+        return "its checksum is wrong";
     return {};
 }
 

@@ -337,7 +337,8 @@ void Collector::read_to_end(Process& process, uint64_t now_ns) {
 bool Collector::poll_deaths() {
     std::vector<pollfd> watched;
     for (auto& process : processes_)
-        if (process->reader != nullptr && process->pidfd >= 0 && !process->is_over()) watched.push_back({process->pidfd, POLLIN, 0});
+        if (process->reader != nullptr && process->pidfd >= 0 && !process->is_over())
+            watched.push_back({process->pidfd, POLLIN, 0});
     if (watched.empty()) return false;
     if (poll(watched.data(), watched.size(), 0) <= 0) return false;
     for (auto& process : processes_)

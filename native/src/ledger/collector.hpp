@@ -62,11 +62,11 @@ struct Process {
     std::vector<Words> batch, tapped;
     std::vector<uint64_t> phases;
     // Of a process that reports by socket:
-    uint64_t sequence = 0;        // of its last message
-    uint32_t claimed_pid = 0;     // what its messages say, if that is another pid
-    bool is_restored = false;     // from a checkpoint: it may have gone on meanwhile
-    uint64_t shadowed_by = 0;     // the key of its own journal, which tells more
-    uint32_t kernel_kinds = 0;    // bits: kinds of kernels it ever loaded
+    uint64_t sequence = 0;      // of its last message
+    uint32_t claimed_pid = 0;   // what its messages say, if that is another pid
+    bool is_restored = false;   // from a checkpoint: it may have gone on meanwhile
+    uint64_t shadowed_by = 0;   // the key of its own journal, which tells more
+    uint32_t kernel_kinds = 0;  // bits: kinds of kernels it ever loaded
     SeedTargets seeds;
     // Of one that reports by journal:
     uint64_t other = 0;           // the key of what it also reports by socket

@@ -203,14 +203,14 @@ void Book::open_target(uint16_t number, uint64_t unique_id, uint32_t descriptor,
         }
     } else {
         target.seed_id = is_seed_device(unique_id) ? static_cast<int64_t>(unique_id & 0x7fff'ffff) : -1;
-        const uint32_t device = target.seed_id >= 0
-                                    ? devices_.by_seed_id(static_cast<int32_t>(target.seed_id), now_ns)
-                                    : devices_.by_unique_id(unique_id, now_ns);
+        const uint32_t device = target.seed_id >= 0 ? devices_.by_seed_id(static_cast<int32_t>(target.seed_id), now_ns)
+                                                    : devices_.by_unique_id(unique_id, now_ns);
         devices.push_back(device);
         const std::string bytes = arena_ != nullptr ? arena_(arena_from_, descriptor, Item::device) : std::string();
         DeviceDescriptor facts{};
         Device& known = devices_.at(device);
-        if (target.seed_id < 0 && bytes.size() == sizeof facts && (known.open_count == 0 || target.is_open || known.facts.unique_id == 0)) {
+        if (target.seed_id < 0 && bytes.size() == sizeof facts &&
+            (known.open_count == 0 || target.is_open || known.facts.unique_id == 0)) {
             std::memcpy(&facts, bytes.data(), sizeof facts);  // while others have the chip open, what they said stands
             facts.arch[sizeof facts.arch - 1] = facts.board[sizeof facts.board - 1] = '\0';
             devices_.set_facts(device, facts);

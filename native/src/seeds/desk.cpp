@@ -94,8 +94,9 @@ size_t Desk::apply(Process& process, const char* first, size_t count, size_t str
         const uint8_t pool = kind == TTMEM_BUFFER            ? pool_of_buffer(head.buffer_type)
                              : kind == TTMEM_CIRCULAR_BUFFER ? uint8_t{TTMEM_CB}
                                                              : pool_of_kernel(kind);
-        Step step{process, head, now_ns, {head.buffer_id, target_of(process, head.device_id, now_ns), kind}, pool,
-                  std::min(head.size, kSizeMost)};
+        Step step{process, head,
+                  now_ns,  {head.buffer_id, target_of(process, head.device_id, now_ns), kind},
+                  pool,    std::min(head.size, kSizeMost)};
         switch (type) {
             case MessageType::alloc:
                 if (pool == TTMEM_POOL_UNKNOWN) process.book.note("unknown_type");
@@ -161,8 +162,7 @@ void Desk::on_allocated(Step& step) {
 void Desk::on_freed(Step& step) {
     const size_t slot = step.book.slot_of(step.key, step.hash);
     Words* life = step.book.at_slot(slot);
-    if (life == nullptr)
-        return note_unmatched(step, step.is_about_cb() ? Said::unknown_cb_free : Said::unknown_free);
+    if (life == nullptr) return note_unmatched(step, step.is_about_cb() ? Said::unknown_cb_free : Said::unknown_free);
     const uint64_t size = life->reserved_bytes(), left = holders_of(*life) - 1;
     if (step.is_about_cb() && step.head.size != 0 && step.size != size) step.book.note("free_size");
     if (left != 0) {

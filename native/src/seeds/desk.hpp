@@ -16,7 +16,8 @@ namespace ttmem::seeds {
 
 class Desk {
 public:
-    Desk(Collector& collector, Log& log, uint64_t started_ns) : devices_(collector.devices()), log_(log), started_ns_(started_ns) {}
+    Desk(Collector& collector, Log& log, uint64_t started_ns)
+        : devices_(collector.devices()), log_(log), started_ns_(started_ns) {}
 
     /// Applies heads that lie `stride` bytes apart until one asks something; returns how many were applied.
     size_t apply(Process& process, const char* first, size_t count, size_t stride, uint64_t now_ns);

@@ -11,12 +11,11 @@ bool has_zero_pads(const char* head) {
     return head[1] == 0 && head[2] == 0 && head[3] == 0 && head[17] == 0 && head[18] == 0 && head[19] == 0;
 }
 
-bool could_be_head(const char* head, size_t there) {
+constexpr size_t kPadsEnd = 20;
+
+bool could_be_head(const char* head) {
     const auto type = static_cast<uint8_t>(*head);
-    if (type < 1 || type > kTypeMost) return false;
-    for (size_t pad : {1u, 2u, 3u, 17u, 18u, 19u})
-        if (pad < there && head[pad] != 0) return false;
-    return true;
+    return type >= 1 && type <= kTypeMost && has_zero_pads(head);
 }
 
 int32_t pid_in(const char* head) {
@@ -36,7 +35,7 @@ Score score_of(const char* bytes, size_t size, size_t stride, int32_t peer_pid) 
     const int32_t first_pid = pid_in(bytes);
     for (size_t at = 0; at + sizeof(Head) <= size && score.heads < kHeadsScored; at += stride) {
         ++score.heads;
-        score.fits = score.fits && could_be_head(bytes + at, sizeof(Head)) && has_zero_pads(bytes + at);
+        score.fits = score.fits && could_be_head(bytes + at);
         score.pids += pid_in(bytes + at) == peer_pid || pid_in(bytes + at) == first_pid;
     }
     return score;
@@ -53,7 +52,9 @@ void Framing::learn(const char* bytes, size_t size, int32_t peer_pid) {
     if (found == bytes + end) {
         if (end < kStrideMost) return;  // more may come
         stride_ = kStrideMost;
-    } else if (is_stride(place) && could_be_head(found, size - place)) {
+    } else if (is_stride(place) && size - place < kPadsEnd) {
+        return;  // a little more of it decides, however the bytes were cut
+    } else if (is_stride(place) && could_be_head(found)) {
         stride_ = place;
     } else {
         state_ = State::scoring;
@@ -63,22 +64,23 @@ void Framing::learn(const char* bytes, size_t size, int32_t peer_pid) {
 }
 
 // A size is out as soon as one of its heads is none. Of several that fit, the one whose heads name the peer most often is
-// taken once four heads of each could be looked at.
+// taken once four heads of each could be looked at; of equals the smallest (where 72 fits, 144 does too).
 void Framing::score(const char* bytes, size_t size, int32_t peer_pid) {
     size_t fitting = 0, best = 0, best_pids = 0;
-    bool is_tied = false, is_whole = true;
+    bool is_whole = true;
     for (const size_t stride : kStrides) {
         const Score one = score_of(bytes, size, stride, peer_pid);
         if (!one.fits) continue;
-        ++fitting;
         is_whole = is_whole && one.heads == kHeadsScored;
-        if (one.pids > best_pids) best = stride, best_pids = one.pids, is_tied = false;
-        else if (one.pids == best_pids) is_tied = true;
+        if (++fitting == 1 || one.pids > best_pids) {
+            best = stride;
+            best_pids = one.pids;
+        }
     }
     if (fitting == 0) {
         state_ = State::unreadable;
     } else if (is_whole) {
-        state_ = is_tied || best == 0 ? State::unreadable : State::pinned;
+        state_ = State::pinned;
         stride_ = best;
     }
 }

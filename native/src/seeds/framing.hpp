@@ -4,8 +4,8 @@
 //   ┌─ unlearned ─┐  first non-zero byte behind the head stands at 72, 112 or 128 and could begin a message,
 //   │             │  or there is none up to 144                                                   ──▶ pinned
 //   │             │  it stands elsewhere: tails are not zero                                       ──▶ scoring
-//   ├─ scoring ───┤  of the sizes that fit every head so far one has four heads, or the pids speak for it ──▶ pinned
-//   │             │  none fits, or several do and nothing tells them apart                       ──▶ unreadable
+//   ├─ scoring ───┤  four heads of every size that fits could be looked at: pids, then the smallest ──▶ pinned
+//   │             │  none fits                                                                   ──▶ unreadable
 //   └─ pinned ────┘  a head that is none                                                         ──▶ unreadable
 //
 // The first message is handed out as soon as its head is there, whatever its size will turn out to be. A reply to it has to

@@ -43,7 +43,8 @@ void tell_buffer(std::string& text, const LogLine& line) {
     if (line.said == Said::allocated) {
         char holders[48] = "";
         if (line.holders > 1) std::snprintf(holders, sizeof holders, ", ref_count=%" PRIu64, line.holders);
-        print(text, "✓ [PID %" PRIu32 "] Allocated %" PRIu64 " bytes of %s on device %" PRId32 " (buffer_id=0x%" PRIx64 "%s)",
+        print(text,
+              "✓ [PID %" PRIu32 "] Allocated %" PRIu64 " bytes of %s on device %" PRId32 " (buffer_id=0x%" PRIx64 "%s)",
               line.pid, line.size, type_word(line.type), line.device, line.id, holders);
     } else if (line.said == Said::unknown_free) {
         print(text,
@@ -51,12 +52,12 @@ void tell_buffer(std::string& text, const LogLine& line) {
               " (freed already, or allocated before it was tracked)",
               line.pid, line.id, line.device);
     } else if (line.holders == 0) {
-        print(text, "✗ [PID %" PRIu32 "] Freed buffer 0x%" PRIx64 " on device %" PRId32 " (%" PRIu64 " bytes, FINAL)", line.pid,
-              line.id, line.device, line.size);
+        print(text, "✗ [PID %" PRIu32 "] Freed buffer 0x%" PRIx64 " on device %" PRId32 " (%" PRIu64 " bytes, FINAL)",
+              line.pid, line.id, line.device, line.size);
     } else {
         print(text,
-              "✗ [PID %" PRIu32 "] Freed buffer 0x%" PRIx64 " on device %" PRId32 " (%" PRIu64 " bytes, ref_count=%" PRIu64
-              " remaining)",
+              "✗ [PID %" PRIu32 "] Freed buffer 0x%" PRIx64 " on device %" PRId32 " (%" PRIu64
+              " bytes, ref_count=%" PRIu64 " remaining)",
               line.pid, line.id, line.device, line.size, line.holders);
     }
 }
@@ -70,16 +71,18 @@ void tell_moved(std::string& text, const LogLine& line) {
         case Said::cb_freed:
             return print(text, "✗ [CB_FREE] Device %" PRId32 ": -%g MB (Total: %g MB)", line.device, moved, total);
         case Said::kernel_loaded:
-            return print(text, "✓ [KERNEL_LOAD] %s kernel on Device %" PRId32 ": +%g MB (Total: %g MB)", kernel, line.device,
-                         moved, total);
+            return print(text, "✓ [KERNEL_LOAD] %s kernel on Device %" PRId32 ": +%g MB (Total: %g MB)", kernel,
+                         line.device, moved, total);
         case Said::kernel_unloaded:
             return print(text, "✗ [KERNEL_UNLOAD] %s kernel on Device %" PRId32 ": -%g MB (Total: %g MB)", kernel,
                          line.device, moved, total);
         case Said::unknown_cb_free:
-            return print(text, "⚠ [CB_FREE] Device %" PRId32 ": no circular buffer 0x%" PRIx64 " of PID %" PRIu32 " is alive",
+            return print(text,
+                         "⚠ [CB_FREE] Device %" PRId32 ": no circular buffer 0x%" PRIx64 " of PID %" PRIu32 " is alive",
                          line.device, line.id, line.pid);
         default:
-            return print(text, "⚠ [KERNEL_UNLOAD] Device %" PRId32 ": no kernel 0x%" PRIx64 " of PID %" PRIu32 " is loaded",
+            return print(text,
+                         "⚠ [KERNEL_UNLOAD] Device %" PRId32 ": no kernel 0x%" PRIx64 " of PID %" PRIu32 " is loaded",
                          line.device, line.id, line.pid);
     }
 }
@@ -87,8 +90,8 @@ void tell_moved(std::string& text, const LogLine& line) {
 void tell_other(std::string& text, const LogLine& line) {
     switch (line.said) {
         case Said::l1_peak:
-            return print(text, "[%" PRIu64 "ms] L1 Peak on device %" PRId32 ": %.0f MB (%" PRIu64 " buffers)", line.extra,
-                         line.device, megabytes(line.size), line.holders);
+            return print(text, "[%" PRIu64 "ms] L1 Peak on device %" PRId32 ": %.0f MB (%" PRIu64 " buffers)",
+                         line.extra, line.device, megabytes(line.size), line.holders);
         case Said::process_ended:
             return print(text,
                          "⚠ [CLEANUP] PID %" PRIu32 " ended: removed %" PRIu64 " buffers (%g MB), %" PRIu64

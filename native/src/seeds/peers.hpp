@@ -43,6 +43,8 @@ private:
 
 /// What epoll tells us about: the listener, a wake-up, a connection by its file, a process by its key.
 enum class Watched : uint64_t { listener, wake, connection, process };
-inline constexpr uint64_t watched_word(Watched what, uint64_t which) { return which << 2 | static_cast<uint64_t>(what); }
+inline constexpr uint64_t watched_word(Watched what, uint64_t which) {
+    return which << 2 | static_cast<uint64_t>(what);
+}
 
 }  // namespace ttmem::seeds

@@ -39,7 +39,9 @@ ucred peer_of(int file) {
     return who;
 }
 
-void count(Count& counter, uint64_t by = 1) { counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed); }
+void count(Count& counter, uint64_t by = 1) {
+    counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
 
 }  // namespace
 
@@ -153,7 +155,8 @@ void Server::welcome(int file) {
     setsockopt(file, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
     auto connection = std::make_unique<Connection>(file, ++connection_count_, peer_of(file));
     connection->watched = EPOLLIN | EPOLLRDHUP;
-    watch_file(epoll_, EPOLL_CTL_ADD, file, connection->watched, watched_word(Watched::connection, static_cast<uint64_t>(file)));
+    watch_file(epoll_, EPOLL_CTL_ADD, file, connection->watched,
+               watched_word(Watched::connection, static_cast<uint64_t>(file)));
     connections_[file] = std::move(connection);
     count(counts_.accepted);
 }
@@ -315,7 +318,8 @@ void Server::flush(Connection& connection) {
     std::string& outgoing = connection.outgoing;
     size_t sent = 0;
     while (sent < outgoing.size()) {
-        const ssize_t got = send(connection.file, outgoing.data() + sent, outgoing.size() - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+        const ssize_t got =
+            send(connection.file, outgoing.data() + sent, outgoing.size() - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) {
             if (errno != EAGAIN && errno != EWOULDBLOCK) {  // nobody will read it
@@ -376,7 +380,8 @@ void Server::end_process(uint64_t key) {
         line.id += static_cast<uint64_t>(std::max<int64_t>(cell.kinds[TTMEM_BUFFER].count, 0));
         line.size += static_cast<uint64_t>(std::max<int64_t>(cell.kinds[TTMEM_BUFFER].used, 0));
         line.holders += static_cast<uint64_t>(std::max<int64_t>(cell.kinds[TTMEM_CIRCULAR_BUFFER].count, 0));
-        for (const int kind : {TTMEM_KERNEL_APPLICATION, TTMEM_KERNEL_FABRIC, TTMEM_KERNEL_DISPATCH, TTMEM_KERNEL_UNKNOWN}) {
+        for (const int kind :
+             {TTMEM_KERNEL_APPLICATION, TTMEM_KERNEL_FABRIC, TTMEM_KERNEL_DISPATCH, TTMEM_KERNEL_UNKNOWN}) {
             line.extra += static_cast<uint64_t>(std::max<int64_t>(cell.kinds[kind].count, 0));
             line.total += static_cast<uint64_t>(std::max<int64_t>(cell.kinds[kind].used, 0));
         }
