@@ -187,7 +187,7 @@ def test_help_and_version_load_no_library() -> None:
         assert said.endswith("False\n")
 
 
-@pytest.mark.parametrize("verb", ["ps", "run", "demo"])
+@pytest.mark.parametrize("verb", ["ps", "dump", "run", "serve", "demo"])
 def test_every_verb_has_help(verb: str, tmp_path: Path) -> None:
     for flag in ("-h", "--help"):
         result = ttmem(verb, flag, directory=tmp_path)

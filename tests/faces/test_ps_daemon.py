@@ -1,0 +1,192 @@
+"""`ttmem ps` and `ttmem dump` beside a real daemon: asked when it is there, done without when it is not."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.false_daemons import a_false_daemon, silence
+from tests.support.programs import a_program
+from tests.support.seed_bytes import alloc, cb_alloc, kernel_load
+from tests.support.seed_serving import Daemon, a_daemon
+from tests.support.waiting import wait_until
+
+FABRIC, DISPATCH = 1, 2
+PROGRAM = (
+    "chip = ttmem.open_device(0x1A2B, index=3, board='n300', capacities={0: 1 << 20})",
+    "ttmem.label('a job')",
+    "ttmem.report_buffer_alloc(chip, 1, 512 << 10)",
+    "meet()",
+)
+
+
+@pytest.fixture
+def daemon() -> Iterator[Daemon]:
+    with a_daemon() as running:
+        yield running
+
+
+def journals_of(daemon: Daemon) -> Path:
+    return Path(daemon.environment["TTMEM_DIR"])
+
+
+def test_a_process_on_the_socket_is_seen_through_the_daemon(daemon: Daemon) -> None:
+    with daemon.line() as line:
+        line.say(
+            alloc(0x1000, 4096, device=0),
+            kernel_load(1, 917_504, FABRIC),
+            kernel_load(2, 47_104, DISPATCH),
+            kernel_load(3, 47_104, DISPATCH),
+        )
+        line.counters()
+        shown = daemon.run("ps").stdout
+
+    assert f" daemon pid {daemon.pid}, reading {journals_of(daemon)}" in shown
+    assert re.search(rf" {os.getpid()} .* socket +seed:0 +4\.00 KiB", shown)
+    assert "kernels: 1 fabric ~896 KiB · 2 dispatch ~92.0 KiB" in shown
+
+
+def test_ps_says_the_same_with_and_without_the_daemon(daemon: Daemon) -> None:
+    with a_program(journals_of(daemon), *PROGRAM) as program:
+        program.arrive()
+        wait_until(lambda: daemon.document()["processes"])
+        asked, alone = (json.loads(daemon.run("ps", "--json", *flags).stdout) for flags in ((), ("--no-daemon",)))
+
+    assert (asked["source"], alone["source"]) == (f"daemon pid {daemon.pid}", "embedded collector")
+    for document in (asked, alone):
+        assert [process["pid"] for process in document["processes"]] == [program.pid]
+        assert document["device_info"][0]["memory"]["dram"]["used"] == 512 << 10
+        for pool in document["processes"][0]["devices"][0]["memory"].values():
+            del pool["peak_time"]  # two clocks of a journal are compared anew by each who reads it
+    assert asked["processes"][0]["devices"] == alone["processes"][0]["devices"]
+
+
+def test_dump_says_what_is_alive_and_whose_it_is(daemon: Daemon) -> None:
+    with daemon.line() as line:
+        line.say(
+            *(alloc(0x1000 * at, 1024 * at, device=0) for at in range(1, 61)),
+            alloc(0x1000, 1024, device=0),
+            cb_alloc(0x77, 2048, device=1),
+            kernel_load(1, 917_504, FABRIC, device=1),
+        )
+        line.counters()
+        shown = daemon.run("dump").stdout
+        whole = json.loads(daemon.run("dump", "--json", "--all").stdout)
+
+    assert "62 allocations on 2 devices · complete · " in shown  # one of them was allocated twice
+    assert f" daemon pid {daemon.pid}, reading" in shown
+    assert re.search(rf"\n +60\.0 KiB +0x3c000 +\d\S* s +{os.getpid()} ", shown)
+    assert "... 10 more, 55.0 KiB (--all)" in shown
+    listed = whole["devices"][0]["groups"][0]["allocations"]
+    assert [one["size"] for one in listed] == [1024 * at for at in range(60, 0, -1)]
+    assert (listed[-1]["id"], listed[-1]["holders"]) == ("0x1000", 2)
+
+
+def test_a_few_kernels_are_listed_beside_many_larger_buffers(daemon: Daemon) -> None:
+    with daemon.line() as line:
+        line.say(*(alloc(at, 1 << 20) for at in range(1, 3000)), kernel_load(1, 917_504, FABRIC, device=0))
+        line.counters()
+        [group] = json.loads(daemon.run("dump", "--json", "--kernels", "--device", "0").stdout)["devices"][0]["groups"]
+
+    assert (group["type"], group["count"], len(group["allocations"])) == ("fabric", 1, 1)
+
+
+def test_a_device_the_daemon_does_not_know_is_a_bad_flag(daemon: Daemon) -> None:
+    with daemon.line() as line:
+        line.say(alloc(1, 1))
+        line.counters()
+        result = daemon.run("dump", "--device", "7", check=False)
+
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "ttmem: Invalid value for --device: no device 7 here; known are 0\n"
+
+
+def test_nobody_reporting_to_the_daemon_is_nothing_to_read(daemon: Daemon) -> None:
+    for verb in ("ps", "dump"):
+        assert daemon.run(verb, check=False).returncode == 1
+
+
+def test_a_killed_daemon_is_done_without_and_said(daemon: Daemon) -> None:
+    with a_program(journals_of(daemon), *PROGRAM) as program:
+        program.arrive()
+        daemon.kill()
+        shown = daemon.run("ps").stdout
+        dumped = daemon.run("dump").stdout
+
+    for text in (shown, dumped):
+        assert " embedded collector, reading " in text
+        assert "daemon.sock: nobody answers there: the daemon that made it has ended" in text
+        assert "a job" in text
+
+
+def test_a_stopped_daemon_is_done_without_within_a_second(daemon: Daemon) -> None:
+    with a_program(journals_of(daemon), *PROGRAM) as program:
+        program.arrive()
+        os.kill(daemon.pid, signal.SIGSTOP)
+        began = time.monotonic()
+        shown = daemon.run("ps").stdout
+        took = time.monotonic() - began
+
+    assert "gave no answer within 1 s; the journals were read without it" in shown
+    assert "a job" in shown
+    assert took < 3.0  # a second for the daemon, the rest for Python on a busy machine
+
+
+def test_watching_survives_the_death_of_the_daemon_and_finds_the_next(daemon: Daemon) -> None:
+    command = [sys.executable, "-m", "ttmem", "ps", "--json", "--watch", "0.05"]
+    with (
+        a_program(journals_of(daemon), *PROGRAM) as program,
+        subprocess.Popen(command, env=daemon.environment, stdout=subprocess.PIPE, text=True) as watching,
+    ):
+        program.arrive()
+
+        def sources_until(wanted: str) -> None:
+            assert watching.stdout is not None
+            document = json.loads(watching.stdout.readline())
+            while document["source"] != wanted:
+                document = json.loads(watching.stdout.readline())
+            assert [process["pid"] for process in document["processes"]] == [program.pid]
+
+        try:
+            sources_until(f"daemon pid {daemon.pid}")
+            daemon.kill()
+            sources_until("embedded collector")
+            daemon.restart()
+            sources_until(f"daemon pid {daemon.pid}")
+        finally:
+            watching.send_signal(signal.SIGINT)
+            watching.communicate()
+
+    assert watching.returncode == 130
+
+
+def test_asking_a_daemon_loads_neither_the_native_core_nor_a_server(daemon: Daemon) -> None:
+    check = (
+        "import sys, ttmem.cli\n"
+        "try: ttmem.cli.main(['ps', '--json'])\n"
+        "finally: print(sorted({'starlette', 'uvicorn', 'http.client', 'ttmem._native'} & set(sys.modules)))"
+    )
+    with daemon.line() as line:
+        line.say(alloc(1, 1))
+        line.counters()
+        done = subprocess.run([sys.executable, "-c", check], env=daemon.environment, capture_output=True, text=True)
+
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[1] == "[]"
+
+
+def test_a_hanging_daemon_is_no_reason_to_fail() -> None:
+    with a_daemon() as daemon:
+        daemon.kill()
+        with a_false_daemon(journals_of(daemon), silence):
+            result = daemon.run("ps", check=False)
+
+    assert result.returncode == 1  # nobody reports
+    assert "gave no answer within 1 s" in result.stderr
