@@ -117,11 +117,11 @@ void tell_other(std::string& text, const LogLine& line) {
 void Log::say(const LogLine& line) {
     if (!is_on_) return;
     const uint64_t at = written_.load(std::memory_order_relaxed);
-    if (at - read_.load(std::memory_order_acquire) >= kLines) {
+    if (at - read_.load(std::memory_order_acquire) >= lines_.size()) {
         dropped_.fetch_add(1, std::memory_order_relaxed);
         return;
     }
-    lines_[at % kLines] = line;
+    lines_[at % lines_.size()] = line;
     written_.store(at + 1, std::memory_order_release);
 }
 
@@ -131,7 +131,7 @@ std::string Log::take(size_t most) {
     uint64_t at = read_.load(std::memory_order_relaxed);
     const uint64_t end = std::min(written_.load(std::memory_order_acquire), at + most);
     for (; at < end; ++at) {
-        const LogLine& line = lines_[at % kLines];
+        const LogLine& line = lines_[at % lines_.size()];
         if (line.said <= Said::unknown_free)
             tell_buffer(text, line);
         else if (line.said <= Said::unknown_kernel_unload)

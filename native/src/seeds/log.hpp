@@ -47,7 +47,9 @@ static_assert(sizeof(LogLine) == 56);
 
 class Log {
 public:
-    explicit Log(bool is_on) : is_on_(is_on), lines_(is_on ? kLines : 0) {}
+    static constexpr size_t kLines = 65'536;
+
+    explicit Log(bool is_on, size_t lines = kLines) : is_on_(is_on), lines_(is_on ? lines : 0) {}
 
     bool is_on() const { return is_on_; }
     /// From the serving thread only.
@@ -58,8 +60,6 @@ public:
     uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 
 private:
-    static constexpr size_t kLines = 65'536;
-
     bool is_on_;
     std::vector<LogLine> lines_;
     std::atomic<uint64_t> written_{0}, read_{0}, dropped_{0};

@@ -32,7 +32,7 @@ constexpr int64_t kHonestBytes = 12'345;
 /// What one connection made of its bytes, and what that did to the books.
 struct Heard {
     Collector collector{false};
-    Log log{true};
+    Log log{true, 64};
     Desk desk{collector, log, 0};
     Process& honest = collector.admit(Way::socket);
     Process& peer = collector.admit(Way::socket);
