@@ -1,8 +1,10 @@
 """How to run the daemon under systemd: the commands that put its units in place."""
 
 import os
+import re
 import shlex
 import shutil
+import sys
 from pathlib import Path
 
 import ttmem
@@ -16,9 +18,6 @@ _PLACE = "/etc/systemd/system"
 def installation(program: str) -> str:
     """Text to read, and to hand to a root shell as it is."""
     units = units_directory()
-    executable = os.path.abspath(shutil.which(program) or program)
-    if os.path.basename(executable) != "ttmem":  # python -m ttmem
-        executable = shutil.which("ttmem") or executable
     lines = [
         "# The daemon for a whole machine, started by systemd: run these as root, or",
         "#   ttmem serve --install-unit | sudo sh -ex",
@@ -27,12 +26,30 @@ def installation(program: str) -> str:
     for unit in UNITS:
         source, target = shlex.quote(str(units / unit)), f"{_PLACE}/{unit}"
         if unit.endswith(".service"):
-            command = shlex.quote(f"s|^ExecStart=[^ ]*|ExecStart={executable}|")
+            command = shlex.quote(f"s|^ExecStart=[^ ]*|ExecStart={_escaped(_command(program))}|")
             lines += [f"sed {command} {source} > {target}", f"chmod 644 {target}"]
         else:
             lines.append(f"install -m 644 {source} {target}")
     lines += ["systemctl daemon-reload", f"systemctl enable --now {' '.join(reversed(UNITS))}"]
     return "\n".join(lines) + "\n"
+
+
+def _command(program: str) -> str:
+    """The program that is running now, as a unit names it."""
+    beside = os.path.join(os.path.dirname(sys.executable), "ttmem")
+    for candidate in (shutil.which(program), beside):
+        if candidate and os.path.basename(candidate) == "ttmem" and os.access(candidate, os.X_OK):
+            return _quoted(os.path.abspath(candidate))
+    return f"{_quoted(sys.executable)} -m ttmem"
+
+
+def _quoted(path: str) -> str:
+    return f'"{path}"' if " " in path else path
+
+
+def _escaped(text: str) -> str:
+    """For the right side of sed's s|||."""
+    return re.sub(r"([\\&|])", r"\\\1", text)
 
 
 def units_directory() -> Path:

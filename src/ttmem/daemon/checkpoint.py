@@ -92,7 +92,7 @@ class Checkpoint:
 def _boot_id() -> str:
     """Names the time since the machine started; pids of an earlier time mean nothing."""
     with suppress(OSError):
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     return "unknown"
 
 

@@ -43,6 +43,10 @@ class DaemonClient:
             return client
         return None
 
+    def patient(self, timeout_seconds: float) -> "DaemonClient":
+        """The same daemon, for questions whose answer may take longer."""
+        return DaemonClient(self.path, timeout_seconds=timeout_seconds)
+
     def snapshot(self) -> Snapshot:
         """What the daemon knows now. DaemonGone or VersionMismatch if it cannot be had."""
         return snapshot_from_document(_document("/snapshot", *self._answer("/snapshot")))

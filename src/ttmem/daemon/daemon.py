@@ -37,7 +37,8 @@ __all__ = ["Daemon", "serve"]
 
 _SETTLE_SECONDS = 1.0
 _CHECKPOINT_EVERY_SECONDS = 1.0
-_LAST_WORDS_SECONDS = 0.2
+_STOP_SECONDS = 0.6  # for whoever is still being answered
+_LAST_WORDS_SECONDS = 0.15  # for a disk or a reader of the log that hangs
 _STDOUT = 1
 
 
@@ -92,12 +93,13 @@ class Daemon:
             self._feed.start()
         self._collector.start()
         self._collector.wait_settled(_SETTLE_SECONDS)
-        self._queries.start()
         self._checkpoints.start()
+        self._queries.start()
         self.log.start(f"ttmem: {self.ready_line}")
 
     def stop(self) -> None:
         """Takes in what was already said, keeps it, and says the last words. Well under a second."""
+        deadline = time.monotonic() + _STOP_SECONDS
         self._is_stopping.set()
         self._queries.ask_to_stop()
         for door in (self._doors.seed, self._doors.query):
@@ -113,7 +115,7 @@ class Daemon:
         if self._statistics:
             self.log.say(self._statistics.last_text().rstrip("\n"))
         self.log.close(_LAST_WORDS_SECONDS)
-        self._queries.stop()
+        self._queries.stop(deadline - time.monotonic())
 
     def look_after(self) -> None:
         """Says once what went wrong since the last look."""
@@ -134,7 +136,7 @@ class Daemon:
             "seed socket": self._feed is None or self._feed.is_alive,
             "collector": any(thread.name == "ttmem-collector" for thread in threading.enumerate()),
             "checkpoint writer": self._checkpoints.is_alive(),
-            "log writer": self.log.is_alive,
+            "log writer": not self.log.has_ended,
             "query server": self._queries.is_alive,
         }
 

@@ -9,7 +9,7 @@ from ttmem.view import PageOptions, dump_page, plain
 
 __all__ = ["Dumping"]
 
-_MOST_ROWS = 100_000  # of a process, the largest; totals tell about the others
+_MOST_ROWS = 100_000  # of a process and type, the largest, for who asks for all; totals tell about the others
 
 
 class Dumping:
@@ -29,5 +29,8 @@ class Dumping:
         self._collector.tick()
         snapshot = self._collector.snapshot()
         ledger = self._collector.ledger
-        rows = {process.key: ledger.allocations(process.key, _MOST_ROWS) for process in snapshot.live}
+        rows = {
+            process.key: ledger.allocations(process.key, min(most or _MOST_ROWS, _MOST_ROWS))
+            for process in snapshot.live
+        }
         return dump_of(snapshot, rows, kernels=has_kernels, device=device, most=most)

@@ -51,8 +51,9 @@ class Log:
         self._thread = threading.Thread(target=self._run, name="ttmem-log", daemon=True)
 
     @property
-    def is_alive(self) -> bool:
-        return self._thread.is_alive()
+    def has_ended(self) -> bool:
+        """Whether it was started, and runs no more."""
+        return self._thread.ident is not None and not self._thread.is_alive()
 
     def start(self, first: str) -> None:
         """Prints a line before everything that was said until now, then whatever comes."""

@@ -15,8 +15,7 @@ from ttmem.errors import CannotServe
 __all__ = ["QueryServer", "loopback_listener"]
 
 _START_SECONDS = 10.0
-_GRACE_SECONDS = 0.2  # for answers under way; a viewer that has stopped reading does not hold us
-_STOP_SECONDS = 0.7
+_GRACE_SECONDS = 0.1  # for answers under way; a viewer that has stopped reading does not hold us
 _MOST_CLIENTS = 512
 
 
@@ -66,10 +65,10 @@ class QueryServer:
         if self._server is not None:
             self._server.should_exit = True
 
-    def stop(self) -> None:
+    def stop(self, wait_seconds: float = 1.0) -> None:
         """Lets answers under way end, for a moment, then hangs up."""
         self.ask_to_stop()
-        self._thread.join(_STOP_SECONDS)
+        self._thread.join(max(0.0, wait_seconds))
 
     def _run(self) -> None:
         asyncio.run(self._serve())

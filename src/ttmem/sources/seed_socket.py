@@ -149,9 +149,10 @@ def _clear(path: str) -> None:
         raise _refusal(path, found.pid, found.uid)
     if before.st_uid != os.geteuid():
         owner = f"{user_name(before.st_uid)} (uid {before.st_uid})"
-        state = "which does not answer" if found is None else "who may be serving it"
+        state = "nobody answers on it" if found is None else f"{user_name(os.geteuid())} may not connect to it"
         raise CannotServe(
-            f"{path}: this socket belongs to {owner}, {state}; choose another path, or have its owner or root remove it"
+            f"{path}: this socket belongs to {owner}, and {state}; "
+            "choose another path, or have its owner or root remove it"
         )
     now = _facts_of(path)
     if found is not None or (now is not None and not os.path.samestat(before, now)):

@@ -59,7 +59,7 @@ def stage() -> Iterator[Stage]:
     yield one
     os.close(one.reader)
     one.log.close(2)
-    if not one.log.is_alive:
+    if one.log.has_ended:
         os.close(one.writer)
 
 
@@ -125,7 +125,7 @@ def test_a_reader_that_left_is_told_on_once_and_then_forgotten(stage: Stage) -> 
 
     wait_until(lambda: stage.complaints)
     stage.log.close(2)
-    assert not stage.log.is_alive
+    assert stage.log.has_ended
     assert stage.complaints == ["nobody reads the log any more (Broken pipe); serving on without it"]
 
 
@@ -135,7 +135,7 @@ def test_closing_prints_what_is_left(stage: Stage) -> None:
     stage.log.say("last words")
     stage.log.close(2)
 
-    assert not stage.log.is_alive
+    assert stage.log.has_ended
     assert sorted(os.read(stage.reader, 1000).splitlines()) == [b"last event", b"last words", b"ready"]
 
 

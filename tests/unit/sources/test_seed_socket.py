@@ -119,7 +119,7 @@ def test_a_dead_socket_of_another_user_is_refused(path: str) -> None:
     a_dead_socket(path)
     os.chown(path, 65534, 65534)
 
-    with pytest.raises(CannotServe, match=r"belongs to nobody \(uid 65534\), which does not answer; .*remove it"):
+    with pytest.raises(CannotServe, match=r"belongs to nobody \(uid 65534\), and nobody answers on it; .*remove it"):
         ServedSocket.taken(path, Sharing())
     assert os.path.exists(path)
 
