@@ -20,6 +20,7 @@ PROGRAMS = (
 MODULES = (
     "report_watched",
     "report_python",
+    "allocation_client",
     "ledger_speed",
     "ledger_memory",
     "seed_socket",

@@ -43,30 +43,30 @@ def measure(setting: Setting) -> Iterator[Row]:
         yield row(name, float(figures[name]), "ns", target=target, baseline=baseline)
 
 
-def _net_ns(loop: Loop, empty: Loop, batches: int, *, pairs: int = PAIRS) -> float:
+def net_ns(loop: Loop, empty: Loop, batches: int, *, pairs: int = PAIRS) -> float:
     """Median of batch means of CPU time per call, each less an empty batch beside it."""
     first = 0
     loop(first, pairs)
     means = []
     for _ in range(batches):
-        empty_ns = _cpu_ns(empty, first, pairs)
+        empty_ns = cpu_ns(empty, first, pairs)
         first += pairs
-        means.append((_cpu_ns(loop, first, pairs) - empty_ns) / (2 * pairs))
+        means.append((cpu_ns(loop, first, pairs) - empty_ns) / (2 * pairs))
     return statistics.median(means)
 
 
-def _cpu_ns(loop: Loop, first: int, pairs: int) -> int:
+def cpu_ns(loop: Loop, first: int, pairs: int) -> int:
     began = time.thread_time_ns()
     loop(first, pairs)
     return time.thread_time_ns() - began
 
 
-def _old_and_new(first: int, pairs: int) -> Iterator[tuple[int, int]]:
+def old_and_new(first: int, pairs: int) -> Iterator[tuple[int, int]]:
     return zip(range(first, first + pairs), range(first + LIVE, first + LIVE + pairs), strict=True)
 
 
-def _empty(first: int, pairs: int) -> None:
-    for _old, _new in _old_and_new(first, pairs):
+def empty(first: int, pairs: int) -> None:
+    for _old, _new in old_and_new(first, pairs):
         pass
 
 
@@ -76,7 +76,7 @@ def _by_id(target: int) -> Loop:
     alloc, free = client.report_buffer_alloc, client.report_buffer_free
 
     def loop(first: int, pairs: int) -> None:
-        for old, new in _old_and_new(first, pairs):
+        for old, new in old_and_new(first, pairs):
             free(target, old)
             alloc(target, new, SIZE_BYTES)
 
@@ -113,14 +113,14 @@ def _off(target: int) -> Loop:
     alloc, free = client.report_buffer_alloc, client.report_buffer_free
 
     def loop(first: int, pairs: int) -> None:
-        for old, new in _old_and_new(first, pairs):
+        for old, new in old_and_new(first, pairs):
             free(target, old)
             alloc(target, new, SIZE_BYTES)
 
     return loop
 
 
-def _sent(path: str) -> Loop:
+def sent(path: str) -> Loop:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.connect(path)
     message = struct.Struct("<B3xiQB3xiQQ104x")
@@ -132,7 +132,7 @@ def _sent(path: str) -> Loop:
             connection.sendall(packed)
 
     def loop(first: int, pairs: int) -> None:
-        for old, new in _old_and_new(first, pairs):
+        for old, new in old_and_new(first, pairs):
             send(2, old, 0)
             send(1, new, SIZE_BYTES)
 
@@ -148,11 +148,11 @@ def main() -> None:
     if not client.enable():
         raise SystemExit("tracking could not be switched on")
     target = client.open_device(0xBE7C, 0, "wormhole_b0", "n300", (8, 8), (12, 64), (0,) * 10, 0)
-    print("by handle:", _net_ns(*_by_handle(target), batches))
-    print("by id:", _net_ns(_by_id(target), _empty, batches))
+    print("by handle:", net_ns(*_by_handle(target), batches))
+    print("by id:", net_ns(_by_id(target), empty, batches))
     client.disable()
-    print("off:", _net_ns(_off(target), _empty, batches))
-    print("sent:", _net_ns(_sent(path), _empty, batches, pairs=PAIRS // 20))
+    print("off:", net_ns(_off(target), empty, batches))
+    print("sent:", net_ns(sent(path), empty, batches, pairs=PAIRS // 20))
 
 
 if __name__ == "__main__":

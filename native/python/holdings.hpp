@@ -3,7 +3,7 @@
 // Those calls free by id alone, name a kernel without its type, and may report one buffer from several owners. So each
 // thing is remembered here with its size, its type and how many hold it, and is freed by its handle.
 //
-// Open addressing, a power of two of 32-byte slots, at most half of them taken; an erase moves its successors up, so
+// Open addressing, a power of two of 32-byte slots, at most a third of them taken; an erase moves its successors up, so
 // nothing is left behind by ids that come and go. Only touched under the interpreter lock.
 #pragma once
 
@@ -100,13 +100,13 @@ private:
         uint64_t alive = 0;
         for (uint64_t i = 0; i < count(); ++i) alive += slots_[i].holders != 0 && !is_over(slots_[i].handle);
         uint64_t wanted = 4096;
-        while (wanted / 4 < alive) wanted *= 2;  // the next growth is far away
+        while (wanted / 6 < alive) wanted *= 2;  // the next growth is far away
         std::unique_ptr<Holding[]> made(new (std::nothrow) Holding[wanted]());
         if (made == nullptr) return false;
         const uint64_t old_count = count();
         const std::unique_ptr<Holding[]> old = std::exchange(slots_, std::move(made));
         mask_ = wanted - 1;
-        room_ = wanted / 2;
+        room_ = wanted / 3;
         used_ = 0;
         for (uint64_t i = 0; i < old_count; ++i) {
             const Holding& kept = old[i];

@@ -5,7 +5,7 @@ take, and everything while no server is there, waits for a thread in the backgro
 again each second.
 
   field         changed by                                     holds
-  _backlog      any thread: appends; the holder of _lock: takes   messages nobody has begun to send
+  backlog       any thread: appends; the holder of _lock: takes   messages nobody has begun to send
   _flight       the holder of _lock, by one assignment            messages taken, and how much of them was written
   _connection   the holder of _lock                               the socket, None: there is no server
   _idle         any thread, atomically                            one token: no thread attends to this in the background
@@ -24,7 +24,6 @@ import struct
 import time
 from collections import deque
 from itertools import repeat
-from typing import NamedTuple
 
 from ttmem.client.notices import warn_once
 
@@ -41,11 +40,8 @@ _AT_ONCE = (False,)
 _CREDENTIALS = struct.Struct("iII")
 
 
-class Flight(NamedTuple):
-    """Messages taken from the backlog, and how many bytes of them each write took."""
-
-    messages: list[bytes]
-    written: list[int]
+# Messages taken from the backlog, and how many bytes of them each write took.
+Flight = tuple[list[bytes], list[int]]
 
 
 class Connection:
@@ -53,24 +49,21 @@ class Connection:
 
     def __init__(self, path: str) -> None:
         self._path = path
+        self.backlog: deque[bytes] = deque()  # the sender's to look at: it should not grow beyond BACKLOG_MESSAGES
         self._connection: socket.socket | None = None
         self._begin()
         os.register_at_fork(after_in_child=self._begin_in_child)
         atexit.register(self._finish)
 
-    def is_full(self) -> bool:
-        """Whether a message sent now would be one too many."""
-        return len(self._backlog) >= BACKLOG_MESSAGES
-
     def send(self, message: bytes) -> None:
         """Sends now if the server takes it, else as soon as it does."""
-        self._backlog.append(message)
+        self.backlog.append(message)
         if self._idle:
             self._drain()
 
     def _begin(self) -> None:
-        self._backlog: deque[bytes] = deque()
-        self._flight = Flight([], [])
+        self.backlog.clear()
+        self._flight: Flight = ([], [])
         self._lock = _thread.allocate_lock()
         self._idle = deque([True], maxlen=1)
 
@@ -81,10 +74,10 @@ class Connection:
             parents.close()  # the descriptor alone: the parent goes on writing
 
     def _has_more(self) -> bool:
-        return bool(self._backlog or self._flight.messages)
+        return bool(self.backlog or self._flight[0])
 
     def _drain(self) -> None:
-        while self._has_more():
+        while self.backlog or self._flight[0]:
             is_held, is_stuck = self._try_to_write()
             if is_stuck:
                 self._attend_later()
@@ -93,7 +86,8 @@ class Connection:
 
     def _try_to_write(self) -> tuple[bool, bool]:
         """Whether this thread could write at all, and whether the server then took less than there is."""
-        lock, held = self._lock, list[bool]()
+        lock = self._lock
+        held: list[bool] = []
         try:
             held.extend(map(lock.acquire, _AT_ONCE))
             return held[0], held[0] and not self._write()
@@ -105,29 +99,24 @@ class Connection:
         """Writes until nothing is left; False if the server is not there, or takes no more for now."""
         if self._connection is None:
             self._connection = self._connect()
-        connection = self._connection
-        while connection is not None and self._take():
+        connection, backlog = self._connection, self.backlog
+        while connection is not None:
             messages, written = self._flight
-            left = memoryview(b"".join(messages))[sum(written) :]
+            if not messages:
+                if not backlog:
+                    return True
+                messages.extend(map(deque.popleft, repeat(backlog, min(len(backlog), BATCH_MESSAGES))))
+            data = b"".join(messages)[sum(written) :]
             try:
-                written.extend(map(connection.send, (left,), (_FLAGS,)))
+                written.extend(map(connection.send, (data,), (_FLAGS,)))
             except BlockingIOError:
                 return False
             except OSError as error:
                 self._disconnect(error)
                 return False
-        return connection is not None
-
-    def _take(self) -> bool:
-        """Whether there is something to write; takes the next messages when the last were written."""
-        messages, written = self._flight
-        if messages and sum(written) < sum(map(len, messages)):
-            return True
-        backlog = self._backlog
-        next_flight = self._flight = Flight([], [])
-        count = min(len(backlog), BATCH_MESSAGES)
-        next_flight.messages.extend(map(deque.popleft, repeat(backlog, count)))
-        return count > 0
+            if written[-1] == len(data):
+                self._flight = ([], [])
+        return False
 
     def _connect(self) -> socket.socket | None:
         connection = None
@@ -165,7 +154,7 @@ class Connection:
         while whole < len(messages) and left >= len(messages[whole]):
             left -= len(messages[whole])
             whole += 1
-        self._flight = Flight(messages[whole:], [])
+        self._flight = (messages[whole:], [])
         if connection is not None:
             connection.close()
         self._warn(f"the allocation server at {self._path} went away ({error.strerror or error})")

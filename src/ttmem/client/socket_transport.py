@@ -5,7 +5,7 @@ design understands it. No call blocks or raises: see `connection` for how they a
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from functools import wraps
 from operator import index
 from struct import Struct, error
@@ -27,6 +27,12 @@ _ALLOC, _FREE = MessageType.ALLOC.value, MessageType.FREE.value
 _CB_ALLOC, _CB_FREE = MessageType.CB_ALLOC.value, MessageType.CB_FREE.value
 _KERNEL_LOAD, _KERNEL_UNLOAD = MessageType.KERNEL_LOAD.value, MessageType.KERNEL_UNLOAD.value
 
+_FULL = f"{BACKLOG_MESSAGES:,} reports wait for the allocation server: more are counted as lost"
+_UNCLEAR = (
+    "AllocationClient.{}: expected the integers of its documentation, found something else ({}); such reports are not "
+    "counted, see AllocationClient.lost_count()"
+)
+
 _count_lost = _native.allocation_client.count_lost
 
 Given = ParamSpec("Given")
@@ -37,20 +43,20 @@ def socket_path(environ: Mapping[str, str]) -> str:
     return environ.get("TTMEM_SEED_SOCKET") or DEFAULT_SOCKET
 
 
-def harmless(call: Callable[Given, None]) -> Callable[Given, None]:
-    """Nothing that is reported may harm the host: what cannot be understood is counted."""
+def harmless(call: Callable[Given, None], backlog: Sized) -> Callable[Given, None]:
+    """Nothing that is reported may harm the host: what cannot be kept or understood is counted, first of all."""
 
     @wraps(call)
     def counted(*given: Given.args, **named: Given.kwargs) -> None:
+        if len(backlog) >= BACKLOG_MESSAGES:
+            _count_lost()
+            warn_once("backlog", _FULL)
+            return
         try:
             call(*given, **named)
         except (TypeError, ValueError, ArithmeticError, error) as fault:  # others are a signal handler's, and not ours
             _count_lost()
-            warn_once(
-                "report",
-                f"AllocationClient.{call.__name__}: expected integers as its documentation says, found {fault}; such "
-                "reports are not counted, see AllocationClient.lost_count()",
-            )
+            warn_once("report", _UNCLEAR.format(call.__name__, fault))
 
     return counted
 
@@ -66,8 +72,9 @@ class SocketTransport:
 
     def calls(self) -> dict[str, Callable[..., object]]:
         """What becomes the static methods of `AllocationClient`; with tracking off they do nothing at all."""
+        backlog = self._connection.backlog
         named = [name for name in dir(self) if name.startswith("report_")]
-        reports = {name: harmless(getattr(self, name)) if self._is_on else nothing for name in named}
+        reports = {name: harmless(getattr(self, name), backlog) if self._is_on else nothing for name in named}
         return {**reports, "is_enabled": self.is_enabled, "lost_count": _native.allocation_client.lost_count}
 
     def is_enabled(self) -> bool:
@@ -102,18 +109,11 @@ class SocketTransport:
         self._pid = os.getpid()
 
     def _send(self, kind: int, device_id: int, size: int, type: int, id: int, stamp: int) -> None:
-        connection = self._connection
-        if connection.is_full():
-            _count_lost()
-            warn_once(
-                "backlog", f"{BACKLOG_MESSAGES:,} reports wait for the allocation server: more are counted as lost"
-            )
-            return
         try:
             message = _HEAD.pack(kind, device_id, size, type, self._pid, id, stamp)
         except error:
             message = _HEAD.pack(kind, *_bounded(device_id, size, type), self._pid, index(id) & _SIZE_MOST, stamp)
-        connection.send(message)
+        self._connection.send(message)
 
 
 def nothing(*given: object, **named: object) -> None:
