@@ -347,16 +347,23 @@ nb::list allocation_rows(Collector& collector, uint64_t key, size_t most) {
         nb::list rows;
         const Process* process = find_process(processes, key);
         if (process == nullptr) return rows;
-        std::vector<Words> entries;
-        process->book.table().copy_to(entries);
-        if (most != 0 && entries.size() > most) {
-            const auto is_larger = [](const Words& a, const Words& b) {
-                return a.reserved_bytes() > b.reserved_bytes();
-            };
-            std::nth_element(entries.begin(), entries.begin() + static_cast<ptrdiff_t>(most), entries.end(), is_larger);
-            entries.resize(most);
-        }
-        for (const Words& words : entries) rows.append(entry_row(*process, words, time));
+        // With a limit, so many of every target, pool and kind: a few kernels are not crowded out by a million buffers.
+        // Each list is a heap then, whose first is the smallest of those kept.
+        const auto is_larger = [](const Words& a, const Words& b) { return a.reserved_bytes() > b.reserved_bytes(); };
+        std::map<std::tuple<uint16_t, uint8_t, uint8_t>, std::vector<Words>> kept;
+        process->book.table().for_each([&](const Words& words) {
+            if (most == 0) return rows.append(entry_row(*process, words, time));
+            std::vector<Words>& entries = kept[{words.target(), words.pool(), words.kind()}];
+            if (entries.size() == most) {
+                if (!is_larger(words, entries.front())) return;
+                std::pop_heap(entries.begin(), entries.end(), is_larger);
+                entries.pop_back();
+            }
+            entries.push_back(words);
+            std::push_heap(entries.begin(), entries.end(), is_larger);
+        });
+        for (const auto& [type, entries] : kept)
+            for (const Words& words : entries) rows.append(entry_row(*process, words, time));
         return rows;
     });
 }

@@ -147,8 +147,9 @@ class Ledger(Books):
         """Everything at one instant, as plain rows (see ttmem.snapshot for their meaning)."""
 
     def allocations(self, process: int, most: int = 0) -> list[tuple[Any, ...]]:
-        """What is alive, or only so many, the largest: (device numbers, kind, id, pool, flags, reserved, requested,
-        address, per_bank, count, thread, site, time_ns, sequence, status, launches, holders)."""
+        """What is alive, or only so many of every target, pool and kind, the largest: (device numbers, kind, id, pool,
+        flags, reserved, requested, address, per_bank, count, thread, site, time_ns, sequence, status, launches,
+        holders)."""
 
     def alive_at_peak(self, process: int, device: int, pool: int) -> tuple[list[tuple[Any, ...]], bool]:
         """What was alive at the process's peak on a device, and whether the list is whole."""

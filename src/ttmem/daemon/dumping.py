@@ -3,13 +3,13 @@
 from typing import Any
 
 from ttmem.collector import Collector
-from ttmem.snapshot import dump_document, dump_of
+from ttmem.snapshot import Snapshot, dump_document, dump_of
 from ttmem.snapshot.dump import MOST, Dump
 from ttmem.view import PageOptions, dump_page, plain
 
 __all__ = ["Dumping"]
 
-_MOST_ROWS = 100_000  # of a process and type, the largest, for who asks for all; totals tell about the others
+_MOST_ROWS = 100_000  # in one answer, also for who asks for all; totals tell about the others
 
 
 class Dumping:
@@ -29,8 +29,11 @@ class Dumping:
         self._collector.tick()
         snapshot = self._collector.snapshot()
         ledger = self._collector.ledger
-        rows = {
-            process.key: ledger.allocations(process.key, min(most or _MOST_ROWS, _MOST_ROWS))
-            for process in snapshot.live
-        }
+        share = max(MOST, _MOST_ROWS // max(1, _type_count(snapshot)))
+        rows = {process.key: ledger.allocations(process.key, min(most or share, share)) for process in snapshot.live}
         return dump_of(snapshot, rows, kernels=has_kernels, device=device, most=most)
+
+
+def _type_count(snapshot: Snapshot) -> int:
+    """How many lists there are: one per process, device and type."""
+    return sum(len(held.pools) + len(held.kernels) for process in snapshot.live for held in process.devices)
