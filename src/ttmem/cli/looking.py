@@ -26,6 +26,7 @@ __all__ = ["Looking"]
 SYSTEM_DIRECTORY = "/run/ttmem"  # or $TTMEM_SYSTEM_DIR
 _SETTLE_SECONDS = 2.0
 _DAEMON_SECONDS = 1.0
+_LIST_SECONDS = 30.0
 _LEAST_PAUSE_SECONDS = 0.5
 _PAUSE_PER_COST = 10  # a daemon that cost a second to be found hanging is left alone for ten
 
@@ -55,20 +56,24 @@ class Looking:
 
     def snapshot(self) -> Snapshot:
         """Everything known now."""
-        answer = self._asked(lambda daemon: daemon.snapshot())
-        return answer or self._noted(self._collecting().snapshot())
+        return self._asked(lambda _, snapshot: snapshot) or self._noted(self._collecting().snapshot())
 
     def dump(self, *, kernels: bool, device: str | None, most: int) -> Dump:
         """What is alive now. A device that is not there is a SelectionError."""
-        answer = self._asked(lambda daemon: daemon.dump(kernels=kernels, device=device, most=most))
+
+        def question(daemon: "DaemonClient", _: Snapshot) -> Dump:
+            # It answered just now: it lives, and a long list takes its time.
+            return daemon.patient(_LIST_SECONDS).dump(kernels=kernels, device=device, most=most)
+
+        answer = self._asked(question)
         if answer is not None:
             return answer
         collector = self._collecting()
         snapshot = self._noted(collector.snapshot())
-        rows = {process.key: collector.ledger.allocations(process.key) for process in snapshot.live}
+        rows = {process.key: collector.ledger.allocations(process.key, most) for process in snapshot.live}
         return dump_of(snapshot, rows, kernels=kernels, device=device, most=most)
 
-    def _asked(self, question: "Callable[[DaemonClient], Answer]") -> Answer | None:
+    def _asked(self, question: "Callable[[DaemonClient, Snapshot], Answer]") -> Answer | None:
         """The answer of the first daemon that has one; None if we have to look ourselves."""
         deadline = time.monotonic() + _DAEMON_SECONDS
         for directory in self._directories:
@@ -91,27 +96,20 @@ class Looking:
         return None
 
     def _asked_at(
-        self, path: str, question: "Callable[[DaemonClient], Answer]", seconds: float
+        self, path: str, question: "Callable[[DaemonClient, Snapshot], Answer]", seconds: float
     ) -> tuple[Answer | None, str]:
         from ttmem.daemon.client import DaemonClient
 
-        elsewhere = f"does not look into {self._places.main}, where journals are"
         daemon = DaemonClient(path, timeout_seconds=seconds)
         try:
-            answer = question(daemon)
+            snapshot = daemon.snapshot()
+            if not self._is_covered(snapshot.places):
+                return None, f"does not look into {self._places.main}, where journals are"
+            return question(daemon, snapshot), ""
         except SelectionError:
-            if self._is_looking_here(daemon):
-                raise
-            return None, elsewhere
+            raise
         except TtmemError as error:
             return None, str(error)
-        return (answer, "") if self._is_covered(answer.places) else (None, elsewhere)
-
-    def _is_looking_here(self, daemon: "DaemonClient") -> bool:
-        try:
-            return self._is_covered(daemon.snapshot().places)
-        except TtmemError:
-            return False
 
     def _is_covered(self, places: tuple[str, ...]) -> bool:
         """Whether somebody who looked there has seen our own journals, if there are any."""

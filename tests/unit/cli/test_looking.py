@@ -1,6 +1,8 @@
 """Who is asked: a daemon that answers and looks where we would, else our own collector, with one note and in time."""
 
 import os
+import select
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -226,3 +228,15 @@ def test_a_device_that_a_daemon_elsewhere_does_not_know_may_be_ours(main: Path) 
 
     assert (dump.source, dump.count) == (EMBEDDED, 1)
     assert "does not look into" in dump.notes[0]
+
+
+def test_a_long_list_may_take_its_time(main: Path) -> None:
+    sound = a_sound_daemon(main)
+
+    def slowly(line: socket.socket, request: bytes) -> None:
+        if b"/dump" in request:
+            select.select([line], [], [], 1.2)  # longer than a daemon has to show that it lives
+        sound(line, request)
+
+    with a_false_daemon(main, slowly), a_look(main) as looking:
+        assert looking.dump(kernels=False, device=None, most=0).source == "daemon pid 7"
