@@ -114,6 +114,12 @@ struct Report {
     uint8_t type;
 };
 
+// All types that nobody knows are one.
+uint8_t type_of(const Report& report) noexcept {
+    const uint8_t unknown = report.thing == Thing::kernel ? uint8_t{3} : uint8_t{TTMEM_BUFFER_TRACE + 1};
+    return report.type < unknown ? report.type : unknown;
+}
+
 uint8_t kind_of_kernel(uint8_t type) noexcept {
     return type <= 2 ? static_cast<uint8_t>(TTMEM_KERNEL_APPLICATION + type) : uint8_t{TTMEM_KERNEL_UNKNOWN};
 }
@@ -149,16 +155,18 @@ ttmem_handle allocate_in_journal(const Report& report, uint16_t target) noexcept
 
 // Something that is held already is reported again. By as many bytes of the same type, it is another holder's (a kernel
 // has one: its program). Otherwise its free was lost and the id used again, or a kernel was built anew: what was there
-// ends, and the journal counts what it counts when it sees that for itself. True when nothing is left to report.
+// ends, and the journal counts what it counts when it sees that for itself; a kernel of another type is another's. True
+// when nothing is left to report.
 __attribute__((noinline)) bool is_held_alike(Holding& held, const Report& report, uint64_t size) noexcept {
     if (is_over(held.handle)) return false;
     const bool is_kernel = report.thing == Thing::kernel;
-    if (held.size_bytes == size && held.type == report.type) {
+    const bool is_alike = held.type == type_of(report);
+    if (held.size_bytes == size && is_alike) {
         if (!is_kernel && held.holders != kHoldersMost) ++held.holders;
         return true;
     }
     Header& header = *own.journal.header;
-    if (!is_kernel)
+    if (!is_kernel || !is_alike)
         header.replaced.fetch_add(1, std::memory_order_relaxed);
     else if (size < held.size_bytes)
         header.shrunk_kernels.fetch_add(1, std::memory_order_relaxed);
@@ -169,7 +177,7 @@ __attribute__((noinline)) bool is_held_alike(Holding& held, const Report& report
 __attribute__((always_inline)) inline void hold(const Report& report) {
     if (__builtin_expect(own.is_parents, 0)) forget_parents();
     const uint16_t target = target_of(report.device);
-    const uint64_t size = report.size <= kHoldingSizeMost ? report.size : kHoldingSizeMost;
+    const uint64_t size = report.size <= kSizeMost ? report.size : kSizeMost;
     Holding* held = own.holdings.find_or_add(report.thing, report.device, report.id, is_over);
     if (__builtin_expect(held == nullptr, 0)) {  // no memory to remember it in: it could never be freed
         ++own.lost;
@@ -178,7 +186,7 @@ __attribute__((always_inline)) inline void hold(const Report& report) {
     if (__builtin_expect(held->holders != 0, 0) && is_held_alike(*held, report, size)) return;
     held->handle = allocate_in_journal(report, target);
     held->size_bytes = size & kHoldingSizeMost;
-    held->type = report.type;
+    held->type = type_of(report);
     held->holders = 1;
     if (__builtin_expect(held->handle == 0, 0)) own.holdings.erase(*held);  // tracking was turned off, or refused
 }

@@ -140,18 +140,22 @@ def test_an_unload_finds_its_kernel_whatever_its_type_and_whatever_size_it_names
     assert (used(process), kernels(process), findings(process)) == ({}, {}, {})
 
 
-def test_a_kernel_loaded_again_has_its_new_size_and_type_and_is_unloaded_once(journals: Path) -> None:
-    again = [
-        "A.report_kernel_load(0, 500, 1, 0)",
-        "A.report_kernel_load(0, 500, 1, 0)",
-        "A.report_kernel_load(0, 700, 1, 0)",
-        "A.report_kernel_load(0, 800, 1, 2)",
-    ]
+def test_a_kernel_loaded_again_has_its_new_size_and_is_unloaded_once(journals: Path) -> None:
+    again = [f"A.report_kernel_load(0, {size}, 1, 2)" for size in (500, 500, 700)]
 
-    assert kernels(process_after(journals / "a", *again)) == {"KERNEL_DISPATCH": (800, 1, True)}
+    assert kernels(process_after(journals / "a", *again)) == {"KERNEL_DISPATCH": (700, 1, True)}
     process = process_after(journals / "b", *again, "A.report_kernel_unload(0, 0, 1)")
 
     assert (kernels(process), findings(process)) == ({}, {})
+
+
+def test_a_kernel_loaded_again_under_another_type_is_another_ones(journals: Path) -> None:
+    again = ["A.report_kernel_load(0, 500, 1, 0)", "A.report_kernel_load(0, 400, 1, 2)"]
+
+    assert kernels(process_after(journals / "a", *again)) == {"KERNEL_DISPATCH": (400, 1, True)}
+    process = process_after(journals / "b", *again, "A.report_kernel_unload(0, 0, 1)")
+
+    assert (kernels(process), findings(process)) == ({}, {"replaced": 1})
 
 
 def test_a_kernel_that_shrinks_is_a_finding(journals: Path) -> None:

@@ -1,0 +1,117 @@
+"""One program, reported by journal and by socket: both must come to the same figures and the same findings."""
+
+import os
+import random
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.message_server import a_socket_directory
+from tests.support.programs import PRELUDE
+from tests.support.waiting import wait_until
+from tests.support.watching import Watch
+from ttmem._native import Ledger, SeedServer
+
+Call = tuple[str, tuple[int, ...]]
+Figures = tuple[dict[tuple[int, int], int], dict[tuple[int, int], tuple[int, int]], dict[str, int]]
+
+PROGRAM = PRELUDE + "\nA = ttmem.AllocationClient\nfor name, values in {calls!r}: getattr(A, name)(*values)\nmeet()\n"
+
+
+def a_history(seed: int) -> list[Call]:
+    """Calls in a random order: shared buffers, ids used again, changed sizes and types, frees of nothing."""
+    draw = random.Random(seed).randrange
+    calls: list[Call] = []
+    loaded: dict[tuple[int, int], int] = {}
+    cbs: dict[tuple[int, int], int] = {}
+    for _ in range(1500):
+        device, id = draw(3), draw(12)
+        what = draw(6)
+        if what == 0:
+            calls.append(("report_allocation", (device, 1000 * (1 + draw(2)), draw(2) * draw(8), id)))
+        elif what == 1:
+            calls.append(("report_deallocation", (device, id)))
+        elif what == 2:
+            cbs[device, id] = size = 64 * (1 + draw(2))
+            calls.append(("report_cb_allocation", (device, size, id)))
+        elif what == 3:
+            calls.append(("report_cb_deallocation", (device, cbs.get((device, id), 64), id)))
+        elif what == 4:
+            loaded[device, id] = size = 500 * (1 + draw(3))
+            calls.append(("report_kernel_load", (device, size, id, draw(2) * draw(6))))
+        else:
+            calls.append(("report_kernel_unload", (device, loaded.get((device, id), 500), id)))
+    return calls
+
+
+@contextmanager
+def a_run(calls: list[Call], **settings: str) -> Iterator[int]:
+    """The calls made by a process that lives as long as the block; its pid."""
+    environment = {**os.environ, "TT_ALLOC_TRACKING_ENABLED": "1", **settings}
+    command = [sys.executable, "-c", PROGRAM.format(calls=calls)]
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "here\n"
+            yield process.pid
+        finally:
+            process.kill()
+
+
+def figures(rows: dict[str, Any], pid: int) -> Figures:
+    """Bytes by device and pool, bytes and count by device and kind, and findings."""
+    [process] = [row for row in rows["processes"] if row["pid"] == pid]
+    index = {row["number"]: row["index"] for row in rows["devices"]}
+    pools = {(index[row[1]], row[2]): row[3] for row in rows["process_pools"] if row[0] == process["key"] and row[3]}
+    kinds = {(index[row[1]], row[2]): row[3:5] for row in rows["process_kinds"] if row[0] == process["key"] and row[4]}
+    findings = {name: count for name, count in process["findings"].items() if count}
+    for name in ("free_size", "unknown_type"):  # a journal has no such counters
+        findings.pop(name, None)
+    # A free of nothing is explained by what is remembered, which is not the same in both.
+    bad_frees = sum(findings.pop(name, 0) for name in ("double_free", "unknown_free", "wrong_target_free"))
+    return pools, kinds, {**findings, "bad frees": bad_frees}
+
+
+def by_journal(directory: Path, calls: list[Call]) -> Figures:
+    with a_run(calls, TTMEM_DIR=str(directory)) as pid, Watch(directory) as watch:
+        watch.process(pid)
+        return figures(watch.come_to_rest(), pid)
+
+
+def by_socket(directory: Path, calls: list[Call]) -> Figures:
+    path = str(directory / "seed.sock")
+    ledger = Ledger()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        server = SeedServer(ledger, listener.fileno())
+        settings = {"TTMEM_TRANSPORT": "socket", "TTMEM_SEED_SOCKET": path, "TTMEM_DIR": str(directory)}
+        with a_run(calls, **settings) as pid:
+            taken = 0
+
+            def is_all_taken() -> bool:
+                nonlocal taken
+                taken += server.run(0.01)
+                return taken >= len(calls)
+
+            wait_until(is_all_taken)
+            return figures(ledger.snapshot(), pid)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_both_transports_come_to_the_same_figures(tmp_path: Path, seed: int) -> None:
+    calls = a_history(seed)
+    with a_socket_directory() as directory:
+        expected = by_socket(directory, calls)
+
+    assert expected[0]
+    assert expected[1]
+    assert by_journal(tmp_path, calls) == expected
