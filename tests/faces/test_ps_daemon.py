@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.false_daemons import a_false_daemon, silence
 from tests.support.programs import a_program
-from tests.support.seed_bytes import alloc, cb_alloc, kernel_load
+from tests.support.seed_bytes import Message, Type, alloc, cb_alloc, kernel_load
 from tests.support.seed_serving import Daemon, a_daemon
 from tests.support.waiting import wait_until
 
@@ -51,6 +51,52 @@ def test_a_process_on_the_socket_is_seen_through_the_daemon(daemon: Daemon) -> N
     assert f" daemon pid {daemon.pid}, reading {journals_of(daemon)}" in shown
     assert re.search(rf" {os.getpid()} .* socket +seed:0 +4\.00 KiB", shown)
     assert "kernels: 1 fabric ~896 KiB · 2 dispatch ~92.0 KiB" in shown
+
+
+def test_a_pid_that_messages_claim_and_a_kernel_without_a_type_are_shown(daemon: Daemon) -> None:
+    with daemon.line() as line:
+        line.say(Message(Type.KERNEL_LOAD, size=4096, kind=7, id=1, pid=17))
+        line.counters()
+        shown = daemon.run("ps").stdout
+
+    assert "says pid 17" in shown
+    assert "kernels: 1 unknown ~4.00 KiB" in shown
+    assert re.search(r"\n KERNELS .* UNKNOWN .*\n seed:0 .*~4\.00 KiB \(1\)", shown)
+
+
+def test_what_a_daemon_restored_is_marked_until_its_process_ends(daemon: Daemon) -> None:
+    with daemon.line() as line:
+        line.say(alloc(0x1000, 4096))
+        line.counters()
+        daemon.terminate()
+        daemon.restart()
+        shown, dumped = daemon.run("ps").stdout, daemon.run("dump").stdout
+
+    assert " · incomplete: restored · " in shown
+    for text in (shown, dumped):
+        assert f" daemon pid {daemon.pid}, reading " in text
+        assert re.search(rf"! pid {os.getpid()} .*: known from a daemon's checkpoint", text)
+    assert re.search(r"\n +4\.00 KiB +0x1000 ", dumped)
+
+
+def test_a_process_that_reports_both_ways_is_shown_once_with_both_figures(daemon: Daemon) -> None:
+    lines = (
+        "import os, socket",
+        f"line = socket.socket(socket.AF_UNIX); line.connect({str(daemon.path)!r})",
+        f"line.sendall(bytes.fromhex({alloc(0x1000, 1 << 20).to_bytes().hex()!r}))",
+        *PROGRAM,
+    )
+    with a_program(journals_of(daemon), *lines) as program:
+        program.arrive()
+        wait_until(lambda: any(row["other_devices"] for row in daemon.document()["processes"]))
+        shown, document = daemon.run("ps").stdout, json.loads(daemon.run("ps", "--json").stdout)
+
+    assert shown.count(f" {program.pid} ") == 2  # its row, and the doubt
+    assert re.search(r"└ not added: its socket says of seed:0: dram 1\.00 MiB\n", shown)
+    assert f"! pid {program.pid} a job: reports by journal and by socket" in shown
+    [process] = document["processes"]
+    assert process["findings"] == {"two_sources": 1}
+    assert sum(device["memory"]["dram"]["used"] for device in document["device_info"] if device["memory"]) == 512 << 10
 
 
 def test_ps_says_the_same_with_and_without_the_daemon(daemon: Daemon) -> None:
