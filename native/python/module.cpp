@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include <limits>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -145,14 +146,15 @@ uint64_t feed(Collector& collector, nb::bytes records, nb::bytes arena, const nb
 struct Ledger : Collector {
     explicit Ledger(bool tap) : Collector(tap), checkpoint(*this) {}
     Checkpoint checkpoint;
+    std::mutex checkpointing;
 };
 
+// One at a time; whoever waits for that waits without the interpreter, which the one at work will need again.
 nb::object take_checkpoint(Ledger& ledger) {
-    std::string bytes;
-    {
-        nb::gil_scoped_release released;
-        bytes = ledger.checkpoint.take();
-    }
+    nb::gil_scoped_release released;
+    const std::lock_guard one_at_a_time(ledger.checkpointing);
+    const std::string& bytes = ledger.checkpoint.take();
+    nb::gil_scoped_acquire acquired;
     return bytes.empty() ? nb::none() : nb::object(nb::bytes(bytes.data(), bytes.size()));
 }
 

@@ -34,9 +34,16 @@ struct Kept {
     std::vector<Words> entries;
 };
 
-Kept kept_of(const Process& process) {
-    Kept kept{};
-    CheckpointProcess& facts = kept.facts;
+size_t chip_bytes(uint64_t count) { return (count * sizeof(int32_t) + 7) / 8 * 8; }
+
+template <typename Thing>
+void append(std::string& bytes, const Thing& thing) {
+    bytes.append(reinterpret_cast<const char*>(&thing), sizeof thing);
+}
+
+void append_process(std::string& bytes, const Process& process) {
+    const std::vector<int32_t>& chips = process.seeds.ids();
+    CheckpointProcess facts{};
     facts.pid = process.pid;
     facts.uid = process.uid;
     facts.start_ticks = process.start_ticks;
@@ -45,14 +52,13 @@ Kept kept_of(const Process& process) {
     facts.event_count = process.event_count;
     facts.claimed_pid = process.claimed_pid;
     std::memcpy(facts.command, process.command.data(), std::min(process.command.size(), sizeof facts.command - 1));
-    kept.chips = process.seeds.ids();
-    process.book.table().copy_to(kept.entries);
-    facts.chip_count = static_cast<uint32_t>(kept.chips.size());
-    facts.entry_count = kept.entries.size();
-    return kept;
+    facts.chip_count = static_cast<uint32_t>(chips.size());
+    facts.entry_count = process.book.table().size();
+    append(bytes, facts);
+    for (const int32_t chip : chips) append(bytes, chip);
+    bytes.append(chip_bytes(chips.size()) - chips.size() * sizeof(int32_t), '\0');
+    process.book.table().for_each([&](const Words& entry) { append(bytes, entry); });
 }
-
-size_t chip_bytes(uint64_t count) { return (count * sizeof(int32_t) + 7) / 8 * 8; }
 
 // Reads what a checkpoint holds without ever passing its end.
 class Reader {
@@ -137,39 +143,36 @@ std::string trouble_with(const std::string& bytes, CheckpointHead& head) {
 
 }  // namespace
 
-std::string Checkpoint::take() {
-    std::vector<Kept> all;
+const std::string& Checkpoint::take() {
+    CheckpointHead head{};
+    const auto is_kept = [](const Process& process) {
+        return process.way == Way::socket && !process.is_over() && process.is_visible;
+    };
+    bytes_.clear();  // its room is kept: a fresh one would cost more than the copy
     {
         const auto held = collector_.hold();
         uint64_t state = kSeed;
         for (const auto& process : collector_.processes())
-            if (process->way == Way::socket && !process->is_over() && process->is_visible)
-                state = mixed(mixed(state, process->key), process->sequence);
-        if (state == last_) return {};
+            if (is_kept(*process)) state = mixed(mixed(state, process->key), process->sequence);
+        if (state == last_) return bytes_;
         last_ = state;
-        for (const auto& process : collector_.processes())
-            if (process->way == Way::socket && !process->is_over() && process->is_visible)
-                all.push_back(kept_of(*process));
+        bytes_.resize(sizeof head);
+        for (const auto& process : collector_.processes()) {
+            if (!is_kept(*process)) continue;
+            append_process(bytes_, *process);
+            ++head.process_count;
+        }
     }
-    CheckpointHead head{};
     std::memcpy(head.magic, kCheckpointMagic, sizeof head.magic);
     head.version = kCheckpointVersion;
-    head.process_count = static_cast<uint32_t>(all.size());
     Identity self{};
     identify_self(self);
     std::memcpy(head.boot_id, self.boot_id, sizeof head.boot_id);
     head.time_ns = nanoseconds(CLOCK_REALTIME);
-    std::string bytes(sizeof head, '\0');
-    for (const Kept& one : all) {
-        bytes.append(reinterpret_cast<const char*>(&one.facts), sizeof one.facts);
-        bytes.append(reinterpret_cast<const char*>(one.chips.data()), one.chips.size() * sizeof(int32_t));
-        bytes.append(chip_bytes(one.chips.size()) - one.chips.size() * sizeof(int32_t), '\0');
-        bytes.append(reinterpret_cast<const char*>(one.entries.data()), one.entries.size() * sizeof(Words));
-    }
-    head.body_bytes = bytes.size() - sizeof head;
-    head.checksum = checksum_of(bytes.data() + sizeof head, head.body_bytes);
-    std::memcpy(bytes.data(), &head, sizeof head);
-    return bytes;
+    head.body_bytes = bytes_.size() - sizeof head;
+    head.checksum = checksum_of(bytes_.data() + sizeof head, head.body_bytes);
+    std::memcpy(bytes_.data(), &head, sizeof head);
+    return bytes_;
 }
 
 uint32_t Checkpoint::restore(const std::string& bytes, std::string& error) {

@@ -21,12 +21,6 @@ size_t EntryTable::slot_of_any(EntryKey key, uint32_t hash) const {
     return slot_where(key, hash, [](uint64_t) { return true; });
 }
 
-void EntryTable::copy_to(std::vector<Words>& entries) const {
-    entries.reserve(entries.size() + size_);
-    for (uint32_t entry = 0; entry < used_; ++entry)
-        if (at(entry).commit != 0) entries.push_back(at(entry));
-}
-
 size_t EntryTable::slot_replaced_by(const Words& replacement, uint32_t hash) const {
     uint64_t newest = 0;
     slot_where(entry_key(replacement), hash, [&](uint64_t sequence) {

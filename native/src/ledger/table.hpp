@@ -69,13 +69,21 @@ public:
         }
     }
 
-    /// Everything alive, in no order, as fast as memory can be copied.
-    void copy_to(std::vector<Words>& entries) const;
-
+    /// Everything alive, in no order: along the entries where most of them live, along the index where few do.
     template <typename Visit>
     void for_each(Visit visit) const {
-        for (const uint64_t slot : slots_)
-            if (slot != 0) visit(at(static_cast<uint32_t>(slot) - 1));
+        if (size_ >= used_ / 4) {
+            for (uint32_t entry = 0; entry < used_; ++entry)
+                if (at(entry).commit != 0) visit(at(entry));
+        } else {
+            for (const uint64_t slot : slots_)
+                if (slot != 0) visit(at(static_cast<uint32_t>(slot) - 1));
+        }
+    }
+
+    void copy_to(std::vector<Words>& entries) const {
+        entries.reserve(entries.size() + size_);
+        for_each([&](const Words& entry) { entries.push_back(entry); });
     }
 
 private:

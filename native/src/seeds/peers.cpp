@@ -103,8 +103,7 @@ void Peers::forget(Process& process) {
     place_of_.erase(place);
 }
 
-// Gone: no process of that pid has that start time, or it is a zombie. One that was never to be seen stays as long as its
-// connection does.
+// Gone: no process of that pid has that start time, or it is a zombie. (One that cannot be seen ends with its connection.)
 std::vector<uint64_t> Peers::gone_unwatched() {
     std::vector<uint64_t> gone;
     if (watched_ == by_place_.size()) return gone;

@@ -352,9 +352,15 @@ void Server::watch(Connection& connection) {
                watched_word(Watched::connection, static_cast<uint64_t>(connection.file)));
 }
 
+// Whoever can neither be seen nor watched from here is known by its connection only, and ends with it.
 void Server::hang_up(Connection& connection) {
+    const std::vector<uint64_t> writers = std::move(connection.writers);
     std::erase(lone_, connection.file);
     connections_.erase(connection.file);  // closing takes it out of epoll
+    for (const uint64_t key : writers) {
+        const Process* process = peers_.find(key);
+        if (process != nullptr && !process->is_visible && process->pidfd < 0) end_process(key);
+    }
 }
 
 // What it had sent before it died is taken first; then all it held is given back.
