@@ -51,14 +51,18 @@ class Line:
         deadline = time.monotonic() + seconds
         heard = b""
         while len(heard) < wanted and (left := deadline - time.monotonic()) > 0:
-            ready, _, _ = select.select([self.socket], [], [], left)
-            if not ready:
+            if not self._is_readable(left):
                 break
             part = self._received(wanted - len(heard))
             if not part:
                 break
             heard += part
         return heard
+
+    def _is_readable(self, seconds: float) -> bool:
+        poll = select.poll()
+        poll.register(self.socket, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
 
     def _received(self, most: int) -> bytes:
         try:
@@ -70,8 +74,7 @@ class Line:
         """Whether the server closes within that time; bytes that came before are passed over."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
-            ready, _, _ = select.select([self.socket], [], [], left)
-            if ready and not self._received(1 << 16):
+            if self._is_readable(left) and not self._received(1 << 16):
                 return True
         return False
 

@@ -39,7 +39,7 @@ class Engine:
             listener.listen(1024)
             self.server = _native.SeedServer(self.ledger, listener.fileno(), log_events, device_nodes)
         self._is_wanted = True
-        self._thread = threading.Thread(target=self._serve)
+        self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
     def _serve(self) -> None:
@@ -51,6 +51,7 @@ class Engine:
         self.server.stop()
         self._thread.join()
         self.server.finish()
+        del self.server, self.ledger  # a traceback may keep this object for long; the descriptors must not be
 
     def line(self, message_bytes: int = 144) -> Line:
         return Line(self.path, message_bytes)

@@ -3,7 +3,7 @@
 import os
 from itertools import pairwise
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as some
 
 from tests.seed_protocol.conftest import ClientMaker
@@ -14,7 +14,10 @@ from tests.support.seed_serving import Engine, an_engine
 
 DEVICES = (0, 1, 9, 64, 9999, -1)
 US = os.getpid()
-calm = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+# A failing stream is not made smaller: every try is a server of its own, and a test has ten seconds.
+calm = settings(
+    deadline=None, max_examples=40, suppress_health_check=list(HealthCheck), phases=(Phase.explicit, Phase.generate)
+)
 
 sizes = some.sampled_from((0, 1, 100, 4096, 917_504, 1 << 33, (1 << 42) + 1, (1 << 64) - 1))
 any_message = some.builds(
@@ -22,7 +25,7 @@ any_message = some.builds(
     type=some.sampled_from(tuple(Type)),
     device=some.sampled_from(DEVICES),
     size=sizes,
-    kind=some.integers(0, 6),
+    kind=some.integers(0, 5),
     id=some.integers(0, 5),
     pid=some.just(US),
     timestamp=some.sampled_from((0, 1, (1 << 64) - 1)),
@@ -67,8 +70,11 @@ def _rows_are_the_models(engine: Engine, model: SeedModel) -> None:
     assert (seen.used, seen.counts, seen.kernels) == (expected.used, expected.counts, expected.kernels)
     assert engine.figures() == expected
     findings = engine.findings(US)
-    for name in ("unknown_free", "replaced", "shrunk_kernel", "clamped", "unknown_type"):
+    bad_frees = [findings.get(name, 0) for name in ("unknown_free", "double_free", "wrong_target_free")]
+    assert sum(bad_frees) == model.findings["unknown_free"]
+    for name in ("replaced", "shrunk_kernel"):
         assert findings.get(name, 0) == model.findings[name], name
+    assert ("unknown_type" in findings) == bool(model.findings["unknown_type"])
 
 
 @calm
@@ -81,6 +87,8 @@ def test_a_process_with_several_connections_is_one_process(
     with an_engine() as engine:
         lines = [engine.line(SIZES[number % 4]) for number in range(parts)]
         try:
+            lines[0].say(alloc(77, 1), free_of_it)
+            lines[0].counters()
             for message in messages:
                 line = data.draw(some.sampled_from(lines))
                 line.say(message, query())
