@@ -67,6 +67,21 @@ def of_document(document: Document, pid: int | None = None) -> Figures:
     )
 
 
+def of_dump(document: Document) -> Figures:
+    """The figures of GET /dump; the single allocations it lists must add up to its totals where none is left out."""
+    pools, kinds = [], []
+    for device in document["devices"]:
+        name = device_name(device["name"], device["index"])
+        for group in device["groups"]:
+            if not group["more"]:
+                assert sum(one["size"] for one in group["allocations"]) == group["used"], group["type"]
+                assert len(group["allocations"]) == group["count"]
+            pools.append((name, "kernel" if group["kernel"] else group["type"], group["used"], group["count"]))
+            if group["kernel"]:
+                kinds.append((name, group["type"], group["used"], group["count"]))
+    return _collected(pools, kinds)
+
+
 def process_of(document: Document, pid: int) -> Document:
     [found] = [process for process in document["processes"] if process["pid"] == pid and process["state"] == "live"]
     return dict(found)

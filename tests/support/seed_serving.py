@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tests.support.seed_figures import Figures, of_document, of_rows
+from tests.support.seed_figures import Figures, of_document, of_dump, of_rows
 from tests.support.seed_lines import Line, asked
 from tests.support.waiting import wait_until
 from ttmem import _native
@@ -222,10 +222,9 @@ def a_daemon(
 
 
 def all_agree(daemon: Daemon, expected: Figures, devices: Sequence[int]) -> None:
-    """The socket, `ttmem ps`, /snapshot and the expectation say the same about every number."""
+    """The socket, `ttmem ps`, /snapshot, /dump and the expectation say the same about every number."""
     assert asked(daemon.path, devices) == expected.replies()
-    for document in (daemon.document(), daemon.ps()):
-        seen = of_document(document)
+    for seen in (of_document(daemon.document()), of_document(daemon.ps()), of_dump(daemon.document("/dump"))):
         assert seen.used == expected.used
         assert seen.counts == expected.counts
         assert seen.kernels == expected.kernels

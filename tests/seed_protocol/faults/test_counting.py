@@ -91,6 +91,12 @@ def test_a_kernel_loaded_again_has_its_new_size_and_a_smaller_one_is_a_finding(e
     assert engine.findings(US) == {"shrunk_kernel": 1}
 
 
+def test_a_kernel_of_size_0_grows_when_it_is_loaded_again(engine: Engine) -> None:
+    """Ring-buffer dispatch first said 0."""
+    assert told(engine, kernel_load(7, 0, kind=1), kernel_load(7, 917_504, kind=1))["kernel"] == 917_504
+    assert engine.findings(US) == {}
+
+
 def test_freeing_an_unknown_circular_buffer_does_not_wrap(engine: Engine) -> None:
     """The proof of concept showed 18,446,744,073,709,547,520."""
     assert told(engine, cb_free(1, 4096))["cb"] == 0

@@ -2,11 +2,11 @@
 
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from tests.support.seed_bytes import Type, alloc, cb_alloc, free, kernel_load
 from tests.support.seed_figures import of_document, of_model, process_of
 from tests.support.seed_lines import Line, asked
 from tests.support.seed_model import SeedModel
-from tests.support.seed_serving import Daemon, a_daemon, all_agree, short_directory
+from tests.support.seed_serving import Daemon, all_agree, short_directory
 from tests.support.waiting import wait_until
 
 US = os.getpid()
@@ -34,7 +34,6 @@ EVERYTHING = [
     kernel_load(3, 8_192_000),
     kernel_load(4, 7, kind=9, device=64),
 ]
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can become somebody else")
 
 
 def test_every_judge_says_the_same_of_a_little_of_everything(daemon: Daemon) -> None:
@@ -124,13 +123,11 @@ def test_a_signal_that_is_no_order_is_passed_over(daemon: Daemon, name: str) -> 
     assert asked(daemon.path, [0]) == {}
 
 
-def test_a_closed_terminal_ends_it_cleanly_or_not_at_all(daemon: Daemon) -> None:
+def test_a_closed_terminal_ends_it_as_ctrl_c_does(daemon: Daemon) -> None:
     os.kill(daemon.pid, signal.SIGHUP)
-    with suppress(OSError, AssertionError, subprocess.TimeoutExpired):
-        asked(daemon.path, [0])
-        daemon.process.wait(0.5)
 
-    assert (daemon.process.poll() is None) == daemon.path.exists()
+    assert daemon.process.wait(5) == 0
+    assert not daemon.path.exists()
 
 
 def _restored(daemon: Daemon, line: Line, end: str) -> None:
@@ -216,12 +213,6 @@ def test_a_damaged_checkpoint_is_said_and_does_not_keep_it_from_serving(daemon: 
     assert "checkpoint" in daemon.text()
 
 
-@as_root
-def test_root_serves_everybody_and_others_only_themselves() -> None:
-    with a_daemon() as daemon:
-        assert stat.S_IMODE(daemon.path.stat().st_mode) == 0o666
-
-
 def test_a_process_that_reports_by_journal_and_by_socket_is_shown_once(daemon: Daemon) -> None:
     by_socket = (
         "import socket\n"
@@ -243,9 +234,7 @@ def test_a_process_that_reports_by_journal_and_by_socket_is_shown_once(daemon: D
 
 
 def test_a_reader_of_snapshots_that_never_reads_slows_nobody(daemon: Daemon) -> None:
-    import socket as sockets
-
-    with sockets.socket(sockets.AF_UNIX) as slow, daemon.line() as line:
+    with socket.socket(socket.AF_UNIX) as slow, daemon.line() as line:
         slow.connect(str(daemon.directory / "j" / "daemon.sock"))
         slow.sendall(b"GET /events?interval=0.1 HTTP/1.1\r\nHost: ttmem\r\n\r\n")
         line.say(*(alloc(id, 1, device=id % 500) for id in range(5000)))
