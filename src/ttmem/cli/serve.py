@@ -92,6 +92,9 @@ def _serve(asked: _Sockets, *, logs_events: bool, has_seed_socket: bool = True) 
         listen=asked.listen,
     )
     serve_daemon(plan, places, environ, logs_events=logs_events)
+    # All is closed and kept. What is left waits for others (a blocked reader), or is memory: the kernel is faster.
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def _have_standard_streams() -> None:

@@ -1,24 +1,18 @@
 """The balances of socket clients on disk, so that a restarted daemon still knows them.
 
 A process that reports through a journal needs none of this: its journal is the truth. What came through the socket is
-remembered nowhere else. One file, replaced as a whole: a line that says what follows, then the ledger's own bytes.
-
-    ttmem-checkpoint 1 boot=<boot id> bytes=<count> crc=<crc32>\\n
+remembered nowhere else. One file, replaced as a whole; what its bytes mean, the ledger knows.
 """
 
 import os
-import re
 import stat
 import time
-import zlib
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, Protocol
 
 __all__ = ["Checkpoint"]
 
-_HEAD = re.compile(rb"ttmem-checkpoint 1 boot=(\S+) bytes=(\d+) crc=([0-9a-f]{8})\n")
 _MOST_BYTES = 4 << 30
 
 
@@ -32,10 +26,9 @@ class Remembering(Protocol):
 class Checkpoint:
     """One file, and the ledger it is about. Written by one thread at a time."""
 
-    def __init__(self, path: str, ledger: Remembering, *, boot: str = "", say: Callable[[str], None]) -> None:
+    def __init__(self, path: str, ledger: Remembering, *, say: Callable[[str], None]) -> None:
         self.path = path
         self._ledger = ledger
-        self._boot = boot or _boot_id()
         self._say = say
         self._pending: bytes | None = None
         self._restored_count = 0
@@ -46,15 +39,13 @@ class Checkpoint:
     def restore(self) -> None:
         """Gives the ledger what was kept; a file that cannot be used is set aside and said so in one line."""
         try:
-            text = _read(self.path)
+            kept = _read(self.path)
         except FileNotFoundError:
             return
         except OSError as error:
             self._say(f"{self.path}: the checkpoint cannot be read ({error.strerror}); going on without it")
             return
-        kept, why = _unwrapped(text, self._boot)
-        if not why and kept is not None:
-            self._restored_count, why = self._ledger.restore(kept)
+        self._restored_count, why = self._ledger.restore(kept)
         if why:
             aside = f"{self.path}.damaged"
             with suppress(OSError):
@@ -67,7 +58,7 @@ class Checkpoint:
         if self._pending is None:
             return
         try:
-            _replace(self.path, _wrapped(self._pending, self._boot))
+            _replace(self.path, self._pending)
         except OSError as error:
             if not self._error:
                 self._say(f"{self.path}: the checkpoint cannot be written ({error.strerror}); trying on")
@@ -87,30 +78,6 @@ class Checkpoint:
             "bytes": self._written_bytes,
             "error": self._error or None,
         }
-
-
-def _boot_id() -> str:
-    """Names the time since the machine started; pids of an earlier time mean nothing."""
-    with suppress(OSError):
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
-    return "unknown"
-
-
-def _wrapped(kept: bytes, boot: str) -> bytes:
-    return f"ttmem-checkpoint 1 boot={boot} bytes={len(kept)} crc={zlib.crc32(kept):08x}\n".encode() + kept
-
-
-def _unwrapped(text: bytes, boot: str) -> tuple[bytes | None, str]:
-    """The ledger's bytes and "", None and "" for those of an earlier boot, or None and what is wrong."""
-    head = _HEAD.match(text)
-    if head is None:
-        return None, "expected a ttmem checkpoint of version 1, found other bytes"
-    kept = text[head.end() :]
-    if len(kept) != int(head[2]):
-        return None, f"expected {int(head[2])} bytes after its first line, found {len(kept)}"
-    if zlib.crc32(kept) != int(head[3], 16):
-        return None, "its checksum is wrong"
-    return (kept if head[1].decode() == boot else None), ""
 
 
 def _read(path: str) -> bytes:

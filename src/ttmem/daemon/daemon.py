@@ -37,7 +37,8 @@ __all__ = ["Daemon", "serve"]
 
 _SETTLE_SECONDS = 1.0
 _CHECKPOINT_EVERY_SECONDS = 1.0
-_STOP_SECONDS = 0.6  # for whoever is still being answered
+_CHECKPOINT_SHARE = 5  # of the time, at most one part for writing: with millions of allocations, less often
+_STOP_SECONDS = 0.7  # for viewers that are still being answered, and for the last checkpoint
 _LAST_WORDS_SECONDS = 0.15  # for a disk or a reader of the log that hangs
 _STDOUT = 1
 
@@ -74,6 +75,7 @@ class Daemon:
         path = os.path.splitext(doors.query.path)[0] + ".checkpoint"
         self._checkpoint = Checkpoint(path, self._collector.ledger, say=lambda text: self.log.say(f"ttmem: {text}"))
         self._is_stopping = threading.Event()
+        self._is_drained = threading.Event()
         self._checkpoints = threading.Thread(target=self._keep, name="ttmem-checkpoint", daemon=True)
         answers = Answers(self._snapshot, self._dumping.document, self._health, self._collector.ledger.reset_peaks)
         self._queries = QueryServer(answers, doors.listeners)
@@ -109,13 +111,14 @@ class Daemon:
             self._feed.stop()
         self._collector.stop()
         self._collector.tick()
-        self._checkpoints.join(_LAST_WORDS_SECONDS)
-        if not self._checkpoints.is_alive():
-            self._checkpoint.write()
+        self._is_drained.set()
         if self._statistics:
             self.log.say(self._statistics.last_text().rstrip("\n"))
         self.log.close(_LAST_WORDS_SECONDS)
         self._queries.stop(deadline - time.monotonic())
+        self._checkpoints.join(max(0.0, deadline - time.monotonic()))
+        if self._checkpoints.is_alive():
+            complain(f"{self._checkpoint.path}: the last checkpoint takes too long; the one before is kept")
 
     def look_after(self) -> None:
         """Says once what went wrong since the last look."""
@@ -141,8 +144,13 @@ class Daemon:
         }
 
     def _keep(self) -> None:
-        while not self._is_stopping.wait(_CHECKPOINT_EVERY_SECONDS):
+        pause = _CHECKPOINT_EVERY_SECONDS
+        while not self._is_stopping.wait(pause):
+            began = time.monotonic()
             self._checkpoint.write()
+            pause = max(_CHECKPOINT_EVERY_SECONDS, _CHECKPOINT_SHARE * (time.monotonic() - began))
+        self._is_drained.wait()
+        self._checkpoint.write()
 
     def _snapshot(self) -> bytes:
         self._collector.tick()  # also the journal that was made a moment ago

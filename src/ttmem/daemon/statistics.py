@@ -64,7 +64,7 @@ def _device_lines(usage: DeviceUsage) -> list[str]:
     pools = {pool.pool: pool for pool in usage.pools}
     device = usage.device
     name = f"Device {device.index}" if device.index is not None else f"Device {device.name or device.uuid}"
-    buffer_count = next((kind.count for kind in usage.kinds if kind.kind is Kind.BUFFER), 0)
+    buffer_count = sum(pools[pool].count for _, pool in _POOLS[:4] if pool in pools)
     lines = [f"  {name}:", f"    Buffers: {buffer_count}"]
     total = 0
     for word, pool in _POOLS:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.seed_bytes import alloc
+from tests.support.seed_bytes import alloc, free
 from tests.support.seed_serving import Daemon, a_daemon
 from tests.support.waiting import wait_until
 
@@ -77,6 +77,29 @@ def test_what_was_already_said_is_taken_in_before_the_end(daemon: Daemon) -> Non
 
     assert "  Active allocations: 1000\n" in daemon.text()
     assert "    DRAM: 4096000 bytes (4000 KB)\n" in daemon.text()
+
+
+def test_programs_that_never_stop_talking_do_not_delay_the_end(daemon: Daemon) -> None:
+    code = (
+        "import socket, sys\n"
+        "line = socket.socket(socket.AF_UNIX)\n"
+        "line.connect(sys.argv[1])\n"
+        "said = bytes.fromhex(sys.argv[2]) * 100\n"
+        "while True:\n"
+        "    line.sendall(said)\n"
+    )
+    said = (alloc(1, 64).to_bytes(144) + free(1).to_bytes(144)).hex()
+    talkers = [
+        subprocess.Popen([sys.executable, "-c", code, str(daemon.path), said], stderr=subprocess.DEVNULL)
+        for _ in range(2)
+    ]
+    try:
+        wait_until(lambda: daemon.document("/healthz")["socket"]["messages"] > 10_000)
+        ends_well(daemon.process)
+    finally:
+        for talker in talkers:
+            talker.kill()
+            talker.wait()
 
 
 def test_open_streams_do_not_delay_the_end_and_are_closed(daemon: Daemon) -> None:
