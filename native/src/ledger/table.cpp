@@ -70,7 +70,7 @@ void EntryTable::erase_at(size_t hole) {
     if (hole == kNowhere) return;
     const uint32_t entry = static_cast<uint32_t>(slots_[hole]) - 1;
     at(entry).id = free_head_;
-    at(entry).commit = 0;
+    at(entry).commit = kFree;
     free_head_ = entry + 1;
     --size_;
     // Whatever stands behind the hole and does not belong behind it moves up.

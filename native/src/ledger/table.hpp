@@ -74,7 +74,7 @@ public:
     void for_each(Visit visit) const {
         if (size_ >= used_ / 4) {
             for (uint32_t entry = 0; entry < used_; ++entry)
-                if (at(entry).commit != 0) visit(at(entry));
+                if (at(entry).commit != kFree) visit(at(entry));
         } else {
             for (const uint64_t slot : slots_)
                 if (slot != 0) visit(at(static_cast<uint32_t>(slot) - 1));
@@ -90,6 +90,7 @@ private:
     // A small process takes little: chunks of 256 KiB; a large one has 2 MiB chunks, which may become huge pages.
     static constexpr uint32_t kChunk = 4096, kLargeChunk = 32'768, kSmallEntries = kLargeChunk;
     static constexpr size_t kNowhere = ~size_t{0};
+    static constexpr uint64_t kFree = busy(0);  // the commit of an entry that is none
 
     Words& at(uint32_t entry) { return const_cast<Words&>(static_cast<const EntryTable*>(this)->at(entry)); }
     const Words& at(uint32_t entry) const {
@@ -107,7 +108,7 @@ private:
     size_t mask_ = 0;
     size_t size_ = 0;
     uint32_t used_ = 0;       // entries ever taken from the chunks
-    uint32_t free_head_ = 0;  // entry + 1 of the last freed; a free entry keeps the next one in `id` and has no commit
+    uint32_t free_head_ = 0;  // entry + 1 of the last freed; a free entry keeps the next one in `id`
 };
 
 }  // namespace ttmem

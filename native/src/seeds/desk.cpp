@@ -142,8 +142,9 @@ void Desk::on_allocated(Step& step) {
     const size_t slot = step.book.slot_of(step.key, step.hash);
     Words* life = step.book.at_slot(slot);
     uint64_t holders = 1;
-    if (life != nullptr && (life->flags() & kRestored) == 0 && life->reserved_bytes() == step.size &&
-        life->pool() == step.pool) {
+    const bool is_alike = life != nullptr && (life->flags() & kRestored) == 0 && life->reserved_bytes() == step.size &&
+                          (step.is_about_cb() || life->count() == step.head.buffer_type);
+    if (is_alike) {
         holders = holders_of(*life) + 1;
         life->per_bank = pack48(holders, life->count());
         step.next_sequence();
@@ -187,6 +188,7 @@ void Desk::on_kernel_loaded(Step& step) {
         if (kind == step.key.kind) {
             is_there = true;
             if (step.size < before && (life->flags() & kRestored) == 0) step.book.note("shrunk_kernel");
+            if (step.head.size > kSizeMost) step.book.note("clamped");
             const uint64_t sequence = step.next_sequence();
             if (step.size != before) step.book.resize(*life, step.size, sequence, step.now_ns);
         } else {  // the same id under another type: its program is another one now

@@ -4,12 +4,14 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "journal/clock.hpp"
 #include "ttmem/client.h"
 
 namespace ttmem::seeds {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
+constexpr uint64_t kWarningBurst = 20, kWarningEveryNs = 1'000'000'000;
 
 double megabytes(uint64_t bytes) { return static_cast<double>(bytes) / kMiB; }
 
@@ -114,8 +116,17 @@ void tell_other(std::string& text, const LogLine& line) {
 
 }  // namespace
 
-void Log::say(const LogLine& line) {
-    if (!is_on_) return;
+void Log::warn(const LogLine& line) {
+    if (!is_on_) {
+        const uint64_t now_ns = nanoseconds(CLOCK_MONOTONIC);
+        warned_ns_ = std::max(warned_ns_, now_ns - std::min(now_ns, kWarningBurst * kWarningEveryNs));
+        if (warned_ns_ + kWarningEveryNs > now_ns) return;
+        warned_ns_ += kWarningEveryNs;
+    }
+    put(line);
+}
+
+void Log::put(const LogLine& line) {
     const uint64_t at = written_.load(std::memory_order_relaxed);
     if (at - read_.load(std::memory_order_acquire) >= lines_.size()) {
         dropped_.fetch_add(1, std::memory_order_relaxed);
@@ -127,7 +138,6 @@ void Log::say(const LogLine& line) {
 
 std::string Log::take(size_t most) {
     std::string text;
-    if (!is_on_) return text;
     uint64_t at = read_.load(std::memory_order_relaxed);
     const uint64_t end = std::min(written_.load(std::memory_order_acquire), at + most);
     for (; at < end; ++at) {

@@ -47,20 +47,27 @@ static_assert(sizeof(LogLine) == 56);
 
 class Log {
 public:
-    static constexpr size_t kLines = 65'536;
+    static constexpr size_t kLines = 65'536, kQuietLines = 256;
 
-    explicit Log(bool is_on, size_t lines = kLines) : is_on_(is_on), lines_(is_on ? lines : 0) {}
+    explicit Log(bool is_on, size_t lines = kLines) : is_on_(is_on), lines_(is_on ? lines : kQuietLines) {}
 
     bool is_on() const { return is_on_; }
-    /// From the serving thread only.
-    void say(const LogLine& line);
+    /// What happens, if that is to be told at all. From the serving thread only, as warn().
+    void say(const LogLine& line) {
+        if (is_on_) put(line);
+    }
+    /// What somebody should know also if the log is off; there a few at a time, or one stranger could fill a disk.
+    void warn(const LogLine& line);
     /// What was said since, as text; at most about `most` lines. From one thread only.
     std::string take(size_t most);
     uint64_t written() const { return written_.load(std::memory_order_relaxed); }
     uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 
 private:
+    void put(const LogLine& line);
+
     bool is_on_;
+    uint64_t warned_ns_ = 0;  // the quiet log's allowance: a burst, then one a second
     std::vector<LogLine> lines_;
     std::atomic<uint64_t> written_{0}, read_{0}, dropped_{0};
 };

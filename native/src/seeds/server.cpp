@@ -213,6 +213,7 @@ bool Server::take_bytes(Connection& connection, const ucred& who, char* bytes, s
         const auto held = collector_.hold();
         if (connection.lone_since_ns != 0) connection.lone_since_ns = nanoseconds(CLOCK_MONOTONIC);  // no silence yet
         const auto visit = [&](const char* first, size_t heads, size_t stride) {
+            if (stride != 0 && connection.lone_since_ns != 0) answer_lone(connection);  // before what came after it
             take_heads(connection, who, first, heads, stride);
         };
         const size_t done = connection.framing.take(from, all, who.pid, visit);
@@ -229,7 +230,7 @@ bool Server::take_bytes(Connection& connection, const ucred& who, char* bytes, s
     LogLine line{Said::unreadable};
     line.pid = static_cast<uint32_t>(who.pid);
     line.size = connection.byte_count;
-    log_.say(line);
+    log_.warn(line);
     hang_up(connection);
     return false;
 }
@@ -287,7 +288,7 @@ void Server::send_reply(Connection& connection, const Head& head, size_t size) {
         LogLine line{Said::saturated};
         line.device = head.device_id;
         line.size = reply.saturated_channel_bytes;
-        log_.say(line);
+        log_.warn(line);
     }
     connection.outgoing.append(reply.bytes, size);
     if (connection.outgoing.size() == size) flush(connection);
