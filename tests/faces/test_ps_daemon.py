@@ -3,7 +3,9 @@
 import json
 import os
 import re
+import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,11 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.false_daemons import a_false_daemon, silence
+from tests.support.false_daemons import a_false_daemon, a_short_directory, an_answer, silence
+from tests.support.figures import a_busy_snapshot
 from tests.support.programs import a_program
 from tests.support.seed_bytes import Message, Type, alloc, cb_alloc, kernel_load
 from tests.support.seed_serving import Daemon, a_daemon
 from tests.support.waiting import wait_until
+from ttmem.snapshot import document
 
 FABRIC, DISPATCH = 1, 2
 PROGRAM = (
@@ -89,14 +93,14 @@ def test_a_process_that_reports_both_ways_is_shown_once_with_both_figures(daemon
     with a_program(journals_of(daemon), *lines) as program:
         program.arrive()
         wait_until(lambda: any(row["other_devices"] for row in daemon.document()["processes"]))
-        shown, document = daemon.run("ps").stdout, json.loads(daemon.run("ps", "--json").stdout)
+        shown, told = daemon.run("ps").stdout, json.loads(daemon.run("ps", "--json").stdout)
 
     assert shown.count(f" {program.pid} ") == 2  # its row, and the doubt
     assert re.search(r"└ not added: its socket says of seed:0: dram 1\.00 MiB\n", shown)
     assert f"! pid {program.pid} a job: reports by journal and by socket" in shown
-    [process] = document["processes"]
+    [process] = told["processes"]
     assert process["findings"] == {"two_sources": 1}
-    assert sum(device["memory"]["dram"]["used"] for device in document["device_info"] if device["memory"]) == 512 << 10
+    assert sum(device["memory"]["dram"]["used"] for device in told["device_info"] if device["memory"]) == 512 << 10
 
 
 def test_ps_says_the_same_with_and_without_the_daemon(daemon: Daemon) -> None:
@@ -106,10 +110,10 @@ def test_ps_says_the_same_with_and_without_the_daemon(daemon: Daemon) -> None:
         asked, alone = (json.loads(daemon.run("ps", "--json", *flags).stdout) for flags in ((), ("--no-daemon",)))
 
     assert (asked["source"], alone["source"]) == (f"daemon pid {daemon.pid}", "embedded collector")
-    for document in (asked, alone):
-        assert [process["pid"] for process in document["processes"]] == [program.pid]
-        assert document["device_info"][0]["memory"]["dram"]["used"] == 512 << 10
-        for pool in document["processes"][0]["devices"][0]["memory"].values():
+    for told in (asked, alone):
+        assert [process["pid"] for process in told["processes"]] == [program.pid]
+        assert told["device_info"][0]["memory"]["dram"]["used"] == 512 << 10
+        for pool in told["processes"][0]["devices"][0]["memory"].values():
             del pool["peak_time"]  # two clocks of a journal are compared anew by each who reads it
     assert asked["processes"][0]["devices"] == alone["processes"][0]["devices"]
 
@@ -193,24 +197,42 @@ def test_watching_survives_the_death_of_the_daemon_and_finds_the_next(daemon: Da
     ):
         program.arrive()
 
-        def sources_until(wanted: str) -> None:
+        def shown_until(wanted: str) -> None:
             assert watching.stdout is not None
-            document = json.loads(watching.stdout.readline())
-            while document["source"] != wanted:
-                document = json.loads(watching.stdout.readline())
-            assert [process["pid"] for process in document["processes"]] == [program.pid]
+            told = json.loads(watching.stdout.readline())
+            while (told["source"], [row["pid"] for row in told["processes"]]) != (wanted, [program.pid]):
+                told = json.loads(watching.stdout.readline())
 
         try:
-            sources_until(f"daemon pid {daemon.pid}")
+            shown_until(f"daemon pid {daemon.pid}")
             daemon.kill()
-            sources_until("embedded collector")
+            shown_until("embedded collector")
             daemon.restart()
-            sources_until(f"daemon pid {daemon.pid}")
+            shown_until(f"daemon pid {daemon.pid}")
         finally:
             watching.send_signal(signal.SIGINT)
             watching.communicate()
 
     assert watching.returncode == 130
+
+
+def test_watching_goes_on_when_a_look_takes_longer_than_the_interval() -> None:
+    sound = an_answer(document(a_busy_snapshot()))
+
+    def slowly(line: socket.socket, request: bytes) -> None:
+        select.select([line], [], [], 0.1)
+        sound(line, request)
+
+    with a_short_directory() as directory, a_false_daemon(directory, slowly):
+        environ = {**os.environ, "TTMEM_DIR": str(directory)}
+        command = [sys.executable, "-m", "ttmem", "ps", "--json", "--watch", "0.05"]
+        with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as watching:
+            assert watching.stdout is not None
+            seen = [json.loads(watching.stdout.readline())["time_ns"] for _ in range(4)]
+            watching.send_signal(signal.SIGINT)
+            watching.communicate()
+
+    assert (len(seen), watching.returncode) == (4, 130)
 
 
 def test_asking_a_daemon_loads_neither_the_native_core_nor_a_server(daemon: Daemon) -> None:

@@ -95,7 +95,7 @@ def watch(
             else:
                 screen.frame(_lines(snapshot, chosen, options._replace(width=screen.width)))
             due = max(due + interval, time.monotonic())
-            time.sleep(due - time.monotonic())
+            time.sleep(max(0.0, due - time.monotonic()))  # a look may take longer than the interval
     finally:
         screen.close()
 
