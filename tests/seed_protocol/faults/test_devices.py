@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.programs import a_program
 from tests.support.seed_bytes import SIZES, Type, alloc, cb_alloc, device_info, free, kernel_load, packed, unpacked
+from tests.support.seed_figures import of_document
 from tests.support.seed_serving import Daemon, Engine, an_engine
 from tests.support.waiting import wait_until
 
@@ -68,10 +69,35 @@ def test_what_goes_under_unknown_is_given_back_like_everything_else(engine: Engi
 
 def test_equal_ids_on_two_unknown_devices_are_two_buffers(engine: Engine) -> None:
     with engine.line() as line:
-        line.say(alloc(1, 5, device=-1), alloc(1, 5, device=-2), free(1, device=-1))
+        line.say(alloc(1, 5, device=-1), alloc(1, 7, device=-2))
+        line.counters()
+        assert engine.figures().used == {("unknown:0", "dram"): 12}
+        line.say(free(1, device=-1))
         line.counters()
 
-    assert engine.figures().used == {("unknown:0", "dram"): 5}
+    assert engine.figures().used == {("unknown:0", "dram"): 7}
+
+
+def test_equal_ids_on_devices_beyond_65535_are_many_buffers(engine: Engine) -> None:
+    """Addresses are alike on all chips, so this is the usual case."""
+    count = 66_000
+    with engine.line() as line:
+        line.say(*(alloc(1, 10, device=device) for device in range(count)))
+        line.counters()
+
+    assert sum(engine.figures().used.values()) == 10 * count
+
+
+@pytest.mark.parametrize("count", [64, 10_000])
+def test_any_number_of_devices_can_be_looked_at(daemon: Daemon, count: int) -> None:
+    """One client with many ids must not hide the others from `ttmem ps`."""
+    expected = {(f"seed:{device}", "dram"): 1000 + device for device in range(count)}
+    with daemon.line() as line:
+        line.say(*(alloc(1, 1000 + device, device=device) for device in range(count)))
+        line.counters()
+
+        assert of_document(daemon.document()).used == expected
+        assert of_document(daemon.ps()).used == expected
 
 
 @pytest.mark.parametrize("message_bytes", SIZES)

@@ -160,6 +160,29 @@ def test_a_restored_process_goes_on_where_it_was(daemon: Daemon) -> None:
         assert line.counters() == {"dram": 1001, "l1": 0, "l1_small": 4, "trace": 0, "cb": 600, "kernel": 9_203_712}
 
 
+def test_what_was_sent_before_sigterm_is_not_lost(daemon: Daemon, client_of: ClientMaker) -> None:
+    client = client_of(daemon)
+    client.tell("many 1 3000 0 1 0 0")  # sent; perhaps not read yet
+    assert daemon.terminate() == 0
+
+    daemon.restart()
+
+    assert asked(daemon.path, [0]) == {("seed:0", "dram"): 3000}
+
+
+def test_a_restored_process_that_dies_gives_everything_back(daemon: Daemon, client_of: ClientMaker) -> None:
+    client = client_of(daemon)
+    client.report(Type.ALLOC, size=4096, id=7)
+    client.settle()
+    daemon.terminate()
+    daemon.restart()
+    assert asked(daemon.path, [0]) == {("seed:0", "dram"): 4096}
+
+    client.kill()
+
+    wait_until(lambda: not asked(daemon.path, [0]), seconds=1)
+
+
 def test_a_client_that_died_while_nobody_served_is_not_restored(daemon: Daemon, client_of: ClientMaker) -> None:
     client = client_of(daemon)
     client.report(Type.ALLOC, size=4096, id=7)
@@ -231,6 +254,28 @@ def test_a_process_that_reports_by_journal_and_by_socket_is_shown_once(daemon: D
         assert len(rows) == 1
         assert rows[0]["findings"].get("two_sources") == 1
         assert asked(daemon.path, [0]) == {("seed:0", "dram"): 4096}
+
+
+def test_a_process_that_begins_with_the_socket_and_goes_on_with_a_journal_is_shown_once(daemon: Daemon) -> None:
+    by_socket = (
+        "import socket\n"
+        "line = socket.socket(socket.AF_UNIX)\n"
+        f"line.connect({str(daemon.path)!r})\n"
+        f"line.sendall(bytes.fromhex({alloc(1, 9999).to_bytes().hex()!r}))\n"
+        f"line.sendall(bytes.fromhex('03' + '00' * 143)); line.recv(144)\n"
+    )
+    by_journal = "chip = ttmem.open_device(0x77, index=0)\nttmem.report_buffer_alloc(chip, 1, 4096)\n"
+    with a_program(
+        Path(daemon.environment["TTMEM_DIR"]), by_socket, "meet()", by_journal, "meet()", TTMEM="1"
+    ) as reporter:
+        reporter.arrive()
+        wait_until(lambda: asked(daemon.path, [0]) == {("seed:0", "dram"): 9999})
+        reporter.go_on()
+        reporter.arrive()
+
+        wait_until(lambda: daemon.figures().used == {("seed:0", "dram"): 4096})
+        [row] = [row for row in daemon.document()["processes"] if row["pid"] == reporter.pid]
+        assert row["findings"].get("two_sources") == 1
 
 
 def test_a_reader_of_snapshots_that_never_reads_slows_nobody(daemon: Daemon) -> None:
