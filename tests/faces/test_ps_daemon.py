@@ -186,7 +186,7 @@ def test_a_stopped_daemon_is_done_without_within_a_second(daemon: Daemon) -> Non
 
     assert "gave no answer within 1 s; the journals were read without it" in shown
     assert "a job" in shown
-    assert took < 3.0  # a second for the daemon, the rest for Python on a busy machine
+    assert took < 5.0  # a second for the daemon, the rest for Python on a busy machine
 
 
 def test_watching_survives_the_death_of_the_daemon_and_finds_the_next(daemon: Daemon) -> None:

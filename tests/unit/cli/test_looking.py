@@ -142,7 +142,7 @@ def test_a_daemon_that_hangs_costs_a_second_at_most(main: Path) -> None:
         took = time.monotonic() - began
 
     assert (snapshot.source, len(notes_of(snapshot))) == (EMBEDDED, 2)
-    assert took < 1.6
+    assert took < 2.0
 
 
 def test_a_daemon_that_died_is_passed_over(main: Path) -> None:
