@@ -160,6 +160,21 @@ def test_a_restored_process_goes_on_where_it_was(daemon: Daemon) -> None:
         assert line.counters() == {"dram": 1001, "l1": 0, "l1_small": 4, "trace": 0, "cb": 600, "kernel": 9_203_712}
 
 
+def test_a_restored_buffer_has_as_many_holders_as_before(daemon: Daemon) -> None:
+    with daemon.line() as line:
+        line.say(alloc(1, 1000), alloc(1, 1000), alloc(1, 1000))
+        line.counters()
+    daemon.terminate()
+    daemon.restart()
+
+    with daemon.line() as line:
+        left = []
+        for _ in range(4):
+            line.say(free(1))
+            left.append(line.counters()["dram"])
+        assert left == [1000, 1000, 0, 0]
+
+
 def test_what_was_sent_before_sigterm_is_not_lost(daemon: Daemon, client_of: ClientMaker) -> None:
     client = client_of(daemon)
     client.tell("many 1 3000 0 1 0 0")  # sent; perhaps not read yet

@@ -1,6 +1,7 @@
 """Clients and servers in pid namespaces, and what a hostile sender may attach to its messages."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -8,7 +9,7 @@ import time
 from pathlib import Path
 
 from tests.seed_protocol.conftest import ClientMaker
-from tests.support.processes.children import IN_A_CONTAINER
+from tests.support.processes.children import IN_A_CONTAINER, only_child
 from tests.support.processes.permitted import needs_containers
 from tests.support.seed_bytes import Type, alloc
 from tests.support.seed_clients import a_client, order
@@ -37,6 +38,8 @@ def test_a_server_in_a_container_tells_clients_outside_apart_and_sees_them_die(p
         one.kill()
 
         wait_until(lambda: asked(daemon.path, [0]) == {("seed:0", "dram"): 1000}, seconds=1)
+        os.kill(only_child(daemon.pid), signal.SIGTERM)
+        daemon.process.wait(5)
 
 
 @needs_containers
