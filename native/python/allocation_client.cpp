@@ -114,10 +114,9 @@ struct Report {
     uint8_t type;
 };
 
-// All types that nobody knows are one.
+// Kernels of types that nobody knows are of one kind; buffers are compared by the type they were reported with.
 uint8_t type_of(const Report& report) noexcept {
-    const uint8_t unknown = report.thing == Thing::kernel ? uint8_t{3} : uint8_t{TTMEM_BUFFER_TRACE + 1};
-    return report.type < unknown ? report.type : unknown;
+    return report.thing == Thing::kernel && report.type > 2 ? uint8_t{3} : report.type;
 }
 
 uint8_t kind_of_kernel(uint8_t type) noexcept {
