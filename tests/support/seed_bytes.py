@@ -4,6 +4,7 @@ Nothing here comes from the product: what the server understands and answers is 
 """
 
 import os
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -62,6 +63,8 @@ FIELDS: dict[str, tuple[int, bool, dict[int, int]]] = {
     "pad3": (4, False, {144: 140}),
 }
 COUNTERS = ("dram", "l1", "l1_small", "trace", "cb", "kernel")
+_HEADER = struct.Struct("<B3xiQB3xiQQ")
+_TAILS = {size: bytes(size - HEADER_BYTES) for size in SIZES}
 
 
 def packed(message_bytes: int, **values: int) -> bytes:
@@ -98,6 +101,11 @@ class Message:
     timestamp: int = 0
 
     def to_bytes(self, message_bytes: int = 144) -> bytes:
+        header = _HEADER.pack(self.type, self.device, self.size, self.kind, self.pid, self.id, self.timestamp)
+        return header + _TAILS[message_bytes]
+
+    def to_bytes_by_the_table(self, message_bytes: int) -> bytes:
+        """The same, field by field; too slow for streams."""
         return packed(
             message_bytes,
             type=self.type,

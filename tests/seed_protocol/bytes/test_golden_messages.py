@@ -77,7 +77,7 @@ def test_ttmem_wire_writes_what_a_client_says_from_its_words(message_bytes: int)
             buffer_id=said.id,
             timestamp=said.timestamp,
         )
-        assert written_again.pack(message_bytes) == step.to_server
+        assert written_again.pack(message_bytes) == said.to_bytes(message_bytes) == step.to_server
 
 
 def _answers(steps: list[Step]) -> bytes:

@@ -73,7 +73,7 @@ def conversation(message_bytes: int) -> list[Step]:
     steps = []
     for comment, message in messages():
         model.apply("client", message)
-        steps.append(Step(comment, message.to_bytes(message_bytes), _reply(model, message, message_bytes)))
+        steps.append(Step(comment, message.to_bytes_by_the_table(message_bytes), _reply(model, message, message_bytes)))
     return steps
 
 
