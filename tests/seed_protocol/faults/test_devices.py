@@ -13,6 +13,7 @@ from tests.support.waiting import wait_until
 
 US = os.getpid()
 GIB = 1 << 30
+with_many_rows = pytest.mark.timeout(60)  # reading 65,536 devices back into Python takes a busy machine its time
 
 
 @pytest.mark.parametrize("count", [9, 64, 10_000])
@@ -46,6 +47,7 @@ def test_a_negative_device_is_an_unknown_one_and_its_bytes_are_not_lost(engine: 
     assert engine.figures().used == {("unknown:0", "dram"): 5, ("seed:0", "dram"): 7}
 
 
+@with_many_rows
 def test_device_ids_beyond_65535_of_one_process_go_under_unknown(engine: Engine) -> None:
     count = 70_000
     with engine.line() as line:
@@ -58,6 +60,7 @@ def test_device_ids_beyond_65535_of_one_process_go_under_unknown(engine: Engine)
     assert engine.findings(US)["devices_lost"] >= count - 65_536
 
 
+@with_many_rows
 def test_what_goes_under_unknown_is_given_back_like_everything_else(engine: Engine) -> None:
     devices = range(66_000)
     with engine.line() as line:
@@ -78,6 +81,7 @@ def test_equal_ids_on_two_unknown_devices_are_two_buffers(engine: Engine) -> Non
     assert engine.figures().used == {("unknown:0", "dram"): 7}
 
 
+@with_many_rows
 def test_equal_ids_on_devices_beyond_65535_are_many_buffers(engine: Engine) -> None:
     """Addresses are alike on all chips, so this is the usual case."""
     count = 66_000
