@@ -2,6 +2,7 @@
 
 import os
 import resource
+import signal
 import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
@@ -75,6 +76,7 @@ class _Sockets(NamedTuple):
 
 
 def _serve(asked: _Sockets, *, logs_events: bool, has_seed_socket: bool = True) -> None:
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # never fatal, not even while we start
     _have_standard_streams()
     _raise_descriptor_limit()
     from ttmem.daemon.daemon import serve as serve_daemon
