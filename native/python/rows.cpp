@@ -289,8 +289,9 @@ nb::tuple entry_row(const Process& process, const Words& words, const Timebase& 
     const bool is_program = words.kind() == TTMEM_PROGRAM_BINARY;
     const bool is_socket = process.way == Way::socket;  // there the place of the per-bank bytes counts holders
     const uint64_t when = process.realtime(words.time, time);
-    return nb::make_tuple(nb::tuple(devices), words.kind(), words.id, words.pool(), words.flags(),
-                          words.reserved_bytes(), words.requested_bytes(), is_program ? 0 : words.address,
+    const uint64_t id = is_socket && words.target() == SeedTargets::kUnknown ? words.address : words.id;
+    return nb::make_tuple(nb::tuple(devices), words.kind(), id, words.pool(), words.flags(), words.reserved_bytes(),
+                          words.requested_bytes(), is_program ? 0 : words.address,
                           is_program || is_socket ? 0 : words.per_bank_bytes(),
                           is_program ? uint16_t{0} : words.count(), words.thread(), words.site(), when,
                           words.sequence(), is_program ? words.status() : uint8_t{0}, is_program ? words.launches() : 0,

@@ -111,7 +111,6 @@ void bring_back(Collector& collector, const Kept& kept, uint64_t now_ns) {
     process.claimed_pid = facts.claimed_pid;
     process.command = facts.command;
     process.is_restored = process.is_late = true;
-    process.book.open_seed(0, -1, now_ns);
     for (size_t i = 1; i < kept.chips.size(); ++i) {
         const bool is_new = kept.chips[i] >= 0 && process.seeds.find(kept.chips[i]) == SeedTargets::kUnknown;
         const uint16_t number = process.seeds.add(is_new ? kept.chips[i] : -1);
@@ -120,6 +119,7 @@ void bring_back(Collector& collector, const Kept& kept, uint64_t now_ns) {
     for (Words entry : kept.entries) {
         const uint32_t hash = entry_hash(entry_key(entry));
         if (!is_sound(entry, kept.chips.size()) || process.book.table().find(entry_key(entry)) != nullptr) continue;
+        if (entry.target() == SeedTargets::kUnknown) process.book.open_seed(SeedTargets::kUnknown, -1, now_ns);
         process.sequence = std::max(process.sequence, entry.sequence());
         if (entry.kind() >= TTMEM_KERNEL_APPLICATION) process.kernel_kinds |= 1u << entry.kind();
         entry.tag |= uint64_t{kExcused} << 24;  // nobody knows what became of it meanwhile

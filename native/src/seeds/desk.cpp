@@ -15,6 +15,12 @@ constexpr uint8_t kKernelKinds[] = {TTMEM_KERNEL_APPLICATION, TTMEM_KERNEL_FABRI
 
 uint8_t kernel_kind(uint8_t type) { return kKernelKinds[std::min<uint8_t>(type, 3)]; }
 
+// Chips without a place of their own share one: there a thing's key has its chip mixed in, and its address its true id.
+uint64_t key_id(const Head& head, uint16_t target) {
+    if (target != SeedTargets::kUnknown) return head.buffer_id;
+    return head.buffer_id ^ (uint64_t{static_cast<uint32_t>(head.device_id)} + 1) * 0x9e37'79b9'7f4a'7c15ull;
+}
+
 uint64_t shown(int64_t amount) { return static_cast<uint64_t>(std::max<int64_t>(amount, 0)); }
 
 Head head_at(const char* bytes) {
@@ -76,7 +82,8 @@ size_t Desk::apply(Process& process, const char* first, size_t count, size_t str
     const auto look_ahead = [&](size_t at) {
         if (at >= count) return;
         const Head head = head_at(first + at * stride);
-        const uint32_t hash = entry_hash({head.buffer_id, process.seeds.find(head.device_id), likely_kind(head)});
+        const uint16_t target = process.seeds.find(head.device_id);
+        const uint32_t hash = entry_hash({key_id(head, target), target, likely_kind(head)});
         table.prefetch_slot(hashes[at % (2 * kLookAhead)] = hash);
     };
     for (size_t at = 0; at < kLookAhead; ++at) look_ahead(at);
@@ -94,9 +101,8 @@ size_t Desk::apply(Process& process, const char* first, size_t count, size_t str
         const uint8_t pool = kind == TTMEM_BUFFER            ? pool_of_buffer(head.buffer_type)
                              : kind == TTMEM_CIRCULAR_BUFFER ? uint8_t{TTMEM_CB}
                                                              : pool_of_kernel(kind);
-        Step step{process, head,
-                  now_ns,  {head.buffer_id, target_of(process, head.device_id, now_ns), kind},
-                  pool,    std::min(head.size, kSizeMost)};
+        const uint16_t target = target_of(process, head.device_id, now_ns);
+        Step step{process, head, now_ns, {key_id(head, target), target, kind}, pool, std::min(head.size, kSizeMost)};
         switch (type) {
             case MessageType::alloc:
                 if (pool == TTMEM_POOL_UNKNOWN) process.book.note("unknown_type");
@@ -131,7 +137,7 @@ void Desk::begin(Step& step) {
     life.time = step.now_ns;
     life.tag = tag_of(Type::allocated, step.key.kind, step.pool, flags, 0);
     life.id = step.key.id;
-    life.address = is_kernel ? 0 : step.key.id;
+    life.address = is_kernel && step.key.target != SeedTargets::kUnknown ? 0 : step.head.buffer_id;
     life.reserved = pack48(step.size, step.key.target);
     life.requested = step.is_about_cb() ? 0 : step.size;
     life.per_bank = pack48(1, step.key.kind == TTMEM_BUFFER ? step.head.buffer_type : uint16_t{0});
@@ -238,7 +244,7 @@ void Desk::say(const Step& step, Said said, uint64_t size, uint64_t holders) {
     line.pid = step.process.pid;
     line.device = step.head.device_id;
     line.size = size;
-    line.id = step.key.id;
+    line.id = step.head.buffer_id;
     line.total = is_kernel ? kernel_bytes(device) : shown(device.cell.kinds[step.key.kind].used);
     line.holders = holders;
     log_.say(line);

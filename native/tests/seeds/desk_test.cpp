@@ -130,7 +130,9 @@ TEST(any_number_is_a_chip_and_too_many_are_unknown) {
     CHECK(counter.collector.devices().find_seed_id(3 * 65'535) == nullptr);
     CHECK_EQUAL(counter.finding("devices_lost"), 66'000u - 65'535u);
     counter.hear({{Type::alloc, 2, 10, -5}});
-    CHECK_EQUAL(counter.process.book.targets()[0].totals.pools[TTMEM_DRAM].used, 20);  // one replaced all the others
+    CHECK_EQUAL(counter.process.book.targets()[0].totals.pools[TTMEM_DRAM].used, 10 * (66'000 - 65'535 + 1));
+    counter.hear({{Type::free, 2, 0, -5}, {Type::free, 1, 0, 3 * 65'999}, {Type::free, 1, 0, 3 * 65'998}});
+    CHECK_EQUAL(counter.process.book.targets()[0].totals.pools[TTMEM_DRAM].used, 10 * (66'000 - 65'535 - 2));
 }
 
 TEST(sizes_beyond_reason_are_cut) {
