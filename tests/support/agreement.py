@@ -86,7 +86,7 @@ class Seen:
         }
 
     def one_allocation(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
-        devices, kind, id, pool, flags, reserved, requested, *_, status, launches = row
+        devices, kind, id, pool, flags, reserved, requested, *_, status, launches, _holders = row
         asked = requested if kind == Kind.BUFFER else None
         places = frozenset(self.devices[device] for device in devices)
         return (places, kind, id, pool, bool(flags & VIEW), bool(flags & ESTIMATED), reserved, asked, status, launches)

@@ -1,6 +1,7 @@
 """Asks a daemon: its snapshot, and what is alive.
 
-Who answers must be root or ourselves, and has a second for all of it. The few lines of HTTP that takes are spoken here:
+Who answers must be root or ourselves, and has a second for all of it; more only if it can say meanwhile that it is well
+(thousands of devices take their time). The few lines of HTTP that takes are spoken here:
 the standard library's client costs more to load than the rest of `ttmem ps`, and its time limit is for single reads,
 which somebody who answers a byte at a time never exceeds.
 """
@@ -20,6 +21,8 @@ __all__ = ["SOCKET_NAME", "DaemonClient"]
 
 SOCKET_NAME = "daemon.sock"
 _TIMEOUT_SECONDS = 1.0
+_HEALTH_SECONDS = 0.3
+_BUSY_SECONDS = 15.0  # for somebody who is well, but has much to tell
 _MOST_BYTES = 256 << 20
 _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid
 
@@ -64,13 +67,28 @@ class DaemonClient:
     def _answer(self, target: str) -> tuple[int, bytes]:
         deadline = time.monotonic() + self._timeout_seconds
         with self._connected(deadline) as line:
+            answer = bytearray()
             try:
                 line.sendall(f"GET {target} HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
-                return _parsed(_received(line, deadline))
+                try:
+                    return _parsed(_received(line, answer, deadline))
+                except TimeoutError:
+                    if not self._is_well():
+                        raise
+                    return _parsed(_received(line, answer, deadline + _BUSY_SECONDS))
             except TimeoutError:
                 raise DaemonGone(f"gave no answer within {self._timeout_seconds:.2g} s") from None
             except OSError as error:
                 raise DaemonGone(f"went away while it was asked ({error.strerror or error})") from None
+
+    def _is_well(self) -> bool:
+        """Whether the daemon still answers the shortest of questions; not asked by whoever is in a hurry."""
+        if self._timeout_seconds < _TIMEOUT_SECONDS:
+            return False
+        try:
+            return self.patient(_HEALTH_SECONDS)._answer("/healthz")[0] == 200
+        except DaemonGone:
+            return False
 
     def _connected(self, deadline: float) -> socket.socket:
         line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
@@ -95,10 +113,9 @@ class DaemonClient:
         return line
 
 
-def _received(line: socket.socket, deadline: float) -> bytes:
-    """All bytes of the answer, before the deadline."""
-    answer = bytearray()
-    end = None
+def _received(line: socket.socket, answer: bytearray, deadline: float) -> bytes:
+    """All bytes of the answer, before the deadline; those of a first try are kept in `answer`."""
+    end = _announced_end(answer)
     while end is None or len(answer) < end:
         left = deadline - time.monotonic()
         if left <= 0:

@@ -22,6 +22,9 @@ from ttmem.snapshot.usage import (
 
 SCHEMA = 1
 Document = dict[str, Any]
+_NO_KERNELS = {
+    word: {"used": 0, "count": 0, "estimated": False} for word in ("application", "fabric", "dispatch", "unknown")
+}
 
 
 def document(snapshot: Snapshot) -> Document:
@@ -107,17 +110,14 @@ def _device_pool(usage: PoolUsage) -> Document:
 
 
 def _kernels(kernels: tuple[KindUsage, ...]) -> Document:
-    empty = {word: _kind(None) for word in ("application", "fabric", "dispatch", "unknown")}
-    return {**empty, **{usage.kind.kernel_word: _kind(usage) for usage in kernels}}
+    return {**_NO_KERNELS, **{usage.kind.kernel_word: _kind(usage) for usage in kernels}}
 
 
 def _kinds(kinds: tuple[KindUsage, ...]) -> Document:
     return {usage.kind.word: _kind(usage) for usage in kinds if not usage.kind.is_kernel}
 
 
-def _kind(usage: KindUsage | None) -> Document:
-    if usage is None:
-        return {"used": 0, "count": 0, "estimated": False}
+def _kind(usage: KindUsage) -> Document:
     return {"used": usage.used_bytes, "count": usage.count, "estimated": usage.is_estimated}
 
 

@@ -6,6 +6,7 @@ in one clear error, and fields nobody here knows are passed over.
 
 from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 from typing import Any, NoReturn, TypeVar
 
 from ttmem.errors import VersionMismatch
@@ -19,6 +20,7 @@ _LATEST_NS = 1 << 63
 Word = TypeVar("Word", bound=str)
 
 
+@lru_cache(maxsize=4096)
 def time_text(time_ns: int | None) -> str | None:
     """ISO 8601 in local time with offset, to the microsecond."""
     if time_ns is None:

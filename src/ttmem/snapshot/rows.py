@@ -59,7 +59,7 @@ def snapshot_from_rows(rows: Rows, surroundings: Surroundings) -> Snapshot:
         source=surroundings.source,
         places=surroundings.places,
         host=surroundings.host,
-        devices=tuple(_device_usage(device, rows, processes) for device in sorted(devices.values(), key=_place)),
+        devices=_device_usages(sorted(devices.values(), key=_place), rows, processes),
         processes=processes,
         foreign=surroundings.foreign,
         damaged=damaged,
@@ -214,14 +214,31 @@ def _in_order(pools: Iterable[PoolUsage]) -> tuple[PoolUsage, ...]:
     return tuple(sorted(pools, key=lambda usage: usage.pool))
 
 
-def _device_usage(device: Device, rows: Rows, processes: Iterable[ProcessUsage]) -> DeviceUsage:
-    live = (process for process in processes if process.is_live)
-    holders = [held for process in live for held in process.devices if held.device.number == device.number]
-    pools = (
-        _device_pool(device, figures, holders) for number, *figures in rows["device_pools"] if number == device.number
+def _device_usages(
+    devices: Iterable[Device], rows: Rows, processes: Iterable[ProcessUsage]
+) -> tuple[DeviceUsage, ...]:
+    """Every table is gone through once: there may be thousands of devices."""
+    holders: dict[int, list[ProcessDevice]] = defaultdict(list)
+    for process in processes:
+        for held in process.devices if process.is_live else ():
+            holders[held.device.number].append(held)
+    pools, kinds = _by_number(rows["device_pools"]), _by_number(rows["device_kinds"])
+    return tuple(
+        DeviceUsage(
+            device,
+            _in_order(_device_pool(device, figures, holders[device.number]) for figures in pools[device.number]),
+            tuple(map(_kind, kinds[device.number])),
+            sum(held.launch_count for held in holders[device.number]),
+        )
+        for device in devices
     )
-    kinds = (_kind(figures) for number, *figures in rows["device_kinds"] if number == device.number)
-    return DeviceUsage(device, _in_order(pools), tuple(kinds), sum(held.launch_count for held in holders))
+
+
+def _by_number(table: Iterable[Sequence[Any]]) -> dict[int, list[Sequence[Any]]]:
+    found: dict[int, list[Sequence[Any]]] = defaultdict(list)
+    for number, *figures in table:
+        found[number].append(figures)
+    return found
 
 
 def _device_pool(device: Device, figures: Sequence[Any], holders: Iterable[ProcessDevice]) -> PoolUsage:
