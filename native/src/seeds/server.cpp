@@ -24,6 +24,7 @@ constexpr uint64_t kMs = 1'000'000;
 constexpr uint64_t kSilenceNs = 5 * kMs;
 constexpr uint64_t kGoneEveryNs = 20 * kMs;
 constexpr size_t kLogAtOnce = 1024;
+constexpr uint64_t kLogNapMostNs = 16 * kMs;
 
 void watch_file(int epoll, int operation, int file, uint32_t events, uint64_t word) {
     epoll_event event{};
@@ -448,10 +449,11 @@ std::vector<std::pair<const char*, uint64_t>> Server::statistics() const {
 
 std::string Server::take_log(double wait_seconds) {
     const uint64_t until = nanoseconds(CLOCK_MONOTONIC) + static_cast<uint64_t>(wait_seconds * 1e9);
-    while (true) {
+    for (uint64_t nap_ns = kMs; true;
+         nap_ns = std::min(nap_ns * 2, kLogNapMostNs)) {  // nobody wakes us: that would cost
         std::string text = log_.take(kLogAtOnce);
         if (!text.empty() || nanoseconds(CLOCK_MONOTONIC) >= until) return text;
-        const timespec nap{0, 2'000'000};
+        const timespec nap{0, static_cast<long>(nap_ns)};
         nanosleep(&nap, nullptr);
     }
 }

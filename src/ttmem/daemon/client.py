@@ -21,6 +21,7 @@ __all__ = ["SOCKET_NAME", "DaemonClient"]
 
 SOCKET_NAME = "daemon.sock"
 _TIMEOUT_SECONDS = 1.0
+_HEALTH = "/healthz"
 _HEALTH_SECONDS = 0.3
 _BUSY_SECONDS = 15.0  # for somebody who is well, but has much to tell
 _MOST_BYTES = 256 << 20
@@ -73,7 +74,7 @@ class DaemonClient:
                 try:
                     return _parsed(_received(line, answer, deadline))
                 except TimeoutError:
-                    if not self._is_well():
+                    if target == _HEALTH or not self._is_well():
                         raise
                     return _parsed(_received(line, answer, deadline + _BUSY_SECONDS))
             except TimeoutError:
@@ -82,11 +83,9 @@ class DaemonClient:
                 raise DaemonGone(f"went away while it was asked ({error.strerror or error})") from None
 
     def _is_well(self) -> bool:
-        """Whether the daemon still answers the shortest of questions; not asked by whoever is in a hurry."""
-        if self._timeout_seconds < _TIMEOUT_SECONDS:
-            return False
+        """Whether the daemon still answers the shortest of questions."""
         try:
-            return self.patient(_HEALTH_SECONDS)._answer("/healthz")[0] == 200
+            return self.patient(_HEALTH_SECONDS)._answer(_HEALTH)[0] == 200
         except DaemonGone:
             return False
 
