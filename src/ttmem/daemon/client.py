@@ -83,7 +83,9 @@ class DaemonClient:
                 raise DaemonGone(f"went away while it was asked ({error.strerror or error})") from None
 
     def _is_well(self) -> bool:
-        """Whether the daemon still answers the shortest of questions."""
+        """Whether the daemon still answers the shortest of questions; not asked by whoever is in a hurry."""
+        if self._timeout_seconds < _HEALTH_SECONDS:
+            return False
         try:
             return self.patient(_HEALTH_SECONDS)._answer(_HEALTH)[0] == 200
         except DaemonGone:

@@ -214,9 +214,7 @@ def _in_order(pools: Iterable[PoolUsage]) -> tuple[PoolUsage, ...]:
     return tuple(sorted(pools, key=lambda usage: usage.pool))
 
 
-def _device_usages(
-    devices: Iterable[Device], rows: Rows, processes: Iterable[ProcessUsage]
-) -> tuple[DeviceUsage, ...]:
+def _device_usages(devices: Iterable[Device], rows: Rows, processes: Iterable[ProcessUsage]) -> tuple[DeviceUsage, ...]:
     """Every table is gone through once: there may be thousands of devices."""
     holders: dict[int, list[ProcessDevice]] = defaultdict(list)
     for process in processes:

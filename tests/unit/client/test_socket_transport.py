@@ -183,7 +183,7 @@ def test_a_server_killed_in_mid_stream_harms_nobody_and_the_next_one_gets_whole_
     path = directory / "seed.sock"
     lines = ["for id in range(24_000): A.report_allocation(0, 1, 0, id)", "print(A.lost_count())", "meet()"]
     with Sender(directory, *lines) as sender:
-        with a_server_process(str(path), read_bytes=1000) as first:
+        with a_server_process(str(path), read_bytes=100) as first:
             assert first.hear() == "accepted"
             wait_until(lambda: int(first.hear()) > 100_000)
             first.kill()  # with half a message read, and the buffer full of others
