@@ -289,6 +289,9 @@ nb::tuple entry_row(const Process& process, const Words& words, const Timebase& 
     const bool is_program = words.kind() == TTMEM_PROGRAM_BINARY;
     const bool is_socket = process.way == Way::socket;  // there the place of the per-bank bytes counts holders
     const uint64_t when = process.realtime(words.time, time);
+    const bool has_own_words = words.kind() >= TTMEM_CIRCULAR_BUFFER && words.kind() <= TTMEM_SCRATCHPAD;
+    const uint64_t asked =
+        has_own_words ? words.reserved_bytes() : words.requested_bytes();  // theirs names the program
     const uint64_t id = is_socket && words.target() == SeedTargets::kUnknown ? words.address : words.id;
     return nb::make_tuple(nb::tuple(devices), words.kind(), id, words.pool(), words.flags(), words.reserved_bytes(),
                           words.requested_bytes(), is_program ? 0 : words.address,
