@@ -294,8 +294,7 @@ nb::tuple entry_row(const Process& process, const Words& words, const Timebase& 
         has_own_words ? words.reserved_bytes() : words.requested_bytes();  // theirs names the program
     const uint64_t id = is_socket && words.target() == SeedTargets::kUnknown ? words.address : words.id;
     return nb::make_tuple(nb::tuple(devices), words.kind(), id, words.pool(), words.flags(), words.reserved_bytes(),
-                          words.requested_bytes(), is_program ? 0 : words.address,
-                          is_program || is_socket ? 0 : words.per_bank_bytes(),
+                          asked, is_program ? 0 : words.address, is_program || is_socket ? 0 : words.per_bank_bytes(),
                           is_program ? uint16_t{0} : words.count(), words.thread(), words.site(), when,
                           words.sequence(), is_program ? words.status() : uint8_t{0}, is_program ? words.launches() : 0,
                           is_socket ? words.per_bank_bytes() : uint64_t{1});
