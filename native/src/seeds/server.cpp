@@ -11,7 +11,6 @@
 #include <cstring>
 
 #include "journal/clock.hpp"
-#include "seeds/replies.hpp"
 
 namespace ttmem::seeds {
 namespace {
@@ -21,7 +20,6 @@ constexpr size_t kTurnMost = 4 * kReadMost;  // of one connection, before the ot
 constexpr size_t kOutgoingMost = 64 * 1024;  // unread replies: from there on the asker's questions wait
 constexpr int kEvents = 512;
 constexpr uint64_t kMs = 1'000'000;
-constexpr uint64_t kSilenceNs = 5 * kMs;
 constexpr uint64_t kGoneEveryNs = 20 * kMs;
 constexpr size_t kLogAtOnce = 1024;
 constexpr uint64_t kLogNapMostNs = 16 * kMs;
@@ -38,10 +36,6 @@ ucred peer_of(int file) {
     socklen_t size = sizeof who;
     if (getsockopt(file, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) who = {0, static_cast<uid_t>(-1), 0};
     return who;
-}
-
-void count(Count& counter, uint64_t by = 1) {
-    counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -254,85 +248,6 @@ void Server::take_heads(Connection& connection, const ucred& who, const char* fi
         first += done * stride;
         heads -= done;
     }
-}
-
-void Server::answer(Connection& connection, const ucred& who, const Head& head, size_t size) {
-    switch (static_cast<MessageType>(head.type)) {
-        case MessageType::query:
-        case MessageType::info_query:
-            count(counts_.queries);
-            if (size != 0) return send_reply(connection, head, size);
-            connection.lone = head;
-            connection.lone_since_ns = nanoseconds(CLOCK_MONOTONIC);
-            lone_.push_back(connection.file);
-            return;
-        case MessageType::dump_remaining:
-            counts_.dumps.fetch_add(1, std::memory_order_relaxed);  // taken away by whoever prints them
-            return;
-        case MessageType::dump_kernels:
-            counts_.kernel_dumps.fetch_add(1, std::memory_order_relaxed);
-            return;
-        default: {  // replies are ours to send
-            count(counts_.unknown_types);
-            LogLine line{Said::unknown_type};
-            line.pid = static_cast<uint32_t>(who.pid);
-            line.id = head.type;
-            return log_.say(line);
-        }
-    }
-}
-
-void Server::send_reply(Connection& connection, const Head& head, size_t size) {
-    const Reply reply = reply_to(head, size, collector_.devices(), node_count_);
-    if (reply.saturated_channel_bytes != 0) {
-        count(counts_.saturated);
-        LogLine line{Said::saturated};
-        line.device = head.device_id;
-        line.size = reply.saturated_channel_bytes;
-        log_.warn(line);
-    }
-    connection.outgoing.append(reply.bytes, size);
-    if (connection.outgoing.size() == size) flush(connection);
-}
-
-// The size is known now, or will never be: what came is a whole message, or the asker is not one of ours.
-void Server::answer_lone(Connection& connection) {
-    const size_t learned = connection.framing.stride();
-    const size_t size = learned != 0 ? learned : connection.framing.size_by_silence(connection.left.size());
-    if (size == 0) return;
-    connection.lone_since_ns = 0;
-    std::erase(lone_, connection.file);
-    send_reply(connection, connection.lone, size);
-}
-
-void Server::answer_silent(uint64_t now_ns) {
-    const auto held = collector_.hold();
-    for (const int file : std::vector<int>(lone_)) {
-        const auto known = connections_.find(file);
-        if (known == connections_.end() || known->second->lone_since_ns == 0)
-            std::erase(lone_, file);
-        else if (now_ns - known->second->lone_since_ns > kSilenceNs)
-            answer_lone(*known->second);
-    }
-}
-
-void Server::flush(Connection& connection) {
-    std::string& outgoing = connection.outgoing;
-    size_t sent = 0;
-    while (sent < outgoing.size()) {
-        const ssize_t got =
-            send(connection.file, outgoing.data() + sent, outgoing.size() - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) {
-            if (errno != EAGAIN && errno != EWOULDBLOCK) {  // nobody will read it
-                outgoing.clear();
-                return;
-            }
-            break;
-        }
-        sent += static_cast<size_t>(got);
-    }
-    outgoing.erase(0, sent);
 }
 
 // Asks epoll for what this connection waits for now; closes it when there is nothing left to wait for.

@@ -27,6 +27,10 @@ namespace ttmem::seeds {
 
 using Count = std::atomic<uint64_t>;  // written by the serving thread, read by anybody: relaxed
 
+inline void count(Count& counter, uint64_t by = 1) {
+    counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
 struct Counts {
     Count connections{0}, accepted{0}, refused{0}, closed_unreadable{0}, messages{0}, queries{0}, unknown_types{0},
         bytes{0}, saturated{0}, discarded_bytes{0}, dumps{0}, kernel_dumps{0}, processes_ended{0}, pidfds{0};
