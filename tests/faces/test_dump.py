@@ -95,7 +95,7 @@ def test_with_nothing_to_read_the_exit_code_is_1(tmp_path: Path) -> None:
     result, as_json = dump(directory=tmp_path), dump("--json", directory=tmp_path)
 
     assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr == f"ttmem: no process reports in {tmp_path}\n"
+    assert result.stderr == f"ttmem: no process reports (embedded collector looked in {tmp_path})\n"
     assert (as_json.returncode, json.loads(as_json.stdout)["devices"]) == (1, [])
 
 

@@ -158,9 +158,32 @@ def test_a_device_the_daemon_does_not_know_is_a_bad_flag(daemon: Daemon) -> None
     assert result.stderr == "ttmem: Invalid value for --device: no device 7 here; known are 0\n"
 
 
+def test_a_device_that_only_ended_processes_used_is_chosen_with_all_alone(daemon: Daemon) -> None:
+    ended = (
+        "import socket; line = socket.socket(socket.AF_UNIX)\n"
+        f"line.connect({str(daemon.path)!r})\n"
+        f"line.sendall(bytes.fromhex({alloc(1, 1, device=0).to_bytes().hex()!r}))"
+    )
+    subprocess.run([sys.executable, "-c", ended], check=True)
+    wait_until(lambda: any(row["state"] == "ended" for row in daemon.document()["processes"]))
+    with daemon.line() as line:
+        line.say(alloc(1, 1, device=3), alloc(1, 1, device=-1))
+        line.counters()
+        refused = daemon.run("ps", "-i", "0", check=False)
+        unknown = daemon.run("ps", "-i", "unknown:0"), daemon.run("dump", "--device", "unknown:0")
+
+    assert (refused.returncode, refused.stderr) == (
+        2,
+        "ttmem: Invalid value for -i: no device 0 here; known are 3, unknown:0\n",
+    )
+    assert all("unknown:0" in shown.stdout and "seed:3" not in shown.stdout for shown in unknown)
+
+
 def test_nobody_reporting_to_the_daemon_is_nothing_to_read(daemon: Daemon) -> None:
     for verb in ("ps", "dump"):
-        assert daemon.run(verb, check=False).returncode == 1
+        result = daemon.run(verb, check=False)
+        assert result.returncode == 1
+        assert f"(daemon pid {daemon.pid} looked in {journals_of(daemon)})" in result.stderr
 
 
 def test_a_killed_daemon_is_done_without_and_said(daemon: Daemon) -> None:
@@ -254,7 +277,9 @@ def test_a_hanging_daemon_is_no_reason_to_fail() -> None:
     with a_daemon() as daemon:
         daemon.kill()
         with a_false_daemon(journals_of(daemon), silence):
-            result = daemon.run("ps", check=False)
+            results = [daemon.run(*words, check=False) for words in (["ps"], ["ps", "--json"], ["dump", "--json"])]
 
-    assert result.returncode == 1  # nobody reports
-    assert "gave no answer within 1 s" in result.stderr
+    for result in results:
+        assert result.returncode == 1  # nobody reports
+        assert "(embedded collector looked in " in result.stderr
+        assert "daemon.sock: gave no answer within 1 s" in result.stderr

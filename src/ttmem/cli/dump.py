@@ -18,7 +18,7 @@ _MOST = 50
 
 @click.command(short_help="Show what is alive, allocation by allocation.")
 @click.option("--kernels", "is_kernels_only", is_flag=True, help="Only kernels.")
-@click.option("-i", "--device", metavar="DEVICE", help="Only this device: its index or unique id.")
+@click.option("-i", "--device", metavar="DEVICE", help="Only this device: its index, unique id or name.")
 @click.option(
     "--most", type=click.IntRange(min=1), metavar="N", help=f"List the N largest per device and type ({_MOST})."
 )
@@ -56,7 +56,7 @@ def dump(
     elif alive.process_count or alive.ended_count:
         screen.show(dump_page(alive, PageOptions(screen.width, is_ascii or not screen.is_unicode)))
     if not alive.process_count and not alive.ended_count:
-        click.echo(f"ttmem: no process reports in {', '.join(alive.places)}", err=True)
+        click.echo(f"ttmem: no process reports ({alive.source} looked in {', '.join(alive.places)})", err=True)
         for note in alive.notes:
             click.echo(f"ttmem: {note}", err=True)
         return NOTHING_READ

@@ -15,6 +15,7 @@ from ttmem.cli.screen import Screen
 from ttmem.errors import NothingToRead, SelectionError
 from ttmem.snapshot import Selection, Snapshot, document, selected
 from ttmem.view import Line, PageOptions, nothing_to_show, page, picture
+from ttmem.view.spans import clean
 
 
 @click.command(short_help="Show which process holds what on which device.")
@@ -31,7 +32,9 @@ from ttmem.view import Line, PageOptions, nothing_to_show, page, picture
     metavar="[SECONDS]",
     help="Again every so many seconds (1), until interrupted.",
 )
-@click.option("-i", "--id", "devices", metavar="LIST", help="Only these devices: indexes or unique ids, comma between.")
+@click.option(
+    "-i", "--id", "devices", metavar="LIST", help="Only these devices: indexes, unique ids or names, comma between."
+)
 @click.option("-u", "--user", "users", multiple=True, metavar="NAME", help="Only processes of this user.")
 @click.option("-p", "--pid", "pids", multiple=True, type=int, metavar="PID", help="Only this process.")
 @click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Bars and marks in ASCII.")
@@ -130,7 +133,9 @@ def _judged(snapshot: Snapshot, chosen: Snapshot, selection: Selection) -> int:
     """The exit code, when figures were asked for that nobody reports."""
     if not snapshot.processes:
         theirs = f"; {len(snapshot.foreign)} of other users may not be read" if snapshot.foreign else ""
-        raise NothingToRead(f"no journal to read in {', '.join(snapshot.places)}{theirs}")
+        notes = "".join(f"; {finding.path}: {finding.text}" for finding in snapshot.findings)
+        where = ", ".join(snapshot.places)
+        raise NothingToRead(f"no process reports ({snapshot.source} looked in {where}){theirs}{clean(notes)}")
     if (selection.users or selection.pids) and not chosen.processes:
         asked = ", ".join([*selection.users, *map(str, selection.pids)])
         raise NothingToRead(f"{asked}: no such process reports now")

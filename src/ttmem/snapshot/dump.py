@@ -146,7 +146,7 @@ def _chosen(snapshot: Snapshot, word: str | None) -> tuple[DeviceUsage, ...]:
     is_meant = device_test(word)
     usages = tuple(usage for usage in snapshot.devices if is_meant(usage.device))
     if not usages:
-        raise SelectionError(f"no device {word} here; {known_devices(snapshot)}")
+        raise SelectionError(f"no device {word} here; {known_devices(usage.device for usage in snapshot.devices)}")
     return usages
 
 

@@ -1,6 +1,6 @@
 """A snapshot of some devices, users or processes only. Totals of a device stay whole: they are everybody's."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -8,11 +8,13 @@ from ttmem.devices import Device
 from ttmem.errors import SelectionError
 from ttmem.snapshot.usage import ProcessUsage, Snapshot
 
+_MOST_NAMED = 10  # in one message
+
 
 class Selection(NamedTuple):
     """What to keep; an empty part keeps all."""
 
-    devices: tuple[str, ...] = ()  # an index such as 0, a unique id such as 0x1a2b, or seed:0
+    devices: tuple[str, ...] = ()  # an index such as 0, a unique id such as 0x1a2b, or a name: seed:0, unknown:0
     users: tuple[str, ...] = ()  # names or uids
     pids: tuple[int, ...] = ()
     is_with_ended: bool = True
@@ -20,14 +22,14 @@ class Selection(NamedTuple):
 
 def selected(snapshot: Snapshot, selection: Selection) -> Snapshot:
     """The same instant, less what was not asked for."""
-    kept = {usage.device.number for usage in snapshot.devices}
-    if not selection.is_with_ended:
-        kept -= _left_behind(snapshot)
+    left_behind = set() if selection.is_with_ended else _left_behind(snapshot)
+    shown = [usage.device for usage in snapshot.devices if usage.device.number not in left_behind]
+    kept = {device.number for device in shown}
     if selection.devices:
         wanted = [device_test(word) for word in selection.devices]
-        kept &= {usage.device.number for usage in snapshot.devices if any(test(usage.device) for test in wanted)}
+        kept = {device.number for device in shown if any(test(device) for test in wanted)}
         if not kept:
-            raise SelectionError(f"no device {', '.join(selection.devices)} here; {known_devices(snapshot)}")
+            raise SelectionError(f"no device {', '.join(selection.devices)} here; {known_devices(shown)}")
     processes = (process for process in snapshot.processes if _is_wanted(process, selection))
     if selection.devices:
         processes = (trimmed for process in processes if (trimmed := _on(process, kept)).devices)
@@ -47,22 +49,30 @@ def _left_behind(snapshot: Snapshot) -> set[int]:
 
 
 def device_test(word: str) -> Callable[[Device], bool]:
-    """Whether a device is meant by a word: its index (chips and seeds alike), `seed:N`, or its unique id."""
+    """Whether a device is meant by a word: its index (chips and seeds alike), its unique id, or its name."""
+    if word.startswith(("seed:", "unknown:")):
+        return lambda device: not device.is_known and device.name == word
     try:
-        number = int(word.removeprefix("seed:"), 0)
+        number = int(word, 0)
     except ValueError:
         raise SelectionError(f"{word!r} is no device: give an index such as 0, or a unique id such as 0x1a2b") from None
-    if word.startswith("seed:"):
-        return lambda device: device.is_seed and device.index == number
     if word.lower().startswith("0x"):
         return lambda device: device.is_known and device.unique_id == number
     return lambda device: device.index == number
 
 
-def known_devices(snapshot: Snapshot) -> str:
+def known_devices(devices: Iterable[Device]) -> str:
     """Which devices could have been asked for, in a few words."""
-    indexes = sorted({usage.device.index for usage in snapshot.devices if usage.device.index is not None})
-    return f"known are {', '.join(map(str, indexes))}" if indexes else "no device is known yet"
+    words = list(dict.fromkeys(filter(None, map(_word, devices))))
+    if not words:
+        return "no device is known now"
+    more = f", ... and {len(words) - _MOST_NAMED} more" if len(words) > _MOST_NAMED else ""
+    return f"known are {', '.join(words[:_MOST_NAMED])}{more}"
+
+
+def _word(device: Device) -> str:
+    """What `device_test` takes for it."""
+    return str(device.index) if device.index is not None else device.uuid or device.name
 
 
 def _is_wanted(process: ProcessUsage, selection: Selection) -> bool:

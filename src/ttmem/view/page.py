@@ -54,19 +54,24 @@ def shown_processes(snapshot: Snapshot, options: PageOptions) -> list[ProcessUsa
 
 def nothing_to_show(snapshot: Snapshot) -> list[Line]:
     """What to say when nobody reports, and what to do about it."""
-    where = ", ".join(clean(place) for place in snapshot.places)
+    source, where = clean(snapshot.source), ", ".join(clean(place) for place in snapshot.places)
+    is_served = source.startswith("daemon ")
     ended = len(snapshot.ended)
     history = f"; {ended} ended, shown by --all" if ended else ""
     lines = [
-        (Span(" Nothing reports device memory now", Role.TITLE), Span(f" (looked in {where}{history}).")),
+        (Span(" Nothing reports device memory now", Role.TITLE), Span(f" ({source} looked in {where}{history}).")),
         (),
     ]
     for command, meaning in (
         ("ttmem run -- python model.py", "runs a program that uses the ttmem client"),
         ("TTMEM=1 python model.py", "the same by hand"),
+        (
+            "TT_ALLOC_TRACKING_ENABLED=1 ./app",
+            f"reports by socket to ttmem serve{'' if is_served else ', if that runs'}",
+        ),
         ("ttmem demo", "shows made-up chips"),
     ):
-        lines.append((Span(f"   {command:30}", Role.INDEX), Span(meaning, Role.DIM)))
+        lines.append((Span(f"   {command:35}", Role.INDEX), Span(meaning, Role.DIM)))
     notes = [*_foreign(snapshot), *_doubts(snapshot, [])]
     if notes:
         lines += [(), *((Span(f" {note}", Role.DIM),) for note in notes)]

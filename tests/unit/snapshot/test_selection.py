@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.figures import GIB, a_busy_snapshot
+from tests.support.figures import GIB, a_busy_snapshot, a_device, a_snapshot
 from ttmem.errors import SelectionError
 from ttmem.snapshot import Selection, Snapshot, selected
 
@@ -49,8 +49,21 @@ def test_ended_processes_can_be_left_out() -> None:
 
 
 def test_a_device_that_is_not_there_is_an_error_that_names_the_others() -> None:
-    with pytest.raises(SelectionError, match=r"no device 7 here; known are 0, 1"):
+    with pytest.raises(SelectionError, match=r"no device 7 here; known are 0, 1, unknown:2$"):
         chosen(devices=("7",))
+
+
+def test_a_device_without_an_index_is_chosen_by_its_name() -> None:
+    [usage] = chosen(devices=("unknown:2",)).devices
+
+    assert usage.device.name == "unknown:2"
+
+
+def test_of_many_devices_a_few_are_named() -> None:
+    snapshot = a_snapshot(devices=[a_device(index) for index in range(32)])
+
+    with pytest.raises(SelectionError, match=r"no device 77 here; known are 0, 1, .*, 9, \.\.\. and 22 more$"):
+        selected(snapshot, Selection(("77",)))
 
 
 def test_a_word_that_is_no_device_is_an_error() -> None:
