@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <vector>
 
@@ -218,10 +219,15 @@ struct Arguments {
     PyObject* given[4];
 
     uint64_t size(int i) const { return size_from(given[i], word[i]); }
-    /// As wide as the older message has it; what does not fit is no device.
-    int32_t device() const {
-        const auto number = static_cast<int64_t>(word[0]);
-        return number == static_cast<int32_t>(number) ? static_cast<int32_t>(number) : -1;
+    int32_t device() const { return static_cast<int32_t>(word[0]); }
+    /// Whether it is as wide as the older message has it. Words below 0 may be numbers that were cut: looked at again.
+    bool has_device() const {
+        return __builtin_expect(word[0] <= INT32_MAX, 1) || (static_cast<int64_t>(word[0]) < 0 && is_negative_device());
+    }
+    __attribute__((noinline, cold)) bool is_negative_device() const {
+        int overflow = 0;
+        const long long number = PyLong_AsLongLongAndOverflow(given[0], &overflow);
+        return overflow == 0 && number < 0 && number >= INT32_MIN && PyErr_Occurred() == nullptr;
     }
     uint8_t byte(int i) const { return word[i] <= 0xff ? static_cast<uint8_t>(word[i]) : uint8_t{0xff}; }
 };
@@ -285,10 +291,11 @@ __attribute__((always_inline)) inline bool read_arguments(const char* const (&kn
 
 // Python's own signature of a fast call with keywords.
 #define TTMEM_CALL(name) PyObject* name(PyObject*, Values values, Py_ssize_t positional, PyObject* names)
-#define TTMEM_READ(known, least)   \
-    if (!TTMEM_ON) Py_RETURN_NONE; \
-    Arguments a;                   \
-    if (__builtin_expect(!read_arguments(known, least, values, positional, names, a), 0)) return lose(__func__)
+#define TTMEM_READ(known, least)                                                                             \
+    if (!TTMEM_ON) Py_RETURN_NONE;                                                                           \
+    Arguments a;                                                                                             \
+    if (__builtin_expect(!read_arguments(known, least, values, positional, names, a) || !a.has_device(), 0)) \
+    return lose(__func__)
 
 TTMEM_CALL(report_allocation) {
     TTMEM_READ(kAllocation, 4);

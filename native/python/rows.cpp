@@ -196,7 +196,8 @@ nb::dict process_row(const Process& process, const Timebase& time) {
     row["lost_records"] = process.lost_records;
     row["skipped"] = process.hot.skipped;
     row["untabled"] = process.hot.untabled_allocs;
-    row["live_count"] = process.book.table().size();
+    row["live_count"] =
+        process.is_over() && process.way == Way::socket ? process.last_live_count : process.book.table().size();
     row["findings"] = findings_of(process);
     row["threads"] = process.hot.threads;
     row["source"] = process.way == Way::socket ? "socket" : "journal";

@@ -6,6 +6,8 @@ namespace ttmem {
 namespace {
 
 constexpr size_t kUnusedKept = 1024;
+constexpr size_t kDevicesMost =
+    200'000;  // of all processes together: numbers that somebody sends are no memory of ours
 
 }  // namespace
 
@@ -78,6 +80,8 @@ void Devices::set_facts(uint32_t number, const DeviceDescriptor& facts) {
     ++mapping_;
 }
 
+bool Devices::has_room() const { return devices_.size() - vacant_.size() < kDevicesMost; }
+
 uint32_t Devices::numbered_count() const {
     std::unordered_map<int32_t, bool> seen;
     for (const Device& device : devices_)
@@ -86,18 +90,32 @@ uint32_t Devices::numbered_count() const {
 }
 
 void Devices::forget_unused() {
-    size_t unused = 0;
-    for (const Device& device : devices_) unused += !device.is_known && device.user_count == 0 && !device.is_vacant();
-    if (unused <= kUnusedKept) return;
+    const auto is_unused = [](const Device& device) { return device.user_count == 0 && !device.is_vacant(); };
+    if (static_cast<size_t>(std::count_if(devices_.begin(), devices_.end(), is_unused)) <= kUnusedKept) return;
     for (uint32_t number = 0; number < devices_.size(); ++number) {
         Device& device = devices_[number];
-        if (device.is_known || device.user_count != 0 || device.is_vacant()) continue;
-        if (is_seed_device(device.unique_id))
+        if (!is_unused(device)) continue;
+        if (device.is_known && device.facts.index >= 0) {
+            std::erase(chips_[device.facts.index], number);
+            ++mapping_;
+        }
+        if (device.is_known || is_seed_device(device.unique_id))
             numbers_.erase(device.unique_id);
         else
             unknowns_.erase(device.name);
         device = Device{};
         vacant_.push_back(number);
+    }
+}
+
+void Devices::retract_peaks(const std::map<uint32_t, Cell>& cells, uint64_t since_ns) {
+    for (const auto& [number, cell] : cells) {
+        Device& device = devices_[number];
+        for (PeakAmount& pool : device.cell.pools) {
+            if (pool.peak_time_ns < since_ns || pool.peak == pool.used) continue;
+            pool.peak = pool.used;
+            device.is_lower_bound = device.is_lower_bound || device.user_count > 2;  // others may have been there
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -72,12 +73,16 @@ public:
     const std::vector<Device>& all() const { return devices_; }
     /// Chips that have a number, for whoever asks how many there are.
     uint32_t numbered_count() const;
+    /// Whether one more chip may be named by number.
+    bool has_room() const;
     /// A book comes to a device or leaves it.
     void join(uint32_t number) { ++devices_[number].user_count; }
     void part(uint32_t number) { --devices_[number].user_count; }
     /// Strangers come and go by the thousand: those nobody uses any more give their places back beyond some.
     void forget_unused();
     void reset_peaks(uint64_t now_ns);
+    /// Peaks since then may hold figures that turned out to be somebody's second report: what is held now is sure.
+    void retract_peaks(const std::map<uint32_t, Cell>& cells, uint64_t since_ns);
 
 private:
     uint32_t add(uint64_t now_ns);

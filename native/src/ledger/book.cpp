@@ -59,13 +59,13 @@ uint64_t Book::when(uint64_t raw, uint64_t now_ns) const {
 }
 
 void Book::keep_freed(const Words& words, uint64_t freed_sequence) {
-    if (freed_.size() < kFreedKept) {
+    if (freed_.size() < freed_most_) {
         freed_.push_back({words, freed_sequence});
         return;
     }
     freed_dropped_ = std::max(freed_dropped_, freed_[freed_next_].freed_sequence);
     freed_[freed_next_] = {words, freed_sequence};
-    freed_next_ = (freed_next_ + 1) % kFreedKept;
+    freed_next_ = (freed_next_ + 1) % freed_most_;
 }
 
 void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t raw, uint64_t now_ns) {
@@ -185,6 +185,13 @@ void Book::note_unmatched(const Words& event) {
         ++findings_["wrong_target_free"];
         return;
     }
+}
+
+void Book::drop_lists() {
+    table_.clear();
+    freed_.clear();
+    freed_.shrink_to_fit();
+    freed_next_ = 0;
 }
 
 void Book::begin(const Words& life, uint32_t hash, uint64_t now_ns) {

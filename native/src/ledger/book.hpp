@@ -48,7 +48,12 @@ using Arena = std::string (*)(const void* from, uint32_t id, Item kind);
 
 class Book {
 public:
-    Book(uint64_t key, Devices& devices) : key_(key), devices_(devices), targets_(kTargets) {}
+    /// A journal names up to kTargets; whoever reports otherwise has few, and remembers fewer of the freed.
+    Book(uint64_t key, Devices& devices, bool has_journal = true)
+        : key_(key),
+          devices_(devices),
+          targets_(has_journal ? kTargets : 1),
+          freed_most_(has_journal ? kFreedKept : 4096) {}
     ~Book();
     Book(const Book&) = delete;
     Book& operator=(const Book&) = delete;
@@ -95,6 +100,10 @@ public:
     /// Takes this book's figures out of the chips' sums, and puts them back: somebody else tells of the same process.
     void leave();
     void rejoin(uint64_t now_ns);
+    bool is_shared() const { return is_shared_; }
+
+    /// Lets the lists go, once nobody will ask for them any more; figures stay.
+    void drop_lists();
 
     /// Own peaks start anew from what is held now.
     void reset_peaks();
@@ -170,6 +179,7 @@ private:
     Devices& devices_;
     EntryTable table_;
     std::vector<TargetBook> targets_;
+    size_t freed_most_;
     std::map<uint32_t, Cell> cells_;
     std::vector<Cell*> cell_of_;  // by device number, for the hot path
     std::map<std::string, uint64_t> findings_;

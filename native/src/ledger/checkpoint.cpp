@@ -194,10 +194,15 @@ uint32_t Checkpoint::restore(const std::string& bytes, std::string& error) {
         }
         const auto pid = static_cast<pid_t>(kept.facts.pid);
         if (pid <= 0 || kept.facts.start_ticks == 0 || start_ticks_of(pid) != kept.facts.start_ticks) continue;
+        const auto& all = collector_.processes();
+        const auto is_there = [&](const auto& one) {
+            return one->way == Way::socket && !one->is_over() && one->pid == kept.facts.pid;
+        };
+        if (std::any_of(all.begin(), all.end(), is_there)) continue;
         bring_back(collector_, kept, now_ns);
+        collector_.pair_ways(*all.back());
         ++count;
     }
-    collector_.pair_ways();
     return count;
 }
 

@@ -74,7 +74,7 @@ uint64_t Collector::attach(const std::string& path, uint64_t device, uint64_t in
         if (error != kGone) keep_damage(path, error);
         return 0;
     }
-    auto process = std::make_unique<Process>(++last_key_, devices_);
+    auto process = std::make_unique<Process>(++last_key_, devices_, Way::journal);
     const Identity& identity = reader->identity();
     process->pid = identity.pid;
     process->uid = file != nullptr ? file->owner() : identity.uid;  // of the file: a header may claim anybody
@@ -93,7 +93,7 @@ uint64_t Collector::attach(const std::string& path, uint64_t device, uint64_t in
     if (process->ended_ns != 0) process->book.keep_to_yourself();
     start(*process, nanoseconds(CLOCK_REALTIME));
     processes_.push_back(std::move(process));
-    pair_ways();
+    pair_ways(*processes_.back());
     return last_key_;
 }
 
@@ -149,7 +149,8 @@ void Collector::damage(Process& process, const std::string& what) {
     keep_damage(process.path, what);
     process.batch.clear();  // what was read before the damage showed is no part of any balance
     process.book.release();
-    pair_ways();
+    ++ended_count_;
+    pair_ways(process);
 }
 
 void Collector::check_life(Process& process, uint64_t now_ns) {

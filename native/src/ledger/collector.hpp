@@ -25,7 +25,7 @@ enum class Way { journal, socket, replay };
 
 /// One process and everything known about it.
 struct Process {
-    Process(uint64_t k, Devices& devices) : key(k), book(k, devices) {}
+    Process(uint64_t k, Devices& devices, Way w) : key(k), way(w), book(k, devices, w != Way::socket) {}
     ~Process();
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
@@ -38,8 +38,8 @@ struct Process {
     }
 
     uint64_t key;
+    Way way;
     Book book;
-    Way way = Way::journal;
     std::unique_ptr<JournalReader> reader;  // none for a process that has no journal
     const FileSource* file = nullptr;       // none when the journal is our own
     std::string path, label, command, damage;
@@ -62,11 +62,12 @@ struct Process {
     std::vector<Words> batch, tapped;
     std::vector<uint64_t> phases;
     // Of a process that reports by socket:
-    uint64_t sequence = 0;      // of its last message
-    uint32_t claimed_pid = 0;   // what its messages say, if that is another pid
-    bool is_restored = false;   // from a checkpoint: it may have gone on meanwhile
-    uint64_t shadowed_by = 0;   // the key of its own journal, which tells more
-    uint32_t kernel_kinds = 0;  // bits: kinds of kernels it ever loaded
+    uint64_t sequence = 0;         // of its last message
+    uint32_t claimed_pid = 0;      // what its messages say, if that is another pid
+    bool is_restored = false;      // from a checkpoint: it may have gone on meanwhile
+    uint64_t last_live_count = 0;  // once it has ended
+    uint64_t shadowed_by = 0;      // the key of its own journal, which tells more
+    uint32_t kernel_kinds = 0;     // bits: kinds of kernels it ever loaded
     SeedTargets seeds;
     // Of one that reports by journal:
     uint64_t other = 0;           // the key of what it also reports by socket
@@ -99,7 +100,7 @@ public:
     Process& admit(Way way);
     void dismiss(Process& process);
     /// Once a process came or went: whoever reports twice is counted once.
-    void pair_ways();
+    void pair_ways(Process& changed);
     std::vector<std::unique_ptr<Process>>& processes() { return processes_; }
 
     /// Calls `visit(processes, devices, timebase)` with everything held still and freshly read.
@@ -133,6 +134,7 @@ private:
     void forget_oldest_ended();
     void keep_damage(const std::string& path, const std::string& what);
     void follow_mapping(uint64_t now_ns);
+    void shadow(Process& socket, Process* journal);
 
     std::mutex mutex_;
     std::atomic<bool> should_stop_{false};
@@ -142,6 +144,7 @@ private:
     uint64_t last_key_ = 0;
     uint64_t deaths_polled_ns_ = 0, clock_read_ns_ = 0;
     uint64_t mapping_seen_ = 0;
+    size_t ended_count_ = 0;  // since the ended were last counted
     Devices devices_;
     Timebase timebase_;
     std::vector<std::unique_ptr<Process>> processes_;

@@ -2,15 +2,16 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <map>
 
 #include "journal/clock.hpp"
+#include "journal/identity.hpp"
 #include "ledger/collector.hpp"
 
 namespace ttmem {
 namespace {
 
 constexpr size_t kEndedMost = 256;
+constexpr size_t kChipsOfEndedMost = 1024;
 
 std::string fed_item(const void* from, uint32_t id, Item kind) {
     const auto& arena = *static_cast<const std::string*>(from);
@@ -36,38 +37,49 @@ void Collector::dismiss(Process& process) {
     process.book.release();
     if (process.pidfd >= 0) close(process.pidfd);
     process.pidfd = -1;
-    pair_ways();
+    process.last_live_count = process.book.table().size();
+    if (process.way == Way::socket) process.book.drop_lists();  // what a journal says can be read again
+    ++ended_count_;
+    pair_ways(process);
 }
 
 Process& Collector::admit(Way way) {
-    processes_.push_back(std::make_unique<Process>(++last_key_, devices_));
+    processes_.push_back(std::make_unique<Process>(++last_key_, devices_, way));
     Process& process = *processes_.back();
-    process.way = way;
     process.mode = Mode::following;
     process.started_ns = nanoseconds(CLOCK_REALTIME);
     return process;
 }
 
-void Collector::pair_ways() {
-    std::map<std::pair<uint32_t, uint64_t>, Process*> journals;
-    bool has_sockets = false;
+// Only what changed is looked at, and its like: processes come and go by the thousand.
+void Collector::pair_ways(Process& changed) {
+    if (changed.way == Way::replay || changed.start_ticks == 0) return;
+    const bool is_socket = changed.way == Way::socket;
     for (auto& process : processes_) {
-        process->other = 0;
-        has_sockets = has_sockets || process->way == Way::socket;
-        if (process->way == Way::journal && !process->is_over() && process->start_ticks != 0)
-            journals[{process->pid, process->start_ticks}] = process.get();
+        Process& other = *process;
+        if (other.pid != changed.pid || other.way == changed.way || other.way == Way::replay || other.is_over() ||
+            other.start_ticks != changed.start_ticks)
+            continue;
+        Process& socket = is_socket ? changed : other;
+        Process& journal = is_socket ? other : changed;
+        if (socket.is_over())
+            journal.other = 0;
+        else if (!journal.is_over())
+            shadow(socket, &journal);
+        else if (start_ticks_of(static_cast<pid_t>(socket.pid)) == socket.start_ticks)
+            shadow(socket, nullptr);  // it goes on without a journal; dead, it would only be counted for an instant
     }
-    if (!has_sockets) return;
-    for (auto& process : processes_) {
-        if (process->way != Way::socket || process->is_over()) continue;
-        const auto journal = journals.find({process->pid, process->start_ticks});
-        process->shadowed_by = journal == journals.end() ? 0 : journal->second->key;
-        if (journal != journals.end()) {
-            journal->second->other = process->key;
-            process->book.leave();
-        } else {
-            process->book.rejoin(nanoseconds(CLOCK_REALTIME));
-        }
+}
+
+void Collector::shadow(Process& socket, Process* journal) {
+    socket.shadowed_by = journal != nullptr ? journal->key : 0;
+    if (journal != nullptr) {
+        journal->other = socket.key;
+        if (!socket.book.is_shared()) return;
+        socket.book.leave();
+        devices_.retract_peaks(socket.book.cells(), socket.started_ns);
+    } else {
+        socket.book.rejoin(nanoseconds(CLOCK_REALTIME));
     }
 }
 
@@ -89,22 +101,28 @@ void Collector::reset_peaks() {
     }
 }
 
-// A viewer that runs for days meets many processes; the newest dead are enough.
+// A viewer that runs for days meets many processes; the newest dead are enough. Those that named thousands of chips are
+// let go at once: nobody will read that.
 void Collector::forget_oldest_ended() {
-    if (processes_.size() <= kEndedMost) return;
+    if (ended_count_ == 0) return;
+    ended_count_ = 0;
     size_t ended = 0;
     for (const auto& process : processes_) ended += process->is_over();
-    if (ended <= kEndedMost) return;
-    std::erase_if(processes_,
-                  [&](const auto& process) { return process->is_over() && ended > kEndedMost && ended-- > 0; });
-    devices_.forget_unused();
+    const size_t before = processes_.size();
+    std::erase_if(processes_, [&](const auto& process) {
+        if (!process->is_over()) return false;
+        const bool is_vast = process->book.cells().size() > kChipsOfEndedMost;
+        if (ended <= kEndedMost && !is_vast) return false;
+        --ended;
+        return true;
+    });
+    if (processes_.size() != before) devices_.forget_unused();
 }
 
 uint64_t Collector::feed(const std::string& records, const std::string& arena, uint32_t pid, uint32_t uid,
                          uint64_t start_ticks, const std::string& label) {
     const std::lock_guard lock(mutex_);
-    auto process = std::make_unique<Process>(++last_key_, devices_);
-    process->way = Way::replay;
+    auto process = std::make_unique<Process>(++last_key_, devices_, Way::replay);
     process->pid = pid;
     process->uid = uid;
     process->start_ticks = start_ticks;

@@ -167,7 +167,7 @@ void Book::move_history(uint32_t from, uint32_t to) {
         if (touches(targets_[i], from)) return;
     cells_.erase(from);
     cell_of_[from] = nullptr;
-    std::erase(held_, from);
+    if (std::erase(held_, from) != 0) --devices_.at(from).unsettled;
     devices_.part(from);
 }
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
+#include <unordered_set>
 
 #include "ledger/collector.hpp"
 #include "seeds/framing.hpp"
@@ -23,9 +23,10 @@ struct Connection {
     uint64_t number;  // never used twice
     ucred peer;       // whoever connected
     Framing framing;
-    std::string left;               // bytes of a message that is not whole
-    std::string outgoing;           // replies that found no room
-    std::vector<uint64_t> writers;  // keys of the processes that wrote on it
+    std::string left;                      // bytes of a message that is not whole
+    std::string outgoing;                  // replies that found no room
+    std::unordered_set<uint64_t> writers;  // keys of the processes that wrote on it
+    int64_t place = 0;                     // of a writer that cannot be seen from here
     uint64_t byte_count = 0;
     uint64_t lone_since_ns = 0;  // a first question that waits for the size of its answer
     Head lone{};

@@ -69,7 +69,8 @@ uint64_t kernel_bytes(const Device& device) {
 uint16_t Desk::target_of(Process& process, int32_t id, uint64_t now_ns) {
     const uint16_t known = process.seeds.find(id);
     if (known != SeedTargets::kUnknown) return known;
-    const bool is_named = id >= 0 && !process.seeds.is_full();
+    const bool is_named =
+        id >= 0 && !process.seeds.is_full() && (devices_.find_seed_id(id) != nullptr || devices_.has_room());
     if (id >= 0 && !is_named) process.book.note("devices_lost");
     const uint16_t number = is_named ? process.seeds.add(id) : SeedTargets::kUnknown;
     process.book.open_seed(number, is_named ? id : -1, now_ns);
@@ -101,7 +102,11 @@ size_t Desk::apply(Process& process, const char* first, size_t count, size_t str
         const uint8_t pool = kind == TTMEM_BUFFER            ? pool_of_buffer(head.buffer_type)
                              : kind == TTMEM_CIRCULAR_BUFFER ? uint8_t{TTMEM_CB}
                                                              : pool_of_kernel(kind);
-        const uint16_t target = target_of(process, head.device_id, now_ns);
+        const bool is_end =
+            type == MessageType::free || type == MessageType::cb_free || type == MessageType::kernel_unload;
+        // What is freed was allocated somewhere: no chip begins with that.
+        const uint16_t target =
+            is_end ? process.seeds.find(head.device_id) : target_of(process, head.device_id, now_ns);
         Step step{process, head, now_ns, {key_id(head, target), target, kind}, pool, std::min(head.size, kSizeMost)};
         switch (type) {
             case MessageType::alloc:
@@ -162,7 +167,10 @@ void Desk::on_allocated(Step& step) {
         begin(step);
     }
     if (!log_.is_on()) return;
-    say(step, step.is_about_cb() ? Said::cb_allocated : Said::allocated, step.size, holders);
+    if (step.is_about_cb())
+        say(step, Said::cb_allocated, holders == 1 ? step.size : 0, holders);
+    else
+        say(step, Said::allocated, step.size, holders);
     if (step.pool == TTMEM_L1) say_peak(step);
 }
 
@@ -178,7 +186,11 @@ void Desk::on_freed(Step& step) {
     } else {
         step.book.end(slot, step.next_sequence(), step.now_ns);
     }
-    if (log_.is_on()) say(step, step.is_about_cb() ? Said::cb_freed : Said::freed, size, left);
+    if (!log_.is_on()) return;
+    if (step.is_about_cb())
+        say(step, Said::cb_freed, left == 0 ? size : 0, left);
+    else
+        say(step, Said::freed, size, left);
 }
 
 void Desk::on_kernel_loaded(Step& step) {
@@ -204,7 +216,10 @@ void Desk::on_kernel_loaded(Step& step) {
     }
     step.process.kernel_kinds |= 1u << step.key.kind;
     if (!is_there) begin(step);
-    if (log_.is_on()) say(step, Said::kernel_loaded, step.size - std::min(step.size, before), 1);
+    if (!log_.is_on()) return;
+    const bool is_less = step.size < before;
+    say(step, is_less ? Said::kernel_shrunk : Said::kernel_loaded, is_less ? before - step.size : step.size - before,
+        1);
 }
 
 void Desk::on_kernel_unloaded(Step& step) {
@@ -237,15 +252,18 @@ void Desk::note_unmatched(Step& step, Said said) {
 }
 
 void Desk::say(const Step& step, Said said, uint64_t size, uint64_t holders) {
-    const Device& device = devices_.at(step.book.targets()[step.key.target].devices[0]);
-    const bool is_kernel = said == Said::kernel_loaded || said == Said::kernel_unloaded;
+    const std::vector<uint32_t>& chips = step.book.targets()[step.key.target].devices;
+    const bool is_kernel = said == Said::kernel_loaded || said == Said::kernel_shrunk || said == Said::kernel_unloaded;
     LogLine line{said};
     line.type = is_kernel ? step.key.kind : step.head.buffer_type;
     line.pid = step.process.pid;
     line.device = step.head.device_id;
     line.size = size;
     line.id = step.head.buffer_id;
-    line.total = is_kernel ? kernel_bytes(device) : shown(device.cell.kinds[step.key.kind].used);
+    if (!chips.empty()) {
+        const Device& device = devices_.at(chips[0]);
+        line.total = is_kernel ? kernel_bytes(device) : shown(device.cell.kinds[step.key.kind].used);
+    }
     line.holders = holders;
     log_.say(line);
 }

@@ -75,6 +75,9 @@ void tell_moved(std::string& text, const LogLine& line) {
         case Said::kernel_loaded:
             return print(text, "✓ [KERNEL_LOAD] %s kernel on Device %" PRId32 ": +%g MB (Total: %g MB)", kernel,
                          line.device, moved, total);
+        case Said::kernel_shrunk:
+            return print(text, "✓ [KERNEL_LOAD] %s kernel on Device %" PRId32 ": -%g MB (Total: %g MB)", kernel,
+                         line.device, moved, total);
         case Said::kernel_unloaded:
             return print(text, "✗ [KERNEL_UNLOAD] %s kernel on Device %" PRId32 ": -%g MB (Total: %g MB)", kernel,
                          line.device, moved, total);

@@ -24,6 +24,7 @@ enum class Said : uint8_t {
     cb_freed,
     unknown_cb_free,
     kernel_loaded,
+    kernel_shrunk,
     kernel_unloaded,
     unknown_kernel_unload,
     l1_peak,

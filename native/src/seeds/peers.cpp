@@ -1,8 +1,12 @@
 #include "seeds/peers.hpp"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 
 #include "journal/identity.hpp"
@@ -45,12 +49,27 @@ int peer_pidfd(int connection) {
 }  // namespace
 
 Process& Peers::writer(Connection& connection, const ucred& who) {
-    const int64_t place = who.pid > 0 ? int64_t{who.pid} : -static_cast<int64_t>(connection.number) - 1;
+    const int64_t place = who.pid > 0 ? int64_t{who.pid} : place_unseen(connection);
     const auto known = by_place_.find(place);
     Process& process = known != by_place_.end() ? *known->second : admit(connection, who, place);
-    if (std::find(connection.writers.begin(), connection.writers.end(), process.key) == connection.writers.end())
-        connection.writers.push_back(process.key);
+    connection.writers.insert(process.key);
     return process;
+}
+
+// Several connections of one process that cannot be seen: its pidfds are one file where the kernel gives them their own
+// (then they differ from those of others), else each connection stands for itself.
+int64_t Peers::place_unseen(Connection& connection) {
+    if (connection.place != 0) return connection.place;
+    struct stat theirs{}, ours{};
+    const int pidfd = peer_pidfd(connection.file), own = open_pidfd(getpid());
+    const bool is_told =
+        pidfd >= 0 && own >= 0 && fstat(pidfd, &theirs) == 0 && fstat(own, &ours) == 0 && theirs.st_ino != ours.st_ino;
+    if (pidfd >= 0) close(pidfd);
+    if (own >= 0) close(own);
+    constexpr int64_t kBeyondNumbers = int64_t{1} << 62;
+    connection.place = is_told ? -kBeyondNumbers + static_cast<int64_t>(theirs.st_ino % kBeyondNumbers)
+                               : -static_cast<int64_t>(connection.number) - 1;
+    return connection.place;
 }
 
 Process& Peers::admit(Connection& connection, const ucred& who, int64_t place) {
@@ -69,7 +88,7 @@ Process& Peers::admit(Connection& connection, const ucred& who, int64_t place) {
     by_place_[place] = &process;
     place_of_[process.key] = place;
     watch(process, pidfd);
-    collector_.pair_ways();
+    collector_.pair_ways(process);
     return process;
 }
 
@@ -103,14 +122,30 @@ void Peers::forget(Process& process) {
     place_of_.erase(place);
 }
 
-// Gone: no process of that pid has that start time, or it is a zombie. (One that cannot be seen ends with its connection.)
-std::vector<uint64_t> Peers::gone_unwatched() {
+// Gone: there is no such pid, or it has another start time, or is a zombie. Where nothing can be opened nothing can be
+// told, and nobody is buried. (One that cannot be seen ends with its connection.)
+bool Peers::is_gone(Process& process) {
+    const auto pid = static_cast<pid_t>(process.pid);
+    if (kill(pid, 0) != 0 && errno == ESRCH) return true;
+    const uint64_t ticks = start_ticks_of(pid);
+    if (ticks == 0) {
+        const int probe = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        if (probe >= 0) close(probe);
+        return probe >= 0;
+    }
+    if (process.start_ticks == 0) process.start_ticks = ticks;
+    if (process.start_ticks != ticks) return true;
+    watch(process, open_pidfd(pid));  // there may be room for it now
+    return false;
+}
+
+std::vector<uint64_t> Peers::gone_unwatched(size_t most) {
     std::vector<uint64_t> gone;
     if (watched_ == by_place_.size()) return gone;
-    for (const auto& [place, process] : by_place_)
-        if (process->pidfd < 0 && place > 0 &&
-            (process->start_ticks == 0 || start_ticks_of(static_cast<pid_t>(place)) != process->start_ticks))
-            gone.push_back(process->key);
+    for (const auto& [place, process] : by_place_) {
+        if (process->pidfd < 0 && place > 0 && is_gone(*process)) gone.push_back(process->key);
+        if (gone.size() == most) break;
+    }
     return gone;
 }
 

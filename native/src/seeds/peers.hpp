@@ -24,14 +24,16 @@ public:
     /// A process whose pidfd became readable, or that `is_gone`; nullptr if it is not one of ours.
     Process* find(uint64_t key);
     void forget(Process& process);
-    /// Processes that have no pidfd are asked for from time to time.
-    std::vector<uint64_t> gone_unwatched();
+    /// Processes that have no pidfd are asked for from time to time; at most so many that are gone.
+    std::vector<uint64_t> gone_unwatched(size_t most);
     /// Takes over the processes that a checkpoint brought back.
     void adopt();
     size_t watched_count() const { return watched_; }
 
 private:
     Process& admit(Connection& connection, const ucred& who, int64_t place);
+    int64_t place_unseen(Connection& connection);
+    bool is_gone(Process& process);
     void watch(Process& process, int pidfd);
 
     Collector& collector_;

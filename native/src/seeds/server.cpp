@@ -21,6 +21,9 @@ constexpr size_t kOutgoingMost = 64 * 1024;  // unread replies: from there on th
 constexpr int kEvents = 512;
 constexpr uint64_t kMs = 1'000'000;
 constexpr uint64_t kGoneEveryNs = 20 * kMs;
+constexpr size_t kGoneAtOnce = 64;
+constexpr uint64_t kClosedNs = 100 * kMs;
+constexpr uint64_t kFinishNs = 300 * kMs;
 constexpr size_t kLogAtOnce = 1024;
 constexpr uint64_t kLogNapMostNs = 16 * kMs;
 
@@ -108,7 +111,8 @@ void Server::serve_once(int wait_ms) {
                 const auto known = connections_.find(static_cast<int>(word >> 2));
                 if (known == connections_.end()) break;  // closed meanwhile
                 Connection& connection = *known->second;
-                if ((events[i].events & EPOLLOUT) != 0) flush(connection);
+                // A peer that is gone may hide that there is room again: only sending tells.
+                if ((events[i].events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) flush(connection);
                 if ((events[i].events & ~EPOLLOUT) != 0 && !read_from(connection, kTurnMost)) break;
                 settle(connection);
                 break;
@@ -120,6 +124,7 @@ void Server::serve_once(int wait_ms) {
     const uint64_t now_ns = nanoseconds(CLOCK_MONOTONIC);
     if (!lone_.empty()) answer_silent(now_ns);
     if (now_ns - gone_asked_ns_ > kGoneEveryNs) end_gone(now_ns);
+    open_again(now_ns);
     counts_.connections.store(connections_.size(), std::memory_order_relaxed);
     counts_.pidfds.store(peers_.watched_count(), std::memory_order_relaxed);
 }
@@ -136,13 +141,24 @@ void Server::accept_all() {
     }
 }
 
-// No descriptor is left: one kept for this is lent to whoever knocks, just long enough to close the door.
+// No descriptor is left: one kept for this is lent to whoever knocks, just long enough to close the door. If even that one
+// is gone (another thread was faster), nobody is let in for a while: an open door would keep us turning.
 void Server::refuse_one() {
-    close(spare_);
+    if (spare_ >= 0) close(spare_);
     const int file = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (file >= 0) close(file);
     spare_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
     count(counts_.refused);
+    if (file >= 0 && spare_ >= 0) return;
+    watch_file(epoll_, EPOLL_CTL_MOD, listener_, 0, watched_word(Watched::listener, 0));
+    closed_until_ns_ = nanoseconds(CLOCK_MONOTONIC) + kClosedNs;
+}
+
+void Server::open_again(uint64_t now_ns) {
+    if (closed_until_ns_ == 0 || now_ns < closed_until_ns_) return;
+    closed_until_ns_ = 0;
+    if (spare_ < 0) spare_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    watch_file(epoll_, EPOLL_CTL_MOD, listener_, EPOLLIN, watched_word(Watched::listener, 0));
 }
 
 void Server::welcome(int file) {
@@ -271,7 +287,7 @@ void Server::watch(Connection& connection) {
 
 // Whoever can neither be seen nor watched from here is known by its connection only, and ends with it.
 void Server::hang_up(Connection& connection) {
-    const std::vector<uint64_t> writers = std::move(connection.writers);
+    const std::unordered_set<uint64_t> writers = std::move(connection.writers);
     std::erase(lone_, connection.file);
     connections_.erase(connection.file);  // closing takes it out of epoll
     for (const uint64_t key : writers) {
@@ -284,15 +300,14 @@ void Server::hang_up(Connection& connection) {
 void Server::end_process(uint64_t key) {
     std::vector<int> written;
     for (const auto& [file, connection] : connections_)
-        if (std::find(connection->writers.begin(), connection->writers.end(), key) != connection->writers.end())
-            written.push_back(file);
+        if (connection->writers.erase(key) != 0) written.push_back(file);
     for (const int file : written) {
         int waiting = 0;
         const auto known = connections_.find(file);
         if (known == connections_.end()) continue;
-        std::erase(known->second->writers, key);
-        if (ioctl(file, FIONREAD, &waiting) == 0 && waiting > 0)
-            read_from(*known->second, static_cast<size_t>(waiting), true);
+        if (ioctl(file, FIONREAD, &waiting) == 0 && waiting > 0 &&
+            read_from(*known->second, static_cast<size_t>(waiting), true))
+            settle(*known->second);
     }
     const auto held = collector_.hold();
     Process* process = peers_.find(key);
@@ -316,8 +331,13 @@ void Server::end_process(uint64_t key) {
 }
 
 void Server::end_gone(uint64_t now_ns) {
-    gone_asked_ns_ = now_ns;
-    for (const uint64_t key : peers_.gone_unwatched()) end_process(key);
+    std::vector<uint64_t> gone;
+    {
+        const auto held = collector_.hold();
+        gone = peers_.gone_unwatched(kGoneAtOnce);
+    }
+    for (const uint64_t key : gone) end_process(key);
+    gone_asked_ns_ = gone.size() == kGoneAtOnce ? 0 : now_ns;  // the others have their turn in between
 }
 
 uint64_t Server::finish() {
@@ -328,8 +348,10 @@ uint64_t Server::finish() {
     listener_ = -1;
     std::vector<int> files;
     for (const auto& [file, connection] : connections_) files.push_back(file);
+    const uint64_t until = nanoseconds(CLOCK_MONOTONIC) + kFinishNs;  // whoever still writes could go on for ever
     for (const int file : files) {
         int waiting = 0;
+        if (nanoseconds(CLOCK_MONOTONIC) > until) break;
         for (size_t all = 0; all < size_t{64} << 20; all += static_cast<size_t>(waiting)) {  // more never fits a socket
             const auto known = connections_.find(file);
             if (known == connections_.end() || ioctl(file, FIONREAD, &waiting) != 0 || waiting <= 0) break;

@@ -64,6 +64,7 @@ private:
     void serve_once(int wait_ms);
     void accept_all();
     void refuse_one();
+    void open_again(uint64_t now_ns);
     void welcome(int file);
     /// Reads what is there, at most about so many bytes, and all of that if it is `drained`; false once the connection
     /// is closed.
@@ -87,6 +88,7 @@ private:
     uint32_t node_count_;
     uint64_t connection_count_ = 0;
     uint64_t gone_asked_ns_ = 0;
+    uint64_t closed_until_ns_ = 0;  // the listener is not asked until then; 0: it is
     std::mutex serving_;
     std::atomic<bool> should_stop_{false};
     Log log_;
