@@ -26,6 +26,7 @@ from collections import deque
 from itertools import repeat
 
 from ttmem.client.notices import warn_once
+from ttmem.client.own_socket import OwnSocket
 
 __all__ = ["BACKLOG_MESSAGES", "Connection"]
 
@@ -50,7 +51,7 @@ class Connection:
     def __init__(self, path: str) -> None:
         self._path = path
         self.backlog: deque[bytes] = deque()  # the sender's to look at: it should not grow beyond BACKLOG_MESSAGES
-        self._connection: socket.socket | None = None
+        self._connection: OwnSocket | None = None
         self._begin()
         os.register_at_fork(after_in_child=self._begin_in_child)
         atexit.register(self._finish)
@@ -71,7 +72,7 @@ class Connection:
         parents, self._connection = self._connection, None
         self._begin()
         if parents is not None:
-            parents.close()  # the descriptor alone: the parent goes on writing
+            parents.let_go()  # the descriptor alone: the parent goes on writing
 
     def _has_more(self) -> bool:
         return bool(self.backlog or self._flight[0])
@@ -97,14 +98,13 @@ class Connection:
 
     def _write(self) -> bool:
         """Writes until nothing is left; False if the server is not there, or takes no more for now."""
-        if self._connection is None:
-            self._connection = self._connect()
-        connection, backlog = self._connection, self.backlog
-        while connection is not None:
+        backlog = self.backlog
+        while backlog or self._flight[0]:
+            connection = self._connected()
+            if connection is None:
+                return False
             messages, written = self._flight
             if not messages:
-                if not backlog:
-                    return True
                 messages.extend(map(deque.popleft, repeat(backlog, min(len(backlog), BATCH_MESSAGES))))
             data = b"".join(messages)[sum(written) :]
             try:
@@ -112,16 +112,25 @@ class Connection:
             except BlockingIOError:
                 return False
             except OSError as error:
-                self._disconnect(error)
+                self._disconnect()
+                self._warn(f"the allocation server at {self._path} went away ({error.strerror or error})")
                 return False
             if written[-1] == len(data):
                 self._flight = ([], [])
-        return False
+        return True
 
-    def _connect(self) -> socket.socket | None:
+    def _connected(self) -> OwnSocket | None:
+        """A socket to write to; a new one if the program has closed the one there was."""
+        if self._connection is not None and not self._connection.is_ours():
+            self._disconnect()
+        if self._connection is None:
+            self._connection = self._connect()
+        return self._connection
+
+    def _connect(self) -> OwnSocket | None:
         connection = None
         try:
-            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+            connection = OwnSocket()
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
             connection.connect(self._path)
             if self._is_trusted(connection):
@@ -131,7 +140,7 @@ class Connection:
         except OSError as error:
             self._warn(f"there is no allocation server at {self._path} ({error.strerror or error})")
         if connection is not None:
-            connection.close()
+            connection.let_go()
         return None
 
     def _is_trusted(self, connection: socket.socket) -> bool:
@@ -146,7 +155,7 @@ class Connection:
         )
         return False
 
-    def _disconnect(self, error: OSError) -> None:
+    def _disconnect(self) -> None:
         """Of what the lost connection took only in part, the message is sent again, whole."""
         connection, self._connection = self._connection, None
         messages, written = self._flight
@@ -156,8 +165,7 @@ class Connection:
             whole += 1
         self._flight = (messages[whole:], [])
         if connection is not None:
-            connection.close()
-        self._warn(f"the allocation server at {self._path} went away ({error.strerror or error})")
+            connection.let_go()
 
     def _warn(self, what: str) -> None:
         warn_once(
@@ -196,11 +204,12 @@ class Connection:
     def _wait(self, seconds: float) -> None:
         """Until the server takes more, or it is time to look for one again."""
         connection = self._connection
-        if connection is None or connection.fileno() < 0:
+        descriptor = connection.fileno() if connection is not None else -1
+        if descriptor < 0:
             time.sleep(seconds)
             return
         poll = select.poll()
-        poll.register(connection.fileno(), select.POLLOUT)
+        poll.register(descriptor, select.POLLOUT)  # if it is the program's by now, the next write finds out
         poll.poll(seconds * 1000)
 
     def _finish(self) -> None:
