@@ -121,7 +121,8 @@ def nothing(*given: object, **named: object) -> None:
 
 
 def _bounded(device_id: int, size: int, type: int) -> tuple[int, int, int]:
-    """Numbers that no field can hold, as the nearest that say so: no device, the largest size, an unknown type."""
+    """Numbers that no field can hold, as the nearest that say so: the largest size, an unknown type."""
     device_id, size, type = index(device_id), index(size), index(type)
-    is_device = -(1 << 31) <= device_id < 1 << 31
-    return device_id if is_device else -1, min(max(size, 0), _SIZE_MOST), type if 0 <= type <= 255 else 255
+    if not -(1 << 31) <= device_id < 1 << 31:
+        raise ValueError(f"device id {device_id} is wider than 32 bits")
+    return device_id, min(max(size, 0), _SIZE_MOST), type if 0 <= type <= 255 else 255

@@ -214,7 +214,7 @@ def test_three_hundred_devices_are_all_counted_the_last_of_them_together(journal
         "for device in range(300): A.report_allocation(device, 1000 + device, 0, 7)",
         "for device in range(0, 300, 2): A.report_deallocation(device, 7)",
         "A.report_allocation(-1, 1 << 20, 0, 7)",
-        "A.report_allocation(1 << 40, 1 << 21, 0, 8)",
+        "A.report_allocation(-2, 1 << 21, 0, 7)",
         "A.report_allocation(65_536, 1 << 22, 0, 7)",
         "A.report_allocation(65_536, 1 << 22, 0, 7)",
         "A.report_deallocation(65_536, 7)",
@@ -235,13 +235,29 @@ def test_ids_of_64_bits_and_impossible_numbers_are_taken_without_a_word(journals
         "A.report_deallocation(0, (1 << 64) - 1)",
         "A.report_allocation(0, -5, -1, -1)",
         "A.report_allocation(0, 1 << 200, 1 << 200, 1 << 200)",
-        "A.report_cb_allocation(-(1 << 99), -1, -1)",
+        "A.report_cb_allocation(-(1 << 31), -1, -1)",
         "A.report_kernel_load(0, 1 << 63, 1, -7)",
         "A.report_allocation(True, False, True, True)",
         "print(A.lost_count())",
     )
 
     assert (said, complaints) == ("0\n", "")
+
+
+def test_an_id_wider_than_32_bits_is_no_device_and_its_reports_are_lost(journals: Path) -> None:
+    wide = "(1 << 31, 1 << 40, (1 << 40) + 1, (1 << 64) - 1, 1 << 99, -(1 << 31) - 1, -(1 << 99))"
+    lines = [
+        f"for wide in {wide}:",
+        "    A.report_allocation(wide, 10, 0, 4096); A.report_deallocation(wide, 4096)",
+        "    A.report_kernel_load(wide, 10, 1); A.report_cb_allocation(wide, 10, 1)",
+        "for device in (-1, -2, -(1 << 31)): A.report_allocation(device, 10, 0, 4096)",
+    ]
+    process = process_after(journals, *lines)
+    said, complaints = output_of(journals, *lines, "print(A.lost_count())")
+
+    assert sum(used(process).values()) == 30
+    assert findings(process) == {}
+    assert (said, complaints.count("\n")) == ("28\n", 1)
 
 
 def test_what_cannot_be_understood_is_counted_and_said_once_and_raises_nothing(journals: Path) -> None:

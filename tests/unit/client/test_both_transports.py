@@ -115,3 +115,15 @@ def test_both_transports_come_to_the_same_figures(tmp_path: Path, seed: int) -> 
     assert expected[0]
     assert expected[1]
     assert by_journal(tmp_path, calls) == expected
+
+
+def test_both_transports_keep_devices_apart_that_nobody_knows(tmp_path: Path) -> None:
+    calls: list[Call] = [("report_allocation", (device, 10, 0, 4096)) for device in (-1, -2, -1, 1 << 20)]
+    calls += [("report_deallocation", (-2, 4096)), ("report_deallocation", (-1, 4096))]
+    with a_socket_directory() as directory:
+        _, kinds, findings = by_socket(directory, calls)
+    _, kinds_by_journal, findings_by_journal = by_journal(tmp_path, calls)
+
+    assert sum(bytes for bytes, _ in kinds.values()) == 20
+    assert sum(bytes for bytes, _ in kinds_by_journal.values()) == 20
+    assert findings["bad frees"] == findings_by_journal["bad frees"] == 0

@@ -131,7 +131,7 @@ def test_numbers_that_no_field_can_hold_are_cut_and_what_is_no_number_is_counted
     directory: Path, server: MessageServer
 ) -> None:
     lines = [
-        "A.report_allocation(1 << 40, 1 << 80, 1 << 10, 1 << 64 | 5)",
+        "A.report_allocation(0, 1 << 80, 1 << 10, 1 << 64 | 5)",
         "A.report_allocation(-7, -1, -1, -1)",
         "A.report_allocation(0, 'much', 0, 1); A.report_allocation(0); A.report_deallocation(0, 1, 2)",
         "print(A.lost_count())",
@@ -140,9 +140,24 @@ def test_numbers_that_no_field_can_hold_are_cut_and_what_is_no_number_is_counted
         cut, negative = server.accept().take_all()
         status, said, complaints = sender.finish()
 
-    assert (cut.device_id, cut.size, cut.buffer_type, cut.buffer_id) == (-1, (1 << 64) - 1, 255, 5)
+    assert (cut.device_id, cut.size, cut.buffer_type, cut.buffer_id) == (0, (1 << 64) - 1, 255, 5)
     assert (negative.device_id, negative.size, negative.buffer_type, negative.buffer_id) == (-7, 0, 255, (1 << 64) - 1)
     assert (status, said, complaints.count("\n")) == (0, "3\n", 1)
+
+
+def test_an_id_wider_than_32_bits_is_no_device_and_its_reports_are_lost(directory: Path, server: MessageServer) -> None:
+    lines = [
+        "for device in (-1, 1 << 40, (1 << 40) + 1, -(1 << 31) - 1, 1 << 31, (1 << 64) - 1, -2, -(1 << 31)):",
+        "    A.report_allocation(device, 10, 0, 4096)",
+        "print(A.lost_count())",
+    ]
+    with Sender(directory, *lines) as sender:
+        messages = server.accept().take_all()
+        status, said, complaints = sender.finish()
+
+    assert [message.device_id for message in messages] == [-1, -2, -(1 << 31)]
+    assert (status, said, complaints.count("\n")) == (0, "5\n", 1)
+    assert "wider than 32 bits" in complaints
 
 
 def test_off_means_no_connection_and_no_word(directory: Path, server: MessageServer) -> None:
