@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import click
 
 from ttmem.cli.units import installation
+from ttmem.errors import CannotServe
 from ttmem.sources import Places
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -50,7 +51,7 @@ def serve(*, logs_events: bool, is_without_seed: bool, is_installation: bool, **
     if is_installation:
         click.echo(installation(sys.argv[0]), nl=False)
         return
-    if is_without_seed and sockets["seed_socket"]:
+    if is_without_seed and sockets["seed_socket"] is not None:
         raise click.UsageError("--no-seed-socket and --socket contradict each other.")
     _serve(_Sockets(**sockets), logs_events=logs_events, has_seed_socket=not is_without_seed)
 
@@ -78,6 +79,7 @@ class _Sockets(NamedTuple):
 def _serve(asked: _Sockets, *, logs_events: bool, has_seed_socket: bool = True) -> None:
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # never fatal, not even while we start
     _have_standard_streams()
+    _check(asked)
     _raise_descriptor_limit()
     from ttmem.daemon.daemon import serve as serve_daemon
     from ttmem.daemon.doors import Plan
@@ -97,6 +99,24 @@ def _serve(asked: _Sockets, *, logs_events: bool, has_seed_socket: bool = True) 
     # All is closed and kept. What is left waits for others (a blocked reader), or is memory: the kernel is faster.
     sys.stderr.flush()
     os._exit(0)
+
+
+def _check(asked: _Sockets) -> None:
+    """What can be told of flags before anything is touched."""
+    from ttmem.daemon.query_server import loopback_address
+    from ttmem.sources.seed_socket import group_id
+
+    for name, value in asked._asdict().items():
+        if value == "":
+            flag = "--socket" if name == "seed_socket" else f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{flag}: expected a value, found an empty one; leave the flag out for the default")
+    try:
+        if asked.listen:
+            loopback_address(asked.listen)
+        if asked.group:
+            group_id(asked.group)
+    except CannotServe as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _have_standard_streams() -> None:

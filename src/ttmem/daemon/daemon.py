@@ -78,7 +78,7 @@ class Daemon:
         self._is_drained = threading.Event()
         self._checkpoints = threading.Thread(target=self._keep, name="ttmem-checkpoint", daemon=True)
         answers = Answers(self._snapshot, self._dumping.document, self._health, self._collector.ledger.reset_peaks)
-        self._queries = QueryServer(answers, doors.listeners)
+        self._queries = QueryServer(answers, doors.listeners, complain=complain)
         self._complaints: set[str] = set()
 
     @property

@@ -5,7 +5,7 @@ in one line later; a log that nobody reads any more is given up, and the daemon 
 
    field                       who touches it
    _waiting, _lost             anybody, under _lock
-   _told, _is_given_up, _due   the thread alone
+   _told, _is_given_up, _due   the thread alone; so is _has_complained
 """
 
 import errno
@@ -43,6 +43,7 @@ class Log:
         self._lost = 0
         self._told = 0
         self._is_given_up = False
+        self._has_complained = False  # of a disk that may be emptied
         self._is_dump_asked_for = threading.Event()
         self._due: dict[bool, bool] = {False: False, True: False}  # dumps without and with kernels alone
         self._dump_from = float("-inf")
@@ -122,10 +123,10 @@ class Log:
         with self._lock:
             lost = dropped + self._lost
         line = b"ttmem: %d log lines dropped: they were not read in time\n" % (lost - self._told)
-        if lost > self._told and self._write(line):
+        if lost > self._told and self._write(line, is_counted=False):
             self._told = lost
 
-    def _write(self, text: bytes) -> bool:
+    def _write(self, text: bytes, *, is_counted: bool = True) -> bool:
         """Writes all of it, however long the reader takes; False if it cannot be written at all."""
         while text:
             if self._is_given_up:
@@ -135,7 +136,7 @@ class Log:
             except BlockingIOError:  # somebody made it so; wait as if nobody had
                 select.select([], [self._descriptor], [], 1.0)
             except OSError as error:
-                self._fail(error, text)
+                self._fail(error, text if is_counted else b"")
                 return False
         return True
 
@@ -146,6 +147,9 @@ class Log:
         if error.errno in _READER_GONE:
             self._is_given_up = True
             self._complain(f"nobody reads the log any more ({error.strerror}); serving on without it")
+        elif not self._has_complained:
+            self._has_complained = True
+            self._complain(f"the log cannot be written ({error.strerror}); serving on, and trying again")
 
     def _nothing(self, wait_seconds: float) -> tuple[bytes, int, int, int]:
         self._is_over.wait(wait_seconds)

@@ -1,10 +1,12 @@
 """Answers questions over HTTP, in a thread with an event loop of its own."""
 
 import asyncio
+import errno
 import ipaddress
 import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import uvicorn
 
@@ -12,11 +14,14 @@ from ttmem.daemon.app import Answers, application
 from ttmem.daemon.frames import Frames
 from ttmem.errors import CannotServe
 
-__all__ = ["QueryServer", "loopback_listener"]
+__all__ = ["QueryServer", "loopback_address", "loopback_listener"]
 
 _START_SECONDS = 10.0
 _GRACE_SECONDS = 0.1  # for answers under way; a viewer that has stopped reading does not hold us
 _MOST_CLIENTS = 512
+_BACKLOG = 128  # viewers that may wait to be let in
+_ACCEPTED_AT_ONCE = 16  # asyncio tries that often also while there is no descriptor left, and complains of each try
+_OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 class _Server(uvicorn.Server):
@@ -29,6 +34,8 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
+        for listener in sockets or ():
+            listener.listen(_BACKLOG)  # the server has made it as short as _ACCEPTED_AT_ONCE
         self._has_started.set()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -44,8 +51,12 @@ class _Server(uvicorn.Server):
 class QueryServer:
     """Serves some listening sockets until `stop`."""
 
-    def __init__(self, answers: Answers, listeners: Sequence[socket.socket]) -> None:
+    def __init__(
+        self, answers: Answers, listeners: Sequence[socket.socket], *, complain: Callable[[str], None]
+    ) -> None:
         self._answers = answers
+        self._complain = complain
+        self._has_complained = False
         self._listeners = [listener.dup() for listener in listeners]  # the server closes what it gets
         self._server: _Server | None = None
         self._has_started = threading.Event()
@@ -73,7 +84,17 @@ class QueryServer:
     def _run(self) -> None:
         asyncio.run(self._serve())
 
+    def _handle(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """What nobody caught: too few descriptors are told once, all else as it comes."""
+        error = context.get("exception")
+        if not isinstance(error, OSError) or error.errno not in _OUT_OF_RESOURCES:
+            loop.default_exception_handler(context)
+        elif not self._has_complained:
+            self._has_complained = True
+            self._complain(f"out of descriptors ({error.strerror}): new viewers have to wait; see `ulimit -n`")
+
     async def _serve(self) -> None:
+        asyncio.get_running_loop().set_exception_handler(self._handle)
         frames = Frames(self._answers.snapshot)
         config = uvicorn.Config(
             application(self._answers, frames),
@@ -86,16 +107,17 @@ class QueryServer:
             access_log=False,
             server_header=False,
             limit_concurrency=_MOST_CLIENTS,
+            backlog=_ACCEPTED_AT_ONCE,
         )
         self._server = _Server(config, frames, self._has_started)
         await self._server.serve(sockets=self._listeners)
 
 
-def loopback_listener(address: str) -> socket.socket:
-    """A listening TCP socket at HOST:PORT, which must be an address of this machine alone."""
+def loopback_address(address: str) -> tuple[str, int]:
+    """Host and port of HOST:PORT, which must be an address of this machine alone."""
     host, _, port = address.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
-    if not host or not port.isdecimal() or int(port) > 65535:
+    if not host or not port.isdecimal() or len(port) > 5 or int(port) > 65535:
         raise CannotServe(
             f"--listen {address}: expected ADDRESS:PORT, for example 127.0.0.1:8265 (port 0: any free one)"
         )
@@ -108,11 +130,17 @@ def loopback_listener(address: str) -> socket.socket:
             f"--listen {address}: {host} can be reached from other machines, and there is no password; "
             f"listen on 127.0.0.1:{port} and come through `ssh -L {port}:127.0.0.1:{port}`"
         )
-    listener = socket.socket(socket.AF_INET6 if found.version == 6 else socket.AF_INET, socket.SOCK_STREAM)
+    return str(found), int(port)
+
+
+def loopback_listener(address: str) -> socket.socket:
+    """A listening TCP socket at HOST:PORT."""
+    host, port = loopback_address(address)
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((str(found), int(port)))
-        listener.listen(128)
+        listener.bind((host, port))
+        listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
         raise CannotServe(

@@ -54,10 +54,14 @@ class Statistics:
 def statistics_text(snapshot: Snapshot) -> str:
     """The whole block; ends with an empty line."""
     lines = ["", "Current Statistics:"]
-    for usage in snapshot.devices:
+    for usage in filter(_holds_something, snapshot.devices):
         lines += _device_lines(usage)
     lines += [f"  Active allocations: {sum(process.live_count for process in snapshot.live)}", ""]
     return "\n".join(lines) + "\n"
+
+
+def _holds_something(usage: DeviceUsage) -> bool:
+    return any(pool.used_bytes or pool.count for pool in usage.pools) or any(kind.count for kind in usage.kinds)
 
 
 def _device_lines(usage: DeviceUsage) -> list[str]:

@@ -25,6 +25,7 @@ VARIABLE = "TTMEM_SEED_SOCKET"
 BACKLOG = 1024
 _LONGEST_PATH_BYTES = 107  # of sockaddr_un, with its final zero
 _CONNECT_SECONDS = 1.0
+_MOST_GROUPS = (1 << 32) - 1  # of gid_t; the last number means "none"
 
 
 def seed_socket_path(asked: str | None, environ: Mapping[str, str]) -> str:
@@ -42,9 +43,16 @@ class Sharing(NamedTuple):
 def group_id(name: str) -> int:
     """The number of a group, by its name or number."""
     try:
-        return int(name) if name.isdecimal() else grp.getgrnam(name).gr_gid
+        return grp.getgrnam(name).gr_gid if not name.isdecimal() else _checked_number(name)
     except KeyError:
         raise CannotServe(f"{name}: no such group on this machine; `getent group` lists them") from None
+
+
+def _checked_number(digits: str) -> int:
+    number = int(digits) if len(digits) <= len(str(_MOST_GROUPS)) else _MOST_GROUPS
+    if number >= _MOST_GROUPS:
+        raise KeyError(digits)
+    return number
 
 
 class ServedSocket:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.seed_bytes import alloc, free
+from tests.support.seed_bytes import Message, Type, alloc, free
 from tests.support.seed_serving import Daemon, a_daemon
 from tests.support.waiting import wait_until
 
@@ -184,6 +184,17 @@ def test_usr1_prints_what_is_alive_and_ends_nothing(daemon: Daemon) -> None:
         assert "0xabc" in daemon.text_with("ttmem dump")
         assert daemon.process.poll() is None
         assert line.counters()["dram"] == 4096
+
+
+def test_a_client_does_not_make_a_quiet_server_print_but_usr1_does(directory: Path) -> None:
+    with a_daemon(directory=directory) as daemon, daemon.line() as line:
+        line.say(alloc(0xABC, 4096), Message(Type.DUMP_REMAINING), Message(Type.DUMP_KERNELS))
+        line.counters()
+        daemon.process.send_signal(signal.SIGUSR1)
+        daemon.text_with("0xabc")
+        ends_well(daemon.process)
+
+        assert daemon.text().count("ttmem dump") == 1
 
 
 def test_usr1_comes_from_everywhere_at_once_and_ends_nothing(daemon: Daemon) -> None:

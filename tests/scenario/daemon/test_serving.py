@@ -1,5 +1,6 @@
 """Who serves: the first, alone, under the right modes; whoever cannot says why in one line."""
 
+import contextlib
 import os
 import re
 import resource
@@ -12,13 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.seed_bytes import alloc
 from tests.support.seed_serving import Daemon, a_daemon
 from tests.support.waiting import wait_until
 
 SERVE = (sys.executable, "-m", "ttmem", "serve")
 
 
-def refused(*arguments: object, directory: Path, program: Sequence[str] = SERVE) -> str:
+def refused(*arguments: object, directory: Path, program: Sequence[str] = SERVE, code: int = 1) -> str:
     """What a daemon says that must not start."""
     ended = subprocess.run(
         [*program, *map(str, arguments)],
@@ -27,7 +29,7 @@ def refused(*arguments: object, directory: Path, program: Sequence[str] = SERVE)
         text=True,
         timeout=8,
     )
-    assert (ended.returncode, ended.stdout) == (1, "")
+    assert (ended.returncode, ended.stdout) == (code, "")
     [line] = ended.stderr.splitlines()
     assert line.startswith("ttmem: ")
     return line
@@ -144,14 +146,29 @@ def test_a_directory_that_may_not_be_written_to_is_an_error(directory: Path, as_
         (["--socket", "/tmp/" + "x" * 200], "at most 107 bytes"),
         (["--socket", "/nowhere/at/all"], "make /nowhere/at first"),
         (["--socket", "/etc/passwd"], "expected a socket or nothing, found a file"),
-        (["--group", "nosuchgroup"], "no such group"),
-        (["--no-seed-socket", "--listen", "0.0.0.0:1"], "can be reached from other machines"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(directory: Path, arguments: list[str], words: str) -> None:
-    extra = [] if "--socket" in arguments or "--no-seed-socket" in arguments else ["--socket", str(directory / "s")]
+    assert words in refused(*arguments, directory=directory)
 
-    assert words in refused(*arguments, *extra, directory=directory)
+
+@pytest.mark.parametrize(
+    ("flag", "value", "words"),
+    [
+        ("--group", "nosuchgroup", "no such group"),
+        ("--group", "99999999999", "no such group"),
+        ("--listen", "0.0.0.0:1", "can be reached from other machines"),
+        ("--listen", "8265", "expected ADDRESS:PORT"),
+        ("--listen", "", "--listen: expected a value"),
+        ("--socket", "", "--socket: expected a value"),
+        ("--query-socket", "", "--query-socket: expected a value"),
+    ],
+)
+def test_a_bad_flag_is_refused_before_anything_is_touched(directory: Path, flag: str, value: str, words: str) -> None:
+    extra = [] if flag == "--socket" else ["--socket", str(directory / "s")]
+
+    assert words in refused(flag, value, *extra, directory=directory, code=2)
+    assert list(directory.iterdir()) == []
 
 
 def test_root_lets_everybody_report_and_nobody_ask(directory: Path) -> None:
@@ -194,6 +211,31 @@ def test_all_descriptors_that_are_allowed_can_be_used(directory: Path) -> None:
         limits = Path(f"/proc/{daemon.pid}/limits").read_text()
         [found] = re.findall(r"Max open files +(\d+) +(\d+)", limits)
         assert int(found[0]) == int(found[1]) == hard
+
+
+def test_too_few_descriptors_are_told_once(directory: Path) -> None:
+    few = ("sh", "-c", 'ulimit -n 64 && exec "$@"', "sh", *SERVE)
+    with a_daemon(directory=directory, program=few) as daemon, contextlib.ExitStack() as viewers:
+        for _ in range(70):
+            idle = viewers.enter_context(socket.socket(socket.AF_UNIX))
+            idle.connect(str(directory / "j" / "daemon.sock"))
+        daemon.text_with("ttmem: out of descriptors")
+        viewers.close()
+
+        wait_until(lambda: daemon.get("/healthz")[0] == 200)
+        assert daemon.text().count("\n") == 2
+
+
+def test_a_log_on_a_full_disk_is_told_once(directory: Path) -> None:
+    full = ("sh", "-c", 'exec "$@" > /dev/full', "sh", *SERVE)
+    with a_daemon("--log-events", directory=directory, program=full) as daemon:  # ready when it complains
+        with daemon.line() as line:
+            line.say(*(alloc(at, 1) for at in range(1, 100)))
+            assert line.counters()["dram"] == 99
+
+        assert daemon.get("/healthz")[0] == 200
+        assert "ttmem: the log cannot be written (No space left on device)" in daemon.text()
+        assert daemon.text().count("\n") == 1
 
 
 def test_journals_are_served_without_the_seeds_socket(directory: Path) -> None:

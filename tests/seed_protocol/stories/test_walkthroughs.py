@@ -189,8 +189,8 @@ def test_the_seeds_program_is_quiet_when_asked(program: Path) -> None:
 
 
 @pytest.mark.parametrize("type", [Type.DUMP_REMAINING, Type.DUMP_KERNELS])
-def test_a_dump_goes_to_the_servers_log_and_nothing_to_the_asker(daemon: Daemon, type: Type) -> None:
-    with daemon.line() as line:
+def test_a_dump_goes_to_the_servers_log_and_nothing_to_the_asker(type: Type) -> None:
+    with a_daemon("--log-events") as daemon, daemon.line() as line:
         line.say(kernel_load(1, FABRIC_BYTES, kind=1), alloc(0xABCD, 4096))
         line.counters()
         line.say(Message(type))

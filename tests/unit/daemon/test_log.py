@@ -129,6 +129,23 @@ def test_a_reader_that_left_is_told_on_once_and_then_forgotten(stage: Stage) -> 
     assert stage.complaints == ["nobody reads the log any more (Broken pipe); serving on without it"]
 
 
+def test_a_log_that_cannot_be_written_is_told_on_once(stage: Stage) -> None:
+    pipe = os.dup(stage.writer)
+    with open("/dev/full", "wb") as full:
+        os.dup2(full.fileno(), stage.writer)
+    stage.log.start("ready")
+    for _ in range(3):
+        stage.lines.add(b"line\n")
+        wait_until(lambda: not stage.lines.text)
+    os.dup2(pipe, stage.writer)  # as if there was room again
+    os.close(pipe)
+    stage.lines.add(b"more\n")
+    heard = stage.hear(b"log lines dropped")
+
+    assert missed(heard) in (3, 4)  # the third may have come through
+    assert stage.complaints == ["the log cannot be written (No space left on device); serving on, and trying again"]
+
+
 def test_closing_prints_what_is_left(stage: Stage) -> None:
     stage.log.start("ready")
     stage.lines.add(b"last event\n")

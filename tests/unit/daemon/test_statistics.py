@@ -1,6 +1,6 @@
 """The block of figures in the log: every device, all that the older one left out, and only when it is news."""
 
-from tests.support.figures import a_seed_snapshot, a_snapshot
+from tests.support.figures import a_device, a_seed_snapshot, a_snapshot
 from ttmem.daemon.statistics import Statistics, statistics_text
 
 
@@ -27,6 +27,16 @@ def test_a_device_is_told_with_circular_buffers_and_kernels_by_type() -> None:
 
 def test_the_active_allocations_of_nobody_are_none() -> None:
     assert statistics_text(a_snapshot()) == "\nCurrent Statistics:\n  Active allocations: 0\n\n"
+
+
+def test_a_device_that_holds_nothing_is_left_out() -> None:
+    freed = a_snapshot(
+        devices=[a_device(0), a_device(1)],
+        device_pools=[(0, 0, 0, 0, 0, 512, 1, 1, False), (1, 0, 512, 512, 1, 512, 1, 1, False)],
+    )
+
+    assert "Device 0" not in statistics_text(freed)
+    assert "Device 1" in statistics_text(freed)
 
 
 def test_figures_come_every_ten_seconds_and_only_when_they_changed() -> None:
