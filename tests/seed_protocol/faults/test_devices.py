@@ -92,7 +92,7 @@ def test_equal_ids_on_devices_beyond_65535_are_many_buffers(engine: Engine) -> N
     assert sum(engine.figures().used.values()) == 10 * count
 
 
-@pytest.mark.parametrize("count", [64, 10_000])
+@pytest.mark.parametrize("count", [64, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_any_number_of_devices_can_be_looked_at(daemon: Daemon, count: int) -> None:
     """One client with many ids must not hide the others from `ttmem ps`."""
     expected = {(f"seed:{device}", "dram"): 1000 + device for device in range(count)}
