@@ -242,7 +242,8 @@ void Desk::note_unmatched(Step& step, Said said) {
     Words event;
     event.commit = committed(step.next_sequence());
     event.tag = tag_of(Type::freed, step.key.kind, step.pool, kUnmatched, 0);
-    event.id = step.key.id;
+    const bool is_nowhere = step.key.target == SeedTargets::kUnknown && !step.book.targets()[0].is_named;
+    event.id = is_nowhere ? step.head.buffer_id : step.key.id;  // it may be alive on another chip
     event.reserved = pack48(0, step.key.target);
     if (!step.process.is_restored) {  // else it may well have been allocated while nobody listened
         ++step.process.hot.unmatched_frees;
