@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, NamedTuple, TypeVar
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -76,7 +77,7 @@ def application(answers: Answers, frames: Frames) -> Doorkeeper:
         Route("/healthz", healthz),
         Route("/reset-peaks", reset_peaks, methods=["POST"]),
     ]
-    return Doorkeeper(Starlette(routes=routes, exception_handlers={BadQuestion: _refused, SelectionError: _not_found}))
+    return Doorkeeper(Starlette(routes=routes, exception_handlers=_HANDLERS))
 
 
 async def _events(frames: Frames, interval_seconds: float) -> AsyncIterator[bytes]:
@@ -90,6 +91,15 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _not_found(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": str(error)}, status_code=404)
+
+
+async def _no_such_route(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    text = f"{request.method} {request.url.path}: {error.detail}"
+    return JSONResponse({"error": text}, status_code=error.status_code, headers=error.headers)
+
+
+_HANDLERS = {BadQuestion: _refused, SelectionError: _not_found, HTTPException: _no_such_route}
 
 
 def _number(request: Request, name: str, default: float, least: float, most: float) -> float:

@@ -61,6 +61,7 @@ class DumpGroup:
     is_kernel: bool
     used_bytes: int
     count: int
+    is_estimated: bool  # some of its sizes came from the seeds' rule
     allocations: tuple[Allocation, ...]  # largest first
 
     @property
@@ -184,7 +185,9 @@ def _groups(usage: DeviceUsage, rows: _Rows, is_kernels_only: bool, most: int) -
     for name, is_kernel, total in totals:
         if total.count:
             listed = _largest(rows.get((usage.device.number, name), []), most)
-            yield DumpGroup(name.removeprefix("kernel_"), is_kernel, total.used_bytes, total.count, listed)
+            is_estimated = isinstance(total, KindUsage) and total.is_estimated
+            name = name.removeprefix("kernel_")
+            yield DumpGroup(name, is_kernel, total.used_bytes, total.count, is_estimated, listed)
 
 
 def _largest(rows: list[tuple[Row, Owner]], most: int) -> tuple[Allocation, ...]:

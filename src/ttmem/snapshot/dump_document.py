@@ -54,6 +54,7 @@ def _group(group: DumpGroup, time_ns: int) -> Document:
         "kernel": group.is_kernel,
         "used": group.used_bytes,
         "count": group.count,
+        "estimated": group.is_estimated,
         "planned": group.is_planned,
         "more": group.more_count,
         "allocations": [_allocation(one, time_ns) for one in group.allocations],
@@ -117,6 +118,7 @@ def _read_group(row: Fields) -> DumpGroup:
         is_kernel=row.flag("kernel"),
         used_bytes=row.integer("used"),
         count=row.integer("count"),
+        is_estimated=row.flag("estimated"),
         allocations=tuple(_read_allocation(one) for one in row.items("allocations")),
     )
 

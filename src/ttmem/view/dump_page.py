@@ -75,7 +75,10 @@ def _totals(groups: Sequence[Group], width: int | None) -> list[Line]:
             is_first = group is devices[0].groups[0]
             title = device_title([found.device for found in devices]) if is_first else ()
             mark = cell("planned", Role.DIM) if group.is_planned else ()
-            figures = (cell(count_text(group.count)), cell(size_text(group.used_bytes)))
+            figures = (
+                cell(count_text(group.count)),
+                cell(("~" if group.is_estimated else "") + size_text(group.used_bytes)),
+            )
             rows.append([title, cell(_type_word(group)), *figures, mark])
     return grid(columns, rows, width=width)
 
@@ -158,7 +161,7 @@ def _notes(dump: Dump, groups: Sequence[Group]) -> Iterator[str]:
         yield "planned: what all loaded programs would take together; they share that memory."
     if any(one.is_view for one in listed):
         yield "view: memory of another allocation, charged there."
-    if any(one.is_estimated for one in listed):
+    if any(group.is_estimated for group in found) or any(one.is_estimated for one in listed):
         yield "~ kernels of unknown exact size are counted as binary size x cores."
     if any(one.holder_count > 1 for one in listed):
         yield "HOLDERS: how often it was allocated at the same place; it counts once, until all have freed it."

@@ -140,14 +140,14 @@ def test_a_device_that_is_not_there_is_not_found(serving: Serving) -> None:
 
 
 def test_peaks_are_reset_by_a_post_alone(serving: Serving) -> None:
-    assert serving.ask("/reset-peaks")[0] == 405
+    assert serving.ask("/reset-peaks") == (405, b'{"error":"GET /reset-peaks: Method Not Allowed"}')
     assert serving.desk.reset_count == 0
     assert serving.ask("/reset-peaks", "POST") == (204, b"")
     assert serving.desk.reset_count == 1
 
 
 def test_what_is_not_there_is_not_found(serving: Serving) -> None:
-    assert serving.ask("/")[0] == 404
+    assert serving.ask("/") == (404, b'{"error":"GET /: Not Found"}')
 
 
 def test_a_port_answers_too(serving: Serving) -> None:

@@ -66,6 +66,7 @@ def test_views_and_estimates_are_marked() -> None:
 
     assert re.search(r"\n +view +0x2f00 ", text)
     assert re.search(r"\n +~249 KiB +0x3 ", text)
+    assert re.search(r"\n +fabric kernels +1 +~249 KiB +planned\n", text)
 
 
 def test_chips_on_which_the_same_is_alive_share_a_list_on_a_terminal() -> None:
