@@ -214,13 +214,15 @@ def _in_order(pools: Iterable[PoolUsage]) -> tuple[PoolUsage, ...]:
     return tuple(sorted(pools, key=lambda usage: usage.pool))
 
 
-def _device_usages(devices: Iterable[Device], rows: Rows, processes: Iterable[ProcessUsage]) -> tuple[DeviceUsage, ...]:
-    """Every table is gone through once: there may be thousands of devices."""
+def _device_usages(devices: Iterable[Device], rows: Rows, processes: Sequence[ProcessUsage]) -> tuple[DeviceUsage, ...]:
+    """Every table is gone through once: there may be thousands of devices. A chip that nobody opened and of which there
+    is nothing to tell (a stray free named it) is left out."""
     holders: dict[int, list[ProcessDevice]] = defaultdict(list)
     for process in processes:
         for held in process.devices if process.is_live else ():
             holders[held.device.number].append(held)
     pools, kinds = _by_number(rows["device_pools"]), _by_number(rows["device_kinds"])
+    named = {*pools, *kinds, *(device.number for device in _spoken_of(processes))}
     return tuple(
         DeviceUsage(
             device,
@@ -229,7 +231,17 @@ def _device_usages(devices: Iterable[Device], rows: Rows, processes: Iterable[Pr
             sum(held.launch_count for held in holders[device.number]),
         )
         for device in devices
+        if device.is_known or device.open_count or device.number in named
     )
+
+
+def _spoken_of(processes: Iterable[ProcessUsage]) -> Iterable[Device]:
+    """Every device that a process has something to tell about."""
+    for process in processes:
+        for parts in (process.devices, process.other_devices, process.programs, process.phases, process.out_of_memory):
+            yield from (part.device for part in parts)
+        for mesh in process.meshes:
+            yield from mesh.devices
 
 
 def _by_number(table: Iterable[Sequence[Any]]) -> dict[int, list[Sequence[Any]]]:

@@ -8,6 +8,7 @@ from tests.support.figures import (
     a_busy_snapshot,
     a_device,
     a_process,
+    a_seed_device,
     a_snapshot,
     an_unknown_device,
 )
@@ -171,3 +172,17 @@ def test_pools_come_in_the_order_of_their_numbers() -> None:
     [usage] = a_snapshot(devices=[a_device()], device_pools=rows).devices
 
     assert [pool.pool for pool in usage.pools] == [Pool.DRAM, Pool.L1_SMALL, Pool.KERNEL]
+
+
+def test_a_device_that_nobody_opened_and_nobody_uses_is_left_out() -> None:
+    snapshot = a_snapshot(
+        devices=[
+            a_device(0, open_count=0),
+            {**a_seed_device(1, index=1), "open_count": 0},
+            {**an_unknown_device(2), "open_count": 0},
+            {**a_seed_device(3, index=3), "open_count": 0},
+        ],
+        device_pools=[(3, 0, 0, 0, 0, 512, NOON_NS, NOON_NS, False)],
+    )
+
+    assert [usage.device.number for usage in snapshot.devices] == [0, 3]  # a chip, and one that held something once
