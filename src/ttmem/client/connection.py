@@ -4,6 +4,9 @@ Whatever is sent is first put on the backlog; then the caller writes as much as 
 take, and everything while no server is there, waits for a thread in the background, which also looks for the server
 again each second.
 
+Whoever writes needs the interpreter again after each write. Threads that only append would keep it and fill the
+backlog of a server that is quick enough; so in a crowd they offer it, as long as the socket takes more.
+
   field         changed by                                     holds
   backlog       any thread: appends; the holder of _lock: takes   messages nobody has begun to send
   _flight       the holder of _lock, by one assignment            messages taken, and how much of them was written
@@ -31,7 +34,9 @@ from ttmem.client.own_socket import OwnSocket
 __all__ = ["BACKLOG_MESSAGES", "Connection"]
 
 BACKLOG_MESSAGES = 65_536
-BATCH_MESSAGES = 256
+BATCH_MESSAGES = 1024
+CROWD_MESSAGES = 4096
+YIELD_MESSAGES = 16
 RETRY_SECONDS = 1.0
 EXIT_SECONDS = 0.2
 SEND_BUFFER_BYTES = 1 << 20
@@ -61,6 +66,9 @@ class Connection:
         self.backlog.append(message)
         if self._idle:
             self._drain()
+        crowd = len(self.backlog)
+        if crowd > CROWD_MESSAGES and crowd % YIELD_MESSAGES == 0 and self._poll(0):
+            time.sleep(0)  # the server takes more: whoever writes only lacks the interpreter
 
     def _begin(self) -> None:
         self.backlog.clear()
@@ -203,14 +211,18 @@ class Connection:
 
     def _wait(self, seconds: float) -> None:
         """Until the server takes more, or it is time to look for one again."""
+        if self._poll(seconds) is None:
+            time.sleep(seconds)
+
+    def _poll(self, seconds: float) -> bool | None:
+        """Whether the server takes more, within so long; None without one."""
         connection = self._connection
         descriptor = connection.fileno() if connection is not None else -1
         if descriptor < 0:
-            time.sleep(seconds)
-            return
+            return None
         poll = select.poll()
         poll.register(descriptor, select.POLLOUT)  # if it is the program's by now, the next write finds out
-        poll.poll(seconds * 1000)
+        return bool(poll.poll(seconds * 1000))
 
     def _finish(self) -> None:
         """At the program's end: what is left goes to a server that is there and takes it in time."""

@@ -368,6 +368,36 @@ def test_threads_send_whole_messages_each_in_its_order(directory: Path, server: 
         assert [message.buffer_id for message in messages if message.device_id == device] == list(range(3000))
 
 
+BUSY_THREADS = [
+    "import threading, time",
+    "def work(device):",
+    "    for id in range(50_000): A.report_allocation(device, 1, 0, id)",
+    "threads = [threading.Thread(target=work, args=(device,)) for device in range(4)]",
+    "began = time.monotonic()",
+    "[thread.start() for thread in threads]; [thread.join() for thread in threads]",
+    "print(A.lost_count(), time.monotonic() - began < 4, flush=True)",
+]
+
+
+def test_four_busy_threads_lose_nothing_to_a_server_that_reads(directory: Path, server: MessageServer) -> None:
+    with Sender(directory, *BUSY_THREADS) as sender:
+        messages = server.accept().take_all()
+        status, said, complaints = sender.finish()
+
+    assert (status, said.split()[0], complaints) == (0, "0", "")
+    assert len(messages) == 4 * 50_000
+
+
+def test_four_busy_threads_are_not_slowed_by_a_server_that_never_reads(directory: Path, server: MessageServer) -> None:
+    with Sender(directory, *BUSY_THREADS) as sender:
+        status, said, complaints = sender.finish()
+    lost, was_quick = said.split()
+
+    assert (status, was_quick, complaints.count("\n")) == (0, "True", 1)
+    assert int(lost) > 100_000
+    assert server.has_caller()
+
+
 def test_signal_handlers_may_report_and_raise_in_the_middle_of_a_report(directory: Path, server: MessageServer) -> None:
     lines = [
         "import signal",
