@@ -222,11 +222,13 @@ struct Arguments {
     int32_t device() const { return static_cast<int32_t>(word[0]); }
     /// Whether it is as wide as the older message has it. Words below 0 may be numbers that were cut: looked at again.
     bool has_device() const {
-        return __builtin_expect(word[0] <= INT32_MAX, 1) || (static_cast<int64_t>(word[0]) < 0 && is_negative_device());
+        return __builtin_expect(word[0] <= INT32_MAX, 1) ||
+               (static_cast<int64_t>(word[0]) < 0 && is_negative_device(given[0]));
     }
-    __attribute__((noinline, cold)) bool is_negative_device() const {
+    // Not of `this`: the words would have to leave their registers for it.
+    __attribute__((noinline, cold)) static bool is_negative_device(PyObject* value) {
         int overflow = 0;
-        const long long number = PyLong_AsLongLongAndOverflow(given[0], &overflow);
+        const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
         return overflow == 0 && number < 0 && number >= INT32_MIN && PyErr_Occurred() == nullptr;
     }
     uint8_t byte(int i) const { return word[i] <= 0xff ? static_cast<uint8_t>(word[i]) : uint8_t{0xff}; }
