@@ -216,7 +216,8 @@ def _in_order(pools: Iterable[PoolUsage]) -> tuple[PoolUsage, ...]:
 
 def _device_usages(devices: Iterable[Device], rows: Rows, processes: Sequence[ProcessUsage]) -> tuple[DeviceUsage, ...]:
     """Every table is gone through once: there may be thousands of devices. A chip that nobody opened and of which there
-    is nothing to tell (a stray free named it) is left out."""
+    is nothing to tell (a stray free named it) is left out, and so is one without a name of its own once all are gone
+    who spoke of it: each of them had another."""
     holders: dict[int, list[ProcessDevice]] = defaultdict(list)
     for process in processes:
         for held in process.devices if process.is_live else ():
@@ -231,7 +232,9 @@ def _device_usages(devices: Iterable[Device], rows: Rows, processes: Sequence[Pr
             sum(held.launch_count for held in holders[device.number]),
         )
         for device in devices
-        if device.is_known or device.open_count or device.number in named
+        if device.is_known
+        or device.open_count
+        or (device.number in named and (device.is_seed or holders[device.number]))
     )
 
 
