@@ -22,7 +22,6 @@
 namespace ttmem {
 namespace {
 
-constexpr uint64_t kSeedDevice = 0x5eed'0000'0000'0000;
 constexpr uint32_t kDeviceIdsMost = 65'536;
 constexpr uint32_t kHoldersMost = ~uint32_t{0};
 
@@ -78,7 +77,7 @@ __attribute__((noinline)) uint16_t open_place(uint32_t device) {
     if (!look_at_journal() || device >= kDeviceIdsMost) return 0;
     const bool was_named = device < own.places.size() && own.places[device].target != 0;
     ttmem_device chip{};
-    chip.unique_id = kSeedDevice | device;
+    chip.unique_id = seed_device(static_cast<int32_t>(device));
     chip.index = static_cast<int32_t>(device);
     const uint16_t target = is_full() && !was_named ? uint16_t{0} : ttmem_device_open_on(&chip);
     if (target == 0 && !is_full()) return 0;  // not for ever: the next call tries again

@@ -97,7 +97,8 @@ public:
     /// Chips known by number follow whatever stands for that number now.
     void follow_mapping(uint64_t now_ns);
 
-    /// Takes this book's figures out of the chips' sums, and puts them back: somebody else tells of the same process.
+    /// Takes this book's figures out of the chips' sums, and puts them back: the process ended, or somebody else tells of
+    /// it. What it held stays readable here.
     void leave();
     void rejoin(uint64_t now_ns);
     bool is_shared() const { return is_shared_; }
@@ -125,9 +126,6 @@ public:
 
     /// Names that a forked child has from its parent: no record of its own journal tells them.
     void inherit_targets(const std::vector<TargetWords>& targets, uint64_t now_ns);
-
-    /// Gives everything back to the devices; the last figures stay readable here.
-    void release();
 
     /// Where the counters of a quiet journal differ from these totals, or empty.
     std::string difference(const std::vector<TargetWords>& targets) const;

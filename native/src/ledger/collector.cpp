@@ -148,7 +148,7 @@ void Collector::damage(Process& process, const std::string& what) {
     process.damage = what;
     keep_damage(process.path, what);
     process.batch.clear();  // what was read before the damage showed is no part of any balance
-    process.book.release();
+    process.book.leave();
     ++ended_count_;
     pair_ways(process);
 }

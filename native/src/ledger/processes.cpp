@@ -34,7 +34,7 @@ Process::~Process() {
 void Collector::dismiss(Process& process) {
     process.mode = Mode::ended;
     if (process.ended_ns == 0) process.ended_ns = nanoseconds(CLOCK_REALTIME);
-    process.book.release();
+    process.book.leave();
     if (process.pidfd >= 0) close(process.pidfd);
     process.pidfd = -1;
     process.last_live_count = process.book.table().size();

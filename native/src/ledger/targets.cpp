@@ -124,7 +124,7 @@ TargetBook& Book::target_at(uint16_t number) {
 }
 
 Book::~Book() {
-    release();
+    leave();
     for (const auto& [number, cell] : cells_) devices_.part(number);
 }
 
@@ -332,8 +332,6 @@ void Book::rejoin(uint64_t now_ns) {
     for (uint32_t i = 0; i < target_count_; ++i) set_open(targets_[i], targets_[i].is_named);
     add_shares(+1, now_ns);
 }
-
-void Book::release() { leave(); }
 
 void Book::reset_peaks() {
     for (auto& [number, cell] : cells_)

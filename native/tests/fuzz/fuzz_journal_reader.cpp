@@ -291,7 +291,7 @@ void read_memory(Input& input, uint8_t how, uint8_t upfront, uint8_t cut, int ro
     open_honest_book(honest);
     book.set_arena(item_of, reader.get());
     follow(*reader, book, edited, how, rounds);
-    book.release();
+    book.leave();
     check_devices(devices);
 }
 

@@ -240,7 +240,7 @@ TEST(a_journal_cannot_fill_the_collectors_memory) {
     CHECK_EQUAL(book.table().size(), kTableMost + kPendingMost);
     CHECK_EQUAL(book.targets()[1].totals.pools[TTMEM_DRAM].count, static_cast<int64_t>(kTableMost + kPendingMost));
     CHECK(book.findings().count("impossible_record") == 1);
-    book.release();
+    book.leave();
     CHECK_EQUAL(devices.at(0).cell.pools[TTMEM_DRAM].used, 0);
 }
 

@@ -140,8 +140,8 @@ TEST(opening_again_and_closing_again_count_once) {
     one.close(1);
     one.close(1);
     CHECK_EQUAL(devices.all()[0].open_count, 1);
-    two.book.release();
-    two.book.release();
+    two.book.leave();
+    two.book.leave();
     CHECK_EQUAL(devices.all()[0].open_count, 0);
 }
 
@@ -191,7 +191,7 @@ TEST(impossible_counters_are_clamped_and_come_off_again) {
         process.book.adopt_counters(std::vector<TargetWords>(kTargets, one), 1);
         CHECK(used_on(devices, 0) >= 10);
     }
-    process.book.release();
+    process.book.leave();
     CHECK_EQUAL(used_on(devices, 0), 10);
     CHECK_EQUAL(devices.all()[0].open_count, 1);
 }
@@ -208,11 +208,11 @@ TEST(the_dead_give_everything_back_and_only_that) {
         process->allocate(3, 7, 1000);
     }
     CHECK_EQUAL(used_on(devices, 0), 220);
-    one.book.release();
+    one.book.leave();
     CHECK_EQUAL(used_on(devices, 0), 110);
     CHECK_EQUAL(used_on(devices, 1), 100);
     CHECK_EQUAL(one.book.cells().at(0).pools[TTMEM_DRAM].used, 110);  // its last figures stay readable
-    two.book.release();
+    two.book.leave();
     for (const Device& device : devices.all()) {
         CHECK_EQUAL(device.cell.pools[TTMEM_DRAM].used, 0);
         CHECK_EQUAL(device.cell.pools[TTMEM_DRAM].count, 0);
@@ -236,7 +236,7 @@ TEST(sums_of_several_hostile_processes_come_off_exactly) {
             alive.push_back(a_record(Type::allocated, id + 1, a_buffer(1, id, kSizeMost)));
         hostile.back()->book.rebuild(alive, {}, 1);
     }
-    for (const auto& process : hostile) process->book.release();
+    for (const auto& process : hostile) process->book.leave();
     CHECK_EQUAL(used_on(devices, 0), 10);
 }
 

@@ -28,7 +28,7 @@ from ttmem.sources import Places, Roots
 
 NAME = "4000-77-0123abcd.journal"
 NOBODY, SOMEBODY = 65_534, 12_345
-is_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files that are another user's")
+is_root = pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can make files that are another user's")
 
 ANOTHER_USER = """\
 import json, os, sys

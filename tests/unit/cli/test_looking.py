@@ -154,7 +154,7 @@ def test_a_daemon_that_died_is_passed_over(main: Path) -> None:
     assert "the daemon that made it has ended" in notes_of(snapshot)[0]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs two users")
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can be two users")
 def test_a_daemon_of_another_user_is_passed_over(main: Path) -> None:
     with a_strangers_daemon(main, NOBODY):
         snapshot = looked(main)

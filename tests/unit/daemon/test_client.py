@@ -121,7 +121,7 @@ def test_the_socket_of_a_dead_daemon_is_no_daemon(directory: Path) -> None:
         assert DaemonClient.find([str(directory)]) is None
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs two users")
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can be two users")
 def test_a_daemon_of_another_user_is_not_believed(directory: Path) -> None:
     with a_strangers_daemon(directory, NOBODY):
         with pytest.raises(DaemonGone, match=f"belongs to uid {NOBODY}, neither root nor us"):
@@ -129,7 +129,7 @@ def test_a_daemon_of_another_user_is_not_believed(directory: Path) -> None:
         assert DaemonClient.find([str(directory)]) is None
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs two users")
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can be two users")
 def test_a_daemon_that_is_not_shared_with_us_cannot_be_asked(directory: Path) -> None:
     directory.chmod(0o755)
     with a_false_daemon(directory, an_answer(document(a_busy_snapshot()))) as daemon:
