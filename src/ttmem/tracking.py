@@ -1,0 +1,288 @@
+"""What a runtime tells whoever watches it: the calls of the seeds' GraphTracker, and the few it lacked.
+
+A runtime is handed any object with the seven calls of `Tracker` and calls them at the points the seeds name. One that
+also has the calls of `Watcher` hears what happens without memory changing hands: launches, statuses, ring and caches.
+A mesh is told once, never once per chip. Nothing here imports a client: runtimes and listeners meet in these words.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Protocol, runtime_checkable
+
+from ttmem.devices import BinaryStatus, BufferType, Pool
+
+__all__ = [
+    "Cache",
+    "CacheOutcome",
+    "CoreSet",
+    "CoreType",
+    "FoundBy",
+    "KernelFacts",
+    "KernelType",
+    "Stall",
+    "TrackedBuffer",
+    "TrackedChip",
+    "TrackedDevice",
+    "Tracker",
+    "Watcher",
+]
+
+
+class KernelType(IntEnum):
+    """Whose kernel it is, in the seeds' numbers."""
+
+    APPLICATION = 0
+    FABRIC = 1
+    DISPATCH = 2
+
+
+class FoundBy(IntEnum):
+    """How the type of a kernel was found, most trusted first."""
+
+    UNKNOWN = 0
+    OWNER = 1  # the program it belongs to
+    ARGUMENT = 2  # the caller said so
+    PATH = 3  # where its source lies
+    STACK = 4  # who called
+    SIZE = 5  # the seeds' two well-known sizes: a guess
+
+    @classmethod
+    def _missing_(cls, value: object) -> "FoundBy":
+        return cls.UNKNOWN
+
+    @property
+    def word(self) -> str:
+        """Its name as users read it."""
+        return self.name.lower()
+
+
+class CoreType(IntEnum):
+    """tt-metal's programmable core types, after 0 for unknown."""
+
+    UNKNOWN = 0
+    TENSIX = 1
+    ACTIVE_ETH = 2
+    IDLE_ETH = 3
+    DRAM = 4
+
+    @classmethod
+    def _missing_(cls, value: object) -> "CoreType":
+        return cls.UNKNOWN
+
+    @property
+    def word(self) -> str:
+        """Its name as users read it."""
+        return self.name.lower()
+
+
+class Cache(IntEnum):
+    """Where something is kept so that it need not be made, read or sent again."""
+
+    JIT = 0  # compiled kernels
+    PROGRAM = 1  # programs of operations that ran before
+    PREFETCHER = 2  # binaries in the L1 of the prefetch core
+    TRACE = 3  # binaries that a replay finds still in the kernel ring
+    IMAGE = 4  # equal images of several kernels: what keeping each of them once would save
+
+    @property
+    def word(self) -> str:
+        """Its name as users read it."""
+        return self.name.lower()
+
+
+class CacheOutcome(IntEnum):
+    """What came of asking a cache."""
+
+    HIT = 0
+    MISS = 1
+    EVICTED = 2
+    BYPASSED = 3
+    EMPTIED = 4
+
+    @property
+    def word(self) -> str:
+        """Its name as users read it."""
+        return self.name.lower()
+
+
+class Stall(IntEnum):
+    """Why a launch had to wait before it could write into the kernel ring."""
+
+    NONE = 0
+    SPACE = 1  # no room
+    ENTRIES = 2  # the table of the ring's entries was full
+    LAUNCH_SLOTS = 3  # no free launch message
+    IN_FLIGHT = 4  # its binaries were still being written
+    ORDER = 5  # an ethernet program waits for the one before it
+    FULL = 6  # a replayed trace took the whole ring
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Stall":
+        return cls.NONE
+
+    @property
+    def word(self) -> str:
+        """Its name as users read it."""
+        return self.name.lower()
+
+
+class CoreSet(Protocol):
+    """Cores by their places; as text `0,0-7,7;0,8-3,8`: rectangles, corners included."""
+
+    @property
+    def core_count(self) -> int: ...
+    def __str__(self) -> str: ...
+
+
+class TrackedChip(Protocol):
+    """What a runtime knows of a chip it opened."""
+
+    @property
+    def unique_id(self) -> int: ...
+    @property
+    def index(self) -> int: ...
+    @property
+    def arch(self) -> str: ...
+    @property
+    def board(self) -> str: ...
+    @property
+    def grid(self) -> tuple[int, int]: ...
+    @property
+    def dram_bank_count(self) -> int: ...
+    @property
+    def l1_bank_count(self) -> int: ...
+    @property
+    def kernel_ring_bytes(self) -> int: ...
+    def capacity_bytes(self, pool: Pool) -> int:
+        """All banks of a pool together; 0 if it has none or nobody knows."""
+
+
+class TrackedDevice(Protocol):
+    """A chip, or a mesh of chips that are used as one. `id` is the runtime's own, unique in its process."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def chips(self) -> Sequence[TrackedChip]:
+        """Row by row; a chip alone is its own only one."""
+
+
+class TrackedBuffer(Protocol):
+    """A buffer; sizes are those on one chip."""
+
+    @property
+    def unique_id(self) -> int: ...
+    @property
+    def address(self) -> int: ...
+    @property
+    def requested_bytes(self) -> int: ...
+    @property
+    def per_bank_bytes(self) -> int: ...
+    @property
+    def reserved_bytes(self) -> int:
+        """What all banks give up for it."""
+
+    @property
+    def buffer_type(self) -> BufferType: ...
+    @property
+    def device(self) -> TrackedDevice: ...
+    @property
+    def program(self) -> int:
+        """The program whose binaries it holds, or 0."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelFacts:
+    """What a runtime knows of a kernel besides its size; every field may be left unknown."""
+
+    program: int = 0
+    name: str = ""
+    source_path: str = ""
+    core_type: CoreType = CoreType.UNKNOWN
+    owner: KernelType | None = None  # what kind of program it belongs to, if the runtime knows
+    exact_bytes: int | None = None  # over all cores; None: the seeds' rule stands in
+    seed_rule_bytes: int | None = None  # None: size x cores
+    payload_bytes: int = 0  # in DRAM, padded to pages
+    image: int = 0  # equal for equal binaries
+
+
+class Tracker(Protocol):
+    """The calls of the seeds' GraphTracker. None may raise, block or change what its caller does."""
+
+    def track_allocate(self, buffer: TrackedBuffer) -> None: ...
+    def track_deallocate(self, buffer: TrackedBuffer) -> None: ...
+    def track_allocate_cb(
+        self,
+        core_ranges: CoreSet,
+        address: int,
+        size_bytes: int,
+        is_globally_allocated: bool,
+        device: TrackedDevice,
+        *,
+        program: int = 0,
+        cb_id: int = 0,
+    ) -> None:
+        """One circular buffer of a program; `size_bytes` on each core. A global one is a view of a buffer."""
+
+    def track_deallocate_cb(self, device: TrackedDevice, *, program: int = 0) -> None:
+        """All circular buffers of a program; of program 0, all on that device."""
+
+    def track_kernel_load(
+        self,
+        kernel_size: int,
+        kernel_id: int,
+        device: TrackedDevice,
+        kernel_type: int = KernelType.APPLICATION,
+        num_cores: int = 1,
+        *,
+        facts: KernelFacts | None = None,
+    ) -> None: ...
+    def track_kernel_unload(self, kernel_id: int, device: TrackedDevice) -> None: ...
+    def track_program(self, program: int, device: TrackedDevice) -> None:
+        """A program is about to run."""
+
+
+@runtime_checkable
+class Watcher(Protocol):
+    """What else a listener may want to hear."""
+
+    def track_device_opened(self, device: TrackedDevice) -> None: ...
+    def track_device_closed(self, device: TrackedDevice) -> None:
+        """Everything of that device ends; what is freed later is no finding."""
+
+    def track_binary_status(self, program: int, status: BinaryStatus, device: TrackedDevice) -> None: ...
+    def track_program_end(self, program: int, device: TrackedDevice) -> None: ...
+    def track_launch(self, program: int, device: TrackedDevice) -> None:
+        """Once per launch, cached or not, replays included; counted, never charged."""
+
+    def track_ring(
+        self,
+        device: TrackedDevice,
+        core_type: CoreType,
+        *,
+        live_bytes: int,
+        retired_bytes: int,
+        entry_count: int,
+        stall: Stall = Stall.NONE,
+    ) -> None:
+        """The kernel ring of one core after a launch: in use, finished but intact, and why the launch waited."""
+
+    def track_cache(
+        self,
+        device: TrackedDevice,
+        cache: Cache,
+        outcome: CacheOutcome,
+        *,
+        size_bytes: int = 0,
+        entry_count: int = 0,
+        held_bytes: int = 0,
+    ) -> None:
+        """One answer of a cache about `size_bytes`, and what it holds afterwards."""
+
+    def track_out_of_memory(
+        self, device: TrackedDevice, pool: Pool, *, requested_bytes: int, free_bytes: int, largest_free_bytes: int
+    ) -> None:
+        """A refusal; figures are those of all banks of one chip together."""
