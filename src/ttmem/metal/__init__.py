@@ -1,0 +1,1 @@
+"""The runtime model: chips, memory, programs and dispatch of tt-metal, without hardware."""

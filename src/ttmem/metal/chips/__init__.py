@@ -1,0 +1,25 @@
+"""Chips and boards: what silicon there is, what is fused off, and what a runtime leaves of it for buffers.
+
+The figures are data of named builds of the runtime; code only derives what follows from them.
+"""
+
+from ttmem.metal.chips.architecture import BUILDS, DEFAULT_BUILD, Architecture, KernelRing, architecture
+from ttmem.metal.chips.board import BOARDS, Board, board
+from ttmem.metal.chips.chip import Chip
+from ttmem.metal.chips.dispatch_cores import Axis, DispatchCores
+from ttmem.metal.chips.unknown import UnknownHardware
+
+__all__ = [
+    "BOARDS",
+    "BUILDS",
+    "DEFAULT_BUILD",
+    "Architecture",
+    "Axis",
+    "Board",
+    "Chip",
+    "DispatchCores",
+    "KernelRing",
+    "UnknownHardware",
+    "architecture",
+    "board",
+]
