@@ -1,8 +1,8 @@
 """ttmem: see, live and exactly, which process holds which memory on every Tenstorrent device.
 
 A program reports with `Client`, or with the functions below; one that was written for the older design's client keeps
-its calls with `AllocationClient`. Nothing happens unless tracking is on (TTMEM=1, or `enable()`). `ttmem ps` shows what
-all programs report.
+its calls with `AllocationClient`, and a runtime is handed a `GraphTracker`. Nothing happens unless tracking is on
+(TTMEM=1, or `enable()`). `ttmem ps` shows what all programs report.
 """
 
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ttmem.client import (
         AllocationClient,
         Client,
+        GraphTracker,
         close,
         disable,
         enable,
@@ -39,6 +40,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AllocationClient",
     "Client",
+    "GraphTracker",
     "TtmemError",
     "__version__",
     "close",

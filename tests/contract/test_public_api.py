@@ -54,7 +54,7 @@ OLDER_CALLS = {
 
 
 def test_the_package_offers_exactly_these_names() -> None:
-    others = ["AllocationClient", "Client", "TtmemError", "__version__"]
+    others = ["AllocationClient", "Client", "GraphTracker", "TtmemError", "__version__"]
 
     assert sorted(ttmem.__all__) == sorted([*REPORTS, *SIGNATURES, *others])
 
@@ -79,7 +79,7 @@ def test_a_report_is_the_native_function_itself_wherever_it_is_called(name: str)
     assert getattr(client_room, name) is native
 
 
-@pytest.mark.parametrize("name", [*SIGNATURES, *REPORTS, "AllocationClient", "Client"])
+@pytest.mark.parametrize("name", [*SIGNATURES, *REPORTS, "AllocationClient", "Client", "GraphTracker"])
 def test_everything_offered_says_what_it_is_for(name: str) -> None:
     assert inspect.getdoc(getattr(ttmem, name))
 

@@ -23,10 +23,12 @@ from ttmem.client.reports import (
 
 if TYPE_CHECKING:
     from ttmem.client.allocation_client import AllocationClient
+    from ttmem.client.tracker import GraphTracker
 
 __all__ = [
     "AllocationClient",
     "Client",
+    "GraphTracker",
     "Phase",
     "close",
     "disable",
@@ -51,11 +53,17 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Loads `AllocationClient` when it is first used: only then does it ask the environment for its transport."""
-    if name != "AllocationClient":
-        raise AttributeError(f"module 'ttmem.client' has no attribute {name!r}")
-    from ttmem.client import allocation_client
+    """Loads what only some programs need when it is first used; `AllocationClient` then asks the environment."""
+    value: object
+    if name == "AllocationClient":
+        from ttmem.client import allocation_client
 
-    value = allocation_client.AllocationClient
+        value = allocation_client.AllocationClient
+    elif name == "GraphTracker":
+        from ttmem.client import tracker
+
+        value = tracker.GraphTracker
+    else:
+        raise AttributeError(f"module 'ttmem.client' has no attribute {name!r}")
     globals()[name] = value
     return value

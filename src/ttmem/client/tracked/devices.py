@@ -1,0 +1,114 @@
+"""The devices a tracker heard of, and the target each of them is reported on.
+
+A chip alone is its own target, a mesh is one target for all its chips. A journal has room for 255 targets and never
+forgets one, so a device that is opened anew takes the target of those before it; two that are open at once, on the
+same chips, have different ones, or closing one would end what the other holds.
+
+   field       changed under _lock
+   _by_id      read without it: whoever finds a device there may use it
+   _users      how many open devices lie on a chip
+   _claimed    targets that open devices are reported on
+"""
+
+import threading
+from collections import Counter
+from itertools import count
+
+from ttmem.client.reporter import Client
+from ttmem.client.tracked.circular_buffers import CircularBuffers
+from ttmem.client.tracked.kernels import Kernels
+from ttmem.client.tracked.programs import Programs
+from ttmem.devices import Pool
+from ttmem.tracking import TrackedChip, TrackedDevice
+
+__all__ = ["OpenDevice", "OpenDevices"]
+
+_MESH_ID_BITS = (1 << 63) - 1
+
+
+class OpenDevice:
+    """One open device, and what is alive on it besides buffers."""
+
+    __slots__ = ("chips", "circular_buffers", "is_watched", "kernels", "programs", "target")
+
+    def __init__(self, target: int, chips: list[int]) -> None:
+        self.target = target
+        self.chips = chips  # their targets
+        self.is_watched = False  # whether its runtime tells of launches, too
+        self.kernels = Kernels(target)
+        self.circular_buffers = CircularBuffers(target)
+        self.programs = Programs(target)
+
+
+class OpenDevices:
+    """Opens and closes targets."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._by_id: dict[int, OpenDevice] = {}
+        self._users: Counter[int] = Counter()
+        self._claimed: set[int] = set()
+        self._lock = threading.RLock()
+        self.find = self._by_id.get  # by the runtime's id of a device
+
+    def open(self, device: TrackedDevice, *, is_watched: bool) -> OpenDevice | None:
+        """The device, opened if it was not; None while tracking is off."""
+        with self._lock:
+            opened = self._by_id.get(device.id) or self._opened(device)
+            if opened is not None:
+                opened.is_watched |= is_watched
+            return opened
+
+    def close(self, device_id: int) -> None:
+        """Everything on it ends."""
+        with self._lock:
+            opened = self._by_id.pop(device_id, None)
+            if opened is None:
+                return
+            self._claimed.discard(opened.target)
+            self._client.close(opened.target)
+            self._users.subtract(opened.chips)
+            for chip in opened.chips:
+                if self._users[chip] <= 0 and chip != opened.target:
+                    self._client.close(chip)
+
+    def close_all(self) -> None:
+        """Closes what is still open."""
+        for device_id in list(self._by_id):
+            self.close(device_id)
+
+    def _opened(self, device: TrackedDevice) -> OpenDevice | None:
+        chips = [self._open_chip(chip) for chip in device.chips]
+        if not all(chips):
+            return None
+        target = self._free_target(device, chips)
+        if not target:
+            return None
+        self._users.update(chips)
+        self._claimed.add(target)
+        opened = self._by_id[device.id] = OpenDevice(target, chips)
+        return opened
+
+    def _open_chip(self, chip: TrackedChip) -> int:
+        return self._client.open_device(
+            chip.unique_id,
+            index=chip.index,
+            arch=chip.arch,
+            board=chip.board,
+            grid=chip.grid,
+            banks=(chip.dram_bank_count, chip.l1_bank_count),
+            capacities={pool: chip.capacity_bytes(pool) for pool in Pool if pool is not Pool.UNKNOWN},
+            kernel_ring_bytes=chip.kernel_ring_bytes,
+        )
+
+    def _free_target(self, device: TrackedDevice, chips: list[int]) -> int:
+        """The chip itself, or the first mesh over these chips that no other open device has."""
+        if len(chips) == 1 and chips[0] not in self._claimed:
+            return chips[0]
+        rows, columns = device.shape
+        for number in count():
+            mesh_id = hash((number, rows, columns, *(chip.unique_id for chip in device.chips))) & _MESH_ID_BITS
+            target = self._client.open_mesh(chips, rows, columns, mesh_id=mesh_id)
+            if target not in self._claimed:
+                return target
+        return 0

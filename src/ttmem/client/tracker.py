@@ -1,0 +1,283 @@
+"""`GraphTracker`: what a runtime says of buffers, circular buffers, kernels and programs, reported into the journal.
+
+A runtime that was given one calls it at the points the seeds name (see `ttmem.tracking`). Nothing here raises, blocks
+or prints per call: what cannot be understood is counted in `fault_count`, with one warning. Both dispatch paths may
+tell of the same kernel; it is charged once. docs/rules.md has the rules, each with its reason.
+"""
+
+import os
+from types import TracebackType
+
+from ttmem.client.notices import warn_once
+from ttmem.client.reporter import Client, is_enabled
+from ttmem.client.reports import report_buffer_alloc, report_buffer_free, report_out_of_memory
+from ttmem.client.tracked.circular_buffers import CircularBuffer
+from ttmem.client.tracked.devices import OpenDevice, OpenDevices
+from ttmem.client.tracked.kernel_log import kernel_log
+from ttmem.client.tracked.kernel_types import UNSAID, Said
+from ttmem.client.tracked.kernels import KernelLoad
+from ttmem.client.tracked.newer_reports import report_cache, report_ring
+from ttmem.devices import BinaryStatus, BufferType, Pool
+from ttmem.tracking import (
+    Cache,
+    CacheOutcome,
+    CoreSet,
+    CoreType,
+    KernelFacts,
+    Stall,
+    TrackedBuffer,
+    TrackedDevice,
+)
+
+__all__ = ["GraphTracker"]
+
+_NO_ID = Said(0)
+_DRAM = BufferType.DRAM
+
+# What a runtime's own objects may raise when they are asked. Others are a signal handler's, and the host's.
+_FAULTS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+
+
+class GraphTracker:
+    """Hears what a runtime does with the memory of its devices.
+
+        tracker = ttmem.GraphTracker()
+        with metal.open_device("n150", tracker=tracker) as device:
+            ...
+
+    Devices are opened when first heard of. `client` is whose targets they become; without one the environment
+    decides whether anything is tracked (TTMEM=1).
+    """
+
+    def __init__(self, client: Client | None = None) -> None:
+        self.fault_count = 0
+        self._devices = OpenDevices(client or Client())
+        self._find = self._devices.find
+        self._log = kernel_log(os.environ)
+
+    def __enter__(self) -> "GraphTracker":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes every device that is still open."""
+        self._devices.close_all()
+
+    # ---- the seeds' calls
+
+    def track_allocate(self, buffer: TrackedBuffer) -> None:
+        """A buffer was allocated; one that holds a program's binaries is charged as the program's."""
+        try:
+            device = buffer.device
+            opened = self._find(device.id) or self._open(device)
+            if opened is None:
+                return
+            kind = buffer.buffer_type
+            if buffer.program and kind == _DRAM:
+                opened.programs.hold(buffer.program, buffer.reserved_bytes)
+                return
+            report_buffer_alloc(
+                opened.target,
+                buffer.unique_id,
+                buffer.reserved_bytes,
+                buffer.requested_bytes,
+                buffer.address,
+                buffer.per_bank_bytes,
+                kind,
+            )
+        except _FAULTS as fault:
+            self._count_fault("track_allocate", fault)
+
+    def track_deallocate(self, buffer: TrackedBuffer) -> None:
+        """A buffer was freed; after the end of its device that is nothing."""
+        try:
+            opened = self._find(buffer.device.id)
+            if opened is None:
+                return
+            kind, reserved_bytes = buffer.buffer_type, buffer.reserved_bytes
+            if buffer.program and kind == _DRAM:
+                opened.programs.release(buffer.program, reserved_bytes)
+            else:
+                report_buffer_free(opened.target, buffer.unique_id, kind, reserved_bytes)
+        except _FAULTS as fault:
+            self._count_fault("track_deallocate", fault)
+
+    def track_allocate_cb(
+        self,
+        core_ranges: CoreSet,
+        address: int,
+        size_bytes: int,
+        is_globally_allocated: bool,
+        device: TrackedDevice,
+        *,
+        program: int = 0,
+        cb_id: int = _NO_ID,
+    ) -> None:
+        """A circular buffer was laid out; `size_bytes` on each core. A global one is a view of a buffer."""
+        try:
+            opened = self._find(device.id) or self._open(device)
+            if opened is None:
+                return
+            cores = core_ranges.core_count
+            cb = CircularBuffer(address, size_bytes, cores, str(core_ranges), bool(is_globally_allocated))
+            opened.circular_buffers.add(program, None if cb_id is _NO_ID else cb_id, cb)
+        except _FAULTS as fault:
+            self._count_fault("track_allocate_cb", fault)
+
+    def track_deallocate_cb(self, device: TrackedDevice, *, program: int = 0) -> None:
+        """All circular buffers of a program end; of program 0, all on that device."""
+        try:
+            opened = self._find(device.id)
+            if opened is not None:
+                opened.circular_buffers.end(program)
+        except _FAULTS as fault:
+            self._count_fault("track_deallocate_cb", fault)
+
+    def track_kernel_load(
+        self,
+        kernel_size: int,
+        kernel_id: int,
+        device: TrackedDevice,
+        kernel_type: int = UNSAID,
+        num_cores: int = 1,
+        *,
+        facts: KernelFacts | None = None,
+    ) -> None:
+        """A kernel was loaded; told again by the other dispatch path, it is not charged again."""
+        try:
+            opened = self._find(device.id) or self._open(device)
+            if opened is None:
+                return
+            load = KernelLoad(kernel_size, kernel_type, num_cores, facts)
+            found = opened.kernels.load(kernel_id, load)
+            if self._log is not None and found is not None:
+                figures = {"size_bytes": kernel_size, "cores": num_cores, "total_bytes": load.total_bytes}
+                self._log.tell(device, kernel_id, found, **figures)
+        except _FAULTS as fault:
+            self._count_fault("track_kernel_load", fault)
+
+    def track_kernel_unload(self, kernel_id: int, device: TrackedDevice) -> None:
+        """A kernel is gone: its program was destroyed."""
+        try:
+            opened = self._find(device.id)
+            if opened is None:
+                return
+            program = opened.kernels.unload(kernel_id)
+            if not opened.is_watched:  # nobody will say that the program ended; in the seeds both have one id
+                opened.programs.end(program or kernel_id)
+        except _FAULTS as fault:
+            self._count_fault("track_kernel_unload", fault)
+
+    def track_program(self, program: int, device: TrackedDevice) -> None:
+        """A program is about to run: a launch, unless the runtime tells of launches by themselves."""
+        try:
+            opened = self._find(device.id) or self._open(device)
+            if opened is not None and not opened.is_watched:
+                opened.programs.launch(program)
+        except _FAULTS as fault:
+            self._count_fault("track_program", fault)
+
+    # ---- what they lacked
+
+    def track_device_opened(self, device: TrackedDevice) -> None:
+        """A device was opened, by a runtime that also tells of launches, statuses and ends."""
+        try:
+            self._open(device, is_watched=True)
+        except _FAULTS as fault:
+            self._count_fault("track_device_opened", fault)
+
+    def track_device_closed(self, device: TrackedDevice) -> None:
+        """Everything of that device ends; what is freed later is no finding."""
+        try:
+            self._devices.close(device.id)
+        except _FAULTS as fault:
+            self._count_fault("track_device_closed", fault)
+
+    def track_binary_status(self, program: int, status: BinaryStatus, device: TrackedDevice) -> None:
+        """The binaries of a program moved on."""
+        try:
+            opened = self._find(device.id) or self._open(device)
+            if opened is not None:
+                opened.programs.change_status(program, status)
+        except _FAULTS as fault:
+            self._count_fault("track_binary_status", fault)
+
+    def track_program_end(self, program: int, device: TrackedDevice) -> None:
+        """A program was destroyed."""
+        try:
+            opened = self._find(device.id)
+            if opened is not None:
+                opened.programs.end(program)
+        except _FAULTS as fault:
+            self._count_fault("track_program_end", fault)
+
+    def track_launch(self, program: int, device: TrackedDevice) -> None:
+        """A program runs; counted, never charged."""
+        try:
+            opened = self._find(device.id) or self._open(device)
+            if opened is not None:
+                opened.programs.launch(program)
+        except _FAULTS as fault:
+            self._count_fault("track_launch", fault)
+
+    def track_ring(
+        self,
+        device: TrackedDevice,
+        core_type: CoreType,
+        *,
+        live_bytes: int,
+        retired_bytes: int,
+        entry_count: int,
+        stall: Stall = Stall.NONE,
+    ) -> None:
+        """The kernel ring of one core after a launch."""
+        try:
+            opened = self._find(device.id) or self._open(device)
+            if opened is not None:
+                report_ring(opened.target, core_type, live_bytes, retired_bytes, entry_count, stall)
+        except _FAULTS as fault:
+            self._count_fault("track_ring", fault)
+
+    def track_cache(
+        self,
+        device: TrackedDevice,
+        cache: Cache,
+        outcome: CacheOutcome,
+        *,
+        size_bytes: int = 0,
+        entry_count: int = 0,
+        held_bytes: int = 0,
+    ) -> None:
+        """One answer of a cache, and what it holds afterwards."""
+        try:
+            opened = self._find(device.id) or self._open(device)
+            if opened is not None:
+                report_cache(opened.target, cache, outcome, size_bytes, entry_count, held_bytes, 0)
+        except _FAULTS as fault:
+            self._count_fault("track_cache", fault)
+
+    def track_out_of_memory(
+        self, device: TrackedDevice, pool: Pool, *, requested_bytes: int, free_bytes: int, largest_free_bytes: int
+    ) -> None:
+        """A refusal; figures are those of all banks of one chip together."""
+        try:
+            opened = self._find(device.id) or self._open(device)
+            if opened is not None:
+                report_out_of_memory(opened.target, pool, requested_bytes, free_bytes, largest_free_bytes)
+        except _FAULTS as fault:
+            self._count_fault("track_out_of_memory", fault)
+
+    def _open(self, device: TrackedDevice, *, is_watched: bool = False) -> OpenDevice | None:
+        return self._devices.open(device, is_watched=is_watched) if is_enabled() else None
+
+    def _count_fault(self, call: str, fault: Exception) -> None:
+        self.fault_count += 1
+        warn_once(
+            "tracker",
+            f"GraphTracker.{call}: expected what ttmem.tracking describes, found something else "
+            f"({type(fault).__name__}: {fault}); such reports are not counted, see GraphTracker.fault_count",
+        )
