@@ -21,8 +21,8 @@ __all__ = [
 ]
 
 # compute_interleaved_trace_buf_page_size: bounded by what the network moves well and by the prefetcher's queue.
-SMALLEST_PAGE_BYTES = data("runtime")["trace_page_bytes_min"]
-LARGEST_PAGE_BYTES = data("runtime")["trace_page_bytes_max"]
+SMALLEST_PAGE_BYTES: int = data("runtime")["trace_page_bytes_min"]
+LARGEST_PAGE_BYTES: int = data("runtime")["trace_page_bytes_max"]
 
 
 class TraceRegionFull(Exception):
