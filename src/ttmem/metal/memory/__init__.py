@@ -1,0 +1,31 @@
+"""Device memory as tt-metal hands it out: bytes to pages, pages to banks, banks in lockstep, no in its own words."""
+
+from ttmem.metal.memory.allocator import Allocator, Placement
+from ttmem.metal.memory.buffers import Buffer
+from ttmem.metal.memory.refusals import (
+    AllocationRefused,
+    BadBuffer,
+    ForeignPlacement,
+    MetalError,
+    OutOfDeviceMemory,
+)
+from ttmem.metal.memory.specs import BufferSpec, Layout, Sharding
+from ttmem.metal.memory.statistics import Block, Statistics
+from ttmem.metal.memory.tensors import tensor
+
+__all__ = [
+    "AllocationRefused",
+    "Allocator",
+    "BadBuffer",
+    "Block",
+    "Buffer",
+    "BufferSpec",
+    "ForeignPlacement",
+    "Layout",
+    "MetalError",
+    "OutOfDeviceMemory",
+    "Placement",
+    "Sharding",
+    "Statistics",
+    "tensor",
+]

@@ -1,0 +1,79 @@
+"""All banks of one kind of memory, which move in lockstep: what one bank gives up, every bank gives up.
+
+BankManager of tt-metal keeps one free list for all banks of a type and asks it for the first block that fits, from
+the top or from the bottom (FreeListOpt with the policy FIRST).
+"""
+
+from collections.abc import Iterator
+
+from ttmem.metal.memory.holes import Holes
+from ttmem.metal.memory.statistics import Block, Statistics
+
+__all__ = ["Banks"]
+
+
+class Banks:
+    """One kind of memory: `bank_count` equal banks that begin at the same address."""
+
+    __slots__ = ("_allocated_bytes", "_holes", "_taken", "bank_bytes", "bank_count", "base", "block_alignment")
+
+    def __init__(self, bank_count: int, bank_bytes: int, base: int, *, block_alignment: int) -> None:
+        self.bank_count = bank_count
+        self.bank_bytes = bank_bytes
+        self.base = base
+        self.block_alignment = block_alignment
+        self._holes = Holes(bank_bytes)
+        self._taken: dict[int, int] = {}  # offset -> size
+        self._allocated_bytes = 0
+
+    def rounded(self, per_bank_bytes: int) -> int:
+        """What a bank gives up for so many bytes: the free list deals in multiples of the DRAM alignment, also for L1."""
+        step = self.block_alignment
+        return -(-per_bank_bytes // step) * step
+
+    def take(self, size_bytes: int, *, is_bottom_up: bool) -> int | None:
+        """The address of a block of that (rounded) size, or None if no free block is large enough."""
+        holes = self._holes
+        offset = holes.take_lowest(size_bytes) if is_bottom_up else holes.take_highest(size_bytes)
+        if offset is None:
+            return None
+        self._taken[offset] = size_bytes
+        self._allocated_bytes += size_bytes
+        return self.base + offset
+
+    def give_back(self, address: int) -> None:
+        """Free the block that begins at an address."""
+        size_bytes = self._taken.pop(address - self.base)
+        self._allocated_bytes -= size_bytes
+        self._holes.put_back(address - self.base, size_bytes)
+
+    def clear(self) -> None:
+        """Free everything."""
+        self._holes = Holes(self.bank_bytes)
+        self._taken.clear()
+        self._allocated_bytes = 0
+
+    @property
+    def statistics(self) -> Statistics:
+        """The figures of one bank."""
+        return Statistics(
+            bank_count=self.bank_count,
+            bank_bytes=self.bank_bytes,
+            allocated_bytes=self._allocated_bytes,
+            free_bytes=self.bank_bytes - self._allocated_bytes,
+            largest_free_bytes=self._holes.largest_bytes,
+        )
+
+    @property
+    def lowest_address(self) -> int | None:
+        """Where the lowest block that is taken begins; None if none is."""
+        if not self._taken:
+            return None
+        start, size_bytes = next(iter(self._holes), (0, 0))
+        return self.base + (0 if start else size_bytes)
+
+    def blocks(self) -> Iterator[Block]:
+        """Taken and free blocks in address order, without gaps."""
+        blocks = [Block(offset, size_bytes, True) for offset, size_bytes in self._taken.items()]
+        blocks += (Block(offset, size_bytes, False) for offset, size_bytes in self._holes)
+        return iter(sorted(blocks))

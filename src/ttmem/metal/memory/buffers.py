@@ -1,0 +1,72 @@
+"""A buffer that lies on a device, from its allocation until it is freed."""
+
+from collections.abc import Callable
+from itertools import count
+
+from ttmem.devices import BufferType
+from ttmem.metal.memory.allocator import Placement
+from ttmem.metal.memory.specs import BufferSpec
+from ttmem.tracking import TrackedDevice
+
+__all__ = ["Buffer"]
+
+_unique_ids = count(1)
+
+
+class Buffer:
+    """A buffer and where it lies; `release` is told once, when it is freed.
+
+    Sizes are those on one chip; a mesh holds one such buffer on each of its chips, at the same address.
+    """
+
+    __slots__ = ("_release", "device", "is_allocated", "placement", "program", "spec", "unique_id")
+
+    def __init__(
+        self,
+        spec: BufferSpec,
+        placement: Placement,
+        device: TrackedDevice,
+        *,
+        program: int = 0,
+        release: Callable[["Buffer"], None] | None = None,
+    ) -> None:
+        self.unique_id = next(_unique_ids)
+        self.spec = spec
+        self.placement = placement
+        self.device = device
+        self.program = program
+        self.is_allocated = True
+        self._release = release
+
+    @property
+    def address(self) -> int:
+        return self.placement.address
+
+    @property
+    def requested_bytes(self) -> int:
+        return self.spec.size_bytes
+
+    @property
+    def per_bank_bytes(self) -> int:
+        return self.placement.per_bank_bytes
+
+    @property
+    def reserved_bytes(self) -> int:
+        return self.placement.reserved_bytes
+
+    @property
+    def buffer_type(self) -> BufferType:
+        return self.spec.buffer_type
+
+    def deallocate(self) -> None:
+        """Free it; once freed, nothing happens any more (Buffer::deallocate does the same)."""
+        if self.is_allocated:
+            self.is_allocated = False
+            if self._release is not None:
+                self._release(self)
+
+    def __repr__(self) -> str:
+        state = "" if self.is_allocated else ", freed"
+        return (
+            f"Buffer({self.unique_id}, {self.buffer_type.name} at {self.address}, {self.requested_bytes} bytes{state})"
+        )

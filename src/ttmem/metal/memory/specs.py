@@ -1,0 +1,59 @@
+"""What is asked of an allocator: so many bytes, cut into pages, spread over banks or laid into shards."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from ttmem.devices import BufferType
+from ttmem.metal.memory.refusals import BadBuffer
+
+__all__ = ["BufferSpec", "Layout", "Sharding"]
+
+
+class Layout(IntEnum):
+    """tt-metal's TensorMemoryLayout."""
+
+    INTERLEAVED = 0
+    HEIGHT_SHARDED = 2
+    WIDTH_SHARDED = 3
+    BLOCK_SHARDED = 4
+
+    @property
+    def is_sharded(self) -> bool:
+        return self is not Layout.INTERLEAVED
+
+
+@dataclass(frozen=True, slots=True)
+class Sharding:
+    """How a buffer is cut into shards, padding included; each shard lies in one bank."""
+
+    shard_count: int
+    pages_per_shard: int
+
+
+@dataclass(frozen=True, slots=True)
+class BufferSpec:
+    """A buffer before it has an address. Bytes are those on one chip, before any rounding to banks."""
+
+    size_bytes: int
+    page_bytes: int
+    buffer_type: BufferType = BufferType.DRAM
+    layout: Layout = Layout.INTERLEAVED
+    sharding: Sharding | None = None
+
+    def __post_init__(self) -> None:
+        if self.size_bytes < 0 or self.page_bytes < 0 or (self.size_bytes and not self.page_bytes):
+            raise BadBuffer(f"a buffer of {self.size_bytes} bytes in pages of {self.page_bytes} bytes cannot be")
+        if self.sharding is None:
+            if self.layout is not Layout.INTERLEAVED:
+                raise BadBuffer(f"a {self.layout.name} buffer needs its sharding")
+            if self.size_bytes and self.size_bytes % self.page_bytes:
+                raise BadBuffer(f"{self.size_bytes} bytes are not whole pages of {self.page_bytes} bytes")
+        elif self.layout is Layout.INTERLEAVED:
+            raise BadBuffer("an INTERLEAVED buffer has no shards")
+
+    @property
+    def page_count(self) -> int:
+        """Pages on the device: those of the bytes, or of all shards with what pads them."""
+        if self.sharding is not None:
+            return self.sharding.shard_count * self.sharding.pages_per_shard
+        return self.size_bytes // self.page_bytes if self.size_bytes else 0
