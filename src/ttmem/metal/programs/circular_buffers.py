@@ -1,0 +1,65 @@
+"""Circular buffers, dataflow buffers and scratchpads of a program: its working memory on each of its cores.
+
+A local one gets its address when the program is laid out. A global one (or a borrowed dataflow buffer) is a view: it
+lies in a buffer somebody else allocated, and takes nothing of its own.
+"""
+
+from dataclasses import dataclass
+
+from ttmem.devices import Kind
+from ttmem.metal.memory import Buffer
+from ttmem.metal.programs.core_ranges import CoreRanges
+from ttmem.metal.programs.refusals import CircularBufferMisfit, ProgramMisuse
+
+__all__ = ["PAGE_COUNT_MAX", "CircularBuffer"]
+
+PAGE_COUNT_MAX = 65_535
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class CircularBuffer:
+    """One of them; `size_bytes` on each core. Change it through its program, which must lay it out again."""
+
+    id: int  # its place in the program
+    kind: Kind
+    cores: CoreRanges
+    size_bytes: int
+    page_bytes: int
+    index: int = 0
+    buffer: Buffer | None = None
+    offset_bytes: int = 0
+    address: int = 0
+    is_remote: bool = False
+
+    def __post_init__(self) -> None:
+        self.check()
+        if self.buffer is not None:
+            self.address = self.buffer.address + self.offset_bytes
+
+    @property
+    def is_global(self) -> bool:
+        """A view of a buffer."""
+        return self.buffer is not None
+
+    @property
+    def core_bytes(self) -> int:
+        """On all its cores; 0 for a view."""
+        return 0 if self.is_global else self.size_bytes * self.cores.core_count
+
+    def check(self) -> None:
+        """What `CircularBufferConfig` and `CircularBufferImpl` refuse, as they refuse it."""
+        if self.size_bytes <= 0 or self.page_bytes <= 0 or self.size_bytes % self.page_bytes:
+            raise ProgramMisuse(
+                f"Total circular buffer size {self.size_bytes} B must be divisible by page size {self.page_bytes} B"
+            )
+        if self.size_bytes // self.page_bytes > PAGE_COUNT_MAX:
+            raise ProgramMisuse(
+                f"circular buffer of {self.size_bytes // self.page_bytes} pages; at most {PAGE_COUNT_MAX} can be counted"
+            )
+        if self.buffer is not None and self.offset_bytes + self.size_bytes > self.buffer.per_bank_bytes:
+            raise CircularBufferMisfit(
+                f"Requested to set globally allocated circular buffer size to {self.size_bytes} B. This is larger than "
+                f"the associated dynamically allocated L1 buffer bank size of {self.buffer.per_bank_bytes} B",
+                size_bytes=self.offset_bytes + self.size_bytes,
+                limit_bytes=self.buffer.per_bank_bytes,
+            )

@@ -1,0 +1,144 @@
+"""Sets of cores on one chip, by their logical places.
+
+A set is kept as one whole number with a bit for each core, so that unions and overlaps cost nothing, and as the
+rectangles that tt-metal's `CoreRangeSet` would merge it into.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+__all__ = ["CoreRange", "CoreRanges"]
+
+# Places per row of the bit map: wider than any chip's grid, and than its count of ethernet channels.
+ROW_BITS = 32
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class CoreRange:
+    """A rectangle of cores, both corners included."""
+
+    first_x: int
+    first_y: int
+    last_x: int
+    last_y: int
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.first_x <= self.last_x < ROW_BITS and 0 <= self.first_y <= self.last_y):
+            raise ValueError(f"no rectangle of cores: {self}")
+
+    @property
+    def core_count(self) -> int:
+        return (self.last_x - self.first_x + 1) * (self.last_y - self.first_y + 1)
+
+    @property
+    def mask(self) -> int:
+        """One bit for each of its cores."""
+        row = ((1 << (self.last_x - self.first_x + 1)) - 1) << self.first_x
+        return sum(row << (y * ROW_BITS) for y in range(self.first_y, self.last_y + 1))
+
+    def __str__(self) -> str:
+        return f"{self.first_x},{self.first_y}-{self.last_x},{self.last_y}"
+
+    @property
+    def runtime_text(self) -> str:
+        """As the runtime's messages write it."""
+        return f"[{self.first_x}-{self.first_y} - {self.last_x}-{self.last_y}]"
+
+
+class CoreRanges:
+    """Cores of one chip; equal sets are equal however they were put together."""
+
+    def __init__(self, ranges: Iterable[CoreRange]) -> None:
+        mask = 0
+        for one in ranges:
+            mask |= one.mask
+        self.mask = mask
+
+    @classmethod
+    def grid(cls, width: int, height: int) -> "CoreRanges":
+        """All cores from the corner 0,0."""
+        return cls([CoreRange(0, 0, width - 1, height - 1)])
+
+    @classmethod
+    def at(cls, *cores: tuple[int, int]) -> "CoreRanges":
+        """Single cores."""
+        return cls(CoreRange(x, y, x, y) for x, y in cores)
+
+    @classmethod
+    def first(cls, core_count: int, grid: tuple[int, int]) -> "CoreRanges":
+        """So many cores of a grid, row by row, as tt-metal's `num_cores_to_corerangeset` hands them out."""
+        width, height = grid
+        if not 0 < core_count <= width * height:
+            raise ValueError(f"{core_count} cores of a grid of {width}x{height}")
+        return cls.at(*((place % width, place // width) for place in range(core_count)))
+
+    @classmethod
+    def parse(cls, text: str) -> "CoreRanges":
+        """Reads what `str` writes."""
+        corners = [part.replace("-", ",").split(",") for part in text.split(";") if part]
+        return cls(CoreRange(*(int(number) for number in four)) for four in corners)
+
+    @cached_property
+    def ranges(self) -> tuple[CoreRange, ...]:
+        """Rectangles: the runs of each row, joined with an equal run in the row above (`CoreRangeSet::merge`)."""
+        done: list[CoreRange] = []
+        growing: dict[tuple[int, int], int] = {}
+        rows = (self.mask.bit_length() + ROW_BITS - 1) // ROW_BITS
+        for y in range(rows + 1):
+            runs = list(_runs((self.mask >> (y * ROW_BITS)) & ((1 << ROW_BITS) - 1)))
+            ended = [run for run in growing if run not in runs]
+            done += [CoreRange(run[0], growing.pop(run), run[1], y - 1) for run in ended]
+            for run in runs:
+                growing.setdefault(run, y)
+        return tuple(sorted(done, key=lambda one: (one.first_y, one.first_x)))
+
+    @cached_property
+    def core_count(self) -> int:
+        return self.mask.bit_count()
+
+    def __contains__(self, core: tuple[int, int]) -> bool:
+        return bool(self.mask >> (core[1] * ROW_BITS + core[0]) & 1)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        mask, place = self.mask, 0
+        while mask:
+            step = (mask & -mask).bit_length() - 1
+            place += step
+            yield place % ROW_BITS, place // ROW_BITS
+            mask >>= step + 1
+            place += 1
+
+    def __or__(self, other: "CoreRanges") -> "CoreRanges":
+        union = CoreRanges(())
+        union.mask = self.mask | other.mask
+        return union
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CoreRanges) and self.mask == other.mask
+
+    def __hash__(self) -> int:
+        return hash(self.mask)
+
+    @cached_property
+    def _text(self) -> str:
+        return ";".join(map(str, self.ranges))
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"CoreRanges({self})"
+
+
+def _runs(row: int) -> Iterator[tuple[int, int]]:
+    """Runs of set bits, as first and last place."""
+    place = 0
+    while row:
+        step = (row & -row).bit_length() - 1
+        row >>= step
+        place += step
+        length = (~row & (row + 1)).bit_length() - 1
+        yield place, place + length - 1
+        row >>= length
+        place += length

@@ -1,0 +1,76 @@
+"""Workloads: which program runs on which chips of a mesh, launched as one.
+
+NOT_SENT --load_binaries: payload in DRAM--> IN_FLIGHT --first enqueue ends--> COMMITTED    (never back)
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ttmem.devices import BinaryStatus
+from ttmem.metal.memory import Buffer
+from ttmem.metal.programs.program import Program
+from ttmem.metal.programs.refusals import ProgramMisuse
+
+__all__ = ["MeshRange", "MeshWorkload"]
+
+
+@dataclass(frozen=True, slots=True)
+class MeshRange:
+    """A rectangle of chips: rows and columns from 0, both corners included."""
+
+    first: tuple[int, int]
+    last: tuple[int, int]
+
+    def __post_init__(self) -> None:
+        if not all(0 <= low <= high for low, high in zip(self.first, self.last, strict=True)):
+            raise ProgramMisuse(f"no rectangle of chips: {self.first} to {self.last}")
+
+    def overlaps(self, other: "MeshRange") -> bool:
+        return all(
+            low <= other_high and other_low <= high
+            for low, high, other_low, other_high in zip(self.first, self.last, other.first, other.last, strict=True)
+        )
+
+
+class MeshWorkload:
+    """Programs by the chips they run on; None stands for all chips."""
+
+    def __init__(self, programs: Mapping[MeshRange | None, Program] | Program) -> None:
+        self.programs: dict[MeshRange | None, Program] = (
+            {None: programs} if isinstance(programs, Program) else dict(programs)
+        )
+        if not self.programs:
+            raise ProgramMisuse("a workload needs a program")
+        _refuse_overlaps(list(self.programs))
+        self.id = next(iter(self.programs.values())).id
+        self.payload_bytes = 0  # of its largest program, once loaded
+        self.payload: Buffer | None = None  # binaries in DRAM, on every chip
+        self.mesh: object | None = None  # the only one it may run on
+        self.is_destroyed = False
+        self._status = BinaryStatus.NOT_SENT
+
+    @property
+    def status(self) -> BinaryStatus:
+        """How far its binaries have come."""
+        return self._status
+
+    @status.setter
+    def status(self, status: BinaryStatus) -> None:
+        if status < self._status:
+            raise ProgramMisuse(f"workload {self.id}: binaries never go back from {self._status.name} to {status.name}")
+        self._status = status
+
+    def destroy(self) -> None:
+        """Ends it and its programs: circular buffers, kernels and the DRAM payload go."""
+        if not self.is_destroyed:
+            self.is_destroyed = True
+            release = getattr(self.mesh, "release_workload", None)
+            if release is not None:
+                release(self)
+
+
+def _refuse_overlaps(ranges: list[MeshRange | None]) -> None:
+    for place, one in enumerate(ranges):
+        for other in ranges[place + 1 :]:
+            if one is None or other is None or one.overlaps(other):
+                raise ProgramMisuse(f"two programs of a workload on the same chips: {one} and {other}")
