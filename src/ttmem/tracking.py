@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol, runtime_checkable
 
-from ttmem.devices import BinaryStatus, BufferType, Pool
+from ttmem.devices import BinaryStatus, BufferType, Kind, Pool
 
 __all__ = [
     "Cache",
@@ -224,8 +224,12 @@ class Tracker(Protocol):
         *,
         program: int = 0,
         cb_id: int = 0,
+        kind: Kind = Kind.CIRCULAR_BUFFER,
     ) -> None:
-        """One circular buffer of a program; `size_bytes` on each core. A global one is a view of a buffer."""
+        """One circular buffer of a program; `size_bytes` on each core. A global one is a view of a buffer.
+
+        `kind` is given for dataflow buffers and scratchpads only, which are laid out among circular buffers.
+        """
 
     def track_deallocate_cb(self, device: TrackedDevice, *, program: int = 0) -> None:
         """All circular buffers of a program; of program 0, all on that device."""
