@@ -1,0 +1,159 @@
+"""Runs inside the process of the stock runtime: does what it is told, a line of JSON in and a line of JSON out.
+
+    {"do": "open", "mesh": [1, 2], "l1_small": 32768, "trace": 0, "dispatch": "WORKER"}     the figures of the device
+    {"do": "steps", "steps": [...]}                                                         an answer to each step
+    {"do": "operation", "name": "add", "size": 512, "mode": "NORMAL"}                       what it laid out in L1
+
+A step is `alloc` (a tensor), `direct` (a buffer with a direction) or `free`; its answer holds the address or the words
+of the refusal, and the figures of its memory afterwards: banks, then per bank size, allocated, free, largest free.
+"""
+
+import importlib
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.support.ttnn.directed import DirectedBuffers
+
+Request = dict[str, Any]
+Answer = dict[str, Any]
+VIEWED = ("DRAM", "L1", "L1_SMALL", "TRACE")
+
+
+class Driver:
+    """The runtime, one opened mesh, and what was allocated on it."""
+
+    def __init__(self) -> None:
+        self.ttnn: Any = importlib.import_module("ttnn")
+        self.mesh: Any = None
+        self.tensors: dict[int, Any] = {}
+        self.buffers: dict[int, Any] = {}
+        self.directed: DirectedBuffers | None = None
+
+    def answer(self, request: Request) -> Answer | list[Answer]:
+        if request["do"] == "steps":
+            return [self._step(step) for step in request["steps"]]
+        does: dict[str, Callable[[Request], Answer]] = {
+            "open": self._open,
+            "close": self._close,
+            "operation": self._operation,
+        }
+        return does[request["do"]](request)
+
+    def _open(self, request: Request) -> Answer:
+        ttnn = self.ttnn
+        options: dict[str, Any] = {"l1_small_size": request["l1_small"], "trace_region_size": request["trace"]}
+        if request.get("dispatch"):
+            options["dispatch_core_config"] = ttnn.DispatchCoreConfig(
+                getattr(ttnn.DispatchCoreType, request["dispatch"])
+            )
+        self.mesh = ttnn.open_mesh_device(ttnn.MeshShape(*request["mesh"]), **options)
+        library = Path(ttnn.__file__).parent / "build" / "lib" / "libtt_metal.so"
+        self.directed = DirectedBuffers(library, self.mesh)
+        grid = self.mesh.compute_with_storage_grid_size()
+        return {
+            "chips": len(self.mesh.get_device_ids()),
+            "grid": [grid.x, grid.y],
+            "first_cb_address": ttnn._ttnn.reports.get_device_info(self.mesh).address_at_first_l1_cb_buffer,
+            "views": {name: self._view(name) for name in VIEWED},
+        }
+
+    def _close(self, _request: Request) -> Answer:
+        self.ttnn.close_mesh_device(self.mesh)
+        return {}
+
+    def _view(self, buffer_type: str) -> list[int]:
+        view = self.ttnn.get_memory_view(self.mesh, getattr(self.ttnn.BufferType, buffer_type))
+        return [
+            view.num_banks,
+            view.total_bytes_per_bank,
+            view.total_bytes_allocated_per_bank,
+            view.total_bytes_free_per_bank,
+            view.largest_contiguous_bytes_free_per_bank,
+        ]
+
+    def _step(self, step: Request) -> Answer:
+        does = {"alloc": self._alloc, "direct": self._direct, "free": self._free}
+        answer = does[step["op"]](step)
+        answer["view"] = self._view(step["type"])
+        return answer
+
+    def _alloc(self, step: Request) -> Answer:
+        ttnn = self.ttnn
+        tensor_layout = ttnn.TILE_LAYOUT if step["is_tiled"] else ttnn.ROW_MAJOR_LAYOUT
+        try:
+            tensor = ttnn.empty(
+                step["shape"],
+                dtype=getattr(ttnn, step["dtype"]),
+                layout=tensor_layout,
+                device=self.mesh,
+                memory_config=self._memory_config(step),
+            )
+        except RuntimeError as refused:
+            return {"refused": _reason(str(refused))}
+        self.tensors[step["id"]] = tensor
+        return {"address": tensor.buffer_address()}
+
+    def _memory_config(self, step: Request) -> Any:
+        ttnn = self.ttnn
+        layout = getattr(ttnn.TensorMemoryLayout, step["layout"])
+        buffer_type = getattr(ttnn.BufferType, step["type"])
+        if "shard" not in step:
+            return ttnn.MemoryConfig(layout, buffer_type)
+        width, height = step["grid"]
+        cores = ttnn.CoreRangeSet({ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(width - 1, height - 1))})
+        shard = ttnn.ShardSpec(cores, step["shard"], ttnn.ShardOrientation.ROW_MAJOR)
+        return ttnn.MemoryConfig(layout, buffer_type, shard)
+
+    def _direct(self, step: Request) -> Answer:
+        assert self.directed is not None
+        if self._view(step["type"])[4] < step["per_bank"]:
+            return {"refused": ""}  # its words would be an exception that nobody could catch
+        before = self._addresses()
+        buffer = self.directed.create(
+            step["size"],
+            step["page"],
+            getattr(self.ttnn.BufferType, step["type"]).value,
+            step["is_bottom_up"],
+        )
+        self.buffers[step["id"]] = buffer
+        [(_, address)] = self._addresses() - before
+        return {"address": address}
+
+    def _addresses(self) -> set[tuple[int, int]]:
+        buffers = self.ttnn._ttnn.reports.get_buffers(self.mesh)
+        return {(buffer.buffer_type.value, buffer.address) for buffer in buffers}
+
+    def _free(self, step: Request) -> Answer:
+        tensor, buffer = self.tensors.pop(step["id"], None), self.buffers.pop(step["id"], None)
+        if tensor is not None:
+            tensor.deallocate(True)
+        if buffer is not None:
+            assert self.directed is not None
+            self.directed.free(buffer)
+        return {"was_there": tensor is not None or buffer is not None}
+
+    def _operation(self, request: Request) -> Answer:
+        raise NotImplementedError
+
+
+def _reason(words: str) -> str:
+    """What the runtime says, without the place in its sources and without the stack."""
+    return words.split("info:\n", 1)[-1].split("\nbacktrace:", 1)[0].strip()
+
+
+def main() -> None:
+    lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever the runtime logs is not for whoever reads our lines
+    driver = Driver()
+    for line in sys.stdin:
+        json.dump(driver.answer(json.loads(line)), lines)
+        lines.write("\n")
+        lines.flush()
+
+
+if __name__ == "__main__":
+    main()

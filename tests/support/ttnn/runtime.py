@@ -1,0 +1,141 @@
+"""The stock runtime at work on a made-up machine, in a process of its own that speaks lines of JSON.
+
+with Runtime.started(stock, directory, "n300") as runtime:
+    device = runtime.open(mesh=(1, 2))
+    answers = runtime.steps(steps)
+
+Everything it writes stays in `directory`: its cache, its logs, and a tree of links to the package in which only the
+compiler is another one.
+"""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.support.ttnn.clusters import CLUSTERS
+from tests.support.ttnn.stock import Stock
+
+ROOT = Path(__file__).parents[3]
+COMPILER = Path(__file__).with_name("stand_in_compiler.py")
+Step = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedDevice:
+    """What the runtime says of a mesh it opened; a view is banks, then per bank size, allocated, free, largest free."""
+
+    chips: int
+    grid: tuple[int, int]
+    first_cb_address: int
+    views: dict[str, list[int]]
+
+
+class Runtime:
+    """One running process of the stock runtime."""
+
+    def __init__(self, process: "subprocess.Popen[str]", log: Path) -> None:
+        self._process = process
+        self._log = log
+
+    @classmethod
+    @contextmanager
+    def started(cls, stock: Stock, directory: Path, board: str, *, is_slow: bool = False) -> Iterator["Runtime"]:
+        log = directory / "runtime.log"
+        command = [str(stock.python), "-m", "tests.support.ttnn.driver"]
+        with log.open("w", encoding="utf-8") as words:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=words,
+                text=True,
+                cwd=directory,
+                env=_environment(stock, directory, board, is_slow=is_slow),
+            )
+        try:
+            yield cls(process, log)
+        finally:
+            process.kill()  # nothing of it outlives the process: no shared memory, no lock
+            process.communicate()
+
+    def open(
+        self, mesh: tuple[int, int] = (1, 1), *, l1_small: int = 0, trace: int = 0, dispatch: str | None = None
+    ) -> OpenedDevice:
+        said = self._ask({"do": "open", "mesh": mesh, "l1_small": l1_small, "trace": trace, "dispatch": dispatch})
+        return OpenedDevice(said["chips"], (said["grid"][0], said["grid"][1]), said["first_cb_address"], said["views"])
+
+    def close(self) -> None:
+        self._ask({"do": "close"})
+
+    def steps(self, steps: Sequence[Step]) -> list[dict[str, Any]]:
+        answers: list[dict[str, Any]] = self._ask({"do": "steps", "steps": steps})
+        return answers
+
+    def operation(self, **what: Any) -> dict[str, Any]:
+        answer: dict[str, Any] = self._ask({"do": "operation", **what})
+        return answer
+
+    def _ask(self, request: dict[str, Any]) -> Any:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            status = self._process.wait()
+            raise AssertionError(f"the stock runtime ended with status {status}; its last words:\n{self._last_words()}")
+        return json.loads(line)
+
+    def _last_words(self) -> str:
+        return "\n".join(self._log.read_text(encoding="utf-8", errors="replace").splitlines()[-40:])
+
+
+def has_compiler() -> bool:
+    """Whether operations can run, for which kernels are compiled."""
+    return shutil.which("riscv64-unknown-elf-gcc") is not None
+
+
+def _environment(stock: Stock, directory: Path, board: str, *, is_slow: bool) -> dict[str, str]:
+    description = directory / "cluster.yaml"
+    description.write_text(CLUSTERS[board].text(random.SystemRandom().randrange(1 << 40)), encoding="utf-8")
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(("TT_", "TTMEM", "PYTEST"))}
+    settings = {
+        "HOME": str(directory),
+        "PYTHONPATH": str(ROOT),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OMPI_MCA_btl": "self",  # else MPI leaves segments in shared memory
+        "TT_METAL_CACHE": str(directory / "cache"),
+        "TT_METAL_MOCK_CLUSTER_DESC_PATH": str(description),
+        "TT_METAL_RUNTIME_ROOT": str(_tree(stock, directory / "root")),
+        "TT_METAL_SHM_TRACKING_DISABLED": "1",
+        "TT_LOGGER_LEVEL": "error",
+    }
+    return ours | settings | ({"TT_METAL_SLOW_DISPATCH_MODE": "1"} if is_slow else {})
+
+
+def _tree(stock: Stock, root: Path) -> Path:
+    """The package as links, with a compiler that the wheel does not carry."""
+    compiler = root / "runtime" / "sfpi" / "compiler" / "bin" / "riscv-tt-elf-g++"
+    compiler.parent.mkdir(parents=True)
+    for part in (*stock.package.iterdir(), *(stock.package / "runtime").iterdir()):
+        place = root / part.relative_to(stock.package)
+        if not place.exists():
+            place.symlink_to(part)
+    compiler.write_text(f"#!/bin/sh\nexec '{sys.executable}' -IS '{COMPILER}' '{_version(stock)}' \"$@\"\n")
+    compiler.chmod(0o755)
+    return root
+
+
+def _version(stock: Stock) -> str:
+    """What the compiler of the wheel would say: with it the wheel's own firmware is found, and not compiled."""
+    lines = (stock.package / "tt_metal" / "sfpi-version").read_text(encoding="utf-8").splitlines()
+    said = dict(line.replace("'", "").split("=", 1) for line in lines if "=" in line)
+    return f"riscv-tt-elf-g++ (tenstorrent/sfpi:{said['sfpi_version']}[{said['sfpi_build']}]) 15.1.0"
