@@ -10,7 +10,7 @@ from ttmem.devices import BufferType
 from ttmem.metal.chips import Chip
 from ttmem.metal.memory.banks import Banks
 from ttmem.metal.memory.refusals import AllocationRefused, ForeignPlacement, OutOfDeviceMemory
-from ttmem.metal.memory.specs import BufferSpec
+from ttmem.metal.memory.specs import BufferSpec, Sharding
 from ttmem.metal.memory.statistics import Block, Statistics
 
 __all__ = ["Allocator", "Placement"]
@@ -116,22 +116,22 @@ class Allocator:
     def _banks_for(self, spec: BufferSpec) -> Banks:
         """The banks a buffer may go to, or the runtime's refusal."""
         if spec.buffer_type not in self._banks:
-            raise AllocationRefused(
-                f"{spec.buffer_type.name} is not memory of a device: the allocator has no banks of it"
-            )
-        banks = self._banks[spec.buffer_type]
-        if spec.sharding is None:
-            if spec.buffer_type is BufferType.L1_SMALL:
-                raise AllocationRefused("L1_SMALL only supports sharded allocations")
-        elif spec.sharding.shard_count > self._shard_limit(spec.buffer_type):
-            raise AllocationRefused(
-                f"{spec.sharding.shard_count} shards are more than the {self._shard_limit(spec.buffer_type)} banks "
-                f"that {spec.buffer_type.name} has"
-            )
-        return banks
+            raise AllocationRefused(f"{spec.buffer_type.name} is not memory of a device: it has no banks")
+        if spec.sharding is not None:
+            self._check_shards(spec.buffer_type, spec.sharding)
+        elif spec.buffer_type is BufferType.L1_SMALL:
+            raise AllocationRefused("L1_SMALL only supports sharded allocations, see validate_num_banks")
+        return self._banks[spec.buffer_type]
 
-    def _shard_limit(self, buffer_type: BufferType) -> int:
-        return self.chip.dram_bank_count if buffer_type in _DRAM_TYPES else self.chip.l1_bank_count
+    def _check_shards(self, buffer_type: BufferType, sharding: Sharding) -> None:
+        """Every shard needs a bank of its own; DRAM banks count as one row."""
+        columns, rows = (self.chip.dram_bank_count, 1) if buffer_type in _DRAM_TYPES else self.chip.grid
+        wanted = sharding.grid or (min(columns, sharding.shard_count), 1)
+        if sharding.shard_count > columns * rows or wanted[0] > columns or wanted[1] > rows:
+            raise AllocationRefused(
+                f"{sharding.shard_count} shards on {wanted[0]} x {wanted[1]} do not fit the {columns} x {rows} banks "
+                f"of {buffer_type.name}"
+            )
 
     def _out_of_memory(self, spec: BufferSpec) -> OutOfDeviceMemory:
         return OutOfDeviceMemory(

@@ -20,9 +20,10 @@ CHUNK_LENGTH = 64  # a chunk of twice that is split
 class Holes:
     """Free blocks of one bank; at first all of it."""
 
-    __slots__ = ("_chunks", "_firsts", "_largest", "_size_from", "_start_before")
+    __slots__ = ("_chunk_length", "_chunks", "_firsts", "_largest", "_size_from", "_start_before")
 
-    def __init__(self, size_bytes: int) -> None:
+    def __init__(self, size_bytes: int, *, chunk_length: int = CHUNK_LENGTH) -> None:
+        self._chunk_length = chunk_length
         self._size_from: dict[int, int] = {}  # start -> size
         self._start_before: dict[int, int] = {}  # end -> start
         self._chunks: list[list[int]] = []  # starts
@@ -86,7 +87,7 @@ class Holes:
         self._firsts[place] = chunk[0]
         if size > self._largest[place]:
             self._largest[place] = size
-        if len(chunk) == 2 * CHUNK_LENGTH:
+        if len(chunk) == 2 * self._chunk_length:
             self._split(place)
 
     def _remove(self, start: int) -> int:
@@ -106,7 +107,7 @@ class Holes:
 
     def _split(self, place: int) -> None:
         chunk = self._chunks[place]
-        halves = [chunk[:CHUNK_LENGTH], chunk[CHUNK_LENGTH:]]
+        halves = [chunk[: self._chunk_length], chunk[self._chunk_length :]]
         self._chunks[place : place + 1] = halves
         self._firsts[place : place + 1] = [half[0] for half in halves]
         self._largest[place : place + 1] = [self._largest_of(half) for half in halves]

@@ -17,10 +17,6 @@ class Layout(IntEnum):
     WIDTH_SHARDED = 3
     BLOCK_SHARDED = 4
 
-    @property
-    def is_sharded(self) -> bool:
-        return self is not Layout.INTERLEAVED
-
 
 @dataclass(frozen=True, slots=True)
 class Sharding:
@@ -28,6 +24,7 @@ class Sharding:
 
     shard_count: int
     pages_per_shard: int
+    grid: tuple[int, int] | None = None  # columns and rows of the cores it was meant for, from 0,0 on; None: any
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +47,8 @@ class BufferSpec:
                 raise BadBuffer(f"{self.size_bytes} bytes are not whole pages of {self.page_bytes} bytes")
         elif self.layout is Layout.INTERLEAVED:
             raise BadBuffer("an INTERLEAVED buffer has no shards")
+        elif self.page_count * self.page_bytes < self.size_bytes:
+            raise BadBuffer(f"{self.page_count} pages of {self.page_bytes} bytes do not hold {self.size_bytes} bytes")
 
     @property
     def page_count(self) -> int:
