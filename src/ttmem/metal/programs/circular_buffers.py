@@ -54,7 +54,7 @@ class CircularBuffer:
             )
         if self.size_bytes // self.page_bytes > PAGE_COUNT_MAX:
             raise ProgramMisuse(
-                f"circular buffer of {self.size_bytes // self.page_bytes} pages; at most {PAGE_COUNT_MAX} can be counted"
+                f"circular buffer of {self.size_bytes // self.page_bytes} pages; at most {PAGE_COUNT_MAX} are counted"
             )
         if self.buffer is not None and self.offset_bytes + self.size_bytes > self.buffer.per_bank_bytes:
             raise CircularBufferMisfit(

@@ -24,9 +24,10 @@ Region = tuple[int, int, int]  # first byte, end, mask of the cores on which tha
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The outcome: addresses are in the circular buffers themselves."""
+    """The outcome, not yet written into the circular buffers."""
 
     program: int
+    addresses: tuple[tuple[CircularBuffer, int], ...]
     ends: tuple[tuple[CoreRange, int], ...]  # region end of each range
     regions: tuple[Region, ...]
     region_end: int  # the highest of all; 0 if there are no local ones
@@ -58,7 +59,7 @@ class Layout:
 
 
 def lay_out(program: int, buffers: Sequence[CircularBuffer], *, base: int, alignment: int) -> Layout:
-    """Gives every local buffer its address, in the order they were made (`allocate_circular_buffers`)."""
+    """Finds an address for every local buffer, in the order they were made (`allocate_circular_buffers`)."""
     local = [buffer for buffer in buffers if not buffer.is_global]
     ends: dict[CoreRange, int] = {}
     masks: dict[CoreRange, int] = {}
@@ -66,7 +67,7 @@ def lay_out(program: int, buffers: Sequence[CircularBuffer], *, base: int, align
         for cores in buffer.cores.ranges:
             ends[cores] = base
             masks[cores] = cores.mask
-    regions = []
+    addresses, regions = [], []
     for buffer in local:
         own = buffer.cores.ranges
         address = rounded_up(max(ends[cores] for cores in own), alignment)
@@ -75,13 +76,14 @@ def lay_out(program: int, buffers: Sequence[CircularBuffer], *, base: int, align
                 # One that only overlaps may already be taken beyond this address: it stays as it is.
                 if masks[other] & masks[cores] and (other == cores or address >= end):
                     ends[other] = address + buffer.size_bytes
-        buffer.address = address
+        addresses.append((buffer, address))
         regions.append((address, address + buffer.size_bytes, buffer.cores.mask))
     core_mask = 0
     for _, _, mask in regions:
         core_mask |= mask
     return Layout(
         program=program,
+        addresses=tuple(addresses),
         ends=tuple(ends.items()),
         regions=tuple(regions),
         region_end=max(ends.values(), default=0),

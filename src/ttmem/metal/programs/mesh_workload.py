@@ -5,13 +5,14 @@ NOT_SENT --load_binaries: payload in DRAM--> IN_FLIGHT --first enqueue ends--> C
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from ttmem.devices import BinaryStatus
 from ttmem.metal.memory import Buffer
 from ttmem.metal.programs.program import Program
 from ttmem.metal.programs.refusals import ProgramMisuse
 
-__all__ = ["MeshRange", "MeshWorkload"]
+__all__ = ["MeshRange", "MeshWorkload", "WorkloadOwner"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,12 @@ class MeshRange:
         )
 
 
+class WorkloadOwner(Protocol):
+    """The open mesh that workloads are loaded on."""
+
+    def release_workload(self, workload: "MeshWorkload") -> None: ...
+
+
 class MeshWorkload:
     """Programs by the chips they run on; None stands for all chips."""
 
@@ -45,7 +52,7 @@ class MeshWorkload:
         self.id = next(iter(self.programs.values())).id
         self.payload_bytes = 0  # of its largest program, once loaded
         self.payload: Buffer | None = None  # binaries in DRAM, on every chip
-        self.mesh: object | None = None  # the only one it may run on
+        self.owner: WorkloadOwner | None = None  # the only mesh it may run on
         self.is_destroyed = False
         self._status = BinaryStatus.NOT_SENT
 
@@ -64,9 +71,8 @@ class MeshWorkload:
         """Ends it and its programs: circular buffers, kernels and the DRAM payload go."""
         if not self.is_destroyed:
             self.is_destroyed = True
-            release = getattr(self.mesh, "release_workload", None)
-            if release is not None:
-                release(self)
+            if self.owner is not None:
+                self.owner.release_workload(self)
 
 
 def _refuse_overlaps(ranges: list[MeshRange | None]) -> None:

@@ -8,6 +8,7 @@ A program belongs to the mesh it was first run on. Running it again changes noth
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import Protocol
 
 from ttmem.devices import Kind
 from ttmem.metal.memory import Buffer
@@ -20,10 +21,16 @@ from ttmem.metal.programs.offsets import SlotOffsets
 from ttmem.metal.programs.refusals import ProgramMisuse
 from ttmem.tracking import CoreType, KernelType, TrackedDevice
 
-__all__ = ["HANDLE_BITS", "Program"]
+__all__ = ["HANDLE_BITS", "Owner", "Program"]
 
 HANDLE_BITS = 12  # of a kernel's id: which kernel of its program
 _ids = itertools.count(1)
+
+
+class Owner(Protocol):
+    """The open mesh that programs are loaded on."""
+
+    def release_program(self, program: "Program") -> None: ...
 
 
 class Program:
@@ -38,7 +45,9 @@ class Program:
         self.layout: Layout | None = None
         self.offsets: Mapping[CoreType, SlotOffsets] | None = None  # once finalized
         self.target: TrackedDevice | None = None  # the chips it is loaded on
+        self.owner: Owner | None = None
         self.is_compiled = False
+        self.has_circular_buffers = False  # that are laid out and reported
         self.moved_views: set[int] = set()  # global circular buffers that look elsewhere since they were reported
         self._semaphores: Counter[CoreType] = Counter()
         self._groups: tuple[KernelGroup, ...] | None = None
@@ -209,11 +218,38 @@ class Program:
         """Its kernels have their offsets; nothing can be added any more."""
         return self.offsets is not None
 
-    def allocate_circular_buffers(self, *, base: int, alignment: int) -> Layout:
-        """Gives local circular buffers their addresses; those it has already stay valid."""
-        if self.layout is None:
-            self.layout = lay_out(self.id, self.circular_buffers, base=base, alignment=alignment)
-        return self.layout
+    def allocate_circular_buffers(
+        self, *, base: int, alignment: int, l1_bytes: int, lowest_l1_address: int | None
+    ) -> bool:
+        """Makes sure that local circular buffers have addresses and room; whether they got them just now."""
+        layout = self.layout
+        if layout is not None:
+            layout.check(l1_bytes, lowest_l1_address)
+            return False
+        layout = lay_out(self.id, self.circular_buffers, base=base, alignment=alignment)
+        layout.check(l1_bytes, lowest_l1_address)
+        for circular_buffer, address in layout.addresses:
+            circular_buffer.address = address
+        self.layout = layout
+        return True
+
+    @property
+    def place(self) -> TrackedDevice:
+        """The chips it is loaded on."""
+        if self.target is None:
+            raise ProgramMisuse(f"program {self.id} is loaded nowhere")
+        return self.target
+
+    def destroy(self) -> None:
+        """Ends it: circular buffers and kernels go. A program of a workload ends with that."""
+        if self.owner is not None:
+            self.owner.release_program(self)
+
+    def forget(self) -> None:
+        """It is on no chips any more, and could be loaded anew."""
+        self.layout = self.offsets = self.target = self.owner = None
+        self.has_circular_buffers = False
+        self.moved_views.clear()
 
     def _add(self, added: CircularBuffer) -> CircularBuffer:
         self._refuse_if_finalized("circular buffers")

@@ -1,0 +1,104 @@
+"""What the host keeps so that it need not be made again: compiled kernels, and the workloads of operations.
+
+Neither is device memory. But a workload that is kept keeps what it has on the device.
+"""
+
+from collections.abc import Callable, Hashable
+
+from ttmem.metal.programs.kernels import Kernel
+from ttmem.metal.programs.mesh_workload import MeshWorkload
+from ttmem.metal.programs.refusals import ProgramMisuse
+from ttmem.metal.reports import Reports
+from ttmem.tracking import Cache, CacheOutcome
+
+__all__ = ["JitCache", "ProgramCache"]
+
+
+class JitCache:
+    """Keeps every image for as long as the process lives; on the host, so it costs no device memory."""
+
+    def __init__(self, reports: Reports) -> None:
+        self.held_bytes = 0
+        self._images: set[int] = set()
+        self._reports = reports
+
+    @property
+    def entry_count(self) -> int:
+        return len(self._images)
+
+    def compile(self, kernel: Kernel) -> bool:
+        """Whether it was compiled before; if not, it is now."""
+        is_hit = kernel.image in self._images
+        if not is_hit:
+            self._images.add(kernel.image)
+            self.held_bytes += kernel.packed_bytes
+        self._reports.cache(
+            Cache.JIT,
+            CacheOutcome.HIT if is_hit else CacheOutcome.MISS,
+            size_bytes=kernel.packed_bytes,
+            entry_count=self.entry_count,
+            held_bytes=self.held_bytes,
+        )
+        return is_hit
+
+    def clear(self) -> None:
+        """Forgets all images (`ClearKernelCache`); programs that are compiled stay so."""
+        if self._images:
+            self._reports.cache(Cache.JIT, CacheOutcome.EMPTIED, size_bytes=self.held_bytes)
+        self._images.clear()
+        self.held_bytes = 0
+
+
+class ProgramCache:
+    """Workloads by key. Enabled when a device is opened; it can be told to forbid misses.
+
+    It lives on the host, has no bound and forgets nothing by itself: it keeps the DRAM payload and the circular buffers
+    of every operation alive until it is cleared.
+    """
+
+    def __init__(self, reports: Reports, payload_page_bytes: int) -> None:
+        self.is_enabled = True
+        self.allows_misses = True
+        self.held_bytes = 0  # payloads kept in DRAM, on one chip
+        self._workloads: dict[Hashable, MeshWorkload] = {}
+        self._reports = reports
+        self._page_bytes = payload_page_bytes
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._workloads
+
+    @property
+    def entry_count(self) -> int:
+        return len(self._workloads)
+
+    def get(self, key: Hashable, make: Callable[[], MeshWorkload]) -> MeshWorkload:
+        """The workload of an operation, made by `make` if it never ran."""
+        found = self._workloads.get(key) if self.is_enabled else None
+        if found is None and not self.allows_misses:
+            raise ProgramMisuse("Device operation not found in program cache, and misses are not allowed")
+        workload = make() if found is None else found
+        size_bytes = self._payload_bytes(workload) if found is None else workload.payload_bytes
+        if found is None and self.is_enabled:
+            self._workloads[key] = workload
+            self.held_bytes += size_bytes
+        self._reports.cache(
+            Cache.PROGRAM,
+            CacheOutcome.MISS if found is None else CacheOutcome.HIT,
+            size_bytes=size_bytes,
+            entry_count=self.entry_count,
+            held_bytes=self.held_bytes,
+        )
+        return workload
+
+    def clear(self) -> None:
+        """Destroys every workload: payloads, kernels and circular buffers go."""
+        workloads, held_bytes = list(self._workloads.values()), self.held_bytes
+        self._workloads.clear()
+        self.held_bytes = 0
+        for workload in workloads:
+            workload.destroy()
+        if workloads:
+            self._reports.cache(Cache.PROGRAM, CacheOutcome.EMPTIED, size_bytes=held_bytes)
+
+    def _payload_bytes(self, workload: MeshWorkload) -> int:
+        return max(program.payload_bytes(self._page_bytes) for program in workload.programs.values())

@@ -1,0 +1,127 @@
+"""Fast dispatch: the cores of the chip fetch what they need from DRAM; the host only writes commands.
+
+    EnqueueMeshWorkload
+      compile                        per program; circular buffers are laid out, or checked if they are
+      finalize_program_offsets       once, over all programs; kernels are told of here
+      load_binaries                  once: payload into DRAM                          NOT_SENT -> IN_FLIGHT
+      dispatch commands              a slot in the kernel ring, binaries through the prefetcher's cache
+                                                                                     IN_FLIGHT -> COMMITTED
+Binaries go to the workers at every launch, whatever their status; being committed only spares a wait. Only a trace can
+leave them out.
+"""
+
+from ttmem.devices import BinaryStatus, BufferType
+from ttmem.metal.chips import DispatchCores
+from ttmem.metal.dispatch import loading, slow
+from ttmem.metal.dispatch.ring import Request
+from ttmem.metal.host import Host
+from ttmem.metal.memory import BufferSpec
+from ttmem.metal.programs import MeshWorkload, ProgramMisuse
+from ttmem.tracking import CoreType
+
+__all__ = ["enqueue", "release_workload"]
+
+
+def enqueue(host: Host, workload: MeshWorkload, *, queue: int = 0) -> None:
+    """Runs a workload once, or records it while a trace is captured; refused, what it brought is gone again."""
+    host.refuse_if_closed()
+    if host.dispatch is DispatchCores.SLOW:
+        slow.launch_workload(host, workload)
+        return
+    _refuse_misuse(host, workload)
+    if workload.status is BinaryStatus.NOT_SENT:
+        _load(host, workload)
+    else:
+        for program in workload.programs.values():
+            loading.allocate_circular_buffers(host, program)
+    if host.capture is not None and host.capture.queue == queue:
+        host.capture.workloads.append(workload)
+        return
+    _dispatch(host, workload, queue)
+
+
+def release_workload(host: Host, workload: MeshWorkload) -> None:
+    """The end of a workload: its programs, then their payload."""
+    for program in workload.programs.values():
+        loading.unload(host, program)
+    if workload.payload is not None:
+        workload.payload.deallocate()
+        workload.payload = None
+    if host.is_open and None not in workload.programs:
+        host.reports.watcher.track_program_end(workload.id, host)
+    host.requests.pop(workload.id, None)
+    workload.owner = None
+
+
+def _refuse_misuse(host: Host, workload: MeshWorkload) -> None:
+    if workload.is_destroyed:
+        raise ProgramMisuse(f"workload {workload.id} is destroyed")
+    if workload.owner is not None and workload.owner is not host:
+        raise ProgramMisuse(f"workload {workload.id} was loaded on another mesh, and binaries stay where they are")
+    if workload.status is BinaryStatus.NOT_SENT and host.capture is not None:
+        raise ProgramMisuse(
+            f"workload {workload.id} never ran: its binaries cannot be loaded while a trace is captured; "
+            "run it once before"
+        )
+
+
+def _load(host: Host, workload: MeshWorkload) -> None:
+    """Everything a first run brings, or nothing."""
+    for program in workload.programs.values():
+        if program.target is not None:
+            raise ProgramMisuse(f"program {program.id} is loaded already, by itself or by another workload")
+    try:
+        for where, program in workload.programs.items():
+            loading.claim(host, program, host.place(where))
+            loading.compile_program(host, program)
+            loading.allocate_circular_buffers(host, program)
+        host.requests[workload.id] = _finalize(host, workload)
+        _load_binaries(host, workload)
+    except Exception:
+        for program in workload.programs.values():
+            loading.unload(host, program)
+        host.requests.pop(workload.id, None)
+        raise
+
+
+def _finalize(host: Host, workload: MeshWorkload) -> Request:
+    """All programs get slots of one size: what each launch will ask of the ring."""
+    offsets = loading.finalize(host, list(workload.programs.values()))
+    return Request(
+        {core_type: slot.slot_bytes for core_type, slot in offsets.items()},
+        is_multicast=CoreType.TENSIX in offsets,
+        is_unicast=CoreType.ACTIVE_ETH in offsets or CoreType.IDLE_ETH in offsets,
+    )
+
+
+def _load_binaries(host: Host, workload: MeshWorkload) -> None:
+    """The payload of the largest program, on every chip, at the top of DRAM (`MeshWorkloadImpl::load_binaries`)."""
+    page_bytes = host.architecture.payload_page_bytes
+    payload_bytes = max(program.payload_bytes(page_bytes) for program in workload.programs.values())
+    if payload_bytes:
+        spec = BufferSpec(payload_bytes, page_bytes, BufferType.DRAM)
+        workload.payload = host.create_buffer(spec, is_bottom_up=False, program=workload.id)
+    workload.payload_bytes = payload_bytes
+    workload.owner = host
+    _set_status(host, workload, BinaryStatus.IN_FLIGHT)
+
+
+def _dispatch(host: Host, workload: MeshWorkload, queue: int) -> None:
+    command_queue = host.queues[queue]
+    host.last_queue = queue
+    is_in_flight = workload.status is BinaryStatus.IN_FLIGHT
+    for program in workload.programs.values():
+        host.reports.tracker.track_program(program.id, program.place)
+    request = host.requests[workload.id]
+    if request.slot_bytes:
+        command_queue.launch(request, worker_count=host.worker_count, is_in_flight=is_in_flight)
+    command_queue.fetch(workload.id, workload.payload_bytes)
+    for program in workload.programs.values():
+        host.count_launch(program.id, program.place)
+    if is_in_flight:
+        _set_status(host, workload, BinaryStatus.COMMITTED)
+
+
+def _set_status(host: Host, workload: MeshWorkload, status: BinaryStatus) -> None:
+    workload.status = status
+    host.reports.watcher.track_binary_status(workload.id, status, host)

@@ -1,0 +1,161 @@
+"""Getting a program onto its chips and off again: compiled, laid out, finalized; what each step tells and books.
+
+Either all of it is there afterwards or nothing: a program that is refused is taken off again as far as it had come.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from ttmem.devices import Kind
+from ttmem.metal.host import Host
+from ttmem.metal.programs import CircularBuffer, KernelMisfit, Processor, Program, ProgramMisuse
+from ttmem.metal.programs.offsets import SlotOffsets, finalize_program_offsets
+from ttmem.tracking import CoreType, KernelFacts, TrackedDevice
+
+__all__ = ["allocate_circular_buffers", "claim", "compile_program", "finalize", "track_kernels", "unload"]
+
+ETHERNET = frozenset({CoreType.ACTIVE_ETH, CoreType.IDLE_ETH})
+
+
+def claim(host: Host, program: Program, place: TrackedDevice) -> None:
+    """Ties a program to the chips it runs on."""
+    if program.target is None:
+        program.target = place
+    elif program.target is not place:
+        raise ProgramMisuse(f"program {program.id} is loaded on other chips than those it should run on")
+    program.owner = host
+
+
+def compile_program(host: Host, program: Program) -> None:
+    """Compiles every kernel, once per program; one that does not link is refused."""
+    if program.is_compiled:
+        return
+    for kernel in program.kernels:
+        limit_bytes = _link_limit(host, kernel.core_type, kernel.processor)
+        for size_bytes in kernel.binaries:
+            if limit_bytes and size_bytes > limit_bytes:
+                raise KernelMisfit(
+                    f"kernel {kernel.name}: {size_bytes} bytes for a {kernel.processor.name} that links at most "
+                    f"{limit_bytes} bytes",
+                    size_bytes=size_bytes,
+                    limit_bytes=limit_bytes,
+                )
+    for kernel in program.kernels:
+        host.jit_cache.compile(kernel)
+    program.is_compiled = True
+
+
+def allocate_circular_buffers(host: Host, program: Program) -> None:
+    """Lays circular buffers out if they are not, and refuses a program whose region L1 buffers have grown into.
+
+    The check guards every run: an L1 buffer may have come since the program was laid out.
+    """
+    silicon = host.architecture
+    if program.layout is None:
+        _check_indices(program, silicon.max_cb_count)
+    is_new = program.allocate_circular_buffers(
+        base=silicon.l1_unreserved_base,
+        alignment=silicon.dram_alignment,
+        l1_bytes=silicon.l1_bytes,
+        lowest_l1_address=host.allocator.lowest_l1_address,
+    )
+    if is_new:
+        _book(host, program)
+    elif program.moved_views:
+        for place in sorted(program.moved_views):
+            _report(host, program, program.circular_buffers[place])
+        program.moved_views.clear()
+
+
+def finalize(host: Host, programs: Sequence[Program]) -> Mapping[CoreType, SlotOffsets]:
+    """Offsets of the kernels of programs that run as one; from here on they are charged."""
+    offsets = finalize_program_offsets(programs, host.architecture)
+    for program in programs:
+        program.offsets = offsets
+        host.programs[program.id] = program
+        host.accounts[program.place].load(program)
+        track_kernels(host, program)
+    return offsets
+
+
+def track_kernels(host: Host, program: Program) -> None:
+    """One report per kernel: its code on one core, and on how many cores."""
+    page_bytes = host.architecture.payload_page_bytes
+    core_count = program.core_count
+    place = program.place
+    for handle, kernel in enumerate(program.kernels):
+        payload_bytes = kernel.payload_bytes(page_bytes)
+        facts = KernelFacts(
+            program=program.id,
+            name=kernel.name,
+            source_path=kernel.source_path,
+            core_type=kernel.core_type,
+            owner=program.kernel_type,
+            exact_bytes=kernel.code_bytes,
+            seed_rule_bytes=payload_bytes * core_count,
+            payload_bytes=payload_bytes,
+            image=kernel.image,
+        )
+        host.reports.tracker.track_kernel_load(
+            kernel.size_bytes,
+            program.kernel_id(handle),
+            place,
+            program.kernel_type,
+            kernel.core_count,
+            facts=facts,
+        )
+
+
+def unload(host: Host, program: Program) -> None:
+    """Takes a program off its chips, as `~ProgramImpl` does: circular buffers first, then kernels."""
+    target = program.target
+    if target is None:
+        return
+    if host.is_open:
+        if program.has_circular_buffers:
+            host.accounts[target].release(program)
+            host.reports.tracker.track_deallocate_cb(target, program=program.id)
+        if host.programs.pop(program.id, None) is not None:
+            host.accounts[target].load(program, -1)
+            for handle in range(len(program.kernels)):
+                host.reports.tracker.track_kernel_unload(program.kernel_id(handle), target)
+            host.reports.watcher.track_program_end(program.id, target)
+    program.forget()
+
+
+def _report(host: Host, program: Program, circular_buffer: CircularBuffer) -> None:
+    extra = {} if circular_buffer.kind is Kind.CIRCULAR_BUFFER else {"kind": circular_buffer.kind}
+    host.reports.tracker.track_allocate_cb(
+        circular_buffer.cores,
+        circular_buffer.address,
+        circular_buffer.size_bytes,
+        circular_buffer.is_global,
+        program.place,
+        program=program.id,
+        cb_id=circular_buffer.id,
+        **extra,
+    )
+
+
+def _book(host: Host, program: Program) -> None:
+    """A new layout: every circular buffer is reported, also those that were before."""
+    assert program.layout is not None  # it was just made
+    host.accounts[program.place].lay_out(program, program.layout)
+    program.has_circular_buffers = bool(program.circular_buffers)
+    program.moved_views.clear()
+    for circular_buffer in program.circular_buffers:
+        _report(host, program, circular_buffer)
+
+
+def _check_indices(program: Program, end: int) -> None:
+    for circular_buffer in program.circular_buffers:
+        if circular_buffer.index >= end:
+            raise ProgramMisuse(
+                f"program {program.id}: circular buffer index {circular_buffer.index} is not below {end}"
+            )
+
+
+def _link_limit(host: Host, core_type: CoreType, processor: Processor) -> int:
+    """What the linker script of a processor allows; 0 if only the ring bounds it."""
+    if core_type in ETHERNET:
+        return host.architecture.ethernet_binary_bytes_max
+    return host.architecture.ncrisc_iram_bytes if processor is Processor.NCRISC else 0

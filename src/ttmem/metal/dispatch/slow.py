@@ -1,0 +1,61 @@
+"""Slow dispatch: the host writes binaries, circular buffer settings and launch messages into every core itself.
+
+    LaunchProgram
+      compile
+      finalize_offsets               kernels are told of here, when the program is first finalized
+      TrackKernelDispatch            and again here, at every launch: redundant, and the same ids
+      ConfigureDeviceWithProgram     circular buffers are laid out; binaries go straight to the ring's base
+      launch messages
+
+There is no ring, no payload in DRAM and no binary status on this path, and nothing of it can be traced.
+"""
+
+from ttmem.metal.dispatch import loading
+from ttmem.metal.host import Host
+from ttmem.metal.programs import MeshRange, MeshWorkload, Program, ProgramMisuse
+from ttmem.tracking import TrackedDevice
+
+__all__ = ["configure", "launch", "launch_workload"]
+
+
+def launch(host: Host, program: Program, where: MeshRange | None = None) -> None:
+    """Runs a program once (`LaunchProgram`); refused, nothing of a program that was not loaded before stays."""
+    host.refuse_if_closed()
+    place = host.place(where)
+    is_fresh = program.target is None
+    try:
+        _finalize(host, program, place)
+        loading.track_kernels(host, program)
+        loading.allocate_circular_buffers(host, program)
+    except Exception:
+        if is_fresh:
+            loading.unload(host, program)
+        raise
+    host.reports.tracker.track_program(program.id, place)
+    host.count_launch(program.id, place)
+
+
+def launch_workload(host: Host, workload: MeshWorkload) -> None:
+    """Runs the programs of a workload one after the other (`SDMeshCommandQueue`)."""
+    if workload.is_destroyed:
+        raise ProgramMisuse(f"workload {workload.id} is destroyed")
+    workload.owner = host
+    for where, program in workload.programs.items():
+        launch(host, program, where)
+
+
+def configure(host: Host, program: Program, place: TrackedDevice) -> None:
+    """Loads a program that runs for as long as its device is open, without a launch of its own.
+
+    `Device::configure_fabric` and `configure_command_queue_programs` call finalize_offsets and
+    ConfigureDeviceWithProgram directly.
+    """
+    _finalize(host, program, place)
+    loading.allocate_circular_buffers(host, program)
+
+
+def _finalize(host: Host, program: Program, place: TrackedDevice) -> None:
+    loading.claim(host, program, place)
+    loading.compile_program(host, program)
+    if not program.is_finalized:
+        loading.finalize(host, [program])

@@ -1,0 +1,148 @@
+"""Traces: a stretch of launches recorded once, kept on the device, and replayed without the host.
+
+    begin -- enqueues are recorded, not run -- end: planned and stored -- replay, any number of times -- release
+
+The stored stream holds commands and arguments, never binaries; those stay with their workloads. How long the stream is
+follows from the shapes of the commands as far as they are known, so its size is an estimate.
+"""
+
+import itertools
+from dataclasses import dataclass
+
+from ttmem.metal.dispatch.prefetcher_cache import Contents
+from ttmem.metal.dispatch.queue import ring_places
+from ttmem.metal.dispatch.trace_planner import TraceNode, TracePlan, plan_trace
+from ttmem.metal.dispatch.trace_storage import TraceStorage
+from ttmem.metal.dispatch.trace_stream import stream_bytes
+from ttmem.metal.host import Capture, Host
+from ttmem.metal.memory import Buffer, BufferSpec
+from ttmem.metal.programs import MeshWorkload, ProgramMisuse
+from ttmem.tracking import Cache, CacheOutcome, CoreType
+
+__all__ = ["Trace", "Traces"]
+
+_trace_ids = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A trace on the device."""
+
+    id: int
+    queue: int
+    workloads: tuple[MeshWorkload, ...]
+    plan: TracePlan
+    stream_bytes: int
+    buffer: Buffer
+
+
+class Traces:
+    """The traces of one mesh."""
+
+    def __init__(self, host: Host) -> None:
+        chip = host.chips[0]
+        self._host = host
+        self._storage = TraceStorage(
+            region_bytes=chip.trace_region_bytes, bank_count=chip.dram_bank_count, mesh_id=host.id
+        )
+        self._traces: dict[int, Trace] = {}
+        self._put_aside: Contents | None = None
+
+    def __getitem__(self, trace: int) -> Trace:
+        if trace not in self._traces:
+            raise ProgramMisuse(f"no trace {trace} on device {self._host.id}")
+        return self._traces[trace]
+
+    def __len__(self) -> int:
+        return len(self._traces)
+
+    def begin(self, queue: int) -> int:
+        """From here on enqueues of a queue are recorded; the trace's id."""
+        host = self._host
+        host.refuse_if_closed()
+        if not host.queues:
+            raise ProgramMisuse("slow dispatch has no commands that could be recorded")
+        if host.capture is not None:
+            raise ProgramMisuse(f"trace {host.capture.trace} is still being captured")
+        host.capture = Capture(next(_trace_ids), queue)
+        self._put_aside = host.queues[queue].prefetcher.put_aside()
+        return host.capture.trace
+
+    def end(self, trace: int) -> Trace:
+        """Lays the recorded launches out and stores them; refused, the recording is lost and nothing else."""
+        capture = self._finished(trace)
+        workloads = tuple(capture.workloads)
+        nodes = [self._node(workload) for workload in workloads]
+        plan = plan_trace(
+            nodes,
+            ring_places(self._host.architecture),
+            is_ethernet_code_fixed=not self._host.architecture.rings[CoreType.ACTIVE_ETH].has_code,
+        )
+        length_bytes = stream_bytes(workloads, [planned.send_binary for planned in plan.nodes])
+        buffer = self._store(capture, length_bytes)
+        self._traces[trace] = Trace(trace, capture.queue, workloads, plan, length_bytes, buffer)
+        return self._traces[trace]
+
+    def replay(self, trace: int) -> None:
+        """Runs all its launches again; binaries that are still in the ring are not sent."""
+        host = self._host
+        host.refuse_if_closed()
+        found = self[trace]
+        if any(workload.is_destroyed for workload in found.workloads):
+            raise ProgramMisuse(f"trace {trace} runs programs that are destroyed")
+        for workload, planned in zip(found.workloads, found.plan.nodes, strict=True):
+            if planned.node.binary_bytes:
+                host.reports.cache(
+                    Cache.TRACE,
+                    CacheOutcome.MISS if planned.send_binary else CacheOutcome.HIT,
+                    size_bytes=planned.node.binary_bytes,
+                )
+            for program in workload.programs.values():
+                host.count_launch(program.id, program.place)
+        host.queues[found.queue].replay(sum(planned.node.worker_count for planned in found.plan.nodes))
+        host.last_queue = found.queue
+
+    def release(self, trace: int) -> None:
+        """Frees what it takes on the device."""
+        found = self[trace]
+        del self._traces[trace]
+        self._storage.release(trace)
+        found.buffer.deallocate()
+
+    def _finished(self, trace: int) -> Capture:
+        host = self._host
+        capture = host.capture
+        if capture is None or capture.trace != trace:
+            raise ProgramMisuse(f"trace {trace} is not being captured")
+        host.capture = None
+        if self._put_aside is not None:
+            host.queues[capture.queue].prefetcher.bring_back(self._put_aside)
+        return capture
+
+    def _node(self, workload: MeshWorkload) -> TraceNode:
+        offsets = next(iter(workload.programs.values())).offsets or {}
+        tensix, ethernet = offsets.get(CoreType.TENSIX), offsets.get(CoreType.ACTIVE_ETH)
+        return TraceNode(
+            program=workload.id,
+            config_bytes=tensix.slot_bytes - tensix.kernel_text_bytes if tensix else 0,
+            binary_bytes=tensix.kernel_text_bytes if tensix else 0,
+            worker_count=self._host.worker_count if tensix else 0,
+            ethernet_bytes=ethernet.slot_bytes if ethernet else 0,
+            has_ethernet_kernels=ethernet is not None,
+        )
+
+    def _store(self, capture: Capture, length_bytes: int) -> Buffer:
+        stored = self._storage.store(capture.trace, length_bytes)
+        try:
+            spec = BufferSpec(stored.padded_bytes, stored.page_bytes, stored.buffer_type)
+            buffer = self._host.create_buffer(spec, is_bottom_up=stored.is_bottom_up)
+        except Exception:
+            self._storage.release(capture.trace)
+            raise
+        try:
+            self._storage.check(capture.trace, buffer.address, capture.dram)
+        except Exception:
+            self._storage.release(capture.trace)
+            buffer.deallocate()
+            raise
+        return buffer

@@ -1,0 +1,172 @@
+"""What a process holds of a mesh it opened: buffers, programs, queues and caches, whom it tells, and its own books.
+
+Dispatch works on this; `MeshDevice` is the same with the calls users make.
+"""
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ttmem.devices import BufferType
+from ttmem.metal.accounts import POOLS, Account
+from ttmem.metal.chips import Chip, DispatchCores
+from ttmem.metal.dispatch.caches import JitCache, ProgramCache
+from ttmem.metal.dispatch.queue import CommandQueue
+from ttmem.metal.dispatch.ring import Request
+from ttmem.metal.dispatch.trace_storage import DramActivity
+from ttmem.metal.memory import Allocator, Buffer, BufferSpec, OutOfDeviceMemory
+from ttmem.metal.programs import MeshRange, MeshWorkload, Program, ProgramMisuse
+from ttmem.metal.reports import Reports
+from ttmem.tracking import TrackedDevice, Tracker
+
+__all__ = ["Capture", "Host", "Place"]
+
+_device_ids = itertools.count(1)
+
+
+class Place:
+    """Some chips of a mesh that are used for themselves."""
+
+    def __init__(self, chips: Sequence[Chip], shape: tuple[int, int]) -> None:
+        self.id = next(_device_ids)
+        self.chips = tuple(chips)
+        self.shape = shape
+
+
+@dataclass(slots=True)
+class Capture:
+    """A trace that is being captured: what would have run since it began, and what happened to DRAM."""
+
+    trace: int
+    queue: int
+    workloads: list[MeshWorkload] = field(default_factory=list)
+    dram: DramActivity = field(default_factory=DramActivity)
+
+
+class Host(ABC):
+    """An open mesh of chips, used as one: one allocator, one set of queues, one record per operation."""
+
+    def __init__(
+        self, chips: Sequence[Chip], shape: tuple[int, int], *, tracker: Tracker | None, command_queue_count: int
+    ) -> None:
+        self.id = next(_device_ids)
+        self.chips = tuple(chips)
+        self.shape = shape
+        self.architecture = chips[0].architecture
+        self.dispatch = chips[0].dispatch
+        self.worker_count = chips[0].l1_bank_count
+        self.is_open = True
+        self.reports = Reports(self, tracker)
+        self.allocator = Allocator(chips[0])
+        self.accounts: dict[TrackedDevice, Account] = {}
+        self.chip_accounts: list[list[Account]] = [[] for _ in chips]  # of all places a chip belongs to
+        self.jit_cache = JitCache(self.reports)
+        self.program_cache = ProgramCache(self.reports, self.architecture.payload_page_bytes)
+        self.queues: list[CommandQueue] = []
+        if self.dispatch is not DispatchCores.SLOW:
+            self.queues = [
+                CommandQueue(self.architecture, self.dispatch, self.reports) for _ in range(command_queue_count)
+            ]
+        self.last_queue = 0
+        self.buffers: dict[int, Buffer] = {}  # alive, by their ids
+        self.programs: dict[int, Program] = {}  # loaded, by their ids
+        self.requests: dict[int, Request] = {}  # what a launch of a workload needs of the ring, by workload
+        self.capture: Capture | None = None
+        self.refusal_count = 0
+        self._turns = itertools.count(1)
+        self._places: dict[tuple[int, ...], TrackedDevice] = {}
+        self._occupy(self, range(len(self.chips)))
+
+    # Places
+
+    def place(self, where: MeshRange | None) -> TrackedDevice:
+        """The chips of a range as one device; the mesh itself if they are all of its chips."""
+        if where is None:
+            return self
+        rows, columns = self.shape
+        if where.last[0] >= rows or where.last[1] >= columns:
+            raise ProgramMisuse(f"chips up to {where.last} on a mesh of {rows}x{columns}")
+        (first_row, first_column), (last_row, last_column) = where.first, where.last
+        indices = tuple(
+            row * columns + column
+            for row in range(first_row, last_row + 1)
+            for column in range(first_column, last_column + 1)
+        )
+        return self._place_of(indices, (last_row - first_row + 1, last_column - first_column + 1))
+
+    def chip_place(self, index: int) -> TrackedDevice:
+        """One chip as a device."""
+        return self._place_of((index,), (1, 1))
+
+    # Buffers
+
+    def create_buffer(self, spec: BufferSpec, *, is_bottom_up: bool | None = None, program: int = 0) -> Buffer:
+        """Allocates a buffer on every chip of the mesh; refused, nothing is changed."""
+        self.refuse_if_closed()
+        try:
+            placement = self.allocator.allocate(spec, is_bottom_up=is_bottom_up)
+        except OutOfDeviceMemory as refusal:
+            self._report_out_of_memory(refusal)
+            raise
+        buffer = Buffer(spec, placement, self, program=program, release=self._release_buffer)
+        self.buffers[buffer.unique_id] = buffer
+        self.accounts[self].add_buffer(buffer)
+        if self.capture is not None and spec.buffer_type is BufferType.DRAM:
+            self.capture.dram.note_allocated(placement.address + placement.block_bytes)
+        self.reports.tracker.track_allocate(buffer)
+        return buffer
+
+    def _release_buffer(self, buffer: Buffer) -> None:
+        if self.buffers.pop(buffer.unique_id, None) is None:
+            return  # it ended with its device
+        self.allocator.free(buffer.placement)
+        self.accounts[self].add_buffer(buffer, -1)
+        if self.capture is not None and buffer.buffer_type is BufferType.DRAM:
+            self.capture.dram.note_freed(buffer.address + buffer.placement.block_bytes)
+        self.reports.tracker.track_deallocate(buffer)
+
+    def _report_out_of_memory(self, refusal: OutOfDeviceMemory) -> None:
+        self.refusal_count += 1
+        figures = refusal.statistics
+        banks = figures.bank_count
+        self.reports.watcher.track_out_of_memory(
+            self,
+            POOLS[refusal.buffer_type],
+            requested_bytes=max(refusal.per_bank_bytes * banks, refusal.requested_bytes),
+            free_bytes=figures.free_bytes * banks,
+            largest_free_bytes=figures.largest_free_bytes * banks,
+        )
+
+    # Programs
+
+    def count_launch(self, program: int, place: TrackedDevice) -> None:
+        """A program ran on its chips."""
+        self.accounts[place].launch(program, next(self._turns))
+        self.reports.watcher.track_launch(program, place)
+
+    @abstractmethod
+    def release_program(self, program: Program) -> None:
+        """Takes a program off its chips."""
+
+    @abstractmethod
+    def release_workload(self, workload: MeshWorkload) -> None:
+        """The same for a workload, with its payload."""
+
+    def refuse_if_closed(self) -> None:
+        if not self.is_open:
+            raise ProgramMisuse(f"device {self.id} is closed")
+
+    def _place_of(self, indices: tuple[int, ...], shape: tuple[int, int]) -> TrackedDevice:
+        found = self._places.get(indices)
+        if found is None:
+            found = Place([self.chips[index] for index in indices], shape)
+            self._occupy(found, indices)
+        return found
+
+    def _occupy(self, place: TrackedDevice, indices: Sequence[int]) -> None:
+        self._places[tuple(indices)] = place
+        account = self.accounts[place] = Account(self.architecture.payload_page_bytes)
+        for index in indices:
+            self.chip_accounts[index].append(account)
+        self.reports.open(place)

@@ -1,0 +1,117 @@
+"""What is true of a mesh by the model's own arithmetic: the judge of every figure that trackers and ledgers give."""
+
+from collections import Counter
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ttmem.devices import Kind, Pool
+from ttmem.metal.accounts import Account
+from ttmem.metal.dispatch.ring import Occupancy
+from ttmem.metal.footprint import Taken, planned, resident
+from ttmem.metal.host import Host
+from ttmem.tracking import Cache, CacheOutcome, CoreType, KernelType, Stall
+
+__all__ = ["ChipTruth", "Truth", "truth_of"]
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChipTruth:
+    """One chip; what is zero is left out of the tables."""
+
+    unique_id: int
+    index: int
+    used_bytes: Mapping[Pool, int]  # reserved; kernels exactly; circular buffers added up over programs
+    counts: Mapping[Kind, int]
+    view_count: int
+    kernel_type_bytes: Mapping[KernelType, int]
+    core_type_bytes: Mapping[CoreType, int]
+    cb_planned: Taken
+    cb_resident: Taken
+    launch_count: int
+    distinct_image_count: int
+    duplicate_image_count: int
+    duplicate_image_bytes: int  # of payload
+
+    @property
+    def cb_planned_bytes(self) -> int:
+        return self.cb_planned.chip_bytes
+
+    @property
+    def cb_resident_bytes(self) -> int:
+        return self.cb_resident.chip_bytes
+
+    @property
+    def cb_worst_core_bytes(self) -> int:
+        """The fullest core, by what ran there last."""
+        return self.cb_resident.worst_core_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truth:
+    """A mesh: its chips, and what is kept once for all of them."""
+
+    chips: tuple[ChipTruth, ...]
+    rings: Mapping[CoreType, Occupancy]  # of the queue that launched last
+    stall_counts: Mapping[Stall, int]
+    cache_counts: Mapping[tuple[Cache, CacheOutcome], int]
+    refusal_count: int
+
+    def __getitem__(self, place: int) -> ChipTruth:
+        return self.chips[place]
+
+
+def truth_of(host: Host) -> Truth:
+    """Adds up the books of all places a chip belongs to; chips with the same places are worked out once."""
+    images: Counter[tuple[Cache, CacheOutcome]] = Counter()
+    for account in host.accounts.values():
+        images.update(account.image_counts)
+    queue = host.queues[host.last_queue] if host.queues else None
+    return Truth(
+        chips=_chips(host) if host.is_open else (),
+        rings={one: queue.ring.occupancy(one) for one in queue.ring.core_types} if queue else {},
+        stall_counts=dict(host.reports.stall_counts),
+        cache_counts=dict(host.reports.cache_counts + images),
+        refusal_count=host.refusal_count,
+    )
+
+
+def _chips(host: Host) -> tuple[ChipTruth, ...]:
+    known: dict[tuple[int, ...], tuple[Taken, Taken]] = {}
+    chips = []
+    for chip, accounts in zip(host.chips, host.chip_accounts, strict=True):
+        with_buffers = [account.footprint for account in accounts if account.footprint.regions]
+        key = tuple(map(id, with_buffers))
+        if key not in known:
+            known[key] = planned(with_buffers), resident(with_buffers)
+        chips.append(_chip(chip.unique_id, chip.index, accounts, *known[key]))
+    return tuple(chips)
+
+
+def _chip(unique_id: int, index: int, accounts: list[Account], cb_planned: Taken, cb_resident: Taken) -> ChipTruth:
+    return ChipTruth(
+        unique_id=unique_id,
+        index=index,
+        used_bytes=_added([account.used_bytes for account in accounts]),
+        counts=_added([account.counts for account in accounts]),
+        view_count=sum(account.view_count for account in accounts),
+        kernel_type_bytes=_added([account.kernel_type_bytes for account in accounts]),
+        core_type_bytes=_added([account.core_type_bytes for account in accounts]),
+        cb_planned=cb_planned,
+        cb_resident=cb_resident,
+        launch_count=sum(account.launch_count for account in accounts),
+        distinct_image_count=sum(len(account.image_copies) for account in accounts),
+        duplicate_image_count=sum(
+            sum(account.image_copies.values()) - len(account.image_copies) for account in accounts
+        ),
+        duplicate_image_bytes=sum(account.duplicate_image_bytes for account in accounts),
+    )
+
+
+def _added(tables: list[Counter[_Key]]) -> dict[_Key, int]:
+    added: Counter[_Key] = Counter()
+    for table in tables:
+        added.update(table)
+    return {key: value for key, value in added.items() if value}
