@@ -112,6 +112,48 @@ sys.stdin.read()
 """
 
 
+_WORKER = """
+import json, os, socket, sys, time
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen(8)
+print("ready", flush=True)
+asker = listener.accept()[0]
+asker.recv(4096)
+listener.setblocking(False)
+other = None
+while True:  # hard at it, or fast asleep; and never a word for whoever asks meanwhile, until that one has gone
+    if sys.argv[2] != "works":
+        time.sleep(0.01)
+    try:
+        other = other or listener.accept()[0]
+        if not other.recv(4096):
+            break
+        other.setblocking(False)
+    except BlockingIOError:
+        pass
+asker.sendall(sys.stdin.buffer.read())
+"""
+
+
+@contextmanager
+def a_lone_daemon(directory: Path, document: Any, *, works: bool) -> Iterator[None]:
+    """A process with one thread: it answers its first asker, but not before a second one has asked in vain and gone."""
+    body = json.dumps(document).encode()
+    answer = f"HTTP/1.1 200 OK\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
+    command = [sys.executable, "-c", _WORKER, str(directory / "daemon.sock"), "works" if works else "sleeps"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == b"ready\n"
+            process.stdin.write(answer)
+            process.stdin.close()
+            yield
+        finally:
+            process.kill()
+
+
 @contextmanager
 def a_strangers_daemon(directory: Path, uid: int) -> Iterator[None]:
     """A listener of another user in a directory; for root only."""

@@ -1,9 +1,9 @@
 """Asks a daemon: its snapshot, and what is alive.
 
-Who answers must be root or ourselves, and has a second for all of it; more only if it can say meanwhile that it is well
-(thousands of devices take their time). The few lines of HTTP that takes are spoken here:
-the standard library's client costs more to load than the rest of `ttmem ps`, and its time limit is for single reads,
-which somebody who answers a byte at a time never exceeds.
+Who answers must be root or ourselves, and has a second for all of it; more only if it says meanwhile that it is well,
+or is seen at work (thousands of devices take their time, and more of it on a busy machine). The few lines of HTTP that
+takes are spoken here: the standard library's client costs more to load than the rest of `ttmem ps`, and its time limit
+is for single reads, which somebody who answers a byte at a time never exceeds.
 """
 
 import json
@@ -24,6 +24,7 @@ _TIMEOUT_SECONDS = 1.0
 _HEALTH = "/healthz"
 _HEALTH_SECONDS = 0.6
 _BUSY_SECONDS = 15.0  # for somebody who is well, but has much to tell
+_WORKING_SHARE = 0.05  # of a processor: a daemon that only waits uses far less
 _MOST_BYTES = 256 << 20
 _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid
 
@@ -69,12 +70,13 @@ class DaemonClient:
         deadline = time.monotonic() + self._timeout_seconds
         with self._connected(deadline) as line:
             answer = bytearray()
+            effort = _Effort(line)
             try:
                 line.sendall(f"GET {target} HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
                 try:
                     return _parsed(_received(line, answer, deadline))
                 except TimeoutError:
-                    if target == _HEALTH or not self._is_well():
+                    if target == _HEALTH or not self._is_worth_waiting_for(effort):
                         raise
                     return _parsed(_received(line, answer, deadline + _BUSY_SECONDS))
             except TimeoutError:
@@ -82,21 +84,21 @@ class DaemonClient:
             except OSError as error:
                 raise DaemonGone(f"went away while it was asked ({error.strerror or error})") from None
 
-    def _is_well(self) -> bool:
-        """Whether the daemon still answers the shortest of questions; not asked by whoever is in a hurry."""
+    def _is_worth_waiting_for(self, effort: "_Effort") -> bool:
+        """Whether the daemon still answers the shortest of questions, or has its hands full; not asked in a hurry."""
         if self._timeout_seconds < _HEALTH_SECONDS:
             return False
         try:
             return self.patient(_HEALTH_SECONDS)._answer(_HEALTH)[0] == 200
         except DaemonGone:
-            return False
+            return effort.is_going_on()
 
     def _connected(self, deadline: float) -> socket.socket:
         line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
         try:
             line.settimeout(max(0.01, deadline - time.monotonic()))
             line.connect(self.path)
-            _, uid, _ = _CREDENTIALS.unpack(line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+            _, uid = _peer_of(line)
             if uid not in (0, os.geteuid()):
                 raise DaemonGone(f"belongs to uid {uid}, neither root nor us: not believed")
         except DaemonGone:
@@ -112,6 +114,34 @@ class DaemonClient:
             line.close()
             raise DaemonGone(f"cannot be asked: {(error.strerror or str(error)).lower()}") from None
         return line
+
+
+class _Effort:
+    """What the process behind a connection has worked since: one that hangs, or is stopped, does not."""
+
+    def __init__(self, line: socket.socket) -> None:
+        self._pid, _ = _peer_of(line)
+        self._began = time.monotonic()
+        self._before = self._worked_seconds()
+
+    def is_going_on(self) -> bool:
+        """False also if it cannot be seen from here."""
+        passed = time.monotonic() - self._began
+        return self._worked_seconds() - self._before > _WORKING_SHARE * passed
+
+    def _worked_seconds(self) -> float:
+        if self._pid in (0, os.getpid()):  # of another pid namespace; or our own work, which says nothing
+            return 0.0
+        try:
+            return time.clock_gettime(~self._pid << 3 | 2)  # clock_getcpuclockid(3)
+        except OSError:  # it has ended
+            return 0.0
+
+
+def _peer_of(line: socket.socket) -> tuple[int, int]:
+    """The pid and the user of whoever listens there."""
+    pid, uid, _ = _CREDENTIALS.unpack(line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+    return pid, uid
 
 
 def _received(line: socket.socket, answer: bytearray, deadline: float) -> bytes:

@@ -11,6 +11,7 @@ import pytest
 from tests.support.false_daemons import (
     Behaviour,
     a_false_daemon,
+    a_lone_daemon,
     a_short_directory,
     a_strangers_daemon,
     a_trickle,
@@ -101,6 +102,18 @@ def test_a_daemon_that_never_ends_its_answer_is_left_in_time(directory: Path, an
             client_of(directory, timeout_seconds=0.2).snapshot()
 
     assert time.monotonic() - began < 1.0
+
+
+def test_a_daemon_that_is_hard_at_work_is_waited_for_even_if_it_cannot_say_so(directory: Path) -> None:
+    told = document(a_busy_snapshot())
+    with a_lone_daemon(directory, told, works=True):
+        assert document(client_of(directory).snapshot()) == told
+
+
+def test_a_daemon_that_sleeps_and_does_not_say_that_it_is_well_is_left(directory: Path) -> None:
+    told = document(a_busy_snapshot())
+    with a_lone_daemon(directory, told, works=False), pytest.raises(DaemonGone, match="no answer within 1 s"):
+        client_of(directory).snapshot()
 
 
 def test_a_daemon_that_takes_no_connection_is_left_in_time(directory: Path) -> None:
