@@ -42,6 +42,24 @@ nb::tuple kind_counters() {
     return nb::make_tuple(sizeof(KindCounters), fields);
 }
 
+nb::tuple ring_counters() {
+    nb::dict fields;
+    TTMEM_FIELD(RingCounters, live);
+    TTMEM_FIELD(RingCounters, retired);
+    TTMEM_FIELD(RingCounters, entries);
+    TTMEM_FIELD(RingCounters, launches);
+    return nb::make_tuple(sizeof(RingCounters), fields);
+}
+
+nb::tuple cache_counters() {
+    nb::dict fields;
+    TTMEM_FIELD(CacheCounters, outcomes);
+    TTMEM_FIELD(CacheCounters, entries);
+    TTMEM_FIELD(CacheCounters, held);
+    TTMEM_FIELD(CacheCounters, shared);
+    return nb::make_tuple(sizeof(CacheCounters), fields);
+}
+
 nb::tuple target() {
     nb::dict fields;
     TTMEM_FIELD(Target, state);
@@ -54,6 +72,10 @@ nb::tuple target() {
     TTMEM_FIELD(Target, kinds_spare);
     TTMEM_FIELD(Target, pools);
     TTMEM_FIELD(Target, pools_spare);
+    TTMEM_FIELD(Target, caches);
+    TTMEM_FIELD(Target, rings);
+    TTMEM_FIELD(Target, stalls);
+    TTMEM_FIELD(Target, activity_spare);
     return nb::make_tuple(sizeof(Target), fields);
 }
 
@@ -198,6 +220,8 @@ nb::dict layouts() {
     all["Record"] = record();
     all["PoolCounters"] = pool_counters();
     all["KindCounters"] = kind_counters();
+    all["RingCounters"] = ring_counters();
+    all["CacheCounters"] = cache_counters();
     all["Target"] = target();
     all["PhasePeak"] = phase_peak();
     all["DeviceDescriptor"] = device_descriptor();

@@ -10,7 +10,7 @@ namespace ttmem {
 namespace {
 
 struct Arguments {
-    uint64_t word[10] = {};
+    uint64_t word[12] = {};
     bool is_good = false;
 
     Arguments(const char* name, PyObject* const* values, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most) {
@@ -77,7 +77,7 @@ PyObject* report_buffer_alloc(PyObject*, Values values, Py_ssize_t count) {
 
 PyObject* report_cb_alloc(PyObject*, Values values, Py_ssize_t count) {
     if (!TTMEM_ON) return PyLong_FromLong(0);
-    const Arguments a("report_cb_alloc", values, count, 5, 9);
+    const Arguments a("report_cb_alloc", values, count, 5, 10);
     if (!a.is_good) return nullptr;
     ttmem_circular_buffer cb{};
     cb.target = target_of(a.word[0]);
@@ -89,12 +89,13 @@ PyObject* report_cb_alloc(PyObject*, Values values, Py_ssize_t count) {
     cb.program = a.word[6];
     cb.kind = count > 7 ? byte_of(a.word[7]) : uint8_t{TTMEM_CIRCULAR_BUFFER};
     cb.site = half_of(a.word[8]);
+    cb.core_set = half_of(a.word[9]);
     return handle_object(ttmem_cb_alloc_on(&cb));
 }
 
 PyObject* report_kernel_load(PyObject*, Values values, Py_ssize_t count) {
     if (!TTMEM_ON) return PyLong_FromLong(0);
-    const Arguments a("report_kernel_load", values, count, 5, 10);
+    const Arguments a("report_kernel_load", values, count, 5, 12);
     if (!a.is_good) return nullptr;
     ttmem_kernel kernel{};
     kernel.target = target_of(a.word[0]);
@@ -107,6 +108,8 @@ PyObject* report_kernel_load(PyObject*, Values values, Py_ssize_t count) {
     kernel.program = a.word[7];
     kernel.pool = byte_of(a.word[8]);
     kernel.site = half_of(a.word[9]);
+    kernel.core_type = byte_of(a.word[10]);
+    kernel.found_by = byte_of(a.word[11]);
     return handle_object(ttmem_kernel_load_on(&kernel));
 }
 
@@ -181,6 +184,37 @@ PyObject* report_out_of_memory(PyObject*, Values values, Py_ssize_t count) {
     Py_RETURN_NONE;
 }
 
+PyObject* report_ring(PyObject*, Values values, Py_ssize_t count) {
+    if (!TTMEM_ON) Py_RETURN_NONE;
+    const Arguments a("report_ring", values, count, 5, 6);
+    if (!a.is_good) return nullptr;
+    ttmem_ring_state state{};
+    state.target = target_of(a.word[0]);
+    state.core_type = byte_of(a.word[1]);
+    state.live_bytes = a.size(2);
+    state.retired_bytes = a.size(3);
+    state.entry_count = half_of(a.word[4]);
+    state.stall = byte_of(a.word[5]);
+    ttmem_ring_on(&state);
+    Py_RETURN_NONE;
+}
+
+PyObject* report_cache(PyObject*, Values values, Py_ssize_t count) {
+    if (!TTMEM_ON) Py_RETURN_NONE;
+    const Arguments a("report_cache", values, count, 3, 7);
+    if (!a.is_good) return nullptr;
+    ttmem_cache_answer answer{};
+    answer.target = target_of(a.word[0]);
+    answer.cache = byte_of(a.word[1]);
+    answer.outcome = byte_of(a.word[2]);
+    answer.size_bytes = a.size(3);
+    answer.entry_count = half_of(a.word[4]);
+    answer.held_bytes = a.size(5);
+    answer.shared_bytes = a.size(6);
+    ttmem_cache_on(&answer);
+    Py_RETURN_NONE;
+}
+
 template <typename Function>
 PyCFunction as_builtin(Function* function) {
     return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
@@ -192,12 +226,11 @@ PyMethodDef kReports[] = {
      "site=0, "
      "options=0, /) -> handle"},
     {"report_cb_alloc", as_builtin(report_cb_alloc), METH_FASTCALL,
-     "report_cb_alloc(target, id, address, size_per_core_bytes, core_count, options=0, program=0, kind=2, site=0, /) "
-     "-> handle"},
+     "report_cb_alloc(target, id, address, size_per_core_bytes, core_count, options=0, program=0, kind=2, site=0, "
+     "core_set=0, /) -> handle"},
     {"report_kernel_load", as_builtin(report_kernel_load), METH_FASTCALL,
      "report_kernel_load(target, id, kind, binary_bytes, core_count, exact_bytes=0, seed_rule_bytes=0, program=0, "
-     "pool=0, site=0, "
-     "/) -> handle"},
+     "pool=0, site=0, core_type=0, found_by=0, /) -> handle"},
     {"report_free", report_free, METH_O, "report_free(handle, /)"},
     {"report_buffer_free", as_builtin(report_buffer_free), METH_FASTCALL,
      "report_buffer_free(target, id, buffer_type=0, reserved_bytes=0, /)"},
@@ -211,6 +244,10 @@ PyMethodDef kReports[] = {
     {"report_launch", as_builtin(report_launch), METH_FASTCALL, "report_launch(target, program, /)"},
     {"report_out_of_memory", as_builtin(report_out_of_memory), METH_FASTCALL,
      "report_out_of_memory(target, pool, requested_bytes, free_bytes=0, largest_free_bytes=0, /)"},
+    {"report_ring", as_builtin(report_ring), METH_FASTCALL,
+     "report_ring(target, core_type, live_bytes, retired_bytes, entry_count, stall=0, /)"},
+    {"report_cache", as_builtin(report_cache), METH_FASTCALL,
+     "report_cache(target, cache, outcome, size_bytes=0, entry_count=0, held_bytes=0, shared_bytes=0, /)"},
     {nullptr, nullptr, 0, nullptr},
 };
 

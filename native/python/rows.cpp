@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "ledger/footprint.hpp"
+
 namespace nb = nanobind;
 
 namespace ttmem {
@@ -107,7 +109,7 @@ History history_of(const Device& device, uint32_t number, uint32_t pool, const P
 }
 
 void device_rows(const Devices& devices, const Processes& processes, const Timebase& time, nb::dict& rows) {
-    nb::list list, pools, kinds;
+    nb::list list, pools, kinds, cores;
     uint32_t number = 0;
     for (const Device& device : devices.all()) {
         if (!device.is_known && device.user_count == 0) {
@@ -128,11 +130,17 @@ void device_rows(const Devices& devices, const Processes& processes, const Timeb
             if (kind.count > 0)
                 kinds.append(nb::make_tuple(number, k, shown(kind.used), kind.count, kind.estimated > 0));
         }
+        for (uint32_t c = 0; c < kCoreTypes; ++c) {
+            const KindAmount& core = device.cell.cores[c];
+            if (core.count > 0)
+                cores.append(nb::make_tuple(number, c, shown(core.used), core.count, core.estimated > 0));
+        }
         ++number;
     }
     rows["devices"] = list;
     rows["device_pools"] = pools;
     rows["device_kinds"] = kinds;
+    rows["device_cores"] = cores;
 }
 
 const char* reason_of(const Process& process) {
@@ -206,7 +214,9 @@ nb::dict process_row(const Process& process, const Timebase& time) {
 }
 
 struct ProcessLists {
-    nb::list processes, pools, kinds, launches, programs, phases, out_of_memory, meshes, other_pools, other_kinds;
+    nb::list processes, pools, kinds, cores, launches, programs, phases, out_of_memory, meshes, other_pools,
+        other_kinds;
+    nb::list rings, stalls, caches, footprints;
 };
 
 // The figures of a process under a key, which is its own or that of the better source of the same process.
@@ -224,6 +234,52 @@ void usage_rows(const Process& process, uint64_t key, const Timebase& time, nb::
             const KindAmount& kind = cell.kinds[k];
             if (kind.count > 0)
                 kinds.append(nb::make_tuple(key, device, k, shown(kind.used), kind.count, kind.estimated > 0));
+        }
+    }
+}
+
+// Kernels by the type of core they run on, and what circular buffers take of the cores.
+void core_rows(const Process& process, ProcessLists& lists) {
+    for (const auto& [device, cell] : process.book.cells())
+        for (uint32_t c = 0; c < kCoreTypes; ++c) {
+            const KindAmount& core = cell.cores[c];
+            if (core.count > 0)
+                lists.cores.append(
+                    nb::make_tuple(process.key, device, c, shown(core.used), core.count, core.estimated > 0));
+        }
+    if (!process.book.is_counting()) return;  // the list is not whole
+    for (const auto& [device, found] : footprints_of(process.book))
+        lists.footprints.append(nb::make_tuple(process.key, device, found.planned, found.resident, found.worst_planned,
+                                               found.worst_resident, found.is_estimated, found.has_strangers));
+}
+
+// Several targets may stand for one chip; a mesh's rings and caches are those of each of its chips.
+void activity_rows(const Process& process, ProcessLists& lists) {
+    std::map<uint32_t, Activity> on_device;
+    for (size_t i = 0; i < process.book.targets().size(); ++i) {
+        const TargetBook& target = process.book.targets()[i];
+        if (!target.is_named) continue;
+        const bool is_counted = i < process.targets.size();
+        if (!is_counted && target.activity == nullptr) continue;
+        const Activity& own = is_counted ? process.targets[i].activity : *target.activity;
+        for (const uint32_t device : target.devices) add_activity(on_device[device], own);
+    }
+    for (const auto& [device, sum] : on_device) {
+        for (uint32_t c = 0; c < kCoreTypes; ++c) {
+            const Activity::Ring& ring = sum.rings[c];
+            if (ring.launches != 0)
+                lists.rings.append(
+                    nb::make_tuple(process.key, device, c, ring.live, ring.retired, ring.entries, ring.launches));
+        }
+        for (uint32_t s = 0; s < kStalls; ++s)
+            if (sum.stalls[s] != 0) lists.stalls.append(nb::make_tuple(process.key, device, s, sum.stalls[s]));
+        for (uint32_t c = 0; c < kCaches; ++c) {
+            const Activity::Cache& cache = sum.caches[c];
+            const auto& o = cache.outcomes;
+            static_assert(kOutcomes == 5);
+            if ((o[0] | o[1] | o[2] | o[3] | o[4] | cache.entries) != 0)
+                lists.caches.append(nb::make_tuple(process.key, device, c, o[0], o[1], o[2], o[3], o[4], cache.entries,
+                                                   cache.held, cache.shared));
         }
     }
 }
@@ -290,7 +346,8 @@ nb::tuple entry_row(const Process& process, const Words& words, const Timebase& 
     const bool is_program = words.kind() == TTMEM_PROGRAM_BINARY;
     const bool is_socket = process.way == Way::socket;  // there the place of the per-bank bytes counts holders
     const uint64_t when = process.realtime(words.time, time);
-    const bool has_own_words = words.kind() >= TTMEM_CIRCULAR_BUFFER && words.kind() <= TTMEM_SCRATCHPAD;
+    const bool has_own_words =
+        is_program || (words.kind() >= TTMEM_CIRCULAR_BUFFER && words.kind() <= TTMEM_SCRATCHPAD);
     const uint64_t asked =
         has_own_words ? words.reserved_bytes() : words.requested_bytes();  // theirs names the program
     const uint64_t id = is_socket && words.target() == SeedTargets::kUnknown ? words.address : words.id;
@@ -325,6 +382,8 @@ nb::dict snapshot_rows(Collector& collector) {
             if (process->mode == Mode::damaged) continue;
             usage_rows(*process, process->key, time, lists.pools, lists.kinds);
             if (process->way == Way::socket) continue;  // it cannot speak of programs, meshes or phases
+            core_rows(*process, lists);
+            activity_rows(*process, lists);
             target_rows(*process, lists);
             program_rows(*process, lists);
             history_rows(*process, time, lists);
@@ -332,6 +391,11 @@ nb::dict snapshot_rows(Collector& collector) {
         rows["processes"] = lists.processes;
         rows["process_pools"] = lists.pools;
         rows["process_kinds"] = lists.kinds;
+        rows["process_cores"] = lists.cores;
+        rows["footprints"] = lists.footprints;
+        rows["rings"] = lists.rings;
+        rows["stalls"] = lists.stalls;
+        rows["caches"] = lists.caches;
         rows["launches"] = lists.launches;
         rows["programs"] = lists.programs;
         rows["phases"] = lists.phases;

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         report_binary_status,
         report_buffer_alloc,
         report_buffer_free,
+        report_cache,
         report_cb_alloc,
         report_cb_free,
         report_free,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         report_launch,
         report_out_of_memory,
         report_program_end,
+        report_ring,
     )
 
 __version__ = "0.1.0"
@@ -54,6 +56,7 @@ __all__ = [
     "report_binary_status",
     "report_buffer_alloc",
     "report_buffer_free",
+    "report_cache",
     "report_cb_alloc",
     "report_cb_free",
     "report_free",
@@ -62,6 +65,7 @@ __all__ = [
     "report_launch",
     "report_out_of_memory",
     "report_program_end",
+    "report_ring",
 ]
 
 

@@ -57,6 +57,7 @@ class client:  # really a submodule
         program: int = 0,
         kind: int = 2,
         site: int = 0,
+        core_set: int = 0,
         /,
     ) -> int: ...
     @staticmethod
@@ -71,6 +72,8 @@ class client:  # really a submodule
         program: int = 0,
         pool: int = 0,
         site: int = 0,
+        core_type: int = 0,
+        found_by: int = 0,
         /,
     ) -> int: ...
     @staticmethod
@@ -90,6 +93,21 @@ class client:  # really a submodule
     @staticmethod
     def report_out_of_memory(
         target: int, pool: int, requested_bytes: int, free_bytes: int = 0, largest_free_bytes: int = 0, /
+    ) -> None: ...
+    @staticmethod
+    def report_ring(
+        target: int, core_type: int, live_bytes: int, retired_bytes: int, entry_count: int, stall: int = 0, /
+    ) -> None: ...
+    @staticmethod
+    def report_cache(
+        target: int,
+        cache: int,
+        outcome: int,
+        size_bytes: int = 0,
+        entry_count: int = 0,
+        held_bytes: int = 0,
+        shared_bytes: int = 0,
+        /,
     ) -> None: ...
     @staticmethod
     def intern(text: str, /) -> int: ...

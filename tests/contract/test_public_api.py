@@ -16,6 +16,7 @@ REPORTS = [
     "report_binary_status",
     "report_buffer_alloc",
     "report_buffer_free",
+    "report_cache",
     "report_cb_alloc",
     "report_cb_free",
     "report_free",
@@ -24,6 +25,7 @@ REPORTS = [
     "report_launch",
     "report_out_of_memory",
     "report_program_end",
+    "report_ring",
 ]
 SIGNATURES = {
     "enable": "(directory: str | None = None) -> bool",

@@ -16,7 +16,7 @@ def some_rows(**tables: Any) -> dict[str, Any]:
     """Empty tables, but for the given ones."""
     names = (
         "devices device_pools device_kinds processes process_pools process_kinds launches programs phases "
-        "out_of_memory meshes damaged other_pools other_kinds"
+        "out_of_memory meshes damaged other_pools other_kinds device_cores process_cores footprints rings stalls caches"
     )
     rows: dict[str, Any] = {name: [] for name in names.split()}
     return {"time_ns": NOON_NS, **rows, **tables}

@@ -14,6 +14,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 REQUESTS = SIZES | st.just(-1)
 FLAGS = st.booleans()
 POOLS = st.integers(0, 9)
+CORE_TYPES = st.integers(0, 4)
 REASONS = st.sampled_from(["outrun", "table_full", "damaged", "settling", "restored", ""])
 
 
@@ -109,6 +110,12 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
         phases=phases,
         out_of_memory=some(POOLS, SIZES, SIZES, SIZES, TIMES, key_length=7),
         meshes=meshes,
+        device_cores=[(chip, core, 7, 2, False) for chip in numbers for core in draw(st.sets(CORE_TYPES, max_size=2))],
+        process_cores=some(CORE_TYPES, SIZES, COUNTS, FLAGS, key_length=3),
+        footprints=some(SIZES, SIZES, SIZES, SIZES, FLAGS, FLAGS, key_length=2),
+        rings=some(CORE_TYPES, SIZES, SIZES, COUNTS, COUNTS, key_length=3),
+        stalls=some(st.integers(1, 6), COUNTS, key_length=3),
+        caches=some(CORE_TYPES, *[COUNTS] * 6, SIZES, SIZES, key_length=3),
         damaged=draw(st.lists(st.tuples(TEXTS, TEXTS), max_size=2)),
     )
     foreign = tuple(draw(st.lists(st.builds(Foreign, TEXTS, COUNTS, TEXTS), max_size=2)))

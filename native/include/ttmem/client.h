@@ -67,6 +67,56 @@ enum ttmem_buffer_type {
 /* tt-metal's ProgramBinaryStatus. */
 enum ttmem_binary_status { TTMEM_NOT_SENT = 0, TTMEM_IN_FLIGHT = 1, TTMEM_COMMITTED = 2 };
 
+/* tt-metal's programmable core types, after 0 for unknown. */
+enum ttmem_core_type {
+    TTMEM_CORE_UNKNOWN = 0,
+    TTMEM_TENSIX = 1,
+    TTMEM_ACTIVE_ETH = 2,
+    TTMEM_IDLE_ETH = 3,
+    TTMEM_DRAM_CORE = 4,
+    TTMEM_CORE_TYPE_COUNT = 5
+};
+
+/* How the type of a kernel was found, most trusted first. */
+enum ttmem_found_by {
+    TTMEM_FOUND_UNKNOWN = 0,
+    TTMEM_FOUND_OWNER = 1,
+    TTMEM_FOUND_ARGUMENT = 2,
+    TTMEM_FOUND_PATH = 3,
+    TTMEM_FOUND_STACK = 4,
+    TTMEM_FOUND_SIZE = 5
+};
+
+/* Why a launch waited before it could write into the kernel ring. */
+enum ttmem_stall {
+    TTMEM_STALL_NONE = 0,
+    TTMEM_STALL_SPACE = 1,
+    TTMEM_STALL_ENTRIES = 2,
+    TTMEM_STALL_LAUNCH_SLOTS = 3,
+    TTMEM_STALL_IN_FLIGHT = 4,
+    TTMEM_STALL_ORDER = 5,
+    TTMEM_STALL_FULL = 6,
+    TTMEM_STALL_COUNT = 7
+};
+
+/* Where something is kept so that it need not be made, read or sent again, and what came of asking for it. */
+enum ttmem_cache {
+    TTMEM_CACHE_JIT = 0,
+    TTMEM_CACHE_PROGRAM = 1,
+    TTMEM_CACHE_PREFETCHER = 2,
+    TTMEM_CACHE_TRACE = 3,
+    TTMEM_CACHE_IMAGE = 4,
+    TTMEM_CACHE_COUNT = 5
+};
+enum ttmem_outcome {
+    TTMEM_HIT = 0,
+    TTMEM_MISS = 1,
+    TTMEM_EVICTED = 2,
+    TTMEM_BYPASSED = 3,
+    TTMEM_EMPTIED = 4,
+    TTMEM_OUTCOME_COUNT = 5
+};
+
 /* Options of an allocation. */
 enum ttmem_option {
     TTMEM_VIEW = 1,     /* the memory belongs to another allocation: listed, charged 0 */
@@ -102,7 +152,7 @@ typedef struct ttmem_circular_buffer {
     uint64_t id;
     uint64_t program; /* owner, 0 unknown; kept to 48 bits */
     uint32_t address;
-    uint32_t core_set; /* from ttmem_intern, 0 unknown */
+    uint32_t core_set; /* from ttmem_intern: "0,0-7,7;0,8-3,8", rectangles with their corners; 0 unknown */
     uint64_t size_per_core_bytes;
     uint16_t core_count;
     uint16_t target;
@@ -113,17 +163,40 @@ typedef struct ttmem_circular_buffer {
 
 typedef struct ttmem_kernel {
     uint64_t id;
-    uint64_t program;         /* owner, 0 unknown */
+    uint64_t program;         /* owner, 0 unknown; kept to 48 bits */
     uint64_t binary_bytes;    /* one image */
     uint64_t exact_bytes;     /* over all cores and kernel groups; 0 unknown */
     uint64_t seed_rule_bytes; /* 0: binary_bytes x core_count */
     uint32_t site;
     uint16_t core_count;
     uint16_t target;
-    uint8_t kind;    /* ttmem_kind: a kernel_... */
-    uint8_t options; /* ttmem_option bits */
-    uint8_t pool;    /* TTMEM_KERNEL, TTMEM_ETH or TTMEM_DISPATCH; 0: by kind */
+    uint8_t kind;      /* ttmem_kind: a kernel_... */
+    uint8_t options;   /* ttmem_option bits */
+    uint8_t pool;      /* TTMEM_KERNEL, TTMEM_ETH or TTMEM_DISPATCH; 0: by kind */
+    uint8_t core_type; /* ttmem_core_type */
+    uint8_t found_by;  /* ttmem_found_by */
 } ttmem_kernel;
+
+/* The kernel ring of each core of a type, after a launch. */
+typedef struct ttmem_ring_state {
+    uint64_t live_bytes;    /* of programs that may still run */
+    uint64_t retired_bytes; /* finished, but not overwritten yet */
+    uint32_t entry_count;   /* live ones */
+    uint16_t target;
+    uint8_t core_type; /* ttmem_core_type */
+    uint8_t stall;     /* ttmem_stall: why this launch waited */
+} ttmem_ring_state;
+
+/* One answer of a cache, and what it holds afterwards. */
+typedef struct ttmem_cache_answer {
+    uint64_t size_bytes;   /* what was asked for */
+    uint64_t held_bytes;   /* in all */
+    uint64_t shared_bytes; /* kept more than once, which keeping each once would save */
+    uint32_t entry_count;
+    uint16_t target;
+    uint8_t cache;   /* ttmem_cache */
+    uint8_t outcome; /* ttmem_outcome */
+} ttmem_cache_answer;
 
 /* 0 = off. Anything else: call in and see (the first call decides by the environment). */
 extern TTMEM_API int ttmem_tracking;
@@ -151,6 +224,8 @@ TTMEM_API void ttmem_binary_status_on(uint16_t target, uint64_t program, uint8_t
 TTMEM_API void ttmem_launch_on(uint16_t target, uint64_t program);
 TTMEM_API void ttmem_out_of_memory_on(uint16_t target, uint8_t pool, uint64_t requested_bytes, uint64_t free_bytes,
                                       uint64_t largest_free_bytes);
+TTMEM_API void ttmem_ring_on(const ttmem_ring_state* state);
+TTMEM_API void ttmem_cache_on(const ttmem_cache_answer* answer);
 TTMEM_API uint32_t ttmem_intern_on(const char* text, uint32_t length);
 TTMEM_API uint32_t ttmem_phase_begin_on(uint32_t name);
 TTMEM_API void ttmem_phase_end_on(uint32_t phase);
@@ -203,6 +278,14 @@ static inline void ttmem_launch(uint16_t target, uint64_t program) {
 static inline void ttmem_out_of_memory(uint16_t target, uint8_t pool, uint64_t requested_bytes, uint64_t free_bytes,
                                        uint64_t largest_free_bytes) {
     if (TTMEM_ON) ttmem_out_of_memory_on(target, pool, requested_bytes, free_bytes, largest_free_bytes);
+}
+/* What a launch left of the kernel ring; stalls are counted by reason. */
+static inline void ttmem_ring(const ttmem_ring_state* state) {
+    if (TTMEM_ON) ttmem_ring_on(state);
+}
+/* Counted per target, cache and outcome. */
+static inline void ttmem_cache(const ttmem_cache_answer* answer) {
+    if (TTMEM_ON) ttmem_cache_on(answer);
 }
 /* A 4-byte name for a text (site, phase, core set), valid in this process; 0 when there is no room. */
 static inline uint32_t ttmem_intern(const char* text, uint32_t length) {

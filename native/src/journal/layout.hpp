@@ -26,7 +26,7 @@ static_assert(Word::is_always_lock_free && sizeof(Word) == 8, "shared words must
 static_assert(Half::is_always_lock_free && sizeof(Half) == 4, "shared words must be plain words");
 
 inline constexpr uint64_t kMagic = 0x314c'4e4a'4d45'4d54;  // "TMEMJNL1" in the file
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 inline constexpr uint32_t kPage = 4096;
 inline constexpr uint32_t kTargets = 256;  // target 0 stands for everything that could not be named
 inline constexpr uint32_t kThreads = 1024;
@@ -39,6 +39,10 @@ inline constexpr uint32_t kTableLeast = 64;
 inline constexpr uint32_t kTableMost = 1u << 20;
 inline constexpr uint32_t kPools = TTMEM_POOL_COUNT;
 inline constexpr uint32_t kKinds = TTMEM_KIND_COUNT;
+inline constexpr uint32_t kCoreTypes = TTMEM_CORE_TYPE_COUNT;
+inline constexpr uint32_t kCaches = TTMEM_CACHE_COUNT;
+inline constexpr uint32_t kOutcomes = TTMEM_OUTCOME_COUNT;
+inline constexpr uint32_t kStalls = TTMEM_STALL_COUNT;
 inline constexpr uint32_t kIndexLevels = 3;
 inline constexpr uint32_t kBucketSlots = 16;       // of 4 bytes: one cache line
 inline constexpr uint64_t kSizeMost = 1ull << 42;  // 2^20 live entries of this size still sum below 2^63
@@ -59,8 +63,10 @@ inline constexpr uint64_t seed_device(int32_t id) { return kSeedDevices | static
 //   kind              address (4)           requested (6)     per_bank (7)            count (7)
 //   buffer            address               requested         per bank                tt-metal's BufferType
 //   circular_buffer.. address | core_set<<32 program           size per core           cores
-//   kernel_*          program               seed rule         one binary              cores
-//   program_binary    -                     -                 launches46 | status2    low 16 bits of the maker's sequence
+//   kernel_*          program48 | core     seed rule         one binary              cores
+//                     type4 | found by4
+//   program_binary    last launch's         -                 launches46 | status2    low 16 bits of the maker's sequence
+//                     sequence, 0 none
 //
 // reserved is what the allocation is charged (0 for a view; a kernel's exact bytes, else its seed rule).
 //
@@ -76,6 +82,8 @@ inline constexpr uint64_t seed_device(int32_t id) { return kSeedDevices | static
 //   phase_ended       phase number      name id            -               -                -
 //   labelled          label id          -                  -               -                -
 //   out_of_memory     requested         free               largest free    -                -            (target, pool)
+//   ring_moved        live bytes        retired bytes      -               live entries     core type8 | stall8
+//   cache_answered    size asked for    held bytes         shared bytes    entries          cache8 | outcome8
 //
 // A reader skips types it does not know, so new ones need no new version.
 enum class Type : uint8_t {
@@ -91,7 +99,10 @@ enum class Type : uint8_t {
     phase_ended = 9,
     labelled = 10,
     out_of_memory = 11,
+    ring_moved = 12,
+    cache_answered = 13,
 };
+inline constexpr Type kNewestType = Type::cache_answered;
 
 // Flags of a record or entry.
 inline constexpr uint8_t kView = 1;        // belongs to another allocation: charged 0
@@ -150,6 +161,8 @@ struct Words {
     uint16_t count() const { return static_cast<uint16_t>(per_bank >> 48); }
     uint64_t launches() const { return per_bank & 0x3fff'ffff'ffffull; }
     uint8_t status() const { return static_cast<uint8_t>((per_bank >> 46) & 3); }
+    uint8_t core_type() const { return static_cast<uint8_t>(address >> 48 & 15); }  // of a kernel
+    uint8_t found_by() const { return static_cast<uint8_t>(address >> 52 & 15); }
     uint64_t sequence() const { return commit >> 1; }
 };
 static_assert(sizeof(Words) == sizeof(Record));
@@ -192,6 +205,20 @@ struct KindCounters {  // buffers are not counted here: their pools tell
 };
 static_assert(sizeof(KindCounters) == 16);
 
+// What goes on besides memory changing hands. Answers of caches and stalls are counted (fetch_add); how much is held
+// is stored after each change, so it is what the newest of them said.
+struct RingCounters {  // of every core of one type
+    Word live, retired, entries;
+    Word launches;  // that took room in it
+};
+static_assert(sizeof(RingCounters) == 32);
+
+struct CacheCounters {
+    Word outcomes[kOutcomes];
+    Word entries, held, shared;
+};
+static_assert(sizeof(CacheCounters) == 64);
+
 enum TargetState : uint32_t { kTargetUnnamed = 0, kTargetOpen = 1, kTargetClosed = 2 };
 
 // One per target. `descriptor` is stored (release) before `state` says open; `closed_sequence` before it says closed.
@@ -206,8 +233,13 @@ struct Target {
     Word kinds_spare[4];
     PoolCounters pools[kPools];
     Word pools_spare[16];
+    CacheCounters caches[kCaches];
+    RingCounters rings[kCoreTypes];
+    Word stalls[kStalls];
+    Word activity_spare[5];
 };
-static_assert(sizeof(Target) == 1024 && offsetof(Target, pools) == 256, "a pool's counters share one cache line");
+static_assert(sizeof(Target) == 1600 && offsetof(Target, pools) == 256 && offsetof(Target, caches) == 1024,
+              "a pool's counters, and a cache's, share one cache line");
 
 // ---- phases -------------------------------------------------------------------------------------
 // The highest figure of every phase name, target and pool, for viewers that come later. Written under the

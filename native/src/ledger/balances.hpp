@@ -25,6 +25,7 @@ struct KindAmount {
 struct Totals {
     Amount pools[kPools];
     KindAmount kinds[kKinds];
+    KindAmount cores[kCoreTypes];  // of kernels, by the type of core they run on
 };
 
 struct PeakAmount : Amount {
@@ -38,6 +39,7 @@ struct PeakAmount : Amount {
 struct Cell {
     PeakAmount pools[kPools];
     KindAmount kinds[kKinds];
+    KindAmount cores[kCoreTypes];
     int open_targets = 0;  // of the process, that stand for this chip among others
 };
 

@@ -17,6 +17,25 @@ int64_t requested_of(const Words& words) {
     return static_cast<int64_t>(is_plain_buffer ? words.requested_bytes() : words.reserved_bytes());
 }
 
+bool is_kernel(uint8_t kind) {
+    return (kind >= TTMEM_KERNEL_APPLICATION && kind <= TTMEM_KERNEL_DISPATCH) || kind == TTMEM_KERNEL_UNKNOWN;
+}
+
+// Which sum of kernels by core type an entry belongs to.
+KindAmount* cores_of(KindAmount (&cores)[kCoreTypes], const Words& words) {
+    if (!is_kernel(words.kind())) return nullptr;
+    return &cores[words.core_type() < kCoreTypes ? words.core_type() : uint8_t{TTMEM_CORE_UNKNOWN}];
+}
+
+// In a program's entry, `address` is the sequence of its last launch and, here, `requested` that of its status.
+Words as_kept(const Words& entry) {
+    Words life = entry;
+    if (life.kind() != TTMEM_PROGRAM_BINARY) return life;
+    life.requested = pack48(0, life.thread());
+    if (life.address == 0 && life.launches() != 0) life.address = life.sequence();
+    return life;
+}
+
 // Data of another process: an index out of range would be ours to suffer.
 bool is_sound(const Words& event) {
     if (event.target() >= kTargets || event.kind() >= kKinds || event.pool() >= kPools) return false;
@@ -82,7 +101,9 @@ void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t 
     };
     const auto add_kind = [&](KindAmount& to) { add_to(to, used, sign, estimated); };
     add(target.totals.pools[pool]);
+    const bool has_cores = is_kernel(kind);
     add_kind(target.totals.kinds[kind]);
+    if (has_cores) add_kind(*cores_of(target.totals.cores, words));
     for (const uint32_t number : target.devices) {
         Cell& own = *cell_of_[number];
         if (add_to(own.pools[pool], used, requested, sign, !is_held_)) {
@@ -90,6 +111,7 @@ void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t 
             own.pools[pool].peak_raw = raw;
         }
         add_kind(own.kinds[kind]);
+        if (has_cores) add_kind(*cores_of(own.cores, words));
         if (!is_shared_) continue;
         Device& device = devices_.at(number);
         PeakAmount& all = device.cell.pools[pool];
@@ -98,6 +120,7 @@ void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t 
         else if (all.used > all.peak && !is_held_)
             device.is_lower_bound = true;  // a peak, but nobody can say how high
         add_kind(device.cell.kinds[kind]);
+        if (has_cores) add_kind(*cores_of(device.cell.cores, words));
     }
 }
 
@@ -140,7 +163,7 @@ void Book::on_allocated(const Words& event, uint32_t hash, const JournalReader* 
         ++findings_["impossible_record"];
         return;
     }
-    Words life = event;
+    Words life = as_kept(event);
     life.tag &= ~(uint64_t{kReplaced} << 24);  // as it stands in the live state
     life.reserved &= ~(kHintMask << 43);
     if (event.kind() == TTMEM_PROGRAM_BINARY) {
@@ -221,8 +244,7 @@ void Book::note_launch(const Words& event) {
     ++target.launches;
 }
 
-// Launches are told as their number so far, so the highest counts; of statuses the newest does, whatever is read last. A
-// program has no address: here its place holds the sequence of the status it has.
+// Launches are told as their number so far, so the highest counts; of statuses the newest does, whatever is read last.
 void Book::change_program(Words& program, const Words& event) {
     constexpr uint64_t kLaunches = (1ull << 46) - 1;
     const uint64_t sequence = event.sequence(), value = event.requested_bytes();
@@ -230,9 +252,10 @@ void Book::change_program(Words& program, const Words& event) {
     if (event.type() == Type::launched) {
         if (value <= kLaunches && value > program.launches())
             program.per_bank = (program.per_bank & ~kLaunches) | value;
-    } else if (sequence > program.address) {
+        program.address = std::max(program.address, sequence);
+    } else if (sequence > program.requested_bytes()) {
         program.per_bank = (program.per_bank & ~(3ull << 46)) | (value & 3) << 46;
-        program.address = sequence;
+        program.requested = pack48(sequence, program.thread());
     }
 }
 
@@ -252,12 +275,22 @@ void Book::on_out_of_memory(const Words& event, uint64_t now_ns) {
     while (out_of_memory_.size() > kOutOfMemoryKept) out_of_memory_.pop_front();
 }
 
+// As with launches: counters know better, where there are any.
+void Book::on_activity(const Words& event, uint64_t now_ns) {
+    ensure_place(event.target(), now_ns);
+    TargetBook& target = targets_[event.target()];
+    if (event.sequence() <= target.activity_sequence) return;
+    target.activity_sequence = event.sequence();
+    if (target.activity == nullptr) target.activity = std::make_unique<Activity>();
+    if (!apply_activity(*target.activity, event)) ++findings_["impossible_record"];
+}
+
 void Book::apply(const Words& event, const JournalReader* reader, uint64_t now_ns) {
     apply_hashed(event, entry_hash(entry_key(event)), reader, now_ns);
 }
 
 void Book::apply_hashed(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns) {
-    if (event.type() > Type::out_of_memory) return;  // newer types are not for us
+    if (event.type() > kNewestType) return;  // newer types are not for us
     if (!is_sound(event)) {
         Words known = event;
         if (make_sound(known)) return apply(known, reader, now_ns);
@@ -279,6 +312,9 @@ void Book::apply_hashed(const Words& event, uint32_t hash, const JournalReader* 
             return on_closed(event, now_ns);
         case Type::out_of_memory:
             return on_out_of_memory(event, now_ns);
+        case Type::ring_moved:
+        case Type::cache_answered:
+            return on_activity(event, now_ns);
         default:
             return;  // phases and labels are read from the journal's own tables
     }
@@ -322,7 +358,7 @@ void Book::rebuild(const std::vector<Words>& alive, const std::vector<Words>& en
     is_counting_ = true;
     std::vector<Totals> fresh(kTargets);
     for (const Words& found : alive) {
-        Words words = found;
+        Words words = as_kept(found);
         if (!is_sound(words) && !make_sound(words)) {
             ++findings_["impossible_record"];
             continue;
@@ -338,6 +374,9 @@ void Book::rebuild(const std::vector<Words>& alive, const std::vector<Words>& en
             totals.kinds[one.kind()].used += sign * static_cast<int64_t>(one.reserved_bytes());
             totals.kinds[one.kind()].count += sign;
             totals.kinds[one.kind()].estimated += (one.flags() & kEstimated) ? sign : 0;
+            if (KindAmount* cores = cores_of(totals.cores, one))
+                add_to(*cores, sign * static_cast<int64_t>(one.reserved_bytes()), sign,
+                       (one.flags() & kEstimated) ? sign : 0);
         };
         // Two lives of one id in the index: the call that ends the older one is still under way.
         Words* twin = (words.flags() & kIndexed) != 0 ? table_.find_any(key, hash) : nullptr;

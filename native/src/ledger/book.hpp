@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
+#include "ledger/activity.hpp"
 #include "ledger/balances.hpp"
 #include "ledger/table.hpp"
 #include "ledger/timebase.hpp"
@@ -26,8 +28,10 @@ struct TargetBook {
     uint64_t unique_id = 0;
     uint64_t closed_sequence = 0;
     uint64_t launches = 0;
-    uint64_t launched_sequence = 0;  // of the last launch that was counted from a record
-    int64_t seed_id = -1;            // a chip known by this number only, until another stands for it
+    uint64_t launched_sequence = 0;      // of the last launch that was counted from a record
+    std::unique_ptr<Activity> activity;  // none before there is some
+    uint64_t activity_sequence = 0;
+    int64_t seed_id = -1;  // a chip known by this number only, until another stands for it
     uint16_t rows = 0, columns = 0;
     bool is_open = false, is_mesh = false, is_named = false;
 };
@@ -61,6 +65,11 @@ public:
     void set_arena(Arena arena, const void* from) {
         arena_ = arena;
         arena_from_ = from;
+    }
+
+    /// A text of the journal; empty when the id leads nowhere.
+    std::string text(uint32_t id) const {
+        return arena_ != nullptr ? arena_(arena_from_, id, Item::text) : std::string();
     }
 
     /// How the journal's stamps become wall-clock time; without it the time of reading stands for them.
@@ -159,6 +168,7 @@ private:
     void change_program(Words& program, const Words& event);
     void note_launch(const Words& event);
     void on_out_of_memory(const Words& event, uint64_t now_ns);
+    void on_activity(const Words& event, uint64_t now_ns);
     void open_target(uint16_t number, uint64_t unique_id, uint32_t descriptor, uint64_t now_ns);
     void place_target(TargetBook& target, std::vector<uint32_t> devices, uint64_t now_ns);
     void ensure_place(uint16_t number, uint64_t now_ns);

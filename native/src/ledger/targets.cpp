@@ -26,6 +26,11 @@ void subtract(Totals& from, const Totals& what) {
         from.kinds[k].count -= what.kinds[k].count;
         from.kinds[k].estimated -= what.kinds[k].estimated;
     }
+    for (uint32_t c = 0; c < kCoreTypes; ++c) {
+        from.cores[c].used -= what.cores[c].used;
+        from.cores[c].count -= what.cores[c].count;
+        from.cores[c].estimated -= what.cores[c].estimated;
+    }
 }
 
 }  // namespace
@@ -39,6 +44,10 @@ void Book::carry(uint32_t number, const Totals& change, uint64_t now_ns) {
         for (uint32_t k = 0; k < kKinds; ++k) {
             const KindAmount& by = change.kinds[k];
             add_to(cell.kinds[k], by.used, by.count, by.estimated);
+        }
+        for (uint32_t c = 0; c < kCoreTypes; ++c) {
+            const KindAmount& by = change.cores[c];
+            add_to(cell.cores[c], by.used, by.count, by.estimated);
         }
     };
     carry_to(*cell_of_[number], !is_held_, [this](PeakAmount& pool) { pool.peak_raw = last_raw_; });
@@ -235,6 +244,7 @@ void Book::on_closed(const Words& event, uint64_t now_ns) {
     set_open(target, false);
     const uint64_t sequence = event.sequence();
     target.closed_sequence = std::max(target.closed_sequence, sequence);
+    if (target.activity != nullptr) end_activity(*target.activity);
     std::vector<Words> ended;
     table_.for_each([&](const Words& words) {
         if (words.target() == number && words.sequence() < sequence) ended.push_back(words);
@@ -288,6 +298,8 @@ void Book::adopt_counters(const std::vector<TargetWords>& targets, uint64_t now_
         for (uint32_t k = 0; k < kKinds; ++k) {
             if (k == TTMEM_BUFFER) continue;
             totals.kinds[k] = {clamped(targets[i].kinds[k].used), clamped(targets[i].kinds[k].count), 0};
+            if (k >= TTMEM_KERNEL_APPLICATION && k != TTMEM_PROGRAM_BINARY)  // counters do not tell on which cores
+                add_to(totals.cores[TTMEM_CORE_UNKNOWN], totals.kinds[k].used, totals.kinds[k].count, 0);
             buffers -= totals.kinds[k].used;
             buffer_count -= totals.kinds[k].count;
         }
@@ -313,6 +325,10 @@ void Book::add_shares(int64_t sign, uint64_t now_ns) {
             for (uint32_t k = 0; k < kKinds; ++k) {
                 const KindAmount& by = held.kinds[k];
                 add_to(device.cell.kinds[k], sign * by.used, sign * by.count, sign * by.estimated);
+            }
+            for (uint32_t c = 0; c < kCoreTypes; ++c) {
+                const KindAmount& by = held.cores[c];
+                add_to(device.cell.cores[c], sign * by.used, sign * by.count, sign * by.estimated);
             }
         }
     }

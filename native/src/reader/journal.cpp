@@ -37,7 +37,7 @@ std::string fault_of(const Identity& identity, uint64_t file_bytes) {
                            identity.phases_offset == plan.phases && identity.arena_offset == plan.arena &&
                            identity.target_count == kTargets && identity.thread_count == kThreads &&
                            identity.phase_peaks == kPhasePeaks && identity.arena_bytes == kArenaBytes;
-    if (!parts_fit) return "its parts are not where version 1 puts them; the file is damaged";
+    if (!parts_fit) return "its parts are not where version 2 puts them; the file is damaged";
     if (identity.first_sequence == 0 || identity.first_sequence >> 60 != 0)
         return say("impossible first sequence %llu (1 to 2^%llu expected); the file is damaged",
                    identity.first_sequence, 60);
@@ -182,6 +182,7 @@ bool JournalReader::targets(std::vector<TargetWords>& targets, uint32_t count) c
             const uint64_t* pool = from + (offsetof(Target, pools) + p * sizeof(PoolCounters)) / 8;
             to.pools[p] = {pool[0], pool[1], pool[2], pool[4], pool[5]};
         }
+        std::memcpy(&to.activity, from + offsetof(Target, caches) / 8, sizeof to.activity);
     }
     return true;
 }

@@ -25,6 +25,19 @@ struct Hot {
     uint32_t label = 0, threads = 0;
 };
 
+/// What goes on on a target besides memory changing hands: its words as they stand in the journal.
+struct Activity {
+    struct Cache {
+        uint64_t outcomes[kOutcomes], entries, held, shared;
+    } caches[kCaches];
+    struct Ring {
+        uint64_t live, retired, entries, launches;
+    } rings[kCoreTypes];
+    uint64_t stalls[kStalls];
+};
+static_assert(offsetof(Activity, rings) == offsetof(Target, rings) - offsetof(Target, caches) &&
+              offsetof(Activity, stalls) == offsetof(Target, stalls) - offsetof(Target, caches));
+
 /// The counters of one target, copied.
 struct TargetWords {
     uint32_t state = 0, descriptor = 0;
@@ -35,6 +48,7 @@ struct TargetWords {
     struct {
         uint64_t used, peak, peak_time, allocs, frees;
     } pools[kPools] = {};
+    Activity activity{};
 };
 
 inline constexpr size_t kPendingMost = 4096;

@@ -96,9 +96,11 @@ TTMEM_HOT ttmem_handle kernel_load(const ttmem_kernel* kernel) {
     uint64_t seed_rule = checked_size(kernel->seed_rule_bytes, flags);
     if (seed_rule == 0) seed_rule = checked_product(kernel->binary_bytes, kernel->core_count, flags);
     if (exact == 0) flags |= kEstimated;
+    const uint8_t core = kernel->core_type < kCoreTypes ? kernel->core_type : uint8_t{TTMEM_CORE_UNKNOWN};
+    const uint8_t found = kernel->found_by <= TTMEM_FOUND_SIZE ? kernel->found_by : uint8_t{TTMEM_FOUND_UNKNOWN};
     Words words;
     words.id = kernel->id;
-    words.address = kernel->program;
+    words.address = pack48(kernel->program, static_cast<uint16_t>(core | found << 4));
     words.reserved = pack48(exact != 0 ? exact : seed_rule, checked_target(kernel->target));
     words.requested = seed_rule;
     words.per_bank = pack48(checked_size(kernel->binary_bytes, flags), kernel->core_count);
@@ -136,6 +138,30 @@ void out_of_memory(uint16_t target, uint8_t pool, uint64_t requested, uint64_t f
     largest = checked_size(largest, flags);
     count_if_clamped(flags);
     note_out_of_memory(checked_target(target), checked_pool(pool), requested, free, largest);
+}
+
+void ring_state(const ttmem_ring_state* state) {
+    if (!may_write()) return;
+    uint8_t flags = 0;
+    ttmem_ring_state checked = *state;
+    checked.target = checked_target(checked.target);
+    checked.live_bytes = checked_size(checked.live_bytes, flags);
+    checked.retired_bytes = checked_size(checked.retired_bytes, flags);
+    if (checked.core_type >= kCoreTypes) checked.core_type = TTMEM_CORE_UNKNOWN;
+    if (checked.stall >= kStalls) checked.stall = TTMEM_STALL_NONE;
+    count_if_clamped(flags);
+    note_ring(checked);
+}
+
+void cache_answer(const ttmem_cache_answer* answer) {
+    if (!may_write() || answer->cache >= kCaches || answer->outcome >= kOutcomes) return;
+    uint8_t flags = 0;
+    ttmem_cache_answer checked = *answer;
+    checked.target = checked_target(checked.target);
+    for (uint64_t* bytes : {&checked.size_bytes, &checked.held_bytes, &checked.shared_bytes})
+        *bytes = checked_size(*bytes, flags);
+    count_if_clamped(flags);
+    note_cache(checked);
 }
 
 uint16_t device_open(const ttmem_device* device) {
@@ -208,6 +234,8 @@ extern const ttmem::WriterTable ttmem_own_writer = {
     ttmem::phase_begin,
     ttmem::phase_end,
     ttmem::label,
+    ttmem::ring_state,
+    ttmem::cache_answer,
 };
 extern const ttmem::WriterTable ttmem_writer_v1 __attribute__((alias("ttmem_own_writer")));
 
@@ -246,5 +274,15 @@ uint32_t ttmem_phase_begin_on(uint32_t name) { TTMEM_ROUTE(phase_begin, phase_be
 void ttmem_phase_end_on(uint32_t phase) { TTMEM_ROUTE(phase_end, phase_end, phase); }
 void ttmem_label_on(const char* text) { TTMEM_ROUTE(label, label, text); }
 
+// An older copy that owns the journal cannot be told of these.
+#define TTMEM_ROUTE_NEW(name, argument)                                                 \
+    const ttmem::WriterTable& owner = ttmem::owner();                                   \
+    if (__builtin_expect(&owner == &ttmem_own_writer, 1)) return ttmem::name(argument); \
+    if (owner.bytes > offsetof(ttmem::WriterTable, name)) owner.name(argument)
+
+void ttmem_ring_on(const ttmem_ring_state* state) { TTMEM_ROUTE_NEW(ring_state, state); }
+void ttmem_cache_on(const ttmem_cache_answer* answer) { TTMEM_ROUTE_NEW(cache_answer, answer); }
+
+#undef TTMEM_ROUTE_NEW
 #undef TTMEM_ROUTE
 }

@@ -43,6 +43,9 @@ struct WriterTable {
     uint32_t (*phase_begin)(uint32_t);
     void (*phase_end)(uint32_t);
     void (*label)(const char*);
+    // Not in the first tables.
+    void (*ring_state)(const ttmem_ring_state*);
+    void (*cache_answer)(const ttmem_cache_answer*);
 };
 
 /// The owner's table; found at the first call and the same ever after.

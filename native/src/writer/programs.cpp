@@ -18,8 +18,8 @@ bool change_word(Word& word, uint64_t made_by, uint64_t keep, uint64_t set, uint
     return true;
 }
 
-void publish_program(const Writer& writer, Type type, uint16_t target, uint64_t program, uint64_t value) noexcept {
-    const uint64_t sequence = take_sequence(writer);
+void publish_program(const Writer& writer, uint64_t sequence, Type type, uint16_t target, uint64_t program,
+                     uint64_t value) noexcept {
     Words words;
     words.time = raw_now(writer.clock);
     words.tag = tag_of(type, TTMEM_PROGRAM_BINARY, TTMEM_DRAM, 0, 0);
@@ -29,13 +29,21 @@ void publish_program(const Writer& writer, Type type, uint16_t target, uint64_t 
     publish(writer, sequence, words);
 }
 
-void add_program(uint16_t target, uint64_t program, uint8_t status, uint64_t launches, uint64_t bytes) noexcept {
+struct Program {
+    uint16_t target;
+    uint64_t id;
+    uint8_t status;
+    uint64_t launches, bytes, launched;  // the last: sequence of its last launch, if that is not the one entering it
+};
+
+void add_program(const Program& program) noexcept {
     Words words;
     words.tag = tag_of(Type::allocated, TTMEM_PROGRAM_BINARY, TTMEM_DRAM, 0, 0);
-    words.id = program;
-    words.reserved = pack48(bytes, target);
-    words.requested = bytes;
-    words.per_bank = uint64_t{status} << 46 | launches;
+    words.id = program.id;
+    words.address = program.launched;
+    words.reserved = pack48(program.bytes, program.target);
+    words.requested = program.bytes;
+    words.per_bank = uint64_t{program.status} << 46 | program.launches;
     allocate(words, 0);
 }
 
@@ -45,26 +53,32 @@ void change_status(uint16_t target, uint64_t program, uint8_t status, uint64_t b
     const Writer& writer = the_writer;
     const Key key{program, target, TTMEM_PROGRAM_BINARY};
     const Found found = find(writer, key, hash_of(key));
-    if (found.entry == kNoEntry) return add_program(target, program, status, 0, bytes);
+    if (found.entry == kNoEntry) return add_program({target, program, status, 0, bytes, 0});
     Record& entry = writer.slab[found.entry];
     uint64_t result = 0;
     if (!change_word(entry.per_bank, found.made_by, ~kStatus, uint64_t{status} << 46, 0, result)) return;
     const uint64_t had = entry.reserved.load(std::memory_order_relaxed) & 0xffff'ffff'ffff;
     if (bytes != 0 && bytes != had)  // its size became known, or changed: entered anew with its history
-        return add_program(target, program, status, result & kLaunches, bytes);
-    publish_program(writer, Type::status_changed, target, program, status);
+        return add_program(
+            {target, program, status, result & kLaunches, bytes, entry.address.load(std::memory_order_relaxed)});
+    publish_program(writer, take_sequence(writer), Type::status_changed, target, program, status);
 }
 
 void count_launch(uint16_t target, uint64_t program) noexcept {
     const Writer& writer = the_writer;
     writer.targets[target].launches.fetch_add(1, std::memory_order_relaxed);
-    if (program == 0) return publish_program(writer, Type::launched, target, 0, 0);
+    if (program == 0) return publish_program(writer, take_sequence(writer), Type::launched, target, 0, 0);
     const Key key{program, target, TTMEM_PROGRAM_BINARY};
     const Found found = find(writer, key, hash_of(key));
     uint64_t result = 0;
-    if (found.entry == kNoEntry) return add_program(target, program, TTMEM_NOT_SENT, 1, 0);
-    if (!change_word(writer.slab[found.entry].per_bank, found.made_by, ~uint64_t{0}, 0, 1, result)) return;
-    publish_program(writer, Type::launched, target, program, result & kLaunches);
+    if (found.entry == kNoEntry) return add_program({target, program, TTMEM_NOT_SENT, 1, 0, 0});
+    Record& entry = writer.slab[found.entry];
+    uint64_t launched = entry.address.load(std::memory_order_relaxed);
+    if (!change_word(entry.per_bank, found.made_by, ~uint64_t{0}, 0, 1, result)) return;
+    const uint64_t sequence = take_sequence(writer);
+    // Another launch was faster, or the entry is somebody else's by now: then the word differs and is left alone.
+    entry.address.compare_exchange_strong(launched, sequence, std::memory_order_release, std::memory_order_relaxed);
+    publish_program(writer, sequence, Type::launched, target, program, result & kLaunches);
 }
 
 void note_out_of_memory(uint16_t target, uint8_t pool, uint64_t requested, uint64_t free, uint64_t largest) noexcept {

@@ -126,6 +126,7 @@ void close_target(uint16_t number) noexcept {
     target.state.compare_exchange_strong(open, kTargetClosed, std::memory_order_acq_rel);
     const uint64_t ended = end_lives(writer, number, sequence);
     excuse(number, ended);
+    end_activity(target);
     publish_target(writer, sequence, Type::target_closed, number, ended);
 }
 

@@ -11,6 +11,7 @@ from ttmem.client.reports import (
     report_binary_status,
     report_buffer_alloc,
     report_buffer_free,
+    report_cache,
     report_cb_alloc,
     report_cb_free,
     report_free,
@@ -19,6 +20,7 @@ from ttmem.client.reports import (
     report_launch,
     report_out_of_memory,
     report_program_end,
+    report_ring,
 )
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ __all__ = [
     "report_binary_status",
     "report_buffer_alloc",
     "report_buffer_free",
+    "report_cache",
     "report_cb_alloc",
     "report_cb_free",
     "report_free",
@@ -49,6 +52,7 @@ __all__ = [
     "report_launch",
     "report_out_of_memory",
     "report_program_end",
+    "report_ring",
 ]
 
 

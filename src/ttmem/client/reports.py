@@ -11,6 +11,7 @@ from ttmem import _native
 report_binary_status = _native.client.report_binary_status
 report_buffer_alloc = _native.client.report_buffer_alloc
 report_buffer_free = _native.client.report_buffer_free
+report_cache = _native.client.report_cache
 report_cb_alloc = _native.client.report_cb_alloc
 report_cb_free = _native.client.report_cb_free
 report_free = _native.client.report_free
@@ -19,6 +20,7 @@ report_kernel_unload = _native.client.report_kernel_unload
 report_launch = _native.client.report_launch
 report_out_of_memory = _native.client.report_out_of_memory
 report_program_end = _native.client.report_program_end
+report_ring = _native.client.report_ring
 
 REPORTS = {name: value for name, value in globals().items() if name.startswith("report_")}
 

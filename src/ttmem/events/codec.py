@@ -13,6 +13,7 @@ from ttmem.events.records import (
     BinaryStatusChanged,
     BinaryStored,
     BufferAllocated,
+    CacheAnswered,
     CircularBufferAllocated,
     Event,
     KernelLoaded,
@@ -22,10 +23,12 @@ from ttmem.events.records import (
     PhaseEnded,
     PhasePeaked,
     ProgramLaunched,
+    RingMoved,
     TargetClosed,
     TargetOpened,
     UnknownRecorded,
 )
+from ttmem.tracking import CoreType, FoundBy, Stall
 
 _LAYOUT = struct.Struct("<8Q")
 _BY_TYPE: dict[int, type[Event]] = {
@@ -41,6 +44,8 @@ _BY_TYPE: dict[int, type[Event]] = {
         PhaseEnded,
         LabelChanged,
         MemoryExhausted,
+        RingMoved,
+        CacheAnswered,
     )
 }
 _ALLOCATED_BY_KIND: dict[int, type[Event]] = {
@@ -51,7 +56,14 @@ _ALLOCATED_BY_KIND: dict[int, type[Event]] = {
     Kind.PROGRAM_BINARY: BinaryStored,
     **{kind: KernelLoaded for kind in Kind if kind.is_kernel},
 }
-_WORDS_OF = {"kind": Kind, "pool": Pool, "status": BinaryStatus}
+_WORDS_OF = {
+    "kind": Kind,
+    "pool": Pool,
+    "status": BinaryStatus,
+    "core_type": CoreType,
+    "found_by": FoundBy,
+    "stall": Stall,
+}
 
 
 def decode_record(record: bytes) -> Event:

@@ -55,6 +55,10 @@ def _text(name: str, length: int) -> _Part:
 
 _POOL_COUNT = 10
 _KIND_COUNT = 10
+_CORE_TYPE_COUNT = 5
+_CACHE_COUNT = 5
+_OUTCOME_COUNT = 5
+_STALL_COUNT = 7
 _INDEX_LEVELS = 3
 _PAGE_BYTES = 4096
 
@@ -68,6 +72,10 @@ STRUCTS["PoolCounters"] = _struct(
 
 STRUCTS["KindCounters"] = _struct(_words("used count"))
 
+STRUCTS["RingCounters"] = _struct(_words("live retired entries launches"))
+
+STRUCTS["CacheCounters"] = _struct([_Part("outcomes", 8, _OUTCOME_COUNT), *_words("entries held shared")])
+
 STRUCTS["Target"] = _struct(
     [
         *_words("state descriptor", 4),
@@ -77,6 +85,10 @@ STRUCTS["Target"] = _struct(
         _Part("kinds_spare", 8, 4),
         _Part("pools", STRUCTS["PoolCounters"].size_bytes, _POOL_COUNT, 8),
         _Part("pools_spare", 8, 16),
+        _Part("caches", STRUCTS["CacheCounters"].size_bytes, _CACHE_COUNT, 8),
+        _Part("rings", STRUCTS["RingCounters"].size_bytes, _CORE_TYPE_COUNT, 8),
+        _Part("stalls", 8, _STALL_COUNT),
+        _Part("activity_spare", 8, 5),
     ]
 )
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ttmem.devices import BinaryStatus, Kind, Pool
 from ttmem.events.bits import ADDRESS, ALLOCATION, ID, PER_BANK, PHASE, REQUESTED, RESERVED, Bits
+from ttmem.tracking import CoreType, FoundBy, Stall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +91,9 @@ class KernelLoaded(Event):
     TYPE = 1
     BITS: ClassVar[dict[str, Bits]] = {
         "id": Bits(ID),
-        "program": Bits(ADDRESS),
+        "program": Bits(ADDRESS, 0, 48),
+        "core_type": Bits(ADDRESS, 48, 4),
+        "found_by": Bits(ADDRESS, 52, 4),
         "reserved_bytes": Bits(RESERVED, 0, 43),
         "seed_rule_bytes": Bits(REQUESTED, 0, 48),
         "binary_bytes": Bits(PER_BANK, 0, 48),
@@ -101,6 +104,8 @@ class KernelLoaded(Event):
     pool: Pool = Pool.KERNEL
     id: int
     program: int = 0
+    core_type: CoreType = CoreType.UNKNOWN
+    found_by: FoundBy = FoundBy.UNKNOWN
     reserved_bytes: int = 0
     seed_rule_bytes: int = 0
     binary_bytes: int = 0
@@ -114,6 +119,7 @@ class BinaryStored(Event):
     TYPE = 1
     BITS: ClassVar[dict[str, Bits]] = {
         "program": Bits(ID),
+        "launched_sequence": Bits(ADDRESS),
         "reserved_bytes": Bits(RESERVED, 0, 43),
         "launch_count": Bits(PER_BANK, 0, 46),
         "status": Bits(PER_BANK, 46, 2),
@@ -122,6 +128,7 @@ class BinaryStored(Event):
 
     kind: Kind = Kind.PROGRAM_BINARY
     program: int
+    launched_sequence: int = 0  # of its last launch before this record
     reserved_bytes: int = 0
     launch_count: int = 0
     status: BinaryStatus = BinaryStatus.NOT_SENT
@@ -232,6 +239,48 @@ class MemoryExhausted(Event):
     requested_bytes: int
     free_bytes: int = 0
     largest_free_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RingMoved(Event):
+    """A launch took room in the kernel ring of every core of a type."""
+
+    TYPE = 12
+    BITS: ClassVar[dict[str, Bits]] = {
+        "live_bytes": Bits(ID),
+        "retired_bytes": Bits(ADDRESS),
+        "entry_count": Bits(REQUESTED, 0, 48),
+        "core_type": Bits(PER_BANK, 0, 8),
+        "stall": Bits(PER_BANK, 8, 8),
+    }
+
+    live_bytes: int
+    retired_bytes: int = 0
+    entry_count: int = 0
+    core_type: CoreType = CoreType.UNKNOWN
+    stall: Stall = Stall.NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheAnswered(Event):
+    """A cache was asked, or lost something; what it holds since then."""
+
+    TYPE = 13
+    BITS: ClassVar[dict[str, Bits]] = {
+        "size_bytes": Bits(ID),
+        "held_bytes": Bits(ADDRESS),
+        "shared_bytes": Bits(RESERVED, 0, 48),
+        "entry_count": Bits(REQUESTED, 0, 48),
+        "cache": Bits(PER_BANK, 0, 8),
+        "outcome": Bits(PER_BANK, 8, 8),
+    }
+
+    size_bytes: int
+    held_bytes: int = 0
+    shared_bytes: int = 0
+    entry_count: int = 0
+    cache: int = 0
+    outcome: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

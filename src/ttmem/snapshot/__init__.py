@@ -1,5 +1,6 @@
 """What is known at one instant: frozen figures that every face shows and nobody changes."""
 
+from ttmem.snapshot.activity import Activity, CacheUsage, CoreUsage, Footprint, RingUsage
 from ttmem.snapshot.document import SCHEMA, document
 from ttmem.snapshot.dump import Allocation, Dump, DumpDevice, DumpGroup, Owner, Unlisted, dump_of
 from ttmem.snapshot.dump_document import dump_document, dump_from_document
@@ -25,12 +26,16 @@ from ttmem.snapshot.usage import (
 
 __all__ = [
     "SCHEMA",
+    "Activity",
     "Allocation",
+    "CacheUsage",
+    "CoreUsage",
     "DeviceUsage",
     "Dump",
     "DumpDevice",
     "DumpGroup",
     "Finding",
+    "Footprint",
     "Foreign",
     "Host",
     "KindUsage",
@@ -43,6 +48,7 @@ __all__ = [
     "ProcessDevice",
     "ProcessUsage",
     "Program",
+    "RingUsage",
     "Selection",
     "Snapshot",
     "Surroundings",

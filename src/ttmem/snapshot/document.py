@@ -6,6 +6,7 @@ Whole numbers of bytes, `null` for unknown, times as ISO 8601 with offset. Keys 
 from typing import Any
 
 from ttmem.devices import Device
+from ttmem.snapshot.activity import activity_document
 from ttmem.snapshot.fields import time_text
 from ttmem.snapshot.usage import (
     DeviceUsage,
@@ -71,6 +72,7 @@ def _device_usage(usage: DeviceUsage) -> Document:
         "kernels": _kernels(usage.kernels),
         "kinds": _kinds(usage.kinds),
         "launches": usage.launch_count,
+        **activity_document(usage.activity, device.kernel_ring_bytes),
         "complete": not usage.reason,
         "reason": usage.reason or None,
     }
@@ -172,6 +174,7 @@ def _process_device(held: ProcessDevice) -> Document:
         "kernels": _kernels(held.kernels),
         "kinds": _kinds(held.kinds),
         "launches": held.launch_count,
+        **activity_document(held.activity, held.device.kernel_ring_bytes),
     }
 
 

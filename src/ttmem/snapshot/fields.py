@@ -98,6 +98,9 @@ class Fields:
     def inner(self, name: str) -> "Fields":
         return Fields(self._value(name), self._at(name))
 
+    def maybe_inner(self, name: str) -> "Fields | None":
+        return None if self._value(name) is None else self.inner(name)
+
     def items(self, name: str) -> Iterator["Fields"]:
         """The objects of a list."""
         for at, value in enumerate(self._list(name)):

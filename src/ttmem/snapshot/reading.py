@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import get_args
 
 from ttmem.devices import BinaryStatus, Device, Kind, Pool
+from ttmem.snapshot.activity import activity_from_document
 from ttmem.snapshot.document import SCHEMA, Document
 from ttmem.snapshot.fields import Fields
 from ttmem.snapshot.usage import (
@@ -137,7 +138,7 @@ def _host(row: Fields) -> Host:
 def _device_usage(row: Fields, devices: _Devices) -> DeviceUsage:
     pools = tuple(_device_pool(word, pool) for word, pool in row.named("memory"))
     device = devices.described(row, {usage.pool: usage.capacity_bytes for usage in pools})
-    return DeviceUsage(device, pools, _kinds(row), row.integer("launches"))
+    return DeviceUsage(device, pools, _kinds(row), row.integer("launches"), activity_from_document(row))
 
 
 def _device_pool(word: str, row: Fields) -> PoolUsage:
@@ -229,7 +230,7 @@ def _process(row: Fields, key: int, devices: _Devices) -> ProcessUsage:
 
 def _process_device(row: Fields, devices: _Devices) -> ProcessDevice:
     pools = tuple(_pool(word, pool) for word, pool in row.named("memory"))
-    return ProcessDevice(devices.named(row), pools, _kinds(row), row.integer("launches"))
+    return ProcessDevice(devices.named(row), pools, _kinds(row), row.integer("launches"), activity_from_document(row))
 
 
 def _program(row: Fields, devices: _Devices) -> Program:

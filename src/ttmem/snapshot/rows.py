@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ttmem.devices import BinaryStatus, Device, Kind, Pool
+from ttmem.snapshot.activity import Activity, activity_from_rows, together
 from ttmem.snapshot.usage import (
     DeviceUsage,
     Finding,
@@ -29,9 +30,11 @@ from ttmem.snapshot.usage import (
 )
 
 Rows = dict[str, Any]
+_ACTIVITY_TABLES = ("process_cores", "footprints", "rings", "stalls", "caches")
 _TABLES = (
     *("process_pools", "process_kinds", "launches", "other_pools", "other_kinds"),
     *("programs", "phases", "out_of_memory", "meshes"),
+    *_ACTIVITY_TABLES,
 )
 
 
@@ -197,12 +200,24 @@ def _held(
     kinds: dict[int, list[KindUsage]] = defaultdict(list)
     for device, *figures in parts.of(kind_table, key):
         kinds[device].append(_kind(figures))
-    found = sorted((parts.devices[number] for number in {*pools, *kinds, *launches}), key=_place)
+    activities = _activities(parts, key) if pool_table == "process_pools" else {}
+    found = sorted((parts.devices[number] for number in {*pools, *kinds, *launches, *activities}), key=_place)
     return tuple(
-        ProcessDevice(device, _in_order(pools[at]), tuple(kinds[at]), launches.get(at, 0))
+        ProcessDevice(
+            device, _in_order(pools[at]), tuple(kinds[at]), launches.get(at, 0), activities.get(at, NO_ACTIVITY)
+        )
         for device in found
         for at in [device.number]
     )
+
+
+def _activities(parts: _Parts, key: int) -> dict[int, Activity]:
+    """What a process does on each chip, by the chip's number."""
+    found: dict[int, list[list[Any]]] = defaultdict(lambda: [[] for _ in _ACTIVITY_TABLES])
+    for place, table in enumerate(_ACTIVITY_TABLES):
+        for device, *figures in parts.of(table, key):
+            found[device][place].append(figures)
+    return {device: activity_from_rows(*tables) for device, tables in found.items()}
 
 
 def _kind(figures: Sequence[Any]) -> KindUsage:
@@ -223,6 +238,7 @@ def _device_usages(devices: Iterable[Device], rows: Rows, processes: Sequence[Pr
         for held in process.devices if process.is_live else ():
             holders[held.device.number].append(held)
     pools, kinds = _by_number(rows["device_pools"]), _by_number(rows["device_kinds"])
+    cores = _by_number(rows["device_cores"])
     named = {*pools, *kinds, *(device.number for device in _spoken_of(processes))}
     return tuple(
         DeviceUsage(
@@ -230,6 +246,10 @@ def _device_usages(devices: Iterable[Device], rows: Rows, processes: Sequence[Pr
             _in_order(_device_pool(device, figures, holders[device.number]) for figures in pools[device.number]),
             tuple(map(_kind, kinds[device.number])),
             sum(held.launch_count for held in holders[device.number]),
+            together(
+                [held.activity for held in holders[device.number]],
+                activity_from_rows(cores=cores[device.number]).cores,
+            ),
         )
         for device in devices
         if device.is_known

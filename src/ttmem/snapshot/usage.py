@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ttmem.devices import PLANNED_POOLS, BinaryStatus, Device, Kind, Pool
+from ttmem.snapshot.activity import NO_ACTIVITY, Activity
 
 Origin = Literal["counted", "counter", "unknown"]
 State = Literal["live", "ended"]
@@ -71,6 +72,7 @@ class DeviceUsage:
     pools: tuple[PoolUsage, ...]
     kinds: tuple[KindUsage, ...]
     launch_count: int
+    activity: Activity = NO_ACTIVITY
 
     @property
     def kernels(self) -> tuple[KindUsage, ...]:
@@ -102,6 +104,7 @@ class ProcessDevice:
     pools: tuple[PoolUsage, ...]
     kinds: tuple[KindUsage, ...]
     launch_count: int
+    activity: Activity = NO_ACTIVITY
 
     @property
     def kernels(self) -> tuple[KindUsage, ...]:

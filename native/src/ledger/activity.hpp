@@ -1,0 +1,18 @@
+// What goes on on a target besides memory changing hands, as events tell it: for a process whose counters nobody can
+// read, because it is replayed from its records.
+#pragma once
+
+#include "reader/journal.hpp"
+
+namespace ttmem {
+
+/// Applies a record of the ring or of a cache; false if it makes no sense.
+bool apply_activity(Activity& activity, const Words& event);
+
+/// Adds what goes on on another target of the same chip.
+void add_activity(Activity& sum, const Activity& own);
+
+/// Nothing is held on a closed target.
+void end_activity(Activity& activity);
+
+}  // namespace ttmem

@@ -1,0 +1,197 @@
+#include "ledger/footprint.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace ttmem {
+namespace {
+
+constexpr uint32_t kSideMost = 64;  // no chip has more cores in a row; another process's text must not fill our memory
+constexpr size_t kCoreSetsMost = 1024;
+constexpr uint64_t kFirstCores = 1ull << 32;  // a set known by its size only: | count
+
+using Spans = std::vector<std::pair<uint64_t, uint64_t>>;
+
+/// Sorts address ranges and joins those that touch.
+void join(Spans& spans) {
+    std::sort(spans.begin(), spans.end());
+    size_t last = 0;
+    for (size_t i = 1; i < spans.size(); ++i) {
+        if (spans[i].first <= spans[last].second)
+            spans[last].second = std::max(spans[last].second, spans[i].second);
+        else
+            spans[++last] = spans[i];
+    }
+    if (!spans.empty()) spans.resize(last + 1);
+}
+
+uint64_t length_of(const Spans& joined) {
+    uint64_t bytes = 0;
+    for (const auto& [begin, end] : joined) bytes += end - begin;
+    return bytes;
+}
+
+/// Everything on one core set.
+struct Layer {
+    std::vector<const CbSpan*> spans;
+    Spans planned;  // joined
+    const CbSpan* newest = nullptr;
+};
+
+std::map<uint64_t, Layer> layers_of(const std::vector<CbSpan>& spans) {
+    std::map<uint64_t, Layer> layers;
+    for (const CbSpan& span : spans) {
+        Layer& layer = layers[span.core_set];
+        layer.spans.push_back(&span);
+        layer.planned.emplace_back(span.begin, span.end);
+        if (span.launched != 0 && (layer.newest == nullptr || span.launched > layer.newest->launched))
+            layer.newest = &span;
+    }
+    for (auto& [name, layer] : layers) join(layer.planned);
+    return layers;
+}
+
+/// Cores on which the same layers lie: (layers, how many cores).
+std::map<std::vector<const Layer*>, uint64_t> groups_of(const std::map<uint64_t, Layer>& layers,
+                                                        const std::map<uint64_t, Cores>& core_sets) {
+    std::map<uint32_t, std::vector<const Layer*>> on_core;
+    for (const auto& [name, layer] : layers) {
+        const auto cores = core_sets.find(name);
+        if (cores == core_sets.end()) continue;
+        for (const uint32_t core : cores->second) on_core[core].push_back(&layer);
+    }
+    std::map<std::vector<const Layer*>, uint64_t> groups;
+    for (auto& [core, stack] : on_core) ++groups[std::move(stack)];
+    return groups;
+}
+
+uint64_t planned_on(const std::vector<const Layer*>& stack) {
+    Spans all;
+    for (const Layer* layer : stack) all.insert(all.end(), layer->planned.begin(), layer->planned.end());
+    join(all);
+    return length_of(all);
+}
+
+uint64_t resident_on(const std::vector<const Layer*>& stack) {
+    const CbSpan* newest = nullptr;
+    for (const Layer* layer : stack)
+        if (layer->newest != nullptr && (newest == nullptr || layer->newest->launched > newest->launched))
+            newest = layer->newest;
+    if (newest == nullptr) return 0;
+    Spans own;
+    for (const Layer* layer : stack)
+        for (const CbSpan* span : layer->spans)
+            if (span->program == newest->program) own.emplace_back(span->begin, span->end);
+    join(own);
+    return length_of(own);
+}
+
+/// The circular buffers of a process, by target, and the sets of cores they lie on.
+struct Laid {
+    std::map<uint16_t, std::vector<CbSpan>> by_target;
+    std::map<uint64_t, Cores> core_sets;
+    bool has_unplaced = false;
+};
+
+uint64_t core_set_of(const Words& cb, const Book& book, Laid& laid) {
+    const uint64_t known = cb.address >> 32;
+    if (known != 0 && (laid.core_sets.contains(known) || laid.core_sets.size() < kCoreSetsMost)) {
+        Cores& cores = laid.core_sets[known];
+        if (cores.empty()) cores = cores_of(book.text(static_cast<uint32_t>(known)));
+        if (!cores.empty()) return known;
+    }
+    laid.has_unplaced = true;
+    const uint64_t name = kFirstCores | cb.count();
+    Cores& first = laid.core_sets[name];
+    for (uint32_t i = static_cast<uint32_t>(first.size()); i < cb.count(); ++i) first.push_back(i);
+    return name;
+}
+
+Laid laid_by(const Book& book) {
+    Laid laid;
+    std::map<std::pair<uint16_t, uint64_t>, uint64_t> launched;
+    book.table().for_each([&](const Words& words) {
+        if (words.kind() == TTMEM_PROGRAM_BINARY && words.launches() != 0)
+            launched[{words.target(), words.id}] = words.address != 0 ? words.address : words.sequence();
+        if (words.pool() != TTMEM_CB || words.kind() < TTMEM_CIRCULAR_BUFFER || words.kind() > TTMEM_SCRATCHPAD) return;
+        if ((words.flags() & kView) != 0) return;
+        const uint64_t begin = words.address & 0xffff'ffff;
+        const uint64_t program = words.requested_bytes();  // its place
+        laid.by_target[words.target()].push_back(
+            {begin, begin + words.per_bank_bytes(), core_set_of(words, book, laid), program, 0});
+    });
+    for (auto& [target, spans] : laid.by_target)
+        for (CbSpan& span : spans) {
+            const auto last = launched.find({target, span.program});
+            if (last != launched.end() && span.program != 0) span.launched = last->second;
+            if (span.program != 0) span.program |= uint64_t{target} << 48;  // another target's program is another one
+        }
+    return laid;
+}
+
+}  // namespace
+
+Cores cores_of(const std::string& text) {
+    Cores cores;
+    const char* at = text.c_str();
+    while (*at != '\0') {
+        uint32_t x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+        int length = 0;
+        if (std::sscanf(at, "%3u,%3u%n", &x0, &y0, &length) != 2) return {};
+        at += length;
+        x1 = x0, y1 = y0;
+        if (*at == '-') {
+            if (std::sscanf(at, "-%3u,%3u%n", &x1, &y1, &length) != 2) return {};
+            at += length;
+        }
+        if (x1 >= kSideMost || y1 >= kSideMost || x0 > x1 || y0 > y1 || (*at != ';' && *at != '\0')) return {};
+        if (*at == ';') ++at;
+        for (uint32_t y = y0; y <= y1; ++y)
+            for (uint32_t x = x0; x <= x1; ++x) cores.push_back(y * 256 + x);
+        if (cores.size() > size_t{4} * kSideMost * kSideMost) return {};
+    }
+    std::sort(cores.begin(), cores.end());
+    cores.erase(std::unique(cores.begin(), cores.end()), cores.end());
+    return cores;
+}
+
+Footprint footprint_of(const std::vector<CbSpan>& spans, const std::map<uint64_t, Cores>& core_sets) {
+    Footprint footprint;
+    for (const CbSpan& span : spans) footprint.has_strangers |= span.program == 0;
+    const std::map<uint64_t, Layer> layers = layers_of(spans);
+    for (const auto& [stack, core_count] : groups_of(layers, core_sets)) {
+        const uint64_t planned = planned_on(stack), resident = resident_on(stack);
+        footprint.planned += planned * core_count;
+        footprint.resident += resident * core_count;
+        footprint.worst_planned = std::max(footprint.worst_planned, planned);
+        footprint.worst_resident = std::max(footprint.worst_resident, resident);
+    }
+    return footprint;
+}
+
+std::vector<std::pair<uint32_t, Footprint>> footprints_of(const Book& book) {
+    std::vector<std::pair<uint32_t, Footprint>> footprints;
+    const Laid laid = laid_by(book);
+    if (laid.by_target.empty()) return footprints;
+    std::map<std::vector<uint16_t>, Footprint> known;  // chips of a mesh have the same targets, and the same footprint
+    for (const auto& [device, cell] : book.cells()) {
+        std::vector<uint16_t> targets;
+        for (const auto& [target, spans] : laid.by_target)
+            if (book.touches(book.targets()[target], device)) targets.push_back(target);
+        if (targets.empty()) continue;
+        const auto [at, is_new] = known.try_emplace(targets);
+        if (is_new) {
+            std::vector<CbSpan> spans;
+            for (const uint16_t target : targets) {
+                const std::vector<CbSpan>& some = laid.by_target.at(target);
+                spans.insert(spans.end(), some.begin(), some.end());
+            }
+            at->second = footprint_of(spans, laid.core_sets);
+            at->second.is_estimated = laid.has_unplaced;
+        }
+        footprints.emplace_back(device, at->second);
+    }
+    return footprints;
+}
+
+}  // namespace ttmem

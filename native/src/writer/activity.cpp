@@ -1,0 +1,58 @@
+// What goes on besides memory changing hands: the kernel ring after each launch, and the answers of caches.
+#include "writer/operations.hpp"
+
+namespace ttmem {
+namespace {
+
+constexpr uint64_t kLow48 = (1ull << 48) - 1;
+
+void publish_activity(Type type, uint16_t target, const uint64_t (&values)[4], uint8_t first, uint8_t second) noexcept {
+    const Writer& writer = the_writer;
+    const uint64_t sequence = take_sequence(writer);
+    Words words;
+    words.time = raw_now(writer.clock);
+    words.tag = tag_of(type, 0, 0, 0, 0);
+    words.id = values[0];
+    words.address = values[1];
+    words.reserved = pack48(values[2], target);
+    words.requested = pack48(values[3], thread_number());
+    words.per_bank = uint64_t{first} | uint64_t{second} << 8;
+    publish(writer, sequence, words);
+}
+
+void count(Word& counter) noexcept { counter.fetch_add(1, std::memory_order_relaxed); }
+void keep(Word& gauge, uint64_t value) noexcept { gauge.store(value, std::memory_order_relaxed); }
+
+}  // namespace
+
+void note_ring(const ttmem_ring_state& state) noexcept {
+    Target& target = the_writer.targets[state.target];
+    RingCounters& ring = target.rings[state.core_type];
+    keep(ring.live, state.live_bytes);
+    keep(ring.retired, state.retired_bytes);
+    keep(ring.entries, state.entry_count);
+    count(ring.launches);
+    if (state.stall != TTMEM_STALL_NONE) count(target.stalls[state.stall]);
+    publish_activity(Type::ring_moved, state.target, {state.live_bytes, state.retired_bytes, 0, state.entry_count},
+                     state.core_type, state.stall);
+}
+
+void note_cache(const ttmem_cache_answer& answer) noexcept {
+    CacheCounters& cache = the_writer.targets[answer.target].caches[answer.cache];
+    count(cache.outcomes[answer.outcome]);
+    keep(cache.entries, answer.entry_count);
+    keep(cache.held, answer.held_bytes);
+    keep(cache.shared, answer.shared_bytes);
+    publish_activity(Type::cache_answered, answer.target,
+                     {answer.size_bytes, answer.held_bytes, answer.shared_bytes & kLow48, answer.entry_count},
+                     answer.cache, answer.outcome);
+}
+
+void end_activity(Target& target) noexcept {
+    for (RingCounters& ring : target.rings)
+        for (Word* gauge : {&ring.live, &ring.retired, &ring.entries}) keep(*gauge, 0);
+    for (CacheCounters& cache : target.caches)
+        for (Word* gauge : {&cache.entries, &cache.held, &cache.shared}) keep(*gauge, 0);
+}
+
+}  // namespace ttmem
