@@ -73,7 +73,8 @@ class CommandQueue:
         self.empty_prefetcher(Emptied.TRACE_REPLAY)
         self.expected_count += worker_count
         self.ring.mark_completely_full(self.expected_count)
-        self.report_ring(CoreType.TENSIX, Stall.NONE)
+        for core_type in self.ring.core_types:
+            self.report_ring(core_type, Stall.NONE)
 
     def report_ring(self, core_type: CoreType, stall: Stall) -> None:
         """What the ring of a core type holds now."""
