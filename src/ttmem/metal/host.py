@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ttmem.devices import BufferType
+from ttmem.devices import BufferType, Pool
 from ttmem.metal.accounts import POOLS, Account
 from ttmem.metal.chips import Chip, DispatchCores
 from ttmem.metal.dispatch.caches import JitCache, ProgramCache
@@ -107,7 +107,14 @@ class Host(ABC):
         try:
             placement = self.allocator.allocate(spec, is_bottom_up=is_bottom_up)
         except OutOfDeviceMemory as refusal:
-            self._report_out_of_memory(refusal)
+            figures = refusal.statistics
+            bank_count = figures.bank_count
+            self.report_out_of_memory(
+                POOLS[spec.buffer_type],
+                requested_bytes=max(refusal.per_bank_bytes * bank_count, refusal.requested_bytes),
+                free_bytes=figures.free_bytes * bank_count,
+                largest_free_bytes=figures.largest_free_bytes * bank_count,
+            )
             raise
         buffer = Buffer(spec, placement, self, program=program, release=self._release_buffer)
         self.buffers[buffer.unique_id] = buffer
@@ -126,16 +133,17 @@ class Host(ABC):
             self.capture.dram.note_freed(buffer.address + buffer.placement.block_bytes)
         self.reports.tracker.track_deallocate(buffer)
 
-    def _report_out_of_memory(self, refusal: OutOfDeviceMemory) -> None:
+    def report_out_of_memory(
+        self, pool: Pool, *, requested_bytes: int, free_bytes: int, largest_free_bytes: int
+    ) -> None:
+        """A refusal, in bytes of all banks of one chip together."""
         self.refusal_count += 1
-        figures = refusal.statistics
-        banks = figures.bank_count
         self.reports.watcher.track_out_of_memory(
             self,
-            POOLS[refusal.buffer_type],
-            requested_bytes=max(refusal.per_bank_bytes * banks, refusal.requested_bytes),
-            free_bytes=figures.free_bytes * banks,
-            largest_free_bytes=figures.largest_free_bytes * banks,
+            pool,
+            requested_bytes=requested_bytes,
+            free_bytes=free_bytes,
+            largest_free_bytes=largest_free_bytes,
         )
 
     # Programs
@@ -144,6 +152,15 @@ class Host(ABC):
         """A program ran on its chips."""
         self.accounts[place].launch(program, next(self._turns))
         self.reports.watcher.track_launch(program, place)
+
+    def end(self) -> None:
+        """The device is closed: whatever is still on it ends, and the books are empty."""
+        self.is_open = False
+        self.capture = None
+        self.buffers.clear()
+        self.allocator.clear()
+        self.chip_accounts = [[] for _ in self.chips]
+        self.reports.close()
 
     @abstractmethod
     def release_program(self, program: Program) -> None:

@@ -78,16 +78,12 @@ class MeshDevice(Host):
         """Ends programs as their destructors do, then the device with all buffers that are still there."""
         if not self.is_open:
             return
-        self.capture = None
         for program in self.system_programs:
             loading.unload(self, program)
         self.program_cache.clear()
         for program in list(self.programs.values()):
             loading.unload(self, program)
-        self.is_open = False
-        self.buffers.clear()
-        self.allocator.clear()
-        self.reports.close()
+        self.end()
 
     def __enter__(self) -> "MeshDevice":
         return self

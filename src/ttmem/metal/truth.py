@@ -70,7 +70,7 @@ def truth_of(host: Host) -> Truth:
         images.update(account.image_counts)
     queue = host.queues[host.last_queue] if host.queues else None
     return Truth(
-        chips=_chips(host) if host.is_open else (),
+        chips=_chips(host),
         rings={one: queue.ring.occupancy(one) for one in queue.ring.core_types} if queue else {},
         stall_counts=dict(host.reports.stall_counts),
         cache_counts=dict(host.reports.cache_counts + images),

@@ -5,9 +5,9 @@ Either all of it is there afterwards or nothing: a program that is refused is ta
 
 from collections.abc import Mapping, Sequence
 
-from ttmem.devices import Kind
+from ttmem.devices import Kind, Pool
 from ttmem.metal.host import Host
-from ttmem.metal.programs import CircularBuffer, KernelMisfit, Processor, Program, ProgramMisuse
+from ttmem.metal.programs import CircularBuffer, CircularBufferClash, KernelMisfit, Processor, Program, ProgramMisuse
 from ttmem.metal.programs.offsets import SlotOffsets, finalize_program_offsets
 from ttmem.tracking import CoreType, KernelFacts, TrackedDevice
 
@@ -52,12 +52,16 @@ def allocate_circular_buffers(host: Host, program: Program) -> None:
     silicon = host.architecture
     if program.layout is None:
         _check_indices(program, silicon.max_cb_count)
-    is_new = program.allocate_circular_buffers(
-        base=silicon.l1_unreserved_base,
-        alignment=silicon.dram_alignment,
-        l1_bytes=silicon.l1_bytes,
-        lowest_l1_address=host.allocator.lowest_l1_address,
-    )
+    try:
+        is_new = program.allocate_circular_buffers(
+            base=silicon.l1_unreserved_base,
+            alignment=silicon.dram_alignment,
+            l1_bytes=silicon.l1_bytes,
+            lowest_l1_address=host.allocator.lowest_l1_address,
+        )
+    except CircularBufferClash as clash:
+        _report_clash(host, clash)
+        raise
     if is_new:
         _book(host, program)
     elif program.moved_views:
@@ -144,6 +148,18 @@ def _book(host: Host, program: Program) -> None:
     program.moved_views.clear()
     for circular_buffer in program.circular_buffers:
         _report(host, program, circular_buffer)
+
+
+def _report_clash(host: Host, clash: CircularBufferClash) -> None:
+    """L1 is short of room for circular buffers: what the cores of the range would need, and what is left there."""
+    base = host.architecture.l1_unreserved_base
+    left_bytes = max(clash.lowest_l1_address - base, 0) * clash.core_count
+    host.report_out_of_memory(
+        Pool.CB,
+        requested_bytes=(clash.region_end - base) * clash.core_count,
+        free_bytes=left_bytes,
+        largest_free_bytes=left_bytes,
+    )
 
 
 def _check_indices(program: Program, end: int) -> None:

@@ -9,10 +9,11 @@ follows from the shapes of the commands as far as they are known, so its size is
 import itertools
 from dataclasses import dataclass
 
+from ttmem.devices import Pool
 from ttmem.metal.dispatch.prefetcher_cache import Contents
 from ttmem.metal.dispatch.queue import ring_places
 from ttmem.metal.dispatch.trace_planner import TraceNode, TracePlan, plan_trace
-from ttmem.metal.dispatch.trace_storage import TraceStorage
+from ttmem.metal.dispatch.trace_storage import TraceRegionFull, TraceStorage
 from ttmem.metal.dispatch.trace_stream import stream_bytes
 from ttmem.metal.host import Capture, Host
 from ttmem.metal.memory import Buffer, BufferSpec
@@ -72,6 +73,7 @@ class Traces:
         """Lays the recorded launches out and stores them; refused, the recording is lost and nothing else."""
         capture = self._finished(trace)
         workloads = tuple(capture.workloads)
+        _refuse_destroyed(trace, workloads)
         nodes = [self._node(workload) for workload in workloads]
         plan = plan_trace(
             nodes,
@@ -88,8 +90,7 @@ class Traces:
         host = self._host
         host.refuse_if_closed()
         found = self[trace]
-        if any(workload.is_destroyed for workload in found.workloads):
-            raise ProgramMisuse(f"trace {trace} runs programs that are destroyed")
+        _refuse_destroyed(trace, found.workloads)
         for workload, planned in zip(found.workloads, found.plan.nodes, strict=True):
             if planned.node.binary_bytes:
                 host.reports.cache(
@@ -132,7 +133,11 @@ class Traces:
         )
 
     def _store(self, capture: Capture, length_bytes: int) -> Buffer:
-        stored = self._storage.store(capture.trace, length_bytes)
+        try:
+            stored = self._storage.store(capture.trace, length_bytes)
+        except TraceRegionFull as refusal:
+            self._report_full(refusal)
+            raise
         try:
             spec = BufferSpec(stored.padded_bytes, stored.page_bytes, stored.buffer_type)
             buffer = self._host.create_buffer(spec, is_bottom_up=stored.is_bottom_up)
@@ -146,3 +151,18 @@ class Traces:
             buffer.deallocate()
             raise
         return buffer
+
+    def _report_full(self, refusal: TraceRegionFull) -> None:
+        free_bytes = refusal.available_bytes - self._storage.used_bytes
+        self._host.report_out_of_memory(
+            Pool.TRACE,
+            requested_bytes=refusal.needed_bytes - self._storage.used_bytes,
+            free_bytes=free_bytes,
+            largest_free_bytes=free_bytes,
+        )
+
+
+def _refuse_destroyed(trace: int, workloads: tuple[MeshWorkload, ...]) -> None:
+    gone = [workload.id for workload in workloads if workload.is_destroyed]
+    if gone:
+        raise ProgramMisuse(f"trace {trace} runs workloads that are destroyed: {gone}")

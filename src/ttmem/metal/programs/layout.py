@@ -53,6 +53,7 @@ class Layout:
                     f"range {cores.runtime_text}. L1 buffer allocated at {lowest_l1_address} and static {word} buffer "
                     f"region ends at {end}",
                     program=self.program,
+                    core_count=cores.core_count,
                     region_end=end,
                     lowest_l1_address=lowest_l1_address,
                 )

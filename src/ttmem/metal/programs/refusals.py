@@ -34,9 +34,10 @@ class CircularBufferMisfit(ProgramRefused):
 class CircularBufferClash(ProgramRefused):
     """Circular buffers from below and L1 buffers from above want the same bytes."""
 
-    def __init__(self, text: str, *, program: int, region_end: int, lowest_l1_address: int) -> None:
+    def __init__(self, text: str, *, program: int, core_count: int, region_end: int, lowest_l1_address: int) -> None:
         super().__init__(text)
         self.program = program
+        self.core_count = core_count  # of the range
         self.region_end = region_end
         self.lowest_l1_address = lowest_l1_address
 
