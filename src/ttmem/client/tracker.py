@@ -10,14 +10,19 @@ from types import TracebackType
 
 from ttmem.client.notices import warn_once
 from ttmem.client.reporter import Client, is_enabled
-from ttmem.client.reports import report_buffer_alloc, report_buffer_free, report_out_of_memory
+from ttmem.client.reports import (
+    report_buffer_alloc,
+    report_buffer_free,
+    report_cache,
+    report_out_of_memory,
+    report_ring,
+)
 from ttmem.client.tracked.circular_buffers import CircularBuffer
 from ttmem.client.tracked.devices import OpenDevice, OpenDevices
 from ttmem.client.tracked.kernel_log import kernel_log
 from ttmem.client.tracked.kernel_types import UNSAID, Said
 from ttmem.client.tracked.kernels import KernelLoad
-from ttmem.client.tracked.newer_reports import report_cache, report_ring
-from ttmem.devices import BinaryStatus, BufferType, Pool
+from ttmem.devices import BinaryStatus, BufferType, Kind, Pool
 from ttmem.tracking import (
     Cache,
     CacheOutcome,
@@ -53,6 +58,7 @@ class GraphTracker:
         self.fault_count = 0
         self._devices = OpenDevices(client or Client())
         self._find = self._devices.find
+        self._is_watching = False  # whether the runtime tells more than the seeds' calls
         self._log = kernel_log(os.environ)
 
     def __enter__(self) -> "GraphTracker":
@@ -116,14 +122,15 @@ class GraphTracker:
         *,
         program: int = 0,
         cb_id: int = _NO_ID,
+        kind: Kind = Kind.CIRCULAR_BUFFER,
     ) -> None:
         """A circular buffer was laid out; `size_bytes` on each core. A global one is a view of a buffer."""
         try:
             opened = self._find(device.id) or self._open(device)
             if opened is None:
                 return
-            cores = core_ranges.core_count
-            cb = CircularBuffer(address, size_bytes, cores, str(core_ranges), bool(is_globally_allocated))
+            is_global = bool(is_globally_allocated)
+            cb = CircularBuffer(address, size_bytes, core_ranges.core_count, str(core_ranges), is_global, kind)
             opened.circular_buffers.add(program, None if cb_id is _NO_ID else cb_id, cb)
         except _FAULTS as fault:
             self._count_fault("track_allocate_cb", fault)
@@ -167,7 +174,7 @@ class GraphTracker:
             if opened is None:
                 return
             program = opened.kernels.unload(kernel_id)
-            if not opened.is_watched:  # nobody will say that the program ended; in the seeds both have one id
+            if not self._is_watching:  # nobody will say that the program ended; in the seeds both have one id
                 opened.programs.end(program or kernel_id)
         except _FAULTS as fault:
             self._count_fault("track_kernel_unload", fault)
@@ -176,7 +183,7 @@ class GraphTracker:
         """A program is about to run: a launch, unless the runtime tells of launches by themselves."""
         try:
             opened = self._find(device.id) or self._open(device)
-            if opened is not None and not opened.is_watched:
+            if opened is not None and not self._is_watching:
                 opened.programs.launch(program)
         except _FAULTS as fault:
             self._count_fault("track_program", fault)
@@ -186,7 +193,8 @@ class GraphTracker:
     def track_device_opened(self, device: TrackedDevice) -> None:
         """A device was opened, by a runtime that also tells of launches, statuses and ends."""
         try:
-            self._open(device, is_watched=True)
+            self._is_watching = True
+            self._open(device, is_told=True)
         except _FAULTS as fault:
             self._count_fault("track_device_opened", fault)
 
@@ -271,8 +279,8 @@ class GraphTracker:
         except _FAULTS as fault:
             self._count_fault("track_out_of_memory", fault)
 
-    def _open(self, device: TrackedDevice, *, is_watched: bool = False) -> OpenDevice | None:
-        return self._devices.open(device, is_watched=is_watched) if is_enabled() else None
+    def _open(self, device: TrackedDevice, *, is_told: bool = False) -> OpenDevice | None:
+        return self._devices.open(device, is_told=is_told) if is_enabled() else None
 
     def _count_fault(self, call: str, fault: Exception) -> None:
         self.fault_count += 1

@@ -10,13 +10,11 @@ from typing import NamedTuple
 
 from ttmem import _native
 from ttmem.client.reports import report_cb_alloc, report_free
-from ttmem.client.tracked.newer_reports import HAS_NEWER_REPORTS
 from ttmem.devices import Kind
 
 __all__ = ["CircularBuffer", "CircularBuffers"]
 
 _VIEW = 1
-_KIND = int(Kind.CIRCULAR_BUFFER)
 _NUMBERS = count(1)
 
 
@@ -28,6 +26,7 @@ class CircularBuffer(NamedTuple):
     core_count: int
     cores: str
     is_global: bool
+    kind: Kind
 
 
 class CircularBuffers:
@@ -40,7 +39,7 @@ class CircularBuffers:
     def add(self, program: int, cb_id: int | None, cb: CircularBuffer) -> None:
         """Lists one. Without an id, its place and cores tell it from the others of its program."""
         of_program = self._of_program.setdefault(program, {})
-        key = (cb.address, cb.cores, cb.is_global) if cb_id is None else cb_id
+        key = (cb.address, cb.cores, cb.is_global, cb.kind) if cb_id is None else cb_id
         before = of_program.get(key)
         if before is not None:
             if before[0] == cb:
@@ -56,17 +55,15 @@ class CircularBuffers:
                 report_free(handle)
 
     def _report(self, program: int, cb: CircularBuffer) -> int:
-        newer = (_native.client.intern(cb.cores),) if HAS_NEWER_REPORTS else ()
-        options = _VIEW if cb.is_global else 0
         return report_cb_alloc(
             self._target,
             next(_NUMBERS),
             cb.address,
             cb.size_bytes,
             cb.core_count,
-            options,
+            _VIEW if cb.is_global else 0,
             program,
-            _KIND,
+            cb.kind,
             0,
-            *newer,
+            _native.client.intern(cb.cores),
         )

@@ -29,12 +29,12 @@ _MESH_ID_BITS = (1 << 63) - 1
 class OpenDevice:
     """One open device, and what is alive on it besides buffers."""
 
-    __slots__ = ("chips", "circular_buffers", "is_watched", "kernels", "programs", "target")
+    __slots__ = ("chips", "circular_buffers", "is_told", "kernels", "programs", "target")
 
     def __init__(self, target: int, chips: list[int]) -> None:
         self.target = target
         self.chips = chips  # their targets
-        self.is_watched = False  # whether its runtime tells of launches, too
+        self.is_told = False  # its runtime said that it opened it, and will say that it closed it
         self.kernels = Kernels(target)
         self.circular_buffers = CircularBuffers(target)
         self.programs = Programs(target)
@@ -51,31 +51,37 @@ class OpenDevices:
         self._lock = threading.RLock()
         self.find = self._by_id.get  # by the runtime's id of a device
 
-    def open(self, device: TrackedDevice, *, is_watched: bool) -> OpenDevice | None:
+    def open(self, device: TrackedDevice, *, is_told: bool) -> OpenDevice | None:
         """The device, opened if it was not; None while tracking is off."""
         with self._lock:
             opened = self._by_id.get(device.id) or self._opened(device)
             if opened is not None:
-                opened.is_watched |= is_watched
+                opened.is_told |= is_told
             return opened
 
     def close(self, device_id: int) -> None:
-        """Everything on it ends."""
+        """Everything on it ends, and so do parts of it that were never opened by themselves."""
         with self._lock:
             opened = self._by_id.pop(device_id, None)
             if opened is None:
                 return
-            self._claimed.discard(opened.target)
-            self._client.close(opened.target)
-            self._users.subtract(opened.chips)
-            for chip in opened.chips:
-                if self._users[chip] <= 0 and chip != opened.target:
-                    self._client.close(chip)
+            self._end(opened)
+            for part_id, part in list(self._by_id.items()):
+                if opened.is_told and not part.is_told and set(part.chips) <= set(opened.chips):
+                    self._end(self._by_id.pop(part_id))
 
     def close_all(self) -> None:
         """Closes what is still open."""
         for device_id in list(self._by_id):
             self.close(device_id)
+
+    def _end(self, opened: OpenDevice) -> None:
+        self._claimed.discard(opened.target)
+        self._client.close(opened.target)
+        self._users.subtract(opened.chips)
+        for chip in opened.chips:
+            if self._users[chip] <= 0 and chip != opened.target:
+                self._client.close(chip)
 
     def _opened(self, device: TrackedDevice) -> OpenDevice | None:
         chips = [self._open_chip(chip) for chip in device.chips]

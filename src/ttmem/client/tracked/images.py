@@ -5,7 +5,7 @@ to the same image. A load of an image that is there already is a hit of the cach
 every unload lets one copy go.
 """
 
-from ttmem.client.tracked.newer_reports import report_cache
+from ttmem.client.reports import report_cache
 from ttmem.tracking import Cache, CacheOutcome
 
 __all__ = ["Images"]

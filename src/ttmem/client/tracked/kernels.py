@@ -13,7 +13,6 @@ from typing import NamedTuple
 from ttmem.client.reports import report_free, report_kernel_load, report_kernel_unload
 from ttmem.client.tracked.images import Images
 from ttmem.client.tracked.kernel_types import kernel_kind, kernel_pool, kernel_type_of
-from ttmem.client.tracked.newer_reports import HAS_NEWER_REPORTS
 from ttmem.devices import Kind
 from ttmem.tracking import FoundBy, KernelFacts
 
@@ -92,7 +91,6 @@ class Kernels:
 
     def _report(self, kernel_id: int, kind: Kind, load: KernelLoad, pool: int, found_by: FoundBy) -> int:
         known = load.known
-        newer = (int(known.core_type), int(found_by)) if HAS_NEWER_REPORTS else ()
         return report_kernel_load(
             self._target,
             kernel_id,
@@ -104,7 +102,8 @@ class Kernels:
             known.program,
             pool,
             0,
-            *newer,
+            int(known.core_type),
+            int(found_by),
         )
 
 

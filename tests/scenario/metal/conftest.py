@@ -1,0 +1,21 @@
+"""What stories of the runtime model share: this process's own journal, a tracker, and the example of docs/rules.md."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.tracked.own_journal import OwnJournal, an_own_journal
+from ttmem import GraphTracker
+
+
+@pytest.fixture
+def journal() -> Iterator[OwnJournal]:
+    with an_own_journal() as one:
+        yield one
+
+
+@pytest.fixture
+def tracker(journal: OwnJournal) -> Iterator[GraphTracker]:
+    with GraphTracker() as one:
+        yield one
+        assert one.fault_count == 0
