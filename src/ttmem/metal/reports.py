@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ttmem.devices import BinaryStatus, Kind, Pool
+from ttmem.metal.dispatch.ring import Occupancy
 from ttmem.tracking import (
     Cache,
     CacheOutcome,
@@ -91,6 +92,7 @@ class Reports:
         self.cache_counts: Counter[tuple[Cache, CacheOutcome]] = Counter()
         self.stall_counts: Counter[Stall] = Counter()
         self._places: list[TrackedDevice] = []
+        self._rings: dict[CoreType, Occupancy] = {}  # as told of last, whichever queue launched
 
     def open(self, device: TrackedDevice) -> None:
         """The mesh, or some chips of it that are used for themselves, from now on."""
@@ -118,15 +120,21 @@ class Reports:
                 cache, CacheOutcome.EVICTED, size_bytes=size_bytes, entry_count=entry_count, held_bytes=held_bytes
             )
 
-    def ring(self, core_type: CoreType, *, live_bytes: int, retired_bytes: int, entry_count: int, stall: Stall) -> None:
+    def is_news(self, core_type: CoreType, occupancy: Occupancy) -> bool:
+        """Whether a ring is not as it was told of last; before that, all are empty."""
+        known = self._rings.get(core_type)
+        return occupancy != known if known else bool(occupancy.entry_count or occupancy.retired_bytes)
+
+    def ring(self, core_type: CoreType, occupancy: Occupancy, stall: Stall) -> None:
         """The kernel ring of a core after a launch."""
+        self._rings[core_type] = occupancy
         if stall:
             self.stall_counts[stall] += 1
         self.watcher.track_ring(
             self.device,
             core_type,
-            live_bytes=live_bytes,
-            retired_bytes=retired_bytes,
-            entry_count=entry_count,
+            live_bytes=occupancy.live_bytes,
+            retired_bytes=occupancy.retired_bytes,
+            entry_count=occupancy.entry_count,
             stall=stall,
         )

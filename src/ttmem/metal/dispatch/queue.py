@@ -1,6 +1,6 @@
 """A command queue: the order of launches, and what they find in the kernel ring and the prefetcher's cache."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from ttmem.metal.chips import Architecture, DispatchCores
 from ttmem.metal.dispatch.prefetcher_cache import Emptied, PrefetcherCache
@@ -43,10 +43,7 @@ class CommandQueue:
             request, expected_count=self.expected_count, worker_count=worker_count, is_in_flight=is_in_flight
         )
         self.expected_count += worker_count
-        stall = launch.stall
-        for core_type in request.slot_bytes:
-            self.report_ring(core_type, stall)
-            stall = Stall.NONE  # one wait, however many core types
+        self._report_rings(request.slot_bytes, launch.stall)
 
     def fetch(self, workload: int, payload_bytes: int) -> None:
         """The binaries of a workload, from the prefetcher's cache if they are still there."""
@@ -73,19 +70,16 @@ class CommandQueue:
         self.empty_prefetcher(Emptied.TRACE_REPLAY)
         self.expected_count += worker_count
         self.ring.mark_completely_full(self.expected_count)
-        for core_type in self.ring.core_types:
-            self.report_ring(core_type, Stall.NONE)
+        self._report_rings((), Stall.NONE)
 
-    def report_ring(self, core_type: CoreType, stall: Stall) -> None:
-        """What the ring of a core type holds now."""
-        occupancy = self.ring.occupancy(core_type)
-        self._reports.ring(
-            core_type,
-            live_bytes=occupancy.live_bytes,
-            retired_bytes=occupancy.retired_bytes,
-            entry_count=occupancy.entry_count,
-            stall=stall,
-        )
+    def _report_rings(self, launched: Container[CoreType], stall: Stall) -> None:
+        """The rings that a launch used, and those that changed because it waited for others; its wait only once."""
+        for core_type in self.ring.core_types:
+            occupancy = self.ring.occupancy(core_type)
+            is_launched = core_type in launched
+            if is_launched or self._reports.is_news(core_type, occupancy):
+                self._reports.ring(core_type, occupancy, stall if is_launched else Stall.NONE)
+                stall = Stall.NONE if is_launched else stall
 
     def _report_cache(self, outcome: CacheOutcome, size_bytes: int) -> None:
         self._reports.cache(
