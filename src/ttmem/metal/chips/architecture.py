@@ -133,10 +133,10 @@ class Architecture:
 
     def with_worker_l1(self, worker_l1_bytes: int) -> "Architecture":
         """The same with another share of L1 for buffers, as asked for by `worker_l1_size`: the ring gets the rest."""
-        base = _rounded_up(self.l1_bytes - worker_l1_bytes, self.dram_alignment)
-        if not self.kernel_config_base <= base <= self.l1_bytes:
-            most = self.l1_bytes - self.kernel_config_base
+        most = self.l1_bytes - self.kernel_config_base
+        if not 0 <= worker_l1_bytes <= most:
             raise UnknownHardware(f"{self.name}: worker_l1_size {worker_l1_bytes} is not within 0 and {most}")
+        base = _rounded_up(self.l1_bytes - worker_l1_bytes, self.dram_alignment)
         ring = replace(self.rings[CoreType.TENSIX], size_bytes=base - self.kernel_config_base)
         return replace(self, rings={**self.rings, CoreType.TENSIX: ring})
 
