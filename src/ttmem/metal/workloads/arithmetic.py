@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import ceil, prod
 
 from ttmem.devices import BufferType, Pool
-from ttmem.metal.chips import Chip
+from ttmem.metal.chips import Chip, DispatchCores
 from ttmem.metal.workloads.code import code_bytes, payload_bytes
 from ttmem.metal.workloads.steps import (
     Free,
@@ -95,10 +95,11 @@ class Reckoning:
         return self
 
     def _load(self, operation: Operation) -> None:
-        page_bytes = self.chip.architecture.payload_page_bytes
-        page_count = payload_bytes(operation, page_bytes=page_bytes) // page_bytes
-        bank_count = self.chip.dram_bank_count
-        self._grow(Pool.DRAM, ceil(page_count / bank_count) * page_bytes * bank_count)
+        if self.chip.dispatch is not DispatchCores.SLOW:  # there the host writes binaries into the cores itself
+            page_bytes = self.chip.architecture.payload_page_bytes
+            page_count = payload_bytes(operation, page_bytes=page_bytes) // page_bytes
+            bank_count = self.chip.dram_bank_count
+            self._grow(Pool.DRAM, ceil(page_count / bank_count) * page_bytes * bank_count)
         self._grow(Pool.KERNEL, code_bytes(operation, alignment=self.chip.architecture.l1_alignment))
         local = sum(buffer.page_bytes * buffer.page_count for buffer in operation.circular_buffers)
         self._grow(Pool.CB, local * operation.core_count)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from ttmem.devices import BufferType
-from ttmem.metal.chips import Chip
+from ttmem.metal.chips import Chip, DispatchCores
 from ttmem.metal.workloads import operations as op
 from ttmem.metal.workloads.arithmetic import TILE_SIDE
 from ttmem.metal.workloads.llama import Llama, Transformer
@@ -31,10 +31,10 @@ def leaky(chip: Chip) -> Iterator[Step]:
         yield from (step for step in transformer.decode_token() if not isinstance(step, Beat))
         logits = llama.logits_pieces * TILE_SIDE * 512
         yield from made(
-            spread(f"hidden.{token}", llama.width),
+            spread(f"hidden.{token}", llama.width, "float32"),
             Tensor(f"logits.{token}", (1, 1, TILE_SIDE, logits), F16, ROW_MAJOR),
         )
-        yield Beat(STEP_SECONDS)
+        yield Beat(STEP_SECONDS, is_round=True)
 
 
 def oom_fragmented(chip: Chip) -> Iterator[Step]:
@@ -50,10 +50,10 @@ def oom_fragmented(chip: Chip) -> Iterator[Step]:
             _rows(chip, f"short.{number}", FRAGMENT_BYTES if number < fragment_count else rest),
             _rows(chip, f"long.{number}", kept_bytes if number < fragment_count else last_bytes),
         )
-        yield Beat(STEP_SECONDS / 2)
+        yield Beat(STEP_SECONDS / 2, is_round=True)
     for number in range(kept_count):
         yield from freed(f"short.{number}")
-        yield Beat(STEP_SECONDS / 2)
+        yield Beat(STEP_SECONDS / 2, is_round=True)
     yield Phase("large request")
     yield from made(Tensor("gate", REFUSED_SHAPE, F16))
 
@@ -66,7 +66,7 @@ def cb_clash(chip: Chip) -> Iterator[Step]:
         yield from apply(matmul, Tensor("gate", (1, 1, 1024, 14336), F8), frees=("gate",))
         yield Beat(STEP_SECONDS)
         yield from made(Tensor(f"kept.{number}", (1, 1, 1024, 1024), F16, Place(BufferType.L1)))
-        yield Beat(STEP_SECONDS)
+        yield Beat(STEP_SECONDS, is_round=True)
 
 
 def cache_growth(chip: Chip) -> Iterator[Step]:
@@ -82,12 +82,12 @@ def cache_growth(chip: Chip) -> Iterator[Step]:
         yield from apply(op.norm_prefill(rows, width, core_count=core_count), normed)
         yield from apply(matmul, y, frees=("normed",))
         yield from apply(op.add("add", rows, width, dtypes=(F16, F16, F16), core_count=core_count), frees=("x", "y"))
-        yield Beat(STEP_SECONDS)
+        yield Beat(STEP_SECONDS, is_round=True)
 
 
 def killed_midway(chip: Chip) -> Iterator[Step]:
     """Serves a model and is killed in the middle of a layer of its second token, with everything still allocated."""
-    transformer = Transformer(Llama(MODEL), chip.grid)
+    transformer = Transformer(Llama(MODEL), chip.grid, has_trace=chip.dispatch is not DispatchCores.SLOW)
     token_beats = 0
     is_decoding = False
     for step in transformer.steps():

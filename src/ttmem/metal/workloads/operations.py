@@ -31,6 +31,7 @@ __all__ = [
 BLOCK_TILES_MAX = 8
 PREFILL_ROWS = 1024  # longer prompts are folded into batches of so many rows
 ATTENTION_CHUNK_TILES = 8
+BINARY_KERNELS = ("reader_interleaved_no_bcast", "writer_interleaved_no_bcast", "eltwise_binary_no_bcast")
 
 
 def tiles(count: int) -> int:
@@ -116,7 +117,7 @@ def add(name: str, rows: int, width: int, *, dtypes: tuple[str, str, str], core_
     """An element-wise operation of two tensors in DRAM or spread over L1."""
     return Operation(
         name,
-        ("reader_binary", "writer_binary", "binary"),
+        BINARY_KERNELS,
         core_count,
         buffers(*((dtype, 2) for dtype in dtypes)),
         shape=(rows, width),
@@ -125,7 +126,7 @@ def add(name: str, rows: int, width: int, *, dtypes: tuple[str, str, str], core_
 
 def add_sharded(name: str, width: int, *, core_count: int) -> Operation:
     """The same on shards: its three circular buffers are views, it needs no memory of its own."""
-    return Operation(name, ("reader_binary", "writer_binary", "binary"), core_count, shape=(width,))
+    return Operation(name, BINARY_KERNELS, core_count, shape=(width,))
 
 
 def move(name: str, kernels: tuple[str, ...], tile_count: int, *, dtype: str, core_count: int) -> Operation:

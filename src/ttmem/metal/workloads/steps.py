@@ -109,9 +109,10 @@ class Phase(NamedTuple):
 
 
 class Beat(NamedTuple):
-    """A moment to look: a watchable run waits so long here."""
+    """A moment to look: a watchable run waits so long here. A round is what a workload does again and again."""
 
     seconds: float
+    is_round: bool = False
 
 
 class BeginTrace(NamedTuple):
@@ -133,7 +134,7 @@ class Replay(NamedTuple):
 
 
 class Kill(NamedTuple):
-    """Here whoever plays the workload is killed; who cannot be, stops."""
+    """Here whoever plays the workload is to be killed; who cannot be, stops."""
 
 
 Step = Make | Free | Run | Phase | Beat | BeginTrace | EndTrace | Replay | Kill

@@ -14,7 +14,7 @@ from ttmem.devices import BufferType
 from ttmem.metal.workloads.arithmetic import TILE_SIDE
 from ttmem.metal.workloads.operations import divisor, tiles
 from ttmem.metal.workloads.steps import HEIGHT_SHARDED, WIDTH_SHARDED, Place, Tensor
-from ttmem.metal.workloads.tables import MODELS, table
+from ttmem.metal.workloads.tables import dimensions
 
 __all__ = ["F4", "F8", "F16", "LOGITS_COLUMNS", "ROW_MAJOR", "Llama", "heads", "shard_cores", "spread"]
 
@@ -52,7 +52,7 @@ class Llama:
     @cached_property
     def sizes(self) -> dict[str, int]:
         """The model's own dimensions, before any cut."""
-        sizes: dict[str, int] = table(MODELS)[self.model]
+        sizes: dict[str, int] = dimensions(self.model)
         return sizes
 
     @property

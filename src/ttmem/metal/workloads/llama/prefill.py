@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ttmem.metal.workloads import operations as op
+from ttmem.metal.workloads.arithmetic import TILE_SIDE
 from ttmem.metal.workloads.llama.model import F4, F8, F16, Llama
 from ttmem.metal.workloads.steps import Operation, Step, Tensor, apply
 
@@ -42,7 +43,7 @@ class Prefill:
     def last(self) -> Piece:
         """Only the last row is needed for the first token of the answer, and that token is decoded like the others."""
         last_rows = op.move("slice", ("reader_unary", "writer_unary"), 2, dtype=F16, core_count=self.core_count)
-        taken = Tensor("last_rows", (1, 1, op.TILE_SIDE, self.llama.width), F16)
+        taken = Tensor("last_rows", (1, 1, TILE_SIDE, self.llama.width), F16)
         return apply(last_rows, taken, frees=("x", "last_rows"))
 
     def _heads(self) -> Piece:

@@ -85,10 +85,11 @@ class Transformer:
         eager_count = EAGER_TOKENS if is_first and self.has_trace else 0 if self.has_trace else TOKENS_PER_REQUEST
         for _ in range(eager_count):
             yield from self.decode_token()
+            yield Beat(LAYER_SECONDS, is_round=True)
         if is_first and self.has_trace:
             yield BeginTrace("decode")
             yield from (step for step in self.decode_token() if not isinstance(step, Beat))
             yield EndTrace("decode")
         for _ in range(TOKENS_PER_REQUEST - eager_count):
             yield Replay("decode")
-            yield Beat(TOKEN_SECONDS)
+            yield Beat(TOKEN_SECONDS, is_round=True)

@@ -14,7 +14,7 @@ from ttmem.devices import BufferType
 from ttmem.metal.workloads.arithmetic import TILE_SIDE
 from ttmem.metal.workloads.operations import tiles
 from ttmem.metal.workloads.steps import BLOCK_SHARDED, HEIGHT_SHARDED, Place, Tensor
-from ttmem.metal.workloads.tables import MODELS, table
+from ttmem.metal.workloads.tables import dimensions
 
 __all__ = ["F8", "F16", "Activations", "Layer", "ResNet"]
 
@@ -63,7 +63,7 @@ class ResNet:
     @cached_property
     def sizes(self) -> dict[str, Any]:
         """Its dimensions."""
-        sizes: dict[str, Any] = table(MODELS)["resnet-50"]
+        sizes: dict[str, Any] = dimensions("resnet-50")
         return sizes
 
     @property

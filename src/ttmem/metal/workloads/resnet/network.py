@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from ttmem.devices import BufferType
 from ttmem.metal.workloads import operations as op
@@ -34,6 +35,7 @@ class Network:
     """The steps of a network, batch after batch."""
 
     resnet: ResNet
+    has_trace: bool = True
 
     def steps(self) -> Iterator[Step]:
         """Without end."""
@@ -43,18 +45,21 @@ class Network:
             yield from made(*tensors)
             yield Beat(LAYER_SECONDS)
         yield Phase("compile")
+        yield from self._watched_batch()
+        if self.has_trace:
+            yield Phase("capture")
+            yield BeginTrace("network")
+            yield from chain.from_iterable(self.batch())
+            yield EndTrace("network")
+        yield Phase("inference")
+        while True:
+            yield from (Replay("network"),) if self.has_trace else self._watched_batch()
+            yield Beat(BATCH_SECONDS, is_round=True)
+
+    def _watched_batch(self) -> Iterator[Step]:
         for piece in self.batch():
             yield from piece
             yield Beat(LAYER_SECONDS)
-        yield Phase("capture")
-        yield BeginTrace("network")
-        for piece in self.batch():
-            yield from piece
-        yield EndTrace("network")
-        yield Phase("inference")
-        while True:
-            yield Replay("network")
-            yield Beat(BATCH_SECONDS)
 
     def batch(self) -> Iterator[Piece]:
         """One batch, layer by layer."""

@@ -1,0 +1,149 @@
+"""The workloads there are: what each one shows, on which board it is at home, and how its devices are opened."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ttmem.metal.chips import Chip, DispatchCores
+from ttmem.metal.mesh import MeshDevice, open_mesh
+from ttmem.metal.workloads import faults
+from ttmem.metal.workloads.llama import Llama, Transformer
+from ttmem.metal.workloads.resnet import Network, ResNet
+from ttmem.metal.workloads.steps import Step
+from ttmem.tracking import Tracker
+
+__all__ = ["DEFAULT_WORKLOAD", "WORKLOADS", "Workload"]
+
+TRACE_REGION_BYTES = 50_000_000
+RESNET_TRACE_BYTES, RESNET_L1_SMALL_BYTES, RESNET_BATCH = 5_000_000, 32_768, 16
+GALAXY_SHAPE = (8, 4)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """A workload: an endless list of steps for chips like the given one, unless the runtime refuses one of them."""
+
+    name: str
+    line: str  # what it shows
+    board: str
+    shape: tuple[int, int]  # rows and columns of chips
+    steps: Callable[[Chip], Iterator[Step]]
+    round_word: str  # what it does again and again
+    round_count: int  # so many show all it has to show
+    l1_small_bytes: int = 0
+    trace_region_bytes: int = 0
+    command_queue_count: int = 1
+
+    def open(self, board: str | None = None, *, tracker: Tracker | None = None, is_slow: bool = False) -> MeshDevice:
+        """Its devices; on another board than its own, as many chips of that."""
+        return open_mesh(
+            board or self.board,
+            self.shape,
+            tracker=tracker,
+            dispatch=DispatchCores.SLOW if is_slow else None,
+            l1_small_bytes=self.l1_small_bytes,
+            trace_region_bytes=self.trace_region_bytes,
+            command_queue_count=self.command_queue_count,
+        )
+
+
+def _llama(chip: Chip) -> Iterator[Step]:
+    return Transformer(Llama("llama-3.1-8b"), chip.grid, has_trace=_has_trace(chip)).steps()
+
+
+def _galaxy(chip: Chip) -> Iterator[Step]:
+    return Transformer(Llama("llama-3.3-70b", *GALAXY_SHAPE), chip.grid, has_trace=_has_trace(chip)).steps()
+
+
+def _resnet(chip: Chip) -> Iterator[Step]:
+    return Network(ResNet(chip.grid, RESNET_BATCH), has_trace=_has_trace(chip)).steps()
+
+
+def _has_trace(chip: Chip) -> bool:
+    """Slow dispatch has no traces."""
+    return chip.dispatch is not DispatchCores.SLOW
+
+
+DEFAULT_WORKLOAD = "llama-8b"
+WORKLOADS = {
+    workload.name: workload
+    for workload in (
+        Workload(
+            name=DEFAULT_WORKLOAD,
+            line="Llama 3.1 8B, batch 1, the whole model on each of 4 chips (DP-4): load, prefill, decode, trace",
+            board="n300",
+            shape=(2, 2),
+            steps=_llama,
+            round_word="token",
+            round_count=20,
+            trace_region_bytes=TRACE_REGION_BYTES,
+        ),
+        Workload(
+            name="galaxy-70b",
+            line="Llama 3.3 70B, batch 32, split over the 32 chips of a Galaxy, weights prefetched into L1",
+            board="galaxy",
+            shape=GALAXY_SHAPE,
+            steps=_galaxy,
+            round_word="token",
+            round_count=20,
+            trace_region_bytes=TRACE_REGION_BYTES,
+        ),
+        Workload(
+            name="resnet-trace",
+            line="ResNet-50, batch 16, activations sharded over L1, one trace captured and replayed, 2 command queues",
+            board="p150",
+            shape=(1, 1),
+            steps=_resnet,
+            round_word="batch",
+            round_count=20,
+            l1_small_bytes=RESNET_L1_SMALL_BYTES,
+            trace_region_bytes=RESNET_TRACE_BYTES,
+            command_queue_count=2,
+        ),
+        Workload(
+            name="leaky",
+            line="a decoder that never frees a tensor of each token, until L1 runs into circular buffers",
+            board="n150",
+            shape=(1, 1),
+            steps=faults.leaky,
+            round_word="token",
+            round_count=200,
+        ),
+        Workload(
+            name="oom-fragmented",
+            line="DRAM with plenty free, but in fragments: a request is refused",
+            board="n150",
+            shape=(1, 1),
+            steps=faults.oom_fragmented,
+            round_word="request",
+            round_count=200,
+        ),
+        Workload(
+            name="cb-clash",
+            line="L1 buffers pile up until a cached program's circular buffers are in their way",
+            board="n150",
+            shape=(1, 1),
+            steps=faults.cb_clash,
+            round_word="tensor",
+            round_count=200,
+        ),
+        Workload(
+            name="cache-growth",
+            line="a new shape every time: programs and their binaries pile up in the program cache",
+            board="n150",
+            shape=(1, 1),
+            steps=faults.cache_growth,
+            round_word="shape",
+            round_count=60,
+        ),
+        Workload(
+            name="killed-midway",
+            line="the 4-chip Llama, killed (kill -9) in the middle of a token: everything is given back",
+            board="n300",
+            shape=(2, 2),
+            steps=faults.killed_midway,
+            round_word="token",
+            round_count=20,
+            trace_region_bytes=TRACE_REGION_BYTES,
+        ),
+    )
+}
