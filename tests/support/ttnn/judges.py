@@ -5,7 +5,8 @@ runtime has none. Names and offsets are those of the one release that `stock.REL
 """
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,13 +47,19 @@ class Library:
 
     def __init__(self, path: Path) -> None:
         self._loaded = ctypes.CDLL(str(path))
+        self._functions: dict[str, Callable[..., _TwoRegisters]] = {}
 
     def call(self, symbol: str, *arguments: object) -> _TwoRegisters:
         """What the function leaves in its two result registers."""
+        function = self._functions.get(symbol)
+        if function is None:
+            function = self._functions[symbol] = self._function(symbol)
+        return function(*arguments)
+
+    def _function(self, symbol: str) -> Callable[..., _TwoRegisters]:
         function = self._loaded[symbol]
         function.restype = _TwoRegisters
-        result: _TwoRegisters = function(*arguments)
-        return result
+        return function
 
     def trace_page_bytes(self, stream_bytes: int, bank_count: int) -> int:
         result = self.call(_PAGE_SIZE, ctypes.c_uint32(stream_bytes), ctypes.c_uint32(bank_count))
@@ -100,13 +107,18 @@ class StockRing:
 
     def live(self) -> list[list[tuple[int, int, int]]]:
         """Per lane the live entries, oldest first: address, size, sync count."""
-        table = [list(_triples(row)) for row in _addresses_of_vectors(_vector_at(self._block, 0x30))]
+        rows = _addresses_of_vectors(_vector_at(self._block, 0x30))
         next_indices = _words(_vector_at(self._block, 0x48))
         oldest_indices = _words(_vector_at(self._block, 0x60))
+        table: dict[int, list[tuple[int, int, int]]] = {}
         lanes = []
         for lane in range(self._lane_count):
-            count = (next_indices[lane] - oldest_indices[lane]) % len(table)
-            lanes.append([table[(oldest_indices[lane] + step) % len(table)][lane] for step in range(count)])
+            count = (next_indices[lane] - oldest_indices[lane]) % len(rows)
+            indices = [(oldest_indices[lane] + step) % len(rows) for step in range(count)]
+            for index in indices:
+                if index not in table:
+                    table[index] = list(_triples(rows[index]))
+            lanes.append([table[index][lane] for index in indices])
         return lanes
 
 
@@ -133,9 +145,9 @@ class StockPrefetcherCache:
 
     def held(self) -> dict[int, int]:
         """The offset of every identity that would be found."""
-        entries = list(_triples(ctypes.addressof(self._block) + 0x10))
+        entries = _vector_at(self._block, 0x10).begin or 0
         indices = _words(_vector_at(self._block, 0x38))
-        return {identity: entries[index][0] for identity, index in enumerate(indices) if index != _LOW}
+        return {identity: _word(entries + 12 * index) for identity, index in enumerate(indices) if index != _LOW}
 
 
 class StockTraceShelf:
@@ -210,9 +222,11 @@ def _vector_at(block: ctypes.Array[ctypes.c_char], offset: int) -> _Vector:
     return _Vector.from_buffer(block, offset)
 
 
-def _words(vector: _Vector) -> list[int]:
-    begin = vector.begin or 0
-    return list((ctypes.c_uint32 * (((vector.end or 0) - begin) // 4)).from_address(begin)) if begin else []
+def _words(vector: _Vector) -> Sequence[int]:
+    words = array("I")
+    if vector.begin:
+        words.frombytes(ctypes.string_at(vector.begin, (vector.end or 0) - vector.begin))
+    return words
 
 
 def _triples(address: int) -> Iterator[tuple[int, int, int]]:

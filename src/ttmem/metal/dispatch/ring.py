@@ -87,14 +87,14 @@ class KernelRing:
 
     def free(self, sync_count: int) -> None:
         """Retires what was done when `sync_count` workers had finished."""
-        for lane in self._all_lanes():
+        for lane in self.all_lanes():
             lane.retire(sync_count)
 
     def alloc(self, sync_count: int) -> None:
         """Takes the places reserved last; they may be retired once `sync_count` workers have finished."""
         if not self._reserved:
             raise ValueError("nothing is reserved: alloc() takes the places that reserve() found")
-        for lane, place in zip(self._all_lanes(), self._reserved, strict=True):
+        for lane, place in zip(self.all_lanes(), self._reserved, strict=True):
             lane.take(place, sync_count)
         if self._reservation.stall is not Stall.NONE:
             self.stall_counts[self._reservation.stall] += 1
@@ -108,7 +108,8 @@ class KernelRing:
         """
         reservation = self.reserve(request)
         stall_count, stall = reservation.stall_count, reservation.stall
-        is_first = stall not in (Stall.NONE, Stall.LAUNCH_SLOTS)
+        # Short of launch messages only, arguments and binaries may go out before the wait.
+        is_first = any(place.stall_count is not None for place in self._reserved[: len(self._lanes)])
         if is_in_flight:
             stall_count, stall, is_first = expected_count, Stall.IN_FLIGHT, True
             self._reservation = Reservation(reservation.addresses, stall_count, stall)
@@ -119,7 +120,7 @@ class KernelRing:
 
     def mark_completely_full(self, sync_count: int) -> None:
         """Somebody else may have used every byte: a trace that was replayed, or the worker counter wrapped."""
-        for lane in self._all_lanes():
+        for lane in self.all_lanes():
             lane.fill(sync_count)
 
     def occupancy(self, core_type: CoreType) -> Occupancy:
@@ -128,11 +129,8 @@ class KernelRing:
         free_bytes = lane.size - lane.live_size - lane.retired_size
         return Occupancy(lane.live_size, lane.retired_size, free_bytes, len(lane.entries))
 
-    def lanes(self) -> Mapping[CoreType, Lane]:
-        """The lanes of the core types, to look into."""
-        return dict(zip(self.core_types, self._lanes, strict=True))
-
-    def _all_lanes(self) -> Iterator[Lane]:
+    def all_lanes(self) -> Iterator[Lane]:
+        """Those of the core types in their order, then those of multicast and unicast launch messages."""
         yield from self._lanes
         yield from self._launch_lanes
 

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ttmem.metal.dispatch.ring import MULTICAST_SLOTS
 from ttmem.metal.dispatch.layout.shelf import Placed, Region, Shelf
+from ttmem.metal.dispatch.ring import MULTICAST_SLOTS
 from ttmem.tracking import CoreType
 
 __all__ = ["PlannedNode", "ProgramTooLarge", "TraceNode", "TracePlan", "plan_trace"]
@@ -81,24 +81,24 @@ def plan_trace(
 
     `is_ethernet_code_fixed`: ethernet binaries lie at a fixed address outside the ring, as on Wormhole.
     """
-    next_uses = _next_uses(nodes)
+    coming = next_uses(nodes)
     planned: list[PlannedNode | None] = [None] * len(nodes)
     for sub_device in sorted({node.sub_device for node in nodes}):
-        planner = _Planner(nodes, next_uses, rings, is_ethernet_code_fixed)
+        planner = _Planner(coming, rings, is_ethernet_code_fixed)
         for index, node in enumerate(nodes):
             if node.sub_device == sub_device:
                 planned[index] = planner.plan(index, node)
     return TracePlan(tuple(node for node in planned if node is not None))
 
 
-def _next_uses(nodes: Sequence[TraceNode]) -> list[int | None]:
+def next_uses(nodes: Sequence[TraceNode]) -> list[int | None]:
     """For every node the next one of the same program."""
-    next_uses: list[int | None] = [None] * len(nodes)
+    found: list[int | None] = [None] * len(nodes)
     coming: dict[int, int] = {}
     for index in range(len(nodes) - 1, -1, -1):
-        next_uses[index] = coming.get(nodes[index].program)
+        found[index] = coming.get(nodes[index].program)
         coming[nodes[index].program] = index
-    return next_uses
+    return found
 
 
 class _Planner:
@@ -106,7 +106,6 @@ class _Planner:
 
     def __init__(
         self,
-        nodes: Sequence[TraceNode],
         next_uses: Sequence[int | None],
         rings: Mapping[CoreType, tuple[int, int]],
         is_ethernet_code_fixed: bool,
