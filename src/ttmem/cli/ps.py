@@ -35,6 +35,7 @@ from ttmem.view.spans import clean
 @click.option(
     "-i", "--id", "devices", metavar="LIST", help="Only these devices: indexes, unique ids or names, comma between."
 )
+@click.option("-k", "--kernels", "is_kernels", is_flag=True, help="What programs do: kernels by core, ring, caches.")
 @click.option("-u", "--user", "users", multiple=True, metavar="NAME", help="Only processes of this user.")
 @click.option("-p", "--pid", "pids", multiple=True, type=int, metavar="PID", help="Only this process.")
 @click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Bars and marks in ASCII.")
@@ -49,6 +50,7 @@ def ps(
     is_with_ended: bool,
     interval: float | None,
     devices: str | None,
+    is_kernels: bool,
     users: tuple[str, ...],
     pids: tuple[int, ...],
     is_ascii: bool,
@@ -64,7 +66,9 @@ def ps(
     words = tuple(word.strip() for word in (devices or "").split(",") if word.strip())
     selection = Selection(words, users, pids, is_with_ended)
     screen = Screen(sys.stdout, os.environ, has_colour=not is_colourless)
-    options = PageOptions(screen.width, is_ascii or not screen.is_unicode, is_with_ended)
+    options = PageOptions(
+        screen.width, is_ascii or not screen.is_unicode, is_with_ended=is_with_ended, is_kernels=is_kernels
+    )
     is_following = interval is not None
     with Looking(os.environ, uid=os.geteuid(), has_daemon=not is_alone, is_following=is_following) as looking:
         if interval is not None:

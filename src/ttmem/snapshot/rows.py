@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ttmem.devices import BinaryStatus, Device, Kind, Pool
-from ttmem.snapshot.activity import Activity, activity_from_rows, together
+from ttmem.snapshot.activity import NO_ACTIVITY, Activity, activity_from_rows, together
 from ttmem.snapshot.usage import (
     DeviceUsage,
     Finding,

@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
 
-from ttmem.devices import Device, Kind
-from ttmem.snapshot import DeviceUsage, KindUsage, PoolUsage
+from ttmem.devices import Device, Kind, Pool
+from ttmem.snapshot import DeviceUsage, Footprint, KindUsage, PoolUsage
 from ttmem.view.bars import bar
 from ttmem.view.colours import level_of, level_role
 from ttmem.view.grid import Cell, Column, cell, grid
@@ -37,7 +37,8 @@ def alike(devices: Sequence[DeviceUsage]) -> list[Group]:
             groups[device] = [usage]
             continue
         pools = tuple(replace(pool, peak_time_ns=None, since_ns=None) for pool in usage.pools)
-        what = (device.is_seed, device.board, device.arch, device.grid, pools, usage.kernels, usage.launch_count)
+        chip = (device.is_seed, device.board, device.arch, device.grid)
+        what = (chip, pools, usage.kernels, usage.launch_count, usage.activity)
         groups.setdefault(what, []).append(usage)
     return [tuple(group) for group in groups.values()]
 
@@ -62,7 +63,11 @@ def device_table(groups: Sequence[Group], *, width: int | None, is_ascii: bool) 
         names = _device_lines(group, 18 if is_wide else 11, is_ascii)[: max(2, len(usage.pools))]
         pools = usage.pools or (None,)
         for name, pool in zip_longest(names, pools):
-            cells = _pool_cells(pool, is_ascii) if pool else _empty_cells(is_first=name is names[0] and not usage.pools)
+            cells = (
+                _pool_cells(pool, usage.activity.footprint, is_ascii)
+                if pool
+                else _empty_cells(is_first=name is names[0] and not usage.pools)
+            )
             rows.append([name or (), *cells[: len(columns) - 1]])
     return grid(columns, rows, width=width)
 
@@ -139,7 +144,9 @@ def _short_id(device: Device, width: int, is_ascii: bool) -> str:
     return "0x" + mark + uuid[-(width - 3) :]  # the end tells chips of one board apart
 
 
-def _pool_cells(usage: PoolUsage, is_ascii: bool) -> list[Cell]:
+def _pool_cells(usage: PoolUsage, footprint: Footprint | None, is_ascii: bool) -> list[Cell]:
+    if usage.pool is Pool.CB and footprint:
+        return _cb_cells(usage, footprint, is_ascii)
     share = None if usage.is_planned else usage.fraction
     at_least = (">=" if is_ascii else "≥") if usage.is_lower_bound else ""
     role = Role.DIM if usage.is_planned or share is None else level_role(share)
@@ -152,6 +159,22 @@ def _pool_cells(usage: PoolUsage, is_ascii: bool) -> list[Cell]:
         cell(at_least + size_text(usage.peak_bytes)),
         () if usage.is_planned else _maybe(size_text(usage.requested_bytes)),
         () if usage.is_planned else _maybe(UNKNOWN),
+    ]
+
+
+def _cb_cells(usage: PoolUsage, footprint: Footprint, is_ascii: bool) -> list[Cell]:
+    """What cores give up for circular buffers: never their sum over programs, which lie on top of each other."""
+    mark = "~" if footprint.is_estimated else ""
+    resident = f"{size_text(footprint.resident_bytes)} resident"
+    return [
+        cell(usage.pool.word),
+        lambda width: cell(clipped(resident, width, is_ascii=is_ascii), Role.DIM),
+        cell(mark + size_text(footprint.planned_bytes)),
+        _maybe(size_text(usage.capacity_bytes)),
+        cell("planned", Role.DIM),
+        _maybe(UNKNOWN),  # the highest union was not watched, and that of the sums would mislead
+        (),
+        (),
     ]
 
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ttmem.snapshot import ProcessUsage, Snapshot
-from ttmem.view.device_tables import alike, alone, device_table, device_word, kernel_table
+from ttmem.view.device_tables import Group, alike, alone, device_table, device_word, kernel_table
 from ttmem.view.process_table import process_table
+from ttmem.view.program_tables import cache_table, core_table, footprint_table, program_table, ring_table
 from ttmem.view.spans import Line, Role, Span, clean, clipped
 from ttmem.view.units import clock_text, size_text
 from ttmem.view.words import finding_text, reason_text
@@ -21,22 +22,19 @@ class PageOptions(NamedTuple):
     is_ascii: bool = False
     is_with_ended: bool = False
     banner: str = ""
+    is_kernels: bool = False  # what programs do, instead of who holds how much
 
 
 def page(snapshot: Snapshot, options: PageOptions) -> list[Line]:
     """All lines, top to bottom."""
-    width, is_ascii = options.width, options.is_ascii
+    width = options.width
     processes = shown_processes(snapshot, options)
     blocks = [list(_heading(snapshot, options))]
     groups = alone(snapshot.devices) if width is None else alike(snapshot.devices)
-    if groups:
-        blocks.append(device_table(groups, width=width, is_ascii=is_ascii))
-    if any(usage.kernels or usage.launch_count for usage in snapshot.devices):
-        blocks.append(kernel_table(groups, width=width))
-    if processes:
-        blocks.append(
-            process_table(processes, width=width, is_ascii=is_ascii, has_state=options.is_with_ended),
-        )
+    if options.is_kernels:
+        blocks += _programs(groups, processes, width)
+    else:
+        blocks += _holders(groups, processes, options)
     blocks.append(_out_of_memory(processes, options))
     blocks.append(wrapped(_doubts(snapshot, processes), Role.HIGH, "! ", options))
     blocks.append(wrapped(_notes(snapshot, processes, options), Role.DIM, "", options))
@@ -44,6 +42,24 @@ def page(snapshot: Snapshot, options: PageOptions) -> list[Line]:
     for block in filter(None, blocks):
         lines += [(), *block] if lines else block
     return lines
+
+
+def _holders(groups: Sequence[Group], processes: Sequence[ProcessUsage], options: PageOptions) -> Iterator[list[Line]]:
+    width, is_ascii = options.width, options.is_ascii
+    if groups:
+        yield device_table(groups, width=width, is_ascii=is_ascii)
+    if any(usage.kernels or usage.launch_count for group in groups for usage in group):
+        yield kernel_table(groups, width=width)
+    if processes:
+        yield process_table(processes, width=width, is_ascii=is_ascii, has_state=options.is_with_ended)
+
+
+def _programs(groups: Sequence[Group], processes: Sequence[ProcessUsage], width: int | None) -> Iterator[list[Line]]:
+    if any(usage.kernels or usage.launch_count for group in groups for usage in group):
+        yield kernel_table(groups, width=width)
+    for table in (core_table, footprint_table, ring_table, cache_table):
+        yield table(groups, width=width)
+    yield program_table(processes, width=width)
 
 
 def shown_processes(snapshot: Snapshot, options: PageOptions) -> list[ProcessUsage]:

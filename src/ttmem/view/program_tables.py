@@ -1,0 +1,177 @@
+"""Tables about programs, for `ttmem ps --kernels`: kernels by core type, circular buffers per core, the kernel ring and
+why launches waited for it, what came of asking the caches, and the programs that were launched most.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from ttmem.devices import BinaryStatus
+from ttmem.snapshot import CacheUsage, CoreUsage, ProcessUsage, Program, RingUsage
+from ttmem.tracking import Cache, CoreType
+from ttmem.view.device_tables import Group, device_title, devices_word
+from ttmem.view.grid import Cell, Column, cell, grid
+from ttmem.view.spans import Line, Role, Span, clean
+from ttmem.view.units import UNKNOWN, count_text, share_text, size_text
+
+__all__ = ["cache_table", "core_table", "footprint_table", "program_table", "ring_table"]
+
+_MOST_PROGRAMS = 20
+_CORES = (CoreType.TENSIX, CoreType.ACTIVE_ETH, CoreType.IDLE_ETH, CoreType.DRAM, CoreType.UNKNOWN)
+
+
+def core_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
+    """Device x core type: bytes of kernels on all cores of that type, and how many kernels."""
+    found = {usage.core_type for group in groups for usage in group[0].activity.cores}
+    types = [core for core in _CORES if core in found]
+    if not types:
+        return []
+    columns = [Column("KERNELS ON", least=13), *(Column(core.word.upper(), is_right=True, least=13) for core in types)]
+    rows: list[list[Cell]] = []
+    for group in groups:
+        by_type = {usage.core_type: usage for usage in group[0].activity.cores}
+        if by_type:
+            rows.append([_title(group), *(_core_cell(by_type.get(core)) for core in types)])
+    return grid(columns, rows, width=width)
+
+
+def footprint_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
+    """Device: L1 that circular buffers take, of all cores and of the fullest one."""
+    columns = [
+        Column("CIRCULAR BUFFERS", least=13),
+        *(Column(title, is_right=True, least=10) for title in ("RESIDENT", "PLANNED", "FULLEST CORE", "ITS PLAN")),
+    ]
+    rows: list[list[Cell]] = []
+    for group in groups:
+        footprint = group[0].activity.footprint
+        if footprint is None:
+            continue
+        mark = "~" if footprint.is_estimated else ""
+        sizes = (
+            footprint.resident_bytes,
+            footprint.planned_bytes,
+            footprint.worst_resident_bytes,
+            footprint.worst_planned_bytes,
+        )
+        rows.append([_title(group), *(_size(size, mark) for size in sizes)])
+    return grid(columns, rows, width=width) if rows else []
+
+
+def ring_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
+    """Device x core type: what each core's kernel ring holds, and why launches waited."""
+    columns = [
+        Column("KERNEL RING", least=13),
+        Column("CORES", least=8),
+        *(Column(title, is_right=True, least=8) for title in ("LIVE", "RETIRED", "FREE", "ENTRIES", "LAUNCHES")),
+        Column("STALLS", least=12),
+    ]
+    rows: list[list[Cell]] = []
+    for group in groups:
+        activity = group[0].activity
+        stalls = ", ".join(f"{reason.word} {count_text(count)}" for reason, count in activity.stalls) or "none"
+        for ring in activity.rings:
+            is_first = ring is activity.rings[0]
+            size = group[0].device.kernel_ring_bytes if ring.core_type is CoreType.TENSIX else None
+            title = _title(group) if is_first else ()
+            rows.append([title, *_ring_cells(ring, size), cell(stalls if is_first else "", Role.DIM)])
+    return grid(columns, rows, width=width) if rows else []
+
+
+def cache_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
+    """Device x cache: hits, misses and what is held."""
+    titles = ("HITS", "MISSES", "RATE", "EVICTED", "BYPASS", "EMPTIED", "ENTRIES", "HELD", "TWICE")
+    columns = [
+        Column("CACHES", least=13),
+        Column("", least=10),
+        *(Column(title, is_right=True, least=5) for title in titles),
+    ]
+    rows: list[list[Cell]] = []
+    for group in groups:
+        for usage in group[0].activity.caches:
+            title = _title(group) if usage is group[0].activity.caches[0] else ()
+            rows.append([title, cell(usage.cache.word), *_cache_cells(usage)])
+    return grid(columns, rows, width=width, gap=1) if rows else []
+
+
+def program_table(processes: Sequence[ProcessUsage], *, width: int | None) -> list[Line]:
+    """The programs that were launched most: what became of their binaries, and where those are."""
+    programs = sorted(_programs(processes), key=lambda found: -found[1].launch_count)
+    columns = [
+        Column("PROGRAM", is_right=True),
+        Column("PID", is_right=True),
+        Column("DEVICES", least=8),
+        Column("BINARIES", least=9),
+        Column("IN DRAM", is_right=True, least=8),
+        Column("LAUNCHES", is_right=True),
+        Column("LABEL"),
+    ]
+    rows: list[list[Cell]] = [
+        [
+            cell(str(program.program)),
+            cell(str(process.pid)),
+            cell(devices_word(chip.device for chip in chips)),
+            _status_cell(program.status),
+            cell(size_text(program.dram_bytes)),
+            cell(count_text(program.launch_count)),
+            cell(clean(process.label)[:32], Role.DIM),
+        ]
+        for process, program, chips in programs[:_MOST_PROGRAMS]
+    ]
+    if not rows:
+        return []
+    lines = grid(columns, rows, width=width)
+    if len(programs) > _MOST_PROGRAMS:
+        lines.append((Span(f" ... and {len(programs) - _MOST_PROGRAMS:,} more programs (all in --json)", Role.DIM),))
+    return lines
+
+
+def _programs(processes: Sequence[ProcessUsage]) -> Iterator[tuple[ProcessUsage, Program, list[Program]]]:
+    """Each program once, with its rows on all chips."""
+    for process in processes:
+        by_number: dict[tuple[int, int, BinaryStatus], list[Program]] = {}
+        for program in process.programs:
+            by_number.setdefault((program.program, program.launch_count, program.status), []).append(program)
+        for chips in by_number.values():
+            yield process, chips[0], chips
+
+
+def _title(group: Group) -> Line:
+    return device_title([usage.device for usage in group])
+
+
+def _core_cell(usage: CoreUsage | None) -> Line:
+    if usage is None:
+        return cell("none", Role.DIM)
+    mark = "~" if usage.is_estimated else ""
+    return (Span(f"{mark}{size_text(usage.used_bytes)} "), Span(f"({usage.count:,})", Role.DIM))
+
+
+def _size(size_bytes: int | None, mark: str = "") -> Line:
+    text = size_text(size_bytes)
+    return cell(text, Role.DIM) if text == UNKNOWN else cell(mark + text)
+
+
+def _ring_cells(ring: RingUsage, ring_bytes: int | None) -> list[Line]:
+    return [
+        cell(ring.core_type.word),
+        cell(size_text(ring.live_bytes)),
+        cell(size_text(ring.retired_bytes)),
+        _size(ring.free_bytes(ring_bytes)),
+        cell(count_text(ring.entry_count)),
+        cell(count_text(ring.launch_count)),
+    ]
+
+
+def _cache_cells(usage: CacheUsage) -> list[Line]:
+    counts = (usage.evicted_count, usage.bypassed_count, usage.emptied_count, usage.entry_count)
+    is_counted_apart = usage.cache is Cache.IMAGE
+    return [
+        cell(count_text(usage.hit_count)),
+        cell(count_text(usage.miss_count)),
+        cell(share_text(usage.hit_fraction)),
+        *(cell(count_text(count)) for count in counts),
+        cell(size_text(usage.held_bytes)),
+        cell(size_text(usage.shared_bytes)) if is_counted_apart else cell("", Role.DIM),
+    ]
+
+
+def _status_cell(status: BinaryStatus) -> Line:
+    return cell(status.word.replace("_", " "), Role.GOOD if status is BinaryStatus.COMMITTED else Role.NOTICE)
