@@ -9,6 +9,8 @@ An exception may not pass through here, so nothing may be asked for that does no
 """
 
 import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +24,29 @@ _NO_SHARDING = "_ZN2tt8tt_metal18BufferShardingArgsC1Ev"
 _MESH_TABLE = "_ZTVN2tt8tt_metal11distributed10MeshDeviceE"
 _BLOCK_BYTES = 512  # larger than any of the structures
 _POINTER = ctypes.c_void_p
+_DRAM = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DirectedBuffer:
+    """A buffer of the runtime, held by the two words of a shared pointer."""
+
+    holder: Any
+
+    @property
+    def object_address(self) -> int:
+        return ctypes.c_uint64.from_buffer(self.holder).value
+
+    @property
+    def address(self) -> int:
+        """Where it lies on the device: the fourteenth word of a MeshBuffer."""
+        return ctypes.c_uint64.from_address(self.object_address + 13 * 8).value
 
 
 class DirectedBuffers:
     """Makes buffers on one mesh; they live until they are freed."""
 
-    def __init__(self, library: Path, mesh: Any) -> None:
+    def __init__(self, library: Path, mesh: Any, live_buffers: Callable[[Any], list[Any]]) -> None:
         functions = ctypes.CDLL(str(library))
         self._create = getattr(functions, _CREATE)
         self._create.argtypes = [_POINTER, _POINTER, _POINTER, _POINTER, ctypes.c_uint64, ctypes.c_uint64]
@@ -36,21 +55,24 @@ class DirectedBuffers:
         self._no_sharding = getattr(functions, _NO_SHARDING)
         self._no_sharding.argtypes = [_POINTER]
         self._mesh = _mesh_address(functions, mesh)
+        probe = self.create(64, 64, _DRAM, False)
+        assert [buffer.address for buffer in live_buffers(mesh)] == [probe.address], "addresses lie elsewhere"
+        self.free(probe)
 
-    def create(self, size_bytes: int, page_bytes: int, buffer_type: int, is_bottom_up: bool | None) -> Any:
-        """An interleaved buffer; what is returned holds it."""
+    def create(self, size_bytes: int, page_bytes: int, buffer_type: int, is_bottom_up: bool | None) -> DirectedBuffer:
+        """An interleaved buffer."""
         result, what, how = (ctypes.create_string_buffer(length) for length in (16, _BLOCK_BYTES, _BLOCK_BYTES))
         ctypes.c_uint64.from_buffer(what).value = size_bytes
         ctypes.c_uint64.from_buffer(how).value = page_bytes
         ctypes.c_int32.from_buffer(how, 8).value = buffer_type
         self._no_sharding(ctypes.addressof(how) + 16)
         if is_bottom_up is not None:
-            how[24:26] = bytes([is_bottom_up, True])
+            how[24], how[25] = bytes([is_bottom_up]), b"\x01"
         self._create(ctypes.addressof(result), ctypes.addressof(what), ctypes.addressof(how), self._mesh, 0, 0)
-        return result
+        return DirectedBuffer(result)
 
-    def free(self, buffer: Any) -> None:
-        self._deallocate(ctypes.c_uint64.from_buffer(buffer).value)
+    def free(self, buffer: DirectedBuffer) -> None:
+        self._deallocate(buffer.object_address)
 
 
 def _mesh_address(functions: ctypes.CDLL, mesh: Any) -> int:

@@ -22,9 +22,12 @@ from typing import Any
 
 from tests.support.ttnn.clusters import CLUSTERS
 from tests.support.ttnn.stock import Stock
+from ttmem.metal.chips import DispatchCores
 
 ROOT = Path(__file__).parents[3]
 COMPILER = Path(__file__).with_name("stand_in_compiler.py")
+# The runtime's words for who dispatches; None: whoever it likes, which for slow dispatch is nobody.
+CORE_TYPES = {None: None, DispatchCores.TENSIX: "WORKER", DispatchCores.ETHERNET: "ETH", DispatchCores.SLOW: None}
 Step = dict[str, Any]
 
 
@@ -48,6 +51,7 @@ class Runtime:
     @classmethod
     @contextmanager
     def started(cls, stock: Stock, directory: Path, board: str, *, is_slow: bool = False) -> Iterator["Runtime"]:
+        directory.mkdir(exist_ok=True)
         log = directory / "runtime.log"
         command = [str(stock.python), "-m", "tests.support.ttnn.driver"]
         with log.open("w", encoding="utf-8") as words:
@@ -112,11 +116,12 @@ def _environment(stock: Stock, directory: Path, board: str, *, is_slow: bool) ->
         "PYTHONPATH": str(ROOT),
         "PYTHONDONTWRITEBYTECODE": "1",
         "OMPI_MCA_btl": "self",  # else MPI leaves segments in shared memory
+        "TT_METAL_DISABLE_BACKTRACE": "1",  # the stack of a refusal takes seconds to read
         "TT_METAL_CACHE": str(directory / "cache"),
         "TT_METAL_MOCK_CLUSTER_DESC_PATH": str(description),
         "TT_METAL_RUNTIME_ROOT": str(_tree(stock, directory / "root")),
         "TT_METAL_SHM_TRACKING_DISABLED": "1",
-        "TT_LOGGER_LEVEL": "error",
+        "TT_LOGGER_LEVEL": "off",
     }
     return ours | settings | ({"TT_METAL_SLOW_DISPATCH_MODE": "1"} if is_slow else {})
 

@@ -1,0 +1,58 @@
+"""Grids, banks and capacities of every board against what the stock runtime says of the same board, made up."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.ttnn.judging import Model
+from tests.support.ttnn.runtime import CORE_TYPES, Runtime
+from tests.support.ttnn.stock import Stock
+from ttmem.metal.chips import BOARDS, Chip, DispatchCores, board
+
+TENSIX, ETHERNET, SLOW = DispatchCores.TENSIX, DispatchCores.ETHERNET, DispatchCores.SLOW
+MIB = 1 << 20
+OPENED = [
+    *((name, None) for name in BOARDS if name != "wormhole-sim"),  # None: as the runtime itself would choose
+    ("n150", ETHERNET),
+    ("n150", SLOW),
+    ("n300", TENSIX),
+    ("n300", SLOW),
+    ("t3000", TENSIX),
+    ("galaxy", ETHERNET),
+    ("p100", SLOW),
+    ("p150", SLOW),
+    ("p300", SLOW),
+]
+
+
+def views(chip: Chip) -> dict[str, list[int]]:
+    model = Model(chip)
+    return {memory: model.view(memory) for memory in ("DRAM", "L1", "L1_SMALL", "TRACE")}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("name", "dispatch"), OPENED)
+def test_a_board_opens_with_the_runtimes_grid_and_banks(
+    name: str, dispatch: DispatchCores | None, stock: Stock, tmp_path: Path
+) -> None:
+    kind = board(name)
+    with Runtime.started(stock, tmp_path, name, is_slow=dispatch is SLOW) as runtime:
+        device = runtime.open(kind.shape, dispatch=CORE_TYPES[dispatch])
+
+    chip = kind.chip(dispatch=dispatch)
+    assert device.chips == kind.chip_count
+    assert device.grid == chip.grid
+    assert device.views == views(chip)
+    assert device.first_cb_address == chip.architecture.l1_unreserved_base
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", ["n150", "p150"])
+@pytest.mark.parametrize(("l1_small", "trace"), [(1, 1), (1000, 5_000_001), (MIB, 50_000_000)])
+def test_what_is_asked_for_at_open_is_rounded_as_the_runtime_does(
+    name: str, l1_small: int, trace: int, stock: Stock, tmp_path: Path
+) -> None:
+    with Runtime.started(stock, tmp_path, name) as runtime:
+        device = runtime.open(l1_small=l1_small, trace=trace)
+
+    assert device.views == views(board(name).chip(l1_small_bytes=l1_small, trace_region_bytes=trace))
