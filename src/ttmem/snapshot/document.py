@@ -149,7 +149,10 @@ def _process(process: ProcessUsage) -> Document:
         "live_count": process.live_count,
         "threads": process.thread_count,
         "path": process.path,
-        "devices": [_process_device(held) for held in process.devices],
+        "devices": [
+            _process_device(held) | activity_document(held.activity, held.device.kernel_ring_bytes)
+            for held in process.devices
+        ],
         "other_devices": [_process_device(held) for held in process.other_devices],
         "programs": [_program(program) for program in process.programs],
         "phases": [_phase(phase) for phase in process.phases],
@@ -174,7 +177,6 @@ def _process_device(held: ProcessDevice) -> Document:
         "kernels": _kernels(held.kernels),
         "kinds": _kinds(held.kinds),
         "launches": held.launch_count,
-        **activity_document(held.activity, held.device.kernel_ring_bytes),
     }
 
 

@@ -218,7 +218,10 @@ def _process(row: Fields, key: int, devices: _Devices) -> ProcessUsage:
         untabled_count=row.integer("untabled"),
         live_count=row.integer("live_count"),
         thread_count=row.integer("threads"),
-        devices=tuple(_process_device(held, devices) for held in row.items("devices")),
+        devices=tuple(
+            replace(_process_device(held, devices), activity=activity_from_document(held))
+            for held in row.items("devices")
+        ),
         other_devices=tuple(_process_device(held, devices) for held in row.items("other_devices")),
         programs=tuple(_program(program, devices) for program in row.items("programs")),
         phases=tuple(_phase(phase, devices) for phase in row.items("phases")),
@@ -230,7 +233,7 @@ def _process(row: Fields, key: int, devices: _Devices) -> ProcessUsage:
 
 def _process_device(row: Fields, devices: _Devices) -> ProcessDevice:
     pools = tuple(_pool(word, pool) for word, pool in row.named("memory"))
-    return ProcessDevice(devices.named(row), pools, _kinds(row), row.integer("launches"), activity_from_document(row))
+    return ProcessDevice(devices.named(row), pools, _kinds(row), row.integer("launches"))
 
 
 def _program(row: Fields, devices: _Devices) -> Program:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ttmem.devices import PLANNED_POOLS, Kind, Pool
-from ttmem.snapshot import KindUsage, ProcessDevice, ProcessUsage
+from ttmem.snapshot import KindUsage, PoolUsage, ProcessDevice, ProcessUsage
 from ttmem.view.device_tables import device_word, devices_word
 from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of
@@ -76,14 +76,20 @@ def _rows_of(process: ProcessUsage) -> list[_Row]:
     alike: dict[tuple[object, ...], list[ProcessDevice]] = {}
     for held in process.devices:
         figures = tuple((usage.pool, usage.used_bytes) for usage in held.pools)
-        alike.setdefault((figures, held.kernels, held.launch_count), []).append(held)
+        alike.setdefault((figures, held.kernels, held.launch_count, held.activity.footprint), []).append(held)
     rows: list[_Row] = []
     for number, group in enumerate(alike.values(), start=1):
         first, devices = group[0], devices_word(held.device for held in group)
-        pools = {usage.pool: usage.used_bytes for usage in first.pools}
+        pools = {usage.pool: _shown_bytes(usage, first) for usage in first.pools}
         is_last = number == len(alike)
         rows.append(_Row(process, devices, pools, first.kernels, first.launch_count, not rows, is_last))
     return rows or [_Row(process, "", {}, (), 0, is_first=True, is_last=True)]
+
+
+def _shown_bytes(usage: PoolUsage, held: ProcessDevice) -> int:
+    """Of circular buffers what the cores give up for them: those of several programs lie on top of each other."""
+    footprint = held.activity.footprint if usage.pool is Pool.CB else None
+    return footprint.planned_bytes if footprint else usage.used_bytes
 
 
 def _title(pool: Pool) -> str:
