@@ -62,16 +62,13 @@ class Layout:
 def lay_out(program: int, buffers: Sequence[CircularBuffer], *, base: int, alignment: int) -> Layout:
     """Finds an address for every local buffer, in the order they were made (`allocate_circular_buffers`)."""
     local = [buffer for buffer in buffers if not buffer.is_global]
-    ends: dict[CoreRange, int] = {}
-    masks: dict[CoreRange, int] = {}
-    for buffer in local:
-        for cores in buffer.cores.ranges:
-            ends[cores] = base
-            masks[cores] = cores.mask
+    # Views have allocators, too: nothing of theirs is marked in them, but what overlaps their ranges.
+    ends = {cores: 0 for buffer in buffers for cores in buffer.cores.ranges}
+    masks = {cores: cores.mask for cores in ends}
     addresses, regions = [], []
     for buffer in local:
         own = buffer.cores.ranges
-        address = rounded_up(max(ends[cores] for cores in own), alignment)
+        address = rounded_up(max(base, *(ends[cores] for cores in own)), alignment)
         for cores in own:
             for other, end in ends.items():
                 # One that only overlaps may already be taken beyond this address: it stays as it is.
@@ -85,7 +82,7 @@ def lay_out(program: int, buffers: Sequence[CircularBuffer], *, base: int, align
     return Layout(
         program=program,
         addresses=tuple(addresses),
-        ends=tuple(ends.items()),
+        ends=tuple((cores, end) for cores, end in ends.items() if end),
         regions=tuple(regions),
         region_end=max(ends.values(), default=0),
         core_mask=core_mask,
