@@ -27,7 +27,7 @@ class Holes:
         self._size_from: dict[int, int] = {}  # start -> size
         self._start_before: dict[int, int] = {}  # end -> start
         self._chunks: list[list[int]] = []  # starts
-        self._firsts: list[int] = []  # first start of each chunk
+        self._firsts: list[int] = []  # where each chunk begins: its starts are at or above
         self._largest: list[int] = []  # largest size in each chunk
         if size_bytes:
             self._insert(0, size_bytes)
@@ -99,10 +99,8 @@ class Holes:
         del chunk[bisect_left(chunk, start)]
         if not chunk:
             del self._chunks[place], self._firsts[place], self._largest[place]
-        else:
-            self._firsts[place] = chunk[0]
-            if size == self._largest[place]:
-                self._largest[place] = self._largest_of(chunk)
+        elif size == self._largest[place]:
+            self._largest[place] = self._largest_of(chunk)
         return size
 
     def _split(self, place: int) -> None:
