@@ -3,11 +3,17 @@
 The figures are data of named builds of the runtime; code only derives what follows from them.
 """
 
-from ttmem.metal.chips.architecture import BUILDS, DEFAULT_BUILD, Architecture, KernelRing, architecture
+from ttmem.metal.chips.architecture import (
+    BUILDS,
+    DEFAULT_BUILD,
+    Architecture,
+    KernelRing,
+    UnknownHardware,
+    architecture,
+)
 from ttmem.metal.chips.board import BOARDS, Board, board
 from ttmem.metal.chips.chip import Chip
 from ttmem.metal.chips.dispatch_cores import Axis, DispatchCores
-from ttmem.metal.chips.unknown import UnknownHardware
 
 __all__ = [
     "BOARDS",

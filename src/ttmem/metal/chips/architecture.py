@@ -21,11 +21,15 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from ttmem.errors import TtmemError
 from ttmem.metal.chips.dispatch_cores import Axis, DispatchCores, Grid
-from ttmem.metal.chips.unknown import UnknownHardware
 from ttmem.tracking import CoreType
 
-__all__ = ["BUILDS", "DEFAULT_BUILD", "Architecture", "KernelRing", "architecture", "data"]
+__all__ = ["BUILDS", "DEFAULT_BUILD", "Architecture", "KernelRing", "UnknownHardware", "architecture", "data"]
+
+
+class UnknownHardware(TtmemError):
+    """Hardware that there is not, or that cannot do what is asked of it; the message names what there is."""
 
 
 @cache

@@ -7,10 +7,9 @@ Harvesting decides the worker grid, the dispatch cores decide which of it comput
 
 from dataclasses import dataclass, replace
 
-from ttmem.metal.chips.architecture import DEFAULT_BUILD, Architecture, architecture, data
+from ttmem.metal.chips.architecture import DEFAULT_BUILD, Architecture, UnknownHardware, architecture, data
 from ttmem.metal.chips.chip import Chip
 from ttmem.metal.chips.dispatch_cores import Axis, DispatchCores, Grid, without
-from ttmem.metal.chips.unknown import UnknownHardware
 
 __all__ = ["BOARDS", "Board", "board"]
 
@@ -25,7 +24,7 @@ class Board:
 
     name: str
     arch: str
-    serial: int
+    serial: int  # the upper part of its chips' unique ids
     shape: tuple[int, int]  # rows, columns of chips
     harvested_count: int  # rows or columns of cores
     default_dispatch: DispatchCores
@@ -94,6 +93,8 @@ class Board:
         silicon: Architecture | None = None,
     ) -> Chip:
         """One chip; an index beyond the board's own is a chip of a further board of that kind."""
+        if not 0 <= index < 1 << CARD_BITS:
+            raise UnknownHardware(f"{self.name}: no chip {index}; they are numbered from 0 to {(1 << CARD_BITS) - 1}")
         used = dispatch or self.default_dispatch
         silicon = silicon or self.architecture()
         ethernet_core_count = silicon.ethernet_core_count - self.harvested_ethernet_count

@@ -224,6 +224,12 @@ def test_chips_are_numbered_and_an_index_beyond_the_board_is_another_board() -> 
     assert kind.chip(3).router_count == kind.chip(1).router_count
 
 
+@pytest.mark.parametrize("index", [-1, 1 << 12])
+def test_a_chip_with_an_impossible_number_is_refused(index: int) -> None:
+    with pytest.raises(UnknownHardware, match=f"n150: no chip {index}; they are numbered from 0 to 4095"):
+        board("n150").chip(index)
+
+
 def test_a_chip_can_be_tracked() -> None:
     chip: TrackedChip = board("p150").chip()
 

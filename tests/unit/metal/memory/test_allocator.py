@@ -111,7 +111,7 @@ class Pair:
         assert sum(block.size_bytes for block in blocks) == self.allocator.statistics(kind).bank_bytes
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(st.lists(steps(), max_size=60))
 def test_every_answer_is_that_of_a_naive_allocator(sequence: list[Step]) -> None:
     pair = Pair()
@@ -121,7 +121,7 @@ def test_every_answer_is_that_of_a_naive_allocator(sequence: list[Step]) -> None
         pair.compare()
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(st.lists(steps(), max_size=40), st.randoms(use_true_random=False))
 def test_freed_in_any_order_all_memory_is_one_block_again(sequence: list[Step], shuffler: random.Random) -> None:
     pair = Pair()
