@@ -1,7 +1,8 @@
 """Sets of cores on one chip, by their logical places.
 
-A set is kept as one whole number with a bit for each core, so that unions and overlaps cost nothing, and as the
-rectangles that tt-metal's `CoreRangeSet` would merge it into.
+A set is kept as one whole number with a bit for each core, so that unions and overlaps cost nothing, as the rectangles
+that tt-metal's `CoreRangeSet` would merge it into, and as the rectangles it was put together from: a `CoreRangeSet`
+keeps those unless it is told to merge.
 """
 
 from collections.abc import Iterable, Iterator
@@ -50,8 +51,9 @@ class CoreRanges:
     """Cores of one chip; equal sets are equal however they were put together."""
 
     def __init__(self, ranges: Iterable[CoreRange]) -> None:
+        self._given = tuple(ranges)
         mask = 0
-        for one in ranges:
+        for one in self._given:
             mask |= one.mask
         self.mask = mask
 
@@ -63,7 +65,9 @@ class CoreRanges:
     @classmethod
     def at(cls, *cores: tuple[int, int]) -> "CoreRanges":
         """Single cores."""
-        return cls(CoreRange(x, y, x, y) for x, y in cores)
+        made = cls(CoreRange(x, y, x, y) for x, y in cores)
+        made._given = ()
+        return made
 
     @classmethod
     def first(cls, core_count: int, grid: tuple[int, int]) -> "CoreRanges":
@@ -92,6 +96,12 @@ class CoreRanges:
             for run in runs:
                 growing.setdefault(run, y)
         return tuple(sorted(done, key=lambda one: (one.first_y, one.first_x)))
+
+    @cached_property
+    def pieces(self) -> tuple[CoreRange, ...]:
+        """The rectangles it was put together from, in that order; `ranges` if there are none or some overlap."""
+        is_apart = sum(one.core_count for one in self._given) == self.core_count
+        return self._given if is_apart else self.ranges
 
     @cached_property
     def core_count(self) -> int:

@@ -63,11 +63,11 @@ def lay_out(program: int, buffers: Sequence[CircularBuffer], *, base: int, align
     """Finds an address for every local buffer, in the order they were made (`allocate_circular_buffers`)."""
     local = [buffer for buffer in buffers if not buffer.is_global]
     # Views have allocators, too: nothing of theirs is marked in them, but what overlaps their ranges.
-    ends = {cores: 0 for buffer in buffers for cores in buffer.cores.ranges}
+    ends = {cores: 0 for buffer in buffers for cores in buffer.cores.pieces}
     masks = {cores: cores.mask for cores in ends}
     addresses, regions = [], []
     for buffer in local:
-        own = buffer.cores.ranges
+        own = buffer.cores.pieces
         address = rounded_up(max(base, *(ends[cores] for cores in own)), alignment)
         for cores in own:
             for other, end in ends.items():

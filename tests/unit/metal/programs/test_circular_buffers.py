@@ -110,6 +110,15 @@ def test_a_range_taken_beyond_an_address_is_not_marked_again() -> None:
     assert laid_out(program) == [BASE, BASE, BASE + 1024]
 
 
+def test_ranges_that_touch_are_not_merged_before_they_are_laid_out() -> None:
+    """Merged, the last buffer's two ranges would be one column, and its address 544 bytes lower."""
+    program = Program()
+    for cores, size_bytes in [("1,0-1,0", 416), ("0,1-1,2", 960), ("1,2-1,2;1,0-1,1", 960)]:
+        program.add_circular_buffer(CoreRanges.parse(cores), size_bytes)
+
+    assert laid_out(program) == [BASE, BASE, BASE + 960]
+
+
 def test_every_core_of_a_buffer_has_the_same_address() -> None:
     low, high = CoreRanges.at((0, 0)), CoreRanges.at((7, 7))
     program = Program()
