@@ -71,7 +71,8 @@ class Host(ABC):
         self.last_queue = 0
         self.buffers: dict[int, Buffer] = {}  # alive, by their ids
         self.programs: dict[int, Program] = {}  # loaded, by their ids
-        self.requests: dict[int, Request] = {}  # what a launch of a workload needs of the ring, by workload
+        self.workloads: dict[int, MeshWorkload] = {}  # loaded, by their ids
+        self.requests: dict[int, Request] = {}  # what a launch of each needs of the ring
         self.capture: Capture | None = None
         self.refusal_count = 0
         self._turns = itertools.count(1)

@@ -81,6 +81,8 @@ class MeshDevice(Host):
         for program in self.system_programs:
             loading.unload(self, program)
         self.program_cache.clear()
+        for workload in list(self.workloads.values()):
+            workload.destroy()
         for program in list(self.programs.values()):
             loading.unload(self, program)
         self.end()

@@ -50,6 +50,7 @@ def release_workload(host: Host, workload: MeshWorkload) -> None:
     if host.is_open and None not in workload.programs:
         host.reports.watcher.track_program_end(workload.id, host)
     host.requests.pop(workload.id, None)
+    host.workloads.pop(workload.id, None)
     workload.owner = None
 
 
@@ -103,6 +104,7 @@ def _load_binaries(host: Host, workload: MeshWorkload) -> None:
         workload.payload = host.create_buffer(spec, is_bottom_up=False, program=workload.id)
     workload.payload_bytes = payload_bytes
     workload.owner = host
+    host.workloads[workload.id] = workload
     _set_status(host, workload, BinaryStatus.IN_FLIGHT)
 
 

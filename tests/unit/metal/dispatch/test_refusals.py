@@ -1,0 +1,115 @@
+"""What is refused, in which words, and that a refusal leaves nothing half done."""
+
+import pytest
+
+from tests.support.metal.heard import HeardAll
+from tests.support.metal.operations import a_kernel, a_workload
+from ttmem.devices import BinaryStatus, BufferType, Pool
+from ttmem.metal import (
+    CircularBufferClash,
+    CoreRanges,
+    MeshWorkload,
+    OutOfDeviceMemory,
+    Processor,
+    Program,
+    enqueue,
+    open_device,
+    tensor,
+)
+from ttmem.metal.memory import BufferSpec
+from ttmem.metal.programs import KernelMisfit, ProgramMisuse
+
+GRID = CoreRanges.grid(8, 8)
+
+
+def test_a_clash_leaves_nothing_behind() -> None:
+    heard = HeardAll()
+    with open_device("n150", tracker=heard) as device:
+        device.create_buffer(tensor((64 * 32, 32 * 600), "bfloat16", buffer_type=BufferType.L1))
+        before = device.truth()[0]
+        heard.forget()
+        workload = a_workload(cb_bytes=1_000_000)
+
+        with pytest.raises(CircularBufferClash):
+            enqueue(device, workload)
+
+        after = device.truth()[0]
+        assert (after.used_bytes, after.counts, after.launch_count) == (
+            before.used_bytes,
+            before.counts,
+            before.launch_count,
+        )
+        assert {call.name for call in heard.calls} == {"cache", "out_of_memory"}
+        [short] = heard.of("out_of_memory")
+        assert (short.pool, short.requested) == (Pool.CB, 1_000_000 * 64)
+        assert workload.status is BinaryStatus.NOT_SENT
+
+
+def test_a_cached_program_clashes_when_an_l1_buffer_comes_too_low_and_runs_again_when_it_goes() -> None:
+    with open_device("n150") as device:
+        workload = a_workload(cb_bytes=1_000_000)
+        enqueue(device, workload)
+        large = device.create_buffer(tensor((64 * 32, 32 * 600), "bfloat16", buffer_type=BufferType.L1))
+        lowest = device.allocator.lowest_l1_address
+
+        with pytest.raises(CircularBufferClash, match=f"allocated at {lowest} and .* ends at 1105824"):
+            enqueue(device, workload)
+        assert device.truth()[0].launch_count == 1
+
+        large.deallocate()
+        enqueue(device, workload)
+        assert device.truth()[0].launch_count == 2
+
+
+def test_binaries_that_find_no_room_leave_nothing_behind() -> None:
+    heard = HeardAll()
+    with open_device("n150", tracker=heard) as device:
+        bank = device.allocator.statistics(BufferType.DRAM)
+        full = device.create_buffer(BufferSpec(bank.free_bytes // 2048 * 2048 * bank.bank_count, 2048))
+        before = device.truth()[0]
+        heard.forget()
+        workload = a_workload(cb_bytes=2048)
+
+        with pytest.raises(OutOfDeviceMemory):
+            enqueue(device, workload)
+
+        after = device.truth()[0]
+        assert (after.used_bytes, after.counts) == (before.used_bytes, before.counts)
+        assert after.cb_planned_bytes == 0
+        told = heard.counts
+        assert (told["cb"], told["cb_end"], told["kernel"], told["kernel_end"]) == (1, 1, 1, 1)
+        assert told["launch"] == told["program"] == 0
+
+        full.deallocate()
+        enqueue(device, workload)
+        assert device.truth()[0].launch_count == 1
+
+
+def test_a_program_too_large_for_the_ring_leaves_nothing_behind() -> None:
+    with open_device("n150") as device:
+        before = device.truth()[0]
+
+        with pytest.raises(KernelMisfit):
+            enqueue(device, a_workload(80_000, cb_bytes=2048))
+
+        after = device.truth()[0]
+        assert (after.used_bytes, after.counts) == (before.used_bytes, before.counts)
+
+
+def test_a_kernel_that_does_not_link_is_refused() -> None:
+    with open_device("n150") as device:
+        program = Program()
+        program.add_kernel(a_kernel(16_385, processor=Processor.NCRISC))
+
+        with pytest.raises(KernelMisfit, match="16384"):
+            enqueue(device, MeshWorkload(program))
+
+
+def test_a_closed_device_runs_nothing() -> None:
+    device = open_device("n150")
+    device.close()
+
+    with pytest.raises(ProgramMisuse, match="closed"):
+        enqueue(device, a_workload())
+    with pytest.raises(ProgramMisuse, match="closed"):
+        device.create_buffer(BufferSpec(2048, 2048))
