@@ -66,13 +66,17 @@ def _pages(tensor: Tensor, shard: tuple[int, int] | None) -> tuple[int, int]:
 
 @dataclass
 class Reckoning:
-    """The sums of the steps so far, per pool of one chip, and the highest each of them ever was."""
+    """The sums of the steps so far, per pool of one chip, and the highest each of them ever was.
+
+    Circular buffers of all programs share their addresses: of those it is what any program takes of each core.
+    """
 
     chip: Chip
     used: Counter[Pool] = field(default_factory=Counter)
     peak: Counter[Pool] = field(default_factory=Counter)
     _alive: dict[str, tuple[Pool, int]] = field(default_factory=dict)
     _programs: set[Operation] = field(default_factory=set)
+    _regions: Counter[int] = field(default_factory=Counter)  # of circular buffers, by core
 
     def add(self, step: Step) -> None:
         """One step has been done."""
@@ -101,8 +105,14 @@ class Reckoning:
             bank_count = self.chip.dram_bank_count
             self._grow(Pool.DRAM, ceil(page_count / bank_count) * page_bytes * bank_count)
         self._grow(Pool.KERNEL, code_bytes(operation, alignment=self.chip.architecture.l1_alignment))
-        local = sum(buffer.page_bytes * buffer.page_count for buffer in operation.circular_buffers)
-        self._grow(Pool.CB, local * operation.core_count)
+        self._lay_out(operation)
+
+    def _lay_out(self, operation: Operation) -> None:
+        """All programs lay circular buffers from the same address on, and run on the first cores of the grid."""
+        region_bytes = sum(part.page_bytes * part.page_count for part in operation.circular_buffers)
+        for core in range(operation.core_count):
+            self._grow(Pool.CB, max(0, region_bytes - self._regions[core]))
+            self._regions[core] = max(self._regions[core], region_bytes)
 
     def _grow(self, pool: Pool, size_bytes: int) -> None:
         self.used[pool] += size_bytes

@@ -31,10 +31,10 @@ def leaky(chip: Chip) -> Iterator[Step]:
         yield from (step for step in transformer.decode_token() if not isinstance(step, Beat))
         logits = llama.logits_pieces * TILE_SIDE * 512
         yield from made(
-            spread(f"hidden.{token}", llama.width, "float32"),
+            spread(f"hidden.{token}", llama.hidden_width),
             Tensor(f"logits.{token}", (1, 1, TILE_SIDE, logits), F16, ROW_MAJOR),
         )
-        yield Beat(STEP_SECONDS, is_round=True)
+        yield Beat(2 * STEP_SECONDS, is_round=True)
 
 
 def oom_fragmented(chip: Chip) -> Iterator[Step]:

@@ -1,0 +1,90 @@
+"""A workload in a process of its own, watched from outside: started, told to stop, killed, and always ended."""
+
+import json
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+
+from ttmem.cli.workload import FAILED, READY, Order, Report
+from ttmem.errors import TtmemError
+
+__all__ = ["DemoProcess", "demo_process"]
+
+_END_SECONDS = 5.0
+
+
+class DemoProcess:
+    """The process, from the moment its devices are open."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+        self._process = process
+        self._heard = b""
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def report(self, wait_seconds: float | None) -> Report | None:
+        """The next thing it tells; None if it tells nothing for so long."""
+        assert self._process.stdout is not None
+        while b"\n" not in self._heard:
+            if not select.select([self._process.stdout], [], [], wait_seconds)[0]:
+                return None
+            read = os.read(self._process.stdout.fileno(), 1 << 16)
+            if not read:
+                raise TtmemError("the workload's process ended before it told what came of it")
+            self._heard += read
+        line, _, self._heard = self._heard.partition(b"\n")
+        report = Report(**json.loads(line))
+        if report.event == FAILED:
+            raise TtmemError(report.refusal)
+        return report
+
+    def stop(self) -> Report:
+        """It plays no more, and holds what it has."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(b"stop\n")
+        self._process.stdin.flush()
+        report = self.report(None)
+        assert report is not None
+        return report
+
+    def kill(self) -> None:
+        """kill -9."""
+        self._process.kill()
+        self._process.wait()
+
+    def end(self) -> None:
+        """Ends it, if it has not ended: its devices are closed first, unless that takes too long."""
+        try:
+            self._process.communicate(timeout=_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
+
+
+@contextmanager
+def demo_process(order: Order, *, directory: str, label: str) -> Iterator[DemoProcess]:
+    """A process that plays a workload and reports into a directory; its devices are open, and it ends when left."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("TTMEM", "TT_"))}
+    environ |= {"TTMEM": "1", "TTMEM_DIR": directory, "TTMEM_LABEL": label}
+    process = DemoProcess(
+        subprocess.Popen(
+            [sys.executable, "-m", "ttmem.cli.workload", json.dumps(asdict(order))],
+            env=environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # what the terminal's keys interrupt is us; it ends with its input
+        )
+    )
+    try:
+        first = process.report(None)
+        assert first is not None
+        assert first.event == READY
+        yield process
+    finally:
+        process.end()
