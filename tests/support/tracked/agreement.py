@@ -19,6 +19,16 @@ KINDS |= {Kind.KERNEL_DISPATCH: KernelType.DISPATCH}
 VIEW = 1
 
 
+def differences(told: dict[int, Figures], true: dict[int, Figures]) -> list[str]:
+    """What is told otherwise than it is, one line for each figure of each chip."""
+    return [
+        f"chip {chip:#x}, {name}: told {told.get(chip, {}).get(name)}, true {figure}"
+        for chip, figures in true.items()
+        for name, figure in figures.items()
+        if told.get(chip, {}).get(name) != figure
+    ]
+
+
 class TrueFigures:
     """What must be said of every chip, by the model's own arithmetic."""
 
@@ -29,11 +39,11 @@ class TrueFigures:
     def opened(self, mesh: MeshDevice) -> None:
         self._meshes.append(mesh)
 
-    def closed(self, mesh: MeshDevice, last: Truth) -> None:
-        """`last`: its truth before it was closed."""
+    def closed(self, mesh: MeshDevice) -> None:
+        """What it had come to stays: closing it told of caches, too."""
         self._meshes.remove(mesh)
-        for chip in last.chips:
-            self._past.setdefault(chip.unique_id, Counter()).update(_grown(mesh, last, chip))
+        for chip in mesh.chips:
+            self._past.setdefault(chip.unique_id, Counter()).update(_grown(mesh, chip.unique_id))
 
     def figures(self) -> dict[int, Figures]:
         """By unique id; of chips that no mesh is open on, what they had come to."""
@@ -42,8 +52,8 @@ class TrueFigures:
         for mesh in self._meshes:
             truth = mesh.truth()
             for chip in truth.chips:
-                figures[chip.unique_id] = _of_chip(mesh, truth, chip)
-                grown.setdefault(chip.unique_id, Counter()).update(_grown(mesh, truth, chip))
+                figures[chip.unique_id] = _of_chip(truth, chip)
+                grown.setdefault(chip.unique_id, Counter()).update(_grown(mesh, chip.unique_id))
         return {chip: {**held, "grown": dict(+grown[chip])} for chip, held in figures.items()}
 
 
@@ -52,7 +62,7 @@ def _nothing() -> Figures:
     return {**{name: {} for name in empty}, "views": 0, "footprint": (0, 0, 0, 0), "images": (0, 0)}
 
 
-def _of_chip(mesh: MeshDevice, truth: Truth, chip: ChipTruth) -> Figures:
+def _of_chip(truth: Truth, chip: ChipTruth) -> Figures:
     planned, resident = chip.cb_planned, chip.cb_resident
     return {
         "used": dict(chip.used_bytes),
@@ -75,13 +85,14 @@ def _of_chip(mesh: MeshDevice, truth: Truth, chip: ChipTruth) -> Figures:
     }
 
 
-def _grown(mesh: MeshDevice, truth: Truth, chip: ChipTruth) -> Counter[Any]:
-    """Images are told of where their kernels are, other caches once for the whole mesh."""
-    grown: Counter[Any] = Counter({"launches": chip.launch_count})
-    grown.update({key: count for key, count in truth.cache_counts.items() if key[0] is not Cache.IMAGE})
+def _grown(mesh: MeshDevice, unique_id: int) -> Counter[Any]:
+    """Launches and images are told of where the program is, other caches once for the whole mesh."""
+    truth = mesh.truth()
+    grown: Counter[Any] = Counter({key: n for key, n in truth.cache_counts.items() if key[0] is not Cache.IMAGE})
     for place, account in mesh.accounts.items():
-        if any(other.unique_id == chip.unique_id for other in place.chips):
+        if any(chip.unique_id == unique_id for chip in place.chips):
             grown.update(account.image_counts)
+            grown["launches"] += account.launch_count
     grown.update(truth.stall_counts)
     return grown
 
@@ -99,7 +110,7 @@ class ToldFigures:
         return {chip: self._since(chip, found[chip]) for chip in chips if chip in found}
 
     def _since(self, chip: int, figures: Figures) -> Figures:
-        grown = Counter(figures["grown"])
+        grown: Counter[Any] = Counter(figures["grown"])
         grown.subtract(self._before.get(chip, {}))
         return {**figures, "grown": dict(+grown)}
 
