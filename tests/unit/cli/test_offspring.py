@@ -20,14 +20,16 @@ def paths_in(directory: Path) -> set[str]:
 
 
 def test_a_process_with_the_mark_is_ours_wherever_it_hangs_in_the_tree(tmp_path: Path) -> None:
-    with a_program(tmp_path, "meet()") as ours, a_program(tmp_path, *REPORTS, TTMEM_RUN="abc") as other:
+    with a_program(tmp_path, "meet()") as ours:
         ours.arrive()
-        offspring = offspring_in(tmp_path / "")
+        offspring = offspring_in(tmp_path)
         offspring.began(ours.pid)
-        other.arrive()
-        offspring.look()
+        with a_program(tmp_path, *REPORTS, TTMEM_RUN="abc") as other:
+            other.arrive()
+            offspring.look()
 
     assert offspring.paths == paths_in(tmp_path)
+    assert len(offspring.paths) == 1
 
 
 def test_a_living_process_of_somebody_else_is_not_ours(tmp_path: Path) -> None:
