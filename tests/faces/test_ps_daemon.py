@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from tests.support.figures import a_busy_snapshot
 from tests.support.programs import a_program
 from tests.support.seed_bytes import Message, Type, alloc, cb_alloc, kernel_load
 from tests.support.seed_serving import Daemon, a_daemon
+from tests.support.stopwatch import Stopwatch
 from tests.support.waiting import wait_until
 from ttmem.snapshot import document
 
@@ -203,13 +203,16 @@ def test_a_stopped_daemon_is_done_without_within_a_second(daemon: Daemon) -> Non
     with a_program(journals_of(daemon), *PROGRAM) as program:
         program.arrive()
         os.kill(daemon.pid, signal.SIGSTOP)
-        began = time.monotonic()
-        shown = daemon.run("ps").stdout
-        took = time.monotonic() - began
+        command = [sys.executable, "-m", "ttmem", "ps"]
+        with subprocess.Popen(command, env=daemon.environment, stdout=subprocess.PIPE, text=True) as asking:
+            watch = Stopwatch(asking.pid)
+            watch.end_of(asking)
+            took = watch.seconds
+            shown = asking.communicate()[0]
 
-    assert "gave no answer within 1 s; the journals were read without it" in shown
+    assert re.search(r"gave no answer within (1|0\.\d+) s; the journals were read without it", shown)
     assert "a job" in shown
-    assert took < 5.0  # a second for the daemon, the rest for Python on a busy machine
+    assert took < 5.0  # a second for the daemon, another for what comes after, the rest for Python
 
 
 def test_watching_survives_the_death_of_the_daemon_and_finds_the_next(daemon: Daemon) -> None:
@@ -282,4 +285,4 @@ def test_a_hanging_daemon_is_no_reason_to_fail() -> None:
     for result in results:
         assert result.returncode == 1  # nobody reports
         assert "(embedded collector looked in " in result.stderr
-        assert "daemon.sock: gave no answer within 1 s" in result.stderr
+        assert re.search(r"daemon\.sock: gave no answer within (1|0\.\d+) s", result.stderr)

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.seed_bytes import kernel_load
 from tests.support.seed_serving import a_daemon, short_directory
+from tests.support.waiting import PATIENCE_SECONDS
 from ttmem.cli.serve import allocation_server_poc, serve
 
 ROOT = Path(__file__).parents[2]
@@ -106,4 +107,4 @@ def test_the_default_places_are_those_that_are_described() -> None:
             assert process.stdout is not None
             assert f"serving {directory}/s, answering on {directory}/daemon.sock" in process.stdout.readline()
             process.terminate()
-            assert process.wait(5) == 0
+            assert process.wait(PATIENCE_SECONDS) == 0

@@ -10,7 +10,6 @@ import os
 import struct
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support.reporters import CHIP_FACTS, Nursery, Reporter
+from tests.support.stopwatch import Stopwatch
 from ttmem._native import Ledger, layout
 from ttmem.collector import Collector
 from ttmem.snapshot import document
@@ -30,7 +30,7 @@ HEADER = LAYOUT["Header"][1]
 RECORD_BYTES = 64
 HEALTHY_CHIP, HEALTHY_BYTES = 0xBEEF, 4096
 SAMPLE_CHIP = 0xA0
-PATIENCE_SECONDS = 2.0
+LONGEST_LOOK_SECONDS = 2.0
 
 VANDAL = """\
 import fcntl, mmap, random, sys, threading
@@ -147,7 +147,7 @@ class NativeReader:
         self._refused: dict[str, str] = {}
 
     def look(self) -> Look:
-        start = time.monotonic()
+        watch = Stopwatch()
         for path in sorted(self.directory.glob("*.journal")):
             if str(path) not in self._attached:
                 self._attached.add(str(path))
@@ -168,7 +168,7 @@ class NativeReader:
         [healthy] = [row for row in rows["processes"] if row["label"] == "healthy"]
         own = sum(row[3] for row in rows["process_pools"] if row[:2] == (healthy["key"], device))
         look.healthy = (own, sum(row[2] for row in rows["device_pools"] if row[0] == device), healthy["complete"])
-        look.seconds = time.monotonic() - start
+        look.seconds = watch.seconds
         return look
 
     def close(self) -> None:
@@ -182,7 +182,7 @@ class CollectorReader:
         self.collector = Collector(Places(uid=os.geteuid(), directory=str(directory)))
 
     def look(self) -> Look:
-        start = time.monotonic()
+        watch = Stopwatch()
         for _ in range(3):
             self.collector.tick()
         snapshot = self.collector.snapshot()
@@ -199,7 +199,7 @@ class CollectorReader:
         own = sum(usage.used_bytes for held in healthy.devices for usage in held.pools)
         [device] = [usage for usage in snapshot.devices if usage.device.unique_id == HEALTHY_CHIP]
         look.healthy = (own, sum(usage.used_bytes for usage in device.pools), not healthy.reason)
-        look.seconds = time.monotonic() - start
+        look.seconds = watch.seconds
         return look
 
     def close(self) -> None:
@@ -221,7 +221,7 @@ def a_healthy_process(nursery: Nursery, directory: Path) -> Reporter:
 def assert_unharmed(look: Look) -> None:
     """The healthy process beside the bad file has its exact figures, and nobody had to wait."""
     assert look.healthy == (HEALTHY_BYTES, HEALTHY_BYTES, True)
-    assert look.seconds < PATIENCE_SECONDS
+    assert look.seconds < LONGEST_LOOK_SECONDS
 
 
 class Vandal:

@@ -15,8 +15,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from tests.support.waiting import PATIENCE_SECONDS
+
 Behaviour = Callable[[socket.socket, bytes], None]  # a connection and the head of the request that came on it
-_PATIENCE_SECONDS = 5.0  # longer than anybody waits for a daemon
 
 
 def an_answer(document: Any, *, status: int = 200) -> Behaviour:
@@ -43,7 +44,7 @@ def some_bytes(answer: bytes) -> Behaviour:
 
 def silence(line: socket.socket, request: bytes) -> None:
     """Takes the question and never answers, until the asker has gone."""
-    line.settimeout(_PATIENCE_SECONDS)
+    line.settimeout(PATIENCE_SECONDS)
     line.recv(1)
 
 

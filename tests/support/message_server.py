@@ -18,10 +18,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
+from tests.support.waiting import PATIENCE_SECONDS
 from ttmem.wire import Message
 
 MESSAGE_BYTES = 144
-PATIENCE_SECONDS = 8.0
 
 # A server in a process of its own, which may belong to another user: it says when it listens, then takes bytes and
 # says how many there were in all.

@@ -10,8 +10,7 @@ from types import TracebackType
 
 from tests.support.seed_bytes import COUNTERS, Message, Type, query, stream, unpacked
 from tests.support.seed_model import Place
-
-PATIENCE_SECONDS = 5.0
+from tests.support.waiting import PATIENCE_SECONDS
 
 
 class Line:

@@ -21,11 +21,8 @@ from typing import Any
 
 from tests.support.seed_figures import Figures, of_document, of_dump, of_rows
 from tests.support.seed_lines import Line, asked
-from tests.support.waiting import wait_until
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 from ttmem import _native
-
-READY_SECONDS = 8.0
-STOP_SECONDS = 5.0
 
 
 class Engine:
@@ -75,7 +72,7 @@ class Engine:
     def statistics(self) -> dict[str, int]:
         return dict(self.server.statistics())
 
-    def log(self, until: str = "", *, seconds: float = 2.0) -> str:
+    def log(self, until: str = "", *, seconds: float = PATIENCE_SECONDS) -> str:
         """Log lines since the last call, until one holds the given text."""
         text = ""
 
@@ -129,7 +126,7 @@ class Daemon:
                 command, env=self.environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
             )
         try:
-            wait_until(lambda: self._is_ready(process, began), seconds=READY_SECONDS)
+            wait_until(lambda: self._is_ready(process, began))
         except BaseException:
             process.kill()
             process.wait()
@@ -151,7 +148,7 @@ class Daemon:
     def terminate(self) -> int:
         """SIGTERM, and its exit status."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(STOP_SECONDS)
+        return self.process.wait(PATIENCE_SECONDS)
 
     def kill(self) -> None:
         self.process.kill()
@@ -162,7 +159,7 @@ class Daemon:
             self.process.send_signal(signal.SIGCONT)
             self.process.terminate()
             with suppress(subprocess.TimeoutExpired):
-                self.process.wait(STOP_SECONDS)
+                self.process.wait(PATIENCE_SECONDS)
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
@@ -171,7 +168,7 @@ class Daemon:
         """All it has printed so far."""
         return self.output.read_text(encoding="utf-8")
 
-    def text_with(self, words: str, *, seconds: float = 5.0) -> str:
+    def text_with(self, words: str, *, seconds: float = PATIENCE_SECONDS) -> str:
         """What it has printed, once these words are there."""
         return wait_until(lambda: self.text() if words in self.text() else "", seconds=seconds)
 
@@ -180,9 +177,9 @@ class Daemon:
 
     def get(self, path: str, method: str = "GET") -> tuple[int, bytes]:
         """Status and body of a request to the daemon's own socket."""
-        connection = http.client.HTTPConnection("ttmem", timeout=5)
+        connection = http.client.HTTPConnection("ttmem", timeout=PATIENCE_SECONDS)
         connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        connection.sock.settimeout(5)
+        connection.sock.settimeout(PATIENCE_SECONDS)
         try:
             connection.sock.connect(str(self.directory / "j" / "daemon.sock"))
             connection.request(method, path)

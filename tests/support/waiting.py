@@ -4,10 +4,12 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+PATIENCE_SECONDS = 20.0  # far more than anything takes, also on a machine that has much else to do
+
 Value = TypeVar("Value")
 
 
-def wait_until(condition: Callable[[], Value], *, seconds: float = 5.0) -> Value:
+def wait_until(condition: Callable[[], Value], *, seconds: float = PATIENCE_SECONDS) -> Value:
     """The first true value of the condition."""
     deadline = time.monotonic() + seconds
     while True:

@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.support.programs import a_program
 from tests.support.seed_bytes import alloc, free, kernel_load
 from tests.support.seed_serving import Daemon, a_daemon
-from tests.support.waiting import wait_until
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 
 def used(daemon: Daemon, pool: str = "dram") -> dict[str, int]:
@@ -86,7 +86,7 @@ def test_peaks_start_anew_when_told(daemon: Daemon) -> None:
 
 def test_a_stream_follows_what_happens(daemon: Daemon) -> None:
     with daemon.line() as line, socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(5)
+        client.settimeout(PATIENCE_SECONDS)
         client.connect(str(daemon.directory / "j" / "daemon.sock"))
         client.sendall(b"GET /events?interval=0.1 HTTP/1.1\r\nHost: x\r\n\r\n")
         stream = client.makefile("rb")
@@ -113,7 +113,7 @@ def next_total(stream: object, at_least: int) -> int:
 def test_a_port_is_opened_on_request_and_tells_its_number(directory: Path) -> None:
     with a_daemon("--listen", "127.0.0.1:0", directory=directory) as daemon:
         [url] = re.findall(r" and (http://127\.0\.0\.1:\d+) ", daemon.text())
-        connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=5)
+        connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=PATIENCE_SECONDS)
         with contextlib.closing(connection):
             connection.request("GET", "/snapshot")
             answer = connection.getresponse()

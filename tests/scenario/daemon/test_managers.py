@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.seed_bytes import alloc
-from tests.support.waiting import wait_until
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 ROOT = Path(__file__).parents[3]
 SERVE = (sys.executable, "-m", "ttmem", "serve")
@@ -36,7 +36,7 @@ def environ_of(directory: Path, **more: str) -> dict[str, str]:
 
 def ask(path: Path, question: str = "/healthz") -> bytes:
     with socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(5)
+        client.settimeout(PATIENCE_SECONDS)
         client.connect(str(path))
         client.sendall(f"GET {question} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
         text = b""
@@ -48,7 +48,7 @@ def ask(path: Path, question: str = "/healthz") -> bytes:
 def test_a_manager_learns_when_it_is_ready_and_when_it_stops(directory: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ear:
         ear.bind(str(directory / "n"))
-        ear.settimeout(8)
+        ear.settimeout(PATIENCE_SECONDS)
         environ = environ_of(directory, NOTIFY_SOCKET=str(directory / "n"))
         command = [*SERVE, "--socket", str(directory / "s")]
         with subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL) as process:
@@ -57,7 +57,7 @@ def test_a_manager_learns_when_it_is_ready_and_when_it_stops(directory: Path) ->
             assert b'"status":"ok"' in ask(directory / "daemon.sock")
             process.terminate()
             assert ear.recv(1000) == b"STOPPING=1"
-            assert process.wait(5) == 0
+            assert process.wait(PATIENCE_SECONDS) == 0
 
 
 def test_sockets_of_a_manager_are_served_and_left_in_place(directory: Path) -> None:
@@ -72,7 +72,7 @@ def test_sockets_of_a_manager_are_served_and_left_in_place(directory: Path) -> N
             client.sendall(alloc(1, 4096).to_bytes(144))
             wait_until(lambda: b'"used":4096' in ask(query, "/snapshot"))
         process.send_signal(signal.SIGTERM)
-        assert process.wait(5) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
 
     assert seed.exists()
     assert query.exists()
@@ -88,7 +88,7 @@ def test_one_socket_may_be_given_and_the_other_made(directory: Path) -> None:
             f"ttmem: serving {directory}/given, answering on {directory}/daemon.sock "
         )
         process.terminate()
-        assert process.wait(5) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
 
 
 @pytest.mark.skipif(not shutil.which("systemd-socket-activate"), reason="NOT TESTED: no systemd-socket-activate here")
@@ -104,7 +104,7 @@ def test_systemds_own_tool_hands_sockets_over(directory: Path) -> None:
             assert process.stdout.readline().startswith(f"ttmem: serving {seed}, answering on {query} ")
         finally:
             process.terminate()
-        assert process.wait(5) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
 
 
 def installation() -> str:

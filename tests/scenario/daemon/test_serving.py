@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.seed_bytes import alloc
 from tests.support.seed_serving import Daemon, a_daemon
-from tests.support.waiting import wait_until
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 SERVE = (sys.executable, "-m", "ttmem", "serve")
 
@@ -27,7 +27,7 @@ def refused(*arguments: object, directory: Path, program: Sequence[str] = SERVE,
         env={**os.environ, "TTMEM_DIR": str(directory / "other")},
         capture_output=True,
         text=True,
-        timeout=8,
+        timeout=PATIENCE_SECONDS,
     )
     assert (ended.returncode, ended.stdout) == (code, "")
     [line] = ended.stderr.splitlines()
@@ -71,7 +71,7 @@ def test_many_daemons_at_once_leave_one(directory: Path) -> None:
         for _ in range(4)
     ]
     try:
-        wait_until(lambda: sum(one.poll() is None for one in started) == 1, seconds=8)
+        wait_until(lambda: sum(one.poll() is None for one in started) == 1)
         [winner] = [one for one in started if one.poll() is None]
         assert winner.stdout is not None
         assert winner.stdout.readline().endswith(f"(pid {winner.pid})\n")
@@ -245,7 +245,7 @@ def test_journals_are_served_without_the_seeds_socket(directory: Path) -> None:
         assert daemon.stdout is not None
         assert daemon.stdout.readline() == f"ttmem: answering on {directory}/daemon.sock (pid {daemon.pid})\n"
         daemon.terminate()
-        assert daemon.wait(5) == 0
+        assert daemon.wait(PATIENCE_SECONDS) == 0
 
 
 def test_the_environment_names_the_socket(directory: Path) -> None:

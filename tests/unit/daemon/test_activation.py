@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.waiting import PATIENCE_SECONDS
 from ttmem.daemon.activation import given_sockets, tell_manager
 from ttmem.errors import CannotServe
 
@@ -35,7 +36,7 @@ def test_a_manager_is_told(address: str) -> None:
     ):
         path = str(Path(directory, "n"))
         ear.bind(path if address == "path" else "\0" + path)
-        ear.settimeout(5)
+        ear.settimeout(PATIENCE_SECONDS)
 
         tell_manager({"NOTIFY_SOCKET": path if address == "path" else "@" + path}, "READY=1", "STATUS=well")
 
