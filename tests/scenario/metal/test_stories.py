@@ -4,7 +4,7 @@ After every step of every story all figures of all chips are compared; when ever
 is left.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
@@ -20,8 +20,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from tests.support.tracked.agreement import ToldFigures, TrueFigures, differences
+from tests.support.tracked.agreement import Figures, ToldFigures, TrueFigures, differences
 from tests.support.tracked.own_journal import OwnJournal
+from tests.support.tracked.shown import ShownFigures, expected_in_table, in_table
 from ttmem import GraphTracker, metal
 from ttmem.devices import BufferType
 from ttmem.metal import BufferSpec, CoreRange, CoreRanges, Kernel, MeshRange, MeshWorkload, Processor, Program
@@ -109,6 +110,7 @@ class Stories(RuleBasedStateMachine):
         self.meshes: list[Mesh] = []
         self.true = TrueFigures()
         self.told = ToldFigures(self.journal)
+        self.shown = ShownFigures(self.journal.directory)
         self.findings = self.journal.findings()
 
     def teardown(self) -> None:
@@ -129,6 +131,13 @@ class Stories(RuleBasedStateMachine):
         true = self.true.figures()
         assert differences(self.told.figures(true), true) == []
         assert self.journal.findings() == self.findings
+        snapshot = self.shown.look()
+        in_json = self.shown.in_json(snapshot)
+        assert differences(in_json, {chip: _only(figures, in_json[chip]) for chip, figures in true.items()}) == []
+        rows = dict(zip(in_json, in_table(snapshot), strict=True))
+        for chip, figures in true.items():
+            expected = expected_in_table(figures)
+            assert {pool: rows[chip].get(pool) for pool in expected} == expected
 
     # ---- devices
 
@@ -246,7 +255,8 @@ class Stories(RuleBasedStateMachine):
             add = data.draw(st.sampled_from(["circular_buffer", "circular_buffer", "dataflow_buffer", "scratchpad"]))
             getattr(program, f"add_{add}")(cores, size_bytes)
         in_l1 = [buffer for buffer in mesh.buffers if buffer.buffer_type is BufferType.L1]
-        if in_l1 and data.draw(st.booleans()):
+        is_global = data.draw(st.booleans())
+        if in_l1 and is_global:
             buffer = data.draw(st.sampled_from(in_l1))
             with tolerated():
                 program.add_circular_buffer(CoreRanges.grid(2, 2), buffer.per_bank_bytes, buffer=buffer)
@@ -336,14 +346,19 @@ def tolerated() -> Iterator[None]:
         yield
 
 
+def _only(figures: Figures, names: Container[str]) -> Figures:
+    """Those that are shown; single allocations are in `ttmem dump`."""
+    return {name: figure for name, figure in figures.items() if name in names}
+
+
 def _taken(things: list[Thing], choice: int) -> Thing:
     return things.pop(choice % len(things))
 
 
 def _stories(journal: OwnJournal, examples: int, steps: int) -> None:
-    machine: Callable[[], Stories] = type("JournalStories", (Stories,), {"journal": journal})
+    Stories.journal = journal
     run_state_machine_as_test(
-        machine,
+        Stories,
         settings=settings(
             max_examples=examples,
             stateful_step_count=steps,
@@ -355,7 +370,7 @@ def _stories(journal: OwnJournal, examples: int, steps: int) -> None:
 
 
 def test_whatever_programs_do_truth_and_ledger_and_table_agree(journal: OwnJournal) -> None:
-    _stories(journal, examples=12, steps=25)
+    _stories(journal, examples=8, steps=20)
 
 
 @pytest.mark.slow

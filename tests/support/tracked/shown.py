@@ -1,0 +1,97 @@
+"""What `ttmem ps --json` and the table of `ttmem ps` say of each chip, in the shape of `agreement`.
+
+The looking, the document and the page are those of the command itself, called without a process of their own: a story
+looks after every step.
+"""
+
+import os
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tests.support.tracked.agreement import Figures
+from ttmem.cli.looking import Looking
+from ttmem.devices import Pool
+from ttmem.snapshot import Snapshot, document
+from ttmem.tracking import Cache, CacheOutcome, CoreType, KernelType, Stall
+from ttmem.view import PageOptions, page
+from ttmem.view.units import size_text
+
+POOLS = {pool.word: pool for pool in Pool}
+CORES = {core.word: core for core in CoreType}
+CACHES = {cache.word: cache for cache in Cache}
+STALLS = {stall.word: stall for stall in Stall}
+OUTCOMES = {"hits": CacheOutcome.HIT, "misses": CacheOutcome.MISS, "evicted": CacheOutcome.EVICTED}
+OUTCOMES |= {"bypassed": CacheOutcome.BYPASSED, "emptied": CacheOutcome.EMPTIED}
+FOOTPRINT = ("planned", "resident", "worst_core_planned", "worst_core_resident")
+
+
+class ShownFigures:
+    """Looks as `ttmem ps` does."""
+
+    def __init__(self, directory: Path) -> None:
+        self._environ = {"TTMEM_DIR": str(directory)}
+        self._before = {chip: figures["grown"] for chip, figures in self._in_json(self.look()).items()}
+
+    def look(self) -> Snapshot:
+        with Looking(self._environ, uid=os.geteuid(), has_daemon=False) as looking:
+            return looking.snapshot()
+
+    def in_json(self, snapshot: Snapshot) -> dict[int, Figures]:
+        """As the document has it; answers and launches since this began."""
+        found = self._in_json(snapshot)
+        for chip, figures in found.items():
+            grown: Counter[Any] = Counter(figures["grown"])
+            grown.subtract(self._before.get(chip, {}))
+            figures["grown"] = dict(+grown)
+        return found
+
+    def _in_json(self, snapshot: Snapshot) -> dict[int, Figures]:
+        return {int(row["uuid"], 16): _of_row(row) for row in document(snapshot)["device_info"] if row["uuid"]}
+
+
+def _of_row(row: dict[str, Any]) -> Figures:
+    caches = {CACHES[word]: figures for word, figures in row["caches"].items()}
+    images = caches.get(Cache.IMAGE, {"entries": 0, "shared_bytes": 0})
+    grown: Counter[Any] = Counter({"launches": row["launches"]})
+    for cache, figures in caches.items():
+        grown.update({(cache, outcome): figures[word] for word, outcome in OUTCOMES.items()})
+    grown.update({STALLS[word]: count for word, count in row["stalls"].items()})
+    footprint = row["circular_buffers"] or dict.fromkeys(FOOTPRINT, 0)
+    kernels = {KernelType[word.upper()]: row["kernels"][word]["used"] for word in ("application", "fabric", "dispatch")}
+    rings = {CORES[word]: (ring["live"], ring["retired"], ring["entries"]) for word, ring in row["ring"].items()}
+    return {
+        "used": {POOLS[word]: figures["used"] for word, figures in row["memory"].items() if figures["used"]},
+        "kernel_types": {kernel_type: used for kernel_type, used in kernels.items() if used},
+        "core_types": {CORES[word]: one["used"] for word, one in row["kernels_by_core"].items() if one["used"]},
+        "footprint": tuple(footprint[word] for word in FOOTPRINT),
+        "rings": {core_type: ring for core_type, ring in rings.items() if any(ring)},
+        "images": (images["entries"], images["shared_bytes"]),
+        "grown": dict(+grown),
+    }
+
+
+def in_table(snapshot: Snapshot) -> list[dict[str, str]]:
+    """The USED column by pool, device after device; what never held anything has no row."""
+    lines = ["".join(span.text for span in line) for line in page(snapshot, PageOptions())]
+    head = next(line for line in lines if line.startswith(" DEVICE"))
+    pool_at, used_end = head.index("POOL"), head.index("USED") + len("USED")
+    devices: list[dict[str, str]] = []
+    for line in lines[lines.index(head) + 1 :]:
+        if not line:
+            break
+        if re.match(r" \d", line):
+            devices.append({})
+        cells = re.split(r"\s{2,}", line[pool_at:used_end])
+        if cells[0] in POOLS:
+            devices[-1][cells[0]] = cells[-1]
+    return devices
+
+
+def expected_in_table(figures: Figures) -> dict[str, str]:
+    """What the table must say of a chip: circular buffers by the bytes they share, the rest by what is charged."""
+    used = {pool.word: size_text(used) for pool, used in figures["used"].items()}
+    if Pool.CB.word in used:
+        used[Pool.CB.word] = size_text(figures["footprint"][0])
+    return used
