@@ -1,45 +1,138 @@
-"""`ttmem demo`: three made-up programs come, are shown, and go without a trace."""
+"""`ttmem demo`: a workload comes, is shown, held to its own arithmetic, and goes without a trace."""
 
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.support.terminals import a_terminal
+from ttmem.cli.demo_process import demo_process
+from ttmem.cli.workload import Order
+from ttmem.errors import TtmemError
+from ttmem.metal.workloads import WORKLOADS
 from ttmem.sources.procfs import stat_of
 
 TTMEM = [sys.executable, "-m", "ttmem"]
-FAREWELL = "The 3 programs have ended; 0 B of theirs is left on the devices."
+QUICK = ["resnet-trace", "--speed", "max"]
+FAREWELL = "The program has ended; 0 B of its memory is left on the devices."
+ENVIRON = {**os.environ, "TERM": "xterm-256color"}
+
+
+def ttmem_demo(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([*TTMEM, "demo", *arguments], capture_output=True, text=True)
+
+
+def said(text: str) -> str:
+    """The words after the tables, as one line."""
+    return " ".join(text.split())
 
 
 def test_in_a_pipe_the_demo_prints_one_table_and_ends(tmp_path: Path) -> None:
     picture = tmp_path / "demo.svg"
-    command = [*TTMEM, "demo", "--seconds", "0.5", "--picture", str(picture)]
 
-    result = subprocess.run(command, capture_output=True, text=True)
+    result = ttmem_demo("--picture", str(picture))
 
     assert (result.returncode, result.stderr) == (0, "")
-    assert "3 processes on 4 devices · complete" in result.stdout
+    assert result.stdout.count(" ttmem ps ") == 1
+    assert "1 process on 4 devices · complete" in result.stdout
     assert "demo: made-up chips" in result.stdout
-    for word in ("llama-70b server", "resnet-50 train", "whisper", "APPLICATION", "FABRIC", "DISPATCH", "planned"):
+    for word in ("llama-8b", "APPLICATION", "FABRIC", "DISPATCH", "planned", "trace", "resident"):
         assert word in result.stdout
+    assert "20 tokens on 4 n300 chips." in result.stdout
+    assert "equal to the byte." in said(result.stdout)
     assert result.stdout.endswith(f"{FAREWELL}\n")
-    assert "llama-70b server" in picture.read_text(encoding="utf-8")
+    assert "llama-8b" in picture.read_text(encoding="utf-8")
 
 
-def test_the_mesh_shows_on_all_four_chips(tmp_path: Path) -> None:
-    text = subprocess.run([*TTMEM, "demo", "--seconds", "0.2"], capture_output=True, text=True).stdout
+@pytest.mark.parametrize("name", ["cb-clash", "oom-fragmented", "cache-growth", "resnet-trace"])
+def test_a_workload_is_measured_as_its_arithmetic_says(name: str) -> None:
+    result = ttmem_demo(name)
 
-    assert re.search(r"llama-70b server +0-3 ", text)
-    assert all(f"0x010001451170306{chip}" in text for chip in range(4))
+    assert result.returncode == 0
+    assert "equal to the byte." in said(result.stdout)
+    assert re.search(r"dram (\d\S* \S+) / \1", said(result.stdout))
+    assert result.stdout.endswith(f"{FAREWELL}\n")
+
+
+def test_a_refusal_is_told_in_the_runtimes_words() -> None:
+    text = said(ttmem_demo("oom-fragmented").stdout)
+
+    assert "The runtime refused: Out of Memory: Not enough space to allocate 58720256 B DRAM buffer" in text
+    assert "free: 183397344 B, largest free block: 3382944 B)" in text
+    assert "OUT OF MEMORY" in text
+
+
+def test_a_killed_workload_gives_everything_back() -> None:
+    text = ttmem_demo("killed-midway").stdout
+
+    before, after = text.split(" ttmem ps ")[1:]
+    assert re.search(r"0 n300 +dram .* 8\.86 GiB ", before)
+    assert re.search(r"0 n300 +dram .* 0 B ", after)
+    assert " ended " in after
+    assert "The program was killed (kill -9); 0 B of its memory is left on the devices." in said(text)
+
+
+def test_another_board_speed_and_length_may_be_asked_for() -> None:
+    text = ttmem_demo("resnet-trace", "--board", "N150", "--speed", "1000", "--steps", "3").stdout
+
+    assert "3 batches on 1 n150 chip." in text
+    assert "wormhole_b0" in text
+
+
+def test_slow_dispatch_shows_no_trace() -> None:
+    text = ttmem_demo("resnet-trace", "--slow-dispatch", "--steps", "1").stdout
+
+    assert "1 batch on 1 p150 chip." in text
+    assert " trace " not in text
+    assert "equal to the byte." in said(text)
+
+
+def test_time_ends_a_workload_wherever_it_is() -> None:
+    text = ttmem_demo("llama-8b", "--seconds", "0.3").stdout
+
+    assert "0 tokens on 4 n300 chips." in text
+    assert "equal to the byte." in said(text)
+
+
+def test_all_workloads_are_listed_with_a_line_each() -> None:
+    lines = ttmem_demo("--list").stdout.splitlines()
+
+    assert [line.split()[0] for line in lines] == list(WORKLOADS)
+    assert all(len(line) <= 120 for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nonsense"], f"ttmem: no workload 'nonsense'; there are {', '.join(WORKLOADS)} (--list tells more)"),
+        (["--board", "q9"], "ttmem: no board 'q9'; there are n150, "),
+        (["--speed", "fast"], "'fast' is neither a factor"),
+        (["--speed", "-1"], "'-1' is neither a factor"),
+    ],
+)
+def test_what_does_not_exist_is_refused_in_one_line(arguments: list[str], message: str) -> None:
+    result = ttmem_demo(*arguments)
+
+    assert (result.returncode, result.stdout) == (2, "")
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_workload_that_cannot_begin_says_why(tmp_path: Path) -> None:
+    order = Order(name="leaky", board="n151")
+
+    with pytest.raises(TtmemError, match="no board 'n151'"), demo_process(order, directory=str(tmp_path), label="x"):
+        pass
 
 
 def test_on_a_terminal_the_demo_is_live() -> None:
-    environ = {**os.environ, "TERM": "xterm-256color"}
-    with a_terminal(["-m", "ttmem", "demo", "--seconds", "0.8"], environ, columns=120, lines=50) as terminal:
+    with a_terminal(["-m", "ttmem", "demo", *QUICK, "--seconds", "1"], ENVIRON, columns=120, lines=50) as terminal:
         assert terminal.end() == 0
 
     assert terminal.painted.count("\x1b[H") >= 2
@@ -47,8 +140,7 @@ def test_on_a_terminal_the_demo_is_live() -> None:
 
 
 def test_on_a_small_terminal_a_frame_is_cut_and_says_so() -> None:
-    environ = {**os.environ, "TERM": "xterm-256color"}
-    with a_terminal(["-m", "ttmem", "demo", "--seconds", "0"], environ, columns=80, lines=12) as terminal:
+    with a_terminal(["-m", "ttmem", "demo", "--seconds", "0"], ENVIRON, columns=80, lines=12) as terminal:
         assert terminal.end() == 0
 
     [frame] = re.findall(r"\x1b\[H(.*?)\x1b\[J", terminal.painted, flags=re.DOTALL)
@@ -58,11 +150,10 @@ def test_on_a_small_terminal_a_frame_is_cut_and_says_so() -> None:
 
 @pytest.mark.parametrize(("how", "code"), [("key", 130), ("signal", 143)])
 def test_a_demo_cut_short_leaves_nothing_behind(how: str, code: int) -> None:
-    environ = {**os.environ, "TERM": "xterm-256color"}
-    with a_terminal(["-m", "ttmem", "demo", "--seconds", "60"], environ, columns=120, lines=50) as terminal:
-        painted = re.sub(r"\x1b\[[0-9;]*m", "", terminal.read_until("\x1b[J\x1b[H"))
+    with a_terminal(["-m", "ttmem", "demo", "--seconds", "60"], ENVIRON, columns=120, lines=50) as terminal:
+        painted = re.sub(r"\x1b\[[0-9;]*m", "", terminal.read_until("llama-8b"))
         [directory] = set(re.findall(r"reading (/\S+/ttmem-demo-\w+)", painted))
-        pids = {int(pid) for pid in re.findall(r"(\d+) +\S+ +(?:llama|resnet|whisper)", painted)}
+        [pid] = {int(pid) for pid in re.findall(r"(\d+) +\S+ +llama-8b", painted)}
         if how == "key":
             terminal.press("\x03")
         else:
@@ -70,5 +161,19 @@ def test_a_demo_cut_short_leaves_nothing_behind(how: str, code: int) -> None:
         assert terminal.end() == code
 
     assert not os.path.exists(directory)
-    assert len(pids) == 3
-    assert all(stat_of(pid) is None for pid in pids)
+    assert stat_of(pid) is None
+
+
+def test_a_workload_ends_with_whoever_started_it() -> None:
+    with a_terminal(["-m", "ttmem", "demo", "--seconds", "60"], ENVIRON, columns=120, lines=50) as terminal:
+        painted = re.sub(r"\x1b\[[0-9;]*m", "", terminal.read_until("llama-8b"))
+        [pid] = {int(pid) for pid in re.findall(r"(\d+) +\S+ +llama-8b", painted)}
+        [directory] = set(re.findall(r"reading (/\S+/ttmem-demo-\w+)", painted))
+        terminal.process.send_signal(signal.SIGKILL)
+        terminal.end()
+
+    deadline = time.monotonic() + 5
+    while stat_of(pid) is not None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert stat_of(pid) is None
+    shutil.rmtree(directory)

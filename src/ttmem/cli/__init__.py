@@ -15,7 +15,7 @@ VERBS = {
     "dump": "Show what is alive, allocation by allocation.",
     "run": "Run a program with tracking on.",
     "serve": "Serve programs that report by socket, and viewers.",
-    "demo": "Show reporting processes on made-up chips.",
+    "demo": "Show a workload on made-up chips, live.",
 }
 HELP = """\
 Usage: ttmem [VERB] [OPTIONS]

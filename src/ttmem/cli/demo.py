@@ -5,6 +5,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -23,6 +24,7 @@ from ttmem.devices import Pool
 from ttmem.snapshot import Snapshot
 from ttmem.sources import Places
 from ttmem.view import PageOptions, page
+from ttmem.view.page import plural
 from ttmem.view.units import size_text
 
 _SECONDS = 20.0  # on a terminal
@@ -51,11 +53,11 @@ def _list(context: click.Context, param: click.Parameter, is_asked: bool) -> Non
         from ttmem.metal.workloads import WORKLOADS
 
         for workload in WORKLOADS.values():
-            click.echo(f"{workload.name:15} {workload.line} ({workload.board})")
+            click.echo(f"{workload.name:15} {workload.board:7} {workload.line}")
         context.exit()
 
 
-@click.command(short_help="Show a workload on made-up chips.")
+@click.command(short_help="Show a workload on made-up chips, live.")
 @click.argument("name", required=False)
 @click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list, help="Name all workloads.")
 @click.option("--board", metavar="NAME", help="Other chips than the workload's own: n150, n300, p150, ...")
@@ -111,9 +113,9 @@ def demo(
             report = audience.watch(_SECONDS if seconds is None and screen.is_terminal else seconds)
             if picture_file:
                 write_picture(picture_file, audience.last, options)
-        for line in farewell(report, workload.round_word, audience.last):
-            click.echo(line)
-        click.echo(_end(collector))
+        click.echo()
+        for text in farewell(report, audience.last, _left_bytes(collector)):
+            click.echo(textwrap.fill(text, screen.width or 120))
     return 0
 
 
@@ -161,20 +163,21 @@ class Audience:
         self._screen.frame(page(snapshot, options))
 
 
-def farewell(report: Report, round_word: str, last: Snapshot) -> Iterator[str]:
-    """What became of the workload, and whether it held what it should have held."""
+def farewell(report: Report, last: Snapshot, left_bytes: int) -> Iterator[str]:
+    """What became of the workload, whether it held what it should have held, and what is left of it."""
     if report.refusal:
-        yield f"\nThe runtime refused: {report.refusal}"
+        yield f"The runtime refused: {report.refusal}"
     peaks = _peaks(last)
-    parts = []
-    for word, expected in report.expected.items():
-        measured = peaks.get(word, 0)
-        parts.append(f"{word} {size_text(expected)} / {size_text(measured)}")
-    is_equal = all(peaks.get(word, 0) == expected for word, expected in report.expected.items())
-    count = f"{report.round_count} {round_word}{'' if report.round_count == 1 else 's'}"
-    chips = f"{report.chip_count} {report.board} chip{'' if report.chip_count == 1 else 's'}"
-    judgement = "equal to the byte" if is_equal else "NOT EQUAL"
-    yield f"\n{count} on {chips}. Peak of each chip, expected / measured: {', '.join(parts)}; {judgement}."
+    pairs = {word: (expected, peaks.get(word, 0)) for word, expected in report.expected.items()}
+    figures = ", ".join(f"{word} {size_text(one)} / {size_text(other)}" for word, (one, other) in pairs.items())
+    is_equal = all(one == other for one, other in pairs.values())
+    chips = plural(report.chip_count, f"{report.board} chip", "s")
+    yield (
+        f"{report.played} on {chips}. Peak of each, expected / measured: {figures or 'nothing'}; "
+        f"{'equal to the byte' if is_equal else 'NOT EQUAL'}."
+    )
+    end = "was killed (kill -9)" if report.event == KILL else "has ended"
+    yield f"The program {end}; {size_text(left_bytes)} of its memory is left on the devices."
 
 
 def _peaks(last: Snapshot) -> dict[str, int]:
@@ -216,11 +219,10 @@ def _private_directory() -> Iterator[str]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _end(collector: Collector) -> str:
-    """Waits until the end of the process has been noticed, and says what is left of it on the devices."""
+def _left_bytes(collector: Collector) -> int:
+    """What is on the devices when the end of the process has been noticed."""
     _wait_until_nobody_lives(collector)
-    left = sum(usage.used_bytes for device in collector.snapshot().devices for usage in device.pools)
-    return f"The program has ended; {size_text(left)} of its memory is left on the devices."
+    return sum(usage.used_bytes for device in collector.snapshot().devices for usage in device.pools)
 
 
 def _wait_until_nobody_lives(collector: Collector) -> None:

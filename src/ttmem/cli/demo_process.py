@@ -70,7 +70,7 @@ class DemoProcess:
 @contextmanager
 def demo_process(order: Order, *, directory: str, label: str) -> Iterator[DemoProcess]:
     """A process that plays a workload and reports into a directory; its devices are open, and it ends when left."""
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("TTMEM", "TT_"))}
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("TTMEM")}
     environ |= {"TTMEM": "1", "TTMEM_DIR": directory, "TTMEM_LABEL": label}
     process = DemoProcess(
         subprocess.Popen(

@@ -43,7 +43,7 @@ class Report:
     event: str
     board: str = ""
     chip_count: int = 0
-    round_count: int = 0
+    played: str = ""  # how much: 20 tokens
     expected: dict[str, int] = field(default_factory=dict)
     refusal: str = ""
 
@@ -86,7 +86,7 @@ def _play(order: Order, workload: "Workload", mesh: "MeshDevice") -> Report:
         event=event,
         board=chip.board,
         chip_count=len(mesh.chips),
-        round_count=player.round_count,
+        played=workload.played(player.round_count),
         expected={pool.word: size_bytes for pool, size_bytes in sorted(reckoning.peak.items())},
         refusal=player.refusal,
     )

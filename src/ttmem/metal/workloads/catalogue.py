@@ -27,11 +27,15 @@ class Workload:
     board: str
     shape: tuple[int, int]  # rows and columns of chips
     steps: Callable[[Chip], Iterator[Step]]
-    round_word: str  # what it does again and again
+    round_words: tuple[str, str]  # what it does again and again: of one, of several
     round_count: int  # so many show all it has to show
     l1_small_bytes: int = 0
     trace_region_bytes: int = 0
     command_queue_count: int = 1
+
+    def played(self, round_count: int) -> str:
+        """How much of it that is: 20 tokens."""
+        return f"{round_count} {self.round_words[round_count != 1]}"
 
     def open(self, board: str | None = None, *, tracker: Tracker | None = None, is_slow: bool = False) -> MeshDevice:
         """Its devices; on another board than its own, as many chips of that."""
@@ -69,31 +73,31 @@ WORKLOADS = {
     for workload in (
         Workload(
             name=DEFAULT_WORKLOAD,
-            line="Llama 3.1 8B, batch 1, the whole model on each of 4 chips (DP-4): load, prefill, decode, trace",
+            line="Llama 3.1 8B, batch 1, whole on each of 4 chips (DP-4): load, prefill, decode, trace",
             board="n300",
             shape=(2, 2),
             steps=_llama,
-            round_word="token",
+            round_words=("token", "tokens"),
             round_count=20,
             trace_region_bytes=TRACE_REGION_BYTES,
         ),
         Workload(
             name="galaxy-70b",
-            line="Llama 3.3 70B, batch 32, split over the 32 chips of a Galaxy, weights prefetched into L1",
+            line="Llama 3.3 70B, batch 32, split over 32 chips, weights streamed through L1",
             board="galaxy",
             shape=GALAXY_SHAPE,
             steps=_galaxy,
-            round_word="token",
+            round_words=("token", "tokens"),
             round_count=20,
             trace_region_bytes=TRACE_REGION_BYTES,
         ),
         Workload(
             name="resnet-trace",
-            line="ResNet-50, batch 16, activations sharded over L1, one trace captured and replayed, 2 command queues",
+            line="ResNet-50, batch 16, all activations in L1, one trace captured and replayed",
             board="p150",
             shape=(1, 1),
             steps=_resnet,
-            round_word="batch",
+            round_words=("batch", "batches"),
             round_count=20,
             l1_small_bytes=RESNET_L1_SMALL_BYTES,
             trace_region_bytes=RESNET_TRACE_BYTES,
@@ -101,47 +105,47 @@ WORKLOADS = {
         ),
         Workload(
             name="leaky",
-            line="a decoder that never frees a tensor of each token, until L1 runs into circular buffers",
+            line="a decoder that never frees two tensors of each token, until L1 is full",
             board="n150",
             shape=(1, 1),
             steps=faults.leaky,
-            round_word="token",
+            round_words=("token", "tokens"),
             round_count=200,
         ),
         Workload(
             name="oom-fragmented",
-            line="DRAM with plenty free, but in fragments: a request is refused",
+            line="plenty of DRAM is free, but in fragments: a request is refused",
             board="n150",
             shape=(1, 1),
             steps=faults.oom_fragmented,
-            round_word="request",
+            round_words=("request", "requests"),
             round_count=200,
         ),
         Workload(
             name="cb-clash",
-            line="L1 buffers pile up until a cached program's circular buffers are in their way",
+            line="L1 buffers pile up until they meet the circular buffers of a cached program",
             board="n150",
             shape=(1, 1),
             steps=faults.cb_clash,
-            round_word="tensor",
+            round_words=("tensor", "tensors"),
             round_count=200,
         ),
         Workload(
             name="cache-growth",
-            line="a new shape every time: programs and their binaries pile up in the program cache",
+            line="a new shape every time: programs and their binaries pile up",
             board="n150",
             shape=(1, 1),
             steps=faults.cache_growth,
-            round_word="shape",
+            round_words=("shape", "shapes"),
             round_count=60,
         ),
         Workload(
             name="killed-midway",
-            line="the 4-chip Llama, killed (kill -9) in the middle of a token: everything is given back",
+            line="llama-8b, killed (kill -9) in the middle of a token: everything is given back",
             board="n300",
             shape=(2, 2),
             steps=faults.killed_midway,
-            round_word="token",
+            round_words=("token", "tokens"),
             round_count=20,
             trace_region_bytes=TRACE_REGION_BYTES,
         ),
