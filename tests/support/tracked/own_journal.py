@@ -91,9 +91,19 @@ class OwnJournal:
             if d == device
         }
 
-    def allocations(self, kind: Kind) -> list[Row]:
+    def footprint(self, unique_id: int) -> Row:
+        """Bytes of circular buffers on a chip, planned and resident, and those of the worst core."""
+        rows = self.rows()
+        device = number_of(rows, unique_id)
+        [row] = [row for row in rows["footprints"] if row[1] == device]
+        return tuple(row[2:6])
+
+    def allocations(self, kind: Kind, unique_id: int | None = None) -> list[Row]:
+        """All that are alive, or those on one chip."""
+        device = None if unique_id is None else number_of(self.rows(), unique_id)
         self.ledger.drain()
-        return [row for row in self.ledger.allocations(self.key) if row[1] == kind]
+        rows = [row for row in self.ledger.allocations(self.key) if row[1] == kind]
+        return [row for row in rows if device is None or device in row[0]]
 
     def kernels(self, unique_id: int) -> dict[int, tuple[CoreType, FoundBy]]:
         """On which cores each kernel runs, and how its type was found."""
