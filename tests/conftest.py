@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 SLOW_SECONDS = 1200
 SEED = pytest.StashKey[int]()
@@ -28,6 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[SEED] = _order_seed(config)
     _heed_interrupts()
     config.stash[JOURNALS] = _private_journals()
+    _give_examples_time()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -66,6 +68,13 @@ def _heed_interrupts() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda number, frame: None)  # still ignored here, but heeded by what we start
+
+
+def _give_examples_time() -> None:
+    """An example that takes long says something about the machine; one that hangs is stopped with its test."""
+    patient = settings(deadline=None, suppress_health_check=[*settings().suppress_health_check, HealthCheck.too_slow])
+    settings.register_profile("patient", patient)
+    settings.load_profile("patient")
 
 
 def _private_journals() -> Path:
