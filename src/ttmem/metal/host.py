@@ -55,7 +55,6 @@ class Host(ABC):
         self.shape = shape
         self.architecture = chips[0].architecture
         self.dispatch = chips[0].dispatch
-        self.worker_count = chips[0].l1_bank_count
         self.is_open = True
         self.reports = Reports(self, tracker)
         self.allocator = Allocator(chips[0])
@@ -170,6 +169,11 @@ class Host(ABC):
     @abstractmethod
     def release_workload(self, workload: MeshWorkload) -> None:
         """The same for a workload, with its payload."""
+
+    def workers_of(self, request: Request) -> int:
+        """The cores that answer a launch: all that compute, and all active ethernet cores if it runs on such."""
+        chip = self.chips[0]
+        return chip.l1_bank_count * request.is_multicast + chip.router_count * request.is_unicast
 
     def refuse_if_closed(self) -> None:
         if not self.is_open:

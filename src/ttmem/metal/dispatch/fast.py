@@ -47,7 +47,7 @@ def release_workload(host: Host, workload: MeshWorkload) -> None:
     if workload.payload is not None:
         workload.payload.deallocate()
         workload.payload = None
-    if host.is_open and None not in workload.programs:
+    if host.is_open and workload.id in host.workloads and None not in workload.programs:
         host.reports.watcher.track_program_end(workload.id, host)
     host.requests.pop(workload.id, None)
     host.workloads.pop(workload.id, None)
@@ -73,7 +73,7 @@ def _load(host: Host, workload: MeshWorkload) -> None:
             raise ProgramMisuse(f"program {program.id} is loaded already, by itself or by another workload")
     try:
         for where, program in workload.programs.items():
-            loading.claim(host, program, host.place(where))
+            loading.claim(program, host.place(where))
             loading.compile_program(host, program)
             loading.allocate_circular_buffers(host, program)
         host.requests[workload.id] = _finalize(host, workload)
@@ -116,7 +116,7 @@ def _dispatch(host: Host, workload: MeshWorkload, queue: int) -> None:
         host.reports.tracker.track_program(program.id, program.place)
     request = host.requests[workload.id]
     if request.slot_bytes:
-        command_queue.launch(request, worker_count=host.worker_count, is_in_flight=is_in_flight)
+        command_queue.launch(request, worker_count=host.workers_of(request), is_in_flight=is_in_flight)
     command_queue.fetch(workload.id, workload.payload_bytes)
     for program in workload.programs.values():
         host.count_launch(program.id, program.place)

@@ -7,38 +7,39 @@ from collections.abc import Mapping, Sequence
 
 from ttmem.devices import Kind, Pool
 from ttmem.metal.host import Host
-from ttmem.metal.programs import CircularBuffer, CircularBufferClash, KernelMisfit, Processor, Program, ProgramMisuse
+from ttmem.metal.programs import (
+    CircularBuffer,
+    CircularBufferClash,
+    CoreRanges,
+    Kernel,
+    KernelMisfit,
+    Processor,
+    Program,
+    ProgramMisuse,
+)
 from ttmem.metal.programs.offsets import SlotOffsets, finalize_program_offsets
-from ttmem.tracking import CoreType, KernelFacts, TrackedDevice
+from ttmem.tracking import CoreType, KernelFacts, KernelType, TrackedDevice
 
 __all__ = ["allocate_circular_buffers", "claim", "compile_program", "finalize", "track_kernels", "unload"]
 
 ETHERNET = frozenset({CoreType.ACTIVE_ETH, CoreType.IDLE_ETH})
 
 
-def claim(host: Host, program: Program, place: TrackedDevice) -> None:
+def claim(program: Program, place: TrackedDevice) -> None:
     """Ties a program to the chips it runs on."""
     if program.target is None:
         program.target = place
     elif program.target is not place:
         raise ProgramMisuse(f"program {program.id} is loaded on other chips than those it should run on")
-    program.owner = host
 
 
 def compile_program(host: Host, program: Program) -> None:
-    """Compiles every kernel, once per program; one that does not link is refused."""
+    """Compiles every kernel, once per program; one that does not link, or has no such cores, is refused."""
     if program.is_compiled:
         return
+    _check_cores(host, program)
     for kernel in program.kernels:
-        limit_bytes = _link_limit(host, kernel.core_type, kernel.processor)
-        for size_bytes in kernel.binaries:
-            if limit_bytes and size_bytes > limit_bytes:
-                raise KernelMisfit(
-                    f"kernel {kernel.name}: {size_bytes} bytes for a {kernel.processor.name} that links at most "
-                    f"{limit_bytes} bytes",
-                    size_bytes=size_bytes,
-                    limit_bytes=limit_bytes,
-                )
+        _check_link(host, kernel)
     for kernel in program.kernels:
         host.jit_cache.compile(kernel)
     program.is_compiled = True
@@ -170,8 +171,35 @@ def _check_indices(program: Program, end: int) -> None:
             )
 
 
-def _link_limit(host: Host, core_type: CoreType, processor: Processor) -> int:
-    """What the linker script of a processor allows; 0 if only the ring bounds it."""
-    if core_type in ETHERNET:
-        return host.architecture.ethernet_binary_bytes_max
-    return host.architecture.ncrisc_iram_bytes if processor is Processor.NCRISC else 0
+def _check_cores(host: Host, program: Program) -> None:
+    """Programs run on the compute grid; only the runtime's own dispatch kernels have cores beside it."""
+    chip = host.chips[0]
+    for kernel in program.kernels:
+        if kernel.core_type not in host.architecture.rings:
+            raise ProgramMisuse(f"kernel {kernel.name}: a {chip.arch} has no {kernel.core_type.name} cores to run it")
+    if program.kernel_type is KernelType.DISPATCH:
+        return
+    grid = CoreRanges.grid(*chip.grid).mask
+    used = [kernel.cores for kernel in program.kernels if kernel.core_type is CoreType.TENSIX]
+    used += [circular_buffer.cores for circular_buffer in program.circular_buffers]
+    for cores in used:
+        if cores.mask & ~grid:
+            columns, rows = chip.grid
+            raise ProgramMisuse(f"program {program.id}: cores {cores} are not all on the grid of {columns}x{rows}")
+
+
+def _check_link(host: Host, kernel: Kernel) -> None:
+    """What the linker script of a processor allows; where there is no limit, only the ring bounds it."""
+    if kernel.core_type in ETHERNET:
+        limit_bytes = host.architecture.ethernet_binary_bytes_max
+    elif kernel.processor is Processor.NCRISC and host.architecture.ncrisc_iram_bytes:
+        limit_bytes = host.architecture.ncrisc_iram_bytes
+    else:
+        return
+    if max(kernel.binaries) > limit_bytes:
+        raise KernelMisfit(
+            f"kernel {kernel.name}: {max(kernel.binaries)} bytes for a {kernel.processor.name} that links at most "
+            f"{limit_bytes} bytes",
+            size_bytes=max(kernel.binaries),
+            limit_bytes=limit_bytes,
+        )

@@ -10,6 +10,8 @@
 There is no ring, no payload in DRAM and no binary status on this path, and nothing of it can be traced.
 """
 
+from collections.abc import Mapping
+
 from ttmem.metal.dispatch import loading
 from ttmem.metal.host import Host
 from ttmem.metal.programs import MeshRange, MeshWorkload, Program, ProgramMisuse
@@ -21,27 +23,16 @@ __all__ = ["configure", "launch", "launch_workload"]
 def launch(host: Host, program: Program, where: MeshRange | None = None) -> None:
     """Runs a program once (`LaunchProgram`); refused, nothing of a program that was not loaded before stays."""
     host.refuse_if_closed()
-    place = host.place(where)
-    is_fresh = program.target is None
-    try:
-        _finalize(host, program, place)
-        loading.track_kernels(host, program)
-        loading.allocate_circular_buffers(host, program)
-    except Exception:
-        if is_fresh:
-            loading.unload(host, program)
-        raise
-    host.reports.tracker.track_program(program.id, place)
-    host.count_launch(program.id, place)
+    _launch(host, {program: host.place(where)})
+    program.owner = host
 
 
 def launch_workload(host: Host, workload: MeshWorkload) -> None:
     """Runs the programs of a workload one after the other (`SDMeshCommandQueue`)."""
     if workload.is_destroyed:
         raise ProgramMisuse(f"workload {workload.id} is destroyed")
+    _launch(host, {program: host.place(where) for where, program in workload.programs.items()})
     workload.owner = host
-    for where, program in workload.programs.items():
-        launch(host, program, where)
 
 
 def configure(host: Host, program: Program, place: TrackedDevice) -> None:
@@ -54,8 +45,24 @@ def configure(host: Host, program: Program, place: TrackedDevice) -> None:
     loading.allocate_circular_buffers(host, program)
 
 
+def _launch(host: Host, places: Mapping[Program, TrackedDevice]) -> None:
+    fresh = [program for program in places if program.target is None]
+    try:
+        for program, place in places.items():
+            _finalize(host, program, place)
+            loading.track_kernels(host, program)
+            loading.allocate_circular_buffers(host, program)
+    except Exception:
+        for program in fresh:
+            loading.unload(host, program)
+        raise
+    for program, place in places.items():
+        host.reports.tracker.track_program(program.id, place)
+        host.count_launch(program.id, place)
+
+
 def _finalize(host: Host, program: Program, place: TrackedDevice) -> None:
-    loading.claim(host, program, place)
+    loading.claim(program, place)
     loading.compile_program(host, program)
     if not program.is_finalized:
         loading.finalize(host, [program])

@@ -127,7 +127,7 @@ class Traces:
             program=workload.id,
             config_bytes=tensix.slot_bytes - tensix.kernel_text_bytes if tensix else 0,
             binary_bytes=tensix.kernel_text_bytes if tensix else 0,
-            worker_count=self._host.worker_count if tensix else 0,
+            worker_count=self._host.workers_of(self._host.requests[workload.id]),
             ethernet_bytes=ethernet.slot_bytes if ethernet else 0,
             has_ethernet_kernels=ethernet is not None,
         )

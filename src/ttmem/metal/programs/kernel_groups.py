@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ttmem.metal.programs.kernels import CODE_ALIGNMENT, Kernel, rounded_up
+from ttmem.metal.programs.refusals import ProgramMisuse
 from ttmem.tracking import CoreType
 
 __all__ = ["WORD_BYTES", "KernelGroup", "kernel_groups"]
 
 WORD_BYTES = 4  # of a runtime argument
+GROUP_COUNT_MAX = 254  # of one core type
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,12 @@ def kernel_groups(kernels: Sequence[Kernel]) -> tuple[KernelGroup, ...]:
         for handle, kernel in enumerate(kernels):
             if kernel.core_type is core_type:
                 parts = _split(parts, kernel.cores.mask, handle)
-        groups += [_group(core_type, kernels, handles, mask) for handles, mask in _joined(parts).items()]
+        joined = _joined(parts)
+        if len(joined) > GROUP_COUNT_MAX:
+            raise ProgramMisuse(
+                f"{len(joined)} kernel groups on {core_type.name} cores; {GROUP_COUNT_MAX} can be told apart"
+            )
+        groups += [_group(core_type, kernels, handles, mask) for handles, mask in joined.items()]
     return tuple(groups)
 
 

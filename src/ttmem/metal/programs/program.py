@@ -60,6 +60,8 @@ class Program:
     def add_kernel(self, kernel: Kernel) -> int:
         """One more kernel; its handle."""
         self._refuse_if_finalized("kernels")
+        if len(self.kernels) == 1 << HANDLE_BITS:
+            raise ProgramMisuse(f"program {self.id}: {len(self.kernels)} kernels are all that have ids")
         for other in self.kernels:
             is_same_processor = (other.core_type, other.processor) == (kernel.core_type, kernel.processor)
             if is_same_processor and other.cores.mask & kernel.cores.mask:
@@ -241,7 +243,7 @@ class Program:
         return self.target
 
     def destroy(self) -> None:
-        """Ends it: circular buffers and kernels go. A program of a workload ends with that."""
+        """Ends one that was launched by itself: circular buffers and kernels go. Others end with their workload."""
         if self.owner is not None:
             self.owner.release_program(self)
 

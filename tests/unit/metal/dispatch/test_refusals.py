@@ -3,21 +3,25 @@
 import pytest
 
 from tests.support.metal.heard import HeardAll
-from tests.support.metal.operations import a_kernel, a_workload
+from tests.support.metal.operations import a_kernel, a_program, a_workload
 from ttmem.devices import BinaryStatus, BufferType, Pool
 from ttmem.metal import (
     CircularBufferClash,
     CoreRanges,
+    DispatchCores,
+    MeshRange,
     MeshWorkload,
     OutOfDeviceMemory,
     Processor,
     Program,
     enqueue,
     open_device,
+    open_mesh,
     tensor,
 )
 from ttmem.metal.memory import BufferSpec
 from ttmem.metal.programs import KernelMisfit, ProgramMisuse
+from ttmem.tracking import CoreType
 
 GRID = CoreRanges.grid(8, 8)
 
@@ -113,3 +117,34 @@ def test_a_closed_device_runs_nothing() -> None:
         enqueue(device, a_workload())
     with pytest.raises(ProgramMisuse, match="closed"):
         device.create_buffer(BufferSpec(2048, 2048))
+
+
+def test_cores_beside_the_compute_grid_are_refused() -> None:
+    with open_device("n150") as device:
+        kernel_outside, buffer_outside = a_program(cores=CoreRanges.grid(8, 9)), a_program()
+        buffer_outside.add_circular_buffer(CoreRanges.at((8, 0)), 2048)
+
+        for program in (kernel_outside, buffer_outside):
+            with pytest.raises(ProgramMisuse, match="grid of 8x8"):
+                enqueue(device, MeshWorkload(program))
+
+
+def test_cores_that_an_architecture_lacks_are_refused() -> None:
+    program = Program()
+    program.add_kernel(a_kernel(cores=CoreRanges.at((0, 0)), processor=Processor.DRISC, core_type=CoreType.DRAM))
+    with open_device("n150") as wormhole, pytest.raises(ProgramMisuse, match="no DRAM cores"):
+        enqueue(wormhole, MeshWorkload(program))
+    with open_device("p150") as blackhole:
+        enqueue(blackhole, MeshWorkload(program))
+        assert blackhole.truth()[0].core_type_bytes[CoreType.DRAM] == 1008
+
+
+def test_a_slow_workload_is_loaded_whole_or_not_at_all() -> None:
+    with open_mesh("n300", dispatch=DispatchCores.SLOW, has_fabric=False) as mesh:
+        fits, misfits = a_program(cb_bytes=2048), a_program(80_000)
+        workload = MeshWorkload({MeshRange((0, 0), (0, 0)): fits, MeshRange((0, 1), (0, 1)): misfits})
+
+        with pytest.raises(KernelMisfit):
+            enqueue(mesh, workload)
+
+        assert [(chip.used_bytes, chip.launch_count) for chip in mesh.truth().chips] == [({}, 0), ({}, 0)]
