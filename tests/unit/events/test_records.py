@@ -2,6 +2,7 @@
 
 import struct
 from dataclasses import fields
+from enum import IntEnum
 from typing import Any
 
 import pytest
@@ -13,13 +14,21 @@ from ttmem.devices import BinaryStatus, Kind, Pool
 from ttmem.errors import RecordDamaged
 from ttmem.events import Event, decode_record, decode_records, encode_record
 from ttmem.events.bits import HEAD, Bits
+from ttmem.tracking import CoreType, FoundBy, Stall
 
 CLASSES = [
     made
     for name in events.__all__
     if isinstance(made := getattr(events, name), type) and issubclass(made, Event) and made.TYPE
 ]
-WORDS = {"kind": Kind, "pool": Pool, "status": BinaryStatus}
+WORDS: dict[str, type[IntEnum]] = {
+    "kind": Kind,
+    "pool": Pool,
+    "status": BinaryStatus,
+    "core_type": CoreType,
+    "found_by": FoundBy,
+    "stall": Stall,
+}
 
 
 def record(*words: int) -> bytes:
