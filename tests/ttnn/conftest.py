@@ -3,10 +3,12 @@
 `./run test` leaves them out, since the wheel is a download of 102 MB. Without it they are skipped, and say so.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.support.ttnn.runtime import Runtime, StartedRuntime
 from tests.support.ttnn.stock import NotThere, Stock, installed
 
 HERE = Path(__file__).parent
@@ -25,3 +27,22 @@ def stock() -> Stock:
         return installed()
     except NotThere as missing:
         pytest.skip(f"NOT COMPARED WITH THE STOCK RUNTIME: {missing}")
+
+
+@pytest.fixture(scope="session")
+def runtime_of(stock: Stock, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartedRuntime]:
+    """The stock runtime on a board: `runtime_of("n300")`, started once and used by one test after the other."""
+    started: list[Runtime] = []
+    current: dict[tuple[str, bool], Runtime] = {}
+
+    def runtime_of(board: str, *, is_slow: bool = False) -> Runtime:
+        key = (board, is_slow)
+        if key not in current or not current[key].is_idle:
+            directory = tmp_path_factory.mktemp(f"runtime-{board}")
+            current[key] = Runtime.started(stock, directory, board, is_slow=is_slow)
+            started.append(current[key])
+        return current[key]
+
+    yield runtime_of
+    for runtime in started:
+        runtime.stop()

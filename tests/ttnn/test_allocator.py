@@ -6,14 +6,12 @@ after each step, and the words of each refusal.
 
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from tests.support.ttnn.judging import Answer, Model, differences, with_reserved_bytes
-from tests.support.ttnn.runtime import CORE_TYPES, Runtime
+from tests.support.ttnn.runtime import CORE_TYPES, StartedRuntime
 from tests.support.ttnn.sequences import Sequence, Step
-from tests.support.ttnn.stock import Stock
 from ttmem.metal.chips import Chip, DispatchCores, board
 
 STEP_COUNT = 2500
@@ -70,14 +68,14 @@ IMPOSSIBLE: list[Step] = [
 @pytest.mark.parametrize("opening", OPENINGS, ids=str)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_answer_to_a_random_sequence_is_the_runtimes(
-    opening: Opening, seed: int, stock: Stock, tmp_path: Path
+    opening: Opening, seed: int, runtime_of: StartedRuntime
 ) -> None:
     chip = opening.chip
     steps = list(Sequence(seed, grid=chip.grid, dram_bank_count=chip.dram_bank_count).steps(STEP_COUNT))
-    with Runtime.started(stock, tmp_path, opening.board) as runtime:
-        device = runtime.open(
-            opening.mesh, l1_small=opening.l1_small, trace=opening.trace, dispatch=CORE_TYPES[opening.dispatch]
-        )
+    runtime = runtime_of(opening.board)
+    with runtime.opened(
+        opening.mesh, l1_small=opening.l1_small, trace=opening.trace, dispatch=CORE_TYPES[opening.dispatch]
+    ) as device:
         answers = with_reserved_bytes(runtime.steps(steps), steps, device.views)
 
     ours = Model(chip).steps(steps, answers)
@@ -96,10 +94,10 @@ def assert_worth_comparing(answers: list[Answer]) -> None:
 
 
 @pytest.mark.timeout(60)
-def test_what_the_runtime_refuses_for_its_shape_the_model_refuses_too(stock: Stock, tmp_path: Path) -> None:
+def test_what_the_runtime_refuses_for_its_shape_the_model_refuses_too(runtime_of: StartedRuntime) -> None:
     steps = [A_TENSOR | step | {"id": number} for number, step in enumerate(IMPOSSIBLE)]
-    with Runtime.started(stock, tmp_path, "n150") as runtime:
-        runtime.open()
+    runtime = runtime_of("n150")
+    with runtime.opened():
         answers = runtime.steps(steps)
 
     ours = Model(board("n150").chip()).steps(steps, answers)

@@ -1,12 +1,9 @@
 """Grids, banks and capacities of every board against what the stock runtime says of the same board, made up."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.support.ttnn.judging import Model
-from tests.support.ttnn.runtime import CORE_TYPES, Runtime
-from tests.support.ttnn.stock import Stock
+from tests.support.ttnn.runtime import CORE_TYPES, StartedRuntime
 from ttmem.metal.chips import BOARDS, Chip, DispatchCores, board
 
 TENSIX, ETHERNET, SLOW = DispatchCores.TENSIX, DispatchCores.ETHERNET, DispatchCores.SLOW
@@ -33,13 +30,14 @@ def views(chip: Chip) -> dict[str, list[int]]:
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(("name", "dispatch"), OPENED)
 def test_a_board_opens_with_the_runtimes_grid_and_banks(
-    name: str, dispatch: DispatchCores | None, stock: Stock, tmp_path: Path
+    name: str, dispatch: DispatchCores | None, runtime_of: StartedRuntime
 ) -> None:
     kind = board(name)
-    with Runtime.started(stock, tmp_path, name, is_slow=dispatch is SLOW) as runtime:
-        device = runtime.open(kind.shape, dispatch=CORE_TYPES[dispatch])
-
     chip = kind.chip(dispatch=dispatch)
+    runtime = runtime_of(name, is_slow=dispatch is SLOW)
+    with runtime.opened(kind.shape, dispatch=CORE_TYPES[dispatch]) as device:
+        pass
+
     assert device.chips == kind.chip_count
     assert device.grid == chip.grid
     assert device.views == views(chip)
@@ -50,9 +48,10 @@ def test_a_board_opens_with_the_runtimes_grid_and_banks(
 @pytest.mark.parametrize("name", ["n150", "p150"])
 @pytest.mark.parametrize(("l1_small", "trace"), [(1, 1), (1000, 5_000_001), (MIB, 50_000_000)])
 def test_what_is_asked_for_at_open_is_rounded_as_the_runtime_does(
-    name: str, l1_small: int, trace: int, stock: Stock, tmp_path: Path
+    name: str, l1_small: int, trace: int, runtime_of: StartedRuntime
 ) -> None:
-    with Runtime.started(stock, tmp_path, name) as runtime:
-        device = runtime.open(l1_small=l1_small, trace=trace)
+    runtime = runtime_of(name)
+    with runtime.opened(l1_small=l1_small, trace=trace) as device:
+        pass
 
     assert device.views == views(board(name).chip(l1_small_bytes=l1_small, trace_region_bytes=trace))

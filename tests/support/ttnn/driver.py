@@ -1,8 +1,10 @@
 """Runs inside the process of the stock runtime: does what it is told, a line of JSON in and a line of JSON out.
 
     {"do": "open", "mesh": [1, 2], "l1_small": 32768, "trace": 0, "dispatch": "WORKER"}     the figures of the device
+    {"do": "close"}
     {"do": "steps", "steps": [...]}                                                         an answer to each step
-    {"do": "operation", "name": "add", "size": 512, "mode": "NORMAL"}                       what it laid out in L1
+    {"do": "operation", "name": "add", "side": 512, "mode": "NORMAL"}                       what it lays out in L1
+    {"do": "program", "buffers": [...], "last_core": [7, 7]}                                the same
 
 A step is `alloc` (a tensor), `direct` (a buffer with a direction) or `free`; its answer holds the address or the words
 of the refusal, and the figures of its memory afterwards: banks, then per bank size, allocated, free, largest free.
@@ -17,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.ttnn.directed import DirectedBuffers
+from tests.support.ttnn.launching import Launches, reason
 
 Request = dict[str, Any]
 Answer = dict[str, Any]
@@ -33,6 +36,7 @@ class Driver:
         self.tensors: dict[int, Any] = {}
         self.buffers: dict[int, Any] = {}
         self.directed: DirectedBuffers | None = None
+        self.launches: Launches | None = None
 
     def answer(self, request: Request) -> Answer | list[Answer]:
         if request["do"] == "steps":
@@ -40,7 +44,8 @@ class Driver:
         does: dict[str, Callable[[Request], Answer]] = {
             "open": self._open,
             "close": self._close,
-            "operation": self._operation,
+            "operation": self._launch,
+            "program": self._launch,
         }
         return does[request["do"]](request)
 
@@ -54,6 +59,7 @@ class Driver:
         self.mesh = ttnn.open_mesh_device(ttnn.MeshShape(*request["mesh"]), **options)
         library = Path(ttnn.__file__).parent / "build" / "lib" / "libtt_metal.so"
         self.directed = DirectedBuffers(library, self.mesh, ttnn._ttnn.reports.get_buffers)
+        self.launches = Launches(ttnn, self.mesh, self.tensors)
         grid = self.mesh.compute_with_storage_grid_size()
         return {
             "chips": len(self.mesh.get_device_ids()),
@@ -63,7 +69,11 @@ class Driver:
         }
 
     def _close(self, _request: Request) -> Answer:
+        self.tensors.clear()
+        self.buffers.clear()
+        self.launches = self.directed = None
         self.ttnn.close_mesh_device(self.mesh)
+        self.mesh = None
         return {}
 
     def _view(self, buffer_type: str) -> list[int]:
@@ -94,7 +104,7 @@ class Driver:
                 memory_config=self._memory_config(step),
             )
         except RuntimeError as refused:
-            return {"refused": _reason(str(refused))}
+            return {"refused": reason(str(refused))}
         self.tensors[step["id"]] = tensor
         return {"address": tensor.buffer_address()}
 
@@ -134,13 +144,9 @@ class Driver:
             self.directed.free(buffer)
         return {"was_there": tensor is not None or buffer is not None}
 
-    def _operation(self, request: Request) -> Answer:
-        raise NotImplementedError
-
-
-def _reason(words: str) -> str:
-    """What the runtime says, without the place in its sources and without the stack."""
-    return words.split("info:\n", 1)[-1].split("\nbacktrace:", 1)[0].strip()
+    def _launch(self, request: Request) -> Answer:
+        assert self.launches is not None
+        return self.launches.operation(request) if request["do"] == "operation" else self.launches.program(request)
 
 
 def main() -> None:

@@ -35,7 +35,7 @@ class Model:
                 self.allocator.free(placement)
             return {"was_there": placement is not None, "view": self.view(step["type"])}
         try:
-            placement = self.allocator.allocate(_spec(step), is_bottom_up=step.get("is_bottom_up"))
+            placement = self.allocator.allocate(spec_of(step), is_bottom_up=step.get("is_bottom_up"))
         except MetalError as refused:
             return {"refused": str(refused), "view": self.view(step["type"])}
         self._live[step["id"]] = placement
@@ -46,7 +46,7 @@ class Model:
         }
 
 
-def _spec(step: Step) -> BufferSpec:
+def spec_of(step: Step) -> BufferSpec:
     memory = BufferType[step["type"]]
     if step["op"] == "direct":
         return BufferSpec(step["size"], step["page"], memory)

@@ -1,7 +1,7 @@
 """The stock runtime at work on a made-up machine, in a process of its own that speaks lines of JSON.
 
-with Runtime.started(stock, directory, "n300") as runtime:
-    device = runtime.open(mesh=(1, 2))
+runtime = Runtime.started(stock, directory, "n300")
+with runtime.opened((1, 2)) as device:
     answers = runtime.steps(steps)
 
 Everything it writes stays in `directory`: its cache, its logs, and a tree of links to the package in which only the
@@ -14,7 +14,7 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,16 +47,14 @@ class Runtime:
     def __init__(self, process: "subprocess.Popen[str]", log: Path) -> None:
         self._process = process
         self._log = log
+        self._is_open = False
 
     @classmethod
-    @contextmanager
-    def started(cls, stock: Stock, directory: Path, board: str, *, is_slow: bool = False) -> Iterator["Runtime"]:
-        directory.mkdir(exist_ok=True)
+    def started(cls, stock: Stock, directory: Path, board: str, *, is_slow: bool = False) -> "Runtime":
         log = directory / "runtime.log"
-        command = [str(stock.python), "-m", "tests.support.ttnn.driver"]
         with log.open("w", encoding="utf-8") as words:
             process = subprocess.Popen(
-                command,
+                [str(stock.python), "-m", "tests.support.ttnn.driver"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=words,
@@ -64,27 +62,43 @@ class Runtime:
                 cwd=directory,
                 env=_environment(stock, directory, board, is_slow=is_slow),
             )
-        try:
-            yield cls(process, log)
-        finally:
-            process.kill()  # nothing of it outlives the process: no shared memory, no lock
-            process.communicate()
+        return cls(process, log)
 
-    def open(
+    @contextmanager
+    def opened(
         self, mesh: tuple[int, int] = (1, 1), *, l1_small: int = 0, trace: int = 0, dispatch: str | None = None
-    ) -> OpenedDevice:
+    ) -> Iterator[OpenedDevice]:
+        """A mesh of the machine, and nothing on it yet; closed at the end with whatever is still there."""
+        self._is_open = True
         said = self._ask({"do": "open", "mesh": mesh, "l1_small": l1_small, "trace": trace, "dispatch": dispatch})
-        return OpenedDevice(said["chips"], (said["grid"][0], said["grid"][1]), said["first_cb_address"], said["views"])
-
-    def close(self) -> None:
+        grid = (said["grid"][0], said["grid"][1])
+        yield OpenedDevice(said["chips"], grid, said["first_cb_address"], said["views"])
         self._ask({"do": "close"})
+        self._is_open = False  # a test that fails in between leaves a runtime that nobody should use any more
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it is fit for another test."""
+        return self._process.poll() is None and not self._is_open
+
+    def stop(self) -> None:
+        """Nothing of it outlives its process: no shared memory, no lock."""
+        self._process.kill()
+        self._process.communicate()
 
     def steps(self, steps: Sequence[Step]) -> list[dict[str, Any]]:
         answers: list[dict[str, Any]] = self._ask({"do": "steps", "steps": steps})
         return answers
 
-    def operation(self, **what: Any) -> dict[str, Any]:
-        answer: dict[str, Any] = self._ask({"do": "operation", **what})
+    def operation(self, name: str, side: int, mode: str = "NORMAL") -> dict[str, Any]:
+        """One operation on square matrices in DRAM: what it lays out in L1, or why it is refused."""
+        answer: dict[str, Any] = self._ask({"do": "operation", "name": name, "side": side, "mode": mode})
+        return answer
+
+    def program(self, buffers: Sequence[dict[str, Any]], *, grid: tuple[int, int]) -> dict[str, Any]:
+        """A program with these circular buffers: where they lie, or why it is refused."""
+        last_core = [grid[0] - 1, grid[1] - 1]
+        answer: dict[str, Any] = self._ask({"do": "program", "buffers": buffers, "last_core": last_core})
         return answer
 
     def _ask(self, request: dict[str, Any]) -> Any:
@@ -100,6 +114,9 @@ class Runtime:
 
     def _last_words(self) -> str:
         return "\n".join(self._log.read_text(encoding="utf-8", errors="replace").splitlines()[-40:])
+
+
+StartedRuntime = Callable[..., Runtime]  # of a board, as the fixture `runtime_of` gives it
 
 
 def has_compiler() -> bool:
