@@ -63,7 +63,10 @@ def test_a_workload_is_measured_as_its_arithmetic_says(name: str) -> None:
 def test_a_refusal_is_told_in_the_runtimes_words() -> None:
     text = said(ttmem_demo("oom-fragmented").stdout)
 
-    assert "The runtime refused: Out of Memory: Not enough space to allocate 58720256 B DRAM buffer" in text
+    assert (
+        "oom-fragmented: the runtime refused: Out of Memory: Not enough space to allocate 58720256 B DRAM buffer"
+        in text
+    )
     assert "free: 183397344 B, largest free block: 3382944 B)" in text
     assert "OUT OF MEMORY" in text
 
@@ -75,7 +78,18 @@ def test_a_killed_workload_gives_everything_back() -> None:
     assert re.search(r"0 n300 +dram .* 8\.86 GiB ", before)
     assert re.search(r"0 n300 +dram .* 0 B ", after)
     assert " ended " in after
-    assert "The program was killed (kill -9); 0 B of its memory is left on the devices." in said(text)
+    assert "killed-midway was killed (kill -9), with all it held." in text
+    assert text.endswith(f"{FAREWELL}\n")
+
+
+def test_several_workloads_share_the_table_on_chips_of_their_own() -> None:
+    text = ttmem_demo("resnet-trace", "cb-clash", "--steps", "2", "--board", "p150").stdout
+
+    assert "2 processes on 2 devices" in text
+    assert re.search(r"resnet-trace +0 ", text)
+    assert re.search(r"cb-clash +1 ", text)
+    assert said(text).count("equal to the byte.") == 2
+    assert text.endswith("All programs have ended; 0 B of their memory is left on the devices.\n")
 
 
 def test_another_board_speed_and_length_may_be_asked_for() -> None:
@@ -127,7 +141,7 @@ def test_what_does_not_exist_is_refused_in_one_line(arguments: list[str], messag
 def test_a_workload_that_cannot_begin_says_why(tmp_path: Path) -> None:
     order = Order(name="leaky", board="n151")
 
-    with pytest.raises(TtmemError, match="no board 'n151'"), demo_process(order, directory=str(tmp_path), label="x"):
+    with pytest.raises(TtmemError, match="no board 'n151'"), demo_process(order, directory=str(tmp_path)):
         pass
 
 

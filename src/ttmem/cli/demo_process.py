@@ -5,14 +5,14 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 
 from ttmem.cli.workload import FAILED, READY, Order, Report
 from ttmem.errors import TtmemError
 
-__all__ = ["DemoProcess", "demo_process"]
+__all__ = ["DemoProcess", "demo_process", "next_reports"]
 
 _END_SECONDS = 5.0
 
@@ -28,13 +28,15 @@ class DemoProcess:
     def pid(self) -> int:
         return self._process.pid
 
-    def report(self, wait_seconds: float | None) -> Report | None:
-        """The next thing it tells; None if it tells nothing for so long."""
+    def fileno(self) -> int:
+        """What becomes readable when it tells something."""
         assert self._process.stdout is not None
+        return self._process.stdout.fileno()
+
+    def report(self) -> Report:
+        """The next thing it tells; waits for it."""
         while b"\n" not in self._heard:
-            if not select.select([self._process.stdout], [], [], wait_seconds)[0]:
-                return None
-            read = os.read(self._process.stdout.fileno(), 1 << 16)
+            read = os.read(self.fileno(), 1 << 16)
             if not read:
                 raise TtmemError("the workload's process ended before it told what came of it")
             self._heard += read
@@ -49,9 +51,7 @@ class DemoProcess:
         assert self._process.stdin is not None
         self._process.stdin.write(b"stop\n")
         self._process.stdin.flush()
-        report = self.report(None)
-        assert report is not None
-        return report
+        return self.report()
 
     def kill(self) -> None:
         """kill -9."""
@@ -67,11 +67,16 @@ class DemoProcess:
             self._process.communicate()
 
 
+def next_reports(processes: Sequence[DemoProcess], wait_seconds: float) -> dict[int, Report]:
+    """What some of them tell, by pid; nothing if none of them tells anything for so long."""
+    return {process.pid: process.report() for process in select.select(processes, [], [], wait_seconds)[0]}
+
+
 @contextmanager
-def demo_process(order: Order, *, directory: str, label: str) -> Iterator[DemoProcess]:
+def demo_process(order: Order, *, directory: str) -> Iterator[DemoProcess]:
     """A process that plays a workload and reports into a directory; its devices are open, and it ends when left."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("TTMEM")}
-    environ |= {"TTMEM": "1", "TTMEM_DIR": directory, "TTMEM_LABEL": label}
+    environ |= {"TTMEM": "1", "TTMEM_DIR": directory, "TTMEM_LABEL": order.name}
     process = DemoProcess(
         subprocess.Popen(
             [sys.executable, "-m", "ttmem.cli.workload", json.dumps(asdict(order))],
@@ -82,8 +87,7 @@ def demo_process(order: Order, *, directory: str, label: str) -> Iterator[DemoPr
         )
     )
     try:
-        first = process.report(None)
-        assert first is not None
+        first = process.report()
         assert first.event == READY
         yield process
     finally:

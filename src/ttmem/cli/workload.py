@@ -31,6 +31,7 @@ class Order:
 
     name: str
     board: str | None = None  # None: where the workload is at home
+    chip_offset: int = 0  # chips that others have
     speed: float = 1.0  # 0: as fast as it goes
     round_count: int | None = None  # None: without end
     is_slow: bool = False
@@ -41,6 +42,7 @@ class Report:
     """What the process tells. `expected`, by plain arithmetic: the highest use of each pool of each chip."""
 
     event: str
+    name: str = ""
     board: str = ""
     chip_count: int = 0
     played: str = ""  # how much: 20 tokens
@@ -57,9 +59,9 @@ def perform(order: Order) -> None:
     try:
         with (
             ttmem.GraphTracker() as tracker,
-            workload.open(order.board, tracker=tracker, is_slow=order.is_slow) as mesh,
+            workload.open(order.board, tracker=tracker, chip_offset=order.chip_offset, is_slow=order.is_slow) as mesh,
         ):
-            _tell(Report(event=READY, board=mesh.chips[0].board, chip_count=len(mesh.chips)))
+            _tell(Report(event=READY))
             _tell(_play(order, workload, mesh))
             while os.read(sys.stdin.fileno(), 1 << 10):
                 pass
@@ -84,6 +86,7 @@ def _play(order: Order, workload: "Workload", mesh: "MeshDevice") -> Report:
                 break
     return Report(
         event=event,
+        name=workload.name,
         board=chip.board,
         chip_count=len(mesh.chips),
         played=workload.played(player.round_count),

@@ -37,11 +37,24 @@ class Workload:
         """How much of it that is: 20 tokens."""
         return f"{round_count} {self.round_words[round_count != 1]}"
 
-    def open(self, board: str | None = None, *, tracker: Tracker | None = None, is_slow: bool = False) -> MeshDevice:
+    @property
+    def chip_count(self) -> int:
+        rows, columns = self.shape
+        return rows * columns
+
+    def open(
+        self,
+        board: str | None = None,
+        *,
+        tracker: Tracker | None = None,
+        chip_offset: int = 0,
+        is_slow: bool = False,
+    ) -> MeshDevice:
         """Its devices; on another board than its own, as many chips of that."""
         return open_mesh(
             board or self.board,
             self.shape,
+            chip_offset=chip_offset,
             tracker=tracker,
             dispatch=DispatchCores.SLOW if is_slow else None,
             l1_small_bytes=self.l1_small_bytes,

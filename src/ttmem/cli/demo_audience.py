@@ -1,0 +1,113 @@
+"""Whoever watches a demo: looks at the table while workloads play, and judges them at the end."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from ttmem.cli.demo_process import DemoProcess, next_reports
+from ttmem.cli.screen import Screen
+from ttmem.cli.workload import KILL, Report
+from ttmem.collector import Collector
+from ttmem.devices import Pool
+from ttmem.snapshot import ProcessUsage, Snapshot
+from ttmem.view import PageOptions, page
+from ttmem.view.page import plural
+from ttmem.view.units import size_text
+
+__all__ = ["Audience", "farewell"]
+
+_FRAME_SECONDS = 0.2
+_LONG_SECONDS = 3600.0  # what `select` may be told instead of for ever
+_LAST_LOOK_SECONDS = 3.0  # at what is left when no workload has anything more to do
+_SETTLE_SECONDS = 5.0
+
+
+class Audience:
+    """Watches frame by frame on a terminal, else once, when all have played."""
+
+    def __init__(self, collector: Collector, screen: Screen, options: PageOptions) -> None:
+        self._collector = collector
+        self._screen = screen
+        self._options = options
+        self.last = collector.snapshot()  # with everything the workloads ever did, and still hold
+
+    def watch(self, processes: Sequence[DemoProcess], seconds: float | None) -> dict[int, Report]:
+        """Until no workload has anything more to do, but not longer than that; what each told of itself, by pid."""
+        deadline = time.monotonic() + seconds if seconds is not None else float("inf")
+        reports: dict[int, Report] = {}
+        while len(reports) < len(processes) and time.monotonic() < deadline:
+            if self._screen.is_terminal:
+                self._show(self._collector.snapshot())
+            wait_seconds = _FRAME_SECONDS if self._screen.is_terminal else deadline - time.monotonic()
+            busy = [one for one in processes if one.pid not in reports]
+            reports |= next_reports(busy, min(wait_seconds, _LONG_SECONDS))
+        has_time_left = len(reports) == len(processes)
+        reports |= {one.pid: one.stop() for one in processes if one.pid not in reports}
+        while self._collector.tick():
+            pass  # all they told before they told us
+        self.last = self._collector.snapshot()
+        self._show(self.last)
+        if has_time_left:
+            self._look_on(min(_LAST_LOOK_SECONDS, max(0.0, deadline - time.monotonic())))
+        self._kill([one for one in processes if reports[one.pid].event == KILL])
+        return {one.pid: reports[one.pid] for one in processes}
+
+    def left_bytes(self) -> int:
+        """What is on the devices when the end of all workloads has been noticed."""
+        self._wait_for(lambda snapshot: not snapshot.live)
+        return sum(usage.used_bytes for device in self._collector.snapshot().devices for usage in device.pools)
+
+    def _kill(self, processes: Sequence[DemoProcess]) -> None:
+        """The table once more, right after: those processes are gone, and what they held is given back."""
+        if not processes:
+            return
+        for process in processes:
+            process.kill()
+        pids = {process.pid for process in processes}
+        self._wait_for(lambda snapshot: not pids & {process.pid for process in snapshot.live})
+        self._show(self._collector.snapshot(), is_with_ended=True)
+        self._look_on(_LAST_LOOK_SECONDS)
+
+    def _wait_for(self, is_so: Callable[[Snapshot], bool]) -> None:
+        deadline = time.monotonic() + _SETTLE_SECONDS
+        while not is_so(self._collector.snapshot()) and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    def _look_on(self, seconds: float) -> None:
+        if self._screen.is_terminal:
+            time.sleep(seconds)
+
+    def _show(self, snapshot: Snapshot, *, is_with_ended: bool = False) -> None:
+        options = self._options._replace(width=self._screen.width, is_with_ended=is_with_ended)
+        self._screen.frame(page(snapshot, options))
+
+
+def farewell(reports: Mapping[int, Report], last: Snapshot, left_bytes: int) -> Iterator[str]:
+    """What became of every workload, whether it held what it should have held, and what is left of them."""
+    processes = {process.pid: process for process in last.processes}
+    for pid, report in reports.items():
+        if report.refusal:
+            yield f"{report.name}: the runtime refused: {report.refusal}"
+        yield _judgement(report, _peaks(processes[pid]))
+        if report.event == KILL:
+            yield f"{report.name} was killed (kill -9), with all it held."
+    who, whose = ("All programs have", "their") if len(reports) > 1 else ("The program has", "its")
+    yield f"{who} ended; {size_text(left_bytes)} of {whose} memory is left on the devices."
+
+
+def _judgement(report: Report, peaks: Mapping[str, int]) -> str:
+    pairs = {word: (expected, peaks.get(word, 0)) for word, expected in report.expected.items()}
+    figures = ", ".join(f"{word} {size_text(one)} / {size_text(other)}" for word, (one, other) in pairs.items())
+    judgement = "equal to the byte" if all(one == other for one, other in pairs.values()) else "NOT EQUAL"
+    chips = plural(report.chip_count, f"{report.board} chip", "s")
+    return (
+        f"{report.name}: {report.played} on {chips}. "
+        f"Peak of each, expected / measured: {figures or 'nothing'}; {judgement}."
+    )
+
+
+def _peaks(process: ProcessUsage) -> dict[str, int]:
+    """On its first chip, as all are used alike; circular buffers only ever become more."""
+    [held, *_] = process.devices
+    peaks = {usage.pool.word: usage.peak_bytes for usage in held.pools}
+    footprint = held.activity.footprint
+    return peaks if footprint is None else {**peaks, Pool.CB.word: footprint.planned_bytes}
