@@ -62,11 +62,9 @@ class Host(ABC):
         self.chip_accounts: list[list[Account]] = [[] for _ in chips]  # of all places a chip belongs to
         self.jit_cache = JitCache(self.reports)
         self.program_cache = ProgramCache(self.reports, self.architecture.payload_page_bytes)
-        self.queues: list[CommandQueue] = []
-        if self.dispatch is not DispatchCores.SLOW:
-            self.queues = [
-                CommandQueue(self.architecture, self.dispatch, self.reports) for _ in range(command_queue_count)
-            ]
+        if self.dispatch is DispatchCores.SLOW:
+            command_queue_count = 0
+        self.queues = [CommandQueue(chips[0], self.reports) for _ in range(command_queue_count)]
         self.last_queue = 0
         self.buffers: dict[int, Buffer] = {}  # alive, by their ids
         self.programs: dict[int, Program] = {}  # loaded, by their ids

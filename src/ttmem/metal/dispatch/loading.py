@@ -17,7 +17,8 @@ from ttmem.metal.programs import (
     Program,
     ProgramMisuse,
 )
-from ttmem.metal.programs.offsets import SlotOffsets, finalize_program_offsets
+from ttmem.metal.programs.kernel_groups import SlotOffsets
+from ttmem.metal.programs.offsets import finalize_program_offsets
 from ttmem.tracking import CoreType, KernelFacts, KernelType, TrackedDevice
 
 __all__ = ["allocate_circular_buffers", "claim", "compile_program", "finalize", "track_kernels", "unload"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Mapping
 
-from ttmem.metal.chips import Architecture, DispatchCores
+from ttmem.metal.chips import Architecture, Chip
 from ttmem.metal.dispatch.prefetcher_cache import Emptied, PrefetcherCache
 from ttmem.metal.dispatch.ring import KernelRing, Request
 from ttmem.metal.reports import Reports
@@ -22,7 +22,8 @@ def ring_places(architecture: Architecture) -> Mapping[CoreType, tuple[int, int]
 class CommandQueue:
     """One queue of a mesh: its launches go to all chips, so it is kept once."""
 
-    def __init__(self, architecture: Architecture, dispatch: DispatchCores, reports: Reports) -> None:
+    def __init__(self, chip: Chip, reports: Reports) -> None:
+        architecture, dispatch = chip.architecture, chip.dispatch
         block_bytes = architecture.dram_alignment
         self.ring = KernelRing(ring_places(architecture))
         self.prefetcher = PrefetcherCache(

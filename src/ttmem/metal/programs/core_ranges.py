@@ -38,6 +38,15 @@ class CoreRange:
         row = ((1 << (self.last_x - self.first_x + 1)) - 1) << self.first_x
         return sum(row << (y * ROW_BITS) for y in range(self.first_y, self.last_y + 1))
 
+    def overlaps(self, other: "CoreRange") -> bool:
+        """Whether any core is in both."""
+        return (
+            self.first_x <= other.last_x
+            and other.first_x <= self.last_x
+            and self.first_y <= other.last_y
+            and other.first_y <= self.last_y
+        )
+
     def __str__(self) -> str:
         return f"{self.first_x},{self.first_y}-{self.last_x},{self.last_y}"
 

@@ -1,4 +1,6 @@
-"""Kernel groups: the cores of a program that hold exactly the same kernels (`ProgramImpl::update_kernel_groups`)."""
+"""Kernel groups: the cores of a program that hold exactly the same kernels (`ProgramImpl::update_kernel_groups`),
+and the slot of the kernel ring that all groups of a core type are given.
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -8,7 +10,7 @@ from ttmem.metal.programs.kernels import CODE_ALIGNMENT, Kernel, rounded_up
 from ttmem.metal.programs.refusals import ProgramMisuse
 from ttmem.tracking import CoreType
 
-__all__ = ["WORD_BYTES", "KernelGroup", "kernel_groups"]
+__all__ = ["KernelGroup", "SlotOffsets", "kernel_groups"]
 
 WORD_BYTES = 4  # of a runtime argument
 GROUP_COUNT_MAX = 254  # of one core type
@@ -39,6 +41,19 @@ class KernelGroup:
     @property
     def common_arg_bytes(self) -> int:
         return sum(rounded_up(WORD_BYTES * kernel.common_arg_count, CODE_ALIGNMENT) for kernel in self.kernels)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotOffsets:
+    """One slot of a core type, from its base; the same for all programs of a workload."""
+
+    common_args: int
+    semaphores: int
+    circular_buffers: int
+    dataflow_buffers: int
+    kernel_text: int
+    kernel_text_bytes: int
+    slot_bytes: int
 
 
 def kernel_groups(kernels: Sequence[Kernel]) -> tuple[KernelGroup, ...]:

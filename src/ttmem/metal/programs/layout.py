@@ -64,16 +64,11 @@ def lay_out(program: int, buffers: Sequence[CircularBuffer], *, base: int, align
     local = [buffer for buffer in buffers if not buffer.is_global]
     # Views have allocators, too: nothing of theirs is marked in them, but what overlaps their ranges.
     ends = {cores: 0 for buffer in buffers for cores in buffer.cores.pieces}
-    masks = {cores: cores.mask for cores in ends}
     addresses, regions = [], []
     for buffer in local:
         own = buffer.cores.pieces
         address = rounded_up(max(base, *(ends[cores] for cores in own)), alignment)
-        for cores in own:
-            for other, end in ends.items():
-                # One that only overlaps may already be taken beyond this address: it stays as it is.
-                if masks[other] & masks[cores] and (other == cores or address >= end):
-                    ends[other] = address + buffer.size_bytes
+        _mark(ends, own, address, address + buffer.size_bytes)
         addresses.append((buffer, address))
         regions.append((address, address + buffer.size_bytes, buffer.cores.mask))
     core_mask = 0
@@ -88,3 +83,11 @@ def lay_out(program: int, buffers: Sequence[CircularBuffer], *, base: int, align
         core_mask=core_mask,
         is_dataflow=any(buffer.kind is Kind.DATAFLOW_BUFFER for buffer in local),
     )
+
+
+def _mark(ends: dict[CoreRange, int], own: Sequence[CoreRange], address: int, end: int) -> None:
+    """Takes the bytes in every range that overlaps; one already taken beyond this address stays as it is."""
+    for cores in own:
+        for other, other_end in ends.items():
+            if other == cores or (other.overlaps(cores) and address >= other_end):
+                ends[other] = end

@@ -10,19 +10,15 @@ The programs of one workload are laid out together: all get the offsets of the l
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ttmem.metal.chips import Architecture
-from ttmem.metal.programs.kernel_groups import KernelGroup
+from ttmem.metal.programs.kernel_groups import KernelGroup, SlotOffsets
 from ttmem.metal.programs.kernels import CODE_ALIGNMENT, rounded_up
+from ttmem.metal.programs.program import Program
 from ttmem.metal.programs.refusals import KernelMisfit
 from ttmem.tracking import CoreType
 
-if TYPE_CHECKING:
-    from ttmem.metal.programs.program import Program
-
-__all__ = ["SlotOffsets", "finalize_program_offsets"]
+__all__ = ["finalize_program_offsets"]
 
 SEMAPHORE_BYTES = 16
 CB_CONFIG_BYTES = 16
@@ -30,22 +26,7 @@ REMOTE_CB_CONFIG_BYTES = 8
 DATAFLOW_CONFIG_BYTES = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlotOffsets:
-    """One slot of a core type, from its base; the same for all programs of a workload."""
-
-    common_args: int
-    semaphores: int
-    circular_buffers: int
-    dataflow_buffers: int
-    kernel_text: int
-    kernel_text_bytes: int
-    slot_bytes: int
-
-
-def finalize_program_offsets(
-    programs: Sequence["Program"], architecture: Architecture
-) -> Mapping[CoreType, SlotOffsets]:
+def finalize_program_offsets(programs: Sequence[Program], architecture: Architecture) -> Mapping[CoreType, SlotOffsets]:
     """The slot of each core type that any of the programs uses. Refuses one that its ring cannot hold."""
     offsets = {}
     for core_type in sorted({group.core_type for program in programs for group in program.kernel_groups}):
@@ -61,7 +42,7 @@ def finalize_program_offsets(
     return offsets
 
 
-def _slot(programs: Sequence["Program"], core_type: CoreType, architecture: Architecture) -> SlotOffsets:
+def _slot(programs: Sequence[Program], core_type: CoreType, architecture: Architecture) -> SlotOffsets:
     groups = [group for program in programs for group in program.kernel_groups if group.core_type is core_type]
     common_args = max(group.unique_arg_bytes for group in groups)
     semaphores = common_args + max(group.common_arg_bytes for group in groups)
@@ -89,7 +70,7 @@ def _text_bytes(groups: Sequence[KernelGroup], core_type: CoreType, architecture
     return max(group.text_bytes for group in groups)
 
 
-def _cb_config_bytes(program: "Program", architecture: Architecture) -> int:
+def _cb_config_bytes(program: Program, architecture: Architecture) -> int:
     lowest = program.lowest_remote_cb_index
     remote_count = 0 if lowest is None else architecture.max_cb_count - lowest
     return rounded_up(CB_CONFIG_BYTES * program.cb_index_end + REMOTE_CB_CONFIG_BYTES * remote_count, CODE_ALIGNMENT)

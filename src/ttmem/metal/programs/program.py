@@ -14,10 +14,9 @@ from ttmem.devices import Kind
 from ttmem.metal.memory import Buffer
 from ttmem.metal.programs.circular_buffers import CircularBuffer
 from ttmem.metal.programs.core_ranges import CoreRanges
-from ttmem.metal.programs.kernel_groups import KernelGroup, kernel_groups
+from ttmem.metal.programs.kernel_groups import KernelGroup, SlotOffsets, kernel_groups
 from ttmem.metal.programs.kernels import Kernel
 from ttmem.metal.programs.layout import Layout, lay_out
-from ttmem.metal.programs.offsets import SlotOffsets
 from ttmem.metal.programs.refusals import ProgramMisuse
 from ttmem.tracking import CoreType, KernelType, TrackedDevice
 

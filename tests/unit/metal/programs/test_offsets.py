@@ -9,7 +9,8 @@ from ttmem.devices import BufferType
 from ttmem.metal import CoreRanges, Kernel, Processor, Program, architecture, open_device, tensor
 from ttmem.metal.chips import Architecture
 from ttmem.metal.programs import KernelMisfit
-from ttmem.metal.programs.offsets import SlotOffsets, finalize_program_offsets
+from ttmem.metal.programs.kernel_groups import SlotOffsets
+from ttmem.metal.programs.offsets import finalize_program_offsets
 from ttmem.tracking import CoreType
 
 WORMHOLE, BLACKHOLE = architecture("wormhole_b0"), architecture("blackhole")
