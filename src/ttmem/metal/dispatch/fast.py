@@ -110,12 +110,12 @@ def _load_binaries(host: Host, workload: MeshWorkload) -> None:
 
 def _dispatch(host: Host, workload: MeshWorkload, queue: int) -> None:
     command_queue = host.queues[queue]
-    host.last_queue = queue
     is_in_flight = workload.status is BinaryStatus.IN_FLIGHT
     for program in workload.programs.values():
         host.reports.tracker.track_program(program.id, program.place)
     request = host.requests[workload.id]
     if request.slot_bytes:
+        host.last_queue = queue
         command_queue.launch(request, worker_count=host.workers_of(request), is_in_flight=is_in_flight)
     command_queue.fetch(workload.id, workload.payload_bytes)
     for program in workload.programs.values():

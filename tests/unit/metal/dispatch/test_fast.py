@@ -1,5 +1,7 @@
 """Fast dispatch: what the first run of a workload brings, and what later ones do not."""
 
+import sys
+
 import pytest
 
 from tests.support.metal.heard import Heard, HeardAll
@@ -8,9 +10,11 @@ from ttmem.devices import BinaryStatus, BufferType, Kind, Pool
 from ttmem.metal import (
     CoreRanges,
     MeshWorkload,
+    Processor,
     Program,
     enqueue,
     open_device,
+    open_mesh,
 )
 from ttmem.metal.memory import BufferSpec
 from ttmem.metal.programs import ProgramMisuse
@@ -200,3 +204,57 @@ def test_destroying_a_workload_gives_everything_back() -> None:
         assert not device.buffers
         with pytest.raises(ProgramMisuse, match="destroyed"):
             enqueue(device, workload)
+
+
+def an_ethernet_workload() -> MeshWorkload:
+    program = Program()
+    core = CoreRanges.at((0, 0))
+    program.add_kernel(a_kernel(500, cores=core, processor=Processor.ERISC, core_type=CoreType.IDLE_ETH))
+    return MeshWorkload(program)
+
+
+def test_what_was_told_of_rings_is_true_whichever_queue_launched() -> None:
+    heard = HeardAll()
+    with open_device("n150", command_queue_count=2, tracker=heard) as device:
+        workloads = [a_workload(30_000), an_ethernet_workload(), a_workload(20_000), MeshWorkload(Program())]
+        told = {}
+        for step in range(24):
+            enqueue(device, workloads[step % 4 if step % 3 else 0], queue=step * 7 // 5 % 2)
+
+            told.update({call.core_type: (call.live, call.retired, call.entries) for call in heard.of("ring")})
+            rings = device.truth().rings.items()
+            now = {core: (ring.live_bytes, ring.retired_bytes, ring.entry_count) for core, ring in rings}
+            assert {core: told.get(core, (0, 0, 0)) for core in now} == now
+        assert sum(call.stall is not Stall.NONE for call in heard.of("ring")) == sum(
+            device.truth().stall_counts.values()
+        )
+
+
+def calls_of_a_cached_run(board: str, cached_count: int) -> int:
+    """Python calls that one more run of a cached workload makes: its cost, without a clock."""
+    with open_mesh(board, trace_region_bytes=1 << 20) as mesh:
+        for size_bytes in range(16, 16 * cached_count, 16):
+            enqueue(mesh, a_workload(size_bytes, cb_bytes=2048))
+        workload = a_workload(5000, cb_bytes=2048)
+        mesh.replay_trace(mesh.end_trace(mesh.begin_trace()).id)  # the same ring for all
+        enqueue(mesh, workload)
+        count = 0
+
+        def note(frame: object, event: str, argument: object) -> None:
+            nonlocal count
+            count += event == "call"
+
+        sys.setprofile(note)
+        try:
+            enqueue(mesh, workload)
+        finally:
+            sys.setprofile(None)
+        return count
+
+
+def test_a_cached_run_costs_the_same_whatever_is_cached_and_however_many_chips() -> None:
+    alone = calls_of_a_cached_run("n150", cached_count=2)
+
+    assert calls_of_a_cached_run("n150", cached_count=200) == alone
+    assert calls_of_a_cached_run("galaxy", cached_count=2) == alone
+    assert alone < 150

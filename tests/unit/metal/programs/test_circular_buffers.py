@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 from tests.support.metal.operations import add_program, matmul_program
 from ttmem.devices import BufferType, Kind
-from ttmem.metal import Buffer, CircularBufferClash, CoreRanges, MeshDevice, Program, open_device, tensor
+from ttmem.metal import (
+    Buffer,
+    CircularBufferClash,
+    CoreRanges,
+    MeshDevice,
+    MeshWorkload,
+    Program,
+    enqueue,
+    open_device,
+    tensor,
+)
 from ttmem.metal.footprint import taken
 from ttmem.metal.programs import CircularBufferMisfit, ProgramMisuse
 from ttmem.metal.programs.layout import lay_out
@@ -71,6 +81,17 @@ def test_softmax_lays_eight_dataflow_buffers_one_behind_the_other() -> None:
     addresses = laid_out(program)
 
     assert (addresses[0], addresses[-1]) == (105_824, 202_080)
+
+
+def test_blackhole_has_another_base_and_alignment() -> None:
+    program = Program()
+    for size_bytes in (1000, 4096):
+        program.add_circular_buffer(CoreRanges.grid(11, 10), size_bytes)
+
+    with open_device("p150") as device:
+        enqueue(device, MeshWorkload(program))
+
+    assert [one.address for one in program.circular_buffers] == [111_744, 111_744 + 1024]
 
 
 def test_a_scratchpad_stands_among_circular_buffers() -> None:
