@@ -37,11 +37,17 @@ class Stopwatch:
     def end_of(self, process: "subprocess.Popen[Any]") -> int:
         """Waits for a process; its exit status. Its threads tell only until they end, so they are asked often."""
         deadline = time.monotonic() + PATIENCE_SECONDS
+        before_ns = self._own_ns()
         while process.poll() is None:
             assert time.monotonic() < deadline, f"process {process.pid} has not ended within {PATIENCE_SECONDS:g} s"
+            self._before_ns += self._own_ns() - before_ns  # we were late to look, and it went on without us
+            before_ns = self._own_ns()
             self._look()
             time.sleep(0.002)
         return int(process.returncode)
+
+    def _own_ns(self) -> int:
+        return sum(self._delays_ns.get(thread, 0) for thread in os.listdir("/proc/self/task"))
 
     def _look(self) -> None:
         for pid in self._pids:
