@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from tests.support import ring_recordings
 from tests.support.ttnn.judges import Library, StockPrefetcherCache
 from tests.support.ttnn.stock import Stock
 from ttmem.metal.dispatch.prefetcher_cache import Emptied, PrefetcherCache
@@ -96,3 +97,16 @@ def test_a_capture_swaps_the_cache_away_and_back(library: Library) -> None:
     pair.stock.swap(pair.other)
     pair.agree()
     pair.ask(31, 3_000)
+
+
+def test_the_recorded_answers_are_the_wheels(library: Library) -> None:
+    for geometry, steps in ring_recordings.cache_runs():
+        cache = StockPrefetcherCache(library, *geometry)
+        for step in steps:
+            answer = cache.ask(step.identity, step.size_bytes)
+            if answer is None:
+                assert step.is_hit is None
+                cache.reset()
+            else:
+                assert answer == (step.is_hit, (step.offset_bytes or 0) // geometry[0])
+            assert len(cache.held()) == step.entry_count

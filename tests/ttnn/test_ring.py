@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from tests.support import ring_recordings
 from tests.support.ttnn.judges import Library, StockRing
 from tests.support.ttnn.stock import Stock
 from ttmem.devices import BinaryStatus
@@ -147,3 +148,17 @@ def test_launches_without_bytes_wait_for_launch_messages_alone(library: Library)
         pair.launch(Request({}), expected_count=launched, worker_count=64, is_in_flight=False)
         pair.agree()
     assert set(pair.model.stall_counts) == {Stall.LAUNCH_SLOTS}
+
+
+def test_the_recorded_launches_are_the_wheels(library: Library) -> None:
+    pair = Pair(library, ring_recordings.ring_places())
+    for step in ring_recordings.launches():
+        launch = pair.stock.launch(
+            step.sizes,
+            status=BinaryStatus.IN_FLIGHT if step.is_in_flight else BinaryStatus.COMMITTED,
+            worker_count=step.worker_count,
+            expected_count=step.expected_count,
+        )
+        assert (launch.addresses, launch.sync_count) == (step.addresses, step.sync_count)
+        assert launch.is_stalled_first == step.is_stalled_first
+        assert launch.is_stalled_before_program == step.is_stalled_before_program

@@ -162,8 +162,6 @@ class PrefetcherCache:
     def _evict_tail(self, evicted: list[Held]) -> bool:
         """Lets go what lies behind the newest, up to the end of the ring; whether nothing is left."""
         now = self._contents
-        if now.is_table_full:
-            self._evict(evicted)
         while now.entries and now.entries[0].offset >= now.next_offset:
             self._evict(evicted)
         return not now.entries

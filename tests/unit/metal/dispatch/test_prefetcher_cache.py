@@ -5,6 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support import ring_recordings
 from ttmem.metal.dispatch.prefetcher_cache import Answer, Emptied, PrefetcherCache
 
 
@@ -104,6 +105,17 @@ def test_a_table_grows_while_the_ring_has_room() -> None:
 
     assert [cache.ask(identity, 1).evicted for identity in range(40)] == [()] * 40
     assert cache.entry_count == 40
+
+
+def test_recorded_questions_get_the_runtimes_answers() -> None:
+    for (block_bytes, block_count, table_size), steps in ring_recordings.cache_runs():
+        cache = a_cache(block_bytes=block_bytes, block_count=block_count, table_size=table_size)
+        for step in steps:
+            answer = cache.ask(step.identity, step.size_bytes)
+            assert answer.is_bypass == (step.is_hit is None)
+            if step.is_hit is not None:
+                assert (answer.is_hit, answer.offset_bytes) == (step.is_hit, step.offset_bytes)
+            assert cache.entry_count == step.entry_count
 
 
 @given(

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support import ring_recordings
 from ttmem.metal.dispatch.layout.lane import LIVE_ENTRIES
 from ttmem.metal.dispatch.ring import KernelRing, Launch, Occupancy, Request
 from ttmem.tracking import CoreType, Stall
@@ -158,7 +159,46 @@ def test_finished_programs_stay_in_the_table_until_their_place_is_needed() -> No
     assert ring.occupancy(CoreType.TENSIX) == Occupancy(47_000, 0, 23_656, 2), "the finished one is written over"
 
 
-SIZES = st.integers(0, 64)
+def test_a_finished_program_right_behind_a_new_one_stays_intact() -> None:
+    ring = a_ring()
+    launched(ring, [24_000, 24_000])
+    ring.free(2 * WORKERS)
+
+    ring.reserve(Request({CoreType.TENSIX: 24_000}))
+    ring.alloc(3 * WORKERS)
+
+    assert ring.occupancy(CoreType.TENSIX) == Occupancy(24_000, 24_000, 22_656, 1)
+
+
+def test_a_launch_waits_for_the_ring_that_is_free_last() -> None:
+    ring = a_ring(idle=100)
+    ring.launch(Request({CoreType.IDLE_ETH: 100}), expected_count=0, worker_count=1)
+    ring.launch(Request({CoreType.TENSIX: 70_000, CoreType.ACTIVE_ETH: 8}), expected_count=1, worker_count=1)
+
+    both = Request({CoreType.TENSIX: 70_000, CoreType.IDLE_ETH: 100})
+
+    assert ring.reserve(Request({CoreType.IDLE_ETH: 100})).stall_count == 1
+    assert ring.reserve(both).stall_count == 2
+
+
+def test_recorded_launches_go_where_the_runtime_put_them() -> None:
+    places = ring_recordings.ring_places()
+    ring = KernelRing(places)
+
+    for step in ring_recordings.launches():
+        launch = ring.launch(
+            step.request,
+            expected_count=step.expected_count,
+            worker_count=step.worker_count,
+            is_in_flight=step.is_in_flight,
+        )
+        assert launch.addresses[: len(places)] == step.addresses
+        assert (launch.stall_count or 0, launch.is_stalled_first) == (step.sync_count, step.is_stalled_first)
+        assert (launch.stall is Stall.NONE) == (not step.is_stalled_first and not step.is_stalled_before_program)
+    assert {Stall.SPACE, Stall.ENTRIES, Stall.ORDER, Stall.IN_FLIGHT} <= ring.stall_counts.keys()
+
+
+SIZES = st.one_of(st.integers(0, 64), st.sampled_from([8, 16, 32]))
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("launch"), SIZES, st.booleans()),

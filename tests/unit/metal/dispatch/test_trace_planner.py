@@ -49,14 +49,15 @@ def test_binaries_that_come_again_lie_at_the_bottom_and_all_else_at_the_top() ->
     assert once.binary_address == once.config_address - 16 == BASE + RING_BYTES - 4 - 4 - 16
 
 
-def test_of_two_binaries_the_one_needed_later_gives_way() -> None:
-    soon, late, large = a_node(1, config=0, binary=32), a_node(2, config=0, binary=32), a_node(3, config=0, binary=60)
+def test_what_is_needed_last_gives_way() -> None:
+    soon, last, next_ = (a_node(program, config=0, binary=32) for program in (1, 2, 3))
     nops = [a_node(9, config=0, binary=0)] * 8  # enough launches for nobody to wait
+    newcomer = a_node(4, config=0, binary=30)
 
-    plan = planned([soon, late, *nops, large, soon, *nops, late])
+    plan = planned([soon, last, next_, *nops, newcomer, next_, soon, newcomer, last])
 
-    sent = {node.node.program: node.send_binary for node in plan.nodes[2:]}
-    assert sent == {9: False, 3: True, 1: False, 2: True}
+    assert plan.nodes[11].binary_address == plan.nodes[1].binary_address == BASE + 32
+    assert [node.send_binary for node in plan.nodes[11:]] == [True, False, False, False, True]
 
 
 def test_ethernet_binaries_are_always_sent_again_and_wait_for_the_one_before() -> None:

@@ -89,9 +89,7 @@ class Lane:
             if len(self.entries) - index < LIVE_ENTRIES:
                 return Place(address, size)
             return Place(address, size, oldest.sync_count, Stall.ENTRIES)
-        if index + 1 == len(self.entries):
-            address = self.base
-        else:
+        if index + 1 < len(self.entries):  # after the last one the whole lane is free, and the address is the base
             following = self.entries[index + 1]
             next_end = self.end if address >= following.address else following.address
             if address + size > next_end:
