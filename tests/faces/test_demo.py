@@ -9,15 +9,20 @@ import sys
 import time
 from pathlib import Path
 
+import click
 import pytest
 
 from tests.support.terminals import a_terminal
+from ttmem.cli.demo import demo
 from ttmem.cli.demo_process import demo_process
 from ttmem.cli.workload import Order
+from ttmem.devices import Pool
 from ttmem.errors import TtmemError
-from ttmem.metal.workloads import WORKLOADS
+from ttmem.metal.workloads import WORKLOADS, Beat, Reckoning
 from ttmem.sources.procfs import stat_of
+from ttmem.view.units import size_text
 
+PAGE = (Path(__file__).parents[2] / "docs" / "demo.md").read_text(encoding="utf-8")
 TTMEM = [sys.executable, "-m", "ttmem"]
 QUICK = ["resnet-trace", "--speed", "max"]
 FAREWELL = "The program has ended; 0 B of its memory is left on the devices."
@@ -119,6 +124,40 @@ def test_all_workloads_are_listed_with_a_line_each() -> None:
 
     assert [line.split()[0] for line in lines] == list(WORKLOADS)
     assert all(len(line) <= 120 for line in lines)
+
+
+def test_the_page_about_the_demo_describes_every_flag_and_every_workload() -> None:
+    flags = re.findall(r"(?<=`)--?[\w-]+", " ".join(re.findall(r"^\| (`-.*?) \|", PAGE, flags=re.MULTILINE)))
+    workloads = re.findall(r"^\| `([a-z][\w-]+)` \| (?!\d+\S* [KMG])", PAGE, flags=re.MULTILINE)
+
+    assert set(flags) == {flag for option in demo.params if isinstance(option, click.Option) for flag in option.opts}
+    assert workloads == list(WORKLOADS)
+
+
+@pytest.mark.parametrize("name", ["llama-8b", "galaxy-70b", "resnet-trace"])
+def test_the_page_about_the_demo_states_the_peaks_of_the_arithmetic(name: str) -> None:
+    workload = WORKLOADS[name]
+    with workload.open() as mesh:
+        chip = mesh.chips[0]
+    reckoning, round_count = Reckoning(chip), 0
+    for step in workload.steps(chip):
+        reckoning.add(step)
+        round_count += isinstance(step, Beat) and step.is_round
+        if round_count == workload.round_count:
+            break
+
+    pools = Pool.DRAM, Pool.L1, Pool.L1_SMALL, Pool.CB, Pool.KERNEL
+    cells = [f"`{name}`", *(size_text(reckoning.peak[pool]) if reckoning.peak[pool] else "-" for pool in pools)]
+    assert f"| {' | '.join(cells)} |" in PAGE
+
+
+def test_the_code_on_the_page_about_the_demo_runs() -> None:
+    [source] = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.DOTALL | re.MULTILINE)
+
+    result = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith("Statically allocated circular buffers in program ")
 
 
 @pytest.mark.parametrize(
