@@ -11,9 +11,7 @@ On ethernet cores every kernel has a core of its own, and dispatch_s exists with
 is what such a program takes: no two of its cores hold the same (`FabricBuilder::create_kernels`).
 """
 
-from collections.abc import Iterator
-
-from ttmem.metal.chips import Chip, DispatchCores, board
+from ttmem.metal.chips import Chip, DispatchCores, UnknownHardware, board
 from ttmem.metal.dispatch import slow
 from ttmem.metal.host import Host
 from ttmem.metal.programs import CoreRanges, Kernel, Processor, Program
@@ -35,14 +33,12 @@ def load_system_programs(host: Host, *, has_fabric: bool, command_queue_count: i
     """Loads them on every chip, fabric first, through the slow path."""
     programs = []
     for index, chip in enumerate(host.chips):
-        place = host.chip_place(index)
-        made = [_fabric_program(chip)] if has_fabric else []
+        made = [_fabric_program(chip)] if has_fabric and chip.router_count else []
         if host.dispatch is not DispatchCores.SLOW:
             made.append(_dispatch_program(host, chip, command_queue_count))
         for program in made:
-            if program.kernels:
-                slow.configure(host, program, place)
-                programs.append(program)
+            slow.configure(host, program, host.chip_place(index))
+            programs.append(program)
     return programs
 
 
@@ -76,7 +72,7 @@ def _dispatch_program(host: Host, chip: Chip, command_queue_count: int) -> Progr
     stations = _stations(host, chip, command_queue_count)
     if is_ethernet:
         stations = _on_ethernet(stations, has_subordinate=command_queue_count == 1)
-    for core, names in zip(_dispatch_cores(chip), stations, strict=False):
+    for core, names in zip(_dispatch_cores(chip, len(stations)), stations, strict=True):
         for name in names:
             program.add_kernel(stock_kernel(name, CoreRanges.at(core), core_type=core_type))
     for _ in range(data()["dispatch"]["semaphore_count"]):
@@ -90,8 +86,13 @@ def _stations(host: Host, chip: Chip, command_queue_count: int) -> Stations:
     partner = _partner(chip)
     if partner is not None and partner < chip.index:
         return REMOTE * command_queue_count + MUX
-    serving = SERVING * command_queue_count + MUX if partner in opened else ()
-    return ALONE * command_queue_count + serving
+    if partner not in opened:
+        return ALONE * command_queue_count
+    if command_queue_count == 1:
+        return ALONE + SERVING + MUX
+    # Two queues need nine cores of a strip of eight: the mux shares one. Which one, nobody wrote down.
+    *others, last = (ALONE + SERVING) * command_queue_count
+    return (*others, last + MUX[0])
 
 
 def _partner(chip: Chip) -> int | None:
@@ -109,13 +110,16 @@ def _on_ethernet(stations: Stations, *, has_subordinate: bool) -> Stations:
     return tuple((name,) for name in names if has_subordinate or name != "cq_dispatch_subordinate")
 
 
-def _dispatch_cores(chip: Chip) -> Iterator[tuple[int, int]]:
+def _dispatch_cores(chip: Chip, count: int) -> list[tuple[int, int]]:
     """Cores outside the compute grid: the strip that is kept for dispatch, or ethernet cores behind the routers."""
     if chip.dispatch is DispatchCores.ETHERNET:
-        yield from ((0, channel) for channel in range(chip.router_count, chip.ethernet_core_count))
-        return
-    (columns, rows), (worker_columns, worker_rows) = chip.grid, chip.worker_grid
-    for y in range(worker_rows):
-        for x in range(worker_columns):
-            if x >= columns or y >= rows:
-                yield x, y
+        cores = [(0, channel) for channel in range(chip.router_count, chip.ethernet_core_count)]
+    else:
+        (columns, rows), workers = chip.grid, CoreRanges.grid(*chip.worker_grid)
+        cores = [(x, y) for x, y in workers if x >= columns or y >= rows]
+    if len(cores) < count:
+        raise UnknownHardware(
+            f"{chip.board}: {len(cores)} {chip.dispatch.value} cores to dispatch with, and {count} are needed; "
+            "use other cores or fewer command queues"
+        )
+    return cores[:count]

@@ -192,6 +192,19 @@ def test_a_pair_with_two_queues_on_ethernet_has_no_subordinates() -> None:
         assert "cq_dispatch_subordinate" not in names
 
 
+def test_a_pair_with_two_queues_on_worker_cores_uses_the_whole_strip() -> None:
+    with open_mesh("n300", dispatch=DispatchCores.TENSIX, command_queue_count=2) as mesh:
+        serving, remote = (program for program in mesh.system_programs if program.kernel_type is KernelType.DISPATCH)
+
+        assert (serving.core_count, remote.core_count) == (8, 5)
+        assert len(serving.kernels) == 2 * 4 + 2 * 2 + 1
+
+
+def test_dispatch_without_enough_cores_is_refused() -> None:
+    with pytest.raises(UnknownHardware, match="0 ethernet cores to dispatch with, and 3 are needed"):
+        open_mesh("galaxy", dispatch=DispatchCores.ETHERNET)
+
+
 def test_a_chip_of_a_pair_opened_alone_serves_nobody() -> None:
     with open_device("n300") as device:
         assert [kernel.name for kernel in device.system_programs[0].kernels] == [
