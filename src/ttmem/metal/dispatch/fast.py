@@ -46,7 +46,6 @@ def release_workload(host: Host, workload: MeshWorkload) -> None:
         loading.unload(host, program)
     if workload.payload is not None:
         workload.payload.deallocate()
-        workload.payload = None
     if host.is_open and workload.id in host.workloads and None not in workload.programs:
         host.reports.watcher.track_program_end(workload.id, host)
     host.requests.pop(workload.id, None)

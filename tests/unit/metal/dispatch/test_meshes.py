@@ -38,7 +38,7 @@ def test_programs_of_one_workload_count_on_their_own_chips_only() -> None:
     heard = HeardAll()
     with open_mesh("n300", tracker=heard) as mesh:
         system = [chip.used_bytes for chip in mesh.truth().chips]
-        small, large = a_program(1000, cb_bytes=4096), a_program(3000)
+        small, large = a_program(1000, cb_bytes=4096), a_program(30_000)
         workload = MeshWorkload({FIRST: small, REST: large})
         heard.forget()
 
@@ -46,10 +46,10 @@ def test_programs_of_one_workload_count_on_their_own_chips_only() -> None:
 
         left, right = mesh.truth().chips
         assert left.used_bytes[Pool.KERNEL] == 1008 * 64
-        assert right.used_bytes[Pool.KERNEL] == 3008 * 64
+        assert right.used_bytes[Pool.KERNEL] == 30_000 * 64
         assert left.used_bytes[Pool.CB] == 4096 * 64
         assert Pool.CB not in right.used_bytes
-        assert left.used_bytes[Pool.DRAM] == right.used_bytes[Pool.DRAM] == 12 * 2048
+        assert left.used_bytes[Pool.DRAM] == right.used_bytes[Pool.DRAM] == 2 * 12 * 2048
         assert (left.launch_count, right.launch_count) == (1, 1)
         assert [call.device.chips for call in heard.of("kernel")] == [(mesh.chips[0],), (mesh.chips[1],)]
 
