@@ -11,6 +11,8 @@
 namespace ttmem {
 namespace {
 
+constexpr size_t kOldestTable = offsetof(WriterTable, ring_state);  // all that a copy of this version must have
+
 constexpr uint32_t kCopiesMost = 16;
 constexpr int kOnSwitch = 1, kOffSwitch = 0;
 
@@ -63,7 +65,7 @@ const WriterTable* find_owner() noexcept {
     const WriterTable* first = &ttmem_own_writer;
     for (uint32_t i = 0; i < notes->count; ++i) {
         const WriterTable* table = table_in(notes->list[i]);
-        if (table == nullptr || table->version != ttmem_own_writer.version || table->bytes < sizeof(WriterTable))
+        if (table == nullptr || table->version != ttmem_own_writer.version || table->bytes < kOldestTable)
             continue;
         first = table;
         break;
