@@ -4,7 +4,7 @@ Figures that only grow (launches, stalls, answers of caches) belong to a journal
 it is closed. So the truth remembers what closed meshes had come to, and the journal what it had when a story began.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,6 +14,7 @@ from ttmem.metal import ChipTruth, MeshDevice, Truth
 from ttmem.tracking import Cache, CacheOutcome, CoreType, KernelType, Stall
 
 Figures = dict[str, Any]
+Row = tuple[Any, ...]
 KINDS = {Kind.KERNEL_APPLICATION: KernelType.APPLICATION, Kind.KERNEL_FABRIC: KernelType.FABRIC}
 KINDS |= {Kind.KERNEL_DISPATCH: KernelType.DISPATCH}
 VIEW = 1
@@ -106,49 +107,74 @@ class ToldFigures:
 
     def figures(self, chips: Iterable[int]) -> dict[int, Figures]:
         """Of these chips; those of other stories are still known to the journal."""
-        found = self._figures()
-        return {chip: self._since(chip, found[chip]) for chip in chips if chip in found}
+        wanted = set(chips)
+        return {chip: self._since(chip, figures) for chip, figures in self._figures(wanted).items()}
 
     def _since(self, chip: int, figures: Figures) -> Figures:
         grown: Counter[Any] = Counter(figures["grown"])
         grown.subtract(self._before.get(chip, {}))
         return {**figures, "grown": dict(+grown)}
 
-    def _figures(self) -> dict[int, Figures]:
+    def _figures(self, wanted: set[int] | None = None) -> dict[int, Figures]:
         rows = self._journal.rows()
-        alive = self._journal.ledger.allocations(self._journal.key)
-        return {row["unique_id"]: _of_device(rows, alive, row["number"]) for row in rows["devices"] if row["known"]}
+        numbers = {row["number"]: row["unique_id"] for row in rows["devices"] if row["known"]}
+        numbers = {number: chip for number, chip in numbers.items() if wanted is None or chip in wanted}
+        tables = {name: _by_device(rows[name], at) for name, at in _DEVICE_AT.items()}
+        alive: dict[int, list[Row]] = defaultdict(list)
+        for row in self._journal.ledger.allocations(self._journal.key):
+            for number in row[0]:
+                alive[number].append(row)
+        return {
+            chip: _of_device({name: table[number] for name, table in tables.items()}, alive[number])
+            for number, chip in numbers.items()
+        }
 
 
-def _of_device(rows: dict[str, Any], alive: list[tuple[Any, ...]], device: int) -> Figures:
-    own = [row for row in alive if device in row[0]]
-    kinds = {Kind(kind): (used, mark) for d, kind, used, _, mark in rows["device_kinds"] if d == device}
+# In which column of a table the device stands; what comes after it are its figures.
+_DEVICE_AT = {"device_pools": 0, "device_kinds": 0, "device_cores": 0}
+_DEVICE_AT |= {"footprints": 1, "rings": 1, "stalls": 1, "caches": 1, "launches": 1}
+
+
+def _by_device(rows: list[Row], at: int) -> dict[int, list[Row]]:
+    found: dict[int, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[row[at]].append(row[at + 1 :])
+    return found
+
+
+def _of_device(tables: dict[str, list[Row]], alive: list[Row]) -> Figures:
+    kinds = {Kind(kind): (used, mark) for kind, used, _, mark in tables["device_kinds"]}
     assert not any(mark for _, mark in kinds.values()), "the model tells exact sizes"
-    footprints = [row for row in rows["footprints"] if row[1] == device]
-    assert not any(row[6] or row[7] for row in footprints), "the model tells cores and programs"
-    caches = {Cache(cache): figures for _, d, cache, *figures in rows["caches"] if d == device}
+    footprints = tables["footprints"]
+    assert not any(row[4] or row[5] for row in footprints), "the model tells cores and programs"
+    caches = {Cache(cache): figures for cache, *figures in tables["caches"]}
     images = caches.get(Cache.IMAGE, [0] * 8)
     return {
-        "used": {Pool(pool): used for d, pool, used, *_ in rows["device_pools"] if d == device and used},
+        "used": {Pool(pool): used for pool, used, *_ in tables["device_pools"] if used},
         # A program is listed by its launches alone, too: then it holds nothing.
-        "counts": dict(Counter(Kind(row[1]) for row in own if row[1] != Kind.PROGRAM_BINARY or row[5])),
-        "views": sum(bool(row[4] & VIEW) for row in own),
+        "counts": {Kind(kind): n for kind, n in Counter(map(_listed_kind, alive)).items() if kind},
+        "views": sum(row[4] & VIEW for row in alive),
         "kernel_types": {KINDS[kind]: used for kind, (used, _) in kinds.items() if kind in KINDS and used},
-        "core_types": {CoreType(core): used for d, core, used, *_ in rows["device_cores"] if d == device and used},
-        "footprint": tuple(footprints[0][2:6]) if footprints else (0, 0, 0, 0),
+        "core_types": {CoreType(core): used for core, used, *_ in tables["device_cores"] if used},
+        "footprint": tuple(footprints[0][:4]) if footprints else (0, 0, 0, 0),
         "rings": {
             CoreType(core): (live, retired, entries)
-            for _, d, core, live, retired, entries, _ in rows["rings"]
-            if d == device and (live or retired or entries)
+            for core, live, retired, entries, _ in tables["rings"]
+            if live or retired or entries
         },
         "images": (images[5], images[7]),
-        "grown": _grown_rows(rows, device, caches),
+        "grown": _grown_rows(tables, caches),
     }
 
 
-def _grown_rows(rows: dict[str, Any], device: int, caches: dict[Cache, list[int]]) -> dict[Any, int]:
-    grown: Counter[Any] = Counter({"launches": sum(count for _, d, count in rows["launches"] if d == device)})
+def _listed_kind(row: Row) -> int:
+    is_empty_program = row[1] == Kind.PROGRAM_BINARY and not row[5]
+    return 0 if is_empty_program else int(row[1])
+
+
+def _grown_rows(tables: dict[str, list[Row]], caches: dict[Cache, list[int]]) -> dict[Any, int]:
+    grown: Counter[Any] = Counter({"launches": sum(count for (count,) in tables["launches"])})
     for cache, figures in caches.items():
         grown.update({(cache, outcome): figures[outcome] for outcome in CacheOutcome})
-    grown.update({Stall(stall): count for _, d, stall, count in rows["stalls"] if d == device})
+    grown.update({Stall(stall): count for stall, count in tables["stalls"]})
     return dict(+grown)

@@ -50,7 +50,6 @@ class OwnJournal:
     def __init__(self) -> None:
         self.ledger = _native.Ledger()
         self.key = attach(self.ledger, _native.client.journal_path())
-        wait_until(lambda: self._process(self.rows())["reason"] == "")
         rows = self.rows()
         self._findings_before = Counter(self._process(rows)["findings"])
         self._launches_before = self._launches(rows)
@@ -62,9 +61,15 @@ class OwnJournal:
         return Path(_native.client.journal_path()).parent
 
     def rows(self) -> dict[str, Any]:
-        """Everything, after one more look."""
-        self.ledger.drain()
-        return self.ledger.snapshot()
+        """Everything, after looking until nothing is left to be read; a reader that was lapped looks again."""
+
+        def at_rest() -> dict[str, Any]:
+            while self.ledger.drain():
+                pass
+            rows = self.ledger.snapshot()
+            return rows if self._process(rows)["reason"] == "" else {}
+
+        return wait_until(at_rest)
 
     def used(self, unique_id: int) -> dict[Pool, int]:
         """Bytes in every pool of a chip in which anything is listed."""

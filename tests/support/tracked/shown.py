@@ -1,7 +1,7 @@
 """What `ttmem ps --json` and the table of `ttmem ps` say of each chip, in the shape of `agreement`.
 
-The looking, the document and the page are those of the command itself, called without a process of their own: a story
-looks after every step.
+The collector, the document and the page are those of the command itself, called without a process of their own: a
+story looks after every step. What a process of its own says is compared in `test_faces`.
 """
 
 import os
@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.tracked.agreement import Figures
-from ttmem.cli.looking import Looking
+from ttmem.collector import Collector
 from ttmem.devices import Pool
 from ttmem.snapshot import Snapshot, document
+from ttmem.sources import Places
 from ttmem.tracking import Cache, CacheOutcome, CoreType, KernelType, Stall
 from ttmem.view import PageOptions, page
 from ttmem.view.units import size_text
@@ -31,12 +32,16 @@ class ShownFigures:
     """Looks as `ttmem ps` does."""
 
     def __init__(self, directory: Path) -> None:
-        self._environ = {"TTMEM_DIR": str(directory)}
+        self._collector = Collector(Places(uid=os.geteuid(), directory=str(directory)))
+        assert self._collector.wait_settled(5)
         self._before = {chip: figures["grown"] for chip, figures in self._in_json(self.look()).items()}
 
     def look(self) -> Snapshot:
-        with Looking(self._environ, uid=os.geteuid(), has_daemon=False) as looking:
-            return looking.snapshot()
+        """After looking until nothing is left to be read."""
+        while self._collector.tick():
+            pass
+        assert self._collector.wait_settled(5)
+        return self._collector.snapshot()
 
     def in_json(self, snapshot: Snapshot) -> dict[int, Figures]:
         """As the document has it; answers and launches since this began."""
@@ -48,7 +53,12 @@ class ShownFigures:
         return found
 
     def _in_json(self, snapshot: Snapshot) -> dict[int, Figures]:
-        return {int(row["uuid"], 16): _of_row(row) for row in document(snapshot)["device_info"] if row["uuid"]}
+        return figures_in(document(snapshot))
+
+
+def figures_in(document: dict[str, Any]) -> dict[int, Figures]:
+    """By unique id, in the order of the document."""
+    return {int(row["uuid"], 16): _of_row(row) for row in document["device_info"] if row["uuid"]}
 
 
 def _of_row(row: dict[str, Any]) -> Figures:
@@ -74,7 +84,11 @@ def _of_row(row: dict[str, Any]) -> Figures:
 
 def in_table(snapshot: Snapshot) -> list[dict[str, str]]:
     """The USED column by pool, device after device; what never held anything has no row."""
-    lines = ["".join(span.text for span in line) for line in page(snapshot, PageOptions())]
+    return devices_in(["".join(span.text for span in line) for line in page(snapshot, PageOptions())])
+
+
+def devices_in(lines: list[str]) -> list[dict[str, str]]:
+    """The same from the lines of a page."""
     head = next(line for line in lines if line.startswith(" DEVICE"))
     pool_at, used_end = head.index("POOL"), head.index("USED") + len("USED")
     devices: list[dict[str, str]] = []
