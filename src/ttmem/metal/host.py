@@ -65,7 +65,7 @@ class Host(ABC):
         if self.dispatch is DispatchCores.SLOW:
             command_queue_count = 0
         self.queues = [CommandQueue(chips[0], self.reports) for _ in range(command_queue_count)]
-        self.last_queue = 0
+        self.last_queue = self.queues[0] if self.queues else None  # the one that used the ring last
         self.buffers: dict[int, Buffer] = {}  # alive, by their ids
         self.programs: dict[int, Program] = {}  # loaded, by their ids
         self.workloads: dict[int, MeshWorkload] = {}  # loaded, by their ids
@@ -145,6 +145,12 @@ class Host(ABC):
         )
 
     # Programs
+
+    def queue(self, number: int) -> CommandQueue:
+        """One of its command queues."""
+        if not 0 <= number < len(self.queues):
+            raise ProgramMisuse(f"no command queue {number} on device {self.id}, which has {len(self.queues)}")
+        return self.queues[number]
 
     def count_launch(self, program: int, place: TrackedDevice) -> None:
         """A program ran on its chips."""

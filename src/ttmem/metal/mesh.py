@@ -62,7 +62,7 @@ class MeshDevice(Host):
     def read(self, buffer: Buffer, queue: int = 0) -> None:
         """Reads a buffer back to the host, which takes the memory that the prefetcher caches binaries in."""
         if self.queues and buffer.is_allocated:
-            self.queues[queue].empty_prefetcher(Emptied.READ)
+            self.queue(queue).empty_prefetcher(Emptied.READ)
 
     def truth(self) -> Truth:
         """What is true now, by the model's own arithmetic."""

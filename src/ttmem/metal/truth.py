@@ -68,7 +68,7 @@ def truth_of(host: Host) -> Truth:
     images: Counter[tuple[Cache, CacheOutcome]] = Counter()
     for account in host.accounts.values():
         images.update(account.image_counts)
-    queue = host.queues[host.last_queue] if host.queues else None
+    queue = host.last_queue
     return Truth(
         chips=_chips(host),
         rings={one: queue.ring.occupancy(one) for one in queue.ring.core_types} if queue else {},

@@ -13,6 +13,7 @@ leave them out.
 from ttmem.devices import BinaryStatus, BufferType
 from ttmem.metal.chips import DispatchCores
 from ttmem.metal.dispatch import loading, slow
+from ttmem.metal.dispatch.queue import CommandQueue
 from ttmem.metal.dispatch.ring import Request
 from ttmem.metal.host import Host
 from ttmem.metal.memory import BufferSpec
@@ -28,6 +29,7 @@ def enqueue(host: Host, workload: MeshWorkload, *, queue: int = 0) -> None:
     if host.dispatch is DispatchCores.SLOW:
         slow.launch_workload(host, workload)
         return
+    command_queue = host.queue(queue)
     _refuse_misuse(host, workload)
     if workload.status is BinaryStatus.NOT_SENT:
         _load(host, workload)
@@ -37,7 +39,7 @@ def enqueue(host: Host, workload: MeshWorkload, *, queue: int = 0) -> None:
     if host.capture is not None and host.capture.queue == queue:
         host.capture.workloads.append(workload)
         return
-    _dispatch(host, workload, queue)
+    _dispatch(host, workload, command_queue)
 
 
 def release_workload(host: Host, workload: MeshWorkload) -> None:
@@ -107,14 +109,13 @@ def _load_binaries(host: Host, workload: MeshWorkload) -> None:
     _set_status(host, workload, BinaryStatus.IN_FLIGHT)
 
 
-def _dispatch(host: Host, workload: MeshWorkload, queue: int) -> None:
-    command_queue = host.queues[queue]
+def _dispatch(host: Host, workload: MeshWorkload, command_queue: CommandQueue) -> None:
     is_in_flight = workload.status is BinaryStatus.IN_FLIGHT
     for program in workload.programs.values():
         host.reports.tracker.track_program(program.id, program.place)
     request = host.requests[workload.id]
     if request.slot_bytes:
-        host.last_queue = queue
+        host.last_queue = command_queue
         command_queue.launch(request, worker_count=host.workers_of(request), is_in_flight=is_in_flight)
     command_queue.fetch(workload.id, workload.payload_bytes)
     for program in workload.programs.values():

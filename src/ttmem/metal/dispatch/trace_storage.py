@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ttmem.devices import BufferType
 from ttmem.metal.chips.architecture import data
+from ttmem.metal.memory.refusals import MetalError
 
 __all__ = [
     "DramActivity",
@@ -25,7 +26,7 @@ SMALLEST_PAGE_BYTES: int = data("runtime")["trace_page_bytes_min"]
 LARGEST_PAGE_BYTES: int = data("runtime")["trace_page_bytes_max"]
 
 
-class TraceRegionFull(Exception):
+class TraceRegionFull(MetalError):
     """The trace region is too small; the runtime's words."""
 
     def __init__(self, needed_bytes: int, available_bytes: int, mesh_id: int) -> None:
@@ -37,7 +38,7 @@ class TraceRegionFull(Exception):
         self.available_bytes = available_bytes
 
 
-class TraceMisplaced(Exception):
+class TraceMisplaced(MetalError):
     """A trace kept in DRAM came to lie where its replay would destroy something; the runtime's words."""
 
 

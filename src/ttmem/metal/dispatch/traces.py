@@ -65,8 +65,9 @@ class Traces:
             raise ProgramMisuse("slow dispatch has no commands that could be recorded")
         if host.capture is not None:
             raise ProgramMisuse(f"trace {host.capture.trace} is still being captured")
+        prefetcher = host.queue(queue).prefetcher
+        self._put_aside = prefetcher.put_aside()
         host.capture = Capture(next(_trace_ids), queue)
-        self._put_aside = host.queues[queue].prefetcher.put_aside()
         return host.capture.trace
 
     def end(self, trace: int) -> Trace:
@@ -100,8 +101,8 @@ class Traces:
                 )
             for program in workload.programs.values():
                 host.count_launch(program.id, program.place)
-        host.queues[found.queue].replay(sum(planned.node.worker_count for planned in found.plan.nodes))
-        host.last_queue = found.queue
+        host.last_queue = host.queue(found.queue)
+        host.last_queue.replay(sum(planned.node.worker_count for planned in found.plan.nodes))
 
     def release(self, trace: int) -> None:
         """Frees what it takes on the device."""

@@ -147,6 +147,20 @@ def test_the_ring_gets_a_slot_per_launch_and_stalls_by_its_table() -> None:
         assert truth.stall_counts[Stall.ENTRIES] == 1
 
 
+def test_a_count_of_workers_that_starts_again_makes_the_next_launch_wait() -> None:
+    with open_device("n150") as device:
+        workload = a_workload()
+        enqueue(device, workload)
+        device.queues[0].expected_count = (1 << 32) - 64
+
+        enqueue(device, workload)
+        enqueue(device, workload)
+
+        truth = device.truth()
+        assert truth.stall_counts == {Stall.IN_FLIGHT: 1, Stall.FULL: 1}
+        assert truth.rings[CoreType.TENSIX].entry_count == 2
+
+
 def test_binaries_are_fetched_from_dram_once_and_then_from_the_prefetchers_cache() -> None:
     with open_device("n150") as device:
         workload = a_workload()

@@ -148,3 +148,13 @@ def test_a_slow_workload_is_loaded_whole_or_not_at_all() -> None:
             enqueue(mesh, workload)
 
         assert [(chip.used_bytes, chip.launch_count) for chip in mesh.truth().chips] == [({}, 0), ({}, 0)]
+
+
+def test_a_queue_that_is_not_there_is_refused() -> None:
+    with open_device("n150", trace_region_bytes=1 << 20) as device:
+        with pytest.raises(ProgramMisuse, match="no command queue 1"):
+            enqueue(device, a_workload(), queue=1)
+        with pytest.raises(ProgramMisuse, match="no command queue 1"):
+            device.begin_trace(queue=1)
+
+        device.end_trace(device.begin_trace())
