@@ -1,7 +1,7 @@
 """The model's allocator against the stock runtime's: the same random allocations and frees, and every answer equal.
 
 Compared are the address, what all banks gave up for it (by how much the runtime's own view of them moved), the view
-after each step, and the words of each refusal.
+after each step, the words of each refusal, and the table of blocks at the end.
 """
 
 from collections import Counter
@@ -77,11 +77,12 @@ def test_every_answer_to_a_random_sequence_is_the_runtimes(
         opening.mesh, l1_small=opening.l1_small, trace=opening.trace, dispatch=CORE_TYPES[opening.dispatch]
     ) as device:
         answers = with_reserved_bytes(runtime.steps(steps), steps, device.views)
+        blocks = runtime.blocks()
 
-    ours = Model(chip).steps(steps, answers)
-
-    different = differences(steps, answers, ours)
+    model = Model(chip)
+    different = differences(steps, answers, model.steps(steps, answers))
     assert not different, f"{len(different)} of {STEP_COUNT} steps:\n" + "\n".join(different[:5])
+    assert model.blocks() == blocks
     assert_worth_comparing(answers)
 
 

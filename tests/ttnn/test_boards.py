@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.ttnn.judging import Model
+from tests.support.ttnn.judging import MEMORIES, Model
 from tests.support.ttnn.runtime import CORE_TYPES, StartedRuntime
 from ttmem.metal.chips import BOARDS, Chip, DispatchCores, board
 
@@ -24,7 +24,7 @@ OPENED = [
 
 def views(chip: Chip) -> dict[str, list[int]]:
     model = Model(chip)
-    return {memory: model.view(memory) for memory in ("DRAM", "L1", "L1_SMALL", "TRACE")}
+    return {memory: model.view(memory) for memory in MEMORIES}
 
 
 @pytest.mark.timeout(60)

@@ -3,6 +3,7 @@
     {"do": "open", "mesh": [1, 2], "l1_small": 32768, "trace": 0, "dispatch": "WORKER"}     the figures of the device
     {"do": "close"}
     {"do": "steps", "steps": [...]}                                                         an answer to each step
+    {"do": "blocks"}                                                                        the table of each memory
     {"do": "operation", "name": "add", "side": 512, "mode": "NORMAL"}                       what it lays out in L1
     {"do": "program", "buffers": [...], "last_core": [7, 7]}                                the same
 
@@ -44,6 +45,7 @@ class Driver:
         does: dict[str, Callable[[Request], Answer]] = {
             "open": self._open,
             "close": self._close,
+            "blocks": self._blocks,
             "operation": self._launch,
             "program": self._launch,
         }
@@ -85,6 +87,15 @@ class Driver:
             view.total_bytes_free_per_bank,
             view.largest_contiguous_bytes_free_per_bank,
         ]
+
+    def _blocks(self, _request: Request) -> Answer:
+        return {name: self._block_table(name) for name in VIEWED}
+
+    def _block_table(self, buffer_type: str) -> list[list[int]]:
+        """Where each stretch of a bank begins, its size, and whether it is taken."""
+        view = self.ttnn.get_memory_view(self.mesh, getattr(self.ttnn.BufferType, buffer_type))
+        rows = ([int(row["address"]), int(row["size"]), int(row["allocated"] == "yes")] for row in view.block_table)
+        return sorted(row for row in rows if row[1])
 
     def _step(self, step: Request) -> Answer:
         does = {"alloc": self._alloc, "direct": self._direct, "free": self._free}

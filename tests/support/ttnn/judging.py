@@ -9,6 +9,7 @@ from ttmem.metal.memory import Allocator, BufferSpec, Layout, MetalError, Placem
 
 Step = dict[str, Any]
 Answer = dict[str, Any]
+MEMORIES = ("DRAM", "L1", "L1_SMALL", "TRACE")
 
 
 class Model:
@@ -27,6 +28,9 @@ class Model:
 
     def view(self, memory: str) -> list[int]:
         return list(self.allocator.statistics(BufferType[memory]))
+
+    def blocks(self) -> dict[str, list[list[int]]]:
+        return {memory: [list(block) for block in self.allocator.blocks(BufferType[memory])] for memory in MEMORIES}
 
     def _step(self, step: Step) -> Answer:
         if step["op"] == "free":

@@ -90,6 +90,11 @@ class Runtime:
         answers: list[dict[str, Any]] = self._ask({"do": "steps", "steps": steps})
         return answers
 
+    def blocks(self) -> dict[str, list[list[int]]]:
+        """Of each memory the stretches of a bank: where they begin, their size, and 1 if they are taken."""
+        tables: dict[str, list[list[int]]] = self._ask({"do": "blocks"})
+        return tables
+
     def operation(self, name: str, side: int, mode: str = "NORMAL") -> dict[str, Any]:
         """One operation on square matrices in DRAM: what it lays out in L1, or why it is refused."""
         answer: dict[str, Any] = self._ask({"do": "operation", "name": name, "side": side, "mode": mode})

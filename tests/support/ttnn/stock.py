@@ -39,8 +39,9 @@ class Stock:
         return library
 
 
-def installed(home: Path = HOME) -> Stock:
+def installed(home: Path | None = None) -> Stock:
     """What `make` left behind."""
+    home = home or HOME
     python = home / "venv" / "bin" / "python"
     packages = sorted(home.glob("venv/lib/python*/site-packages/ttnn"))
     if not (home / f"installed-{RELEASE}").exists() or not python.exists() or not packages:
@@ -48,12 +49,13 @@ def installed(home: Path = HOME) -> Stock:
     return Stock(python, packages[0])
 
 
-def make(home: Path = HOME) -> Stock:
+def make(home: Path | None = None) -> Stock:
     """Installs the wheel unless it is there already."""
+    home = home or HOME
     try:
         return installed(home)
     except NotThere:
-        _install(_base_python(), home)
+        install(_base_python(), home)
     return installed(home)
 
 
@@ -81,7 +83,8 @@ def _is_version(python: str, version: str) -> bool:
     return answer.returncode == 0 and answer.stdout.strip() == version
 
 
-def _install(base: str, home: Path) -> None:
+def install(base: str, home: Path) -> None:
+    """An environment of that Python with nothing in it but the wheel and what it needs."""
     home.mkdir(parents=True, exist_ok=True)
     pip = [str(home / "venv" / "bin" / "python"), "-m", "pip", "install", "--no-deps", "--no-compile"]
     _run([base, "-m", "venv", "--clear", str(home / "venv")], home)
