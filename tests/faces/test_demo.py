@@ -55,7 +55,7 @@ def test_in_a_pipe_the_demo_prints_one_table_and_ends(tmp_path: Path) -> None:
     assert "llama-8b" in picture.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["cb-clash", "oom-fragmented", "cache-growth", "resnet-trace"])
+@pytest.mark.parametrize("name", ["cb-clash", "cache-growth"])
 def test_a_workload_is_measured_as_its_arithmetic_says(name: str) -> None:
     result = ttmem_demo(name)
 
@@ -74,6 +74,7 @@ def test_a_refusal_is_told_in_the_runtimes_words() -> None:
     )
     assert "free: 183397344 B, largest free block: 3382944 B)" in text
     assert "OUT OF MEMORY" in text
+    assert "dram 12.0 GiB / 12.0 GiB; equal to the byte." in text
 
 
 def test_a_killed_workload_gives_everything_back() -> None:
@@ -102,6 +103,7 @@ def test_another_board_speed_and_length_may_be_asked_for() -> None:
 
     assert "3 batches on 1 n150 chip." in text
     assert "wormhole_b0" in text
+    assert "equal to the byte." in said(text)
 
 
 def test_slow_dispatch_shows_no_trace() -> None:
@@ -182,6 +184,14 @@ def test_a_workload_that_cannot_begin_says_why(tmp_path: Path) -> None:
 
     with pytest.raises(TtmemError, match="no board 'n151'"), demo_process(order, directory=str(tmp_path)):
         pass
+
+
+def test_a_workload_that_somebody_else_kills_is_told_of(tmp_path: Path) -> None:
+    with demo_process(Order(name="leaky", speed=0.01), directory=str(tmp_path)) as process:
+        os.kill(process.pid, signal.SIGKILL)
+
+        with pytest.raises(TtmemError, match=rf"pid {process.pid}\) ended before"):
+            process.stop()
 
 
 def test_on_a_terminal_the_demo_is_live() -> None:

@@ -39,12 +39,10 @@ class Audience:
                 self._show(self._collector.snapshot())
             wait_seconds = _FRAME_SECONDS if self._screen.is_terminal else deadline - time.monotonic()
             busy = [one for one in processes if one.pid not in reports]
-            reports |= next_reports(busy, min(wait_seconds, _LONG_SECONDS))
+            reports |= next_reports(busy, min(max(0.0, wait_seconds), _LONG_SECONDS))
         has_time_left = len(reports) == len(processes)
         reports |= {one.pid: one.stop() for one in processes if one.pid not in reports}
-        while self._collector.tick():
-            pass  # all they told before they told us
-        self.last = self._collector.snapshot()
+        self.last = self._settled()
         self._show(self.last)
         if has_time_left:
             self._look_on(min(_LAST_LOOK_SECONDS, max(0.0, deadline - time.monotonic())))
@@ -55,6 +53,16 @@ class Audience:
         """What is on the devices when the end of all workloads has been noticed."""
         self._wait_for(lambda snapshot: not snapshot.live)
         return sum(usage.used_bytes for device in self._collector.snapshot().devices for usage in device.pools)
+
+    def _settled(self) -> Snapshot:
+        """With everything they reported before they told us; a viewer that was lapped looks again."""
+        self._collector.stop()
+        self._collector.wait_settled(_SETTLE_SECONDS)
+        while self._collector.tick():
+            pass
+        snapshot = self._collector.snapshot()
+        self._collector.start()
+        return snapshot
 
     def _kill(self, processes: Sequence[DemoProcess]) -> None:
         """The table once more, right after: those processes are gone, and what they held is given back."""

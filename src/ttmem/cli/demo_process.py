@@ -6,7 +6,7 @@ import select
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 
 from ttmem.cli.workload import FAILED, READY, Order, Report
@@ -38,7 +38,7 @@ class DemoProcess:
         while b"\n" not in self._heard:
             read = os.read(self.fileno(), 1 << 16)
             if not read:
-                raise TtmemError("the workload's process ended before it told what came of it")
+                raise TtmemError(f"the process of the workload (pid {self.pid}) ended before it told what came of it")
             self._heard += read
         line, _, self._heard = self._heard.partition(b"\n")
         report = Report(**json.loads(line))
@@ -49,8 +49,9 @@ class DemoProcess:
     def stop(self) -> Report:
         """It plays no more, and holds what it has."""
         assert self._process.stdin is not None
-        self._process.stdin.write(b"stop\n")
-        self._process.stdin.flush()
+        with suppress(BrokenPipeError):  # what it told before it ended is still to be read
+            self._process.stdin.write(b"stop\n")
+            self._process.stdin.flush()
         return self.report()
 
     def kill(self) -> None:

@@ -54,8 +54,17 @@ def test_a_workload_holds_what_plain_sums_say(name: str) -> None:
         assert bool(player.refusal) == (name in REFUSED)
 
 
-@pytest.mark.parametrize("board", ["n150", "p100", "p150", "bh-galaxy"])
-@pytest.mark.parametrize("name", ["llama-8b", "resnet-trace", "leaky"])
+@pytest.mark.parametrize(
+    ("name", "board"),
+    [
+        ("llama-8b", "p150"),
+        ("leaky", "bh-galaxy"),
+        ("resnet-trace", "n150"),
+        ("resnet-trace", "p100"),
+        ("resnet-trace", "galaxy"),
+        ("cache-growth", "p300"),
+    ],
+)
 def test_a_workload_runs_on_other_boards(name: str, board: str) -> None:
     with WORKLOADS[name].open(board) as mesh:
         player = Player(mesh)
