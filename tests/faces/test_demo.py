@@ -199,6 +199,7 @@ def test_on_a_terminal_the_demo_is_live() -> None:
         assert terminal.end() == 0
 
     assert terminal.painted.count("\x1b[H") >= 2
+    assert "demo: made-up chips, inference" in terminal.painted
     assert FAREWELL in terminal.painted
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ttmem.cli.demo_process import DemoProcess, next_reports
 from ttmem.cli.screen import Screen
-from ttmem.cli.workload import KILL, Report
+from ttmem.cli.workload import KILL, PHASE, Report
 from ttmem.collector import Collector
 from ttmem.devices import Pool
 from ttmem.snapshot import ProcessUsage, Snapshot
@@ -19,6 +19,7 @@ _FRAME_SECONDS = 0.2
 _LONG_SECONDS = 3600.0  # what `select` may be told instead of for ever
 _LAST_LOOK_SECONDS = 3.0  # at what is left when no workload has anything more to do
 _SETTLE_SECONDS = 5.0
+_WIDE = 100  # columns: there is room for phases
 
 
 class Audience:
@@ -28,18 +29,20 @@ class Audience:
         self._collector = collector
         self._screen = screen
         self._options = options
+        self._is_solo = True
+        self._phase = ""  # what the workload is at, if there is only one
         self.last = collector.snapshot()  # with everything the workloads ever did, and still hold
 
     def watch(self, processes: Sequence[DemoProcess], seconds: float | None) -> dict[int, Report]:
         """Until no workload has anything more to do, but not longer than that; what each told of itself, by pid."""
         deadline = time.monotonic() + seconds if seconds is not None else float("inf")
+        self._is_solo = len(processes) == 1
         reports: dict[int, Report] = {}
         while len(reports) < len(processes) and time.monotonic() < deadline:
             if self._screen.is_terminal:
                 self._show(self._collector.snapshot())
-            wait_seconds = _FRAME_SECONDS if self._screen.is_terminal else deadline - time.monotonic()
-            busy = [one for one in processes if one.pid not in reports]
-            reports |= next_reports(busy, min(max(0.0, wait_seconds), _LONG_SECONDS))
+            frame_end = time.monotonic() + (_FRAME_SECONDS if self._screen.is_terminal else _LONG_SECONDS)
+            reports |= self._heard([one for one in processes if one.pid not in reports], min(deadline, frame_end))
         has_time_left = len(reports) == len(processes)
         reports |= {one.pid: one.stop() for one in processes if one.pid not in reports}
         self.last = self._settled()
@@ -53,6 +56,16 @@ class Audience:
         """What is on the devices when the end of all workloads has been noticed."""
         self._wait_for(lambda snapshot: not snapshot.live)
         return sum(usage.used_bytes for device in self._collector.snapshot().devices for usage in device.pools)
+
+    def _heard(self, processes: Sequence[DemoProcess], deadline: float) -> dict[int, Report]:
+        """What those tell who have nothing more to do; returns as soon as one does, or at the deadline."""
+        while (wait_seconds := deadline - time.monotonic()) > 0:
+            told = next_reports(processes, wait_seconds)
+            phases = [report.phase for report in told.values() if report.event == PHASE]
+            self._phase = phases[0] if phases and self._is_solo else self._phase
+            if ended := {pid: report for pid, report in told.items() if report.event != PHASE}:
+                return ended
+        return {}
 
     def _settled(self) -> Snapshot:
         """With everything they reported before they told us; a viewer that was lapped looks again."""
@@ -85,7 +98,10 @@ class Audience:
             time.sleep(seconds)
 
     def _show(self, snapshot: Snapshot, *, is_with_ended: bool = False) -> None:
-        options = self._options._replace(width=self._screen.width, is_with_ended=is_with_ended)
+        width, banner = self._screen.width, self._options.banner
+        if width and width >= _WIDE and self._phase:
+            banner = f"{banner}, {self._phase}"
+        options = self._options._replace(width=width, is_with_ended=is_with_ended, banner=banner)
         self._screen.frame(page(snapshot, options))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 
-from ttmem.cli.workload import FAILED, READY, Order, Report
+from ttmem.cli.workload import FAILED, PHASE, READY, Order, Report
 from ttmem.errors import TtmemError
 
 __all__ = ["DemoProcess", "demo_process", "next_reports"]
@@ -33,9 +33,14 @@ class DemoProcess:
         assert self._process.stdout is not None
         return self._process.stdout.fileno()
 
+    @property
+    def has_told(self) -> bool:
+        """Whether something it told has been read and not been asked for."""
+        return b"\n" in self._heard
+
     def report(self) -> Report:
         """The next thing it tells; waits for it."""
-        while b"\n" not in self._heard:
+        while not self.has_told:
             read = os.read(self.fileno(), 1 << 16)
             if not read:
                 raise TtmemError(f"the process of the workload (pid {self.pid}) ended before it told what came of it")
@@ -52,7 +57,9 @@ class DemoProcess:
         with suppress(BrokenPipeError):  # what it told before it ended is still to be read
             self._process.stdin.write(b"stop\n")
             self._process.stdin.flush()
-        return self.report()
+        while (report := self.report()).event == PHASE:
+            pass
+        return report
 
     def kill(self) -> None:
         """kill -9."""
@@ -70,7 +77,8 @@ class DemoProcess:
 
 def next_reports(processes: Sequence[DemoProcess], wait_seconds: float) -> dict[int, Report]:
     """What some of them tell, by pid; nothing if none of them tells anything for so long."""
-    return {process.pid: process.report() for process in select.select(processes, [], [], wait_seconds)[0]}
+    told = [process for process in processes if process.has_told]
+    return {process.pid: process.report() for process in told or select.select(processes, [], [], wait_seconds)[0]}
 
 
 @contextmanager

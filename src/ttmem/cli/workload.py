@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from ttmem.metal.mesh import MeshDevice
     from ttmem.metal.workloads import Workload
 
-__all__ = ["DONE", "FAILED", "KILL", "READY", "Order", "Report"]
+__all__ = ["DONE", "FAILED", "KILL", "PHASE", "READY", "Order", "Report"]
 
 READY = "ready"  # the devices are open
+PHASE = "phase"  # it goes on to something else
 KILL = "kill"  # it wants to be killed now
 DONE = "done"  # it plays no more: it was told to stop, played all rounds, or the runtime refused something
 FAILED = "failed"  # it could not even begin
@@ -45,6 +46,7 @@ class Report:
     name: str = ""
     board: str = ""
     chip_count: int = 0
+    phase: str = ""
     played: str = ""  # how much: 20 tokens
     expected: dict[str, int] = field(default_factory=dict)
     refusal: str = ""
@@ -71,7 +73,7 @@ def perform(order: Order) -> None:
 
 def _play(order: Order, workload: "Workload", mesh: "MeshDevice") -> Report:
     import ttmem
-    from ttmem.metal.workloads import Beat, Kill, Player, Reckoning
+    from ttmem.metal.workloads import Beat, Kill, Phase, Player, Reckoning
 
     chip = mesh.chips[0]
     player, reckoning = Player(mesh, phase=ttmem.phase), Reckoning(chip)
@@ -80,6 +82,8 @@ def _play(order: Order, workload: "Workload", mesh: "MeshDevice") -> Report:
         reckoning.add(step)
         if isinstance(step, Kill):
             event = KILL
+        if isinstance(step, Phase):
+            _tell(Report(event=PHASE, name=workload.name, phase=step.name))
         if isinstance(step, Beat):
             is_over = player.round_count == order.round_count
             if is_over or _is_told_to_stop(step.seconds / order.speed if order.speed else 0.0):

@@ -87,9 +87,11 @@ class Transformer:
             yield from self.decode_token()
             yield Beat(LAYER_SECONDS, is_round=True)
         if is_first and self.has_trace:
+            yield Phase("capture")
             yield BeginTrace("decode")
             yield from (step for step in self.decode_token() if not isinstance(step, Beat))
             yield EndTrace("decode")
+            yield Phase("decode")
         for _ in range(TOKENS_PER_REQUEST - eager_count):
             yield Replay("decode")
             yield Beat(TOKEN_SECONDS, is_round=True)
