@@ -227,6 +227,21 @@ def an_ethernet_workload() -> MeshWorkload:
     return MeshWorkload(program)
 
 
+def test_one_wait_is_counted_once_whatever_core_types_a_launch_uses() -> None:
+    heard = HeardAll()
+    with open_device("n150", tracker=heard) as device:
+        workload = an_ethernet_workload()
+        workload.programs[None].add_kernel(a_kernel(1000))
+
+        enqueue(device, workload)
+
+        assert [(call.core_type, call.stall) for call in heard.of("ring")] == [
+            (CoreType.TENSIX, Stall.IN_FLIGHT),
+            (CoreType.IDLE_ETH, Stall.NONE),
+        ]
+        assert device.truth().stall_counts == {Stall.IN_FLIGHT: 1}
+
+
 def test_what_was_told_of_rings_is_true_whichever_queue_launched() -> None:
     heard = HeardAll()
     with open_device("n150", command_queue_count=2, tracker=heard) as device:
