@@ -7,15 +7,18 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import click
 import pytest
 
+from tests.support.figures import a_busy_snapshot
 from tests.support.terminals import a_terminal
 from ttmem.cli.demo import demo
+from ttmem.cli.demo_audience import farewell
 from ttmem.cli.demo_process import demo_process
-from ttmem.cli.workload import Order
+from ttmem.cli.workload import Order, Report
 from ttmem.devices import Pool
 from ttmem.errors import TtmemError
 from ttmem.metal.workloads import WORKLOADS, Beat, Reckoning
@@ -195,7 +198,7 @@ def test_a_workload_that_somebody_else_kills_is_told_of(tmp_path: Path) -> None:
 
 
 def test_on_a_terminal_the_demo_is_live() -> None:
-    with a_terminal(["-m", "ttmem", "demo", *QUICK, "--seconds", "1"], ENVIRON, columns=120, lines=50) as terminal:
+    with a_terminal(["-m", "ttmem", "demo", *QUICK, "--seconds", "2"], ENVIRON, columns=120, lines=50) as terminal:
         assert terminal.end() == 0
 
     assert terminal.painted.count("\x1b[H") >= 2
@@ -241,3 +244,14 @@ def test_a_workload_ends_with_whoever_started_it() -> None:
         time.sleep(0.01)
     assert stat_of(pid) is None
     shutil.rmtree(directory)
+
+
+def test_a_figure_that_was_not_expected_is_told_as_such() -> None:
+    snapshot = a_busy_snapshot()
+    process = snapshot.live[0]
+    peaks = {usage.pool.word: usage.peak_bytes for usage in process.devices[0].pools}
+    right = Report(event="done", name="x", board="n300", chip_count=2, expected={"dram": peaks["dram"]})
+    wrong = replace(right, expected={"dram": peaks["dram"] + 1})
+
+    assert "equal to the byte." in next(farewell({process.pid: right}, snapshot, 0))
+    assert "NOT EQUAL." in next(farewell({process.pid: wrong}, snapshot, 0))
