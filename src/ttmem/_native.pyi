@@ -167,7 +167,7 @@ class Ledger(Books):
     def allocations(self, process: int, most: int = 0) -> list[tuple[Any, ...]]:
         """What is alive, or only so many of every target, pool and kind, the largest: (device numbers, kind, id, pool,
         flags, reserved, requested, address, per_bank, count, thread, site, time_ns, sequence, status, launches,
-        holders)."""
+        holders, program, core_type, found_by, what the site says)."""
 
     def alive_at_peak(self, process: int, device: int, pool: int) -> tuple[list[tuple[Any, ...]], bool]:
         """What was alive at the process's peak on a device, and whether the list is whole."""

@@ -14,6 +14,7 @@ from ttmem.devices import PLANNED_POOLS, Device, Kind, Pool
 from ttmem.errors import SelectionError
 from ttmem.snapshot.selection import device_test, known_devices
 from ttmem.snapshot.usage import DeviceUsage, KindUsage, PoolUsage, ProcessUsage, Snapshot, Source
+from ttmem.tracking import CoreType, FoundBy
 
 __all__ = ["MOST", "Allocation", "Dump", "DumpDevice", "DumpGroup", "Owner", "Unlisted", "dump_of"]
 
@@ -43,6 +44,10 @@ class Allocation:
     pool: Pool
     id: int
     address: int | None  # None where the reporter names none, and for kernels
+    program: int | None  # of kernels and circular buffers, where it is known
+    name: str  # of a kernel; empty if nobody told
+    core_type: CoreType  # of a kernel
+    found_by: FoundBy  # how the type of a kernel was found
     size_bytes: int  # what it is charged; 0 for a view
     requested_bytes: int
     core_count: int | None  # of kernels and circular buffers
@@ -202,13 +207,18 @@ def _largest(rows: list[tuple[Row, Owner]], most: int) -> tuple[Allocation, ...]
 
 
 def _allocation(row: Row, owner: Owner) -> Allocation:
-    _, kind_number, identity, pool, flags, reserved, requested, address, _, cores, _, _, time_ns, *_, holders = row
+    _, kind_number, identity, pool, flags, reserved, requested, address, _, cores, _, _, time_ns, *rest = row
+    *_, holders, program, core_type, found_by, name = rest
     kind = Kind(kind_number)
     return Allocation(
         kind=kind,
         pool=Pool(pool),
         id=identity,
-        address=None if kind.is_kernel else address or None,  # with kernels it names their program
+        address=address or None,
+        program=program or None,
+        name=name if kind.is_kernel else "",
+        core_type=CoreType(core_type),
+        found_by=FoundBy(found_by),
         size_bytes=reserved,
         requested_bytes=requested,
         core_count=None if kind is Kind.BUFFER else cores or None,

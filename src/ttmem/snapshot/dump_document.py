@@ -13,10 +13,13 @@ from ttmem.snapshot.dump import Allocation, Dump, DumpDevice, DumpGroup, Owner, 
 from ttmem.snapshot.fields import Fields, time_text
 from ttmem.snapshot.reading import bare_device, check_schema
 from ttmem.snapshot.usage import Source
+from ttmem.tracking import CoreType, FoundBy
 
 __all__ = ["dump_document", "dump_from_document"]
 
 _SOURCES: tuple[Source, ...] = get_args(Source)
+_CORE_TYPES = {"": CoreType.UNKNOWN, **{core.word: core for core in CoreType}}
+_FOUND_BY = {"": FoundBy.UNKNOWN, **{found.word: found for found in FoundBy}}
 _POOLS = {pool.word: pool for pool in Pool}
 _KINDS = {kind.word: kind for kind in Kind}
 
@@ -65,6 +68,10 @@ def _allocation(one: Allocation, time_ns: int) -> Document:
     return {
         "id": hex(one.id),
         "address": None if one.address is None else hex(one.address),
+        "program": one.program,
+        "name": one.name or None,
+        "core_type": one.core_type.word if one.kind.is_kernel else None,
+        "found_by": one.found_by.word if one.kind.is_kernel else None,
         "kind": one.kind.word,
         "pool": one.pool.word,
         "size": one.size_bytes,
@@ -129,6 +136,10 @@ def _read_allocation(row: Fields) -> Allocation:
         pool=_POOLS[row.word("pool", tuple(_POOLS))],
         id=row.hexadecimal("id") or 0,
         address=row.hexadecimal("address"),
+        program=row.maybe_integer("program"),
+        name=row.maybe_text("name"),
+        core_type=_CORE_TYPES[row.maybe_word("core_type", tuple(_CORE_TYPES))],
+        found_by=_FOUND_BY[row.maybe_word("found_by", tuple(_FOUND_BY))],
         size_bytes=row.integer("size"),
         requested_bytes=row.integer("requested"),
         core_count=row.maybe_integer("cores"),

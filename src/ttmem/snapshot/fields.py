@@ -78,6 +78,10 @@ class Fields:
         text = self.text(name)
         return next((word for word in words if word == text), None) or self.refuse(name, " or ".join(words), text)
 
+    def maybe_word(self, name: str, words: Collection[Word]) -> str:
+        """One of these words; empty for null."""
+        return "" if self._value(name) is None else self.word(name, words)
+
     def nanoseconds(self, name: str) -> int:
         """An instant as a whole number, between 1970 and the far future."""
         time_ns = self.integer(name)

@@ -18,6 +18,8 @@ from ttmem.view.words import reason_text
 __all__ = ["dump_page"]
 
 _LABEL_LEAST, _LABEL_MOST = 10, 40
+_NAME_LEAST, _NAME_MOST = 18, 36
+_WIDE = 112  # from here on there is room for the columns that matter less
 _NATURAL = {Kind.BUFFER, Kind.CIRCULAR_BUFFER}  # kinds that the type of their group already tells
 
 Group = tuple[DumpDevice, ...]  # devices that are shown as one
@@ -103,6 +105,10 @@ def _allocation_table(group: DumpGroup, time_ns: int, options: PageOptions) -> l
     listed = group.allocations
     has_address = any(one.address not in (None, one.id) for one in listed)
     has_holders = any(one.holder_count > 1 for one in listed)
+    has_name = any(one.name for one in listed)
+    has_room = options.width is None or options.width >= _WIDE
+    has_found = has_room and any(one.found_by for one in listed)
+    has_program = has_room and any(one.program and one.kind is not Kind.PROGRAM_BINARY for one in listed)
     has_kind = any(one.kind not in _NATURAL and not group.is_kernel for one in listed)
     label = max(width_of(clean(one.owner.label)) for one in listed)
     columns = [
@@ -110,6 +116,10 @@ def _allocation_table(group: DumpGroup, time_ns: int, options: PageOptions) -> l
         Column("ID"),
         *([Column("ADDRESS")] if has_address else []),
         *([Column("KIND")] if has_kind else []),
+        *([Column("PROGRAM", is_right=True)] if has_program else []),
+        *([Column("KERNEL")] if has_name else []),
+        *([Column("CORES")] if has_found else []),
+        *([Column("FOUND BY")] if has_found else []),
         *([Column("HOLDERS", is_right=True)] if has_holders else []),
         Column("AGE", is_right=True, least=6),
         Column("PID", is_right=True),
@@ -124,6 +134,12 @@ def _allocation_table(group: DumpGroup, time_ns: int, options: PageOptions) -> l
             row.append(cell("" if one.address is None else hex(one.address)))
         if has_kind:
             row.append(cell("" if one.kind in _NATURAL else one.kind.word, Role.DIM))
+        if has_program:
+            row.append(cell("" if one.program is None else str(one.program)))
+        if has_name:
+            row.append(cell(clipped(clean(one.name), _NAME_MOST if has_room else _NAME_LEAST, is_ascii=options.is_ascii)))
+        if has_found:
+            row += [cell(_cores_text(one)), cell(one.found_by.word, Role.DIM)]
         if has_holders:
             row.append(cell(count_text(one.holder_count)))
         row += [
@@ -134,6 +150,10 @@ def _allocation_table(group: DumpGroup, time_ns: int, options: PageOptions) -> l
         ]
         rows.append(row)
     return grid(columns, rows, width=options.width)
+
+
+def _cores_text(one: Allocation) -> str:
+    return f"{one.core_count or '?'} {one.core_type.word}" if one.core_type else str(one.core_count or "")
 
 
 def _size(one: Allocation) -> Line:

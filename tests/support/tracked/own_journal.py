@@ -115,7 +115,7 @@ class OwnJournal:
         device = number_of(self.rows(), unique_id)
         rows = self.ledger.allocations(self.key)
         own = [row for row in rows if device in row[0] and Kind(row[1]).is_kernel]
-        return {row[2]: (CoreType(row[7] >> 48 & 15), FoundBy(row[7] >> 52 & 15)) for row in own}
+        return {row[2]: (CoreType(row[18]), FoundBy(row[19])) for row in own}
 
     def caches(self, unique_id: int) -> dict[Cache, CacheFigures]:
         """Answers since this reader began, and what is held now."""

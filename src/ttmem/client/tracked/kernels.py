@@ -10,6 +10,7 @@ unload                                     given back
 
 from typing import NamedTuple
 
+from ttmem import _native
 from ttmem.client.reports import report_free, report_kernel_load, report_kernel_unload
 from ttmem.client.tracked.images import Images
 from ttmem.client.tracked.kernel_types import kernel_kind, kernel_pool, kernel_type_of
@@ -101,7 +102,7 @@ class Kernels:
             known.seed_rule_bytes or 0,
             known.program,
             pool,
-            0,
+            _native.client.intern(known.name) if known.name else 0,
             int(known.core_type),
             int(found_by),
         )
