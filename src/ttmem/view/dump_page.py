@@ -3,8 +3,9 @@
 Where room is scarce, chips on which exactly the same is alive (a mesh) share their lists.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from ttmem.devices import Kind
 from ttmem.snapshot import Allocation, Dump, DumpDevice, DumpGroup
@@ -101,55 +102,72 @@ def _list(devices: Group, group: DumpGroup, time_ns: int, options: PageOptions) 
     return lines
 
 
+class _Part(NamedTuple):
+    """A column that is only there if it has something to tell."""
+
+    column: Column
+    is_there: bool
+    cell_of: Callable[[Allocation], Cell]
+
+
 def _allocation_table(group: DumpGroup, time_ns: int, options: PageOptions) -> list[Line]:
-    listed = group.allocations
-    has_address = any(one.address not in (None, one.id) for one in listed)
-    has_holders = any(one.holder_count > 1 for one in listed)
-    has_name = any(one.name for one in listed)
-    has_room = options.width is None or options.width >= _WIDE
-    has_found = has_room and any(one.found_by for one in listed)
-    has_program = has_room and any(one.program and one.kind is not Kind.PROGRAM_BINARY for one in listed)
-    has_kind = any(one.kind not in _NATURAL and not group.is_kernel for one in listed)
-    label = max(width_of(clean(one.owner.label)) for one in listed)
-    columns = [
-        Column("SIZE", is_right=True, least=10),
-        Column("ID"),
-        *([Column("ADDRESS")] if has_address else []),
-        *([Column("KIND")] if has_kind else []),
-        *([Column("PROGRAM", is_right=True)] if has_program else []),
-        *([Column("KERNEL")] if has_name else []),
-        *([Column("CORES")] if has_found else []),
-        *([Column("FOUND BY")] if has_found else []),
-        *([Column("HOLDERS", is_right=True)] if has_holders else []),
-        Column("AGE", is_right=True, least=6),
-        Column("PID", is_right=True),
-        Column("USER", least=0 if options.width is None else 6),
-        Column("LABEL", least=min(label, _LABEL_LEAST), most=label if options.width is None else _LABEL_MOST),
+    parts = [
+        _Part(Column("SIZE", is_right=True, least=10), True, _size),
+        _Part(Column("ID"), True, lambda one: cell(hex(one.id))),
+        *_details(group, options),
+        *_owners(group, time_ns, options),
     ]
-    rows = []
-    for one in listed:
-        owner = one.owner
-        row: list[Cell] = [_size(one), cell(hex(one.id))]
-        if has_address:
-            row.append(cell("" if one.address is None else hex(one.address)))
-        if has_kind:
-            row.append(cell("" if one.kind in _NATURAL else one.kind.word, Role.DIM))
-        if has_program:
-            row.append(cell("" if one.program is None else str(one.program)))
-        if has_name:
-            row.append(cell(clipped(clean(one.name), _NAME_MOST if has_room else _NAME_LEAST, is_ascii=options.is_ascii)))
-        if has_found:
-            row += [cell(_cores_text(one)), cell(one.found_by.word, Role.DIM)]
-        if has_holders:
-            row.append(cell(count_text(one.holder_count)))
-        row += [
-            cell(age_text(None if one.time_ns is None else time_ns - one.time_ns), Role.DIM),
-            cell(str(owner.pid) if owner.is_visible else f"{owner.pid}?"),
-            cell(clipped(clean(owner.user), 12, is_ascii=options.is_ascii) if options.width else clean(owner.user)),
-            partial(_label, clean(owner.label), options.is_ascii),
-        ]
-        rows.append(row)
-    return grid(columns, rows, width=options.width)
+    shown = [part for part in parts if part.is_there]
+    rows = [[part.cell_of(one) for part in shown] for one in group.allocations]
+    return grid([part.column for part in shown], rows, width=options.width)
+
+
+def _details(group: DumpGroup, options: PageOptions) -> Iterator[_Part]:
+    """What only some allocations have: a place, a program, a name, several holders."""
+    listed, is_ascii = group.allocations, options.is_ascii
+    has_room = options.width is None or options.width >= _WIDE
+    name_most = _NAME_MOST if has_room else _NAME_LEAST
+    has_kind = any(one.kind not in _NATURAL for one in listed) and not group.is_kernel
+    has_program = has_room and any(one.program and one.kind is not Kind.PROGRAM_BINARY for one in listed)
+    has_found = has_room and any(one.found_by for one in listed)
+    yield _Part(Column("ADDRESS"), any(one.address not in (None, one.id) for one in listed), _address)
+    yield _Part(Column("KIND"), has_kind, lambda one: cell("" if one.kind in _NATURAL else one.kind.word, Role.DIM))
+    yield _Part(Column("PROGRAM", is_right=True), has_program, lambda one: cell(str(one.program or "")))
+    yield _Part(
+        Column("KERNEL"),
+        any(one.name for one in listed),
+        lambda one: cell(clipped(clean(one.name), name_most, is_ascii=is_ascii)),
+    )
+    yield _Part(Column("CORES"), has_found, lambda one: cell(_cores_text(one)))
+    yield _Part(Column("FOUND BY"), has_found, lambda one: cell(one.found_by.word, Role.DIM))
+    has_holders = any(one.holder_count > 1 for one in listed)
+    yield _Part(Column("HOLDERS", is_right=True), has_holders, lambda one: cell(count_text(one.holder_count)))
+
+
+def _owners(group: DumpGroup, time_ns: int, options: PageOptions) -> Iterator[_Part]:
+    """How old it is, and whose."""
+    is_ascii, is_free = options.is_ascii, options.width is None
+    longest = max(width_of(clean(one.owner.label)) for one in group.allocations)
+    label = Column("LABEL", least=min(longest, _LABEL_LEAST), most=longest if is_free else _LABEL_MOST)
+    yield _Part(Column("AGE", is_right=True, least=6), True, lambda one: cell(_age(one, time_ns), Role.DIM))
+    yield _Part(
+        Column("PID", is_right=True), True, lambda one: cell(f"{one.owner.pid}{'' if one.owner.is_visible else '?'}")
+    )
+    yield _Part(Column("USER", least=0 if is_free else 6), True, lambda one: cell(_user(one, options)))
+    yield _Part(label, True, lambda one: partial(_label, clean(one.owner.label), is_ascii))
+
+
+def _address(one: Allocation) -> Line:
+    return cell("" if one.address is None else hex(one.address))
+
+
+def _age(one: Allocation, time_ns: int) -> str:
+    return age_text(None if one.time_ns is None else time_ns - one.time_ns)
+
+
+def _user(one: Allocation, options: PageOptions) -> str:
+    user = clean(one.owner.user)
+    return clipped(user, 12, is_ascii=options.is_ascii) if options.width else user
 
 
 def _cores_text(one: Allocation) -> str:
