@@ -16,6 +16,7 @@ __all__ = [
     "argmax",
     "attention_decode",
     "attention_prefill",
+    "buffers",
     "divisor",
     "embedding",
     "matmul_decode",
