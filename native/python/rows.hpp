@@ -7,6 +7,18 @@
 
 namespace ttmem {
 
+using Processes = std::vector<std::unique_ptr<Process>>;
+
+struct Peak {
+    int64_t bytes = 0;
+    uint64_t time_ns = 0;
+    bool is_lower_bound = false;
+};
+
+/// Names come from other processes and may be anything.
+nanobind::str text(const std::string& bytes);
+Peak peak_of(const Process& process, const Timebase& time, uint32_t device, uint32_t pool, const PeakAmount& followed);
+
 nanobind::dict snapshot_rows(Collector& collector);
 /// `most`: only so many, the largest; 0 for all.
 nanobind::list allocation_rows(Collector& collector, uint64_t process, size_t most);

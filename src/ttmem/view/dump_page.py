@@ -165,6 +165,10 @@ def _age(one: Allocation, time_ns: int) -> str:
     return age_text(None if one.time_ns is None else time_ns - one.time_ns)
 
 
+def _pid(one: Allocation) -> str:
+    return f"{one.owner.pid}{'' if one.owner.is_visible else '?'}"
+
+
 def _user(one: Allocation, options: PageOptions) -> str:
     user = clean(one.owner.user)
     return clipped(user, 12, is_ascii=options.is_ascii) if options.width else user
