@@ -16,9 +16,9 @@ import pytest
 from tests.support.figures import a_busy_snapshot
 from tests.support.terminals import a_terminal
 from ttmem.cli.demo import demo
-from ttmem.cli.demo_audience import farewell
-from ttmem.cli.demo_process import demo_process
-from ttmem.cli.workload import Order, Report
+from ttmem.cli.demonstration.audience import farewell
+from ttmem.cli.demonstration.process import demo_process
+from ttmem.cli.demonstration.workload import Order, Report
 from ttmem.devices import Pool
 from ttmem.errors import TtmemError
 from ttmem.metal.workloads import WORKLOADS, Beat, Reckoning

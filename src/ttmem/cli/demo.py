@@ -14,12 +14,12 @@ from typing import NoReturn
 
 import click
 
-from ttmem.cli.demo_audience import Audience, farewell
-from ttmem.cli.demo_process import demo_process
+from ttmem.cli.demonstration.audience import Audience, farewell
+from ttmem.cli.demonstration.process import demo_process
+from ttmem.cli.demonstration.workload import Order
 from ttmem.cli.exits import KILLED_BY
 from ttmem.cli.ps import write_picture
 from ttmem.cli.screen import Screen
-from ttmem.cli.workload import Order
 from ttmem.collector import Collector
 from ttmem.sources import Places
 from ttmem.view import PageOptions

@@ -3,9 +3,9 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ttmem.cli.demo_process import DemoProcess, next_reports
+from ttmem.cli.demonstration.process import DemoProcess, next_reports
+from ttmem.cli.demonstration.workload import KILL, PHASE, Report
 from ttmem.cli.screen import Screen
-from ttmem.cli.workload import KILL, PHASE, Report
 from ttmem.collector import Collector
 from ttmem.devices import Pool
 from ttmem.snapshot import ProcessUsage, Snapshot

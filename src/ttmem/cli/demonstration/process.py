@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 
-from ttmem.cli.workload import FAILED, PHASE, READY, Order, Report
+from ttmem.cli.demonstration.workload import FAILED, PHASE, READY, Order, Report
 from ttmem.errors import TtmemError
 
 __all__ = ["DemoProcess", "demo_process", "next_reports"]
@@ -88,7 +88,7 @@ def demo_process(order: Order, *, directory: str) -> Iterator[DemoProcess]:
     environ |= {"TTMEM": "1", "TTMEM_DIR": directory, "TTMEM_LABEL": order.name}
     process = DemoProcess(
         subprocess.Popen(
-            [sys.executable, "-m", "ttmem.cli.workload", json.dumps(asdict(order))],
+            [sys.executable, "-m", "ttmem.cli.demonstration.workload", json.dumps(asdict(order))],
             env=environ,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
