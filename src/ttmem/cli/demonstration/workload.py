@@ -1,7 +1,7 @@
 """The process behind `ttmem demo`: plays one workload on the runtime model and reports like any program would.
 
-Run as `python -m ttmem.cli.demonstration.workload '{"name": "llama-8b"}'`. It works until a line comes in, tells what came of it, and
-holds its devices until its standard input ends. What it tells are `Report`s, one JSON object per line.
+Run as `python -m ttmem.cli.demonstration.workload '{"name": "llama-8b"}'`. It works until a line comes in, tells what
+came of it, and holds its devices until its standard input ends. What it tells are `Report`s, one JSON object per line.
 """
 
 import json
