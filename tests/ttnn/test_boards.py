@@ -55,3 +55,17 @@ def test_what_is_asked_for_at_open_is_rounded_as_the_runtime_does(
         pass
 
     assert device.views == views(board(name).chip(l1_small_bytes=l1_small, trace_region_bytes=trace))
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", ["n150", "p150"])
+@pytest.mark.parametrize("worker_l1", [1_000_000, 1_234_567, 1_400_001])
+def test_the_kernel_ring_gets_what_buffers_leave_of_l1(name: str, worker_l1: int, runtime_of: StartedRuntime) -> None:
+    runtime = runtime_of(name)
+    with runtime.opened(worker_l1=worker_l1, l1_small=4096) as device:
+        pass
+
+    kind = board(name)
+    chip = kind.chip(silicon=kind.architecture().with_worker_l1(worker_l1), l1_small_bytes=4096)
+    assert device.views == views(chip)
+    assert device.first_cb_address == chip.architecture.l1_unreserved_base

@@ -1,6 +1,6 @@
 """Runs inside the process of the stock runtime: does what it is told, a line of JSON in and a line of JSON out.
 
-    {"do": "open", "mesh": [1, 2], "l1_small": 32768, "trace": 0, "dispatch": "WORKER"}     the figures of the device
+    {"do": "open", "mesh": [1, 2], "l1_small": 32768, "trace": 0, "dispatch": null, ...}    the figures of the device
     {"do": "close"}
     {"do": "steps", "steps": [...]}                                                         an answer to each step
     {"do": "blocks"}                                                                        the table of each memory
@@ -54,7 +54,9 @@ class Driver:
     def _open(self, request: Request) -> Answer:
         ttnn = self.ttnn
         options: dict[str, Any] = {"l1_small_size": request["l1_small"], "trace_region_size": request["trace"]}
-        if request.get("dispatch"):
+        if request["worker_l1"]:
+            options["worker_l1_size"] = request["worker_l1"]
+        if request["dispatch"]:
             options["dispatch_core_config"] = ttnn.DispatchCoreConfig(
                 getattr(ttnn.DispatchCoreType, request["dispatch"])
             )

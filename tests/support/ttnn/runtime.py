@@ -66,11 +66,18 @@ class Runtime:
 
     @contextmanager
     def opened(
-        self, mesh: tuple[int, int] = (1, 1), *, l1_small: int = 0, trace: int = 0, dispatch: str | None = None
+        self,
+        mesh: tuple[int, int] = (1, 1),
+        *,
+        l1_small: int = 0,
+        trace: int = 0,
+        dispatch: str | None = None,
+        worker_l1: int = 0,
     ) -> Iterator[OpenedDevice]:
         """A mesh of the machine, and nothing on it yet; closed at the end with whatever is still there."""
+        options = {"l1_small": l1_small, "trace": trace, "dispatch": dispatch, "worker_l1": worker_l1}
         self._is_open = True
-        said = self._ask({"do": "open", "mesh": mesh, "l1_small": l1_small, "trace": trace, "dispatch": dispatch})
+        said = self._ask({"do": "open", "mesh": mesh, **options})
         grid = (said["grid"][0], said["grid"][1])
         yield OpenedDevice(said["chips"], grid, said["first_cb_address"], said["views"])
         self._ask({"do": "close"})
@@ -135,6 +142,7 @@ def _environment(stock: Stock, directory: Path, board: str, *, is_slow: bool) ->
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("TT_", "TTMEM", "PYTEST"))}
     settings = {
         "HOME": str(directory),
+        "TMPDIR": str(directory),
         "PYTHONPATH": str(ROOT),
         "PYTHONDONTWRITEBYTECODE": "1",
         "OMPI_MCA_btl": "self",  # else MPI leaves segments in shared memory
