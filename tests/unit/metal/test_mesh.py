@@ -7,7 +7,7 @@ from tests.support.metal.operations import a_workload
 from ttmem.devices import BufferType, Kind, Pool
 from ttmem.metal import DispatchCores, MeshDevice, OutOfDeviceMemory, UnknownHardware, enqueue, open_device, open_mesh
 from ttmem.metal.memory import BufferSpec
-from ttmem.tracking import KernelType, TrackedBuffer, TrackedDevice, Tracker
+from ttmem.tracking import Cache, CacheOutcome, KernelType, TrackedBuffer, TrackedDevice, Tracker
 
 
 def unique_ids(device: TrackedDevice) -> list[int]:
@@ -113,6 +113,7 @@ def test_closing_ends_everything_and_tells_it_last() -> None:
     assert [call.device for call in closed] == [call.device for call in reversed(opened)]
     assert heard.calls[-1].device is mesh
     assert heard.counts["kernel"] == heard.counts["kernel_end"]
+    assert (Cache.PROGRAM, CacheOutcome.EMPTIED) in [(call.cache, call.outcome) for call in heard.of("cache")]
     heard.forget()
     buffer.deallocate()
     kept.destroy()

@@ -81,6 +81,15 @@ def test_an_image_is_compiled_once_whatever_program_needs_it() -> None:
         assert after[Cache.JIT, CacheOutcome.HIT] == 2
 
 
+def test_compiled_kernels_are_held_once() -> None:
+    with open_device("n150") as device:
+        before_bytes = device.jit_cache.held_bytes
+        for size_bytes in (1000, 1000, 500):
+            enqueue(device, a_workload(size_bytes))
+
+        assert device.jit_cache.held_bytes == before_bytes + 1500
+
+
 def test_a_cached_run_does_not_ask_for_compiled_kernels() -> None:
     with open_device("n150") as device:
         workload = a_workload()
@@ -119,8 +128,8 @@ def test_equal_images_of_several_programs_are_counted_with_what_they_waste() -> 
         assert chip.distinct_image_count == system.distinct_image_count + 1
         assert (chip.duplicate_image_count, chip.duplicate_image_bytes) == (2, 2 * 4096)
 
-        for workload in workloads[:2]:
+        for workload, left_bytes in zip(workloads, (4096, 0, 0), strict=True):
             workload.destroy()
-        assert device.truth()[0].duplicate_image_bytes == 0
+            assert device.truth()[0].duplicate_image_bytes == left_bytes
         counts = device.truth().cache_counts
-        assert (counts[Cache.IMAGE, CacheOutcome.HIT], counts[Cache.IMAGE, CacheOutcome.EVICTED]) == (2, 2)
+        assert (counts[Cache.IMAGE, CacheOutcome.HIT], counts[Cache.IMAGE, CacheOutcome.EVICTED]) == (2, 3)

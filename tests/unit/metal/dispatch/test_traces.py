@@ -36,6 +36,16 @@ def test_an_empty_capture_takes_one_small_page() -> None:
         assert device.truth()[0].used_bytes[Pool.TRACE] == 12 * 1024
 
 
+def test_a_launch_whose_binaries_are_not_sent_takes_fewer_commands() -> None:
+    with open_device("n150", trace_region_bytes=REGION_BYTES) as device:
+        workload = MeshWorkload(add_program(GRID))
+        warm(device, workload)
+
+        none, once, twice = (device.traces[capture(device, *[workload] * count)].stream_bytes for count in range(3))
+
+        assert 0 < twice - once < once - none
+
+
 def test_what_is_captured_does_not_run() -> None:
     heard = HeardAll()
     with open_device("n150", trace_region_bytes=REGION_BYTES, tracker=heard) as device:
@@ -121,6 +131,19 @@ def test_resident_circular_buffers_follow_a_replay() -> None:
         device.replay_trace(trace)
 
         assert device.truth()[0].cb_resident_bytes == 2048 * 64
+
+
+def test_a_layout_changed_during_a_capture_is_the_resident_one() -> None:
+    with open_device("n150", trace_region_bytes=REGION_BYTES) as device:
+        workload = a_workload(1000, cb_bytes=2048)
+        warm(device, workload)
+        [program] = workload.programs.values()
+        device.begin_trace()
+
+        program.resize(program.circular_buffers[0], 8192)
+        enqueue(device, workload)
+
+        assert device.truth()[0].cb_resident_bytes == device.truth()[0].cb_planned_bytes == 8192 * 64
 
 
 def test_releasing_gives_the_memory_back() -> None:
