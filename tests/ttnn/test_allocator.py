@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.support.ttnn.judging import Answer, Model, differences, with_reserved_bytes
+from tests.support.ttnn.model_memory import Answer, Model, differences, with_reserved_bytes
 from tests.support.ttnn.runtime import CORE_TYPES, StartedRuntime
 from tests.support.ttnn.sequences import Sequence, Step
 from ttmem.metal.chips import Chip, DispatchCores, board

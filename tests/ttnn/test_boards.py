@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.ttnn.judging import MEMORIES, Model
+from tests.support.ttnn.model_memory import MEMORIES, Model
 from tests.support.ttnn.runtime import CORE_TYPES, StartedRuntime
 from ttmem.metal.chips import BOARDS, Chip, DispatchCores, board
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.ttnn.judging_programs import ModelOfPrograms, without_program_id
+from tests.support.ttnn.model_programs import ModelOfPrograms, without_program_id
 from tests.support.ttnn.runtime import Runtime, StartedRuntime, has_compiler
 from tests.support.ttnn.stories import Story
 from ttmem import metal

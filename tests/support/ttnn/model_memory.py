@@ -51,6 +51,7 @@ class Model:
 
 
 def spec_of(step: Step) -> BufferSpec:
+    """The buffer that a step asks for."""
     memory = BufferType[step["type"]]
     if step["op"] == "direct":
         return BufferSpec(step["size"], step["page"], memory)

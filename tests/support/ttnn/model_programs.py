@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from tests.support.ttnn.judging import spec_of
+from tests.support.ttnn.model_memory import spec_of
 from ttmem import metal
 from ttmem.metal import Buffer, CoreRange, CoreRanges, Kernel, MeshDevice, MeshWorkload, MetalError, Program
 
