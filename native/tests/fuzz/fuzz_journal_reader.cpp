@@ -20,6 +20,7 @@
 
 #include "ledger/book.hpp"
 #include "ledger/collector.hpp"
+#include "ledger/footprint.hpp"
 #include "writer/owner.hpp"
 
 namespace {
@@ -66,6 +67,10 @@ void report_everything() {
     cb.core_count = 8;
     cb.size_per_core_bytes = 2048;
     ttmem_cb_alloc(&cb);
+    cb.id = 1;
+    cb.program = 5;
+    cb.core_set = ttmem_intern("0,0-7,0", 7);
+    ttmem_cb_alloc(&cb);
     ttmem_kernel kernel{};
     kernel.target = chips[1];
     kernel.kind = TTMEM_KERNEL_FABRIC;
@@ -74,6 +79,10 @@ void report_everything() {
     ttmem_kernel_load(&kernel);
     ttmem_binary_status(mesh, 5, TTMEM_IN_FLIGHT, 4096);
     ttmem_launch(mesh, 5);
+    const ttmem_ring_state ring = {4096, 2048, 3, mesh, TTMEM_TENSIX, TTMEM_STALL_SPACE};
+    ttmem_ring(&ring);
+    const ttmem_cache_answer answer = {4096, 8192, 1024, 2, mesh, TTMEM_CACHE_PREFETCHER, TTMEM_MISS};
+    ttmem_cache(&answer);
     ttmem_free_id(chips[0], TTMEM_BUFFER, 2, TTMEM_DRAM, 0);
     ttmem_free_id(chips[0], TTMEM_BUFFER, 2, TTMEM_DRAM, 0);
     ttmem_out_of_memory(chips[0], TTMEM_L1, 1 << 20, 4096, 1024);
@@ -89,7 +98,7 @@ Part part(uint8_t number) {
     const Plan plan = plan_of(kSizes);
     const Part parts[] = {{0, sizeof(Identity)},
                           {1024, 256},
-                          {plan.targets, 5 * 1024},
+                          {plan.targets, 5 * sizeof(Target)},
                           {plan.slab, 64 * sizeof(Record)},
                           {plan.ring, 64 * sizeof(Record)},
                           {plan.phases, 1024},
@@ -239,6 +248,9 @@ void follow(JournalReader& reader, Book& book, Edited& edited, uint8_t how, int 
     }
     check_totals(book);
     look_at_everything(reader, book);
+    for (const auto& [device, taken] : footprints_of(book))
+        if (taken.resident > taken.planned || taken.worst_planned > taken.planned)
+            fail("more is resident than planned");
     std::vector<TargetWords> targets;
     if ((how & kAdoptsCounters) == 0 || !reader.targets(targets, kTargets)) return;
     book.difference(targets);
@@ -268,6 +280,8 @@ void check_devices(Devices& devices) {
             const int64_t expected = is_honests && p == TTMEM_DRAM ? kHonestBytes : 0;
             if (device.cell.pools[p].used != expected) fail("a released process left something on a chip");
         }
+        for (const KindAmount& cores : device.cell.cores)
+            if (cores.used != 0 || cores.count != 0) fail("a released process left kernels on a chip");
         if (device.open_count != (is_honests ? 1 : 0)) fail("a released process left a chip open");
         if (device.unsettled != 0) fail("a released process holds up a chip's peaks");
     }
