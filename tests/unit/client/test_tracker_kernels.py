@@ -4,6 +4,8 @@ import os
 import re
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from tests.support.programs import tracked
 from tests.support.tracked.own_journal import OwnJournal, an_own_journal
 from tests.support.tracked.runtime import SmallDevice, a_chip_alone, a_mesh
 from ttmem import GraphTracker
+from ttmem.client.tracked import kernels
 from ttmem.client.tracked.kernel_log import FRAMES_MOST, KernelLog
 from ttmem.client.tracked.kernel_types import UNSAID, kernel_kind, kernel_pool, kernel_type_of
 from ttmem.devices import Kind, Pool
@@ -160,6 +163,66 @@ def test_equal_images_are_counted_and_what_they_would_save(
     found = journal.caches(CHIP)[Cache.IMAGE]
     assert found.state == (1, 4096, 4096)
     assert (found.hits, found.misses, found.evicted) == (2, 2, 2)
+
+
+def test_threads_that_load_the_same_kernels_at_once_count_each_image_once(
+    tracker: GraphTracker, journal: OwnJournal, device: SmallDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = KernelFacts(image=77, payload_bytes=2048)
+
+    def slow_kernel_kind(kernel_type: int) -> Kind:
+        time.sleep(0)  # in the middle of a load: here another thread may come in
+        return kernel_kind(kernel_type)
+
+    monkeypatch.setattr(kernels, "kernel_kind", slow_kernel_kind)
+    start = threading.Barrier(4)
+
+    def work() -> None:
+        start.wait()
+        for kernel_id in range(100):
+            tracker.track_kernel_load(100, kernel_id, device, APPLICATION, facts=facts)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    found = journal.caches(CHIP)[Cache.IMAGE]
+    assert (found.hits, found.misses, found.state) == (99, 1, (1, 2048, 99 * 2048))
+
+
+FORKING = """\
+import os, threading, time
+import ttmem
+from tests.support.tracked.runtime import a_chip_alone
+from ttmem.client.tracked.turns import turn
+
+tracker, device = ttmem.GraphTracker(), a_chip_alone()
+tracker.track_device_opened(device)
+has_turn, may_end = threading.Event(), threading.Event()
+
+def hold():
+    with turn():
+        has_turn.set()
+        may_end.wait()
+
+threading.Thread(target=hold).start()
+has_turn.wait()
+child = os.fork()
+if child == 0:
+    tracker.track_kernel_load(100, 1, device, 0, 2)
+    tracker.track_device_opened(a_chip_alone(0xC1))
+    os._exit(7)
+may_end.set()
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), tracker.fault_count)
+"""
+
+
+def test_a_forked_child_never_waits_for_a_turn_that_its_parent_had(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", FORKING], env=tracked(tmp_path), capture_output=True, text=True)
+
+    assert done.stdout == "7 0\n", done.stderr
 
 
 # ---- types

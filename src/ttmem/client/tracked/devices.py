@@ -4,13 +4,12 @@ A chip alone is its own target, a mesh is one target for all its chips. A journa
 forgets one, so a device that is opened anew takes the target of those before it; two that are open at once, on the
 same chips, have different ones, or closing one would end what the other holds.
 
-   field       changed under _lock
-   _by_id      read without it: whoever finds a device there may use it
+   field       changed by whoever has the turn
+   _by_id      read by anybody: whoever finds a device there may use it
    _users      how many open devices lie on a chip
    _claimed    targets that open devices are reported on
 """
 
-import threading
 from collections import Counter
 from itertools import count
 
@@ -18,6 +17,7 @@ from ttmem.client.reporter import Client
 from ttmem.client.tracked.circular_buffers import CircularBuffers
 from ttmem.client.tracked.kernels import Kernels
 from ttmem.client.tracked.programs import Programs
+from ttmem.client.tracked.turns import turn
 from ttmem.devices import Pool
 from ttmem.tracking import TrackedChip, TrackedDevice
 
@@ -48,12 +48,11 @@ class OpenDevices:
         self._by_id: dict[int, OpenDevice] = {}
         self._users: Counter[int] = Counter()
         self._claimed: set[int] = set()
-        self._lock = threading.RLock()
         self.find = self._by_id.get  # by the runtime's id of a device
 
     def open(self, device: TrackedDevice, *, is_told: bool) -> OpenDevice | None:
         """The device, opened if it was not; None while tracking is off."""
-        with self._lock:
+        with turn():
             opened = self._by_id.get(device.id) or self._opened(device)
             if opened is not None:
                 opened.is_told |= is_told
@@ -61,7 +60,7 @@ class OpenDevices:
 
     def close(self, device_id: int) -> None:
         """Everything on it ends, and so do parts of it that were never opened by themselves."""
-        with self._lock:
+        with turn():
             opened = self._by_id.pop(device_id, None)
             if opened is None:
                 return

@@ -14,6 +14,7 @@ from ttmem import _native
 from ttmem.client.reports import report_free, report_kernel_load, report_kernel_unload
 from ttmem.client.tracked.images import Images
 from ttmem.client.tracked.kernel_types import kernel_kind, kernel_pool, kernel_type_of
+from ttmem.client.tracked.turns import turn
 from ttmem.devices import Kind
 from ttmem.tracking import FoundBy, KernelFacts
 
@@ -62,6 +63,10 @@ class Kernels:
 
     def load(self, kernel_id: int, load: KernelLoad) -> int | None:
         """Charges a kernel; its type, or None if there was nothing to charge."""
+        with turn():
+            return self._load(kernel_id, load)
+
+    def _load(self, kernel_id: int, load: KernelLoad) -> int | None:
         before = self._loaded.get(kernel_id)
         if before is not None and before.load == load:
             return None  # both dispatch paths tell of it
@@ -81,6 +86,10 @@ class Kernels:
 
     def unload(self, kernel_id: int) -> int:
         """Gives a kernel back; its program, or 0 if that was never told."""
+        with turn():
+            return self._unload(kernel_id)
+
+    def _unload(self, kernel_id: int) -> int:
         loaded = self._loaded.pop(kernel_id, None)
         if loaded is None:  # the ledger tells what kind of mistake that was
             report_kernel_unload(self._target, kernel_id)
