@@ -23,6 +23,7 @@ MODULES = (
     "allocation_client",
     "ledger_speed",
     "ledger_memory",
+    "metal",
     "seed_socket",
     "death",
     "visibility",
