@@ -68,7 +68,9 @@ Samples calls_made() {
                               .target = target,
                               .kind = TTMEM_KERNEL_FABRIC,
                               .options = 0,
-                              .pool = 0};
+                              .pool = 0,
+                              .core_type = 0,
+                              .found_by = 0};
     Samples counts;
     counts.reserve(2);
     ttmem_launch(target, 7);
