@@ -17,7 +17,6 @@ from ttmem.client.reports import (
     report_out_of_memory,
     report_ring,
 )
-from ttmem.client.tracked.circular_buffers import CircularBuffer
 from ttmem.client.tracked.devices import OpenDevice, OpenDevices
 from ttmem.client.tracked.kernel_log import kernel_log
 from ttmem.client.tracked.kernel_types import UNSAID, Said
@@ -130,8 +129,8 @@ class GraphTracker:
             if opened is None:
                 return
             is_global = bool(is_globally_allocated)
-            cb = CircularBuffer(address, size_bytes, core_ranges.core_count, str(core_ranges), is_global, kind)
-            opened.circular_buffers.add(program, None if cb_id is _NO_ID else cb_id, cb)
+            told = (address, size_bytes, core_ranges.core_count, str(core_ranges), is_global, kind)
+            opened.circular_buffers.add(program, None if cb_id is _NO_ID else cb_id, told)
         except _FAULTS as fault:
             self._count_fault("track_allocate_cb", fault)
 

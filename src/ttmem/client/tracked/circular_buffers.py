@@ -6,27 +6,21 @@ takes the place of the first. A globally allocated one is a view: listed, charge
 """
 
 from itertools import count
-from typing import NamedTuple
+from typing import TypeAlias
 
 from ttmem import _native
 from ttmem.client.reports import report_cb_alloc, report_free
 from ttmem.devices import Kind
 
-__all__ = ["CircularBuffer", "CircularBuffers"]
+__all__ = ["CircularBuffers", "Told"]
 
 _VIEW = 1
 _NUMBERS = count(1)
+_intern = _native.client.intern
 
-
-class CircularBuffer(NamedTuple):
-    """One as it was told; `cores` as text."""
-
-    address: int
-    size_bytes: int
-    core_count: int
-    cores: str
-    is_global: bool
-    kind: Kind
+# One as it was told: address, bytes on a core, count of cores, cores as text, whether it is a view, what it is.
+# A bare tuple, for cached programs tell of their views anew with every run.
+Told: TypeAlias = tuple[int, int, int, str, bool, Kind]
 
 
 class CircularBuffers:
@@ -34,18 +28,25 @@ class CircularBuffers:
 
     def __init__(self, target: int) -> None:
         self._target = target
-        self._of_program: dict[int, dict[object, tuple[CircularBuffer, int]]] = {}
+        self._of_program: dict[int, dict[object, tuple[Told, int]]] = {}
 
-    def add(self, program: int, cb_id: int | None, cb: CircularBuffer) -> None:
+    def add(self, program: int, cb_id: int | None, told: Told) -> None:
         """Lists one. Without an id, its place and cores tell it from the others of its program."""
-        of_program = self._of_program.setdefault(program, {})
-        key = (cb.address, cb.cores, cb.is_global, cb.kind) if cb_id is None else cb_id
+        address, size_bytes, core_count, cores, is_global, kind = told
+        of_program = self._of_program.get(program)
+        if of_program is None:
+            of_program = self._of_program[program] = {}
+        key = (address, cores, is_global, kind) if cb_id is None else cb_id
         before = of_program.get(key)
         if before is not None:
-            if before[0] == cb:
+            if before[0] == told:
                 return
             report_free(before[1])
-        of_program[key] = cb, self._report(program, cb)
+        view, text = _VIEW if is_global else 0, _intern(cores)
+        handle = report_cb_alloc(
+            self._target, next(_NUMBERS), address, size_bytes, core_count, view, program, kind, 0, text
+        )
+        of_program[key] = told, handle
 
     def end(self, program: int) -> None:
         """Ends all of a program; of program 0, all there are. A program without any is no mistake."""
@@ -53,17 +54,3 @@ class CircularBuffers:
         for one in ended:
             for _, handle in self._of_program.pop(one, {}).values():
                 report_free(handle)
-
-    def _report(self, program: int, cb: CircularBuffer) -> int:
-        return report_cb_alloc(
-            self._target,
-            next(_NUMBERS),
-            cb.address,
-            cb.size_bytes,
-            cb.core_count,
-            _VIEW if cb.is_global else 0,
-            program,
-            cb.kind,
-            0,
-            _native.client.intern(cb.cores),
-        )
