@@ -86,7 +86,8 @@ class Seen:
         }
 
     def one_allocation(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
-        devices, kind, id, pool, flags, reserved, requested, *_, status, launches, _holders = row
+        devices, kind, id, pool, flags, reserved, requested = row[:7]
+        status, launches = row[14:16]
         asked = requested if kind == Kind.BUFFER else None
         places = frozenset(self.devices[device] for device in devices)
         return (places, kind, id, pool, bool(flags & VIEW), bool(flags & ESTIMATED), reserved, asked, status, launches)
