@@ -6,6 +6,8 @@ import signal
 import socket
 from pathlib import Path
 
+import pytest
+
 from tests.support.seed_bytes import alloc, cb_alloc, cb_free, device_info, free, kernel_load, kernel_unload, query
 from tests.support.seed_serving import Daemon, Engine, an_engine
 from tests.support.stopwatch import least
@@ -52,6 +54,7 @@ def test_without_a_descriptor_left_the_living_stay_alive(daemon: Daemon) -> None
         assert line.counters()["dram"] == 5000
 
 
+@pytest.mark.timeout(120)  # 300 copies of this process take a busy machine its time
 def test_a_crowd_of_children_on_one_connection_is_counted_and_gone(engine: Engine) -> None:
     with engine.line() as shared:
         for id in range(300):
