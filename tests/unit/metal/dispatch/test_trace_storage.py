@@ -1,9 +1,12 @@
 """Stored traces: pages, padding, the region, and the marks a trace in DRAM must stay above."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ttmem import metal
 from ttmem.devices import BufferType
 from ttmem.metal.dispatch.trace_storage import (
     DramActivity,
@@ -129,3 +132,64 @@ def test_a_trace_below_what_a_live_trace_touched_is_refused_until_that_one_is_re
 
 def test_with_a_region_nothing_in_dram_can_be_hit() -> None:
     TraceStorage(region_bytes=1 << 20, bank_count=12).check(1, 0, activity(allocated=2_000))
+
+
+# The same captures without a region were made by the stock runtime on a mock n150; addresses and words are its own.
+BANKS, BANK_BYTES = 12, 1_072_693_184
+TOP_TRACE = 1_073_740_800
+
+
+def dram(device: metal.MeshDevice, bank_bytes: int) -> metal.Buffer:
+    return device.create_buffer(metal.BufferSpec(BANKS * bank_bytes, 2_048))
+
+
+def captured(device: metal.MeshDevice, work: Callable[[], object] = lambda: None) -> tuple[int, int]:
+    """The trace, and where it is stored."""
+    trace = device.begin_trace()
+    work()
+    return trace, device.end_trace(trace).buffer.address
+
+
+def test_a_capture_that_fills_dram_and_frees_it_leaves_room_for_its_trace() -> None:
+    with metal.open_device("n150") as device:
+        whole = BANK_BYTES // 2_048 * 2_048
+
+        assert captured(device, lambda: dram(device, whole).deallocate())[1] == TOP_TRACE
+
+
+def test_freeing_what_lay_there_before_makes_a_trace_unsafe() -> None:
+    with metal.open_device("n150") as device:
+        captured(device)
+        before = dram(device, BANK_BYTES // 2_048 * 2_048)
+
+        with pytest.raises(TraceMisplaced) as refusal:
+            captured(device, before.deallocate)
+
+    assert str(refusal.value) == (
+        "Trace buffer at address 1073739776 overlaps with buffers deallocated during trace capture "
+        "(deletion high water mark: 1073739840). "
+        "Avoid deallocating DRAM buffers during trace capture or set a non-zero trace_region_size."
+    )
+
+
+def test_what_an_older_trace_touched_stays_out_of_bounds_while_it_lives() -> None:
+    with metal.open_device("n150") as device:
+        gap, middle = dram(device, 300 << 20), dram(device, 300 << 20)
+        gap.deallocate()
+        high: list[metal.Buffer] = []
+        older, address = captured(device, lambda: high.append(dram(device, 443_543_552)))
+        assert (high[0].address, address) == (630_194_240, TOP_TRACE)
+        high[0].deallocate()
+        assert [captured(device)[1] for _ in range(2)] == [TOP_TRACE - 1_024, TOP_TRACE - 2_048]
+
+        with pytest.raises(TraceMisplaced) as refusal:
+            captured(device)
+        device.release_trace(older)
+        assert captured(device)[1] == TOP_TRACE
+        middle.deallocate()
+
+    assert str(refusal.value) == (
+        "Trace buffer at address 1073737728 overlaps with DRAM activity captured by another live trace "
+        "(maximum live trace high water mark: 1073737792). "
+        "Release the existing trace before capturing this trace or set a non-zero trace_region_size."
+    )
