@@ -48,8 +48,9 @@ def _fabric_program(chip: Chip) -> Program:
     sizes = router["n300" if chip.board == "n300" else "1d"]
     for channel in range(chip.router_count):
         for half in range(chip.architecture.ethernet_kernels_per_router):
-            # Which of the compiled variants a router runs depends on its neighbours; they take turns here.
-            variant = (chip.index * chip.router_count + channel + half) % len(sizes)
+            # Which of the compiled variants a router runs depends on its neighbours, and was not recorded chip by chip:
+            # here they take turns along a chip's channels.
+            variant = (channel + half) % len(sizes)
             program.add_kernel(
                 Kernel(
                     name="fabric_erisc_router",

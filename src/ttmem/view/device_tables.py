@@ -148,6 +148,7 @@ def _pool_cells(usage: PoolUsage, footprint: Footprint | None, is_ascii: bool) -
     if usage.pool is Pool.CB and footprint:
         return _cb_cells(usage, footprint, is_ascii)
     share = None if usage.is_planned else usage.fraction
+    is_past_cb = usage.pool is Pool.CB and not usage.count  # only the sum over programs is left, which would mislead
     at_least = (">=" if is_ascii else "≥") if usage.is_lower_bound else ""
     role = Role.DIM if usage.is_planned or share is None else level_role(share)
     return [
@@ -156,7 +157,7 @@ def _pool_cells(usage: PoolUsage, footprint: Footprint | None, is_ascii: bool) -
         cell(size_text(usage.used_bytes)),
         _maybe(size_text(usage.capacity_bytes)),
         cell("planned", Role.DIM) if usage.is_planned else cell(f"{share_text(share):>4} {level_of(share)}", role),
-        cell(at_least + size_text(usage.peak_bytes)),
+        _maybe(UNKNOWN) if is_past_cb else cell(at_least + size_text(usage.peak_bytes)),
         () if usage.is_planned else _maybe(size_text(usage.requested_bytes)),
         () if usage.is_planned else _maybe(UNKNOWN),
     ]
