@@ -29,13 +29,14 @@ LARGEST_PAGE_BYTES: int = data("runtime")["trace_page_bytes_max"]
 class TraceRegionFull(MetalError):
     """The trace region is too small; the runtime's words."""
 
-    def __init__(self, needed_bytes: int, available_bytes: int, mesh_id: int) -> None:
+    def __init__(self, *, counted_bytes: int, requested_bytes: int, region_bytes: int, mesh_id: int) -> None:
         super().__init__(
-            f"Creating trace buffers of size {needed_bytes}B on MeshDevice {mesh_id}, "
-            f"but only {available_bytes}B is allocated for trace region."
+            f"Creating trace buffers of size {counted_bytes}B on MeshDevice {mesh_id}, "
+            f"but only {region_bytes}B is allocated for trace region."
         )
-        self.needed_bytes = needed_bytes
-        self.available_bytes = available_bytes
+        self.counted_bytes = counted_bytes  # all traces together, this one and older refusals included
+        self.requested_bytes = requested_bytes
+        self.region_bytes = region_bytes
 
 
 class TraceMisplaced(MetalError):
@@ -98,6 +99,7 @@ class TraceStorage:
         self.used_bytes = 0
         self._bank_count = bank_count
         self._mesh_id = mesh_id
+        self._refused_bytes = 0  # the runtime counts a trace before it looks, and never takes a refused one out again
         self._marks: dict[int, int] = {}  # of live traces in DRAM, by trace
         self._sizes: dict[int, int] = {}  # padded, by trace
 
@@ -105,14 +107,20 @@ class TraceStorage:
         """Counts a captured stream in and says which buffer to make (MeshTrace::populate_mesh_buffer)."""
         page_bytes = trace_page_bytes(stream_bytes, self._bank_count)
         padded_bytes = _round_up(stream_bytes, page_bytes)
-        needed_bytes = self.used_bytes + padded_bytes
+        counted_bytes = self.used_bytes + self._refused_bytes + padded_bytes
         if not self.region_bytes:
             stored = StoredTrace(stream_bytes, page_bytes, padded_bytes, BufferType.DRAM, is_bottom_up=False)
-        elif needed_bytes > self.region_bytes:
-            raise TraceRegionFull(needed_bytes, self.region_bytes, self._mesh_id)
+        elif counted_bytes > self.region_bytes:
+            self._refused_bytes += padded_bytes
+            raise TraceRegionFull(
+                counted_bytes=counted_bytes,
+                requested_bytes=padded_bytes,
+                region_bytes=self.region_bytes,
+                mesh_id=self._mesh_id,
+            )
         else:
             stored = StoredTrace(stream_bytes, page_bytes, padded_bytes, BufferType.TRACE, is_bottom_up=None)
-        self.used_bytes = needed_bytes
+        self.used_bytes += padded_bytes
         self._sizes[trace] = padded_bytes
         return stored
 

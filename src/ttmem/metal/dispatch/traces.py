@@ -154,10 +154,10 @@ class Traces:
         return buffer
 
     def _report_full(self, refusal: TraceRegionFull) -> None:
-        free_bytes = refusal.available_bytes - self._storage.used_bytes
+        free_bytes = refusal.region_bytes - self._storage.used_bytes
         self._host.report_out_of_memory(
             Pool.TRACE,
-            requested_bytes=refusal.needed_bytes - self._storage.used_bytes,
+            requested_bytes=refusal.requested_bytes,
             free_bytes=free_bytes,
             largest_free_bytes=free_bytes,
         )

@@ -76,7 +76,7 @@ def test_a_full_region_says_what_was_needed_and_what_there_is() -> None:
     assert str(refusal.value) == (
         "Creating trace buffers of size 5120B on MeshDevice 3, but only 4096B is allocated for trace region."
     )
-    assert (refusal.value.needed_bytes, refusal.value.available_bytes) == (5_120, 4_096)
+    assert (refusal.value.requested_bytes, refusal.value.region_bytes) == (2_048, 4_096)
     assert storage.used_bytes == 3_072
 
 
@@ -134,7 +134,7 @@ def test_with_a_region_nothing_in_dram_can_be_hit() -> None:
     TraceStorage(region_bytes=1 << 20, bank_count=12).check(1, 0, activity(allocated=2_000))
 
 
-# The same captures without a region were made by the stock runtime on a mock n150; addresses and words are its own.
+# The same captures were made by the stock runtime on a mock n150; addresses and words are its own.
 BANKS, BANK_BYTES = 12, 1_072_693_184
 TOP_TRACE = 1_073_740_800
 
@@ -155,6 +155,19 @@ def test_a_capture_that_fills_dram_and_frees_it_leaves_room_for_its_trace() -> N
         whole = BANK_BYTES // 2_048 * 2_048
 
         assert captured(device, lambda: dram(device, whole).deallocate())[1] == TOP_TRACE
+
+
+def test_a_refused_trace_stays_counted_whatever_is_released() -> None:
+    with metal.open_device("n150", trace_region_bytes=2_048) as device:
+        (first, address), _ = captured(device), captured(device)
+        assert address == 1_073_733_632
+        for counted_bytes in (3_072, 4_096):
+            with pytest.raises(TraceRegionFull, match=f"trace buffers of size {counted_bytes}B"):
+                captured(device)
+        device.release_trace(first)
+        for counted_bytes in (4_096, 5_120):
+            with pytest.raises(TraceRegionFull, match=f"trace buffers of size {counted_bytes}B"):
+                captured(device)
 
 
 def test_freeing_what_lay_there_before_makes_a_trace_unsafe() -> None:
