@@ -32,6 +32,8 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("ps-120", PageOptions(width=120, is_with_ended=True)),
         ("ps-80-ascii", PageOptions(width=80, is_ascii=True)),
         ("ps-piped", PageOptions()),
+        ("ps-kernels-80", PageOptions(width=80, is_kernels=True)),
+        ("ps-kernels-piped", PageOptions(is_kernels=True)),
     ],
 )
 def test_the_table_looks_as_it_did(name: str, options: PageOptions) -> None:
@@ -62,6 +64,8 @@ def assert_as_stored(name: str, lines: list[Line]) -> None:
 
 def test_the_ascii_table_is_ascii() -> None:
     options = PageOptions(width=80, is_ascii=True)
-    lines = [*page(a_busy_snapshot(), options), *page(a_seed_snapshot(), options), *dump_page(a_dump(), options)]
+    kernels = options._replace(is_kernels=True)
+    pages = [page(a_busy_snapshot(), options), page(a_busy_snapshot(), kernels), page(a_seed_snapshot(), options)]
+    lines = [line for one in (*pages, dump_page(a_dump(), options)) for line in one]
 
     assert plain(lines).isascii()

@@ -16,6 +16,7 @@ from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.spans import Line, Role, Span, clean, clipped
 from ttmem.view.units import UNKNOWN, count_text, ranges_text, share_text, size_text
 
+_LIST_MOST = 16  # of device numbers, before a list is shortened
 _WIDE = 112  # from here on there is room for the columns that matter less
 _KERNELS = (Kind.KERNEL_APPLICATION, Kind.KERNEL_FABRIC, Kind.KERNEL_DISPATCH, Kind.KERNEL_UNKNOWN)
 
@@ -114,7 +115,14 @@ def devices_word(devices: Iterable[Device]) -> str:
         else:
             indexes[device.is_seed].append(device.index)
     seeds = f"seed:{ranges_text(indexes[True])}" if indexes[True] else ""
-    return ",".join(filter(None, [ranges_text(indexes[False]), seeds, *others]))
+    return _shortened(",".join(filter(None, [ranges_text(indexes[False]), seeds, *others])))
+
+
+def _shortened(ranges: str) -> str:
+    """A long list by its beginning: 1-2,4,7-8,..."""
+    if len(ranges) <= _LIST_MOST:
+        return ranges
+    return ranges[: ranges.rindex(",", 0, _LIST_MOST - 3) + 1] + "..." if "," in ranges[: _LIST_MOST - 3] else ranges
 
 
 def device_title(devices: Sequence[Device]) -> Line:
@@ -146,7 +154,7 @@ def _short_id(device: Device, width: int, is_ascii: bool) -> str:
 
 def _pool_cells(usage: PoolUsage, footprint: Footprint | None, is_ascii: bool) -> list[Cell]:
     if usage.pool is Pool.CB and footprint:
-        return _cb_cells(usage, footprint, is_ascii)
+        return _cb_cells(usage, footprint)
     share = None if usage.is_planned else usage.fraction
     is_past_cb = usage.pool is Pool.CB and not usage.count  # only the sum over programs is left, which would mislead
     at_least = (">=" if is_ascii else "≥") if usage.is_lower_bound else ""
@@ -163,13 +171,13 @@ def _pool_cells(usage: PoolUsage, footprint: Footprint | None, is_ascii: bool) -
     ]
 
 
-def _cb_cells(usage: PoolUsage, footprint: Footprint, is_ascii: bool) -> list[Cell]:
+def _cb_cells(usage: PoolUsage, footprint: Footprint) -> list[Cell]:
     """What cores give up for circular buffers: never their sum over programs, which lie on top of each other."""
     mark = "~" if footprint.is_estimated else ""
-    resident = f"{size_text(footprint.resident_bytes)} resident"
+    resident = size_text(footprint.resident_bytes)
     return [
         cell(usage.pool.word),
-        lambda width: cell(clipped(resident, width, is_ascii=is_ascii), Role.DIM),
+        lambda width: cell(f"{resident} resident" if width >= len(resident) + 9 else resident, Role.DIM),
         cell(mark + size_text(footprint.planned_bytes)),
         _maybe(size_text(usage.capacity_bytes)),
         cell("planned", Role.DIM),

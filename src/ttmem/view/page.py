@@ -32,7 +32,7 @@ def page(snapshot: Snapshot, options: PageOptions) -> list[Line]:
     blocks = [list(_heading(snapshot, options))]
     groups = alone(snapshot.devices) if width is None else alike(snapshot.devices)
     if options.is_kernels:
-        blocks += _programs(groups, processes, width)
+        blocks += _programs(groups, processes, options)
     else:
         blocks += _holders(groups, processes, options)
     blocks.append(_out_of_memory(processes, options))
@@ -54,12 +54,13 @@ def _holders(groups: Sequence[Group], processes: Sequence[ProcessUsage], options
         yield process_table(processes, width=width, is_ascii=is_ascii, has_state=options.is_with_ended)
 
 
-def _programs(groups: Sequence[Group], processes: Sequence[ProcessUsage], width: int | None) -> Iterator[list[Line]]:
+def _programs(groups: Sequence[Group], processes: Sequence[ProcessUsage], options: PageOptions) -> Iterator[list[Line]]:
+    width = options.width
     if any(usage.kernels or usage.launch_count for group in groups for usage in group):
         yield kernel_table(groups, width=width)
     for table in (core_table, footprint_table, ring_table, cache_table):
         yield table(groups, width=width)
-    yield program_table(processes, width=width)
+    yield program_table(processes, width=width, is_ascii=options.is_ascii)
 
 
 def shown_processes(snapshot: Snapshot, options: PageOptions) -> list[ProcessUsage]:

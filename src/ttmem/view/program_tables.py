@@ -2,19 +2,22 @@
 why launches waited for it, what came of asking the caches, and the programs that were launched most.
 """
 
+import textwrap
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from ttmem.devices import BinaryStatus
 from ttmem.snapshot import CacheUsage, CoreUsage, ProcessUsage, Program, RingUsage
 from ttmem.tracking import Cache, CoreType
 from ttmem.view.device_tables import Group, device_title, devices_word
 from ttmem.view.grid import Cell, Column, cell, grid
-from ttmem.view.spans import Line, Role, Span, clean
+from ttmem.view.spans import Line, Role, Span, clean, clipped
 from ttmem.view.units import UNKNOWN, count_text, share_text, size_text
 
 __all__ = ["cache_table", "core_table", "footprint_table", "program_table", "ring_table"]
 
 _MOST_PROGRAMS = 20
+_WIDE = 100  # from here on there is room for the columns that matter less
 _CORES = (CoreType.TENSIX, CoreType.ACTIVE_ETH, CoreType.IDLE_ETH, CoreType.DRAM, CoreType.UNKNOWN)
 
 
@@ -61,23 +64,38 @@ def ring_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
         Column("KERNEL RING", least=13),
         Column("CORES", least=8),
         *(Column(title, is_right=True, least=8) for title in ("LIVE", "RETIRED", "FREE", "ENTRIES", "LAUNCHES")),
-        Column("STALLS", least=12),
     ]
+    shown = [group for group in groups if group[0].activity.rings]
     rows: list[list[Cell]] = []
-    for group in groups:
-        activity = group[0].activity
-        stalls = ", ".join(f"{reason.word} {count_text(count)}" for reason, count in activity.stalls) or "none"
-        for ring in activity.rings:
-            is_first = ring is activity.rings[0]
+    for group in shown:
+        rings = group[0].activity.rings
+        for ring in rings:
             size = group[0].device.kernel_ring_bytes if ring.core_type is CoreType.TENSIX else None
-            title = _title(group) if is_first else ()
-            rows.append([title, *_ring_cells(ring, size), cell(stalls if is_first else "", Role.DIM)])
-    return grid(columns, rows, width=width) if rows else []
+            rows.append([_title(group) if ring is rings[0] else (), *_ring_cells(ring, size)])
+    if not rows:
+        return []
+    head, *body = grid(columns, rows, width=width)
+    lines = [head]
+    for group in shown:
+        count = len(group[0].activity.rings)
+        lines += body[:count]
+        body = body[count:]
+        lines += _stall_lines(group, width)
+    return lines
+
+
+def _stall_lines(group: Group, width: int | None) -> Iterator[Line]:
+    """Why launches waited for the ring, below it."""
+    stalls = ", ".join(f"{reason.word} {count_text(count)}" for reason, count in group[0].activity.stalls)
+    for part in textwrap.wrap(f"launches waited: {stalls}", (width or 10_000) - 4) if stalls else ():
+        yield (Span(f"   {part}", Role.DIM),)
 
 
 def cache_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
     """Device x cache: hits, misses and what is held."""
-    titles = ("HITS", "MISSES", "RATE", "EVICTED", "BYPASS", "EMPTIED", "ENTRIES", "HELD", "TWICE")
+    is_wide = width is None or width >= _WIDE
+    rare = ("BYPASS", "EMPTIED") if is_wide else ()
+    titles = ("HITS", "MISSES", "RATE", "EVICTED", *rare, "ENTRIES", "HELD", "TWICE")
     columns = [
         Column("CACHES", least=13),
         Column("", least=10),
@@ -87,11 +105,11 @@ def cache_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
     for group in groups:
         for usage in group[0].activity.caches:
             title = _title(group) if usage is group[0].activity.caches[0] else ()
-            rows.append([title, cell(usage.cache.word), *_cache_cells(usage)])
+            rows.append([title, cell(usage.cache.word), *_cache_cells(usage, is_wide=is_wide)])
     return grid(columns, rows, width=width, gap=1) if rows else []
 
 
-def program_table(processes: Sequence[ProcessUsage], *, width: int | None) -> list[Line]:
+def program_table(processes: Sequence[ProcessUsage], *, width: int | None, is_ascii: bool) -> list[Line]:
     """The programs that were launched most: what became of their binaries, and where those are."""
     programs = sorted(_programs(processes), key=lambda found: -found[1].launch_count)
     columns = [
@@ -101,7 +119,7 @@ def program_table(processes: Sequence[ProcessUsage], *, width: int | None) -> li
         Column("BINARIES", least=9),
         Column("IN DRAM", is_right=True, least=8),
         Column("LAUNCHES", is_right=True),
-        Column("LABEL"),
+        Column("LABEL", least=8, most=40),
     ]
     rows: list[list[Cell]] = [
         [
@@ -111,7 +129,7 @@ def program_table(processes: Sequence[ProcessUsage], *, width: int | None) -> li
             _status_cell(program.status),
             cell(size_text(program.dram_bytes)),
             cell(count_text(program.launch_count)),
-            cell(clean(process.label)[:32], Role.DIM),
+            partial(_label, clean(process.label), is_ascii),
         ]
         for process, program, chips in programs[:_MOST_PROGRAMS]
     ]
@@ -137,6 +155,10 @@ def _title(group: Group) -> Line:
     return device_title([usage.device for usage in group])
 
 
+def _label(text: str, is_ascii: bool, width: int) -> Line:
+    return cell(clipped(text, width, is_ascii=is_ascii), Role.DIM)
+
+
 def _core_cell(usage: CoreUsage | None) -> Line:
     if usage is None:
         return cell("none", Role.DIM)
@@ -160,8 +182,9 @@ def _ring_cells(ring: RingUsage, ring_bytes: int | None) -> list[Line]:
     ]
 
 
-def _cache_cells(usage: CacheUsage) -> list[Line]:
-    counts = (usage.evicted_count, usage.bypassed_count, usage.emptied_count, usage.entry_count)
+def _cache_cells(usage: CacheUsage, *, is_wide: bool) -> list[Line]:
+    rare = (usage.bypassed_count, usage.emptied_count) if is_wide else ()
+    counts = (usage.evicted_count, *rare, usage.entry_count)
     is_counted_apart = usage.cache is Cache.IMAGE
     return [
         cell(count_text(usage.hit_count)),
