@@ -7,8 +7,9 @@
     {"do": "operation", "name": "add", "side": 512, "mode": "NORMAL"}                       what it lays out in L1
     {"do": "program", "buffers": [...], "last_core": [7, 7]}                                the same
 
-A step is `alloc` (a tensor), `direct` (a buffer with a direction) or `free`; its answer holds the address or the words
-of the refusal, and the figures of its memory afterwards: banks, then per bank size, allocated, free, largest free.
+A step is `alloc` (a tensor), `direct` (a buffer with a direction), `free`, or of a trace `begin`, `end`, `release`. Its
+answer holds the address or the words of the refusal, and the figures of its memory afterwards: banks, then per bank
+size, allocated, free, largest free.
 """
 
 import importlib
@@ -36,6 +37,7 @@ class Driver:
         self.mesh: Any = None
         self.tensors: dict[int, Any] = {}
         self.buffers: dict[int, Any] = {}
+        self.traces: dict[int, Any] = {}
         self.directed: DirectedBuffers | None = None
         self.launches: Launches | None = None
 
@@ -75,6 +77,7 @@ class Driver:
     def _close(self, _request: Request) -> Answer:
         self.tensors.clear()
         self.buffers.clear()
+        self.traces.clear()
         self.launches = self.directed = None
         self.ttnn.close_mesh_device(self.mesh)
         self.mesh = None
@@ -100,7 +103,14 @@ class Driver:
         return sorted(row for row in rows if row[1])
 
     def _step(self, step: Request) -> Answer:
-        does = {"alloc": self._alloc, "direct": self._direct, "free": self._free}
+        does = {
+            "alloc": self._alloc,
+            "direct": self._direct,
+            "free": self._free,
+            "begin": self._begin,
+            "end": self._end,
+            "release": self._release,
+        }
         answer = does[step["op"]](step)
         answer["view"] = self._view(step["type"])
         return answer
@@ -156,6 +166,21 @@ class Driver:
             assert self.directed is not None
             self.directed.free(buffer)
         return {"was_there": tensor is not None or buffer is not None}
+
+    def _begin(self, step: Request) -> Answer:
+        self.traces[step["id"]] = self.ttnn.begin_trace_capture(self.mesh, cq_id=0)
+        return {}
+
+    def _end(self, step: Request) -> Answer:
+        try:
+            self.ttnn.end_trace_capture(self.mesh, self.traces[step["id"]], cq_id=0)
+        except RuntimeError as refused:
+            return {"refused": reason(str(refused))}
+        return {}
+
+    def _release(self, step: Request) -> Answer:
+        self.ttnn.release_trace(self.mesh, self.traces.pop(step["id"]))
+        return {}
 
     def _launch(self, request: Request) -> Answer:
         assert self.launches is not None
