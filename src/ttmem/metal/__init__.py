@@ -10,6 +10,7 @@ with metal.open_device("n150") as device:
 """
 
 from ttmem.metal.chips import BOARDS, Board, Chip, DispatchCores, UnknownHardware, architecture, board
+from ttmem.metal.dispatch.caches import clear_kernel_cache
 from ttmem.metal.dispatch.fast import enqueue
 from ttmem.metal.dispatch.slow import launch
 from ttmem.metal.memory import Buffer, BufferSpec, Layout, MetalError, OutOfDeviceMemory, tensor
@@ -55,6 +56,7 @@ __all__ = [
     "UnknownHardware",
     "architecture",
     "board",
+    "clear_kernel_cache",
     "enqueue",
     "launch",
     "open_device",

@@ -60,7 +60,7 @@ class Host(ABC):
         self.allocator = Allocator(chips[0])
         self.accounts: dict[TrackedDevice, Account] = {}
         self.chip_accounts: list[list[Account]] = [[] for _ in chips]  # of all places a chip belongs to
-        self.jit_cache = JitCache(self.reports)
+        self.jit_cache = JitCache(self.reports, (self.architecture.name, self.architecture.build))
         self.program_cache = ProgramCache(self.reports, self.architecture.payload_page_bytes)
         if self.dispatch is DispatchCores.SLOW:
             command_queue_count = 0
@@ -164,6 +164,7 @@ class Host(ABC):
         self.buffers.clear()
         self.allocator.clear()
         self.chip_accounts = [[] for _ in self.chips]
+        self.jit_cache.close()
         self.reports.close()
 
     @abstractmethod

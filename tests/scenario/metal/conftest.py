@@ -5,7 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.tracked.own_journal import OwnJournal, an_own_journal
-from ttmem import GraphTracker
+from ttmem import GraphTracker, metal
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_compiled() -> None:
+    """As in a process of its own."""
+    metal.clear_kernel_cache()
 
 
 @pytest.fixture

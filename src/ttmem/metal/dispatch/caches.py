@@ -4,6 +4,7 @@ Neither is device memory. But a workload that is kept keeps what it has on the d
 """
 
 from collections.abc import Callable, Hashable
+from weakref import WeakSet
 
 from ttmem.metal.programs.kernels import Kernel
 from ttmem.metal.programs.mesh_workload import MeshWorkload
@@ -11,27 +12,68 @@ from ttmem.metal.programs.refusals import ProgramMisuse
 from ttmem.metal.reports import Reports
 from ttmem.tracking import Cache, CacheOutcome
 
-__all__ = ["JitCache", "ProgramCache"]
+__all__ = ["JitCache", "ProgramCache", "clear_kernel_cache"]
 
 
-class JitCache:
-    """Keeps every image for as long as the process lives; on the host, so it costs no device memory."""
+class KernelCache:
+    """Every image that this process compiled, for whatever mesh, by the build it is for; it outlives all meshes."""
 
-    def __init__(self, reports: Reports) -> None:
+    def __init__(self) -> None:
         self.held_bytes = 0
-        self._images: set[int] = set()
-        self._reports = reports
+        self.listeners: WeakSet[Reports] = WeakSet()  # of the meshes that are open; some are never closed
+        self._images: set[tuple[Hashable, int]] = set()
 
     @property
     def entry_count(self) -> int:
         return len(self._images)
 
+    def add(self, build: Hashable, kernel: Kernel) -> bool:
+        """Whether it was there before."""
+        key = (build, kernel.image)
+        if key in self._images:
+            return True
+        self._images.add(key)
+        self.held_bytes += kernel.packed_bytes
+        return False
+
+    def clear(self) -> None:
+        """Forgets all images, and tells every mesh that is open."""
+        held_bytes = self.held_bytes
+        has_held = bool(self._images)
+        self._images.clear()
+        self.held_bytes = 0
+        for reports in list(self.listeners) if has_held else ():
+            reports.cache(Cache.JIT, CacheOutcome.EMPTIED, size_bytes=held_bytes)
+
+
+_compiled = KernelCache()
+
+
+def clear_kernel_cache() -> None:
+    """Forgets what this process compiled (`ClearKernelCache`); programs that are compiled stay so."""
+    _compiled.clear()
+
+
+class JitCache:
+    """What one mesh asks of the kernels that its process compiled; on the host, so they cost no device memory."""
+
+    def __init__(self, reports: Reports, build: Hashable) -> None:
+        """`build`: what an image is compiled for. Kernels for another one are other images."""
+        self._build = build
+        self._reports = reports
+        _compiled.listeners.add(reports)
+
+    @property
+    def entry_count(self) -> int:
+        return _compiled.entry_count
+
+    @property
+    def held_bytes(self) -> int:
+        return _compiled.held_bytes
+
     def compile(self, kernel: Kernel) -> bool:
-        """Whether it was compiled before; if not, it is now."""
-        is_hit = kernel.image in self._images
-        if not is_hit:
-            self._images.add(kernel.image)
-            self.held_bytes += kernel.packed_bytes
+        """Whether it was compiled before, for any mesh; if not, it is now."""
+        is_hit = _compiled.add(self._build, kernel)
         self._reports.cache(
             Cache.JIT,
             CacheOutcome.HIT if is_hit else CacheOutcome.MISS,
@@ -41,12 +83,9 @@ class JitCache:
         )
         return is_hit
 
-    def clear(self) -> None:
-        """Forgets all images (`ClearKernelCache`); programs that are compiled stay so."""
-        if self._images:
-            self._reports.cache(Cache.JIT, CacheOutcome.EMPTIED, size_bytes=self.held_bytes)
-        self._images.clear()
-        self.held_bytes = 0
+    def close(self) -> None:
+        """The mesh asks no more; what it had compiled stays with the process."""
+        _compiled.listeners.discard(self._reports)
 
 
 class ProgramCache:

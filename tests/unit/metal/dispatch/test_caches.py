@@ -5,7 +5,7 @@ import pytest
 from tests.support.metal.heard import HeardAll
 from tests.support.metal.operations import a_program, a_workload
 from ttmem.devices import Kind, Pool
-from ttmem.metal import MeshDevice, MeshWorkload, enqueue, open_device
+from ttmem.metal import MeshDevice, MeshWorkload, clear_kernel_cache, enqueue, open_device
 from ttmem.metal.programs import ProgramMisuse
 from ttmem.tracking import Cache, CacheOutcome
 
@@ -90,6 +90,44 @@ def test_compiled_kernels_are_held_once() -> None:
         assert device.jit_cache.held_bytes == before_bytes + 1500
 
 
+def test_what_one_device_compiled_is_there_for_the_next() -> None:
+    answers = []
+    for _ in range(2):
+        with open_device("n150") as device:
+            enqueue(device, a_workload())
+            counts = device.truth().cache_counts
+            answers.append([counts.get((Cache.JIT, outcome), 0) for outcome in (CacheOutcome.HIT, CacheOutcome.MISS)])
+
+    [(_, compiled), (found, compiled_again)] = answers
+    assert compiled > 1
+    assert (found, compiled_again) == (compiled, 0)
+
+
+def test_kernels_are_compiled_for_one_architecture() -> None:
+    with open_device("n150") as device:
+        enqueue(device, a_workload())
+    with open_device("p150") as device:
+        enqueue(device, a_workload())
+
+        assert (Cache.JIT, CacheOutcome.HIT) not in device.truth().cache_counts
+
+
+def test_every_open_device_hears_that_compiled_kernels_are_forgotten() -> None:
+    closed, heard = HeardAll(), HeardAll()
+    open_device("n150", tracker=closed).close()
+    with open_device("n150", tracker=heard) as device:
+        held_bytes = device.jit_cache.held_bytes
+        closed.forget()
+        heard.forget()
+
+        clear_kernel_cache()
+        clear_kernel_cache()
+
+        told = [(call.cache, call.outcome, call.size, call.entries, call.held) for call in heard.of("cache")]
+        assert told == [(Cache.JIT, CacheOutcome.EMPTIED, held_bytes, 0, 0)]
+        assert closed.of("cache") == []
+
+
 def test_a_cached_run_does_not_ask_for_compiled_kernels() -> None:
     with open_device("n150") as device:
         workload = a_workload()
@@ -108,7 +146,7 @@ def test_forgetting_compiled_kernels_costs_the_next_program_only() -> None:
     with open_device("n150") as device:
         workload = a_workload()
         enqueue(device, workload)
-        device.jit_cache.clear()
+        clear_kernel_cache()
         assert device.jit_cache.entry_count == device.jit_cache.held_bytes == 0
 
         enqueue(device, workload)
