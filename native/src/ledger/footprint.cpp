@@ -7,7 +7,7 @@ namespace ttmem {
 namespace {
 
 constexpr uint32_t kSideMost = 64;  // no chip has more cores in a row; another process's text must not fill our memory
-constexpr size_t kCoreSetsMost = 1024;
+constexpr size_t kPlacesMost = 1u << 16;      // cores of all sets together: no honest program comes near
 constexpr uint64_t kFirstCores = 1ull << 32;  // a set known by its size only: | count
 
 using Spans = std::vector<std::pair<uint64_t, uint64_t>>;
@@ -54,14 +54,15 @@ std::map<uint64_t, Layer> layers_of(const std::vector<CbSpan>& spans) {
 /// Cores on which the same layers lie: (layers, how many cores).
 std::map<std::vector<const Layer*>, uint64_t> groups_of(const std::map<uint64_t, Layer>& layers,
                                                         const std::map<uint64_t, Cores>& core_sets) {
-    std::map<uint32_t, std::vector<const Layer*>> on_core;
+    std::vector<std::vector<const Layer*>> on_core(kSideMost * 256);
     for (const auto& [name, layer] : layers) {
         const auto cores = core_sets.find(name);
         if (cores == core_sets.end()) continue;
         for (const uint32_t core : cores->second) on_core[core].push_back(&layer);
     }
     std::map<std::vector<const Layer*>, uint64_t> groups;
-    for (auto& [core, stack] : on_core) ++groups[std::move(stack)];
+    for (auto& stack : on_core)
+        if (!stack.empty()) ++groups[std::move(stack)];
     return groups;
 }
 
@@ -90,20 +91,35 @@ uint64_t resident_on(const std::vector<const Layer*>& stack) {
 struct Laid {
     std::map<uint16_t, std::vector<CbSpan>> by_target;
     std::map<uint64_t, Cores> core_sets;
+    size_t place_count = 0;
     bool has_unplaced = false;
+    bool is_too_much() const { return place_count > kPlacesMost; }
 };
 
+const Cores& learn_cores(Laid& laid, uint64_t name, Cores cores) {
+    laid.place_count += cores.size() + 1;
+    return laid.core_sets[name] = std::move(cores);
+}
+
+Cores first_cores(uint32_t count) {
+    Cores cores;
+    for (uint32_t i = 0; i < count && i < kSideMost * kSideMost; ++i)
+        cores.push_back(i % kSideMost + i / kSideMost * 256);
+    return cores;
+}
+
 uint64_t core_set_of(const Words& cb, const Book& book, Laid& laid) {
-    const uint64_t known = cb.address >> 32;
-    if (known != 0 && (laid.core_sets.contains(known) || laid.core_sets.size() < kCoreSetsMost)) {
-        Cores& cores = laid.core_sets[known];
-        if (cores.empty()) cores = cores_of(book.text(static_cast<uint32_t>(known)));
-        if (!cores.empty()) return known;
+    const uint64_t told = cb.address >> 32;
+    if (told != 0) {
+        const auto known = laid.core_sets.find(told);
+        const Cores& cores = known != laid.core_sets.end()
+                                 ? known->second
+                                 : learn_cores(laid, told, cores_of(book.text(static_cast<uint32_t>(told))));
+        if (!cores.empty()) return told;
     }
     laid.has_unplaced = true;
     const uint64_t name = kFirstCores | cb.count();
-    Cores& first = laid.core_sets[name];
-    for (uint32_t i = static_cast<uint32_t>(first.size()); i < cb.count(); ++i) first.push_back(i);
+    if (!laid.core_sets.contains(name)) learn_cores(laid, name, first_cores(cb.count()));
     return name;
 }
 
@@ -114,7 +130,7 @@ Laid laid_by(const Book& book) {
         if (words.kind() == TTMEM_PROGRAM_BINARY && words.launches() != 0)
             launched[{words.target(), words.id}] = words.address != 0 ? words.address : words.sequence();
         if (words.pool() != TTMEM_CB || words.kind() < TTMEM_CIRCULAR_BUFFER || words.kind() > TTMEM_SCRATCHPAD) return;
-        if ((words.flags() & kView) != 0) return;
+        if ((words.flags() & kView) != 0 || laid.is_too_much()) return;
         const uint64_t begin = words.address & 0xffff'ffff;
         const uint64_t program = words.requested_bytes();  // its place
         laid.by_target[words.target()].push_back(
@@ -172,7 +188,7 @@ Footprint footprint_of(const std::vector<CbSpan>& spans, const std::map<uint64_t
 std::vector<std::pair<uint32_t, Footprint>> footprints_of(const Book& book) {
     std::vector<std::pair<uint32_t, Footprint>> footprints;
     const Laid laid = laid_by(book);
-    if (laid.by_target.empty()) return footprints;
+    if (laid.by_target.empty() || laid.is_too_much()) return footprints;  // then nobody knows
     std::map<std::vector<uint16_t>, Footprint> known;  // chips of a mesh have the same targets, and the same footprint
     for (const auto& [device, cell] : book.cells()) {
         std::vector<uint16_t> targets;

@@ -43,17 +43,43 @@ void publish_target(const Writer& writer, uint64_t sequence, Type type, uint16_t
     publish(writer, sequence, words);
 }
 
-uint16_t name_target(uint64_t unique_id, bool is_a_mesh, uint32_t descriptor) noexcept {
+/// What a target is described by: a fixed part, and for a mesh its chips.
+struct Description {
+    Item item;
+    const void* head;
+    uint32_t head_bytes;
+    const void* body;
+    uint32_t body_bytes;
+};
+
+// A target that is opened again and again as what it was takes no more room in the arena.
+bool is_described_so(const Writer& writer, const Target& target, const Description& by) noexcept {
+    const uint32_t descriptor = target.descriptor.load(std::memory_order_acquire);
+    if (descriptor == 0) return false;
+    const char* item = writer.arena + uint64_t{descriptor} * 8;
+    const uint64_t head = reinterpret_cast<const ItemHead*>(item)->head.load(std::memory_order_acquire);
+    if (head != (uint64_t{static_cast<uint32_t>(by.item)} << 32 | (by.head_bytes + by.body_bytes))) return false;
+    const char* bytes = item + sizeof(ItemHead);
+    return std::memcmp(bytes, by.head, by.head_bytes) == 0 &&
+           (by.body_bytes == 0 || std::memcmp(bytes + by.head_bytes, by.body, by.body_bytes) == 0);
+}
+
+uint16_t name_target(uint64_t unique_id, const Description& description) noexcept {
     const Writer& writer = the_writer;
     uint16_t number = 0;
+    uint32_t descriptor = 0;
     {
         const RareLock lock(naming);
-        if (lock.is_held()) number = place_for(writer, unique_id, is_a_mesh);
+        if (lock.is_held()) number = place_for(writer, unique_id, description.item == Item::mesh);
         if (number == 0) {
             writer.header->target_refused.fetch_add(1, std::memory_order_relaxed);
             return 0;
         }
         Target& target = writer.targets[number];
+        descriptor = is_described_so(writer, target, description)
+                         ? target.descriptor.load(std::memory_order_relaxed)
+                         : add_item(description.item, description.head, description.head_bytes, description.body,
+                                    description.body_bytes);
         target.unique_id.store(unique_id, std::memory_order_relaxed);
         target.descriptor.store(descriptor, std::memory_order_release);
         target.state.store(kTargetOpen, std::memory_order_release);
@@ -99,7 +125,7 @@ uint16_t open_device(const ttmem_device& device) noexcept {
     std::memcpy(descriptor.capacity_bytes, device.capacity_bytes, sizeof descriptor.capacity_bytes);
     copy_name(descriptor.arch, device.arch);
     copy_name(descriptor.board, device.board);
-    return name_target(device.unique_id, false, add_item(Item::device, &descriptor, sizeof descriptor, nullptr, 0));
+    return name_target(device.unique_id, {Item::device, &descriptor, sizeof descriptor, nullptr, 0});
 }
 
 uint16_t open_mesh(uint64_t mesh_id, uint16_t rows, uint16_t columns, const uint16_t* chips, uint32_t count) noexcept {
@@ -112,9 +138,8 @@ uint16_t open_mesh(uint64_t mesh_id, uint16_t rows, uint16_t columns, const uint
         unique_ids[i] =
             chips[i] < kTargets ? the_writer.targets[chips[i]].unique_id.load(std::memory_order_relaxed) : 0;
     const MeshDescriptor descriptor{mesh_id, rows, columns, count};
-    return name_target(
-        mesh_id, true,
-        add_item(Item::mesh, &descriptor, sizeof descriptor, unique_ids, count * uint32_t{sizeof(uint64_t)}));
+    const uint32_t chip_bytes = count * uint32_t{sizeof(uint64_t)};
+    return name_target(mesh_id, {Item::mesh, &descriptor, sizeof descriptor, unique_ids, chip_bytes});
 }
 
 void close_target(uint16_t number) noexcept {

@@ -142,6 +142,20 @@ TEST(a_collector_knows_what_is_resident_whether_it_came_early_or_late) {
     CHECK_EQUAL(only_footprint(early, key).resident, 4 * 100u);
 }
 
+TEST(more_cores_than_any_program_has_are_not_added_up) {
+    track({16'384, 256});
+    const uint16_t chip = open_chip(7);
+    Collector collector(false);
+    const uint64_t key = attach_own(collector);
+    for (uint16_t id = 1; id < 8000; ++id) {
+        ttmem_circular_buffer cb = a_cb(chip, id, 4096, 4096, id, 0);
+        cb.core_count = static_cast<uint16_t>(id * 8);
+        ttmem_cb_alloc(&cb);
+    }
+    settle(collector, key);
+    with_process(collector, key, [](const Process& process) { CHECK_EQUAL(footprints_of(process.book).size(), 0u); });
+}
+
 TEST(views_take_nothing_and_unknown_cores_are_an_estimate) {
     track({256, 256});
     const uint16_t chip = open_chip(7);

@@ -142,6 +142,21 @@ TEST(closing_a_target_ends_what_is_alive_there_and_nothing_else) {
     CHECK_EQUAL(header().unmatched_frees.load(), 1u);
 }
 
+TEST(a_target_opened_again_as_what_it_was_takes_no_more_room) {
+    track({64, 64});
+    const uint16_t chips[] = {open_chip(1), open_chip(2)};
+    const uint16_t mesh = ttmem_mesh_open(9, 1, 2, chips, 2);
+    const uint64_t used = header().arena_used.load();
+    for (int i = 0; i < 1000; ++i) {
+        ttmem_mesh_close(mesh);
+        CHECK_EQUAL(open_chip(1), chips[0]);
+        CHECK_EQUAL(ttmem_mesh_open(9, 1, 2, chips, 2), mesh);
+    }
+    CHECK_EQUAL(header().arena_used.load(), used);
+    CHECK_EQUAL(ttmem_mesh_open(9, 2, 1, chips, 2), mesh);  // of another shape: described anew
+    CHECK(header().arena_used.load() > used);
+}
+
 TEST(twins_settle_to_one_entry_and_counters_agree) {
     track({256, 16});
     const uint16_t chip = open_chip(1);
