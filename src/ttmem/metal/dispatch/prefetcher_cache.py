@@ -2,7 +2,8 @@
 
 One cache serves a whole mesh and one command queue. It is a ring of blocks: a new binary goes behind the newest one,
 or to offset 0 where the end is too near, and the oldest ones give way; being found does not make one younger. Its keys
-are workloads, or programs while a trace is put together. What does not fit, reads, and replayed traces empty it.
+are workloads; while a trace is put together, which begins with an empty cache and leaves the one before as it was, they
+are programs. What does not fit, reads, and replayed traces empty it.
 """
 
 from collections import Counter, deque

@@ -92,6 +92,6 @@ class CommandQueue:
         )
 
     def _report_emptied(self, held_count: int) -> None:
-        self._payloads_bytes.clear()
-        if held_count:
+        if held_count:  # else they may be put aside, by a capture
+            self._payloads_bytes.clear()
             self._report_cache(CacheOutcome.EMPTIED, 0)

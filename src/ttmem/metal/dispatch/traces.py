@@ -10,7 +10,7 @@ import itertools
 from dataclasses import dataclass
 
 from ttmem.devices import Pool
-from ttmem.metal.dispatch.prefetcher_cache import Contents
+from ttmem.metal.dispatch.prefetcher_cache import Answer, Contents
 from ttmem.metal.dispatch.queue import ring_places
 from ttmem.metal.dispatch.trace_planner import TraceNode, TracePlan, plan_trace
 from ttmem.metal.dispatch.trace_storage import TraceRegionFull, TraceStorage
@@ -33,6 +33,7 @@ class Trace:
     queue: int
     workloads: tuple[MeshWorkload, ...]
     plan: TracePlan
+    fetches: tuple[Answer, ...]  # of the prefetcher's cache during a replay, for every program whose binaries are sent
     stream_bytes: int
     buffer: Buffer
 
@@ -74,16 +75,16 @@ class Traces:
         """Lays the recorded launches out and stores them; refused, the recording is lost and nothing else."""
         capture = self._finished(trace)
         workloads = tuple(capture.workloads)
-        _refuse_destroyed(trace, workloads)
-        nodes = [self._node(workload) for workload in workloads]
-        plan = plan_trace(
-            nodes,
-            ring_places(self._host.architecture),
-            is_ethernet_code_fixed=not self._host.architecture.rings[CoreType.ACTIVE_ETH].has_code,
-        )
+        try:
+            _refuse_destroyed(trace, workloads)
+            plan = self._plan(workloads)
+            fetches = self._fetches(capture.queue, workloads, plan)
+        finally:
+            if self._put_aside is not None:
+                self._host.queues[capture.queue].prefetcher.bring_back(self._put_aside)
         length_bytes = stream_bytes(workloads, [planned.send_binary for planned in plan.nodes])
         buffer = self._store(capture, length_bytes)
-        self._traces[trace] = Trace(trace, capture.queue, workloads, plan, length_bytes, buffer)
+        self._traces[trace] = Trace(trace, capture.queue, workloads, plan, fetches, length_bytes, buffer)
         return self._traces[trace]
 
     def replay(self, trace: int) -> None:
@@ -117,9 +118,25 @@ class Traces:
         if capture is None or capture.trace != trace:
             raise ProgramMisuse(f"trace {trace} is not being captured")
         host.capture = None
-        if self._put_aside is not None:
-            host.queues[capture.queue].prefetcher.bring_back(self._put_aside)
         return capture
+
+    def _plan(self, workloads: tuple[MeshWorkload, ...]) -> TracePlan:
+        return plan_trace(
+            [self._node(workload) for workload in workloads],
+            ring_places(self._host.architecture),
+            is_ethernet_code_fixed=not self._host.architecture.rings[CoreType.ACTIVE_ETH].has_code,
+        )
+
+    def _fetches(self, queue: int, workloads: tuple[MeshWorkload, ...], plan: TracePlan) -> tuple[Answer, ...]:
+        """What each replay finds in the prefetcher's cache, which is empty when it begins; by program, not workload."""
+        prefetcher = self._host.queues[queue].prefetcher
+        page_bytes = self._host.architecture.payload_page_bytes
+        return tuple(
+            prefetcher.ask(program.id, program.payload_bytes(page_bytes))
+            for workload, planned in zip(workloads, plan.nodes, strict=True)
+            if planned.send_binary
+            for program in workload.programs.values()
+        )
 
     def _node(self, workload: MeshWorkload) -> TraceNode:
         offsets = next(iter(workload.programs.values())).offsets or {}

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.support.metal.heard import HeardAll
-from tests.support.metal.operations import a_workload, add_program
+from tests.support.metal.operations import a_program, a_workload, add_program
 from ttmem.devices import BufferType, Pool
-from ttmem.metal import CoreRanges, DispatchCores, MeshDevice, MeshWorkload, enqueue, open_device
+from ttmem.metal import CoreRanges, DispatchCores, MeshDevice, MeshRange, MeshWorkload, enqueue, open_device, open_mesh
 from ttmem.metal.dispatch.trace_storage import TraceMisplaced, TraceRegionFull
 from ttmem.metal.memory import BufferSpec
 from ttmem.metal.programs import ProgramMisuse
@@ -119,6 +119,36 @@ def test_a_capture_leaves_the_prefetchers_cache_as_it_was() -> None:
         enqueue(device, workload)
 
         assert device.truth().cache_counts[Cache.PREFETCHER, CacheOutcome.HIT] == 1
+
+
+def test_a_replay_fetches_binaries_by_program_from_a_cache_that_begins_empty() -> None:
+    with open_mesh("n300", trace_region_bytes=REGION_BYTES, dispatch=DispatchCores.TENSIX) as mesh:
+        left, right = MeshRange((0, 0), (0, 0)), MeshRange((0, 1), (0, 1))
+        cores = CoreRanges.grid(8, 7)
+        one = MeshWorkload({left: a_program(40_000, cores=cores), right: a_program(38_000, cores=cores)})
+        other = a_workload(60_000, cores=cores)
+        warm(mesh, one, other)
+
+        trace = mesh.traces[capture(mesh, one, one, other, one)]  # the second finds its binaries in the ring
+
+        assert [answer.is_hit for answer in trace.fetches] == [False, False, False, True, True]
+        assert [answer.offset_bytes for answer in trace.fetches] == [0, 40_960, 79_872, 0, 40_960]
+
+
+def test_a_read_during_a_capture_does_not_touch_what_the_prefetcher_held_before() -> None:
+    heard = HeardAll()
+    with open_device("n150", trace_region_bytes=REGION_BYTES, tracker=heard) as device:
+        buffer = device.create_buffer(BufferSpec(2048, 2048, BufferType.DRAM))
+        warm(device, a_workload(60_000))
+        trace = device.begin_trace()
+        device.read(buffer)
+        device.end_trace(trace)
+        heard.forget()
+
+        warm(device, *(a_workload(61_000 + 16 * number) for number in range(17)))
+
+        evicted = [call.size for call in heard.of("cache") if call.outcome is CacheOutcome.EVICTED]
+        assert evicted == [61_440]
 
 
 def test_resident_circular_buffers_follow_a_replay() -> None:
