@@ -119,6 +119,31 @@ def test_an_unloaded_kernel_is_given_back(tracker: GraphTracker, journal: OwnJou
     assert (journal.used(CHIP), journal.findings()) == ({}, {})
 
 
+@pytest.mark.parametrize(
+    ("size_bytes", "facts"),
+    [
+        ("x", KernelFacts()),
+        (200, KernelFacts(exact_bytes=1.5)),  # type: ignore[arg-type]
+        (200, KernelFacts(image=5, payload_bytes="x")),  # type: ignore[arg-type]
+        (200, KernelFacts(image=[])),  # type: ignore[arg-type]
+    ],
+)
+def test_a_kernel_outlives_a_report_that_cannot_take_its_place(
+    journal: OwnJournal, size_bytes: int, facts: KernelFacts
+) -> None:
+    with GraphTracker() as tracker:
+        device = a_chip_alone()
+        tracker.track_kernel_load(100, 3, device, APPLICATION, facts=KernelFacts(image=5, payload_bytes=2048))
+
+        tracker.track_kernel_load(size_bytes, 3, device, FABRIC, facts=facts)
+        assert (tracker.fault_count, journal.used(CHIP)) == (1, {Pool.KERNEL: 100})
+        assert journal.caches(CHIP)[Cache.IMAGE].state == (1, 2048, 0)
+        tracker.track_kernel_unload(3, device)
+
+        assert (journal.used(CHIP), journal.findings()) == ({}, {})
+        assert journal.caches(CHIP)[Cache.IMAGE].state == (0, 0, 0)
+
+
 def test_an_unload_of_what_was_never_loaded_is_a_finding(tracker: GraphTracker, journal: OwnJournal) -> None:
     device = a_chip_alone(0xD1)  # no other test's: frees after a close would be excused there
     tracker.track_device_opened(device)
@@ -163,6 +188,21 @@ def test_equal_images_are_counted_and_what_they_would_save(
     found = journal.caches(CHIP)[Cache.IMAGE]
     assert found.state == (1, 4096, 4096)
     assert (found.hits, found.misses, found.evicted) == (2, 2, 2)
+
+
+def test_an_image_keeps_the_size_that_was_told_first(
+    tracker: GraphTracker, journal: OwnJournal, device: SmallDevice
+) -> None:
+    for kernel_id, payload_bytes in ((1, 100), (2, 200)):
+        facts = KernelFacts(image=5, payload_bytes=payload_bytes)
+        tracker.track_kernel_load(100, kernel_id, device, APPLICATION, facts=facts)
+    assert journal.caches(CHIP)[Cache.IMAGE].state == (1, 100, 100)
+
+    for kernel_id in (1, 2):
+        tracker.track_kernel_unload(kernel_id, device)
+
+    assert journal.caches(CHIP)[Cache.IMAGE].state == (0, 0, 0)
+    assert journal.findings() == {}
 
 
 def test_threads_that_load_the_same_kernels_at_once_count_each_image_once(

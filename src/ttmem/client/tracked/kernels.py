@@ -8,6 +8,7 @@ again, as another type                     moved there
 unload                                     given back
 """
 
+from operator import index
 from typing import NamedTuple
 
 from ttmem import _native
@@ -50,6 +51,7 @@ class Loaded(NamedTuple):
     load: KernelLoad
     kind: Kind
     found_by: FoundBy
+    image: int
     handle: int
 
 
@@ -72,16 +74,20 @@ class Kernels:
             return None  # both dispatch paths tell of it
         known = load.known
         kernel_type, found_by = kernel_type_of(load.kernel_type, load.size_bytes, known)
+        is_less_sure = before is not None and _trust(found_by) > _trust(before.found_by)
+        if before is not None and is_less_sure and _size(load) == _size(before.load):
+            return None
+        kind, pool = kernel_kind(kernel_type), kernel_pool(kernel_type, known.core_type)
+        # What is no number raises here: then the former stays.
+        words = _words(kernel_id, kind, load, int(pool), found_by)
+        image, payload_bytes = index(known.image), index(known.payload_bytes)
         if before is not None:
-            if _trust(found_by) > _trust(before.found_by) and _size(load) == _size(before.load):
-                return None
-            self._images.remove(before.load.known.image, before.load.known.payload_bytes)
-        kind = kernel_kind(kernel_type)
-        if before is not None and before.kind != kind:
-            report_free(before.handle)
-        handle = self._report(kernel_id, kind, load, int(kernel_pool(kernel_type, known.core_type)), found_by)
-        self._loaded[kernel_id] = Loaded(load, kind, found_by, handle)
-        self._images.add(known.image, known.payload_bytes)
+            self._images.remove(before.image)
+            if before.kind != kind:
+                report_free(before.handle)
+        handle = report_kernel_load(self._target, *words)
+        self._loaded[kernel_id] = Loaded(load, kind, found_by, image, handle)
+        self._images.add(image, payload_bytes)
         return kernel_type
 
     def unload(self, kernel_id: int) -> int:
@@ -95,26 +101,26 @@ class Kernels:
             report_kernel_unload(self._target, kernel_id)
             return 0
         report_free(loaded.handle)
-        known = loaded.load.known
-        self._images.remove(known.image, known.payload_bytes)
-        return known.program
+        self._images.remove(loaded.image)
+        return loaded.load.known.program
 
-    def _report(self, kernel_id: int, kind: Kind, load: KernelLoad, pool: int, found_by: FoundBy) -> int:
-        known = load.known
-        return report_kernel_load(
-            self._target,
-            kernel_id,
-            int(kind),
-            load.size_bytes,
-            load.core_count,
-            known.exact_bytes or 0,
-            known.seed_rule_bytes or 0,
-            known.program,
-            pool,
-            _native.client.intern(known.name) if known.name else 0,
-            int(known.core_type),
-            int(found_by),
-        )
+
+def _words(kernel_id: int, kind: Kind, load: KernelLoad, pool: int, found_by: FoundBy) -> tuple[int, ...]:
+    """What is reported of a kernel, after its target."""
+    known = load.known
+    return (
+        index(kernel_id),
+        int(kind),
+        index(load.size_bytes),
+        index(load.core_count),
+        index(known.exact_bytes or 0),
+        index(known.seed_rule_bytes or 0),
+        index(known.program),
+        pool,
+        _native.client.intern(known.name) if known.name else 0,
+        index(known.core_type),
+        int(found_by),
+    )
 
 
 def _trust(found_by: FoundBy) -> int:
