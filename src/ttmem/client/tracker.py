@@ -38,8 +38,8 @@ __all__ = ["GraphTracker"]
 _NO_ID = Said(0)
 _DRAM = BufferType.DRAM
 
-# What a runtime's own objects may raise when they are asked. Others are a signal handler's, and the host's.
-_FAULTS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+# A runtime's objects are somebody else's code and may raise anything; all but what ends the program stays here.
+# ruff: noqa: BLE001
 
 
 class GraphTracker:
@@ -70,7 +70,10 @@ class GraphTracker:
 
     def close(self) -> None:
         """Closes every device that is still open."""
-        self._devices.close_all()
+        try:
+            self._devices.close_all()
+        except Exception as fault:
+            self._count_fault("close", fault)
 
     # ---- the seeds' calls
 
@@ -94,7 +97,7 @@ class GraphTracker:
                 buffer.per_bank_bytes,
                 kind,
             )
-        except _FAULTS as fault:
+        except Exception as fault:
             self._count_fault("track_allocate", fault)
 
     def track_deallocate(self, buffer: TrackedBuffer) -> None:
@@ -108,7 +111,7 @@ class GraphTracker:
                 opened.programs.release(buffer.program, reserved_bytes)
             else:
                 report_buffer_free(opened.target, buffer.unique_id, kind, reserved_bytes)
-        except _FAULTS as fault:
+        except Exception as fault:
             self._count_fault("track_deallocate", fault)
 
     def track_allocate_cb(
@@ -131,7 +134,7 @@ class GraphTracker:
             is_global = bool(is_globally_allocated)
             told = (address, size_bytes, core_ranges.core_count, str(core_ranges), is_global, kind)
             opened.circular_buffers.add(program, None if cb_id is _NO_ID else cb_id, told)
-        except _FAULTS as fault:
+        except Exception as fault:
             self._count_fault("track_allocate_cb", fault)
 
     def track_deallocate_cb(self, device: TrackedDevice, *, program: int = 0) -> None:
@@ -140,7 +143,7 @@ class GraphTracker:
             opened = self._find(device.id)
             if opened is not None:
                 opened.circular_buffers.end(program)
-        except _FAULTS as fault:
+        except Exception as fault:
             self._count_fault("track_deallocate_cb", fault)
 
     def track_kernel_load(
@@ -163,7 +166,7 @@ class GraphTracker:
             if self._log is not None and found is not None:
                 figures = {"size_bytes": kernel_size, "cores": num_cores, "total_bytes": load.total_bytes}
                 self._log.tell(device, kernel_id, found, **figures)
-        except _FAULTS as fault:
+        except Exception as fault:
             self._count_fault("track_kernel_load", fault)
 
     def track_kernel_unload(self, kernel_id: int, device: TrackedDevice) -> None:
@@ -175,7 +178,7 @@ class GraphTracker:
             program = opened.kernels.unload(kernel_id)
             if not self._is_watching:  # nobody will say that the program ended; in the seeds both have one id
                 opened.programs.end(program or kernel_id)
-        except _FAULTS as fault:
+        except Exception as fault:
             self._count_fault("track_kernel_unload", fault)
 
     def track_program(self, program: int, device: TrackedDevice) -> None:
@@ -184,7 +187,7 @@ class GraphTracker:
             opened = self._find(device.id) or self._open(device)
             if opened is not None and not self._is_watching:
                 opened.programs.launch(program)
-        except _FAULTS as fault:
+        except Exception as fault:
             self._count_fault("track_program", fault)
 
     # ---- what they lacked
@@ -194,14 +197,14 @@ class GraphTracker:
         try:
             self._is_watching = True
             self._open(device, is_told=True)
-        except _FAULTS as fault:
+        except Exception as fault:
             self._count_fault("track_device_opened", fault)
 
     def track_device_closed(self, device: TrackedDevice) -> None:
         """Everything of that device ends; what is freed later is no finding."""
         try:
             self._devices.close(device.id)
-        except _FAULTS as fault:
+        except Exception as fault:
             self._count_fault("track_device_closed", fault)
 
     def track_binary_status(self, program: int, status: BinaryStatus, device: TrackedDevice) -> None:
@@ -210,7 +213,7 @@ class GraphTracker:
             opened = self._find(device.id) or self._open(device)
             if opened is not None:
                 opened.programs.change_status(program, status)
-        except _FAULTS as fault:
+        except Exception as fault:
             self._count_fault("track_binary_status", fault)
 
     def track_program_end(self, program: int, device: TrackedDevice) -> None:
@@ -219,7 +222,7 @@ class GraphTracker:
             opened = self._find(device.id)
             if opened is not None:
                 opened.programs.end(program)
-        except _FAULTS as fault:
+        except Exception as fault:
             self._count_fault("track_program_end", fault)
 
     def track_launch(self, program: int, device: TrackedDevice) -> None:
@@ -228,7 +231,7 @@ class GraphTracker:
             opened = self._find(device.id) or self._open(device)
             if opened is not None:
                 opened.programs.launch(program)
-        except _FAULTS as fault:
+        except Exception as fault:
             self._count_fault("track_launch", fault)
 
     def track_ring(
@@ -246,7 +249,7 @@ class GraphTracker:
             opened = self._find(device.id) or self._open(device)
             if opened is not None:
                 report_ring(opened.target, core_type, live_bytes, retired_bytes, entry_count, stall)
-        except _FAULTS as fault:
+        except Exception as fault:
             self._count_fault("track_ring", fault)
 
     def track_cache(
@@ -264,7 +267,7 @@ class GraphTracker:
             opened = self._find(device.id) or self._open(device)
             if opened is not None:
                 report_cache(opened.target, cache, outcome, size_bytes, entry_count, held_bytes, 0)
-        except _FAULTS as fault:
+        except Exception as fault:
             self._count_fault("track_cache", fault)
 
     def track_out_of_memory(
@@ -275,7 +278,7 @@ class GraphTracker:
             opened = self._find(device.id) or self._open(device)
             if opened is not None:
                 report_out_of_memory(opened.target, pool, requested_bytes, free_bytes, largest_free_bytes)
-        except _FAULTS as fault:
+        except Exception as fault:
             self._count_fault("track_out_of_memory", fault)
 
     def _open(self, device: TrackedDevice, *, is_told: bool = False) -> OpenDevice | None:
@@ -286,5 +289,13 @@ class GraphTracker:
         warn_once(
             "tracker",
             f"GraphTracker.{call}: expected what ttmem.tracking describes, found something else "
-            f"({type(fault).__name__}: {fault}); such reports are not counted, see GraphTracker.fault_count",
+            f"({type(fault).__name__}: {_words(fault)}); such reports are not counted, see GraphTracker.fault_count",
         )
+
+
+def _words(fault: Exception) -> str:
+    """What it says of itself, if it can."""
+    try:
+        return str(fault)
+    except Exception:
+        return "without words"

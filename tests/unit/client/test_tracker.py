@@ -14,6 +14,7 @@ from tests.support.programs import tracked
 from tests.support.tracked.own_journal import OwnJournal, an_own_journal
 from tests.support.tracked.runtime import SmallBuffer, SmallCores, SmallDevice, a_chip_alone, a_mesh
 from ttmem import GraphTracker
+from ttmem.client import notices
 from ttmem.devices import BinaryStatus, BufferType, Kind, Pool
 from ttmem.tracking import KernelFacts, KernelType, Tracker, Watcher
 
@@ -358,14 +359,83 @@ def test_what_cannot_be_understood_is_counted_and_never_raised(journal: OwnJourn
     assert tracker.fault_count == 12
 
 
-def test_a_signal_handlers_exception_reaches_the_host(journal: OwnJournal) -> None:
-    class Interrupted:
-        @property
-        def device(self) -> object:
-            raise TimeoutError("the host's own")
+class Wordless(Exception):
+    """A runtime's own, with a defect of its own."""
 
-    with pytest.raises(TimeoutError):
-        GraphTracker().track_allocate(Interrupted())  # type: ignore[arg-type]
+    def __str__(self) -> str:
+        raise self
+
+
+class Raising:
+    """A buffer whose runtime raises when it is asked for its device."""
+
+    def __init__(self, fault: BaseException) -> None:
+        self._fault = fault
+
+    @property
+    def device(self) -> object:
+        raise self._fault
+
+
+@pytest.mark.parametrize(
+    "fault", [OSError("x"), AssertionError(), MemoryError(), StopIteration(), Wordless()], ids=repr
+)
+def test_no_exception_of_a_runtime_comes_out_of_a_tracker(
+    journal: OwnJournal, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    monkeypatch.setattr(notices, "_SAID", set())  # so that the warning is put into words
+    tracker = GraphTracker()
+
+    tracker.track_allocate(Raising(fault))  # type: ignore[arg-type]
+
+    assert tracker.fault_count == 1
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, SystemExit])
+def test_what_ends_the_program_passes_through_a_tracker(journal: OwnJournal, end: type[BaseException]) -> None:
+    with pytest.raises(end):
+        GraphTracker().track_allocate(Raising(end()))  # type: ignore[arg-type]
+
+
+def test_a_device_without_chips_is_told_in_its_own_words(
+    journal: OwnJournal, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(notices, "_SAID", set())
+    tracker, device = GraphTracker(), SmallDevice((), (0, 0))
+
+    tracker.track_allocate(SmallBuffer(device))
+
+    assert (tracker.fault_count, journal.findings()) == (1, {})
+    assert f"device {device.id} has no chips, expected at least one" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("address", "size_bytes", "core_count"), [("x", 4, 1), (0, 1.5, 1), (0, 4, None)])
+def test_a_circular_buffer_outlives_a_report_that_cannot_take_its_place(
+    journal: OwnJournal, address: int, size_bytes: int, core_count: int
+) -> None:
+    with GraphTracker() as tracker:
+        device = a_watched(a_chip_alone(), tracker)
+        tracker.track_allocate_cb(CORES, 0, 2048, False, device, program=7, cb_id=1)
+
+        cores = SmallCores(core_count, "0,0")
+        tracker.track_allocate_cb(cores, address, size_bytes, False, device, program=7, cb_id=1)
+        assert (tracker.fault_count, journal.used(CHIP)) == (1, {Pool.CB: 2048 * 64})
+        tracker.track_deallocate_cb(device, program=7)
+
+        assert (journal.used(CHIP), journal.findings()) == ({}, {})
+
+
+def test_a_program_keeps_the_state_it_had_before_a_bad_report(journal: OwnJournal) -> None:
+    with GraphTracker() as tracker:
+        device = a_watched(a_chip_alone(), tracker)
+        tracker.track_allocate(SmallBuffer(device, 4096, program=7))
+        tracker.track_allocate(SmallBuffer(device, 1.5, program=7))  # type: ignore[arg-type]
+        tracker.track_binary_status(7, "x", device)  # type: ignore[arg-type]
+        assert tracker.fault_count == 2
+
+        tracker.track_allocate(SmallBuffer(device, 2048, program=7))
+
+        assert journal.programs(CHIP) == {7: (BinaryStatus.NOT_SENT, 0, 6144)}
 
 
 def test_with_tracking_off_nothing_is_opened_and_nothing_fails() -> None:

@@ -6,6 +6,7 @@ takes the place of the first. A globally allocated one is a view: listed, charge
 """
 
 from itertools import count
+from operator import index
 from typing import TypeAlias
 
 from ttmem import _native
@@ -38,11 +39,13 @@ class CircularBuffers:
             of_program = self._of_program[program] = {}
         key = (address, cores, is_global, kind) if cb_id is None else cb_id
         before = of_program.get(key)
-        if before is not None:
-            if before[0] == told:
-                return
-            report_free(before[1])
+        if before is not None and before[0] == told:
+            return
         view, text = _VIEW if is_global else 0, _intern(cores)
+        if before is not None:
+            # What is no number raises here: then the former stays.
+            index(address), index(size_bytes), index(core_count), index(program), index(kind)
+            report_free(before[1])
         handle = report_cb_alloc(
             self._target, next(_NUMBERS), address, size_bytes, core_count, view, program, kind, 0, text
         )

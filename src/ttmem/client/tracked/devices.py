@@ -84,6 +84,8 @@ class OpenDevices:
 
     def _opened(self, device: TrackedDevice) -> OpenDevice | None:
         chips = [self._open_chip(chip) for chip in device.chips]
+        if not chips:
+            raise ValueError(f"device {device.id} has no chips, expected at least one")
         if not all(chips):
             return None
         target = self._free_target(device, chips)

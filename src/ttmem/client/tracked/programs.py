@@ -1,7 +1,7 @@
 """The programs of one target: the status of their binaries, the bytes those take in DRAM, and launches.
 
 The binaries of a program lie in a buffer like any other. It is charged as the program's, and only there: from its
-allocation to its release, whatever the program does meanwhile.
+allocation to its release, whatever the program does meanwhile. What a report refuses is not remembered either.
 """
 
 from ttmem.client.reports import report_binary_status, report_launch, report_program_end
@@ -20,33 +20,34 @@ class Programs:
 
     def hold(self, program: int, size_bytes: int) -> None:
         """A buffer of binaries was allocated."""
-        held = self._held_bytes[program] = self._held_bytes.get(program, 0) + size_bytes
+        held = self._held_bytes.get(program, 0) + size_bytes
         report_binary_status(self._target, program, self._status.get(program, BinaryStatus.NOT_SENT), held)
+        self._held_bytes[program] = held
 
     def release(self, program: int, size_bytes: int) -> None:
         """It was given back; without binaries a program is at its end."""
         held = self._held_bytes.get(program, 0) - size_bytes
         if held > 0:
-            self._held_bytes[program] = held
             report_binary_status(self._target, program, self._status.get(program, BinaryStatus.NOT_SENT), held)
+            self._held_bytes[program] = held
         else:
+            report_program_end(self._target, program)
             self._held_bytes.pop(program, None)
             self._status.pop(program, None)
-            report_program_end(self._target, program)
 
     def change_status(self, program: int, status: BinaryStatus) -> None:
+        report_binary_status(self._target, program, status)
         self._held_bytes.setdefault(program, 0)
         self._status[program] = status
-        report_binary_status(self._target, program, status)
 
     def launch(self, program: int) -> None:
         """Counts a launch."""
-        self._held_bytes.setdefault(program, 0)
         report_launch(self._target, program)
+        self._held_bytes.setdefault(program, 0)
 
     def end(self, program: int) -> None:
         """The program is gone; binaries that are still there go with their buffer."""
         if self._held_bytes.get(program) == 0:
+            report_program_end(self._target, program)
             self._held_bytes.pop(program)
             self._status.pop(program, None)
-            report_program_end(self._target, program)
