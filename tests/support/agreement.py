@@ -113,6 +113,11 @@ class Seen:
         }
 
 
+def _open_chips(process: OracleProcess) -> set[DeviceName]:
+    """By itself or in a mesh: a process has a chip open once."""
+    return {chip for target in process.targets.values() if target.is_open for chip in target.chips}
+
+
 class Expected:
     """The oracle's figures, in the same shape. `names`: the processes that the ledger has seen."""
 
@@ -125,13 +130,7 @@ class Expected:
         return {
             "device_pools": _worth(_pools((device, life) for process in living for device, life in process.held())),
             "device_kinds": _kinds((device, life) for process in living for device, life in process.held()),
-            "open": Counter(
-                chip
-                for process in living
-                for target in process.targets.values()
-                if target.is_open
-                for chip in target.chips
-            ),
+            "open": Counter(chip for process in living for chip in _open_chips(process)),
             "process_pools": self._by_process(lambda process: _worth(_pools(process.held()))),
             "process_kinds": self._by_process(lambda process: _kinds(process.held())),
             "launches": self._launches(),
