@@ -82,13 +82,18 @@ class Cache(IntEnum):
     JIT = 0  # compiled kernels
     PROGRAM = 1  # programs of operations that ran before
     PREFETCHER = 2  # binaries in the L1 of the prefetch core
-    TRACE = 3  # binaries that a replay finds still in the kernel ring
+    TRACE = 3  # binaries that a replay finds still in the kernel ring, by the plan made when it was captured
     IMAGE = 4  # equal images of several kernels: what keeping each of them once would save
 
     @property
     def word(self) -> str:
         """Its name as users read it."""
         return self.name.lower()
+
+    @property
+    def is_estimate(self) -> bool:
+        """Whether its answers follow from a plan, and nobody saw them."""
+        return self is Cache.TRACE
 
 
 class CacheOutcome(IntEnum):

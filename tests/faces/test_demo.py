@@ -23,6 +23,7 @@ from ttmem.devices import Pool
 from ttmem.errors import TtmemError
 from ttmem.metal.workloads import WORKLOADS, Beat, Reckoning
 from ttmem.sources.procfs import stat_of
+from ttmem.snapshot import ProcessUsage
 from ttmem.view.units import size_text
 
 PAGE = (Path(__file__).parents[2] / "docs" / "demo.md").read_text(encoding="utf-8")
@@ -255,3 +256,18 @@ def test_a_figure_that_was_not_expected_is_told_as_such() -> None:
 
     assert "equal to the byte." in next(farewell({process.pid: right}, snapshot, 0))
     assert "NOT EQUAL." in next(farewell({process.pid: wrong}, snapshot, 0))
+def test_memory_of_traces_is_told_as_an_estimate() -> None:
+    snapshot = a_busy_snapshot()
+    process = snapshot.live[0]
+    [first, *others] = process.devices
+    trace = replace(first.pools[0], pool=Pool.TRACE, peak_bytes=3 << 20)
+    traced = replace(process, devices=(replace(first, pools=(*first.pools, trace)), *others))
+    report = Report(event="done", name="x", board="n300", chip_count=2)
+
+    def told(who: ProcessUsage) -> str:
+        return " ".join(farewell({process.pid: report}, replace(snapshot, processes=(who,)), 0))
+
+    assert "trace 3.00 MiB (estimate" in told(traced)
+    assert "estimate" not in told(process)
+
+

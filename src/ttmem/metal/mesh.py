@@ -66,7 +66,7 @@ class MeshDevice(Host):
 
     def truth(self) -> Truth:
         """What is true now, by the model's own arithmetic."""
-        return truth_of(self)
+        return truth_of(self, self.traces)
 
     def release_program(self, program: Program) -> None:
         loading.unload(self, program)

@@ -8,6 +8,7 @@ from typing import TypeVar
 from ttmem.devices import Kind, Pool
 from ttmem.metal.accounts import Account
 from ttmem.metal.dispatch.ring import Occupancy
+from ttmem.metal.dispatch.traces import Traces
 from ttmem.metal.footprint import Taken, planned, resident
 from ttmem.metal.host import Host
 from ttmem.tracking import Cache, CacheOutcome, CoreType, KernelType, Stall
@@ -58,12 +59,14 @@ class Truth:
     stall_counts: Mapping[Stall, int]
     cache_counts: Mapping[tuple[Cache, CacheOutcome], int]
     refusal_count: int
+    estimated_pools: frozenset[Pool] = frozenset()  # hold what the model can only estimate
+    estimated_caches: frozenset[Cache] = frozenset()
 
     def __getitem__(self, place: int) -> ChipTruth:
         return self.chips[place]
 
 
-def truth_of(host: Host) -> Truth:
+def truth_of(host: Host, traces: Traces) -> Truth:
     """Adds up the books of all places a chip belongs to; chips with the same places are worked out once."""
     images: Counter[tuple[Cache, CacheOutcome]] = Counter()
     for account in host.accounts.values():
@@ -75,6 +78,8 @@ def truth_of(host: Host) -> Truth:
         stall_counts=dict(host.reports.stall_counts),
         cache_counts=dict(host.reports.cache_counts + images),
         refusal_count=host.refusal_count,
+        estimated_pools=traces.estimated_pools,
+        estimated_caches=traces.estimated_caches,
     )
 
 

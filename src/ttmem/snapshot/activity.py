@@ -189,6 +189,7 @@ def _cache_document(usage: CacheUsage) -> Document:
         "entries": usage.entry_count,
         "bytes": usage.held_bytes,
         "shared_bytes": usage.shared_bytes,
+        "estimated": usage.cache.is_estimate,
     }
 
 

@@ -155,6 +155,9 @@ def _notes(snapshot: Snapshot, processes: Sequence[ProcessUsage], options: PageO
         yield "A row for several devices shows what each of them holds."
     if any(kernel.is_estimated for device in snapshot.devices for kernel in device.kernels):
         yield "~ kernels of unknown exact size are counted as binary size x cores."
+    caches = [usage.cache for device in snapshot.devices for usage in device.activity.caches]
+    if options.is_kernels and any(cache.is_estimate for cache in caches):
+        yield "~ hits and misses of traces follow the plan made when they were captured: an estimate."
     if any(usage.is_lower_bound for device in snapshot.devices for usage in device.pools):
         yield (
             "A peak marked " + (">=" if options.is_ascii else "≥") + " may have been higher before this viewer came."

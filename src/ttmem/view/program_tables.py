@@ -186,10 +186,11 @@ def _cache_cells(usage: CacheUsage, *, is_wide: bool) -> list[Line]:
     rare = (usage.bypassed_count, usage.emptied_count) if is_wide else ()
     counts = (usage.evicted_count, *rare, usage.entry_count)
     is_counted_apart = usage.cache is Cache.IMAGE
+    mark = "~" if usage.cache.is_estimate else ""
     return [
-        cell(count_text(usage.hit_count)),
-        cell(count_text(usage.miss_count)),
-        cell(share_text(usage.hit_fraction)),
+        cell(mark + count_text(usage.hit_count)),
+        cell(mark + count_text(usage.miss_count)),
+        cell(share_text(usage.hit_fraction) if usage.hit_fraction is None else mark + share_text(usage.hit_fraction)),
         *(cell(count_text(count)) for count in counts),
         cell(size_text(usage.held_bytes)),
         cell(size_text(usage.shared_bytes)) if is_counted_apart else cell("", Role.DIM),

@@ -64,6 +64,16 @@ def test_kernels_are_always_split_by_type(busy: dict[str, Any]) -> None:
     assert kernels[1]["fabric"] == {"used": 0, "count": 0, "estimated": False}
 
 
+def test_answers_that_follow_a_plan_are_told_as_an_estimate(busy: dict[str, Any]) -> None:
+    caches = busy["device_info"][0]["caches"]
+
+    assert {name: figures["estimated"] for name, figures in caches.items()} == {
+        "program": False,
+        "trace": True,
+        "image": False,
+    }
+
+
 def test_a_process_keeps_the_four_keys_of_tt_smi(busy: dict[str, Any]) -> None:
     process = busy["processes"][0]
 

@@ -104,6 +104,15 @@ def test_kernels_without_a_type_get_a_column() -> None:
 
 
 def test_doubts_are_told_in_words() -> None:
+def test_answers_that_follow_a_plan_are_marked_as_an_estimate() -> None:
+    lines = text_of(a_busy_snapshot(), is_kernels=True).splitlines()
+
+    marked = [line.split()[:4] for line in lines if "~" in line and "%" in line]
+    assert marked == [["trace", "~1,500", "~500", "~75%"]]
+    assert any("~ hits and misses of traces" in line for line in lines)
+    assert "~ hits and misses" not in text_of(a_busy_snapshot())
+
+
     text = text_of(a_busy_snapshot())
 
     assert "incomplete: outrun" in text

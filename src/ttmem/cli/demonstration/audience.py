@@ -111,7 +111,10 @@ def farewell(reports: Mapping[int, Report], last: Snapshot, left_bytes: int) -> 
     for pid, report in reports.items():
         if report.refusal:
             yield f"{report.name}: the runtime refused: {report.refusal}"
-        yield _judgement(report, _peaks(processes[pid]))
+        peaks = _peaks(processes[pid])
+        yield _judgement(report, peaks)
+        if trace_bytes := peaks.get(Pool.TRACE.word):
+            yield f"{report.name}: trace {size_text(trace_bytes)} (estimate: the model does not know every command)."
         if report.event == KILL:
             yield f"{report.name} was killed (kill -9), with all it held."
     who, whose = ("All programs have", "their") if len(reports) > 1 else ("The program has", "its")

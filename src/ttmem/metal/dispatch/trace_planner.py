@@ -53,7 +53,7 @@ class TracePlan:
     """The layout of a whole trace."""
 
     nodes: tuple[PlannedNode, ...]
-    is_estimate: bool = True
+    is_estimate: bool = True  # which bytes a replay finds again is the plan of a model; read by `Traces`
 
     @property
     def hit_count(self) -> int:

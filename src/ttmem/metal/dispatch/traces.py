@@ -10,6 +10,7 @@ import itertools
 from dataclasses import dataclass
 
 from ttmem.devices import Pool
+from ttmem.metal.accounts import POOLS
 from ttmem.metal.dispatch.prefetcher_cache import Answer, Contents
 from ttmem.metal.dispatch.queue import ring_places
 from ttmem.metal.dispatch.trace_planner import TraceNode, TracePlan, plan_trace
@@ -49,6 +50,7 @@ class Traces:
         )
         self._traces: dict[int, Trace] = {}
         self._put_aside: Contents | None = None
+        self._has_replayed_estimate = False
 
     def __getitem__(self, trace: int) -> Trace:
         if trace not in self._traces:
@@ -57,6 +59,17 @@ class Traces:
 
     def __len__(self) -> int:
         return len(self._traces)
+
+    @property
+    def estimated_pools(self) -> frozenset[Pool]:
+        """Where streams lie whose length is an estimate."""
+        alive = [trace for trace in self._traces.values() if trace.buffer.unique_id in self._host.buffers]
+        return frozenset(POOLS[trace.buffer.buffer_type] for trace in alive if trace.plan.is_estimate)
+
+    @property
+    def estimated_caches(self) -> frozenset[Cache]:
+        """Whose answers followed a plan that is an estimate."""
+        return frozenset([Cache.TRACE] if self._has_replayed_estimate else [])
 
     def begin(self, queue: int) -> int:
         """From here on enqueues of a queue are recorded; the trace's id."""
@@ -93,6 +106,7 @@ class Traces:
         host.refuse_if_closed()
         found = self[trace]
         _refuse_destroyed(trace, found.workloads)
+        self._has_replayed_estimate |= found.plan.is_estimate
         for workload, planned in zip(found.workloads, found.plan.nodes, strict=True):
             if planned.node.binary_bytes:
                 host.reports.cache(

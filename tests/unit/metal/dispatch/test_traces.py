@@ -95,6 +95,24 @@ def test_binaries_still_in_the_ring_are_not_sent_again() -> None:
         assert counts[Cache.TRACE, CacheOutcome.HIT] == 2
 
 
+@pytest.mark.parametrize(("region_bytes", "pool"), [(REGION_BYTES, Pool.TRACE), (0, Pool.DRAM)])
+def test_the_truth_names_what_of_it_is_an_estimate(region_bytes: int, pool: Pool) -> None:
+    with open_device("n150", trace_region_bytes=region_bytes) as device:
+        workload = a_workload()
+        warm(device, workload)
+        assert (device.truth().estimated_pools, device.truth().estimated_caches) == (frozenset(), frozenset())
+
+        trace = capture(device, workload)
+        assert (device.truth().estimated_pools, device.truth().estimated_caches) == (frozenset({pool}), frozenset())
+
+        device.replay_trace(trace)
+        device.release_trace(trace)
+        assert (device.truth().estimated_pools, device.truth().estimated_caches) == (
+            frozenset(),
+            frozenset({Cache.TRACE}),
+        )
+
+
 def test_a_replay_fills_the_ring_and_empties_the_prefetchers_cache() -> None:
     with open_device("n150", trace_region_bytes=REGION_BYTES) as device:
         workload = a_workload()
