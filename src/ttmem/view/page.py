@@ -184,7 +184,7 @@ def wrapped(texts: Sequence[str] | Iterator[str], role: Role, mark: str, options
     lines: list[Line] = []
     for text in texts:
         first = True
-        for part in textwrap.wrap(text, (options.width - len(mark) - 2) if options.width else 10_000):
+        for part in textwrap.wrap(text, max(1, options.width - len(mark) - 2) if options.width else 10_000):
             lines.append((Span(f" {mark if first else ' ' * len(mark)}", role), Span(part, Role.DIM)))
             first = False
     return lines

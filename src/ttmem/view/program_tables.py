@@ -87,7 +87,7 @@ def ring_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
 def _stall_lines(group: Group, width: int | None) -> Iterator[Line]:
     """Why launches waited for the ring, below it."""
     stalls = ", ".join(f"{reason.word} {count_text(count)}" for reason, count in group[0].activity.stalls)
-    for part in textwrap.wrap(f"launches waited: {stalls}", (width or 10_000) - 4) if stalls else ():
+    for part in textwrap.wrap(f"launches waited: {stalls}", max(1, (width or 10_000) - 4)) if stalls else ():
         yield (Span(f"   {part}", Role.DIM),)
 
 

@@ -41,6 +41,13 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     assert max(sum(span.width for span in line) for line in lines) <= width
 
 
+@pytest.mark.parametrize("width", range(1, 6))
+@pytest.mark.parametrize("is_kernels", [False, True])
+def test_a_terminal_of_hardly_a_column_is_no_reason_to_fail(width: int, is_kernels: bool) -> None:
+    for made in (a_busy_snapshot(), a_seed_snapshot()):
+        assert page(made, PageOptions(width=width, is_kernels=is_kernels))
+
+
 def test_chips_that_hold_the_same_share_a_row_on_a_terminal() -> None:
     text = text_of(a_mesh(32), width=80)
 
@@ -97,13 +104,6 @@ def test_kernels_are_split_by_type_and_estimates_are_marked() -> None:
     assert "UNKNOWN" not in text
 
 
-def test_kernels_without_a_type_get_a_column() -> None:
-    snapshot = a_snapshot(devices=[a_device()], device_kinds=[(0, 9, MIB, 1, True)], processes=[a_process()])
-
-    assert "UNKNOWN" in text_of(snapshot)
-
-
-def test_doubts_are_told_in_words() -> None:
 def test_answers_that_follow_a_plan_are_marked_as_an_estimate() -> None:
     lines = text_of(a_busy_snapshot(), is_kernels=True).splitlines()
 
@@ -113,6 +113,13 @@ def test_answers_that_follow_a_plan_are_marked_as_an_estimate() -> None:
     assert "~ hits and misses" not in text_of(a_busy_snapshot())
 
 
+def test_kernels_without_a_type_get_a_column() -> None:
+    snapshot = a_snapshot(devices=[a_device()], device_kinds=[(0, 9, MIB, 1, True)], processes=[a_process()])
+
+    assert "UNKNOWN" in text_of(snapshot)
+
+
+def test_doubts_are_told_in_words() -> None:
     text = text_of(a_busy_snapshot())
 
     assert "incomplete: outrun" in text
