@@ -17,13 +17,14 @@ from tests.support.figures import a_busy_snapshot
 from tests.support.terminals import a_terminal
 from ttmem.cli.demo import demo
 from ttmem.cli.demonstration.audience import farewell
+from ttmem.cli.demonstration.interrupts import noticed_interrupts
 from ttmem.cli.demonstration.process import demo_process
 from ttmem.cli.demonstration.workload import Order, Report
 from ttmem.devices import Pool
 from ttmem.errors import TtmemError
 from ttmem.metal.workloads import WORKLOADS, Beat, Reckoning
-from ttmem.sources.procfs import stat_of
 from ttmem.snapshot import ProcessUsage
+from ttmem.sources.procfs import stat_of
 from ttmem.view.units import size_text
 
 PAGE = (Path(__file__).parents[2] / "docs" / "demo.md").read_text(encoding="utf-8")
@@ -132,6 +133,13 @@ def test_all_workloads_are_listed_with_a_line_each() -> None:
     assert all(len(line) <= 120 for line in lines)
 
 
+def test_the_list_says_how_the_leak_ends() -> None:
+    line = WORKLOADS["leaky"].line
+
+    assert line.endswith("until circular buffers clash")
+    assert "the runtime refused: Statically allocated circular buffers in program" in said(ttmem_demo("leaky").stdout)
+
+
 def test_the_page_about_the_demo_describes_every_flag_and_every_workload() -> None:
     flags = re.findall(r"(?<=`)--?[\w-]+", " ".join(re.findall(r"^\| (`-.*?) \|", PAGE, flags=re.MULTILINE)))
     workloads = re.findall(r"^\| `([a-z][\w-]+)` \| (?!\d+\S* [KMG])", PAGE, flags=re.MULTILINE)
@@ -173,6 +181,7 @@ def test_the_code_on_the_page_about_the_demo_runs() -> None:
         (["--board", "q9"], "ttmem: no board 'q9'; there are n150, "),
         (["--speed", "fast"], "'fast' is neither a factor"),
         (["--speed", "-1"], "'-1' is neither a factor"),
+        (["--seconds", "nan"], "Invalid value for '--seconds': nan is no length of time"),
     ],
 )
 def test_what_does_not_exist_is_refused_in_one_line(arguments: list[str], message: str) -> None:
@@ -228,8 +237,56 @@ def test_a_demo_cut_short_leaves_nothing_behind(how: str, code: int) -> None:
             terminal.process.terminate()
         assert terminal.end() == code
 
+    assert terminal.painted.endswith(f"{FAREWELL}\r\n\x1b[?25h") == (how == "key")
+    assert ("equal to the byte." in said(terminal.painted)) == (how == "key")
     assert not os.path.exists(directory)
     assert stat_of(pid) is None
+
+
+INTERRUPTED = """\
+import signal, sys
+from ttmem.cli.demonstration import audience
+from ttmem.cli.program import run_program
+
+def interrupted(*waiting, next_reports=audience.next_reports):
+    audience.next_reports = next_reports
+    signal.raise_signal(signal.SIGINT)
+    return next_reports(*waiting)
+
+audience.next_reports = interrupted
+sys.exit(run_program(["demo", "llama-8b", "--seconds", "60"]))
+"""
+
+
+def test_an_interrupted_demo_in_a_pipe_says_what_it_saw() -> None:
+    result = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True)
+
+    assert (result.returncode, result.stderr) == (130, "")
+    assert "equal to the byte." in said(result.stdout)
+    assert result.stdout.endswith(f"{FAREWELL}\n")
+
+
+def test_who_does_not_wait_for_the_last_words_presses_again() -> None:
+    with noticed_interrupts() as interrupts:
+        signal.raise_signal(signal.SIGINT)
+        assert interrupts.is_pressed
+
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_an_ignored_interrupt_stays_ignored() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with noticed_interrupts() as interrupts:
+            signal.raise_signal(signal.SIGINT)
+        assert not interrupts.is_pressed
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_workload_ends_with_whoever_started_it() -> None:
@@ -247,15 +304,6 @@ def test_a_workload_ends_with_whoever_started_it() -> None:
     shutil.rmtree(directory)
 
 
-def test_a_figure_that_was_not_expected_is_told_as_such() -> None:
-    snapshot = a_busy_snapshot()
-    process = snapshot.live[0]
-    peaks = {usage.pool.word: usage.peak_bytes for usage in process.devices[0].pools}
-    right = Report(event="done", name="x", board="n300", chip_count=2, expected={"dram": peaks["dram"]})
-    wrong = replace(right, expected={"dram": peaks["dram"] + 1})
-
-    assert "equal to the byte." in next(farewell({process.pid: right}, snapshot, 0))
-    assert "NOT EQUAL." in next(farewell({process.pid: wrong}, snapshot, 0))
 def test_memory_of_traces_is_told_as_an_estimate() -> None:
     snapshot = a_busy_snapshot()
     process = snapshot.live[0]
@@ -271,3 +319,30 @@ def test_memory_of_traces_is_told_as_an_estimate() -> None:
     assert "estimate" not in told(process)
 
 
+def test_a_figure_that_was_not_expected_is_told_as_such() -> None:
+    snapshot = a_busy_snapshot()
+    process = snapshot.live[0]
+    peaks = {usage.pool.word: usage.peak_bytes for usage in process.devices[0].pools}
+    right = Report(event="done", name="x", board="n300", chip_count=2, expected={"dram": peaks["dram"]})
+    wrong = replace(right, expected={"dram": peaks["dram"] + 1})
+
+    assert "equal to the byte." in next(farewell({process.pid: right}, snapshot, 0))
+    assert "NOT EQUAL." in next(farewell({process.pid: wrong}, snapshot, 0))
+
+
+MISMEASURED = """\
+import sys
+from ttmem.cli.demonstration import audience
+from ttmem.cli.program import run_program
+
+audience._peaks = lambda process: {"dram": 1}
+sys.exit(run_program(["demo", "cb-clash", "--steps", "1"]))
+"""
+
+
+def test_a_script_learns_of_a_figure_that_was_not_expected() -> None:
+    result = subprocess.run([sys.executable, "-c", MISMEASURED], capture_output=True, text=True)
+
+    assert (result.returncode, result.stderr) == (1, "")
+    assert "NOT EQUAL." in said(result.stdout)
+    assert "| 1 | a figure is NOT EQUAL" in PAGE

@@ -1,5 +1,6 @@
 """`ttmem demo`: a workload on made-up chips, played on the runtime model and watched like any program."""
 
+import math
 import os
 import shutil
 import signal
@@ -14,10 +15,11 @@ from typing import NoReturn
 
 import click
 
-from ttmem.cli.demonstration.audience import Audience, farewell
+from ttmem.cli.demonstration.audience import Audience, farewell, is_as_expected
+from ttmem.cli.demonstration.interrupts import noticed_interrupts
 from ttmem.cli.demonstration.process import demo_process
 from ttmem.cli.demonstration.workload import Order
-from ttmem.cli.exits import KILLED_BY
+from ttmem.cli.exits import DONE, INTERRUPTED, KILLED_BY, NOT_EQUAL
 from ttmem.cli.ps import write_picture
 from ttmem.cli.screen import Screen
 from ttmem.collector import Collector
@@ -41,6 +43,12 @@ def _speed(context: click.Context, param: click.Parameter, value: str | None) ->
     return speed
 
 
+def _seconds(context: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    if value is not None and math.isnan(value):
+        raise click.BadParameter("nan is no length of time", param=param)
+    return value
+
+
 def _list(context: click.Context, param: click.Parameter, is_asked: bool) -> None:
     if is_asked:
         from ttmem.metal.workloads import WORKLOADS
@@ -55,7 +63,9 @@ def _list(context: click.Context, param: click.Parameter, is_asked: bool) -> Non
 @click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list, help="Name all workloads.")
 @click.option("--board", metavar="NAME", help="Other chips than the workload's own: n150, n300, p150, ...")
 @click.option("--speed", metavar="FACTOR", callback=_speed, help="1 is a watchable pace; 0 or max: as fast as it goes.")
-@click.option("--seconds", type=click.FloatRange(min=0), help=f"How long ({_SECONDS:g} on a terminal).")
+@click.option(
+    "--seconds", type=click.FloatRange(min=0), callback=_seconds, help=f"How long ({_SECONDS:g} on a terminal)."
+)
 @click.option("--steps", type=click.IntRange(min=1), help="How many tokens, batches, ... (without a terminal: enough).")
 @click.option("--slow-dispatch", "is_slow", is_flag=True, help="The host writes into every core itself; no traces.")
 @click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Bars and marks in ASCII.")
@@ -78,7 +88,7 @@ def demo(
     """Play workloads (--list) on the runtime model and show what they hold; no device is needed or touched.
 
     Without a NAME: a Llama model on four chips. What a workload must hold at most is worked out beside it by plain
-    arithmetic, and compared at the end.
+    arithmetic, and compared at the end; exit code 1 if they differ.
     """
     screen = Screen(sys.stdout, os.environ, has_colour=not is_colourless)
     is_paced = screen.is_terminal or seconds is not None
@@ -94,16 +104,19 @@ def demo(
         collector = stack.enter_context(Collector(places))
         collector.start()
         stack.callback(screen.close)
-        audience = Audience(collector, screen, options)
         with ExitStack() as running:
             processes = [running.enter_context(demo_process(order, directory=directory)) for order in orders]
+            interrupts = stack.enter_context(noticed_interrupts())  # from here on there is something to say of them
+            audience = Audience(collector, screen, options, interrupts)
             reports = audience.watch(processes, _SECONDS if seconds is None and screen.is_terminal else seconds)
             if picture_file:
                 write_picture(picture_file, audience.last, options)
         click.echo()
         for text in farewell(reports, audience.last, audience.left_bytes()):
             click.echo(textwrap.fill(text, screen.width or 120))
-    return 0
+    if interrupts.is_pressed:
+        return INTERRUPTED
+    return DONE if is_as_expected(reports, audience.last) else NOT_EQUAL
 
 
 def _orders(names: tuple[str, ...], *, board: str | None, speed: float, is_slow: bool) -> list[Order]:

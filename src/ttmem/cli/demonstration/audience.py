@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from ttmem.cli.demonstration.interrupts import Interrupts
 from ttmem.cli.demonstration.process import DemoProcess, next_reports
 from ttmem.cli.demonstration.workload import KILL, PHASE, Report
 from ttmem.cli.screen import Screen
@@ -13,19 +14,19 @@ from ttmem.view import PageOptions, page
 from ttmem.view.page import plural
 from ttmem.view.units import size_text
 
-__all__ = ["Audience", "farewell"]
+__all__ = ["Audience", "farewell", "is_as_expected"]
 
-_FRAME_SECONDS = 0.2
-_LONG_SECONDS = 3600.0  # what `select` may be told instead of for ever
+_FRAME_SECONDS = 0.2  # also how long Ctrl-C may take to be noticed
 _LAST_LOOK_SECONDS = 3.0  # at what is left when no workload has anything more to do
 _SETTLE_SECONDS = 5.0
 _WIDE = 100  # columns: there is room for phases
 
 
 class Audience:
-    """Watches frame by frame on a terminal, else once, when all have played."""
+    """Watches frame by frame on a terminal, else once, when all have played or somebody interrupts."""
 
-    def __init__(self, collector: Collector, screen: Screen, options: PageOptions) -> None:
+    def __init__(self, collector: Collector, screen: Screen, options: PageOptions, interrupts: Interrupts) -> None:
+        self._interrupts = interrupts
         self._collector = collector
         self._screen = screen
         self._options = options
@@ -38,11 +39,11 @@ class Audience:
         deadline = time.monotonic() + seconds if seconds is not None else float("inf")
         self._is_solo = len(processes) == 1
         reports: dict[int, Report] = {}
-        while len(reports) < len(processes) and time.monotonic() < deadline:
+        while len(reports) < len(processes) and time.monotonic() < deadline and not self._interrupts.is_pressed:
             if self._screen.is_terminal:
                 self._show(self._collector.snapshot())
-            frame_end = time.monotonic() + (_FRAME_SECONDS if self._screen.is_terminal else _LONG_SECONDS)
-            reports |= self._heard([one for one in processes if one.pid not in reports], min(deadline, frame_end))
+            frame_end = min(deadline, time.monotonic() + _FRAME_SECONDS)
+            reports |= self._heard([one for one in processes if one.pid not in reports], frame_end)
         has_time_left = len(reports) == len(processes)
         reports |= {one.pid: one.stop() for one in processes if one.pid not in reports}
         self.last = self._settled()
@@ -94,8 +95,9 @@ class Audience:
             time.sleep(0.01)
 
     def _look_on(self, seconds: float) -> None:
-        if self._screen.is_terminal:
-            time.sleep(seconds)
+        end = time.monotonic() + seconds if self._screen.is_terminal else 0.0
+        while (wait_seconds := end - time.monotonic()) > 0 and not self._interrupts.is_pressed:
+            time.sleep(min(wait_seconds, _FRAME_SECONDS))
 
     def _show(self, snapshot: Snapshot, *, is_with_ended: bool = False) -> None:
         width, banner = self._screen.width, self._options.banner
@@ -121,10 +123,25 @@ def farewell(reports: Mapping[int, Report], last: Snapshot, left_bytes: int) -> 
     yield f"{who} ended; {size_text(left_bytes)} of {whose} memory is left on the devices."
 
 
+def is_as_expected(reports: Mapping[int, Report], last: Snapshot) -> bool:
+    """Whether every workload held what it should have held, to the byte."""
+    processes = {process.pid: process for process in last.processes}
+    return all(_is_equal(_pairs(report, _peaks(processes[pid]))) for pid, report in reports.items())
+
+
+def _pairs(report: Report, peaks: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+    """Expected and measured, by pool."""
+    return {word: (expected, peaks.get(word, 0)) for word, expected in report.expected.items()}
+
+
+def _is_equal(pairs: Mapping[str, tuple[int, int]]) -> bool:
+    return all(expected == measured for expected, measured in pairs.values())
+
+
 def _judgement(report: Report, peaks: Mapping[str, int]) -> str:
-    pairs = {word: (expected, peaks.get(word, 0)) for word, expected in report.expected.items()}
+    pairs = _pairs(report, peaks)
     figures = ", ".join(f"{word} {size_text(one)} / {size_text(other)}" for word, (one, other) in pairs.items())
-    judgement = "equal to the byte" if all(one == other for one, other in pairs.values()) else "NOT EQUAL"
+    judgement = "equal to the byte" if _is_equal(pairs) else "NOT EQUAL"
     chips = plural(report.chip_count, f"{report.board} chip", "s")
     return (
         f"{report.name}: {report.played} on {chips}. "

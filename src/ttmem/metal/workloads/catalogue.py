@@ -118,7 +118,7 @@ WORKLOADS = {
         ),
         Workload(
             name="leaky",
-            line="a decoder that never frees two tensors of each token, until L1 is full",
+            line="a decoder that never frees two tensors of each token, until circular buffers clash",
             board="n150",
             shape=(1, 1),
             steps=faults.leaky,
