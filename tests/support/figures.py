@@ -103,6 +103,13 @@ def a_snapshot(*, foreign: tuple[Foreign, ...] = (), findings: tuple[Finding, ..
     return snapshot_from_rows(some_rows(**tables), surroundings(foreign, findings))
 
 
+BUSY_CACHES = [
+    (2, 0, 1, 12_000, 345, 0, 0, 1, 345, 4 * MIB, 0),
+    (2, 0, 3, 1_500, 500, 0, 0, 0, 0, 0, 0),
+    (2, 0, 4, 60, 40, 2, 0, 0, 38, 300 * KIB, 96 * KIB),
+]
+
+
 def a_busy_snapshot() -> Snapshot:
     """Two processes on three chips, with a little of everything."""
     return a_snapshot(
@@ -152,11 +159,7 @@ def a_busy_snapshot() -> Snapshot:
         footprints=[(2, 0, 6 * MIB, 2 * MIB, 96 * KIB, 32 * KIB, False, False)],
         rings=[(2, 0, 1, 48_000, 18_000, 5, 12_340), (2, 0, 2, 0, 640, 0, 5)],
         stalls=[(2, 0, 1, 17), (2, 0, 4, 3)],
-        caches=[
-            (2, 0, 1, 12_000, 345, 0, 0, 1, 345, 4 * MIB, 0),
-            (2, 0, 3, 1_500, 500, 0, 0, 0, 0, 0, 0),
-            (2, 0, 4, 60, 40, 2, 0, 0, 38, 300 * KIB, 96 * KIB),
-        ],
+        caches=BUSY_CACHES,
         launches=[(2, 0, 12_345), (1, 0, 7), (1, 1, 7)],
         programs=[(2, 0, 99, 2, 12_345, 24_576)],
         phases=[(2, "decode", 0, 2, 84 * MIB, NOON_NS, 17, False)],
