@@ -36,6 +36,14 @@ def test_every_rule_says_what_the_seeds_would(rule: str) -> None:
     assert "seeds" in RULES[rule]
 
 
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_sets_the_figure_of_the_seeds_beside_ours(rule: str) -> None:
+    table = "\n".join(re.findall(r"^\|.*$", RULES[rule], flags=re.MULTILINE))
+
+    assert "seeds" in table
+    assert "ours" in table
+
+
 @pytest.mark.parametrize(("path", "name"), NAMED)
 def test_every_named_test_exists(path: str, name: str) -> None:
     assert name in names_in(path)
