@@ -17,6 +17,7 @@ from ttmem.view.spans import Line, Role, Span, clean, clipped
 from ttmem.view.units import UNKNOWN, count_text, ranges_text, share_text, size_text
 
 _LIST_MOST = 16  # of device numbers, before a list is shortened
+_COUNT_MOST = 999  # of kernels, where four types of them hardly fit side by side
 _WIDE = 112  # from here on there is room for the columns that matter less
 _KERNELS = (Kind.KERNEL_APPLICATION, Kind.KERNEL_FABRIC, Kind.KERNEL_DISPATCH, Kind.KERNEL_UNKNOWN)
 
@@ -75,12 +76,13 @@ def device_table(groups: Sequence[Group], *, width: int | None, is_ascii: bool) 
 
 def kernel_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
     """Device x kernel type: bytes on all cores, and how many kernels."""
-    kernels = (kernel for usage, *_ in groups for kernel in usage.kernels)
+    kernels = [kernel for usage, *_ in groups for kernel in usage.kernels]
     has_unknown = any(kernel.kind is Kind.KERNEL_UNKNOWN for kernel in kernels)
     kinds = _KERNELS if has_unknown else _KERNELS[:3]
     titles = (kind.kernel_word.upper() for kind in kinds)
     is_wide = width is None or width >= _WIDE
     is_tight = has_unknown and not is_wide
+    has_counts = not is_tight or all(kernel.count <= _COUNT_MOST for kernel in kernels)
     columns = [
         Column("KERNELS", least=9 if is_tight else 13),
         *(Column(title, is_right=True, least=12 if is_tight else 13) for title in titles),
@@ -92,7 +94,7 @@ def kernel_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
     for group in groups:
         usage = group[0]
         found = {kernel.kind: kernel for kernel in usage.kernels}
-        cells = [_kernel_cell(found.get(kind)) for kind in kinds]
+        cells = [_kernel_cell(found.get(kind), has_counts=has_counts) for kind in kinds]
         in_l1 = [_maybe(size_text(usage.kernel_ring_bytes)), _maybe(size_text(usage.l1_used_bytes))] if is_wide else []
         rows.append([_title(group), *cells, cell(count_text(usage.launch_count)), *in_l1])
     return grid(columns, rows, width=width, gap=1 if is_tight else 2)
@@ -208,8 +210,9 @@ def _maybe(text: str) -> Line:
     return cell(text, Role.DIM if text == UNKNOWN else Role.PLAIN)
 
 
-def _kernel_cell(usage: KindUsage | None) -> Line:
+def _kernel_cell(usage: KindUsage | None, *, has_counts: bool) -> Line:
     if usage is None or not usage.count:
         return cell("none", Role.DIM)
     mark = "~" if usage.is_estimated else ""
-    return (Span(f"{mark}{size_text(usage.used_bytes)} "), Span(f"({usage.count:,})", Role.DIM))
+    size = f"{mark}{size_text(usage.used_bytes)}"
+    return (Span(f"{size} "), Span(f"({usage.count:,})", Role.DIM)) if has_counts else cell(size)

@@ -1,9 +1,14 @@
-"""Columns: cells of spans laid out under their titles, with the room that is left given to the cells that stretch."""
+"""Columns: cells of spans laid out under their titles, with the room that is left given to the cells that stretch.
+
+Where there is too little of it, gaps give way first, then cells that stretch, then words; a number is never cut.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ttmem.view.spans import Line, Role, Span
+from ttmem.view.spans import Line, Role, Span, fitted
+
+_WORD_LEAST = 8  # what is left of a name that gives way
 
 # A cell is spans, or a function from the width it gets to its spans.
 Cell = Line | Callable[[int], Line]
@@ -24,31 +29,48 @@ def cell(text: str, role: Role = Role.PLAIN) -> Line:
 
 def grid(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], *, width: int | None, gap: int = 2) -> list[Line]:
     """The lines of a table: titles, then rows, one blank before each. `width` None: as wide as it likes."""
-    widths = _widths(columns, rows, width, gap)
+    widths = _least_widths(columns, rows)
+    if width is not None and _total(widths, gap) > width:
+        gap = 1
+        _shrink(columns, widths, _total(widths, gap) - width)
+    _stretch(columns, widths, width, gap)
     titles = [cell(column.title, Role.HEAD) for column in columns]
     return [_line(columns, row, widths, gap) for row in (titles, *rows)]
 
 
-def _widths(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int | None, gap: int) -> list[int]:
-    widths = []
+def _least_widths(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> list[int]:
+    return [
+        max([column.least, len(column.title), *(_fixed_width(row[at]) for row in rows)])
+        for at, column in enumerate(columns)
+    ]
+
+
+def _total(widths: Sequence[int], gap: int) -> int:
+    return 1 + sum(widths) + gap * (len(widths) - 1)
+
+
+def _shrink(columns: Sequence[Column], widths: list[int], excess: int) -> None:
+    """Takes what is too much from columns that stretch, then from the widest of words."""
+    words = [at for at, column in enumerate(columns) if not column.is_right]
+    stretching = [at for at in words if columns[at].most is not None]
+    for at in (*stretching, *sorted(words, key=lambda at: -widths[at])):
+        given = max(0, min(excess, widths[at] - max(_WORD_LEAST, len(columns[at].title))))
+        widths[at] -= given
+        excess -= given
+
+
+def _stretch(columns: Sequence[Column], widths: list[int], width: int | None, gap: int) -> None:
+    """Gives what is left to columns that stretch."""
     for at, column in enumerate(columns):
-        fixed = (_fixed_width(row[at]) for row in rows)
-        widths.append(max([column.least, len(column.title), *fixed]))
-    stretching = [at for at, column in enumerate(columns) if column.most is not None]
-    taken = 1 + sum(widths) + gap * (len(columns) - 1)
-    for at in stretching:
-        most = columns[at].most or 0
-        room = most if width is None else widths[at] + max(0, width - taken)
-        stretched = max(widths[at], min(most, room))
-        taken += stretched - widths[at]
-        widths[at] = stretched
-    return widths
+        if column.most is not None:
+            room = column.most if width is None else widths[at] + max(0, width - _total(widths, gap))
+            widths[at] = max(widths[at], min(column.most, room))
 
 
 def _line(columns: Sequence[Column], row: Sequence[Cell], widths: Sequence[int], gap: int) -> Line:
     spans: list[Span] = []
     for column, given, width in zip(columns, row, widths, strict=True):
-        inside = given(width) if callable(given) else given
+        inside = given(width) if callable(given) else given if column.is_right else fitted(given, width)
         spans.append(Span(" " * gap if spans else " "))
         padding = Span(" " * (width - sum(span.width for span in inside)))
         spans += [padding, *inside] if column.is_right else [*inside, padding]

@@ -8,7 +8,7 @@ from ttmem.snapshot import ProcessUsage, Snapshot
 from ttmem.view.device_tables import Group, alike, alone, device_table, device_word, kernel_table
 from ttmem.view.process_table import process_table
 from ttmem.view.program_tables import cache_table, core_table, footprint_table, program_table, ring_table
-from ttmem.view.spans import Line, Role, Span, clean, clipped
+from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted
 from ttmem.view.units import clock_text, size_text
 from ttmem.view.words import finding_text, reason_text
 
@@ -103,7 +103,7 @@ def _heading(snapshot: Snapshot, options: PageOptions) -> Iterator[Line]:
     parts.append(Span(f"{dot}{clock_text(snapshot.time_ns)}", Role.DIM))
     if options.banner:
         parts.append(Span(f"{dot}{options.banner}", Role.NOTICE))
-    yield tuple(parts)
+    yield fitted(tuple(parts), options.width) if options.width else tuple(parts)
     yield source_line(snapshot.source, snapshot.places, options)
 
 
@@ -149,7 +149,8 @@ def _doubts(snapshot: Snapshot, processes: Sequence[ProcessUsage]) -> list[str]:
 
 
 def _notes(snapshot: Snapshot, processes: Sequence[ProcessUsage], options: PageOptions) -> Iterator[str]:
-    if any(usage.is_planned for device in snapshot.devices for usage in device.pools):
+    pools = () if options.is_kernels else [usage for device in snapshot.devices for usage in device.pools]
+    if any(usage.is_planned for usage in pools):
         yield "* planned: what all loaded programs would take together; they share that memory."
     if len(snapshot.devices) > 1:
         yield "A row for several devices shows what each of them holds."
@@ -158,7 +159,7 @@ def _notes(snapshot: Snapshot, processes: Sequence[ProcessUsage], options: PageO
     caches = [usage.cache for device in snapshot.devices for usage in device.activity.caches]
     if options.is_kernels and any(cache.is_estimate for cache in caches):
         yield "~ hits and misses of traces follow the plan made when they were captured: an estimate."
-    if any(usage.is_lower_bound for device in snapshot.devices for usage in device.pools):
+    if any(usage.is_lower_bound for usage in pools):
         yield (
             "A peak marked " + (">=" if options.is_ascii else "≥") + " may have been higher before this viewer came."
         )

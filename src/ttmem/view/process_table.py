@@ -56,13 +56,13 @@ def process_table(
     pools = [pool for pool in _POOLS if any(pool in row.held for row in rows)]
     has_source = any(process.source != "journal" for process in processes)
     head = _head_columns(rows, has_state=has_state, has_source=has_source, width=width)
-    taken = 1 + sum(max(column.least, len(column.title)) + _GAP for column in head)
-    room = len(pools) if width is None else max(1, (width - taken + _GAP) // (_POOL_WIDTH + _GAP))
+    figures = [Column(_title(pool), is_right=True, least=_POOL_WIDTH) for pool in pools]
+    launches = max((len(count_text(row.launch_count)) for row in rows), default=0)
+    figures.append(Column("LAUNCHES", is_right=True, least=launches))
+    room = _room([*head, *figures], len(head), width)
     shown, rest = pools[:room], pools[room:]
-    has_launches = len(shown) < room or width is None
-    columns = [*head, *(Column(_title(pool), is_right=True, least=_POOL_WIDTH) for pool in shown)]
-    if has_launches:
-        columns.append(Column("LAUNCHES", is_right=True))
+    has_launches = room > len(pools)
+    columns = [*head, *figures[:room]]
     lines = [[*_head_cells(row, has_state, has_source, is_ascii), *_pool_cells(row, shown)] for row in rows]
     if has_launches:
         for line, row in zip(lines, rows, strict=True):
@@ -70,6 +70,16 @@ def process_table(
     title, *body = grid(columns, lines, width=width, gap=_GAP)
     below = [_below(row, rest, is_ascii) for row in rows]
     return [title, *(line for first, more in zip(body, below, strict=True) for line in (first, *_fitting(more, width)))]
+
+
+def _room(columns: Sequence[Column], head_count: int, width: int | None) -> int:
+    """How many columns fit beside those of the head; one of them always goes with it."""
+    taken = 1 - _GAP
+    for at, column in enumerate(columns):
+        taken += max(column.least, len(column.title)) + _GAP
+        if width is not None and taken > width and at > head_count:
+            return at - head_count
+    return len(columns) - head_count
 
 
 def _rows_of(process: ProcessUsage) -> list[_Row]:
@@ -98,7 +108,7 @@ def _title(pool: Pool) -> str:
 
 def _head_columns(rows: Sequence[_Row], *, has_state: bool, has_source: bool, width: int | None) -> list[Column]:
     users = max((width_of(clean(row.process.user)) for row in rows), default=4)
-    pids = max((len(str(row.process.pid)) for row in rows), default=3)
+    pids = max((len(_pid_text(row.process)) for row in rows), default=3)
     devices = max((width_of(row.devices) for row in rows), default=6)
     label = max((width_of(clean(row.process.label)) for row in rows), default=5)
     label_most = label if width is None else min(label, _LABEL_MOST)
@@ -123,7 +133,7 @@ def _head_cells(row: _Row, has_state: bool, has_source: bool, is_ascii: bool) ->
     role = Role.PLAIN if process.is_live else Role.DIM
     cells: list[Cell] = [
         cell("!", Role.HIGH) if is_doubted else (),
-        cell(str(process.pid) if process.is_visible else f"{process.pid}?", role),
+        cell(_pid_text(process), role),
         partial(_clipped_cell, clean(process.user), role, is_ascii),
         partial(_clipped_cell, clean(process.label), role, is_ascii),
     ]
@@ -132,6 +142,10 @@ def _head_cells(row: _Row, has_state: bool, has_source: bool, is_ascii: bool) ->
     if has_source:
         cells.append(cell(process.source, Role.NOTICE if process.source == "socket" else Role.DIM))
     return [*cells, cell(row.devices, Role.INDEX)]
+
+
+def _pid_text(process: ProcessUsage) -> str:
+    return str(process.pid) if process.is_visible else f"{process.pid}?"
 
 
 def _clipped_cell(text: str, role: Role, is_ascii: bool, width: int) -> Line:

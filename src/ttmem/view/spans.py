@@ -78,6 +78,23 @@ def clipped(text: str, width: int, *, is_ascii: bool = False) -> str:
     return kept + mark if width > 0 else ""
 
 
+def fitted(line: Line, width: int) -> Line:
+    """The line, cut to a width; a cut shows."""
+    if sum(span.width for span in line) <= width:
+        return line
+    mark = "..."[: max(0, width)]
+    left, kept = width - len(mark), []
+    for span in line:
+        text = ""
+        for character in span.text:
+            if width_of(text + character) > left:
+                return (*kept, Span(text + mark, span.role))
+            text += character
+        kept.append(span)
+        left -= span.width
+    return tuple(kept)
+
+
 def plain(lines: list[Line]) -> str:
     """The lines as bare text, without blanks at their ends."""
     return "".join("".join(span.text for span in line).rstrip() + "\n" for line in lines)
