@@ -16,7 +16,8 @@ __all__ = ["cache_growth", "cb_clash", "killed_midway", "leaky", "oom_fragmented
 STEP_SECONDS = 0.1
 MODEL = "llama-3.1-8b"
 
-# The refusal of tt-xla #4130, per bank: much is free, but no block is large enough.
+# The refusal of tt-xla #4130, per bank: much is free, but no block is large enough. On chips that hand DRAM out in
+# larger blocks, both are cut to whole ones.
 FRAGMENT_BYTES, FREE_BYTES = 3_382_944, 183_397_344
 REFUSED_SHAPE = (1, 1, 2048, 14336)  # 58 720 256 bytes in bfloat16: 4 894 720 per bank
 
@@ -39,15 +40,18 @@ def leaky(chip: Chip) -> Iterator[Step]:
 
 def oom_fragmented(chip: Chip) -> Iterator[Step]:
     """Fills DRAM with requests that stay between requests that go: plenty is free, in fragments."""
-    fragment_count, rest = divmod(FREE_BYTES, FRAGMENT_BYTES)
+    step = chip.architecture.dram_alignment
+    bank_bytes, free_bytes, fragment_bytes = (
+        size_bytes // step * step for size_bytes in (chip.dram_bank_bytes, FREE_BYTES, FRAGMENT_BYTES)
+    )
+    fragment_count, rest = divmod(free_bytes, fragment_bytes)
     kept_count = fragment_count + 1
-    kept_bytes = (chip.dram_bank_bytes - FREE_BYTES) // kept_count // chip.architecture.dram_alignment
-    kept_bytes *= chip.architecture.dram_alignment
-    last_bytes = chip.dram_bank_bytes - FREE_BYTES - kept_bytes * (kept_count - 1)
+    kept_bytes = (bank_bytes - free_bytes) // kept_count // step * step
+    last_bytes = bank_bytes - free_bytes - kept_bytes * (kept_count - 1)
     yield Phase("serve")
     for number in range(kept_count):
         yield from made(
-            _rows(chip, f"short.{number}", FRAGMENT_BYTES if number < fragment_count else rest),
+            _rows(chip, f"short.{number}", fragment_bytes if number < fragment_count else rest),
             _rows(chip, f"long.{number}", kept_bytes if number < fragment_count else last_bytes),
         )
         yield Beat(STEP_SECONDS / 2, is_round=True)

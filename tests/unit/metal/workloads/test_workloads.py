@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.metal.heard import HeardAll
 from ttmem.devices import BufferType, Pool
-from ttmem.metal.memory import BufferSpec
+from ttmem.metal.memory import BufferSpec, tensor
 from ttmem.metal.mesh import MeshDevice
 from ttmem.metal.workloads import WORKLOADS, Beat, Kill, Player, Reckoning, Step
+from ttmem.metal.workloads.faults import REFUSED_SHAPE
 from ttmem.metal.workloads.llama import Llama, Transformer
 from ttmem.metal.workloads.steps import EndTrace, Free, Make, Phase, Replay, Run
 from ttmem.tracking import Cache, CacheOutcome
@@ -105,6 +107,27 @@ def test_the_fragmented_dram_refuses_with_the_figures_of_the_real_report() -> No
         "Out of Memory: Not enough space to allocate 58720256 B DRAM buffer across 12 banks, where each bank needs to "
         "store 4894720 B, but bank size is 1072693184 B (allocated: 889295840 B, free: 183397344 B, "
         "largest free block: 3382944 B)."
+    )
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+@pytest.mark.parametrize("board", ["p100", "p150", "p300", "bh-galaxy", "t3000"])
+def test_the_fragmented_dram_refuses_for_its_fragments_on_every_board(board: str, is_slow: bool) -> None:
+    heard = HeardAll()
+    with WORKLOADS["oom-fragmented"].open(board, tracker=heard, is_slow=is_slow) as mesh:
+        player = Player(mesh)
+        steps = list(played("oom-fragmented", player))
+        dram = mesh.allocator.statistics(BufferType.DRAM)
+        gate = mesh.allocator.per_bank_bytes(tensor(REFUSED_SHAPE, "bfloat16"))
+
+    [told] = heard.of("out_of_memory")
+    assert steps[-1] == Phase("large request")
+    assert "Out of Memory" in player.refusal
+    assert dram.largest_free_bytes < gate <= dram.free_bytes
+    assert (told.requested, told.free, told.largest) == (
+        gate * dram.bank_count,
+        dram.free_bytes * dram.bank_count,
+        dram.largest_free_bytes * dram.bank_count,
     )
 
 
