@@ -9,6 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from ttmem.metal.arguments import are_whole
+from ttmem.metal.programs.refusals import ProgramMisuse
+
 __all__ = ["CoreRange", "CoreRanges"]
 
 # Places per row of the bit map: wider than any chip's grid, and than its count of ethernet channels.
@@ -25,8 +28,12 @@ class CoreRange:
     last_y: int
 
     def __post_init__(self) -> None:
-        if not (0 <= self.first_x <= self.last_x < ROW_BITS and 0 <= self.first_y <= self.last_y):
-            raise ValueError(f"no rectangle of cores: {self}")
+        is_whole = are_whole(self.first_x, self.first_y, self.last_x, self.last_y)
+        if not (is_whole and self.first_x <= self.last_x < ROW_BITS and self.first_y <= self.last_y):
+            raise ProgramMisuse(
+                f"no rectangle of cores: {self}; name its first and its last core, column and row from 0 on, columns "
+                f"below {ROW_BITS}"
+            )
 
     @property
     def core_count(self) -> int:
@@ -69,6 +76,8 @@ class CoreRanges:
     @classmethod
     def grid(cls, width: int, height: int) -> "CoreRanges":
         """All cores from the corner 0,0."""
+        if not are_whole(width, height, least=1):
+            raise ProgramMisuse(f"a grid of {width}x{height} cores; take at least one column and one row")
         return cls([CoreRange(0, 0, width - 1, height - 1)])
 
     @classmethod
@@ -82,14 +91,16 @@ class CoreRanges:
     def first(cls, core_count: int, grid: tuple[int, int]) -> "CoreRanges":
         """So many cores of a grid, row by row, as tt-metal's `num_cores_to_corerangeset` hands them out."""
         width, height = grid
-        if not 0 < core_count <= width * height:
-            raise ValueError(f"{core_count} cores of a grid of {width}x{height}")
+        if not are_whole(core_count, least=1) or core_count > width * height:
+            raise ProgramMisuse(f"{core_count} cores of a grid of {width}x{height}; take 1 to {width * height}")
         return cls.at(*((place % width, place // width) for place in range(core_count)))
 
     @classmethod
     def parse(cls, text: str) -> "CoreRanges":
         """Reads what `str` writes."""
         corners = [part.replace("-", ",").split(",") for part in text.split(";") if part]
+        if not all(len(four) == 4 and all(map(str.isdecimal, four)) for four in corners):
+            raise ProgramMisuse(f"no rectangles of cores: {text!r}; write them like 0,0-7,7;0,8-3,8")
         return cls(CoreRange(*(int(number) for number in four)) for four in corners)
 
     @cached_property

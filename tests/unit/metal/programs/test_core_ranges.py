@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ttmem.metal.programs import ProgramMisuse
 from ttmem.metal.programs.core_ranges import CoreRange, CoreRanges
 
 cores = st.tuples(st.integers(0, 13), st.integers(0, 11))
@@ -27,14 +28,26 @@ def test_so_many_cores_of_a_grid_are_taken_row_by_row() -> None:
 
 @pytest.mark.parametrize("core_count", [0, 65])
 def test_no_more_cores_are_taken_than_there_are(core_count: int) -> None:
-    with pytest.raises(ValueError, match="of a grid of 8x8"):
+    with pytest.raises(ProgramMisuse, match="of a grid of 8x8"):
         CoreRanges.first(core_count, (8, 8))
 
 
 @pytest.mark.parametrize("corners", [(1, 0, 0, 0), (0, 1, 0, 0), (-1, 0, 0, 0), (0, 0, 32, 0)])
 def test_corners_in_the_wrong_order_are_no_rectangle(corners: tuple[int, int, int, int]) -> None:
-    with pytest.raises(ValueError, match="no rectangle"):
+    with pytest.raises(ProgramMisuse, match="no rectangle"):
         CoreRange(*corners)
+
+
+@pytest.mark.parametrize("sides", [(0, 0), (8, 0), (-1, 2), (1.5, 2), (True, 2), ("8", 8)])
+def test_a_grid_has_a_column_and_a_row_at_least(sides: tuple[int, int]) -> None:
+    with pytest.raises(ProgramMisuse, match="at least one column and one row"):
+        CoreRanges.grid(*sides)
+
+
+@pytest.mark.parametrize("text", ["0,0", "0,0-7", "a,b-c,d", "0,0-7,7,7"])
+def test_a_text_that_is_no_set_of_cores_is_refused_with_one_that_is(text: str) -> None:
+    with pytest.raises(ProgramMisuse, match="write them like 0,0-7,7"):
+        CoreRanges.parse(text)
 
 
 @given(core_sets)
