@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from types import FrameType
 
+from ttmem.client.notices import has_stderr
 from ttmem.tracking import KernelType, TrackedDevice
 
 __all__ = ["KernelLog", "kernel_log"]
@@ -25,8 +26,8 @@ _MARK = "\N{LEFT-POINTING MAGNIFYING GLASS}"  # the seeds'
 
 
 def kernel_log(environ: Mapping[str, str]) -> "KernelLog | None":
-    """A log if the environment asks for one."""
-    return KernelLog() if environ.get(SWITCH, "") not in ("", "0") else None
+    """A log if the environment asks for one, and there is a place for it."""
+    return KernelLog() if environ.get(SWITCH, "") not in ("", "0") and has_stderr() else None
 
 
 class KernelLog:
