@@ -153,6 +153,20 @@ def test_an_unload_of_what_was_never_loaded_is_a_finding(tracker: GraphTracker, 
     assert journal.findings() == {"unknown_free": 1}
 
 
+@pytest.mark.parametrize("ids", [(1 << 64, (1 << 64) + 1), (1 << 70, 1 << 75)])
+def test_ids_that_no_journal_can_hold_are_still_two_kernels(
+    tracker: GraphTracker, journal: OwnJournal, device: SmallDevice, ids: tuple[int, int]
+) -> None:
+    for kernel_id in ids:
+        tracker.track_kernel_load(100, kernel_id, device, APPLICATION)
+    assert journal.used(CHIP) == {Pool.KERNEL: 200}
+
+    for kernel_id in ids:
+        tracker.track_kernel_unload(kernel_id, device)
+
+    assert (journal.used(CHIP), journal.findings()) == ({}, {})
+
+
 def test_kernels_of_a_mesh_are_charged_on_every_chip(tracker: GraphTracker, journal: OwnJournal) -> None:
     tracker.track_kernel_load(100, 1, a_mesh(1, 4), APPLICATION, 8)
 

@@ -23,6 +23,7 @@ __all__ = ["KernelLoad", "Kernels"]
 
 _NO_FACTS = KernelFacts()
 _NO_TRUST = max(FoundBy) + 1
+_ID_MOST = (1 << 64) - 1
 
 
 class KernelLoad(NamedTuple):
@@ -66,7 +67,7 @@ class Kernels:
     def load(self, kernel_id: int, load: KernelLoad) -> int | None:
         """Charges a kernel; its type, or None if there was nothing to charge."""
         with turn():
-            return self._load(kernel_id, load)
+            return self._load(_folded(kernel_id), load)
 
     def _load(self, kernel_id: int, load: KernelLoad) -> int | None:
         before = self._loaded.get(kernel_id)
@@ -93,7 +94,7 @@ class Kernels:
     def unload(self, kernel_id: int) -> int:
         """Gives a kernel back; its program, or 0 if that was never told."""
         with turn():
-            return self._unload(kernel_id)
+            return self._unload(_folded(kernel_id))
 
     def _unload(self, kernel_id: int) -> int:
         loaded = self._loaded.pop(kernel_id, None)
@@ -121,6 +122,11 @@ def _words(kernel_id: int, kind: Kind, load: KernelLoad, pool: int, found_by: Fo
         index(known.core_type),
         int(found_by),
     )
+
+
+def _folded(kernel_id: int) -> int:
+    """As a journal can hold it: 64 bits. Wider ones, which it would all take for one, stay apart."""
+    return kernel_id if kernel_id <= _ID_MOST else kernel_id % _ID_MOST
 
 
 def _trust(found_by: FoundBy) -> int:
