@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from ttmem import _native
 from ttmem.client.reports import report_cb_alloc, report_free
+from ttmem.client.tracked.turns import turn
 from ttmem.devices import Kind
 
 __all__ = ["CircularBuffers", "Told"]
@@ -33,14 +34,19 @@ class CircularBuffers:
 
     def add(self, program: int, cb_id: int | None, told: Told) -> None:
         """Lists one. Without an id, its place and cores tell it from the others of its program."""
+        key = (told[0], *told[3:]) if cb_id is None else cb_id
+        of_program = self._of_program.get(program)
+        before = None if of_program is None else of_program.get(key)
+        if before is None or before[0] != told:
+            with turn():
+                self._put(program, key, told)
+
+    def _put(self, program: int, key: object, told: Told) -> None:
         address, size_bytes, core_count, cores, is_global, kind = told
         of_program = self._of_program.get(program)
         if of_program is None:
             of_program = self._of_program[program] = {}
-        key = (address, cores, is_global, kind) if cb_id is None else cb_id
         before = of_program.get(key)
-        if before is not None and before[0] == told:
-            return
         view, text = _VIEW if is_global else 0, _intern(cores)
         if before is not None:
             # What is no number raises here: then the former stays.
@@ -53,7 +59,8 @@ class CircularBuffers:
 
     def end(self, program: int) -> None:
         """Ends all of a program; of program 0, all there are. A program without any is no mistake."""
-        ended = [program] if program else list(self._of_program)
-        for one in ended:
-            for _, handle in self._of_program.pop(one, {}).values():
-                report_free(handle)
+        with turn():
+            ended = [program] if program else list(self._of_program)
+            for one in ended:
+                for _, handle in self._of_program.pop(one, {}).values():
+                    report_free(handle)

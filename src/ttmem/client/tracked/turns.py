@@ -1,4 +1,5 @@
-"""One thread at a time, for what is rare and takes several steps: opening a device, loading a kernel.
+"""One thread at a time, for what is rare and takes several steps: opening a device, loading a kernel,
+laying out a circular buffer.
 
 Nobody holds the turn for longer than a few reports take. A thread that comes again in its own turn (a signal handler's)
 goes on; a forked child begins with nobody's turn, whoever had it in the parent.
