@@ -6,6 +6,7 @@ it is closed. So the truth remembers what closed meshes had come to, and the jou
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import Any
 
 from tests.support.tracked.own_journal import OwnJournal
@@ -18,6 +19,7 @@ Row = tuple[Any, ...]
 KINDS = {Kind.KERNEL_APPLICATION: KernelType.APPLICATION, Kind.KERNEL_FABRIC: KernelType.FABRIC}
 KINDS |= {Kind.KERNEL_DISPATCH: KernelType.DISPATCH}
 VIEW = 1
+_ON_KIND_FLAGS_SIZE = itemgetter(0, 1, 4, 5)  # of a row of the ledger
 
 
 def differences(told: dict[int, Figures], true: dict[int, Figures]) -> list[str]:
@@ -43,8 +45,9 @@ class TrueFigures:
     def closed(self, mesh: MeshDevice) -> None:
         """What it had come to stays: closing it told of caches, too."""
         self._meshes.remove(mesh)
+        truth = mesh.truth()
         for chip in mesh.chips:
-            self._past.setdefault(chip.unique_id, Counter()).update(_grown(mesh, chip.unique_id))
+            self._past.setdefault(chip.unique_id, Counter()).update(_grown(mesh, truth, chip.unique_id))
 
     def figures(self) -> dict[int, Figures]:
         """By unique id; of chips that no mesh is open on, what they had come to."""
@@ -54,7 +57,7 @@ class TrueFigures:
             truth = mesh.truth()
             for chip in truth.chips:
                 figures[chip.unique_id] = _of_chip(truth, chip)
-                grown.setdefault(chip.unique_id, Counter()).update(_grown(mesh, chip.unique_id))
+                grown.setdefault(chip.unique_id, Counter()).update(_grown(mesh, truth, chip.unique_id))
         return {chip: {**held, "grown": dict(+grown[chip])} for chip, held in figures.items()}
 
 
@@ -86,9 +89,8 @@ def _of_chip(truth: Truth, chip: ChipTruth) -> Figures:
     }
 
 
-def _grown(mesh: MeshDevice, unique_id: int) -> Counter[Any]:
+def _grown(mesh: MeshDevice, truth: Truth, unique_id: int) -> Counter[Any]:
     """Launches and images are told of where the program is, other caches once for the whole mesh."""
-    truth = mesh.truth()
     grown: Counter[Any] = Counter({key: n for key, n in truth.cache_counts.items() if key[0] is not Cache.IMAGE})
     for place, account in mesh.accounts.items():
         if any(chip.unique_id == unique_id for chip in place.chips):
@@ -121,9 +123,11 @@ class ToldFigures:
         numbers = {number: chip for number, chip in numbers.items() if wanted is None or chip in wanted}
         tables = {name: _by_device(rows[name], at) for name, at in _DEVICE_AT.items()}
         alive: dict[int, list[Row]] = defaultdict(list)
-        for row in self._journal.ledger.allocations(self._journal.key):
-            for number in row[0]:
-                alive[number].append(row)
+        # Most things are on all chips alike, and of few sizes: those are counted together first.
+        listed = Counter(map(_ON_KIND_FLAGS_SIZE, self._journal.ledger.allocations(self._journal.key)))
+        for (on, kind, flags, size_bytes), count in listed.items():
+            for number in on:
+                alive[number].append((_listed_kind(kind, size_bytes), flags & VIEW, count))
         return {
             chip: _of_device({name: table[number] for name, table in tables.items()}, alive[number])
             for number, chip in numbers.items()
@@ -150,10 +154,13 @@ def _of_device(tables: dict[str, list[Row]], alive: list[Row]) -> Figures:
     caches = {Cache(cache): figures for cache, *figures in tables["caches"]}
     images = caches.get(Cache.IMAGE, [0] * 8)
     return {
+    counts: Counter[int] = Counter()
+    for kind, _, count in alive:
+        counts[kind] += count
         "used": {Pool(pool): used for pool, used, *_ in tables["device_pools"] if used},
         # A program is listed by its launches alone, too: then it holds nothing.
-        "counts": {Kind(kind): n for kind, n in Counter(map(_listed_kind, alive)).items() if kind},
-        "views": sum(row[4] & VIEW for row in alive),
+        "counts": {Kind(kind): count for kind, count in counts.items() if kind},
+        "views": sum(count for _, is_view, count in alive if is_view),
         "kernel_types": {KINDS[kind]: used for kind, (used, _) in kinds.items() if kind in KINDS and used},
         "core_types": {CoreType(core): used for core, used, *_ in tables["device_cores"] if used},
         "footprint": tuple(footprints[0][:4]) if footprints else (0, 0, 0, 0),
@@ -167,9 +174,9 @@ def _of_device(tables: dict[str, list[Row]], alive: list[Row]) -> Figures:
     }
 
 
-def _listed_kind(row: Row) -> int:
-    is_empty_program = row[1] == Kind.PROGRAM_BINARY and not row[5]
-    return 0 if is_empty_program else int(row[1])
+def _listed_kind(kind: int, size_bytes: int) -> int:
+    is_empty_program = kind == Kind.PROGRAM_BINARY and not size_bytes
+    return 0 if is_empty_program else kind
 
 
 def _grown_rows(tables: dict[str, list[Row]], caches: dict[Cache, list[int]]) -> dict[Any, int]:

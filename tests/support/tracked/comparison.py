@@ -1,7 +1,10 @@
-"""Plays a workload and compares all figures on the way: python -m tests.support.tracked.comparison NAME STRIDE ROUNDS
+"""Plays a workload and compares all figures on the way:
 
-In a process of its own, since a journal never forgets a chip: the next test would look at all of them, too. It prints
-how often it looked; whatever differs ends it.
+    python -m tests.support.tracked.comparison NAME STRIDE SHOWN_STRIDE ROUNDS
+
+Truth and ledger at every STRIDEth step, `ttmem ps` (document and table) beside them at every SHOWN_STRIDEth, and all of
+them at the end. In a process of its own, since a journal never forgets a chip: the next test would look at all of them,
+too. It prints how many steps there were, and how often it looked at the ledger and at ps; whatever differs ends it.
 """
 
 import sys
@@ -11,8 +14,6 @@ from tests.support.tracked.own_journal import OwnJournal, an_own_journal
 from tests.support.tracked.shown import ShownFigures, expected_in_table, in_table
 from ttmem import GraphTracker
 from ttmem.metal.workloads import WORKLOADS, Player, Workload
-
-SHOWN_EVERY = 8  # looks: `ttmem ps` takes longer than the ledger
 
 
 class Comparison:
@@ -26,14 +27,16 @@ class Comparison:
         self.workload = workload
         self.mesh = workload.open(tracker=tracker)
         self.true.opened(self.mesh)
-        self.look_count = 0
+        self.step_count = self.look_count = self.shown_count = 0
 
-    def play(self, *, stride: int, round_count: int) -> None:
-        """So much of a run, with a look at every so many steps and at its end."""
+    def play(self, *, stride: int, shown_stride: int, round_count: int) -> None:
+        """So much of a run, with looks at every so many steps and at its end."""
         player = Player(self.mesh)
         for number, _ in enumerate(player.play(self.workload.steps(self.mesh.chips[0]))):
-            if number % stride == 0:
-                self.look(is_shown=self.look_count % SHOWN_EVERY == 0)
+            self.step_count += 1
+            is_shown = number % shown_stride == 0
+            if is_shown or number % stride == 0:
+                self.look(is_shown=is_shown)
             if player.round_count >= round_count:
                 break
         self.look(is_shown=True)
@@ -55,6 +58,7 @@ class Comparison:
             self._look_at_ps(true)
 
     def _look_at_ps(self, true: dict[int, Figures]) -> None:
+        self.shown_count += 1
         snapshot = self.shown.look()
         in_json = self.shown.in_json(snapshot)
         shown = {chip: {name: figures[name] for name in in_json[chip]} for chip, figures in true.items()}
@@ -64,13 +68,13 @@ class Comparison:
             assert {pool: row.get(pool) for pool in expected} == expected, f"look {self.look_count}"
 
 
-def main(name: str, stride: str, round_count: str) -> None:
+def main(name: str, stride: str, shown_stride: str, round_count: str) -> None:
     with an_own_journal() as journal, GraphTracker() as tracker:
         comparison = Comparison(WORKLOADS[name], journal, tracker)
-        comparison.play(stride=int(stride), round_count=int(round_count))
+        comparison.play(stride=int(stride), shown_stride=int(shown_stride), round_count=int(round_count))
         comparison.close()
         assert tracker.fault_count == 0
-        print(comparison.look_count)
+        print(comparison.step_count, comparison.look_count, comparison.shown_count)
 
 
 if __name__ == "__main__":
