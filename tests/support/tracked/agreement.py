@@ -122,9 +122,9 @@ class ToldFigures:
         numbers = {row["number"]: row["unique_id"] for row in rows["devices"] if row["known"]}
         numbers = {number: chip for number, chip in numbers.items() if wanted is None or chip in wanted}
         tables = {name: _by_device(rows[name], at) for name, at in _DEVICE_AT.items()}
-        alive: dict[int, list[Row]] = defaultdict(list)
         # Most things are on all chips alike, and of few sizes: those are counted together first.
         listed = Counter(map(_ON_KIND_FLAGS_SIZE, self._journal.ledger.allocations(self._journal.key)))
+        alive: dict[int, list[Row]] = defaultdict(list)
         for (on, kind, flags, size_bytes), count in listed.items():
             for number in on:
                 alive[number].append((_listed_kind(kind, size_bytes), flags & VIEW, count))
@@ -153,10 +153,10 @@ def _of_device(tables: dict[str, list[Row]], alive: list[Row]) -> Figures:
     assert not any(row[4] or row[5] for row in footprints), "the model tells cores and programs"
     caches = {Cache(cache): figures for cache, *figures in tables["caches"]}
     images = caches.get(Cache.IMAGE, [0] * 8)
-    return {
     counts: Counter[int] = Counter()
     for kind, _, count in alive:
         counts[kind] += count
+    return {
         "used": {Pool(pool): used for pool, used, *_ in tables["device_pools"] if used},
         # A program is listed by its launches alone, too: then it holds nothing.
         "counts": {Kind(kind): count for kind, count in counts.items() if kind},
