@@ -10,9 +10,10 @@ from math import prod
 from typing import NamedTuple
 
 from ttmem.devices import BufferType
+from ttmem.metal.arguments import are_whole
 from ttmem.metal.memory.element_types import TILE_SIDE, element_bytes, tile_bytes
 from ttmem.metal.memory.refusals import BadBuffer
-from ttmem.metal.memory.specs import BufferSpec, Layout, Sharding
+from ttmem.metal.memory.specs import BufferSpec, Layout, Sharding, refuse_unless_pair
 
 __all__ = ["tensor"]
 
@@ -44,6 +45,10 @@ def tensor(
 
     `shard`: rows and columns of one shard; `grid`: columns and rows of the cores (or DRAM banks) that shards go to.
     """
+    if not (isinstance(shape, Sequence) and are_whole(*shape)):
+        raise BadBuffer(f"no shape of a tensor: {shape!r}; give its dimensions as whole numbers, like (1, 1, 32, 4096)")
+    refuse_unless_pair(shard, "a shard is rows and columns")
+    refuse_unless_pair(grid, "a grid of cores is columns and rows")
     plane = _plane(shape, shard, is_tiled=is_tiled)
     page_bytes = tile_bytes(dtype) if is_tiled else plane.page_columns * element_bytes(dtype)
     sharding = None if shard is None else _sharding(plane, shard, layout=layout, grid=grid)

@@ -101,7 +101,7 @@ def test_shards_are_counted_by_what_they_hold_not_by_cores() -> None:
         (WIDTH, False, (128, 35), (4, 1), "a shard is 128 rows high, the tensor 100"),
         (BLOCK, True, (32, 32), (2, 8), "4 x 3 shards do not fit 8 rows of 2 cores"),
         (BLOCK, True, (32, 32), (8, 2), "4 x 3 shards do not fit 2 rows of 8 cores"),
-        (BLOCK, True, (0, 32), (8, 8), "a shard of 0 x 32"),
+        (BLOCK, True, (0, 32), (8, 8), "a shard is rows and columns"),
     ],
 )
 def test_shards_that_do_not_fit_are_refused(
