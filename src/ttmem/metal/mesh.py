@@ -8,6 +8,7 @@ with metal.open_mesh("t3000", (2, 4), tracker=tracker) as mesh:
 from collections.abc import Sequence
 from types import TracebackType
 
+from ttmem.metal.arguments import are_whole
 from ttmem.metal.chips import Board, Chip, DispatchCores, UnknownHardware
 from ttmem.metal.chips import board as find_board
 from ttmem.metal.dispatch import fast, loading
@@ -15,12 +16,15 @@ from ttmem.metal.dispatch.prefetcher_cache import Emptied
 from ttmem.metal.dispatch.traces import Trace, Traces
 from ttmem.metal.host import Host
 from ttmem.metal.memory import Buffer
-from ttmem.metal.programs import MeshWorkload, Program
+from ttmem.metal.programs import MeshWorkload, Program, ProgramMisuse
 from ttmem.metal.system_programs import load_system_programs
 from ttmem.metal.truth import Truth, truth_of
 from ttmem.tracking import Tracker
 
 __all__ = ["MeshDevice", "open_device", "open_mesh"]
+
+QUEUE_COUNTS = (1, 2)  # that a device may have
+TRACKER_CALLS = tuple(name for name in vars(Tracker) if name.startswith("track_"))
 
 
 class MeshDevice(Host):
@@ -69,6 +73,8 @@ class MeshDevice(Host):
         return truth_of(self, self.traces)
 
     def release_program(self, program: Program) -> None:
+        if program.target is not None and program.owner is not self:
+            raise ProgramMisuse(f"program {program.id} was not launched by itself here; destroy the workload it is of")
         loading.unload(self, program)
 
     def release_workload(self, workload: MeshWorkload) -> None:
@@ -86,6 +92,11 @@ class MeshDevice(Host):
         for program in list(self.programs.values()):
             loading.unload(self, program)
         self.end()
+
+    def __repr__(self) -> str:
+        rows, columns = self.shape
+        state = "" if self.is_open else ", closed"
+        return f"MeshDevice({self.id}, {self.chips[0].board} {rows}x{columns}, {self.dispatch.value} dispatch{state})"
 
     def __enter__(self) -> "MeshDevice":
         return self
@@ -139,8 +150,9 @@ def open_mesh(
     as there is more than one chip.
     """
     kind = find_board(board)
-    used = dispatch or kind.default_dispatch
-    shape = shape or kind.shape
+    used = kind.default_dispatch if dispatch is None else dispatch
+    shape = kind.shape if shape is None else shape
+    _refuse_misuse(used, command_queue_count, tracker)
     chips = [
         kind.chip(index, dispatch=used, l1_small_bytes=l1_small_bytes, trace_region_bytes=trace_region_bytes)
         for index in _indices(kind, shape, chip_offset)
@@ -148,11 +160,28 @@ def open_mesh(
     return MeshDevice(chips, shape, tracker=tracker, command_queue_count=command_queue_count, has_fabric=has_fabric)
 
 
+def _refuse_misuse(dispatch: object, command_queue_count: object, tracker: object) -> None:
+    """What could not be opened, before anything is."""
+    if not isinstance(dispatch, DispatchCores):
+        names = ", ".join(f"DispatchCores.{one.name}" for one in DispatchCores)
+        raise UnknownHardware(f"no cores to dispatch with: {dispatch!r}; there are {names}")
+    if not are_whole(command_queue_count, least=1) or command_queue_count not in QUEUE_COUNTS:
+        raise UnknownHardware(f"{command_queue_count!r} command queues; a device has 1 or 2")
+    missing = [call for call in TRACKER_CALLS if not callable(getattr(tracker, call, None))]
+    if tracker is not None and missing:
+        raise ProgramMisuse(
+            f"no tracker: {tracker!r} has no {missing[0]}; use ttmem.GraphTracker(), or None if nobody is to be told"
+        )
+
+
 def _indices(kind: Board, shape: tuple[int, int], offset: int) -> list[int]:
     """The chips of a mesh: a rectangle of the board if it is one, else one chip after the other."""
+    if not (isinstance(shape, Sequence) and len(shape) == 2 and are_whole(*shape, least=1) and are_whole(offset)):
+        raise UnknownHardware(
+            f"no mesh of {shape!r} chips from chip {offset!r}; a shape is rows and columns, like {kind.shape}, and "
+            "chips are counted from 0"
+        )
     rows, columns = shape
-    if rows <= 0 or columns <= 0 or offset < 0:
-        raise UnknownHardware(f"no mesh of {rows}x{columns} chips from chip {offset}")
     first_row, first_column = divmod(offset, kind.shape[1])
     if first_row + rows <= kind.shape[0] and first_column + columns <= kind.shape[1]:
         return [

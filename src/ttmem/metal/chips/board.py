@@ -7,6 +7,7 @@ Harvesting decides the worker grid, the dispatch cores decide which of it comput
 
 from dataclasses import dataclass, replace
 
+from ttmem.metal.arguments import are_whole
 from ttmem.metal.chips.architecture import DEFAULT_BUILD, Architecture, UnknownHardware, architecture, data
 from ttmem.metal.chips.chip import Chip
 from ttmem.metal.chips.dispatch_cores import Axis, DispatchCores, Grid, without
@@ -93,7 +94,7 @@ class Board:
         silicon: Architecture | None = None,
     ) -> Chip:
         """One chip; an index beyond the board's own is a chip of a further board of that kind."""
-        if not 0 <= index < 1 << CARD_BITS:
+        if not are_whole(index) or index >= 1 << CARD_BITS:
             raise UnknownHardware(f"{self.name}: no chip {index}; they are numbered from 0 to {(1 << CARD_BITS) - 1}")
         used = dispatch or self.default_dispatch
         silicon = silicon or self.architecture()
@@ -150,9 +151,12 @@ def board(name: str) -> Board:
 
 def _checked(chip: Chip) -> Chip:
     """The chip, unless more was asked for than it has."""
-    if not 0 <= chip.l1_small_bank_bytes <= chip.architecture.l1_bank_bytes:
-        most = chip.architecture.l1_bank_bytes
-        raise UnknownHardware(f"{chip.board}: L1_SMALL of {chip.l1_small_bytes} bytes is not within 0 and {most}")
-    if chip.trace_region_bytes < 0 or chip.dram_bank_bytes < 0:
-        raise UnknownHardware(f"{chip.board}: a trace region of {chip.trace_region_bytes} bytes does not fit into DRAM")
+    most = chip.architecture.l1_bank_bytes
+    if not are_whole(chip.l1_small_bytes) or chip.l1_small_bank_bytes > most:
+        raise UnknownHardware(f"{chip.board}: L1_SMALL of {chip.l1_small_bytes!r} bytes is not within 0 and {most}")
+    if not are_whole(chip.trace_region_bytes) or chip.dram_bank_bytes < 0:
+        raise UnknownHardware(
+            f"{chip.board}: a trace region of {chip.trace_region_bytes!r} bytes does not fit into DRAM; ask for whole "
+            "bytes, not below 0"
+        )
     return chip
