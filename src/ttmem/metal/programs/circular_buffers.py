@@ -6,7 +6,8 @@ lies in a buffer somebody else allocated, and takes nothing of its own.
 
 from dataclasses import dataclass
 
-from ttmem.devices import Kind
+from ttmem.devices import BufferType, Kind
+from ttmem.metal.arguments import are_whole
 from ttmem.metal.memory import Buffer
 from ttmem.metal.programs.core_ranges import CoreRanges
 from ttmem.metal.programs.refusals import CircularBufferMisfit, ProgramMisuse
@@ -14,6 +15,7 @@ from ttmem.metal.programs.refusals import CircularBufferMisfit, ProgramMisuse
 __all__ = ["PAGE_COUNT_MAX", "CircularBuffer"]
 
 PAGE_COUNT_MAX = 65_535
+L1_TYPES = frozenset({BufferType.L1, BufferType.L1_SMALL})
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -48,7 +50,14 @@ class CircularBuffer:
 
     def check(self) -> None:
         """What `CircularBufferConfig` and `CircularBufferImpl` refuse, as they refuse it."""
-        if self.size_bytes <= 0 or self.page_bytes <= 0 or self.size_bytes % self.page_bytes:
+        if not isinstance(self.cores, CoreRanges):
+            raise ProgramMisuse(f"no cores for a circular buffer: {self.cores!r}; use CoreRanges, like CoreRanges.grid")
+        if not are_whole(self.size_bytes, self.page_bytes, self.index, self.offset_bytes):
+            raise ProgramMisuse(
+                f"circular buffer of {self.size_bytes!r} B, pages of {self.page_bytes!r} B, index {self.index!r}, "
+                f"offset {self.offset_bytes!r} B: all of these are whole numbers, not below 0"
+            )
+        if not self.size_bytes or not self.page_bytes or self.size_bytes % self.page_bytes:
             raise ProgramMisuse(
                 f"Total circular buffer size {self.size_bytes} B must be divisible by page size {self.page_bytes} B"
             )
@@ -56,10 +65,31 @@ class CircularBuffer:
             raise ProgramMisuse(
                 f"circular buffer of {self.size_bytes // self.page_bytes} pages; at most {PAGE_COUNT_MAX} are counted"
             )
-        if self.buffer is not None and self.offset_bytes + self.size_bytes > self.buffer.per_bank_bytes:
+        if self.buffer is not None:
+            self._check_view(self.buffer)
+        elif self.offset_bytes:
+            raise ProgramMisuse(
+                f"an offset of {self.offset_bytes} B into no buffer; only a view has one: give `buffer`, too"
+            )
+
+    def _check_view(self, buffer: Buffer) -> None:
+        if not isinstance(buffer, Buffer):
+            raise ProgramMisuse(f"no buffer to look at: {buffer!r}; use what create_buffer returns")
+        if buffer.buffer_type not in L1_TYPES:
+            raise ProgramMisuse(
+                f"Only L1 buffers can have an associated circular buffer; {buffer!r} is none: create it with "
+                "BufferType.L1"
+            )
+        self.refuse_if_freed()
+        if self.offset_bytes + self.size_bytes > buffer.per_bank_bytes:
             raise CircularBufferMisfit(
                 f"Requested to set globally allocated circular buffer size to {self.size_bytes} B. This is larger than "
-                f"the associated dynamically allocated L1 buffer bank size of {self.buffer.per_bank_bytes} B",
+                f"the associated dynamically allocated L1 buffer bank size of {buffer.per_bank_bytes} B",
                 size_bytes=self.offset_bytes + self.size_bytes,
-                limit_bytes=self.buffer.per_bank_bytes,
+                limit_bytes=buffer.per_bank_bytes,
             )
+
+    def refuse_if_freed(self) -> None:
+        """A view of a buffer that is gone would look at somebody else's bytes."""
+        if self.buffer is not None and not self.buffer.is_allocated:
+            raise ProgramMisuse(f"circular buffer {self.id} looks at {self.buffer!r}; bind it to one that is allocated")

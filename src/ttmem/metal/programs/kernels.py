@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 
+from ttmem.metal.arguments import are_whole
 from ttmem.metal.programs.core_ranges import CoreRanges
 from ttmem.metal.programs.refusals import ProgramMisuse
 from ttmem.tracking import CoreType
@@ -56,13 +57,15 @@ class Kernel:
     image: int = field(init=False)  # equal for equal binaries
 
     def __post_init__(self) -> None:
-        if len(self.binaries) != self.processor.binary_count or min(self.binaries) <= 0:
+        if len(self.binaries) != self.processor.binary_count or not are_whole(*self.binaries, least=1):
             raise ProgramMisuse(
                 f"kernel {self.name}: {self.processor.name} takes {self.processor.binary_count} binaries, "
-                f"each with code; got {list(self.binaries)}"
+                f"each of whole bytes, at least one; got {list(self.binaries)}"
             )
-        if not self.cores.mask:
-            raise ProgramMisuse(f"kernel {self.name}: no cores to run on")
+        if not isinstance(self.cores, CoreRanges) or not self.cores.mask:
+            raise ProgramMisuse(
+                f"kernel {self.name}: no cores to run on: {self.cores!r}; use CoreRanges, like CoreRanges.grid"
+            )
         object.__setattr__(self, "size_bytes", sum(rounded_up(size, CODE_ALIGNMENT) for size in self.binaries))
         object.__setattr__(self, "image", _image(self.name, self.variant, self.processor, self.binaries))
 

@@ -43,11 +43,14 @@ class MeshWorkload:
     """Programs by the chips they run on; None stands for all chips."""
 
     def __init__(self, programs: Mapping[MeshRange | None, Program] | Program) -> None:
+        if not isinstance(programs, Program | Mapping):
+            raise ProgramMisuse(f"no program: {programs!r}; give a Program, or programs by their MeshRange")
         self.programs: dict[MeshRange | None, Program] = (
             {None: programs} if isinstance(programs, Program) else dict(programs)
         )
         if not self.programs:
             raise ProgramMisuse("a workload needs a program")
+        _refuse_strangers(self.programs)
         _refuse_overlaps(list(self.programs))
         self.id = next(iter(self.programs.values())).id
         self.payload_bytes = 0  # of its largest program, once loaded
@@ -67,12 +70,33 @@ class MeshWorkload:
             raise ProgramMisuse(f"workload {self.id}: binaries never go back from {self._status.name} to {status.name}")
         self._status = status
 
+    def __repr__(self) -> str:
+        count = len(self.programs)
+        state = "destroyed" if self.is_destroyed else self._status.name.lower()
+        return f"MeshWorkload({self.id}, {count} {'program' if count == 1 else 'programs'}, {state})"
+
+    def forget(self) -> None:
+        """It is on no mesh any more, and could be loaded anew."""
+        self.payload, self.payload_bytes, self.owner = None, 0, None
+        self._status = BinaryStatus.NOT_SENT
+
     def destroy(self) -> None:
         """Ends it and its programs: circular buffers, kernels and the DRAM payload go."""
         if not self.is_destroyed:
             self.is_destroyed = True
             if self.owner is not None:
                 self.owner.release_workload(self)
+
+
+def _refuse_strangers(programs: Mapping[MeshRange | None, Program]) -> None:
+    for where, program in programs.items():
+        if not isinstance(where, MeshRange | None) or not isinstance(program, Program):
+            raise ProgramMisuse(
+                f"a workload is programs by their MeshRange (or None: all chips); got {where!r}: {program!r}"
+            )
+    ids = [program.id for program in programs.values()]
+    if len(set(ids)) < len(ids):
+        raise ProgramMisuse(f"a program twice in one workload: {ids}; make one for each range of chips")
 
 
 def _refuse_overlaps(ranges: list[MeshRange | None]) -> None:

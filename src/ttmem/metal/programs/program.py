@@ -89,7 +89,7 @@ class Program:
                 kind=Kind.CIRCULAR_BUFFER,
                 cores=cores,
                 size_bytes=size_bytes,
-                page_bytes=page_bytes or size_bytes,
+                page_bytes=size_bytes if page_bytes is None else page_bytes,
                 index=self.cb_index_end if index is None else index,
                 buffer=buffer,
                 offset_bytes=offset_bytes,
@@ -114,7 +114,7 @@ class Program:
                 kind=Kind.DATAFLOW_BUFFER,
                 cores=cores,
                 size_bytes=size_bytes,
-                page_bytes=page_bytes or size_bytes,
+                page_bytes=size_bytes if page_bytes is None else page_bytes,
                 index=self.dataflow_index_end,
                 buffer=buffer,
             )
@@ -144,7 +144,7 @@ class Program:
         circular_buffer.size_bytes = size_bytes
         try:
             circular_buffer.check()
-        except Exception:
+        except BaseException:
             circular_buffer.size_bytes = before
             raise
         if circular_buffer.is_global:
@@ -156,12 +156,19 @@ class Program:
         """A global one looks at another buffer (`UpdateDynamicCircularBufferAddress`), as a cached program's do."""
         if not circular_buffer.is_global:
             raise ProgramMisuse(f"program {self.id}: circular buffer {circular_buffer.id} is no view of a buffer")
-        before = circular_buffer.buffer, circular_buffer.offset_bytes
+        if not isinstance(buffer, Buffer):
+            raise ProgramMisuse(f"program {self.id}: no buffer to look at: {buffer!r}; use what create_buffer returns")
+        before, before_bytes = circular_buffer.buffer, circular_buffer.offset_bytes
+        if self.target is not None and before is not None and buffer.device is not before.device:
+            raise ProgramMisuse(
+                f"program {self.id} is loaded on device {before.device.id}, and {buffer!r} is of device "
+                f"{buffer.device.id}; create it where the program runs"
+            )
         circular_buffer.buffer, circular_buffer.offset_bytes = buffer, offset_bytes
         try:
             circular_buffer.check()
-        except Exception:
-            circular_buffer.buffer, circular_buffer.offset_bytes = before
+        except BaseException:
+            circular_buffer.buffer, circular_buffer.offset_bytes = before, before_bytes
             raise
         address = buffer.address + offset_bytes
         if address != circular_buffer.address:
@@ -254,9 +261,20 @@ class Program:
 
     def _add(self, added: CircularBuffer) -> CircularBuffer:
         self._refuse_if_finalized("circular buffers")
+        if added.kind is Kind.CIRCULAR_BUFFER:
+            self._refuse_if_taken(added)
         self.circular_buffers.append(added)
         self.layout = None
         return added
+
+    def _refuse_if_taken(self, added: CircularBuffer) -> None:
+        """A core knows its circular buffers by their indices (`ProgramImpl::add_circular_buffer_`)."""
+        for other in self._of(Kind.CIRCULAR_BUFFER):
+            if other.index == added.index and other.cores.mask & added.cores.mask:
+                raise ProgramMisuse(
+                    f"program {self.id}: circular buffer index {added.index} is taken on some of the cores "
+                    f"{added.cores}; use another, like {self.cb_index_end}"
+                )
 
     def _of(self, kind: Kind) -> Iterator[CircularBuffer]:
         return (one for one in self.circular_buffers if one.kind is kind)
