@@ -15,7 +15,7 @@ from ttmem.metal.dispatch.caches import JitCache, ProgramCache
 from ttmem.metal.dispatch.queue import CommandQueue
 from ttmem.metal.dispatch.ring import Request
 from ttmem.metal.dispatch.trace_storage import DramActivity
-from ttmem.metal.memory import Allocator, Buffer, BufferSpec, OutOfDeviceMemory
+from ttmem.metal.memory import Allocator, BadBuffer, Buffer, BufferSpec, OutOfDeviceMemory
 from ttmem.metal.programs import MeshRange, MeshWorkload, Program, ProgramMisuse
 from ttmem.metal.reports import Reports
 from ttmem.tracking import TrackedDevice, Tracker
@@ -101,6 +101,8 @@ class Host(ABC):
 
     def create_buffer(self, spec: BufferSpec, *, is_bottom_up: bool | None = None, program: int = 0) -> Buffer:
         """Allocates a buffer on every chip of the mesh; refused, nothing is changed."""
+        if not isinstance(spec, BufferSpec):
+            raise BadBuffer(f"no buffer to create: {spec!r}; use a BufferSpec, or what tensor() makes of a shape")
         self.refuse_if_closed()
         try:
             placement = self.allocator.allocate(spec, is_bottom_up=is_bottom_up)
@@ -117,9 +119,13 @@ class Host(ABC):
         buffer = Buffer(spec, placement, self, program=program, release=self._release_buffer)
         self.buffers[buffer.unique_id] = buffer
         self.accounts[self].add_buffer(buffer)
-        if self.capture is not None and spec.buffer_type is BufferType.DRAM:
-            self.capture.dram.note_allocated(placement.address + placement.block_bytes)
-        self.reports.tracker.track_allocate(buffer)
+        try:
+            if self.capture is not None and spec.buffer_type is BufferType.DRAM:
+                self.capture.dram.note_allocated(placement.address + placement.block_bytes)
+            self.reports.tracker.track_allocate(buffer)
+        except BaseException:  # nobody would hold it, so nobody could free it
+            buffer.deallocate()
+            raise
         return buffer
 
     def _release_buffer(self, buffer: Buffer) -> None:

@@ -25,6 +25,10 @@ __all__ = ["enqueue", "release_workload"]
 
 def enqueue(host: Host, workload: MeshWorkload, *, queue: int = 0) -> None:
     """Runs a workload once, or records it while a trace is captured; refused, what it brought is gone again."""
+    if not isinstance(workload, MeshWorkload):
+        raise ProgramMisuse(
+            f"enqueue takes a device and a workload, not {workload!r}; wrap a program: MeshWorkload(program)"
+        )
     host.refuse_if_closed()
     if host.dispatch is DispatchCores.SLOW:
         slow.launch_workload(host, workload)
@@ -68,10 +72,8 @@ def _refuse_misuse(host: Host, workload: MeshWorkload) -> None:
 
 
 def _load(host: Host, workload: MeshWorkload) -> None:
-    """Everything a first run brings, or nothing."""
-    for program in workload.programs.values():
-        if program.target is not None:
-            raise ProgramMisuse(f"program {program.id} is loaded already, by itself or by another workload")
+    """Everything a first run brings, or nothing, also if somebody presses stop."""
+    loading.refuse_if_loaded(workload)
     try:
         for where, program in workload.programs.items():
             loading.claim(program, host.place(where))
@@ -79,10 +81,9 @@ def _load(host: Host, workload: MeshWorkload) -> None:
             loading.allocate_circular_buffers(host, program)
         host.requests[workload.id] = _finalize(host, workload)
         _load_binaries(host, workload)
-    except Exception:
-        for program in workload.programs.values():
-            loading.unload(host, program)
-        host.requests.pop(workload.id, None)
+    except BaseException:
+        release_workload(host, workload)
+        workload.forget()
         raise
 
 

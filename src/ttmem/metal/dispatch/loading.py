@@ -13,6 +13,7 @@ from ttmem.metal.programs import (
     CoreRanges,
     Kernel,
     KernelMisfit,
+    MeshWorkload,
     Processor,
     Program,
     ProgramMisuse,
@@ -21,7 +22,15 @@ from ttmem.metal.programs.kernel_groups import SlotOffsets
 from ttmem.metal.programs.offsets import finalize_program_offsets
 from ttmem.tracking import CoreType, KernelFacts, KernelType, TrackedDevice
 
-__all__ = ["allocate_circular_buffers", "claim", "compile_program", "finalize", "track_kernels", "unload"]
+__all__ = [
+    "allocate_circular_buffers",
+    "claim",
+    "compile_program",
+    "finalize",
+    "refuse_if_loaded",
+    "track_kernels",
+    "unload",
+]
 
 ETHERNET = frozenset({CoreType.ACTIVE_ETH, CoreType.IDLE_ETH})
 
@@ -32,6 +41,13 @@ def claim(program: Program, place: TrackedDevice) -> None:
         program.target = place
     elif program.target is not place:
         raise ProgramMisuse(f"program {program.id} is loaded on other chips than those it should run on")
+
+
+def refuse_if_loaded(workload: MeshWorkload) -> None:
+    """A program runs by itself or in one workload; this one is about to be loaded."""
+    for program in workload.programs.values():
+        if program.target is not None:
+            raise ProgramMisuse(f"program {program.id} is loaded already, by itself or by another workload")
 
 
 def compile_program(host: Host, program: Program) -> None:
@@ -54,6 +70,7 @@ def allocate_circular_buffers(host: Host, program: Program) -> None:
     silicon = host.architecture
     if program.layout is None:
         _check_indices(program, silicon.max_cb_count)
+        _check_views(host, program)
     try:
         is_new = program.allocate_circular_buffers(
             base=silicon.l1_unreserved_base,
@@ -169,6 +186,18 @@ def _check_indices(program: Program, end: int) -> None:
         if circular_buffer.index >= end:
             raise ProgramMisuse(
                 f"program {program.id}: circular buffer index {circular_buffer.index} is not below {end}"
+            )
+
+
+def _check_views(host: Host, program: Program) -> None:
+    """Views are of buffers that are there, on this very mesh."""
+    for circular_buffer in program.circular_buffers:
+        circular_buffer.refuse_if_freed()
+        buffer = circular_buffer.buffer
+        if buffer is not None and buffer.device is not host:
+            raise ProgramMisuse(
+                f"program {program.id}: circular buffer {circular_buffer.id} looks at {buffer!r} of device "
+                f"{buffer.device.id}, and runs on device {host.id}; create the buffer there"
             )
 
 

@@ -22,17 +22,29 @@ __all__ = ["configure", "launch", "launch_workload"]
 
 def launch(host: Host, program: Program, where: MeshRange | None = None) -> None:
     """Runs a program once (`LaunchProgram`); refused, nothing of a program that was not loaded before stays."""
+    if not isinstance(program, Program):
+        raise ProgramMisuse(f"launch takes a device and a program, not {program!r}; a workload is run by enqueue")
     host.refuse_if_closed()
-    _launch(host, {program: host.place(where)})
+    if program.target is not None and program.owner is None:
+        raise ProgramMisuse(
+            f"program {program.id} belongs to {_workload_of(host, program)}; enqueue that, or launch another program"
+        )
+    places = {program: host.place(where)}
+    _load(host, places)
     program.owner = host
+    _run(host, places)
 
 
 def launch_workload(host: Host, workload: MeshWorkload) -> None:
     """Runs the programs of a workload one after the other (`SDMeshCommandQueue`)."""
     if workload.is_destroyed:
         raise ProgramMisuse(f"workload {workload.id} is destroyed")
-    _launch(host, {program: host.place(where) for where, program in workload.programs.items()})
+    places = {program: host.place(where) for where, program in workload.programs.items()}
+    if workload.owner is None:
+        loading.refuse_if_loaded(workload)
+    _load(host, places)
     workload.owner = host
+    _run(host, places)
 
 
 def configure(host: Host, program: Program, place: TrackedDevice) -> None:
@@ -45,20 +57,28 @@ def configure(host: Host, program: Program, place: TrackedDevice) -> None:
     loading.allocate_circular_buffers(host, program)
 
 
-def _launch(host: Host, places: Mapping[Program, TrackedDevice]) -> None:
+def _load(host: Host, places: Mapping[Program, TrackedDevice]) -> None:
     fresh = [program for program in places if program.target is None]
     try:
         for program, place in places.items():
             _finalize(host, program, place)
             loading.track_kernels(host, program)
             loading.allocate_circular_buffers(host, program)
-    except Exception:
+    except BaseException:
         for program in fresh:
             loading.unload(host, program)
         raise
+
+
+def _run(host: Host, places: Mapping[Program, TrackedDevice]) -> None:
     for program, place in places.items():
         host.reports.tracker.track_program(program.id, place)
         host.count_launch(program.id, place)
+
+
+def _workload_of(host: Host, program: Program) -> str:
+    found = [workload.id for workload in host.workloads.values() if program in workload.programs.values()]
+    return f"workload {found[0]}" if found else "a workload"
 
 
 def _finalize(host: Host, program: Program, place: TrackedDevice) -> None:

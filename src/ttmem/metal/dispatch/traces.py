@@ -173,12 +173,12 @@ class Traces:
         try:
             spec = BufferSpec(stored.padded_bytes, stored.page_bytes, stored.buffer_type)
             buffer = self._host.create_buffer(spec, is_bottom_up=stored.is_bottom_up)
-        except Exception:
+        except BaseException:
             self._storage.release(capture.trace)
             raise
         try:
             self._storage.check(capture.trace, buffer.address, capture.dram)
-        except Exception:
+        except BaseException:
             self._storage.release(capture.trace)
             buffer.deallocate()
             raise
