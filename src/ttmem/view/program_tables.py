@@ -70,8 +70,7 @@ def ring_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
     for group in shown:
         rings = group[0].activity.rings
         for ring in rings:
-            size = group[0].device.kernel_ring_bytes if ring.core_type is CoreType.TENSIX else None
-            rows.append([_title(group) if ring is rings[0] else (), *_ring_cells(ring, size)])
+            rows.append([_title(group) if ring is rings[0] else (), *_ring_cells(ring)])
     if not rows:
         return []
     head, *body = grid(columns, rows, width=width)
@@ -171,12 +170,12 @@ def _size(size_bytes: int | None, mark: str = "") -> Line:
     return cell(text, Role.DIM) if text == UNKNOWN else cell(mark + text)
 
 
-def _ring_cells(ring: RingUsage, ring_bytes: int | None) -> list[Line]:
+def _ring_cells(ring: RingUsage) -> list[Line]:
     return [
         cell(ring.core_type.word),
         cell(size_text(ring.live_bytes)),
         cell(size_text(ring.retired_bytes)),
-        _size(ring.free_bytes(ring_bytes)),
+        _size(ring.free_bytes),
         cell(count_text(ring.entry_count)),
         cell(count_text(ring.launch_count)),
     ]

@@ -83,7 +83,8 @@ def fitted(line: Line, width: int) -> Line:
     if sum(span.width for span in line) <= width:
         return line
     mark = "..."[: max(0, width)]
-    left, kept = width - len(mark), []
+    left = width - len(mark)
+    kept: list[Span] = []
     for span in line:
         text = ""
         for character in span.text:
