@@ -25,6 +25,7 @@ from ttmem.errors import TtmemError
 from ttmem.metal.workloads import WORKLOADS, Beat, Reckoning
 from ttmem.snapshot import ProcessUsage
 from ttmem.sources.procfs import stat_of
+from ttmem.view.spans import width_of
 from ttmem.view.units import size_text
 
 PAGE = (Path(__file__).parents[2] / "docs" / "demo.md").read_text(encoding="utf-8")
@@ -237,10 +238,30 @@ def test_a_demo_cut_short_leaves_nothing_behind(how: str, code: int) -> None:
             terminal.process.terminate()
         assert terminal.end() == code
 
-    assert terminal.painted.endswith(f"{FAREWELL}\r\n\x1b[?25h") == (how == "key")
+    assert terminal.painted.endswith(f"{FAREWELL}\r\n") == (how == "key")
+    assert terminal.painted.count("\x1b[?7l\x1b[2J") == terminal.painted.count("\x1b[?7h\x1b[?25h") == 1
     assert ("equal to the byte." in said(terminal.painted)) == (how == "key")
     assert not os.path.exists(directory)
     assert stat_of(pid) is None
+
+
+def test_a_frame_is_never_wider_than_the_terminal() -> None:
+    with a_terminal(["-m", "ttmem", "demo", *QUICK, "--seconds", "0"], ENVIRON, columns=40, lines=24) as terminal:
+        assert terminal.end() == 0
+
+    [frame] = re.findall(r"\x1b\[H(.*?)\x1b\[J", terminal.painted, flags=re.DOTALL)
+    widths = [width_of(re.sub(r"\x1b\[[0-9;]*[mK]", "", line.rstrip("\r"))) for line in frame.split("\n")]
+    assert max(widths) == 40
+
+
+def test_a_terminal_that_cannot_be_painted_over_gets_one_table() -> None:
+    dumb = {**ENVIRON, "TERM": "dumb"}
+    with a_terminal(["-m", "ttmem", "demo", *QUICK], dumb, columns=120, lines=50) as terminal:
+        assert terminal.end() == 0
+
+    assert "\x1b" not in terminal.painted
+    assert terminal.painted.count(" ttmem ps ") == 1
+    assert terminal.painted.endswith(f"{FAREWELL}\r\n")
 
 
 INTERRUPTED = """\

@@ -2,13 +2,10 @@
 
 import math
 import os
-import shutil
 import signal
 import sys
-import tempfile
 import textwrap
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -17,10 +14,11 @@ import click
 
 from ttmem.cli.demonstration.audience import Audience, farewell, is_as_expected
 from ttmem.cli.demonstration.interrupts import noticed_interrupts
+from ttmem.cli.demonstration.place import own_directory, usual_places
 from ttmem.cli.demonstration.process import demo_process
 from ttmem.cli.demonstration.workload import Order
 from ttmem.cli.exits import DONE, INTERRUPTED, KILLED_BY, NOT_EQUAL
-from ttmem.cli.ps import write_picture
+from ttmem.cli.ps import check_picture, write_picture
 from ttmem.cli.screen import Screen
 from ttmem.collector import Collector
 from ttmem.sources import Places
@@ -91,7 +89,9 @@ def demo(
     arithmetic, and compared at the end; exit code 1 if they differ.
     """
     screen = Screen(sys.stdout, os.environ, has_colour=not is_colourless)
-    is_paced = screen.is_terminal or seconds is not None
+    is_paced = screen.is_live or seconds is not None
+    if picture_file:
+        check_picture(picture_file)
     orders = _orders(names, board=board, speed=float(is_paced) if speed is None else speed, is_slow=is_slow)
     if steps or not is_paced:
         orders = [_bounded(order, steps) for order in orders]
@@ -99,7 +99,7 @@ def demo(
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _leave)  # so that the processes end and their directory goes
     with ExitStack() as stack:
-        directory = stack.enter_context(_private_directory())
+        directory = stack.enter_context(own_directory(len(orders), usual_places()))
         places = Places.from_environment({"TTMEM_DIR": directory}, uid=os.geteuid())
         collector = stack.enter_context(Collector(places))
         collector.start()
@@ -108,12 +108,13 @@ def demo(
             processes = [running.enter_context(demo_process(order, directory=directory)) for order in orders]
             interrupts = stack.enter_context(noticed_interrupts())  # from here on there is something to say of them
             audience = Audience(collector, screen, options, interrupts)
-            reports = audience.watch(processes, _SECONDS if seconds is None and screen.is_terminal else seconds)
-            if picture_file:
-                write_picture(picture_file, audience.last, options)
+            reports = audience.watch(processes, _SECONDS if seconds is None and screen.is_live else seconds)
+        screen.close()
         click.echo()
         for text in farewell(reports, audience.last, audience.left_bytes()):
             click.echo(textwrap.fill(text, screen.width or 120))
+        if picture_file:
+            write_picture(picture_file, audience.last, options)
     if interrupts.is_pressed:
         return INTERRUPTED
     return DONE if is_as_expected(reports, audience.last) else NOT_EQUAL
@@ -148,13 +149,3 @@ def _bounded(order: Order, round_count: int | None) -> Order:
 
 def _leave(number: int, frame: object) -> NoReturn:
     sys.exit(KILLED_BY + number)
-
-
-@contextmanager
-def _private_directory() -> Iterator[str]:
-    shm = Path("/dev/shm")
-    directory = tempfile.mkdtemp(prefix="ttmem-demo-", dir=shm if os.access(shm, os.W_OK) else None)
-    try:
-        yield directory
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)

@@ -1,5 +1,6 @@
 """Finds the verb that was asked for, runs it, and turns whatever happens into an exit code and one clear line."""
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -12,6 +13,8 @@ from ttmem.cli.exits import DONE, INTERRUPTED, NOTHING_READ
 from ttmem.errors import TtmemError
 
 __all__ = ["run_program", "run_seed_server"]
+
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class Verbs(click.Group):
@@ -54,7 +57,8 @@ def _exit_code(command: click.Command, name: str, arguments: list[str]) -> int:
         # Not command.main: it has exit codes and words of its own for interrupts and broken pipes.
         with command.make_context(name, arguments) as context:
             result: Any = command.invoke(context)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.exceptions.Exit as exit_asked_for:
         return exit_asked_for.exit_code
     except click.ClickException as error:
@@ -63,9 +67,20 @@ def _exit_code(command: click.Command, name: str, arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it ends
+        _forget_output()
         return DONE
+    except OSError as error:
+        if error.errno not in _UNWRITABLE or error.filename is not None:
+            raise
+        _forget_output()
+        click.echo(f"{name}: standard output cannot be written: {error.strerror}", err=True)
+        return NOTHING_READ
     except TtmemError as error:
         click.echo(f"{name}: {error}", err=True)
         return NOTHING_READ
     return result if isinstance(result, int) else DONE
+
+
+def _forget_output() -> None:
+    """What could not be written is not tried again, or Python complains when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -107,6 +107,17 @@ def watch(
         screen.close()
 
 
+def check_picture(file: Path) -> None:
+    """Says now what writing the picture would say later."""
+    is_new = not file.exists()
+    try:
+        file.open("ab").close()
+    except OSError as error:
+        raise click.FileError(str(file), error.strerror or "cannot be written") from error
+    if is_new:
+        file.unlink()
+
+
 def write_picture(file: Path, snapshot: Snapshot, options: PageOptions) -> None:
     """The table as an SVG file, at most 120 columns wide."""
     lines = page(snapshot, options._replace(width=min(options.width or 120, 120), is_ascii=False))

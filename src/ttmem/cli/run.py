@@ -65,8 +65,8 @@ def _tell(offspring: Offspring, places: Places, command: tuple[str, ...], *, has
         collector.wait_settled(_SETTLE_SECONDS)
         snapshot = collector.snapshot()
     lines = summary([process for process in snapshot.processes if process.path in offspring.paths])
-    screen = Screen(sys.stderr, os.environ)
     click.echo(
         f"ttmem: peaks of `{name}`" if lines else f"ttmem: `{name}` reported, but held no device memory", err=True
     )
-    screen.show(lines)
+    if sys.stderr is not None:
+        Screen(sys.stderr, os.environ).show(lines)

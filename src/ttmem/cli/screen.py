@@ -4,18 +4,24 @@ import shutil
 from collections.abc import Mapping
 from typing import TextIO
 
+from ttmem.errors import TtmemError
 from ttmem.view import Colours, Depth, Line, Role, Span, colour_depth
+from ttmem.view.spans import fitted
 
 _HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
+_NO_WRAP, _WRAP = "\x1b[?7l", "\x1b[?7h"  # a line that is too long must not push the others down
 _CLEAR, _HOME, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[2J", "\x1b[H", "\x1b[K", "\x1b[J"
 
 
 class Screen:
     """Where pages go, and how they have to look there."""
 
-    def __init__(self, stream: TextIO, environ: Mapping[str, str], *, has_colour: bool = True) -> None:
+    def __init__(self, stream: TextIO | None, environ: Mapping[str, str], *, has_colour: bool = True) -> None:
+        if stream is None:  # so Python says that it was closed before we began
+            raise TtmemError("expected somewhere to write to, found standard output closed")
         self._stream = stream
         self.is_terminal = stream.isatty()
+        self.is_live = self.is_terminal and environ.get("TERM", "") not in ("", "dumb")  # can be painted over
         depth = colour_depth(environ, is_terminal=self.is_terminal) if has_colour else Depth.NONE
         self._colours = Colours(depth)
         self._frame_count = 0
@@ -31,20 +37,23 @@ class Screen:
         self._stream.flush()
 
     def frame(self, lines: list[Line]) -> None:
-        """Writes one of many pages; on a terminal over the one before, cut to its height."""
-        if not self.is_terminal:
+        """Writes one of many pages; on a terminal over the one before, cut to its size."""
+        if not self.is_live:
             self.show([*([()] if self._frame_count else []), *lines])
         else:
-            text = self._colours.painted(_cut(lines, shutil.get_terminal_size().lines - 1))
+            size = shutil.get_terminal_size()
+            text = self._colours.painted([fitted(line, size.columns) for line in _cut(lines, size.lines - 1)])
             text = text.replace("\n", f"{_CLEAR_LINE}\n")
-            self._stream.write(("" if self._frame_count else _HIDE_CURSOR + _CLEAR) + _HOME + text + _CLEAR_BELOW)
+            begin = "" if self._frame_count else _HIDE_CURSOR + _NO_WRAP + _CLEAR
+            self._stream.write(begin + _HOME + text + _CLEAR_BELOW)
             self._stream.flush()
         self._frame_count += 1
 
     def close(self) -> None:
-        """Gives the cursor back."""
-        if self.is_terminal and self._frame_count:
-            self._stream.write(_SHOW_CURSOR)
+        """Gives the terminal back as it was."""
+        if self.is_live and self._frame_count:
+            self._frame_count = 0
+            self._stream.write(_WRAP + _SHOW_CURSOR)
             self._stream.flush()
 
     @property

@@ -40,7 +40,7 @@ class Audience:
         self._is_solo = len(processes) == 1
         reports: dict[int, Report] = {}
         while len(reports) < len(processes) and time.monotonic() < deadline and not self._interrupts.is_pressed:
-            if self._screen.is_terminal:
+            if self._screen.is_live:
                 self._show(self._collector.snapshot())
             frame_end = min(deadline, time.monotonic() + _FRAME_SECONDS)
             reports |= self._heard([one for one in processes if one.pid not in reports], frame_end)
@@ -95,7 +95,7 @@ class Audience:
             time.sleep(0.01)
 
     def _look_on(self, seconds: float) -> None:
-        end = time.monotonic() + seconds if self._screen.is_terminal else 0.0
+        end = time.monotonic() + seconds if self._screen.is_live else 0.0
         while (wait_seconds := end - time.monotonic()) > 0 and not self._interrupts.is_pressed:
             time.sleep(min(wait_seconds, _FRAME_SECONDS))
 

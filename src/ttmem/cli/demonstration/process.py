@@ -98,6 +98,10 @@ def demo_process(order: Order, *, directory: str) -> Iterator[DemoProcess]:
     try:
         first = process.report()
         assert first.event == READY
+        if not any(name.startswith(f"{process.pid}-") for name in os.listdir(directory)):
+            raise TtmemError(
+                f"the process of the workload (pid {process.pid}) could not begin a journal in {directory}"
+            )
         yield process
     finally:
         process.end()

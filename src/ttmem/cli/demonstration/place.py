@@ -1,0 +1,88 @@
+"""Where the processes of a demo report: a directory of its own, in the first place with room, gone when it ends.
+
+Whoever has it holds a lock on it, so that the next demo of the same user can tell what a killed one left behind.
+"""
+
+import fcntl
+import os
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ttmem.errors import TtmemError
+from ttmem.view.units import size_text
+
+__all__ = ["JOURNAL_BYTES", "own_directory", "usual_places"]
+
+JOURNAL_BYTES = 16 << 20  # at most, of one process with the usual bounds
+_PREFIX = "ttmem-demo-"
+_YOUNG_SECONDS = 60.0  # may not have taken its lock yet
+
+
+def usual_places() -> list[Path]:
+    """Memory first, then disks."""
+    return [Path(place) for place in dict.fromkeys(["/dev/shm", os.environ.get("TMPDIR") or "/tmp", "/var/tmp"])]
+
+
+@contextmanager
+def own_directory(process_count: int, places: Sequence[Path]) -> Iterator[str]:
+    """A new directory with room for the journals of so many processes."""
+    for place in places:
+        _sweep(place)
+    directory = tempfile.mkdtemp(prefix=_PREFIX, dir=_roomy(places, process_count * JOURNAL_BYTES))
+    lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):  # where locks are not to be had, nothing is swept either
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+        os.close(lock)
+
+
+def _roomy(places: Sequence[Path], needed_bytes: int) -> Path:
+    """The first place with so much room."""
+    free = {place: _free_bytes(place) for place in places}
+    for place, free_bytes in free.items():
+        if free_bytes >= needed_bytes:
+            return place
+    found = ", ".join(f"{size_text(free_bytes)} in {place}" for place, free_bytes in free.items())
+    raise TtmemError(
+        f"no room for the journals of a demo: expected {size_text(needed_bytes)}, found {found}; "
+        "free some of it, or set TMPDIR to a directory with room"
+    )
+
+
+def _free_bytes(place: Path) -> int:
+    """What we may still write there."""
+    try:
+        facts = os.statvfs(place)
+    except OSError:
+        return 0
+    return facts.f_bavail * facts.f_frsize if os.access(place, os.W_OK | os.X_OK) else 0
+
+
+def _sweep(place: Path) -> None:
+    """Removes what demos of ours left there that live no more."""
+    with suppress(OSError):
+        for name in os.listdir(place):
+            if name.startswith(_PREFIX):
+                _remove_if_dead(place / name)
+
+
+def _remove_if_dead(directory: Path) -> None:
+    """Only a directory itself, only our own, and only if nobody holds its lock."""
+    with suppress(OSError):
+        lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            facts = os.fstat(lock)
+            is_ours = facts.st_uid == os.geteuid() and stat.S_IMODE(facts.st_mode) == stat.S_IRWXU
+            if is_ours and time.time() - facts.st_mtime > _YOUNG_SECONDS:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(directory, ignore_errors=True)
+        finally:
+            os.close(lock)
