@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 from ttmem import _native
+from ttmem.client import claims
 from ttmem.client.phases import Phase
 from ttmem.client.reports import Reports
 from ttmem.devices import Pool
@@ -37,6 +38,9 @@ def enable(directory: str | None = None) -> bool:
 def disable() -> None:
     """Turns tracking off; what is still alive ends here."""
     _native.client.disable()
+    claims.by_hand.clear()
+    for holder in list(claims.holders):
+        holder.forget()
 
 
 def is_enabled() -> bool:
@@ -72,7 +76,7 @@ def open_device(
     """
     given = capacities or {}
     sizes = tuple(int(given.get(pool, 0)) for pool in Pool)
-    return _native.client.open_device(unique_id, index, arch, board, grid, banks, sizes, kernel_ring_bytes)
+    return _noted(_native.client.open_device(unique_id, index, arch, board, grid, banks, sizes, kernel_ring_bytes))
 
 
 def open_mesh(
@@ -89,12 +93,19 @@ def open_mesh(
         columns = len(chips) // rows if rows else 0
     if mesh_id is None:
         mesh_id = hash((rows, columns, chips)) & (1 << 63) - 1
-    return _native.client.open_mesh(mesh_id, rows, columns, chips)
+    return _noted(_native.client.open_mesh(mesh_id, rows, columns, chips))
 
 
 def close(target: int) -> None:
     """Closes a chip or mesh: what is still alive on it ends here."""
     _native.client.close_target(target)
+    claims.by_hand.discard(target)
+
+
+def _noted(target: int) -> int:
+    if target:
+        claims.by_hand.add(target)
+    return target
 
 
 class Client(Reports):
@@ -166,6 +177,8 @@ class Client(Reports):
             close(target)
             self._targets = [other for other in self._targets if other != target]
             return
+        for holder in [one for one in claims.holders if one.client is self]:
+            holder.close_all()
         while self._targets:
             close(self._targets.pop())
         if self._has_turned_on:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import ttmem
 from tests.support.reporters import attach
 from tests.support.waiting import wait_until
 from ttmem import _native
@@ -159,4 +160,4 @@ def an_own_journal() -> Iterator[OwnJournal]:
     try:
         yield OwnJournal()
     finally:
-        _native.client.disable()
+        ttmem.disable()

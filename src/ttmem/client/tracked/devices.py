@@ -1,8 +1,8 @@
 """The devices a tracker heard of, and the target each of them is reported on.
 
-A chip alone is its own target, a mesh is one target for all its chips. A journal has room for 255 targets and never
-forgets one, so a device that is opened anew takes the target of those before it; two that are open at once, on the
-same chips, have different ones, or closing one would end what the other holds.
+A device is one target for all its chips, a chip alone like a mesh of one. A journal has room for 255 targets and never
+forgets one, so a device that is opened anew takes the target of those before it; two that are open at once on the
+same chips, in whatever tracker, have different ones, or closing one would end what the other holds.
 
    field       changed by whoever has the turn
    _by_id      read by anybody: whoever finds a device there may use it
@@ -13,6 +13,8 @@ same chips, have different ones, or closing one would end what the other holds.
 from collections import Counter
 from itertools import count
 
+from ttmem import _native
+from ttmem.client import claims
 from ttmem.client.reporter import Client
 from ttmem.client.tracked.circular_buffers import CircularBuffers
 from ttmem.client.tracked.kernels import Kernels
@@ -24,6 +26,7 @@ from ttmem.tracking import TrackedChip, TrackedDevice
 __all__ = ["OpenDevice", "OpenDevices"]
 
 _MESH_ID_BITS = (1 << 63) - 1
+_close = _native.client.close_target
 
 
 class OpenDevice:
@@ -35,20 +38,25 @@ class OpenDevice:
         self.target = target
         self.chips = chips  # their targets
         self.is_told = False  # its runtime said that it opened it, and will say that it closed it
-        self.kernels = Kernels(target)
-        self.circular_buffers = CircularBuffers(target)
-        self.programs = Programs(target)
+        self.begin()
+
+    def begin(self) -> None:
+        """Nothing is alive on it."""
+        self.kernels = Kernels(self.target)
+        self.circular_buffers = CircularBuffers(self.target)
+        self.programs = Programs(self.target)
 
 
 class OpenDevices:
-    """Opens and closes targets."""
+    """Opens and closes targets; when its client closes, so do they."""
 
     def __init__(self, client: Client) -> None:
-        self._client = client
+        self.client = client
         self._by_id: dict[int, OpenDevice] = {}
         self._users: Counter[int] = Counter()
         self._claimed: set[int] = set()
         self.find = self._by_id.get  # by the runtime's id of a device
+        claims.holders.add(self)
 
     def open(self, device: TrackedDevice, *, is_told: bool) -> OpenDevice | None:
         """The device, opened if it was not; None while tracking is off."""
@@ -74,13 +82,31 @@ class OpenDevices:
         for device_id in list(self._by_id):
             self.close(device_id)
 
+    def has_claimed(self, target: int) -> bool:
+        return target in self._claimed
+
+    def is_on(self, chip: int) -> bool:
+        return self._users[chip] > 0
+
+    def forget(self) -> None:
+        """Tracking was turned off: nothing is open any more; what is heard of later is opened again."""
+        with turn():
+            self._by_id.clear()
+            self._users.clear()
+            self._claimed.clear()
+
+    def begin_in_child(self) -> None:
+        """A forked child has the devices of its parent open, and nothing on them."""
+        for opened in list(self._by_id.values()):
+            opened.begin()
+
     def _end(self, opened: OpenDevice) -> None:
+        _close(opened.target)
         self._claimed.discard(opened.target)
-        self._client.close(opened.target)
         self._users.subtract(opened.chips)
         for chip in opened.chips:
-            if self._users[chip] <= 0 and chip != opened.target:
-                self._client.close(chip)
+            if not claims.is_in_use(chip):
+                _close(chip)
 
     def _opened(self, device: TrackedDevice) -> OpenDevice | None:
         chips = [self._open_chip(chip) for chip in device.chips]
@@ -97,25 +123,23 @@ class OpenDevices:
         return opened
 
     def _open_chip(self, chip: TrackedChip) -> int:
-        return self._client.open_device(
+        return _native.client.open_device(
             chip.unique_id,
-            index=chip.index,
-            arch=chip.arch,
-            board=chip.board,
-            grid=chip.grid,
-            banks=(chip.dram_bank_count, chip.l1_bank_count),
-            capacities={pool: chip.capacity_bytes(pool) for pool in Pool if pool is not Pool.UNKNOWN},
-            kernel_ring_bytes=chip.kernel_ring_bytes,
+            chip.index,
+            chip.arch,
+            chip.board,
+            chip.grid,
+            (chip.dram_bank_count, chip.l1_bank_count),
+            tuple(0 if pool is Pool.UNKNOWN else int(chip.capacity_bytes(pool)) for pool in Pool),
+            chip.kernel_ring_bytes,
         )
 
     def _free_target(self, device: TrackedDevice, chips: list[int]) -> int:
-        """The chip itself, or the first mesh over these chips that no other open device has."""
-        if len(chips) == 1 and chips[0] not in self._claimed:
-            return chips[0]
+        """The first mesh over these chips that no other open device has."""
         rows, columns = device.shape
         for number in count():
             mesh_id = hash((number, rows, columns, *(chip.unique_id for chip in device.chips))) & _MESH_ID_BITS
-            target = self._client.open_mesh(chips, rows, columns, mesh_id=mesh_id)
-            if target not in self._claimed:
+            target = _native.client.open_mesh(mesh_id, rows, columns, tuple(chips))
+            if not claims.is_claimed(target):
                 return target
         return 0
