@@ -1,8 +1,10 @@
 """`MeshDevice`: chips opened as one, and everything a program does with them.
 
-with metal.open_mesh("t3000", (2, 4), tracker=tracker) as mesh:
+from ttmem import metal
+
+with metal.open_mesh("t3000", (2, 4)) as mesh:
     weights = mesh.create_buffer(metal.tensor((4096, 4096), "bfloat8_b"))
-    metal.enqueue(mesh, workload)
+    metal.enqueue(mesh, metal.MeshWorkload(metal.Program()))
 """
 
 from collections.abc import Sequence
