@@ -48,6 +48,7 @@ nb::tuple ring_counters() {
     TTMEM_FIELD(RingCounters, retired);
     TTMEM_FIELD(RingCounters, entries);
     TTMEM_FIELD(RingCounters, launches);
+    TTMEM_FIELD(RingCounters, total);
     return nb::make_tuple(sizeof(RingCounters), fields);
 }
 
@@ -75,7 +76,6 @@ nb::tuple target() {
     TTMEM_FIELD(Target, caches);
     TTMEM_FIELD(Target, rings);
     TTMEM_FIELD(Target, stalls);
-    TTMEM_FIELD(Target, activity_spare);
     return nb::make_tuple(sizeof(Target), fields);
 }
 

@@ -186,7 +186,7 @@ PyObject* report_out_of_memory(PyObject*, Values values, Py_ssize_t count) {
 
 PyObject* report_ring(PyObject*, Values values, Py_ssize_t count) {
     if (!TTMEM_ON) Py_RETURN_NONE;
-    const Arguments a("report_ring", values, count, 5, 6);
+    const Arguments a("report_ring", values, count, 5, 8);
     if (!a.is_good) return nullptr;
     ttmem_ring_state state{};
     state.target = target_of(a.word[0]);
@@ -195,6 +195,8 @@ PyObject* report_ring(PyObject*, Values values, Py_ssize_t count) {
     state.retired_bytes = a.size(3);
     state.entry_count = half_of(a.word[4]);
     state.stall = byte_of(a.word[5]);
+    state.ring_bytes = a.size(6);
+    state.is_aside = count > 7 && a.word[7] == 0;
     ttmem_ring_on(&state);
     Py_RETURN_NONE;
 }
@@ -245,7 +247,7 @@ PyMethodDef kReports[] = {
     {"report_out_of_memory", as_builtin(report_out_of_memory), METH_FASTCALL,
      "report_out_of_memory(target, pool, requested_bytes, free_bytes=0, largest_free_bytes=0, /)"},
     {"report_ring", as_builtin(report_ring), METH_FASTCALL,
-     "report_ring(target, core_type, live_bytes, retired_bytes, entry_count, stall=0, /)"},
+     "report_ring(target, core_type, live_bytes, retired_bytes, entry_count, stall=0, ring_bytes=0, is_launch=1, /)"},
     {"report_cache", as_builtin(report_cache), METH_FASTCALL,
      "report_cache(target, cache, outcome, size_bytes=0, entry_count=0, held_bytes=0, shared_bytes=0, /)"},
     {nullptr, nullptr, 0, nullptr},

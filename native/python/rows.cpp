@@ -231,9 +231,9 @@ void activity_rows(const Process& process, ProcessLists& lists) {
     for (const auto& [device, sum] : on_device) {
         for (uint32_t c = 0; c < kCoreTypes; ++c) {
             const Activity::Ring& ring = sum.rings[c];
-            if (ring.launches != 0)
-                lists.rings.append(
-                    nb::make_tuple(process.key, device, c, ring.live, ring.retired, ring.entries, ring.launches));
+            if ((ring.launches | ring.live | ring.retired | ring.total) != 0)
+                lists.rings.append(nb::make_tuple(process.key, device, c, ring.live, ring.retired, ring.entries,
+                                                  ring.launches, ring.total));
         }
         for (uint32_t s = 0; s < kStalls; ++s)
             if (sum.stalls[s] != 0) lists.stalls.append(nb::make_tuple(process.key, device, s, sum.stalls[s]));

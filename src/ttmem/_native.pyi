@@ -96,7 +96,15 @@ class client:  # really a submodule
     ) -> None: ...
     @staticmethod
     def report_ring(
-        target: int, core_type: int, live_bytes: int, retired_bytes: int, entry_count: int, stall: int = 0, /
+        target: int,
+        core_type: int,
+        live_bytes: int,
+        retired_bytes: int,
+        entry_count: int,
+        stall: int = 0,
+        ring_bytes: int = 0,
+        is_launch: int = 1,
+        /,
     ) -> None: ...
     @staticmethod
     def report_cache(

@@ -276,8 +276,13 @@ class Watcher(Protocol):
         retired_bytes: int,
         entry_count: int,
         stall: Stall = Stall.NONE,
+        ring_bytes: int = 0,
+        has_launched: bool = True,
     ) -> None:
-        """The kernel ring of one core after a launch: in use, finished but intact, and why the launch waited."""
+        """The kernel ring of one core after a launch: in use, finished but intact, and why the launch waited.
+
+        `ring_bytes` is its size. Without a launch there, the ring changed otherwise: by a replayed trace, or a wait.
+        """
 
     def track_cache(
         self,

@@ -59,7 +59,9 @@ def test_every_field_of_a_struct_is_compared(name: str) -> None:
     assert body
     code = re.sub(r"//[^\n]*", "", body[1])
     declared = re.findall(
-        r"^\s*(?:Word|Half|u?int\d+_t|char|Identity|KindCounters|PoolCounters|RingCounters|CacheCounters) ([^;]+);", code, re.MULTILINE
+        r"^\s*(?:Word|Half|u?int\d+_t|char|Identity|KindCounters|PoolCounters|RingCounters|CacheCounters) ([^;]+);",
+        code,
+        re.MULTILINE,
     )
     names = {re.sub(r"\[.*", "", part).strip() for line in declared for part in line.split(",")}
 

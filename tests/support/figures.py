@@ -157,7 +157,7 @@ def a_busy_snapshot() -> Snapshot:
         device_cores=[(0, 1, 917_504, 2, False), (0, 2, 255_104, 1, True)],
         process_cores=[(2, 0, 1, 917_504, 2, False), (2, 0, 2, 255_104, 1, True)],
         footprints=[(2, 0, 6 * MIB, 2 * MIB, 96 * KIB, 32 * KIB, False, False)],
-        rings=[(2, 0, 1, 48_000, 18_000, 5, 12_340), (2, 0, 2, 0, 640, 0, 5)],
+        rings=[(2, 0, 1, 48_000, 18_000, 5, 12_340, 70_656), (2, 0, 2, 0, 640, 0, 5, 0)],
         stalls=[(2, 0, 1, 17), (2, 0, 4, 3)],
         caches=BUSY_CACHES,
         launches=[(2, 0, 12_345), (1, 0, 7), (1, 1, 7)],

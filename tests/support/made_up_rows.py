@@ -113,7 +113,7 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
         device_cores=[(chip, core, 7, 2, False) for chip in numbers for core in draw(st.sets(CORE_TYPES, max_size=2))],
         process_cores=some(CORE_TYPES, SIZES, COUNTS, FLAGS, key_length=3),
         footprints=some(SIZES, SIZES, SIZES, SIZES, FLAGS, FLAGS, key_length=2),
-        rings=some(CORE_TYPES, SIZES, SIZES, COUNTS, COUNTS, key_length=3),
+        rings=some(CORE_TYPES, SIZES, SIZES, COUNTS, COUNTS, SIZES, key_length=3),
         stalls=some(st.integers(1, 6), COUNTS, key_length=3),
         caches=some(CORE_TYPES, *[COUNTS] * 6, SIZES, SIZES, key_length=3),
         damaged=draw(st.lists(st.tuples(TEXTS, TEXTS), max_size=2)),

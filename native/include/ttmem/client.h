@@ -150,7 +150,7 @@ typedef struct ttmem_buffer {
 
 typedef struct ttmem_circular_buffer {
     uint64_t id;
-    uint64_t program; /* owner, 0 unknown; kept to 48 bits */
+    uint64_t program; /* owner, 0 unknown; one of more than 48 bits is not kept */
     uint32_t address;
     uint32_t core_set; /* from ttmem_intern: "0,0-7,7;0,8-3,8", rectangles with their corners; 0 unknown */
     uint64_t size_per_core_bytes;
@@ -163,7 +163,7 @@ typedef struct ttmem_circular_buffer {
 
 typedef struct ttmem_kernel {
     uint64_t id;
-    uint64_t program;         /* owner, 0 unknown; kept to 48 bits */
+    uint64_t program;         /* owner, 0 unknown; one of more than 48 bits is not kept */
     uint64_t binary_bytes;    /* one image */
     uint64_t exact_bytes;     /* over all cores and kernel groups; 0 unknown */
     uint64_t seed_rule_bytes; /* 0: binary_bytes x core_count */
@@ -181,10 +181,12 @@ typedef struct ttmem_kernel {
 typedef struct ttmem_ring_state {
     uint64_t live_bytes;    /* of programs that may still run */
     uint64_t retired_bytes; /* finished, but not overwritten yet */
+    uint64_t ring_bytes;    /* its size, 0 unknown */
     uint32_t entry_count;   /* live ones */
     uint16_t target;
     uint8_t core_type; /* ttmem_core_type */
     uint8_t stall;     /* ttmem_stall: why this launch waited */
+    uint8_t is_aside;  /* 1: nothing was launched there; the ring changed otherwise, by a replayed trace or a wait */
 } ttmem_ring_state;
 
 /* One answer of a cache, and what it holds afterwards. */

@@ -82,7 +82,7 @@ inline constexpr uint64_t seed_device(int32_t id) { return kSeedDevices | static
 //   phase_ended       phase number      name id            -               -                -
 //   labelled          label id          -                  -               -                -
 //   out_of_memory     requested         free               largest free    -                -            (target, pool)
-//   ring_moved        live bytes        retired bytes      -               live entries     core type8 | stall8
+//   ring_moved        live bytes        retired bytes      ring bytes      live entries     core type8 | stall8 | aside8
 //   cache_answered    size asked for    held bytes         shared bytes    entries          cache8 | outcome8
 //
 // A reader skips types it does not know, so new ones need no new version.
@@ -210,8 +210,9 @@ static_assert(sizeof(KindCounters) == 16);
 struct RingCounters {  // of every core of one type
     Word live, retired, entries;
     Word launches;  // that took room in it
+    Word total;     // its size, 0 unknown
 };
-static_assert(sizeof(RingCounters) == 32);
+static_assert(sizeof(RingCounters) == 40);
 
 struct CacheCounters {
     Word outcomes[kOutcomes];
@@ -236,7 +237,6 @@ struct Target {
     CacheCounters caches[kCaches];
     RingCounters rings[kCoreTypes];
     Word stalls[kStalls];
-    Word activity_spare[5];
 };
 static_assert(sizeof(Target) == 1600 && offsetof(Target, pools) == 256 && offsetof(Target, caches) == 1024,
               "a pool's counters, and a cache's, share one cache line");

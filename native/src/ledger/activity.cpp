@@ -1,5 +1,7 @@
 #include "ledger/activity.hpp"
 
+#include <algorithm>
+
 namespace ttmem {
 
 bool apply_activity(Activity& activity, const Words& event) {
@@ -8,7 +10,9 @@ bool apply_activity(Activity& activity, const Words& event) {
     if (event.type() == Type::ring_moved) {
         if (first >= kCoreTypes || second >= kStalls) return false;
         Activity::Ring& ring = activity.rings[first];
-        ring = {event.id, event.address, entries, ring.launches + 1};
+        const bool is_launch = (event.per_bank >> 16 & 1) == 0;
+        const uint64_t total = event.low48(event.reserved);
+        ring = {event.id, event.address, entries, ring.launches + is_launch, total != 0 ? total : ring.total};
         if (second != TTMEM_STALL_NONE) ++activity.stalls[second];
         return true;
     }
@@ -27,6 +31,7 @@ void add_activity(Activity& sum, const Activity& own) {
         sum.rings[c].retired += own.rings[c].retired;
         sum.rings[c].entries += own.rings[c].entries;
         sum.rings[c].launches += own.rings[c].launches;
+        sum.rings[c].total = std::max(sum.rings[c].total, own.rings[c].total);
     }
     for (uint32_t s = 0; s < kStalls; ++s) sum.stalls[s] += own.stalls[s];
     for (uint32_t c = 0; c < kCaches; ++c) {
@@ -38,7 +43,7 @@ void add_activity(Activity& sum, const Activity& own) {
 }
 
 void end_activity(Activity& activity) {
-    for (Activity::Ring& ring : activity.rings) ring = {0, 0, 0, ring.launches};
+    for (Activity::Ring& ring : activity.rings) ring = {0, 0, 0, ring.launches, ring.total};
     for (Activity::Cache& cache : activity.caches) cache.entries = cache.held = cache.shared = 0;
 }
 

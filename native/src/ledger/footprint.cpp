@@ -115,6 +115,7 @@ uint64_t core_set_of(const Words& cb, const Book& book, Laid& laid) {
         const Cores& cores = known != laid.core_sets.end()
                                  ? known->second
                                  : learn_cores(laid, told, cores_of(book.text(static_cast<uint32_t>(told))));
+        laid.has_unplaced |= !cores.empty() && cores.size() != cb.count();  // it says two things
         if (!cores.empty()) return told;
     }
     laid.has_unplaced = true;

@@ -31,7 +31,7 @@ struct Activity {
         uint64_t outcomes[kOutcomes], entries, held, shared;
     } caches[kCaches];
     struct Ring {
-        uint64_t live, retired, entries, launches;
+        uint64_t live, retired, entries, launches, total;
     } rings[kCoreTypes];
     uint64_t stalls[kStalls];
 };

@@ -6,7 +6,7 @@ namespace {
 
 constexpr uint64_t kLow48 = (1ull << 48) - 1;
 
-void publish_activity(Type type, uint16_t target, const uint64_t (&values)[4], uint8_t first, uint8_t second) noexcept {
+void publish_activity(Type type, uint16_t target, const uint64_t (&values)[4], uint64_t words_of_its_own) noexcept {
     const Writer& writer = the_writer;
     const uint64_t sequence = take_sequence(writer);
     Words words;
@@ -16,7 +16,7 @@ void publish_activity(Type type, uint16_t target, const uint64_t (&values)[4], u
     words.address = values[1];
     words.reserved = pack48(values[2], target);
     words.requested = pack48(values[3], thread_number());
-    words.per_bank = uint64_t{first} | uint64_t{second} << 8;
+    words.per_bank = words_of_its_own;
     publish(writer, sequence, words);
 }
 
@@ -31,10 +31,12 @@ void note_ring(const ttmem_ring_state& state) noexcept {
     keep(ring.live, state.live_bytes);
     keep(ring.retired, state.retired_bytes);
     keep(ring.entries, state.entry_count);
-    count(ring.launches);
+    if (state.ring_bytes != 0) keep(ring.total, state.ring_bytes);
+    if (state.is_aside == 0) count(ring.launches);
     if (state.stall != TTMEM_STALL_NONE) count(target.stalls[state.stall]);
-    publish_activity(Type::ring_moved, state.target, {state.live_bytes, state.retired_bytes, 0, state.entry_count},
-                     state.core_type, state.stall);
+    publish_activity(Type::ring_moved, state.target,
+                     {state.live_bytes, state.retired_bytes, state.ring_bytes, state.entry_count},
+                     uint64_t{state.core_type} | uint64_t{state.stall} << 8 | uint64_t{state.is_aside} << 16);
 }
 
 void note_cache(const ttmem_cache_answer& answer) noexcept {
@@ -45,7 +47,7 @@ void note_cache(const ttmem_cache_answer& answer) noexcept {
     keep(cache.shared, answer.shared_bytes);
     publish_activity(Type::cache_answered, answer.target,
                      {answer.size_bytes, answer.held_bytes, answer.shared_bytes & kLow48, answer.entry_count},
-                     answer.cache, answer.outcome);
+                     uint64_t{answer.cache} | uint64_t{answer.outcome} << 8);
 }
 
 void end_activity(Target& target) noexcept {

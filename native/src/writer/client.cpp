@@ -53,6 +53,9 @@ ttmem_handle allocate_checked(Words& words, Type type, uint8_t kind, uint8_t poo
     return allocate(words, options);
 }
 
+// One that does not fit is unknown: cut, it would be another program's.
+uint64_t program_of(uint64_t program) noexcept { return program >> 48 == 0 ? program : 0; }
+
 uint8_t kind_of_cb(uint8_t kind) noexcept {
     if (kind == 0) return TTMEM_CIRCULAR_BUFFER;
     return kind >= TTMEM_CIRCULAR_BUFFER && kind <= TTMEM_SCRATCHPAD ? kind : uint8_t{TTMEM_KIND_UNKNOWN};
@@ -82,7 +85,7 @@ TTMEM_HOT ttmem_handle cb_alloc(const ttmem_circular_buffer* cb) {
     words.address = uint64_t{cb->address} | uint64_t{cb->core_set} << 32;
     words.reserved =
         pack48(checked_product(cb->size_per_core_bytes, cb->core_count, flags), checked_target(cb->target));
-    words.requested = cb->program & 0xffff'ffff'ffff;
+    words.requested = program_of(cb->program);
     words.per_bank = pack48(checked_size(cb->size_per_core_bytes, flags), cb->core_count);
     return allocate_checked(words, Type::allocated, kind, TTMEM_CB, flags, cb->site, cb->options);
 }
@@ -100,7 +103,7 @@ TTMEM_HOT ttmem_handle kernel_load(const ttmem_kernel* kernel) {
     const uint8_t found = kernel->found_by <= TTMEM_FOUND_SIZE ? kernel->found_by : uint8_t{TTMEM_FOUND_UNKNOWN};
     Words words;
     words.id = kernel->id;
-    words.address = pack48(kernel->program, static_cast<uint16_t>(core | found << 4));
+    words.address = pack48(program_of(kernel->program), static_cast<uint16_t>(core | found << 4));
     words.reserved = pack48(exact != 0 ? exact : seed_rule, checked_target(kernel->target));
     words.requested = seed_rule;
     words.per_bank = pack48(checked_size(kernel->binary_bytes, flags), kernel->core_count);
@@ -147,6 +150,8 @@ void ring_state(const ttmem_ring_state* state) {
     checked.target = checked_target(checked.target);
     checked.live_bytes = checked_size(checked.live_bytes, flags);
     checked.retired_bytes = checked_size(checked.retired_bytes, flags);
+    checked.ring_bytes = checked_size(checked.ring_bytes, flags);
+    checked.is_aside = checked.is_aside != 0;
     if (checked.core_type >= kCoreTypes) checked.core_type = TTMEM_CORE_UNKNOWN;
     if (checked.stall >= kStalls) checked.stall = TTMEM_STALL_NONE;
     count_if_clamped(flags);

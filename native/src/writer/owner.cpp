@@ -65,8 +65,7 @@ const WriterTable* find_owner() noexcept {
     const WriterTable* first = &ttmem_own_writer;
     for (uint32_t i = 0; i < notes->count; ++i) {
         const WriterTable* table = table_in(notes->list[i]);
-        if (table == nullptr || table->version != ttmem_own_writer.version || table->bytes < kOldestTable)
-            continue;
+        if (table == nullptr || table->version != ttmem_own_writer.version || table->bytes < kOldestTable) continue;
         first = table;
         break;
     }

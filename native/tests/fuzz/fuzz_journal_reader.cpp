@@ -79,7 +79,7 @@ void report_everything() {
     ttmem_kernel_load(&kernel);
     ttmem_binary_status(mesh, 5, TTMEM_IN_FLIGHT, 4096);
     ttmem_launch(mesh, 5);
-    const ttmem_ring_state ring = {4096, 2048, 3, mesh, TTMEM_TENSIX, TTMEM_STALL_SPACE};
+    const ttmem_ring_state ring = {4096, 2048, 70'656, 3, mesh, TTMEM_TENSIX, TTMEM_STALL_SPACE, 0};
     ttmem_ring(&ring);
     const ttmem_cache_answer answer = {4096, 8192, 1024, 2, mesh, TTMEM_CACHE_PREFETCHER, TTMEM_MISS};
     ttmem_cache(&answer);

@@ -77,6 +77,28 @@ TEST(records_alone_tell_the_same) {
     });
 }
 
+TEST(a_ring_that_changed_without_a_launch_counts_none) {
+    track({64, 256});
+    const uint16_t chip = open_chip(7);
+    Collector collector(false);
+    const uint64_t key = attach_own(collector);
+    ring_moves(chip, 100, 0, TTMEM_STALL_NONE);
+    ttmem_ring_state state{};
+    state.target = chip;
+    state.core_type = TTMEM_IDLE_ETH;
+    state.retired_bytes = 25'600;
+    state.ring_bytes = 25'600;
+    state.is_aside = 1;
+    ttmem_ring(&state);
+    const Activity seen = counted_in(collector, key, chip);
+    CHECK_EQUAL(seen.rings[TTMEM_TENSIX].launches, 1u);
+    CHECK_EQUAL(seen.rings[TTMEM_IDLE_ETH].launches, 0u);
+    CHECK_EQUAL(seen.rings[TTMEM_IDLE_ETH].total, 25'600u);
+    with_process(collector, key, [&](const Process& process) {
+        CHECK(std::memcmp(process.book.targets()[chip].activity.get(), &seen, sizeof seen) == 0);
+    });
+}
+
 TEST(a_closed_target_holds_nothing_but_keeps_its_counts) {
     track({64, 256});
     const uint16_t chip = open_chip(7);

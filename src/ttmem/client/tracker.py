@@ -243,12 +243,15 @@ class GraphTracker:
         retired_bytes: int,
         entry_count: int,
         stall: Stall = Stall.NONE,
+        ring_bytes: int = 0,
+        has_launched: bool = True,
     ) -> None:
         """The kernel ring of one core after a launch."""
         try:
             opened = self._find(device.id) or self._open(device)
             if opened is not None:
-                report_ring(opened.target, core_type, live_bytes, retired_bytes, entry_count, stall)
+                figures = (live_bytes, retired_bytes, entry_count, stall, ring_bytes, has_launched)
+                report_ring(opened.target, core_type, *figures)
         except Exception as fault:
             self._count_fault("track_ring", fault)
 

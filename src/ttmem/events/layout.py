@@ -72,7 +72,7 @@ STRUCTS["PoolCounters"] = _struct(
 
 STRUCTS["KindCounters"] = _struct(_words("used count"))
 
-STRUCTS["RingCounters"] = _struct(_words("live retired entries launches"))
+STRUCTS["RingCounters"] = _struct(_words("live retired entries launches total"))
 
 STRUCTS["CacheCounters"] = _struct([_Part("outcomes", 8, _OUTCOME_COUNT), *_words("entries held shared")])
 
@@ -88,7 +88,6 @@ STRUCTS["Target"] = _struct(
         _Part("caches", STRUCTS["CacheCounters"].size_bytes, _CACHE_COUNT, 8),
         _Part("rings", STRUCTS["RingCounters"].size_bytes, _CORE_TYPE_COUNT, 8),
         _Part("stalls", 8, _STALL_COUNT),
-        _Part("activity_spare", 8, 5),
     ]
 )
 

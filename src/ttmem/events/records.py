@@ -243,22 +243,26 @@ class MemoryExhausted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RingMoved(Event):
-    """A launch took room in the kernel ring of every core of a type."""
+    """The kernel ring of every core of a type changed: mostly because a launch took room in it."""
 
     TYPE = 12
     BITS: ClassVar[dict[str, Bits]] = {
         "live_bytes": Bits(ID),
         "retired_bytes": Bits(ADDRESS),
+        "ring_bytes": Bits(RESERVED, 0, 48),
         "entry_count": Bits(REQUESTED, 0, 48),
         "core_type": Bits(PER_BANK, 0, 8),
         "stall": Bits(PER_BANK, 8, 8),
+        "is_aside": Bits(PER_BANK, 16, 8),
     }
 
     live_bytes: int
     retired_bytes: int = 0
+    ring_bytes: int = 0
     entry_count: int = 0
     core_type: CoreType = CoreType.UNKNOWN
     stall: Stall = Stall.NONE
+    is_aside: int = 0  # 1: nothing was launched there; the ring changed otherwise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

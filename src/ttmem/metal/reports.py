@@ -66,6 +66,8 @@ class Silence:
         retired_bytes: int,
         entry_count: int,
         stall: Stall = Stall.NONE,
+        ring_bytes: int = 0,
+        has_launched: bool = True,
     ) -> None: ...
     def track_cache(
         self,
@@ -91,6 +93,7 @@ class Reports:
         self.watcher: Watcher = tracker if isinstance(tracker, Watcher) else Silence()
         self.cache_counts: Counter[tuple[Cache, CacheOutcome]] = Counter()
         self.stall_counts: Counter[Stall] = Counter()
+        self.ring_launch_counts: Counter[CoreType] = Counter()
         self._places: list[TrackedDevice] = []
         self._rings: dict[CoreType, Occupancy] = {}  # as told of last, whichever queue launched
 
@@ -125,9 +128,10 @@ class Reports:
         known = self._rings.get(core_type)
         return occupancy != known if known else bool(occupancy.entry_count or occupancy.retired_bytes)
 
-    def ring(self, core_type: CoreType, occupancy: Occupancy, stall: Stall) -> None:
-        """The kernel ring of a core after a launch."""
+    def ring(self, core_type: CoreType, occupancy: Occupancy, stall: Stall, *, has_launched: bool) -> None:
+        """The kernel ring of a core after a launch, there or elsewhere."""
         self._rings[core_type] = occupancy
+        self.ring_launch_counts[core_type] += has_launched
         if stall:
             self.stall_counts[stall] += 1
         self.watcher.track_ring(
@@ -137,4 +141,6 @@ class Reports:
             retired_bytes=occupancy.retired_bytes,
             entry_count=occupancy.entry_count,
             stall=stall,
+            ring_bytes=occupancy.live_bytes + occupancy.retired_bytes + occupancy.free_bytes,
+            has_launched=has_launched,
         )

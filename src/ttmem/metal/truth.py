@@ -56,6 +56,7 @@ class Truth:
 
     chips: tuple[ChipTruth, ...]
     rings: Mapping[CoreType, Occupancy]  # of the queue that launched last
+    ring_launch_counts: Mapping[CoreType, int]  # launches that took room in a ring
     stall_counts: Mapping[Stall, int]
     cache_counts: Mapping[tuple[Cache, CacheOutcome], int]
     refusal_count: int
@@ -75,6 +76,7 @@ def truth_of(host: Host, traces: Traces) -> Truth:
     return Truth(
         chips=_chips(host),
         rings={one: queue.ring.occupancy(one) for one in queue.ring.core_types} if queue else {},
+        ring_launch_counts=dict(host.reports.ring_launch_counts),
         stall_counts=dict(host.reports.stall_counts),
         cache_counts=dict(host.reports.cache_counts + images),
         refusal_count=host.refusal_count,

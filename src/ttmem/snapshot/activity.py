@@ -5,7 +5,7 @@ up for all loaded programs, `resident` for the one that ran there last. Figures 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from ttmem.snapshot.fields import Fields
@@ -57,10 +57,12 @@ class RingUsage:
     retired_bytes: int  # finished, not overwritten yet
     entry_count: int
     launch_count: int  # that took room in it
+    total_bytes: int | None  # its size; None if nobody told
 
-    def free_bytes(self, ring_bytes: int | None) -> int | None:
-        """What neither live nor retired programs hold; None if nobody told the size of the ring."""
-        return None if ring_bytes is None else max(0, ring_bytes - self.live_bytes - self.retired_bytes)
+    @property
+    def free_bytes(self) -> int | None:
+        """What neither live nor retired programs hold."""
+        return None if self.total_bytes is None else max(0, self.total_bytes - self.live_bytes - self.retired_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +110,15 @@ def activity_from_rows(
     return Activity(
         cores=tuple(CoreUsage(CoreType(core), *figures) for core, *figures in cores),
         footprint=next(map(Footprint.from_row, footprints), None),
-        rings=tuple(RingUsage(CoreType(core), *figures) for core, *figures in rings),
+        rings=tuple(_ring_from_row(row) for row in rings),
         stalls=tuple((Stall(reason), count) for reason, count in stalls),
         caches=tuple(CacheUsage(Cache(cache), *figures) for cache, *figures in caches),
     )
+
+
+def _ring_from_row(row: Sequence[Any]) -> RingUsage:
+    core_type, live, retired, entries, launches, total = row
+    return RingUsage(CoreType(core_type), live, retired, entries, launches, total or None)
 
 
 def together(parts: Sequence[Activity], cores: tuple[CoreUsage, ...]) -> Activity:
@@ -125,10 +132,16 @@ def together(parts: Sequence[Activity], cores: tuple[CoreUsage, ...]) -> Activit
     return Activity(
         cores=cores,
         footprint=max(footprints, key=lambda footprint: footprint.planned_bytes, default=None),
-        rings=_summed([ring for part in parts for ring in part.rings]),
+        rings=_rings_together([ring for part in parts for ring in part.rings]),
         stalls=tuple(sorted(stalls.items())),
         caches=_summed([cache for part in parts for cache in part.caches]),
     )
+
+
+def _rings_together(rings: Sequence[RingUsage]) -> tuple[RingUsage, ...]:
+    sizes = {ring.core_type: ring.total_bytes for ring in rings}
+    bare = _summed([replace(ring, total_bytes=0) for ring in rings])
+    return tuple(replace(ring, total_bytes=sizes[ring.core_type]) for ring in bare)
 
 
 def _summed(usages: Sequence[Any]) -> tuple[Any, ...]:
@@ -141,15 +154,15 @@ def _summed(usages: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(kind(name, *sums[name]) for name in sorted(sums)) if kind else ()
 
 
-def activity_document(activity: Activity, ring_bytes: int | None) -> Document:
-    """Its part of a device's document; `ring_bytes` is the size of the worker cores' ring."""
+def activity_document(activity: Activity) -> Document:
+    """Its part of a device's document."""
     return {
         "kernels_by_core": {
             usage.core_type.word: {"used": usage.used_bytes, "count": usage.count, "estimated": usage.is_estimated}
             for usage in activity.cores
         },
         "circular_buffers": _footprint_document(activity.footprint),
-        "ring": {ring.core_type.word: _ring_document(ring, ring_bytes) for ring in activity.rings},
+        "ring": {ring.core_type.word: _ring_document(ring) for ring in activity.rings},
         "stalls": {reason.word: count for reason, count in activity.stalls},
         "caches": {usage.cache.word: _cache_document(usage) for usage in activity.caches},
     }
@@ -167,13 +180,12 @@ def _footprint_document(footprint: Footprint | None) -> Document | None:
     }
 
 
-def _ring_document(ring: RingUsage, ring_bytes: int | None) -> Document:
-    size = ring_bytes if ring.core_type is CoreType.TENSIX else None
+def _ring_document(ring: RingUsage) -> Document:
     return {
-        "total": size,
+        "total": ring.total_bytes,
         "live": ring.live_bytes,
         "retired": ring.retired_bytes,
-        "free": ring.free_bytes(size),
+        "free": ring.free_bytes,
         "entries": ring.entry_count,
         "launches": ring.launch_count,
     }
@@ -208,10 +220,7 @@ def activity_from_document(row: Fields) -> Activity:
             for word, inner in row.named("kernels_by_core")
         ),
         footprint=_footprint(row.maybe_inner("circular_buffers")),
-        rings=tuple(
-            RingUsage(_known(word, _CORES, inner), *map(inner.integer, ("live", "retired", "entries", "launches")))
-            for word, inner in row.named("ring")
-        ),
+        rings=tuple(_ring(word, inner) for word, inner in row.named("ring")),
         stalls=tuple((_known(word, _STALLS, row), count) for word, count in row.counts("stalls").items()),
         caches=tuple(_cache(word, inner) for word, inner in row.named("caches")),
     )
@@ -230,6 +239,17 @@ def _footprint(row: Fields | None) -> Footprint | None:
         row.integer("worst_core_planned"),
         row.maybe_integer("worst_core_resident"),
         row.flag("estimated"),
+    )
+
+
+def _ring(word: str, row: Fields) -> RingUsage:
+    return RingUsage(
+        core_type=_known(word, _CORES, row),
+        live_bytes=row.integer("live"),
+        retired_bytes=row.integer("retired"),
+        entry_count=row.integer("entries"),
+        launch_count=row.integer("launches"),
+        total_bytes=row.maybe_integer("total"),
     )
 
 

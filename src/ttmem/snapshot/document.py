@@ -72,7 +72,7 @@ def _device_usage(usage: DeviceUsage) -> Document:
         "kernels": _kernels(usage.kernels),
         "kinds": _kinds(usage.kinds),
         "launches": usage.launch_count,
-        **activity_document(usage.activity, device.kernel_ring_bytes),
+        **activity_document(usage.activity),
         "complete": not usage.reason,
         "reason": usage.reason or None,
     }
@@ -149,10 +149,7 @@ def _process(process: ProcessUsage) -> Document:
         "live_count": process.live_count,
         "threads": process.thread_count,
         "path": process.path,
-        "devices": [
-            _process_device(held) | activity_document(held.activity, held.device.kernel_ring_bytes)
-            for held in process.devices
-        ],
+        "devices": [_process_device(held) | activity_document(held.activity) for held in process.devices],
         "other_devices": [_process_device(held) for held in process.other_devices],
         "programs": [_program(program) for program in process.programs],
         "phases": [_phase(phase) for phase in process.phases],

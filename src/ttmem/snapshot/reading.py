@@ -183,7 +183,7 @@ def _kinds(row: Fields) -> tuple[KindUsage, ...]:
     """Kernels of every type that is there at all, then the other kinds."""
     kernels = (_kind(word, inner, _KERNELS) for word, inner in row.named("kernels"))
     return (
-        *(usage for usage in kernels if usage.count or usage.used_bytes),
+        *(usage for usage in kernels if usage.count or usage.used_bytes or usage.is_estimated),
         *(_kind(word, inner, _KINDS) for word, inner in row.named("kinds")),
     )
 

@@ -128,6 +128,8 @@ class HeardAll(Heard):
         retired_bytes: int,
         entry_count: int,
         stall: Stall = Stall.NONE,
+        ring_bytes: int = 0,
+        has_launched: bool = True,
     ) -> None:
         said = {"live": live_bytes, "retired": retired_bytes, "entries": entry_count, "stall": stall}
         self._note("ring", device, core_type=core_type, **said)

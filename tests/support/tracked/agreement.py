@@ -81,7 +81,7 @@ def _of_chip(truth: Truth, chip: ChipTruth) -> Figures:
             resident.worst_core_bytes,
         ),
         "rings": {
-            core_type: (ring.live_bytes, ring.retired_bytes, ring.entry_count)
+            core_type: (ring.live_bytes, ring.retired_bytes, ring.free_bytes, ring.entry_count)
             for core_type, ring in truth.rings.items()
             if ring.live_bytes or ring.retired_bytes or ring.entry_count
         },
@@ -97,6 +97,7 @@ def _grown(mesh: MeshDevice, truth: Truth, unique_id: int) -> Counter[Any]:
             grown.update(account.image_counts)
             grown["launches"] += account.launch_count
     grown.update(truth.stall_counts)
+    grown.update({("ring", core_type): count for core_type, count in truth.ring_launch_counts.items()})
     return grown
 
 
@@ -165,8 +166,8 @@ def _of_device(tables: dict[str, list[Row]], alive: list[Row]) -> Figures:
         "core_types": {CoreType(core): used for core, used, *_ in tables["device_cores"] if used},
         "footprint": tuple(footprints[0][:4]) if footprints else (0, 0, 0, 0),
         "rings": {
-            CoreType(core): (live, retired, entries)
-            for core, live, retired, entries, _ in tables["rings"]
+            CoreType(core): (live, retired, total - live - retired, entries)
+            for core, live, retired, entries, _, total in tables["rings"]
             if live or retired or entries
         },
         "images": (images[5], images[7]),
@@ -184,4 +185,5 @@ def _grown_rows(tables: dict[str, list[Row]], caches: dict[Cache, list[int]]) ->
     for cache, figures in caches.items():
         grown.update({(cache, outcome): figures[outcome] for outcome in CacheOutcome})
     grown.update({Stall(stall): count for stall, count in tables["stalls"]})
+    grown.update({("ring", CoreType(core)): launches for core, *_, launches, _ in tables["rings"]})
     return dict(+grown)

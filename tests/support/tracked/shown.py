@@ -25,6 +25,7 @@ CACHES = {cache.word: cache for cache in Cache}
 STALLS = {stall.word: stall for stall in Stall}
 OUTCOMES = {"hits": CacheOutcome.HIT, "misses": CacheOutcome.MISS, "evicted": CacheOutcome.EVICTED}
 OUTCOMES |= {"bypassed": CacheOutcome.BYPASSED, "emptied": CacheOutcome.EMPTIED}
+RING = ("live", "retired", "free", "entries")
 FOOTPRINT = ("planned", "resident", "worst_core_planned", "worst_core_resident")
 
 
@@ -70,13 +71,14 @@ def _of_row(row: dict[str, Any]) -> Figures:
     grown.update({STALLS[word]: count for word, count in row["stalls"].items()})
     footprint = row["circular_buffers"] or dict.fromkeys(FOOTPRINT, 0)
     kernels = {KernelType[word.upper()]: row["kernels"][word]["used"] for word in ("application", "fabric", "dispatch")}
-    rings = {CORES[word]: (ring["live"], ring["retired"], ring["entries"]) for word, ring in row["ring"].items()}
+    rings = {CORES[word]: tuple(ring[name] for name in RING) for word, ring in row["ring"].items()}
+    grown.update({("ring", CORES[word]): ring["launches"] for word, ring in row["ring"].items()})
     return {
         "used": {POOLS[word]: figures["used"] for word, figures in row["memory"].items() if figures["used"]},
         "kernel_types": {kernel_type: used for kernel_type, used in kernels.items() if used},
         "core_types": {CORES[word]: one["used"] for word, one in row["kernels_by_core"].items() if one["used"]},
         "footprint": tuple(footprint[word] for word in FOOTPRINT),
-        "rings": {core_type: ring for core_type, ring in rings.items() if any(ring)},
+        "rings": {core_type: ring for core_type, ring in rings.items() if ring[0] or ring[1] or ring[3]},
         "images": (images["entries"], images["shared_bytes"]),
         "grown": dict(+grown),
     }

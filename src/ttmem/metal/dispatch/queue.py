@@ -79,7 +79,8 @@ class CommandQueue:
             occupancy = self.ring.occupancy(core_type)
             is_launched = core_type in launched
             if is_launched or self._reports.is_news(core_type, occupancy):
-                self._reports.ring(core_type, occupancy, stall if is_launched else Stall.NONE)
+                waited = stall if is_launched else Stall.NONE
+                self._reports.ring(core_type, occupancy, waited, has_launched=is_launched)
                 stall = Stall.NONE if is_launched else stall
 
     def _report_cache(self, outcome: CacheOutcome, size_bytes: int) -> None:
