@@ -133,16 +133,19 @@ def unload(host: Host, program: Program) -> None:
     target = program.target
     if target is None:
         return
-    if host.is_open:
-        if program.has_circular_buffers:
-            host.accounts[target].release(program)
-            host.reports.tracker.track_deallocate_cb(target, program=program.id)
-        if host.programs.pop(program.id, None) is not None:
-            host.accounts[target].load(program, -1)
-            for handle in range(len(program.kernels)):
-                host.reports.tracker.track_kernel_unload(program.kernel_id(handle), target)
-            host.reports.watcher.track_program_end(program.id, target)
-    program.forget()
+    has_circular_buffers = program.has_circular_buffers and host.is_open
+    has_kernels = host.programs.pop(program.id, None) is not None and host.is_open
+    if has_circular_buffers:
+        host.accounts[target].release(program)
+    if has_kernels:
+        host.accounts[target].load(program, -1)
+    program.forget()  # the books are right before anybody is told, who may never come back
+    if has_circular_buffers:
+        host.reports.tracker.track_deallocate_cb(target, program=program.id)
+    if has_kernels:
+        for handle in range(len(program.kernels)):
+            host.reports.tracker.track_kernel_unload(program.kernel_id(handle), target)
+        host.reports.watcher.track_program_end(program.id, target)
 
 
 def _report(host: Host, program: Program, circular_buffer: CircularBuffer) -> None:
