@@ -124,3 +124,24 @@ def test_a_picture_that_fails_at_last_costs_no_judgement() -> None:
     assert result.returncode == 1
     assert "equal to the byte." in " ".join(result.stdout.split())
     assert result.stderr == "ttmem: Could not open file '/dev/full': No space left on device\n"
+
+
+INTERRUPTED_EARLY = """\
+import builtins, signal, sys
+from ttmem.cli import main
+
+def interrupted(name, *rest, load=builtins.__import__):
+    if name == "click":
+        builtins.__import__ = load
+        signal.raise_signal(signal.SIGINT)
+    return load(name, *rest)
+
+builtins.__import__ = interrupted
+main(["demo"])
+"""
+
+
+def test_an_interrupt_while_the_program_is_loaded_is_no_traceback() -> None:
+    result = subprocess.run([sys.executable, "-c", INTERRUPTED_EARLY], capture_output=True, text=True)
+
+    assert (result.returncode, result.stdout, result.stderr) == (130, "", "")

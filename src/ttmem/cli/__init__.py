@@ -41,8 +41,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     if given in (["-V"], ["-v"], ["--version"]):
         sys.stdout.write(f"ttmem {ttmem.__version__}\n")
         sys.exit(0)
-    from ttmem.cli.program import run_program
-
+    try:
+        from ttmem.cli.program import run_program
+    except KeyboardInterrupt:
+        sys.exit(130)  # ttmem.cli.exits.INTERRUPTED; loading it could be interrupted again
     sys.exit(run_program(given))
 
 
