@@ -13,6 +13,7 @@ from ttmem import GraphTracker, metal
 from ttmem.devices import BinaryStatus, BufferType, Kind, Pool
 from ttmem.metal import (
     BufferSpec,
+    CircularBufferClash,
     CoreRange,
     CoreRanges,
     DispatchCores,
@@ -20,6 +21,7 @@ from ttmem.metal import (
     MeshDevice,
     MeshRange,
     MeshWorkload,
+    OutOfDeviceMemory,
     Processor,
     Program,
 )
@@ -296,6 +298,38 @@ def test_a_buffer_takes_its_share_in_every_bank(opened: Open, journal: OwnJourna
     assert (used[Pool.DRAM], used[Pool.L1]) == (117_448_704, 131_072)
     rows = {row[3]: (row[6], row[8]) for row in journal.allocations(Kind.BUFFER)}
     assert rows == {Pool.DRAM: (117_440_512, 9_787_392), Pool.L1: (16_384, 2048)}
+
+
+def test_refusals_are_shown_with_the_figures_of_the_allocator(opened: Open, journal: OwnJournal) -> None:
+    device = opened("p100", trace_region_bytes=1 << 20)
+    told_before = len(journal.rows()["out_of_memory"])
+    holes = [device.create_buffer(BufferSpec(1 << 30, 1 << 20)) for _ in range(3)]
+    holes[1].deallocate()
+    low = device.create_buffer(BufferSpec(device.chips[0].l1_bank_count * 1_000_000, 1_000_000, BufferType.L1))
+    program = an_example()
+    program.add_circular_buffer(CoreRanges.grid(8, 8), 600_000)
+
+    expected: list[tuple[Pool, int, int, int]] = []
+    for pool, spec in (
+        (Pool.DRAM, BufferSpec(1 << 36, 1 << 20)),
+        (Pool.L1, BufferSpec(1 << 28, 1 << 20, BufferType.L1)),
+        (Pool.TRACE, BufferSpec(1 << 22, 2048, BufferType.TRACE)),
+    ):
+        with pytest.raises(OutOfDeviceMemory) as refusal:
+            device.create_buffer(spec)
+        bank = device.allocator.statistics(spec.buffer_type)
+        requested = refusal.value.per_bank_bytes * bank.bank_count
+        expected.append((pool, requested, bank.free_bytes * bank.bank_count, bank.largest_free_bytes * bank.bank_count))
+    with pytest.raises(CircularBufferClash):
+        metal.enqueue(device, MeshWorkload(program))
+    left = (low.address - device.architecture.l1_unreserved_base) * 64
+    expected.append((Pool.CB, 600_000 * 64, left, left))
+
+    rows = journal.rows()["out_of_memory"][told_before:]
+    assert [(Pool(row[2]), *row[3:6]) for row in rows] == expected
+    _, _, free, largest = expected[0]
+    assert largest < free
+    assert device.truth().refusal_count == len(rows)
 
 
 def test_every_chip_of_a_mesh_holds_a_programs_kernels(opened: Open, journal: OwnJournal) -> None:

@@ -98,6 +98,27 @@ def test_memory_that_runs_out_is_told_in_bytes_of_all_banks() -> None:
         assert device.truth().refusal_count == 1
 
 
+@pytest.mark.parametrize("board", ["n150", "p100"])
+def test_a_refusal_tells_the_figures_of_the_allocator(board: str) -> None:
+    heard = HeardAll()
+    with open_device(board, tracker=heard) as device:
+        bank_count = device.chips[0].dram_bank_count
+        blocks = [device.create_buffer(BufferSpec(bank_count << 27, 1 << 27)) for _ in range(3)]
+        blocks[1].deallocate()  # two stretches are free, and the upper one is the larger
+        wanted = BufferSpec(bank_count * (1 << 12) * 1_000_000, 1 << 12)
+
+        with pytest.raises(OutOfDeviceMemory) as refusal:
+            device.create_buffer(wanted)
+
+        figures, [told] = refusal.value.statistics, heard.of("out_of_memory")
+        assert figures == device.allocator.statistics(BufferType.DRAM)
+        assert figures.free_bytes == figures.largest_free_bytes + (1 << 27)
+        assert (told.device, told.pool) == (device, Pool.DRAM)
+        assert told.requested == (1 << 12) * 1_000_000 * bank_count
+        assert told.free == device.chips[0].capacity_bytes(Pool.DRAM) - 2 * (bank_count << 27)
+        assert told.largest == told.free - (bank_count << 27)
+
+
 def test_closing_ends_everything_and_tells_it_last() -> None:
     heard = HeardAll()
     mesh = open_mesh("n300", tracker=heard)

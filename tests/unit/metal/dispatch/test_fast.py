@@ -260,6 +260,34 @@ def test_what_was_told_of_rings_is_true_whichever_queue_launched() -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("core_types", "worker_count"),
+    [
+        ([CoreType.TENSIX], 64),
+        ([CoreType.ACTIVE_ETH], 2),
+        ([CoreType.TENSIX, CoreType.ACTIVE_ETH], 66),
+    ],
+)
+def test_every_core_that_a_launch_goes_to_is_waited_for(core_types: list[CoreType], worker_count: int) -> None:
+    """All that compute, and all routers of the chip, however few of them the program uses."""
+    program = Program()
+    for core_type in core_types:
+        processor = Processor.BRISC if core_type is CoreType.TENSIX else Processor.ERISC
+        program.add_kernel(a_kernel(160, cores=CoreRanges.at((0, 0)), processor=processor, core_type=core_type))
+    workload = MeshWorkload(program)
+    with open_mesh("n300") as mesh:
+        queue = mesh.queues[0]
+        for count in (1, 2, 3):
+            enqueue(mesh, workload)
+            assert queue.expected_count == count * worker_count
+
+        trace = mesh.begin_trace()
+        enqueue(mesh, workload)
+        mesh.end_trace(trace)
+        mesh.replay_trace(trace)
+        assert queue.expected_count == 4 * worker_count
+
+
 def calls_of_a_cached_run(board: str, cached_count: int) -> int:
     """Python calls that one more run of a cached workload makes: its cost, without a clock."""
     with open_mesh(board, trace_region_bytes=1 << 20) as mesh:

@@ -11,7 +11,7 @@ from ttmem.metal import BufferSpec, DispatchCores, MeshDevice, MeshWorkload, enq
 from ttmem.metal.truth import ChipTruth
 from ttmem.tracking import TrackedDevice
 
-REGION_BYTES = 1 << 20
+REGION_BYTES = 12_288  # room for one trace
 
 
 class Stopped(HeardAll):

@@ -46,6 +46,8 @@ def test_a_clash_leaves_nothing_behind() -> None:
         assert {call.name for call in heard.calls} == {"cache", "out_of_memory"}
         [short] = heard.of("out_of_memory")
         assert (short.pool, short.requested) == (Pool.CB, 1_000_000 * 64)
+        left_bytes = 1_499_136 - 600 * 2048 - 105_824  # of every core: between the base of L1 and the buffer
+        assert (short.free, short.largest) == (left_bytes * 64, left_bytes * 64)
         assert workload.status is BinaryStatus.NOT_SENT
 
 
