@@ -1,5 +1,4 @@
-"""One thread at a time, for what is rare and takes several steps: opening a device, loading a kernel,
-laying out a circular buffer.
+"""One thread at a time, for what is rare and takes several steps: opening a device, loading a kernel.
 
 Nobody holds the turn for longer than a few reports take. A thread that comes again in its own turn (a signal handler's)
 goes on; a forked child begins with nobody's turn, whoever had it in the parent.
