@@ -11,7 +11,7 @@ from ttmem.metal import BufferSpec, DispatchCores, MeshDevice, MeshWorkload, enq
 from ttmem.metal.truth import ChipTruth
 from ttmem.tracking import TrackedDevice
 
-REGION_BYTES = 12_288  # room for one trace
+REGION_BYTES = 1024  # room for one trace
 
 
 class Stopped(HeardAll):
@@ -21,7 +21,7 @@ class Stopped(HeardAll):
 
     def _note(self, call: str, device: TrackedDevice, **said: object) -> None:
         super()._note(call, device, **said)
-        if call in ("cache", "closed"):  # of what was compiled is kept, and whatever is closed is gone anyway
+        if call in ("cache", "closed"):  # what was compiled is kept, and what is closed is gone anyway
             return
         self.countdown -= 1
         if self.countdown == 0:
@@ -47,8 +47,9 @@ def stopped_everywhere(
             assert held(device.truth()[0]) == before
             assert device.allocator.live_count == live_count
         else:
-            tracker.countdown = 0
             return number - 1
+        finally:
+            tracker.countdown = 0
     raise AssertionError("it never ended")
 
 
