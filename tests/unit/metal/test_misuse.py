@@ -62,6 +62,12 @@ def test_what_cannot_be_opened_is_told_with_what_can(options: dict[str, Any], wo
     assert heard.calls == []
 
 
+def test_a_board_has_a_name() -> None:
+    number: Any = 7
+    with pytest.raises(UnknownHardware, match="no board 7; there are n150"):
+        open_device(number)
+
+
 def test_somebody_who_cannot_be_told_is_no_tracker() -> None:
     stranger: Any = object()
 
@@ -268,6 +274,16 @@ def test_a_program_is_loaded_by_itself_or_by_one_workload(dispatch: DispatchCore
             with pytest.raises(ProgramMisuse, match="loaded already"):
                 enqueue(device, MeshWorkload(program))
         assert device.truth()[0].launch_count == 2
+
+
+def test_a_program_that_ran_on_a_larger_chip_is_looked_at_again() -> None:
+    program = a_program(cores=CoreRanges.grid(11, 10))
+    with open_device("p150") as large:
+        launch(large, program)
+        program.destroy()
+
+    with open_device("n150") as small, pytest.raises(ProgramMisuse, match="not all on the grid of 8x8"):
+        launch(small, program)
 
 
 def test_things_say_what_they_are() -> None:

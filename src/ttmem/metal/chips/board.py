@@ -137,7 +137,7 @@ class Board:
 
 def board(name: str) -> Board:
     """A kind of board by its name, however it is spelled: "T3000", "WH Galaxy", "bh-galaxy"."""
-    word = name.lower().replace(" ", "-").replace("_", "-")
+    word = str(name).lower().replace(" ", "-").replace("_", "-")
     word = ALIASES.get(word, word)
     if word not in BOARDS:
         raise UnknownHardware(f"no board {name!r}; there are {', '.join(BOARDS)}")

@@ -52,11 +52,12 @@ def refuse_if_loaded(workload: MeshWorkload) -> None:
 
 def compile_program(host: Host, program: Program) -> None:
     """Compiles every kernel, once per program; one that does not link, or has no such cores, is refused."""
+    if not program.is_finalized:  # also one that was loaded before, perhaps on a larger chip
+        _check_cores(host, program)
+        for kernel in program.kernels:
+            _check_link(host, kernel)
     if program.is_compiled:
         return
-    _check_cores(host, program)
-    for kernel in program.kernels:
-        _check_link(host, kernel)
     for kernel in program.kernels:
         host.jit_cache.compile(kernel)
     program.is_compiled = True
