@@ -60,6 +60,7 @@ def test_device_ids_beyond_65535_of_one_process_go_under_unknown(engine: Engine)
     assert engine.findings(US)["devices_lost"] >= count - 65_536
 
 
+@pytest.mark.slow
 @with_many_rows
 def test_what_goes_under_unknown_is_given_back_like_everything_else(engine: Engine) -> None:
     devices = range(66_000)
@@ -81,6 +82,7 @@ def test_equal_ids_on_two_unknown_devices_are_two_buffers(engine: Engine) -> Non
     assert engine.figures().used == {("unknown:0", "dram"): 7}
 
 
+@pytest.mark.slow
 @with_many_rows
 def test_equal_ids_on_devices_beyond_65535_are_many_buffers(engine: Engine) -> None:
     """Addresses are alike on all chips, so this is the usual case."""

@@ -396,6 +396,7 @@ BUSY_THREADS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)  # 200,000 messages to be read in Python
 def test_four_busy_threads_lose_nothing_to_a_server_that_reads(directory: Path, server: MessageServer) -> None:
     with Sender(directory, *BUSY_THREADS) as sender:
