@@ -134,6 +134,7 @@ def test_all_workloads_are_listed_with_a_line_each() -> None:
     assert all(len(line) <= 120 for line in lines)
 
 
+@pytest.mark.slow
 def test_the_list_says_how_the_leak_ends() -> None:
     line = WORKLOADS["leaky"].line
 

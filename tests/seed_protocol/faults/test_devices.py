@@ -47,6 +47,7 @@ def test_a_negative_device_is_an_unknown_one_and_its_bytes_are_not_lost(engine: 
     assert engine.figures().used == {("unknown:0", "dram"): 5, ("seed:0", "dram"): 7}
 
 
+@pytest.mark.slow
 @with_many_rows
 def test_device_ids_beyond_65535_of_one_process_go_under_unknown(engine: Engine) -> None:
     count = 70_000
