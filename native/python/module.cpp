@@ -188,8 +188,8 @@ void add_ledger(nb::module_& module) {
 }  // namespace
 
 NB_MODULE(_native, module) {
-    nb::set_leak_warnings(
-        false);  // a ledger that lives until the interpreter ends is no reason to print in somebody's program
+    // A ledger that lives until the interpreter ends is no reason to print in somebody's program.
+    nb::set_leak_warnings(false);
     module.doc() = "The native core of ttmem: journals and ledger.";
     add_client(module);
     add_older_client(module);
