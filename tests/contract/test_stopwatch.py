@@ -5,6 +5,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from tests.support.stopwatch import Stopwatch, least
 
 WORK = "import sys, time\nsys.stdin.readline()\nwhile time.process_time() < float(sys.argv[1]): pass"
@@ -24,6 +26,7 @@ def test_sleep_is_counted() -> None:
     assert watch.seconds > 0.2
 
 
+@pytest.mark.slow
 def test_work_is_counted_and_waiting_for_a_processor_is_not() -> None:
     cpu = min(os.sched_getaffinity(0))
     with a_worker(cpu, 0.6) as watched, a_worker(cpu, 60) as rival:

@@ -61,6 +61,7 @@ def test_in_a_pipe_the_demo_prints_one_table_and_ends(tmp_path: Path) -> None:
     assert "llama-8b" in picture.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cb-clash", "cache-growth"])
 def test_a_workload_is_measured_as_its_arithmetic_says(name: str) -> None:
     result = ttmem_demo(name)
@@ -71,6 +72,7 @@ def test_a_workload_is_measured_as_its_arithmetic_says(name: str) -> None:
     assert result.stdout.endswith(f"{FAREWELL}\n")
 
 
+@pytest.mark.slow
 def test_a_refusal_is_told_in_the_runtimes_words() -> None:
     text = said(ttmem_demo("oom-fragmented").stdout)
 
@@ -94,6 +96,7 @@ def test_a_killed_workload_gives_everything_back() -> None:
     assert text.endswith(f"{FAREWELL}\n")
 
 
+@pytest.mark.slow
 def test_several_workloads_share_the_table_on_chips_of_their_own() -> None:
     text = ttmem_demo("resnet-trace", "cb-clash", "--steps", "2", "--board", "p150").stdout
 
@@ -112,6 +115,7 @@ def test_another_board_speed_and_length_may_be_asked_for() -> None:
     assert "equal to the byte." in said(text)
 
 
+@pytest.mark.slow
 def test_slow_dispatch_shows_no_trace() -> None:
     text = ttmem_demo("resnet-trace", "--slow-dispatch", "--steps", "1").stdout
 
@@ -120,6 +124,7 @@ def test_slow_dispatch_shows_no_trace() -> None:
     assert "equal to the byte." in said(text)
 
 
+@pytest.mark.slow
 def test_time_ends_a_workload_wherever_it_is() -> None:
     text = ttmem_demo("llama-8b", "--seconds", "0.3").stdout
 
@@ -288,6 +293,7 @@ def test_an_interrupted_demo_in_a_pipe_says_what_it_saw() -> None:
     assert result.stdout.endswith(f"{FAREWELL}\n")
 
 
+@pytest.mark.slow
 def test_who_does_not_wait_for_the_last_words_presses_again() -> None:
     with noticed_interrupts() as interrupts:
         signal.raise_signal(signal.SIGINT)
@@ -311,6 +317,7 @@ def test_an_ignored_interrupt_stays_ignored() -> None:
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.slow
 def test_a_workload_ends_with_whoever_started_it() -> None:
     with a_terminal(["-m", "ttmem", "demo", "--seconds", "60"], ENVIRON, columns=120, lines=50) as terminal:
         painted = re.sub(r"\x1b\[[0-9;]*m", "", terminal.read_until("llama-8b"))
@@ -326,6 +333,7 @@ def test_a_workload_ends_with_whoever_started_it() -> None:
     shutil.rmtree(directory)
 
 
+@pytest.mark.slow
 def test_memory_of_traces_is_told_as_an_estimate() -> None:
     snapshot = a_busy_snapshot()
     process = snapshot.live[0]
@@ -362,6 +370,7 @@ sys.exit(run_program(["demo", "cb-clash", "--steps", "1"]))
 """
 
 
+@pytest.mark.slow
 def test_a_script_learns_of_a_figure_that_was_not_expected() -> None:
     result = subprocess.run([sys.executable, "-c", MISMEASURED], capture_output=True, text=True)
 

@@ -203,6 +203,7 @@ def test_a_server_that_comes_later_gets_everything_in_order(directory: Path) -> 
     assert [message.buffer_id for message in messages] == list(range(1000))
 
 
+@pytest.mark.slow
 def test_a_server_killed_in_mid_stream_harms_nobody_and_the_next_one_gets_whole_messages(directory: Path) -> None:
     path = directory / "seed.sock"
     lines = ["for id in range(24_000): A.report_allocation(0, 1, 0, id)", "print(A.lost_count())", "meet()"]
@@ -227,6 +228,7 @@ def test_a_server_killed_in_mid_stream_harms_nobody_and_the_next_one_gets_whole_
     assert {(message.type, message.size, message.device_id) for message in messages} == {(MessageType.ALLOC, 1, 0)}
 
 
+@pytest.mark.slow
 def test_a_server_that_never_reads_blocks_nobody_and_losses_are_counted(directory: Path, server: MessageServer) -> None:
     lines = [
         "import time; slowest = 0",
