@@ -260,9 +260,6 @@ ttmem_handle allocate(Words& words, uint8_t options) noexcept {
         if (end_life(writer, entry, sequence, unlisted)) give_entry(writer, entry);
         return allocate_untabled(writer, sequence, words, replaced);
     }
-    if (is_indexed &&
-        __builtin_expect(writer.slab[entry].commit.load(std::memory_order_acquire) != committed(sequence), 0))
-        erase(writer, hash, entry);  // its target was closed meanwhile, before there was a slot to empty
     TTMEM_TEST_YIELD(entry_indexed);
     if (is_indexed && __builtin_expect(may_have_twin(writer, hash, found), 0)) {
         const Found other = find_other(writer, key, hash, entry);

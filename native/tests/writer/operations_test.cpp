@@ -201,6 +201,22 @@ TEST(three_twins_that_look_at_each_other_settle_to_the_newest) {
     check_books(chip);
 }
 
+// It is freed by another thread as soon as the index names it, and its entry serves the same key again: that life's slot
+// is not the late thread's to empty.
+TEST(a_life_in_the_entry_of_an_ended_one_of_its_key_stays_in_the_index) {
+    track({256, 16});
+    const uint16_t chip = open_chip(1);
+    ParkedThread late(steps::entry_indexed, [chip] { report_buffer(chip, 7, 1); });
+    report_free(chip, 7);
+    report_buffer(chip, 7, 2);
+    late.finish();
+    check_books(chip);
+    report_buffer(chip, 7, 3);
+    CHECK(alive_in(the_writer) == (Alive{{{chip, TTMEM_BUFFER, 7}, 3}}));
+    CHECK_EQUAL(header().replaced.load(), 1u);
+    check_books(chip);
+}
+
 TEST(a_call_that_was_overtaken_does_not_end_the_newer_life) {
     track({256, 16});
     const uint16_t chip = open_chip(1);
