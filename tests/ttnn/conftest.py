@@ -1,4 +1,4 @@
-"""The stock runtime as judge: tests in this folder are marked `ttnn` and ask the wheel that `./run ttnn` installs.
+"""The stock runtime as judge: tests in this folder are marked `ttnn` and ask the wheel that `./run test-ttnn` installs.
 
 `./run test` leaves them out, since the wheel is a download of 102 MB. Without it they are skipped, and say so.
 """

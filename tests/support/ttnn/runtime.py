@@ -14,7 +14,7 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +26,7 @@ from ttmem.metal.chips import DispatchCores
 
 ROOT = Path(__file__).parents[3]
 COMPILER = Path(__file__).with_name("stand_in_compiler.py")
+DRIVER = "tests.support.ttnn.driver"
 # The runtime's words for who dispatches; None: whoever it likes, which for slow dispatch is nobody.
 CORE_TYPES = {None: None, DispatchCores.TENSIX: "WORKER", DispatchCores.ETHERNET: "ETH", DispatchCores.SLOW: None}
 Step = dict[str, Any]
@@ -44,25 +45,37 @@ class OpenedDevice:
 class Runtime:
     """One running process of the stock runtime."""
 
-    def __init__(self, process: "subprocess.Popen[str]", log: Path) -> None:
+    def __init__(self, process: "subprocess.Popen[str]", log: Path, chips: Sequence[int]) -> None:
+        self.chips = chips  # their unique ids, in the order of the description
         self._process = process
         self._log = log
         self._is_open = False
 
     @classmethod
-    def started(cls, stock: Stock, directory: Path, board: str, *, is_slow: bool = False) -> "Runtime":
+    def started(
+        cls,
+        stock: Stock,
+        directory: Path,
+        board: str,
+        *,
+        is_slow: bool = False,
+        driver: str = DRIVER,
+        settings: Mapping[str, str] | None = None,
+    ) -> "Runtime":
+        """`settings` go into its environment, beside or instead of those it gets in any case."""
         log = directory / "runtime.log"
+        environment, chips = _environment(stock, directory, board, is_slow=is_slow)
         with log.open("w", encoding="utf-8") as words:
             process = subprocess.Popen(
-                [str(stock.python), "-m", "tests.support.ttnn.driver"],
+                [str(stock.python), "-m", driver],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=words,
                 text=True,
                 cwd=directory,
-                env=_environment(stock, directory, board, is_slow=is_slow),
+                env=environment | dict(settings or {}),
             )
-        return cls(process, log)
+        return cls(process, log, chips)
 
     @contextmanager
     def opened(
@@ -77,10 +90,10 @@ class Runtime:
         """A mesh of the machine, and nothing on it yet; closed at the end with whatever is still there."""
         options = {"l1_small": l1_small, "trace": trace, "dispatch": dispatch, "worker_l1": worker_l1}
         self._is_open = True
-        said = self._ask({"do": "open", "mesh": mesh, **options})
+        said = self.ask({"do": "open", "mesh": mesh, **options})
         grid = (said["grid"][0], said["grid"][1])
         yield OpenedDevice(said["chips"], grid, said["first_cb_address"], said["views"])
-        self._ask({"do": "close"})
+        self.ask({"do": "close"})
         self._is_open = False  # a test that fails in between leaves a runtime that nobody should use any more
 
     @property
@@ -88,32 +101,38 @@ class Runtime:
         """Whether it is fit for another test."""
         return self._process.poll() is None and not self._is_open
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def stop(self) -> None:
-        """Nothing of it outlives its process: no shared memory, no lock."""
+        """Nothing of it outlives its process, except counters in shared memory if it was told to keep them."""
         self._process.kill()
         self._process.communicate()
+        for chip in self.chips:
+            counters_of(chip).unlink(missing_ok=True)
 
     def steps(self, steps: Sequence[Step]) -> list[dict[str, Any]]:
-        answers: list[dict[str, Any]] = self._ask({"do": "steps", "steps": steps})
+        answers: list[dict[str, Any]] = self.ask({"do": "steps", "steps": steps})
         return answers
 
     def blocks(self) -> dict[str, list[list[int]]]:
         """Of each memory the stretches of a bank: where they begin, their size, and 1 if they are taken."""
-        tables: dict[str, list[list[int]]] = self._ask({"do": "blocks"})
+        tables: dict[str, list[list[int]]] = self.ask({"do": "blocks"})
         return tables
 
     def operation(self, name: str, side: int, mode: str = "NORMAL") -> dict[str, Any]:
         """One operation on square matrices in DRAM: what it lays out in L1, or why it is refused."""
-        answer: dict[str, Any] = self._ask({"do": "operation", "name": name, "side": side, "mode": mode})
+        answer: dict[str, Any] = self.ask({"do": "operation", "name": name, "side": side, "mode": mode})
         return answer
 
     def program(self, buffers: Sequence[dict[str, Any]], *, grid: tuple[int, int]) -> dict[str, Any]:
         """A program with these circular buffers: where they lie, or why it is refused."""
         last_core = [grid[0] - 1, grid[1] - 1]
-        answer: dict[str, Any] = self._ask({"do": "program", "buffers": buffers, "last_core": last_core})
+        answer: dict[str, Any] = self.ask({"do": "program", "buffers": buffers, "last_core": last_core})
         return answer
 
-    def _ask(self, request: dict[str, Any]) -> Any:
+    def ask(self, request: dict[str, Any]) -> Any:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(request) + "\n")
@@ -131,14 +150,21 @@ class Runtime:
 StartedRuntime = Callable[..., Runtime]  # of a board, as the fixture `runtime_of` gives it
 
 
+def counters_of(chip: int) -> Path:
+    """The file in which the runtime counts what is allocated on a chip."""
+    return Path("/dev/shm") / f"tt_device_{chip}_memory"
+
+
 def has_compiler() -> bool:
     """Whether operations can run, for which kernels are compiled."""
     return shutil.which("riscv64-unknown-elf-gcc") is not None
 
 
-def _environment(stock: Stock, directory: Path, board: str, *, is_slow: bool) -> dict[str, str]:
+def _environment(stock: Stock, directory: Path, board: str, *, is_slow: bool) -> tuple[dict[str, str], Sequence[int]]:
+    """It, and the unique ids of the chips, which are nobody else's."""
     description = directory / "cluster.yaml"
-    description.write_text(CLUSTERS[board].text(random.SystemRandom().randrange(1 << 40)), encoding="utf-8")
+    first_chip = random.SystemRandom().randrange(1 << 40)
+    description.write_text(CLUSTERS[board].text(first_chip), encoding="utf-8")
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("TT_", "TTMEM", "PYTEST"))}
     settings = {
         "HOME": str(directory),
@@ -153,7 +179,8 @@ def _environment(stock: Stock, directory: Path, board: str, *, is_slow: bool) ->
         "TT_METAL_SHM_TRACKING_DISABLED": "1",
         "TT_LOGGER_LEVEL": "off",
     }
-    return ours | settings | ({"TT_METAL_SLOW_DISPATCH_MODE": "1"} if is_slow else {})
+    chips = range(first_chip, first_chip + len(CLUSTERS[board].places))
+    return ours | settings | ({"TT_METAL_SLOW_DISPATCH_MODE": "1"} if is_slow else {}), chips
 
 
 def _tree(stock: Stock, root: Path) -> Path:

@@ -1,4 +1,4 @@
-"""The stock runtime in an environment of its own: `build/ttnn`, made once by `./run ttnn`.
+"""The stock runtime in an environment of its own: `build/ttnn`, made once by `./run test-ttnn`.
 
     python -m tests.support.ttnn.stock      makes it, or says in one line what is missing and ends with status 3
 
@@ -45,7 +45,7 @@ def installed(home: Path | None = None) -> Stock:
     python = home / "venv" / "bin" / "python"
     packages = sorted(home.glob("venv/lib/python*/site-packages/ttnn"))
     if not (home / f"installed-{RELEASE}").exists() or not python.exists() or not packages:
-        raise NotThere(f"ttnn {RELEASE} is not in {home}; ./run ttnn installs it")
+        raise NotThere(f"ttnn {RELEASE} is not in {home}; ./run test-ttnn installs it")
     return Stock(python, packages[0])
 
 
@@ -102,7 +102,7 @@ def _run(command: list[str], home: Path) -> None:
 
 
 def main() -> int:
-    """Makes the environment; the one line on failure is what `./run ttnn` shows."""
+    """Makes the environment; the one line on failure is what `./run test-ttnn` shows."""
     try:
         make()
     except NotThere as missing:
