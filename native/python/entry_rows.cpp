@@ -13,13 +13,18 @@ namespace {
 // What the words of an entry mean depends on its kind.
 struct EntryWords {
     uint64_t address = 0, asked = 0, program = 0;
-    uint8_t core_type = 0, found_by = 0;
+    uint64_t page = 0;
+    uint8_t core_type = 0, found_by = 0, layout = 0;
 
     EntryWords(const Words& words, bool is_socket) {
         const uint8_t kind = words.kind();
         asked = words.requested_bytes();
         address = words.address;
-        if (kind == TTMEM_PROGRAM_BINARY) {
+        if (kind == TTMEM_BUFFER && !is_socket) {
+            address = words.buffer_address();
+            page = words.page_bytes();
+            layout = words.layout();
+        } else if (kind == TTMEM_PROGRAM_BINARY) {
             *this = {0, words.reserved_bytes(), words.id};
         } else if (kind >= TTMEM_CIRCULAR_BUFFER && kind <= TTMEM_SCRATCHPAD) {
             const uint64_t place = is_socket ? words.address : words.address & 0xffff'ffff;
@@ -38,7 +43,7 @@ private:
 nb::tuple entry_row(const Process& process, const Words& words, const Timebase& time) {
     nb::list devices;
     for (const uint32_t device : process.book.targets()[words.target()].devices) devices.append(device);
-    const bool is_program = words.kind() == TTMEM_PROGRAM_BINARY;
+    const bool is_program = words.kind() == TTMEM_PROGRAM_BINARY, is_buffer = words.kind() == TTMEM_BUFFER;
     const bool is_socket = process.way == Way::socket;  // there the place of the per-bank bytes counts holders
     const EntryWords its(words, is_socket);
     const uint64_t when = process.realtime(words.time, time);
@@ -46,10 +51,10 @@ nb::tuple entry_row(const Process& process, const Words& words, const Timebase& 
     const std::string name = words.site() != 0 && !is_socket ? process.book.text(words.site()).substr(0, 256) : "";
     return nb::make_tuple(nb::tuple(devices), words.kind(), id, words.pool(), words.flags(), words.reserved_bytes(),
                           its.asked, its.address, is_program || is_socket ? 0 : words.per_bank_bytes(),
-                          is_program ? uint16_t{0} : words.count(), words.thread(), words.site(), when,
+                          is_program || is_buffer ? uint16_t{0} : words.count(), words.thread(), words.site(), when,
                           words.sequence(), is_program ? words.status() : uint8_t{0}, is_program ? words.launches() : 0,
                           is_socket ? words.per_bank_bytes() : uint64_t{1}, its.program, its.core_type, its.found_by,
-                          text(name));
+                          its.layout, its.page, text(name));
 }
 
 const Process* find_process(const Processes& processes, uint64_t key) {

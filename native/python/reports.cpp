@@ -60,7 +60,7 @@ using Values = PyObject* const*;
 
 PyObject* report_buffer_alloc(PyObject*, Values values, Py_ssize_t count) {
     if (!TTMEM_ON) return PyLong_FromLong(0);
-    const Arguments a("report_buffer_alloc", values, count, 3, 9);
+    const Arguments a("report_buffer_alloc", values, count, 3, 11);
     if (!a.is_good) return nullptr;
     ttmem_buffer buffer{};
     buffer.target = target_of(a.word[0]);
@@ -72,6 +72,8 @@ PyObject* report_buffer_alloc(PyObject*, Values values, Py_ssize_t count) {
     buffer.type = byte_of(a.word[6]);
     buffer.site = half_of(a.word[7]);
     buffer.options = byte_of(a.word[8]);
+    buffer.page_bytes = a.size(9);
+    buffer.layout = byte_of(a.word[10]);
     return handle_object(ttmem_buffer_alloc_on(&buffer));
 }
 
@@ -184,6 +186,15 @@ PyObject* report_out_of_memory(PyObject*, Values values, Py_ssize_t count) {
     Py_RETURN_NONE;
 }
 
+PyObject* report_clash(PyObject*, Values values, Py_ssize_t count) {
+    if (!TTMEM_ON) Py_RETURN_NONE;
+    const Arguments a("report_clash", values, count, 4, 4);
+    if (!a.is_good) return nullptr;
+    const ttmem_cb_clash clash{a.word[1], a.word[2], a.word[3], target_of(a.word[0])};
+    ttmem_clash_on(&clash);
+    Py_RETURN_NONE;
+}
+
 PyObject* report_ring(PyObject*, Values values, Py_ssize_t count) {
     if (!TTMEM_ON) Py_RETURN_NONE;
     const Arguments a("report_ring", values, count, 5, 8);
@@ -225,8 +236,7 @@ PyCFunction as_builtin(Function* function) {
 PyMethodDef kReports[] = {
     {"report_buffer_alloc", as_builtin(report_buffer_alloc), METH_FASTCALL,
      "report_buffer_alloc(target, id, reserved_bytes, requested_bytes=0, address=0, per_bank_bytes=0, buffer_type=0, "
-     "site=0, "
-     "options=0, /) -> handle"},
+     "site=0, options=0, page_bytes=0, layout=0, /) -> handle"},
     {"report_cb_alloc", as_builtin(report_cb_alloc), METH_FASTCALL,
      "report_cb_alloc(target, id, address, size_per_core_bytes, core_count, options=0, program=0, kind=2, site=0, "
      "core_set=0, /) -> handle"},
@@ -246,6 +256,8 @@ PyMethodDef kReports[] = {
     {"report_launch", as_builtin(report_launch), METH_FASTCALL, "report_launch(target, program, /)"},
     {"report_out_of_memory", as_builtin(report_out_of_memory), METH_FASTCALL,
      "report_out_of_memory(target, pool, requested_bytes, free_bytes=0, largest_free_bytes=0, /)"},
+    {"report_clash", as_builtin(report_clash), METH_FASTCALL,
+     "report_clash(target, program, cb_end_address, buffer_address, /)"},
     {"report_ring", as_builtin(report_ring), METH_FASTCALL,
      "report_ring(target, core_type, live_bytes, retired_bytes, entry_count, stall=0, ring_bytes=0, is_launch=1, /)"},
     {"report_cache", as_builtin(report_cache), METH_FASTCALL,

@@ -178,8 +178,8 @@ nb::dict process_row(const Process& process, const Timebase& time) {
 }
 
 struct ProcessLists {
-    nb::list processes, pools, kinds, cores, launches, programs, phases, out_of_memory, meshes, other_pools,
-        other_kinds;
+    nb::list processes, pools, kinds, cores, launches, programs, phases, out_of_memory, clashes, clash_counts, meshes,
+        other_pools, other_kinds;
     nb::list rings, stalls, caches, footprints;
 };
 
@@ -249,14 +249,16 @@ void activity_rows(const Process& process, ProcessLists& lists) {
 }
 
 void target_rows(const Process& process, ProcessLists& lists) {
-    std::map<uint32_t, uint64_t> launches_on;  // several targets may stand for one chip
+    std::map<uint32_t, uint64_t> launches_on, clashes_on;  // several targets may stand for one chip
     for (size_t i = 0; i < process.book.targets().size(); ++i) {
         const TargetBook& target = process.book.targets()[i];
         if (!target.is_named) continue;
         const uint64_t launches = i < process.targets.size() ? process.targets[i].launches : target.launches;
+        const uint64_t clashes = i < process.targets.size() ? process.targets[i].clashes : target.clashes;
         nb::list devices;
         for (const uint32_t device : target.devices) {
             if (launches != 0) launches_on[device] += launches;
+            if (clashes != 0) clashes_on[device] += clashes;
             devices.append(device);
         }
         if (target.is_mesh && target.is_open)
@@ -264,6 +266,8 @@ void target_rows(const Process& process, ProcessLists& lists) {
                 nb::make_tuple(process.key, target.unique_id, target.rows, target.columns, nb::tuple(devices)));
     }
     for (const auto& [device, count] : launches_on) lists.launches.append(nb::make_tuple(process.key, device, count));
+    for (const auto& [device, count] : clashes_on)
+        lists.clash_counts.append(nb::make_tuple(process.key, device, count));
 }
 
 void program_rows(const Process& process, ProcessLists& lists) {
@@ -302,6 +306,9 @@ void history_rows(const Process& process, const Timebase& time, ProcessLists& li
     for (const OutOfMemory& one : process.book.out_of_memory())
         lists.out_of_memory.append(
             nb::make_tuple(process.key, one.device, one.pool, one.requested, one.free, one.largest, when(one.raw)));
+    for (const Clash& one : process.book.clashes())
+        lists.clashes.append(
+            nb::make_tuple(process.key, one.device, one.program, one.cb_end, one.buffer, when(one.raw)));
 }
 
 }  // namespace
@@ -368,6 +375,8 @@ nb::dict snapshot_rows(Collector& collector) {
         rows["programs"] = lists.programs;
         rows["phases"] = lists.phases;
         rows["out_of_memory"] = lists.out_of_memory;
+        rows["clashes"] = lists.clashes;
+        rows["clash_counts"] = lists.clash_counts;
         rows["meshes"] = lists.meshes;
         rows["other_pools"] = lists.other_pools;
         rows["other_kinds"] = lists.other_kinds;

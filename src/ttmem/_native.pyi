@@ -44,6 +44,8 @@ class client:  # really a submodule
         buffer_type: int = 0,
         site: int = 0,
         options: int = 0,
+        page_bytes: int = 0,
+        layout: int = 0,
         /,
     ) -> int: ...
     @staticmethod
@@ -94,6 +96,8 @@ class client:  # really a submodule
     def report_out_of_memory(
         target: int, pool: int, requested_bytes: int, free_bytes: int = 0, largest_free_bytes: int = 0, /
     ) -> None: ...
+    @staticmethod
+    def report_clash(target: int, program: int, cb_end_address: int, buffer_address: int, /) -> None: ...
     @staticmethod
     def report_ring(
         target: int,
@@ -175,7 +179,7 @@ class Ledger(Books):
     def allocations(self, process: int, most: int = 0) -> list[tuple[Any, ...]]:
         """What is alive, or only so many of every target, pool and kind, the largest: (device numbers, kind, id, pool,
         flags, reserved, requested, address, per_bank, count, thread, site, time_ns, sequence, status, launches,
-        holders, program, core_type, found_by, what the site says)."""
+        holders, program, core_type, found_by, layout, page_bytes, what the site says)."""
 
     def alive_at_peak(self, process: int, device: int, pool: int) -> tuple[list[tuple[Any, ...]], bool]:
         """What was alive at the process's peak on a device, and whether the list is whole."""

@@ -6,7 +6,7 @@ The numbers are those of `ttmem/client.h`. A number nobody knows becomes UNKNOWN
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 
-__all__ = ["PLANNED_POOLS", "Arch", "BinaryStatus", "BufferType", "Device", "Kind", "Pool"]
+__all__ = ["PLANNED_POOLS", "Arch", "BinaryStatus", "BufferLayout", "BufferType", "Device", "Kind", "Pool"]
 
 
 class Pool(IntEnum):
@@ -78,6 +78,27 @@ class BufferType(IntEnum):
     SYSTEM_MEMORY = 2
     L1_SMALL = 3
     TRACE = 4
+
+
+class BufferLayout(IntEnum):
+    """How a buffer is spread over its banks: 1 + tt-metal's TensorMemoryLayout."""
+
+    UNKNOWN = 0
+    INTERLEAVED = 1
+    SINGLE_BANK = 2
+    HEIGHT_SHARDED = 3
+    WIDTH_SHARDED = 4
+    BLOCK_SHARDED = 5
+    ND_SHARDED = 6
+
+    @classmethod
+    def _missing_(cls, value: object) -> "BufferLayout":
+        return cls.UNKNOWN
+
+    @property
+    def word(self) -> str:
+        """Its name as users read it."""
+        return self.name.lower()
 
 
 class BinaryStatus(IntEnum):

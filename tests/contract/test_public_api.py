@@ -19,6 +19,7 @@ REPORTS = [
     "report_cache",
     "report_cb_alloc",
     "report_cb_free",
+    "report_clash",
     "report_free",
     "report_kernel_load",
     "report_kernel_unload",

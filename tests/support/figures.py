@@ -16,7 +16,8 @@ def some_rows(**tables: Any) -> dict[str, Any]:
     """Empty tables, but for the given ones."""
     names = (
         "devices device_pools device_kinds processes process_pools process_kinds launches programs phases "
-        "out_of_memory meshes damaged other_pools other_kinds device_cores process_cores footprints rings stalls caches"
+        "out_of_memory clashes clash_counts meshes damaged "
+        "other_pools other_kinds device_cores process_cores footprints rings stalls caches"
     )
     rows: dict[str, Any] = {name: [] for name in names.split()}
     return {"time_ns": NOON_NS, **rows, **tables}
@@ -164,6 +165,8 @@ def a_busy_snapshot() -> Snapshot:
         programs=[(2, 0, 99, 2, 12_345, 24_576)],
         phases=[(2, "decode", 0, 2, 84 * MIB, NOON_NS, 17, False)],
         out_of_memory=[(2, 0, 2, 4 * MIB, 3 * MIB, 1 * MIB, NOON_NS - 3_000_000_000)],
+        clashes=[(1, chip, 12, 0x9_0000, 0x8_F000, NOON_NS - 2_000_000_000) for chip in (0, 1)],
+        clash_counts=[(1, 0, 1), (1, 1, 1)],
         meshes=[(1, 5, 1, 2, (0, 1))],
         damaged=[("/dev/shm/ttmem-1000/9-9-ffffffff.journal", "not a journal: it begins with zeros")],
         foreign=(Foreign("/dev/shm/ttmem-1002", 1002, "1002"),),
@@ -236,6 +239,8 @@ def a_row(size: int, identity: int = 7, *, chips: tuple[int, ...] = (0,), **chan
         "program": 0,
         "core_type": 0,
         "found_by": 0,
+        "layout": 0,
+        "page_bytes": 0,
         "name": "",
     }
     return tuple({**row, **changes}.values())
@@ -245,7 +250,10 @@ def busy_allocations() -> dict[int, list[tuple[Any, ...]]]:
     """Some of what is alive in the busy snapshot."""
     program_binary = a_row(24_576, 99, kind=8, count=0)
     return {
-        1: [a_row(GIB, 16 * at, chips=(0, 1), address=0x2000 + at) for at in range(6)] + [a_row(512, chips=(2,))],
+        1: [
+            *(a_row(GIB, 16 * at, chips=(0, 1), address=0x2000 + at, layout=1, page_bytes=2048) for at in range(6)),
+            a_row(512, chips=(2,)),
+        ],
         2: [
             *(a_row(MIB * at, at, pool=2, holders=at) for at in range(1, 4)),
             a_row(5 * MIB, 0x1F00, pool=4, kind=2, count=64),

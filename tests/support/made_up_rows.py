@@ -109,6 +109,8 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
         programs=some(COUNTS, st.integers(0, 5), COUNTS, SIZES, key_length=3),
         phases=phases,
         out_of_memory=some(POOLS, SIZES, SIZES, SIZES, TIMES, key_length=7),
+        clashes=some(COUNTS, SIZES, SIZES, TIMES, key_length=6),
+        clash_counts=some(COUNTS, key_length=2),
         meshes=meshes,
         device_cores=[(chip, core, 7, 2, False) for chip in numbers for core in draw(st.sets(CORE_TYPES, max_size=2))],
         process_cores=some(CORE_TYPES, SIZES, COUNTS, FLAGS, key_length=3),

@@ -64,6 +64,18 @@ enum ttmem_buffer_type {
     TTMEM_BUFFER_TRACE = 4
 };
 
+/* How a buffer is spread over its banks: 1 + tt-metal's TensorMemoryLayout, 0 unknown. */
+enum ttmem_layout {
+    TTMEM_LAYOUT_UNKNOWN = 0,
+    TTMEM_INTERLEAVED = 1,
+    TTMEM_SINGLE_BANK = 2, /* of older releases */
+    TTMEM_HEIGHT_SHARDED = 3,
+    TTMEM_WIDTH_SHARDED = 4,
+    TTMEM_BLOCK_SHARDED = 5,
+    TTMEM_ND_SHARDED = 6,
+    TTMEM_LAYOUT_COUNT = 7
+};
+
 /* tt-metal's ProgramBinaryStatus. */
 enum ttmem_binary_status { TTMEM_NOT_SENT = 0, TTMEM_IN_FLIGHT = 1, TTMEM_COMMITTED = 2 };
 
@@ -138,14 +150,16 @@ typedef struct ttmem_device {
 
 typedef struct ttmem_buffer {
     uint64_t id;
-    uint64_t address;
+    uint64_t address; /* in each bank; one of more than 48 bits is not kept */
     uint64_t requested_bytes;
     uint64_t reserved_bytes; /* what all banks give up; 0: same as requested */
     uint64_t per_bank_bytes; /* 0 unknown */
-    uint32_t site;           /* from ttmem_intern, 0 unknown */
+    uint64_t page_bytes;     /* 0 unknown; from 2^27 on it is kept only where it divides the requested bytes */
+    uint32_t site;           /* from ttmem_intern, 0 unknown: then the source of sites is asked, if there is one */
     uint16_t target;
     uint8_t type;    /* ttmem_buffer_type */
     uint8_t options; /* ttmem_option bits */
+    uint8_t layout;  /* ttmem_layout */
 } ttmem_buffer;
 
 typedef struct ttmem_circular_buffer {
@@ -200,6 +214,17 @@ typedef struct ttmem_cache_answer {
     uint8_t outcome; /* ttmem_outcome */
 } ttmem_cache_answer;
 
+/* Circular buffers of a program that would reach into an L1 buffer: the runtime refuses the launch. */
+typedef struct ttmem_cb_clash {
+    uint64_t program;        /* 0 unknown */
+    uint64_t cb_end_address; /* where its circular buffers end */
+    uint64_t buffer_address; /* the lowest L1 buffer, below that end */
+    uint16_t target;
+} ttmem_cb_clash;
+
+/* Names the place in the caller's program that asks for memory now; 0 if there is nothing to tell. */
+typedef uint32_t (*ttmem_site_source)(void);
+
 /* 0 = off. Anything else: call in and see (the first call decides by the environment). */
 extern TTMEM_API int ttmem_tracking;
 #define TTMEM_ON __atomic_load_n(&ttmem_tracking, __ATOMIC_RELAXED)
@@ -207,6 +232,9 @@ extern TTMEM_API int ttmem_tracking;
 /* Turns tracking on or off from code. `directory` NULL: $TTMEM_DIR or the default. Returns 1 if tracking is on afterwards. */
 TTMEM_API int ttmem_enable(const char* directory);
 TTMEM_API void ttmem_disable(void);
+/* Who is asked for the site of buffers reported without one; NULL: nobody. One per process, whichever copy sets it. It is
+ * called by the reporting thread, inside the report, and must neither block nor throw. */
+TTMEM_API void ttmem_set_site_source(ttmem_site_source source);
 /* The path of this process's journal, or "" when there is none. */
 TTMEM_API const char* ttmem_journal_path(void);
 
@@ -226,6 +254,7 @@ TTMEM_API void ttmem_binary_status_on(uint16_t target, uint64_t program, uint8_t
 TTMEM_API void ttmem_launch_on(uint16_t target, uint64_t program);
 TTMEM_API void ttmem_out_of_memory_on(uint16_t target, uint8_t pool, uint64_t requested_bytes, uint64_t free_bytes,
                                       uint64_t largest_free_bytes);
+TTMEM_API void ttmem_clash_on(const ttmem_cb_clash* clash);
 TTMEM_API void ttmem_ring_on(const ttmem_ring_state* state);
 TTMEM_API void ttmem_cache_on(const ttmem_cache_answer* answer);
 TTMEM_API uint32_t ttmem_intern_on(const char* text, uint32_t length);
@@ -280,6 +309,13 @@ static inline void ttmem_launch(uint16_t target, uint64_t program) {
 static inline void ttmem_out_of_memory(uint16_t target, uint8_t pool, uint64_t requested_bytes, uint64_t free_bytes,
                                        uint64_t largest_free_bytes) {
     if (TTMEM_ON) ttmem_out_of_memory_on(target, pool, requested_bytes, free_bytes, largest_free_bytes);
+}
+/* Counted per target, and the newest are listed, as when memory runs out. */
+static inline void ttmem_clash(uint16_t target, uint64_t program, uint64_t cb_end_address, uint64_t buffer_address) {
+    if (TTMEM_ON) {
+        const ttmem_cb_clash clash = {program, cb_end_address, buffer_address, target};
+        ttmem_clash_on(&clash);
+    }
 }
 /* What a launch left of the kernel ring; stalls are counted by reason. */
 static inline void ttmem_ring(const ttmem_ring_state* state) {

@@ -26,7 +26,7 @@ static_assert(Word::is_always_lock_free && sizeof(Word) == 8, "shared words must
 static_assert(Half::is_always_lock_free && sizeof(Half) == 4, "shared words must be plain words");
 
 inline constexpr uint64_t kMagic = 0x314c'4e4a'4d45'4d54;  // "TMEMJNL1" in the file
-inline constexpr uint32_t kVersion = 2;
+inline constexpr uint32_t kVersion = 3;
 inline constexpr uint32_t kPage = 4096;
 inline constexpr uint32_t kTargets = 256;  // target 0 stands for everything that could not be named
 inline constexpr uint32_t kThreads = 1024;
@@ -61,13 +61,15 @@ inline constexpr uint64_t seed_device(int32_t id) { return kSeedDevices | static
 //                                                                    | target16      | thread16      | count16
 //
 //   kind              address (4)           requested (6)     per_bank (7)            count (7)
-//   buffer            address               requested         per bank                tt-metal's BufferType
+//   buffer            address48 | layout4   requested         per bank                page, its upper 16 bits
+//                     | page, its lower 12
 //   circular_buffer.. address | core_set<<32 program           size per core           cores
 //   kernel_*          program48 | core     seed rule         one binary              cores
 //                     type4 | found by4
 //   program_binary    last launch's         -                 launches46 | status2    low 16 bits of the maker's sequence
 //                     sequence, 0 none
 //
+// A page takes 28 bits: its bytes, or from 2^27 on a mark and how many pages the requested bytes are (see page_code).
 // reserved is what the allocation is charged (0 for a view; a kernel's exact bytes, else its seed rule).
 //
 //   type              id (3)            address (4)        reserved (5)    requested (6)    per_bank (7)
@@ -82,6 +84,7 @@ inline constexpr uint64_t seed_device(int32_t id) { return kSeedDevices | static
 //   phase_ended       phase number      name id            -               -                -
 //   labelled          label id          -                  -               -                -
 //   out_of_memory     requested         free               largest free    -                -            (target, pool)
+//   clashed           program           end of the CBs     buffer address  -                -
 //   ring_moved        live bytes        retired bytes      ring bytes      live entries     core type8 | stall8 | aside8
 //   cache_answered    size asked for    held bytes         shared bytes    entries          cache8 | outcome8
 //
@@ -101,8 +104,9 @@ enum class Type : uint8_t {
     out_of_memory = 11,
     ring_moved = 12,
     cache_answered = 13,
+    clashed = 14,
 };
-inline constexpr Type kNewestType = Type::cache_answered;
+inline constexpr Type kNewestType = Type::clashed;
 
 // Flags of a record or entry.
 inline constexpr uint8_t kView = 1;        // belongs to another allocation: charged 0
@@ -140,6 +144,18 @@ static_assert(sizeof(Record) == 64 && alignof(Record) == 8, "one cache line");
 
 inline constexpr uint64_t kHintMask = 31;
 
+// The page of a buffer in 28 bits. Large ones are whole parts of the buffer in practice; any other is unknown.
+inline constexpr uint64_t kPageCounted = 1ull << 27;
+inline constexpr uint64_t page_code(uint64_t page_bytes, uint64_t requested_bytes) {
+    if (page_bytes < kPageCounted) return page_bytes;
+    const uint64_t count = requested_bytes / page_bytes;
+    return count != 0 && count < kPageCounted && count * page_bytes == requested_bytes ? kPageCounted | count : 0;
+}
+inline constexpr uint64_t page_from(uint64_t code, uint64_t requested_bytes) {
+    if (code < kPageCounted) return code;
+    return code != kPageCounted ? requested_bytes / (code - kPageCounted) : 0;
+}
+
 // Plain copy of a record, and what its packed words say.
 struct Words {
     uint64_t commit = 0, time = 0, tag = 0, id = 0, address = 0, reserved = 0, requested = 0, per_bank = 0;
@@ -163,6 +179,9 @@ struct Words {
     uint8_t status() const { return static_cast<uint8_t>((per_bank >> 46) & 3); }
     uint8_t core_type() const { return static_cast<uint8_t>(address >> 48 & 15); }  // of a kernel
     uint8_t found_by() const { return static_cast<uint8_t>(address >> 52 & 15); }
+    uint64_t buffer_address() const { return low48(address); }  // these three: of a buffer that a journal tells of
+    uint8_t layout() const { return static_cast<uint8_t>(address >> 48 & 15); }
+    uint64_t page_bytes() const { return page_from(uint64_t{count()} << 12 | address >> 52, requested_bytes()); }
     uint64_t sequence() const { return commit >> 1; }
 };
 static_assert(sizeof(Words) == sizeof(Record));
@@ -229,7 +248,8 @@ struct Target {
     Word unique_id;        // chip's unique id or mesh id
     Word closed_sequence;  // entries made before it ended with that close
     Word launches;
-    Word spare[4];
+    Word clashes;
+    Word spare[3];
     KindCounters kinds[kKinds];
     Word kinds_spare[4];
     PoolCounters pools[kPools];

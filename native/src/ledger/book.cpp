@@ -6,7 +6,7 @@
 namespace ttmem {
 namespace {
 
-constexpr size_t kOutOfMemoryKept = 256;
+constexpr size_t kRefusalsKept = 256;
 constexpr size_t kLookAhead = 16;
 constexpr uint64_t kUnmatchedExplained = 65'536;
 constexpr size_t kEntriesMost = kTableMost + kPendingMost;  // more no journal can list: it must not fill our memory
@@ -272,7 +272,16 @@ void Book::on_out_of_memory(const Words& event, uint64_t now_ns) {
     ensure_place(event.target(), now_ns);
     for (const uint32_t device : targets_[event.target()].devices)
         out_of_memory_.push_back({device, event.pool(), event.id, event.address, event.reserved_bytes(), event.time});
-    while (out_of_memory_.size() > kOutOfMemoryKept) out_of_memory_.pop_front();
+    while (out_of_memory_.size() > kRefusalsKept) out_of_memory_.pop_front();
+}
+
+void Book::on_clash(const Words& event, uint64_t now_ns) {
+    ensure_place(event.target(), now_ns);
+    TargetBook& target = targets_[event.target()];
+    ++target.clashes;
+    for (const uint32_t device : target.devices)
+        clashes_.push_back({device, event.id, event.address, event.low48(event.reserved), event.time});
+    while (clashes_.size() > kRefusalsKept) clashes_.pop_front();
 }
 
 // As with launches: counters know better, where there are any.
@@ -312,6 +321,8 @@ void Book::apply_hashed(const Words& event, uint32_t hash, const JournalReader* 
             return on_closed(event, now_ns);
         case Type::out_of_memory:
             return on_out_of_memory(event, now_ns);
+        case Type::clashed:
+            return on_clash(event, now_ns);
         case Type::ring_moved:
         case Type::cache_answered:
             return on_activity(event, now_ns);

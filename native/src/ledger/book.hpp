@@ -28,6 +28,7 @@ struct TargetBook {
     uint64_t unique_id = 0;
     uint64_t closed_sequence = 0;
     uint64_t launches = 0;
+    uint64_t clashes = 0;                // that records told of
     uint64_t launched_sequence = 0;      // of the last launch that was counted from a record
     std::unique_ptr<Activity> activity;  // none before there is some
     uint64_t activity_sequence = 0;
@@ -45,6 +46,11 @@ struct OutOfMemory {
     uint32_t device;
     uint8_t pool;
     uint64_t requested, free, largest, raw;
+};
+
+struct Clash {
+    uint32_t device;
+    uint64_t program, cb_end, buffer, raw;
 };
 
 /// Turns an arena id into its text or descriptor: from the journal, or from a recording.
@@ -147,6 +153,7 @@ public:
     const std::map<std::string, uint64_t>& findings() const { return findings_; }
     const std::vector<Freed>& freed() const { return freed_; }
     const std::deque<OutOfMemory>& out_of_memory() const { return out_of_memory_; }
+    const std::deque<Clash>& clashes() const { return clashes_; }
     uint64_t freed_dropped() const { return freed_dropped_; }
     uint64_t last_raw() const { return last_raw_; }
     bool touches(const TargetBook& target, uint32_t device) const;
@@ -168,6 +175,7 @@ private:
     void change_program(Words& program, const Words& event);
     void note_launch(const Words& event);
     void on_out_of_memory(const Words& event, uint64_t now_ns);
+    void on_clash(const Words& event, uint64_t now_ns);
     void on_activity(const Words& event, uint64_t now_ns);
     void open_target(uint16_t number, uint64_t unique_id, uint32_t descriptor, uint64_t now_ns);
     void place_target(TargetBook& target, std::vector<uint32_t> devices, uint64_t now_ns);
@@ -197,6 +205,7 @@ private:
     std::vector<Freed> freed_;                  // a ring once it is full
     size_t freed_next_ = 0;
     std::deque<OutOfMemory> out_of_memory_;
+    std::deque<Clash> clashes_;
     uint64_t freed_dropped_ = 0;
     uint64_t unmatched_ = 0;
     uint64_t last_raw_ = 0;

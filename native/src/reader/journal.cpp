@@ -174,6 +174,7 @@ bool JournalReader::targets(std::vector<TargetWords>& targets, uint32_t count) c
         to.unique_id = from[offsetof(Target, unique_id) / 8];
         to.closed_sequence = from[offsetof(Target, closed_sequence) / 8];
         to.launches = from[offsetof(Target, launches) / 8];
+        to.clashes = from[offsetof(Target, clashes) / 8];
         for (uint32_t k = 0; k < kKinds; ++k) {
             const uint64_t* kind = from + (offsetof(Target, kinds) + k * sizeof(KindCounters)) / 8;
             to.kinds[k] = {kind[0], kind[1]};

@@ -1,4 +1,4 @@
-// What goes on besides memory changing hands: the kernel ring after each launch, and the answers of caches.
+// What goes on besides memory changing hands: the kernel ring after each launch, the answers of caches, and clashes.
 #include "writer/operations.hpp"
 
 namespace ttmem {
@@ -48,6 +48,11 @@ void note_cache(const ttmem_cache_answer& answer) noexcept {
     publish_activity(Type::cache_answered, answer.target,
                      {answer.size_bytes, answer.held_bytes, answer.shared_bytes & kLow48, answer.entry_count},
                      uint64_t{answer.cache} | uint64_t{answer.outcome} << 8);
+}
+
+void note_clash(const ttmem_cb_clash& clash) noexcept {
+    count(the_writer.targets[clash.target].clashes);
+    publish_activity(Type::clashed, clash.target, {clash.program, clash.cb_end_address, clash.buffer_address, 0}, 0);
 }
 
 void end_activity(Target& target) noexcept {

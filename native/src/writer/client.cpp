@@ -19,6 +19,9 @@ namespace ttmem {
 namespace {
 
 constexpr uint8_t kStatusUnknown = 3;
+constexpr uint64_t kAddressEnd = 1ull << 48;
+
+std::atomic<ttmem_site_source> site_source{nullptr};
 
 uint16_t checked_target(uint16_t target) noexcept { return target < kTargets ? target : uint16_t{0}; }
 uint8_t checked_kind(uint8_t kind) noexcept { return kind < kKinds ? kind : uint8_t{TTMEM_KIND_UNKNOWN}; }
@@ -61,6 +64,15 @@ uint8_t kind_of_cb(uint8_t kind) noexcept {
     return kind >= TTMEM_CIRCULAR_BUFFER && kind <= TTMEM_SCRATCHPAD ? kind : uint8_t{TTMEM_KIND_UNKNOWN};
 }
 
+// One that does not fit is unknown: cut, it would be another place.
+uint64_t checked_address(uint64_t address) noexcept { return address < kAddressEnd ? address : 0; }
+
+uint32_t site_of(uint32_t told) noexcept {
+    if (told != 0) return told;
+    const ttmem_site_source source = site_source.load(std::memory_order_acquire);
+    return __builtin_expect(source == nullptr, 1) ? 0 : source();
+}
+
 TTMEM_HOT ttmem_handle buffer_alloc(const ttmem_buffer* buffer) {
     if (!may_write()) return 0;
     uint8_t flags = 0;
@@ -68,12 +80,14 @@ TTMEM_HOT ttmem_handle buffer_alloc(const ttmem_buffer* buffer) {
     const uint64_t reserved = checked_size(buffer->reserved_bytes, flags);
     Words words;
     words.id = buffer->id;
-    words.address = buffer->address;
     words.reserved = pack48(reserved != 0 ? reserved : requested, checked_target(buffer->target));
     words.requested = requested != 0 ? requested : reserved;
-    words.per_bank = pack48(checked_size(buffer->per_bank_bytes, flags), buffer->type);
-    return allocate_checked(words, Type::allocated, TTMEM_BUFFER, pool_of_buffer(buffer->type), flags, buffer->site,
-                            buffer->options);
+    const uint64_t page = page_code(buffer->page_bytes, words.requested);
+    const uint64_t layout = buffer->layout < TTMEM_LAYOUT_COUNT ? buffer->layout : uint8_t{TTMEM_LAYOUT_UNKNOWN};
+    words.address = checked_address(buffer->address) | layout << 48 | page << 52;
+    words.per_bank = pack48(checked_size(buffer->per_bank_bytes, flags), static_cast<uint16_t>(page >> 12));
+    return allocate_checked(words, Type::allocated, TTMEM_BUFFER, pool_of_buffer(buffer->type), flags,
+                            site_of(buffer->site), buffer->options);
 }
 
 TTMEM_HOT ttmem_handle cb_alloc(const ttmem_circular_buffer* cb) {
@@ -169,6 +183,12 @@ void cache_answer(const ttmem_cache_answer* answer) {
     note_cache(checked);
 }
 
+void clash(const ttmem_cb_clash* told) {
+    if (!may_write()) return;
+    note_clash({told->program, checked_address(told->cb_end_address), checked_address(told->buffer_address),
+                checked_target(told->target)});
+}
+
 uint16_t device_open(const ttmem_device* device) {
     if (!may_write()) return 0;
     uint8_t flags = 0;
@@ -208,6 +228,8 @@ int mapping(Mapping* where) {
     return 1;
 }
 
+void set_site_source(ttmem_site_source source) { site_source.store(source, std::memory_order_release); }
+
 void share_switch_with(int* copy) { share_switch(copy); }
 
 }  // namespace
@@ -216,7 +238,7 @@ void share_switch_with(int* copy) { share_switch(copy); }
 extern "C" {
 
 extern const ttmem::WriterTable ttmem_own_writer = {
-    1,
+    2,
     sizeof(ttmem::WriterTable),
     ttmem::enable,
     ttmem::disable,
@@ -241,6 +263,8 @@ extern const ttmem::WriterTable ttmem_own_writer = {
     ttmem::label,
     ttmem::ring_state,
     ttmem::cache_answer,
+    ttmem::clash,
+    ttmem::set_site_source,
 };
 extern const ttmem::WriterTable ttmem_writer_v1 __attribute__((alias("ttmem_own_writer")));
 
@@ -279,15 +303,10 @@ uint32_t ttmem_phase_begin_on(uint32_t name) { TTMEM_ROUTE(phase_begin, phase_be
 void ttmem_phase_end_on(uint32_t phase) { TTMEM_ROUTE(phase_end, phase_end, phase); }
 void ttmem_label_on(const char* text) { TTMEM_ROUTE(label, label, text); }
 
-// An older copy that owns the journal cannot be told of these.
-#define TTMEM_ROUTE_NEW(name, argument)                                                 \
-    const ttmem::WriterTable& owner = ttmem::owner();                                   \
-    if (__builtin_expect(&owner == &ttmem_own_writer, 1)) return ttmem::name(argument); \
-    if (owner.bytes > offsetof(ttmem::WriterTable, name)) owner.name(argument)
+void ttmem_ring_on(const ttmem_ring_state* state) { TTMEM_ROUTE(ring_state, ring_state, state); }
+void ttmem_cache_on(const ttmem_cache_answer* answer) { TTMEM_ROUTE(cache_answer, cache_answer, answer); }
+void ttmem_clash_on(const ttmem_cb_clash* told) { TTMEM_ROUTE(clash, clash, told); }
+void ttmem_set_site_source(ttmem_site_source source) { TTMEM_ROUTE(set_site_source, set_site_source, source); }
 
-void ttmem_ring_on(const ttmem_ring_state* state) { TTMEM_ROUTE_NEW(ring_state, state); }
-void ttmem_cache_on(const ttmem_cache_answer* answer) { TTMEM_ROUTE_NEW(cache_answer, answer); }
-
-#undef TTMEM_ROUTE_NEW
 #undef TTMEM_ROUTE
 }

@@ -41,6 +41,8 @@ void change_status(uint16_t target, uint64_t program, uint8_t status, uint64_t b
 void count_launch(uint16_t target, uint64_t program) noexcept;
 void note_out_of_memory(uint16_t target, uint8_t pool, uint64_t requested, uint64_t free, uint64_t largest) noexcept;
 
+void note_clash(const ttmem_cb_clash& clash) noexcept;
+
 /// The kernel ring after a launch; the answer of a cache. Every number in them is in range.
 void note_ring(const ttmem_ring_state& state) noexcept;
 void note_cache(const ttmem_cache_answer& answer) noexcept;

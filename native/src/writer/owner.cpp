@@ -11,7 +11,8 @@
 namespace ttmem {
 namespace {
 
-constexpr size_t kOldestTable = offsetof(WriterTable, ring_state);  // all that a copy of this version must have
+// All that a copy of this version must have.
+constexpr size_t kOldestTable = offsetof(WriterTable, set_site_source) + sizeof(WriterTable::set_site_source);
 
 constexpr uint32_t kCopiesMost = 16;
 constexpr int kOnSwitch = 1, kOffSwitch = 0;

@@ -18,7 +18,8 @@ struct Mapping {  // where the owner's journal is, for a collector inside the re
     uint64_t device, inode;
 };
 
-// The functions of one copy. Fields are only ever appended; `bytes` tells which are there.
+// The functions of one copy. Fields are only ever appended; `bytes` tells which are there. `version` is another when what
+// they are handed has changed: such copies cannot share a writer.
 struct WriterTable {
     uint32_t version;
     uint32_t bytes;
@@ -43,9 +44,10 @@ struct WriterTable {
     uint32_t (*phase_begin)(uint32_t);
     void (*phase_end)(uint32_t);
     void (*label)(const char*);
-    // Not in the first tables.
     void (*ring_state)(const ttmem_ring_state*);
     void (*cache_answer)(const ttmem_cache_answer*);
+    void (*clash)(const ttmem_cb_clash*);
+    void (*set_site_source)(ttmem_site_source);
 };
 
 /// The owner's table; found at the first call and the same ever after.

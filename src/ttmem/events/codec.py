@@ -4,7 +4,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from ttmem.devices import BinaryStatus, Kind, Pool
+from ttmem.devices import BinaryStatus, BufferLayout, Kind, Pool
 from ttmem.errors import RecordDamaged
 from ttmem.events.bits import HEAD, KIND, RECORD_BYTES, TYPE
 from ttmem.events.records import (
@@ -13,6 +13,7 @@ from ttmem.events.records import (
     BinaryStatusChanged,
     BinaryStored,
     BufferAllocated,
+    BuffersClashed,
     CacheAnswered,
     CircularBufferAllocated,
     Event,
@@ -46,6 +47,7 @@ _BY_TYPE: dict[int, type[Event]] = {
         MemoryExhausted,
         RingMoved,
         CacheAnswered,
+        BuffersClashed,
     )
 }
 _ALLOCATED_BY_KIND: dict[int, type[Event]] = {
@@ -60,6 +62,7 @@ _WORDS_OF = {
     "kind": Kind,
     "pool": Pool,
     "status": BinaryStatus,
+    "layout": BufferLayout,
     "core_type": CoreType,
     "found_by": FoundBy,
     "stall": Stall,

@@ -6,9 +6,11 @@ A record is eight words. Which bits of them mean what depends on the record's ty
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from ttmem.devices import BinaryStatus, Kind, Pool
+from ttmem.devices import BinaryStatus, BufferLayout, Kind, Pool
 from ttmem.events.bits import ADDRESS, ALLOCATION, ID, PER_BANK, PHASE, REQUESTED, RESERVED, Bits
 from ttmem.tracking import CoreType, FoundBy, Stall
+
+_PAGE_COUNTED = 1 << 27  # a page's code with this bit is a number of pages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +49,11 @@ class AllocationMade(Event):
 class BufferAllocated(Event):
     TYPE = 1
     BITS: ClassVar[dict[str, Bits]] = {
-        **{k: v for k, v in ALLOCATION.items() if k != "count"},
-        "buffer_type": ALLOCATION["count"],
+        **{k: v for k, v in ALLOCATION.items() if k not in ("address", "count")},
+        "address": Bits(ADDRESS, 0, 48),
+        "layout": Bits(ADDRESS, 48, 4),
+        "page_low": Bits(ADDRESS, 52, 12),
+        "page_high": Bits(PER_BANK, 48, 16),
     }
 
     kind: Kind = Kind.BUFFER
@@ -57,7 +62,17 @@ class BufferAllocated(Event):
     reserved_bytes: int = 0
     requested_bytes: int = 0
     per_bank_bytes: int = 0
-    buffer_type: int = 0
+    layout: BufferLayout = BufferLayout.UNKNOWN
+    page_low: int = 0  # bits 0 to 11 of the page's code
+    page_high: int = 0  # bits 12 to 27
+
+    @property
+    def page_bytes(self) -> int:
+        """0 if nobody said; a large one is told by how many of them were requested."""
+        code = self.page_high << 12 | self.page_low
+        if code < _PAGE_COUNTED:
+            return code
+        return self.requested_bytes // (code - _PAGE_COUNTED) if code > _PAGE_COUNTED else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,6 +300,22 @@ class CacheAnswered(Event):
     entry_count: int = 0
     cache: int = 0
     outcome: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuffersClashed(Event):
+    """Circular buffers of a program would have reached into an L1 buffer."""
+
+    TYPE = 14
+    BITS: ClassVar[dict[str, Bits]] = {
+        "program": Bits(ID),
+        "cb_end_address": Bits(ADDRESS),
+        "buffer_address": Bits(RESERVED, 0, 48),
+    }
+
+    program: int
+    cb_end_address: int = 0
+    buffer_address: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

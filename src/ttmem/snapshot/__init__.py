@@ -5,6 +5,7 @@ from ttmem.snapshot.document import SCHEMA, document
 from ttmem.snapshot.dump import Allocation, Dump, DumpDevice, DumpGroup, Owner, Unlisted, dump_of
 from ttmem.snapshot.dump_document import dump_document, dump_from_document
 from ttmem.snapshot.reading import snapshot_from_document
+from ttmem.snapshot.refusals import Clash, OutOfMemory
 from ttmem.snapshot.rows import Surroundings, snapshot_from_rows
 from ttmem.snapshot.selection import Selection, selected
 from ttmem.snapshot.usage import (
@@ -15,7 +16,6 @@ from ttmem.snapshot.usage import (
     KindUsage,
     Mesh,
     Origin,
-    OutOfMemory,
     PhasePeak,
     PoolUsage,
     ProcessDevice,
@@ -29,6 +29,7 @@ __all__ = [
     "Activity",
     "Allocation",
     "CacheUsage",
+    "Clash",
     "CoreUsage",
     "DeviceUsage",
     "Dump",

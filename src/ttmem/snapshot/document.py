@@ -12,7 +12,6 @@ from ttmem.snapshot.usage import (
     DeviceUsage,
     Finding,
     KindUsage,
-    OutOfMemory,
     PhasePeak,
     PoolUsage,
     ProcessDevice,
@@ -149,11 +148,15 @@ def _process(process: ProcessUsage) -> Document:
         "live_count": process.live_count,
         "threads": process.thread_count,
         "path": process.path,
-        "devices": [_process_device(held) | activity_document(held.activity) for held in process.devices],
+        "devices": [
+            _process_device(held) | activity_document(held.activity) | {"clashes": held.clash_count}
+            for held in process.devices
+        ],
         "other_devices": [_process_device(held) for held in process.other_devices],
         "programs": [_program(program) for program in process.programs],
         "phases": [_phase(phase) for phase in process.phases],
-        "out_of_memory": [_out_of_memory(refused) for refused in process.out_of_memory],
+        "out_of_memory": [device_name(refused.device) | refused.document() for refused in process.out_of_memory],
+        "clashes": [device_name(clash.device) | clash.document() for clash in process.clashes],
         "meshes": [
             {
                 "mesh_id": mesh.mesh_id,
@@ -196,17 +199,6 @@ def _phase(phase: PhasePeak) -> Document:
         "peak_time": time_text(phase.time_ns),
         "lower_bound": phase.is_lower_bound,
         "runs": phase.run_count,
-    }
-
-
-def _out_of_memory(refused: OutOfMemory) -> Document:
-    return {
-        **device_name(refused.device),
-        "time": time_text(refused.time_ns),
-        "pool": refused.pool.word,
-        "requested": refused.requested_bytes,
-        "free": refused.free_bytes,
-        "largest_free": refused.largest_free_bytes,
     }
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ttmem.devices import PLANNED_POOLS, Device, Kind, Pool
+from ttmem.devices import PLANNED_POOLS, BufferLayout, Device, Kind, Pool
 from ttmem.errors import SelectionError
 from ttmem.snapshot.selection import device_test, known_devices
 from ttmem.snapshot.usage import DeviceUsage, KindUsage, PoolUsage, ProcessUsage, Snapshot, Source
@@ -50,6 +50,8 @@ class Allocation:
     found_by: FoundBy  # how the type of a kernel was found
     size_bytes: int  # what it is charged; 0 for a view
     requested_bytes: int
+    page_bytes: int | None  # of a buffer, where it is known
+    layout: BufferLayout  # of a buffer
     core_count: int | None  # of kernels and circular buffers
     holder_count: int  # how often it was allocated at the same place and not yet freed
     is_view: bool  # memory that belongs to another allocation
@@ -208,7 +210,7 @@ def _largest(rows: list[tuple[Row, Owner]], most: int) -> tuple[Allocation, ...]
 
 def _allocation(row: Row, owner: Owner) -> Allocation:
     _, kind_number, identity, pool, flags, reserved, requested, address, _, cores, _, _, time_ns, *rest = row
-    *_, holders, program, core_type, found_by, name = rest
+    *_, holders, program, core_type, found_by, layout, page_bytes, name = rest
     kind = Kind(kind_number)
     return Allocation(
         kind=kind,
@@ -221,6 +223,8 @@ def _allocation(row: Row, owner: Owner) -> Allocation:
         found_by=FoundBy(found_by),
         size_bytes=reserved,
         requested_bytes=requested,
+        page_bytes=page_bytes or None,
+        layout=BufferLayout(layout),
         core_count=None if kind is Kind.BUFFER else cores or None,
         holder_count=holders,
         is_view=bool(flags & _VIEW),

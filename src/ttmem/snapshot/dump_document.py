@@ -7,7 +7,7 @@ since they may be larger than the whole numbers that JSON readers keep exactly.
 from dataclasses import replace
 from typing import get_args
 
-from ttmem.devices import Kind, Pool
+from ttmem.devices import BufferLayout, Kind, Pool
 from ttmem.snapshot.document import SCHEMA, Document, device_name
 from ttmem.snapshot.dump import Allocation, Dump, DumpDevice, DumpGroup, Owner, Unlisted
 from ttmem.snapshot.fields import Fields, time_text
@@ -20,6 +20,7 @@ __all__ = ["dump_document", "dump_from_document"]
 _SOURCES: tuple[Source, ...] = get_args(Source)
 _CORE_TYPES = {"": CoreType.UNKNOWN, **{core.word: core for core in CoreType}}
 _FOUND_BY = {"": FoundBy.UNKNOWN, **{found.word: found for found in FoundBy}}
+_LAYOUTS = {"": BufferLayout.UNKNOWN, **{layout.word: layout for layout in BufferLayout}}
 _POOLS = {pool.word: pool for pool in Pool}
 _KINDS = {kind.word: kind for kind in Kind}
 
@@ -76,6 +77,8 @@ def _allocation(one: Allocation, time_ns: int) -> Document:
         "pool": one.pool.word,
         "size": one.size_bytes,
         "requested": one.requested_bytes,
+        "page": one.page_bytes,
+        "layout": one.layout.word if one.kind is Kind.BUFFER else None,
         "cores": one.core_count,
         "holders": one.holder_count,
         "view": one.is_view,
@@ -142,6 +145,8 @@ def _read_allocation(row: Fields) -> Allocation:
         found_by=_FOUND_BY[row.maybe_word("found_by", tuple(_FOUND_BY))],
         size_bytes=row.integer("size"),
         requested_bytes=row.integer("requested"),
+        page_bytes=row.maybe_integer("page"),
+        layout=_LAYOUTS[row.maybe_word("layout", tuple(_LAYOUTS))],
         core_count=row.maybe_integer("cores"),
         holder_count=row.integer("holders"),
         is_view=row.flag("view"),

@@ -11,6 +11,7 @@ from ttmem.devices import BinaryStatus, Device, Kind, Pool
 from ttmem.snapshot.activity import activity_from_document
 from ttmem.snapshot.document import SCHEMA, Document
 from ttmem.snapshot.fields import Fields
+from ttmem.snapshot.refusals import read_clash, read_out_of_memory
 from ttmem.snapshot.usage import (
     DeviceUsage,
     Finding,
@@ -19,7 +20,6 @@ from ttmem.snapshot.usage import (
     KindUsage,
     Mesh,
     Origin,
-    OutOfMemory,
     PhasePeak,
     PoolUsage,
     ProcessDevice,
@@ -219,13 +219,18 @@ def _process(row: Fields, key: int, devices: _Devices) -> ProcessUsage:
         live_count=row.integer("live_count"),
         thread_count=row.integer("threads"),
         devices=tuple(
-            replace(_process_device(held, devices), activity=activity_from_document(held))
+            replace(
+                _process_device(held, devices),
+                activity=activity_from_document(held),
+                clash_count=held.integer("clashes"),
+            )
             for held in row.items("devices")
         ),
         other_devices=tuple(_process_device(held, devices) for held in row.items("other_devices")),
         programs=tuple(_program(program, devices) for program in row.items("programs")),
         phases=tuple(_phase(phase, devices) for phase in row.items("phases")),
-        out_of_memory=tuple(_out_of_memory(refused, devices) for refused in row.items("out_of_memory")),
+        out_of_memory=tuple(read_out_of_memory(refused, devices.named) for refused in row.items("out_of_memory")),
+        clashes=tuple(read_clash(clash, devices.named) for clash in row.items("clashes")),
         meshes=tuple(_mesh(mesh, devices) for mesh in row.items("meshes")),
         findings=tuple(Finding(name, count, pid, path) for name, count in row.counts("findings").items()),
     )
@@ -255,17 +260,6 @@ def _phase(row: Fields, devices: _Devices) -> PhasePeak:
         time_ns=row.maybe_time_ns("peak_time"),
         run_count=row.integer("runs"),
         is_lower_bound=row.flag("lower_bound"),
-    )
-
-
-def _out_of_memory(row: Fields, devices: _Devices) -> OutOfMemory:
-    return OutOfMemory(
-        device=devices.named(row),
-        pool=_POOLS[row.word("pool", tuple(_POOLS))],
-        requested_bytes=row.integer("requested"),
-        free_bytes=row.integer("free"),
-        largest_free_bytes=row.integer("largest_free"),
-        time_ns=row.time_ns("time"),
     )
 
 

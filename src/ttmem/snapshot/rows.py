@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ttmem.devices import BinaryStatus, Device, Kind, Pool
 from ttmem.snapshot.activity import NO_ACTIVITY, Activity, activity_from_rows, together
+from ttmem.snapshot.refusals import clashes_from_rows, out_of_memory_from_rows
 from ttmem.snapshot.usage import (
     DeviceUsage,
     Finding,
@@ -19,7 +20,6 @@ from ttmem.snapshot.usage import (
     KindUsage,
     Mesh,
     Origin,
-    OutOfMemory,
     PhasePeak,
     PoolUsage,
     ProcessDevice,
@@ -33,7 +33,7 @@ Rows = dict[str, Any]
 _ACTIVITY_TABLES = ("process_cores", "footprints", "rings", "stalls", "caches")
 _TABLES = (
     *("process_pools", "process_kinds", "launches", "other_pools", "other_kinds"),
-    *("programs", "phases", "out_of_memory", "meshes"),
+    *("programs", "phases", "out_of_memory", "clashes", "clash_counts", "meshes"),
     *_ACTIVITY_TABLES,
 )
 
@@ -154,9 +154,8 @@ def _stories(key: int, parts: _Parts) -> dict[str, Any]:
             PhasePeak(name, at[device], Pool(pool), peak, time_ns or None, runs, is_lower_bound)
             for name, device, pool, peak, time_ns, runs, is_lower_bound in parts.of("phases", key)
         ),
-        "out_of_memory": tuple(
-            OutOfMemory(at[device], Pool(pool), *figures) for device, pool, *figures in parts.of("out_of_memory", key)
-        ),
+        "out_of_memory": out_of_memory_from_rows(parts.of("out_of_memory", key), at),
+        "clashes": clashes_from_rows(parts.of("clashes", key), at),
         "meshes": tuple(
             Mesh(mesh_id, rows, columns, tuple(at[chip] for chip in chips))
             for mesh_id, rows, columns, chips in parts.of("meshes", key)
@@ -201,10 +200,17 @@ def _held(
     for device, *figures in parts.of(kind_table, key):
         kinds[device].append(_kind(figures))
     activities = _activities(parts, key) if pool_table == "process_pools" else {}
-    found = sorted((parts.devices[number] for number in {*pools, *kinds, *launches, *activities}), key=_place)
+    clashes: dict[int, int] = dict(parts.of("clash_counts", key)) if pool_table == "process_pools" else {}
+    numbers = {*pools, *kinds, *launches, *activities, *clashes}
+    found = sorted((parts.devices[number] for number in numbers), key=_place)
     return tuple(
         ProcessDevice(
-            device, _in_order(pools[at]), tuple(kinds[at]), launches.get(at, 0), activities.get(at, NO_ACTIVITY)
+            device,
+            _in_order(pools[at]),
+            tuple(kinds[at]),
+            launches.get(at, 0),
+            activities.get(at, NO_ACTIVITY),
+            clashes.get(at, 0),
         )
         for device in found
         for at in [device.number]
@@ -261,8 +267,10 @@ def _device_usages(devices: Iterable[Device], rows: Rows, processes: Sequence[Pr
 def _spoken_of(processes: Iterable[ProcessUsage]) -> Iterable[Device]:
     """Every device that a process has something to tell about."""
     for process in processes:
-        for parts in (process.devices, process.other_devices, process.programs, process.phases, process.out_of_memory):
+        for parts in (process.devices, process.other_devices, process.programs, process.phases):
             yield from (part.device for part in parts)
+        for refusals in (process.out_of_memory, process.clashes):
+            yield from (refusal.device for refusal in refusals)
         for mesh in process.meshes:
             yield from mesh.devices
 

@@ -91,4 +91,5 @@ def _on(process: ProcessUsage, kept: set[int]) -> ProcessUsage:
         programs=tuple(program for program in process.programs if program.device.number in kept),
         phases=tuple(phase for phase in process.phases if phase.device.number in kept),
         out_of_memory=tuple(refused for refused in process.out_of_memory if refused.device.number in kept),
+        clashes=tuple(clash for clash in process.clashes if clash.device.number in kept),
     )

@@ -10,6 +10,7 @@ from typing import Literal
 
 from ttmem.devices import PLANNED_POOLS, BinaryStatus, Device, Kind, Pool
 from ttmem.snapshot.activity import NO_ACTIVITY, Activity
+from ttmem.snapshot.refusals import Clash, OutOfMemory
 
 Origin = Literal["counted", "counter", "unknown"]
 State = Literal["live", "ended"]
@@ -105,6 +106,7 @@ class ProcessDevice:
     kinds: tuple[KindUsage, ...]
     launch_count: int
     activity: Activity = NO_ACTIVITY
+    clash_count: int = 0  # of circular buffers with an L1 buffer: all there were, of which the newest are listed
 
     @property
     def kernels(self) -> tuple[KindUsage, ...]:
@@ -133,18 +135,6 @@ class PhasePeak:
     time_ns: int | None
     run_count: int
     is_lower_bound: bool = False  # several targets stand for the chip; of their sum only the highest part is known
-
-
-@dataclass(frozen=True, slots=True)
-class OutOfMemory:
-    """An allocation the runtime refused."""
-
-    device: Device
-    pool: Pool
-    requested_bytes: int
-    free_bytes: int
-    largest_free_bytes: int
-    time_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +189,7 @@ class ProcessUsage:
     programs: tuple[Program, ...]
     phases: tuple[PhasePeak, ...]
     out_of_memory: tuple[OutOfMemory, ...]
+    clashes: tuple[Clash, ...]
     meshes: tuple[Mesh, ...]
     findings: tuple[Finding, ...]
 

@@ -131,6 +131,9 @@ def _details(group: DumpGroup, options: PageOptions) -> Iterator[_Part]:
     has_program = has_room and any(one.program and one.kind is not Kind.PROGRAM_BINARY for one in listed)
     has_found = has_room and any(one.found_by for one in listed)
     yield _Part(Column("ADDRESS"), any(one.address not in (None, one.id) for one in listed), _address)
+    has_layout, has_page = (has_room and any(map(known, listed)) for known in (_layout_text, _page_text))
+    yield _Part(Column("LAYOUT"), has_layout, lambda one: cell(_layout_text(one), Role.DIM))
+    yield _Part(Column("PAGE", is_right=True), has_page, lambda one: cell(_page_text(one)))
     yield _Part(Column("KIND"), has_kind, lambda one: cell("" if one.kind in _NATURAL else one.kind.word, Role.DIM))
     yield _Part(Column("PROGRAM", is_right=True), has_program, lambda one: cell(str(one.program or "")))
     yield _Part(
@@ -159,6 +162,14 @@ def _owners(group: DumpGroup, time_ns: int, options: PageOptions) -> Iterator[_P
 
 def _address(one: Allocation) -> Line:
     return cell("" if one.address is None else hex(one.address))
+
+
+def _layout_text(one: Allocation) -> str:
+    return one.layout.word if one.layout else ""
+
+
+def _page_text(one: Allocation) -> str:
+    return "" if one.page_bytes is None else size_text(one.page_bytes)
 
 
 def _age(one: Allocation, time_ns: int) -> str:

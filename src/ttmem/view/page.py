@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ttmem.snapshot import ProcessUsage, Snapshot
+from ttmem.snapshot import Clash, ProcessUsage, Snapshot
 from ttmem.view.device_tables import Group, alike, alone, device_table, device_word, kernel_table
 from ttmem.view.process_table import process_table
 from ttmem.view.program_tables import cache_table, core_table, footprint_table, program_table, ring_table
@@ -12,7 +12,7 @@ from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted
 from ttmem.view.units import clock_text, size_text
 from ttmem.view.words import finding_text, reason_text
 
-_NEWEST = 5  # out-of-memory events on a page; all are in JSON
+_NEWEST = 5  # refusals of a kind on a page; all are in JSON
 
 
 class PageOptions(NamedTuple):
@@ -36,6 +36,7 @@ def page(snapshot: Snapshot, options: PageOptions) -> list[Line]:
     else:
         blocks += _holders(groups, processes, options)
     blocks.append(_out_of_memory(processes, options))
+    blocks.append(_clashes(processes, options))
     blocks.append(wrapped(_doubts(snapshot, processes), Role.HIGH, "! ", options))
     blocks.append(wrapped(_notes(snapshot, processes, options), Role.DIM, "", options))
     lines: list[Line] = []
@@ -128,12 +129,36 @@ def _out_of_memory(processes: Sequence[ProcessUsage], options: PageOptions) -> l
         where = f"device {device_word(refused.device)} {refused.pool.word}"
         sizes = f"free {size_text(refused.free_bytes)}, largest {size_text(refused.largest_free_bytes)}"
         story = f"{where}: asked {size_text(refused.requested_bytes)}, {sizes}"
-        time = Span(f" {clock_text(refused.time_ns)}  ", Role.DIM)
-        who = f"  pid {process.pid} {clean(process.label)}"
-        if options.width:
-            who = clipped(who, options.width - time.width - len(story), is_ascii=options.is_ascii)
-        lines.append((time, Span(story), Span(who, Role.DIM)))
+        lines.append(_refusal(refused.time_ns, story, process, options))
     return lines
+
+
+def _clashes(processes: Sequence[ProcessUsage], options: PageOptions) -> list[Line]:
+    """A clash on a mesh was one; the chips share its line."""
+    together: dict[object, list[tuple[Clash, ProcessUsage]]] = {}
+    for process in processes:
+        for clash in process.clashes:
+            what = (clash.time_ns, process.key, clash.program, clash.cb_end_address, clash.buffer_address)
+            together.setdefault(what, []).append((clash, process))
+    if not together:
+        return []
+    lines: list[Line] = [(Span(" CIRCULAR BUFFER CLASHES", Role.FULL),)]
+    for alike_ones in sorted(together.values(), key=lambda pairs: pairs[0][0].time_ns)[-_NEWEST:]:
+        clash, process = alike_ones[0]
+        more = f" +{len(alike_ones) - 1}" if len(alike_ones) > 1 else ""
+        program = f" program {clash.program}" if clash.program else ""
+        where = f"device {device_word(clash.device)}{more}{program}"
+        story = f"{where}: CBs {size_text(clash.overlap_bytes)} into L1 buffer {hex(clash.buffer_address)}"
+        lines.append(_refusal(clash.time_ns, story, process, options))
+    return lines
+
+
+def _refusal(time_ns: int, story: str, process: ProcessUsage, options: PageOptions) -> Line:
+    time = Span(f" {clock_text(time_ns)}  ", Role.DIM)
+    who = f"  pid {process.pid} {clean(process.label)}"
+    if options.width:
+        who = clipped(who, max(0, options.width - time.width - len(story)), is_ascii=options.is_ascii)
+    return (time, Span(story), Span(who, Role.DIM))
 
 
 def _doubts(snapshot: Snapshot, processes: Sequence[ProcessUsage]) -> list[str]:

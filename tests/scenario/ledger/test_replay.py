@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.support.reporters import CHIP_FACTS, Command, Nursery, a_nursery
 from ttmem._native import Ledger
-from ttmem.devices import Kind, Pool
+from ttmem.devices import BufferLayout, Kind, Pool
 from ttmem.events import BufferAllocated, decode_record, encode_record
 
 RECORD_BYTES = 64
@@ -211,7 +211,7 @@ def test_records_of_a_newer_version_are_passed_over(logs: list[Log], seed: int, 
     records = list(log.records)
     for _ in range(data.draw(st.integers(1, 5))):
         words = data.draw(st.lists(st.integers(0, (1 << 64) - 1), min_size=8, max_size=8))
-        words[2] = words[2] & ~0xFF | data.draw(st.integers(14, 255))
+        words[2] = words[2] & ~0xFF | data.draw(st.integers(15, 255))
         records.insert(data.draw(st.integers(0, len(records))), struct.pack("<8Q", *words))
     ledger, key = fed(records, log.arena)
 
@@ -308,11 +308,20 @@ def test_kinds_and_pools_of_a_newer_version_are_kept_as_unknown() -> None:
 
 def test_what_is_fed_is_what_events_decode_to() -> None:
     event = BufferAllocated(
-        sequence=3, id=9, reserved_bytes=2048, requested_bytes=2000, address=64, buffer_type=1, pool=Pool.L1
+        sequence=3,
+        id=9,
+        reserved_bytes=2048,
+        requested_bytes=2000,
+        address=64,
+        layout=BufferLayout.BLOCK_SHARDED,
+        page_low=0x234,
+        page_high=1,
+        pool=Pool.L1,
     )
 
     ledger, key = fed([encode_record(event)], b"")
 
     assert decode_record(encode_record(event)) == event
-    [(_, kind, id, pool, _, reserved, requested, address, _, type, *_)] = ledger.allocations(key)
-    assert (kind, id, pool, reserved, requested, address, type) == (1, 9, 2, 2048, 2000, 64, 1)
+    [(_, kind, id, pool, _, reserved, requested, address, *_, layout, page, _)] = ledger.allocations(key)
+    assert (kind, id, pool, reserved, requested, address) == (1, 9, 2, 2048, 2000, 64)
+    assert (layout, page) == (event.layout, event.page_bytes) == (5, 0x1234)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ttmem import events
-from ttmem.devices import BinaryStatus, Kind, Pool
+from ttmem.devices import BinaryStatus, BufferLayout, Kind, Pool
 from ttmem.errors import RecordDamaged
 from ttmem.events import Event, decode_record, decode_records, encode_record
 from ttmem.events.bits import HEAD, Bits
@@ -25,6 +25,7 @@ WORDS: dict[str, type[IntEnum]] = {
     "kind": Kind,
     "pool": Pool,
     "status": BinaryStatus,
+    "layout": BufferLayout,
     "core_type": CoreType,
     "found_by": FoundBy,
     "stall": Stall,
@@ -79,9 +80,12 @@ def test_no_two_fields_of_an_event_share_a_bit(made: type[Event]) -> None:
 
 
 def test_a_buffer_lies_where_the_layout_draws_it() -> None:
-    words = (18, 7, tag(1, kind=1, pool=2, flags=32, site=5), 11, 0x1000, 4096 | 3 << 48, 4000 | 9 << 48, 64 | 1 << 48)
+    place, per_bank = 0x1000 | 4 << 48 | 0x800 << 52, 64 | 1 << 48
+    words = (18, 7, tag(1, kind=1, pool=2, flags=32, site=5), 11, place, 4096 | 3 << 48, 4000 | 9 << 48, per_bank)
 
-    assert decode_record(record(*words)) == events.BufferAllocated(
+    event = decode_record(record(*words))
+
+    assert event == events.BufferAllocated(
         sequence=9,
         time_ticks=7,
         pool=Pool.L1,
@@ -94,7 +98,26 @@ def test_a_buffer_lies_where_the_layout_draws_it() -> None:
         requested_bytes=4000,
         thread=9,
         per_bank_bytes=64,
-        buffer_type=1,
+        layout=BufferLayout.WIDTH_SHARDED,
+        page_low=0x800,
+        page_high=1,
+    )
+    assert isinstance(event, events.BufferAllocated)
+    assert event.page_bytes == 4096 + 2048
+
+
+@pytest.mark.parametrize(("code", "page"), [((1 << 27) - 1, (1 << 27) - 1), (1 << 27, 0), (1 << 27 | 3, 100 << 20)])
+def test_a_large_page_is_told_by_the_number_of_pages(code: int, page: int) -> None:
+    event = events.BufferAllocated(id=1, requested_bytes=300 << 20, page_low=code & 0xFFF, page_high=code >> 12)
+
+    assert event.page_bytes == page
+
+
+def test_a_clash_names_program_end_and_buffer() -> None:
+    event = decode_record(record(2, 0, tag(14), 77, 0x9_0000, 0x8_F000 | 3 << 48, 5 << 48, 0))
+
+    assert event == events.BuffersClashed(
+        sequence=1, program=77, cb_end_address=0x9_0000, buffer_address=0x8_F000, target=3, thread=5
     )
 
 
