@@ -1,0 +1,127 @@
+// Buffers: what the allocator gave, what came back, and what it could not give.
+//
+// The runtime tells its graph tracker of every buffer once per mesh, on the thread that allocates, after the memory was
+// had; and of its end before the memory goes back. A capture that only imagines its operations tells the same of buffers
+// at address 0, where no real one is: they are not charged.
+//
+// Releases before 0.79 do not export a buffer's id, type and device. There a buffer is known by its address, which no
+// other living one of its mesh and pool has, its mesh by its allocator, and its size by its pages.
+#include "hook/devices.hpp"
+#include "hook/guard.h"
+#include "hook/runtime.hpp"
+#include "ttmem/client.h"
+
+namespace ttmem::hook {
+namespace {
+
+constexpr uint64_t kByAddress = 1ull << 63;
+constexpr uint8_t kUnknownType = 0xff;
+constexpr uint8_t kPoolOf[kBufferTypes] = {TTMEM_DRAM, TTMEM_L1, TTMEM_HOST, TTMEM_L1_SMALL, TTMEM_TRACE};
+
+uint8_t type_of(const void* buffer) noexcept {
+    if (auto* type = getter_as<int(const void*)>(Getter::buffer_type)) return static_cast<uint8_t>(type(buffer));
+    if (ask<bool>(Getter::buffer_is_trace, false, buffer)) return TTMEM_BUFFER_TRACE;
+    if (ask<bool>(Getter::buffer_is_dram, false, buffer)) return TTMEM_BUFFER_DRAM;
+    return ask<bool>(Getter::buffer_is_l1, false, buffer) ? uint8_t{TTMEM_BUFFER_L1} : kUnknownType;
+}
+
+uint64_t size_of(const void* buffer) noexcept {
+    if (auto* size = getter_as<uint64_t(const void*)>(Getter::buffer_size)) return size(buffer);
+    return ask<uint64_t>(Getter::buffer_page_size, 0, buffer) * ask<uint32_t>(Getter::buffer_pages, 0, buffer);
+}
+
+uint64_t id_of(const void* buffer, uint64_t address, uint8_t type) noexcept {
+    if (auto* id = getter_as<uint64_t(const void*)>(Getter::buffer_id)) return id(buffer);
+    return kByAddress | address << 3 | (type & 7u);
+}
+
+Mesh* mesh_holding(const void* buffer) noexcept {
+    if (auto* device = getter_as<const void*(const void*)>(Getter::buffer_device)) return mesh_of(device(buffer));
+    return mesh_with_allocator(ask<const void*>(Getter::buffer_allocator, nullptr, buffer));
+}
+
+// What each bank gives up: whole pages, rounded to what the allocator hands out.
+uint64_t per_bank_bytes(const void* buffer, const Mesh& mesh) noexcept {
+    const uint64_t bytes = ask<uint64_t>(Getter::buffer_bank_size, 0, buffer);
+    const uint64_t step = mesh.dram_alignment;
+    return step == 0 ? bytes : (bytes + step - 1) / step * step;
+}
+
+struct Refusal {
+    const void* allocator;
+    const void* buffer;
+};
+
+struct Statistics {
+    uint64_t total, allocated, free, largest;  // of one bank
+};
+
+// An exception passes: memory ran out, or the request was impossible.
+void report_refusal(void* context) noexcept {
+    const auto& refusal = *static_cast<const Refusal*>(context);
+    Mesh* mesh = mesh_holding(refusal.buffer);
+    const uint8_t type = type_of(refusal.buffer);
+    if (mesh == nullptr || type >= kBufferTypes) return;
+    Statistics statistics{};
+    const auto* view = ask<const void* const*>(Getter::allocator_view, nullptr, refusal.allocator);
+    auto* tell = getter_as<void(Statistics*, const void*, const int*)>(Getter::bank_statistics);
+    const int value = type;
+    if (view != nullptr && *view != nullptr && tell != nullptr) tell(&statistics, *view, &value);
+    const uint64_t banks = mesh->bank_counts[type];
+    ttmem_out_of_memory(target_of(*mesh), kPoolOf[type], size_of(refusal.buffer), statistics.free * banks,
+                        statistics.largest);
+}
+
+void report_allocation(const void* buffer) noexcept {
+    const uint64_t address = ask<uint32_t>(Getter::buffer_address, 0, buffer);
+    Mesh* mesh = address == 0 ? nullptr : mesh_holding(buffer);
+    if (mesh == nullptr) return;
+    ttmem_buffer report{};
+    report.target = target_of(*mesh);
+    report.type = type_of(buffer);
+    report.id = id_of(buffer, address, report.type);
+    report.address = address;
+    report.requested_bytes = size_of(buffer);
+    report.per_bank_bytes = per_bank_bytes(buffer, *mesh);
+    const uint32_t banks = report.type < kBufferTypes ? mesh->bank_counts[report.type] : 0;
+    report.reserved_bytes = report.per_bank_bytes * banks;
+    if (report.target != 0) ttmem_buffer_alloc(&report);
+}
+
+void report_free(const void* buffer) noexcept {
+    const uint64_t address = ask<uint32_t>(Getter::buffer_address, 0, buffer);
+    Mesh* mesh = address == 0 ? nullptr : mesh_holding(buffer);
+    if (mesh == nullptr) return;
+    const uint16_t target = target_of(*mesh);
+    const uint8_t type = type_of(buffer);
+    if (target == 0) return;
+    const bool is_known = type < kBufferTypes;
+    const uint64_t bytes = is_known ? per_bank_bytes(buffer, *mesh) * mesh->bank_counts[type] : 0;
+    const uint8_t pool = is_known ? kPoolOf[type] : uint8_t{TTMEM_POOL_UNKNOWN};
+    ttmem_free_id(target, TTMEM_BUFFER, id_of(buffer, address, type), pool, bytes);
+}
+
+}  // namespace
+}  // namespace ttmem::hook
+
+using ttmem::hook::Hook;
+
+TTMEM_INTERPOSE(track_allocate, void, (void* self, const void* buffer)) {
+    auto* real = ttmem::hook::original_as<void(void*, const void*)>(Hook::track_allocate);
+    if (TTMEM_ON) ttmem::hook::report_allocation(buffer);
+    if (real != nullptr) real(self, buffer);
+}
+
+TTMEM_INTERPOSE(track_deallocate, void, (void* self, void* buffer)) {
+    auto* real = ttmem::hook::original_as<void(void*, void*)>(Hook::track_deallocate);
+    if (TTMEM_ON) ttmem::hook::report_free(buffer);
+    if (real != nullptr) real(self, buffer);
+}
+
+TTMEM_INTERPOSE(allocate_buffer, uint64_t, (void* self, void* buffer)) {
+    void* real = ttmem::hook::original(Hook::allocate_buffer);
+    if (real == nullptr) return 0;
+    ttmem::hook::Refusal refusal{self, buffer};
+    const uint64_t arguments[6] = {reinterpret_cast<uint64_t>(self), reinterpret_cast<uint64_t>(buffer)};
+    return ttmem_guarded_call(real, arguments, ttmem::hook::report_refusal, &refusal).low;
+}

@@ -1,0 +1,240 @@
+#include "hook/devices.hpp"
+
+#include <cstddef>
+#include <cstring>
+
+#include "hook/chips.hpp"
+#include "hook/runtime.hpp"
+#include "ttmem/client.h"
+#include "writer/operations.hpp"
+
+namespace ttmem::hook {
+namespace {
+
+Mesh meshes[kMeshesMost];
+std::atomic<uint32_t> changing{0};
+
+struct Pair {
+    uint64_t first, second;
+};
+
+// std::vector as a function returns it: where it begins, where it ends, where its room ends.
+template <class T>
+struct Vector {
+    T* begin = nullptr;
+    T* end = nullptr;
+    T* room = nullptr;
+    ~Vector() {
+        auto* release = getter_as<void(void*)>(Getter::operator_delete);
+        if (begin != nullptr && release != nullptr) release(begin);
+    }
+};
+
+void read_chips(Mesh& mesh, const void* impl) noexcept {
+    auto* ids_of = getter_as<void(Vector<int>*, const void*)>(Getter::mesh_impl_device_ids);
+    auto* devices_of = getter_as<void(Vector<const void*>*, const void*)>(Getter::mesh_impl_devices);
+    if (ids_of == nullptr) return;
+    Vector<int> ids;
+    Vector<const void*> devices;
+    ids_of(&ids, impl);
+    if (devices_of != nullptr) devices_of(&devices, impl);
+    for (const int* id = ids.begin; id != ids.end && mesh.chip_count < kChipsMost; ++id) {
+        const std::ptrdiff_t place = id - ids.begin;
+        mesh.devices[mesh.chip_count] = place < devices.end - devices.begin ? devices.begin[place] : nullptr;
+        mesh.chips[mesh.chip_count++] = static_cast<int16_t>(*id);
+    }
+}
+
+void read_banks(Mesh& mesh, const void* impl) noexcept {
+    const auto* holder = ask<const void* const*>(Getter::mesh_impl_allocator, nullptr, impl);
+    mesh.allocator = holder == nullptr ? nullptr : *holder;
+    if (mesh.allocator == nullptr) return;
+    for (uint8_t type = 0; type < kBufferTypes; ++type) {
+        if (type == TTMEM_BUFFER_SYSTEM_MEMORY) continue;  // no bank manager looks after it
+        const int value = type;                            // the runtime takes a type by its address
+        mesh.bank_counts[type] = ask<uint32_t>(Getter::bank_count, 0, mesh.allocator, &value);
+        mesh.bank_bytes[type] = ask<uint64_t>(Getter::bank_size, 0, mesh.allocator, &value);
+    }
+    mesh.dram_alignment = ask<uint32_t>(Getter::bank_alignment, 0, mesh.allocator, int{TTMEM_BUFFER_DRAM});
+}
+
+void read_mesh(Mesh& mesh, const void* impl) noexcept {
+    mesh.chip_count = 0;
+    read_chips(mesh, impl);
+    read_banks(mesh, impl);
+    mesh.rows = static_cast<uint16_t>(ask<uint64_t>(Getter::mesh_impl_rows, 1, impl));
+    mesh.columns = static_cast<uint16_t>(ask<uint64_t>(Getter::mesh_impl_columns, mesh.chip_count, impl));
+    const Pair grid = ask<Pair>(Getter::mesh_impl_grid, {}, impl);
+    mesh.grid_x = static_cast<uint16_t>(grid.first);
+    mesh.grid_y = static_cast<uint16_t>(grid.second);
+    mesh.arch = ask<int>(Getter::mesh_impl_arch, 0, impl);
+}
+
+// ---- names in the journal
+
+uint16_t name_chip(const Mesh& mesh, uint32_t place) noexcept {
+    ttmem_device chip{};
+    chip.index = mesh.chips[place];
+    chip.unique_id = unique_id_of(chip.index);
+    char arch[kNameRoom], board[kNameRoom];
+    name_of_arch(mesh.arch, arch);
+    name_of_board(chip.index, board);
+    chip.arch = arch;
+    chip.board = board;
+    chip.grid_x = mesh.grid_x;
+    chip.grid_y = mesh.grid_y;
+    chip.dram_banks = static_cast<uint16_t>(mesh.bank_counts[TTMEM_BUFFER_DRAM]);
+    chip.l1_banks = static_cast<uint16_t>(mesh.bank_counts[TTMEM_BUFFER_L1]);
+    constexpr uint8_t kPoolOf[kBufferTypes] = {TTMEM_DRAM, TTMEM_L1, TTMEM_HOST, TTMEM_L1_SMALL, TTMEM_TRACE};
+    for (uint32_t type = 0; type < kBufferTypes; ++type)
+        chip.capacity_bytes[kPoolOf[type]] = mesh.bank_counts[type] * mesh.bank_bytes[type];
+    const uint16_t target = ttmem_device_open(&chip);
+    note_chip_target(chip.index, target);
+    return target;
+}
+
+uint64_t mixed(uint64_t hash, uint64_t value) noexcept {
+    hash = (hash ^ value) * 0x9e37'79b9'7f4a'7c15ull;
+    return hash ^ hash >> 29;
+}
+
+// Two open meshes of the same chips and shape are told apart by a number.
+uint64_t key_of(const Mesh& mesh) noexcept {
+    uint64_t key = mixed(mesh.rows, mesh.columns);
+    for (uint32_t i = 0; i < mesh.chip_count; ++i) key = mixed(key, unique_id_of(mesh.chips[i]));
+    for (const Mesh* other = meshes; other != meshes + kMeshesMost;)
+        if (other != &mesh && other->is_open.load(std::memory_order_acquire) && other->key == key) {
+            key = mixed(key, 1);
+            other = meshes;
+        } else {
+            ++other;
+        }
+    return key;
+}
+
+[[gnu::noinline, gnu::cold]] uint16_t name_mesh(Mesh& mesh) noexcept {
+    uint16_t chips[kChipsMost];
+    for (uint32_t i = 0; i < mesh.chip_count; ++i) chips[i] = name_chip(mesh, i);
+    const uint16_t target = ttmem_mesh_open(mesh.key, mesh.rows, mesh.columns, chips, mesh.chip_count);
+    mesh.target.store(target, std::memory_order_release);
+    return target;
+}
+
+bool is_held(int16_t chip) noexcept {
+    for (const Mesh& mesh : meshes) {
+        if (!mesh.is_open.load(std::memory_order_acquire)) continue;
+        for (uint32_t i = 0; i < mesh.chip_count; ++i)
+            if (mesh.chips[i] == chip) return true;
+    }
+    return false;
+}
+
+void close_mesh(Mesh& mesh) noexcept {
+    mesh.is_open.store(false, std::memory_order_release);
+    const uint16_t target = mesh.target.exchange(0, std::memory_order_acq_rel);
+    if (target == 0) return;
+    ttmem_mesh_close(target);
+    for (uint32_t i = 0; i < mesh.chip_count; ++i)
+        if (!is_held(mesh.chips[i])) ttmem_device_close(chip_target(mesh.chips[i]));
+}
+
+void open_mesh(const void* impl) noexcept {
+    const RareLock lock(changing);
+    const auto number = static_cast<uint32_t>(ask<int>(Getter::mesh_impl_id, -1, impl)) + 1;
+    if (number == 0 || !lock.is_held()) return;
+    for (uint32_t i = 0; i < kMeshesMost; ++i) {
+        Mesh& mesh = meshes[(number + i) % kMeshesMost];
+        if (mesh.is_open.load(std::memory_order_acquire)) continue;
+        mesh.number.store(0, std::memory_order_release);
+        read_mesh(mesh, impl);
+        if (mesh.chip_count == 0) return;
+        mesh.key = key_of(mesh);
+        mesh.is_open.store(true, std::memory_order_release);
+        mesh.number.store(number, std::memory_order_release);
+        if (TTMEM_ON) name_mesh(mesh);
+        return;
+    }
+}
+
+}  // namespace
+
+Mesh* mesh_numbered(int64_t number) noexcept {
+    const auto wanted = static_cast<uint32_t>(number) + 1;
+    for (uint32_t i = 0; i < kMeshesMost; ++i) {
+        Mesh& mesh = meshes[(wanted + i) % kMeshesMost];
+        if (__builtin_expect(mesh.number.load(std::memory_order_acquire) == wanted, 1)) return &mesh;
+    }
+    return nullptr;
+}
+
+bool is_mesh(const void* device) noexcept {
+    const auto* table = static_cast<const char*>(getter(Getter::mesh_table));
+    const void* first = nullptr;
+    std::memcpy(&first, device, sizeof first);
+    return table != nullptr && first == table + 16;  // past the offset to the top and the type
+}
+
+Mesh* mesh_of(const void* device) noexcept {
+    auto* id = getter_as<int(const void*)>(Getter::mesh_id);
+    if (device == nullptr || id == nullptr || !is_mesh(device)) return nullptr;
+    return mesh_numbered(id(device));
+}
+
+Mesh* mesh_with_chip(const void* device) noexcept {
+    for (Mesh& mesh : meshes) {
+        if (!mesh.is_open.load(std::memory_order_acquire)) continue;
+        for (uint32_t i = 0; i < mesh.chip_count; ++i)
+            if (mesh.devices[i] == device) return &mesh;
+    }
+    return nullptr;
+}
+
+Mesh* mesh_with_allocator(const void* allocator) noexcept {
+    Mesh* only = nullptr;
+    uint32_t open_count = 0;
+    for (Mesh& mesh : meshes) {
+        if (!mesh.is_open.load(std::memory_order_acquire)) continue;
+        if (mesh.allocator == allocator) return &mesh;
+        only = &mesh;
+        ++open_count;
+    }
+    return open_count == 1 ? only : nullptr;
+}
+
+uint16_t target_of(Mesh& mesh) noexcept {
+    const uint16_t target = mesh.target.load(std::memory_order_acquire);
+    if (__builtin_expect(target != 0, 1)) return target;
+    return TTMEM_ON && mesh.is_open.load(std::memory_order_acquire) ? name_mesh(mesh) : uint16_t{0};
+}
+
+uint16_t target_of(const void* device) noexcept {
+    if (Mesh* mesh = mesh_of(device)) return target_of(*mesh);
+    Mesh* mesh = mesh_with_chip(device);
+    if (mesh == nullptr || target_of(*mesh) == 0) return 0;
+    for (uint32_t i = 0; i < mesh->chip_count; ++i)
+        if (mesh->devices[i] == device) return chip_target(mesh->chips[i]);
+    return 0;
+}
+
+}  // namespace ttmem::hook
+
+using ttmem::hook::Hook;
+
+TTMEM_INTERPOSE(mesh_device_created, void, (const void* impl, uint64_t parent)) {
+    ttmem::hook::forget_unloaded();
+    if (auto* real = ttmem::hook::original_as<void(const void*, uint64_t)>(Hook::mesh_device_created))
+        real(impl, parent);
+}
+
+TTMEM_INTERPOSE(mesh_device_initialized, void, (const void* impl)) {
+    auto* real = ttmem::hook::original_as<void(const void*)>(Hook::mesh_device_initialized);
+    ttmem::hook::open_mesh(impl);
+    if (real != nullptr) real(impl);
+}
+
+TTMEM_INTERPOSE(mesh_device_destroyed, void, (const void* impl)) {
+    auto* real = ttmem::hook::original_as<void(const void*)>(Hook::mesh_device_destroyed);
+    const int number = ttmem::hook::ask<int>(ttmem::hook::Getter::mesh_impl_id, -1, impl);
+    if (auto* mesh = ttmem::hook::mesh_numbered(number)) ttmem::hook::close_mesh(*mesh);
+    if (real != nullptr) real(impl);
+}

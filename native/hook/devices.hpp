@@ -1,0 +1,59 @@
+// Meshes and chips as the runtime opens and closes them.
+//
+// Every mesh of the runtime is a target of its own, a mesh of one chip too: two meshes may share chips, and the end of
+// one must not end what the other holds. The runtime numbers its meshes anew at each opening; a target is found again by
+// the chips in it, so that a program that opens a device a thousand times takes one place.
+//
+//   word                    writer                            readers                             order
+//   Mesh, plain members     open, before the number is set    calls on a mesh that is still open  by the number
+//   number, is_open, target open, close, first report         any                                 release / acquire
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace ttmem::hook {
+
+inline constexpr uint32_t kMeshesMost = 256;
+inline constexpr uint32_t kChipsMost = 255;  // as many as a journal can name
+inline constexpr uint32_t kBufferTypes = 5;  // tt-metal's BufferType: DRAM, L1, SYSTEM_MEMORY, L1_SMALL, TRACE
+
+/// One opening of a mesh.
+struct Mesh {
+    std::atomic<uint32_t> number;  // the runtime's id of it + 1, never used twice in a process; 0: none
+    std::atomic<bool> is_open;
+    std::atomic<uint16_t> target;  // 0: not named yet, tracking being off
+    uint16_t chip_count, rows, columns;
+    int16_t chips[kChipsMost];          // the runtime's chip ids, in mesh order
+    const void* devices[kChipsMost];    // its Device objects, in the same order
+    uint32_t bank_counts[kBufferTypes];  // 0 unknown
+    uint32_t dram_alignment;             // 0 unknown
+    uint64_t bank_bytes[kBufferTypes];
+    uint16_t grid_x, grid_y;
+    int32_t arch;
+    const void* allocator;
+    uint64_t key;  // of the target: its chips, shape, and which of several equal meshes it is
+};
+
+/// The mesh that a MeshDevice (the runtime's IDevice of most calls) stands for, or null. Open or just closed.
+Mesh* mesh_of(const void* device) noexcept;
+
+/// The mesh of the runtime's number, or null.
+Mesh* mesh_numbered(int64_t number) noexcept;
+
+/// An open mesh that holds this Device, or null.
+Mesh* mesh_with_chip(const void* device) noexcept;
+
+/// The open mesh of this Allocator; the only open one where a part of a mesh has an allocator of its own. Null unknown.
+Mesh* mesh_with_allocator(const void* allocator) noexcept;
+
+/// What an open mesh is called in the journal; 0 when it was closed or tracking is off.
+uint16_t target_of(Mesh& mesh) noexcept;
+
+/// The same for a MeshDevice, or for a Device: that chip alone.
+uint16_t target_of(const void* device) noexcept;
+
+/// Whether an IDevice is a MeshDevice (else it is a chip's Device).
+bool is_mesh(const void* device) noexcept;
+
+}  // namespace ttmem::hook

@@ -1,0 +1,211 @@
+#include "hook/runtime.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <atomic>
+#include <cstring>
+
+namespace ttmem::hook {
+namespace {
+
+constexpr uint32_t kCopiesMost = 8;
+constexpr uint32_t kCallersMost = 64;
+constexpr uintptr_t kGone = ~uintptr_t{0};  // nothing begins there
+constexpr char kLibrary[] = "libtt_metal";
+
+constexpr const char* kHookNames[] = {
+#define TTMEM_HOOK(name, mangled, gives) mangled,
+#include "hooks.def"
+#undef TTMEM_HOOK
+};
+constexpr const char* kGetterNames[] = {
+#define TTMEM_GETTER(name, mangled, loss) mangled,
+#include "getters.def"
+#undef TTMEM_GETTER
+};
+
+struct Caller {
+    std::atomic<uintptr_t> begin;  // 0: not in use
+    std::atomic<uintptr_t> end;    // set last: nothing lies below 0
+    std::atomic<const Copy*> copy;
+};
+
+Copy copies[kCopiesMost];
+Caller callers[kCallersMost];
+uint32_t copy_count, caller_count;  // under `looking`
+std::atomic<bool> looking{false};
+
+// A loaded object as the loader describes it, with the span of addresses it takes.
+struct Object {
+    uintptr_t base = 0, begin = 0, end = 0;
+    char path[1024] = "";
+};
+
+bool is_in(const Object& object, uintptr_t address) noexcept {
+    return address >= object.begin && address < object.end;
+}
+
+void describe(const dl_phdr_info& info, Object& object) noexcept {
+    object.base = info.dlpi_addr;
+    object.begin = ~uintptr_t{0};
+    object.end = 0;
+    for (int i = 0; i < info.dlpi_phnum; ++i) {
+        const auto& part = info.dlpi_phdr[i];
+        if (part.p_type != PT_LOAD) continue;
+        const uintptr_t begin = info.dlpi_addr + part.p_vaddr;
+        if (begin < object.begin) object.begin = begin;
+        if (begin + part.p_memsz > object.end) object.end = begin + part.p_memsz;
+    }
+    const char* path = info.dlpi_name == nullptr ? "" : info.dlpi_name;
+    const size_t length = strnlen(path, sizeof object.path - 1);
+    std::memcpy(object.path, path, length);
+    object.path[length] = '\0';
+}
+
+// ---- walks over the loaded objects; they only take notes, since opening one inside a walk could deadlock
+
+struct ByAddress {
+    uintptr_t address;
+    Object found;
+};
+
+int note_by_address(dl_phdr_info* info, size_t, void* room) noexcept {
+    auto& wanted = *static_cast<ByAddress*>(room);
+    Object object;
+    describe(*info, object);
+    if (!is_in(object, wanted.address)) return 0;
+    wanted.found = object;
+    return 1;
+}
+
+bool is_loaded_at(uintptr_t address) noexcept {
+    ByAddress wanted{address, {}};
+    return dl_iterate_phdr(note_by_address, &wanted) != 0;
+}
+
+bool is_runtime(const char* path) noexcept {
+    const char* slash = std::strrchr(path, '/');
+    return std::strncmp(slash == nullptr ? path : slash + 1, kLibrary, sizeof kLibrary - 1) == 0;
+}
+
+struct Runtimes {
+    Object found[kCopiesMost];
+    uint32_t count = 0;
+};
+
+int note_runtime(dl_phdr_info* info, size_t, void* room) noexcept {
+    auto& runtimes = *static_cast<Runtimes*>(room);
+    if (info->dlpi_name != nullptr && is_runtime(info->dlpi_name) && runtimes.count < kCopiesMost)
+        describe(*info, runtimes.found[runtimes.count++]);
+    return 0;
+}
+
+// ---- the real functions
+
+// The handle is given back at once: what the host unloads must go.
+void* symbol_in(const Object& object, const char* name) noexcept {
+    void* handle = dlopen(object.path[0] == '\0' ? nullptr : object.path, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == nullptr) return nullptr;
+    void* symbol = dlsym(handle, name);
+    dlclose(handle);
+    return symbol;
+}
+
+const Copy* copy_of(const Object& object) noexcept {
+    uint32_t place = 0;
+    while (place < copy_count && copies[place].base != object.base) ++place;
+    if (place == copy_count)  // a copy that is gone leaves its place
+        for (place = 0; place < copy_count && copies[place].base != kGone; ++place) {
+        }
+    void* handle = place == kCopiesMost ? nullptr : dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == nullptr) return nullptr;
+    if (place == copy_count) ++copy_count;
+    Copy& copy = copies[place];
+    copy.base = object.base;
+    for (uint32_t i = 0; i < kHooks; ++i) copy.originals[i] = dlsym(handle, kHookNames[i]);
+    for (uint32_t i = 0; i < kGetters; ++i) copy.getters[i] = dlsym(handle, kGetterNames[i]);
+    dlclose(handle);
+    return &copy;
+}
+
+// Which runtime an object uses: itself, else the only one there is, else the one its own search finds.
+bool runtime_of(const Object& caller, Hook hook, Object& runtime) noexcept {
+    Runtimes runtimes;
+    dl_iterate_phdr(note_runtime, &runtimes);
+    for (uint32_t i = 0; i < runtimes.count; ++i)
+        if (runtimes.found[i].base == caller.base || runtimes.count == 1) {
+            runtime = runtimes.found[i];
+            return true;
+        }
+    void* symbol = symbol_in(caller, kHookNames[static_cast<uint32_t>(hook)]);
+    ByAddress holder{reinterpret_cast<uintptr_t>(symbol), {}};
+    if (symbol == nullptr || dl_iterate_phdr(note_by_address, &holder) == 0) return false;
+    ByAddress own{reinterpret_cast<uintptr_t>(&copies), {}};
+    dl_iterate_phdr(note_by_address, &own);
+    if (holder.found.base == own.found.base) {  // a program's own search begins with what was preloaded
+        if (runtimes.count == 0) return false;
+        holder.found = runtimes.found[0];
+    }
+    runtime = holder.found;
+    return true;
+}
+
+void remember(const Object& caller, const Copy* copy) noexcept {
+    uint32_t free = 0;
+    while (free < caller_count && callers[free].begin.load(std::memory_order_relaxed) != kGone) ++free;
+    if (copy == nullptr || free == kCallersMost) return;
+    if (free == caller_count) ++caller_count;
+    Caller& place = callers[free];
+    place.copy.store(copy, std::memory_order_relaxed);
+    place.begin.store(caller.begin, std::memory_order_relaxed);
+    place.end.store(caller.end, std::memory_order_release);
+}
+
+// The first call from an object: rare, and allowed to ask the loader. Should another thread be at it (or have been at a
+// fork), this one looks for its function alone and leaves nothing behind.
+[[gnu::noinline, gnu::cold]] void* look_for(Hook hook, uintptr_t address) noexcept {
+    ByAddress caller{address, {}};
+    Object runtime;
+    const bool is_known = dl_iterate_phdr(note_by_address, &caller) != 0 && runtime_of(caller.found, hook, runtime);
+    const auto number = static_cast<uint32_t>(hook);
+    if (!is_known) return dlsym(RTLD_NEXT, kHookNames[number]);
+    if (looking.exchange(true, std::memory_order_acquire)) return symbol_in(runtime, kHookNames[number]);
+    const Copy* copy = copy_of(runtime);
+    remember(caller.found, copy);
+    looking.store(false, std::memory_order_release);
+    if (copy == nullptr) return symbol_in(runtime, kHookNames[number]);
+    current_copy = copy;
+    return copy->originals[number];
+}
+
+}  // namespace
+
+thread_local __attribute__((tls_model("initial-exec"))) const Copy* current_copy = nullptr;
+
+void* original_from(Hook hook, const void* caller) noexcept {
+    const auto address = reinterpret_cast<uintptr_t>(caller);
+    for (Caller& known : callers) {
+        const uintptr_t end = known.end.load(std::memory_order_acquire);
+        if (end == 0) break;
+        if (address < known.begin.load(std::memory_order_relaxed) || address >= end) continue;
+        const Copy* copy = known.copy.load(std::memory_order_relaxed);
+        current_copy = copy;
+        return copy->originals[static_cast<uint32_t>(hook)];
+    }
+    return look_for(hook, address);
+}
+
+void forget_unloaded() noexcept {
+    if (looking.exchange(true, std::memory_order_acquire)) return;
+    for (uint32_t i = 0; i < caller_count; ++i) {
+        const uintptr_t copy = callers[i].copy.load(std::memory_order_relaxed)->base;
+        if (is_loaded_at(callers[i].begin.load(std::memory_order_relaxed)) && is_loaded_at(copy)) continue;
+        callers[i].begin.store(kGone, std::memory_order_relaxed);
+    }
+    for (uint32_t i = 0; i < copy_count; ++i)
+        if (!is_loaded_at(copies[i].base)) copies[i].base = kGone;
+    looking.store(false, std::memory_order_release);
+}
+
+}  // namespace ttmem::hook

@@ -1,0 +1,85 @@
+// The runtime this library is loaded beside: which of its functions we stand in for, which we call, and where the real
+// ones are.
+//
+// A preloaded definition takes the place of the runtime's own for every call through its PLT, whoever makes it. The real
+// functions are looked for once, at the first such call, in the library that the call comes from or that its maker
+// uses: Python loads libtt_metal.so privately (RTLD_LOCAL), so the ordinary search would not find it, and a process may
+// hold two copies of it.
+//
+//   Words: a *copy* is one loaded libtt_metal.so with all that was found in it; a *caller* is a range of addresses of a
+//   loaded object together with the copy that it uses.
+#pragma once
+
+#include <cstdint>
+
+namespace ttmem::hook {
+
+enum class Hook : uint16_t {
+#define TTMEM_HOOK(name, mangled, gives) name,
+#include "hooks.def"
+#undef TTMEM_HOOK
+    count
+};
+
+enum class Getter : uint16_t {
+#define TTMEM_GETTER(name, mangled, loss) name,
+#include "getters.def"
+#undef TTMEM_GETTER
+    count
+};
+
+inline constexpr uint32_t kHooks = static_cast<uint32_t>(Hook::count);
+inline constexpr uint32_t kGetters = static_cast<uint32_t>(Getter::count);
+
+/// One loaded runtime. Written by the thread that finds it, before anybody else can see it.
+struct Copy {
+    uintptr_t base;
+    void* originals[kHooks];
+    void* getters[kGetters];
+};
+
+/// The real function behind a hook for a call that returns to `caller`. From then on getter() answers for that copy on
+/// this thread. Null only if the loader knows no real function at all.
+void* original_from(Hook hook, const void* caller) noexcept;
+
+/// Which of a copy's functions the last call on this thread came to.
+extern thread_local __attribute__((tls_model("initial-exec"))) const Copy* current_copy;
+
+/// An exported function of the runtime, or null where this release has none.
+inline void* getter(Getter which) noexcept {
+    const Copy* copy = current_copy;
+    return copy == nullptr ? nullptr : copy->getters[static_cast<uint32_t>(which)];
+}
+
+/// Forgets callers whose library is gone, so that another one at the same address is looked at anew. For rare hooks.
+void forget_unloaded() noexcept;
+
+// Inlined into the hook itself, whose return address is meant.
+[[gnu::always_inline]] inline void* original(Hook hook) noexcept {
+    return original_from(hook, __builtin_return_address(0));
+}
+
+template <class F>
+[[gnu::always_inline]] inline F* original_as(Hook hook) noexcept {
+    return reinterpret_cast<F*>(original(hook));
+}
+
+template <class F>
+inline F* getter_as(Getter which) noexcept {
+    return reinterpret_cast<F*>(getter(which));
+}
+
+/// What the getter says, or `otherwise` where this release has none.
+template <class R, class... A>
+inline R ask(Getter which, R otherwise, A... arguments) noexcept {
+    auto* call = getter_as<R(A...)>(which);
+    return call == nullptr ? otherwise : call(arguments...);
+}
+
+}  // namespace ttmem::hook
+
+/// Begins a definition that takes the place of the runtime's function; exports.cpp gives it the runtime's name.
+///   TTMEM_INTERPOSE(track_allocate, void, (void* self, const void* buffer)) { ... }
+#define TTMEM_INTERPOSE(name, result, arguments) \
+    extern "C" __attribute__((used)) result hooked_##name arguments; \
+    extern "C" result hooked_##name arguments
