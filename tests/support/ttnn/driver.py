@@ -187,10 +187,11 @@ class Driver:
         return self.launches.operation(request) if request["do"] == "operation" else self.launches.program(request)
 
 
-def main() -> None:
+def serve(kind: type[Driver]) -> None:
+    """Lines in, lines out; whatever the runtime logs is not for whoever reads our lines."""
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever the runtime logs is not for whoever reads our lines
-    driver = Driver()
+    os.dup2(2, 1)
+    driver = kind()
     for line in sys.stdin:
         json.dump(driver.answer(json.loads(line)), lines)
         lines.write("\n")
@@ -198,4 +199,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    serve(Driver)

@@ -5,6 +5,7 @@ dataflow buffers are listed only by a capture that dispatches nothing, without a
 """
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 Request = dict[str, Any]
@@ -33,7 +34,7 @@ class Launches:
             "softmax": lambda: ttnn.softmax(matrix, -1),
             "exp": lambda: ttnn.exp(matrix),
         }
-        return self._captured(does[request["name"]], request["mode"])
+        return self.captured(does[request["name"]], request["mode"])
 
     def program(self, request: Request) -> Answer:
         """A program with one empty kernel and the circular buffers that are asked for; the same one is cached."""
@@ -50,9 +51,10 @@ class Launches:
         )
         buffers = [self._circular_buffer(index, asked) for index, asked in enumerate(request["buffers"])]
         descriptor = ttnn.ProgramDescriptor(kernels=[kernel], semaphores=[], cbs=buffers)
-        return self._captured(lambda: ttnn.generic_op([matrix, matrix], descriptor), "NORMAL")
+        return self.captured(lambda: ttnn.generic_op([matrix, matrix], descriptor), "NORMAL")
 
-    def _captured(self, run: Any, mode: str) -> Answer:
+    def captured(self, run: Callable[[], object], mode: str) -> Answer:
+        """What is laid out meanwhile, by the graph that the runtime draws of it."""
         graph = self._ttnn._ttnn.graph
         graph.begin_graph_capture(getattr(graph.RunMode, mode))
         answer: Answer = {}

@@ -1,0 +1,146 @@
+"""Runs inside a process of the stock runtime that may be hooked, and knows nothing of it: it only calls ttnn.
+
+Beside what the other driver does, a line of JSON each:
+
+    {"do": "judge"}                                             each memory's view, and the list of its buffers
+    {"do": "order"}                                             the chips of the mesh, as it has them
+    {"do": "crowd", "sequences": [[...], ...], "turn": 3}       steps on several threads at once, then as judge
+    {"do": "run", "name": "add", "inputs": [1, 2], "id": 3, "memory": "L1", "times": 1}     keeps what comes out
+    {"do": "imagine", ...}                                      the same as run, captured and not dispatched
+    {"do": "clear"}                                             the program cache
+    {"do": "open_device", "device": 0, "l1_small": 0}           a single chip, beside the mesh of `open`
+    {"do": "alloc_on", "device": 0, "id": 1, "side": 32}, {"do": "close_device", "device": 0}
+    {"do": "elsewhere", "request": {...}}                       the same on a new thread, which then ends
+    {"do": "fork"}                                              a child that allocates, closes and is gone
+    {"do": "quit"}                                              ends as a program does
+"""
+
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from tests.support.ttnn.driver import VIEWED, Answer, Driver, Request, serve
+
+
+class HookedDriver(Driver):
+    """The runtime, and on top of one mesh any number of single devices."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.devices: dict[int, Any] = {}
+        self.kept: dict[int, Any] = {}
+
+    def answer(self, request: Request) -> Answer | list[Answer]:
+        does: dict[str, Callable[[Request], Answer | list[Answer]]] = {
+            "judge": self._judge,
+            "order": self._order,
+            "crowd": self._crowd,
+            "run": self._run,
+            "imagine": self._imagine,
+            "clear": self._clear,
+            "open_device": self._open_device,
+            "alloc_on": self._alloc_on,
+            "close_device": self._close_device,
+            "elsewhere": self._elsewhere,
+            "fork": self._fork,
+            "quit": self._quit,
+        }
+        own = does.get(request["do"])
+        return own(request) if own else super().answer(request)
+
+    def _judge(self, _request: Request) -> Answer:
+        """What the runtime says of the mesh: banks and bytes of each memory, every live buffer."""
+        return {"views": {name: self._view(name) for name in VIEWED}, "buffers": self._buffers(self.mesh)}
+
+    def _order(self, _request: Request) -> Answer:
+        return {"chips": list(self.mesh.get_device_ids())}
+
+    def _buffers(self, device: Any) -> list[list[Any]]:
+        found = self.ttnn._ttnn.reports.get_buffers(device)
+        return sorted([one.address, one.buffer_type.name, one.max_size_per_bank] for one in found)
+
+    def _crowd(self, request: Request) -> Answer:
+        """Sequence i runs on thread i + turn: what one thread allocates, another one frees at the next turn."""
+        sequences, turn = request["sequences"], request["turn"]
+        answers: list[list[Answer]] = [[] for _ in sequences]
+        start = threading.Barrier(len(sequences))
+
+        def play(thread: int) -> None:
+            number = (thread + turn) % len(sequences)
+            start.wait()
+            answers[number].extend(self._alone(step) for step in sequences[number])
+
+        threads = [threading.Thread(target=play, args=(thread,)) for thread in range(len(sequences))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return {"answers": answers, **self._judge(request)}
+
+    def _alone(self, step: Request) -> Answer:
+        """A step, without a look at what others may be changing."""
+        return self._alloc(step) if step["op"] == "alloc" else self._free(step)
+
+    def _run(self, request: Request) -> Answer:
+        for _ in range(request["times"]):
+            result = self._operation(request)
+        self.tensors[request["id"]] = result
+        return {"address": result.buffer_address()}
+
+    def _imagine(self, request: Request) -> Answer:
+        assert self.launches is not None
+        return self.launches.captured(lambda: self._operation(request), "NO_DISPATCH")
+
+    def _operation(self, request: Request) -> Any:
+        inputs = [self.tensors[number] for number in request["inputs"]]
+        options = {"memory_config": getattr(self.ttnn, f"{request['memory']}_MEMORY_CONFIG")}
+        if request["name"] == "softmax":
+            options["dim"] = -1
+        return getattr(self.ttnn, request["name"])(*inputs, **options)
+
+    def _clear(self, _request: Request) -> Answer:
+        self.mesh.clear_program_cache()
+        return {"entries": self.mesh.num_program_cache_entries()}
+
+    def _open_device(self, request: Request) -> Answer:
+        device = self.ttnn.open_device(device_id=request["device"], l1_small_size=request["l1_small"])
+        self.devices[request["device"]] = device
+        return {"id": device.id(), "chips": list(device.get_device_ids())}
+
+    def _alloc_on(self, request: Request) -> Answer:
+        ttnn, device = self.ttnn, self.devices[request["device"]]
+        shape = (1, 1, request["side"], request["side"])
+        tensor = ttnn.empty(shape, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+        self.kept[request["id"]] = tensor
+        return {"address": tensor.buffer_address(), "buffers": self._buffers(device)}
+
+    def _close_device(self, request: Request) -> Answer:
+        """With whatever is still on it."""
+        self.ttnn.close_device(self.devices.pop(request["device"]))
+        return {}
+
+    def _elsewhere(self, request: Request) -> Answer | list[Answer]:
+        answers: list[Answer | list[Answer]] = []
+        thread = threading.Thread(target=lambda: answers.append(self.answer(request["request"])))
+        thread.start()
+        thread.join()
+        return answers[0]
+
+    def _fork(self, _request: Request) -> Answer:
+        """The child frees what it inherited and allocates something else; it leaves before the runtime could hang."""
+        child = os.fork()
+        if not child:
+            for tensor in self.tensors.values():
+                tensor.deallocate(True)
+            step = {"id": -1, "shape": [1, 1, 64, 64], "dtype": "bfloat16", "is_tiled": True, "type": "DRAM"}
+            os._exit(0 if "address" in self._alloc({**step, "layout": "INTERLEAVED"}) else 1)
+        _, status = os.waitpid(child, 0)
+        return {"child": child, "status": os.waitstatus_to_exitcode(status)}
+
+    def _quit(self, _request: Request) -> Answer:
+        raise SystemExit(0)
+
+
+if __name__ == "__main__":
+    serve(HookedDriver)

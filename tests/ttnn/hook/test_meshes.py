@@ -1,0 +1,93 @@
+"""Meshes of the stock runtime: one record for what lies on all chips, exact figures for each of them."""
+
+from collections import Counter
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from tests.support.hooked.crowds import turns
+from tests.support.hooked.looks import places
+from tests.support.hooked.process import StartedHooked
+from tests.support.ttnn.runtime import has_compiler
+from ttmem.devices import Kind, Pool
+from ttmem.tracking import CoreType
+
+MESHES = [("n300", (1, 2)), ("t3000", (2, 4)), ("galaxy", (8, 4)), ("p300", (1, 2))]
+BANKS, ALLOCATED = 0, 2
+ADD = {"do": "run", "name": "add", "inputs": [1, 2], "id": 3, "memory": "L1", "times": 2}
+
+
+def tensors() -> list[dict[str, Any]]:
+    shape = {"op": "alloc", "shape": [1, 1, 512, 512], "dtype": "bfloat16", "is_tiled": True, "layout": "INTERLEAVED"}
+    return [shape | {"id": 1, "type": "DRAM"}, shape | {"id": 2, "type": "L1"}]
+
+
+@pytest.mark.parametrize(("board", "mesh"), MESHES, ids=[board for board, _ in MESHES])
+def test_a_buffer_on_a_mesh_is_one_record_and_counts_on_every_chip(
+    board: str, mesh: tuple[int, int], hooked_of: StartedHooked
+) -> None:
+    hooked = hooked_of(board)
+    with hooked.opened(mesh, l1_small=32_768) as device:
+        requests = turns(7, grid=device.grid, dram_bank_count=device.views["DRAM"][BANKS], steps=200)
+        for request in islice(requests, 2):
+            said = hooked.ask(request)
+            look = hooked.look()
+            assert places(look.buffers) == Counter((address, name) for address, name, _ in said["buffers"])
+            assert {len(told.chips) for told in look.buffers} == {device.chips}
+            assert {frozenset(told.chips) for told in look.buffers} == {frozenset(hooked.runtime.chips)}
+            for name, view in said["views"].items():
+                for chip in hooked.runtime.chips:
+                    assert look.used(chip, Pool[name]) == view[ALLOCATED] * view[BANKS], (name, chip)
+        assert look.findings == {}
+    assert hooked.look().alive == []
+
+
+@pytest.mark.parametrize(("board", "mesh"), MESHES, ids=[board for board, _ in MESHES])
+def test_chips_are_named_by_unique_id_in_the_order_of_the_mesh(
+    board: str, mesh: tuple[int, int], hooked_of: StartedHooked
+) -> None:
+    hooked = hooked_of(board)
+    with hooked.opened(mesh) as device:
+        look = hooked.look()
+        order = hooked.ask({"do": "order"})["chips"]
+
+    [(_, rows, columns, chips)] = look.meshes
+    assert (rows, columns) == mesh
+    assert list(chips) == [hooked.runtime.chips[number] for number in order]
+    for chip in chips:
+        known = look.device(chip)
+        assert tuple(known["grid"]) == device.grid
+        assert tuple(known["banks"]) == (device.views["DRAM"][BANKS], device.views["L1"][BANKS])
+        for name, (bank_count, bank_bytes, *_) in device.views.items():
+            assert known["capacities"][Pool[name]] == bank_count * bank_bytes, name
+
+
+@pytest.mark.skipif(not has_compiler(), reason="OPERATIONS NOT COMPARED: no riscv64-unknown-elf-gcc")
+@pytest.mark.parametrize(("board", "mesh"), MESHES, ids=[board for board, _ in MESHES])
+def test_an_operation_on_a_mesh_is_told_once_for_all_chips(
+    board: str, mesh: tuple[int, int], hooked_of: StartedHooked
+) -> None:
+    hooked = hooked_of(board)
+    with hooked.opened(mesh) as device:
+        hooked.runtime.steps(tensors())
+        imagined = hooked.ask(ADD | {"do": "imagine"})["buffers"]
+        before = hooked.look()
+        hooked.ask(ADD)
+        look = hooked.look()
+        hooked.ask({"do": "clear"})
+        cleared = hooked.look()
+
+    core_count = device.grid[0] * device.grid[1]
+    assert [(told.kind, told.per_bank_bytes, told.core_count) for told in look.circular] == [
+        (Kind.CIRCULAR_BUFFER, buffer["size"], core_count) for buffer in imagined
+    ]
+    chips = set(hooked.runtime.chips)
+    assert {frozenset(told.chips) for told in (*look.circular, *look.kernels)} == {frozenset(chips)}
+    for chip in chips:
+        assert look.launches(chip) - before.launches(chip) == ADD["times"]
+        assert look.planned_bytes(chip) == sum(buffer["size"] for buffer in imagined) * core_count
+        rings = [one.ring(chip, CoreType.TENSIX)["launches"] for one in (before, look)]
+        assert rings[1] - rings[0] == ADD["times"]
+    assert len(look.kernels) == len({told.id for told in look.kernels}) > 0
+    assert (cleared.circular, cleared.kernels) == ([], [])
