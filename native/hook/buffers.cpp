@@ -25,6 +25,11 @@ uint8_t type_of(const void* buffer) noexcept {
     return ask<bool>(Getter::buffer_is_l1, false, buffer) ? uint8_t{TTMEM_BUFFER_L1} : kUnknownType;
 }
 
+uint8_t layout_of(const void* buffer) noexcept {
+    auto* layout = getter_as<uint8_t(const void*)>(Getter::buffer_layout);
+    return layout == nullptr ? uint8_t{TTMEM_LAYOUT_UNKNOWN} : static_cast<uint8_t>(TTMEM_INTERLEAVED + layout(buffer));
+}
+
 uint64_t size_of(const void* buffer) noexcept {
     if (auto* size = getter_as<uint64_t(const void*)>(Getter::buffer_size)) return size(buffer);
     return ask<uint64_t>(Getter::buffer_page_size, 0, buffer) * ask<uint32_t>(Getter::buffer_pages, 0, buffer);
@@ -68,8 +73,9 @@ void report_refusal(void* context) noexcept {
     const int value = type;
     if (view != nullptr && *view != nullptr && tell != nullptr) tell(&statistics, *view, &value);
     const uint64_t banks = mesh->bank_counts[type];
-    ttmem_out_of_memory(target_of(*mesh), kPoolOf[type], size_of(refusal.buffer), statistics.free * banks,
-                        statistics.largest);
+    const uint64_t size = size_of(refusal.buffer), in_banks = per_bank_bytes(refusal.buffer, *mesh) * banks;
+    ttmem_out_of_memory(target_of(*mesh), kPoolOf[type], in_banks > size ? in_banks : size, statistics.free * banks,
+                        statistics.largest * banks);
 }
 
 void report_allocation(const void* buffer) noexcept {
@@ -82,6 +88,8 @@ void report_allocation(const void* buffer) noexcept {
     report.id = id_of(buffer, address, report.type);
     report.address = address;
     report.requested_bytes = size_of(buffer);
+    report.page_bytes = ask<uint64_t>(Getter::buffer_page_size, 0, buffer);
+    report.layout = layout_of(buffer);
     report.per_bank_bytes = per_bank_bytes(buffer, *mesh);
     const uint32_t banks = report.type < kBufferTypes ? mesh->bank_counts[report.type] : 0;
     report.reserved_bytes = report.per_bank_bytes * banks;
