@@ -86,6 +86,7 @@ void report_everything() {
     ttmem_free_id(chips[0], TTMEM_BUFFER, 2, TTMEM_DRAM, 0);
     ttmem_free_id(chips[0], TTMEM_BUFFER, 2, TTMEM_DRAM, 0);
     ttmem_out_of_memory(chips[0], TTMEM_L1, 1 << 20, 4096, 1024);
+    ttmem_clash(mesh, 5, 0x9'0000, 0x8'f000);
     ttmem_device_close(chips[1]);
     ttmem_phase_end(phase);
 }

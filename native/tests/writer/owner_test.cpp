@@ -51,6 +51,20 @@ TEST(a_library_loaded_later_writes_into_the_same_journal) {
     CHECK(alive_in(the_writer).empty());
 }
 
+TEST(a_copy_sets_the_source_of_sites_for_the_owner) {
+    void* library = load_copy();
+    track({64, 16});
+    in_copy<decltype(ttmem_set_site_source)>(library, "ttmem_set_site_source")([]() -> uint32_t { return 9; });
+    report_buffer(open_chip(1), 5, 100);
+    ttmem_set_site_source(nullptr);
+    report_buffer(open_chip(1), 6, 100);
+    std::map<uint64_t, uint32_t> sites;
+    std::vector<Words> alive;
+    own_reader()->scan(alive);
+    for (const Words& words : alive) sites[words.id] = words.site();
+    CHECK((sites == std::map<uint64_t, uint32_t>{{5, 9}, {6, 0}}));
+}
+
 TEST(turning_the_owner_on_and_off_turns_the_copies) {
     void* library = load_copy();
     const int* copy = in_copy<int>(library, "ttmem_tracking");
