@@ -138,6 +138,11 @@ void close_mesh(Mesh& mesh) noexcept {
         if (!is_held(mesh.chips[i])) ttmem_device_close(chip_target(mesh.chips[i]));
 }
 
+void close_mesh_of(const void* impl) noexcept {
+    Mesh* mesh = mesh_numbered(ask<int>(Getter::mesh_impl_id, -1, impl));
+    if (mesh != nullptr && mesh->is_open.load(std::memory_order_acquire)) close_mesh(*mesh);
+}
+
 void open_mesh(const void* impl) noexcept {
     const RareLock lock(changing);
     const auto number = static_cast<uint32_t>(ask<int>(Getter::mesh_impl_id, -1, impl)) + 1;
@@ -232,9 +237,16 @@ TTMEM_INTERPOSE(mesh_device_initialized, void, (const void* impl)) {
     if (real != nullptr) real(impl);
 }
 
+// Its buffers are gone from then on, whoever still refers to it.
+TTMEM_INTERPOSE(mesh_device_closed, uint64_t, (void* impl, void* mesh)) {
+    auto* real = ttmem::hook::original_as<uint64_t(void*, void*)>(Hook::mesh_device_closed);
+    const uint64_t result = real == nullptr ? 0 : real(impl, mesh);
+    ttmem::hook::close_mesh_of(impl);
+    return result;
+}
+
 TTMEM_INTERPOSE(mesh_device_destroyed, void, (const void* impl)) {
     auto* real = ttmem::hook::original_as<void(const void*)>(Hook::mesh_device_destroyed);
-    const int number = ttmem::hook::ask<int>(ttmem::hook::Getter::mesh_impl_id, -1, impl);
-    if (auto* mesh = ttmem::hook::mesh_numbered(number)) ttmem::hook::close_mesh(*mesh);
+    ttmem::hook::close_mesh_of(impl);
     if (real != nullptr) real(impl);
 }
