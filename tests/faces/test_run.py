@@ -1,6 +1,7 @@
 """`ttmem run`: the program is in charge of its signals and exit code, and we tell what it held."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -44,18 +45,50 @@ def test_the_summary_tells_of_this_run_only(tmp_path: Path) -> None:
     assert "before" not in ttmem("run", "--label", "now", *python(REPORTING), directory=tmp_path).stderr
 
 
-def test_a_program_that_never_reported_is_told_in_one_line(tmp_path: Path) -> None:
-    result = ttmem("run", "--", "sh", "-c", "exit 7", directory=tmp_path)
+def test_a_program_that_never_reported_looks_as_without_us(tmp_path: Path) -> None:
+    result = ttmem("run", "--", "sh", "-c", "echo out; echo err >&2; exit 7", directory=tmp_path)
+
+    assert (result.returncode, result.stdout, result.stderr) == (7, "out\n", "err\n")
+
+
+def test_who_asks_for_a_summary_is_told_in_one_line_that_there_is_none(tmp_path: Path) -> None:
+    result = ttmem("run", "--summary", "--", "sh", "-c", "exit 7", directory=tmp_path)
 
     assert result.returncode == 7
     assert len(result.stderr.splitlines()) == 1
     assert "nothing in `sh -c 'exit 7'` reported device memory" in result.stderr
 
 
+def test_who_sits_at_a_terminal_is_told_that_nothing_was_reported(tmp_path: Path) -> None:
+    environ = {**os.environ, "TTMEM_DIR": str(tmp_path)}
+    with a_terminal(["-m", "ttmem", "run", "true"], environ) as terminal:
+        terminal.read_until("nothing in `true` reported device memory")
+        assert terminal.end() == 0
+
+
+def test_what_is_left_is_told_by_kind_and_chips_alike_share_a_row(tmp_path: Path) -> None:
+    code = "; ".join(
+        [
+            "import ttmem",
+            "chips = [ttmem.open_device(5 + index, index=index) for index in range(3)]",
+            "[ttmem.report_buffer_alloc(chip, 1, 4 << 20) for chip in chips[:2]]",
+            "ttmem.report_buffer_alloc(chips[2], 1, 1 << 20); ttmem.report_buffer_free(chips[2], 1)",
+            "ttmem.report_out_of_memory(chips[2], 0, 7 << 20, 1 << 20, 1 << 10)",
+        ]
+    )
+
+    told = ttmem("run", *python(code), directory=tmp_path).stderr
+
+    assert re.search(r" 0-1 +dram +4\.00 MiB .*4\.00 MiB never freed", told)
+    assert re.search(r" 2 +dram +1\.00 MiB", told)
+    assert re.search(r" 0-1 +buffer +1 +4\.00 MiB", told)
+    assert "ran out of memory once; last device 2 dram: asked 7.00 MiB, free 1.00 MiB, largest 1.00 KiB" in told
+
+
 def test_journals_of_others_do_not_count_as_ours(tmp_path: Path) -> None:
     """Another program of the same user begins to report while ours runs."""
     environ = {**os.environ, "TTMEM_DIR": str(tmp_path)}
-    command = [*TTMEM, "run", *python("print('here', flush=True); input()")]
+    command = [*TTMEM, "run", "--summary", *python("print('here', flush=True); input()")]
     with subprocess.Popen(
         command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as run:
@@ -95,8 +128,8 @@ def test_what_a_program_starts_in_turn_counts_as_ours(tmp_path: Path, how: str) 
 @pytest.mark.parametrize(
     ("command", "code", "words"),
     [
-        (["sh", "-c", "kill -9 $$"], 137, "reported device memory"),
-        (["sh", "-c", "kill -TERM $$"], 143, "reported device memory"),
+        (["sh", "-c", "kill -9 $$"], 137, ""),
+        (["sh", "-c", "kill -TERM $$"], 143, ""),
         (["./not-there"], 127, "ttmem: ./not-there: No such file or directory"),
         (["/etc/passwd"], 126, "ttmem: /etc/passwd: Permission denied"),
     ],
@@ -105,7 +138,7 @@ def test_the_end_of_the_program_is_ours(tmp_path: Path, command: list[str], code
     result = ttmem("run", "--", *command, directory=tmp_path)
 
     assert result.returncode == code
-    assert words in result.stderr
+    assert result.stderr.strip() == words
 
 
 def test_flags_after_the_command_are_the_commands(tmp_path: Path) -> None:

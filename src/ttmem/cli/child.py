@@ -1,6 +1,8 @@
 """A program run on behalf of the user: signals go through to it, and its end becomes ours."""
 
+import errno
 import os
+import shutil
 import signal
 from collections.abc import Callable, Mapping, Sequence
 
@@ -19,6 +21,8 @@ _PASSED_ON = {
     signal.SIGUSR2,
     signal.SIGWINCH,
 }
+_IGNORED_BY_PYTHON = {signal.SIGPIPE, signal.SIGXFSZ}  # by ours; the program has its own mind
+_SHELL = "/bin/sh"
 _SENT_BY_KERNEL = 0x80  # si_code of a signal from the terminal: the program got it as well
 
 
@@ -27,12 +31,28 @@ class Child:
 
     def __init__(self, command: Sequence[str], environ: Mapping[str, str]) -> None:
         waited_for = _PASSED_ON | {signal.SIGCHLD}
+        if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:  # so that there is somebody to wait for
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         self._mask_before = signal.pthread_sigmask(signal.SIG_BLOCK, waited_for)
         try:
-            self.pid = os.posix_spawnp(command[0], list(command), dict(environ), setsigmask=self._mask_before)
+            self.pid = self._started(command, environ)
         except OSError:
             signal.pthread_sigmask(signal.SIG_SETMASK, self._mask_before)
             raise
+
+    def _started(self, command: Sequence[str], environ: Mapping[str, str]) -> int:
+        try:
+            return self._spawned(command[0], command, environ)
+        except OSError as error:
+            script = shutil.which(command[0]) if error.errno == errno.ENOEXEC else None
+            if script is None:
+                raise
+            return self._spawned(_SHELL, [_SHELL, script, *command[1:]], environ)  # no `#!` line: as every shell does
+
+    def _spawned(self, file: str, words: Sequence[str], environ: Mapping[str, str]) -> int:
+        return os.posix_spawnp(
+            file, list(words), dict(environ), setsigmask=self._mask_before, setsigdef=_IGNORED_BY_PYTHON
+        )
 
     def wait(self, look: Callable[[], None], *, every_seconds: float) -> int:
         """Its exit code, or 128 + signal; calls `look` from time to time meanwhile."""

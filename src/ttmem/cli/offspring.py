@@ -1,17 +1,24 @@
-"""Which journals belong to a program we started, and to what that started in turn.
+"""Which journals belong to a program we started, and to what that started in turn; and what they say in the end.
 
 A new journal names its process. While that lives, a mark in its environment or its ancestors tell whose child it is. A
 process that reported and ended between two looks cannot be asked any more; if it started after our program, it is
-taken for ours.
+taken for ours. A journal of ours is opened when it is found: later a daemon, or the next of many processes, may have
+removed the file of one that ended.
 """
 
 import os
 import re
+import time
 
+from ttmem.collector import Collector
+from ttmem.snapshot import ProcessUsage
 from ttmem.sources import FoundJournal, Journals, Places, procfs
 
 __all__ = ["Offspring"]
 
+_SETTLE_SECONDS = 2.0
+_STEP_SECONDS = 0.002
+_READ_EVERY_SECONDS = 0.1  # refusals are told by records alone, and the oldest of those are written over
 _NAME = re.compile(r"(\d+)-(\d+)-[0-9a-f]+\.journal")
 
 
@@ -21,9 +28,11 @@ class Offspring:
     def __init__(self, places: Places, *, mark: str) -> None:
         self._journals = Journals(places)
         self._journals.scan()
+        self._collector = Collector(places)  # never started: it looks at what is attached, not around
         self._mark = mark
         self._pid = 0
         self._start_ticks = 0
+        self._read_due = 0.0
         self.paths: set[str] = set()
 
     def began(self, pid: int) -> None:
@@ -34,7 +43,26 @@ class Offspring:
 
     def look(self) -> None:
         """Takes note of journals that have appeared."""
-        self.paths.update(found.path for found in self._journals.scan() if self._is_ours(found))
+        for found in self._journals.scan():
+            if self._is_ours(found):
+                self.paths.add(found.path)
+                self._collector.ledger.attach(*found)
+        if self.paths and time.monotonic() >= self._read_due:
+            self._collector.ledger.drain()
+            self._read_due = time.monotonic() + _READ_EVERY_SECONDS
+
+    def usages(self) -> list[ProcessUsage]:
+        """What every process of ours held, in the order of their pids."""
+        deadline = time.monotonic() + _SETTLE_SECONDS
+        self._collector.ledger.drain()
+        found = self._ours()
+        while any(process.reason == "settling" for process in found) and time.monotonic() < deadline:
+            self._collector.ledger.run(_STEP_SECONDS)
+            found = self._ours()
+        return sorted(found, key=lambda process: process.pid)
+
+    def _ours(self) -> list[ProcessUsage]:
+        return [process for process in self._collector.snapshot().processes if process.path in self.paths]
 
     def _is_ours(self, found: FoundJournal) -> bool:
         match = _NAME.fullmatch(os.path.basename(found.path))

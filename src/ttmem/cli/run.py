@@ -1,9 +1,11 @@
-"""`ttmem run`: a program with tracking on, and afterwards what it held at its highest."""
+"""`ttmem run`: a program with tracking on, and afterwards what it held at its highest and what it left."""
 
 import os
 import secrets
 import shlex
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -11,62 +13,105 @@ from ttmem.cli.child import Child
 from ttmem.cli.exits import NOT_EXECUTABLE, NOT_FOUND
 from ttmem.cli.offspring import Offspring
 from ttmem.cli.screen import Screen
-from ttmem.collector import Collector
+from ttmem.doctor.hook import hook_path, preloading
+from ttmem.doctor.targets import obstacle_of
 from ttmem.sources import Places
 from ttmem.view import summary
 
 _LOOK_EVERY_SECONDS = 0.02
-_SETTLE_SECONDS = 2.0
+_IDLE_SECONDS = 3600.0  # the end of the program wakes us
 _MARK = "TTMEM_RUN"
 
 
 @click.command(short_help="Run a program with tracking on.", context_settings={"allow_interspersed_args": False})
 @click.option("--label", metavar="TEXT", help="The name it goes by in tables.")
 @click.option("--dir", "directory", metavar="DIR", help="Where journals go (default: $TTMEM_DIR).")
-@click.option("--summary/--no-summary", "has_summary", default=True, help="Peaks on stderr at its end (on).")
+@click.option("--no-hook", "is_plain", is_flag=True, help="Load nothing into it: only its own reports count.")
+@click.option(
+    "--summary/--no-summary", "has_summary", default=None, help="Peaks on stderr at its end (on, if it reported)."
+)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
-def run(*, label: str | None, directory: str | None, has_summary: bool, command: tuple[str, ...]) -> int:
-    """Run COMMAND with tracking on: it, and what it starts, reports if it uses the ttmem client.
+def run(
+    *, label: str | None, directory: str | None, is_plain: bool, has_summary: bool | None, command: tuple[str, ...]
+) -> int:
+    """Run COMMAND with tracking on: it and what it starts report what ttnn, or the ttmem client, allocates.
 
     Signals go through to it, and its exit code is ours (128 + signal if it was killed).
     """
-    environ = {**os.environ, "TTMEM": "1", _MARK: secrets.token_hex(8)}
+    environ = {**_own_environment(), "TTMEM": "1", _MARK: secrets.token_hex(8)}
     if label:
         environ["TTMEM_LABEL"] = label
     if directory:
         environ["TTMEM_DIR"] = directory
-    places = Places.from_environment(environ, uid=os.geteuid())
-    offspring = Offspring(places, mark=f"{_MARK}={environ[_MARK]}")
+    if not is_plain:
+        environ.update(_hooked(command, environ))
+    offspring = None if has_summary is False else _offspring(environ)
     try:
         child = Child(command, environ)
     except OSError as error:
         click.echo(f"ttmem: {command[0]}: {error.strerror}", err=True)
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
+    if offspring is None:
+        return child.wait(lambda: None, every_seconds=_IDLE_SECONDS)
     offspring.began(child.pid)
     code = child.wait(offspring.look, every_seconds=_LOOK_EVERY_SECONDS)
     offspring.look()
-    _tell(offspring, places, command, has_summary=has_summary)
+    _tell(offspring, shlex.join(command), is_asked=has_summary is True)
     return code
 
 
-def _tell(offspring: Offspring, places: Places, command: tuple[str, ...], *, has_summary: bool) -> None:
-    """Says on stderr what was held at most, or that nothing was reported at all."""
-    name = shlex.join(command)
-    if not offspring.paths:
+def _offspring(environ: dict[str, str]) -> Offspring:
+    places = Places.from_environment(environ, uid=os.geteuid())
+    return Offspring(places, mark=f"{_MARK}={environ[_MARK]}")
+
+
+def _own_environment() -> dict[str, str]:
+    """The environment as it was given to us: Python adds a locale of its own where there is none."""
+    environ = dict(os.environ)
+    try:
+        given = Path("/proc/self/environ").read_bytes().split(b"\0")
+    except OSError:
+        return environ
+    if not any(entry.startswith(b"LC_CTYPE=") for entry in given):
+        environ.pop("LC_CTYPE", None)
+    return environ
+
+
+def _hooked(command: Sequence[str], environ: dict[str, str]) -> dict[str, str]:
+    """The variables that take the hook along; none, and one warning, where it cannot go."""
+    hook = hook_path(environ)
+    if hook is None:
         click.echo(
-            f"ttmem: nothing in `{name}` reported device memory; "
-            "a program does so through the ttmem client (import ttmem, or ttmem/client.h)",
+            "ttmem: libttmem_hook.so is not there, so only programs that use the ttmem client report; "
+            "`ttmem doctor` tells more, --no-hook says that this is meant",
             err=True,
         )
+        return {}
+    obstacle = obstacle_of(command, environ, hook)
+    if obstacle is not None:
+        rest = "" if obstacle.is_inherited else "; what it starts is still seen"
+        click.echo(f"ttmem: {obstacle.program} {obstacle.reason}: it runs without the hook{rest}", err=True)
+        if obstacle.is_inherited:
+            return {}
+    return preloading(environ, hook)
+
+
+def _tell(offspring: Offspring, name: str, *, is_asked: bool) -> None:
+    """Says on stderr what was held at most and what is left. That nothing was reported is said to people only: to
+    others a program that has nothing to do with devices looks exactly as without us."""
+    if sys.stderr is None:
         return
-    if not has_summary:
+    if not offspring.paths:
+        if is_asked or sys.stderr.isatty():
+            click.echo(
+                f"ttmem: nothing in `{name}` reported device memory: no device was opened through ttnn or the "
+                "ttmem client; `ttmem doctor` tells what this ttnn lets us see",
+                err=True,
+            )
         return
-    with Collector(places) as collector:
-        collector.wait_settled(_SETTLE_SECONDS)
-        snapshot = collector.snapshot()
-    lines = summary([process for process in snapshot.processes if process.path in offspring.paths])
-    click.echo(
-        f"ttmem: peaks of `{name}`" if lines else f"ttmem: `{name}` reported, but held no device memory", err=True
-    )
-    if sys.stderr is not None:
-        Screen(sys.stderr, os.environ).show(lines)
+    lines = summary(offspring.usages())
+    if not lines:
+        click.echo(f"ttmem: `{name}` reported, but held no device memory", err=True)
+        return
+    click.echo(f"ttmem: peaks of `{name}`", err=True)
+    Screen(sys.stderr, os.environ).show(lines)

@@ -1,46 +1,126 @@
-"""What a finished run held at its highest: the few lines `ttmem run` leaves behind."""
+"""What a finished run held at its highest, and what it left: the few lines `ttmem run` leaves behind.
 
-from collections.abc import Sequence
+Chips of a mesh on which a process held the same share a row; its figures are those of each.
+"""
 
-from ttmem.snapshot import PoolUsage, ProcessUsage
-from ttmem.view.device_tables import device_word
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
+
+from ttmem.devices import Device
+from ttmem.snapshot import OutOfMemory, PoolUsage, ProcessDevice, ProcessUsage
+from ttmem.view.device_tables import devices_word
 from ttmem.view.grid import Column, cell, grid
-from ttmem.view.spans import Line, Role, clean
+from ttmem.view.spans import Line, Role, Span, clean, clipped
 from ttmem.view.units import clock_text, count_text, size_text
+
+_LABEL_MOST = 40  # the heading has the whole command
+_REFUSALS_KEPT = 256  # as many as the ledger lists of each process (kRefusalsKept)
+_Thing = TypeVar("_Thing")
 
 
 def summary(processes: Sequence[ProcessUsage]) -> list[Line]:
-    """One line per process, device and pool: its peak and when that was; then the peaks of every phase."""
+    """Per process, chips and pool the peak and when that was; of every phase too; what is left; what was refused."""
+    lines = _peaks(processes)
+    lines += _left(processes)
+    for process in processes:
+        lines += _refusals(process)
+    return lines
+
+
+def _peaks(processes: Sequence[ProcessUsage]) -> list[Line]:
     rows = []
     for process in processes:
-        name = clean(process.label)
-        for held in process.devices:
-            for usage in held.pools:
-                where = cell(device_word(held.device), Role.INDEX)
-                rows.append([_pid(process), cell(name), where, cell(usage.pool.word), *_peak(usage)])
-        for phase in process.phases:
-            where = cell(device_word(phase.device), Role.INDEX)
+        name = _name(process)
+        for group in _alike(process.devices, _highest):
+            for usage in group[0].pools:
+                rows.append([_pid(process), name, _where(held.device for held in group), *_peak(usage)])
+        for phases in _alike(process.phases, lambda phase: (phase.name, phase.pool, phase.peak_bytes, phase.run_count)):
+            phase = phases[0]
             in_phase = cell(f"phase {clean(phase.name)}", Role.NOTICE)
             figures = (cell(size_text(phase.peak_bytes)), cell(clock_text(phase.time_ns), Role.DIM))
             runs = cell(f"{count_text(phase.run_count)} run{'' if phase.run_count == 1 else 's'}", Role.DIM)
+            where = _where(phase.device for phase in phases)
             rows.append([_pid(process), in_phase, where, cell(phase.pool.word), *figures, runs])
-    columns = [
-        Column("PID", is_right=True),
-        Column("LABEL"),
-        Column("DEV"),
-        Column("POOL"),
-        Column("PEAK", is_right=True),
-        Column("AT"),
-        Column(""),
-    ]
+    columns = [*_WHO, Column("POOL"), Column("PEAK", is_right=True), Column("AT"), Column("")]
     return grid(columns, rows, width=None) if rows else []
+
+
+def _left(processes: Sequence[ProcessUsage]) -> list[Line]:
+    """By kind, what was not freed when the process ended."""
+    rows = []
+    for process in processes:
+        for group in _alike(process.devices, lambda held: held.kinds):
+            for usage in group[0].kinds:
+                if usage.count:
+                    mark = "~" if usage.is_estimated else ""
+                    figures = cell(count_text(usage.count)), cell(mark + size_text(usage.used_bytes))
+                    where = _where(held.device for held in group)
+                    kind = cell(usage.kind.word.replace("_", " "))
+                    rows.append([_pid(process), _name(process), where, kind, *figures])
+    if not rows:
+        return []
+    columns = [*_WHO, Column("STILL ALIVE"), Column("COUNT", is_right=True), Column("SIZE", is_right=True)]
+    return [(), *grid(columns, rows, width=None)]
+
+
+def _refusals(process: ProcessUsage) -> list[Line]:
+    """How often memory ran out, and the last time; a refusal on a mesh was one."""
+    lines: list[Line] = []
+    times = _alike(process.out_of_memory, lambda refused: (refused.time_ns, refused.pool, refused.requested_bytes))
+    if times:
+        last = max(times, key=lambda group: group[0].time_ns)
+        more = " or more" if len(process.out_of_memory) >= _REFUSALS_KEPT else ""
+        lines.append(_told(process, f"ran out of memory {_times(len(times))}{more}", f"last {_refusal_text(last)}"))
+    clash_count = max((held.clash_count for held in process.devices), default=0)
+    if clash_count:
+        lines.append(_told(process, f"had circular buffers refused {_times(clash_count)}", "they met an L1 buffer"))
+    return [(), *lines] if lines else []
+
+
+def _told(process: ProcessUsage, what: str, more: str) -> Line:
+    return (Span(f" pid {process.pid} "), Span(what, Role.FULL), Span(f"; {more}", Role.DIM))
+
+
+def _refusal_text(group: Sequence[OutOfMemory]) -> str:
+    refused = group[0]
+    free = f"free {size_text(refused.free_bytes)}, largest {size_text(refused.largest_free_bytes)}"
+    where = f"device {devices_word(refused.device for refused in group)} {refused.pool.word}"
+    return f"{where}: asked {size_text(refused.requested_bytes)}, {free}"
+
+
+def _alike(things: Iterable[_Thing], what: Callable[[_Thing], Hashable]) -> list[list[_Thing]]:
+    """Things of which the same can be said, together."""
+    groups: dict[Hashable, list[_Thing]] = {}
+    for thing in things:
+        groups.setdefault(what(thing), []).append(thing)
+    return list(groups.values())
+
+
+def _highest(held: ProcessDevice) -> Hashable:
+    return tuple((usage.pool, usage.peak_bytes, usage.used_bytes) for usage in held.pools)
 
 
 def _pid(process: ProcessUsage) -> Line:
     return cell(str(process.pid))
 
 
+def _name(process: ProcessUsage) -> Line:
+    return cell(clipped(clean(process.label), _LABEL_MOST, is_ascii=True))
+
+
+def _where(devices: Iterable[Device]) -> Line:
+    return cell(devices_word(devices), Role.INDEX)
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count_text(count)} times"
+
+
 def _peak(usage: PoolUsage) -> tuple[Line, ...]:
     left = f"{size_text(usage.used_bytes)} never freed" if usage.used_bytes else ""
     mark = "planned" if usage.is_planned else left
-    return cell(size_text(usage.peak_bytes)), cell(clock_text(usage.peak_time_ns), Role.DIM), cell(mark, Role.DIM)
+    peak = size_text(usage.peak_bytes)
+    return cell(usage.pool.word), cell(peak), cell(clock_text(usage.peak_time_ns), Role.DIM), cell(mark, Role.DIM)
+
+
+_WHO = (Column("PID", is_right=True), Column("LABEL"), Column("DEV"))

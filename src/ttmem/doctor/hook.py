@@ -1,0 +1,33 @@
+"""The preload library: where it lies, and how it gets into a program's environment ahead of all others."""
+
+import os
+from collections.abc import Mapping
+
+import ttmem
+
+__all__ = ["hook_path", "preloading"]
+
+_NAME = "libttmem_hook.so"
+_PRELOAD, _ASAN = "LD_PRELOAD", "ASAN_OPTIONS"
+_LINK_ORDER = "verify_asan_link_order"
+
+
+def hook_path(environ: Mapping[str, str]) -> str | None:
+    """$TTMEM_HOOK, else the file that was installed with this package; None if it is not there."""
+    asked = environ.get("TTMEM_HOOK")
+    candidates = [asked] if asked else [os.path.join(place, "lib", _NAME) for place in ttmem.__path__]
+    return next((os.path.abspath(path) for path in candidates if os.path.isfile(path)), None)
+
+
+def preloading(environ: Mapping[str, str], path: str) -> dict[str, str]:
+    """The variables with which a program loads the hook before everything else, and keeps what it preloads already.
+
+    A program built with AddressSanitizer refuses to start behind any preloaded library. One that is started somewhere
+    down the line cannot be recognised from here, so it is told not to mind, unless the user said something about that.
+    """
+    others = [name for name in environ.get(_PRELOAD, "").replace(":", " ").split() if name != path]
+    options = environ.get(_ASAN, "")
+    changed = {_PRELOAD: ":".join([path, *others])}
+    if _LINK_ORDER not in options:
+        changed[_ASAN] = ":".join(filter(None, [options, f"{_LINK_ORDER}=0"]))
+    return changed
