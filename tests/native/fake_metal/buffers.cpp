@@ -1,0 +1,161 @@
+// Buffers and where they lie: the samples' addresses come out when their buffers are asked for in the samples' order.
+#include <algorithm>
+#include <stdexcept>
+
+#include "devices.hpp"
+#include "tallies.hpp"
+
+using fake::Arrived;
+using fake::Asked;
+
+namespace tt::tt_metal {
+namespace {
+
+constexpr uint64_t kAlignment = 32;  // of DRAM, also in L1
+constexpr const char* kTypeNames[] = {"DRAM", "L1", "SYSTEM_MEMORY", "L1_SMALL", "TRACE"};
+
+uint64_t rounded(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+size_t place_of(BufferType type) { return static_cast<size_t>(type); }
+
+// Several threads allocate on one mesh.
+std::atomic_flag is_busy;
+struct OneAtATime {
+    OneAtATime() {
+        while (is_busy.test_and_set()) {
+        }
+    }
+    ~OneAtATime() { is_busy.clear(); }
+};
+
+std::runtime_error out_of_memory(const Buffer& buffer, const Banks& banks) {
+    const auto held = banks.statistics();
+    const uint64_t per_bank = buffer.aligned_size_per_bank();
+    return std::runtime_error(
+        "Out of Memory: Not enough space to allocate " + std::to_string(buffer.form.size_bytes) + " B " +
+        kTypeNames[place_of(buffer.form.type)] + " buffer across " + std::to_string(banks.count) +
+        " banks, where each bank needs to store " + std::to_string(per_bank) + " B, but bank size is " +
+        std::to_string(held.total_bytes) + " B (allocated: " + std::to_string(held.allocated_bytes) + " B, free: " +
+        std::to_string(held.free_bytes) + " B, largest free block: " + std::to_string(held.largest_free_bytes) + " B).");
+}
+
+}  // namespace
+
+std::optional<uint64_t> Banks::place(uint64_t bytes, bool is_bottom_up) const {
+    std::optional<uint64_t> found;
+    uint64_t begin = base;
+    const auto consider = [&](uint64_t end) {
+        if (end - begin < bytes || (found && is_bottom_up)) return;
+        found = is_bottom_up ? begin : end - bytes;
+    };
+    for (const auto& [address, size] : blocks) {
+        consider(address);
+        begin = address + size;
+    }
+    consider(base + size_bytes);
+    return found;
+}
+
+Statistics Banks::statistics() const {
+    Statistics all{size_bytes, 0, size_bytes, 0};
+    uint64_t begin = base;
+    for (const auto& [address, size] : blocks) {
+        all.allocated_bytes += size;
+        all.largest_free_bytes = std::max(all.largest_free_bytes, address - begin);
+        begin = address + size;
+    }
+    all.largest_free_bytes = std::max(all.largest_free_bytes, base + size_bytes - begin);
+    all.free_bytes -= all.allocated_bytes;
+    return all;
+}
+
+Allocator::Allocator(AllocatorImpl* impl) : impl_(impl) {}
+uint32_t Allocator::get_num_banks(const BufferType& type) const { return impl_->banks[place_of(type)].count; }
+uint64_t Allocator::get_bank_size(const BufferType& type) const { return impl_->banks[place_of(type)].size_bytes; }
+Statistics Allocator::get_statistics(const BufferType& type) const { return impl_->banks[place_of(type)].statistics(); }
+uint32_t Allocator::get_alignment(BufferType) const { return kAlignment; }
+
+AllocatorImpl::AllocatorImpl() : view_(std::make_unique<Allocator>(this)) {
+    const auto cores = static_cast<uint32_t>(fake::board.grid_x * fake::board.grid_y);
+    banks[place_of(BufferType::DRAM)] = {fake::kDramBase, fake::kDramTop - fake::kDramBase, fake::kDramBanks, {}};
+    banks[place_of(BufferType::TRACE)] = {fake::kDramTop, fake::kTraceTop - fake::kDramTop, fake::kDramBanks, {}};
+    banks[place_of(BufferType::L1)] = {fake::kL1Base, fake::kL1Top - fake::kL1Base, cores, {}};
+    banks[place_of(BufferType::L1_SMALL)] = {fake::kL1Top, 0, cores, {}};
+}
+const std::unique_ptr<Allocator>& AllocatorImpl::view() const { return view_; }
+
+uint64_t AllocatorImpl::allocate_buffer(Buffer* buffer) {
+    const Arrived here("allocate_buffer", this, buffer);
+    const OneAtATime turn;
+    auto& held = banks[place_of(buffer->form.type)];
+    const uint64_t bytes = rounded(buffer->aligned_size_per_bank());
+    const auto address = held.place(bytes, buffer->form.is_bottom_up);
+    if (!address) throw out_of_memory(*buffer, held);
+    held.blocks[*address] = bytes;
+    return fake::gave("allocate_buffer", *address);
+}
+void AllocatorImpl::deallocate_buffer(Buffer* buffer) {
+    const OneAtATime turn;
+    banks[place_of(buffer->form.type)].blocks.erase(buffer->place);
+}
+
+// Allocates as the runtime does: a capture may take over; whoever tracks is told afterwards.
+Buffer::Buffer(IDevice* device, AllocatorImpl* allocator, const Form& asked)
+    : form(asked), owner(allocator), device_(device) {
+    auto& tracker = GraphTracker::instance();
+    Asked hooking("hook_allocate", &tracker, this);
+    is_hooked = hooking.got(tracker.hook_allocate(this));
+    if (!is_hooked) {
+        Asked call("allocate_buffer", allocator, this);
+        place = call.got(allocator->allocate_buffer(this));
+    }
+    Asked call("track_allocate", &tracker, this);
+    tracker.track_allocate(this);
+    call.back();
+}
+Buffer::~Buffer() {
+    auto& tracker = GraphTracker::instance();
+    Asked call("track_deallocate", &tracker, this);
+    tracker.track_deallocate(this);
+    call.back();
+    if (!is_hooked && owner != nullptr) owner->deallocate_buffer(this);
+}
+uint64_t Buffer::unique_id() const { return form.id; }
+uint32_t Buffer::address() const { return static_cast<uint32_t>(place); }
+uint64_t Buffer::size() const { return form.size_bytes; }
+uint64_t Buffer::page_size() const { return form.page_bytes; }
+uint64_t Buffer::aligned_page_size() const { return rounded(form.page_bytes); }
+uint64_t Buffer::aligned_size_per_bank() const {
+    const uint64_t pages = (form.size_bytes + form.page_bytes - 1) / form.page_bytes;
+    const uint64_t banks = form.core_count ? form.core_count : owner->banks[place_of(form.type)].count;
+    return (pages + banks - 1) / banks * aligned_page_size();
+}
+BufferType Buffer::buffer_type() const { return form.type; }
+uint8_t Buffer::buffer_layout() const { return form.layout; }
+IDevice* Buffer::device() const { return device_; }
+std::optional<uint32_t> Buffer::num_cores() const {
+    return form.core_count ? std::optional<uint32_t>(form.core_count) : std::nullopt;
+}
+Allocator* Buffer::allocator() const { return owner->view().get(); }
+bool Buffer::is_allocated() const { return true; }
+bool Buffer::is_dram() const { return form.type == BufferType::DRAM || form.type == BufferType::TRACE; }
+bool Buffer::is_l1() const { return !is_dram(); }
+uint32_t Buffer::num_pages() const { return static_cast<uint32_t>(form.size_bytes / form.page_bytes); }
+
+GraphTracker& GraphTracker::instance() {
+    static GraphTracker tracker;
+    return tracker;
+}
+void GraphTracker::track_allocate(const Buffer* buffer) { const Arrived here("track_allocate", this, buffer); }
+void GraphTracker::track_deallocate(Buffer* buffer) { const Arrived here("track_deallocate", this, buffer); }
+bool GraphTracker::hook_allocate(const Buffer* buffer) {
+    const Arrived here("hook_allocate", this, buffer);
+    return fake::gave("hook_allocate", is_capturing_only);
+}
+bool GraphTracker::hook_deallocate(Buffer*) { return is_capturing_only; }
+void GraphTracker::track_allocate_cb(const CoreRangeSet& cores, uint64_t address, uint64_t size, bool is_global,
+                                     const IDevice* device) {
+    const Arrived here("track_allocate_cb", this, &cores, address, size, is_global, device);
+}
+void GraphTracker::track_deallocate_cb(const IDevice* device) { const Arrived here("track_deallocate_cb", this, device); }
+
+}  // namespace tt::tt_metal

@@ -1,0 +1,144 @@
+// Launches: binaries loaded, room in the ring, traces; and the programs that the runtime itself runs.
+#include <utility>
+
+#include "programs.hpp"
+#include "tallies.hpp"
+#include "world.hpp"
+
+using fake::Arrived;
+using fake::Asked;
+
+namespace tt::tt_metal {
+namespace {
+
+constexpr uint32_t kRingEntriesMost = 7;
+
+void finalize(const detail::ProgramImpl& program, IDevice* device) {
+    static std::vector<std::shared_ptr<KernelGroup>> groups;
+    static uint64_t nobody_looks_inside;
+    const auto& kernels = reinterpret_cast<std::unordered_map<uint32_t, std::shared_ptr<Kernel>>&>(nobody_looks_inside);
+    for (uint32_t core_type = 0; core_type < 3; ++core_type) {
+        uint32_t offset = 0, size = core_type == 0 ? fake::text_bytes(program) : 0;
+        Asked call("finalize_kernel_bins", device, core_type, &kernels, &groups, fake::kTextOffset, &offset, &size);
+        program_dispatch::finalize_kernel_bins(device, core_type, kernels, groups, fake::kTextOffset, offset, size);
+        call.got(offset);
+    }
+}
+
+}  // namespace
+
+void program_dispatch::finalize_kernel_bins(IDevice* device, uint32_t core_type,
+                                            const std::unordered_map<uint32_t, std::shared_ptr<Kernel>>& kernels,
+                                            std::vector<std::shared_ptr<KernelGroup>>& groups, uint32_t base,
+                                            uint32_t& text_offset, uint32_t& text_size) {
+    const Arrived here("finalize_kernel_bins", device, core_type, &kernels, &groups, base, &text_offset, &text_size);
+    text_offset = fake::gave("finalize_kernel_bins", core_type == 0 ? base : 0);
+}
+
+void WorkerConfigBufferMgr::init_add_buffer(uint32_t base, uint32_t size) {
+    const Arrived here("init_add_buffer", this, base, size);
+    rings.push_back({base, size});
+    reserved.push_back({base, 0, 0});
+}
+std::pair<WorkerConfigBufferMgr::Sync, std::vector<WorkerConfigBufferMgr::Room>&> WorkerConfigBufferMgr::reserve(
+    const std::vector<uint32_t>& sizes) {
+    const Arrived here("reserve", this, &sizes);
+    const bool is_full = !has_room || (!entries.empty() && entries.size() >= kRingEntriesMost);
+    uint32_t address = entries.empty() ? rings[0].address : entries.back().address + entries.back().size;
+    if (address + sizes[0] > rings[0].address + rings[0].size) address = rings[0].address;
+    for (size_t ring = 0; ring < sizes.size(); ++ring)
+        reserved[ring] = {ring == 0 ? address : rings[ring].address, sizes[ring], 0};
+    const bool is_needed = is_full && !entries.empty();
+    const Sync sync{is_needed, is_needed ? entries.front().sync_count : 0};
+    fake::gave("reserve", fake::mixed(sync.is_needed, sync.count, &reserved));
+    return {sync, reserved};
+}
+void WorkerConfigBufferMgr::free(uint32_t count) {
+    const Arrived here("ring_free", this, count);
+    std::erase_if(entries, [&](const Room& one) { return one.sync_count <= count; });
+    has_room = true;
+}
+void WorkerConfigBufferMgr::alloc(uint32_t count) {
+    const Arrived here("ring_alloc", this, count);
+    Room taken = reserved[0];
+    taken.sync_count = count;
+    entries.push_back(taken);
+}
+void WorkerConfigBufferMgr::mark_completely_full(uint32_t count) {
+    const Arrived here("mark_completely_full", this, count);
+    entries.assign(1, {rings[0].address, rings[0].size, count});
+    has_room = false;
+}
+
+void Device::configure_fabric() {
+    const Arrived here("configure_fabric", this);
+    fake::world().add_system_program(*this, fake::kFabricKernels);
+}
+void Device::configure_command_queue_programs(DispatchTopology* topology) {
+    const Arrived here("configure_command_queue_programs", this, topology);
+    fake::world().add_system_program(*this, fake::kDispatchKernels);
+}
+
+namespace distributed {
+
+MeshWorkloadImpl::MeshWorkloadImpl() = default;
+MeshWorkloadImpl::~MeshWorkloadImpl() = default;
+
+void MeshWorkloadImpl::add_program(const MeshCoordinateRange& range, Program&& program) {
+    const Arrived here("add_program", this, &range, &program);
+    programs.push_back(std::move(program));
+}
+
+void MeshWorkloadImpl::finalize_offsets(MeshDevice* device) {
+    const Arrived here("finalize_offsets", this, device);
+    if (std::exchange(is_finalized, true)) return;
+    for (const auto& program : programs) finalize(*program.impl, device);
+}
+
+// The binaries go to DRAM once, from the top down; the copy to the workers is under way when this returns.
+void MeshWorkloadImpl::load_binaries(MeshCommandQueue& queue) {
+    const Arrived here("load_binaries", this, &queue);
+    if (binaries || binary_bytes == 0) return;
+    const Buffer::Form form{.id = binary_id, .size_bytes = binary_bytes, .page_bytes = 2048, .type = BufferType::DRAM,
+                            .is_bottom_up = false};
+    binaries = std::make_unique<Buffer>(mesh, mesh->impl->impl.get(), form);
+}
+void MeshWorkloadImpl::set_program_binary_status(uint64_t mesh_id, ProgramBinaryStatus status) {
+    const Arrived here("set_program_binary_status", this, mesh_id, static_cast<int>(status));
+}
+
+// Everything that one launch does, in the runtime's order; a cached program skips what is done already.
+void EnqueueMeshWorkload(MeshCommandQueue& queue, MeshWorkload& workload, bool is_blocking) {
+    const Arrived here("EnqueueMeshWorkload", &queue, &workload, is_blocking);
+    fake::world().launch(queue, workload);
+}
+
+MeshTraceId MeshDevice::begin_mesh_trace(uint8_t queue) {
+    const Arrived here("begin_mesh_trace", this, queue);
+    return {fake::gave("begin_mesh_trace", fake::world().next_trace++)};
+}
+void MeshDevice::begin_mesh_trace(uint8_t queue, const MeshTraceId& trace) {
+    const Arrived here("begin_mesh_trace_with", this, queue, &trace);
+}
+// The commands of a trace go to memory of its own when the capture ends.
+void MeshDevice::end_mesh_trace(uint8_t queue, const MeshTraceId& trace) {
+    const Arrived here("end_mesh_trace", this, queue, &trace);
+    auto& world = fake::world();
+    const Buffer::Form form{.id = world.trace_buffer_id, .size_bytes = world.trace_bytes, .page_bytes = 2048,
+                            .type = BufferType::TRACE};
+    world.traces.put(trace.value, new Buffer(this, impl->impl.get(), form));
+}
+void MeshDevice::replay_mesh_trace(uint8_t queue, const MeshTraceId& trace, bool is_blocking) {
+    const Arrived here("replay_mesh_trace", this, queue, &trace, is_blocking);
+    auto& ring = fake::world().ring;
+    Asked call("mark_completely_full", &ring, fake::world().worker_count);
+    ring.mark_completely_full(fake::world().worker_count);
+    call.back();
+}
+void MeshDevice::release_mesh_trace(const MeshTraceId& trace) {
+    const Arrived here("release_mesh_trace", this, &trace);
+    fake::world().traces.drop(trace.value);
+}
+
+}  // namespace distributed
+}  // namespace tt::tt_metal
