@@ -25,6 +25,7 @@ MODULES = (
     "ledger_memory",
     "metal",
     "seed_socket",
+    "hook",
     "death",
     "visibility",
     "commands",

@@ -12,6 +12,7 @@ Beside what the other driver does, a line of JSON each:
     {"do": "alloc_on", "device": 0, "id": 1, "side": 32}, {"do": "close_device", "device": 0}
     {"do": "elsewhere", "request": {...}}                       the same on a new thread, which then ends
     {"do": "fork"}                                              a child that allocates, closes and is gone
+    {"do": "time", "what": "add", "count": 5000}                nanoseconds of a block, see `timing`
     {"do": "quit"}                                              ends as a program does
 """
 
@@ -20,6 +21,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from tests.support.hooked.timing import Timing
 from tests.support.ttnn.driver import VIEWED, Answer, Driver, Request, serve
 
 
@@ -30,6 +32,7 @@ class HookedDriver(Driver):
         super().__init__()
         self.devices: dict[int, Any] = {}
         self.kept: dict[int, Any] = {}
+        self.timing: Timing | None = None
 
     def answer(self, request: Request) -> Answer | list[Answer]:
         does: dict[str, Callable[[Request], Answer | list[Answer]]] = {
@@ -44,6 +47,7 @@ class HookedDriver(Driver):
             "close_device": self._close_device,
             "elsewhere": self._elsewhere,
             "fork": self._fork,
+            "time": self._time,
             "quit": self._quit,
         }
         own = does.get(request["do"])
@@ -137,6 +141,12 @@ class HookedDriver(Driver):
             os._exit(0 if "address" in self._alloc({**step, "layout": "INTERLEAVED"}) else 1)
         _, status = os.waitpid(child, 0)
         return {"child": child, "status": os.waitstatus_to_exitcode(status)}
+
+    def _time(self, request: Request) -> Answer:
+        if self.timing is None:
+            assert self.directed is not None
+            self.timing = Timing(self.ttnn, self.mesh, self.directed)
+        return {"ns": self.timing.block_ns(request)}
 
     def _quit(self, _request: Request) -> Answer:
         raise SystemExit(0)

@@ -61,15 +61,24 @@ class DirectedBuffers:
 
     def create(self, size_bytes: int, page_bytes: int, buffer_type: int, is_bottom_up: bool | None) -> DirectedBuffer:
         """An interleaved buffer."""
-        result, what, how = (ctypes.create_string_buffer(length) for length in (16, _BLOCK_BYTES, _BLOCK_BYTES))
-        ctypes.c_uint64.from_buffer(what).value = size_bytes
-        ctypes.c_uint64.from_buffer(how).value = page_bytes
-        ctypes.c_int32.from_buffer(how, 8).value = buffer_type
-        self._no_sharding(ctypes.addressof(how) + 16)
+        result = ctypes.create_string_buffer(16)
+        what, how = self._described(size_bytes, page_bytes, buffer_type)
         if is_bottom_up is not None:
             how[24], how[25] = bytes([is_bottom_up]), b"\x01"
         self._create(ctypes.addressof(result), ctypes.addressof(what), ctypes.addressof(how), self._mesh, 0, 0)
         return DirectedBuffer(result)
+
+    def call_of(self, size_bytes: int, page_bytes: int, buffer_type: int) -> tuple[Any, Any, Any, int]:
+        """For whoever calls it from C: the function that creates, what and how it is to be, the mesh."""
+        return (self._create, *self._described(size_bytes, page_bytes, buffer_type), self._mesh)
+
+    def _described(self, size_bytes: int, page_bytes: int, buffer_type: int) -> tuple[Any, Any]:
+        what, how = ctypes.create_string_buffer(_BLOCK_BYTES), ctypes.create_string_buffer(_BLOCK_BYTES)
+        ctypes.c_uint64.from_buffer(what).value = size_bytes
+        ctypes.c_uint64.from_buffer(how).value = page_bytes
+        ctypes.c_int32.from_buffer(how, 8).value = buffer_type
+        self._no_sharding(ctypes.addressof(how) + 16)
+        return what, how
 
     def free(self, buffer: DirectedBuffer) -> None:
         self._deallocate(buffer.object_address)

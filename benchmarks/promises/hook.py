@@ -1,0 +1,138 @@
+"""Promise: with the hook an `add` of the stock runtime takes at most 1.03 times as long, a buffer made and freed 150 ns
+more, and a program that knows nothing of the runtime starts 0.3 ms later; what a killed one held is gone in 100 ms.
+
+Made-up chips. Two processes, one of them hooked, take turns block by block (5,000 calls), and of each the fastest block
+counts, over several such couples: medians wander by a third. The baseline is the process without the hook. `buffer` is
+a loop in C around the runtime's own call, `tensor` the same from Python. `bash -c true`: medians, runs alternated.
+"""
+
+import os
+import select
+import signal
+import statistics
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.figures.rows import Row, row
+from benchmarks.stage.collecting import following
+from benchmarks.stage.setting import Setting
+from tests.support.hooked.process import Hooked, hook_path
+from tests.support.ttnn.runtime import has_compiler
+from tests.support.ttnn.stock import NotThere, Stock, installed
+
+COUPLES, BLOCKS, CALLS = 3, 9, 5_000
+STARTS, DEATHS = 400, 9
+BASH = ("/bin/bash", "-c", "true")
+TENSOR = {"op": "alloc", "id": 1, "type": "DRAM", "shape": [1, 1, 512, 512], "dtype": "bfloat16", "is_tiled": True}
+
+
+def measure(setting: Setting) -> Iterator[Row]:
+    plain_ms, idle_ms = _starts_ms(setting)
+    yield row("bash -c true, later by", idle_ms - plain_ms, "ms", target="<= 0.3")
+    try:
+        stock = installed()
+    except NotThere as missing:
+        raise RuntimeError(str(missing)) from missing
+    if not has_compiler():
+        raise RuntimeError("operations need riscv64-unknown-elf-gcc")
+    fastest = _fastest_ns(setting, stock)
+    plain, hooked = fastest["add"]
+    yield row("add", hooked / 1e3, "us", baseline=plain / 1e3)
+    yield row("add, times as long", hooked / plain, "x", target="<= 1.03")
+    for what in ("buffer", "tensor"):
+        plain, hooked = fastest[what]
+        yield row(f"{what} made and freed", hooked, "ns", baseline=plain)
+        yield row(f"{what} made and freed, longer by", hooked - plain, "ns", target="<= 150")
+    yield row("killed, worst", max(_deaths_ms(setting, stock)), "ms", target="<= 100")
+
+
+def _fastest_ns(setting: Setting, stock: Stock) -> dict[str, tuple[float, float]]:
+    """Of each kind of call, without the hook and with it: nanoseconds of one, in the fastest block."""
+    blocks: dict[str, list[tuple[float, float]]] = {"add": [], "buffer": [], "tensor": []}
+    count = setting.repeats(CALLS, 50)
+    for _ in range(setting.repeats(COUPLES)):
+        with _couple(setting, stock) as couple:
+            for what, found in blocks.items():
+                request = {"do": "time", "what": what, "count": count, "library": str(_library(setting))}
+                for process in couple:
+                    process.ask(request | {"count": max(1, count // 10)})
+                found += [
+                    (couple[0].ask(request)["ns"] / count, couple[1].ask(request)["ns"] / count)
+                    for _ in range(setting.repeats(BLOCKS))
+                ]
+    return {what: (min(one for one, _ in found), min(other for _, other in found)) for what, found in blocks.items()}
+
+
+def _library(setting: Setting) -> Path:
+    return setting.programs / "libmesh_buffers.so"
+
+
+@contextmanager
+def _couple(setting: Setting, stock: Stock) -> Iterator[tuple[Hooked, Hooked]]:
+    """Without the hook, and with it."""
+    with ExitStack() as stack:
+        plain, hooked = (stack.enter_context(_opened(setting, stock, is_hooked=is_it)) for is_it in (False, True))
+        yield plain, hooked
+
+
+@contextmanager
+def _opened(setting: Setting, stock: Stock, *, is_hooked: bool) -> Iterator[Hooked]:
+    with setting.fresh_directory() as own:
+        process = Hooked.started(stock, own.directory, "n150", is_hooked=is_hooked)
+        try:
+            with process.opened():
+                yield process
+        finally:
+            process.stop()
+
+
+def _deaths_ms(setting: Setting, stock: Stock) -> Iterator[float]:
+    """From the moment the kernel says that it ended to the first snapshot in which it holds nothing."""
+    for _ in range(setting.repeats(DEATHS)):
+        with setting.fresh_directory() as own:
+            process = Hooked.started(stock, own.directory, "n150")
+            try:
+                yield _death_ms(process)
+            finally:
+                process.stop()
+
+
+def _death_ms(process: Hooked) -> float:
+    process.ask({"do": "open", "mesh": [1, 1], "l1_small": 0, "trace": 0, "dispatch": None, "worker_l1": 0})
+    process.runtime.steps([TENSOR | {"layout": "INTERLEAVED"}])
+    with following(process.journals) as ledger:
+        while not _holds_something(ledger.snapshot()):
+            time.sleep(0.001)
+        descriptor = os.pidfd_open(process.pid)
+        try:
+            os.kill(process.pid, signal.SIGKILL)
+            select.select([descriptor], [], [])
+            began = time.monotonic_ns()
+            while _holds_something(ledger.snapshot()):
+                time.sleep(0.0002)
+            return (time.monotonic_ns() - began) / 1e6
+        finally:
+            os.close(descriptor)
+
+
+def _holds_something(rows: dict[str, Any]) -> bool:
+    return any(used for _, _, used, *_ in rows["device_pools"])
+
+
+def _starts_ms(setting: Setting) -> tuple[float, float]:
+    """Medians without and with the hook; one follows on the other."""
+    plain = {name: value for name, value in setting.environment().items() if name != "LD_PRELOAD"}
+    idle = plain | {"LD_PRELOAD": str(hook_path())}
+    times = [(_start_ms(plain), _start_ms(idle)) for _ in range(setting.repeats(STARTS, 5))]
+    return statistics.median(one for one, _ in times), statistics.median(other for _, other in times)
+
+
+def _start_ms(environment: dict[str, str]) -> float:
+    began = time.perf_counter_ns()
+    _, status = os.waitpid(os.posix_spawn(BASH[0], BASH, environment), 0)
+    if status != 0:
+        raise RuntimeError(f"{' '.join(BASH)} ended with status {os.waitstatus_to_exitcode(status)}")
+    return (time.perf_counter_ns() - began) / 1e6
