@@ -83,6 +83,7 @@ def _private_journals() -> Path:
     directory = Path(tempfile.mkdtemp(prefix="ttmem-tests-"))
     os.environ["TTMEM_DIR"] = str(directory)
     os.environ["TTMEM_SYSTEM_DIR"] = str(directory / "system")  # a daemon of this machine is none of ours
+    os.environ["TTMEM_STOCK_SHM_DIR"] = str(directory / "stock")  # nor are programs that use its chips
     return directory
 
 

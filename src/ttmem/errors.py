@@ -10,6 +10,7 @@ __all__ = [
     "MessageMalformed",
     "NothingToRead",
     "RecordDamaged",
+    "RegionDamaged",
     "SelectionError",
     "TtmemError",
     "VersionMismatch",
@@ -38,6 +39,10 @@ class NothingToRead(TtmemError):
 
 class RecordDamaged(TtmemError):
     """Bytes that are no record of a journal."""
+
+
+class RegionDamaged(TtmemError):
+    """Bytes that are no region of the stock runtime's counters."""
 
 
 class SelectionError(TtmemError):

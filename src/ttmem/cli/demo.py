@@ -100,7 +100,7 @@ def demo(
         signal.signal(number, _leave)  # so that the processes end and their directory goes
     with ExitStack() as stack:
         directory = stack.enter_context(own_directory(len(orders), usual_places()))
-        places = Places.from_environment({"TTMEM_DIR": directory}, uid=os.geteuid())
+        places = Places(uid=os.geteuid(), directory=directory)  # and no chip of the real runtime
         collector = stack.enter_context(Collector(places))
         collector.start()
         stack.callback(screen.close)

@@ -70,7 +70,7 @@ class Looking:
             return answer
         collector = self._collecting()
         snapshot = self._noted(collector.snapshot())
-        rows = {process.key: collector.ledger.allocations(process.key, most) for process in snapshot.live}
+        rows = {process.key: collector.ledger.allocations(process.key, most) for process in snapshot.reporting}
         return dump_of(snapshot, rows, kernels=kernels, device=device, most=most)
 
     def _asked(self, question: "Callable[[DaemonClient, Snapshot], Answer]") -> Answer | None:

@@ -1,11 +1,11 @@
-"""The collector: journals in, snapshots out.
+"""The collector: journals, and the stock runtime's own counters, in; snapshots out.
 
 It works in two ways. `tick` (or `wait_settled`) looks once, for a table that is printed and forgotten. `start` follows
 all journals in a thread of its own until `stop`; figures are then at most a few milliseconds old.
 
    field                     who touches it
    _journals                 whoever scans: the thread while it runs, else the caller; guarded by _scanning
-   _ledger                   anybody; it has its own lock
+   _ledger, _runtime         anybody; each has its own lock
    _thread, _is_stopping     the owner of the collector; the thread only reads _is_stopping
 
 `source` is how its snapshots say who read the journals.
@@ -16,11 +16,13 @@ import time
 from types import TracebackType
 
 from ttmem import _native
+from ttmem.collector.runtime_counters import RuntimeCounters
 from ttmem.snapshot import Host, Snapshot, Surroundings, snapshot_from_rows
 from ttmem.sources.hosts import read_host, user_name
 from ttmem.sources.journals import Journals
 from ttmem.sources.places import Places
 from ttmem.sources.procfs import own_pid_namespace
+from ttmem.sources.stock_shm import StockCounters
 
 __all__ = ["Collector"]
 
@@ -37,6 +39,8 @@ class Collector:
         self.source = source
         self._ledger = _native.Ledger(has_tap)
         self._journals = Journals(places, user_of=user_name)
+        stock = StockCounters(places.stock_listed, user_of=user_name)
+        self._runtime = RuntimeCounters(stock, user_of=user_name)
         self._scanning = threading.Lock()
         self._host = host or read_host()
         self._pid_namespace = own_pid_namespace()
@@ -92,6 +96,9 @@ class Collector:
 
     def snapshot(self) -> Snapshot:
         """Everything known at this instant."""
+        readings = self._runtime.read()
+        if readings.chips:
+            self._ledger.drain()  # what was read is compared with what was counted by then
         rows = self._ledger.snapshot()
         surroundings = Surroundings(
             source=self.source,
@@ -102,7 +109,7 @@ class Collector:
             foreign=self._journals.foreign,
             findings=self._journals.findings,
         )
-        return snapshot_from_rows(rows, surroundings)
+        return self._runtime.joined(snapshot_from_rows(rows, surroundings), readings)
 
     def _follow(self) -> None:
         while not self._is_stopping.is_set():

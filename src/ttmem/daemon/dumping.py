@@ -30,7 +30,8 @@ class Dumping:
         snapshot = self._collector.snapshot()
         ledger = self._collector.ledger
         share = max(MOST, _MOST_ROWS // max(1, _type_count(snapshot)))
-        rows = {process.key: ledger.allocations(process.key, min(most or share, share)) for process in snapshot.live}
+        most_of_each = min(most or share, share)
+        rows = {process.key: ledger.allocations(process.key, most_of_each) for process in snapshot.reporting}
         return dump_of(snapshot, rows, kernels=has_kernels, device=device, most=most)
 
 

@@ -56,19 +56,20 @@ def statistics_text(snapshot: Snapshot) -> str:
     lines = ["", "Current Statistics:"]
     for usage in filter(_holds_something, snapshot.devices):
         lines += _device_lines(usage)
-    lines += [f"  Active allocations: {sum(process.live_count for process in snapshot.live)}", ""]
+    lines += [f"  Active allocations: {sum(process.live_count or 0 for process in snapshot.live)}", ""]
     return "\n".join(lines) + "\n"
 
 
 def _holds_something(usage: DeviceUsage) -> bool:
-    return any(pool.used_bytes or pool.count for pool in usage.pools) or any(kind.count for kind in usage.kinds)
+    told = (pool for pool in usage.pools if not pool.is_read)
+    return any(pool.used_bytes or pool.count for pool in told) or any(kind.count for kind in usage.kinds)
 
 
 def _device_lines(usage: DeviceUsage) -> list[str]:
-    pools = {pool.pool: pool for pool in usage.pools}
+    pools = {pool.pool: pool for pool in usage.pools if not pool.is_read}
     device = usage.device
     name = f"Device {device.index}" if device.index is not None else f"Device {device.name or device.uuid}"
-    buffer_count = sum(pools[pool].count for _, pool in _POOLS[:4] if pool in pools)
+    buffer_count = sum(pools[pool].count or 0 for _, pool in _POOLS[:4] if pool in pools)
     lines = [f"  {name}:", f"    Buffers: {buffer_count}"]
     total = 0
     for word, pool in _POOLS:

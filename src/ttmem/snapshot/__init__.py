@@ -1,12 +1,13 @@
 """What is known at one instant: frozen figures that every face shows and nobody changes."""
 
 from ttmem.snapshot.activity import Activity, CacheUsage, CoreUsage, Footprint, RingUsage
+from ttmem.snapshot.counters import ReadChip, Readings, ReadProcess
 from ttmem.snapshot.document import SCHEMA, document
 from ttmem.snapshot.dump import Allocation, Dump, DumpDevice, DumpGroup, Owner, Unlisted, dump_of
 from ttmem.snapshot.dump_document import dump_document, dump_from_document
 from ttmem.snapshot.reading import snapshot_from_document
 from ttmem.snapshot.refusals import Clash, OutOfMemory
-from ttmem.snapshot.rows import Surroundings, snapshot_from_rows
+from ttmem.snapshot.rows import Surroundings, place_of, snapshot_from_rows
 from ttmem.snapshot.selection import Selection, selected
 from ttmem.snapshot.usage import (
     DeviceUsage,
@@ -49,6 +50,9 @@ __all__ = [
     "ProcessDevice",
     "ProcessUsage",
     "Program",
+    "ReadChip",
+    "ReadProcess",
+    "Readings",
     "RingUsage",
     "Selection",
     "Snapshot",
@@ -58,6 +62,7 @@ __all__ = [
     "dump_document",
     "dump_from_document",
     "dump_of",
+    "place_of",
     "selected",
     "snapshot_from_document",
     "snapshot_from_rows",

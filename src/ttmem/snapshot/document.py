@@ -48,7 +48,7 @@ def document(snapshot: Snapshot) -> Document:
         },
         "device_info": [_device_usage(usage) for usage in snapshot.devices],
         "processes": [_process(process) for process in snapshot.processes],
-        "foreign": [{"path": row.path, "uid": row.uid, "user": row.user} for row in snapshot.foreign],
+        "foreign": [{"path": row.path, "uid": row.uid, "user": row.user, "what": row.what} for row in snapshot.foreign],
         "damaged": [{"path": finding.path, "text": finding.text} for finding in snapshot.damaged],
         "findings": [_finding(finding) for finding in snapshot.findings],
     }
@@ -68,7 +68,7 @@ def _device_usage(usage: DeviceUsage) -> Document:
         "l1": {"used": usage.l1_used_bytes, "kernel_ring": usage.kernel_ring_bytes},
         "open_count": device.open_count,
         "memory": {pool.pool.word: _device_pool(pool) for pool in usage.pools},
-        "kernels": _kernels(usage.kernels),
+        "kernels": None if usage.launch_count is None else _kernels(usage.kernels),
         "kinds": _kinds(usage.kinds),
         "launches": usage.launch_count,
         **activity_document(usage.activity),
@@ -105,6 +105,8 @@ def _device_pool(usage: PoolUsage) -> Document:
         "reserved": None,  # nobody reports what the runtime keeps back
         "largest_free": None,  # nor how the free memory is cut up
         "unattributed": usage.unattributed_bytes,
+        "read": usage.read_bytes,
+        "stale": usage.stale_bytes,
         "since": time_text(usage.since_ns),
         **_pool(usage),
     }
@@ -174,7 +176,7 @@ def _process_device(held: ProcessDevice) -> Document:
     return {
         **device_name(held.device),
         "memory": {usage.pool.word: _pool(usage) for usage in held.pools},
-        "kernels": _kernels(held.kernels),
+        "kernels": None if held.launch_count is None else _kernels(held.kernels),
         "kinds": _kinds(held.kinds),
         "launches": held.launch_count,
     }

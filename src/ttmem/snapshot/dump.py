@@ -143,7 +143,7 @@ def dump_of(
         process_count=len(snapshot.live),
         ended_count=len(snapshot.ended),
         devices=tuple(found for found in devices if found.groups),
-        unlisted=tuple(Unlisted(_owner(process), process.reason) for process in snapshot.live if process.reason),
+        unlisted=tuple(Unlisted(_owner(process), reason) for process in snapshot.live if (reason := _why(process))),
         notes=tuple(f"{finding.path}: {finding.text}" for finding in snapshot.findings if finding.pid is None),
     )
 
@@ -172,6 +172,11 @@ def _sorted_out(snapshot: Snapshot, allocations: Mapping[int, Iterable[Row]], wa
                 if number in wanted:
                     found[number, name].append((row, owner))
     return found
+
+
+def _why(process: ProcessUsage) -> str:
+    """Why its allocations are not all listed; empty if they are."""
+    return process.reason or ("read" if process.source == "runtime" else "")
 
 
 def _owner(process: ProcessUsage) -> Owner:

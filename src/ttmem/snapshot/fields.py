@@ -116,6 +116,11 @@ class Fields:
         for key in inner._values:
             yield key, inner.inner(key)
 
+    def maybe_named(self, name: str) -> Iterator[tuple[str, "Fields"]]:
+        """The same; nothing for null."""
+        if self._value(name) is not None:
+            yield from self.named(name)
+
     def counts(self, name: str) -> dict[str, int]:
         """An object of whole numbers."""
         inner = self.inner(name)

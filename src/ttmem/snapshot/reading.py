@@ -28,6 +28,8 @@ from ttmem.snapshot.usage import (
     Snapshot,
     Source,
     State,
+    What,
+    first_reason,
 )
 
 __all__ = ["bare_device", "check_schema", "snapshot_from_document"]
@@ -35,6 +37,7 @@ __all__ = ["bare_device", "check_schema", "snapshot_from_document"]
 _ORIGINS: tuple[Origin, ...] = get_args(Origin)
 _STATES: tuple[State, ...] = get_args(State)
 _SOURCES: tuple[Source, ...] = get_args(Source)
+_WHATS: tuple[What, ...] = get_args(What)
 _POOLS = {pool.word: pool for pool in Pool}
 _KINDS = {kind.word: kind for kind in Kind if not kind.is_kernel}
 _KERNELS = {kind.kernel_word: kind for kind in Kind if kind.is_kernel}
@@ -55,7 +58,8 @@ def snapshot_from_document(document: Document) -> Snapshot:
         devices=usages,
         processes=tuple(_process(row, key, devices) for key, row in enumerate(fields.items("processes"), start=1)),
         foreign=tuple(
-            Foreign(row.text("path"), row.integer("uid"), row.text("user")) for row in fields.items("foreign")
+            Foreign(row.text("path"), row.integer("uid"), row.text("user"), row.word("what", _WHATS))
+            for row in fields.items("foreign")
         ),
         damaged=tuple(
             Finding("damaged", 1, path=row.text("path"), text=row.text("text")) for row in fields.items("damaged")
@@ -138,39 +142,32 @@ def _host(row: Fields) -> Host:
 def _device_usage(row: Fields, devices: _Devices) -> DeviceUsage:
     pools = tuple(_device_pool(word, pool) for word, pool in row.named("memory"))
     device = devices.described(row, {usage.pool: usage.capacity_bytes for usage in pools})
-    return DeviceUsage(device, pools, _kinds(row), row.integer("launches"), activity_from_document(row))
+    reason = _reason(row)
+    doubt = "" if reason == first_reason(pool.reason for pool in pools) else reason
+    return DeviceUsage(device, pools, _kinds(row), row.maybe_integer("launches"), activity_from_document(row), doubt)
 
 
 def _device_pool(word: str, row: Fields) -> PoolUsage:
-    return _pool(
-        word,
-        row,
+    return replace(
+        _pool(word, row),
         since_ns=row.maybe_time_ns("since"),
         capacity_bytes=row.maybe_integer("total"),
         unattributed_bytes=row.integer("unattributed"),
+        read_bytes=row.maybe_integer("read"),
+        stale_bytes=row.maybe_integer("stale"),
     )
 
 
-def _pool(
-    word: str,
-    row: Fields,
-    *,
-    since_ns: int | None = None,
-    capacity_bytes: int | None = None,
-    unattributed_bytes: int = 0,
-) -> PoolUsage:
+def _pool(word: str, row: Fields) -> PoolUsage:
     return PoolUsage(
         pool=_POOLS[word] if word in _POOLS else row.refuse("", "one of the pools " + " ".join(_POOLS), word),
         used_bytes=row.integer("used"),
         requested_bytes=row.maybe_integer("requested"),
-        count=row.integer("count"),
+        count=row.maybe_integer("count"),
         peak_bytes=row.integer("peak"),
         peak_time_ns=row.maybe_time_ns("peak_time"),
         is_lower_bound=row.flag("lower_bound"),
         origin=row.word("origin", _ORIGINS),
-        since_ns=since_ns,
-        capacity_bytes=capacity_bytes,
-        unattributed_bytes=unattributed_bytes,
         reason=_reason(row),
     )
 
@@ -181,7 +178,7 @@ def _reason(row: Fields) -> str:
 
 def _kinds(row: Fields) -> tuple[KindUsage, ...]:
     """Kernels of every type that is there at all, then the other kinds."""
-    kernels = (_kind(word, inner, _KERNELS) for word, inner in row.named("kernels"))
+    kernels = (_kind(word, inner, _KERNELS) for word, inner in row.maybe_named("kernels"))
     return (
         *(usage for usage in kernels if usage.count or usage.used_bytes or usage.is_estimated),
         *(_kind(word, inner, _KINDS) for word, inner in row.named("kinds")),
@@ -216,7 +213,7 @@ def _process(row: Fields, key: int, devices: _Devices) -> ProcessUsage:
         lost_record_count=row.integer("lost_records"),
         skipped_count=row.integer("skipped"),
         untabled_count=row.integer("untabled"),
-        live_count=row.integer("live_count"),
+        live_count=row.maybe_integer("live_count"),
         thread_count=row.integer("threads"),
         devices=tuple(
             replace(
@@ -238,7 +235,7 @@ def _process(row: Fields, key: int, devices: _Devices) -> ProcessUsage:
 
 def _process_device(row: Fields, devices: _Devices) -> ProcessDevice:
     pools = tuple(_pool(word, pool) for word, pool in row.named("memory"))
-    return ProcessDevice(devices.named(row), pools, _kinds(row), row.integer("launches"))
+    return ProcessDevice(devices.named(row), pools, _kinds(row), row.maybe_integer("launches"))
 
 
 def _program(row: Fields, devices: _Devices) -> Program:

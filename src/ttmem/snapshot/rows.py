@@ -62,7 +62,7 @@ def snapshot_from_rows(rows: Rows, surroundings: Surroundings) -> Snapshot:
         source=surroundings.source,
         places=surroundings.places,
         host=surroundings.host,
-        devices=_device_usages(sorted(devices.values(), key=_place), rows, processes),
+        devices=_device_usages(sorted(devices.values(), key=place_of), rows, processes),
         processes=processes,
         foreign=surroundings.foreign,
         damaged=damaged,
@@ -89,7 +89,7 @@ def _device(row: Rows) -> Device:
     )
 
 
-def _place(device: Device) -> tuple[bool, int, int, str]:
+def place_of(device: Device) -> tuple[bool, int, int, str]:
     """By index; what has none comes last."""
     return device.index is None, device.index or 0, device.unique_id, device.name
 
@@ -202,7 +202,7 @@ def _held(
     activities = _activities(parts, key) if pool_table == "process_pools" else {}
     clashes: dict[int, int] = dict(parts.of("clash_counts", key)) if pool_table == "process_pools" else {}
     numbers = {*pools, *kinds, *launches, *activities, *clashes}
-    found = sorted((parts.devices[number] for number in numbers), key=_place)
+    found = sorted((parts.devices[number] for number in numbers), key=place_of)
     return tuple(
         ProcessDevice(
             device,
@@ -251,7 +251,7 @@ def _device_usages(devices: Iterable[Device], rows: Rows, processes: Sequence[Pr
             device,
             _in_order(_device_pool(device, figures, holders[device.number]) for figures in pools[device.number]),
             tuple(map(_kind, kinds[device.number])),
-            sum(held.launch_count for held in holders[device.number]),
+            sum(held.launch_count or 0 for held in holders[device.number]),
             together(
                 [held.activity for held in holders[device.number]],
                 activity_from_rows(cores=cores[device.number]).cores,

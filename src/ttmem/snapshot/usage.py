@@ -1,7 +1,8 @@
 """The figures of a snapshot: who holds how much of which pool on which chip, and how sure that is.
 
 Sizes are bytes, times are nanoseconds since 1970, None is unknown (never 0). Every figure names its origin: `counted`
-from events, or a `counter` the reporting process keeps (the list behind it could not be followed).
+from events, a `counter` the reporting process keeps (the list behind it could not be followed), `read` from the stock
+runtime's own counters, a `sample` of those, or `unknown`. What was counted and what was read are never added up.
 """
 
 from collections.abc import Iterable
@@ -12,9 +13,10 @@ from ttmem.devices import PLANNED_POOLS, BinaryStatus, Device, Kind, Pool
 from ttmem.snapshot.activity import NO_ACTIVITY, Activity
 from ttmem.snapshot.refusals import Clash, OutOfMemory
 
-Origin = Literal["counted", "counter", "unknown"]
+Origin = Literal["counted", "counter", "read", "sample", "unknown"]
 State = Literal["live", "ended"]
-Source = Literal["journal", "socket"]
+Source = Literal["journal", "socket", "runtime"]
+What = Literal["journals", "counters"]
 
 
 _L1_POOLS = (Pool.L1, Pool.L1_SMALL)
@@ -27,7 +29,7 @@ class PoolUsage:
     pool: Pool
     used_bytes: int
     requested_bytes: int | None
-    count: int
+    count: int | None
     peak_bytes: int
     peak_time_ns: int | None
     is_lower_bound: bool  # the true peak may have been higher: something was not seen
@@ -35,6 +37,8 @@ class PoolUsage:
     since_ns: int | None = None  # from when on the peak was watched; None for a process's own
     capacity_bytes: int | None = None
     unattributed_bytes: int = 0  # of the chip's, what no process accounts for
+    read_bytes: int | None = None  # not in `used`: of processes that only the runtime's counters tell about
+    stale_bytes: int | None = None  # not in `used`: of ended processes, still in the runtime's counters
     reason: str = ""  # why the figure is not complete; empty when it is
 
     @property
@@ -54,6 +58,11 @@ class PoolUsage:
         """Used of capacity; above 1 if more is held than the chip was said to have."""
         return self.used_bytes / self.capacity_bytes if self.capacity_bytes else None
 
+    @property
+    def is_read(self) -> bool:
+        """Told by the stock runtime's own counters, which see one thread of a process."""
+        return self.origin in ("read", "sample")
+
 
 @dataclass(frozen=True, slots=True)
 class KindUsage:
@@ -72,8 +81,9 @@ class DeviceUsage:
     device: Device
     pools: tuple[PoolUsage, ...]
     kinds: tuple[KindUsage, ...]
-    launch_count: int
+    launch_count: int | None  # None: known by the runtime's counters alone, which tell nothing but sums
     activity: Activity = NO_ACTIVITY
+    doubt: str = ""  # why its figures are not complete, where no pool says it
 
     @property
     def kernels(self) -> tuple[KindUsage, ...]:
@@ -94,7 +104,7 @@ class DeviceUsage:
 
     @property
     def reason(self) -> str:
-        return first_reason(pool.reason for pool in self.pools)
+        return first_reason([self.doubt, *(pool.reason for pool in self.pools)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +114,7 @@ class ProcessDevice:
     device: Device
     pools: tuple[PoolUsage, ...]
     kinds: tuple[KindUsage, ...]
-    launch_count: int
+    launch_count: int | None  # None: known by the runtime's counters alone, which tell nothing but sums
     activity: Activity = NO_ACTIVITY
     clash_count: int = 0  # of circular buffers with an L1 buffer: all there were, of which the newest are listed
 
@@ -160,12 +170,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessUsage:
-    """One reporting process."""
+    """One process that reports, or that the stock runtime's counters tell about."""
 
     key: int
     pid: int
     claimed_pid: int | None  # what its messages say, if that is another pid
-    source: Source  # how it reports: through a journal, or the seeds' socket
+    source: Source  # how it reports: by journal or the seeds' socket; or not at all, but the runtime's counters tell
     uid: int
     user: str
     label: str
@@ -182,10 +192,10 @@ class ProcessUsage:
     lost_record_count: int
     skipped_count: int
     untabled_count: int
-    live_count: int
+    live_count: int | None
     thread_count: int
     devices: tuple[ProcessDevice, ...]
-    other_devices: tuple[ProcessDevice, ...]  # the same, as its socket tells it: shown apart, counted nowhere
+    other_devices: tuple[ProcessDevice, ...]  # as its socket or the runtime tells it: shown apart, counted nowhere
     programs: tuple[Program, ...]
     phases: tuple[PhasePeak, ...]
     out_of_memory: tuple[OutOfMemory, ...]
@@ -204,11 +214,12 @@ class ProcessUsage:
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """Journals of another user that may not be read."""
+    """Journals, or the runtime's counters, of another user that may not be read."""
 
     path: str
     uid: int
     user: str
+    what: What = "journals"
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +253,11 @@ class Snapshot:
         return tuple(process for process in self.processes if process.is_live)
 
     @property
+    def reporting(self) -> tuple[ProcessUsage, ...]:
+        """Those of the living whose single allocations are known."""
+        return tuple(process for process in self.live if process.source != "runtime")
+
+    @property
     def ended(self) -> tuple[ProcessUsage, ...]:
         return tuple(process for process in self.processes if not process.is_live)
 
@@ -256,7 +272,7 @@ class Snapshot:
 
 
 # Worst first: what to name when several processes are incomplete for several reasons.
-REASONS = ("damaged", "table_full", "outrun", "restored", "settling")
+REASONS = ("damaged", "table_full", "outrun", "restored", "uncounted", "settling")
 
 
 def first_reason(reasons: Iterable[str]) -> str:

@@ -3,6 +3,9 @@
 `$TTMEM_DIR` if it is set, and only that. Else `/dev/shm/ttmem-<uid>` and `$XDG_RUNTIME_DIR/ttmem`; everybody also
 learns that other users' directories are there. Root looks into all of them, into `/run/user/*/ttmem`, and into the
 /dev/shm of every other mount namespace (containers), through procfs.
+
+The stock runtime's own counters lie in `/dev/shm` (`$TTMEM_STOCK_SHM_DIR` names another directory, and then only that);
+root looks into that of containers as well.
 """
 
 import os
@@ -47,14 +50,17 @@ class Places:
         uid: int,
         directory: str | None = None,
         runtime_directory: str | None = None,
+        stock_directory: str | None = None,
         roots: Roots = SYSTEM,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.uid = uid
         self._directory = directory
+        self._stock_directory = stock_directory
         self._roots = roots
         self._clock = clock
         self._others: list[Place] = []
+        self._container_shm: list[str] = []
         self._others_due = float("-inf")
         self._own = [Place(str(roots.shm / f"ttmem-{uid}"), uid)]
         if runtime_directory:
@@ -68,6 +74,7 @@ class Places:
             uid=uid,
             directory=environ.get("TTMEM_DIR") or None,
             runtime_directory=runtime if runtime.startswith("/") else None,
+            stock_directory=environ.get("TTMEM_STOCK_SHM_DIR") or str(roots.shm),
             roots=roots,
         )
 
@@ -76,27 +83,55 @@ class Places:
         """The first place where this user's own journals are looked for."""
         return self._directory or self._own[0].path
 
+    def stock_listed(self) -> list[str]:
+        """The directories in which the stock runtime keeps its counters; none if nobody said where."""
+        if self._stock_directory is None:
+            return []
+        if self.uid != 0 or self._stock_directory != str(self._roots.shm):
+            return [self._stock_directory]
+        self._look_around()
+        return [self._stock_directory, *self._container_shm]
+
     def listed(self) -> list[Place]:
         """Every directory to look into now; one that is not there is no error."""
         if self._directory is not None:
             return [Place(self._directory, None)]
-        now = self._clock()
-        if now >= self._others_due:  # a walk through /proc is too dear for every scan
-            self._others_due = now + _OTHERS_EVERY_SECONDS
-            own = {place.path for place in self._own}
-            self._others = [place for place in self._find_others() if place.path not in own]
+        self._look_around()
         return [*self._own, *self._others]
 
-    def _find_others(self) -> Iterator[Place]:
+    def _look_around(self) -> None:
+        """A walk through /proc is too dear for every scan."""
+        now = self._clock()
+        if now >= self._others_due:
+            self._others_due = now + _OTHERS_EVERY_SECONDS
+            own = {place.path for place in self._own}
+            containers = self._containers() if self.uid == 0 else []
+            self._container_shm = [str(shm) for shm, _ in containers if not _is_same(shm, self._roots.shm)]
+            self._others = [place for place in self._find_others(containers) if place.path not in own]
+
+    def _containers(self) -> list[tuple[Path, procfs.UidMap]]:
+        """The /dev/shm of every other mount namespace, and how user ids of there read from here."""
+        proc = self._roots.proc
+        processes = procfs.one_process_per_mount_namespace(proc)
+        return [(proc / str(one) / "root" / "dev" / "shm", procfs.UidMap.of(proc, one)) for one in processes]
+
+    def _find_others(self, containers: list[tuple[Path, procfs.UidMap]]) -> Iterator[Place]:
         yield from _users_directories(self._roots.shm)
         if self.uid != 0:
             return
         for name in _names(self._roots.run):
             if name.isdecimal():
                 yield Place(str(self._roots.run / name / "ttmem"), int(name))
-        for process in procfs.one_process_per_mount_namespace(self._roots.proc):
-            uids = procfs.UidMap.of(self._roots.proc, process)
-            yield from _users_directories(self._roots.proc / str(process) / "root" / "dev" / "shm", uids.outside)
+        for shm, uids in containers:
+            yield from _users_directories(shm, uids.outside)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether two ways lead to one directory: containers may share it."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return True  # gone, or not to be looked into
 
 
 def _users_directories(shm: Path, outside: Callable[[int], int] = lambda uid: uid) -> Iterator[Place]:

@@ -1,7 +1,8 @@
 """What /proc tells about processes: when they started, whose children they are, which namespaces they live in."""
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,12 @@ class Stat(NamedTuple):
 
     parent: int
     start_ticks: int
+    state: str = ""  # R, S, D, T, Z, ...
+
+    @property
+    def is_over(self) -> bool:
+        """Ended, and at most not yet waited for: it holds nothing any more."""
+        return self.state in ("Z", "X", "x")
 
 
 def stat_of(pid: int, proc: Path = PROC) -> Stat | None:
@@ -22,7 +29,9 @@ def stat_of(pid: int, proc: Path = PROC) -> Stat | None:
     except OSError:
         return None
     fields = text[text.rfind(b")") + 2 :].split()  # the command before may hold blanks and brackets
-    return Stat(parent=int(fields[1]), start_ticks=int(fields[19])) if len(fields) > 19 else None
+    if len(fields) <= 19:
+        return None
+    return Stat(parent=int(fields[1]), start_ticks=int(fields[19]), state=fields[0].decode(errors="replace"))
 
 
 def is_descendant(pid: int, ancestor: int, proc: Path = PROC) -> bool:
@@ -71,6 +80,49 @@ def _mount_namespace(proc: Path, name: str) -> str:
         return os.readlink(proc / name / "ns" / "mnt")
     except OSError:  # ended meanwhile, a kernel thread, or not ours to see
         return ""
+
+
+def start_time_ns(stat: Stat, clock_ns: Callable[[], int] = time.time_ns) -> int:
+    """When a process began, in nanoseconds since 1970; right to a hundredth of a second."""
+    up_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    return clock_ns() - up_ns + stat.start_ticks * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+
+
+def command_of(pid: int, proc: Path = PROC, most_bytes: int = 255) -> str:
+    """Its command line, cut where journals cut it; empty if it may not be read, or is a kernel's."""
+    try:
+        text = (proc / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return ""
+    return text.rstrip(b"\0").replace(b"\0", b" ")[:most_bytes].decode(errors="replace")
+
+
+def pid_namespace_of(pid: int, proc: Path = PROC) -> int | None:
+    """The number that names its pid namespace; None if that may not be seen."""
+    try:
+        return os.stat(proc / str(pid) / "ns" / "pid").st_ino
+    except OSError:
+        return None
+
+
+def innermost_pid(pid: int, proc: Path = PROC) -> int:
+    """The pid by which a process knows itself."""
+    try:
+        lines = (proc / str(pid) / "status").read_bytes().splitlines()
+    except OSError:
+        return pid
+    found = [line.split() for line in lines if line.startswith(b"NSpid:")]
+    return int(found[0][-1]) if found and len(found[0]) > 1 else pid
+
+
+def maps_of(pid: int, proc: Path = PROC) -> bytes | None:
+    """What a process has mapped, as text; None if that may not be seen, empty once it is gone."""
+    try:
+        return (proc / str(pid) / "maps").read_bytes()
+    except PermissionError:
+        return None
+    except OSError:
+        return b""
 
 
 class UidMap(NamedTuple):

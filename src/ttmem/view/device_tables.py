@@ -61,17 +61,23 @@ def device_table(groups: Sequence[Group], *, width: int | None, is_ascii: bool) 
         columns += [Column("REQUESTED", is_right=True), Column("LARGEST FREE", is_right=True)]
     rows: list[list[Cell]] = []
     for group in groups:
-        usage = group[0]
-        names = _device_lines(group, 18 if is_wide else 11, is_ascii)[: max(2, len(usage.pools))]
-        pools = usage.pools or (None,)
-        for name, pool in zip_longest(names, pools):
-            cells = (
-                _pool_cells(pool, usage.activity.footprint, is_ascii)
-                if pool
-                else _empty_cells(is_first=name is names[0] and not usage.pools)
-            )
-            rows.append([name or (), *cells[: len(columns) - 1]])
+        lines = _usage_lines(group[0], is_ascii)
+        names = _device_lines(group, 18 if is_wide else 11, is_ascii)[: max(2, len(lines))]
+        for name, cells in zip_longest(names, lines):
+            rows.append([name or (), *(cells or _empty_cells())[: len(columns) - 1]])
     return grid(columns, rows, width=width)
+
+
+def _usage_lines(usage: DeviceUsage, is_ascii: bool) -> list[list[Cell]]:
+    """The cells of every pool; what was read beside what was counted has a line of its own."""
+    lines: list[list[Cell]] = []
+    for pool in usage.pools:
+        lines.append(_pool_cells(pool, usage.activity.footprint, is_ascii))
+        if pool.read_bytes is not None:
+            lines.append(_beside_cells(pool))
+    if not lines or (usage.doubt and not usage.pools):
+        return [_empty_cells(UNKNOWN if usage.doubt else "nothing")]
+    return lines
 
 
 def kernel_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
@@ -94,9 +100,10 @@ def kernel_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
     for group in groups:
         usage = group[0]
         found = {kernel.kind: kernel for kernel in usage.kernels}
-        cells = [_kernel_cell(found.get(kind), has_counts=has_counts) for kind in kinds]
+        is_told = usage.launch_count is not None
+        cells = [_kernel_cell(found.get(kind), has_counts=has_counts, is_told=is_told) for kind in kinds]
         in_l1 = [_maybe(size_text(usage.kernel_ring_bytes)), _maybe(size_text(usage.l1_used_bytes))] if is_wide else []
-        rows.append([_title(group), *cells, cell(count_text(usage.launch_count)), *in_l1])
+        rows.append([_title(group), *cells, _maybe(count_text(usage.launch_count)), *in_l1])
     return grid(columns, rows, width=width, gap=1 if is_tight else 2)
 
 
@@ -157,6 +164,8 @@ def _short_id(device: Device, width: int, is_ascii: bool) -> str:
 def _pool_cells(usage: PoolUsage, footprint: Footprint | None, is_ascii: bool) -> list[Cell]:
     if usage.pool is Pool.CB and footprint:
         return _cb_cells(usage, footprint)
+    if usage.is_read and not usage.capacity_bytes:
+        return _read_cells(usage, is_ascii)
     share = None if usage.is_planned else usage.fraction
     is_past_cb = usage.pool is Pool.CB and not usage.count  # only the sum over programs is left, which would mislead
     at_least = (">=" if is_ascii else "≥") if usage.is_lower_bound else ""
@@ -166,11 +175,17 @@ def _pool_cells(usage: PoolUsage, footprint: Footprint | None, is_ascii: bool) -
         _bar_cell(usage, is_ascii),
         cell(size_text(usage.used_bytes)),
         _maybe(size_text(usage.capacity_bytes)),
-        cell("planned", Role.DIM) if usage.is_planned else cell(f"{share_text(share):>4} {level_of(share)}", role),
+        _share_cell(usage, share, role),
         _maybe(UNKNOWN) if is_past_cb else cell(at_least + size_text(usage.peak_bytes)),
         () if usage.is_planned else _maybe(size_text(usage.requested_bytes)),
         () if usage.is_planned else _maybe(UNKNOWN),
     ]
+
+
+def _share_cell(usage: PoolUsage, share: float | None, role: Role) -> Line:
+    if usage.is_planned:
+        return cell("planned", Role.DIM)
+    return cell(f"{share_text(share):>4} {'read' if usage.is_read else level_of(share)}", role)
 
 
 def _cb_cells(usage: PoolUsage, footprint: Footprint) -> list[Cell]:
@@ -189,6 +204,34 @@ def _cb_cells(usage: PoolUsage, footprint: Footprint) -> list[Cell]:
     ]
 
 
+def _read_cells(usage: PoolUsage, is_ascii: bool) -> list[Cell]:
+    """What the stock runtime's counters say of a chip of which nobody told the capacity."""
+    at_least = ">=" if is_ascii else "≥"
+    is_sample = usage.origin == "sample"
+    return [
+        cell(usage.pool.word),
+        lambda width: cell(clipped("read, a sample" if is_sample else "read", width, is_ascii=is_ascii), Role.NOTICE),
+        cell(("~" if is_sample else "") + size_text(usage.used_bytes)),
+        _maybe(UNKNOWN),
+        cell("read", Role.NOTICE),
+        cell(at_least + size_text(usage.peak_bytes)),
+        _maybe(size_text(usage.requested_bytes)),
+        _maybe(UNKNOWN),
+    ]
+
+
+def _beside_cells(usage: PoolUsage) -> list[Cell]:
+    """What processes hold that do not report: not in the figures above it."""
+    return [
+        cell(usage.pool.word),
+        cell("and read", Role.NOTICE),
+        cell(size_text(usage.read_bytes)),
+        (),
+        cell("read", Role.NOTICE),
+        *([()] * 3),
+    ]
+
+
 def _bar_cell(usage: PoolUsage, is_ascii: bool) -> Cell:
     if usage.is_planned:
         return lambda width: cell(clipped(f"{count_text(usage.count)} alive", width, is_ascii=is_ascii), Role.DIM)
@@ -202,17 +245,17 @@ def _bar(fraction: float, peak_fraction: float, width: int, *, is_ascii: bool) -
     return bar(fraction, peak_fraction, width, is_ascii=is_ascii)
 
 
-def _empty_cells(*, is_first: bool) -> list[Cell]:
-    return [(), cell("nothing" if is_first else "", Role.DIM), *([()] * 6)]
+def _empty_cells(word: str = "") -> list[Cell]:
+    return [(), cell(word, Role.DIM), *([()] * 6)]
 
 
 def _maybe(text: str) -> Line:
     return cell(text, Role.DIM if text == UNKNOWN else Role.PLAIN)
 
 
-def _kernel_cell(usage: KindUsage | None, *, has_counts: bool) -> Line:
+def _kernel_cell(usage: KindUsage | None, *, has_counts: bool, is_told: bool) -> Line:
     if usage is None or not usage.count:
-        return cell("none", Role.DIM)
+        return cell("none" if is_told else UNKNOWN, Role.DIM)
     mark = "~" if usage.is_estimated else ""
     size = f"{mark}{size_text(usage.used_bytes)}"
     return (Span(f"{size} "), Span(f"({usage.count:,})", Role.DIM)) if has_counts else cell(size)

@@ -1,5 +1,6 @@
 """The whole page of `ttmem ps`: what it says, in which order, whatever paints it."""
 
+import os
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -193,6 +194,7 @@ def _notes(snapshot: Snapshot, processes: Sequence[ProcessUsage], options: PageO
             if usage.unattributed_bytes:
                 where = f"device {device_word(device.device)} {usage.pool.word}"
                 yield f"{where}: {size_text(usage.unattributed_bytes)} belong to no process shown."
+    yield from _read_notes(snapshot, options)
     if any(not process.is_visible for process in processes):
         yield "A pid with ? counts in a pid namespace that cannot be seen from here."
     if snapshot.ended and not options.is_with_ended:
@@ -200,9 +202,37 @@ def _notes(snapshot: Snapshot, processes: Sequence[ProcessUsage], options: PageO
     yield from _foreign(snapshot)
 
 
+def _read_notes(snapshot: Snapshot, options: PageOptions) -> Iterator[str]:
+    """About figures of the stock runtime's own counters."""
+    pools = [] if options.is_kernels else [usage for device in snapshot.devices for usage in device.pools]
+    if any(usage.is_read or usage.read_bytes is not None for usage in pools):
+        yield (
+            "read: from the runtime's own counters, which see one thread of a process and bytes of tensors; "
+            "ttmem run counts everything. Never added to what was counted."
+        )
+    if any(usage.origin == "sample" for usage in pools):
+        yield "~ circular buffers that were read are a sample: up to 100 ms old, without dataflow buffers."
+    for device in snapshot.devices:
+        stale = [f"{usage.pool.word} {size_text(usage.stale_bytes)}" for usage in device.pools if usage.stale_bytes]
+        if stale and not options.is_kernels:
+            where = f"device {device_word(device.device)}"
+            yield f"{where}: the runtime's counters still hold {', '.join(stale)} of ended processes; left out."
+
+
 def _foreign(snapshot: Snapshot) -> Iterator[str]:
+    counters: dict[tuple[str, int, str], int] = {}
     for row in snapshot.foreign:
-        yield f"foreign: {clean(row.user)} (uid {row.uid}) has journals in {clean(row.path)} that may not be read."
+        if row.what == "counters":
+            place = os.path.dirname(row.path), row.uid, row.user
+            counters[place] = counters.get(place, 0) + 1
+        else:
+            yield f"foreign: {clean(row.user)} (uid {row.uid}) has journals in {clean(row.path)} that may not be read."
+    for (directory, uid, user), count in counters.items():
+        chips = plural(count, "chip", "s")
+        yield (
+            f"foreign: {clean(user)} (uid {uid}) has the runtime's counters of {chips} in {clean(directory)} "
+            "that may not be read."
+        )
 
 
 def wrapped(texts: Sequence[str] | Iterator[str], role: Role, mark: str, options: PageOptions) -> list[Line]:

@@ -14,7 +14,7 @@ from ttmem.snapshot import KindUsage, PoolUsage, ProcessDevice, ProcessUsage
 from ttmem.view.device_tables import device_word, devices_word
 from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of
-from ttmem.view.units import count_text, size_text
+from ttmem.view.units import UNKNOWN, count_text, size_text
 
 # The order in which pools get a column of their own.
 _POOLS = (
@@ -34,6 +34,8 @@ _GAP = 2
 _LABEL_LEAST = 12
 _LABEL_MOST = 28
 _INDENT = 4
+_NONE = size_text(0)
+_VIA = {"journal": "journal", "socket": "socket", "runtime": "read"}
 
 
 class _Row(NamedTuple):
@@ -41,9 +43,9 @@ class _Row(NamedTuple):
 
     process: ProcessUsage
     devices: str
-    held: dict[Pool, int]
+    held: dict[Pool, str]
     kernels: tuple[KindUsage, ...]
-    launch_count: int
+    launch_count: int | None
     is_first: bool
     is_last: bool
 
@@ -54,10 +56,12 @@ def process_table(
     """Process x device x pool."""
     rows = [row for process in processes for row in _rows_of(process)]
     pools = [pool for pool in _POOLS if any(pool in row.held for row in rows)]
+    if not pools and any(process.origin == "unknown" for process in processes):
+        pools = [Pool.DRAM, Pool.L1]  # to say that they are not known
     has_source = any(process.source != "journal" for process in processes)
     head = _head_columns(rows, has_state=has_state, has_source=has_source, width=width)
     figures = [Column(_title(pool), is_right=True, least=_POOL_WIDTH) for pool in pools]
-    launches = max((len(count_text(row.launch_count)) for row in rows), default=0)
+    launches = max((len(count_text(row.launch_count)) for row in rows if row.launch_count is not None), default=0)
     figures.append(Column("LAUNCHES", is_right=True, least=launches))
     room = _room([*head, *figures], len(head), width)
     shown, rest = pools[:room], pools[room:]
@@ -66,7 +70,7 @@ def process_table(
     lines = [[*_head_cells(row, has_state, has_source, is_ascii), *_pool_cells(row, shown)] for row in rows]
     if has_launches:
         for line, row in zip(lines, rows, strict=True):
-            line.append(cell(count_text(row.launch_count)))
+            line.append(cell("-", Role.DIM) if row.launch_count is None else cell(count_text(row.launch_count)))
     title, *body = grid(columns, lines, width=width, gap=_GAP)
     below = [_below(row, rest, is_ascii) for row in rows]
     return [title, *(line for first, more in zip(body, below, strict=True) for line in (first, *_fitting(more, width)))]
@@ -90,16 +94,17 @@ def _rows_of(process: ProcessUsage) -> list[_Row]:
     rows: list[_Row] = []
     for number, group in enumerate(alike.values(), start=1):
         first, devices = group[0], devices_word(held.device for held in group)
-        pools = {usage.pool: _shown_bytes(usage, first) for usage in first.pools}
+        pools = {usage.pool: _shown_size(usage, first) for usage in first.pools}
         is_last = number == len(alike)
         rows.append(_Row(process, devices, pools, first.kernels, first.launch_count, not rows, is_last))
     return rows or [_Row(process, "", {}, (), 0, is_first=True, is_last=True)]
 
 
-def _shown_bytes(usage: PoolUsage, held: ProcessDevice) -> int:
+def _shown_size(usage: PoolUsage, held: ProcessDevice) -> str:
     """Of circular buffers what the cores give up for them: those of several programs lie on top of each other."""
     footprint = held.activity.footprint if usage.pool is Pool.CB else None
-    return footprint.planned_bytes if footprint else usage.used_bytes
+    mark = "~" if usage.origin == "sample" else ""
+    return mark + size_text(footprint.planned_bytes if footprint else usage.used_bytes)
 
 
 def _title(pool: Pool) -> str:
@@ -140,7 +145,7 @@ def _head_cells(row: _Row, has_state: bool, has_source: bool, is_ascii: bool) ->
     if has_state:
         cells.append(cell(process.state, Role.GOOD if process.is_live else Role.DIM))
     if has_source:
-        cells.append(cell(process.source, Role.NOTICE if process.source == "socket" else Role.DIM))
+        cells.append(cell(_VIA[process.source], Role.DIM if process.source == "journal" else Role.NOTICE))
     return [*cells, cell(row.devices, Role.INDEX)]
 
 
@@ -153,12 +158,13 @@ def _clipped_cell(text: str, role: Role, is_ascii: bool, width: int) -> Line:
 
 
 def _pool_cells(row: _Row, shown: Sequence[Pool]) -> list[Cell]:
-    return [cell(size_text(row.held[pool])) if pool in row.held else cell("-", Role.DIM) for pool in shown]
+    unknown = UNKNOWN if row.process.origin == "unknown" else "-"
+    return [cell(row.held[pool]) if pool in row.held else cell(unknown, Role.DIM) for pool in shown]
 
 
 def _below(row: _Row, rest: Sequence[Pool], is_ascii: bool) -> list[list[str]]:
     """What goes below a row, as lines of parts: pools without a column, kernels by type, then what is odd."""
-    lines = [[f"{_title(pool).lower()} {size_text(row.held[pool])}" for pool in rest if row.held.get(pool)]]
+    lines = [[f"{_title(pool).lower()} {row.held[pool]}" for pool in rest if row.held.get(pool, _NONE) != _NONE]]
     if any(kernel.kind is not Kind.KERNEL_APPLICATION for kernel in row.kernels):
         lines.append(_kernel_words(row.kernels))
     process = row.process
@@ -187,7 +193,8 @@ def _other_words(held: ProcessDevice) -> list[str]:
         f"{_title(usage.pool).lower()} {size_text(usage.used_bytes)}" for usage in held.pools if usage.pool not in told
     ]
     first, *others = [*pools, *_kernel_words(held.kernels)] or ["nothing"]
-    return [f"not added: its socket says of {device_word(held.device)}: {first}", *others]
+    who = "the runtime's counter says" if any(usage.is_read for usage in held.pools) else "its socket says"
+    return [f"not added: {who} of {device_word(held.device)}: {first}", *others]
 
 
 def _fitting(lines: Sequence[Sequence[str]], width: int | None) -> list[Line]:

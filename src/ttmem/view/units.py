@@ -28,8 +28,8 @@ def share_text(fraction: float | None) -> str:
     return f"{int(fraction * 100 + 1e-9)}%"
 
 
-def count_text(count: int) -> str:
-    return f"{count:,}"
+def count_text(count: int | None) -> str:
+    return UNKNOWN if count is None else f"{count:,}"
 
 
 def clock_text(time_ns: int | None) -> str:

@@ -20,6 +20,9 @@ FINDINGS = {
     "unknown_type": "buffer of a type nobody knows (kept in pool unknown)",
     "devices_lost": "device id beyond the 65,535 a process may name (kept under unknown)",
     "two_sources": "reports by journal and by socket: the journal's figures count, the socket's are shown apart",
+    "runtime_misses": "the runtime's counter misses allocations of other threads: what was counted is shown",
+    "runtime_exceeds": "the runtime's counter says more than was counted, which is shown",
+    "region_ignored": "file of the runtime's counters passed over",
     "daemon_ignored": "daemon passed over",
     "directory_ignored": "directory passed over",
     "file_ignored": "file passed over",
@@ -31,6 +34,8 @@ REASONS = {
     "table_full": "holds more than its table has room for: totals are right, the list is not whole (raise TTMEM_TABLE)",
     "damaged": "its journal is damaged: last figures that were read",
     "restored": "known from a daemon's checkpoint: what it did while no daemon ran is missing",
+    "uncounted": "attached to the device, but the runtime's counters say nothing of it: what it holds is unknown",
+    "read": "does not report: the runtime's counters tell its sums, not its allocations",
     "settling": "is being read for the first time",
     "unknown": "cannot be followed",
 }

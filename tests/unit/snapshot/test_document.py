@@ -89,7 +89,7 @@ def test_a_process_holds_pools_per_device(busy: dict[str, Any]) -> None:
 
 
 def test_foreign_and_damaged_are_listed(busy: dict[str, Any]) -> None:
-    assert busy["foreign"] == [{"path": "/dev/shm/ttmem-1002", "uid": 1002, "user": "1002"}]
+    assert busy["foreign"] == [{"path": "/dev/shm/ttmem-1002", "uid": 1002, "user": "1002", "what": "journals"}]
     assert busy["damaged"][0]["text"] == "not a journal: it begins with zeros"
 
 

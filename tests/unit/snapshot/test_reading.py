@@ -51,7 +51,7 @@ def test_a_real_snapshot_of_real_processes_survives(tmp_path: Path) -> None:
         "with ttmem.phase('decode'): ttmem.report_buffer_alloc(99, 5, 64)",
         "meet()",
     )
-    places = Places.from_environment({"TTMEM_DIR": str(tmp_path)}, uid=os.geteuid())
+    places = Places(uid=os.geteuid(), directory=str(tmp_path))
     with a_program(tmp_path, *lines) as program, Collector(places) as collector:
         program.arrive()
         assert collector.wait_settled()

@@ -1,0 +1,257 @@
+"""Joins what the stock runtime's own counters say with what was counted.
+
+A process that reports is shown by its reports; the runtime's figures of it stand apart, and only where they differ. A
+process that does not report is shown by the runtime's counters, marked `read`. Chips are one row by their unique id.
+Nothing that was read is ever added to what was counted.
+
+   what the counters say of a living process        it is shown as
+   bytes, or none and a young stamp                 read
+   attached, no bytes, an old stamp or none         unknown: the runtime sees one thread only, it may hold anything
+"""
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Protocol
+
+from ttmem.collector.differences import Differences
+from ttmem.devices import Device, Pool
+from ttmem.snapshot import (
+    DeviceUsage,
+    PoolUsage,
+    ProcessDevice,
+    ProcessUsage,
+    ReadChip,
+    Readings,
+    ReadProcess,
+    Snapshot,
+    place_of,
+)
+
+__all__ = ["RuntimeCounters"]
+
+OLD_STAMP_NS = 10_000_000_000
+_ALWAYS_TOLD = (Pool.DRAM, Pool.L1)
+_Held = list[tuple[Device, ReadChip, ReadProcess]]
+
+
+class Reader(Protocol):
+    """Who reads the regions."""
+
+    def read(self) -> Readings: ...
+
+
+class RuntimeCounters:
+    """Reads the runtime's counters and joins them with snapshots; remembers the peaks it has seen. Any thread may."""
+
+    def __init__(self, stock: Reader, *, user_of: Callable[[int], str]) -> None:
+        self._stock = stock
+        self._user_of = user_of
+        self._lock = threading.Lock()
+        self._peaks: dict[tuple[object, ...], tuple[int, int]] = {}  # bytes, and when
+        self._differences = Differences()
+
+    def read(self) -> Readings:
+        """What the counters say now. To be called before the ledger's figures are taken: see `Differences`."""
+        with self._lock:
+            return self._stock.read()
+
+    def joined(self, snapshot: Snapshot, readings: Readings) -> Snapshot:
+        """The snapshot with all that was read."""
+        if not readings.places:
+            return snapshot
+        with self._lock:
+            return self._joined(snapshot, readings)
+
+    def _joined(self, snapshot: Snapshot, readings: Readings) -> Snapshot:
+        reporting = {process.pid: process for process in snapshot.live if process.is_visible}
+        chips = _chips(snapshot, readings)
+        plain: dict[int, _Held] = defaultdict(list)
+        twice: dict[int, _Held] = defaultdict(list)
+        for device, chip in chips:
+            for process in chip.processes:
+                (twice if process.pid in reporting else plain)[process.pid].append((device, chip, process))
+        processes = tuple(
+            self._differences.noted(process, twice[process.pid], readings.time_ns)
+            if process.is_live and process.pid in twice
+            else process
+            for process in snapshot.processes
+        )
+        before = {finding for process in snapshot.processes for finding in process.findings}
+        new = (finding for process in processes for finding in process.findings if finding not in before)
+        return replace(
+            snapshot,
+            places=(*snapshot.places, *(place for place in readings.places if place not in snapshot.places)),
+            devices=self._devices(snapshot, chips, set(reporting), readings.time_ns),
+            processes=(*processes, *(self._process(held, readings.time_ns) for held in plain.values())),
+            foreign=(*snapshot.foreign, *readings.foreign),
+            findings=(*snapshot.findings, *new, *readings.findings),
+        )
+
+    def _process(self, held: _Held, now_ns: int) -> ProcessUsage:
+        """A process that only the counters tell about."""
+        _, chip, first = held[0]
+        is_unknown = all(_tells_nothing(process, now_ns) for _, _, process in held)
+        stamps = [process.last_update_ns for _, _, process in held if process.last_update_ns]
+        return ProcessUsage(
+            key=-first.pid,  # the ledger knows nothing of it
+            pid=first.pid,
+            claimed_pid=None,
+            source="runtime",
+            uid=first.uid,
+            user=self._user_of(first.uid),
+            label=first.command,
+            command=first.command,
+            path=chip.path,
+            state="live",
+            is_visible=True,
+            container=first.container,
+            origin="unknown" if is_unknown else "read",
+            reason="uncounted" if is_unknown else "",
+            start_time_ns=first.start_time_ns,
+            last_event_time_ns=max(stamps, default=None),
+            event_count=0,
+            lost_record_count=0,
+            skipped_count=0,
+            untabled_count=0,
+            live_count=None,
+            thread_count=0,
+            devices=tuple(
+                ProcessDevice(device, () if is_unknown else self._pools(device, process, now_ns), (), None)
+                for device, _, process in held
+            ),
+            other_devices=(),
+            programs=(),
+            phases=(),
+            out_of_memory=(),
+            clashes=(),
+            meshes=(),
+            findings=(),
+        )
+
+    def _pools(self, device: Device, process: ReadProcess, now_ns: int) -> tuple[PoolUsage, ...]:
+        life = (process.pid, process.start_time_ns, device.unique_id, device.name)
+        return tuple(
+            _pool(pool, used, self._peak((*life, pool), used, now_ns))
+            for pool, used in sorted(process.used.items())
+            if used or pool in _ALWAYS_TOLD or (*life, pool) in self._peaks
+        )
+
+    def _peak(self, key: tuple[object, ...], used: int, now_ns: int) -> tuple[int, int]:
+        """The highest figure seen so far; there may have been higher ones that nobody read."""
+        if used > 0 and used >= self._peaks.get(key, (0, 0))[0]:
+            self._peaks[key] = (used, now_ns)
+        return self._peaks.get(key, (used, now_ns))
+
+    def _devices(
+        self, snapshot: Snapshot, chips: list[tuple[Device, ReadChip]], reporting: set[int], now_ns: int
+    ) -> tuple[DeviceUsage, ...]:
+        usages = {usage.device.number: usage for usage in snapshot.devices}
+        for device, chip in chips:
+            known = usages.get(device.number)
+            if known or any(process.pid not in reporting for process in chip.processes):
+                usage = known or DeviceUsage(device, (), (), None)
+                usages[device.number] = self._device(usage, chip, reporting, now_ns)
+        return tuple(sorted(usages.values(), key=lambda usage: place_of(usage.device)))
+
+    def _read_pool(
+        self, device: Device, before: PoolUsage | None, pool: Pool, *, told: int, rest: int, now_ns: int
+    ) -> PoolUsage:
+        """A pool of a chip on which nobody reports; `before`: what another region of the same chip said."""
+        used = told + rest + (before.used_bytes if before else 0)
+        peak = self._peak((device.unique_id, device.name, pool), used, now_ns)
+        return replace(
+            _pool(pool, used, peak),
+            capacity_bytes=device.capacity(pool),
+            unattributed_bytes=rest + (before.unattributed_bytes if before else 0),
+            stale_bytes=before.stale_bytes if before else None,
+        )
+
+    def _device(self, usage: DeviceUsage, chip: ReadChip, reporting: set[int], now_ns: int) -> DeviceUsage:
+        """A chip with what the processes hold that do not report, and what the ended ones left in the counters."""
+        plain = [process for process in chip.processes if process.pid not in reporting]
+        telling = [process for process in plain if not _tells_nothing(process, now_ns)]
+        pools = {pool.pool: pool for pool in usage.pools}
+        for pool in chip.used:
+            told = sum(process.used[pool] for process in telling)
+            # Where processes report, what the counters cannot account for is theirs, on other threads.
+            rest = 0 if len(plain) < len(chip.processes) else chip.used[pool] - told
+            if pool in pools and not pools[pool].is_read:
+                beside = (pools[pool].read_bytes or 0) + told
+                pools[pool] = replace(pools[pool], read_bytes=beside if told or pools[pool].read_bytes else None)
+            elif plain and (told or rest or (telling and pool in _ALWAYS_TOLD)):
+                before = pools.get(pool)
+                pools[pool] = self._read_pool(usage.device, before, pool, told=told, rest=rest, now_ns=now_ns)
+            if pool in pools:
+                stale = (pools[pool].stale_bytes or 0) + chip.stale[pool]
+                pools[pool] = replace(pools[pool], stale_bytes=stale)
+        return replace(
+            usage,
+            device=replace(usage.device, open_count=usage.device.open_count + len(plain)),
+            pools=tuple(pools[pool] for pool in sorted(pools)),
+            doubt="uncounted" if len(telling) < len(plain) else usage.doubt,
+        )
+
+
+def _tells_nothing(process: ReadProcess, now_ns: int) -> bool:
+    """Attached, and nothing is counted, or was for long: not idle, but unknown."""
+    is_old = process.last_update_ns is None or process.last_update_ns < now_ns - OLD_STAMP_NS
+    return is_old and not any(process.used.values())
+
+
+def _pool(pool: Pool, used: int, peak: tuple[int, int]) -> PoolUsage:
+    """The counters hold bytes of tensors; circular buffers are a sample, taken at most ten times a second."""
+    peak_bytes, peak_time_ns = peak
+    return PoolUsage(
+        pool=pool,
+        used_bytes=used,
+        requested_bytes=None if pool is Pool.CB else used,
+        count=None,
+        peak_bytes=peak_bytes,
+        peak_time_ns=peak_time_ns,
+        is_lower_bound=True,
+        origin="sample" if pool is Pool.CB else "read",
+    )
+
+
+def _chips(snapshot: Snapshot, readings: Readings) -> list[tuple[Device, ReadChip]]:
+    """Every region with its chip: one that was reported, by its unique id, or one of its own."""
+    by_id = {device.unique_id: device for device in _all_devices(snapshot) if device.is_known}
+    next_number = max((device.number for device in _all_devices(snapshot)), default=-1) + 1
+    found = []
+    for chip in readings.chips:
+        device = by_id.get(chip.unique_id) if chip.unique_id is not None else None
+        if device is None:
+            device = _bare_device(next_number, chip)
+            next_number += 1
+            if chip.unique_id is not None:
+                by_id[chip.unique_id] = device
+        found.append((device, chip))
+    return found
+
+
+def _all_devices(snapshot: Snapshot) -> Iterable[Device]:
+    yield from (usage.device for usage in snapshot.devices)
+    for process in snapshot.processes:
+        yield from (held.device for held in process.devices)
+
+
+def _bare_device(number: int, chip: ReadChip) -> Device:
+    """A chip of which the counters tell: its ids, and no capacity."""
+    is_known = chip.unique_id is not None
+    return Device(
+        number=number,
+        unique_id=chip.unique_id or 0,
+        index=chip.index if is_known else None,
+        arch="",
+        board="",
+        grid=None,
+        dram_bank_count=None,
+        l1_bank_count=None,
+        kernel_ring_bytes=None,
+        capacity_bytes=(None,) * len(Pool),
+        open_count=0,
+        is_known=is_known,
+        name="" if is_known else chip.name,
+    )

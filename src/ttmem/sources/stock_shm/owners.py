@@ -1,0 +1,169 @@
+"""Who is behind a pid that the runtime wrote into its counters: a living process, or nobody any more.
+
+A region names pids as their own processes know them. That is trusted as far as it can be checked: the process must not
+have ended (a zombie has), must have started before the slot was last written (else the pid was given out again), and
+must have the region mapped. One of another pid namespace is found by what it has mapped and by the pid it has there.
+Whose mappings may not be seen is judged by the rest.
+"""
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from ttmem.sources import procfs
+from ttmem.sources.stock_shm.region import ProcessSlot
+
+__all__ = ["FileKey", "LivingOwners", "Owner", "Owners"]
+
+_STAMP_TOLERANCE_NS = 1_000_000_000  # a start is known to 10 ms, and clocks are set
+_LEAST_PAUSE_SECONDS = 2.0
+_PAUSE_PER_COST = 50  # looking through all processes takes at most this part of the time
+_NAME_PART = b"tt_device_"
+_KERNEL_THREADS = 2  # the parent of all of them
+
+FileKey = tuple[int, int]  # device and inode
+
+
+class Owner(NamedTuple):
+    """A living process that uses a region."""
+
+    pid: int  # as seen from here
+    uid: int
+    command: str
+    start_time_ns: int
+    container: int | None  # its pid namespace, if that is not ours
+
+
+class Owners(Protocol):
+    """Who knows which processes live."""
+
+    def owner_of(self, file: FileKey, file_uid: int, slot: ProcessSlot) -> Owner | None: ...
+    def attached_to(self, file: FileKey) -> list[Owner]: ...
+
+
+class _Attached(NamedTuple):
+    """A process that has regions mapped."""
+
+    owner: Owner
+    start_ticks: int
+    inner_pid: int
+    files: frozenset[FileKey]
+
+
+class LivingOwners:
+    """Asks /proc. Regions that are copies, in a directory the runtime does not use, are mapped by nobody: with
+    `has_mappings` False a pid and its start have to do."""
+
+    def __init__(self, proc: Path = procfs.PROC, *, has_mappings: bool = True) -> None:
+        self._proc = proc
+        self._has_mappings = has_mappings
+        self._own_namespace = procfs.own_pid_namespace(proc)
+        self._seen_mapped: set[tuple[int, int, FileKey]] = set()
+        self._known: dict[tuple[int, int], Owner] = {}
+        self._dead: dict[tuple[FileKey, int], int] = {}  # by slot: the stamp at which it was found dead
+        self._census: list[_Attached] = []
+        self._census_ns = 0
+        self._census_due = float("-inf")
+
+    def owner_of(self, file: FileKey, file_uid: int, slot: ProcessSlot) -> Owner | None:
+        """The process a slot belongs to; None if it is gone."""
+        if self._dead.get((file, slot.pid)) == slot.last_update_ns:
+            return None
+        found = self._here(file, file_uid, slot) or self._elsewhere(file, slot)
+        if found is None:
+            self._dead[file, slot.pid] = slot.last_update_ns
+        return found
+
+    def attached_to(self, file: FileKey) -> list[Owner]:
+        """Every process that has a region mapped, whether it is named there or not."""
+        if time.monotonic() >= self._census_due:
+            self._take_census()
+        return [one.owner for one in self._census if file in one.files and self._lives(one)]
+
+    def _here(self, file: FileKey, file_uid: int, slot: ProcessSlot) -> Owner | None:
+        """The process of that pid in our own namespace, if it can be the one."""
+        stat = procfs.stat_of(slot.pid, self._proc)
+        if stat is None or stat.is_over or _KERNEL_THREADS in (slot.pid, stat.parent):
+            return None
+        owner = self._owner(slot.pid, stat)
+        if owner is None or owner.uid not in (0, file_uid):
+            return None  # the region is its maker's alone: nobody else, but root, can be attached to it
+        if self._has_mappings:
+            is_mapped = self._is_mapped(slot.pid, stat, file)
+            if is_mapped is not None:
+                return owner if is_mapped else None
+        return owner if owner.start_time_ns <= slot.last_update_ns + _STAMP_TOLERANCE_NS else None
+
+    def _elsewhere(self, file: FileKey, slot: ProcessSlot) -> Owner | None:
+        """A process of another pid namespace that goes by that pid there."""
+        for is_second in (False, True):
+            for one in self._census:
+                if one.owner.container and one.inner_pid == slot.pid and file in one.files and self._lives(one):
+                    return one.owner
+            if is_second or self._census_ns > slot.last_update_ns + _STAMP_TOLERANCE_NS:
+                return None
+            self._take_census()
+        return None
+
+    def _is_mapped(self, pid: int, stat: procfs.Stat, file: FileKey) -> bool | None:
+        """None if it may not be seen."""
+        key = (pid, stat.start_ticks, file)
+        if key in self._seen_mapped:
+            return True
+        maps = procfs.maps_of(pid, self._proc)
+        if maps is None:
+            return None
+        if file not in _mapped_files(maps):
+            return False
+        self._seen_mapped.add(key)
+        return True
+
+    def _take_census(self) -> None:
+        began, self._census_ns = time.monotonic(), time.time_ns()
+        self._census = list(self._attached())
+        now = time.monotonic()
+        self._census_due = now + max(_LEAST_PAUSE_SECONDS, (now - began) * _PAUSE_PER_COST)
+
+    def _attached(self) -> Iterator[_Attached]:
+        for name in filter(str.isdecimal, os.listdir(self._proc)):
+            pid = int(name)
+            maps = procfs.maps_of(pid, self._proc)
+            if not maps or _NAME_PART not in maps:
+                continue
+            stat = procfs.stat_of(pid, self._proc)
+            owner = self._owner(pid, stat) if stat and not stat.is_over else None
+            if stat and owner:
+                inner_pid = procfs.innermost_pid(pid, self._proc)
+                yield _Attached(owner, stat.start_ticks, inner_pid, frozenset(_mapped_files(maps)))
+
+    def _lives(self, one: _Attached) -> bool:
+        stat = procfs.stat_of(one.owner.pid, self._proc)
+        return stat is not None and not stat.is_over and stat.start_ticks == one.start_ticks
+
+    def _owner(self, pid: int, stat: procfs.Stat) -> Owner | None:
+        key = (pid, stat.start_ticks)
+        if key not in self._known:
+            try:
+                uid = os.stat(self._proc / str(pid)).st_uid
+            except OSError:
+                return None
+            namespace = procfs.pid_namespace_of(pid, self._proc)
+            is_ours = namespace is None or self._own_namespace in (None, namespace)
+            command = procfs.command_of(pid, self._proc)
+            owner = Owner(pid, uid, command, procfs.start_time_ns(stat), None if is_ours else namespace)
+            self._known[key] = owner
+        return self._known[key]
+
+
+def _mapped_files(maps: bytes) -> Iterable[FileKey]:
+    """Device and inode of every region that a process has mapped."""
+    found = set()
+    for line in maps.splitlines():
+        if _NAME_PART in line:
+            # 7f12a000-7f12d000 rw-s 00000000 00:19 4711   /dev/shm/tt_device_5_memory
+            _, _, _, device, inode, *_ = line.split(None, 5)
+            major, minor = (int(part, 16) for part in device.split(b":"))
+            found.add((os.makedev(major, minor), int(inode)))
+    return found

@@ -1,0 +1,211 @@
+"""Reads the regions of a directory: opened for reading only, never made, written or touched.
+
+The runtime writes through a mapping, which moves no time stamp, so every look reads every file: 8.5 KB a chip. What is
+no sound region is one finding; what may not be read is somebody else's and listed as foreign.
+"""
+
+import errno
+import os
+import re
+import stat
+import time
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from ttmem.devices import Pool
+from ttmem.errors import RegionDamaged
+from ttmem.snapshot import Finding, Foreign
+from ttmem.snapshot.counters import NO_READINGS, ReadChip, Readings, ReadProcess
+from ttmem.sources.stock_shm.layouts import LARGEST_BYTES
+from ttmem.sources.stock_shm.owners import FileKey, LivingOwners, Owner, Owners
+from ttmem.sources.stock_shm.region import ProcessSlot, Region, Sums, decode_region
+
+__all__ = ["FILE_NAME", "StockCounters", "read_region_file"]
+
+FILE_NAME = re.compile(r"tt_device_(\d{1,20})_memory")
+RUNTIME_DIRECTORY = "/dev/shm"
+_POOLS = (Pool.DRAM, Pool.L1, Pool.L1_SMALL, Pool.TRACE, Pool.CB)
+_UNIQUE_IDS = 1 << 64
+
+
+class RegionFile(NamedTuple):
+    """The bytes of a region, and whose file it is."""
+
+    data: bytes
+    key: FileKey
+    uid: int
+
+
+def read_region_file(path: str) -> RegionFile:
+    """All bytes at one look. What is no file of its own, or changes its size meanwhile, is RegionDamaged."""
+    file = _opened(path)
+    try:
+        before = os.fstat(file)
+        if not stat.S_ISREG(before.st_mode):
+            raise RegionDamaged("is a link, a pipe or a directory, not a region of the runtime's counters; ignored")
+        data = os.pread(file, LARGEST_BYTES + 1, 0)
+        after = os.fstat(file)
+    finally:
+        os.close(file)
+    if before.st_size != after.st_size or len(data) != min(after.st_size, LARGEST_BYTES + 1):
+        raise RegionDamaged(
+            f"changed its size while it was read, from {before.st_size:,} to {after.st_size:,} bytes; "
+            "a region keeps its size: look again"
+        )
+    return RegionFile(data, (after.st_dev, after.st_ino), after.st_uid)
+
+
+def _opened(path: str) -> int:
+    """Open for reading, if possible without moving the time of its last access."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        try:
+            return os.open(path, flags | os.O_NOATIME)
+        except PermissionError:  # only owners may ask for that
+            return os.open(path, flags)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO):
+            raise RegionDamaged(
+                "is a link, a pipe or a directory, not a region of the runtime's counters; ignored"
+            ) from None
+        raise
+
+
+class StockCounters:
+    """The regions of some directories. Any number of readers may look; nobody notices."""
+
+    def __init__(
+        self,
+        directories: Callable[[], Iterable[str]],
+        *,
+        owners: Owners | None = None,
+        user_of: Callable[[int], str] = str,
+        clock_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._directories = directories
+        self._owners = owners
+        self._own: dict[str, LivingOwners] = {}
+        self._user_of = user_of
+        self._clock_ns = clock_ns
+
+    def read(self) -> Readings:
+        """What all regions say now."""
+        chips: list[ReadChip] = []
+        foreign: list[Foreign] = []
+        findings: list[Finding] = []
+        places = []
+        for directory in self._directories():
+            names = _region_names(directory)
+            if names:
+                places.append(directory)
+            for name in names:
+                path = os.path.join(directory, name)
+                match self._read_one(path, name, self._owners_in(directory)):
+                    case ReadChip() as chip:
+                        chips.append(chip)
+                    case Foreign() as row:
+                        foreign.append(row)
+                    case Finding() as finding:
+                        findings.append(finding)
+        if not places:
+            return NO_READINGS
+        return Readings(
+            time_ns=self._clock_ns(),
+            places=tuple(places),
+            chips=tuple(chips),
+            foreign=tuple(foreign),
+            findings=tuple(findings),
+        )
+
+    def _owners_in(self, directory: str) -> Owners:
+        if self._owners is not None:
+            return self._owners
+        if directory not in self._own:
+            self._own[directory] = LivingOwners(has_mappings=directory.endswith(RUNTIME_DIRECTORY))
+        return self._own[directory]
+
+    def _read_one(self, path: str, name: str, owners: Owners) -> ReadChip | Foreign | Finding | None:
+        try:
+            file = read_region_file(path)
+            region = decode_region(file.data)
+            if not region.is_ready:
+                raise RegionDamaged(f"is not filled in yet (state {region.init_word}); look again")
+            return _chip(path, name, region, _Judged(file, region, owners))
+        except RegionDamaged as damaged:
+            return Finding("region_ignored", 1, path=path, text=str(damaged))
+        except PermissionError:
+            return self._foreign(path)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            return Finding("region_ignored", 1, path=path, text=f"cannot be read: {error.strerror}")
+
+    def _foreign(self, path: str) -> Foreign | None:
+        try:
+            uid = os.lstat(path).st_uid
+        except OSError:
+            return None
+        return Foreign(path, uid, self._user_of(uid), "counters")
+
+
+class _Judged:
+    """The slots of a region: whose processes live, and what the others left behind."""
+
+    def __init__(self, file: RegionFile, region: Region, owners: Owners) -> None:
+        self.stale = Sums()
+        living: dict[int, tuple[Owner, Sums, int | None]] = {}
+        for slot in region.processes:
+            owner = owners.owner_of(file.key, file.uid, slot)
+            if owner is None:
+                self.stale = self.stale.plus(slot.sums)
+            else:
+                _add(living, owner, slot)
+        if region.unnamed_count:
+            for owner in owners.attached_to(file.key):
+                living.setdefault(owner.pid, (owner, Sums(), None))
+        self.living = tuple(living.values())
+
+
+def _add(living: dict[int, tuple[Owner, Sums, int | None]], owner: Owner, slot: ProcessSlot) -> None:
+    """A process with two slots (its first was lost) is still one."""
+    _, sums, stamp = living.get(owner.pid, (owner, Sums(), None))
+    living[owner.pid] = (owner, sums.plus(slot.sums), max(stamp or 0, slot.last_update_ns))
+
+
+def _chip(path: str, name: str, region: Region, judged: _Judged) -> ReadChip:
+    match = FILE_NAME.fullmatch(name)
+    number = int(match[1]) if match else _UNIQUE_IDS
+    held = Sums()
+    for _, sums, _ in judged.living:
+        held = held.plus(sums)
+    return ReadChip(
+        unique_id=number if region.layout.is_named_by_unique_id and number < _UNIQUE_IDS else None,
+        name=name.removesuffix("_memory"),
+        index=region.device_id,
+        path=path,
+        used=_by_pool(region.totals.less(judged.stale).least(held)),
+        stale=_by_pool(judged.stale),
+        processes=tuple(
+            ReadProcess(
+                pid=owner.pid,
+                uid=owner.uid,
+                command=owner.command,
+                container=owner.container,
+                start_time_ns=owner.start_time_ns,
+                last_update_ns=stamp,
+                used=_by_pool(sums),
+            )
+            for owner, sums, stamp in judged.living
+        ),
+    )
+
+
+def _by_pool(sums: Sums) -> dict[Pool, int]:
+    return dict(zip(_POOLS, sums, strict=True))
+
+
+def _region_names(directory: str) -> list[str]:
+    try:
+        return sorted(filter(FILE_NAME.fullmatch, os.listdir(directory)))
+    except OSError:  # not there, or not ours to read
+        return []
