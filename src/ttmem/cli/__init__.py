@@ -14,6 +14,7 @@ VERBS = {
     "ps": "Show which process holds what on which device.",
     "dump": "Show what is alive, allocation by allocation.",
     "run": "Run a program with tracking on.",
+    "doctor": "Tell what can be seen here, and why not more.",
     "serve": "Serve programs that report by socket, and viewers.",
     "demo": "Show a workload on made-up chips, live.",
 }
@@ -29,7 +30,7 @@ Verbs:
 Options:
   -V, --version  Show the version.
   -h, --help     Show this text.
-""".format(verbs="\n".join(f"  {verb:5} {purpose}" for verb, purpose in VERBS.items()))
+""".format(verbs="\n".join(f"  {verb:6} {purpose}" for verb, purpose in VERBS.items()))
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

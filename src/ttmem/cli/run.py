@@ -90,7 +90,7 @@ def _hooked(command: Sequence[str], environ: dict[str, str]) -> dict[str, str]:
     obstacle = obstacle_of(command, environ, hook)
     if obstacle is not None:
         rest = "" if obstacle.is_inherited else "; what it starts is still seen"
-        click.echo(f"ttmem: {obstacle.program} {obstacle.reason}: it runs without the hook{rest}", err=True)
+        click.echo(f"ttmem: {obstacle.program} {obstacle.reason}: the program runs without the hook{rest}", err=True)
         if obstacle.is_inherited:
             return {}
     return preloading(environ, hook)

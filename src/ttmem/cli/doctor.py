@@ -1,0 +1,60 @@
+"""`ttmem doctor`: what the installed ttnn lets us see, why it is not more, and what to do about it."""
+
+import json
+import os
+import sys
+
+import click
+
+from ttmem.cli.screen import Screen
+from ttmem.doctor.checks import Check, Status
+from ttmem.doctor.examination import Report, examine
+from ttmem.doctor.runtime import Presence
+from ttmem.view import Line, Role, Span
+
+_ROLES = {Status.PASS: Role.GOOD, Status.WARN: Role.HIGH, Status.FAIL: Role.FULL}
+_INDENT = " " * 6
+
+
+@click.command(short_help="Tell what can be seen here, and why not more.")
+@click.option("--python", metavar="PATH", help="The Python whose ttnn is meant (default: `python` as found here).")
+@click.option("--library", metavar="PATH", help="A libtt_metal.so, instead of an installed package.")
+@click.option("-a", "--all", "has_all", is_flag=True, help="Also list every function that is asked, by its full name.")
+@click.option("--json", "is_json", is_flag=True, help="One JSON document.")
+@click.option("-C", "--no-color", "is_plain", is_flag=True, help="No colours (so does NO_COLOR).")
+def doctor(*, python: str | None, library: str | None, has_all: bool, is_json: bool, is_plain: bool) -> int:
+    """Examine hook, runtime and machine. Nothing is imported, opened or changed.
+
+    The exit code is 0 if all is well, 1 if something is missing, 2 if it cannot work.
+    """
+    if python and library:
+        raise click.UsageError("expected --python or --library, found both")
+    report = examine(os.environ, uid=os.geteuid(), python=python, library=library)
+    if is_json:
+        indent = 2 if sys.stdout.isatty() else None
+        click.echo(json.dumps(report.document(), indent=indent))
+    else:
+        Screen(sys.stdout, os.environ, has_colour=not is_plain).show(_page(report, has_all=has_all))
+    return report.status
+
+
+def _page(report: Report, *, has_all: bool) -> list[Line]:
+    lines = [line for check in report.checks for line in _check_lines(check)]
+    listed = [presence for presence in report.presences if has_all or presence.entry.kind != "getter"]
+    quiet = [presence for presence in report.presences if presence not in listed and presence.is_lacking]
+    if listed or quiet:
+        lines += [(), *(_entry_line(presence, has_symbol=has_all) for presence in (*listed, *quiet))]
+    return lines
+
+
+def _check_lines(check: Check) -> list[Line]:
+    head: Line = (Span(f"{check.status.name}  ", _ROLES[check.status]), Span(f"{check.topic:<14} "), Span(check.text))
+    return [head, (Span(f"{_INDENT}{'':<14} -> {check.next_step}", Role.DIM),)] if check.next_step else [head]
+
+
+def _entry_line(presence: Presence, *, has_symbol: bool) -> Line:
+    entry, finding = presence
+    role = Role.HIGH if presence.is_lacking else Role.DIM
+    symbol = Span(f"  {entry.symbol}", Role.DIM)
+    shown = (Span(f"{_INDENT}{finding:<10} ", role), Span(f"{entry.kind:<6} {entry.name:<31} {entry.gives}"))
+    return (*shown, symbol) if has_symbol or entry.kind == "offset" else shown

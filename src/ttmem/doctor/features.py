@@ -1,0 +1,60 @@
+"""What can be shown of a stock runtime, and which of the hook's entries each of it takes.
+
+A need is met by any of its names, joined by `|`: releases spell some things differently. Without a need there is
+nothing to show, without a detail there is less. The names are those of the hook's own list; a test holds the two
+together.
+"""
+
+from typing import NamedTuple
+
+__all__ = ["FEATURES", "Feature", "Need"]
+
+
+class Need(NamedTuple):
+    """One fact, and the names by which it can be had; the first is today's."""
+
+    first: str
+    names: frozenset[str]
+
+
+class Feature(NamedTuple):
+    """One thing that can be shown."""
+
+    name: str
+    needs: tuple[Need, ...]
+    details: tuple[Need, ...]
+    is_vital: bool = False  # without it there is nothing to see at all
+
+
+def _needs(*texts: str) -> tuple[Need, ...]:
+    return tuple(Need(text.split("|")[0], frozenset(text.split("|"))) for text in texts)
+
+
+FEATURES = (
+    Feature(
+        "devices",
+        _needs("mesh_device_initialized", "mesh_impl_id", "mesh_impl_device_ids", "operator_delete"),
+        _needs(
+            *("mesh_device_created", "mesh_device_closed|mesh_device_destroyed", "mesh_device_destroyed"),
+            *("stats_provider_made|old_stats_provider_made|chip_unique_ids",),
+            *("context_instance", "context_cluster", "cluster_description", "chip_unique_ids"),
+            *("mesh_impl_arch", "arch_name", "mesh_impl_grid", "mesh_impl_rows", "mesh_impl_columns"),
+            *("mesh_impl_devices", "mesh_impl_allocator", "bank_count", "bank_size", "bank_alignment"),
+            *("cluster_board", "board_name", "mesh_table"),
+        ),
+        is_vital=True,
+    ),
+    Feature(
+        "buffers",
+        _needs(
+            *("track_allocate", "track_deallocate", "buffer_address", "buffer_size|buffer_pages"),
+            *("buffer_device|buffer_allocator", "buffer_type|buffer_is_dram"),
+        ),
+        _needs(
+            *("buffer_id", "buffer_type", "buffer_layout", "buffer_page_size", "buffer_bank_size", "mesh_id"),
+            *("buffer_type|buffer_is_l1", "buffer_type|buffer_is_trace"),
+        ),
+        is_vital=True,
+    ),
+    Feature("out of memory", _needs("allocate_buffer"), _needs("bank_statistics", "allocator_view")),
+)

@@ -1,0 +1,61 @@
+"""Asks a Python where its ttnn is, without importing it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ttmem.errors import TtmemError
+
+__all__ = ["Package", "chosen_python", "package_of"]
+
+_ANSWER_SECONDS = 20.0
+# Not from the current directory: in a checkout of the runtime a folder of that name lies there.
+_QUESTION = """
+import importlib.util, json, sys
+from importlib import metadata
+sys.path[:] = [place for place in sys.path if place]
+spec = importlib.util.find_spec("ttnn")
+try:
+    version = metadata.version("ttnn")
+except metadata.PackageNotFoundError:
+    version = ""
+print(json.dumps([list(spec.submodule_search_locations or []) if spec else None, version]))
+"""
+
+
+class Package(NamedTuple):
+    """The package ttnn: its directories, and its version if an installer left one."""
+
+    places: tuple[str, ...]
+    version: str
+
+
+def chosen_python(environ: Mapping[str, str]) -> str:
+    """The interpreter that `python` means here: of the active environment, else the one on PATH, else our own."""
+    active = os.path.join(environ.get("VIRTUAL_ENV", ""), "bin", "python")
+    if environ.get("VIRTUAL_ENV") and os.path.exists(active):
+        return active
+    path = environ.get("PATH")
+    return shutil.which("python", path=path) or shutil.which("python3", path=path) or sys.executable
+
+
+def package_of(python: str, environ: Mapping[str, str]) -> Package | None:
+    """The ttnn that this interpreter would import; None if there is none. TtmemError if it cannot be asked."""
+    quiet = {name: value for name, value in environ.items() if name != "LD_PRELOAD"}
+    try:
+        asked = subprocess.run(
+            [python, "-c", _QUESTION], env=quiet, capture_output=True, text=True, timeout=_ANSWER_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise TtmemError(f"{python}: expected a Python that answers, found: {error}") from error
+    try:
+        places, version = json.loads(asked.stdout.splitlines()[-1])
+    except (IndexError, ValueError) as error:
+        said = (asked.stderr.strip().splitlines() or ["no word"])[-1]
+        found = f"exit code {asked.returncode} and {said}"
+        raise TtmemError(f"{python}: expected a Python that answers, found {found}") from error
+    return None if places is None else Package(tuple(map(str, places)), str(version))

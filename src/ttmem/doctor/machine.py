@@ -1,0 +1,160 @@
+"""The machine around it: room and rights for journals, the runtime's own counters, Inspector, cards, kernel, daemon.
+
+Everything is looked at from outside: no device is opened, nothing is created, nobody is asked to do anything.
+"""
+
+import mmap
+import os
+import socket
+import stat
+from collections.abc import Iterator, Mapping
+
+from ttmem.daemon.client import DaemonClient
+from ttmem.doctor.checks import Check, Status
+from ttmem.errors import RegionDamaged
+from ttmem.sources import Places
+from ttmem.sources.stock_shm import FILE_NAME, RUNTIME_DIRECTORY, decode_region, read_region_file
+
+__all__ = ["machine_checks"]
+
+JOURNAL_BYTES = 16 << 20  # of one process, as long as TTMEM_TABLE and TTMEM_RING are left alone
+_COMFORTABLE_JOURNALS = 16
+_INSPECTOR = "TT_METAL_INSPECTOR_RPC_SERVER_ADDRESS"
+_INSPECTOR_ADDRESS = "localhost:50051"
+_CONNECT_SECONDS = 0.2
+_CARDS = "/dev/tenstorrent"
+_MADV_WIPEONFORK = getattr(mmap, "MADV_WIPEONFORK", 18)
+_OFF = ("0", "", "false", "off", "no")
+
+
+def machine_checks(environ: Mapping[str, str], *, uid: int, cards: str = _CARDS) -> Iterator[Check]:
+    """All of them, in the order in which they matter."""
+    places = Places.from_environment(environ, uid=uid)
+    yield _journals(places.main, uid)
+    yield _room(places.main)
+    yield from _stock_counters(environ)
+    yield _inspector(environ)
+    yield _cards(cards)
+    yield _daemon([places.main, environ.get("TTMEM_SYSTEM_DIR") or "/run/ttmem"])
+    yield _kernel()
+
+
+def _journals(directory: str, uid: int) -> Check:
+    try:
+        facts = os.stat(directory)
+    except FileNotFoundError:
+        above = _standing_above(directory)
+        if os.access(above, os.W_OK | os.X_OK):
+            return Check(Status.PASS, "journals", f"{directory} will be made by the first program that reports")
+        advice = "set TTMEM_DIR to a directory of your own, for programs and viewers alike"
+        return Check(Status.FAIL, "journals", f"{directory} is not there, and {above} may not be written to", advice)
+    except OSError as error:
+        return Check(Status.FAIL, "journals", f"{directory}: {error.strerror}", "set TTMEM_DIR to another directory")
+    advice = f"remove it, or set TTMEM_DIR to a directory of uid {uid} with mode 0700"
+    if not stat.S_ISDIR(facts.st_mode):
+        return Check(Status.FAIL, "journals", f"{directory} is no directory", advice)
+    if facts.st_uid != uid and uid != 0:
+        return Check(Status.FAIL, "journals", f"{directory} belongs to uid {facts.st_uid}, not to you", advice)
+    if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
+        return Check(Status.FAIL, "journals", f"{directory} may not be read and written", advice)
+    return Check(Status.PASS, "journals", f"{directory} is yours; no other rights (ptrace, root) are needed")
+
+
+def _standing_above(directory: str) -> str:
+    while directory and not os.path.isdir(directory):
+        directory = os.path.dirname(directory.rstrip("/"))
+    return directory or "/"
+
+
+def _room(directory: str) -> Check:
+    above = _standing_above(directory)
+    try:
+        facts = os.statvfs(above)
+    except OSError as error:
+        return Check(Status.WARN, "room", f"{above}: {error.strerror}")
+    free = facts.f_bavail * facts.f_frsize
+    text = f"{free >> 20:,} MiB free for journals of {JOURNAL_BYTES >> 20} MiB, one per process, in {above}"
+    advice = "give /dev/shm more room (containers: --shm-size), lower TTMEM_TABLE, or set TTMEM_DIR to another place"
+    if free < JOURNAL_BYTES:
+        return Check(Status.FAIL, "room", text, advice)
+    if free < JOURNAL_BYTES * _COMFORTABLE_JOURNALS:
+        return Check(Status.WARN, "room", text, advice)
+    return Check(Status.PASS, "room", text)
+
+
+def _stock_counters(environ: Mapping[str, str]) -> Iterator[Check]:
+    """The runtime's own counters: the figures there are of programs that were started without us."""
+    directory = environ.get("TTMEM_STOCK_SHM_DIR") or RUNTIME_DIRECTORY
+    if environ.get("TT_METAL_SHM_TRACKING_DISABLED", "") not in _OFF:
+        text = "TT_METAL_SHM_TRACKING_DISABLED is set: programs started plainly from here keep no counters to read"
+        yield Check(Status.WARN, "counters", text, "unset it, or start them by `ttmem run`")
+    try:
+        names = sorted(filter(FILE_NAME.fullmatch, os.listdir(directory)))
+    except OSError as error:
+        yield Check(Status.WARN, "counters", f"{directory}: {error.strerror}", "set TTMEM_STOCK_SHM_DIR")
+        return
+    sound, foreign, damaged = [], [], []
+    for name in names:
+        try:
+            sound.append(decode_region(read_region_file(os.path.join(directory, name)).data).layout.version)
+        except RegionDamaged as error:
+            damaged.append(f"{name} {error}")
+        except OSError:
+            foreign.append(name)
+    layouts = f" (layout {', '.join(map(str, sorted(set(sound))))})" if sound else ""
+    yield Check(Status.PASS, "counters", f"{_regions(len(sound))} of the runtime's own in {directory}{layouts}")
+    if foreign:
+        text = f"{_regions(len(foreign))} in {directory} belong to others and may not be read"
+        yield Check(Status.WARN, "counters", text, "look as their owner, or as root")
+    for trouble in damaged:
+        yield Check(Status.WARN, "counters", f"{directory}/{trouble}", "remove it when no program uses the chip")
+
+
+def _regions(count: int) -> str:
+    return f"{count or 'no'} region{'' if count == 1 else 's'}"
+
+
+def _inspector(environ: Mapping[str, str]) -> Check:
+    """Nothing here needs it; it is told since others ask for it."""
+    if environ.get("TT_METAL_INSPECTOR", "1") in _OFF:
+        return Check(Status.PASS, "inspector", "turned off by TT_METAL_INSPECTOR; the hook does not need it")
+    address = environ.get(_INSPECTOR) or _INSPECTOR_ADDRESS
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host or "localhost", int(port)), timeout=_CONNECT_SECONDS):
+            return Check(Status.PASS, "inspector", f"somebody listens at {address}")
+    except (OSError, ValueError, OverflowError):
+        return Check(Status.PASS, "inspector", f"nobody listens at {address}; the hook does not need it")
+
+
+def _cards(directory: str) -> Check:
+    try:
+        names = sorted(name for name in os.listdir(directory) if name.isdecimal())
+    except OSError:
+        return Check(Status.PASS, "cards", f"none here ({directory} is not there): simulated and mock chips only")
+    closed = [name for name in names if not os.access(os.path.join(directory, name), os.R_OK | os.W_OK)]
+    if closed:
+        text = f"{len(closed)} of {len(names)} in {directory} may not be opened by you"
+        return Check(Status.WARN, "cards", text, "ttmem never opens them, but ttnn must: check their group and mode")
+    return Check(Status.PASS, "cards", f"{len(names)} in {directory}, never opened by ttmem")
+
+
+def _daemon(directories: list[str]) -> Check:
+    client = DaemonClient.find(directories)
+    if client is not None:
+        return Check(Status.PASS, "daemon", f"answers at {client.path}")
+    return Check(Status.PASS, "daemon", "none runs, and none is needed; `ttmem serve` starts one")
+
+
+def _kernel() -> Check:
+    release, advice = os.uname().release, "use Linux 5.3 or newer"
+    try:
+        with mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as page:
+            page.madvise(_MADV_WIPEONFORK)
+    except (OSError, ValueError):
+        return Check(Status.FAIL, "kernel", f"{release} lacks MADV_WIPEONFORK: no program can report", advice)
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except (OSError, AttributeError):
+        return Check(Status.WARN, "kernel", f"{release} lacks pidfd_open: deaths are noticed later", advice)
+    return Check(Status.PASS, "kernel", f"{release} has pidfd_open and MADV_WIPEONFORK")
