@@ -139,6 +139,7 @@ Allocator* Buffer::allocator() const { return owner->view().get(); }
 bool Buffer::is_allocated() const { return true; }
 bool Buffer::is_dram() const { return form.type == BufferType::DRAM || form.type == BufferType::TRACE; }
 bool Buffer::is_l1() const { return !is_dram(); }
+bool Buffer::is_trace() const { return form.type == BufferType::TRACE; }
 uint32_t Buffer::num_pages() const { return static_cast<uint32_t>(form.size_bytes / form.page_bytes); }
 
 GraphTracker& GraphTracker::instance() {

@@ -17,7 +17,9 @@ umd::ClusterDescriptor* Cluster::get_cluster_desc() const {
             description.unique_ids[chip] = fake::board.first_unique_id + static_cast<uint64_t>(chip);
     return &description;
 }
-uint32_t Cluster::get_board_type(int) const { return 0; }
+BoardType Cluster::get_board_type(int) const { return BoardType::N150; }
+std::string get_string_lowercase(ARCH) { return "wormhole_b0"; }
+std::string board_type_to_string(BoardType) { return "n150"; }
 
 namespace tt_metal {
 
@@ -29,11 +31,14 @@ uint32_t CoreRangeSet::num_cores() const {
 const std::vector<CoreRange>& CoreRangeSet::ranges() const { return ranges_; }
 
 Device::~Device() = default;
-int Device::arch() const { return fake::board.arch; }
+ARCH Device::arch() const { return ARCH::WORMHOLE_B0; }
 int Device::id() const { return chip_; }
 
 SharedMemoryStatsProvider::SharedMemoryStatsProvider(uint64_t unique_id, int chip, bool is_remote, bool is_verbose) {
     const Arrived here("stats_provider", this, unique_id, chip, is_remote, is_verbose);
+}
+SharedMemoryStatsProvider::SharedMemoryStatsProvider(uint64_t unique_id, int chip) {
+    const Arrived here("old_stats_provider", this, unique_id, chip);
 }
 
 MetalContext& MetalContext::instance(ContextId) {
@@ -52,7 +57,7 @@ MeshDeviceImpl::MeshDeviceImpl(int mesh, uint64_t rows, std::vector<int> chips)
     for (const int chip : chips_) devices.push_back(std::make_unique<Device>(chip));
 }
 MeshDeviceImpl::~MeshDeviceImpl() = default;
-int MeshDeviceImpl::arch() const { return fake::board.arch; }
+ARCH MeshDeviceImpl::arch() const { return ARCH::WORMHOLE_B0; }
 int MeshDeviceImpl::id() const { return mesh_; }
 xy_pair MeshDeviceImpl::compute_with_storage_grid_size() const { return {fake::board.grid_x, fake::board.grid_y}; }
 size_t MeshDeviceImpl::num_devices() const { return chips_.size(); }
@@ -66,10 +71,14 @@ std::vector<IDevice*> MeshDeviceImpl::get_devices() const {
 }
 const std::unique_ptr<Allocator>& MeshDeviceImpl::allocator() const { return impl->view(); }
 const std::unique_ptr<AllocatorImpl>& MeshDeviceImpl::allocator_impl() const { return impl; }
+bool MeshDeviceImpl::close_impl(MeshDevice* mesh) {
+    const Arrived here("close_impl", this, mesh);
+    return fake::gave("close_impl", true);
+}
 
 MeshDevice::MeshDevice(std::unique_ptr<MeshDeviceImpl> held) : impl(std::move(held)) {}
 MeshDevice::~MeshDevice() = default;
-int MeshDevice::arch() const { return impl->arch(); }
+ARCH MeshDevice::arch() const { return impl->arch(); }
 int MeshDevice::id() const { return impl->id(); }
 xy_pair MeshDevice::compute_with_storage_grid_size() const { return impl->compute_with_storage_grid_size(); }
 size_t MeshDevice::num_devices() const { return impl->num_devices(); }

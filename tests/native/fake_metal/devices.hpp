@@ -10,7 +10,7 @@ class Device : public IDevice {
 public:
     explicit Device(int chip) : chip_(chip) {}
     ~Device() override;
-    int arch() const override;
+    ARCH arch() const override;
     int id() const override;
     // System programs, which a mock never has.
     void configure_fabric();
@@ -24,6 +24,7 @@ private:
 class SharedMemoryStatsProvider {
 public:
     SharedMemoryStatsProvider(uint64_t unique_id, int chip, bool is_remote, bool is_verbose);
+    SharedMemoryStatsProvider(uint64_t unique_id, int chip);  // of older releases
 };
 
 class MetalContext {
@@ -34,11 +35,13 @@ public:
 
 namespace distributed {
 
+class MeshDevice;
+
 class MeshDeviceImpl : public IDevice {
 public:
     MeshDeviceImpl(int mesh, uint64_t rows, std::vector<int> chips);
     ~MeshDeviceImpl() override;
-    int arch() const override;
+    ARCH arch() const override;
     int id() const override;
     xy_pair compute_with_storage_grid_size() const;
     size_t num_devices() const;
@@ -48,6 +51,7 @@ public:
     std::vector<IDevice*> get_devices() const;
     const std::unique_ptr<Allocator>& allocator() const;
     const std::unique_ptr<AllocatorImpl>& allocator_impl() const;
+    bool close_impl(MeshDevice* mesh);
 
     std::unique_ptr<AllocatorImpl> impl;
     std::vector<std::unique_ptr<Device>> devices;
@@ -67,7 +71,7 @@ class MeshDevice : public IDevice {
 public:
     explicit MeshDevice(std::unique_ptr<MeshDeviceImpl> impl);
     ~MeshDevice() override;
-    int arch() const override;
+    ARCH arch() const override;
     int id() const override;
     xy_pair compute_with_storage_grid_size() const;
     size_t num_devices() const;
@@ -91,10 +95,9 @@ namespace fake {
 
 // What the board is like; `board` in a script changes it.
 struct Board {
-    int arch = 2;                                  // Wormhole
-    uint64_t grid_x = 8, grid_y = 9;               // the simulated board of the samples
-    bool has_own_counters = true;                  // whether SharedMemoryStatsProvider is made
-    uint64_t first_unique_id = 1649267441665;      // of chip 0; the next chip has the next one
+    uint64_t grid_x = 8, grid_y = 9;           // the simulated board of the samples
+    bool has_own_counters = true;              // whether SharedMemoryStatsProvider is made
+    uint64_t first_unique_id = 1649267441665;  // of chip 0; the next chip has the next one
 };
 inline Board board;
 inline constexpr uint32_t kDramBanks = 12;

@@ -10,7 +10,6 @@
 //   fork ORDER; ORDER ...   in a forked child, which then leaves without exit handlers; answers all of its answers
 //   become                  starts over by exec
 //   counted ORDER           the order's system calls and allocations of memory, after its answer
-//   journal                 where this process reports to, empty if it does not
 //   exit                    ends in the ordinary way
 #include <dlfcn.h>
 #include <linux/filter.h>
@@ -203,11 +202,6 @@ std::string in_child(const std::string& orders) {
     _exit(write(1, all.data(), all.size()) < 0);
 }
 
-std::string journal() {
-    const auto path = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "ttmem_journal_path"));
-    return path == nullptr ? "" : path();
-}
-
 // ---- orders
 
 std::string word_of(std::string& line) {
@@ -236,7 +230,6 @@ std::string obey(std::string line, char** arguments) {
     if (order == "fork") return in_child(line);
     if (order == "become") execv("/proc/self/exe", arguments);
     if (order == "counted") obey_counted(line);
-    if (order == "journal") return journal();
     if (order == "exit") std::exit(0);
     return asked(whole);
 }

@@ -38,6 +38,10 @@ namespace tt {
 struct xy_pair {
     uint64_t x, y;
 };
+enum class ARCH { GRAYSKULL = 1, WORMHOLE_B0 = 2, BLACKHOLE = 3 };
+enum class BoardType : uint32_t { N150 = 3 };
+std::string get_string_lowercase(ARCH arch) __attribute__((abi_tag("cxx11")));
+std::string board_type_to_string(BoardType board) __attribute__((abi_tag("cxx11")));
 namespace umd {
 class ClusterDescriptor {
 public:
@@ -48,7 +52,7 @@ public:
 class Cluster {
 public:
     umd::ClusterDescriptor* get_cluster_desc() const;
-    uint32_t get_board_type(int chip) const;
+    BoardType get_board_type(int chip) const;
 };
 }  // namespace tt
 
@@ -72,7 +76,7 @@ struct KernelGroup {};
 class IDevice {
 public:
     virtual ~IDevice() = default;
-    virtual int arch() const = 0;
+    virtual ARCH arch() const = 0;
     virtual int id() const = 0;  // the fourth virtual function, as in the runtime
 };
 
@@ -150,6 +154,7 @@ public:
     bool is_allocated() const;
     bool is_dram() const;
     bool is_l1() const;
+    bool is_trace() const;  // of older releases
     uint32_t num_pages() const;
 
     const Form form;

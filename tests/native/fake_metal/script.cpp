@@ -61,20 +61,26 @@ metal::Buffer::Form form_of(const Words& words) {
     return form;
 }
 
+// The runtime's counters in shared memory, by the constructor of either generation: a release exports one of them.
+void make_counters(int chip) {
+    const uint64_t unique_id = board.first_unique_id + static_cast<uint64_t>(chip);
+    alignas(8) std::byte room[sizeof(metal::SharedMemoryStatsProvider)];
+    void* const place = room;
+    Asked call("stats_provider", place, unique_id, chip, false, true);
+    new (place) metal::SharedMemoryStatsProvider(unique_id, chip, false, true);
+    call.back();
+    Asked old("old_stats_provider", place, unique_id, chip);
+    new (place) metal::SharedMemoryStatsProvider(unique_id, chip);
+    old.back();
+}
+
 // Opening makes two meshes: one of the whole system, never initialised, and the user's, a child of it.
 std::string open_mesh(const Words& words) {
     auto& made = world();
     const uint64_t mesh = number(words[1]);
     std::vector<int> chips;
     for (size_t i = 3; i < words.size(); ++i) chips.push_back(static_cast<int>(number(words[i])));
-    if (board.has_own_counters)
-        for (const int chip : chips) {
-            const uint64_t unique_id = board.first_unique_id + static_cast<uint64_t>(chip);
-            alignas(8) std::byte room[sizeof(metal::SharedMemoryStatsProvider)];
-            Asked call("stats_provider", static_cast<void*>(room), unique_id, chip, false, false);
-            new (room) metal::SharedMemoryStatsProvider(unique_id, chip, false, false);
-            call.back();
-        }
+    for (size_t i = 0; board.has_own_counters && i < chips.size(); ++i) make_counters(chips[i]);
     for (const uint64_t id : {mesh - 1, mesh}) {
         auto impl = std::make_unique<MeshDeviceImpl>(static_cast<int>(id), number(words[2]), chips);
         const auto parent = id == mesh ? std::optional<int>(static_cast<int>(mesh - 1)) : std::nullopt;
@@ -94,7 +100,9 @@ std::string close_mesh(const Words& words) {
     auto& made = world();
     const uint64_t mesh = number(words[1]);
     for (const uint64_t id : {mesh - 1, mesh}) {
-        const auto* impl = made.meshes.at(id).impl.get();
+        auto* const impl = made.meshes.at(id).impl.get();
+        Asked closing("close_impl", impl, &made.meshes.at(id));
+        closing.got(impl->close_impl(&made.meshes.at(id)));
         Asked call("mesh_device_destroyed", impl);
         metal::Inspector::mesh_device_destroyed(impl);
         call.back();

@@ -1,0 +1,28 @@
+"""The stand-in of the runtime, built before the first test whose time it would take."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.stand_in.build import StandIn
+from tests.support.stand_in.host import Host
+
+STAND_IN = pytest.StashKey[StandIn]()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if any("stand_in" in getattr(item, "fixturenames", ()) for item in session.items):
+        session.config.stash[STAND_IN] = StandIn.built()
+
+
+@pytest.fixture(scope="session")
+def stand_in(pytestconfig: pytest.Config) -> StandIn:
+    return pytestconfig.stash[STAND_IN]
+
+
+@pytest.fixture
+def host(stand_in: StandIn, journals: Path) -> Iterator[Host]:
+    """A hooked process with the current release."""
+    with Host(stand_in, journals) as one:
+        yield one

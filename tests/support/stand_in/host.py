@@ -1,0 +1,86 @@
+"""A process that uses the stand-in of the runtime, with the hook preloaded or without, and obeys a script.
+
+with Host(stand_in, journals) as host:
+    host.tell("open 1 1 0", "buffer 4 1 DRAM 8192 2048")     see tests/native/fake_metal/script.cpp
+    host.look().buffers
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from tests.support.hooked.looks import Look
+from tests.support.hooked.process import hook_path
+from tests.support.processes.children import Spoken, Started
+from tests.support.programs import tracked
+from tests.support.stand_in.build import CURRENT, StandIn
+from tests.support.watching import Watch
+
+CHIP = 1649267441665  # the unique id of chip 0, as in the samples; those of the others follow
+
+
+class Host(Started, Spoken):
+    """The driver program with one copy of the stand-in loaded."""
+
+    def __init__(
+        self,
+        stand_in: StandIn,
+        journals: Path,
+        *,
+        release: str = CURRENT,
+        is_hooked: bool = True,
+        preloaded: Sequence[Path] = (),
+        **settings: str,
+    ) -> None:
+        self.stand_in = stand_in
+        preloads = [*preloaded, hook_path()] if is_hooked else [*preloaded]
+        environment = tracked(journals, LD_PRELOAD=" ".join(map(str, preloads)), **settings)
+        Started.__init__(self, [str(stand_in.driver)], environment)
+        Spoken.__init__(self, self.pid, *self._pipes)
+        self._watch = Watch(journals)
+        assert self.hear() == "ready"
+        self.load("first", release)
+
+    def __enter__(self) -> "Host":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._watch.collector.stop()
+        Started.__exit__(self, kind, error, trace)
+
+    def load(self, name: str, release: str = CURRENT) -> None:
+        """Loads a copy; it is in use from then on."""
+        operations = self.stand_in.operations(release)
+        libraries = [self.stand_in.library(release), *([operations] if operations.exists() else [])]
+        assert self.tell(f"load {name} {' '.join(map(str, libraries))}") == "loaded"
+
+    def tell(self, *orders: str) -> str:
+        """Its answer to the last order."""
+        answer = ""
+        for order in orders:
+            self.say(order)
+            answer = self.hear()
+        return answer
+
+    def look(self) -> Look:
+        """What a collector knows of it when nothing is left to be read."""
+        rows = self._watch.come_to_rest()
+        [row] = [row for row in rows["processes"] if row["pid"] == self.pid]
+        return Look(self._watch.rows(), self._watch.allocations(row["key"]), row["key"])
+
+    def leave(self) -> tuple[int, list[str], str]:
+        """Lets it end in the ordinary way: exit code, what it still said, what it complained of."""
+        self.say("exit")
+        last = self.process.stdout.read().splitlines() if self.process.stdout else []
+        return self.process.wait(), last, self.end()
+
+
+def unequal(tallies: str) -> list[str]:
+    """The functions that were not reached once for each call, as they were called."""
+    return [one for one in tallies.split(";") if one.endswith("UNEQUAL")]
+
+
+def calls(tallies: str) -> dict[str, int]:
+    return {name: int(count) for name, count, *_ in (one.split() for one in tallies.split(";"))}
