@@ -10,10 +10,10 @@
 typedef void create_function(void** result, const void* what, const void* how, void* mesh, uint64_t, uint64_t);
 typedef void count_function(void* count);
 
-static uint64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+static uint64_t spent_ns(void) {
+    struct timespec spent;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+    return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
 }
 
 static void drop(void* count) {
@@ -23,11 +23,11 @@ static void drop(void* count) {
 }
 
 uint64_t pairs_ns(create_function* create, const void* what, const void* how, void* mesh, uint32_t pair_count) {
-    const uint64_t began = now_ns();
+    const uint64_t began = spent_ns();
     for (uint32_t i = 0; i < pair_count; ++i) {
         void* pointer[2];
         create(pointer, what, how, mesh, 0, 0);
         drop(pointer[1]);
     }
-    return now_ns() - began;
+    return spent_ns() - began;
 }
