@@ -8,6 +8,7 @@
 // other living one of its mesh and pool has, its mesh by its allocator, and its size by its pages.
 #include "hook/devices.hpp"
 #include "hook/guard.h"
+#include "hook/programs/context.hpp"
 #include "hook/runtime.hpp"
 #include "ttmem/client.h"
 
@@ -93,7 +94,8 @@ void report_allocation(const void* buffer) noexcept {
     report.per_bank_bytes = per_bank_bytes(buffer, *mesh);
     const uint32_t banks = report.type < kBufferTypes ? mesh->bank_counts[report.type] : 0;
     report.reserved_bytes = report.per_bank_bytes * banks;
-    if (report.target != 0) ttmem_buffer_alloc(&report);
+    if (report.target == 0 || hold_binaries(report.target, report.id, report.reserved_bytes)) return;
+    ttmem_buffer_alloc(&report);
 }
 
 void report_free(const void* buffer) noexcept {
@@ -102,11 +104,12 @@ void report_free(const void* buffer) noexcept {
     if (mesh == nullptr) return;
     const uint16_t target = target_of(*mesh);
     const uint8_t type = type_of(buffer);
-    if (target == 0) return;
+    const uint64_t id = id_of(buffer, address, type);
+    if (release_binaries(id) || target == 0) return;
     const bool is_known = type < kBufferTypes;
     const uint64_t bytes = is_known ? per_bank_bytes(buffer, *mesh) * mesh->bank_counts[type] : 0;
     const uint8_t pool = is_known ? kPoolOf[type] : uint8_t{TTMEM_POOL_UNKNOWN};
-    ttmem_free_id(target, TTMEM_BUFFER, id_of(buffer, address, type), pool, bytes);
+    ttmem_free_id(target, TTMEM_BUFFER, id, pool, bytes);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "hook/chips.hpp"
+#include "hook/programs/context.hpp"
 #include "hook/runtime.hpp"
 #include "ttmem/client.h"
 #include "writer/operations.hpp"
@@ -81,6 +82,7 @@ uint16_t name_chip(const Mesh& mesh, uint32_t place) noexcept {
     name_of_board(chip.index, board);
     chip.arch = arch;
     chip.board = board;
+    chip.kernel_ring_bytes = kernel_ring_bytes();
     chip.grid_x = mesh.grid_x;
     chip.grid_y = mesh.grid_y;
     chip.dram_banks = static_cast<uint16_t>(mesh.bank_counts[TTMEM_BUFFER_DRAM]);
@@ -132,6 +134,7 @@ bool is_held(int16_t chip) noexcept {
 void close_mesh(Mesh& mesh) noexcept {
     mesh.is_open.store(false, std::memory_order_release);
     const uint16_t target = mesh.target.exchange(0, std::memory_order_acq_rel);
+    close_parts(mesh);
     if (target == 0) return;
     ttmem_mesh_close(target);
     for (uint32_t i = 0; i < mesh.chip_count; ++i)
@@ -234,6 +237,7 @@ TTMEM_INTERPOSE(mesh_device_created, void, (const void* impl, uint64_t parent)) 
 TTMEM_INTERPOSE(mesh_device_initialized, void, (const void* impl)) {
     auto* real = ttmem::hook::original_as<void(const void*)>(Hook::mesh_device_initialized);
     ttmem::hook::open_mesh(impl);
+    ttmem::hook::report_waiting_programs();
     if (real != nullptr) real(impl);
 }
 

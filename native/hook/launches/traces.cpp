@@ -1,0 +1,128 @@
+// Traces: launches that are recorded once and replayed without the host.
+//
+// What is enqueued between the beginning and the end of a capture, on its queue, is recorded and does not run; a replay
+// counts all of it. The runtime gives a trace a number; a mesh that is closed takes its traces along.
+#include "hook/launches/workloads.hpp"
+
+#include "hook/programs/memory.hpp"
+#include "hook/runtime.hpp"
+
+namespace ttmem::hook {
+namespace {
+
+constexpr uint32_t kCapturesMost = 16;  // at once, one per mesh and queue
+
+std::atomic<Trace*> captures[kCapturesMost];
+std::atomic<uint32_t> capture_count{0};
+
+Mesh* mesh_of_impl(const void* impl) noexcept { return mesh_numbered(ask<int>(Getter::mesh_impl_id, -1, impl)); }
+
+uint64_t key_of_trace(const Mesh& mesh, uint32_t id) noexcept {
+    return uint64_t{mesh.number.load(std::memory_order_acquire)} << 32 | id;  // of an open mesh the upper half is never 0
+}
+
+Trace* find_trace(const void* impl, uint32_t id) noexcept {
+    const Mesh* mesh = mesh_of_impl(impl);
+    Memory* all = memory();
+    return mesh == nullptr || all == nullptr ? nullptr : all->traces.find(key_of_trace(*mesh, id));
+}
+
+// A std::optional<unsigned char> in a register: the value, and behind it whether there is one.
+const void* queue_of(const void* impl, uint8_t number) noexcept {
+    return ask<const void*>(Getter::mesh_impl_queue, nullptr, impl, static_cast<uint32_t>(number | 1u << 8));
+}
+
+void begin_capture(const void* impl, uint8_t queue, uint32_t id) noexcept {
+    const Mesh* mesh = mesh_of_impl(impl);
+    Memory* all = memory();
+    Trace* trace = mesh == nullptr || all == nullptr ? nullptr : all->traces.find_or_add(key_of_trace(*mesh, id));
+    if (trace == nullptr) return;
+    give_words(&trace->launches);
+    *trace = {mesh, queue_of(impl, queue), mesh->number.load(std::memory_order_acquire), 0};
+    for (auto& place : captures) {
+        Trace* none = nullptr;
+        if (!place.compare_exchange_strong(none, trace, std::memory_order_acq_rel)) continue;
+        capture_count.fetch_add(1, std::memory_order_release);
+        return;
+    }
+}
+
+void end_capture(const Trace* trace) noexcept {
+    for (auto& place : captures) {
+        Trace* held = place.load(std::memory_order_acquire);
+        if (held == nullptr || held != trace || !place.compare_exchange_strong(held, nullptr)) continue;
+        capture_count.fetch_sub(1, std::memory_order_release);
+    }
+}
+
+void drop(Trace& trace) noexcept {
+    end_capture(&trace);
+    give_words(&trace.launches);
+    memory()->traces.remove(&trace);
+}
+
+}  // namespace
+
+bool record_launch(const Workload& workload, const void* queue) noexcept {
+    if (__builtin_expect(capture_count.load(std::memory_order_acquire) == 0, 1)) return false;
+    for (auto& place : captures) {
+        Trace* trace = place.load(std::memory_order_acquire);
+        if (trace == nullptr || trace->mesh != workload.mesh) continue;
+        if (trace->queue != nullptr && trace->queue != queue) continue;
+        if (workload.program_count == 1)
+            append_word(&trace->launches, workload.only);
+        else
+            each_word(workload.launches, [trace](uint64_t word) noexcept { append_word(&trace->launches, word); });
+        return true;
+    }
+    return false;
+}
+
+void drop_traces(const Mesh& mesh) noexcept {
+    Memory* all = memory();
+    if (all == nullptr) return;
+    all->traces.each([&mesh](Trace& trace) noexcept {
+        if (trace.mesh == &mesh) drop(trace);
+    });
+}
+
+}  // namespace ttmem::hook
+
+using ttmem::hook::Hook;
+using ttmem::hook::word_of;
+
+TTMEM_INTERPOSE(begin_trace, uint64_t, (void* mesh, uint8_t queue, const uint32_t* id)) {
+    void* real = ttmem::hook::original(Hook::begin_trace);
+    const ttmem::hook::Context before = ttmem::hook::context();
+    ttmem::hook::context().is_beginning_trace = true;
+    const uint64_t result = ttmem::hook::call_within(real, {word_of(mesh), queue, word_of(id)}, before).low;
+    if (TTMEM_ON) ttmem::hook::begin_capture(mesh, queue, *id);
+    return result;
+}
+
+TTMEM_INTERPOSE(end_trace, uint64_t, (void* mesh, uint8_t queue, const uint32_t* id)) {
+    void* real = ttmem::hook::original(Hook::end_trace);
+    const ttmem::hook::Context before = ttmem::hook::context();
+    ttmem::hook::context().is_storing_trace = true;
+    if (TTMEM_ON) ttmem::hook::end_capture(ttmem::hook::find_trace(mesh, *id));
+    return ttmem::hook::call_within(real, {word_of(mesh), queue, word_of(id)}, before).low;
+}
+
+TTMEM_INTERPOSE(release_trace, uint64_t, (void* mesh, const uint32_t* id)) {
+    auto* real = ttmem::hook::original_as<uint64_t(void*, const uint32_t*)>(Hook::release_trace);
+    const uint32_t number = *id;  // it may go with the trace
+    const uint64_t result = real(mesh, id);
+    if (TTMEM_ON)
+        if (auto* trace = ttmem::hook::find_trace(mesh, number)) ttmem::hook::drop(*trace);
+    return result;
+}
+
+TTMEM_INTERPOSE(replay_trace, uint64_t, (void* mesh, uint8_t queue, const uint32_t* id, bool is_blocking)) {
+    void* real = ttmem::hook::original(Hook::replay_trace);
+    const ttmem::hook::Context before = ttmem::hook::context();
+    ttmem::hook::context().mesh = ttmem::hook::mesh_of_impl(mesh);
+    const uint64_t result = ttmem::hook::call_within(real, {word_of(mesh), queue, word_of(id), is_blocking}, before).low;
+    const auto* trace = TTMEM_ON ? ttmem::hook::find_trace(mesh, *id) : nullptr;
+    if (trace != nullptr) ttmem::hook::each_word(trace->launches, ttmem::hook::count_launch_word);
+    return result;
+}

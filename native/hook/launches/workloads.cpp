@@ -1,0 +1,219 @@
+// Launches, and the binaries of what is launched.
+//
+// Every launch enters EnqueueMeshWorkload once, cached or not. The first one loads the binaries into a buffer in DRAM; from
+// then until the runtime says "committed" they are in flight, which it keeps to itself. It says "committed" again with
+// every launch: only changes are reported.
+#include "hook/launches/workloads.hpp"
+
+#include "hook/programs/memory.hpp"
+#include "hook/runtime.hpp"
+
+namespace ttmem::hook {
+
+void append_word(uint32_t* first, uint64_t word) noexcept {
+    Memory& all = *memory();
+    while (*first != 0) {
+        Batch& batch = all.cells.at<Batch>(*first);
+        if (batch.next == 0 && batch.count < Batch::kMost) {
+            batch.words[batch.count++] = word;
+            return;
+        }
+        first = &batch.next;
+    }
+    const uint32_t cell = all.cells.take();
+    if (cell == 0) {
+        all.lost.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+    Batch& batch = all.cells.at<Batch>(cell);
+    batch.words[batch.count++] = word;
+    *first = cell;
+}
+
+void give_words(uint32_t* first) noexcept {
+    Cells& cells = memory()->cells;
+    uint32_t cell = *first;
+    *first = 0;
+    while (cell != 0) {
+        const uint32_t next = cells.at<Batch>(cell).next;
+        cells.give(cell);
+        cell = next;
+    }
+}
+
+bool settle(Workload& workload) noexcept {
+    if (__builtin_expect(workload.mesh != nullptr, 1)) return true;
+    if (workload.program_count == 0) return false;
+    const Mesh* mesh = nullptr;
+    bool is_complete = true;
+    uint64_t only = 0;
+    give_words(&workload.launches);
+    each_word(workload.programs, [&](uint64_t key) noexcept {
+        const Program* program = program_with(key);
+        if (program == nullptr || !is_reportable(*program)) {
+            is_complete = false;
+            return;
+        }
+        mesh = program->mesh;
+        only = uint64_t{program->target} << 48 | program->id;
+        if (workload.program_count > 1) append_word(&workload.launches, only);
+    });
+    if (!is_complete || mesh == nullptr) return false;
+    workload.only = only;
+    workload.target = mesh->target.load(std::memory_order_acquire);
+    workload.mesh = mesh;
+    return true;
+}
+
+namespace {
+
+Workload* find_workload(const void* impl) noexcept {
+    Memory* all = memory();
+    return all == nullptr ? nullptr : all->workloads.find(word_of(impl));
+}
+
+// A MeshCoordinateRange has a first and a last corner; the runtime tells each as a span of numbers.
+struct Corner {
+    const uint32_t* numbers;
+    uint64_t count;
+};
+
+Corner corner_of(Getter which, const void* range) noexcept {
+    const void* corner = ask<const void*>(which, nullptr, range);
+    return corner == nullptr ? Corner{} : ask<Corner>(Getter::coordinate_numbers, {}, corner);
+}
+
+Place place_of(const void* range) noexcept {
+    const Corner first = corner_of(Getter::range_start, range), last = corner_of(Getter::range_end, range);
+    if (first.count != 2 || last.count != 2) return {};
+    return {static_cast<uint16_t>(first.numbers[0]), static_cast<uint16_t>(first.numbers[1]),
+            static_cast<uint16_t>(last.numbers[0] + 1), static_cast<uint16_t>(last.numbers[1] + 1)};
+}
+
+void note_program(const void* impl, const void* program_impl, const Place& place) noexcept {
+    Memory* all = memory();
+    Workload* workload = all == nullptr ? nullptr : all->workloads.find_or_add(word_of(impl));
+    Program* program = find_or_add_program(program_impl);
+    if (workload == nullptr || program == nullptr) return;
+    program->place = place;
+    workload->impl = impl;
+    workload->mesh = nullptr;  // to be settled anew
+    append_word(&workload->programs, program->key);
+    if (workload->program_count++ != 0) return;
+    workload->first_key = program->key;
+    workload->id = program->id;
+}
+
+void tell_status(Workload& workload, uint8_t status) noexcept {
+    if (workload.is_told && workload.status == status) return;
+    if (!settle(workload)) return;
+    workload.status = status;
+    workload.is_told = true;
+    ttmem_binary_status(workload.target, workload.id, status, 0);
+}
+
+void count_launches(Workload& workload, const void* queue) noexcept {
+    if (!settle(workload) || record_launch(workload, queue)) return;
+    if (__builtin_expect(workload.program_count == 1, 1)) return count_launch_word(workload.only);
+    each_word(workload.launches, count_launch_word);
+}
+
+void end_workload(const void* impl) noexcept {
+    Workload* workload = find_workload(impl);
+    if (workload == nullptr) return;
+    const Program* first = program_with(workload->first_key);
+    // Programs end their own entries; that of a workload on more chips than its first program is its own.
+    const bool is_apart = first != nullptr && is_reportable(*first) && first->target != workload->target;
+    if (workload->is_told && workload->held_bytes == 0 && is_apart) ttmem_program_end(workload->target, workload->id);
+    give_words(&workload->programs);
+    give_words(&workload->launches);
+    memory()->workloads.remove(workload);
+}
+
+void enqueue(void* real, const uint64_t (&arguments)[6], const void* impl) {
+    Workload* workload = find_workload(impl);
+    const Context before = context();
+    context().enqueued = workload;
+    call_within(real, arguments, before);
+    if (workload != nullptr) count_launches(*workload, reinterpret_cast<const void*>(arguments[0]));
+}
+
+uint64_t load(void* real, const uint64_t (&arguments)[6], Workload* workload) {
+    const Context before = context();
+    const uint64_t held_bytes = workload == nullptr ? 0 : workload->held_bytes;
+    context().loading = workload;
+    const uint64_t result = call_within(real, arguments, before).low;
+    if (workload != nullptr && workload->held_bytes != held_bytes) tell_status(*workload, TTMEM_IN_FLIGHT);
+    return result;
+}
+
+}  // namespace
+
+bool hold_binaries(uint16_t target, uint64_t buffer_id, uint64_t reserved_bytes) noexcept {
+    Workload* workload = context().loading;
+    if (__builtin_expect(workload == nullptr, 1)) return false;
+    Holding* holding = settle(*workload) ? memory()->holdings.find_or_add(buffer_id + 1) : nullptr;
+    if (holding == nullptr) return false;
+    *holding = {workload->mesh, workload->first_key, workload->id,
+                workload->mesh->number.load(std::memory_order_acquire), target};
+    workload->held_bytes += reserved_bytes;
+    ttmem_binary_status(target, workload->id, workload->status, workload->held_bytes);
+    if (Program* program = program_with(workload->first_key))
+        if (program->target == target) program->has_binaries = true;
+    return true;
+}
+
+bool release_binaries(uint64_t buffer_id) noexcept {
+    Memory* all = memory();
+    Holding* holding = all == nullptr ? nullptr : all->holdings.find(buffer_id + 1);
+    if (__builtin_expect(holding == nullptr, 1)) return false;
+    const Mesh& mesh = *holding->mesh;
+    const bool is_open = mesh.is_open.load(std::memory_order_acquire) &&
+                         mesh.number.load(std::memory_order_acquire) == holding->mesh_number;
+    if (is_open) ttmem_program_end(holding->target, holding->id);
+    Program* program = program_with(holding->program_key);
+    if (program != nullptr && program->target == holding->target) program->has_binaries = program->is_entered = false;
+    all->holdings.remove(holding);
+    return true;
+}
+
+}  // namespace ttmem::hook
+
+using ttmem::hook::Hook;
+using ttmem::hook::word_of;
+
+TTMEM_INTERPOSE(add_program, uint64_t, (void* workload, const void* range, void* const* program)) {
+    auto* real = ttmem::hook::original_as<uint64_t(void*, const void*, void* const*)>(Hook::add_program);
+    const void* program_impl = *program;  // the call moves it away
+    const ttmem::hook::Place place = ttmem::hook::place_of(range);
+    const uint64_t result = real(workload, range, program);
+    if (TTMEM_ON && program_impl != nullptr) ttmem::hook::note_program(workload, program_impl, place);
+    return result;
+}
+
+TTMEM_INTERPOSE(enqueue_workload, void, (void* queue, void* const* workload, bool is_blocking)) {
+    void* real = ttmem::hook::original(Hook::enqueue_workload);
+    if (TTMEM_ON) return ttmem::hook::enqueue(real, {word_of(queue), word_of(workload), is_blocking}, *workload);
+    reinterpret_cast<void (*)(void*, void* const*, bool)>(real)(queue, workload, is_blocking);
+}
+
+TTMEM_INTERPOSE(load_binaries, uint64_t, (void* workload, void* queue)) {
+    void* real = ttmem::hook::original(Hook::load_binaries);
+    ttmem::hook::Workload* known = TTMEM_ON ? ttmem::hook::find_workload(workload) : nullptr;
+    return ttmem::hook::load(real, {word_of(workload), word_of(queue)}, known);
+}
+
+TTMEM_INTERPOSE(set_binary_status, uint64_t, (void* workload, uint64_t mesh, int status)) {
+    auto* real = ttmem::hook::original_as<uint64_t(void*, uint64_t, int)>(Hook::set_binary_status);
+    const uint64_t result = real(workload, mesh, status);
+    if (TTMEM_ON)
+        if (auto* known = ttmem::hook::find_workload(workload))
+            ttmem::hook::tell_status(*known, static_cast<uint8_t>(status));
+    return result;
+}
+
+TTMEM_INTERPOSE(workload_destroyed, void, (void* workload)) {
+    auto* real = ttmem::hook::original_as<void(void*)>(Hook::workload_destroyed);
+    if (TTMEM_ON) ttmem::hook::end_workload(workload);
+    real(workload);
+}

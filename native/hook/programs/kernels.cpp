@@ -1,0 +1,249 @@
+// Kernels: whose they are, on how many cores, and what their binaries take there.
+//
+// A source is read (KernelSource::from_path), then a kernel made from it joins a program on the same thread
+// (ProgramImpl::add_kernel); the sizes of its binaries are known once the program is compiled. Compilers of several
+// kernels run on threads of their own; nothing is asked of them.
+#include "hook/programs/cores.hpp"
+#include "hook/programs/memory.hpp"
+#include "hook/runtime.hpp"
+
+namespace ttmem::hook {
+namespace {
+
+constexpr uint64_t kCodeAlignment = 16;    // binaries on a core
+constexpr uint64_t kPayloadPage = 2048;    // and in DRAM
+constexpr uint32_t kBinariesMost = 16;
+constexpr uint64_t kBinaryBytesMost = uint64_t{1} << 32;
+
+// The source read last on this thread, until a kernel joins a program: a ttmem_kind, or 0.
+thread_local __attribute__((tls_model("initial-exec"))) uint8_t source_kind;
+
+// std::string and std::filesystem::path begin with these; a std::vector with where it begins and ends.
+struct RuntimeText {
+    const char* letters;
+    uint64_t length;
+};
+
+uint64_t up_to(uint64_t size, uint64_t step) noexcept { return (size + step - 1) / step * step; }
+
+bool has_folder(const RuntimeText& path, const char* folder) noexcept {
+    const uint64_t length = strlen(folder);
+    for (uint64_t i = 0; i + length <= path.length; ++i)
+        if ((i == 0 || path.letters[i - 1] == '/') && std::memcmp(path.letters + i, folder, length) == 0) return true;
+    return false;
+}
+
+uint8_t kind_by_path(const RuntimeText& path) noexcept {
+    if (has_folder(path, "tt_metal/fabric/")) return TTMEM_KERNEL_FABRIC;
+    return has_folder(path, "tt_metal/impl/dispatch/kernels/") ? TTMEM_KERNEL_DISPATCH : TTMEM_KERNEL_APPLICATION;
+}
+
+// ---- what the runtime says of a kernel
+
+// Only the class of a kernel tells how many binaries it has, and its first word tells the class.
+uint32_t binary_count_of(const void* kernel) noexcept {
+    struct Class {
+        Getter table, count;
+    };
+    constexpr Class kClasses[] = {
+        {Getter::data_movement_table, Getter::data_movement_binaries},
+        {Getter::compute_table, Getter::compute_binaries},
+        {Getter::ethernet_table, Getter::ethernet_binaries},
+        {Getter::dram_table, Getter::dram_binaries},
+    };
+    const char* first = nullptr;
+    std::memcpy(&first, kernel, sizeof first);
+    for (const Class& one : kClasses) {
+        const auto* table = static_cast<const char*>(getter(one.table));
+        if (table == nullptr || first != table + 16) continue;  // past the offset to the top and the type
+        const auto count = ask<uint32_t>(one.count, 0, kernel);
+        return count <= kBinariesMost ? count : 0;
+    }
+    return 0;
+}
+
+void read_sizes(Part& part, const void* device) noexcept {
+    auto* packed_size = getter_as<uint32_t(const void*, const void*, int)>(Getter::kernel_packed_size);
+    part.size_bytes = part.padded_bytes = 0;
+    if (packed_size == nullptr) return;
+    const uint32_t count = binary_count_of(part.object);
+    for (uint32_t i = 0; i < count; ++i) {
+        const uint64_t packed = packed_size(part.object, device, static_cast<int>(i));
+        part.size_bytes += up_to(packed, kCodeAlignment);
+        part.padded_bytes += up_to(packed, kPayloadPage);
+    }
+}
+
+void read_cores(Part& part) noexcept {
+    auto* ranges_of = getter_as<void(CoreRange**, const void*)>(Getter::kernel_core_ranges);
+    auto* release = getter_as<void(void*)>(Getter::operator_delete);
+    if (ranges_of == nullptr || release == nullptr) return;
+    CoreRange* ranges[3] = {};
+    ranges_of(ranges, part.object);
+    uint64_t count = 0;
+    for (const CoreRange* range = ranges[0]; range != ranges[1]; ++range) count += range->core_count();
+    if (ranges[0] != nullptr) release(ranges[0]);
+    part.core_count = static_cast<uint16_t>(count);
+}
+
+// "name/hash/": the first is what users know it by.
+void read_name(Part& part) noexcept {
+    const auto* name = ask<const RuntimeText*>(Getter::kernel_name, nullptr, part.object);
+    if (name == nullptr || name->length == 0) return;
+    const void* slash = std::memchr(name->letters, '/', name->length);
+    const uint64_t length = slash == nullptr ? name->length : static_cast<uint64_t>(static_cast<const char*>(slash) - name->letters);
+    part.site = ttmem_intern(name->letters, static_cast<uint32_t>(length));
+}
+
+// The seeds' rule multiplies by all cores of the program: a list of cores for each core type.
+uint16_t cores_of_program(const void* impl) noexcept {
+    struct List {
+        char *begin, *end, *room;
+    };
+    auto* cores_of = getter_as<void(List*, const void*)>(Getter::program_cores);
+    auto* release = getter_as<void(void*)>(Getter::operator_delete);
+    if (cores_of == nullptr || release == nullptr) return 0;
+    List lists{};
+    cores_of(&lists, impl);
+    uint64_t count = 0;
+    for (auto* list = reinterpret_cast<List*>(lists.begin); list != reinterpret_cast<List*>(lists.end); ++list) {
+        count += static_cast<uint64_t>(list->end - list->begin) / (2 * sizeof(uint64_t));
+        if (list->begin != nullptr) release(list->begin);
+    }
+    if (lists.begin != nullptr) release(lists.begin);
+    return static_cast<uint16_t>(count);
+}
+
+// ---- what is reported
+
+uint8_t pool_of(uint8_t kind, uint8_t core_type) noexcept {
+    if (kind == TTMEM_KERNEL_DISPATCH) return TTMEM_DISPATCH;
+    if (core_type == TTMEM_ACTIVE_ETH || core_type == TTMEM_IDLE_ETH) return TTMEM_ETH;
+    return kind == TTMEM_KERNEL_FABRIC && core_type == TTMEM_CORE_UNKNOWN ? TTMEM_ETH : TTMEM_KERNEL;
+}
+
+void report_kernel(const Program& program, Part& part) noexcept {
+    const uint8_t kind = program.owner != 0 ? program.owner : part.kind;
+    ttmem_kernel kernel{};
+    kernel.id = program.id << kNumberBits | part.number;
+    kernel.program = program.id;
+    kernel.binary_bytes = part.size_bytes;
+    kernel.exact_bytes = part.size_bytes * part.core_count;
+    kernel.seed_rule_bytes = part.padded_bytes * program.core_count;
+    kernel.site = part.site;
+    kernel.core_count = part.core_count;
+    kernel.target = program.target;
+    kernel.kind = kind == 0 ? uint8_t{TTMEM_KERNEL_APPLICATION} : kind;
+    kernel.options = TTMEM_BY_HANDLE;
+    kernel.pool = pool_of(kind, part.core_type);
+    kernel.core_type = part.core_type;
+    kernel.found_by = program.owner != 0 ? uint8_t{TTMEM_FOUND_OWNER} : part.found_by;
+    part.handle = ttmem_kernel_load(&kernel);
+}
+
+void note_kernel(const void* impl, const void* kernel, int core_type, uint32_t handle) noexcept {
+    Program* program = find_or_add_program(impl);
+    Part* part = program == nullptr ? nullptr : append_part(&program->kernels, handle & ((1u << kNumberBits) - 1));
+    const uint8_t kind = source_kind;
+    source_kind = 0;
+    if (part == nullptr) return;
+    part->object = kernel;
+    part->kind = kind;
+    part->found_by = kind == 0 ? uint8_t{TTMEM_FOUND_UNKNOWN} : uint8_t{TTMEM_FOUND_PATH};
+    const bool is_known = core_type >= 0 && core_type < TTMEM_CORE_TYPE_COUNT - 1;
+    part->core_type = is_known ? static_cast<uint8_t>(core_type + 1) : uint8_t{TTMEM_CORE_UNKNOWN};
+}
+
+void note_compiled(const void* impl, const void* device) noexcept {
+    Program* program = find_program(impl);
+    if (program == nullptr || program->kernels == 0) return;
+    const bool is_settled = settle(*program, device);
+    if (program->is_compiled) return;
+    program->is_compiled = true;
+    program->core_count = cores_of_program(impl);
+    Memory& all = *memory();
+    for (uint32_t cell = program->kernels; cell != 0; cell = all.cells.at<Part>(cell).next) {
+        Part& part = all.cells.at<Part>(cell);
+        read_sizes(part, device);
+        read_cores(part);
+        read_name(part);
+    }
+    if (is_settled) report_kernels(*program);
+}
+
+}  // namespace
+
+void report_kernels(Program& program) noexcept {
+    Memory& all = *memory();
+    for (uint32_t cell = program.kernels; cell != 0; cell = all.cells.at<Part>(cell).next)
+        report_kernel(program, all.cells.at<Part>(cell));
+    if (program.is_entered) return;
+    program.is_entered = true;
+    ttmem_binary_status(program.target, program.id, TTMEM_NOT_SENT, 0);
+}
+
+void claim_for_owner(const void* impl) noexcept {
+    const uint8_t owner = context().owner;
+    Program* program = find_program(impl);
+    if (owner == 0 || program == nullptr || program->owner == owner) return;
+    program->owner = owner;
+    if (!program->is_compiled || !is_reportable(*program)) return;
+    Memory& all = *memory();
+    for (uint32_t cell = program->kernels; cell != 0; cell = all.cells.at<Part>(cell).next)
+        ttmem_free(all.cells.at<Part>(cell).handle);
+    report_kernels(*program);
+}
+
+namespace {
+
+uint64_t call_as_owner(void* real, const uint64_t (&arguments)[6], uint8_t owner) {
+    const Context before = context();
+    context().owner = owner;
+    return call_within(real, arguments, before).low;
+}
+
+}  // namespace
+}  // namespace ttmem::hook
+
+using ttmem::hook::Hook;
+
+TTMEM_INTERPOSE(source_from_path, void*, (void* result, uint64_t runtime_context, const void* path)) {
+    auto* real = ttmem::hook::original_as<void*(void*, uint64_t, const void*)>(Hook::source_from_path);
+    if (TTMEM_ON) ttmem::hook::source_kind = ttmem::hook::kind_by_path(*static_cast<const ttmem::hook::RuntimeText*>(path));
+    return real(result, runtime_context, path);
+}
+
+TTMEM_INTERPOSE(add_kernel, uint64_t, (void* program, void* const* kernel, const int* core_type)) {
+    auto* real = ttmem::hook::original_as<uint64_t(void*, void* const*, const int*)>(Hook::add_kernel);
+    const uint64_t handle = real(program, kernel, core_type);
+    if (TTMEM_ON) ttmem::hook::note_kernel(program, *kernel, *core_type, static_cast<uint32_t>(handle));
+    return handle;
+}
+
+TTMEM_INTERPOSE(program_compile_finished, void, (const void* program, const void* device, uint64_t build_key)) {
+    auto* real = ttmem::hook::original_as<void(const void*, const void*, uint64_t)>(Hook::program_compile_finished);
+    if (TTMEM_ON) ttmem::hook::note_compiled(program, device);
+    if (real != nullptr) real(program, device, build_key);
+}
+
+TTMEM_INTERPOSE(program_compile_already_exists, void, (const void* program, const void* device, uint64_t build_key)) {
+    auto* real = ttmem::hook::original_as<void(const void*, const void*, uint64_t)>(Hook::program_compile_already_exists);
+    if (TTMEM_ON) ttmem::hook::note_compiled(program, device);
+    if (real != nullptr) real(program, device, build_key);
+}
+
+TTMEM_INTERPOSE(program_finalize_offsets, uint64_t, (void* program, void* device)) {
+    auto* real = ttmem::hook::original_as<uint64_t(void*, void*)>(Hook::program_finalize_offsets);
+    if (TTMEM_ON && ttmem::hook::context().owner != 0) ttmem::hook::claim_for_owner(program);
+    return real(program, device);
+}
+
+TTMEM_INTERPOSE(configure_fabric, uint64_t, (void* device)) {
+    void* real = ttmem::hook::original(Hook::configure_fabric);
+    return ttmem::hook::call_as_owner(real, {ttmem::hook::word_of(device)}, TTMEM_KERNEL_FABRIC);
+}
+
+TTMEM_INTERPOSE(configure_command_queues, uint64_t, (void* device, void* topology)) {
+    void* real = ttmem::hook::original(Hook::configure_command_queues);
+    return ttmem::hook::call_as_owner(real, {ttmem::hook::word_of(device), ttmem::hook::word_of(topology)}, TTMEM_KERNEL_DISPATCH);
+}

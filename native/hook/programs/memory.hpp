@@ -1,0 +1,23 @@
+// Everything this library remembers, in one piece (tables.hpp says how).
+#pragma once
+
+#include "hook/launches/ring.hpp"
+#include "hook/launches/workloads.hpp"
+#include "hook/programs/programs.hpp"
+#include "hook/programs/tables.hpp"
+#include "hook/programs/views.hpp"
+
+namespace ttmem::hook {
+
+struct Memory {
+    Table<Program, 1u << 15> programs;    // by key_of_program
+    Table<Workload, 1u << 15> workloads;  // by the runtime's MeshWorkloadImpl
+    Table<Seen, 1u << 15> views;          // by the runtime's CircularBufferImpl
+    Table<Holding, 1u << 15> holdings;    // by buffer
+    Table<Trace, 1u << 10> traces;        // by mesh and the runtime's number
+    Table<Manager, 1u << 8> managers;     // by the runtime's WorkerConfigBufferMgr
+    Cells cells;
+    std::atomic<uint64_t> lost;  // what found no place
+};
+
+}  // namespace ttmem::hook

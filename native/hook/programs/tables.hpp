@@ -1,0 +1,110 @@
+// Where this library remembers what it reported: fixed tables in one piece of memory that is made at first use.
+//
+// A forked child finds the piece empty (MADV_WIPEONFORK), as its journal is: what its parent reported is not its own. So
+// all zeros means empty everywhere here. Nothing waits for anybody:
+//
+//   word            writer                                       readers
+//   key of a slot   whoever puts it there, if it was 0           any
+//   slot            the thread that works on what the key names  the same; the runtime lets one thread do that at a time
+//   free cells      any, by exchanging head and count at once    any
+//
+// Memory is taken page by page as slots come to be used. What finds no place is not reported, and counted.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+namespace ttmem::hook {
+
+/// A place for each of at most `Size` keys; a key lies within `kWindow` places of where its hash points.
+template <class Slot, uint32_t Size>
+class Table {
+public:
+    Slot* find(uint64_t key) noexcept {
+        const uint32_t home = home_of(key);
+        for (uint32_t i = home; i < home + kWindow; ++i)
+            if (keys_[i].load(std::memory_order_acquire) == key) return &slots_[i];
+        return nullptr;
+    }
+
+    /// A zeroed slot for a key that is not there yet (nor 0); null if there is no room.
+    Slot* add(uint64_t key) noexcept {
+        const uint32_t home = home_of(key);
+        for (uint32_t i = home; i < home + kWindow; ++i) {
+            uint64_t empty = 0;
+            if (keys_[i].load(std::memory_order_relaxed) == 0 &&
+                keys_[i].compare_exchange_strong(empty, key, std::memory_order_acq_rel))
+                return &slots_[i];
+        }
+        return nullptr;
+    }
+
+    Slot* find_or_add(uint64_t key) noexcept {
+        Slot* found = find(key);
+        return found != nullptr ? found : add(key);
+    }
+
+    void remove(Slot* slot) noexcept {
+        std::memset(static_cast<void*>(slot), 0, sizeof *slot);
+        keys_[slot - slots_].store(0, std::memory_order_release);
+    }
+
+    /// Calls `see(slot)` for each; for rare occasions.
+    template <class See>
+    void each(See&& see) noexcept {
+        for (uint32_t i = 0; i < Size + kWindow; ++i)
+            if (keys_[i].load(std::memory_order_acquire) != 0) see(slots_[i]);
+    }
+
+private:
+    static constexpr uint32_t kWindow = 16;
+    static_assert((Size & (Size - 1)) == 0);
+    static uint32_t home_of(uint64_t key) noexcept {
+        return static_cast<uint32_t>((key * 0x9e37'79b9'7f4a'7c15ull) >> 32) & (Size - 1);
+    }
+
+    std::atomic<uint64_t> keys_[Size + kWindow];
+    Slot slots_[Size + kWindow];
+};
+
+/// Cells of 64 bytes for lists that hang on slots, named by numbers; 0 is none. Each begins with the number of the next.
+class Cells {
+public:
+    uint32_t take() noexcept {
+        uint64_t head = free_.load(std::memory_order_acquire);
+        while (static_cast<uint32_t>(head) != 0) {
+            const auto cell = static_cast<uint32_t>(head);
+            const uint64_t next = __atomic_load_n(next_of(cell), __ATOMIC_RELAXED) | ((head >> 32) + 1) << 32;
+            if (!free_.compare_exchange_weak(head, next, std::memory_order_acq_rel)) continue;
+            std::memset(cells_[cell], 0, kCell);
+            return cell;
+        }
+        const uint32_t fresh = used_.fetch_add(1, std::memory_order_relaxed) + 1;
+        if (fresh < kCells) return fresh;
+        used_.store(kCells, std::memory_order_relaxed);
+        return 0;
+    }
+
+    void give(uint32_t cell) noexcept {
+        uint64_t head = free_.load(std::memory_order_relaxed);
+        do __atomic_store_n(next_of(cell), static_cast<uint32_t>(head), __ATOMIC_RELAXED);
+        while (!free_.compare_exchange_weak(head, cell | ((head >> 32) + 1) << 32, std::memory_order_acq_rel));
+    }
+
+    template <class T>
+    T& at(uint32_t cell) noexcept {
+        static_assert(sizeof(T) <= kCell);
+        return *reinterpret_cast<T*>(cells_[cell]);
+    }
+
+private:
+    static constexpr uint32_t kCell = 64, kCells = 1u << 18;
+    uint32_t* next_of(uint32_t cell) noexcept { return reinterpret_cast<uint32_t*>(cells_[cell]); }
+
+    std::atomic<uint64_t> free_;  // count of changes, then the first free cell
+    std::atomic<uint32_t> used_;
+    alignas(64) unsigned char cells_[kCells][kCell];
+};
+
+}  // namespace ttmem::hook
