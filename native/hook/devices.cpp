@@ -12,7 +12,7 @@
 namespace ttmem::hook {
 namespace {
 
-Mesh meshes[kMeshesMost];
+constinit Mesh meshes[kMeshesMost]{};  // so that nothing is done when a shell is started
 std::atomic<uint32_t> changing{0};
 
 struct Pair {
