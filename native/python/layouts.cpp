@@ -1,6 +1,7 @@
 #include "python/layouts.hpp"
 
 #include "journal/layout.hpp"
+#include "ledger/checkpoint.hpp"
 #include "seeds/message.hpp"
 
 namespace nb = nanobind;
@@ -172,6 +173,33 @@ nb::tuple header() {
     return nb::make_tuple(sizeof(Header), fields);
 }
 
+nb::tuple checkpoint_head() {
+    nb::dict fields;
+    TTMEM_FIELD(CheckpointHead, magic);
+    TTMEM_FIELD(CheckpointHead, version);
+    TTMEM_FIELD(CheckpointHead, process_count);
+    TTMEM_FIELD(CheckpointHead, boot_id);
+    TTMEM_FIELD(CheckpointHead, time_ns);
+    TTMEM_FIELD(CheckpointHead, body_bytes);
+    TTMEM_FIELD(CheckpointHead, checksum);
+    return nb::make_tuple(sizeof(CheckpointHead), fields);
+}
+
+nb::tuple checkpoint_process() {
+    nb::dict fields;
+    TTMEM_FIELD(CheckpointProcess, pid);
+    TTMEM_FIELD(CheckpointProcess, uid);
+    TTMEM_FIELD(CheckpointProcess, start_ticks);
+    TTMEM_FIELD(CheckpointProcess, started_ns);
+    TTMEM_FIELD(CheckpointProcess, sequence);
+    TTMEM_FIELD(CheckpointProcess, event_count);
+    TTMEM_FIELD(CheckpointProcess, claimed_pid);
+    TTMEM_FIELD(CheckpointProcess, chip_count);
+    TTMEM_FIELD(CheckpointProcess, entry_count);
+    TTMEM_FIELD(CheckpointProcess, command);
+    return nb::make_tuple(sizeof(CheckpointProcess), fields);
+}
+
 #undef TTMEM_FIELD
 #define TTMEM_PART(name, type, place) fields[name] = nb::make_tuple(offsetof(type, place), sizeof(type{}.place))
 
@@ -229,6 +257,8 @@ nb::dict layouts() {
     all["MeshDescriptor"] = mesh_descriptor();
     all["Identity"] = identity();
     all["Header"] = header();
+    all["CheckpointHead"] = checkpoint_head();
+    all["CheckpointProcess"] = checkpoint_process();
     all["SeedMessage72"] = nb::make_tuple(sizeof(seeds::Message72), seed_message<seeds::Message72>());
     all["SeedMessage112"] = nb::make_tuple(sizeof(seeds::Message112), seed_message<seeds::Message112>());
     all["SeedMessage128"] = nb::make_tuple(sizeof(seeds::Message128), seed_message<seeds::Message128>());

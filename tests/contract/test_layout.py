@@ -13,6 +13,7 @@ from ttmem.wire import LAYOUTS, SIZES
 NATIVE = Path(__file__).parents[2] / "native"
 HEADER = (NATIVE / "include" / "ttmem" / "client.h").read_text(encoding="utf-8")
 LAYOUT = (NATIVE / "src" / "journal" / "layout.hpp").read_text(encoding="utf-8")
+CHECKPOINT = (NATIVE / "src" / "ledger" / "checkpoint.hpp").read_text(encoding="utf-8")
 
 
 def as_plain(name: str) -> tuple[int, dict[str, tuple[int, int]]]:
@@ -47,15 +48,15 @@ def test_both_languages_lay_a_struct_out_alike(name: str) -> None:
     assert _native.layout()[name] == as_plain(name)
 
 
-def test_every_struct_of_the_journal_is_compared() -> None:
-    drawn = set(re.findall(r"^struct (\w+) {", LAYOUT, flags=re.MULTILINE))
+def test_every_struct_of_the_journal_and_the_checkpoint_is_compared() -> None:
+    drawn = set(re.findall(r"^struct (\w+) {", LAYOUT + CHECKPOINT, flags=re.MULTILINE))
 
     assert drawn - {"Words", "Sizes", "Plan", "ItemHead"} == set(_native.layout()) - set(SEED_MESSAGES)
 
 
 @pytest.mark.parametrize("name", STRUCTS)
 def test_every_field_of_a_struct_is_compared(name: str) -> None:
-    body = re.search(rf"^struct {name} {{(.*?)^}};", LAYOUT, flags=re.MULTILINE | re.DOTALL)
+    body = re.search(rf"^struct {name} {{(.*?)^}};", LAYOUT + CHECKPOINT, flags=re.MULTILINE | re.DOTALL)
     assert body
     code = re.sub(r"//[^\n]*", "", body[1])
     declared = re.findall(

@@ -13,6 +13,7 @@ __all__ = ["HELP", "VERBS", "main", "serve_as_seed"]
 VERBS = {
     "ps": "Show which process holds what on which device.",
     "dump": "Show what is alive, allocation by allocation.",
+    "inspect": "Show what a journal, region or checkpoint file holds.",
     "run": "Run a program with tracking on.",
     "doctor": "Tell what can be seen here, and why not more.",
     "serve": "Serve programs that report by socket, and viewers.",
@@ -30,7 +31,7 @@ Verbs:
 Options:
   -V, --version  Show the version.
   -h, --help     Show this text.
-""".format(verbs="\n".join(f"  {verb:6} {purpose}" for verb, purpose in VERBS.items()))
+""".format(verbs="\n".join(f"  {verb:8} {purpose}" for verb, purpose in VERBS.items()))
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

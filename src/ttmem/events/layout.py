@@ -1,4 +1,4 @@
-"""The bytes of every struct that a journal holds, written down a second time.
+"""The bytes of every struct that a journal, or a daemon's checkpoint, holds, written down a second time.
 
 The native core has its own description; a test compares the two field by field, so neither can drift. Offsets follow
 from the order of the fields: each starts at the next multiple of its alignment, as compilers lay out plain structs.
@@ -136,5 +136,24 @@ STRUCTS["Header"] = _struct(
         *_words("label threads_used", 4),
         *_words("target_refused"),
         _text("pad3", _PAGE_BYTES - 1024 - 64 - 64 - 13 * 8),
+    ]
+)
+
+STRUCTS["CheckpointHead"] = _struct(
+    [
+        _text("magic", 8),
+        *_words("version process_count", 4),
+        _Part("boot_id", 8, 2),
+        *_words("time_ns body_bytes checksum"),
+    ]
+)
+
+STRUCTS["CheckpointProcess"] = _struct(
+    [
+        *_words("pid uid", 4),
+        *_words("start_ticks started_ns sequence event_count"),
+        *_words("claimed_pid chip_count", 4),
+        *_words("entry_count"),
+        _text("command", 256),
     ]
 )
