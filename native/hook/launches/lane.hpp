@@ -78,7 +78,7 @@ public:
     }
 
 private:
-    static constexpr uint32_t kTable = 8;       // entries; equal indices mean an empty table, so 7 are used
+    static constexpr uint32_t kTable = 8;  // entries; equal indices mean an empty table, so 7 are used
     static constexpr uint32_t kIntactMost = 512;
 
     struct Stretch {

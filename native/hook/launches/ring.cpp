@@ -99,8 +99,8 @@ void report(Manager& manager, bool is_launched) noexcept {
 void note_lane(const void* self, uint32_t base, uint32_t size) noexcept {
     Manager* manager = add_manager(self);
     if (manager == nullptr) return;
-    const bool is_round_again = manager->lane_count > kLaunchLanes && manager->lanes[0].base() == base &&
-                                manager->lanes[0].size() == size;
+    const bool is_round_again =
+        manager->lane_count > kLaunchLanes && manager->lanes[0].base() == base && manager->lanes[0].size() == size;
     if (manager->is_in_use || is_round_again || manager->lane_count == kLanesMost) {
         manager->is_in_use = manager->has_reserved = false;
         manager->stall = TTMEM_STALL_NONE;
@@ -120,7 +120,8 @@ uint8_t reason_of(const Manager& manager, const Sizes& sizes) noexcept {
         LaneStall stall = is_at_base ? lane.stall_at_base(sizes.begin[i]) : lane.stall_of(sizes.begin[i]);
         const bool is_short = stall.reason == TTMEM_STALL_SPACE || stall.reason == TTMEM_STALL_ENTRIES;
         if (i >= core_lanes(manager) && is_short) stall.reason = TTMEM_STALL_LAUNCH_SLOTS;
-        if (stall.reason != TTMEM_STALL_NONE && (worst.reason == TTMEM_STALL_NONE || stall.sync_count > worst.sync_count))
+        if (stall.reason != TTMEM_STALL_NONE &&
+            (worst.reason == TTMEM_STALL_NONE || stall.sync_count > worst.sync_count))
             worst = stall;
     }
     return worst.reason == TTMEM_STALL_NONE ? uint8_t{TTMEM_STALL_SPACE} : worst.reason;

@@ -3,7 +3,6 @@
 // What is enqueued between the beginning and the end of a capture, on its queue, is recorded and does not run; a replay
 // counts all of it. The runtime gives a trace a number; a mesh that is closed takes its traces along.
 #include "hook/launches/workloads.hpp"
-
 #include "hook/programs/memory.hpp"
 #include "hook/runtime.hpp"
 
@@ -18,7 +17,8 @@ std::atomic<uint32_t> capture_count{0};
 Mesh* mesh_of_impl(const void* impl) noexcept { return mesh_numbered(ask<int>(Getter::mesh_impl_id, -1, impl)); }
 
 uint64_t key_of_trace(const Mesh& mesh, uint32_t id) noexcept {
-    return uint64_t{mesh.number.load(std::memory_order_acquire)} << 32 | id;  // of an open mesh the upper half is never 0
+    return uint64_t{mesh.number.load(std::memory_order_acquire)} << 32 |
+           id;  // of an open mesh the upper half is never 0
 }
 
 Trace* find_trace(const void* impl, uint32_t id) noexcept {
@@ -121,7 +121,8 @@ TTMEM_INTERPOSE(replay_trace, uint64_t, (void* mesh, uint8_t queue, const uint32
     void* real = ttmem::hook::original(Hook::replay_trace);
     const ttmem::hook::Context before = ttmem::hook::context();
     ttmem::hook::context().mesh = ttmem::hook::mesh_of_impl(mesh);
-    const uint64_t result = ttmem::hook::call_within(real, {word_of(mesh), queue, word_of(id), is_blocking}, before).low;
+    const uint64_t result =
+        ttmem::hook::call_within(real, {word_of(mesh), queue, word_of(id), is_blocking}, before).low;
     const auto* trace = TTMEM_ON ? ttmem::hook::find_trace(mesh, *id) : nullptr;
     if (trace != nullptr) ttmem::hook::each_word(trace->launches, ttmem::hook::count_launch_word);
     return result;

@@ -21,10 +21,10 @@ struct Workload {
     uint64_t only;        // the launch, if it has one program
     uint32_t programs;    // their keys
     uint32_t program_count;
-    uint32_t launches;    // what one launch counts, if it has several programs
-    uint16_t target;      // of all of its mesh
-    uint8_t status;       // ttmem_binary_status
-    bool is_told;         // its status is in the journal
+    uint32_t launches;  // what one launch counts, if it has several programs
+    uint16_t target;    // of all of its mesh
+    uint8_t status;     // ttmem_binary_status
+    bool is_told;       // its status is in the journal
 };
 
 /// Binaries in DRAM, by their buffer.

@@ -79,7 +79,8 @@ void lay_out(const Program& program, uint32_t* first, const Part& layout) noexce
 
 namespace {
 
-void note_local(LocalPass& pass, const void* core_set, uint64_t address, uint64_t size_bytes, const void* device) noexcept {
+void note_local(LocalPass& pass, const void* core_set, uint64_t address, uint64_t size_bytes,
+                const void* device) noexcept {
     if (pass.first_device == nullptr) pass.first_device = device;
     if (device != pass.first_device) return;
     Part layout{};

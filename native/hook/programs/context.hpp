@@ -22,14 +22,14 @@ struct Mesh;
 
 /// All zero on a thread that is in no call of the runtime's.
 struct Context {
-    Workload* enqueued;      // the workload that is being launched
-    Workload* loading;       // the workload whose binaries are being loaded
-    LocalPass* locals;       // circular buffers of a program are being laid out
-    MarkPass* marks;         // dataflow buffers or scratchpads of a program are being laid out
-    Mesh* mesh;              // the mesh that is being worked on
-    uint8_t owner;           // ttmem_kind of the kernels that are being configured: fabric, dispatch, or 0
-    bool is_beginning_trace; // the host's books are being put aside for a capture
-    bool is_storing_trace;   // what is allocated holds the commands of a trace
+    Workload* enqueued;       // the workload that is being launched
+    Workload* loading;        // the workload whose binaries are being loaded
+    LocalPass* locals;        // circular buffers of a program are being laid out
+    MarkPass* marks;          // dataflow buffers or scratchpads of a program are being laid out
+    Mesh* mesh;               // the mesh that is being worked on
+    uint8_t owner;            // ttmem_kind of the kernels that are being configured: fabric, dispatch, or 0
+    bool is_beginning_trace;  // the host's books are being put aside for a capture
+    bool is_storing_trace;    // what is allocated holds the commands of a trace
 };
 
 extern thread_local __attribute__((tls_model("initial-exec"))) Context this_context;

@@ -88,7 +88,8 @@ uint64_t end_of(uint32_t cell) noexcept {
 }
 
 uint32_t lowest_l1_address(const void* device) noexcept {
-    const auto lowest = ask<uint64_t>(Getter::lowest_l1_address, 0, device);  // a std::optional: bit 32 says it is there
+    const auto lowest =
+        ask<uint64_t>(Getter::lowest_l1_address, 0, device);  // a std::optional: bit 32 says it is there
     return lowest >> 32 == 1 ? static_cast<uint32_t>(lowest) : 0;
 }
 

@@ -10,10 +10,9 @@
 namespace ttmem::hook {
 namespace {
 
-constexpr uint64_t kCodeAlignment = 16;    // binaries on a core
-constexpr uint64_t kPayloadPage = 2048;    // and in DRAM
+constexpr uint64_t kCodeAlignment = 16;  // binaries on a core
+constexpr uint64_t kPayloadPage = 2048;  // and in DRAM
 constexpr uint32_t kBinariesMost = 16;
-constexpr uint64_t kBinaryBytesMost = uint64_t{1} << 32;
 
 // The source read last on this thread, until a kernel joins a program: a ttmem_kind, or 0.
 thread_local __attribute__((tls_model("initial-exec"))) uint8_t source_kind;
@@ -56,7 +55,7 @@ uint32_t binary_count_of(const void* kernel) noexcept {
     for (const Class& one : kClasses) {
         const auto* table = static_cast<const char*>(getter(one.table));
         if (table == nullptr || first != table + 16) continue;  // past the offset to the top and the type
-        const auto count = ask<uint32_t>(one.count, 0, kernel);
+        const auto count = ask<uint8_t>(one.count, 0, kernel);
         return count <= kBinariesMost ? count : 0;
     }
     return 0;
@@ -91,7 +90,8 @@ void read_name(Part& part) noexcept {
     const auto* name = ask<const RuntimeText*>(Getter::kernel_name, nullptr, part.object);
     if (name == nullptr || name->length == 0) return;
     const void* slash = std::memchr(name->letters, '/', name->length);
-    const uint64_t length = slash == nullptr ? name->length : static_cast<uint64_t>(static_cast<const char*>(slash) - name->letters);
+    const uint64_t length =
+        slash == nullptr ? name->length : static_cast<uint64_t>(static_cast<const char*>(slash) - name->letters);
     part.site = ttmem_intern(name->letters, static_cast<uint32_t>(length));
 }
 
@@ -209,7 +209,8 @@ using ttmem::hook::Hook;
 
 TTMEM_INTERPOSE(source_from_path, void*, (void* result, uint64_t runtime_context, const void* path)) {
     auto* real = ttmem::hook::original_as<void*(void*, uint64_t, const void*)>(Hook::source_from_path);
-    if (TTMEM_ON) ttmem::hook::source_kind = ttmem::hook::kind_by_path(*static_cast<const ttmem::hook::RuntimeText*>(path));
+    if (TTMEM_ON)
+        ttmem::hook::source_kind = ttmem::hook::kind_by_path(*static_cast<const ttmem::hook::RuntimeText*>(path));
     return real(result, runtime_context, path);
 }
 
@@ -227,7 +228,8 @@ TTMEM_INTERPOSE(program_compile_finished, void, (const void* program, const void
 }
 
 TTMEM_INTERPOSE(program_compile_already_exists, void, (const void* program, const void* device, uint64_t build_key)) {
-    auto* real = ttmem::hook::original_as<void(const void*, const void*, uint64_t)>(Hook::program_compile_already_exists);
+    auto* real =
+        ttmem::hook::original_as<void(const void*, const void*, uint64_t)>(Hook::program_compile_already_exists);
     if (TTMEM_ON) ttmem::hook::note_compiled(program, device);
     if (real != nullptr) real(program, device, build_key);
 }
@@ -245,5 +247,6 @@ TTMEM_INTERPOSE(configure_fabric, uint64_t, (void* device)) {
 
 TTMEM_INTERPOSE(configure_command_queues, uint64_t, (void* device, void* topology)) {
     void* real = ttmem::hook::original(Hook::configure_command_queues);
-    return ttmem::hook::call_as_owner(real, {ttmem::hook::word_of(device), ttmem::hook::word_of(topology)}, TTMEM_KERNEL_DISPATCH);
+    return ttmem::hook::call_as_owner(real, {ttmem::hook::word_of(device), ttmem::hook::word_of(topology)},
+                                      TTMEM_KERNEL_DISPATCH);
 }

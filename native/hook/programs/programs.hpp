@@ -19,8 +19,8 @@ struct Part {
     uint32_t next;
     uint32_t number;  // a kernel's handle, or which one of its kind
     ttmem_handle handle;
-    const void* object;   // the runtime's Kernel or CircularBufferImpl; alive as long as its program
-    uint64_t size_bytes;  // on one core
+    const void* object;     // the runtime's Kernel or CircularBufferImpl; alive as long as its program
+    uint64_t size_bytes;    // on one core
     uint64_t padded_bytes;  // of a kernel: its binaries, each in whole pages
     uint32_t address;
     uint32_t core_set;  // interned
@@ -37,10 +37,10 @@ struct Place {
 };
 
 struct Program {
-    uint64_t key;         // in the table
-    uint64_t id;          // as it is reported
-    const void* device;   // it was compiled for
-    const Mesh* mesh;     // which that belongs to; null: not open yet
+    uint64_t key;        // in the table
+    uint64_t id;         // as it is reported
+    const void* device;  // it was compiled for
+    const Mesh* mesh;    // which that belongs to; null: not open yet
     uint32_t mesh_number;
     uint32_t kernels, circular_buffers, dataflow_buffers, scratchpads;  // first of each
     uint16_t target;

@@ -11,7 +11,8 @@ std::atomic<bool> has_no_memory{false};
 
 [[gnu::noinline, gnu::cold]] Memory* make_memory() noexcept {
     if (has_no_memory.load(std::memory_order_relaxed)) return nullptr;
-    void* piece = mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* piece =
+        mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (piece == MAP_FAILED) {
         has_no_memory.store(true, std::memory_order_relaxed);
         return nullptr;
