@@ -171,7 +171,7 @@ class _Reader:
             return frozenset(), frozenset(), []
         at = self._place(first[_DT_SYMTAB])
         entry_bytes = self._bytes_of(self._form.symbol)
-        room = (self._size_bytes - at) // entry_bytes
+        room = max(0, self._size_bytes - at) // entry_bytes
         count = min(max(self._symbol_count(first), most_used + 1), room)
         exported, imported, names = set(), set(), []
         for entry in self._entries(self._form.symbol, at, count * entry_bytes, "the symbols"):
