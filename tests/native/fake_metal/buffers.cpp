@@ -30,12 +30,13 @@ struct OneAtATime {
 std::runtime_error out_of_memory(const Buffer& buffer, const Banks& banks) {
     const auto held = banks.statistics();
     const uint64_t per_bank = buffer.aligned_size_per_bank();
-    return std::runtime_error(
-        "Out of Memory: Not enough space to allocate " + std::to_string(buffer.form.size_bytes) + " B " +
-        kTypeNames[place_of(buffer.form.type)] + " buffer across " + std::to_string(banks.count) +
-        " banks, where each bank needs to store " + std::to_string(per_bank) + " B, but bank size is " +
-        std::to_string(held.total_bytes) + " B (allocated: " + std::to_string(held.allocated_bytes) + " B, free: " +
-        std::to_string(held.free_bytes) + " B, largest free block: " + std::to_string(held.largest_free_bytes) + " B).");
+    return std::runtime_error("Out of Memory: Not enough space to allocate " + std::to_string(buffer.form.size_bytes) +
+                              " B " + kTypeNames[place_of(buffer.form.type)] + " buffer across " +
+                              std::to_string(banks.count) + " banks, where each bank needs to store " +
+                              std::to_string(per_bank) + " B, but bank size is " + std::to_string(held.total_bytes) +
+                              " B (allocated: " + std::to_string(held.allocated_bytes) +
+                              " B, free: " + std::to_string(held.free_bytes) +
+                              " B, largest free block: " + std::to_string(held.largest_free_bytes) + " B).");
 }
 
 }  // namespace
@@ -157,6 +158,8 @@ void GraphTracker::track_allocate_cb(const CoreRangeSet& cores, uint64_t address
                                      const IDevice* device) {
     const Arrived here("track_allocate_cb", this, &cores, address, size, is_global, device);
 }
-void GraphTracker::track_deallocate_cb(const IDevice* device) { const Arrived here("track_deallocate_cb", this, device); }
+void GraphTracker::track_deallocate_cb(const IDevice* device) {
+    const Arrived here("track_deallocate_cb", this, device);
+}
 
 }  // namespace tt::tt_metal

@@ -2,6 +2,7 @@
 
 #include "programs.hpp"
 #include "tallies.hpp"
+#include "world.hpp"
 
 using fake::Arrived;
 using fake::Asked;
@@ -71,6 +72,7 @@ std::vector<IDevice*> MeshDeviceImpl::get_devices() const {
 }
 const std::unique_ptr<Allocator>& MeshDeviceImpl::allocator() const { return impl->view(); }
 const std::unique_ptr<AllocatorImpl>& MeshDeviceImpl::allocator_impl() const { return impl; }
+MeshCommandQueue& MeshDeviceImpl::mesh_command_queue(std::optional<uint8_t>) const { return fake::world().queue; }
 bool MeshDeviceImpl::close_impl(MeshDevice* mesh) {
     const Arrived here("close_impl", this, mesh);
     return fake::gave("close_impl", true);
@@ -86,6 +88,10 @@ std::vector<int> MeshDevice::get_device_ids() const { return impl->get_device_id
 std::vector<IDevice*> MeshDevice::get_devices() const { return impl->get_devices(); }
 const std::unique_ptr<Allocator>& MeshDevice::allocator() const { return impl->allocator(); }
 const std::unique_ptr<AllocatorImpl>& MeshDevice::allocator_impl() const { return impl->allocator_impl(); }
+std::optional<uint32_t> MeshDevice::lowest_occupied_compute_l1_address() const {
+    const auto& blocks = impl->impl->banks[static_cast<size_t>(BufferType::L1)].blocks;
+    return blocks.empty() ? std::nullopt : std::optional<uint32_t>(static_cast<uint32_t>(blocks.begin()->first));
+}
 
 }  // namespace distributed
 

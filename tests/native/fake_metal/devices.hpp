@@ -36,6 +36,9 @@ public:
 namespace distributed {
 
 class MeshDevice;
+class MeshCommandQueue {};
+struct MeshTraceIdTag;
+using MeshTraceId = ttsl::StrongType<uint32_t, MeshTraceIdTag>;
 
 class MeshDeviceImpl : public IDevice {
 public:
@@ -51,7 +54,12 @@ public:
     std::vector<IDevice*> get_devices() const;
     const std::unique_ptr<Allocator>& allocator() const;
     const std::unique_ptr<AllocatorImpl>& allocator_impl() const;
+    MeshCommandQueue& mesh_command_queue(std::optional<uint8_t> queue) const;
     bool close_impl(MeshDevice* mesh);
+    void begin_mesh_trace(uint8_t queue, const MeshTraceId& trace);
+    void end_mesh_trace(uint8_t queue, const MeshTraceId& trace);
+    void replay_mesh_trace(uint8_t queue, const MeshTraceId& trace, bool is_blocking);
+    void release_mesh_trace(const MeshTraceId& trace);
 
     std::unique_ptr<AllocatorImpl> impl;
     std::vector<std::unique_ptr<Device>> devices;
@@ -61,10 +69,6 @@ private:
     uint64_t rows_;
     std::vector<int> chips_;
 };
-
-class MeshCommandQueue {};
-struct MeshTraceIdTag;
-using MeshTraceId = ttsl::StrongType<uint32_t, MeshTraceIdTag>;
 
 // What users hold.
 class MeshDevice : public IDevice {
@@ -79,10 +83,10 @@ public:
     std::vector<IDevice*> get_devices() const;
     const std::unique_ptr<Allocator>& allocator() const;
     const std::unique_ptr<AllocatorImpl>& allocator_impl() const;
-    MeshTraceId begin_mesh_trace(uint8_t queue);
-    void begin_mesh_trace(uint8_t queue, const MeshTraceId& trace);
-    void end_mesh_trace(uint8_t queue, const MeshTraceId& trace);
-    void replay_mesh_trace(uint8_t queue, const MeshTraceId& trace, bool is_blocking);
+    std::optional<uint32_t> lowest_occupied_compute_l1_address() const;
+    MeshTraceId begin_mesh_trace(MeshCommandQueue& queue);
+    void end_mesh_trace(MeshCommandQueue& queue, const MeshTraceId& trace);
+    void replay_mesh_trace(MeshCommandQueue& queue, const MeshTraceId& trace, bool is_blocking);
     void release_mesh_trace(const MeshTraceId& trace);
 
     std::unique_ptr<MeshDeviceImpl> impl;

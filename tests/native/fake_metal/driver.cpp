@@ -45,7 +45,7 @@ void count_system_call(int, siginfo_t*, void* context) {
 
 // A filter of the kernel hands every call but those named below to the handler; it stays until the process ends.
 void stop_system_calls() {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = count_system_call;
     action.sa_flags = SA_SIGINFO;
     sigaction(SIGSYS, &action, nullptr);

@@ -17,7 +17,9 @@ namespace {
 constexpr uint64_t kBuildKey = 2752194815558545679;
 constexpr uint64_t kCbAlignment = 32;
 
-uint64_t after(uint64_t address, uint64_t bytes) { return (address + bytes + kCbAlignment - 1) / kCbAlignment * kCbAlignment; }
+uint64_t after(uint64_t address, uint64_t bytes) {
+    return (address + bytes + kCbAlignment - 1) / kCbAlignment * kCbAlignment;
+}
 
 bool holds(const CoreRange& range, const xy_pair& core) {
     return core.x >= range.start.x && core.x <= range.end.x && core.y >= range.start.y && core.y <= range.end.y;
@@ -68,9 +70,7 @@ uint8_t ComputeKernel::expected_num_binaries() const { return 3; }
 EthernetKernel::~EthernetKernel() = default;
 uint8_t EthernetKernel::expected_num_binaries() const { return 1; }
 
-uint32_t CircularBufferImpl::address() const {
-    return global != nullptr ? static_cast<uint32_t>(global->place) : place;
-}
+uint32_t CircularBufferImpl::address() const { return place; }
 bool CircularBufferImpl::uses_buffer_index(uint32_t index) const { return index == 0; }
 uint32_t CircularBufferImpl::num_pages(uint32_t) const { return pages_; }
 uint32_t CircularBufferImpl::page_size(uint32_t) const { return page_bytes_; }
@@ -85,6 +85,18 @@ bool CircularBufferImpl::is_on_logical_corerange(const CoreRange& range) const {
 void CircularBufferImpl::set_global_buffer(const Buffer& buffer, uint32_t size_bytes, uint32_t offset_bytes) {
     const Arrived here("set_global_buffer", this, &buffer, size_bytes, offset_bytes);
     global = &buffer;
+    Asked call("assign_global_address", this);
+    assign_global_address();
+    call.back();
+}
+void CircularBufferImpl::set_global_circular_buffer(const experimental::GlobalCircularBuffer& buffer) {
+    const Arrived here("set_global_circular_buffer", this, &buffer);
+    global = buffer.buffer;
+    place = static_cast<uint32_t>(global->place);
+}
+void CircularBufferImpl::assign_global_address() {
+    const Arrived here("assign_global_address", this);
+    place = static_cast<uint32_t>(global->place);
 }
 
 namespace detail {
@@ -113,6 +125,11 @@ uint32_t ProgramImpl::add_kernel(const std::shared_ptr<Kernel>& kernel, const Ha
 }
 
 void ProgramImpl::compile(IDevice* device, bool) {
+    if (std::exchange(is_compiled, true)) {
+        Asked call("program_compile_already_exists", this, device, kBuildKey);
+        Inspector::program_compile_already_exists(this, device, kBuildKey);
+        return call.back();
+    }
     Compiler compilers[8];
     for (size_t i = 0; i < kernels.size(); ++i) {
         compilers[i] = {this, device, &kernels[i], {}};
@@ -179,7 +196,8 @@ uint64_t marked(const std::vector<ProgramImpl::Owned>& all, uint64_t address) {
 
 void ProgramImpl::allocate_dataflow_buffers(const IDevice* device) {
     const Arrived here("allocate_dataflow_buffers", this, device);
-    if (!std::exchange(has_dataflow_buffers, true)) region_end = marked(dataflow_buffers, std::max(region_end, fake::kL1Base));
+    if (!std::exchange(has_dataflow_buffers, true))
+        region_end = marked(dataflow_buffers, std::max(region_end, fake::kL1Base));
 }
 void ProgramImpl::allocate_scratchpads(const IDevice* device) {
     const Arrived here("allocate_scratchpads", this, device);
@@ -192,9 +210,10 @@ void refuse_clash(const ProgramImpl& program, const char* what) {
     const auto& l1 = program.mesh->impl->impl->banks[static_cast<size_t>(BufferType::L1)].blocks;
     if (l1.empty() || l1.begin()->first >= program.region_end) return;
     throw std::runtime_error("Statically allocated " + std::string(what) + "s in program " +
-                             std::to_string(program.get_id()) + " clash with L1 buffers on core range [0-0 - 7-7]. L1 " +
-                             "buffer allocated at " + std::to_string(l1.begin()->first) + " and static " + what +
-                             " region ends at " + std::to_string(program.region_end));
+                             std::to_string(program.get_id()) +
+                             " clash with L1 buffers on core range [0-0 - 7-7]. L1 " + "buffer allocated at " +
+                             std::to_string(l1.begin()->first) + " and static " + what + " region ends at " +
+                             std::to_string(program.region_end));
 }
 
 }  // namespace
@@ -208,15 +227,38 @@ void ProgramImpl::validate_dataflow_buffer_region(const IDevice* device) {
     if (!dataflow_buffers.empty()) refuse_clash(*this, "dataflow buffer");
 }
 std::span<const std::shared_ptr<CircularBufferImpl>> ProgramImpl::circular_buffers() const { return cbs; }
+// All cores of its kernels: by type of core, each once.
+std::vector<std::vector<xy_pair>> ProgramImpl::logical_cores() const {
+    std::vector<std::vector<xy_pair>> all(3);
+    for (uint64_t x = 0; x < 16; ++x)
+        for (uint64_t y = 0; y < 16; ++y)
+            for (size_t type = 0; type < all.size(); ++type)
+                if (runs_on({x, y}, type)) all[type].push_back({x, y});
+    return all;
+}
+bool ProgramImpl::runs_on(const xy_pair& core, size_t core_type) const {
+    for (const auto& kernel : kernels)
+        for (const auto& range : kernel->form.cores)
+            if (static_cast<size_t>(kernel->form.core_type) == core_type && holds(range, core)) return true;
+    return false;
+}
+void ProgramImpl::finalize_offsets(IDevice* device) { const Arrived here("program_finalize_offsets", this, device); }
 size_t ProgramImpl::num_kernels() const { return kernels.size(); }
 
 }  // namespace detail
 
 void Inspector::program_created(const detail::ProgramImpl* program) { const Arrived here("program_created", program); }
-void Inspector::program_destroyed(const detail::ProgramImpl* program) { const Arrived here("program_destroyed", program); }
+void Inspector::program_destroyed(const detail::ProgramImpl* program) {
+    const Arrived here("program_destroyed", program);
+}
 void Inspector::program_compile_started(const detail::ProgramImpl*, const IDevice*, uint64_t) {}
-void Inspector::program_compile_finished(const detail::ProgramImpl* program, const IDevice* device, uint64_t build_key) {
+void Inspector::program_compile_finished(const detail::ProgramImpl* program, const IDevice* device,
+                                         uint64_t build_key) {
     const Arrived here("program_compile_finished", program, device, build_key);
+}
+void Inspector::program_compile_already_exists(const detail::ProgramImpl* program, const IDevice* device,
+                                               uint64_t build_key) {
+    const Arrived here("program_compile_already_exists", program, device, build_key);
 }
 void Inspector::program_kernel_compile_finished(const detail::ProgramImpl* program, const IDevice* device,
                                                 const std::shared_ptr<Kernel>& kernel, const JitBuildOptions& options,

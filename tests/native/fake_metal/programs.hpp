@@ -58,6 +58,13 @@ public:
     uint8_t expected_num_binaries() const override;
 };
 
+namespace experimental {
+class GlobalCircularBuffer {
+public:
+    const Buffer* buffer;
+};
+}  // namespace experimental
+
 class CircularBufferImpl {
 public:
     CircularBufferImpl(std::vector<CoreRange> cores, uint32_t pages, uint32_t page_bytes)
@@ -69,6 +76,8 @@ public:
     bool is_on_logical_core(const xy_pair& core) const;
     bool is_on_logical_corerange(const CoreRange& range) const;
     void set_global_buffer(const Buffer& buffer, uint32_t size_bytes, uint32_t offset_bytes);
+    void set_global_circular_buffer(const experimental::GlobalCircularBuffer& buffer);
+    void assign_global_address();
 
     std::vector<CoreRange> cores;
     const Buffer* global = nullptr;
@@ -101,19 +110,22 @@ public:
     void deallocate_circular_buffers();
     void allocate_dataflow_buffers(const IDevice* device);
     void allocate_scratchpads(const IDevice* device);
+    void finalize_offsets(IDevice* device);
     void validate_circular_buffer_region(const IDevice* device);
     void validate_dataflow_buffer_region(const IDevice* device);
     std::span<const std::shared_ptr<CircularBufferImpl>> circular_buffers() const;
+    std::vector<std::vector<xy_pair>> logical_cores() const;
     size_t num_kernels() const;
 
     std::vector<std::shared_ptr<Kernel>> kernels;
     std::vector<std::shared_ptr<CircularBufferImpl>> cbs;
     std::vector<Owned> dataflow_buffers, scratchpads;
     const distributed::MeshDevice* mesh = nullptr;  // where its circular buffers lie
-    bool has_places = false, has_dataflow_buffers = false, has_scratchpads = false;
+    bool is_compiled = false, has_places = false, has_dataflow_buffers = false, has_scratchpads = false;
     uint64_t region_end = 0;
 
 private:
+    bool runs_on(const xy_pair& core, size_t core_type) const;
     uint64_t id_;
 };
 
@@ -131,6 +143,8 @@ public:
     static void program_destroyed(const detail::ProgramImpl* program);
     static void program_compile_started(const detail::ProgramImpl* program, const IDevice* device, uint64_t build_key);
     static void program_compile_finished(const detail::ProgramImpl* program, const IDevice* device, uint64_t build_key);
+    static void program_compile_already_exists(const detail::ProgramImpl* program, const IDevice* device,
+                                               uint64_t build_key);
     static void program_kernel_compile_finished(const detail::ProgramImpl* program, const IDevice* device,
                                                 const std::shared_ptr<Kernel>& kernel, const JitBuildOptions& options,
                                                 const std::string& path);
@@ -168,7 +182,17 @@ public:
 
 namespace distributed {
 
-struct MeshCoordinateRange {};
+class MeshCoordinate {
+public:
+    std::span<const uint32_t> coords() const;
+    std::array<uint32_t, 2> numbers;
+};
+class MeshCoordinateRange {
+public:
+    const MeshCoordinate& start_coord() const;
+    const MeshCoordinate& end_coord() const;
+    MeshCoordinate start, end;
+};
 
 class MeshWorkloadImpl {
 public:

@@ -5,8 +5,9 @@
 //   buffer ID MESH TYPE SIZE PAGE [CORES]  free ID           capture on|off       churn MESH FIRST COUNT
 //   program ID                             kernel PROGRAM data|compute|ethernet PATH CORES BYTES,...
 //   cb PROGRAM CORES PAGES PAGE [BUFFER]   dataflow PROGRAM CORES SIZE            scratchpad PROGRAM CORES SIZE
-//   workload ID MESH BYTES BUFFER PROGRAM...                 enqueue ID           clear ID        drop PROGRAM
-//   move PROGRAM NUMBER BUFFER             fill              slow on|off
+//   workload ID MESH BYTES BUFFER PROGRAM[@ROW,COLUMN-ROW,COLUMN]...
+//   enqueue ID                             clear ID          drop PROGRAM
+//   move PROGRAM NUMBER BUFFER [remote]    fill              slow on|off
 //   begin MESH    end MESH TRACE BUFFER BYTES    replay MESH TRACE    release MESH TRACE
 //   tallies                                later exit|end ORDER
 //
@@ -115,6 +116,7 @@ std::string close_mesh(const Words& words) {
 std::string add_dispatch(const Words& words) {
     world().opening = number(words[1]);
     for (const auto& chip : world().meshes.at(world().opening).impl->devices) {
+        world().add_system_program(*chip, kDispatchKernels);
         Asked call("configure_command_queue_programs", chip.get(), static_cast<void*>(nullptr));
         chip->configure_command_queue_programs(nullptr);
         call.back();
@@ -125,6 +127,7 @@ std::string add_dispatch(const Words& words) {
 std::string add_fabric(const Words& words) {
     world().opening = number(words[1]);
     for (const auto& chip : world().meshes.at(world().opening).impl->devices) {
+        world().add_system_program(*chip, kFabricKernels);
         Asked call("configure_fabric", chip.get());
         chip->configure_fabric();
         call.back();
@@ -171,6 +174,7 @@ std::string give_kernel(const Words& words) {
 std::string give_cb(const Words& words) {
     auto cb = std::make_shared<metal::CircularBufferImpl>(cores_of(words[2]), half(words[3]), half(words[4]));
     if (words.size() > 5) cb->global = &world().buffers.at(number(words[5]));
+    if (cb->global != nullptr) cb->assign_global_address();
     program_of(words[1]).cbs.push_back(std::move(cb));
     return "added";
 }
@@ -178,11 +182,29 @@ std::string give_cb(const Words& words) {
 std::string move_cb(const Words& words) {
     auto& cb = *program_of(words[1]).cbs.at(number(words[2]));
     const auto& buffer = world().buffers.at(number(words[3]));
+    if (words.size() > 4) {  // through a global circular buffer
+        const metal::experimental::GlobalCircularBuffer global{&buffer};
+        Asked call("set_global_circular_buffer", &cb, &global);
+        cb.set_global_circular_buffer(global);
+        call.back();
+        return std::to_string(cb.address());
+    }
     const auto size = static_cast<uint32_t>(buffer.form.size_bytes);
     Asked call("set_global_buffer", &cb, &buffer, size, 0u);
     cb.set_global_buffer(buffer, size, 0);
     call.back();
     return std::to_string(cb.address());
+}
+
+// "7@0,1-1,1": those rows and columns of the mesh; without, all of it.
+metal::distributed::MeshCoordinateRange range_of(const std::string& text, const MeshDeviceImpl& mesh) {
+    metal::distributed::MeshCoordinateRange range{{}, {}};
+    auto& [first, last] = range;
+    last.numbers = {static_cast<uint32_t>(mesh.num_rows() - 1), static_cast<uint32_t>(mesh.num_cols() - 1)};
+    if (const auto at = text.find('@'); at != std::string::npos)
+        std::sscanf(text.c_str() + at, "@%u,%u-%u,%u", &first.numbers[0], &first.numbers[1], &last.numbers[0],
+                    &last.numbers[1]);
+    return range;
 }
 
 std::string make_workload(const Words& words) {
@@ -192,8 +214,9 @@ std::string make_workload(const Words& words) {
     impl.binary_bytes = number(words[3]);
     impl.binary_id = number(words[4]);
     for (size_t i = 5; i < words.size(); ++i) {
-        const std::unique_ptr<metal::Program> program(world().programs.take(number(words[i])));
-        const metal::distributed::MeshCoordinateRange range{};
+        const std::unique_ptr<metal::Program> program(
+            world().programs.take(number(words[i].substr(0, words[i].find('@')))));
+        const auto range = range_of(words[i], *impl.mesh->impl);
         Asked call("add_program", &impl, &range, program.get());
         impl.add_program(range, std::move(*program));
         call.back();
@@ -212,32 +235,37 @@ std::string enqueue(const Words& words) {
     return "launched";
 }
 
+metal::distributed::MeshTraceId trace_of(const Words& words) { return {half(words[2])}; }
+
 std::string begin_trace(const Words& words) {
     auto* const mesh = &world().meshes.at(number(words[1]));
-    Asked call("begin_mesh_trace", mesh, uint8_t{0});
-    return std::to_string(call.got(mesh->begin_mesh_trace(0).value));
+    auto* const queue = &world().queue;
+    Asked call("begin_mesh_trace", mesh, queue);
+    return std::to_string(call.got(mesh->begin_mesh_trace(*queue).value));
 }
 std::string end_trace(const Words& words) {
     auto* const mesh = &world().meshes.at(number(words[1]));
-    const metal::distributed::MeshTraceId trace{half(words[2])};
+    auto* const queue = &world().queue;
+    const auto trace = trace_of(words);
     world().trace_buffer_id = number(words[3]);
     world().trace_bytes = number(words[4]);
-    Asked call("end_mesh_trace", mesh, uint8_t{0}, &trace);
-    mesh->end_mesh_trace(0, trace);
+    Asked call("end_mesh_trace", mesh, queue, &trace);
+    mesh->end_mesh_trace(*queue, trace);
     call.back();
     return "captured";
 }
 std::string replay_trace(const Words& words) {
     auto* const mesh = &world().meshes.at(number(words[1]));
-    const metal::distributed::MeshTraceId trace{half(words[2])};
-    Asked call("replay_mesh_trace", mesh, uint8_t{0}, &trace, false);
-    mesh->replay_mesh_trace(0, trace, false);
+    auto* const queue = &world().queue;
+    const auto trace = trace_of(words);
+    Asked call("replay_mesh_trace", mesh, queue, &trace, false);
+    mesh->replay_mesh_trace(*queue, trace, false);
     call.back();
     return "replayed";
 }
 std::string release_trace(const Words& words) {
     auto* const mesh = &world().meshes.at(number(words[1]));
-    const metal::distributed::MeshTraceId trace{half(words[2])};
+    const auto trace = trace_of(words);
     Asked call("release_mesh_trace", mesh, &trace);
     mesh->release_mesh_trace(trace);
     call.back();
@@ -307,16 +335,33 @@ struct Order {
     const char* name;
     std::string (*obey)(const Words&);
 };
-constexpr Order kOrders[] = {
-    {"board", set_board},        {"open", open_mesh},           {"close", close_mesh},
-    {"dispatch", add_dispatch},  {"fabric", add_fabric},        {"buffer", add_buffer},
-    {"free", free_buffer},       {"churn", churn},              {"capture", set_capture},
-    {"program", make_program},   {"kernel", give_kernel},       {"cb", give_cb},
-    {"dataflow", give_dataflow}, {"scratchpad", give_scratchpad}, {"move", move_cb},
-    {"workload", make_workload}, {"enqueue", enqueue},          {"clear", clear_workload},
-    {"drop", drop_program},      {"slow", set_slow},            {"fill", fill_ring},
-    {"begin", begin_trace},      {"end", end_trace},            {"replay", replay_trace},
-    {"release", release_trace},  {"tallies", tell_tallies},     {"later", later}};
+constexpr Order kOrders[] = {{"board", set_board},
+                             {"open", open_mesh},
+                             {"close", close_mesh},
+                             {"dispatch", add_dispatch},
+                             {"fabric", add_fabric},
+                             {"buffer", add_buffer},
+                             {"free", free_buffer},
+                             {"churn", churn},
+                             {"capture", set_capture},
+                             {"program", make_program},
+                             {"kernel", give_kernel},
+                             {"cb", give_cb},
+                             {"dataflow", give_dataflow},
+                             {"scratchpad", give_scratchpad},
+                             {"move", move_cb},
+                             {"workload", make_workload},
+                             {"enqueue", enqueue},
+                             {"clear", clear_workload},
+                             {"drop", drop_program},
+                             {"slow", set_slow},
+                             {"fill", fill_ring},
+                             {"begin", begin_trace},
+                             {"end", end_trace},
+                             {"replay", replay_trace},
+                             {"release", release_trace},
+                             {"tallies", tell_tallies},
+                             {"later", later}};
 
 std::string obey(const std::string& order) {
     const Words words = parted(order, ' ');

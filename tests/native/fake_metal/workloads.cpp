@@ -70,13 +70,14 @@ void WorkerConfigBufferMgr::mark_completely_full(uint32_t count) {
     has_room = false;
 }
 
+// Their programs are made and compiled before; here they go to the chip.
 void Device::configure_fabric() {
     const Arrived here("configure_fabric", this);
-    fake::world().add_system_program(*this, fake::kFabricKernels);
+    fake::world().finalize_system_program(*this);
 }
 void Device::configure_command_queue_programs(DispatchTopology* topology) {
     const Arrived here("configure_command_queue_programs", this, topology);
-    fake::world().add_system_program(*this, fake::kDispatchKernels);
+    fake::world().finalize_system_program(*this);
 }
 
 namespace distributed {
@@ -99,7 +100,10 @@ void MeshWorkloadImpl::finalize_offsets(MeshDevice* device) {
 void MeshWorkloadImpl::load_binaries(MeshCommandQueue& queue) {
     const Arrived here("load_binaries", this, &queue);
     if (binaries || binary_bytes == 0) return;
-    const Buffer::Form form{.id = binary_id, .size_bytes = binary_bytes, .page_bytes = 2048, .type = BufferType::DRAM,
+    const Buffer::Form form{.id = binary_id,
+                            .size_bytes = binary_bytes,
+                            .page_bytes = 2048,
+                            .type = BufferType::DRAM,
                             .is_bottom_up = false};
     binaries = std::make_unique<Buffer>(mesh, mesh->impl->impl.get(), form);
 }
@@ -113,32 +117,62 @@ void EnqueueMeshWorkload(MeshCommandQueue& queue, MeshWorkload& workload, bool i
     fake::world().launch(queue, workload);
 }
 
-MeshTraceId MeshDevice::begin_mesh_trace(uint8_t queue) {
-    const Arrived here("begin_mesh_trace", this, queue);
-    return {fake::gave("begin_mesh_trace", fake::world().next_trace++)};
+// ---- traces: what users call, and what is called by it
+
+MeshTraceId MeshDevice::begin_mesh_trace(MeshCommandQueue& queue) {
+    const Arrived here("begin_mesh_trace", this, &queue);
+    const MeshTraceId trace{fake::gave("begin_mesh_trace", fake::world().next_trace++)};
+    Asked call("impl_begin_mesh_trace", impl.get(), uint8_t{0}, &trace);
+    impl->begin_mesh_trace(0, trace);
+    call.back();
+    return trace;
 }
-void MeshDevice::begin_mesh_trace(uint8_t queue, const MeshTraceId& trace) {
-    const Arrived here("begin_mesh_trace_with", this, queue, &trace);
+void MeshDevice::end_mesh_trace(MeshCommandQueue& queue, const MeshTraceId& trace) {
+    const Arrived here("end_mesh_trace", this, &queue, &trace);
+    Asked call("impl_end_mesh_trace", impl.get(), uint8_t{0}, &trace);
+    impl->end_mesh_trace(0, trace);
+    call.back();
+}
+void MeshDevice::replay_mesh_trace(MeshCommandQueue& queue, const MeshTraceId& trace, bool is_blocking) {
+    const Arrived here("replay_mesh_trace", this, &queue, &trace, is_blocking);
+    Asked call("impl_replay_mesh_trace", impl.get(), uint8_t{0}, &trace, is_blocking);
+    impl->replay_mesh_trace(0, trace, is_blocking);
+    call.back();
+}
+void MeshDevice::release_mesh_trace(const MeshTraceId& trace) {
+    const Arrived here("release_mesh_trace", this, &trace);
+    Asked call("impl_release_mesh_trace", impl.get(), &trace);
+    impl->release_mesh_trace(trace);
+    call.back();
+}
+
+void MeshDeviceImpl::begin_mesh_trace(uint8_t queue, const MeshTraceId& trace) {
+    const Arrived here("impl_begin_mesh_trace", this, queue, &trace);
 }
 // The commands of a trace go to memory of its own when the capture ends.
-void MeshDevice::end_mesh_trace(uint8_t queue, const MeshTraceId& trace) {
-    const Arrived here("end_mesh_trace", this, queue, &trace);
+void MeshDeviceImpl::end_mesh_trace(uint8_t queue, const MeshTraceId& trace) {
+    const Arrived here("impl_end_mesh_trace", this, queue, &trace);
     auto& world = fake::world();
-    const Buffer::Form form{.id = world.trace_buffer_id, .size_bytes = world.trace_bytes, .page_bytes = 2048,
-                            .type = BufferType::TRACE};
-    world.traces.put(trace.value, new Buffer(this, impl->impl.get(), form));
+    const Buffer::Form form{
+        .id = world.trace_buffer_id, .size_bytes = world.trace_bytes, .page_bytes = 2048, .type = BufferType::TRACE};
+    auto* const mesh = &world.meshes.at(static_cast<uint64_t>(id()));
+    world.traces.put(trace.value, new Buffer(mesh, impl.get(), form));
 }
-void MeshDevice::replay_mesh_trace(uint8_t queue, const MeshTraceId& trace, bool is_blocking) {
-    const Arrived here("replay_mesh_trace", this, queue, &trace, is_blocking);
+void MeshDeviceImpl::replay_mesh_trace(uint8_t queue, const MeshTraceId& trace, bool is_blocking) {
+    const Arrived here("impl_replay_mesh_trace", this, queue, &trace, is_blocking);
     auto& ring = fake::world().ring;
     Asked call("mark_completely_full", &ring, fake::world().worker_count);
     ring.mark_completely_full(fake::world().worker_count);
     call.back();
 }
-void MeshDevice::release_mesh_trace(const MeshTraceId& trace) {
-    const Arrived here("release_mesh_trace", this, &trace);
+void MeshDeviceImpl::release_mesh_trace(const MeshTraceId& trace) {
+    const Arrived here("impl_release_mesh_trace", this, &trace);
     fake::world().traces.drop(trace.value);
 }
+
+const MeshCoordinate& MeshCoordinateRange::start_coord() const { return start; }
+const MeshCoordinate& MeshCoordinateRange::end_coord() const { return end; }
+std::span<const uint32_t> MeshCoordinate::coords() const { return numbers; }
 
 }  // namespace distributed
 }  // namespace tt::tt_metal

@@ -41,7 +41,7 @@ metal::WorkerConfigBufferMgr::Sync asked_for_room(metal::WorkerConfigBufferMgr& 
 
 // What a first launch does and a cached one does not: compile, find places.
 void prepare(metal::detail::ProgramImpl& program, metal::distributed::MeshDevice* mesh) {
-    if (program.mesh == nullptr) program.compile(mesh, false);
+    program.compile(mesh, false);
     program.mesh = mesh;
     Asked cbs("allocate_circular_buffers", &program, mesh);
     program.allocate_circular_buffers(mesh);
@@ -68,11 +68,14 @@ const std::vector<SystemKernel> kDispatchKernels = {
     {"tt_metal/impl/dispatch/kernels/cq_dispatch.cpp", core(1, 9), {12636}},
     {"tt_metal/impl/dispatch/kernels/cq_dispatch_subordinate.cpp", core(1, 9), {2308}},
     {"tt_metal/impl/dispatch/kernels/cq_dispatch_subordinate_compute.cpp", core(1, 9), {848, 264, 248}}};
-const std::vector<SystemKernel> kFabricKernels = {
-    {"tt_metal/fabric/impl/kernels/edm_fabric/fabric_erisc_router.cpp", core(0, 0), {7772},
-     HalProgrammableCoreType::ACTIVE_ETH},
-    {"tt_metal/fabric/impl/kernels/edm_fabric/fabric_erisc_router.cpp", core(1, 0), {8380},
-     HalProgrammableCoreType::ACTIVE_ETH}};
+const std::vector<SystemKernel> kFabricKernels = {{"tt_metal/fabric/impl/kernels/edm_fabric/fabric_erisc_router.cpp",
+                                                   core(0, 0),
+                                                   {7772},
+                                                   HalProgrammableCoreType::ACTIVE_ETH},
+                                                  {"tt_metal/fabric/impl/kernels/edm_fabric/fabric_erisc_router.cpp",
+                                                   core(1, 0),
+                                                   {8380},
+                                                   HalProgrammableCoreType::ACTIVE_ETH}};
 
 uint32_t text_bytes(const metal::detail::ProgramImpl& program) {
     uint32_t sum = 0;
@@ -113,6 +116,13 @@ void World::add_system_program(metal::Device& device, const std::vector<SystemKe
     }
     program->impl->compile(&device, false);
     system_programs.put(opening, program);
+    configured = program;
+}
+
+void World::finalize_system_program(metal::Device& device) {
+    Asked call("program_finalize_offsets", configured->impl.get(), &device);
+    configured->impl->finalize_offsets(&device);
+    call.back();
 }
 
 void World::take_room(const metal::detail::ProgramImpl& program) {

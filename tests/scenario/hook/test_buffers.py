@@ -1,7 +1,14 @@
-"""Buffers of the stand-in as the hook tells them."""
+"""Buffers of the stand-in as the hook tells them: with every figure, on every thread, until their mesh is closed."""
 
+from pathlib import Path
+
+import pytest
+
+from tests.support.stand_in.build import StandIn
 from tests.support.stand_in.host import CHIP, Host, unequal
 from ttmem.devices import Pool
+
+DRAM_BANKS, L1_BANKS = 12, 72
 
 
 def test_a_buffer_is_told_as_the_allocator_gave_it(host: Host) -> None:
@@ -9,5 +16,127 @@ def test_a_buffer_is_told_as_the_allocator_gave_it(host: Host) -> None:
     [told] = host.look().buffers
 
     assert (told.id, told.address, told.pool, told.chips) == (4, int(address), Pool.DRAM, (CHIP,))
-    assert (told.requested_bytes, told.per_bank_bytes, told.reserved_bytes) == (8192, 2048, 2048 * 12)
+    assert (told.requested_bytes, told.per_bank_bytes, told.reserved_bytes) == (8192, 2048, 2048 * DRAM_BANKS)
+
+
+def test_pages_and_shards_decide_what_banks_give_up(host: Host) -> None:
+    host.tell("open 1 1 0", "buffer 2 1 L1 100000 1000", "buffer 4 1 L1 65536 2048 8", "buffer 6 1 DRAM 1000 1000")
+    small, uneven, sharded = host.look().buffers
+
+    assert (uneven.pool, uneven.requested_bytes, uneven.per_bank_bytes) == (Pool.L1, 100_000, 2 * 1024)
+    assert (sharded.per_bank_bytes, sharded.reserved_bytes) == (8192, 8192 * L1_BANKS)  # all banks, whoever holds shards
+    assert (small.pool, small.per_bank_bytes, small.reserved_bytes) == (Pool.DRAM, 1024, 1024 * DRAM_BANKS)
+
+
+def test_a_freed_buffer_is_gone_and_its_place_may_be_taken_again(host: Host) -> None:
+    first = host.tell("open 1 1 0", "buffer 2 1 DRAM 4096 2048")
+    again = host.tell("free 2", "buffer 4 1 DRAM 4096 2048")
+    look = host.look()
+
+    assert first == again
+    assert [told.id for told in look.buffers] == [4]
+    assert look.findings == {}
+
+
+def test_a_buffer_that_a_capture_only_imagines_is_not_charged(host: Host) -> None:
+    imagined = host.tell("open 1 1 0", "buffer 2 1 L1 8192 2048", "capture on", "buffer 4 1 L1 524288 2048")
+    host.tell("capture off", "buffer 6 1 L1 8192 2048", "free 4")
+    look = host.look()
+
+    assert imagined == "0"
+    assert [told.id for told in look.buffers] == [2, 6]
+    assert look.used(CHIP, Pool.L1) == 2 * 2048 * L1_BANKS
+    assert look.findings == {}
+
+
+def test_a_mesh_buffer_is_one_record_with_the_bytes_of_each_chip(host: Host) -> None:
+    host.tell("open 1 2 4 0 3 7", "buffer 2 1 DRAM 8192 2048")
+    look = host.look()
+    [told] = look.buffers
+
+    assert told.chips == (CHIP + 4, CHIP, CHIP + 3, CHIP + 7)  # in the mesh's own order
+    assert [look.used(chip, Pool.DRAM) for chip in told.chips] == [2048 * DRAM_BANKS] * 4
+    assert [mesh[1:3] for mesh in look.meshes] == [(2, 2)]
+
+
+def test_a_chip_is_told_with_its_board_and_what_its_banks_hold(host: Host) -> None:
+    host.tell("open 1 1 0")
+    device = host.look().device(CHIP)
+
+    assert (device["arch"], device["board"], device["index"]) == ("wormhole_b0", "n150", 0)
+    assert tuple(device["grid"]) == (8, 9)
+    assert device["capacities"][Pool.DRAM] == 1_072_603_072 * DRAM_BANKS
+    assert device["capacities"][Pool.L1] == 1_393_312 * L1_BANKS
+
+
+def test_chips_have_their_own_ids_also_where_the_runtime_keeps_no_counters(host: Host) -> None:
+    host.tell("board 8 9 without-counters", "open 1 1 3", "buffer 2 1 DRAM 4096 2048")
+    [told] = host.look().buffers
+
+    assert told.chips == (CHIP + 3,)
+
+
+def test_a_mesh_number_is_no_chip_number(host: Host) -> None:
+    host.tell("open 5 1 0", "buffer 2 5 DRAM 4096 2048", "close 5", "open 7 1 0", "buffer 4 7 DRAM 4096 2048")
+    look = host.look()
+
+    assert look.open_chips == [CHIP]
+    assert [(told.id, told.chips) for told in look.buffers] == [(4, (CHIP,))]
+
+
+def test_closing_a_mesh_ends_all_of_it_and_late_frees_are_no_finding(host: Host) -> None:
+    host.tell("open 1 1 0 1", "buffer 2 1 DRAM 4096 2048", "buffer 4 1 L1 4096 2048", "close 1")
+    closed = host.look()
+    host.tell("free 2", "free 4")
+    look = host.look()
+
+    assert (closed.alive, closed.open_chips) == ([], [])
+    assert (look.alive, look.findings) == ([], {})
+    assert (look.used(CHIP, Pool.DRAM), look.used(CHIP, Pool.L1)) == (0, 0)
+
+
+def test_two_meshes_are_closed_one_by_one(host: Host) -> None:
+    host.tell("open 1 1 0", "open 3 1 1", "buffer 2 1 DRAM 4096 2048", "buffer 4 3 DRAM 4096 2048", "close 1")
+    look = host.look()
+
+    assert [(told.id, told.chips) for told in look.buffers] == [(4, (CHIP + 1,))]
+    assert look.open_chips == [CHIP + 1]
+
+
+def test_eight_threads_at_once_are_told_to_the_byte(host: Host) -> None:
+    host.tell("open 1 1 0", "together 8 churn 1 %0000 2000 kept")
+    look = host.look()
+
+    assert len(look.buffers) == 8 * 16
+    assert {told.id // 10_000 for told in look.buffers} == set(range(1, 9))
+    assert look.used(CHIP, Pool.DRAM) == sum(told.reserved_bytes for told in look.buffers)
+    assert look.findings == {}
     assert unequal(host.tell("tallies")) == []
+
+
+def test_a_buffer_is_freed_by_another_thread_than_allocated_it(host: Host) -> None:
+    host.tell("on 1 open 1 1 0", "on 2 buffer 2 1 DRAM 4096 2048", "on 3 buffer 4 1 DRAM 4096 2048", "on 4 free 2")
+    look = host.look()
+
+    assert [told.id for told in look.buffers] == [4]
+    assert look.findings == {}
+
+
+@pytest.mark.parametrize(("memory", "banks"), [("L1", L1_BANKS), ("DRAM", DRAM_BANKS)])
+def test_a_refusal_is_told_with_what_was_free_and_reaches_its_caller_unharmed(
+    memory: str, banks: int, host: Host, stand_in: StandIn, journals: Path
+) -> None:
+    orders = ("open 1 1 0", f"buffer 2 1 {memory} {2048 * banks} 2048", f"buffer 4 1 {memory} {1 << 40} 2048")
+    thrown = host.tell(*orders)
+    look = host.look()
+    with Host(stand_in, journals, is_hooked=False) as plain:
+        expected = plain.tell(*orders)
+    bank_bytes = look.device(CHIP)["capacities"][Pool[memory]] // banks
+    needed = ((1 << 40) // 2048 + banks - 1) // banks * 2048
+
+    assert thrown == expected
+    assert thrown.startswith(f"throws Out of Memory: Not enough space to allocate {1 << 40} B {memory} buffer")
+    assert look.refusals() == [(CHIP, Pool[memory], needed * banks, *[(bank_bytes - 2048) * banks] * 2)]
+    assert [told.id for told in look.buffers] == [2]
+    assert unequal(host.tell("tallies")) == []
+    assert host.tell(f"buffer 6 1 {memory} 2048 2048").isdecimal()

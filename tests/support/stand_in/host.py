@@ -67,7 +67,7 @@ class Host(Started, Spoken):
     def look(self) -> Look:
         """What a collector knows of it when nothing is left to be read."""
         rows = self._watch.come_to_rest()
-        [row] = [row for row in rows["processes"] if row["pid"] == self.pid]
+        [row] = [row for row in rows["processes"] if row["pid"] == self.pid and row["state"] == "live"]
         return Look(self._watch.rows(), self._watch.allocations(row["key"]), row["key"])
 
     def leave(self) -> tuple[int, list[str], str]:
