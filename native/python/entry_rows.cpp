@@ -3,6 +3,7 @@
 #include <map>
 #include <tuple>
 
+#include "python/entry_words.hpp"
 #include "python/rows.hpp"
 
 namespace nb = nanobind;
@@ -10,35 +11,7 @@ namespace nb = nanobind;
 namespace ttmem {
 namespace {
 
-// What the words of an entry mean depends on its kind.
-struct EntryWords {
-    uint64_t address = 0, asked = 0, program = 0;
-    uint64_t page = 0;
-    uint8_t core_type = 0, found_by = 0, layout = 0;
-
-    EntryWords(const Words& words, bool is_socket) {
-        const uint8_t kind = words.kind();
-        asked = words.requested_bytes();
-        address = words.address;
-        if (kind == TTMEM_BUFFER && !is_socket) {
-            address = words.buffer_address();
-            page = words.page_bytes();
-            layout = words.layout();
-        } else if (kind == TTMEM_PROGRAM_BINARY) {
-            *this = {0, words.reserved_bytes(), words.id};
-        } else if (kind >= TTMEM_CIRCULAR_BUFFER && kind <= TTMEM_SCRATCHPAD) {
-            const uint64_t place = is_socket ? words.address : words.address & 0xffff'ffff;
-            *this = {place, words.reserved_bytes(), is_socket ? 0 : words.requested_bytes()};
-        } else if (kind != TTMEM_BUFFER && kind != TTMEM_KIND_UNKNOWN && !is_socket) {
-            *this = {0, asked, words.low48(words.address)};
-            core_type = words.core_type();
-            found_by = words.found_by();
-        }
-    }
-
-private:
-    EntryWords(uint64_t place, uint64_t size, uint64_t owner) : address(place), asked(size), program(owner) {}
-};
+constexpr size_t kSiteMost = 2048;  // of a name or stack that is handed on
 
 nb::tuple entry_row(const Process& process, const Words& words, const Timebase& time) {
     nb::list devices;
@@ -48,7 +21,8 @@ nb::tuple entry_row(const Process& process, const Words& words, const Timebase& 
     const EntryWords its(words, is_socket);
     const uint64_t when = process.realtime(words.time, time);
     const uint64_t id = is_socket && words.target() == SeedTargets::kUnknown ? words.address : words.id;
-    const std::string name = words.site() != 0 && !is_socket ? process.book.text(words.site()).substr(0, 256) : "";
+    const std::string name =
+        words.site() != 0 && !is_socket ? process.book.text(words.site()).substr(0, kSiteMost) : "";
     return nb::make_tuple(nb::tuple(devices), words.kind(), id, words.pool(), words.flags(), words.reserved_bytes(),
                           its.asked, its.address, is_program || is_socket ? 0 : words.per_bank_bytes(),
                           is_program || is_buffer ? uint16_t{0} : words.count(), words.thread(), words.site(), when,

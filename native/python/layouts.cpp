@@ -32,6 +32,7 @@ nb::tuple pool_counters() {
     TTMEM_FIELD(PoolCounters, window_peak);
     TTMEM_FIELD(PoolCounters, allocs);
     TTMEM_FIELD(PoolCounters, frees);
+    TTMEM_FIELD(PoolCounters, own_peak);
     TTMEM_FIELD(PoolCounters, spare);
     return nb::make_tuple(sizeof(PoolCounters), fields);
 }

@@ -10,6 +10,7 @@
 #include "ledger/checkpoint.hpp"
 #include "python/allocation_client.hpp"
 #include "python/layouts.hpp"
+#include "python/own_journal.hpp"
 #include "python/reports.hpp"
 #include "python/rows.hpp"
 #include "python/seeds.hpp"
@@ -193,6 +194,7 @@ NB_MODULE(_native, module) {
     module.doc() = "The native core of ttmem: journals and ledger.";
     add_client(module);
     add_older_client(module);
+    add_own_journal(module);
     add_ledger(module);
     add_seed_server(module);
     module.def("layout", layouts);

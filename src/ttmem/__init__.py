@@ -5,6 +5,7 @@ its calls with `AllocationClient`, and a runtime is handed a `GraphTracker`. Not
 (TTMEM=1, or `enable()`). `ttmem ps` shows what all programs report.
 """
 
+import os
 from typing import TYPE_CHECKING
 
 from ttmem.errors import TtmemError
@@ -17,11 +18,18 @@ if TYPE_CHECKING:
         close,
         disable,
         enable,
+        forget_sites,
         is_enabled,
         label,
+        max_memory_allocated,
+        mem_get_info,
+        memory_allocated,
+        memory_snapshot,
+        memory_summary,
         open_device,
         open_mesh,
         phase,
+        record_sites,
         report_binary_status,
         report_buffer_alloc,
         report_buffer_free,
@@ -36,6 +44,7 @@ if TYPE_CHECKING:
         report_out_of_memory,
         report_program_end,
         report_ring,
+        reset_peak_memory_stats,
     )
 
 __version__ = "0.1.0"
@@ -49,11 +58,18 @@ __all__ = [
     "close",
     "disable",
     "enable",
+    "forget_sites",
     "is_enabled",
     "label",
+    "max_memory_allocated",
+    "mem_get_info",
+    "memory_allocated",
+    "memory_snapshot",
+    "memory_summary",
     "open_device",
     "open_mesh",
     "phase",
+    "record_sites",
     "report_binary_status",
     "report_buffer_alloc",
     "report_buffer_free",
@@ -68,6 +84,7 @@ __all__ = [
     "report_out_of_memory",
     "report_program_end",
     "report_ring",
+    "reset_peak_memory_stats",
 ]
 
 
@@ -84,3 +101,9 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+if os.environ.get("TTMEM_SITES", "") not in ("", "0"):  # importing us is all that a workload does for it
+    from ttmem.client import record_sites
+
+    record_sites()

@@ -155,6 +155,44 @@ class allocation_client:  # really a submodule
     @staticmethod
     def count_lost() -> None: ...
 
+class own:  # really a submodule
+    """What this process itself has reported, read from its mapped journal; nothing, as long as it has none."""
+
+    @staticmethod
+    def version() -> int:
+        """Another number whenever a target was opened, described anew or closed; 0 without a journal."""
+
+    @staticmethod
+    def targets() -> list[tuple[Any, ...]]:
+        """(number, is open, unique or mesh id, (index, arch, board, capacities) of a chip, unique ids of a mesh's chips)."""
+
+    @staticmethod
+    def pool(targets: tuple[int, ...], pool: int, /) -> tuple[int, int, int]:
+        """What targets that stand for one chip have of a pool: bytes used, their highest since the last reset, count."""
+
+    @staticmethod
+    def entries() -> list[tuple[Any, ...]]:
+        """What is alive, oldest first: (target, kind, id, pool, flags, reserved, requested, address, per_bank, page,
+        layout, cores, program, thread id, age_ns, what the site says)."""
+
+    @staticmethod
+    def reset_peaks(target: int, /) -> None:
+        """The highest of `pool` starts over at what is used now; what others see of peaks does not."""
+
+    @staticmethod
+    def record_sites() -> None:
+        """From now on buffers reported without a site get the Python stack of their thread."""
+
+    @staticmethod
+    def forget_sites() -> None: ...
+    @staticmethod
+    def current_site() -> int:
+        """The site of the caller, as an allocation would get it; 0 before `record_sites`."""
+
+    @staticmethod
+    def stack_count() -> int:
+        """How many different stacks are known."""
+
 class Books: ...
 
 class Ledger(Books):

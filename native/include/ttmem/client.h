@@ -260,6 +260,7 @@ TTMEM_API void ttmem_cache_on(const ttmem_cache_answer* answer);
 TTMEM_API uint32_t ttmem_intern_on(const char* text, uint32_t length);
 TTMEM_API uint32_t ttmem_phase_begin_on(uint32_t name);
 TTMEM_API void ttmem_phase_end_on(uint32_t phase);
+TTMEM_API void ttmem_reset_peaks_on(uint16_t target);
 TTMEM_API void ttmem_label_on(const char* text);
 
 static inline uint16_t ttmem_device_open(const ttmem_device* device) {
@@ -332,6 +333,10 @@ static inline uint32_t ttmem_intern(const char* text, uint32_t length) {
 static inline uint32_t ttmem_phase_begin(uint32_t name) { return TTMEM_ON ? ttmem_phase_begin_on(name) : 0; }
 static inline void ttmem_phase_end(uint32_t phase) {
     if (TTMEM_ON) ttmem_phase_end_on(phase);
+}
+/* The peaks that this process itself asks for start over at what is used now; those that others see do not. */
+static inline void ttmem_reset_peaks(uint16_t target) {
+    if (TTMEM_ON) ttmem_reset_peaks_on(target);
 }
 static inline void ttmem_label(const char* text) {
     if (TTMEM_ON) ttmem_label_on(text);

@@ -205,6 +205,7 @@ inline constexpr bool is_committed(uint64_t commit) { return commit != 0 && (com
 //   peak          raised by compare-and-swap                     any      relaxed
 //   peak_time     stored after peak was raised (may lag it)      any      relaxed
 //   window_peak   raised likewise; reset at a phase boundary     any      relaxed
+//   own_peak      raised likewise; reset when the host asks      host     relaxed
 //   allocs, frees fetch_add                                      any      relaxed
 // They agree with the live entries whenever no call is under way.
 struct PoolCounters {
@@ -214,7 +215,8 @@ struct PoolCounters {
     Word window_peak;
     Word allocs;
     Word frees;
-    Word spare[2];
+    Word own_peak;  // since the host began anew; never below window_peak
+    Word spare;
 };
 static_assert(sizeof(PoolCounters) == 64);
 

@@ -213,6 +213,10 @@ void phase_end(uint32_t phase) {
     if (may_write()) end_phase(phase);
 }
 
+void reset_peaks(uint16_t target) {
+    if (may_write()) reset_own_peaks(checked_target(target));
+}
+
 void label(const char* text) {
     if (may_write()) set_label(text);
 }
@@ -265,6 +269,7 @@ extern const ttmem::WriterTable ttmem_own_writer = {
     ttmem::cache_answer,
     ttmem::clash,
     ttmem::set_site_source,
+    ttmem::reset_peaks,
 };
 extern const ttmem::WriterTable ttmem_writer_v1 __attribute__((alias("ttmem_own_writer")));
 
@@ -301,6 +306,7 @@ void ttmem_out_of_memory_on(uint16_t target, uint8_t pool, uint64_t requested_by
 uint32_t ttmem_intern_on(const char* text, uint32_t length) { TTMEM_ROUTE(intern_text, intern, text, length); }
 uint32_t ttmem_phase_begin_on(uint32_t name) { TTMEM_ROUTE(phase_begin, phase_begin, name); }
 void ttmem_phase_end_on(uint32_t phase) { TTMEM_ROUTE(phase_end, phase_end, phase); }
+void ttmem_reset_peaks_on(uint16_t target) { TTMEM_ROUTE(reset_peaks, reset_peaks, target); }
 void ttmem_label_on(const char* text) { TTMEM_ROUTE(label, label, text); }
 
 void ttmem_ring_on(const ttmem_ring_state* state) { TTMEM_ROUTE(ring_state, ring_state, state); }

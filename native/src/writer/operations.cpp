@@ -17,11 +17,9 @@ bool is_kernel(uint8_t kind) noexcept {
 #define TTMEM_RARE __attribute__((noinline))
 
 TTMEM_RARE void raise_peak(PoolCounters& pool, uint64_t used, uint64_t time) noexcept {
-    uint64_t seen = pool.window_peak.load(std::memory_order_relaxed);
-    while (static_cast<int64_t>(used) > static_cast<int64_t>(seen) &&
-           !pool.window_peak.compare_exchange_weak(seen, used, std::memory_order_relaxed)) {
-    }
-    seen = pool.peak.load(std::memory_order_relaxed);
+    raise_to(pool.window_peak, used);  // first: see reset_own_peaks
+    raise_to(pool.own_peak, used);
+    uint64_t seen = pool.peak.load(std::memory_order_relaxed);
     while (static_cast<int64_t>(used) > static_cast<int64_t>(seen)) {
         if (!pool.peak.compare_exchange_weak(seen, used, std::memory_order_relaxed)) continue;
         pool.peak_time.store(time, std::memory_order_relaxed);

@@ -64,6 +64,15 @@ void set_label(const char* text) noexcept;
 
 uint32_t begin_phase(uint32_t name) noexcept;
 void end_phase(uint32_t phase) noexcept;
+/// The host's own peaks of a target start over at what is used now; what others read stays as it is.
+void reset_own_peaks(uint16_t target) noexcept;
+
+inline void raise_to(Word& peak, uint64_t used) noexcept {
+    uint64_t seen = peak.load(std::memory_order_relaxed);
+    while (static_cast<int64_t>(used) > static_cast<int64_t>(seen) &&
+           !peak.compare_exchange_weak(seen, used, std::memory_order_relaxed)) {
+    }
+}
 
 /// A lock for the rare paths (names, phases): tried for at most a millisecond, then given up, so nothing ever hangs.
 class RareLock {

@@ -12,7 +12,7 @@ namespace ttmem {
 namespace {
 
 // All that a copy of this version must have.
-constexpr size_t kOldestTable = offsetof(WriterTable, set_site_source) + sizeof(WriterTable::set_site_source);
+constexpr size_t kOldestTable = offsetof(WriterTable, reset_peaks) + sizeof(WriterTable::reset_peaks);
 
 constexpr uint32_t kCopiesMost = 16;
 constexpr int kOnSwitch = 1, kOffSwitch = 0;

@@ -48,6 +48,7 @@ struct WriterTable {
     void (*cache_answer)(const ttmem_cache_answer*);
     void (*clash)(const ttmem_cb_clash*);
     void (*set_site_source)(ttmem_site_source);
+    void (*reset_peaks)(uint16_t);
 };
 
 /// The owner's table; found at the first call and the same ever after.

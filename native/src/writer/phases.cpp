@@ -34,23 +34,22 @@ uint64_t clamp_to_zero(uint64_t used) noexcept { return static_cast<int64_t>(use
 uint64_t take_window(PoolCounters& pool) noexcept {
     const uint64_t peak =
         pool.window_peak.exchange(clamp_to_zero(pool.used.load(std::memory_order_relaxed)), std::memory_order_relaxed);
-    const uint64_t used = clamp_to_zero(pool.used.load(std::memory_order_relaxed));
-    uint64_t seen = pool.window_peak.load(std::memory_order_relaxed);
-    while (used > seen && !pool.window_peak.compare_exchange_weak(seen, used, std::memory_order_relaxed)) {
-    }
+    raise_to(pool.window_peak, clamp_to_zero(pool.used.load(std::memory_order_relaxed)));
     return peak;
 }
 
-void fold(const Writer& writer) noexcept {
-    for (uint32_t t = 0; t < kTargets; ++t) {
-        Target& target = writer.targets[t];
-        for (uint32_t p = 0; p < kPools; ++p) {
-            if (target.pools[p].allocs.load(std::memory_order_relaxed) == 0) continue;
-            const uint64_t peak = take_window(target.pools[p]);
-            for (OpenPhase& phase : open_phases)
-                if (phase.number != 0) phase.peaks[t][p] = std::max(phase.peaks[t][p], peak);
-        }
+void fold(const Writer& writer, uint32_t t) noexcept {
+    Target& target = writer.targets[t];
+    for (uint32_t p = 0; p < kPools; ++p) {
+        if (target.pools[p].allocs.load(std::memory_order_relaxed) == 0) continue;
+        const uint64_t peak = take_window(target.pools[p]);
+        for (OpenPhase& phase : open_phases)
+            if (phase.number != 0) phase.peaks[t][p] = std::max(phase.peaks[t][p], peak);
     }
+}
+
+void fold(const Writer& writer) noexcept {
+    for (uint32_t t = 0; t < kTargets; ++t) fold(writer, t);
 }
 
 void publish_phase(Type type, const OpenPhase& phase, uint16_t target, uint8_t pool, uint64_t peak) noexcept {
@@ -159,6 +158,20 @@ void end_phase(uint32_t number) noexcept {
     forget_parents_phases(writer);
     fold(writer);
     end_marked(writer);
+}
+
+// An allocation looks at the window alone, and raises it before the own peak. So the window starts over first, and the own
+// peak at the window: whoever raised the window meanwhile is caught by the second look, or raises the own peak later.
+void reset_own_peaks(uint16_t target) noexcept {
+    const Writer& writer = the_writer;
+    const RareLock lock(boundary);
+    if (!lock.is_held()) return;
+    forget_parents_phases(writer);
+    fold(writer, target);
+    for (PoolCounters& pool : writer.targets[target].pools) {
+        pool.own_peak.exchange(pool.window_peak.load(std::memory_order_relaxed), std::memory_order_seq_cst);
+        raise_to(pool.own_peak, pool.window_peak.load(std::memory_order_relaxed));
+    }
 }
 
 }  // namespace ttmem

@@ -5,6 +5,16 @@ Nothing here raises for what is reported, blocks or logs per call. With tracking
 
 from typing import TYPE_CHECKING
 
+from ttmem.client.memory import (
+    forget_sites,
+    max_memory_allocated,
+    mem_get_info,
+    memory_allocated,
+    memory_snapshot,
+    memory_summary,
+    record_sites,
+    reset_peak_memory_stats,
+)
 from ttmem.client.phases import Phase
 from ttmem.client.reporter import Client, close, disable, enable, is_enabled, label, open_device, open_mesh, phase
 from ttmem.client.reports import (
@@ -36,11 +46,18 @@ __all__ = [
     "close",
     "disable",
     "enable",
+    "forget_sites",
     "is_enabled",
     "label",
+    "max_memory_allocated",
+    "mem_get_info",
+    "memory_allocated",
+    "memory_snapshot",
+    "memory_summary",
     "open_device",
     "open_mesh",
     "phase",
+    "record_sites",
     "report_binary_status",
     "report_buffer_alloc",
     "report_buffer_free",
@@ -55,6 +72,7 @@ __all__ = [
     "report_out_of_memory",
     "report_program_end",
     "report_ring",
+    "reset_peak_memory_stats",
 ]
 
 

@@ -67,7 +67,7 @@ STRUCTS: dict[str, Struct] = {}
 STRUCTS["Record"] = _struct(_words("commit time tag id address reserved requested per_bank"))
 
 STRUCTS["PoolCounters"] = _struct(
-    [*_words("used peak peak_time window_peak allocs frees"), _Part("spare", 8, 2)],
+    _words("used peak peak_time window_peak allocs frees own_peak spare"),
 )
 
 STRUCTS["KindCounters"] = _struct(_words("used count"))

@@ -1,0 +1,43 @@
+// What the words of a live entry mean, which depends on its kind.
+#pragma once
+
+#include "journal/layout.hpp"
+
+namespace ttmem {
+
+struct EntryWords {
+    uint64_t address = 0, asked = 0, program = 0, page = 0;
+    uint8_t core_type = 0, found_by = 0, layout = 0;
+
+    /// `is_socket`: told by the seeds' protocol, where an address has all 64 bits and there is nothing beside it.
+    explicit EntryWords(const Words& words, bool is_socket = false)
+        : address(words.address), asked(words.requested_bytes()) {
+        const uint8_t kind = words.kind();
+        if (kind == TTMEM_PROGRAM_BINARY) {
+            *this = {0, words.reserved_bytes(), words.id};
+        } else if (kind >= TTMEM_CIRCULAR_BUFFER && kind <= TTMEM_SCRATCHPAD) {
+            const uint64_t place = is_socket ? words.address : words.address & 0xffff'ffff;
+            *this = {place, words.reserved_bytes(), is_socket ? 0 : words.requested_bytes()};
+        } else if (!is_socket) {
+            take_all(words);
+        }
+    }
+
+private:
+    EntryWords(uint64_t place, uint64_t size, uint64_t owner) : address(place), asked(size), program(owner) {}
+
+    void take_all(const Words& words) {
+        if (words.kind() == TTMEM_BUFFER) {
+            address = words.buffer_address();
+            page = words.page_bytes();
+            layout = words.layout();
+        } else if (words.kind() != TTMEM_KIND_UNKNOWN) {  // a kernel
+            address = 0;
+            program = words.low48(words.address);
+            core_type = words.core_type();
+            found_by = words.found_by();
+        }
+    }
+};
+
+}  // namespace ttmem

@@ -1,0 +1,217 @@
+// A process looks at its own journal where its writer has mapped it: a few loads, no system call, no collector. Whatever
+// copy of the library owns the journal (the preload hook, or this module), its table tells where that is.
+#include "python/own_journal.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "journal/clock.hpp"
+#include "python/entry_words.hpp"
+#include "python/reports.hpp"
+#include "python/rows.hpp"
+#include "writer/owner.hpp"
+
+namespace nb = nanobind;
+
+namespace ttmem {
+namespace {
+
+// The parts of the mapped journal. Nothing is mapped in a process that has not reported yet, a forked child among them.
+class OwnJournal {
+public:
+    OwnJournal() : is_there_(owner().mapping(&where_) != 0) {}
+
+    bool is_there() const { return is_there_; }
+    uint64_t inode() const { return where_.inode; }
+    const Header& header() const { return *static_cast<const Header*>(where_.base); }
+    const Identity& identity() const { return header().identity; }
+    const Target& target(uint32_t number) const { return part<Target>(identity().targets_offset)[number]; }
+    const Record& entry(uint64_t number) const { return part<Record>(identity().slab_offset)[number]; }
+    uint32_t thread(uint16_t number) const {
+        return number < kThreads ? part<Half>(identity().threads_offset)[number].load(std::memory_order_acquire) : 0;
+    }
+
+    /// One more than the highest target that has a name; 0 is where everything without one is counted.
+    uint32_t target_count() const {
+        uint32_t count = 1;
+        while (count < kTargets && target(count).state.load(std::memory_order_acquire) != kTargetUnnamed) ++count;
+        return count;
+    }
+
+    /// An item of the arena that is whole and of its kind, and how long it is; else none.
+    const char* item(uint32_t id, Item kind, uint64_t& length) const {
+        const uint64_t at = uint64_t{id} * 8;
+        length = 0;
+        if (id == 0 || at + sizeof(ItemHead) > kArenaBytes) return nullptr;
+        const char* place = part<char>(identity().arena_offset) + at;
+        const uint64_t head = reinterpret_cast<const ItemHead*>(place)->head.load(std::memory_order_acquire);
+        if (static_cast<Item>(head >> 32) != kind || (head & 0xffff'ffff) > kArenaBytes - at - sizeof head)
+            return nullptr;
+        length = head & 0xffff'ffff;
+        return place + sizeof(ItemHead);
+    }
+
+private:
+    template <typename Part>
+    const Part* part(uint64_t offset) const {
+        return reinterpret_cast<const Part*>(static_cast<const char*>(where_.base) + offset);
+    }
+
+    Mapping where_{};
+    bool is_there_;
+};
+
+// Changes whenever a target is opened, described anew or closed; 0 while there is no journal.
+uint64_t version() {
+    const OwnJournal own;
+    if (!own.is_there()) return 0;
+    uint64_t mix = own.inode() * 0x9e37'79b9'7f4a'7c15ull;
+    const uint32_t count = own.target_count();
+    for (uint32_t i = 1; i < count; ++i) {
+        const Target& target = own.target(i);
+        mix = (mix ^ target.state.load(std::memory_order_relaxed)) * 0x100'0000'01b3ull;
+        mix = (mix ^ target.descriptor.load(std::memory_order_relaxed)) * 0x100'0000'01b3ull;
+    }
+    return mix | 1;
+}
+
+nb::tuple device_part(const OwnJournal& own, uint32_t descriptor) {
+    uint64_t length = 0;
+    const char* bytes = own.item(descriptor, Item::device, length);
+    if (bytes == nullptr || length < sizeof(DeviceDescriptor)) return nb::make_tuple();
+    const auto& device = *reinterpret_cast<const DeviceDescriptor*>(bytes);
+    nb::list capacities;
+    for (const uint64_t capacity : device.capacity_bytes) capacities.append(capacity);
+    return nb::make_tuple(device.index, text(device.arch), text(device.board), nb::tuple(capacities));
+}
+
+nb::list mesh_chips(const OwnJournal& own, uint32_t descriptor) {
+    nb::list chips;
+    uint64_t length = 0;
+    const char* bytes = own.item(descriptor, Item::mesh, length);
+    if (bytes == nullptr || length < sizeof(MeshDescriptor)) return chips;
+    const auto* ids = reinterpret_cast<const uint64_t*>(bytes + sizeof(MeshDescriptor));
+    const uint64_t room = (length - sizeof(MeshDescriptor)) / sizeof(uint64_t);
+    const uint64_t count = std::min<uint64_t>(reinterpret_cast<const MeshDescriptor*>(bytes)->chip_count, room);
+    for (uint64_t i = 0; i < count; ++i) chips.append(ids[i]);
+    return chips;
+}
+
+nb::list target_rows() {
+    nb::list rows;
+    const OwnJournal own;
+    if (!own.is_there()) return rows;
+    const uint32_t count = own.target_count();
+    for (uint32_t i = 1; i < count; ++i) {
+        const Target& target = own.target(i);
+        const uint32_t descriptor = target.descriptor.load(std::memory_order_acquire);
+        const bool is_open = target.state.load(std::memory_order_acquire) == kTargetOpen;
+        rows.append(nb::make_tuple(i, is_open, target.unique_id.load(std::memory_order_relaxed),
+                                   device_part(own, descriptor), nb::tuple(mesh_chips(own, descriptor))));
+    }
+    return rows;
+}
+
+uint64_t number_of(nb::handle value) {  // members of an IntEnum among them, which nanobind takes the long way
+    uint64_t word = 0;
+    if (!read_word(value.ptr(), word)) throw nb::python_error();
+    return word;
+}
+
+// Several targets may stand for one chip (itself, and meshes with it). How high their sum has been nobody kept; it was at
+// least what is used now, and at least what each of them had.
+nb::tuple pool_figures(const nb::tuple& targets, nb::handle pool_number) {
+    int64_t used = 0, peak = 0, count = 0;
+    const OwnJournal own;
+    const uint64_t pool = number_of(pool_number);
+    if (!own.is_there() || pool >= kPools) return nb::make_tuple(0, 0, 0);
+    for (nb::handle number : targets) {
+        const auto target = static_cast<uint32_t>(std::min<uint64_t>(number_of(number), kTargets));
+        if (target >= kTargets) continue;
+        const PoolCounters& counters = own.target(target).pools[pool];
+        const auto frees = counters.frees.load(std::memory_order_relaxed);
+        count += static_cast<int64_t>(counters.allocs.load(std::memory_order_relaxed) - frees);
+        used += std::max<int64_t>(static_cast<int64_t>(counters.used.load(std::memory_order_relaxed)), 0);
+        peak = std::max(peak, static_cast<int64_t>(counters.own_peak.load(std::memory_order_relaxed)));
+    }
+    return nb::make_tuple(used, std::max(used, peak), std::max<int64_t>(count, 0));
+}
+
+// Ages in nanoseconds from raw stamps: the header's pair of clocks and one taken now give the rate between them.
+class Ages {
+public:
+    explicit Ages(const Identity& identity)
+        : now_(raw_now(static_cast<ClockKind>(identity.clock_kind))),
+          passed_(now_ - identity.clock_raw),
+          passed_ns_(nanoseconds(CLOCK_MONOTONIC) - identity.clock_monotonic_ns) {}
+
+    uint64_t of(uint64_t raw) const {
+        if (raw >= now_ || passed_ == 0) return 0;
+        return static_cast<uint64_t>(static_cast<double>(now_ - raw) * static_cast<double>(passed_ns_) /
+                                     static_cast<double>(passed_));
+    }
+
+private:
+    uint64_t now_, passed_, passed_ns_;
+};
+
+// A copy counts if the entry is the same life before and after it.
+bool copy_entry(const Record& entry, Words& words) {
+    words.commit = entry.commit.load(std::memory_order_acquire);
+    if (!is_committed(words.commit)) return false;
+    words.time = entry.time.load(std::memory_order_acquire);
+    words.tag = entry.tag.load(std::memory_order_acquire);
+    words.id = entry.id.load(std::memory_order_acquire);
+    words.address = entry.address.load(std::memory_order_acquire);
+    words.reserved = entry.reserved.load(std::memory_order_acquire);
+    words.requested = entry.requested.load(std::memory_order_acquire);
+    words.per_bank = entry.per_bank.load(std::memory_order_acquire);
+    return entry.commit.load(std::memory_order_acquire) == words.commit;
+}
+
+nb::tuple entry_row(const OwnJournal& own, const Words& words, const Ages& ages) {
+    const bool is_program = words.kind() == TTMEM_PROGRAM_BINARY, is_buffer = words.kind() == TTMEM_BUFFER;
+    const EntryWords its(words);
+    uint64_t length = 0;
+    const char* site = own.item(words.site(), Item::text, length);
+    return nb::make_tuple(words.target(), words.kind(), words.id, words.pool(), words.flags(), words.reserved_bytes(),
+                          its.asked, its.address, is_program ? 0 : words.per_bank_bytes(), its.page, its.layout,
+                          is_program || is_buffer ? uint16_t{0} : words.count(), its.program,
+                          own.thread(words.thread()), ages.of(words.time),
+                          text(site == nullptr ? std::string() : std::string(site, length)));
+}
+
+// Copied first, told afterwards: making objects of Python takes longer than the allocations of other threads do.
+nb::list entry_rows() {
+    nb::list rows;
+    const OwnJournal own;
+    if (!own.is_there()) return rows;
+    std::vector<Words> alive;
+    const uint64_t table = own.identity().table;
+    const uint64_t high = std::min(own.header().slab_high.load(std::memory_order_acquire), table);
+    Words words;
+    for (uint64_t i = 0; i < high; ++i)
+        if (copy_entry(own.entry(i), words)) alive.push_back(words);
+    std::sort(alive.begin(), alive.end(), [](const Words& a, const Words& b) { return a.commit < b.commit; });
+    const Ages ages(own.identity());
+    for (const Words& one : alive) rows.append(entry_row(own, one, ages));
+    return rows;
+}
+
+}  // namespace
+
+void add_own_journal(nb::module_& module) {
+    nb::module_ own = module.def_submodule("own", "What this process itself has reported.");
+    own.def("version", version);
+    own.def("targets", target_rows, nb::sig("def targets() -> list"));
+    own.def("pool", pool_figures, nb::sig("def pool(targets: tuple, pool: int, /) -> tuple"));
+    own.def("entries", entry_rows, nb::sig("def entries() -> list"));
+    own.def(
+        "reset_peaks",
+        [](uint32_t target) { ttmem_reset_peaks(target < kTargets ? static_cast<uint16_t>(target) : uint16_t{0}); },
+        nb::sig("def reset_peaks(target: int, /) -> None"));
+    add_sites(own);
+}
+
+}  // namespace ttmem

@@ -1,0 +1,14 @@
+// Adds what Python asks about its own process: the figures of its own journal, and where its allocations are made.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace ttmem {
+
+/// `own`: counters and live entries of this process, read where they are mapped.
+void add_own_journal(nanobind::module_& module);
+
+/// `own.record_sites`, `own.forget_sites`: Python stacks for buffers that are reported without a site.
+void add_sites(nanobind::module_& own);
+
+}  // namespace ttmem

@@ -1,0 +1,51 @@
+"""How much this process holds: torch's questions about memory, for each pool of a chip.
+
+Figures are those of one chip, as they are in torch. Asked about a mesh, the chip that holds most answers; they are
+equal unless something was allocated on a few of them only.
+"""
+
+from typing import Any
+
+from ttmem import _native
+from ttmem.client.memory.chips import Chip, chips_meant, pool_meant
+from ttmem.devices import Pool
+
+__all__ = ["max_memory_allocated", "mem_get_info", "memory_allocated", "reset_peak_memory_stats"]
+
+_figures = _native.own.pool
+
+
+def memory_allocated(device: Any = None, pool: Pool | str = Pool.DRAM) -> int:
+    """Bytes that this process holds of a pool: what all banks gave up for it, alignment included."""
+    where = pool_meant(pool)
+    return max([_figures(chip.targets, where)[0] for chip in chips_meant(device)], default=0)
+
+
+def max_memory_allocated(device: Any = None, pool: Pool | str = Pool.DRAM) -> int:
+    """The highest `memory_allocated` since the program began, or since `reset_peak_memory_stats`.
+
+    Exact where one target stands for the chip: itself, or one mesh. Where several do, the true peak of their sum may
+    have been higher than this.
+    """
+    where = pool_meant(pool)
+    return max([_figures(chip.targets, where)[1] for chip in chips_meant(device)], default=0)
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """`max_memory_allocated` starts over at what is held now. Peaks of phases, and those that `ttmem ps` shows, stay.
+
+    A mesh has one figure for all its chips: resetting one of them resets the mesh.
+    """
+    for target in {target for chip in chips_meant(device) for target in chip.targets}:
+        _native.own.reset_peaks(target)
+
+
+def mem_get_info(device: Any = None, pool: Pool | str = Pool.DRAM) -> tuple[int, int]:
+    """Bytes of a pool that are free, and that there are; (0, 0) where the runtime did not say how many there are."""
+    where = pool_meant(pool)
+    return min([_room(chip, where) for chip in chips_meant(device)], default=(0, 0))
+
+
+def _room(chip: Chip, pool: Pool) -> tuple[int, int]:
+    total = chip.capacity_bytes(pool)
+    return max(0, total - _figures(chip.targets, pool)[0]), total

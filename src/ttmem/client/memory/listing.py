@@ -1,0 +1,70 @@
+"""Every allocation of this process that is alive, with where it lies and who asked for it."""
+
+from typing import Any, TypedDict
+
+from ttmem import _native
+from ttmem.client.memory.chips import chips, chips_meant
+from ttmem.devices import BufferLayout, Kind, Pool
+
+__all__ = ["LiveAllocation", "memory_snapshot"]
+
+_VIEW, _ESTIMATED = 1, 64  # flags of an entry
+
+
+class LiveAllocation(TypedDict):
+    """One thing that is alive. Sizes are bytes on each of its chips; None is unknown, or not told of its kind."""
+
+    devices: list[int]  # indexes of the chips it lies on; unique ids of those without one
+    pool: str
+    kind: str
+    id: int
+    address: int | None
+    size: int  # what it is charged: alignment included, 0 for a view
+    requested: int
+    per_bank: int | None  # of a buffer; of a circular buffer per core
+    page: int | None
+    layout: str | None
+    cores: int | None
+    program: int | None
+    name: str | None  # of a kernel
+    stack: list[str]  # "file:line function", innermost first; empty unless sites are recorded
+    thread: int | None  # the kernel's number of the thread that allocated it
+    age_seconds: float
+    is_view: bool  # memory that belongs to another allocation
+    is_estimated: bool  # a kernel of unknown exact size
+
+
+def memory_snapshot(device: Any = None) -> list[LiveAllocation]:
+    """All that is alive, oldest first; with a device only what lies on it. Plain data that `json.dumps` takes."""
+    places: dict[int, list[int]] = {}
+    for chip in chips():
+        for target in chip.targets:
+            places.setdefault(target, []).append(chip.index if chip.index >= 0 else chip.unique_id)
+    wanted = None if device is None else {target for chip in chips_meant(device) for target in chip.targets}
+    return [_told(row, places) for row in _native.own.entries() if wanted is None or row[0] in wanted]
+
+
+def _told(row: tuple[Any, ...], places: dict[int, list[int]]) -> LiveAllocation:
+    target, kind_number, identity, pool, flags, size, requested, address, per_bank, page, layout, *rest = row
+    cores, program, thread, age_ns, site = rest
+    kind = Kind(kind_number)
+    return {
+        "devices": places.get(target, []),
+        "pool": Pool(pool).word,
+        "kind": kind.word,
+        "id": identity,
+        "address": None if kind.is_kernel or kind is Kind.PROGRAM_BINARY else address,
+        "size": size,
+        "requested": requested,
+        "per_bank": per_bank or None,
+        "page": page or None,
+        "layout": BufferLayout(layout).word if layout else None,
+        "cores": cores or None,
+        "program": program or None,
+        "name": site or None if kind.is_kernel else None,
+        "stack": [] if kind.is_kernel or not site else site.split("\n"),
+        "thread": thread or None,
+        "age_seconds": age_ns / 1e9,
+        "is_view": bool(flags & _VIEW),
+        "is_estimated": bool(flags & _ESTIMATED),
+    }

@@ -1,0 +1,68 @@
+"""`memory_summary`: a table for people, of what this process holds on each of its chips."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ttmem import _native
+from ttmem.client.memory.chips import Chip, chips, chips_meant
+from ttmem.devices import PLANNED_POOLS, Pool
+
+__all__ = ["memory_summary"]
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_OFF = (
+    "ttmem: tracking is off in this process, so nothing is known of its memory.\n"
+    "Turn it on with `ttmem run -- python ...` (TTMEM=1 in the environment), or with ttmem.enable() before the device\n"
+    "is opened.\n"
+)
+_QUIET = "ttmem: tracking is on; no device has been opened{} yet.\n"
+_COLUMNS = ("pool", "used", "peak", "alive", "free", "total")
+
+
+def memory_summary(device: Any = None) -> str:
+    """What is held of each pool, its peak, and what is free: of one device, or of all that were opened."""
+    if not _native.client.is_enabled():
+        return _OFF
+    found = chips() if device is None else chips_meant(device)
+    if not found:
+        return _QUIET.format("" if device is None else f" as {device}")
+    tables: dict[str, list[Chip]] = {}
+    for chip in found:  # chips of a mesh hold the same
+        tables.setdefault(_table(chip), []).append(chip)
+    return "\n".join(f"{_title(alike)}\n{table}" for table, alike in tables.items())
+
+
+def _title(alike: list[Chip]) -> str:
+    names = [f"{chip.index}" if chip.index >= 0 else f"0x{chip.unique_id:016x}" for chip in alike]
+    word = " ".join(filter(None, (alike[0].board, alike[0].arch)))
+    each = ", on each of them" if len(alike) > 1 else ""
+    return f"ttmem: device {', '.join(names)}{f' ({word})' if word else ''}, this process{each}"
+
+
+def _table(chip: Chip) -> str:
+    rows = [_COLUMNS, *_rows(chip)]
+    if len(rows) == 1:
+        return "  nothing was allocated\n"
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+    ruled = ([cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)] for row in rows)
+    lines = ("  ".join([row[0].ljust(widths[0]), *cells]) for row, cells in zip(rows, ruled, strict=True))
+    note = "  * what all loaded programs would take together; they share that memory\n"
+    return "".join(f"  {line.rstrip()}\n" for line in lines) + (note if any("*" in row[0] for row in rows) else "")
+
+
+def _rows(chip: Chip) -> Iterator[tuple[str, ...]]:
+    for pool in Pool:
+        used, peak, count = _native.own.pool(chip.targets, pool)
+        total = chip.capacity_bytes(pool)
+        if not (used or peak or count):
+            continue
+        is_planned = pool in PLANNED_POOLS
+        room = (_size(max(0, total - used)), _size(total)) if total and not is_planned else ("", "")
+        yield (f"{pool.word}{'*' if is_planned else ''}", _size(used), _size(peak), f"{count:,}", *room)
+
+
+def _size(size_bytes: int) -> str:
+    amount, unit = float(size_bytes), 0
+    while amount >= 1024 and unit < len(_UNITS) - 1:
+        amount, unit = amount / 1024, unit + 1
+    return f"{size_bytes} B" if unit == 0 else f"{amount:.2f} {_UNITS[unit]}"
