@@ -9,10 +9,13 @@ removed the file of one that ended.
 import os
 import re
 import time
+from typing import TYPE_CHECKING
 
-from ttmem.collector import Collector
-from ttmem.snapshot import ProcessUsage
 from ttmem.sources import FoundJournal, Journals, Places, procfs
+
+if TYPE_CHECKING:
+    from ttmem.collector import Collector
+    from ttmem.snapshot import ProcessUsage
 
 __all__ = ["Offspring"]
 
@@ -28,7 +31,8 @@ class Offspring:
     def __init__(self, places: Places, *, mark: str) -> None:
         self._journals = Journals(places)
         self._journals.scan()
-        self._collector = Collector(places)  # never started: it looks at what is attached, not around
+        self._places = places
+        self._collector: Collector | None = None
         self._mark = mark
         self._pid = 0
         self._start_ticks = 0
@@ -46,23 +50,32 @@ class Offspring:
         for found in self._journals.scan():
             if self._is_ours(found):
                 self.paths.add(found.path)
-                self._collector.ledger.attach(*found)
+                self._collecting().ledger.attach(*found)
         if self.paths and time.monotonic() >= self._read_due:
-            self._collector.ledger.drain()
+            self._collecting().ledger.drain()
             self._read_due = time.monotonic() + _READ_EVERY_SECONDS
 
-    def usages(self) -> list[ProcessUsage]:
+    def usages(self) -> "list[ProcessUsage]":
         """What every process of ours held, in the order of their pids."""
         deadline = time.monotonic() + _SETTLE_SECONDS
-        self._collector.ledger.drain()
+        ledger = self._collecting().ledger
+        ledger.drain()
         found = self._ours()
         while any(process.reason == "settling" for process in found) and time.monotonic() < deadline:
-            self._collector.ledger.run(_STEP_SECONDS)
+            ledger.run(_STEP_SECONDS)
             found = self._ours()
         return sorted(found, key=lambda process: process.pid)
 
-    def _ours(self) -> list[ProcessUsage]:
-        return [process for process in self._collector.snapshot().processes if process.path in self.paths]
+    def _ours(self) -> "list[ProcessUsage]":
+        return [process for process in self._collecting().snapshot().processes if process.path in self.paths]
+
+    def _collecting(self) -> "Collector":
+        """Never started: it looks at what is attached, not around. Loaded for programs that report, no others."""
+        if self._collector is None:
+            from ttmem.collector import Collector
+
+            self._collector = Collector(self._places)
+        return self._collector
 
     def _is_ours(self, found: FoundJournal) -> bool:
         match = _NAME.fullmatch(os.path.basename(found.path))

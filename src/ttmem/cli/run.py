@@ -1,7 +1,6 @@
 """`ttmem run`: a program with tracking on, and afterwards what it held at its highest and what it left."""
 
 import os
-import secrets
 import shlex
 import sys
 from collections.abc import Sequence
@@ -12,11 +11,9 @@ import click
 from ttmem.cli.child import Child
 from ttmem.cli.exits import NOT_EXECUTABLE, NOT_FOUND
 from ttmem.cli.offspring import Offspring
-from ttmem.cli.screen import Screen
 from ttmem.doctor.hook import hook_path, preloading
 from ttmem.doctor.targets import obstacle_of
 from ttmem.sources import Places
-from ttmem.view import summary
 
 _LOOK_EVERY_SECONDS = 0.02
 _IDLE_SECONDS = 3600.0  # the end of the program wakes us
@@ -38,7 +35,7 @@ def run(
 
     Signals go through to it, and its exit code is ours (128 + signal if it was killed).
     """
-    environ = {**_own_environment(), "TTMEM": "1", _MARK: secrets.token_hex(8)}
+    environ = {**_own_environment(), "TTMEM": "1", _MARK: os.urandom(8).hex()}
     if label:
         environ["TTMEM_LABEL"] = label
     if directory:
@@ -109,6 +106,9 @@ def _tell(offspring: Offspring, name: str, *, is_asked: bool) -> None:
                 err=True,
             )
         return
+    from ttmem.cli.screen import Screen
+    from ttmem.view import summary
+
     lines = summary(offspring.usages())
     if not lines:
         click.echo(f"ttmem: `{name}` reported, but held no device memory", err=True)
