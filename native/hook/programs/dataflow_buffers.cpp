@@ -87,10 +87,13 @@ uint64_t end_of(uint32_t cell) noexcept {
     return end;
 }
 
-uint32_t lowest_l1_address(const void* device) noexcept {
-    const auto lowest =
-        ask<uint64_t>(Getter::lowest_l1_address, 0, device);  // a std::optional: bit 32 says it is there
-    return lowest >> 32 == 1 ? static_cast<uint32_t>(lowest) : 0;
+uint64_t lowest_l1_address(const void* device) noexcept {
+    struct Optional {  // of a whole word: it comes in two registers
+        uint64_t address;
+        bool is_there;
+    };
+    const auto lowest = ask<Optional>(Getter::lowest_l1_address, {}, device);
+    return lowest.is_there ? lowest.address : 0;
 }
 
 // Runs while the runtime's refusal passes.
@@ -101,7 +104,7 @@ void report_clash(void* word) noexcept {
     uint64_t end = 0;
     for (const uint32_t list : {program->circular_buffers, program->dataflow_buffers, program->scratchpads})
         if (end_of(list) > end) end = end_of(list);
-    const uint32_t lowest = is_mesh(check.device) ? lowest_l1_address(check.device) : 0;
+    const uint64_t lowest = is_mesh(check.device) ? lowest_l1_address(check.device) : 0;
     ttmem_clash(program->target, program->id, end, lowest);
 }
 

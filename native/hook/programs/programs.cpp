@@ -141,6 +141,13 @@ bool is_reportable(const Program& program) noexcept {
 
 namespace {
 
+// Slow dispatch takes a program of a mesh from chip to chip.
+bool has_chip(const Mesh& mesh, const void* device) noexcept {
+    for (uint32_t i = 0; i < mesh.chip_count; ++i)
+        if (mesh.devices[i] == device) return true;
+    return false;
+}
+
 bool settle_on(Program& program, Mesh& mesh, uint16_t target) noexcept {
     if (target == 0) return false;
     const uint32_t number = mesh.number.load(std::memory_order_acquire);
@@ -160,7 +167,8 @@ bool settle_on(Program& program, Mesh& mesh, uint16_t target) noexcept {
 }  // namespace
 
 bool settle(Program& program, const void* device) noexcept {
-    if (device == program.device && is_reportable(program)) return true;
+    const bool is_settled = is_reportable(program);
+    if (is_settled && (device == program.device || has_chip(*program.mesh, device))) return true;
     program.device = device;
     if (Mesh* mesh = mesh_of(device)) return settle_on(program, *mesh, target_of_place(*mesh, program.place));
     Mesh* mesh = mesh_with_chip(device);
