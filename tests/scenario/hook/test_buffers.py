@@ -24,7 +24,10 @@ def test_pages_and_shards_decide_what_banks_give_up(host: Host) -> None:
     small, uneven, sharded = host.look().buffers
 
     assert (uneven.pool, uneven.requested_bytes, uneven.per_bank_bytes) == (Pool.L1, 100_000, 2 * 1024)
-    assert (sharded.per_bank_bytes, sharded.reserved_bytes) == (8192, 8192 * L1_BANKS)  # all banks, whoever holds shards
+    assert (sharded.per_bank_bytes, sharded.reserved_bytes) == (
+        8192,
+        8192 * L1_BANKS,
+    )  # all banks, whoever holds shards
     assert (small.pool, small.per_bank_bytes, small.reserved_bytes) == (Pool.DRAM, 1024, 1024 * DRAM_BANKS)
 
 
