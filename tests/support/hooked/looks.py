@@ -132,6 +132,10 @@ class Look:
             (self._chips[number], Pool(pool), *figures[:3]) for number, pool, *figures in self._table("out_of_memory")
         ]
 
+    def clashes(self) -> list[tuple[int, int, int, int]]:
+        """Chip, program, where its circular buffers end, and the buffer that lies below that."""
+        return [(self._chips[number], *figures[:3]) for number, *figures in self._table("clashes")]
+
     def _table(self, name: str) -> list[tuple[Any, ...]]:
         return [tuple(row[1:]) for row in self._rows[name] if row[0] == self._key]
 
