@@ -24,10 +24,13 @@ VANISHES = """
 import os, sys, ttmem
 ttmem.report_buffer_alloc(ttmem.open_device(5, index=0), 1, 3 << 20)
 [journal] = [entry.path for entry in os.scandir(os.environ["TTMEM_DIR"]) if entry.name.startswith(str(os.getpid()))]
-def is_seen(above=f"/proc/{os.getppid()}/fd"):
-    links = (os.path.join(above, name) for name in os.listdir(above))
-    return any(os.path.lexists(link) and os.readlink(link) == journal for link in links)
-while not is_seen():
+def target(link):
+    try:
+        return os.readlink(link)
+    except OSError:  # closed meanwhile
+        return ""
+above = f"/proc/{os.getppid()}/fd"
+while journal not in [target(f"{above}/{name}") for name in os.listdir(above)]:
     pass
 os.remove(journal)
 """
