@@ -14,6 +14,7 @@ from ttmem.view import Line, Role, Span
 
 _ROLES = {Status.PASS: Role.GOOD, Status.WARN: Role.HIGH, Status.FAIL: Role.FULL}
 _INDENT = " " * 6
+_TOPIC_WIDTH = 18
 
 
 @click.command(short_help="Tell what can be seen here, and why not more.")
@@ -48,8 +49,11 @@ def _page(report: Report, *, has_all: bool) -> list[Line]:
 
 
 def _check_lines(check: Check) -> list[Line]:
-    head: Line = (Span(f"{check.status.name}  ", _ROLES[check.status]), Span(f"{check.topic:<14} "), Span(check.text))
-    return [head, (Span(f"{_INDENT}{'':<14} -> {check.next_step}", Role.DIM),)] if check.next_step else [head]
+    verdict = Span(f"{check.status.name}  ", _ROLES[check.status])
+    lines: list[Line] = [(verdict, Span(f"{check.topic:<{_TOPIC_WIDTH}}{check.text}"))]
+    if check.next_step:
+        lines.append((Span(f"{_INDENT}{'':<{_TOPIC_WIDTH}}-> {check.next_step}", Role.DIM),))
+    return lines
 
 
 def _entry_line(presence: Presence, *, has_symbol: bool) -> Line:

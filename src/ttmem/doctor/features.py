@@ -57,4 +57,48 @@ FEATURES = (
         is_vital=True,
     ),
     Feature("out of memory", _needs("allocate_buffer"), _needs("bank_statistics", "allocator_view")),
+    Feature(
+        "circular buffers",
+        _needs("allocate_circular_buffers", "track_allocate_cb", "deallocate_circular_buffers", "program_id"),
+        _needs(
+            *("set_global_buffer", "set_global_circular_buffer", "program_circular_buffers", "cb_address"),
+            *("cb_uses_index", "cb_pages", "cb_page_size", "cb_is_on_core", "core_ranges", "core_count"),
+            *("allocate_dataflow_buffers", "allocate_scratchpads", "mark_address", "program_cores"),
+        ),
+    ),
+    Feature(
+        "clashes",
+        _needs("validate_circular_buffers"),
+        _needs("validate_dataflow_buffers", "lowest_l1_address"),
+    ),
+    Feature(
+        "kernels",
+        _needs("add_kernel", "program_destroyed", "program_compile_finished", "program_id", "kernel_packed_size"),
+        _needs(
+            *("source_from_path", "configure_fabric", "configure_command_queues", "program_finalize_offsets"),
+            *("program_compile_already_exists", "kernel_name", "kernel_core_ranges"),
+            *("data_movement_table", "data_movement_binaries", "compute_table", "compute_binaries"),
+            *("ethernet_table", "ethernet_binaries", "dram_table", "dram_binaries"),
+        ),
+    ),
+    Feature(
+        "binary status",
+        _needs("set_binary_status", "add_program"),
+        _needs("load_binaries", "workload_destroyed"),
+    ),
+    Feature(
+        "launches",
+        _needs("enqueue_workload", "add_program"),
+        _needs("workload_destroyed", "range_start", "range_end", "coordinate_numbers"),
+    ),
+    Feature(
+        "kernel ring",
+        _needs("ring_add_lane", "ring_reserve", "ring_take"),
+        _needs("ring_free", "ring_fill"),
+    ),
+    Feature(
+        "traces",
+        _needs("begin_trace", "end_trace", "replay_trace"),
+        _needs("release_trace", "mesh_impl_queue"),
+    ),
 )
