@@ -40,6 +40,14 @@ SIGNATURES = {
     "open_mesh": "(chips: collections.abc.Sequence[int], rows: int | None = None, columns: int | None = None, *, "
     "mesh_id: int | None = None) -> int",
     "close": "(target: int) -> None",
+    "memory_allocated": "(device: Any = None, pool: ttmem.devices.Pool | str = 'dram') -> int",
+    "max_memory_allocated": "(device: Any = None, pool: ttmem.devices.Pool | str = 'dram') -> int",
+    "reset_peak_memory_stats": "(device: Any = None) -> None",
+    "mem_get_info": "(device: Any = None, pool: ttmem.devices.Pool | str = 'dram') -> tuple[int, int]",
+    "memory_summary": "(device: Any = None) -> str",
+    "memory_snapshot": "(device: Any = None) -> list[ttmem.client.memory.listing.LiveAllocation]",
+    "record_sites": "() -> None",
+    "forget_sites": "() -> None",
 }
 
 

@@ -27,8 +27,9 @@ class Chip(ctypes.Structure):
     _fields_ = [("unique_id", ctypes.c_uint64), ("rest", ctypes.c_uint64 * 32)]
 class Buffer(ctypes.Structure):
     _fields_ = [("id", ctypes.c_uint64), ("address", ctypes.c_uint64), ("requested", ctypes.c_uint64),
-                ("reserved", ctypes.c_uint64), ("per_bank", ctypes.c_uint64), ("site", ctypes.c_uint32),
-                ("target", ctypes.c_uint16), ("type", ctypes.c_uint8), ("options", ctypes.c_uint8)]
+                ("reserved", ctypes.c_uint64), ("per_bank", ctypes.c_uint64), ("page", ctypes.c_uint64),
+                ("site", ctypes.c_uint32), ("target", ctypes.c_uint16), ("type", ctypes.c_uint8),
+                ("options", ctypes.c_uint8), ("layout", ctypes.c_uint8)]
 program = ctypes.CDLL(None)
 program.ttmem_device_open_on.restype = ctypes.c_uint16
 program.ttmem_buffer_alloc_on.restype = ctypes.c_uint64

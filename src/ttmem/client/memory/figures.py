@@ -15,13 +15,13 @@ __all__ = ["max_memory_allocated", "mem_get_info", "memory_allocated", "reset_pe
 _figures = _native.own.pool
 
 
-def memory_allocated(device: Any = None, pool: Pool | str = Pool.DRAM) -> int:
+def memory_allocated(device: Any = None, pool: Pool | str = "dram") -> int:
     """Bytes that this process holds of a pool: what all banks gave up for it, alignment included."""
     where = pool_meant(pool)
     return max([_figures(chip.targets, where)[0] for chip in chips_meant(device)], default=0)
 
 
-def max_memory_allocated(device: Any = None, pool: Pool | str = Pool.DRAM) -> int:
+def max_memory_allocated(device: Any = None, pool: Pool | str = "dram") -> int:
     """The highest `memory_allocated` since the program began, or since `reset_peak_memory_stats`.
 
     Exact where one target stands for the chip: itself, or one mesh. Where several do, the true peak of their sum may
@@ -40,7 +40,7 @@ def reset_peak_memory_stats(device: Any = None) -> None:
         _native.own.reset_peaks(target)
 
 
-def mem_get_info(device: Any = None, pool: Pool | str = Pool.DRAM) -> tuple[int, int]:
+def mem_get_info(device: Any = None, pool: Pool | str = "dram") -> tuple[int, int]:
     """Bytes of a pool that are free, and that there are; (0, 0) where the runtime did not say how many there are."""
     where = pool_meant(pool)
     return min([_room(chip, where) for chip in chips_meant(device)], default=(0, 0))

@@ -1,0 +1,47 @@
+"""The table that `memory_summary` writes."""
+
+import ttmem
+from tests.unit.client.memory.conftest import LEFT, LEFT_INDEX, Stage
+from ttmem.devices import BufferType
+
+
+def test_chips_that_hold_the_same_share_a_table(stage: Stage) -> None:
+    ttmem.report_buffer_alloc(stage.mesh, 1, 3 << 30)
+    ttmem.report_free(ttmem.report_buffer_alloc(stage.mesh, 2, 1 << 30))
+    ttmem.report_buffer_alloc(stage.mesh, 3, 2048, 0, 0, 0, BufferType.L1)
+
+    assert own_part(ttmem.memory_summary()) == (
+        "ttmem: device 901, 902 (n300 wormhole_b0), this process, on each of them\n"
+        "  pool      used      peak  alive       free      total\n"
+        "  dram  3.00 GiB  4.00 GiB      1   9.00 GiB  12.00 GiB\n"
+        "  l1    2.00 KiB  2.00 KiB      1  64.00 MiB  64.00 MiB\n"
+    )
+
+
+def test_inventories_have_no_room_and_say_so(stage: Stage) -> None:
+    ttmem.report_cb_alloc(stage.left, 1, 0, 1024, 64)
+
+    table = ttmem.memory_summary(LEFT_INDEX)
+
+    assert "  cb*   64.00 KiB  64.00 KiB      1\n" in table
+    assert table.endswith("* what all loaded programs would take together; they share that memory\n")
+
+
+def test_figures_are_those_of_the_other_functions(stage: Stage) -> None:
+    ttmem.report_buffer_alloc(stage.left, 1, 100)
+
+    [row] = [line.split() for line in ttmem.memory_summary(LEFT).splitlines() if line.startswith("  dram")]
+
+    assert row[1:3] == [str(ttmem.memory_allocated(LEFT)), "B"]
+    assert row[5] == str(len(ttmem.memory_snapshot(LEFT)))
+
+
+def test_a_chip_without_figures_and_a_device_nobody_opened_are_said(stage: Stage) -> None:
+    assert "device 4321" not in ttmem.memory_summary()
+    assert ttmem.memory_summary(4321) == "ttmem: tracking is on; no device has been opened as 4321 yet.\n"
+
+
+def own_part(summary: str) -> str:
+    """Without chips that other tests of this process have opened."""
+    [part] = [part for part in summary.split("\nttmem: ") if "device 901" in part]
+    return part if part.startswith("ttmem: ") else f"ttmem: {part}"
