@@ -174,7 +174,11 @@ std::string give_kernel(const Words& words) {
 std::string give_cb(const Words& words) {
     auto cb = std::make_shared<metal::CircularBufferImpl>(cores_of(words[2]), half(words[3]), half(words[4]));
     if (words.size() > 5) cb->global = &world().buffers.at(number(words[5]));
-    if (cb->global != nullptr) cb->assign_global_address();
+    if (cb->global != nullptr) {
+        Asked call("assign_global_address", cb.get());
+        cb->assign_global_address();
+        call.back();
+    }
     program_of(words[1]).cbs.push_back(std::move(cb));
     return "added";
 }
