@@ -96,6 +96,7 @@ void note_program(const void* impl, const void* program_impl, const Place& place
     Program* program = find_or_add_program(program_impl);
     if (workload == nullptr || program == nullptr) return;
     program->place = place;
+    program->is_in_workload = true;
     workload->impl = impl;
     workload->mesh = nullptr;  // to be settled anew
     append_word(&workload->programs, program->key);

@@ -177,7 +177,7 @@ void report_kernels(Program& program) noexcept {
     Memory& all = *memory();
     for (uint32_t cell = program.kernels; cell != 0; cell = all.cells.at<Part>(cell).next)
         report_kernel(program, all.cells.at<Part>(cell));
-    if (program.is_entered) return;
+    if (program.is_entered || !program.is_in_workload) return;
     program.is_entered = true;
     ttmem_binary_status(program.target, program.id, TTMEM_NOT_SENT, 0);
 }

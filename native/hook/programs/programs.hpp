@@ -47,8 +47,10 @@ struct Program {
     uint16_t core_count;
     Place place;
     uint8_t owner;  // ttmem_kind of its kernels if the runtime configured it for itself, else 0
-    bool is_compiled, is_entered, has_views_listed;
-    bool has_binaries;  // in DRAM, listed under its name and target: it ends with them
+    bool is_compiled, has_views_listed;
+    bool is_in_workload;  // one that the runtime configures for itself never is, and has no launches
+    bool is_entered;      // listed with its status and launches
+    bool has_binaries;    // in DRAM, listed under its name and target: it ends with them
 };
 
 struct Memory;
