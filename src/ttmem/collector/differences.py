@@ -15,6 +15,7 @@ from ttmem.snapshot import Finding, PoolUsage, ProcessDevice, ProcessUsage, Read
 __all__ = ["Differences"]
 
 _QUIET_NS = 10_000_000
+_VERDICTS_MOST = 10_000
 # Circular buffers are left out: a sample of those that are not dataflow buffers is not comparable.
 _COMPARED = (Pool.DRAM, Pool.L1, Pool.L1_SMALL, Pool.TRACE)
 
@@ -39,6 +40,8 @@ class Differences:
 
     def noted(self, process: ProcessUsage, held: Held, read_ns: int) -> ProcessUsage:
         """The process, with a finding and the runtime's figures apart if they differ from what was counted."""
+        if len(self._verdicts) > _VERDICTS_MOST:
+            self._verdicts.clear()
         if _is_comparable(process, held, read_ns):
             self._verdicts[process.key] = _verdict(process, held)
         verdict = self._verdicts.get(process.key, _EQUAL)

@@ -32,6 +32,7 @@ from ttmem.snapshot import (
 __all__ = ["RuntimeCounters"]
 
 OLD_STAMP_NS = 10_000_000_000
+_PEAKS_MOST = 10_000  # of processes that came and went; then they start anew
 _ALWAYS_TOLD = (Pool.DRAM, Pool.L1)
 _Held = list[tuple[Device, ReadChip, ReadProcess]]
 
@@ -65,6 +66,8 @@ class RuntimeCounters:
             return self._joined(snapshot, readings)
 
     def _joined(self, snapshot: Snapshot, readings: Readings) -> Snapshot:
+        if len(self._peaks) > _PEAKS_MOST:
+            self._peaks.clear()
         reporting = {process.pid: process for process in snapshot.live if process.is_visible}
         chips = _chips(snapshot, readings)
         plain: dict[int, _Held] = defaultdict(list)

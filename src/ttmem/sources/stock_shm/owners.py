@@ -21,6 +21,7 @@ _STAMP_TOLERANCE_NS = 1_000_000_000  # a start is known to 10 ms, and clocks are
 _LEAST_PAUSE_SECONDS = 2.0
 _PAUSE_PER_COST = 50  # looking through all processes takes at most this part of the time
 _NAME_PART = b"tt_device_"
+_REMEMBERED_MOST = 10_000
 _KERNEL_THREADS = 2  # the parent of all of them
 
 FileKey = tuple[int, int]  # device and inode
@@ -37,8 +38,9 @@ class Owner(NamedTuple):
 
 
 class Owners(Protocol):
-    """Who knows which processes live."""
+    """Who knows which processes live. `begin` starts a look at all regions, within which nobody is asked twice."""
 
+    def begin(self) -> None: ...
     def owner_of(self, file: FileKey, file_uid: int, slot: ProcessSlot) -> Owner | None: ...
     def attached_to(self, file: FileKey) -> list[Owner]: ...
 
@@ -62,16 +64,29 @@ class LivingOwners:
         self._own_namespace = procfs.own_pid_namespace(proc)
         self._seen_mapped: set[tuple[int, int, FileKey]] = set()
         self._known: dict[tuple[int, int], Owner] = {}
+        self._stats: dict[int, procfs.Stat | None] = {}  # of this look
         self._dead: dict[tuple[FileKey, int], int] = {}  # by slot: the stamp at which it was found dead
         self._census: list[_Attached] = []
         self._census_ns = 0
         self._census_due = float("-inf")
 
+    def begin(self) -> None:
+        """Forgets who lived at the last look."""
+        self._stats.clear()
+        for memory in (self._known, self._dead, self._seen_mapped):
+            if len(memory) > _REMEMBERED_MOST:
+                memory.clear()  # what is still so is found again
+
     def owner_of(self, file: FileKey, file_uid: int, slot: ProcessSlot) -> Owner | None:
         """The process a slot belongs to; None if it is gone."""
         if self._dead.get((file, slot.pid)) == slot.last_update_ns:
             return None
-        found = self._here(file, file_uid, slot) or self._elsewhere(file, slot)
+        here = self._here(file_uid, slot)
+        is_mapped = self._is_mapped(here, file) if here and self._has_mappings else None
+        found = here if is_mapped else self._elsewhere(file, slot) if self._has_mappings else None
+        if found is None and is_mapped is None and here:
+            is_first = here.start_time_ns <= slot.last_update_ns + _STAMP_TOLERANCE_NS
+            found = here if is_first else None  # else the pid was given out again
         if found is None:
             self._dead[file, slot.pid] = slot.last_update_ns
         return found
@@ -82,19 +97,14 @@ class LivingOwners:
             self._take_census()
         return [one.owner for one in self._census if file in one.files and self._lives(one)]
 
-    def _here(self, file: FileKey, file_uid: int, slot: ProcessSlot) -> Owner | None:
+    def _here(self, file_uid: int, slot: ProcessSlot) -> Owner | None:
         """The process of that pid in our own namespace, if it can be the one."""
-        stat = procfs.stat_of(slot.pid, self._proc)
+        stat = self._stat(slot.pid)
         if stat is None or stat.is_over or _KERNEL_THREADS in (slot.pid, stat.parent):
             return None
         owner = self._owner(slot.pid, stat)
-        if owner is None or owner.uid not in (0, file_uid):
-            return None  # the region is its maker's alone: nobody else, but root, can be attached to it
-        if self._has_mappings:
-            is_mapped = self._is_mapped(slot.pid, stat, file)
-            if is_mapped is not None:
-                return owner if is_mapped else None
-        return owner if owner.start_time_ns <= slot.last_update_ns + _STAMP_TOLERANCE_NS else None
+        # The region is its maker's alone: nobody else, but root, can be attached to it.
+        return owner if owner and owner.uid in (0, file_uid) else None
 
     def _elsewhere(self, file: FileKey, slot: ProcessSlot) -> Owner | None:
         """A process of another pid namespace that goes by that pid there."""
@@ -107,12 +117,12 @@ class LivingOwners:
             self._take_census()
         return None
 
-    def _is_mapped(self, pid: int, stat: procfs.Stat, file: FileKey) -> bool | None:
+    def _is_mapped(self, owner: Owner, file: FileKey) -> bool | None:
         """None if it may not be seen."""
-        key = (pid, stat.start_ticks, file)
+        key = (owner.pid, owner.start_time_ns, file)
         if key in self._seen_mapped:
             return True
-        maps = procfs.maps_of(pid, self._proc)
+        maps = procfs.maps_of(owner.pid, self._proc)
         if maps is None:
             return None
         if file not in _mapped_files(maps):
@@ -139,8 +149,13 @@ class LivingOwners:
                 yield _Attached(owner, stat.start_ticks, inner_pid, frozenset(_mapped_files(maps)))
 
     def _lives(self, one: _Attached) -> bool:
-        stat = procfs.stat_of(one.owner.pid, self._proc)
+        stat = self._stat(one.owner.pid)
         return stat is not None and not stat.is_over and stat.start_ticks == one.start_ticks
+
+    def _stat(self, pid: int) -> procfs.Stat | None:
+        if pid not in self._stats:
+            self._stats[pid] = procfs.stat_of(pid, self._proc)
+        return self._stats[pid]
 
     def _owner(self, pid: int, stat: procfs.Stat) -> Owner | None:
         key = (pid, stat.start_ticks)

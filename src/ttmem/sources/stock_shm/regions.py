@@ -96,11 +96,13 @@ class StockCounters:
         places = []
         for directory in self._directories():
             names = _region_names(directory)
-            if names:
-                places.append(directory)
+            if not names:
+                continue
+            places.append(directory)
+            owners = self._owners_in(directory)
+            owners.begin()
             for name in names:
-                path = os.path.join(directory, name)
-                match self._read_one(path, name, self._owners_in(directory)):
+                match self._read_one(os.path.join(directory, name), name, owners):
                     case ReadChip() as chip:
                         chips.append(chip)
                     case Foreign() as row:
