@@ -1,0 +1,123 @@
+"""What a doctor says about the machine: journals, room, the runtime's counters, cards, a daemon, the kernel."""
+
+import os
+import shutil
+import socket
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.support.programs import a_program
+from ttmem.doctor.checks import Check, Status
+from ttmem.doctor.machine import JOURNAL_BYTES, machine_checks
+
+SAMPLES = Path(__file__).parents[2] / "data" / "shm"
+
+
+def said(topic: str, place: Path, *, uid: int | None = None, **settings: str) -> Check:
+    """The worst that is said about a topic."""
+    defaults = {"TTMEM_DIR": str(place), "TTMEM_STOCK_SHM_DIR": str(place), "TTMEM_SYSTEM_DIR": str(place)}
+    environ = {**defaults, **settings}
+    own = os.geteuid() if uid is None else uid
+    found = [check for check in machine_checks(environ, uid=own, cards=str(place / "cards")) if check.topic == topic]
+    return max(found, key=lambda check: check.status)
+
+
+def test_a_directory_of_ones_own_is_right(tmp_path: Path) -> None:
+    assert said("journals", tmp_path).status is Status.PASS
+
+
+def test_a_directory_that_can_be_made_is_right_too(tmp_path: Path) -> None:
+    check = said("journals", tmp_path, TTMEM_DIR=str(tmp_path / "not" / "yet"))
+
+    assert (check.status, "will be made" in check.text) == (Status.PASS, True)
+
+
+def test_a_directory_of_somebody_else_is_a_failure_with_advice(tmp_path: Path) -> None:
+    check = said("journals", tmp_path, uid=os.geteuid() + 1)
+
+    assert (check.status, "belongs to uid" in check.text, "TTMEM_DIR" in check.next_step) == (Status.FAIL, True, True)
+
+
+def test_a_file_in_place_of_the_directory_is_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    assert said("journals", tmp_path, TTMEM_DIR=str(tmp_path / "file")).status is Status.FAIL
+
+
+@pytest.mark.parametrize(
+    ("free_bytes", "status"),
+    [(JOURNAL_BYTES - 1, Status.FAIL), (JOURNAL_BYTES * 2, Status.WARN), (JOURNAL_BYTES * 100, Status.PASS)],
+)
+def test_room_is_counted_in_journals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_bytes: int, status: Status
+) -> None:
+    monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_bavail=free_bytes, f_frsize=1))
+
+    assert said("room", tmp_path).status is status
+
+
+def test_a_journal_is_about_as_large_as_is_said(tmp_path: Path) -> None:
+    with a_program(tmp_path, "ttmem.open_device(5)", "meet()") as program:
+        program.arrive()
+        [journal] = tmp_path.glob("*.journal")
+        size_bytes = journal.stat().st_size
+
+    assert JOURNAL_BYTES / 2 < size_bytes <= JOURNAL_BYTES
+
+
+def test_regions_of_the_runtime_are_counted_and_their_layout_named(tmp_path: Path) -> None:
+    region = min(path for path in SAMPLES.rglob("*.bin"))
+    shutil.copy(region, tmp_path / "tt_device_77_memory")
+
+    check = said("counters", tmp_path)
+
+    assert (check.status, check.text) == (Status.PASS, f"1 region of the runtime's own in {tmp_path} (layout 3)")
+
+
+def test_a_damaged_region_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "tt_device_77_memory").write_bytes(b"nothing")
+
+    assert said("counters", tmp_path).status is Status.WARN
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_region_of_somebody_else_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "tt_device_77_memory").touch(mode=0)
+
+    assert "belong to others" in said("counters", tmp_path).text
+
+
+def test_counters_that_are_turned_off_are_a_warning(tmp_path: Path) -> None:
+    assert said("counters", tmp_path, TT_METAL_SHM_TRACKING_DISABLED="1").status is Status.WARN
+
+
+def test_an_inspector_is_found_where_it_was_told_to_listen(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        heard = said("inspector", tmp_path, TT_METAL_INSPECTOR_RPC_SERVER_ADDRESS=address)
+
+    assert heard.text == f"somebody listens at {address}"
+    assert "nobody" in said("inspector", tmp_path, TT_METAL_INSPECTOR_RPC_SERVER_ADDRESS="127.0.0.1:nonsense").text
+
+
+def test_cards_are_counted_and_not_opened(tmp_path: Path) -> None:
+    (tmp_path / "cards").mkdir()
+    os.mkfifo(tmp_path / "cards" / "0")  # whoever opened it would wait
+
+    assert said("cards", tmp_path).text.startswith("1 in ")
+
+
+def test_a_machine_without_cards_is_no_worse(tmp_path: Path) -> None:
+    assert said("cards", tmp_path).status is Status.PASS
+
+
+def test_a_daemon_that_is_not_there_is_no_worse(tmp_path: Path) -> None:
+    assert said("daemon", tmp_path).status is Status.PASS
+
+
+def test_a_kernel_that_cannot_wipe_on_fork_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ttmem.doctor.machine._MADV_WIPEONFORK", 9999)
+
+    assert said("kernel", tmp_path).status is Status.FAIL
