@@ -1,0 +1,69 @@
+"""`ttmem doctor` as people and scripts meet it: one line per check, an exit code, a document."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.stand_in_runtime import a_runtime
+
+
+def doctor(place: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    private = {name: str(place) for name in ("TTMEM_DIR", "TTMEM_STOCK_SHM_DIR", "TTMEM_SYSTEM_DIR")}
+    command = [sys.executable, "-m", "ttmem", "doctor", *arguments]
+    return subprocess.run(command, env={**os.environ, **private}, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def older(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return a_runtime(tmp_path_factory.mktemp("older"), without={"buffer_id", "source_from_path"})
+
+
+def test_every_check_is_a_line_that_begins_with_its_verdict(tmp_path: Path, older: Path) -> None:
+    result = doctor(tmp_path, "--library", str(older))
+
+    checks, entries = result.stdout.split("\n\n")
+    lines = [line for line in checks.splitlines() if not line.lstrip().startswith("->")]
+    assert (result.returncode, result.stderr) == (1, "")
+    assert {line[:4] for line in lines} == {"PASS", "WARN"}
+    assert any(line.split()[:3] == ["missing", "hook", "source_from_path"] for line in entries.splitlines())
+    assert any(line.split()[:3] == ["missing", "getter", "buffer_id"] for line in entries.splitlines())
+    assert "_ZN" not in entries
+
+
+def test_asked_for_all_it_names_every_function_in_full(tmp_path: Path, older: Path) -> None:
+    entries = doctor(tmp_path, "--library", str(older), "--all").stdout.split("\n\n")[1]
+
+    assert "getter buffer_address" in entries
+    assert "_ZNK2tt8tt_metal6Buffer7addressEv" in entries
+
+
+def test_the_document_says_the_same(tmp_path: Path, older: Path) -> None:
+    result = doctor(tmp_path, "--library", str(older), "--json")
+
+    document = json.loads(result.stdout)
+    assert (result.returncode, document["status"], document["schema"]) == (1, "WARN", 1)
+    assert document["runtime"]["library"] == str(older)
+    assert document["shows"]["buffers"] == {
+        "level": "reduced",
+        "lost": ["ids of buffers, which go by their address then"],
+    }
+    assert document["shows"]["circular_buffers"]["level"] == "full"
+    found = {entry["name"]: entry["found"] for entry in document["entries"]}
+    assert (found["source_from_path"], found["add_kernel"]) == ("missing", "found")
+
+
+def test_what_cannot_work_is_exit_code_2(tmp_path: Path) -> None:
+    result = doctor(tmp_path, "--library", str(tmp_path / "none.so"))
+
+    assert result.returncode == 2
+    assert "FAIL  runtime " in result.stdout
+
+
+def test_one_runtime_at_a_time(tmp_path: Path) -> None:
+    result = doctor(tmp_path, "--library", "x", "--python", "y")
+
+    assert (result.returncode, len(result.stderr.splitlines())) == (2, 1)
