@@ -126,15 +126,21 @@ class Look:
         names = ("live", "retired", "entries", "launches", "total")
         return dict(zip(names, found[0], strict=True)) if found else dict.fromkeys(names, 0)
 
-    def refusals(self) -> list[tuple[int, Pool, int, int, int]]:
-        """Chip, pool, and in bytes what was asked for, what was free, the largest free block."""
+    def refusals_since(self, earlier: "Look") -> list[tuple[int, Pool, int, int, int]]:
+        """Chip, pool, and in bytes what was asked for, what was free, the largest free block; of the newest ones."""
         return [
-            (self._chips[number], Pool(pool), *figures[:3]) for number, pool, *figures in self._table("out_of_memory")
+            (self._chips[number], Pool(pool), *figures)
+            for number, pool, *figures in self._new("out_of_memory", earlier)
         ]
 
-    def clashes(self) -> list[tuple[int, int, int, int]]:
+    def clashes_since(self, earlier: "Look") -> list[tuple[int, int, int, int]]:
         """Chip, program, where its circular buffers end, and the buffer that lies below that."""
-        return [(self._chips[number], *figures[:3]) for number, *figures in self._table("clashes")]
+        return [(self._chips[number], *figures) for number, *figures in self._new("clashes", earlier)]
+
+    def _new(self, name: str, earlier: "Look") -> list[tuple[Any, ...]]:
+        """Rows of a table that only keeps the newest, without their times, which are estimates."""
+        now, then = (Counter(row[:-1] for row in look._table(name)) for look in (self, earlier))
+        return list((now - then).elements())
 
     def _table(self, name: str) -> list[tuple[Any, ...]]:
         return [tuple(row[1:]) for row in self._rows[name] if row[0] == self._key]

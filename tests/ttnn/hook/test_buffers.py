@@ -14,7 +14,7 @@ from tests.support.hooked.process import StartedHooked
 from ttmem.devices import Pool
 
 L1_SMALL, TRACE = 32_768, 1 << 20
-TURNS, STEPS = 7, 480
+TURNS, STEPS = 7, 600
 BANKS, BANK_BYTES, ALLOCATED = 0, 1, 2  # of a view
 KIB, MIB = 1 << 10, 1 << 20
 MUCH = {"DRAM": 131_072, "L1": 8192}  # rows and columns that do not fit
@@ -100,7 +100,7 @@ def test_a_refusal_passes_unharmed_and_is_told_with_its_figures(memory: str, hoo
     hooked = hooked_of("n150")
     with hooked.opened():
         chip = hooked.runtime.chips[0]
-        before = len(hooked.look().refusals())
+        before = hooked.look()
         hooked.runtime.steps([a_tensor(1, memory, 1024)])
         [answer] = hooked.runtime.steps([a_tensor(2, memory, MUCH[memory])])
         [again] = hooked.runtime.steps([a_tensor(3, memory, 32)])
@@ -112,7 +112,7 @@ def test_a_refusal_passes_unharmed_and_is_told_with_its_figures(memory: str, hoo
     requested, banks, per_bank, free, largest = (int(number) for number in words.groups())
     assert requested == 2 * MUCH[memory] ** 2
     needed = max(requested, per_bank * banks)  # what banks would have to give up, like what they have
-    assert look.refusals()[before:] == [(chip, Pool[memory], needed, free * banks, largest * banks)]
+    assert look.refusals_since(before) == [(chip, Pool[memory], needed, free * banks, largest * banks)]
     assert "address" in again
     assert look.per_bank(Pool[memory]) == view[ALLOCATED]
 

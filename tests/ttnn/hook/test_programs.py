@@ -56,7 +56,7 @@ def test_a_circular_buffer_on_a_tensor_is_a_view_that_moves_with_it(is_slow: boo
 def test_a_clash_passes_unharmed_and_is_told_with_its_figures(is_slow: bool, hooked_of: StartedHooked) -> None:
     hooked = hooked_of("n150", is_slow=is_slow)
     with hooked.opened() as device:
-        before = hooked.look().clashes()
+        before = hooked.look()
         hooked.runtime.steps([a_sharded_tensor(1)])
         huge = device.views["L1"][1] // 64 * 64
         said = hooked.runtime.program([{"size": huge, "cores": [[0, 0, 1, 1]]}], grid=device.grid)
@@ -65,8 +65,7 @@ def test_a_clash_passes_unharmed_and_is_told_with_its_figures(is_slow: bool, hoo
     words = CLASHED.search(said["refused"])
     assert words
     program, address, end = (int(number) for number in words.groups())
-    [clash] = [clash for clash in look.clashes() if clash not in before]
-    assert clash == (hooked.runtime.chips[0], program + 1, end, address)
+    assert look.clashes_since(before) == [(hooked.runtime.chips[0], program + 1, end, address)]
     assert look.circular == []
     assert look.findings == {}
 
