@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.figures import a_busy_snapshot, a_dump, a_seed_snapshot
+from tests.support.read_figures import a_read_snapshot
 from ttmem.view import Line, PageOptions, dump_page, page, plain
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -48,6 +49,14 @@ def test_the_table_of_processes_on_the_socket_looks_as_it_did(name: str, options
     assert_as_stored(name, page(a_seed_snapshot(), options))
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("ps-read-80", PageOptions(width=80)), ("ps-read-120-ascii", PageOptions(width=120, is_ascii=True))],
+)
+def test_the_table_with_figures_that_were_read_looks_as_it_did(name: str, options: PageOptions) -> None:
+    assert_as_stored(name, page(a_read_snapshot(), options))
+
+
 @pytest.mark.parametrize(("name", "options"), [("dump-80", PageOptions(width=80)), ("dump-piped", PageOptions())])
 def test_the_list_of_what_is_alive_looks_as_it_did(name: str, options: PageOptions) -> None:
     assert_as_stored(name, dump_page(a_dump(), options))
@@ -66,6 +75,7 @@ def test_the_ascii_table_is_ascii() -> None:
     options = PageOptions(width=80, is_ascii=True)
     kernels = options._replace(is_kernels=True)
     pages = [page(a_busy_snapshot(), options), page(a_busy_snapshot(), kernels), page(a_seed_snapshot(), options)]
-    lines = [line for one in (*pages, dump_page(a_dump(), options)) for line in one]
+    pages += [page(a_read_snapshot(), options), dump_page(a_dump(), options)]
+    lines = [line for one in pages for line in one]
 
     assert plain(lines).isascii()

@@ -97,10 +97,11 @@ class DeviceUsage:
 
     @property
     def l1_used_bytes(self) -> int | None:
-        """L1 in all: buffers, small buffers and the kernel ring; planned figures are not on top of that."""
+        """L1 in all, as counted: buffers, small buffers and the kernel ring; planned figures are not on top of that."""
         if self.kernel_ring_bytes is None:
             return None
-        return self.kernel_ring_bytes + sum(pool.used_bytes for pool in self.pools if pool.pool in _L1_POOLS)
+        counted = (pool.used_bytes for pool in self.pools if pool.pool in _L1_POOLS and not pool.is_read)
+        return self.kernel_ring_bytes + sum(counted)
 
     @property
     def reason(self) -> str:

@@ -210,7 +210,7 @@ def _read_cells(usage: PoolUsage, is_ascii: bool) -> list[Cell]:
     is_sample = usage.origin == "sample"
     return [
         cell(usage.pool.word),
-        lambda width: cell(clipped("read, a sample" if is_sample else "read", width, is_ascii=is_ascii), Role.NOTICE),
+        lambda width: cell(clipped("sample" if is_sample else "read", width, is_ascii=is_ascii), Role.NOTICE),
         cell(("~" if is_sample else "") + size_text(usage.used_bytes)),
         _maybe(UNKNOWN),
         cell("read", Role.NOTICE),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.figures import MIB, NOON_NS, a_device, a_process, a_snapshot, a_socket_process
 from tests.support.made_up_rows import snapshots
+from tests.support.read_figures import CHIP, QUIET, SECOND_NS, Canned, a_chip, a_reading, readings_of
 from ttmem.collector.runtime_counters import OLD_STAMP_NS, RuntimeCounters
 from ttmem.devices import Pool
 from ttmem.snapshot import (
@@ -18,55 +19,11 @@ from ttmem.snapshot import (
     ProcessUsage,
     ReadChip,
     Readings,
-    ReadProcess,
     Snapshot,
     document,
     dump_of,
     snapshot_from_document,
 )
-
-CHIP = 0x0100_0145_1170_3060  # the first of `a_device`
-SECOND_NS = 1_000_000_000
-QUIET = NOON_NS + SECOND_NS  # long after the last event of `a_process`
-EMPTY = dict.fromkeys((Pool.DRAM, Pool.L1, Pool.L1_SMALL, Pool.TRACE, Pool.CB), 0)
-
-
-def a_reading(pid: int, *, last_update_ns: int | None = NOON_NS, **sizes: int) -> ReadProcess:
-    used = {**EMPTY, **{Pool[name.upper()]: size for name, size in sizes.items()}}
-    return ReadProcess(
-        pid=pid,
-        uid=1001,
-        command=f"python plain_{pid}.py",
-        container=None,
-        start_time_ns=NOON_NS - 60 * SECOND_NS,
-        last_update_ns=last_update_ns,
-        used=used,
-    )
-
-
-def a_chip(*processes: ReadProcess, unique_id: int | None = CHIP, beyond: int = 0, stale: int = 0) -> ReadChip:
-    """A chip with these processes; `beyond`: DRAM that none of them accounts for."""
-    used = {pool: sum(process.used[pool] for process in processes) for pool in EMPTY}
-    return ReadChip(
-        unique_id=unique_id,
-        name=f"tt_device_{unique_id}",
-        index=2,
-        path=f"/dev/shm/tt_device_{unique_id}_memory",
-        used={**used, Pool.DRAM: used[Pool.DRAM] + beyond},
-        stale={**EMPTY, Pool.DRAM: stale},
-        processes=processes,
-    )
-
-
-def readings_of(*chips: ReadChip, time_ns: int = QUIET, **more: Any) -> Readings:
-    return Readings(time_ns=time_ns, places=("/dev/shm",), chips=chips, **more)
-
-
-class Canned:
-    """A reader that has read already."""
-
-    def read(self) -> Readings:
-        return Readings()
 
 
 @pytest.fixture

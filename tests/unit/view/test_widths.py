@@ -14,6 +14,7 @@ from tests.support.figures import (
     a_seed_snapshot,
     a_snapshot,
 )
+from tests.support.read_figures import a_read_snapshot
 from ttmem.snapshot import Snapshot
 from ttmem.view import PageOptions, Role, Span, page, plain
 from ttmem.view.spans import fitted
@@ -21,7 +22,8 @@ from ttmem.view.spans import fitted
 
 @pytest.mark.parametrize("width", [80, 100, 112, 120, 200])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
-    lines = [line for made in (a_busy_snapshot(), a_seed_snapshot()) for line in page(made, PageOptions(width=width))]
+    snapshots = (a_busy_snapshot(), a_seed_snapshot(), a_read_snapshot())
+    lines = [line for made in snapshots for line in page(made, PageOptions(width=width))]
 
     assert max(sum(span.width for span in line) for line in lines) <= width
 
