@@ -17,7 +17,6 @@ namespace {
 
 constexpr uint64_t kByAddress = 1ull << 63;
 constexpr uint8_t kUnknownType = 0xff;
-constexpr uint8_t kPoolOf[kBufferTypes] = {TTMEM_DRAM, TTMEM_L1, TTMEM_HOST, TTMEM_L1_SMALL, TTMEM_TRACE};
 
 uint8_t type_of(const void* buffer) noexcept {
     if (auto* type = getter_as<int(const void*)>(Getter::buffer_type)) return static_cast<uint8_t>(type(buffer));

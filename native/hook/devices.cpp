@@ -87,7 +87,6 @@ uint16_t name_chip(const Mesh& mesh, uint32_t place) noexcept {
     chip.grid_y = mesh.grid_y;
     chip.dram_banks = static_cast<uint16_t>(mesh.bank_counts[TTMEM_BUFFER_DRAM]);
     chip.l1_banks = static_cast<uint16_t>(mesh.bank_counts[TTMEM_BUFFER_L1]);
-    constexpr uint8_t kPoolOf[kBufferTypes] = {TTMEM_DRAM, TTMEM_L1, TTMEM_HOST, TTMEM_L1_SMALL, TTMEM_TRACE};
     for (uint32_t type = 0; type < kBufferTypes; ++type)
         chip.capacity_bytes[kPoolOf[type]] = mesh.bank_counts[type] * mesh.bank_bytes[type];
     const uint16_t target = ttmem_device_open(&chip);

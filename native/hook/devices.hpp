@@ -12,11 +12,16 @@
 #include <atomic>
 #include <cstdint>
 
+#include "ttmem/client.h"
+
 namespace ttmem::hook {
 
 inline constexpr uint32_t kMeshesMost = 256;
 inline constexpr uint32_t kChipsMost = 255;  // as many as a journal can name
 inline constexpr uint32_t kBufferTypes = 5;  // tt-metal's BufferType: DRAM, L1, SYSTEM_MEMORY, L1_SMALL, TRACE
+
+/// Where buffers of each type live.
+inline constexpr uint8_t kPoolOf[kBufferTypes] = {TTMEM_DRAM, TTMEM_L1, TTMEM_HOST, TTMEM_L1_SMALL, TTMEM_TRACE};
 
 /// One opening of a mesh.
 struct Mesh {

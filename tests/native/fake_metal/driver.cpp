@@ -236,7 +236,8 @@ std::string obey(std::string line, char** arguments) {
 
 }  // namespace
 
-// These come before the C library's for everybody in this process.
+// These come before the C library's for everybody in this process. A sanitizer has its own, and is not counted.
+#ifndef TTMEM_SANITIZED
 extern "C" {
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
@@ -254,6 +255,7 @@ void* realloc(void* old, size_t bytes) {
     return __libc_realloc(old, bytes);
 }
 }
+#endif
 
 int main(int, char** arguments) {
     setvbuf(stdout, nullptr, _IOLBF, 0);
