@@ -88,9 +88,9 @@ std::vector<int> MeshDevice::get_device_ids() const { return impl->get_device_id
 std::vector<IDevice*> MeshDevice::get_devices() const { return impl->get_devices(); }
 const std::unique_ptr<Allocator>& MeshDevice::allocator() const { return impl->allocator(); }
 const std::unique_ptr<AllocatorImpl>& MeshDevice::allocator_impl() const { return impl->allocator_impl(); }
-std::optional<uint32_t> MeshDevice::lowest_occupied_compute_l1_address() const {
+std::optional<uint64_t> MeshDevice::lowest_occupied_compute_l1_address() const {
     const auto& blocks = impl->impl->banks[static_cast<size_t>(BufferType::L1)].blocks;
-    return blocks.empty() ? std::nullopt : std::optional<uint32_t>(static_cast<uint32_t>(blocks.begin()->first));
+    return blocks.empty() ? std::nullopt : std::optional<uint64_t>(blocks.begin()->first);
 }
 
 }  // namespace distributed

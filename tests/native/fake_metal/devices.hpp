@@ -83,7 +83,7 @@ public:
     std::vector<IDevice*> get_devices() const;
     const std::unique_ptr<Allocator>& allocator() const;
     const std::unique_ptr<AllocatorImpl>& allocator_impl() const;
-    std::optional<uint32_t> lowest_occupied_compute_l1_address() const;
+    std::optional<uint64_t> lowest_occupied_compute_l1_address() const;
     MeshTraceId begin_mesh_trace(MeshCommandQueue& queue);
     void end_mesh_trace(MeshCommandQueue& queue, const MeshTraceId& trace);
     void replay_mesh_trace(MeshCommandQueue& queue, const MeshTraceId& trace, bool is_blocking);

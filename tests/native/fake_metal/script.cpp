@@ -7,7 +7,7 @@
 //   cb PROGRAM CORES PAGES PAGE [BUFFER]   dataflow PROGRAM CORES SIZE            scratchpad PROGRAM CORES SIZE
 //   workload ID MESH BYTES BUFFER PROGRAM[@ROW,COLUMN-ROW,COLUMN]...
 //   enqueue ID                             clear ID          drop PROGRAM
-//   move PROGRAM NUMBER BUFFER [remote]    fill              slow on|off
+//   move PROGRAM NUMBER BUFFER [remote]    fill              slow on|off          stuck on|off
 //   begin MESH    end MESH TRACE BUFFER BYTES    replay MESH TRACE    release MESH TRACE
 //   tallies                                later exit|end ORDER
 //
@@ -318,6 +318,7 @@ std::string drop_program(const Words& words) { return world().programs.drop(numb
 std::string fill_ring(const Words&) { return world().ring.has_room = false, "full"; }
 std::string tell_tallies(const Words&) { return told(); }
 std::string set_slow(const Words& words) { return world().is_slow = words[1] == "on", "set"; }
+std::string set_stuck(const Words& words) { return world().is_stuck = words[1] == "on", "set"; }
 std::string set_capture(const Words& words) {
     metal::GraphTracker::instance().is_capturing_only = words[1] == "on";
     return "set";
@@ -339,33 +340,20 @@ struct Order {
     const char* name;
     std::string (*obey)(const Words&);
 };
-constexpr Order kOrders[] = {{"board", set_board},
-                             {"open", open_mesh},
-                             {"close", close_mesh},
-                             {"dispatch", add_dispatch},
-                             {"fabric", add_fabric},
-                             {"buffer", add_buffer},
-                             {"free", free_buffer},
-                             {"churn", churn},
-                             {"capture", set_capture},
-                             {"program", make_program},
-                             {"kernel", give_kernel},
-                             {"cb", give_cb},
-                             {"dataflow", give_dataflow},
-                             {"scratchpad", give_scratchpad},
-                             {"move", move_cb},
-                             {"workload", make_workload},
-                             {"enqueue", enqueue},
-                             {"clear", clear_workload},
-                             {"drop", drop_program},
-                             {"slow", set_slow},
-                             {"fill", fill_ring},
-                             {"begin", begin_trace},
-                             {"end", end_trace},
-                             {"replay", replay_trace},
-                             {"release", release_trace},
-                             {"tallies", tell_tallies},
-                             {"later", later}};
+constexpr Order kOrders[] = {{"board", set_board},        {"open", open_mesh},
+                             {"close", close_mesh},       {"dispatch", add_dispatch},
+                             {"fabric", add_fabric},      {"buffer", add_buffer},
+                             {"free", free_buffer},       {"churn", churn},
+                             {"capture", set_capture},    {"program", make_program},
+                             {"kernel", give_kernel},     {"cb", give_cb},
+                             {"dataflow", give_dataflow}, {"scratchpad", give_scratchpad},
+                             {"move", move_cb},           {"workload", make_workload},
+                             {"enqueue", enqueue},        {"clear", clear_workload},
+                             {"drop", drop_program},      {"slow", set_slow},
+                             {"stuck", set_stuck},        {"fill", fill_ring},
+                             {"begin", begin_trace},      {"end", end_trace},
+                             {"replay", replay_trace},    {"release", release_trace},
+                             {"tallies", tell_tallies},   {"later", later}};
 
 std::string obey(const std::string& order) {
     const Words words = parted(order, ' ');

@@ -140,6 +140,14 @@ void World::take_room(const metal::detail::ProgramImpl& program) {
     call.back();
 }
 
+// Binaries on their way: nobody may run meanwhile, and the whole ring is free afterwards.
+void World::wait_for_all() {
+    if (ring.rings.empty()) start_ring(ring);
+    Asked call("ring_free", &ring, worker_count);
+    ring.free(worker_count);
+    call.back();
+}
+
 void World::launch(metal::distributed::MeshCommandQueue& on, metal::distributed::MeshWorkload& workload) {
     auto& impl = *workload.impl;
     for (const auto& program : impl.programs) prepare(*program.impl, impl.mesh);
@@ -147,10 +155,13 @@ void World::launch(metal::distributed::MeshCommandQueue& on, metal::distributed:
     impl.finalize_offsets(impl.mesh);
     finalizing.back();
     if (is_slow) return;
+    const bool is_first = impl.binaries == nullptr;
     Asked loading("load_binaries", &impl, &on);
     impl.load_binaries(on);
     loading.back();
+    if (is_first) wait_for_all();
     for (const auto& program : impl.programs) take_room(*program.impl);
+    if (is_stuck) return;
     const auto mesh = static_cast<uint64_t>(impl.mesh->id());
     Asked status("set_program_binary_status", &impl, mesh, 2);
     impl.set_program_binary_status(mesh, metal::ProgramBinaryStatus::Committed);

@@ -69,13 +69,15 @@ struct World {
     uint32_t next_trace = 0, worker_count = 0;
     uint64_t opening = 0;  // the mesh whose system programs are made
     metal::Program* configured = nullptr;
-    bool is_slow = false;  // slow dispatch: no ring, no binaries in DRAM, no status
+    bool is_stuck = false;  // binaries stay on their way: nobody says that they arrived
+    bool is_slow = false;   // slow dispatch: no ring, no binaries in DRAM, no status
     void (*enqueue)(metal::distributed::MeshCommandQueue&, metal::distributed::MeshWorkload&, bool) = nullptr;
 
     /// Makes and compiles one, which is then configured.
     void add_system_program(metal::Device& device, const std::vector<SystemKernel>& kernels);
     void finalize_system_program(metal::Device& device);
     void launch(metal::distributed::MeshCommandQueue& queue, metal::distributed::MeshWorkload& workload);
+    void wait_for_all();
     void take_room(const metal::detail::ProgramImpl& program);
 };
 

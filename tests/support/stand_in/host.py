@@ -15,8 +15,17 @@ from tests.support.processes.children import Spoken, Started
 from tests.support.programs import tracked
 from tests.support.stand_in.build import CURRENT, StandIn
 from tests.support.watching import Watch
+from ttmem.tracking import Stall
 
 CHIP = 1649267441665  # the unique id of chip 0, as in the samples; those of the others follow
+
+
+class HostLook(Look):
+    """With what only the stand-in does."""
+
+    def stalls(self, chip: int) -> dict[Stall, int]:
+        """Why launches waited on a chip, and how often."""
+        return {Stall(why): count for number, why, count in self._table("stalls") if self._chips[number] == chip}
 
 
 class Host(Started, Spoken):
@@ -64,11 +73,11 @@ class Host(Started, Spoken):
             answer = self.hear()
         return answer
 
-    def look(self) -> Look:
+    def look(self) -> HostLook:
         """What a collector knows of it when nothing is left to be read."""
         rows = self._watch.come_to_rest()
         [row] = [row for row in rows["processes"] if row["pid"] == self.pid and row["state"] == "live"]
-        return Look(self._watch.rows(), self._watch.allocations(row["key"]), row["key"])
+        return HostLook(self._watch.rows(), self._watch.allocations(row["key"]), row["key"])
 
     def leave(self) -> tuple[int, list[str], str]:
         """Lets it end in the ordinary way: exit code, what it still said, what it complained of."""

@@ -1,0 +1,130 @@
+"""Launches of the stand-in as the hook tells them: binaries on their way, room in the ring, traces."""
+
+import pytest
+
+from tests.support.stand_in.host import CHIP, Host
+from tests.support.stand_in.stories import ADD_BINARY_BYTES, a_matmul, an_add
+from ttmem.devices import BinaryStatus, Kind, Pool
+from ttmem.tracking import CoreType, Stall
+
+ADD, MATMUL = 2, 4  # as reported: the runtime's number and 1
+ADD_ROOM = 208 + 2368 + 1520 + 1184 + 784 + 1568  # offset of the text, then every binary padded to 16
+MATMUL_ROOM = 208 + 1216 + 976 + 1264 + 848 + 1424
+DRAM_BANKS = 12
+
+
+def test_binaries_in_dram_belong_to_their_program(host: Host) -> None:
+    host.tell("open 1 1 0", *an_add(), "enqueue 1")
+    look = host.look()
+    [binaries] = look.of(Kind.PROGRAM_BINARY)
+
+    assert (binaries.id, binaries.pool, look.buffers) == (ADD, Pool.DRAM, [])
+    assert binaries.reserved_bytes == 2048 * DRAM_BANKS  # six pages lie in six of twelve banks, all give up one
+    assert look.used(CHIP, Pool.DRAM) == 2048 * DRAM_BANKS
+    assert ADD_BINARY_BYTES == 6 * 2048
+
+
+def test_the_status_of_binaries_is_told_when_it_changes(host: Host) -> None:
+    host.tell("open 1 1 0", *an_add(), *a_matmul(), "enqueue 1", *["enqueue 2"] * 3)
+    programs = host.look().programs(CHIP)
+
+    assert programs == {ADD: (BinaryStatus.COMMITTED, 1), MATMUL: (BinaryStatus.COMMITTED, 3)}
+
+
+def test_binaries_are_in_flight_until_the_runtime_says_otherwise(host: Host) -> None:
+    host.tell("open 1 1 0", *an_add(), "stuck on", "enqueue 1")
+    stuck = host.look().programs(CHIP)
+    host.tell("stuck off", "enqueue 1")
+    moved = host.look().programs(CHIP)
+
+    assert [status for status, _ in stuck.values()] == [BinaryStatus.IN_FLIGHT]
+    assert [status for status, _ in moved.values()] == [BinaryStatus.COMMITTED]
+
+
+def test_every_enqueue_is_one_launch_on_each_chip_of_the_mesh(host: Host) -> None:
+    host.tell("open 1 2 0 1 2 3", *an_add(), *a_matmul(), *["enqueue 1"] * 5, "enqueue 2")
+    look = host.look()
+
+    assert [look.launches(CHIP + chip) for chip in range(4)] == [6] * 4
+
+
+def test_a_replayed_trace_counts_what_was_captured_in_it(host: Host) -> None:
+    host.tell("open 1 1 0", *an_add(), *a_matmul(), "enqueue 1", "enqueue 2")
+    trace = host.tell("begin 1")
+    host.tell("enqueue 1", "enqueue 2", "enqueue 1", f"end 1 {trace} 118 14336")
+    captured = host.look().programs(CHIP)
+    host.tell(*[f"replay 1 {trace}"] * 10)
+    look = host.look()
+
+    assert [launches for _, launches in captured.values()] == [1, 1]  # what is only recorded does not run
+    assert [launches for _, launches in look.programs(CHIP).values()] == [1 + 2 * 10, 1 + 10]
+
+
+def test_a_trace_has_memory_of_its_own_until_it_is_released(host: Host) -> None:
+    host.tell("open 1 1 0", *an_add(), "enqueue 1", "begin 1", "enqueue 1", "end 1 0 118 14336")
+    captured = host.look()
+    host.tell("release 1 0")
+    released = host.look()
+
+    assert [(told.id, told.pool, told.requested_bytes) for told in captured.buffers] == [(118, Pool.TRACE, 14_336)]
+    assert released.used(CHIP, Pool.TRACE) == 0
+    assert released.findings == {}
+
+
+def test_a_trace_of_a_closed_mesh_is_forgotten(host: Host) -> None:
+    host.tell("open 1 1 0", *an_add(), "enqueue 1", "begin 1", "enqueue 1", "end 1 0 118 14336", "close 1", "clear 1")
+    host.tell("open 3 1 0", *an_add(7, mesh=3), "enqueue 1", "begin 3", "end 3 1 120 2048", "replay 3 1")
+    look = host.look()
+
+    assert look.programs(CHIP) == {8: (BinaryStatus.COMMITTED, 1)}
+    assert look.findings == {}
+
+
+def test_a_launch_takes_room_in_the_ring_of_the_workers(host: Host) -> None:
+    host.tell("open 1 1 0", *an_add(), "enqueue 1")
+    ring = host.look().ring(CHIP, CoreType.TENSIX)
+
+    assert (ring["live"], ring["entries"], ring["launches"], ring["total"]) == (ADD_ROOM, 1, 1, 70_656)
+
+
+def test_a_stalled_launch_counts_once_and_its_stall_is_told(host: Host) -> None:
+    host.tell("open 1 1 0", *an_add(), "enqueue 1", "enqueue 1", "fill", "enqueue 1")
+    look = host.look()
+
+    assert look.ring(CHIP, CoreType.TENSIX)["launches"] == 3
+    assert look.stalls(CHIP) == {Stall.IN_FLIGHT: 1, Stall.SPACE: 1}  # the first waited for its binaries
+    assert look.launches(CHIP) == 3
+
+
+@pytest.mark.parametrize("count", [6, 7, 8, 20])
+def test_the_ring_holds_seven_entries_and_the_next_waits(count: int, host: Host) -> None:
+    host.tell("open 1 1 0", *an_add(), *["enqueue 1"] * count)
+    look = host.look()
+
+    assert look.ring(CHIP, CoreType.TENSIX)["entries"] == min(count, 7)
+    assert look.stalls(CHIP).get(Stall.ENTRIES, 0) == max(0, count - 7)
+
+
+def test_a_first_launch_waits_for_all_others_and_finds_the_ring_empty(host: Host) -> None:
+    host.tell("open 1 1 0", *an_add(), *a_matmul(), *["enqueue 1"] * 3, "enqueue 2")
+    look = host.look()
+
+    assert look.stalls(CHIP) == {Stall.IN_FLIGHT: 2}
+    assert (look.ring(CHIP, CoreType.TENSIX)["live"], look.ring(CHIP, CoreType.TENSIX)["entries"]) == (MATMUL_ROOM, 1)
+
+
+def test_slow_dispatch_tells_the_same_programs_without_ring_and_status(host: Host) -> None:
+    host.tell("open 1 1 0", "slow on", *an_add(), "enqueue 1", "enqueue 1")
+    look = host.look()
+
+    assert len(look.kernels) == 3
+    assert [told.address for told in look.circular] == [105_824, 109_920, 114_016]
+    assert look.of(Kind.PROGRAM_BINARY) == [] or look.programs(CHIP)[ADD][0] is BinaryStatus.NOT_SENT
+    assert look.ring(CHIP, CoreType.TENSIX)["entries"] == 0
+    assert look.launches(CHIP) == 2
+
+
+def test_a_launch_that_throws_is_no_launch(host: Host) -> None:
+    host.tell("open 1 1 0", *an_add(), "buffer 2 1 L1 99532800 2048", "enqueue 1")
+
+    assert host.look().launches(CHIP) == 0
