@@ -10,7 +10,7 @@ from ttmem.devices import Device
 from ttmem.snapshot import OutOfMemory, PoolUsage, ProcessDevice, ProcessUsage
 from ttmem.view.device_tables import devices_word
 from ttmem.view.grid import Column, cell, grid
-from ttmem.view.spans import Line, Role, Span, clean, clipped
+from ttmem.view.spans import Line, Role, Span, clean, width_of
 from ttmem.view.units import clock_text, count_text, size_text
 
 _LABEL_MOST = 40  # the heading has the whole command
@@ -105,7 +105,9 @@ def _pid(process: ProcessUsage) -> Line:
 
 
 def _name(process: ProcessUsage) -> Line:
-    return cell(clipped(clean(process.label), _LABEL_MOST, is_ascii=True))
+    """Of a long command the end: which program runs it says less than what it runs."""
+    label = clean(process.label)
+    return cell(label if width_of(label) <= _LABEL_MOST else "~" + label[1 - _LABEL_MOST :])
 
 
 def _where(devices: Iterable[Device]) -> Line:
