@@ -1,0 +1,129 @@
+"""A journal as `ttmem inspect` tells it: everything in it, by the same layouts as everybody's, and nobody judged."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.journal_file import counters, live_entries
+from tests.support.programs import a_program
+from ttmem.devices import Pool
+from ttmem.errors import NothingToRead
+from ttmem.sources.inspected import inspected
+
+MOST = 50
+PROGRAM = (
+    "chip = ttmem.open_device(0x1A2B, index=3, arch='wormhole_b0', board='n300', grid=(8, 7), capacities={0: 1 << 30})",
+    "gone = ttmem.open_device(0x1A2C, index=4)",
+    "mesh = ttmem.open_mesh([chip, gone], mesh_id=9)",
+    "ttmem.label('a job')",
+    "ttmem.report_buffer_alloc(gone, 77, 1024)",
+    "ttmem.close(gone)",
+    "with ttmem.phase('decode'):",
+    "    ttmem.report_buffer_alloc(chip, 1, 512 << 10)",
+    "ttmem.report_cb_alloc(chip, 7, 4096, 1024, 64)",
+    "ttmem.report_kernel_load(chip, 9, 5, 1000, 4)",
+    "ttmem.report_buffer_alloc(mesh, 2, 4096)",
+    "ttmem.report_buffer_free(mesh, 2)",
+    "ttmem.report_buffer_free(mesh, 2)",
+    "meet()",
+)
+
+
+@pytest.fixture(scope="module")
+def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Left behind by a program that is gone."""
+    directory = tmp_path_factory.mktemp("journals")
+    with a_program(directory, *PROGRAM) as program:
+        program.arrive()
+    [path] = directory.glob("*.journal")
+    return path
+
+
+@pytest.fixture(scope="module")
+def document(journal: Path) -> dict[str, Any]:
+    return inspected(str(journal), most=MOST)
+
+
+def test_it_says_what_the_file_is_and_whose(journal: Path, document: dict[str, Any]) -> None:
+    identity = document["identity"]
+
+    assert (document["kind"], document["path"], document["bytes"]) == ("journal", str(journal), journal.stat().st_size)
+    assert (identity["magic"], identity["uid"], identity["table"]) == ("TMEMJNL1", os.geteuid(), 131_072)
+    assert identity["pid"] == int(journal.name.split("-")[0])
+    assert (document["label"], identity["clock_kind"] in ("tsc", "monotonic")) == ("a job", True)
+
+
+def test_targets_are_described_with_their_counters(journal: Path, document: dict[str, Any]) -> None:
+    chip, gone, mesh = document["targets"]
+
+    assert [target["state"] for target in (chip, gone, mesh)] == ["open", "closed", "open"]
+    assert chip["described"]["device"]["board"] == "n300"
+    assert (chip["described"]["device"]["grid"], chip["described"]["device"]["index"]) == ([8, 7], 3)
+    assert chip["described"]["device"]["capacity_bytes"] == {"dram": 1 << 30}
+    assert mesh["described"]["mesh"] == {"mesh_id": 9, "rows": 1, "columns": 2, "chips": [0x1A2B, 0x1A2C]}
+    assert {pool: figures["used"] for pool, figures in chip["pools"].items()} == {
+        "dram": 512 << 10,
+        "cb": 64 << 10,
+        "kernel": 4000,
+    }
+    assert chip["kinds"]["kernel_application"] == {"used": 4000, "count": 1}
+    told = {
+        (target["target"], pool): figures["used"]
+        for target in document["targets"]
+        for pool, figures in target["pools"].items()
+    }
+    assert told == {(target, Pool(pool).word): held.used_bytes for (target, pool), held in counters(journal).items()}
+
+
+def test_what_is_alive_is_listed_and_what_a_close_ended_is_not(journal: Path, document: dict[str, Any]) -> None:
+    assert [(one["event"], one["id"], one["reserved_bytes"]) for one in document["live"]] == [
+        ("BufferAllocated", 1, 512 << 10),
+        ("CircularBufferAllocated", 7, 64 << 10),
+        ("KernelLoaded", 9, 4000),
+    ]
+    assert document["live_count"] == 3
+    assert {one["id"] for one in document["live"]} <= {entry.id for entry in live_entries(journal)}
+
+
+def test_phases_findings_and_the_newest_events_are_told(document: dict[str, Any]) -> None:
+    [phase] = document["phases"]
+    events = [one["event"] for one in document["recent"]]
+
+    assert (phase["phase"], phase["pool"], phase["peak"], phase["runs"]) == ("decode", "dram", 512 << 10, 1)
+    assert document["findings"] == {"unmatched_frees": 1}
+    assert (events[0], events[-1]) == ("TargetOpened", "AllocationFreed")
+    assert [one["sequence"] for one in document["recent"]] == list(range(1, document["counters"]["next_sequence"]))
+
+
+def test_lists_are_cut_and_counts_are_not(journal: Path) -> None:
+    cut = inspected(str(journal), most=2)
+
+    assert (len(cut["live"]), len(cut["recent"]), cut["live_count"]) == (2, 2, 3)
+    assert cut["recent"][-1]["event"] == "AllocationFreed"
+
+
+def test_a_link_to_a_journal_is_the_journal(journal: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(journal)
+
+    assert inspected(str(link), most=MOST)["label"] == "a job"
+
+
+@pytest.mark.parametrize("size_bytes", [8, 4000, 1 << 20])
+def test_a_journal_that_was_cut_is_refused_with_the_reason(journal: Path, tmp_path: Path, size_bytes: int) -> None:
+    cut = tmp_path / "cut.journal"
+    cut.write_bytes(journal.read_bytes()[:size_bytes])
+
+    with pytest.raises(NothingToRead, match=r"a journal that cannot be read: .+"):
+        inspected(str(cut), most=MOST)
+
+
+def test_a_journal_that_is_still_written_is_told_as_it_stands(tmp_path: Path) -> None:
+    with a_program(tmp_path, "chip = ttmem.open_device(5)", "meet()", "ttmem.disable()", "meet()") as program:
+        program.arrive()
+        [path] = tmp_path.glob("*.journal")
+        told = inspected(str(path), most=MOST)
+
+    assert (told["identity"]["pid"], told["live"]) == (program.pid, [])
