@@ -248,6 +248,14 @@ TTMEM_INTERPOSE(deallocate_circular_buffers, uint64_t, (void* program)) {
     return real(program);
 }
 
+// Before 0.80 every change of a view came to this.
+TTMEM_INTERPOSE(assign_global_address, uint64_t, (void* self)) {
+    auto* real = ttmem::hook::original_as<uint64_t(void*)>(Hook::assign_global_address);
+    const uint64_t result = real(self);
+    if (TTMEM_ON) ttmem::hook::refresh_view(self);
+    return result;
+}
+
 TTMEM_INTERPOSE(set_global_circular_buffer, uint64_t, (void* self, const void* global)) {
     auto* real = ttmem::hook::original_as<uint64_t(void*, const void*)>(Hook::set_global_circular_buffer);
     const uint64_t result = real(self, global);

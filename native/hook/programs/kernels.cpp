@@ -214,6 +214,14 @@ TTMEM_INTERPOSE(source_from_path, void*, (void* result, uint64_t runtime_context
     return real(result, runtime_context, path);
 }
 
+// Before 0.77: a path, or the text of a kernel.
+TTMEM_INTERPOSE(source_made, void, (void* self, const void* source, const int* type)) {
+    auto* real = ttmem::hook::original_as<void(void*, const void*, const int*)>(Hook::source_made);
+    if (TTMEM_ON && *type == 0)
+        ttmem::hook::source_kind = ttmem::hook::kind_by_path(*static_cast<const ttmem::hook::RuntimeText*>(source));
+    real(self, source, type);
+}
+
 TTMEM_INTERPOSE(add_kernel, uint64_t, (void* program, void* const* kernel, const int* core_type)) {
     auto* real = ttmem::hook::original_as<uint64_t(void*, void* const*, const int*)>(Hook::add_kernel);
     const uint64_t handle = real(program, kernel, core_type);
