@@ -6,8 +6,10 @@ from pathlib import Path
 import click
 import pytest
 
+from ttmem.cli.doctor import doctor
 from ttmem.cli.dump import dump
 from ttmem.cli.ps import ps
+from ttmem.cli.run import run
 from ttmem.view.words import FINDINGS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -21,11 +23,14 @@ def first_column(page: str, section: str) -> list[str]:
     return [row.split("|")[1].strip() for row in table[0].splitlines()[2:]]
 
 
-@pytest.mark.parametrize(("page", "command"), [("ps.md", ps), ("dump.md", dump)])
+@pytest.mark.parametrize(
+    ("page", "command"), [("ps.md", ps), ("dump.md", dump), ("run.md", run), ("doctor.md", doctor)]
+)
 def test_every_flag_is_described_and_no_other(page: str, command: click.Command) -> None:
     described = set(re.findall(r"(?<=`)--?[\w-]+", " ".join(first_column(page, "Flags"))))
 
-    assert described == {flag for option in command.params for flag in option.opts}
+    options = [option for option in command.params if isinstance(option, click.Option)]
+    assert described == {flag for option in options for flag in (*option.opts, *option.secondary_opts)}
 
 
 def test_every_finding_is_described_and_no_other() -> None:
