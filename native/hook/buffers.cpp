@@ -11,12 +11,16 @@
 #include "hook/programs/context.hpp"
 #include "hook/runtime.hpp"
 #include "ttmem/client.h"
+#include "writer/operations.hpp"
+#include "writer/writer.hpp"
 
 namespace ttmem::hook {
 namespace {
 
 constexpr uint64_t kByAddress = 1ull << 63;
 constexpr uint8_t kUnknownType = 0xff;
+
+std::atomic<bool> has_untabled{false};  // the journal's table was full once
 
 uint8_t type_of(const void* buffer) noexcept {
     if (auto* type = getter_as<int(const void*)>(Getter::buffer_type)) return static_cast<uint8_t>(type(buffer));
@@ -48,8 +52,8 @@ Mesh* mesh_holding(const void* buffer) noexcept {
 // What each bank gives up: whole pages, rounded to what the allocator hands out.
 uint64_t per_bank_bytes(const void* buffer, const Mesh& mesh) noexcept {
     const uint64_t bytes = ask<uint64_t>(Getter::buffer_bank_size, 0, buffer);
-    const uint64_t step = mesh.dram_alignment;
-    return step == 0 ? bytes : (bytes + step - 1) / step * step;
+    const uint64_t step = mesh.dram_alignment;  // a power of two
+    return step == 0 ? bytes : (bytes + step - 1) & ~(step - 1);
 }
 
 struct Refusal {
@@ -94,7 +98,16 @@ void report_allocation(const void* buffer) noexcept {
     const uint32_t banks = report.type < kBufferTypes ? mesh->bank_counts[report.type] : 0;
     report.reserved_bytes = report.per_bank_bytes * banks;
     if (report.target == 0 || hold_binaries(report.target, report.id, report.reserved_bytes)) return;
-    ttmem_buffer_alloc(&report);
+    if (__builtin_expect((ttmem_buffer_alloc(&report) & kUntabledHandle) != 0, 0))
+        has_untabled.store(true, std::memory_order_relaxed);
+}
+
+// A free names its bytes for a table that was too full to keep the allocation; asking the runtime for them takes longer
+// than the rest of the report.
+bool must_name_bytes() noexcept {
+    const bool is_own_journal =
+        the_alive_word.load(std::memory_order_acquire)->load(std::memory_order_acquire) == kAlive;
+    return !is_own_journal || the_writer.header->untabled_allocs.load(std::memory_order_relaxed) != 0;
 }
 
 void report_free(const void* buffer) noexcept {
@@ -106,7 +119,8 @@ void report_free(const void* buffer) noexcept {
     const uint64_t id = id_of(buffer, address, type);
     if (release_binaries(id) || target == 0) return;
     const bool is_known = type < kBufferTypes;
-    const uint64_t bytes = is_known ? per_bank_bytes(buffer, *mesh) * mesh->bank_counts[type] : 0;
+    const bool has_bytes = is_known && must_name_bytes();
+    const uint64_t bytes = has_bytes ? per_bank_bytes(buffer, *mesh) * mesh->bank_counts[type] : 0;
     const uint8_t pool = is_known ? kPoolOf[type] : uint8_t{TTMEM_POOL_UNKNOWN};
     ttmem_free_id(target, TTMEM_BUFFER, id, pool, bytes);
 }

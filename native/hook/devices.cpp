@@ -14,6 +14,20 @@ namespace {
 
 constinit Mesh meshes[kMeshesMost]{};  // so that nothing is done when a shell is started
 std::atomic<uint32_t> changing{0};
+uint32_t opening_count;  // under `changing`
+
+struct Last {
+    const void* device;
+    Mesh* mesh;
+    uint32_t number;
+};
+thread_local __attribute__((tls_model("initial-exec"))) Last last_mesh;
+
+// A mesh by the runtime's id of it, which another copy of the runtime may have given, too.
+uint64_t name_in_copy(int64_t id) noexcept {
+    const Copy* copy = current_copy;
+    return id < 0 || copy == nullptr ? 0 : uint64_t{copy->number} << 32 | static_cast<uint32_t>(id + 1);
+}
 
 struct Pair {
     uint64_t first, second;
@@ -145,19 +159,28 @@ void close_mesh_of(const void* impl) noexcept {
     if (mesh != nullptr && mesh->is_open.load(std::memory_order_acquire)) close_mesh(*mesh);
 }
 
+// A runtime that was unloaded with its meshes open, and loaded again, counts them from the start.
+void close_namesakes(uint64_t name) noexcept {
+    for (Mesh& mesh : meshes)
+        if (mesh.is_open.load(std::memory_order_acquire) && mesh.name.load(std::memory_order_relaxed) == name)
+            close_mesh(mesh);
+}
+
 void open_mesh(const void* impl) noexcept {
     const RareLock lock(changing);
-    const auto number = static_cast<uint32_t>(ask<int>(Getter::mesh_impl_id, -1, impl)) + 1;
-    if (number == 0 || !lock.is_held()) return;
+    const uint64_t name = name_in_copy(ask<int>(Getter::mesh_impl_id, -1, impl));
+    if (name == 0 || !lock.is_held()) return;
+    close_namesakes(name);
     for (uint32_t i = 0; i < kMeshesMost; ++i) {
-        Mesh& mesh = meshes[(number + i) % kMeshesMost];
+        Mesh& mesh = meshes[(name + i) % kMeshesMost];
         if (mesh.is_open.load(std::memory_order_acquire)) continue;
-        mesh.number.store(0, std::memory_order_release);
+        mesh.name.store(0, std::memory_order_release);
         read_mesh(mesh, impl);
         if (mesh.chip_count == 0) return;
         mesh.key = key_of(mesh);
+        mesh.number.store(++opening_count, std::memory_order_relaxed);
         mesh.is_open.store(true, std::memory_order_release);
-        mesh.number.store(number, std::memory_order_release);
+        mesh.name.store(name, std::memory_order_release);
         if (TTMEM_ON) name_mesh(mesh);
         return;
     }
@@ -165,11 +188,12 @@ void open_mesh(const void* impl) noexcept {
 
 }  // namespace
 
-Mesh* mesh_numbered(int64_t number) noexcept {
-    const auto wanted = static_cast<uint32_t>(number) + 1;
+Mesh* mesh_numbered(int64_t id) noexcept {
+    const uint64_t wanted = name_in_copy(id);
+    if (wanted == 0) return nullptr;
     for (uint32_t i = 0; i < kMeshesMost; ++i) {
         Mesh& mesh = meshes[(wanted + i) % kMeshesMost];
-        if (__builtin_expect(mesh.number.load(std::memory_order_acquire) == wanted, 1)) return &mesh;
+        if (__builtin_expect(mesh.name.load(std::memory_order_acquire) == wanted, 1)) return &mesh;
     }
     return nullptr;
 }
@@ -181,10 +205,18 @@ bool is_mesh(const void* device) noexcept {
     return table != nullptr && first == table + 16;  // past the offset to the top and the type
 }
 
+// Most calls of a thread are about one mesh. Its object is not reused for another one while the mesh is open.
 Mesh* mesh_of(const void* device) noexcept {
+    Last& last = last_mesh;
+    if (__builtin_expect(device != nullptr && device == last.device, 1) &&
+        last.mesh->number.load(std::memory_order_relaxed) == last.number &&
+        last.mesh->is_open.load(std::memory_order_acquire))
+        return last.mesh;
     auto* id = getter_as<int(const void*)>(Getter::mesh_id);
     if (device == nullptr || id == nullptr || !is_mesh(device)) return nullptr;
-    return mesh_numbered(id(device));
+    Mesh* mesh = mesh_numbered(id(device));
+    if (mesh != nullptr) last = {device, mesh, mesh->number.load(std::memory_order_relaxed)};
+    return mesh;
 }
 
 Mesh* mesh_with_chip(const void* device) noexcept {

@@ -16,6 +16,8 @@
 
 namespace ttmem::hook {
 
+struct Copy;
+
 inline constexpr uint32_t kMeshesMost = 256;
 inline constexpr uint32_t kChipsMost = 255;  // as many as a journal can name
 inline constexpr uint32_t kBufferTypes = 5;  // tt-metal's BufferType: DRAM, L1, SYSTEM_MEMORY, L1_SMALL, TRACE
@@ -25,12 +27,14 @@ inline constexpr uint8_t kPoolOf[kBufferTypes] = {TTMEM_DRAM, TTMEM_L1, TTMEM_HO
 
 /// One opening of a mesh.
 struct Mesh {
-    std::atomic<uint32_t> number;  // the runtime's id of it + 1, never used twice in a process; 0: none
+    std::atomic<uint32_t> number;  // counts the openings of this process; 0: none
+    std::atomic<uint64_t> name;    // the copy of the runtime that opened it, and its id there; 0: none
     std::atomic<bool> is_open;
     std::atomic<uint16_t> target;  // 0: not named yet, tracking being off
+    const Copy* copy;              // the runtime it belongs to
     uint16_t chip_count, rows, columns;
-    int16_t chips[kChipsMost];          // the runtime's chip ids, in mesh order
-    const void* devices[kChipsMost];    // its Device objects, in the same order
+    int16_t chips[kChipsMost];           // the runtime's chip ids, in mesh order
+    const void* devices[kChipsMost];     // its Device objects, in the same order
     uint32_t bank_counts[kBufferTypes];  // 0 unknown
     uint32_t dram_alignment;             // 0 unknown
     uint64_t bank_bytes[kBufferTypes];
@@ -43,8 +47,8 @@ struct Mesh {
 /// The mesh that a MeshDevice (the runtime's IDevice of most calls) stands for, or null. Open or just closed.
 Mesh* mesh_of(const void* device) noexcept;
 
-/// The mesh of the runtime's number, or null.
-Mesh* mesh_numbered(int64_t number) noexcept;
+/// The mesh that the current copy of the runtime knows by this id, or null.
+Mesh* mesh_numbered(int64_t id) noexcept;
 
 /// An open mesh that holds this Device, or null.
 Mesh* mesh_with_chip(const void* device) noexcept;

@@ -1,3 +1,4 @@
+/* The one frame of ours that an exception of the host passes and that has something to do then; see guard.h. */
 #include "guard.h"
 
 typedef ttmem_result (*six_arguments)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);

@@ -33,8 +33,9 @@ struct Caller {
 
 Copy copies[kCopiesMost];
 Caller callers[kCallersMost];
-uint32_t copy_count, caller_count;  // under `looking`
+uint32_t copy_count, caller_count, copies_ever;  // under `looking`
 std::atomic<bool> looking{false};
+std::atomic<uint64_t> unloads_seen{0};  // of any objects
 
 // A loaded object as the loader describes it, with the span of addresses it takes.
 struct Object {
@@ -42,9 +43,7 @@ struct Object {
     char path[1024] = "";
 };
 
-bool is_in(const Object& object, uintptr_t address) noexcept {
-    return address >= object.begin && address < object.end;
-}
+bool is_in(const Object& object, uintptr_t address) noexcept { return address >= object.begin && address < object.end; }
 
 void describe(const dl_phdr_info& info, Object& object) noexcept {
     object.base = info.dlpi_addr;
@@ -79,9 +78,9 @@ int note_by_address(dl_phdr_info* info, size_t, void* room) noexcept {
     return 1;
 }
 
-bool is_loaded_at(uintptr_t address) noexcept {
-    ByAddress wanted{address, {}};
-    return dl_iterate_phdr(note_by_address, &wanted) != 0;
+int note_unload_count(dl_phdr_info* info, size_t, void* room) noexcept {
+    *static_cast<uint64_t*>(room) = info->dlpi_subs;
+    return 1;
 }
 
 bool is_runtime(const char* path) noexcept {
@@ -122,11 +121,25 @@ const Copy* copy_of(const Object& object) noexcept {
     if (handle == nullptr) return nullptr;
     if (place == copy_count) ++copy_count;
     Copy& copy = copies[place];
+    if (copy.base != object.base) copy.number = ++copies_ever;
     copy.base = object.base;
     for (uint32_t i = 0; i < kHooks; ++i) copy.originals[i] = dlsym(handle, kHookNames[i]);
     for (uint32_t i = 0; i < kGetters; ++i) copy.getters[i] = dlsym(handle, kGetterNames[i]);
     dlclose(handle);
     return &copy;
+}
+
+// Another library may have taken its place, even at the same address.
+bool is_as_found(const Copy& copy) noexcept {
+    ByAddress wanted{copy.base, {}};
+    if (dl_iterate_phdr(note_by_address, &wanted) == 0 || !is_runtime(wanted.found.path)) return false;
+    void* handle = dlopen(wanted.found.path, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == nullptr) return false;
+    bool is_same = wanted.found.base == copy.base;
+    for (uint32_t i = 0; i < kHooks; ++i) is_same &= copy.originals[i] == dlsym(handle, kHookNames[i]);
+    for (uint32_t i = 0; i < kGetters; ++i) is_same &= copy.getters[i] == dlsym(handle, kGetterNames[i]);
+    dlclose(handle);
+    return is_same;
 }
 
 // Which runtime an object uses: itself, else the only one there is, else the one its own search finds.
@@ -197,15 +210,17 @@ void* original_from(Hook hook, const void* caller) noexcept {
 }
 
 void forget_unloaded() noexcept {
+    uint64_t count = 0;
+    dl_iterate_phdr(note_unload_count, &count);
+    if (count == unloads_seen.load(std::memory_order_relaxed)) return;
     if (looking.exchange(true, std::memory_order_acquire)) return;
-    for (uint32_t i = 0; i < caller_count; ++i) {
-        const uintptr_t copy = callers[i].copy.load(std::memory_order_relaxed)->base;
-        if (is_loaded_at(callers[i].begin.load(std::memory_order_relaxed)) && is_loaded_at(copy)) continue;
-        callers[i].begin.store(kGone, std::memory_order_relaxed);
-    }
+    unloads_seen.store(count, std::memory_order_relaxed);
+    for (uint32_t i = 0; i < caller_count; ++i) callers[i].begin.store(kGone, std::memory_order_relaxed);
     for (uint32_t i = 0; i < copy_count; ++i)
-        if (!is_loaded_at(copies[i].base)) copies[i].base = kGone;
+        if (is_loaded(copies[i]) && !is_as_found(copies[i])) copies[i].base = kGone;
     looking.store(false, std::memory_order_release);
 }
+
+bool is_loaded(const Copy& copy) noexcept { return copy.base != kGone; }
 
 }  // namespace ttmem::hook

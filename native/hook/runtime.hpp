@@ -34,6 +34,7 @@ inline constexpr uint32_t kGetters = static_cast<uint32_t>(Getter::count);
 /// One loaded runtime. Written by the thread that finds it, before anybody else can see it.
 struct Copy {
     uintptr_t base;
+    uint32_t number;  // never used twice in a process
     void* originals[kHooks];
     void* getters[kGetters];
 };
@@ -51,8 +52,12 @@ inline void* getter(Getter which) noexcept {
     return copy == nullptr ? nullptr : copy->getters[static_cast<uint32_t>(which)];
 }
 
-/// Forgets callers whose library is gone, so that another one at the same address is looked at anew. For rare hooks.
+/// Forgets libraries that are gone, so that another one at the same address is looked at anew. For rare hooks that a
+/// runtime comes to before all others; cheap as long as nothing was unloaded.
 void forget_unloaded() noexcept;
+
+/// Whether a copy is still there, as far as forget_unloaded() knows.
+bool is_loaded(const Copy& copy) noexcept;
 
 // Inlined into the hook itself, whose return address is meant.
 [[gnu::always_inline]] inline void* original(Hook hook) noexcept {
@@ -80,6 +85,6 @@ inline R ask(Getter which, R otherwise, A... arguments) noexcept {
 
 /// Begins a definition that takes the place of the runtime's function; exports.cpp gives it the runtime's name.
 ///   TTMEM_INTERPOSE(track_allocate, void, (void* self, const void* buffer)) { ... }
-#define TTMEM_INTERPOSE(name, result, arguments) \
+#define TTMEM_INTERPOSE(name, result, arguments)                     \
     extern "C" __attribute__((used)) result hooked_##name arguments; \
     extern "C" result hooked_##name arguments
