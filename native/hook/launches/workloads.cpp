@@ -95,6 +95,12 @@ void note_program(const void* impl, const void* program_impl, const Place& place
     Workload* workload = all == nullptr ? nullptr : all->workloads.find_or_add(word_of(impl));
     Program* program = find_or_add_program(program_impl);
     if (workload == nullptr || program == nullptr) return;
+    // Its programs are gone, and nobody said that it is: it was unloaded with its runtime.
+    if (workload->program_count != 0 && program_with(workload->first_key) == nullptr) {
+        give_words(&workload->programs);
+        give_words(&workload->launches);
+        *workload = {};
+    }
     program->place = place;
     program->is_in_workload = true;
     workload->impl = impl;

@@ -105,6 +105,18 @@ void close_parts(const Mesh& mesh) noexcept {
 
 // ---- finding programs
 
+namespace {
+
+void end_program(Program& program, bool is_told) noexcept {
+    for (uint32_t* list :
+         {&program.circular_buffers, &program.dataflow_buffers, &program.scratchpads, &program.kernels})
+        end_parts(list, is_told);
+    if (is_told && program.is_entered && !program.has_binaries) ttmem_program_end(program.target, program.id);
+    memory()->programs.remove(&program);
+}
+
+}  // namespace
+
 uint64_t key_of_program(const void* impl) noexcept {
     auto* id = getter_as<uint64_t(const void*)>(Getter::program_id);
     return id == nullptr ? word_of(impl) : (id(impl) + 1) | copy_bits();
@@ -115,17 +127,24 @@ Program* program_with(uint64_t key) noexcept {
     return all == nullptr ? nullptr : all->programs.find(key);
 }
 
-Program* find_program(const void* impl) noexcept { return program_with(key_of_program(impl)); }
+Program* find_program(const void* impl) noexcept {
+    Program* program = program_with(key_of_program(impl));
+    if (program == nullptr || program->impl == impl) return program;
+    end_program(*program, false);
+    return nullptr;
+}
 
 Program* find_or_add_program(const void* impl) noexcept {
     Memory* all = memory();
     if (all == nullptr) return nullptr;
+    if (Program* known = find_program(impl)) return known;
     const uint64_t key = key_of_program(impl);
-    Program* program = all->programs.find_or_add(key);
+    Program* program = all->programs.add(key);
     if (program == nullptr) {
         all->lost.fetch_add(1, std::memory_order_relaxed);
-    } else if (program->key == 0) {
+    } else {
         program->key = key;
+        program->impl = impl;
         program->id = key == word_of(impl) ? next_id.fetch_add(1, std::memory_order_relaxed) : key;
         program->owner = context().owner;
     }
@@ -220,18 +239,6 @@ void end_parts(uint32_t* link, bool is_told) noexcept {
     }
 }
 
-namespace {
-
-void end_program(Program& program) noexcept {
-    const bool is_told = is_reportable(program);
-    for (uint32_t* list :
-         {&program.circular_buffers, &program.dataflow_buffers, &program.scratchpads, &program.kernels})
-        end_parts(list, is_told);
-    if (is_told && program.is_entered && !program.has_binaries) ttmem_program_end(program.target, program.id);
-    memory()->programs.remove(&program);
-}
-
-}  // namespace
 }  // namespace ttmem::hook
 
 using ttmem::hook::Hook;
@@ -239,6 +246,7 @@ using ttmem::hook::Hook;
 TTMEM_INTERPOSE(program_destroyed, void, (const void* impl)) {
     auto* real = ttmem::hook::original_as<void(const void*)>(Hook::program_destroyed);
     if (TTMEM_ON)
-        if (auto* program = ttmem::hook::find_program(impl)) ttmem::hook::end_program(*program);
+        if (auto* program = ttmem::hook::find_program(impl))
+            ttmem::hook::end_program(*program, ttmem::hook::is_reportable(*program));
     if (real != nullptr) real(impl);
 }

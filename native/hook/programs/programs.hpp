@@ -39,6 +39,7 @@ struct Place {
 struct Program {
     uint64_t key;        // in the table
     uint64_t id;         // as it is reported
+    const void* impl;    // the runtime's object; another one: this program was unloaded with its runtime
     const void* device;  // it was compiled for
     const Mesh* mesh;    // which that belongs to; null: not open yet
     uint32_t mesh_number;
