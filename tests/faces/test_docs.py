@@ -8,6 +8,7 @@ import pytest
 
 from ttmem.cli.doctor import doctor
 from ttmem.cli.dump import dump
+from ttmem.cli.inspect import inspect
 from ttmem.cli.ps import ps
 from ttmem.cli.run import run
 from ttmem.view.words import FINDINGS
@@ -24,7 +25,8 @@ def first_column(page: str, section: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("page", "command"), [("ps.md", ps), ("dump.md", dump), ("run.md", run), ("doctor.md", doctor)]
+    ("page", "command"),
+    [("ps.md", ps), ("dump.md", dump), ("run.md", run), ("doctor.md", doctor), ("inspect.md", inspect)],
 )
 def test_every_flag_is_described_and_no_other(page: str, command: click.Command) -> None:
     described = set(re.findall(r"(?<=`)--?[\w-]+", " ".join(first_column(page, "Flags"))))

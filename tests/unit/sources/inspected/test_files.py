@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.inspect_docs import described
 from tests.support.seed_bytes import alloc, cb_alloc
 from tests.support.seed_serving import an_engine, short_directory
 from tests.support.stock_regions import NOON_NS, Slot, a_region, put
@@ -25,6 +26,7 @@ def test_a_real_region_is_recognised_by_its_bytes(path: Path) -> None:
     told = inspected(str(path), most=MOST)
 
     assert (told["kind"], told["version"], told["bytes"]) == ("region", 3, 8576)
+    assert described("A region") == set(told) - {"path", "kind", "bytes"}
     assert json.loads(json.dumps(told)) == told
 
 
@@ -52,6 +54,7 @@ def test_a_checkpoint_is_told_whoever_lives(tmp_path: Path) -> None:
     [process] = told["processes"]
 
     assert (told["kind"], told["version"]) == ("checkpoint", 1)
+    assert described("A checkpoint") == set(told) - {"path", "kind", "bytes"}
     assert (process["pid"], process["live_count"], len(process["live"])) == (os.getpid(), 2, 1)
     assert {2, 3} <= set(process["chips"])
     assert process["live"][0]["reserved_bytes"] in (4096, 512)

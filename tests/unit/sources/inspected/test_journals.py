@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.inspect_docs import described
 from tests.support.journal_file import counters, live_entries
 from tests.support.programs import a_program
 from ttmem.devices import Pool
@@ -29,6 +30,10 @@ PROGRAM = (
     "ttmem.report_buffer_free(mesh, 2)",
     "meet()",
 )
+
+
+def test_the_page_about_it_names_every_part(document: dict[str, Any]) -> None:
+    assert described("A journal") == set(document) - {"path", "kind", "bytes"}
 
 
 @pytest.fixture(scope="module")

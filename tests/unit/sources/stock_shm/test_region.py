@@ -1,5 +1,8 @@
 """Regions byte by byte: all four layouts, and bytes that are none."""
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -50,6 +53,17 @@ def test_the_tables_are_those_of_the_runtimes_sources() -> None:
     }
     assert LAYOUTS[4].tail == (Part("init_state", 8536, "I"),)
     assert [LAYOUTS[version].sizes_bytes[-1] for version in VERSIONS] == [8576] * 4
+
+
+def test_the_page_about_them_names_every_layout_and_its_sizes() -> None:
+    table = (
+        (Path(__file__).parents[4] / "docs" / "stock-counters.md").read_text(encoding="utf-8").split("## Layouts")[1]
+    )
+    rows = re.findall(r"^\| (\d) \| ([\d,]+(?: or [\d,]+)?) \|", table, flags=re.MULTILINE)
+
+    assert {int(version): sizes.replace(",", "").split(" or ") for version, sizes in rows} == {
+        version: [str(size) for size in layout.sizes_bytes] for version, layout in LAYOUTS.items()
+    }
 
 
 @pytest.mark.parametrize("version", VERSIONS)
