@@ -105,6 +105,7 @@ void tell_unique_id(int chip, uint64_t id) noexcept {
 
 TTMEM_INTERPOSE(stats_provider_made, void*,
                 (void* self, uint64_t unique_id, int chip, uint64_t is_remote, uint64_t is_verbose)) {
+    ttmem::hook::forget_unloaded();
     auto* real = ttmem::hook::original_as<void*(void*, uint64_t, int, uint64_t, uint64_t)>(
         ttmem::hook::Hook::stats_provider_made);
     ttmem::hook::tell_unique_id(chip, unique_id);
@@ -112,6 +113,7 @@ TTMEM_INTERPOSE(stats_provider_made, void*,
 }
 
 TTMEM_INTERPOSE(old_stats_provider_made, void*, (void* self, uint64_t unique_id, int chip)) {
+    ttmem::hook::forget_unloaded();
     auto* real = ttmem::hook::original_as<void*(void*, uint64_t, int)>(ttmem::hook::Hook::old_stats_provider_made);
     ttmem::hook::tell_unique_id(chip, unique_id);
     return real == nullptr ? self : real(self, unique_id, chip);

@@ -217,10 +217,8 @@ void forget_unloaded() noexcept {
     unloads_seen.store(count, std::memory_order_relaxed);
     for (uint32_t i = 0; i < caller_count; ++i) callers[i].begin.store(kGone, std::memory_order_relaxed);
     for (uint32_t i = 0; i < copy_count; ++i)
-        if (is_loaded(copies[i]) && !is_as_found(copies[i])) copies[i].base = kGone;
+        if (copies[i].base != kGone && !is_as_found(copies[i])) copies[i].base = kGone;
     looking.store(false, std::memory_order_release);
 }
-
-bool is_loaded(const Copy& copy) noexcept { return copy.base != kGone; }
 
 }  // namespace ttmem::hook

@@ -56,9 +56,6 @@ inline void* getter(Getter which) noexcept {
 /// runtime comes to before all others; cheap as long as nothing was unloaded.
 void forget_unloaded() noexcept;
 
-/// Whether a copy is still there, as far as forget_unloaded() knows.
-bool is_loaded(const Copy& copy) noexcept;
-
 // Inlined into the hook itself, whose return address is meant.
 [[gnu::always_inline]] inline void* original(Hook hook) noexcept {
     return original_from(hook, __builtin_return_address(0));
