@@ -10,6 +10,8 @@ Beside what the other driver does, a line of JSON each:
     {"do": "clear"}                                             the program cache
     {"do": "open_device", "device": 0, "l1_small": 0}           a single chip, beside the mesh of `open`
     {"do": "alloc_on", "device": 0, "id": 1, "side": 32}, {"do": "close_device", "device": 0}
+    {"do": "drop"}                                              what `alloc_on` made, on whatever device it was
+    {"do": "submeshes", "shape": [1, 1]}                        of the mesh; each is a device, numbered from 100 on
     {"do": "elsewhere", "request": {...}}                       the same on a new thread, which then ends
     {"do": "fork"}                                              a child that allocates, closes and is gone
     {"do": "time", "what": "add", "count": 5000}                nanoseconds of a block, see `timing`
@@ -23,6 +25,8 @@ from typing import Any
 
 from tests.support.hooked.timing import Timing
 from tests.support.ttnn.driver import VIEWED, Answer, Driver, Request, serve
+
+FIRST_SUBMESH = 100
 
 
 class HookedDriver(Driver):
@@ -45,6 +49,8 @@ class HookedDriver(Driver):
             "open_device": self._open_device,
             "alloc_on": self._alloc_on,
             "close_device": self._close_device,
+            "drop": self._drop,
+            "submeshes": self._submeshes,
             "elsewhere": self._elsewhere,
             "fork": self._fork,
             "time": self._time,
@@ -123,6 +129,15 @@ class HookedDriver(Driver):
         """With whatever is still on it."""
         self.ttnn.close_device(self.devices.pop(request["device"]))
         return {}
+
+    def _drop(self, _request: Request) -> Answer:
+        self.kept.clear()
+        return {}
+
+    def _submeshes(self, request: Request) -> Answer:
+        found = self.mesh.create_submeshes(self.ttnn.MeshShape(*request["shape"]))
+        self.devices |= dict(enumerate(found, FIRST_SUBMESH))
+        return {"chips": [list(one.get_device_ids()) for one in found]}
 
     def _elsewhere(self, request: Request) -> Answer | list[Answer]:
         answers: list[Answer | list[Answer]] = []

@@ -56,6 +56,8 @@ def test_devices_opened_one_after_the_other_are_the_same_chip_each_time(hooked_o
         assert hooked.look().alive == []
 
     assert len(set(ids)) == 3
+    hooked.ask({"do": "drop"})  # long after their devices were closed
+    assert hooked.look().alive == []
     assert hooked.look().findings == {}
 
 

@@ -91,3 +91,19 @@ def test_an_operation_on_a_mesh_is_told_once_for_all_chips(
         assert rings[1] - rings[0] == ADD["times"]
     assert len(look.kernels) == len({told.id for told in look.kernels}) > 0
     assert (cleared.circular, cleared.kernels) == ([], [])
+
+
+def test_what_lies_on_a_part_of_a_mesh_counts_on_its_chips_alone(hooked_of: StartedHooked) -> None:
+    hooked = hooked_of("t3000")
+    with hooked.opened((2, 4)):
+        parts = hooked.ask({"do": "submeshes", "shape": [1, 4]})["chips"]
+        said = [hooked.ask({"do": "alloc_on", "device": 100 + n, "id": n, "side": 32 << n}) for n in range(len(parts))]
+        look = hooked.look()
+        hooked.ask({"do": "drop"})
+        dropped = hooked.look()
+
+    assert len(parts) == 2
+    told = sorted(look.buffers, key=lambda one: one.requested_bytes)
+    assert [one.chips for one in told] == [tuple(hooked.runtime.chips[number] for number in part) for part in parts]
+    assert [one.address for one in told] == [one["address"] for one in said]
+    assert (dropped.buffers, dropped.findings) == ([], {})
