@@ -16,8 +16,6 @@
 
 namespace ttmem::hook {
 
-struct Copy;
-
 inline constexpr uint32_t kMeshesMost = 256;
 inline constexpr uint32_t kChipsMost = 255;  // as many as a journal can name
 inline constexpr uint32_t kBufferTypes = 5;  // tt-metal's BufferType: DRAM, L1, SYSTEM_MEMORY, L1_SMALL, TRACE
@@ -31,7 +29,6 @@ struct Mesh {
     std::atomic<uint64_t> name;    // the copy of the runtime that opened it, and its id there; 0: none
     std::atomic<bool> is_open;
     std::atomic<uint16_t> target;  // 0: not named yet, tracking being off
-    const Copy* copy;              // the runtime it belongs to
     uint16_t chip_count, rows, columns;
     int16_t chips[kChipsMost];           // the runtime's chip ids, in mesh order
     const void* devices[kChipsMost];     // its Device objects, in the same order
