@@ -130,7 +130,9 @@ def test_a_refusal_is_told_with_what_was_free_and_reaches_its_caller_unharmed(
     memory: str, banks: int, host: Host, stand_in: StandIn, journals: Path
 ) -> None:
     orders = ("open 1 1 0", f"buffer 2 1 {memory} {2048 * banks} 2048", f"buffer 4 1 {memory} {1 << 40} 2048")
-    thrown = host.tell(*orders)
+    host.tell(*orders[:-1])
+    before = host.look()
+    thrown = host.tell(orders[-1])
     look = host.look()
     with Host(stand_in, journals, is_hooked=False) as plain:
         expected = plain.tell(*orders)
@@ -139,7 +141,7 @@ def test_a_refusal_is_told_with_what_was_free_and_reaches_its_caller_unharmed(
 
     assert thrown == expected
     assert thrown.startswith(f"throws Out of Memory: Not enough space to allocate {1 << 40} B {memory} buffer")
-    assert look.refusals() == [(CHIP, Pool[memory], needed * banks, *[(bank_bytes - 2048) * banks] * 2)]
+    assert look.refusals_since(before) == [(CHIP, Pool[memory], needed * banks, *[(bank_bytes - 2048) * banks] * 2)]
     assert [told.id for told in look.buffers] == [2]
     assert unequal(host.tell("tallies")) == []
     assert host.tell(f"buffer 6 1 {memory} 2048 2048").isdecimal()

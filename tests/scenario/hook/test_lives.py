@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.stand_in.build import CURRENT, StandIn
+from tests.support.stand_in.build import CURRENT, FUTURE, OLDEST, StandIn
 from tests.support.stand_in.host import CHIP, Host, calls, unequal
+from tests.support.stand_in.stories import an_add
 from tests.support.watching import Watch
 from ttmem.devices import Pool
 
@@ -107,6 +108,33 @@ def test_a_runtime_unloaded_with_its_mesh_open_is_followed_by_a_new_one(host: Ho
 
     assert (2, Pool.L1, (CHIP + 1,)) in [(told.id, told.pool, told.chips) for told in look.buffers]
     assert unequal(host.tell("tallies")) == []
+
+
+@pytest.mark.parametrize("first", [["open 1 1 1"], ["program 9", "kernel 9 data x/y.cpp 0,0-1,1 44"]])
+def test_another_build_at_the_same_address_is_not_taken_for_the_old_one(first: list[str], host: Host) -> None:
+    """The loader puts a library where the last one was."""
+    host.tell(*OPEN, *an_add(), "enqueue 1", "unload first")
+    for release in (OLDEST, FUTURE, CURRENT):
+        host.load("other", release)
+        tallies = host.tell(*first, "open 3 1 2", *an_add(1, mesh=3), "enqueue 1", "tallies")
+        host.tell("unload other")
+
+        assert unequal(tallies) == []
+
+
+def test_two_copies_that_number_their_meshes_alike_are_kept_apart(host: Host, tmp_path: Path) -> None:
+    copy = tmp_path / "libtt_metal.so"
+    copy.write_bytes(host.stand_in.library(CURRENT).read_bytes())
+    host.tell("open 1 1 0", "buffer 2 1 DRAM 4096 2048", *an_add(), "enqueue 1")
+    host.tell(f"load second {copy}", "open 1 1 1", "buffer 2 1 L1 4096 2048", *an_add(), "enqueue 1")
+    look = host.look()
+    host.tell("close 1")
+    closed = host.look()
+
+    assert sorted((told.pool, told.chips) for told in look.buffers) == [(Pool.DRAM, (CHIP,)), (Pool.L1, (CHIP + 1,))]
+    assert [look.launches(CHIP + chip) for chip in range(2)] == [1, 1]
+    assert {told.chips for told in closed.alive} == {(CHIP,)}
+    assert closed.findings == {}
 
 
 def test_two_copies_of_the_runtime_are_both_told_and_each_gets_its_own_calls(host: Host, tmp_path: Path) -> None:

@@ -79,6 +79,11 @@ class Host(Started, Spoken):
         [row] = [row for row in rows["processes"] if row["pid"] == self.pid and row["state"] == "live"]
         return HostLook(self._watch.rows(), self._watch.allocations(row["key"]), row["key"])
 
+    def look_if_any(self) -> HostLook | None:
+        """The same of a process that perhaps reports nothing at all."""
+        rows = self._watch.come_to_rest()
+        return self.look() if rows["processes"] else None
+
     def leave(self) -> tuple[int, list[str], str]:
         """Lets it end in the ordinary way: exit code, what it still said, what it complained of."""
         self.say("exit")
