@@ -21,13 +21,16 @@ static uint64_t mixed(uint64_t hash, const void* word) {
     return (hash ^ (uint64_t)(uintptr_t)word) * 0x9e3779b97f4a7c15ull;
 }
 
-/* Until 3.11 a code object has no number of its own; where its parts lie is as good as one. */
+/* Until 3.11 a code object has no number of its own. Then what it is called tells it from another at its address; texts
+ * keep their hash once somebody asked for it, as compilers do. */
 static uint64_t identity_of(const PyCodeObject* code) {
 #if PY_VERSION_HEX >= 0x030c0000
     return mixed(code->co_version, code);
 #else
-    const uint64_t parts = mixed(mixed((uint64_t)code->co_firstlineno, code->co_filename), code->co_name);
-    return mixed(mixed(parts, code->co_linetable), code);
+    const uint64_t file = (uint64_t)((const PyASCIIObject*)code->co_filename)->hash;
+    const uint64_t name = (uint64_t)((const PyASCIIObject*)code->co_name)->hash;
+    const uint64_t words = mixed(file * 31 + name, code->co_linetable);
+    return mixed(words + (uint64_t)code->co_firstlineno, code);
 #endif
 }
 
@@ -96,7 +99,7 @@ static char* put_text(char* at, const char* end, PyObject* text) {
             continue;
         }
         const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-        *at++ = (char)((0xf00 >> more & 0xff) | c >> 6 * more);
+        *at++ = (char)((0xff << (7 - more) & 0xff) | c >> 6 * more);
         for (int j = more - 1; j >= 0; --j) *at++ = (char)(0x80 | (c >> 6 * j & 0x3f));
     }
     return at;
