@@ -20,6 +20,7 @@ PROGRAMS = (
 MODULES = (
     "report_watched",
     "report_python",
+    "own_memory",
     "allocation_client",
     "ledger_speed",
     "ledger_memory",
