@@ -193,6 +193,7 @@ std::string in_child(const std::string& orders) {
 // The last order: there are no system calls afterwards.
 [[noreturn]] void obey_counted(const std::string& order) {
     stop_system_calls();
+    if (syscall(SYS_getppid) != -1 || system_call_count != 1) _exit(78);  // the filter does not count
     system_call_count = 0;
     is_counting = true;
     const std::string answer = asked(order);

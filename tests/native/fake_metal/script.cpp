@@ -9,7 +9,7 @@
 //   enqueue ID                             clear ID          drop PROGRAM
 //   move PROGRAM NUMBER BUFFER [remote]    fill              slow on|off          stuck on|off
 //   begin MESH    end MESH TRACE BUFFER BYTES    replay MESH TRACE    release MESH TRACE
-//   tallies                                later exit|end ORDER
+//   tallies                                later exit|end ORDER                   repeat COUNT ORDER
 //
 // CORES is X,Y-X,Y, several joined by ";". An order that throws answers "throws TEXT".
 #include <cstdio>
@@ -300,9 +300,14 @@ void obey_at_exit() {
     for (const auto& order : at_exit()) std::puts(obey(order).c_str());
 }
 
-std::string later(const Words& words) {
+std::string rest_of(const Words& words) {
     std::string order;
     for (size_t i = 2; i < words.size(); ++i) order += (i > 2 ? " " : "") + words[i];
+    return order;
+}
+
+std::string later(const Words& words) {
+    const std::string order = rest_of(words);
     if (words[1] == "end") {
         at_end.orders.push_back(order);
     } else {
@@ -336,6 +341,12 @@ std::string give_scratchpad(const Words& words) {
     return "added";
 }
 
+std::string repeat(const Words& words) {
+    std::string answer;
+    for (uint64_t i = 0; i < number(words[1]); ++i) answer = obey(rest_of(words));
+    return answer;
+}
+
 struct Order {
     const char* name;
     std::string (*obey)(const Words&);
@@ -353,7 +364,8 @@ constexpr Order kOrders[] = {{"board", set_board},        {"open", open_mesh},
                              {"stuck", set_stuck},        {"fill", fill_ring},
                              {"begin", begin_trace},      {"end", end_trace},
                              {"replay", replay_trace},    {"release", release_trace},
-                             {"tallies", tell_tallies},   {"later", later}};
+                             {"tallies", tell_tallies},   {"later", later},
+                             {"repeat", repeat}};
 
 std::string obey(const std::string& order) {
     const Words words = parted(order, ' ');

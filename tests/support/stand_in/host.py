@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
+import pytest
+
 from tests.support.hooked.looks import Look
 from tests.support.hooked.process import hook_path
 from tests.support.processes.children import Spoken, Started
@@ -17,6 +19,7 @@ from tests.support.stand_in.build import CURRENT, StandIn
 from tests.support.watching import Watch
 from ttmem.tracking import Stall
 
+NOT_PERMITTED = 77
 CHIP = 1649267441665  # the unique id of chip 0, as in the samples; those of the others follow
 
 
@@ -83,6 +86,15 @@ class Host(Started, Spoken):
         """The same of a process that perhaps reports nothing at all."""
         rows = self._watch.come_to_rest()
         return self.look() if rows["processes"] else None
+
+    def counted(self, order: str) -> tuple[int, int]:
+        """How many system calls and allocations of memory an order makes. It is the last one."""
+        self.say(f"counted {order}")
+        line = self._answers.readline()
+        if not line and self.process.wait() == NOT_PERMITTED:
+            pytest.skip("NOT TESTED: filters of system calls are not permitted here")
+        *_, system_calls, allocations = line.split()
+        return int(system_calls), int(allocations)
 
     def leave(self) -> tuple[int, list[str], str]:
         """Lets it end in the ordinary way: exit code, what it still said, what it complained of."""
