@@ -24,9 +24,17 @@ struct Sizes {
     const uint32_t *begin, *end;
 };
 
+// Launches follow each other on the same queue.
+thread_local __attribute__((tls_model("initial-exec"))) Manager* last_manager;
+
 Manager* find_manager(const void* self) noexcept {
     Memory* all = TTMEM_ON ? memory() : nullptr;
-    return all == nullptr ? nullptr : all->managers.find(word_of(self));
+    if (all == nullptr) return nullptr;
+    Manager* last = last_manager;
+    if (__builtin_expect(last != nullptr && last->self == self, 1)) return last;
+    Manager* found = all->managers.find(word_of(self));
+    if (found != nullptr) last_manager = found;
+    return found;
 }
 
 bool is_on_open_mesh(const Manager& manager) noexcept {
@@ -128,14 +136,10 @@ uint8_t reason_of(const Manager& manager, const Sizes& sizes) noexcept {
 }
 
 void note_reserved(Manager& manager, const Sizes& sizes, const ttmem_result& answer) noexcept {
-    const auto& places = *reinterpret_cast<const ReservedPlaces*>(answer.high);
     const bool is_stalled = (answer.low & 0xff) != 0;
     if (is_stalled && manager.stall == TTMEM_STALL_NONE) manager.stall = reason_of(manager, sizes);
     manager.is_in_use = manager.has_reserved = true;
-    for (uint32_t i = 0; i < manager.lane_count; ++i) {
-        const ReservedPlace* place = places.begin + i;
-        manager.reserved[i] = place < places.end ? LanePlace{place->address, place->size} : LanePlace{};
-    }
+    manager.places = reinterpret_cast<const void*>(answer.high);
 }
 
 void note_freed(Manager& manager, uint32_t sync_count) noexcept {
@@ -148,7 +152,13 @@ void note_taken(Manager& manager, uint32_t sync_count) noexcept {
     const Workload* workload = context().enqueued;
     if (workload != nullptr && workload->is_told && workload->status == TTMEM_IN_FLIGHT)
         manager.stall = TTMEM_STALL_IN_FLIGHT;
-    for (uint32_t i = 0; i < manager.lane_count; ++i) manager.lanes[i].take(manager.reserved[i], sync_count);
+    if (!manager.has_reserved) return;
+    const auto& places = *static_cast<const ReservedPlaces*>(manager.places);
+    for (uint32_t i = 0; i < manager.lane_count; ++i) {
+        const ReservedPlace* place = places.begin + i;
+        manager.reserved[i] = place < places.end ? LanePlace{place->address, place->size} : LanePlace{};
+        manager.lanes[i].take(manager.reserved[i], sync_count);
+    }
     report(manager, true);
     manager.stall = TTMEM_STALL_NONE;
     manager.has_reserved = false;

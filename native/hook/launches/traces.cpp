@@ -93,7 +93,7 @@ using ttmem::hook::word_of;
 
 TTMEM_INTERPOSE(begin_trace, uint64_t, (void* mesh, uint8_t queue, const uint32_t* id)) {
     void* real = ttmem::hook::original(Hook::begin_trace);
-    const ttmem::hook::Context before = ttmem::hook::context();
+    ttmem::hook::Context before = ttmem::hook::context();
     ttmem::hook::context().is_beginning_trace = true;
     const uint64_t result = ttmem::hook::call_within(real, {word_of(mesh), queue, word_of(id)}, before).low;
     if (TTMEM_ON) ttmem::hook::begin_capture(mesh, queue, *id);
@@ -102,7 +102,7 @@ TTMEM_INTERPOSE(begin_trace, uint64_t, (void* mesh, uint8_t queue, const uint32_
 
 TTMEM_INTERPOSE(end_trace, uint64_t, (void* mesh, uint8_t queue, const uint32_t* id)) {
     void* real = ttmem::hook::original(Hook::end_trace);
-    const ttmem::hook::Context before = ttmem::hook::context();
+    ttmem::hook::Context before = ttmem::hook::context();
     ttmem::hook::context().is_storing_trace = true;
     if (TTMEM_ON) ttmem::hook::end_capture(ttmem::hook::find_trace(mesh, *id));
     return ttmem::hook::call_within(real, {word_of(mesh), queue, word_of(id)}, before).low;
@@ -119,7 +119,7 @@ TTMEM_INTERPOSE(release_trace, uint64_t, (void* mesh, const uint32_t* id)) {
 
 TTMEM_INTERPOSE(replay_trace, uint64_t, (void* mesh, uint8_t queue, const uint32_t* id, bool is_blocking)) {
     void* real = ttmem::hook::original(Hook::replay_trace);
-    const ttmem::hook::Context before = ttmem::hook::context();
+    ttmem::hook::Context before = ttmem::hook::context();
     ttmem::hook::context().mesh = ttmem::hook::mesh_of_impl(mesh);
     const uint64_t result =
         ttmem::hook::call_within(real, {word_of(mesh), queue, word_of(id), is_blocking}, before).low;

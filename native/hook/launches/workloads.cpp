@@ -68,6 +68,8 @@ bool settle(Workload& workload) noexcept {
 namespace {
 
 Workload* find_workload(const void* impl) noexcept {
+    Workload* enqueued = context().enqueued;
+    if (enqueued != nullptr && enqueued->impl == impl) return enqueued;
     Memory* all = memory();
     return all == nullptr ? nullptr : all->workloads.find(word_of(impl));
 }
@@ -139,28 +141,40 @@ void end_workload(const void* impl) noexcept {
 
 void enqueue(void* real, const uint64_t (&arguments)[6], const void* impl) {
     Workload* workload = find_workload(impl);
-    const Context before = context();
+    Context before = context();
     context().enqueued = workload;
     call_within(real, arguments, before);
     if (workload != nullptr) count_launches(*workload, reinterpret_cast<const void*>(arguments[0]));
 }
 
-uint64_t load(void* real, const uint64_t (&arguments)[6], Workload* workload) {
-    const Context before = context();
-    const uint64_t held_bytes = workload == nullptr ? 0 : workload->held_bytes;
-    context().loading = workload;
+uint64_t load(void* real, const uint64_t (&arguments)[6], Workload& workload) {
+    Context before = context();
+    const uint64_t held_bytes = workload.held_bytes;
+    context().loading = &workload;
     const uint64_t result = call_within(real, arguments, before).low;
-    if (workload != nullptr && workload->held_bytes != held_bytes) tell_status(*workload, TTMEM_IN_FLIGHT);
+    if (workload.held_bytes != held_bytes) tell_status(workload, TTMEM_IN_FLIGHT);
     return result;
 }
 
 }  // namespace
+
+namespace {
+
+uint32_t mark_of(uint64_t buffer_id) noexcept { return static_cast<uint32_t>(buffer_id) % kHoldingMarks; }
+
+}  // namespace
+
+// How many held buffers have these low bits in their ids: 0 for nearly every buffer that is freed.
+constexpr uint32_t kHeldPlaces = 1024;
+constinit std::atomic<uint16_t> held_counts[kHeldPlaces]{};
 
 bool hold_binaries(uint16_t target, uint64_t buffer_id, uint64_t reserved_bytes) noexcept {
     Workload* workload = context().loading;
     if (__builtin_expect(workload == nullptr, 1)) return false;
     Holding* holding = settle(*workload) ? memory()->holdings.find_or_add(buffer_id + 1) : nullptr;
     if (holding == nullptr) return false;
+    memory()->holding_marks[mark_of(buffer_id)].fetch_add(1, std::memory_order_release);
+    held_counts[buffer_id % kHeldPlaces].fetch_add(1, std::memory_order_relaxed);
     *holding = {workload->mesh, workload->first_key, workload->id,
                 workload->mesh->number.load(std::memory_order_acquire), target};
     workload->held_bytes += reserved_bytes;
@@ -171,16 +185,21 @@ bool hold_binaries(uint16_t target, uint64_t buffer_id, uint64_t reserved_bytes)
 }
 
 bool release_binaries(uint64_t buffer_id) noexcept {
+    std::atomic<uint16_t>& held_count = held_counts[buffer_id % kHeldPlaces];
+    if (__builtin_expect(held_count.load(std::memory_order_relaxed) == 0, 1)) return false;
     Memory* all = memory();
-    Holding* holding = all == nullptr ? nullptr : all->holdings.find(buffer_id + 1);
-    if (__builtin_expect(holding == nullptr, 1)) return false;
+    if (all == nullptr || all->holding_marks[mark_of(buffer_id)].load(std::memory_order_acquire) == 0) return false;
+    Holding* holding = all->holdings.find(buffer_id + 1);
+    if (holding == nullptr) return false;
     const Mesh& mesh = *holding->mesh;
     const bool is_open = mesh.is_open.load(std::memory_order_acquire) &&
                          mesh.number.load(std::memory_order_acquire) == holding->mesh_number;
     if (is_open) ttmem_program_end(holding->target, holding->id);
     Program* program = program_with(holding->program_key);
     if (program != nullptr && program->target == holding->target) program->has_binaries = program->is_entered = false;
+    all->holding_marks[mark_of(buffer_id)].fetch_sub(1, std::memory_order_release);
     all->holdings.remove(holding);
+    held_count.fetch_sub(1, std::memory_order_relaxed);
     return true;
 }
 
@@ -207,7 +226,10 @@ TTMEM_INTERPOSE(enqueue_workload, void, (void* queue, void* const* workload, boo
 TTMEM_INTERPOSE(load_binaries, uint64_t, (void* workload, void* queue)) {
     void* real = ttmem::hook::original(Hook::load_binaries);
     ttmem::hook::Workload* known = TTMEM_ON ? ttmem::hook::find_workload(workload) : nullptr;
-    return ttmem::hook::load(real, {word_of(workload), word_of(queue)}, known);
+    // It is asked with every launch, and what was loaded once stays.
+    if (known != nullptr && known->status != TTMEM_COMMITTED)
+        return ttmem::hook::load(real, {word_of(workload), word_of(queue)}, *known);
+    return reinterpret_cast<uint64_t (*)(void*, void*)>(real)(workload, queue);
 }
 
 TTMEM_INTERPOSE(set_binary_status, uint64_t, (void* workload, uint64_t mesh, int status)) {

@@ -206,7 +206,7 @@ void refresh_view(const void* buffer) noexcept {
 uint64_t lay_out_locals(void* real, const void* impl, const void* device) {
     LocalPass pass{find_or_add_program(impl), nullptr, 0};
     if (pass.program != nullptr && !settle(*pass.program, device)) pass.program = nullptr;
-    const Context before = context();
+    Context before = context();
     context().locals = pass.program == nullptr ? nullptr : &pass;
     const uint64_t result = call_within(real, {word_of(impl), word_of(device)}, before).low;
     if (pass.program == nullptr) return result;

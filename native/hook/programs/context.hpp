@@ -37,7 +37,7 @@ inline Context& context() noexcept { return this_context; }
 
 /// Calls `real` with up to six words, with the context of this thread as it was set up by the caller, and afterwards, also
 /// if it throws, brings back `before`.
-ttmem_result call_within(void* real, const uint64_t (&arguments)[6], const Context& before) noexcept(false);
+ttmem_result call_within(void* real, const uint64_t (&arguments)[6], Context& before);
 
 /// Whether a buffer that was allocated on this thread just now holds the binaries of a program; if so it is booked there.
 bool hold_binaries(uint16_t target, uint64_t buffer_id, uint64_t reserved_bytes) noexcept;

@@ -63,7 +63,7 @@ uint64_t lay_out_marked(void* real, const void* impl, const void* device, uint8_
     pass.kind = kind;
     pass.count = pass.range_count = 0;
     if (program != nullptr) pass.first = kind == TTMEM_SCRATCHPAD ? &program->scratchpads : &program->dataflow_buffers;
-    const Context before = context();
+    Context before = context();
     context().marks = program == nullptr ? nullptr : &pass;
     const uint64_t result = call_within(real, {word_of(impl), word_of(device)}, before).low;
     if (program == nullptr) return result;

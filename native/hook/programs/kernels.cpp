@@ -197,7 +197,7 @@ void claim_for_owner(const void* impl) noexcept {
 namespace {
 
 uint64_t call_as_owner(void* real, const uint64_t (&arguments)[6], uint8_t owner) {
-    const Context before = context();
+    Context before = context();
     context().owner = owner;
     return call_within(real, arguments, before).low;
 }
@@ -208,6 +208,7 @@ uint64_t call_as_owner(void* real, const uint64_t (&arguments)[6], uint8_t owner
 using ttmem::hook::Hook;
 
 TTMEM_INTERPOSE(source_from_path, void*, (void* result, uint64_t runtime_context, const void* path)) {
+    ttmem::hook::forget_unloaded();  // a program may be made before any mesh
     ttmem::hook::forget_unloaded();
     auto* real = ttmem::hook::original_as<void*(void*, uint64_t, const void*)>(Hook::source_from_path);
     if (TTMEM_ON)
@@ -217,6 +218,7 @@ TTMEM_INTERPOSE(source_from_path, void*, (void* result, uint64_t runtime_context
 
 // Before 0.77: a path, or the text of a kernel.
 TTMEM_INTERPOSE(source_made, void, (void* self, const void* source, const int* type)) {
+    ttmem::hook::forget_unloaded();  // a program may be made before any mesh
     ttmem::hook::forget_unloaded();
     auto* real = ttmem::hook::original_as<void(void*, const void*, const int*)>(Hook::source_made);
     if (TTMEM_ON && *type == 0)
@@ -225,6 +227,7 @@ TTMEM_INTERPOSE(source_made, void, (void* self, const void* source, const int* t
 }
 
 TTMEM_INTERPOSE(add_kernel, uint64_t, (void* program, void* const* kernel, const int* core_type)) {
+    ttmem::hook::forget_unloaded();  // a program may be made before any mesh
     ttmem::hook::forget_unloaded();
     auto* real = ttmem::hook::original_as<uint64_t(void*, void* const*, const int*)>(Hook::add_kernel);
     const uint64_t handle = real(program, kernel, core_type);

@@ -9,13 +9,16 @@
 
 namespace ttmem::hook {
 
+inline constexpr uint32_t kHoldingMarks = 4096;
+
 struct Memory {
-    Table<Program, 1u << 15> programs;    // by key_of_program
-    Table<Workload, 1u << 15> workloads;  // by the runtime's MeshWorkloadImpl
-    Table<Seen, 1u << 15> views;          // by the runtime's CircularBufferImpl
-    Table<Holding, 1u << 15> holdings;    // by buffer
-    Table<Trace, 1u << 10> traces;        // by mesh and the runtime's number
-    Table<Manager, 1u << 8> managers;     // by the runtime's WorkerConfigBufferMgr
+    Table<Program, 1u << 15> programs;                   // by key_of_program
+    Table<Workload, 1u << 15> workloads;                 // by the runtime's MeshWorkloadImpl
+    Table<Seen, 1u << 15> views;                         // by the runtime's CircularBufferImpl
+    Table<Holding, 1u << 15> holdings;                   // by buffer
+    std::atomic<uint32_t> holding_marks[kHoldingMarks];  // how many buffers there have this remainder: mostly none
+    Table<Trace, 1u << 10> traces;                       // by mesh and the runtime's number
+    Table<Manager, 1u << 8> managers;                    // by the runtime's WorkerConfigBufferMgr
     Cells cells;
     std::atomic<uint64_t> lost;  // what found no place
 };

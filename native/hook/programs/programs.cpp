@@ -64,10 +64,9 @@ uint16_t open_place(const Mesh& mesh, const Place& place) noexcept {
 
 }  // namespace
 
-ttmem_result call_within(void* real, const uint64_t (&arguments)[6], const Context& before) noexcept(false) {
-    Context kept = before;
-    const ttmem_result result = ttmem_guarded_call(real, arguments, bring_back, &kept);
-    context() = kept;
+ttmem_result call_within(void* real, const uint64_t (&arguments)[6], Context& before) {
+    const ttmem_result result = ttmem_guarded_call(real, arguments, bring_back, &before);
+    context() = before;
     return result;
 }
 
