@@ -1,7 +1,8 @@
 // The stand-in's script: one order a line, one answer a line. What a script makes has the numbers that it gives.
 //
 //   board 8 9 [without-counters]           grid of the chips; whether the runtime keeps counters in shared memory
-//   open MESH ROWS CHIP...                 close MESH        dispatch MESH        fabric MESH
+//   create MESH ROWS CHIP...               initialize MESH   dispatch MESH        fabric MESH
+//   open MESH ROWS CHIP...                 close MESH        (open: created and initialized)
 //   buffer ID MESH TYPE SIZE PAGE [CORES]  free ID           capture on|off       churn MESH FIRST COUNT
 //   program ID                             kernel PROGRAM data|compute|ethernet PATH CORES BYTES,...
 //   cb PROGRAM CORES PAGES PAGE [BUFFER]   dataflow PROGRAM CORES SIZE            scratchpad PROGRAM CORES SIZE
@@ -76,7 +77,7 @@ void make_counters(int chip) {
 }
 
 // Opening makes two meshes: one of the whole system, never initialised, and the user's, a child of it.
-std::string open_mesh(const Words& words) {
+std::string create_mesh(const Words& words) {
     auto& made = world();
     const uint64_t mesh = number(words[1]);
     std::vector<int> chips;
@@ -90,11 +91,20 @@ std::string open_mesh(const Words& words) {
         call.back();
         made.meshes.put(id, new MeshDevice(std::move(impl)));
     }
-    const auto* impl = made.meshes.at(mesh).impl.get();
+    return "created";
+}
+
+std::string initialize_mesh(const Words& words) {
+    const auto* impl = world().meshes.at(number(words[1])).impl.get();
     Asked call("mesh_device_initialized", impl);
     metal::Inspector::mesh_device_initialized(impl);
     call.back();
     return "opened";
+}
+
+std::string open_mesh(const Words& words) {
+    create_mesh(words);
+    return initialize_mesh(words);
 }
 
 std::string close_mesh(const Words& words) {
@@ -352,6 +362,7 @@ struct Order {
     std::string (*obey)(const Words&);
 };
 constexpr Order kOrders[] = {{"board", set_board},        {"open", open_mesh},
+                             {"create", create_mesh},     {"initialize", initialize_mesh},
                              {"close", close_mesh},       {"dispatch", add_dispatch},
                              {"fabric", add_fabric},      {"buffer", add_buffer},
                              {"free", free_buffer},       {"churn", churn},

@@ -153,6 +153,15 @@ def test_system_programs_are_fabric_and_dispatch_on_their_chip(host: Host) -> No
     assert {told.found_by for told in (*fabric, *dispatch)} <= {FoundBy.OWNER, FoundBy.PATH}
 
 
+def test_system_programs_that_run_before_their_mesh_is_open_are_listed_once_it_is(host: Host) -> None:
+    host.tell("create 1 1 0 1", "fabric 1", "dispatch 1", "initialize 1")
+    look = host.look()
+    chips = [(CHIP,), (CHIP + 1,)]
+
+    assert sorted(told.chips for told in look.of(Kind.KERNEL_FABRIC)) == sorted(chips * 2)
+    assert sorted(told.chips for told in look.of(Kind.KERNEL_DISPATCH)) == sorted(chips * 4)
+
+
 def test_a_clash_is_told_with_its_program(host: Host) -> None:
     address = int(host.tell("open 1 1 0", *an_add(), "enqueue 1", f"buffer 2 1 L1 {NEARLY_ALL_L1} 2048"))
     before = host.look()

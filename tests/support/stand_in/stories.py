@@ -7,9 +7,9 @@ ALL_DRAM = 523_731 * PAGE_BYTES * 12  # leaves less than a page in each bank
 ADD_CORES = "0,0-7,8"
 ADD_FOLDER = "ttnn/cpp/ttnn/operations/eltwise/binary_ng/device"
 ADD_KERNELS = {  # packed bytes of each binary
-    f"{ADD_FOLDER}/kernels_ng/dataflow/reader_interleaved_no_bcast.cpp": (2368,),
-    f"{ADD_FOLDER}/kernels_ng/dataflow/writer_interleaved_no_bcast.cpp": (1512,),
-    f"{ADD_FOLDER}/kernels/compute/eltwise_binary_no_bcast.cpp": (1180, 772, 1560),
+    f"{ADD_FOLDER}/kernels_ng/dataflow/reader_interleaved_no_bcast.cpp": (2352,),
+    f"{ADD_FOLDER}/kernels_ng/dataflow/writer_interleaved_no_bcast.cpp": (1504,),
+    f"{ADD_FOLDER}/kernels/compute/eltwise_binary_no_bcast.cpp": (1184, 776, 1560),
 }
 ADD_BINARY_BYTES = 12_288
 
