@@ -164,11 +164,11 @@ class own:  # really a submodule
 
     @staticmethod
     def targets() -> list[tuple[Any, ...]]:
-        """(number, is open, unique or mesh id, (index, arch, board, capacities) of a chip, unique ids of a mesh's chips)."""
+        """(number, is open, unique or mesh id, (index, arch, board, capacities) of a chip, unique ids of a mesh's)."""
 
     @staticmethod
     def pool(targets: tuple[int, ...], pool: int, /) -> tuple[int, int, int]:
-        """What targets that stand for one chip have of a pool: bytes used, their highest since the last reset, count."""
+        """What targets that stand for one chip have of a pool: bytes used, the highest since a reset, how many."""
 
     @staticmethod
     def entries() -> list[tuple[Any, ...]]:

@@ -252,7 +252,11 @@ def busy_allocations() -> dict[int, list[tuple[Any, ...]]]:
     return {
         1: [
             *(a_row(GIB, 16 * at, chips=(0, 1), address=0x2000 + at, layout=1, page_bytes=2048) for at in range(6)),
-            a_row(512, chips=(2,)),
+            a_row(
+                512,
+                chips=(2,),
+                name="/opt/site-packages/ttnn/call.py:9 __call__\n/srv/model.py:6 make\n/srv/run.py:1 main",
+            ),
         ],
         2: [
             *(a_row(MIB * at, at, pool=2, holders=at) for at in range(1, 4)),

@@ -46,6 +46,7 @@ class Allocation:
     address: int | None  # None where the reporter names none, and for kernels
     program: int | None  # of kernels and circular buffers, where it is known
     name: str  # of a kernel; empty if nobody told
+    stack: tuple[str, ...]  # "file:line function" that asked for it, innermost first; empty if nobody told
     core_type: CoreType  # of a kernel
     found_by: FoundBy  # how the type of a kernel was found
     size_bytes: int  # what it is charged; 0 for a view
@@ -224,6 +225,7 @@ def _allocation(row: Row, owner: Owner) -> Allocation:
         address=address or None,
         program=program or None,
         name=name if kind.is_kernel else "",
+        stack=() if kind.is_kernel or not name else tuple(name.split("\n")),
         core_type=CoreType(core_type),
         found_by=FoundBy(found_by),
         size_bytes=reserved,

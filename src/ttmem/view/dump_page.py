@@ -21,6 +21,7 @@ __all__ = ["dump_page"]
 _LABEL_LEAST, _LABEL_MOST = 10, 40
 _NAME_LEAST, _NAME_MOST = 18, 36
 _WIDE = 112  # from here on there is room for the columns that matter less
+_PACKAGES = "/site-packages/"
 _NATURAL = {Kind.BUFFER, Kind.CIRCULAR_BUFFER}  # kinds that the type of their group already tells
 
 Group = tuple[DumpDevice, ...]  # devices that are shown as one
@@ -143,6 +144,12 @@ def _details(group: DumpGroup, options: PageOptions) -> Iterator[_Part]:
     )
     yield _Part(Column("CORES"), has_found, lambda one: cell(_cores_text(one)))
     yield _Part(Column("FOUND BY"), has_found, lambda one: cell(one.found_by.word, Role.DIM))
+    has_stack = has_room and any(one.stack for one in listed)
+    yield _Part(
+        Column("ASKED BY"),
+        has_stack,
+        lambda one: cell(clipped(clean(_asker(one)), name_most, is_ascii=is_ascii)),
+    )
     has_holders = any(one.holder_count > 1 for one in listed)
     yield _Part(Column("HOLDERS", is_right=True), has_holders, lambda one: cell(count_text(one.holder_count)))
 
@@ -162,6 +169,12 @@ def _owners(group: DumpGroup, time_ns: int, options: PageOptions) -> Iterator[_P
 
 def _address(one: Allocation) -> Line:
     return cell("" if one.address is None else hex(one.address))
+
+
+def _asker(one: Allocation) -> str:
+    """The innermost frame of the program itself, without its directory: not of packages that it calls."""
+    frames = [frame for frame in one.stack if _PACKAGES not in frame] or list(one.stack)
+    return frames[0].rpartition("/")[2] if frames else ""
 
 
 def _layout_text(one: Allocation) -> str:
