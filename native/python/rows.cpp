@@ -11,6 +11,23 @@ namespace nb = nanobind;
 namespace ttmem {
 namespace {
 
+// Whose rows are wanted: those of all devices, or of some.
+class Wanted {
+public:
+    explicit Wanted(nb::handle devices) : is_all_(devices.is_none()) {
+        if (is_all_) return;
+        for (const nb::handle device : devices) numbers_.push_back(nb::cast<uint32_t>(device));
+    }
+    bool is_all() const { return is_all_; }
+    bool has(uint32_t device) const {
+        return is_all_ || std::find(numbers_.begin(), numbers_.end(), device) != numbers_.end();
+    }
+
+private:
+    bool is_all_;
+    std::vector<uint32_t> numbers_;
+};
+
 int64_t shown(int64_t amount) { return std::max<int64_t>(amount, 0); }
 
 nb::dict device_row(uint32_t number, const Device& device) {
@@ -72,12 +89,13 @@ History history_of(const Device& device, uint32_t number, uint32_t pool, const P
     return history;
 }
 
-void device_rows(const Devices& devices, const Processes& processes, const Timebase& time, nb::dict& rows) {
+void device_rows(const Devices& devices, const Processes& processes, const Timebase& time, const Wanted& wanted,
+                 nb::dict& rows) {
     nb::list list, pools, kinds, cores;
     uint32_t number = 0;
     for (const Device& device : devices.all()) {
-        if (!device.is_known && device.user_count == 0) {
-            ++number;  // nobody's any more
+        if (!wanted.has(number) || (!device.is_known && device.user_count == 0)) {
+            ++number;  // or nobody's any more
             continue;
         }
         list.append(device_row(number, device));
@@ -184,8 +202,10 @@ struct ProcessLists {
 };
 
 // The figures of a process under a key, which is its own or that of the better source of the same process.
-void usage_rows(const Process& process, uint64_t key, const Timebase& time, nb::list& pools, nb::list& kinds) {
+void usage_rows(const Process& process, uint64_t key, const Timebase& time, const Wanted& wanted, nb::list& pools,
+                nb::list& kinds) {
     for (const auto& [device, cell] : process.book.cells()) {
+        if (!wanted.has(device)) continue;
         for (uint32_t p = 0; p < kPools; ++p) {
             const PeakAmount& pool = cell.pools[p];
             const Peak peak = peak_of(process, time, device, p, pool);
@@ -203,22 +223,24 @@ void usage_rows(const Process& process, uint64_t key, const Timebase& time, nb::
 }
 
 // Kernels by the type of core they run on, and what circular buffers take of the cores.
-void core_rows(const Process& process, ProcessLists& lists) {
+void core_rows(const Process& process, const Wanted& wanted, ProcessLists& lists) {
     for (const auto& [device, cell] : process.book.cells())
         for (uint32_t c = 0; c < kCoreTypes; ++c) {
             const KindAmount& core = cell.cores[c];
-            if (core.count > 0)
+            if (core.count > 0 && wanted.has(device))
                 lists.cores.append(
                     nb::make_tuple(process.key, device, c, shown(core.used), core.count, core.estimated > 0));
         }
     if (!process.book.is_counting()) return;  // the list is not whole
     for (const auto& [device, found] : footprints_of(process.book))
-        lists.footprints.append(nb::make_tuple(process.key, device, found.planned, found.resident, found.worst_planned,
-                                               found.worst_resident, found.is_estimated, found.has_strangers));
+        if (wanted.has(device))
+            lists.footprints.append(nb::make_tuple(process.key, device, found.planned, found.resident,
+                                                   found.worst_planned, found.worst_resident, found.is_estimated,
+                                                   found.has_strangers));
 }
 
 // Several targets may stand for one chip; a mesh's rings and caches are those of each of its chips.
-void activity_rows(const Process& process, ProcessLists& lists) {
+void activity_rows(const Process& process, const Wanted& wanted, ProcessLists& lists) {
     std::map<uint32_t, Activity> on_device;
     for (size_t i = 0; i < process.book.targets().size(); ++i) {
         const TargetBook& target = process.book.targets()[i];
@@ -226,7 +248,8 @@ void activity_rows(const Process& process, ProcessLists& lists) {
         const bool is_counted = i < process.targets.size();
         if (!is_counted && target.activity == nullptr) continue;
         const Activity& own = is_counted ? process.targets[i].activity : *target.activity;
-        for (const uint32_t device : target.devices) add_activity(on_device[device], own);
+        for (const uint32_t device : target.devices)
+            if (wanted.has(device)) add_activity(on_device[device], own);
     }
     for (const auto& [device, sum] : on_device) {
         for (uint32_t c = 0; c < kCoreTypes; ++c) {
@@ -248,7 +271,7 @@ void activity_rows(const Process& process, ProcessLists& lists) {
     }
 }
 
-void target_rows(const Process& process, ProcessLists& lists) {
+void target_rows(const Process& process, const Wanted& wanted, ProcessLists& lists) {
     std::map<uint32_t, uint64_t> launches_on, clashes_on;  // several targets may stand for one chip
     for (size_t i = 0; i < process.book.targets().size(); ++i) {
         const TargetBook& target = process.book.targets()[i];
@@ -257,11 +280,12 @@ void target_rows(const Process& process, ProcessLists& lists) {
         const uint64_t clashes = i < process.targets.size() ? process.targets[i].clashes : target.clashes;
         nb::list devices;
         for (const uint32_t device : target.devices) {
+            if (!wanted.has(device)) continue;
             if (launches != 0) launches_on[device] += launches;
             if (clashes != 0) clashes_on[device] += clashes;
             devices.append(device);
         }
-        if (target.is_mesh && target.is_open)
+        if (target.is_mesh && target.is_open && wanted.is_all())
             lists.meshes.append(
                 nb::make_tuple(process.key, target.unique_id, target.rows, target.columns, nb::tuple(devices)));
     }
@@ -341,25 +365,27 @@ Peak peak_of(const Process& process, const Timebase& time, uint32_t device, uint
     return peak;
 }
 
-nb::dict snapshot_rows(Collector& collector) {
-    return collector.look([](Processes& processes, Devices& devices, const Timebase& time, const auto& damaged) {
+nb::dict snapshot_rows(Collector& collector, nb::object only) {
+    const Wanted wanted(only);
+    return collector.look([&wanted](Processes& processes, Devices& devices, const Timebase& time, const auto& damaged) {
         nb::dict rows;
         ProcessLists lists;
         rows["time_ns"] = nanoseconds(CLOCK_REALTIME);
-        device_rows(devices, processes, time, rows);
+        device_rows(devices, processes, time, wanted, rows);
         for (const auto& process : processes) {
             if (process->shadowed_by != 0) {  // shown once, by what tells more
                 if (!process->is_over())
-                    usage_rows(*process, process->shadowed_by, time, lists.other_pools, lists.other_kinds);
+                    usage_rows(*process, process->shadowed_by, time, wanted, lists.other_pools, lists.other_kinds);
                 continue;
             }
             lists.processes.append(process_row(*process, time));
             if (process->mode == Mode::damaged) continue;
-            usage_rows(*process, process->key, time, lists.pools, lists.kinds);
+            usage_rows(*process, process->key, time, wanted, lists.pools, lists.kinds);
             if (process->way == Way::socket) continue;  // it cannot speak of programs, meshes or phases
-            core_rows(*process, lists);
-            activity_rows(*process, lists);
-            target_rows(*process, lists);
+            core_rows(*process, wanted, lists);
+            activity_rows(*process, wanted, lists);
+            target_rows(*process, wanted, lists);
+            if (!wanted.is_all()) continue;
             program_rows(*process, lists);
             history_rows(*process, time, lists);
         }

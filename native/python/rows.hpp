@@ -19,9 +19,14 @@ struct Peak {
 nanobind::str text(const std::string& bytes);
 Peak peak_of(const Process& process, const Timebase& time, uint32_t device, uint32_t pool, const PeakAmount& followed);
 
-nanobind::dict snapshot_rows(Collector& collector);
+/// `devices`: only rows about these; None for all.
+nanobind::dict snapshot_rows(Collector& collector, nanobind::object devices);
 /// `most`: only so many, the largest; 0 for all.
 nanobind::list allocation_rows(Collector& collector, uint64_t process, size_t most);
+/// The same counted: (device numbers, kind, flags, whether it takes bytes, how many).
+nanobind::list tally_rows(Collector& collector, uint64_t process);
+/// Devices of which `snapshot_rows` has the same figures, in tuples.
+nanobind::list alike_rows(Collector& collector);
 nanobind::tuple alive_at_peak_rows(Collector& collector, uint64_t process, uint32_t device, uint8_t pool);
 
 }  // namespace ttmem

@@ -6,6 +6,7 @@ balances; its methods release the interpreter lock while they work. `layout` tel
 struct, for the test that compares both languages.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 class client:  # really a submodule
@@ -211,13 +212,22 @@ class Ledger(Books):
     def stop(self) -> None:
         """Makes a `run` in another thread return at once."""
 
-    def snapshot(self) -> dict[str, Any]:
-        """Everything at one instant, as plain rows (see ttmem.snapshot for their meaning)."""
+    def snapshot(self, devices: Iterable[int] | None = None) -> dict[str, Any]:
+        """Everything at one instant, as plain rows (see ttmem.snapshot for their meaning), or what is about some devices,
+        by their numbers, without programs, phases and refusals."""
+
+    def alike(self) -> list[tuple[int, ...]]:
+        """All device numbers; those together of which `snapshot` has the same figures, but for names, times, and single
+        programs."""
 
     def allocations(self, process: int, most: int = 0) -> list[tuple[Any, ...]]:
         """What is alive, or only so many of every target, pool and kind, the largest: (device numbers, kind, id, pool,
         flags, reserved, requested, address, per_bank, count, thread, site, time_ns, sequence, status, launches,
         holders, program, core_type, found_by, layout, page_bytes, what the site says)."""
+
+    def tally(self, process: int) -> list[tuple[tuple[int, ...], int, int, bool, int]]:
+        """How many are alive of every target, kind and flags: (device numbers, kind, flags, whether they take bytes,
+        how many)."""
 
     def alive_at_peak(self, process: int, device: int, pool: int) -> tuple[list[tuple[Any, ...]], bool]:
         """What was alive at the process's peak on a device, and whether the list is whole."""
