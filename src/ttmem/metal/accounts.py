@@ -50,11 +50,15 @@ class Account:
         self.view_count = 0
         self.launch_count = 0
         self.footprint = Footprint()
+        self.change_count = 0  # of all but the footprint; who adds up often need not read what has not changed
         self._page_bytes = payload_page_bytes
+        self._written: tuple[object, ...] = ()
+        self._written_at = -1
         self._listed: dict[int, list[tuple[Kind, int, bool]]] = {}  # circular buffers by program
 
     def add_buffer(self, buffer: Buffer, sign: int = 1) -> None:
         """A buffer was allocated; freed, with -1."""
+        self.change_count += 1
         self.used_bytes[POOLS[buffer.buffer_type]] += sign * buffer.reserved_bytes
         self.counts[Kind.PROGRAM_BINARY if buffer.program else Kind.BUFFER] += sign
 
@@ -75,6 +79,7 @@ class Account:
 
     def load(self, program: Program, sign: int = 1) -> None:
         """The kernels of a program were loaded; unloaded, with -1."""
+        self.change_count += 1
         for kernel in program.kernels:
             size_bytes = sign * kernel.code_bytes
             self.used_bytes[kernel_pool(program.kernel_type, kernel.core_type)] += size_bytes
@@ -85,13 +90,26 @@ class Account:
 
     def launch(self, program: int, turn: int) -> None:
         """A program ran."""
+        self.change_count += 1
         self.launch_count += 1
         self.footprint.launch(program, turn)
+
+    def written(self) -> tuple[object, ...]:
+        """All that it says, but for the footprint: what is written alike adds up alike."""
+        if self._written_at != self.change_count:
+            copies = self.image_copies
+            said: list[object] = [self.view_count, self.launch_count, self.duplicate_image_bytes]
+            said += [len(copies), sum(copies.values())]
+            for table in (self.used_bytes, self.counts, self.kernel_type_bytes, self.core_type_bytes):
+                said += [tuple(map(id, table)), *table.values()]  # words are one of a kind, and dear to hash
+            self._written, self._written_at = tuple(said), self.change_count
+        return self._written
 
     def _unlist(self, program: Program) -> None:
         self._list(self._listed.pop(program.id, []), -1)
 
     def _list(self, listed: list[tuple[Kind, int, bool]], sign: int) -> None:
+        self.change_count += 1
         for kind, core_bytes, is_view in listed:
             self.counts[kind] += sign
             self.used_bytes[Pool.CB] += sign * core_bytes

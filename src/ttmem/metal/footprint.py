@@ -7,11 +7,14 @@ ran there last.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from ttmem.metal.programs.layout import Layout, Region
 
 __all__ = ["Footprint", "Taken", "planned", "resident", "taken"]
+
+_KEPT = 256  # unions: the programs of a model take turns, so the same ones are asked for again and again
 
 
 class Taken(NamedTuple):
@@ -82,6 +85,11 @@ def resident(footprints: Sequence[Footprint]) -> Taken:
 
 def taken(regions: Iterable[Region]) -> Taken:
     """The union of regions on each core, added up over cores."""
+    return _taken(frozenset(regions))
+
+
+@lru_cache(maxsize=_KEPT)
+def _taken(regions: frozenset[Region]) -> Taken:
     lengths: dict[int, int] = {}  # by core mask: how many bytes are taken on exactly these cores
     events = sorted([(start, 0, mask) for start, _, mask in regions] + [(end, 1, mask) for _, end, mask in regions])
     active: Counter[int] = Counter()

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ttmem.devices import Kind, Pool
 from ttmem.metal.accounts import Account
@@ -68,10 +68,11 @@ class Truth:
 
 
 def truth_of(host: Host, traces: Traces) -> Truth:
-    """Adds up the books of all places a chip belongs to; chips with the same places are worked out once."""
+    """Adds up the books of all places a chip belongs to; chips on which the same is written are worked out once."""
     images: Counter[tuple[Cache, CacheOutcome]] = Counter()
     for account in host.accounts.values():
-        images.update(account.image_counts)
+        for outcome, count in account.image_counts.items():
+            images[outcome] += count
     queue = host.last_queue
     return Truth(
         chips=_chips(host),
@@ -87,38 +88,44 @@ def truth_of(host: Host, traces: Traces) -> Truth:
 
 def _chips(host: Host) -> tuple[ChipTruth, ...]:
     known: dict[tuple[int, ...], tuple[Taken, Taken]] = {}
+    alike: dict[tuple[tuple[int, ...], tuple[int, ...]], dict[str, Any]] = {}
+    numbers: dict[tuple[object, ...], int] = {}
+    written = {id(one): numbers.setdefault(one.written(), len(numbers)) for one in host.accounts.values()}
     chips = []
     for chip, accounts in zip(host.chips, host.chip_accounts, strict=True):
         with_buffers = [account.footprint for account in accounts if account.footprint.regions]
-        key = tuple(map(id, with_buffers))
-        if key not in known:
-            known[key] = planned(with_buffers), resident(with_buffers)
-        chips.append(_chip(chip.unique_id, chip.index, accounts, *known[key]))
+        places = tuple(map(id, with_buffers))
+        if places not in known:
+            known[places] = planned(with_buffers), resident(with_buffers)
+        key = places, tuple([written[id(account)] for account in accounts])
+        if key not in alike:
+            alike[key] = _figures(accounts, *known[places])
+        chips.append(ChipTruth(unique_id=chip.unique_id, index=chip.index, **alike[key]))
     return tuple(chips)
 
 
-def _chip(unique_id: int, index: int, accounts: list[Account], cb_planned: Taken, cb_resident: Taken) -> ChipTruth:
-    return ChipTruth(
-        unique_id=unique_id,
-        index=index,
-        used_bytes=_added([account.used_bytes for account in accounts]),
-        counts=_added([account.counts for account in accounts]),
-        view_count=sum(account.view_count for account in accounts),
-        kernel_type_bytes=_added([account.kernel_type_bytes for account in accounts]),
-        core_type_bytes=_added([account.core_type_bytes for account in accounts]),
-        cb_planned=cb_planned,
-        cb_resident=cb_resident,
-        launch_count=sum(account.launch_count for account in accounts),
-        distinct_image_count=sum(len(account.image_copies) for account in accounts),
-        duplicate_image_count=sum(
+def _figures(accounts: list[Account], cb_planned: Taken, cb_resident: Taken) -> dict[str, Any]:
+    return {
+        "used_bytes": _added([account.used_bytes for account in accounts]),
+        "counts": _added([account.counts for account in accounts]),
+        "view_count": sum(account.view_count for account in accounts),
+        "kernel_type_bytes": _added([account.kernel_type_bytes for account in accounts]),
+        "core_type_bytes": _added([account.core_type_bytes for account in accounts]),
+        "cb_planned": cb_planned,
+        "cb_resident": cb_resident,
+        "launch_count": sum(account.launch_count for account in accounts),
+        "distinct_image_count": sum(len(account.image_copies) for account in accounts),
+        "duplicate_image_count": sum(
             sum(account.image_copies.values()) - len(account.image_copies) for account in accounts
         ),
-        duplicate_image_bytes=sum(account.duplicate_image_bytes for account in accounts),
-    )
+        "duplicate_image_bytes": sum(account.duplicate_image_bytes for account in accounts),
+    }
 
 
 def _added(tables: list[Counter[_Key]]) -> dict[_Key, int]:
-    added: Counter[_Key] = Counter()
-    for table in tables:
-        added.update(table)
+    first, *others = tables or [Counter()]
+    added = dict(first)
+    for table in others:
+        for key, value in table.items():
+            added[key] = added.get(key, 0) + value
     return {key: value for key, value in added.items() if value}
