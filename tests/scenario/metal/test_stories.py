@@ -20,9 +20,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from tests.support.tracked.agreement import Figures, ToldFigures, TrueFigures, differences
+from tests.support.tracked.agreement import Figures, TrueFigures, differences
 from tests.support.tracked.own_journal import OwnJournal
 from tests.support.tracked.shown import ShownFigures, expected_in_table, in_table
+from tests.support.tracked.told import ToldFigures
 from ttmem import GraphTracker, metal
 from ttmem.devices import BufferType
 from ttmem.metal import BufferSpec, CoreRange, CoreRanges, Kernel, MeshRange, MeshWorkload, Processor, Program

@@ -6,7 +6,7 @@ those since this reader began.
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -61,16 +61,21 @@ class OwnJournal:
         """Where whoever looks would find it."""
         return Path(_native.client.journal_path()).parent
 
-    def rows(self) -> dict[str, Any]:
-        """Everything, after looking until nothing is left to be read; a reader that was lapped looks again."""
+    def rows(self, devices: Iterable[int] | None = None) -> dict[str, Any]:
+        """Everything, or what is about some devices, after looking until nothing is left to be read; a reader that was
+        lapped looks again."""
 
         def at_rest() -> dict[str, Any]:
-            while self.ledger.drain():
-                pass
-            rows = self.ledger.snapshot()
+            self.read()
+            rows = self.ledger.snapshot(devices)
             return rows if self._process(rows)["reason"] == "" else {}
 
         return wait_until(at_rest)
+
+    def read(self) -> None:
+        """All that is there to be read."""
+        while self.ledger.drain():
+            pass
 
     def used(self, unique_id: int) -> dict[Pool, int]:
         """Bytes in every pool of a chip in which anything is listed."""

@@ -1,12 +1,14 @@
 """What `ttmem ps --json` and the table of `ttmem ps` say of each chip, in the shape of `agreement`.
 
 The collector, the document and the page are those of the command itself, called without a process of their own: a
-story looks after every step. What a process of its own says is compared in `test_faces`.
+story looks after every step. What a process of its own says is compared in `test_faces`. The whole page of 32 chips
+takes a while to make; `shown_steps` asks for one chip at a time.
 """
 
 import os
 import re
 from collections import Counter
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ STALLS = {stall.word: stall for stall in Stall}
 OUTCOMES = {"hits": CacheOutcome.HIT, "misses": CacheOutcome.MISS, "evicted": CacheOutcome.EVICTED}
 OUTCOMES |= {"bypassed": CacheOutcome.BYPASSED, "emptied": CacheOutcome.EMPTIED}
 RING = ("live", "retired", "free", "entries")
+_size_text = lru_cache(maxsize=None)(size_text)
 FOOTPRINT = ("planned", "resident", "worst_core_planned", "worst_core_resident")
 
 
@@ -35,7 +38,7 @@ class ShownFigures:
     def __init__(self, directory: Path) -> None:
         self._collector = Collector(Places(uid=os.geteuid(), directory=str(directory)))
         assert self._collector.wait_settled(5)
-        self._before = {chip: figures["grown"] for chip, figures in self._in_json(self.look()).items()}
+        self._before = {chip: figures["grown"] for chip, figures in in_document(self.look()).items()}
 
     def look(self) -> Snapshot:
         """After looking until nothing is left to be read."""
@@ -46,15 +49,12 @@ class ShownFigures:
 
     def in_json(self, snapshot: Snapshot) -> dict[int, Figures]:
         """As the document has it; answers and launches since this began."""
-        found = self._in_json(snapshot)
+        found = in_document(snapshot)
         for chip, figures in found.items():
             grown: Counter[Any] = Counter(figures["grown"])
             grown.subtract(self._before.get(chip, {}))
             figures["grown"] = dict(+grown)
         return found
-
-    def _in_json(self, snapshot: Snapshot) -> dict[int, Figures]:
-        return figures_in(document(snapshot))
 
 
 def figures_in(document: dict[str, Any]) -> dict[int, Figures]:
@@ -84,6 +84,11 @@ def _of_row(row: dict[str, Any]) -> Figures:
     }
 
 
+def in_document(snapshot: Snapshot) -> dict[int, Figures]:
+    """What `ttmem ps --json` says, by unique id."""
+    return figures_in(document(snapshot))
+
+
 def in_table(snapshot: Snapshot) -> list[dict[str, str]]:
     """The USED column by pool, device after device; what never held anything has no row."""
     return devices_in(["".join(span.text for span in line) for line in page(snapshot, PageOptions())])
@@ -107,7 +112,7 @@ def devices_in(lines: list[str]) -> list[dict[str, str]]:
 
 def expected_in_table(figures: Figures) -> dict[str, str]:
     """What the table must say of a chip: circular buffers by the bytes they share, the rest by what is charged."""
-    used = {pool.word: size_text(used) for pool, used in figures["used"].items()}
-    if Pool.CB.word in used:
-        used[Pool.CB.word] = size_text(figures["footprint"][0])
-    return used
+    used = dict(figures["used"])
+    if Pool.CB in used:
+        used[Pool.CB] = figures["footprint"][0]
+    return {pool.word: _size_text(used_bytes) for pool, used_bytes in used.items()}
