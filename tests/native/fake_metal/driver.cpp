@@ -7,6 +7,7 @@
 //   use NAME                unload NAME
 //   on NUMBER ORDER         on a thread of its own, which lives on and gets all orders of that number
 //   together COUNT ORDER    on so many threads at once; "%" in the order becomes the thread's number
+//   start COUNT ORDER       the same, without waiting; until finish COUNT
 //   fork ORDER; ORDER ...   in a forked child, which then leaves without exit handlers; answers all of its answers
 //   become                  starts over by exec
 //   counted ORDER           the order's system calls and allocations of memory, after its answer
@@ -153,12 +154,16 @@ std::string on_thread(int number, const std::string& order) {
     return answer_of(workers[number]);
 }
 
-std::string together(int count, const std::string& order) {
+std::string start(int count, const std::string& order) {
     for (int i = 0; i < count; ++i) {
         std::string own = order;
         if (const auto at = own.find('%'); at != std::string::npos) own.replace(at, 1, std::to_string(i + 1));
         give(workers[i], own);
     }
+    return "started";
+}
+
+std::string finish(int count) {
     std::string last;
     for (int i = 0; i < count; ++i) last = answer_of(workers[i]);
     return last;
@@ -224,10 +229,12 @@ std::string obey(std::string line, char** arguments) {
         const int number = std::stoi(word_of(line));
         return on_thread(number, line);
     }
-    if (order == "together") {
+    if (order == "start" || order == "together") {
         const int count = std::stoi(word_of(line));
-        return together(count, line);
+        const std::string answer = start(count, line);
+        return order == "start" ? answer : finish(count);
     }
+    if (order == "finish") return finish(std::stoi(line));
     if (order == "fork") return in_child(line);
     if (order == "become") execv("/proc/self/exe", arguments);
     if (order == "counted") obey_counted(line);

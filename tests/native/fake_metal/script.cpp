@@ -4,6 +4,7 @@
 //   create MESH ROWS CHIP...               initialize MESH   dispatch MESH        fabric MESH
 //   open MESH ROWS CHIP...                 close MESH        (open: created and initialized)
 //   buffer ID MESH TYPE SIZE PAGE [CORES]  free ID           capture on|off       churn MESH FIRST COUNT
+//   programs MESH FIRST COUNT              (made, compiled, laid out and dropped again)
 //   program ID                             kernel PROGRAM data|compute|ethernet PATH CORES BYTES,...
 //   cb PROGRAM CORES PAGES PAGE [BUFFER]   dataflow PROGRAM CORES SIZE            scratchpad PROGRAM CORES SIZE
 //   workload ID MESH BYTES BUFFER PROGRAM[@ROW,COLUMN-ROW,COLUMN]...
@@ -164,6 +165,22 @@ std::string churn(const Words& words) {
     }
     for (auto& buffer : held) static_cast<void>(words.size() > 4 ? buffer.release() : (buffer.reset(), nullptr));
     return "churned";
+}
+
+// Makes, compiles and destroys programs; any number of threads may do it at once.
+std::string make_and_drop_programs(const Words& words) {
+    auto& mesh = world().meshes.at(number(words[1]));
+    for (uint64_t i = 0, first = number(words[2]); i < number(words[3]); ++i) {
+        metal::Program program(first + i);
+        const CoreRange cores{{0, 0}, {3, 3}};
+        add_kernel(*program.impl, "ttnn/some_kernel.cpp", {"", {cores}, {64}}, "data");
+        program.impl->cbs.push_back(std::make_shared<metal::CircularBufferImpl>(std::vector{cores}, 1, 2048));
+        program.impl->compile(&mesh, false);
+        Asked call("allocate_circular_buffers", program.impl.get(), &mesh);
+        program.impl->allocate_circular_buffers(&mesh);
+        call.back();
+    }
+    return "dropped";
 }
 
 metal::detail::ProgramImpl& program_of(const std::string& id) {
@@ -361,21 +378,37 @@ struct Order {
     const char* name;
     std::string (*obey)(const Words&);
 };
-constexpr Order kOrders[] = {{"board", set_board},        {"open", open_mesh},
-                             {"create", create_mesh},     {"initialize", initialize_mesh},
-                             {"close", close_mesh},       {"dispatch", add_dispatch},
-                             {"fabric", add_fabric},      {"buffer", add_buffer},
-                             {"free", free_buffer},       {"churn", churn},
-                             {"capture", set_capture},    {"program", make_program},
-                             {"kernel", give_kernel},     {"cb", give_cb},
-                             {"dataflow", give_dataflow}, {"scratchpad", give_scratchpad},
-                             {"move", move_cb},           {"workload", make_workload},
-                             {"enqueue", enqueue},        {"clear", clear_workload},
-                             {"drop", drop_program},      {"slow", set_slow},
-                             {"stuck", set_stuck},        {"fill", fill_ring},
-                             {"begin", begin_trace},      {"end", end_trace},
-                             {"replay", replay_trace},    {"release", release_trace},
-                             {"tallies", tell_tallies},   {"later", later},
+constexpr Order kOrders[] = {{"board", set_board},
+                             {"open", open_mesh},
+                             {"create", create_mesh},
+                             {"initialize", initialize_mesh},
+                             {"close", close_mesh},
+                             {"dispatch", add_dispatch},
+                             {"fabric", add_fabric},
+                             {"buffer", add_buffer},
+                             {"free", free_buffer},
+                             {"churn", churn},
+                             {"capture", set_capture},
+                             {"program", make_program},
+                             {"kernel", give_kernel},
+                             {"cb", give_cb},
+                             {"dataflow", give_dataflow},
+                             {"scratchpad", give_scratchpad},
+                             {"move", move_cb},
+                             {"workload", make_workload},
+                             {"enqueue", enqueue},
+                             {"clear", clear_workload},
+                             {"drop", drop_program},
+                             {"slow", set_slow},
+                             {"stuck", set_stuck},
+                             {"fill", fill_ring},
+                             {"begin", begin_trace},
+                             {"end", end_trace},
+                             {"replay", replay_trace},
+                             {"release", release_trace},
+                             {"tallies", tell_tallies},
+                             {"later", later},
+                             {"programs", make_and_drop_programs},
                              {"repeat", repeat}};
 
 std::string obey(const std::string& order) {

@@ -123,7 +123,18 @@ COMMANDS = {
     **{name: [sys.executable, "-I", "-S", "-c", text] for name, text in PYTHON.items()},
 }
 
-LONGER = {"git clone", "git status", "objects", "compile with mistakes", "make with jobs", "sort in parts", "git log"}
+LONGER = {
+    "compile C++ with exceptions",
+    "compile with mistakes",
+    "git clone",
+    "git log",
+    "git status",
+    "make with jobs",
+    "objects",
+    "preprocess",
+    "python with a pool that forks",
+    "sort in parts",
+}
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,17 @@ def test_what_a_forked_child_does_never_reaches_the_journal_of_its_parent(host: 
     assert [told.id for told in host.look().buffers] == [2, 6]
 
 
-def test_a_child_of_a_process_whose_threads_allocate_is_not_stuck(host: Host) -> None:
-    host.tell(*OPEN, "together 4 churn 1 %0000 200")
+def test_children_forked_while_other_threads_are_at_work_are_not_stuck(host: Host) -> None:
+    """Whatever those threads held at that instant, the child's calls go through and leave no trace."""
+    host.tell(*OPEN, "programs 1 10 1", "start 4 programs 1 %000 150")
+    said = [host.tell("fork programs 1 9000 2;program 9999;tallies") for _ in range(12)]
+    host.tell("finish 4")
+    look = host.look()
 
-    for _ in range(10):
-        assert host.tell("fork buffer 4 1 DRAM 4096 2048").startswith("0 ")
+    assert {answer.split("|")[0] for answer in said} == {"0 dropped"}
+    assert [told.id for told in look.alive] == [2]
+    assert look.findings == {}
+    assert unequal(host.tell("tallies")) == []
 
 
 def test_a_program_that_starts_over_by_exec_holds_nothing_of_its_past(host: Host) -> None:
