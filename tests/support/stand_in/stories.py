@@ -76,6 +76,7 @@ EVERYTHING = (
     "enqueue 1",
     "slow off",
     "together 4 churn 1 %0000 60",
+    "together 4 programs 1 %000 20",
     "clear 1",
     "free 100",
     "close 1",
