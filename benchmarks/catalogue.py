@@ -29,6 +29,7 @@ MODULES = (
     "hook",
     "death",
     "visibility",
+    "stock_counters",
     "commands",
 )
 NAMES = PROGRAMS + MODULES

@@ -11,10 +11,11 @@ Nothing that was read is ever added to what was counted.
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from ttmem.collector.chips import chips_of
 from ttmem.collector.differences import Differences
 from ttmem.devices import Device, Pool
 from ttmem.snapshot import (
@@ -35,6 +36,22 @@ OLD_STAMP_NS = 10_000_000_000
 _PEAKS_MOST = 10_000  # of processes that came and went; then they start anew
 _ALWAYS_TOLD = (Pool.DRAM, Pool.L1)
 _Held = list[tuple[Device, ReadChip, ReadProcess]]
+
+
+class _Look(NamedTuple):
+    """What holds for one look at all chips."""
+
+    now_ns: int
+    reporting: set[int]  # pids
+    unknown: set[int]  # of those that do not report
+
+
+class _Part(NamedTuple):
+    """What one region adds to a pool of its chip."""
+
+    told_bytes: int
+    rest_bytes: int
+    stale_bytes: int
 
 
 class Reader(Protocol):
@@ -69,14 +86,17 @@ class RuntimeCounters:
         if len(self._peaks) > _PEAKS_MOST:
             self._peaks.clear()
         reporting = {process.pid: process for process in snapshot.live if process.is_visible}
-        chips = _chips(snapshot, readings)
+        chips = chips_of(snapshot, readings)
         plain: dict[int, _Held] = defaultdict(list)
         twice: dict[int, _Held] = defaultdict(list)
         for device, chip in chips:
             for process in chip.processes:
                 (twice if process.pid in reporting else plain)[process.pid].append((device, chip, process))
+        now_ns = readings.time_ns
+        unknown = {pid for pid, held in plain.items() if all(_tells_nothing(one, now_ns) for _, _, one in held)}
+        look = _Look(now_ns, set(reporting), unknown)
         processes = tuple(
-            self._differences.noted(process, twice[process.pid], readings.time_ns)
+            self._differences.noted(process, twice[process.pid], now_ns)
             if process.is_live and process.pid in twice
             else process
             for process in snapshot.processes
@@ -86,16 +106,16 @@ class RuntimeCounters:
         return replace(
             snapshot,
             places=(*snapshot.places, *(place for place in readings.places if place not in snapshot.places)),
-            devices=self._devices(snapshot, chips, set(reporting), readings.time_ns),
-            processes=(*processes, *(self._process(held, readings.time_ns) for held in plain.values())),
+            devices=self._devices(snapshot, chips, look),
+            processes=(*processes, *(self._process(held, look) for held in plain.values())),
             foreign=(*snapshot.foreign, *readings.foreign),
             findings=(*snapshot.findings, *new, *readings.findings),
         )
 
-    def _process(self, held: _Held, now_ns: int) -> ProcessUsage:
+    def _process(self, held: _Held, look: _Look) -> ProcessUsage:
         """A process that only the counters tell about."""
         _, chip, first = held[0]
-        is_unknown = all(_tells_nothing(process, now_ns) for _, _, process in held)
+        is_unknown = first.pid in look.unknown
         stamps = [process.last_update_ns for _, _, process in held if process.last_update_ns]
         return ProcessUsage(
             key=-first.pid,  # the ledger knows nothing of it
@@ -121,7 +141,7 @@ class RuntimeCounters:
             live_count=None,
             thread_count=0,
             devices=tuple(
-                ProcessDevice(device, () if is_unknown else self._pools(device, process, now_ns), (), None)
+                ProcessDevice(device, () if is_unknown else self._pools(device, process, look.now_ns), (), None)
                 for device, _, process in held
             ),
             other_devices=(),
@@ -148,53 +168,56 @@ class RuntimeCounters:
         return self._peaks.get(key, (used, now_ns))
 
     def _devices(
-        self, snapshot: Snapshot, chips: list[tuple[Device, ReadChip]], reporting: set[int], now_ns: int
+        self, snapshot: Snapshot, chips: list[tuple[Device, ReadChip]], look: _Look
     ) -> tuple[DeviceUsage, ...]:
         usages = {usage.device.number: usage for usage in snapshot.devices}
         for device, chip in chips:
             known = usages.get(device.number)
-            if known or any(process.pid not in reporting for process in chip.processes):
-                usage = known or DeviceUsage(device, (), (), None)
-                usages[device.number] = self._device(usage, chip, reporting, now_ns)
+            if known or any(process.pid not in look.reporting for process in chip.processes):
+                usages[device.number] = self._device(known or DeviceUsage(device, (), (), None), chip, look)
         return tuple(sorted(usages.values(), key=lambda usage: place_of(usage.device)))
 
-    def _read_pool(
-        self, device: Device, before: PoolUsage | None, pool: Pool, *, told: int, rest: int, now_ns: int
-    ) -> PoolUsage:
-        """A pool of a chip on which nobody reports; `before`: what another region of the same chip said."""
-        used = told + rest + (before.used_bytes if before else 0)
-        peak = self._peak((device.unique_id, device.name, pool), used, now_ns)
-        return replace(
-            _pool(pool, used, peak),
-            capacity_bytes=device.capacity(pool),
-            unattributed_bytes=rest + (before.unattributed_bytes if before else 0),
-            stale_bytes=before.stale_bytes if before else None,
-        )
-
-    def _device(self, usage: DeviceUsage, chip: ReadChip, reporting: set[int], now_ns: int) -> DeviceUsage:
+    def _device(self, usage: DeviceUsage, chip: ReadChip, look: _Look) -> DeviceUsage:
         """A chip with what the processes hold that do not report, and what the ended ones left in the counters."""
-        plain = [process for process in chip.processes if process.pid not in reporting]
-        telling = [process for process in plain if not _tells_nothing(process, now_ns)]
+        plain = [process for process in chip.processes if process.pid not in look.reporting]
+        telling = [process for process in plain if process.pid not in look.unknown]
         pools = {pool.pool: pool for pool in usage.pools}
         for pool in chip.used:
             told = sum(process.used[pool] for process in telling)
             # Where processes report, what the counters cannot account for is theirs, on other threads.
             rest = 0 if len(plain) < len(chip.processes) else chip.used[pool] - told
-            if pool in pools and not pools[pool].is_read:
-                beside = (pools[pool].read_bytes or 0) + told
-                pools[pool] = replace(pools[pool], read_bytes=beside if told or pools[pool].read_bytes else None)
-            elif plain and (told or rest or (telling and pool in _ALWAYS_TOLD)):
-                before = pools.get(pool)
-                pools[pool] = self._read_pool(usage.device, before, pool, told=told, rest=rest, now_ns=now_ns)
-            if pool in pools:
-                stale = (pools[pool].stale_bytes or 0) + chip.stale[pool]
-                pools[pool] = replace(pools[pool], stale_bytes=stale)
+            before = pools.get(pool)
+            if before and not before.is_read:
+                pools[pool] = _beside(before, told, chip.stale[pool])
+            elif before or told or rest or (telling and pool in _ALWAYS_TOLD):
+                part = _Part(told, rest, chip.stale[pool])
+                pools[pool] = self._read_pool(usage.device, pool, before, part, now_ns=look.now_ns)
         return replace(
             usage,
-            device=replace(usage.device, open_count=usage.device.open_count + len(plain)),
+            device=replace(usage.device, open_count=usage.device.open_count + len(plain)) if plain else usage.device,
             pools=tuple(pools[pool] for pool in sorted(pools)),
             doubt="uncounted" if len(telling) < len(plain) else usage.doubt,
         )
+
+    def _read_pool(
+        self, device: Device, pool: Pool, before: PoolUsage | None, part: _Part, *, now_ns: int
+    ) -> PoolUsage:
+        """A pool of a chip on which nobody reports; `before`: what another region of the same chip said."""
+        used = part.told_bytes + part.rest_bytes + (before.used_bytes if before else 0)
+        return _pool(
+            pool,
+            used,
+            self._peak((device.unique_id, device.name, pool), used, now_ns),
+            capacity_bytes=device.capacity(pool),
+            unattributed_bytes=part.rest_bytes + (before.unattributed_bytes if before else 0),
+            stale_bytes=part.stale_bytes + ((before.stale_bytes or 0) if before else 0),
+        )
+
+
+def _beside(counted: PoolUsage, told: int, stale: int) -> PoolUsage:
+    """What was read stands beside what was counted."""
+    read = (counted.read_bytes or 0) + told if told or counted.read_bytes is not None else None
+    return replace(counted, read_bytes=read, stale_bytes=(counted.stale_bytes or 0) + stale)
 
 
 def _tells_nothing(process: ReadProcess, now_ns: int) -> bool:
@@ -203,7 +226,7 @@ def _tells_nothing(process: ReadProcess, now_ns: int) -> bool:
     return is_old and not any(process.used.values())
 
 
-def _pool(pool: Pool, used: int, peak: tuple[int, int]) -> PoolUsage:
+def _pool(pool: Pool, used: int, peak: tuple[int, int], **more: int | None) -> PoolUsage:
     """The counters hold bytes of tensors; circular buffers are a sample, taken at most ten times a second."""
     peak_bytes, peak_time_ns = peak
     return PoolUsage(
@@ -215,46 +238,5 @@ def _pool(pool: Pool, used: int, peak: tuple[int, int]) -> PoolUsage:
         peak_time_ns=peak_time_ns,
         is_lower_bound=True,
         origin="sample" if pool is Pool.CB else "read",
-    )
-
-
-def _chips(snapshot: Snapshot, readings: Readings) -> list[tuple[Device, ReadChip]]:
-    """Every region with its chip: one that was reported, by its unique id, or one of its own."""
-    by_id = {device.unique_id: device for device in _all_devices(snapshot) if device.is_known}
-    next_number = max((device.number for device in _all_devices(snapshot)), default=-1) + 1
-    found = []
-    for chip in readings.chips:
-        device = by_id.get(chip.unique_id) if chip.unique_id is not None else None
-        if device is None:
-            device = _bare_device(next_number, chip)
-            next_number += 1
-            if chip.unique_id is not None:
-                by_id[chip.unique_id] = device
-        found.append((device, chip))
-    return found
-
-
-def _all_devices(snapshot: Snapshot) -> Iterable[Device]:
-    yield from (usage.device for usage in snapshot.devices)
-    for process in snapshot.processes:
-        yield from (held.device for held in process.devices)
-
-
-def _bare_device(number: int, chip: ReadChip) -> Device:
-    """A chip of which the counters tell: its ids, and no capacity."""
-    is_known = chip.unique_id is not None
-    return Device(
-        number=number,
-        unique_id=chip.unique_id or 0,
-        index=chip.index if is_known else None,
-        arch="",
-        board="",
-        grid=None,
-        dram_bank_count=None,
-        l1_bank_count=None,
-        kernel_ring_bytes=None,
-        capacity_bytes=(None,) * len(Pool),
-        open_count=0,
-        is_known=is_known,
-        name="" if is_known else chip.name,
+        **more,  # type: ignore[arg-type]
     )

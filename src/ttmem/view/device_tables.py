@@ -40,7 +40,7 @@ def alike(devices: Sequence[DeviceUsage]) -> list[Group]:
             continue
         pools = tuple(replace(pool, peak_time_ns=None, since_ns=None) for pool in usage.pools)
         chip = (device.is_seed, device.board, device.arch, device.grid)
-        what = (chip, pools, usage.kernels, usage.launch_count, usage.activity)
+        what = (chip, pools, usage.kernels, usage.launch_count, usage.activity, usage.doubt)
         groups.setdefault(what, []).append(usage)
     return [tuple(group) for group in groups.values()]
 

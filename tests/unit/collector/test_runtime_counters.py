@@ -145,9 +145,11 @@ def test_a_young_stamp_without_bytes_is_nothing_held(counters: RuntimeCounters) 
 
 def test_bytes_on_one_chip_make_the_zeros_on_another_known(counters: RuntimeCounters) -> None:
     chips = (a_chip(a_reading(77, last_update_ns=1)), a_chip(a_reading(77, dram=MIB), unique_id=CHIP + 1))
-    [process] = counters.joined(a_snapshot(), readings_of(*chips)).processes
+    joined = counters.joined(a_snapshot(), readings_of(*chips))
+    [process] = joined.processes
 
     assert (process.origin, [len(held.pools) for held in process.devices]) == ("read", [2, 2])
+    assert [(usage.reason, pools_of(usage)[Pool.DRAM].used_bytes) for usage in joined.devices] == [("", 0), ("", MIB)]
 
 
 def test_a_peak_is_the_highest_figure_seen(counters: RuntimeCounters) -> None:

@@ -77,6 +77,33 @@ def test_a_uid_in_a_user_namespace_is_seen_from_outside(tmp_path: Path) -> None:
     assert place.owner_uid == 101_000
 
 
+def test_the_runtimes_counters_are_looked_for_in_shared_memory_or_where_one_is_told(tmp_path: Path) -> None:
+    roots = roots_in(tmp_path)
+
+    def listed(environ: dict[str, str]) -> list[str]:
+        return Places.from_environment(environ, uid=5, roots=roots).stock_listed()
+
+    assert listed({}) == listed({"TTMEM_DIR": "/somewhere"}) == listed({"TTMEM_STOCK_SHM_DIR": ""}) == [str(roots.shm)]
+    assert listed({"TTMEM_STOCK_SHM_DIR": "/copies"}) == ["/copies"]
+    assert Places(uid=0, roots=roots).stock_listed() == []
+
+
+def test_root_also_looks_for_the_counters_of_containers(tmp_path: Path) -> None:
+    roots = roots_in(tmp_path)
+    a_process_in(roots.proc, 1, "mnt:[1]")
+    os.symlink(roots.proc / "1", roots.proc / "self")
+    private = a_process_in(roots.proc, 50, "mnt:[2]")
+    shared = a_process_in(roots.proc, 60, "mnt:[3]")
+    shared.rmdir()
+    shared.symlink_to(roots.shm)
+
+    def listed(**environ: str) -> list[str]:
+        return Places.from_environment(environ, uid=0, roots=roots).stock_listed()
+
+    assert listed() == [str(roots.shm), str(private)]
+    assert listed(TTMEM_STOCK_SHM_DIR="/copies") == ["/copies"]
+
+
 def test_others_are_looked_up_at_most_twice_a_second(tmp_path: Path) -> None:
     roots = roots_in(tmp_path)
     now = [100.0]

@@ -1,5 +1,8 @@
 """The page of `ttmem ps`: what it must say for each kind of figure."""
 
+import re
+from dataclasses import replace
+
 from tests.support.figures import (
     GIB,
     MIB,
@@ -12,6 +15,8 @@ from tests.support.figures import (
     a_snapshot,
     a_socket_process,
 )
+from tests.support.read_figures import CHIP, Canned, a_chip, a_reading, readings_of
+from ttmem.collector.runtime_counters import RuntimeCounters
 from ttmem.snapshot import Finding, Foreign, Snapshot
 from ttmem.view import PageOptions, nothing_to_show, page, plain
 from ttmem.view.words import FINDINGS, REASONS
@@ -46,6 +51,23 @@ def test_chips_that_hold_the_same_share_a_row_on_a_terminal() -> None:
     assert "0-31 n300" in text
     assert "32 alike" in text
     assert len(text.splitlines()) < 15
+
+
+def test_a_chip_of_which_nothing_is_known_does_not_share_a_row_with_one_that_holds_nothing() -> None:
+    chips = [a_chip(a_reading(77, last_update_ns=None), unique_id=CHIP + at) for at in range(2)]
+    joined = RuntimeCounters(Canned(), user_of=str).joined(a_snapshot(), readings_of(*chips))
+    empty, unknown = joined.devices
+    text = text_of(replace(joined, devices=(replace(empty, doubt=""), unknown)), width=80)
+
+    assert re.search(r" 2 +nothing\n", text)
+    assert re.search(r" 2 +\[N/A\]\n", text)
+
+
+def test_counters_that_may_not_be_read_are_told_by_user() -> None:
+    foreign = tuple(Foreign(f"/dev/shm/tt_device_{chip}_memory", 1002, "eve", "counters") for chip in range(3))
+    text = text_of(a_snapshot(foreign=foreign, processes=[a_process(1)]))
+
+    assert "foreign: eve (uid 1002) has the runtime's counters of 3 chips in /dev/shm that may not be read." in text
 
 
 def test_a_chip_that_holds_something_else_has_rows_of_its_own() -> None:

@@ -36,7 +36,10 @@ class SlotTable(NamedTuple):
 
     @property
     def end_bytes(self) -> int:
-        return self.offset_bytes + self.slot_count * self.stride_bytes
+        return self.slot_offset_bytes(self.slot_count)
+
+    def slot_offset_bytes(self, slot: int) -> int:
+        return self.offset_bytes + slot * self.stride_bytes
 
 
 class Layout(NamedTuple):
@@ -105,3 +108,9 @@ def compiled(parts: tuple[Part, ...], size_bytes: int | None = None) -> struct.S
         form += f"{part.offset_bytes - at}x{part.form}"
         at = part.offset_bytes + struct.calcsize("<" + part.form)
     return struct.Struct(form + (f"{size_bytes - at}x" if size_bytes is not None else ""))
+
+
+def compiled_first(table: SlotTable) -> struct.Struct:
+    """The first part of every slot of a table, all at once."""
+    form = table.parts[0].form
+    return struct.Struct("<" + f"{form}{table.stride_bytes - struct.calcsize('<' + form)}x" * table.slot_count)

@@ -16,6 +16,7 @@ from ttmem.sources.stock_shm.layouts import (
     READY,
     Layout,
     compiled,
+    compiled_first,
 )
 
 __all__ = ["ChipSlot", "ProcessSlot", "Region", "Sums", "decode_region", "region_version"]
@@ -23,6 +24,8 @@ __all__ = ["ChipSlot", "ProcessSlot", "Region", "Sums", "decode_region", "region
 _HEAD = compiled(HEAD)
 _CHIP = compiled(CHIPS.parts, CHIPS.stride_bytes)
 _PROCESS = compiled(PROCESSES.parts, PROCESSES.stride_bytes)
+# What tells used slots from free ones, of all slots at once: most are free.
+_CHIP_IDS, _PIDS = compiled_first(CHIPS), compiled_first(PROCESSES)
 _SUM_MOST = 1 << 50  # beyond what any chip has
 _INIT_STATES = {0: "new", 1: "busy", READY: "ready"}
 
@@ -152,20 +155,19 @@ def _checked(processes: tuple[ProcessSlot, ...], totals: Sums) -> tuple[ProcessS
 
 
 def _chips(data: bytes, layout: Layout) -> tuple[ChipSlot, ...]:
-    rows = _CHIP.iter_unpack(data[CHIPS.offset_bytes : CHIPS.end_bytes])
-    return tuple(
-        ChipSlot(slot, chip_id, bool(is_remote), Sums(*sums))
-        for slot, (chip_id, is_remote, *sums) in enumerate(rows)
-        if chip_id != layout.free_chip
-    )
+    ids = _CHIP_IDS.unpack_from(data, CHIPS.offset_bytes)
+    used = (slot for slot, chip_id in enumerate(ids) if chip_id != layout.free_chip)
+    rows = ((slot, _CHIP.unpack_from(data, CHIPS.slot_offset_bytes(slot))) for slot in used)
+    return tuple(ChipSlot(slot, chip_id, bool(is_remote), Sums(*sums)) for slot, (chip_id, is_remote, *sums) in rows)
 
 
 def _processes(data: bytes) -> tuple[ProcessSlot, ...]:
-    rows = _PROCESS.iter_unpack(data[PROCESSES.offset_bytes : PROCESSES.end_bytes])
+    pids = _PIDS.unpack_from(data, PROCESSES.offset_bytes)
+    used = (slot for slot, pid in enumerate(pids) if pid > 0)  # 0: free; -1 in layout 4: being given back
+    rows = ((slot, _PROCESS.unpack_from(data, PROCESSES.slot_offset_bytes(slot))) for slot in used)
     return tuple(
         ProcessSlot(slot, pid, _text(name), Sums(*sums), last_update_ns)
-        for slot, (pid, *sums, last_update_ns, name) in enumerate(rows)
-        if pid > 0  # 0: free; -1 in layout 4: being given back
+        for slot, (pid, *sums, last_update_ns, name) in rows
     )
 
 
