@@ -19,7 +19,7 @@ def doctor(place: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
 
 @pytest.fixture(scope="module")
 def older(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return a_runtime(tmp_path_factory.mktemp("older"), without={"buffer_id", "source_from_path"})
+    return a_runtime(tmp_path_factory.mktemp("older"), without={"buffer_id", "source_from_path", "source_made"})
 
 
 def test_every_check_is_a_line_that_begins_with_its_verdict(tmp_path: Path, older: Path) -> None:

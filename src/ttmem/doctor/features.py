@@ -61,7 +61,12 @@ FEATURES = (
         "circular buffers",
         _needs("allocate_circular_buffers", "track_allocate_cb", "deallocate_circular_buffers", "program_id"),
         _needs(
-            *("set_global_buffer", "set_global_circular_buffer", "program_circular_buffers", "cb_address"),
+            *(
+                "set_global_buffer|assign_global_address",
+                "set_global_circular_buffer",
+                "program_circular_buffers",
+                "cb_address",
+            ),
             *("cb_uses_index", "cb_pages", "cb_page_size", "cb_is_on_core", "core_ranges", "core_count"),
             *("allocate_dataflow_buffers", "allocate_scratchpads", "mark_address", "program_cores"),
         ),
@@ -75,7 +80,12 @@ FEATURES = (
         "kernels",
         _needs("add_kernel", "program_destroyed", "program_compile_finished", "program_id", "kernel_packed_size"),
         _needs(
-            *("source_from_path", "configure_fabric", "configure_command_queues", "program_finalize_offsets"),
+            *(
+                "source_from_path|source_made",
+                "configure_fabric",
+                "configure_command_queues",
+                "program_finalize_offsets",
+            ),
             *("program_compile_already_exists", "kernel_name", "kernel_core_ranges"),
             *("data_movement_table", "data_movement_binaries", "compute_table", "compute_binaries"),
             *("ethernet_table", "ethernet_binaries", "dram_table", "dram_binaries"),

@@ -12,7 +12,7 @@ from ttmem.doctor.checks import Status
 from ttmem.doctor.examination import Report, examine
 from ttmem.doctor.features import FEATURES
 
-OTHER_SPELLINGS = {"old_stats_provider_made", "buffer_is_trace"}
+OTHER_SPELLINGS = {"old_stats_provider_made", "buffer_is_trace", "source_made"}
 
 
 def examined(place: Path, **settings: str) -> Report:
@@ -60,7 +60,8 @@ def test_what_a_release_spells_otherwise_is_not_missing(tmp_path: Path) -> None:
 
 
 def test_an_older_release_shows_less_and_that_is_a_warning(tmp_path: Path) -> None:
-    without = {"buffer_id", "buffer_size", "buffer_type", "buffer_layout", "buffer_device", "set_global_buffer"}
+    buffers = {"buffer_id", "buffer_size", "buffer_type", "buffer_layout", "buffer_device"}
+    without = buffers | {"set_global_buffer", "assign_global_address"}
     library = a_runtime(tmp_path / "lib", without=without, uncalled={"replay_trace"})
 
     report = examined(tmp_path, library=str(library))
