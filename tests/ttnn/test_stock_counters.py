@@ -124,6 +124,23 @@ def hooked(stock: Stock, tmp_path: Path) -> Iterator[Hooked]:
     started.stop()
 
 
+def test_of_one_thread_the_runtimes_own_counters_say_what_was_counted(hooked: Hooked) -> None:
+    step = {"op": "alloc", "dtype": "bfloat16", "is_tiled": True, "layout": "INTERLEAVED"}
+    sides = {"DRAM": (32, 512, 1024), "L1": (64, 256)}
+    steps = [(memory, side) for memory, all_sides in sides.items() for side in all_sides]
+    with hooked.opened():
+        for number, (memory, side) in enumerate(steps):
+            hooked.runtime.steps([{**step, "id": number, "type": memory, "shape": [1, 1, side, side]}])
+        hooked.runtime.steps([{"op": "free", "id": 1, "type": "DRAM"}])
+        region = decode_region(counters_of(hooked.runtime.chips[0]).read_bytes())
+        process, devices = told(hooked)
+
+    [memory] = devices.values()
+    assert (memory["dram"]["requested"], memory["l1"]["requested"]) == (region.totals.dram, region.totals.l1)
+    assert (region.totals.dram, region.totals.l1) == (2 * (32 * 32 + 1024 * 1024), 2 * (64 * 64 + 256 * 256))
+    assert (process["source"], process["findings"], process["other_devices"]) == ("journal", {}, [])
+
+
 def test_what_another_thread_allocates_is_counted_and_its_lack_in_the_runtimes_counter_a_finding(
     hooked: Hooked,
 ) -> None:

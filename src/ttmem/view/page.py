@@ -82,7 +82,7 @@ def nothing_to_show(snapshot: Snapshot) -> list[Line]:
         (),
     ]
     for command, meaning in (
-        ("ttmem run -- python model.py", "runs a program that uses the ttmem client"),
+        ("ttmem run -- python model.py", "runs a program and counts what it allocates"),
         ("TTMEM=1 python model.py", "the same by hand"),
         (
             "TT_ALLOC_TRACKING_ENABLED=1 ./app",
