@@ -77,7 +77,9 @@ void report_refusal(void* context) noexcept {
     const int value = type;
     if (view != nullptr && *view != nullptr && tell != nullptr) tell(&statistics, *view, &value);
     const uint64_t banks = mesh->bank_counts[type];
-    const uint64_t size = size_of(refusal.buffer), in_banks = per_bank_bytes(refusal.buffer, *mesh) * banks;
+    const uint64_t size = size_of(refusal.buffer);
+    // Of a memory that this device was opened without there are no banks, and the runtime would divide by none.
+    const uint64_t in_banks = banks == 0 ? 0 : per_bank_bytes(refusal.buffer, *mesh) * banks;
     ttmem_out_of_memory(target_of(*mesh), kPoolOf[type], in_banks > size ? in_banks : size, statistics.free * banks,
                         statistics.largest * banks);
 }
