@@ -15,7 +15,7 @@ from ttmem.doctor.hook import hook_path, preloading
 from ttmem.doctor.targets import obstacle_of
 from ttmem.sources import Places
 
-_LOOK_EVERY_SECONDS = 0.02
+_LOOK_EVERY_SECONDS = 0.05
 _IDLE_SECONDS = 3600.0  # the end of the program wakes us
 _MARK = "TTMEM_RUN"
 
@@ -39,7 +39,7 @@ def run(
     if label:
         environ["TTMEM_LABEL"] = label
     if directory:
-        environ["TTMEM_DIR"] = directory
+        environ["TTMEM_DIR"] = os.path.abspath(directory)  # the program may go elsewhere
     if not is_plain:
         environ.update(_hooked(command, environ))
     offspring = None if has_summary is False else _offspring(environ)
