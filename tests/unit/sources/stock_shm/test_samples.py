@@ -134,6 +134,25 @@ def test_of_two_processes_the_one_that_is_there_counts_alone(tmp_path: Path, nam
     assert [process.pid for process in chip.processes] == [31792]
 
 
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        ("opened", {"dram": 0, "l1": 0, "l1_small": 0, "trace": 0, "cb": 0}),
+        ("two-tensors", {"dram": 8192, "l1": 8192}),
+        ("after-add", {"dram": 8192 + 12_288, "l1": 16_384, "cb": 3 * 4096 * 72}),  # with the kernels' binaries
+        ("after-matmul", {"dram": 20_480 + 8192 + 10_240, "l1": 8192, "cb": 3 * 4096 * 72}),
+        ("trace-captured", {"trace": 14_336}),
+        ("trace-released", {"trace": 0}),
+    ],
+)
+def test_a_simulated_chip_that_runs_real_kernels_reads_as_recorded(state: str, expected: dict[str, int]) -> None:
+    [path] = (DATA / "simulated_wormhole").glob(f"shm-{state}--*.bin")
+    region = decode_region(path.read_bytes())
+
+    assert {word: getattr(region.totals, word) for word in expected} == expected
+    assert [slot.sums for slot in region.processes] == ([] if state == "opened" else [region.totals])
+
+
 @pytest.mark.parametrize("side", [256, 512, 1024])
 def test_circular_buffers_of_add_are_three_times_four_kilobytes_on_64_cores(tmp_path: Path, side: int) -> None:
     chip = read(tmp_path, special(f"cb-after-add-{side}"), 8620)
