@@ -11,7 +11,7 @@ import click
 from ttmem.cli.child import Child
 from ttmem.cli.exits import NOT_EXECUTABLE, NOT_FOUND
 from ttmem.cli.offspring import Offspring
-from ttmem.doctor.hook import hook_path, preloading
+from ttmem.doctor.hook import hook_path, preloading, unhooked
 from ttmem.doctor.targets import obstacle_of
 from ttmem.sources import Places
 
@@ -40,8 +40,7 @@ def run(
         environ["TTMEM_LABEL"] = label
     if directory:
         environ["TTMEM_DIR"] = os.path.abspath(directory)  # the program may go elsewhere
-    if not is_plain:
-        environ.update(_hooked(command, environ))
+    environ = _hooked(command, environ, is_plain=is_plain)
     offspring = None if has_summary is False else _offspring(environ)
     try:
         child = Child(command, environ)
@@ -74,23 +73,24 @@ def _own_environment() -> dict[str, str]:
     return environ
 
 
-def _hooked(command: Sequence[str], environ: dict[str, str]) -> dict[str, str]:
-    """The variables that take the hook along; none, and one warning, where it cannot go."""
+def _hooked(command: Sequence[str], environ: dict[str, str], *, is_plain: bool) -> dict[str, str]:
+    """The environment that takes the hook along; or one without it, and a warning, where it cannot go."""
     hook = hook_path(environ)
     if hook is None:
-        click.echo(
-            "ttmem: libttmem_hook.so is not there, so only programs that use the ttmem client report; "
-            "`ttmem doctor` tells more, --no-hook says that this is meant",
-            err=True,
-        )
-        return {}
-    obstacle = obstacle_of(command, environ, hook)
+        if not is_plain:
+            click.echo(
+                "ttmem: libttmem_hook.so is not there, so only programs that use the ttmem client report; "
+                "`ttmem doctor` tells more, --no-hook says that this is meant",
+                err=True,
+            )
+        return environ
+    obstacle = None if is_plain else obstacle_of(command, environ, hook)
     if obstacle is not None:
         rest = "" if obstacle.is_inherited else "; what it starts is still seen"
         click.echo(f"ttmem: {obstacle.program} {obstacle.reason}: the program runs without the hook{rest}", err=True)
-        if obstacle.is_inherited:
-            return {}
-    return preloading(environ, hook)
+    if is_plain or (obstacle is not None and obstacle.is_inherited):
+        return unhooked(environ, hook)
+    return {**environ, **preloading(environ, hook)}
 
 
 def _tell(offspring: Offspring, name: str, *, is_asked: bool) -> None:

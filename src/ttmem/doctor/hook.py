@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import ttmem
 
-__all__ = ["hook_path", "preloading"]
+__all__ = ["hook_path", "preloading", "unhooked"]
 
 _NAME = "libttmem_hook.so"
 _PRELOAD, _ASAN = "LD_PRELOAD", "ASAN_OPTIONS"
@@ -25,9 +25,20 @@ def preloading(environ: Mapping[str, str], path: str) -> dict[str, str]:
     A program built with AddressSanitizer refuses to start behind any preloaded library. One that is started somewhere
     down the line cannot be recognised from here, so it is told not to mind, unless the user said something about that.
     """
-    others = [name for name in environ.get(_PRELOAD, "").replace(":", " ").split() if name != path]
+    others = _others(environ, path)
     options = environ.get(_ASAN, "")
     changed = {_PRELOAD: ":".join([path, *others])}
     if _LINK_ORDER not in options:
         changed[_ASAN] = ":".join(filter(None, [options, f"{_LINK_ORDER}=0"]))
     return changed
+
+
+def unhooked(environ: Mapping[str, str], path: str) -> dict[str, str]:
+    """An environment without the hook, which is there already below another `ttmem run`."""
+    others = _others(environ, path)
+    rest = {name: value for name, value in environ.items() if name != _PRELOAD}
+    return {**rest, _PRELOAD: ":".join(others)} if others else rest
+
+
+def _others(environ: Mapping[str, str], path: str) -> list[str]:
+    return [name for name in environ.get(_PRELOAD, "").replace(":", " ").split() if name != path]

@@ -39,7 +39,7 @@ def test_the_hook_comes_first_and_what_was_preloaded_stays(tmp_path: Path, greet
 
 
 def test_without_the_hook_nothing_is_preloaded(tmp_path: Path, greeting: Path) -> None:
-    result = run("--no-hook", str(greeting), directory=tmp_path)
+    result = run("--no-hook", str(greeting), directory=tmp_path, LD_PRELOAD=str(HOOK))  # as within another run
 
     assert (result.returncode, result.stdout, result.stderr) == (3, "preload: none\n", "")
 

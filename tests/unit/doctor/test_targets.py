@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.compiled import GREETING, compiled
-from ttmem.doctor.hook import preloading
+from ttmem.doctor.hook import preloading, unhooked
 from ttmem.doctor.targets import obstacle_of
 
 SELF = sys.executable  # any library or program of this machine's kind will do in the hook's place
@@ -155,3 +155,8 @@ def test_who_said_something_about_link_order_is_not_overruled() -> None:
     assert preloading({}, "/h.so")["ASAN_OPTIONS"] == "verify_asan_link_order=0"
     assert preloading({"ASAN_OPTIONS": "a=1"}, "/h.so")["ASAN_OPTIONS"] == "a=1:verify_asan_link_order=0"
     assert "ASAN_OPTIONS" not in preloading({"ASAN_OPTIONS": "verify_asan_link_order=1"}, "/h.so")
+
+
+def test_an_environment_is_freed_of_the_hook_and_of_nothing_else() -> None:
+    assert unhooked({"LD_PRELOAD": "/h.so", "A": "b"}, "/h.so") == {"A": "b"}
+    assert unhooked({"LD_PRELOAD": "/a.so:/h.so b.so"}, "/h.so") == {"LD_PRELOAD": "/a.so:b.so"}
