@@ -231,13 +231,18 @@ Mesh* mesh_with_chip(const void* device) noexcept {
 Mesh* mesh_with_allocator(const void* allocator) noexcept {
     Mesh* only = nullptr;
     uint32_t open_count = 0;
+    bool was_of_closed = false;  // a late free: the mesh that is still open has nothing to do with it
     for (Mesh& mesh : meshes) {
-        if (!mesh.is_open.load(std::memory_order_acquire)) continue;
-        if (mesh.allocator == allocator) return &mesh;
+        const bool is_its_own = mesh.allocator == allocator;
+        if (!mesh.is_open.load(std::memory_order_acquire)) {
+            was_of_closed |= is_its_own;
+            continue;
+        }
+        if (is_its_own) return &mesh;
         only = &mesh;
         ++open_count;
     }
-    return open_count == 1 ? only : nullptr;
+    return open_count == 1 && !was_of_closed ? only : nullptr;
 }
 
 uint16_t target_of(Mesh& mesh) noexcept {

@@ -22,10 +22,7 @@ constexpr uint32_t kFirstView = 1u << (kNumberBits - 1);  // numbers of views, a
 constexpr uint32_t kIndicesMost = 64;
 constexpr uint32_t kGridMost = 32;
 
-// std::vector and std::span: where it begins and where it ends; a shared pointer is two words, the object first.
-struct Ranges {
-    const CoreRange *begin, *end;
-};
+// A shared pointer is two words, the object first; a std::span where it begins and how many there are.
 struct Shared {
     const void *object, *count;
 };

@@ -17,6 +17,11 @@ struct CoreRange {
     }
 };
 
+/// A std::vector of them: where it begins and where it ends.
+struct Ranges {
+    const CoreRange *begin, *end;
+};
+
 /// Rectangles, as many as fit; what is too long for the text is counted all the same.
 class CoreText {
 public:
