@@ -8,6 +8,7 @@ forgets a chip: the next test would look at all of them, too. It prints how many
 and at how many whole pages; whatever differs ends it.
 """
 
+import gc
 import sys
 
 from tests.support.tracked.agreement import Figures, TrueFigures, differences
@@ -102,4 +103,5 @@ def main(name: str, stride: str, whole_stride: str, round_count: str) -> None:
 
 
 if __name__ == "__main__":
+    gc.disable()  # nothing here goes in circles, and what is remembered would be gone through again and again
     main(*sys.argv[1:])
