@@ -10,7 +10,7 @@ Beside what the other driver does, a line of JSON each:
     {"do": "clear"}                                             the program cache
     {"do": "open_device", "device": 0, "l1_small": 0}           a single chip, beside the mesh of `open`
     {"do": "alloc_on", "device": 0, "id": 1, "side": 32}, {"do": "close_device", "device": 0}
-    {"do": "drop"}                                              what `alloc_on` made, on whatever device it was
+    {"do": "drop"}                                              what `alloc_on` and `submeshes` made
     {"do": "submeshes", "shape": [1, 1]}                        of the mesh; each is a device, numbered from 100 on
     {"do": "elsewhere", "request": {...}}                       the same on a new thread, which then ends
     {"do": "fork"}                                              a child that allocates, closes and is gone
@@ -132,6 +132,8 @@ class HookedDriver(Driver):
 
     def _drop(self, _request: Request) -> Answer:
         self.kept.clear()
+        for number in [number for number in self.devices if number >= FIRST_SUBMESH]:
+            self.ttnn.close_mesh_device(self.devices.pop(number))
         return {}
 
     def _submeshes(self, request: Request) -> Answer:

@@ -117,6 +117,20 @@ def test_a_refusal_passes_unharmed_and_is_told_with_its_figures(memory: str, hoo
     assert look.per_bank(Pool[memory]) == view[ALLOCATED]
 
 
+def test_a_memory_that_the_device_was_opened_without_is_refused_as_ever(hooked_of: StartedHooked) -> None:
+    hooked = hooked_of("n150")
+    with hooked.opened(l1_small=0):
+        before = hooked.look()
+        shards = {"layout": "HEIGHT_SHARDED", "shard": [32, 32], "grid": [1, 1]}
+        [answer] = hooked.runtime.steps([a_tensor(1, "L1_SMALL", 32) | shards])
+        [again] = hooked.runtime.steps([a_tensor(2, "L1", 32)])
+        look = hooked.look()
+
+    assert "Out of Memory" in answer["refused"]
+    assert "address" in again
+    assert look.refusals_since(before) == [(hooked.runtime.chips[0], Pool.L1_SMALL, 2 * 32 * 32, 0, 0)]
+
+
 def test_a_buffer_that_is_only_imagined_is_not_charged(hooked_of: StartedHooked) -> None:
     hooked = hooked_of("n150")
     with hooked.opened():

@@ -7,15 +7,17 @@ from typing import Any
 import pytest
 
 from tests.support.hooked.crowds import turns
-from tests.support.hooked.looks import places
-from tests.support.hooked.process import StartedHooked
+from tests.support.hooked.looks import Look, places
+from tests.support.hooked.process import Hooked, StartedHooked
 from tests.support.ttnn.runtime import has_compiler
-from ttmem.devices import Kind, Pool
+from ttmem.devices import Pool
 from ttmem.tracking import CoreType
 
 MESHES = [("n300", (1, 2)), ("t3000", (2, 4)), ("galaxy", (8, 4)), ("p300", (1, 2))]
 BANKS, ALLOCATED = 0, 2
+DISPATCH = {"n300": "WORKER", "t3000": "WORKER"}  # else the runtime's own matmul believes in cores that are not there
 ADD = {"do": "run", "name": "add", "inputs": [1, 2], "id": 3, "memory": "L1", "times": 2}
+MATMUL = {"do": "run", "name": "matmul", "inputs": [1, 2], "id": 4, "memory": "DRAM", "times": 2}
 
 
 def tensors() -> list[dict[str, Any]]:
@@ -69,28 +71,39 @@ def test_an_operation_on_a_mesh_is_told_once_for_all_chips(
     board: str, mesh: tuple[int, int], hooked_of: StartedHooked
 ) -> None:
     hooked = hooked_of(board)
-    with hooked.opened(mesh) as device:
+    with hooked.opened(mesh, dispatch=DISPATCH.get(board)):
         hooked.runtime.steps(tensors())
-        imagined = hooked.ask(ADD | {"do": "imagine"})["buffers"]
-        before = hooked.look()
-        hooked.ask(ADD)
-        look = hooked.look()
+        for operation in (ADD, MATMUL):
+            imagined = hooked.ask(operation | {"do": "imagine"})["buffers"]
+            before = hooked.look()
+            hooked.ask(operation)
+            look_at_one(hooked, imagined, before, hooked.look())
         hooked.ask({"do": "clear"})
         cleared = hooked.look()
 
-    core_count = device.grid[0] * device.grid[1]
-    assert [(told.kind, told.per_bank_bytes, told.core_count) for told in look.circular] == [
-        (Kind.CIRCULAR_BUFFER, buffer["size"], core_count) for buffer in imagined
-    ]
-    chips = set(hooked.runtime.chips)
-    assert {frozenset(told.chips) for told in (*look.circular, *look.kernels)} == {frozenset(chips)}
+    assert (cleared.circular, cleared.kernels, cleared.findings) == ([], [], {})
+
+
+def look_at_one(hooked: Hooked, imagined: list[dict[str, Any]], before: Look, after: Look) -> None:
+    """What one operation left, which was launched twice, on every chip."""
+    circular, kernels = ([one for one in told if one not in before.alive] for told in (after.circular, after.kernels))
+    core_counts = [core_count(buffer["cores"]) for buffer in imagined]
+    sizes = [(buffer["kind"], buffer["size"], cores) for buffer, cores in zip(imagined, core_counts, strict=True)]
+    assert [(one.kind.word, one.per_bank_bytes, one.core_count) for one in circular] == sizes
+    assert len(kernels) == len({one.id for one in kernels}) > 0
+    assert {one.per_bank_bytes > 0 for one in kernels} == {True}
+    chips = frozenset(hooked.runtime.chips)
+    assert {frozenset(one.chips) for one in (*circular, *kernels)} == {chips}
     for chip in chips:
-        assert look.launches(chip) - before.launches(chip) == ADD["times"]
-        assert look.planned_bytes(chip) == sum(buffer["size"] for buffer in imagined) * core_count
-        rings = [one.ring(chip, CoreType.TENSIX)["launches"] for one in (before, look)]
+        assert after.launches(chip) - before.launches(chip) == ADD["times"]
+        charged = sum(size * cores for _, size, cores in sizes)
+        assert after.used(chip, Pool.CB) - before.used(chip, Pool.CB) == charged
+        rings = [look.ring(chip, CoreType.TENSIX)["launches"] for look in (before, after)]
         assert rings[1] - rings[0] == ADD["times"]
-    assert len(look.kernels) == len({told.id for told in look.kernels}) > 0
-    assert (cleared.circular, cleared.kernels) == ([], [])
+
+
+def core_count(rectangles: list[list[int]]) -> int:
+    return sum((right - left + 1) * (bottom - top + 1) for left, top, right, bottom in rectangles)
 
 
 def test_what_lies_on_a_part_of_a_mesh_counts_on_its_chips_alone(hooked_of: StartedHooked) -> None:

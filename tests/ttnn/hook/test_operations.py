@@ -155,10 +155,11 @@ def test_every_binary_has_the_size_that_was_foretold(story: Story) -> None:
 
 @pytest.mark.parametrize("name", [name for name in RUNS if SAMPLES[name].text_offset is not None])
 def test_the_ring_takes_the_offset_of_the_text_and_all_binaries(name: str, story: Story) -> None:
-    if story.is_slow:
-        pytest.skip("slow dispatch has no ring")
     episode = story.episodes[name]
     before, after = (look.ring(story.chip, CoreType.TENSIX) for look in (episode.before, episode.after))
+    if story.is_slow:
+        assert not any(after[figure] for figure in ("live", "retired", "launches"))  # there is none
+        return
     binaries = [size for told in episode.kernels for size in story.binaries[told.name].values()]
 
     offset = SAMPLES[name].text_offset
