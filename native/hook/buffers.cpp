@@ -17,7 +17,9 @@
 namespace ttmem::hook {
 namespace {
 
-constexpr uint64_t kByAddress = 1ull << 63;
+// The made-up id of a buffer: this bit, which opening of a mesh (28 bits), its address (32) and its type (3).
+constexpr uint64_t kByAddress = 1ull << 63, kOpeningMask = 0xfff'ffff;
+constexpr uint32_t kOpeningShift = 35;
 constexpr uint8_t kUnknownType = 0xff;
 
 std::atomic<bool> has_untabled{false};  // the journal's table was full once
@@ -39,9 +41,10 @@ uint64_t size_of(const void* buffer) noexcept {
     return ask<uint64_t>(Getter::buffer_page_size, 0, buffer) * ask<uint32_t>(Getter::buffer_pages, 0, buffer);
 }
 
-uint64_t id_of(const void* buffer, uint64_t address, uint8_t type) noexcept {
+uint64_t id_of(const void* buffer, const Mesh& mesh, uint64_t address, uint8_t type) noexcept {
     if (auto* id = getter_as<uint64_t(const void*)>(Getter::buffer_id)) return id(buffer);
-    return kByAddress | address << 3 | (type & 7u);
+    const uint64_t opening = mesh.number.load(std::memory_order_relaxed) & kOpeningMask;
+    return kByAddress | opening << kOpeningShift | address << 3 | (type & 7u);
 }
 
 Mesh* mesh_holding(const void* buffer) noexcept {
@@ -91,7 +94,7 @@ void report_allocation(const void* buffer) noexcept {
     ttmem_buffer report{};
     report.target = target_of(*mesh);
     report.type = type_of(buffer);
-    report.id = id_of(buffer, address, report.type);
+    report.id = id_of(buffer, *mesh, address, report.type);
     report.address = address;
     report.requested_bytes = size_of(buffer);
     report.page_bytes = ask<uint64_t>(Getter::buffer_page_size, 0, buffer);
@@ -118,7 +121,7 @@ void report_free(const void* buffer) noexcept {
     if (mesh == nullptr) return;
     const uint16_t target = target_of(*mesh);
     const uint8_t type = type_of(buffer);
-    const uint64_t id = id_of(buffer, address, type);
+    const uint64_t id = id_of(buffer, *mesh, address, type);
     if (release_binaries(id) || target == 0) return;
     const bool is_known = type < kBufferTypes;
     const bool has_bytes = is_known && must_name_bytes();
