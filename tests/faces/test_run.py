@@ -131,6 +131,7 @@ def test_what_a_program_starts_in_turn_counts_as_ours(tmp_path: Path, how: str) 
         (["sh", "-c", "kill -9 $$"], 137, ""),
         (["sh", "-c", "kill -TERM $$"], 143, ""),
         (["./not-there"], 127, "ttmem: ./not-there: No such file or directory"),
+        ([""], 127, "ttmem: '': No such file or directory"),
         (["/etc/passwd"], 126, "ttmem: /etc/passwd: Permission denied"),
     ],
 )

@@ -41,6 +41,8 @@ class Child:
             raise
 
     def _started(self, command: Sequence[str], environ: Mapping[str, str]) -> int:
+        if not command[0]:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         try:
             return self._spawned(command[0], command, environ)
         except OSError as error:

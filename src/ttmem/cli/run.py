@@ -45,7 +45,7 @@ def run(
     try:
         child = Child(command, environ)
     except OSError as error:
-        click.echo(f"ttmem: {command[0]}: {error.strerror}", err=True)
+        click.echo(f"ttmem: {command[0] or shlex.quote('')}: {error.strerror}", err=True)
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
     if offspring is None:
         return child.wait(lambda: None, every_seconds=_IDLE_SECONDS)

@@ -223,9 +223,8 @@ class _Reader:
 
     def _bytes(self, at: int, size_bytes: int, what: str) -> bytes:
         if at + size_bytes > self._size_bytes or size_bytes > _MOST_BYTES:
-            raise ElfError(
-                f"{self._path}: expected {what} at bytes {at} to {at + size_bytes}, found a file of {self._size_bytes}"
-            )
+            found_bytes = f"a file of {self._size_bytes} bytes"
+            raise ElfError(f"{self._path}: expected {what} at bytes {at} to {at + size_bytes}, found {found_bytes}")
         found = os.pread(self._descriptor, size_bytes, at)
         if len(found) != size_bytes:
             raise ElfError(f"{self._path}: expected {what}, found a file that was cut short while it was read")
