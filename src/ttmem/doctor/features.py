@@ -68,7 +68,8 @@ FEATURES = (
                 "cb_address",
             ),
             *("cb_uses_index", "cb_pages", "cb_page_size", "cb_is_on_core", "core_ranges", "core_count"),
-            *("allocate_dataflow_buffers", "allocate_scratchpads", "mark_address", "reserve_local_l1", "program_cores"),
+            *("allocate_dataflow_buffers", "allocate_scratchpads", "mark_address", "program_cores"),
+            *("reserve_local_l1|mark_address",),
         ),
     ),
     Feature(
