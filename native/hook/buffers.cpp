@@ -102,7 +102,7 @@ void report_allocation(const void* buffer) noexcept {
     report.per_bank_bytes = per_bank_bytes(buffer, *mesh);
     const uint32_t banks = report.type < kBufferTypes ? mesh->bank_counts[report.type] : 0;
     report.reserved_bytes = report.per_bank_bytes * banks;
-    if (report.target == 0 || hold_binaries(report.target, report.id, report.reserved_bytes)) return;
+    if (report.target == 0 || hold_binaries(*mesh, report.id, report.reserved_bytes)) return;
     if (__builtin_expect((ttmem_buffer_alloc(&report) & kUntabledHandle) != 0, 0))
         has_untabled.store(true, std::memory_order_relaxed);
 }
@@ -122,7 +122,7 @@ void report_free(const void* buffer) noexcept {
     const uint16_t target = target_of(*mesh);
     const uint8_t type = type_of(buffer);
     const uint64_t id = id_of(buffer, *mesh, address, type);
-    if (release_binaries(id) || target == 0) return;
+    if (release_binaries(*mesh, id) || target == 0) return;
     const bool is_known = type < kBufferTypes;
     const bool has_bytes = is_known && must_name_bytes();
     const uint64_t bytes = has_bytes ? per_bank_bytes(buffer, *mesh) * mesh->bank_counts[type] : 0;

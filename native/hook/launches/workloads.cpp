@@ -160,23 +160,24 @@ uint64_t load(void* real, const uint64_t (&arguments)[6], Workload& workload) {
 
 namespace {
 
-uint32_t mark_of(uint64_t buffer_id) noexcept { return static_cast<uint32_t>(buffer_id) % kHoldingMarks; }
+// A buffer that is known by its address shares that with buffers of other meshes.
+uint64_t key_of_holding(const Mesh& mesh, uint64_t buffer_id) noexcept {
+    return (buffer_id + 1) ^ static_cast<uint64_t>(mesh.number.load(std::memory_order_acquire)) << 40;
+}
+
+uint64_t mark_of(uint64_t key) noexcept { return (key * 0x9e37'79b9'7f4a'7c15ull >> 32) % kHoldingMarks; }
 
 }  // namespace
 
-// How many held buffers have these low bits in their ids: 0 for nearly every buffer that is freed.
-constexpr uint32_t kHeldPlaces = 1024;
-constinit std::atomic<uint16_t> held_counts[kHeldPlaces]{};
-
-bool hold_binaries(uint16_t target, uint64_t buffer_id, uint64_t reserved_bytes) noexcept {
+bool hold_binaries(const Mesh& mesh, uint64_t buffer_id, uint64_t reserved_bytes) noexcept {
     Workload* workload = context().loading;
     if (__builtin_expect(workload == nullptr, 1)) return false;
-    Holding* holding = settle(*workload) ? memory()->holdings.find_or_add(buffer_id + 1) : nullptr;
+    const uint64_t key = key_of_holding(mesh, buffer_id);
+    Holding* holding = settle(*workload) ? memory()->holdings.find_or_add(key) : nullptr;
     if (holding == nullptr) return false;
-    memory()->holding_marks[mark_of(buffer_id)].fetch_add(1, std::memory_order_release);
-    held_counts[buffer_id % kHeldPlaces].fetch_add(1, std::memory_order_relaxed);
-    *holding = {workload->mesh, workload->first_key, workload->id,
-                workload->mesh->number.load(std::memory_order_acquire), target};
+    const uint16_t target = mesh.target.load(std::memory_order_acquire);
+    memory()->holding_marks[mark_of(key)].fetch_add(1, std::memory_order_release);
+    *holding = {workload->first_key, workload->id, target};
     workload->held_bytes += reserved_bytes;
     ttmem_binary_status(target, workload->id, workload->status, workload->held_bytes);
     if (Program* program = program_with(workload->first_key))
@@ -184,22 +185,17 @@ bool hold_binaries(uint16_t target, uint64_t buffer_id, uint64_t reserved_bytes)
     return true;
 }
 
-bool release_binaries(uint64_t buffer_id) noexcept {
-    std::atomic<uint16_t>& held_count = held_counts[buffer_id % kHeldPlaces];
-    if (__builtin_expect(held_count.load(std::memory_order_relaxed) == 0, 1)) return false;
+bool release_binaries(const Mesh& mesh, uint64_t buffer_id) noexcept {
     Memory* all = memory();
-    if (all == nullptr || all->holding_marks[mark_of(buffer_id)].load(std::memory_order_acquire) == 0) return false;
-    Holding* holding = all->holdings.find(buffer_id + 1);
+    const uint64_t key = key_of_holding(mesh, buffer_id);
+    if (all == nullptr || all->holding_marks[mark_of(key)].load(std::memory_order_acquire) == 0) return false;
+    Holding* holding = all->holdings.find(key);
     if (holding == nullptr) return false;
-    const Mesh& mesh = *holding->mesh;
-    const bool is_open = mesh.is_open.load(std::memory_order_acquire) &&
-                         mesh.number.load(std::memory_order_acquire) == holding->mesh_number;
-    if (is_open) ttmem_program_end(holding->target, holding->id);
+    if (mesh.is_open.load(std::memory_order_acquire)) ttmem_program_end(holding->target, holding->id);
     Program* program = program_with(holding->program_key);
     if (program != nullptr && program->target == holding->target) program->has_binaries = program->is_entered = false;
-    all->holding_marks[mark_of(buffer_id)].fetch_sub(1, std::memory_order_release);
+    all->holding_marks[mark_of(key)].fetch_sub(1, std::memory_order_release);
     all->holdings.remove(holding);
-    held_count.fetch_sub(1, std::memory_order_relaxed);
     return true;
 }
 

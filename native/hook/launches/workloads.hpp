@@ -29,9 +29,7 @@ struct Workload {
 
 /// Binaries in DRAM, by their buffer.
 struct Holding {
-    const Mesh* mesh;
     uint64_t program_key, id;
-    uint32_t mesh_number;
     uint16_t target;
 };
 

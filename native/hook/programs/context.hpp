@@ -3,8 +3,8 @@
 // Buffers that are allocated while a workload loads its binaries are the binaries of its program (docs/rules.md); for them
 // buffers.cpp asks here first:
 //
-//   if (hold_binaries(target, buffer_id, reserved_bytes)) return;      // on allocation
-//   if (release_binaries(buffer_id)) return;                           // on release
+//   if (hold_binaries(mesh, buffer_id, reserved_bytes)) return;      // on allocation
+//   if (release_binaries(mesh, buffer_id)) return;                   // on release
 //
 // A word that a call leaves is taken back when the call returns or throws (see Within).
 #pragma once
@@ -40,10 +40,10 @@ inline Context& context() noexcept { return this_context; }
 ttmem_result call_within(void* real, const uint64_t (&arguments)[6], Context& before);
 
 /// Whether a buffer that was allocated on this thread just now holds the binaries of a program; if so it is booked there.
-bool hold_binaries(uint16_t target, uint64_t buffer_id, uint64_t reserved_bytes) noexcept;
+bool hold_binaries(const Mesh& mesh, uint64_t buffer_id, uint64_t reserved_bytes) noexcept;
 
 /// Whether this buffer held such binaries; they are given back.
-bool release_binaries(uint64_t buffer_id) noexcept;
+bool release_binaries(const Mesh& mesh, uint64_t buffer_id) noexcept;
 
 /// Chips got their names: what was loaded on them before is reported now.
 void report_waiting_programs() noexcept;
