@@ -12,6 +12,7 @@ from ttmem.doctor.installation import Installation, of_library, of_package
 from ttmem.doctor.interpreter import chosen_python, package_of
 from ttmem.doctor.machine import machine_checks
 from ttmem.doctor.runtime import Presence, Shown, presences, shown
+from ttmem.doctor.targets import hook_trouble
 from ttmem.errors import TtmemError
 
 __all__ = ["Report", "examine"]
@@ -87,9 +88,13 @@ def _hook(report: Report, environ: Mapping[str, str]) -> list[Entry]:
     except TtmemError as error:
         report.checks.append(Check(Status.FAIL, "hook", str(error), advice))
         return []
+    trouble = hook_trouble(path)
     counts = [sum(entry.kind == kind for entry in entries) for kind in ("hook", "getter", "offset")]
     text = "{}: stands in for {} functions, asks {}, reads {} private places".format(path, *counts)
-    report.checks.append(Check(Status.PASS, "hook", text))
+    if trouble:
+        report.checks.append(Check(Status.FAIL, "hook", f"{path} {trouble}", "install ttmem elsewhere"))
+    else:
+        report.checks.append(Check(Status.PASS, "hook", text))
     return entries
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ttmem.doctor.elf import Elf, ElfError, read_elf
 
-__all__ = ["Obstacle", "obstacle_of"]
+__all__ = ["Obstacle", "hook_trouble", "obstacle_of"]
 
 _MOST_SCRIPTS = 5  # as many interpreters of interpreters as Linux follows
 _FIRST_LINE_BYTES = 256
@@ -32,8 +32,9 @@ class Obstacle(NamedTuple):
 
 def obstacle_of(command: Sequence[str], environ: Mapping[str, str], hook: str) -> Obstacle | None:
     """What keeps the hook out of a command; None if nothing does, or the command cannot be started anyway."""
-    if re.search(r"[\s:]", hook):
-        return Obstacle(hook, "has a blank or colon in its path, which LD_PRELOAD cannot name")
+    trouble = hook_trouble(hook)
+    if trouble:
+        return Obstacle(hook, trouble)
     path = _program_of(command, environ)
     if path is None:
         return None
@@ -48,6 +49,17 @@ def obstacle_of(command: Sequence[str], environ: Mapping[str, str], hook: str) -
     if program.interpreter is None and not _LOADERS.fullmatch(program.soname):
         return Obstacle(path, "is statically linked, so nothing can be preloaded into it", is_inherited=False)
     return None
+
+
+def hook_trouble(hook: str) -> str:
+    """What keeps the hook out of every program; empty if nothing does."""
+    if re.search(r"[\s:]", hook):
+        return "has a blank or colon in its path, which LD_PRELOAD cannot name"
+    try:
+        is_noexec = bool(os.statvfs(hook).f_flag & os.ST_NOEXEC)
+    except OSError:
+        is_noexec = False
+    return "lies on a file system from which nothing may be executed (noexec)" if is_noexec else ""
 
 
 def _program_of(command: Sequence[str], environ: Mapping[str, str]) -> str | None:

@@ -11,6 +11,7 @@ from tests.support.stand_in_runtime import a_runtime, entries
 from ttmem.doctor.checks import Status
 from ttmem.doctor.examination import Report, examine
 from ttmem.doctor.features import FEATURES
+from ttmem.doctor.hook import hook_path
 
 OTHER_SPELLINGS = {"old_stats_provider_made", "buffer_is_trace", "source_made"}
 
@@ -178,3 +179,14 @@ def test_a_hook_that_cannot_be_loaded_is_a_failure(tmp_path: Path, whole: Path, 
 
     assert "hook" in said(report, Status.FAIL)
     assert report.shown == []
+
+
+def test_a_hook_in_a_place_with_a_blank_is_a_failure(tmp_path: Path, whole: Path) -> None:
+    installed = hook_path({})
+    assert installed is not None
+    hook = tmp_path / "a place.so"
+    hook.symlink_to(installed)
+
+    report = examined(tmp_path, library=str(whole), TTMEM_HOOK=str(hook))
+
+    assert "has a blank or colon in its path" in said(report, Status.FAIL)["hook"]

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -136,6 +137,12 @@ def test_a_hook_whose_path_cannot_be_named_stays_behind(hook: str) -> None:
 
     assert obstacle is not None
     assert obstacle.program == hook
+
+
+def test_a_hook_that_may_not_be_executed_stays_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_flag=os.ST_NOEXEC))
+
+    assert "noexec" in reason("true")
 
 
 @pytest.mark.parametrize(
