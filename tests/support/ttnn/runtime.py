@@ -22,6 +22,7 @@ from typing import Any
 
 from tests.support.ttnn.clusters import CLUSTERS
 from tests.support.ttnn.stock import Stock
+from tests.support.waiting import PATIENCE_SECONDS
 from ttmem.metal.chips import DispatchCores
 
 ROOT = Path(__file__).parents[3]
@@ -61,13 +62,14 @@ class Runtime:
         is_slow: bool = False,
         driver: str = DRIVER,
         settings: Mapping[str, str] | None = None,
+        launcher: Sequence[str] = (),
     ) -> "Runtime":
-        """`settings` go into its environment, beside or instead of those it gets in any case."""
+        """`settings` go into its environment, beside or instead of those it gets in any case; `launcher` starts it."""
         log = directory / "runtime.log"
         environment, chips = _environment(stock, directory, board, is_slow=is_slow)
         with log.open("w", encoding="utf-8") as words:
             process = subprocess.Popen(
-                [str(stock.python), "-m", driver],
+                [*launcher, str(stock.python), "-m", driver],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=words,
@@ -104,6 +106,10 @@ class Runtime:
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    def ended(self) -> tuple[int, str]:
+        """Its status, and the last it said, once it has come to its end."""
+        return self._process.wait(timeout=PATIENCE_SECONDS), self._last_words()
 
     def stop(self) -> None:
         """Nothing of it outlives its process, except counters in shared memory if it was told to keep them."""
