@@ -338,6 +338,13 @@ class Stories(RuleBasedStateMachine):
         actor.reporter.call("report_out_of_memory", target, pool, *figures)
         actor.truth.no_memory(target, pool, *figures)
 
+    @rule(who=choices, where=choices, program=choices, ends=st.tuples(*[st.integers(0, 1 << 50)] * 2))
+    def clashes(self, who: int, where: int, program: int, ends: tuple[int, int]) -> None:
+        actor = self._actor(who)
+        target = actor.target(where)
+        actor.reporter.call("report_clash", target, program, *ends)
+        actor.truth.clash(target, program, *ends)
+
     # ---- the readers
 
     @invariant()
@@ -348,6 +355,7 @@ class Stories(RuleBasedStateMachine):
         check_balances(seen, expected)
         assert seen.findings() == expected.findings()
         assert seen.out_of_memory() == expected.out_of_memory()
+        assert seen.clashes() == expected.clashes()
         assert seen.process_peaks() == {place: (peak, False) for place, peak in expected.process_peaks().items()}
         assert seen.device_peaks() == {place: (peak, False) for place, peak in self.oracle.peaks.items()}
         for key, name in self.prompt.names.items():
@@ -445,6 +453,7 @@ def check_replay(records: dict[str, tuple[bytes, bytes]], oracle: Oracle) -> Non
         assert (table, figures[table]) == (table, truth[table])
     assert seen.allocations() == expected.allocations()
     assert seen.out_of_memory() == expected.out_of_memory()
+    assert seen.clashes() == expected.clashes()
     assert seen.process_peaks() == {place: (peak, False) for place, peak in expected.process_peaks().items()}
     for key in names:
         replay.end(key)

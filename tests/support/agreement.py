@@ -80,6 +80,13 @@ class Seen:
             for key, device, pool, *figures, _ in self.rows["out_of_memory"]
         )
 
+    def clashes(self) -> Counter[Any]:
+        """Those that are listed; how many there were on each chip is told beside them."""
+        listed = [(self.names[key], self.devices[device], *what) for key, device, *what, _ in self.rows["clashes"]]
+        counts = {(self.names[key], self.devices[device]): count for key, device, count in self.rows["clash_counts"]}
+        assert counts == Counter(clash[:2] for clash in listed)
+        return Counter(listed)
+
     def allocations(self) -> dict[str, Counter[Any]]:
         return {
             name: Counter(map(self.one_allocation, self.ledger.allocations(key))) for key, name in self.names.items()
@@ -184,6 +191,9 @@ class Expected:
 
     def out_of_memory(self) -> Counter[Any]:
         return Counter((process.name, *row) for process in self.processes for row in process.out_of_memory)
+
+    def clashes(self) -> Counter[Any]:
+        return Counter((process.name, *row) for process in self.processes for row in process.clashes)
 
     def allocations(self) -> dict[str, Counter[Any]]:
         return {

@@ -158,4 +158,81 @@ TEST(threads_that_name_one_text_at_once_get_one_id) {
     CHECK_EQUAL(own_reader()->item(ids[0][7], Item::text), std::string("text 7"));
 }
 
+// ---- the peak that the process itself asks for
+
+namespace {
+
+uint64_t own_peak(uint16_t chip) { return the_writer.targets[chip].pools[TTMEM_DRAM].own_peak.load(); }
+
+void use_for_a_moment(uint16_t chip, uint64_t id, uint64_t bytes) {
+    report_buffer(chip, id, bytes);
+    report_free(chip, id);
+}
+
+}  // namespace
+
+TEST(a_reset_starts_the_own_peak_over_at_what_is_used_and_touches_no_other) {
+    track({64, 64});
+    const uint16_t chip = open_chip(7), other = open_chip(8);
+    const uint32_t phase = begin("load");
+    report_buffer(chip, 1, 100);
+    use_for_a_moment(chip, 2, 900);
+    use_for_a_moment(other, 2, 50);
+    CHECK_EQUAL(own_peak(chip), 1000u);
+    ttmem_reset_peaks(chip);
+    CHECK_EQUAL(own_peak(chip), 100u);
+    CHECK_EQUAL(own_peak(other), 50u);
+    use_for_a_moment(chip, 3, 200);
+    CHECK_EQUAL(own_peak(chip), 300u);
+    ttmem_phase_end(phase);
+    CHECK_EQUAL(rows().at({"load", chip}).peak, 1000u);
+    CHECK_EQUAL(the_writer.targets[chip].pools[TTMEM_DRAM].peak.load(), 1000u);
+}
+
+TEST(a_phase_takes_nothing_from_the_own_peak) {
+    track({64, 64});
+    const uint16_t chip = open_chip(7);
+    use_for_a_moment(chip, 1, 500);
+    ttmem_phase_end(begin("empty"));
+    CHECK_EQUAL(own_peak(chip), 500u);
+    use_for_a_moment(chip, 2, 400);
+    CHECK_EQUAL(own_peak(chip), 500u);
+    ttmem_reset_peaks(chip);
+    ttmem_phase_end(begin("empty"));
+    use_for_a_moment(chip, 2, 400);
+    CHECK_EQUAL(own_peak(chip), 400u);
+}
+
+// The own peak is at least the window's, always: an allocation that is below the window is below it, too.
+TEST(resets_and_phases_that_race_with_allocations_never_leave_the_own_peak_below_what_comes_later) {
+    track({1024, 1024});
+    const uint16_t chip = open_chip(7);
+    std::atomic<bool> is_over{false};
+    std::vector<std::thread> threads;
+    for (uint64_t t = 1; t <= 2; ++t)
+        threads.emplace_back([&, t] {
+            for (uint64_t i = 0; !is_over; ++i) use_for_a_moment(chip, t << 32 | i, 1 + i % 1000);
+        });
+    threads.emplace_back([&] {
+        while (!is_over) ttmem_phase_end(begin("busy"));
+    });
+    for (int i = 0; i < 2000; ++i) ttmem_reset_peaks(chip);
+    is_over = true;
+    for (std::thread& thread : threads) thread.join();
+    ttmem_reset_peaks(chip);
+    CHECK_EQUAL(own_peak(chip), 0u);
+    for (uint64_t size = 1; size < 3000; size += 100) {
+        use_for_a_moment(chip, 5, size);
+        CHECK_EQUAL(own_peak(chip), size);
+    }
+}
+
+TEST(resets_of_what_was_never_opened_and_while_off_do_nothing) {
+    ttmem_reset_peaks(1);
+    track({64, 64});
+    ttmem_reset_peaks(9999);
+    ttmem_reset_peaks(200);
+    CHECK_EQUAL(own_peak(200), 0u);
+}
+
 }  // namespace ttmem
