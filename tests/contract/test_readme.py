@@ -24,9 +24,8 @@ def code_of(text: str) -> str:
     return "\n".join([*blocks, *re.findall(r"`([^`\n]+)`", prose)])
 
 
-def block(language: str) -> str:
-    [source] = re.findall(rf"^```{language}\n(.*?)^```$", README, flags=re.DOTALL | re.MULTILINE)
-    return str(source)
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, flags=re.DOTALL | re.MULTILINE)
 
 
 def verbs_after(command: str) -> list[str]:
@@ -62,20 +61,22 @@ def test_every_link_leads_to_a_file(link: str) -> None:
     assert (ROOT / link).exists()
 
 
-def test_the_python_example_runs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("source", blocks("python"))
+def test_every_python_example_runs(source: str, tmp_path: Path) -> None:
     environment = {**os.environ, "TTMEM": "1", "TTMEM_DIR": str(tmp_path)}
 
-    ended = subprocess.run([sys.executable, "-c", block("python")], env=environment, capture_output=True, text=True)
+    ended = subprocess.run([sys.executable, "-c", source], env=environment, capture_output=True, text=True)
 
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert list(tmp_path.glob("*.journal"))
+    assert ended.stdout or list(tmp_path.glob("*.journal"))
 
 
 def test_the_cpp_example_compiles_without_a_warning(tmp_path: Path) -> None:
     compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
     assert compiler, "the core was built, so there is a compiler"
     source = tmp_path / "example.cpp"
-    source.write_text(block("cpp"))
+    [example] = blocks("cpp")
+    source.write_text(example)
     strictly = ["-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'native/include'}"]
 
     ended = subprocess.run([*compiler.split(), *strictly, str(source)], capture_output=True, text=True)
