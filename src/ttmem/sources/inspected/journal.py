@@ -84,11 +84,7 @@ class _Journal:
 
     def _targets(self) -> Iterator[Document]:
         """Those that were ever named or counted on."""
-        size = STRUCTS["Target"].size_bytes
-        count = self._identity.integer("target_count")
-        data = self._read(self._at("targets_offset"), size * count)
-        for number in range(count):
-            target = PartReader("Target", data, number * size)
+        for number, target in self._filled("Target", "targets_offset", "target_count"):
             self._closed[number] = target.integer("closed_sequence")
             document = self._target(number, target)
             if document["state"] != "unnamed" or document["pools"] or document["kinds"]:
@@ -137,10 +133,7 @@ class _Journal:
         return None
 
     def _phases(self) -> Iterator[Document]:
-        size, count = STRUCTS["PhasePeak"].size_bytes, self._identity.integer("phase_peaks")
-        data = self._read(self._at("phases_offset"), size * count)
-        for row in range(count):
-            phase = PartReader("PhasePeak", data, row * size)
+        for _, phase in self._filled("PhasePeak", "phases_offset", "phase_peaks"):
             place = phase.integer("name_and_place")
             if phase.integer("runs"):
                 yield {
@@ -149,6 +142,15 @@ class _Journal:
                     "pool": Pool(place >> 48).word,
                     **phase.integers("peak", "time", "runs"),
                 }
+
+    def _filled(self, name: str, offset: str, count: str) -> Iterator[tuple[int, PartReader]]:
+        """Structs that lie one after the other, with their numbers; most are empty, and passed over at once."""
+        size = STRUCTS[name].size_bytes
+        data = self._read(self._at(offset), size * self._identity.integer(count))
+        empty = bytes(size)
+        for number, start in enumerate(range(0, len(data), size)):
+            if data[start : start + size] != empty:
+                yield number, PartReader(name, data, start)
 
     def _alive(self) -> Iterator[Document]:
         """Committed entries of targets that were not closed since."""

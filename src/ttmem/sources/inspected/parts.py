@@ -56,8 +56,8 @@ def text_of(data: bytes) -> str:
 
 
 def words_of(data: bytes) -> tuple[int, ...]:
-    """Words of eight bytes."""
-    return struct.unpack(f"<{len(data) // 8}Q", data)
+    """Words of eight bytes; a rest that is none is left out."""
+    return struct.unpack_from(f"<{len(data) // 8}Q", data)
 
 
 def event_document(event: Event) -> Document:

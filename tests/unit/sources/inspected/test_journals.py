@@ -1,10 +1,13 @@
 """A journal as `ttmem inspect` tells it: everything in it, by the same layouts as everybody's, and nobody judged."""
 
+import json
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.support.inspect_docs import described
 from tests.support.journal_file import counters, live_entries
@@ -123,6 +126,37 @@ def test_a_journal_that_was_cut_is_refused_with_the_reason(journal: Path, tmp_pa
 
     with pytest.raises(NothingToRead, match=r"a journal that cannot be read: .+"):
         inspected(str(cut), most=MOST)
+
+
+@settings(max_examples=40)
+@given(data=st.data())
+def test_a_journal_with_any_bytes_changed_is_told_or_refused(
+    journal: Path, document: dict[str, Any], data: st.DataObject
+) -> None:
+    """Where something is: the head, targets, live entries, records, phases, names."""
+    parts = ("targets", "slab", "ring", "phases", "arena")
+    starts = [0, 1024, *(document["identity"][f"{part}_offset"] for part in parts)]
+    places = st.builds(sum, st.tuples(st.sampled_from(starts), st.integers(0, 450)))
+    changes = data.draw(st.dictionaries(places, st.integers(0, 255), min_size=1, max_size=6))
+    with journal.open("r+b", buffering=0) as file:
+        before = {at: os.pread(file.fileno(), 1, at) for at in changes}
+        try:
+            for at, value in changes.items():
+                os.pwrite(file.fileno(), bytes([value]), at)
+            told = _told(journal)
+        finally:
+            for at, byte in before.items():
+                os.pwrite(file.fileno(), byte, at)
+
+    assert told == "journal" or told.startswith(f"{journal}: ")
+
+
+def _told(path: Path) -> str:
+    """What it is, or why nobody can tell."""
+    try:
+        return str(json.loads(json.dumps(inspected(str(path), most=MOST)))["kind"])
+    except NothingToRead as refused:
+        return str(refused)
 
 
 def test_a_journal_that_is_still_written_is_told_as_it_stands(tmp_path: Path) -> None:
