@@ -28,7 +28,7 @@ class Seen:
         self.devices = self._device_names()
 
     def _device_names(self) -> dict[int, DeviceName]:
-        tables = ("process_pools", "launches", "programs", "out_of_memory")
+        tables = ("process_pools", "launches", "programs", "out_of_memory", "clashes")
         owner = {row[1]: self.names[row[0]] for table in tables for row in self.rows[table]}
         names: dict[int, DeviceName] = {}
         for row in self.rows["devices"]:
