@@ -9,7 +9,7 @@ from ttmem.doctor.checks import Check, Status, worst
 from ttmem.doctor.entries import Entry, hook_entries
 from ttmem.doctor.hook import hook_path
 from ttmem.doctor.installation import Installation, of_library, of_package
-from ttmem.doctor.interpreter import chosen_python, package_of
+from ttmem.doctor.interpreter import likely_pythons, package_of
 from ttmem.doctor.machine import machine_checks
 from ttmem.doctor.runtime import Presence, Shown, presences, shown
 from ttmem.doctor.targets import hook_trouble
@@ -105,11 +105,12 @@ def _runtime(
     try:
         if library is not None:
             return of_library(library, environ)
-        interpreter = python or chosen_python(environ)
-        package = package_of(interpreter, environ)
-        if package is not None:
-            return of_package(package, environ)
-        text = f"{interpreter} knows no ttnn: there is nothing to hook"
+        asked = [python] if python else likely_pythons(environ)
+        for interpreter in asked:
+            package = package_of(interpreter, environ)
+            if package is not None:
+                return of_package(package, environ)
+        text = f"no ttnn in {' or '.join(asked)}: there is nothing to hook"
     except OSError as error:
         text = f"{error.filename or library}: {error.strerror}"
     except TtmemError as error:

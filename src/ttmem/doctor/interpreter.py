@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ttmem.errors import TtmemError
 
-__all__ = ["Package", "chosen_python", "package_of"]
+__all__ = ["Package", "likely_pythons", "package_of"]
 
 _ANSWER_SECONDS = 20.0
 # Not from the current directory: in a checkout of the runtime a folder of that name lies there.
@@ -34,13 +34,13 @@ class Package(NamedTuple):
     version: str
 
 
-def chosen_python(environ: Mapping[str, str]) -> str:
-    """The interpreter that `python` means here: of the active environment, else the one on PATH, else our own."""
+def likely_pythons(environ: Mapping[str, str]) -> list[str]:
+    """The interpreter that `python` means here (of the active environment, else the one on PATH), and our own."""
     active = os.path.join(environ.get("VIRTUAL_ENV", ""), "bin", "python")
-    if environ.get("VIRTUAL_ENV") and os.path.exists(active):
-        return active
     path = environ.get("PATH")
-    return shutil.which("python", path=path) or shutil.which("python3", path=path) or sys.executable
+    meant = active if environ.get("VIRTUAL_ENV") and os.path.exists(active) else shutil.which("python", path=path)
+    meant = meant or shutil.which("python3", path=path)
+    return list(dict.fromkeys([*([meant] if meant else []), sys.executable]))
 
 
 def package_of(python: str, environ: Mapping[str, str]) -> Package | None:

@@ -12,6 +12,7 @@ from ttmem.doctor.checks import Status
 from ttmem.doctor.examination import Report, examine
 from ttmem.doctor.features import FEATURES
 from ttmem.doctor.hook import hook_path
+from ttmem.doctor.interpreter import likely_pythons
 
 OTHER_SPELLINGS = {"old_stats_provider_made", "buffer_is_trace", "source_made"}
 
@@ -119,12 +120,21 @@ def a_python(place: Path, answer: str, code: int = 0) -> str:
 
 @pytest.mark.parametrize(
     ("answer", "words"),
-    [('[null, ""]', "knows no ttnn"), ("", "found exit code"), ('[["/nowhere"], ""]', "libtt_metal")],
+    [('[null, ""]', "no ttnn in "), ("", "found exit code"), ('[["/nowhere"], ""]', "libtt_metal")],
 )
 def test_a_python_without_a_runtime_is_a_failure(tmp_path: Path, answer: str, words: str) -> None:
     report = examined(tmp_path, python=a_python(tmp_path, answer))
 
     assert words in said(report, Status.FAIL)["runtime"]
+
+
+def test_the_active_environment_is_asked_first_then_the_path_then_our_own(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+
+    assert likely_pythons({"PATH": f"{tmp_path}/bin"}) == [f"{tmp_path}/bin/python", sys.executable]
+    assert likely_pythons({"PATH": "", "VIRTUAL_ENV": str(tmp_path)}) == [f"{tmp_path}/bin/python", sys.executable]
+    assert likely_pythons({"PATH": "/nowhere"}) == [sys.executable]
 
 
 def test_a_python_that_cannot_be_started_is_a_failure(tmp_path: Path) -> None:
