@@ -20,6 +20,7 @@ __all__ = ["FileKey", "LivingOwners", "Owner", "Owners"]
 _STAMP_TOLERANCE_NS = 1_000_000_000  # a start is known to 10 ms, and clocks are set
 _LEAST_PAUSE_SECONDS = 2.0
 _PAUSE_PER_COST = 50  # looking through all processes takes at most this part of the time
+_MAPPED_SECONDS = 5.0
 _NAME_PART = b"tt_device_"
 _REMEMBERED_MOST = 10_000
 _KERNEL_THREADS = 2  # the parent of all of them
@@ -62,7 +63,7 @@ class LivingOwners:
         self._proc = proc
         self._has_mappings = has_mappings
         self._own_namespace = procfs.own_pid_namespace(proc)
-        self._seen_mapped: set[tuple[int, int, FileKey]] = set()
+        self._seen_mapped: dict[tuple[int, int, FileKey], float] = {}  # until when that is believed
         self._known: dict[tuple[int, int], Owner] = {}
         self._stats: dict[int, procfs.Stat | None] = {}  # of this look
         self._dead: dict[tuple[FileKey, int], int] = {}  # by slot: the stamp at which it was found dead
@@ -100,11 +101,12 @@ class LivingOwners:
     def _here(self, file_uid: int, slot: ProcessSlot) -> Owner | None:
         """The process of that pid in our own namespace, if it can be the one."""
         stat = self._stat(slot.pid)
-        if stat is None or stat.is_over or _KERNEL_THREADS in (slot.pid, stat.parent):
-            return None
-        owner = self._owner(slot.pid, stat)
+        owner = self._owner(slot.pid, stat) if stat and not stat.is_over else None
         # The region is its maker's alone: nobody else, but root, can be attached to it.
-        return owner if owner and owner.uid in (0, file_uid) else None
+        if stat is None or owner is None or owner.uid not in (0, file_uid):
+            return None
+        is_kernels = _KERNEL_THREADS in (slot.pid, stat.parent) and not owner.command
+        return None if is_kernels else owner
 
     def _elsewhere(self, file: FileKey, slot: ProcessSlot) -> Owner | None:
         """A process of another pid namespace that goes by that pid there."""
@@ -120,14 +122,15 @@ class LivingOwners:
     def _is_mapped(self, owner: Owner, file: FileKey) -> bool | None:
         """None if it may not be seen."""
         key = (owner.pid, owner.start_time_ns, file)
-        if key in self._seen_mapped:
+        now = time.monotonic()
+        if now < self._seen_mapped.get(key, 0.0):
             return True
         maps = procfs.maps_of(owner.pid, self._proc)
         if maps is None:
             return None
         if file not in _mapped_files(maps):
             return False
-        self._seen_mapped.add(key)
+        self._seen_mapped[key] = now + _MAPPED_SECONDS  # exec drops mappings, and keeps pid and start
         return True
 
     def _take_census(self) -> None:
