@@ -1,7 +1,7 @@
 // A program that uses the stand-in as Python uses the runtime: loaded at run time and privately, never linked to it.
 //
 // Orders come line by line on standard input, each is answered by one line. Those that are not listed here go to the
-// loaded copy in use (see script.cpp).
+// loaded copy in use (see script/script.cpp).
 //
 //   load NAME PATH [PATH]   loads a copy, with a second library through which it launches; it is in use from now on
 //   use NAME                unload NAME

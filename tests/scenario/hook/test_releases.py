@@ -67,7 +67,7 @@ def test_programs_of_the_oldest_release_are_told_as_far_as_it_lets_us(stand_in: 
 
     assert [told.address for told in look.circular] == [105_824, 109_920, 114_016]
     assert len(look.kernels) == 3
-    assert {kernel.found_by for kernel in look.kernels} == {FoundBy.UNKNOWN}  # nothing names their sources
+    assert {kernel.found_by for kernel in look.kernels} == {FoundBy.PATH}
     assert look.launches(CHIP) == 2
     assert (cleared.alive, cleared.findings) == ([], {})
 

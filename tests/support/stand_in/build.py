@@ -115,7 +115,7 @@ class StandIn:
 
 
 def _digest() -> str:
-    files = [*sorted(SOURCES.iterdir()), Path(__file__)]
+    files = [*sorted(path for path in SOURCES.rglob("*") if path.is_file()), Path(__file__)]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:16]
 
 

@@ -1,7 +1,7 @@
 """A process that uses the stand-in of the runtime, with the hook preloaded or without, and obeys a script.
 
 with Host(stand_in, journals) as host:
-    host.tell("open 1 1 0", "buffer 4 1 DRAM 8192 2048")     see tests/native/fake_metal/script.cpp
+    host.tell("open 1 1 0", "buffer 4 1 DRAM 8192 2048")     see tests/native/fake_metal/script/script.cpp
     host.look().buffers
 """
 

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "programs.hpp"
+#include "../metal/programs.hpp"
 
 namespace fake {
 

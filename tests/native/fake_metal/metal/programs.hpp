@@ -6,10 +6,15 @@
 
 namespace tt::tt_metal {
 
+inline bool holds(const CoreRange& range, const xy_pair& core) {
+    return core.x >= range.start.x && core.x <= range.end.x && core.y >= range.start.y && core.y <= range.end.y;
+}
+
 class KernelSource {
 public:
     enum SourceType { FILE_PATH, SOURCE_CODE };
     KernelSource(std::string source, SourceType type, std::filesystem::path path);
+    KernelSource(const std::string& source_or_path, const SourceType& type);  // of older releases
     static KernelSource from_path(ContextId context, const std::filesystem::path& path);
     std::string source;
     SourceType type;
@@ -108,6 +113,7 @@ public:
     void compile(IDevice* device, bool is_forced);
     void allocate_circular_buffers(const IDevice* device);
     void deallocate_circular_buffers();
+    uint64_t reserve_program_local_l1(const IDevice* device, const CoreRangeSet& cores);
     void allocate_dataflow_buffers(const IDevice* device);
     void allocate_scratchpads(const IDevice* device);
     void finalize_offsets(IDevice* device);
@@ -126,6 +132,7 @@ public:
 
 private:
     bool runs_on(const xy_pair& core, size_t core_type) const;
+    void place_dataflow_buffer(const IDevice* device, const Owned& buffer);
     uint64_t id_;
 };
 

@@ -1,6 +1,6 @@
 #include "world.hpp"
 
-#include "tallies.hpp"
+#include "../tallies.hpp"
 
 // With its result's place and its result both in plain sight: a library in between must hand on both.
 extern "C" void* fake_raw_from_path(void* result, int context, const void* path) asm(
@@ -98,6 +98,11 @@ void add_kernel(metal::detail::ProgramImpl& program, const std::string& path, me
     if (is_same_place) naming.back();
     auto* named = std::launder(reinterpret_cast<metal::KernelSource*>(room));
     if (named->path.text != path) std::abort();
+    named->~KernelSource();
+    const auto type = metal::KernelSource::FILE_PATH;
+    Asked old("old_kernel_source", static_cast<void*>(room), &path, &type);
+    new (room) metal::KernelSource(path, type);
+    old.back();
     named->~KernelSource();
     const auto slash = path.rfind('/') + 1;
     form.name = path.substr(slash, path.rfind('.') - slash);

@@ -1,8 +1,8 @@
 #include "devices.hpp"
 
+#include "../script/world.hpp"
+#include "../tallies.hpp"
 #include "programs.hpp"
-#include "tallies.hpp"
-#include "world.hpp"
 
 using fake::Arrived;
 using fake::Asked;

@@ -1,9 +1,9 @@
 // Launches: binaries loaded, room in the ring, traces; and the programs that the runtime itself runs.
 #include <utility>
 
+#include "../script/world.hpp"
+#include "../tallies.hpp"
 #include "programs.hpp"
-#include "tallies.hpp"
-#include "world.hpp"
 
 using fake::Arrived;
 using fake::Asked;

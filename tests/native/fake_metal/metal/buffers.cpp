@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "../tallies.hpp"
 #include "devices.hpp"
-#include "tallies.hpp"
 
 using fake::Arrived;
 using fake::Asked;
