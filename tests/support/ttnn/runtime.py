@@ -22,7 +22,6 @@ from typing import Any
 
 from tests.support.ttnn.clusters import CLUSTERS
 from tests.support.ttnn.stock import Stock
-from tests.support.waiting import PATIENCE_SECONDS
 from ttmem.metal.chips import DispatchCores
 
 ROOT = Path(__file__).parents[3]
@@ -62,14 +61,13 @@ class Runtime:
         is_slow: bool = False,
         driver: str = DRIVER,
         settings: Mapping[str, str] | None = None,
-        launcher: Sequence[str] = (),
     ) -> "Runtime":
-        """`settings` go into its environment, beside or instead of those it gets in any case; `launcher` starts it."""
+        """`settings` go into its environment, beside or instead of those it gets in any case."""
         log = directory / "runtime.log"
         environment, chips = _environment(stock, directory, board, is_slow=is_slow)
         with log.open("w", encoding="utf-8") as words:
             process = subprocess.Popen(
-                [*launcher, str(stock.python), "-m", driver],
+                [str(stock.python), "-m", driver],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=words,
@@ -106,10 +104,6 @@ class Runtime:
     @property
     def pid(self) -> int:
         return self._process.pid
-
-    def ended(self) -> tuple[int, str]:
-        """Its status, and the last it said, once it has come to its end."""
-        return self._process.wait(timeout=PATIENCE_SECONDS), self._last_words()
 
     def stop(self) -> None:
         """Nothing of it outlives its process, except counters in shared memory if it was told to keep them."""
