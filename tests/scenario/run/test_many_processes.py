@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 RUN = [sys.executable, "-m", "ttmem", "run"]
 REPORTS = """
 import os, sys, ttmem
@@ -53,6 +55,7 @@ def test_every_rank_of_a_launcher_is_in_the_summary_and_its_exit_code_is_ours(tm
     assert len({pid for pid, _, _ in peaks}) == 4
 
 
+@pytest.mark.slow
 def test_what_a_test_run_holds_is_seen(tmp_path: Path) -> None:
     test = "import ttmem\ndef test_it():\n    ttmem.report_buffer_alloc(ttmem.open_device(5, index=0), 1, 2 << 20)\n"
     (tmp_path / "test_it.py").write_text(test)

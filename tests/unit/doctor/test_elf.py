@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.compiled import compiled
@@ -97,6 +97,7 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
         read_elf(str(tmp_path / "pipe"))
 
 
+@settings(max_examples=40)
 @given(data=st.data())
 def test_a_damaged_file_is_read_or_refused_and_nothing_else(
     tmp_path_factory: pytest.TempPathFactory, library: Path, data: st.DataObject
