@@ -8,13 +8,13 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.programs import a_program
 from tests.support.seed_serving import a_daemon
 from tests.support.stock_regions import Slot, a_region, put
+from ttmem.cli.program import run_program
 
 TTMEM = [sys.executable, "-m", "ttmem"]
 MIB = 1 << 20
@@ -30,8 +30,12 @@ def ttmem(*arguments: str, directory: Path, **settings: str) -> "subprocess.Comp
     return subprocess.run([*TTMEM, *arguments], env=environ, capture_output=True, text=True)
 
 
-def told(*arguments: str, directory: Path, **settings: str) -> Any:
-    return json.loads(ttmem("ps", "--json", *arguments, directory=directory, **settings).stdout)
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory of counters, for verbs that run in this process."""
+    monkeypatch.setenv("TTMEM_DIR", str(tmp_path / "none"))
+    monkeypatch.setenv("TTMEM_STOCK_SHM_DIR", str(tmp_path))
+    return tmp_path
 
 
 @pytest.fixture
@@ -59,15 +63,18 @@ def test_a_program_that_does_not_report_is_shown_and_marked_read(tmp_path: Path,
     assert "the runtime's counters still hold dram 5.00 MiB of ended processes; left out." in result.stdout
 
 
-def test_the_figures_of_json_say_where_they_come_from(tmp_path: Path, plain: int) -> None:
-    put(tmp_path, 123_456_789, a_region(a_slot(plain, 2 * MIB)))
-    document = told(directory=tmp_path)
+def test_the_figures_of_json_say_where_they_come_from(
+    here: Path, plain: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(here, 123_456_789, a_region(a_slot(plain, 2 * MIB)))
+    assert run_program(["ps", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
     [device], [process] = document["device_info"], document["processes"]
 
     assert (device["uuid"], device["memory"]["dram"]["used"]) == ("0x00000000075bcd15", 2 * MIB)
     assert (process["pid"], process["source"], process["origin"]) == (plain, "runtime", "read")
     assert process["devices"][0]["memory"]["dram"]["origin"] == "read"
-    assert document["places"][1:] == [str(tmp_path)]
+    assert document["places"][1:] == [str(here)]
 
 
 def test_a_program_that_reports_is_shown_by_its_journal_and_the_difference_is_said(tmp_path: Path) -> None:
@@ -95,9 +102,8 @@ def test_a_daemon_reads_them_as_well(tmp_path: Path, plain: int) -> None:
     assert re.search(rf" {plain} .* read +0 +2\.00 MiB", shown)
 
 
-def test_what_only_the_dead_left_behind_is_nothing_to_show(tmp_path: Path) -> None:
-    put(tmp_path, 5, (Path(__file__).parents[1] / "data" / "shm" / "special" / "stale-after-kill9.bin").read_bytes())
-    result = ttmem("ps", directory=tmp_path)
+def test_what_only_the_dead_left_behind_is_nothing_to_show(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(here, 5, (Path(__file__).parents[1] / "data" / "shm" / "special" / "stale-after-kill9.bin").read_bytes())
 
-    assert result.returncode == 1
-    assert "Nothing reports device memory now" in result.stderr
+    assert run_program(["ps"]) == 1
+    assert "Nothing reports device memory now" in capsys.readouterr().err

@@ -256,7 +256,7 @@ CHIPS = st.lists(
 )
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(snapshot=snapshots(), chips=CHIPS)
 def test_whatever_is_read_no_counted_figure_moves_and_the_document_tells_it_all(
     snapshot: Snapshot, chips: list[ReadChip]

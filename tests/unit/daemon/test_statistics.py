@@ -1,6 +1,7 @@
 """The block of figures in the log: every device, all that the older one left out, and only when it is news."""
 
 from tests.support.figures import a_device, a_seed_snapshot, a_snapshot
+from tests.support.read_figures import a_read_snapshot
 from ttmem.daemon.statistics import Statistics, statistics_text
 
 
@@ -55,3 +56,12 @@ def test_figures_come_every_ten_seconds_and_only_when_they_changed() -> None:
     assert text_at(25.0) == ""
     assert "Device 1" in text_at(30.0)
     assert "Device 1" in statistics.last_text()
+
+
+def test_figures_of_the_runtimes_own_counters_are_left_out() -> None:
+    text = statistics_text(a_read_snapshot())
+
+    assert "Device 0:" in text
+    assert f"DRAM: {9 << 20} bytes" in text
+    assert "Device 2:" not in text
+    assert "L1: 512 bytes" not in text

@@ -128,7 +128,7 @@ def test_a_journal_that_was_cut_is_refused_with_the_reason(journal: Path, tmp_pa
         inspected(str(cut), most=MOST)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_a_journal_with_any_bytes_changed_is_told_or_refused(
     journal: Path, document: dict[str, Any], data: st.DataObject

@@ -106,7 +106,7 @@ def test_a_slot_that_is_being_given_back_is_no_process() -> None:
     assert decode_region(a_region(Slot(-1, (5, 0, 0, 0, 0)), version=4)).processes == ()
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(slots=st.lists(SLOTS, max_size=64), version=st.sampled_from(VERSIONS))
 def test_what_was_written_is_what_is_read(slots: list[Slot], version: int) -> None:
     region = decode_region(a_region(*slots, version=version))
@@ -135,7 +135,7 @@ def test_bytes_that_are_no_region_are_refused_with_the_reason(data: bytes, words
         decode_region(data)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(data=st.binary(max_size=9000) | st.binary(min_size=8572, max_size=8572).map(lambda rest: b"\3\0\0\0" + rest))
 def test_no_bytes_raise_anything_else(data: bytes) -> None:
     try:

@@ -127,7 +127,7 @@ def test_a_damaged_file_takes_nothing_from_the_others(tmp_path: Path) -> None:
     assert len(readings.findings) == 1
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_region_with_any_bytes_changed_or_cut_off_is_a_chip_or_one_finding(
     tmp_path: Path, data: st.DataObject
