@@ -124,7 +124,10 @@ uint64_t view_size_of(const void* buffer) noexcept {
     auto* page = getter_as<uint32_t(const void*, uint32_t)>(Getter::cb_page_size);
     if (uses == nullptr || pages == nullptr || page == nullptr) return 0;
     for (uint32_t i = 0; i < kIndicesMost; ++i)
-        if (uses(buffer, i)) return uint64_t{pages(buffer, i)} * page(buffer, i);
+        if (uses(buffer, i)) {
+            const uint64_t page_bytes = page(buffer, i);
+            return page_bytes == 0 ? 0 : pages(buffer, i) * page_bytes;  // the count of pages divides by their size
+        }
     return 0;
 }
 

@@ -68,14 +68,14 @@ private:
     Slot slots_[Size + kWindow];
 };
 
-/// Cells of 64 bytes for lists that hang on slots, named by numbers; 0 is none. Each begins with the number of the next.
+/// Cells of 64 bytes for lists that hang on slots, named by numbers; 0 is none.
 class Cells {
 public:
     uint32_t take() noexcept {
         uint64_t head = free_.load(std::memory_order_acquire);
         while (static_cast<uint32_t>(head) != 0) {
             const auto cell = static_cast<uint32_t>(head);
-            const uint64_t next = __atomic_load_n(next_of(cell), __ATOMIC_RELAXED) | ((head >> 32) + 1) << 32;
+            const uint64_t next = changed(head) | links_[cell].load(std::memory_order_relaxed);
             if (!free_.compare_exchange_weak(head, next, std::memory_order_acq_rel)) continue;
             std::memset(cells_[cell], 0, kCell);
             return cell;
@@ -88,8 +88,8 @@ public:
 
     void give(uint32_t cell) noexcept {
         uint64_t head = free_.load(std::memory_order_relaxed);
-        do __atomic_store_n(next_of(cell), static_cast<uint32_t>(head), __ATOMIC_RELAXED);
-        while (!free_.compare_exchange_weak(head, cell | ((head >> 32) + 1) << 32, std::memory_order_acq_rel));
+        do links_[cell].store(static_cast<uint32_t>(head), std::memory_order_relaxed);
+        while (!free_.compare_exchange_weak(head, changed(head) | cell, std::memory_order_acq_rel));
     }
 
     template <class T>
@@ -100,10 +100,12 @@ public:
 
 private:
     static constexpr uint32_t kCell = 64, kCells = 1u << 18;
-    uint32_t* next_of(uint32_t cell) noexcept { return reinterpret_cast<uint32_t*>(cells_[cell]); }
+    // A head that was seen long ago differs from one with the same cell on top.
+    static uint64_t changed(uint64_t head) noexcept { return ((head >> 32) + 1) << 32; }
 
     std::atomic<uint64_t> free_;  // count of changes, then the first free cell
     std::atomic<uint32_t> used_;
+    std::atomic<uint32_t> links_[kCells];  // from a free cell to the next; apart, for a slow taker may still read it
     alignas(64) unsigned char cells_[kCells][kCell];
 };
 

@@ -1,0 +1,93 @@
+// Lanes of kernel rings, by launches that the runtime's own manager was seen to place, and what stays intact of them.
+#include "hook/launches/lane.hpp"
+
+#include <vector>
+
+#include "support/check.hpp"
+
+namespace ttmem::hook {
+namespace {
+
+constexpr uint32_t kBase = 35'008, kSize = 70'656, kWorkers = 64;
+
+Lane a_lane(uint32_t base = kBase, uint32_t size = kSize) {
+    Lane lane;
+    lane.begin(base, size);
+    return lane;
+}
+
+/// A launch that goes where the runtime put it; why it waited for that.
+LaneStall launch(Lane& lane, LanePlace place, uint32_t number) {
+    const LaneStall stall = lane.stall_of(place.size);
+    if (stall.reason != TTMEM_STALL_NONE) lane.retire(stall.sync_count);
+    lane.take(place, number * kWorkers);
+    return stall;
+}
+
+}  // namespace
+
+TEST(two_launches_of_a_third_and_more_fit_and_never_three) {
+    Lane lane = a_lane();
+    const uint32_t addresses[] = {35'008, 59'008, 35'008, 59'008};
+    const uint32_t waits[] = {0, 0, 64, 128};
+    for (uint32_t i = 0; i < 4; ++i) {
+        const LaneStall stall = launch(lane, {addresses[i], 24'000}, i + 1);
+        CHECK_EQUAL(stall.sync_count, waits[i]);
+        CHECK_EQUAL(stall.reason, waits[i] == 0 ? TTMEM_STALL_NONE : TTMEM_STALL_SPACE);
+    }
+    CHECK_EQUAL(lane.live(), 48'000u);
+    CHECK_EQUAL(lane.retired(), 0u);
+}
+
+TEST(the_eighth_launch_waits_for_an_entry_not_for_room) {
+    Lane lane = a_lane();
+    for (uint32_t i = 0; i < 7; ++i) CHECK_EQUAL(launch(lane, {kBase + i * 4'000, 4'000}, i + 1).reason, 0);
+    const LaneStall stall = launch(lane, {kBase + 28'000, 4'000}, 8);
+    CHECK_EQUAL(stall.reason, TTMEM_STALL_ENTRIES);
+    CHECK_EQUAL(stall.sync_count, kWorkers);
+    CHECK_EQUAL(lane.entry_count(), 7u);
+    CHECK_EQUAL(lane.live(), 28'000u);
+    CHECK_EQUAL(lane.retired(), 4'000u);
+}
+
+TEST(launches_of_all_sizes_wait_for_as_many_as_they_need) {
+    Lane lane = a_lane(40'960);
+    const LanePlace places[] = {
+        {40'960, 40'000}, {80'960, 20'000}, {40'960, 30'000}, {70'960, 10'000}, {40'960, 60'000}};
+    const uint32_t waits[] = {0, 0, 64, 0, 256};
+    for (uint32_t i = 0; i < 5; ++i) CHECK_EQUAL(launch(lane, places[i], i + 1).sync_count, waits[i]);
+    CHECK_EQUAL(lane.live(), 60'000u);
+    CHECK_EQUAL(lane.entry_count(), 1u);
+    CHECK_EQUAL(lane.retired(), 0u);
+}
+
+TEST(a_filled_lane_is_waited_for_and_leaves_nothing_intact) {
+    Lane lane = a_lane();
+    launch(lane, {kBase, 4'000}, 1);
+    lane.fill(2 * kWorkers);
+    CHECK_EQUAL(lane.live(), kSize);
+    const LaneStall stall = launch(lane, {kBase, 4'000}, 3);
+    CHECK_EQUAL(stall.reason, TTMEM_STALL_FULL);
+    CHECK_EQUAL(lane.live(), 4'000u);
+    CHECK_EQUAL(lane.retired(), 0u);
+}
+
+TEST(ethernet_cores_start_at_the_base_after_whoever_was_there) {
+    Lane lane = a_lane();
+    CHECK_EQUAL(lane.stall_at_base(800).reason, TTMEM_STALL_NONE);
+    lane.take({kBase, 800}, kWorkers);
+    CHECK_EQUAL(lane.stall_at_base(800).reason, TTMEM_STALL_ORDER);
+    CHECK_EQUAL(lane.stall_at_base(0).reason, TTMEM_STALL_NONE);
+}
+
+TEST(what_is_overwritten_in_part_is_not_intact) {
+    Lane lane = a_lane();
+    lane.take({kBase, 1'000}, 1);
+    lane.take({kBase + 1'000, 1'000}, 2);
+    lane.retire(2);
+    CHECK_EQUAL(lane.retired(), 2'000u);
+    lane.take({kBase, 1'001}, 3);
+    CHECK_EQUAL(lane.retired(), 0u);
+}
+
+}  // namespace ttmem::hook
