@@ -123,17 +123,23 @@ COMMANDS = {
     **{name: [sys.executable, "-I", "-S", "-c", text] for name, text in PYTHON.items()},
 }
 
-LONGER = {
-    "compile C++ with exceptions",
-    "compile with mistakes",
-    "git clone",
-    "git log",
-    "git status",
-    "make with jobs",
-    "objects",
-    "preprocess",
-    "python with a pool that forks",
-    "sort in parts",
+QUICK = {
+    "background jobs",
+    "bash with processes",
+    "compile C",
+    "echo",
+    "exec",
+    "git",
+    "gzip",
+    "make",
+    "pipe",
+    "python",
+    "python killed",
+    "python that forks",
+    "python that loads libraries",
+    "python with processes in threads",
+    "signal",
+    "tar",
 }
 
 
@@ -170,7 +176,7 @@ def ran(name: str, directory: Path, **settings: str) -> Outcome:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LONGER else []) for name in COMMANDS]
+    "name", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in COMMANDS]
 )
 def test_a_program_that_knows_nothing_of_the_runtime_behaves_the_same(
     name: str, tmp_path: Path, journals: Path
@@ -186,3 +192,4 @@ def test_a_program_that_knows_nothing_of_the_runtime_behaves_the_same(
 
 def test_there_are_fifty_such_programs() -> None:
     assert len(COMMANDS) >= 50
+    assert set(COMMANDS) > QUICK
