@@ -104,7 +104,9 @@ class HookedDriver(Driver):
 
     def _operation(self, request: Request) -> Any:
         inputs = [self.tensors[number] for number in request["inputs"]]
-        options = {"memory_config": getattr(self.ttnn, f"{request['memory']}_MEMORY_CONFIG")}
+        options: dict[str, Any] = {}
+        if request["memory"]:  # else where its inputs lie
+            options["memory_config"] = getattr(self.ttnn, f"{request['memory']}_MEMORY_CONFIG")
         if request["name"] == "softmax":
             options["dim"] = -1
         return getattr(self.ttnn, request["name"])(*inputs, **options)

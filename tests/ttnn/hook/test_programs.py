@@ -52,6 +52,25 @@ def test_a_circular_buffer_on_a_tensor_is_a_view_that_moves_with_it(is_slow: boo
     assert [told.id for told in looks[0].circular] == [told.id for told in looks[1].circular]
 
 
+def test_an_operation_on_shards_has_circular_buffers_in_the_tensors_themselves(hooked_of: StartedHooked) -> None:
+    hooked = hooked_of("n150")
+    add = {"do": "run", "name": "add", "inputs": [1, 2], "id": 3, "memory": None, "times": 1}
+    with hooked.opened():
+        tensors = hooked.runtime.steps([a_sharded_tensor(1), a_sharded_tensor(2)])
+        tensors.append(hooked.ask(add))
+        look = hooked.look()
+        [fourth] = hooked.runtime.steps([a_sharded_tensor(4)])
+        result = hooked.ask(add | {"inputs": [4, 2], "id": 5})
+        moved = hooked.look()
+
+    assert [(told.is_view, told.reserved_bytes) for told in look.circular] == 3 * [(True, 0)]
+    assert {told.address for told in look.circular} == {tensor["address"] for tensor in tensors}
+    places = {fourth["address"], tensors[1]["address"], result["address"]}
+    assert {told.address for told in moved.circular} == places
+    assert {told.id for told in moved.circular} == {told.id for told in look.circular}
+    assert look.used(hooked.runtime.chips[0], Pool.CB) == 0
+
+
 @pytest.mark.parametrize("is_slow", [False, True], ids=["fast", "slow"])
 def test_a_clash_passes_unharmed_and_is_told_with_its_figures(is_slow: bool, hooked_of: StartedHooked) -> None:
     hooked = hooked_of("n150", is_slow=is_slow)
