@@ -12,7 +12,8 @@ from ttmem.devices import Pool
 
 __all__ = ["Chip", "chips", "chips_meant", "pool_meant"]
 
-_POOLS = {pool.word: pool for pool in Pool}
+_POOLS: dict[Pool | str, Pool] = {name: pool for pool in Pool for name in (pool.word, pool)}
+_WORDS = ", ".join(pool.word for pool in Pool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ def chips_meant(device: Any) -> tuple[Chip, ...]:
     None is the first open chip. An integer is an index or a unique id, a text the same in digits, a list several of
     them. An object is asked for `get_device_ids()` (a mesh: its chips) or `id()`.
     """
-    known = _now()
+    known = _known if _native.own.version() == _known.version else _now()
     is_plain = device is None or type(device) in (int, str)
     if is_plain:
         meant = known.meanings.get(device)
@@ -120,9 +121,7 @@ def _words_of(device: Any) -> tuple[int, ...]:
 
 def pool_meant(pool: "Pool | str") -> Pool:
     """The pool of a word such as dram or l1."""
-    if isinstance(pool, Pool):
-        return pool
-    found = _POOLS.get(pool) if isinstance(pool, str) else None
+    found = _POOLS.get(pool)
     if found is None:
-        raise ValueError(f"{pool!r} is no pool: known are {', '.join(_POOLS)}")
+        raise ValueError(f"{pool!r} is no pool: known are {_WORDS}")
     return found

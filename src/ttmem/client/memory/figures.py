@@ -17,8 +17,7 @@ _figures = _native.own.pool
 
 def memory_allocated(device: Any = None, pool: Pool | str = "dram") -> int:
     """Bytes that this process holds of a pool: what all banks gave up for it, alignment included."""
-    where = pool_meant(pool)
-    return max([_figures(chip.targets, where)[0] for chip in chips_meant(device)], default=0)
+    return _highest(device, pool, 0)
 
 
 def max_memory_allocated(device: Any = None, pool: Pool | str = "dram") -> int:
@@ -27,8 +26,7 @@ def max_memory_allocated(device: Any = None, pool: Pool | str = "dram") -> int:
     Exact where one target stands for the chip: itself, or one mesh. Where several do, the true peak of their sum may
     have been higher than this.
     """
-    where = pool_meant(pool)
-    return max([_figures(chip.targets, where)[1] for chip in chips_meant(device)], default=0)
+    return _highest(device, pool, 1)
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
@@ -44,6 +42,16 @@ def mem_get_info(device: Any = None, pool: Pool | str = "dram") -> tuple[int, in
     """Bytes of a pool that are free, and that there are; (0, 0) where the runtime did not say how many there are."""
     where = pool_meant(pool)
     return min([_room(chip, where) for chip in chips_meant(device)], default=(0, 0))
+
+
+def _highest(device: Any, pool: Pool | str, which: int) -> int:
+    where = pool_meant(pool)
+    highest = 0
+    for chip in chips_meant(device):  # a loop: programs ask this at every step
+        figure = _figures(chip.targets, where)[which]
+        if figure > highest:
+            highest = figure
+    return highest
 
 
 def _room(chip: Chip, pool: Pool) -> tuple[int, int]:
