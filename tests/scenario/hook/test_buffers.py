@@ -107,7 +107,7 @@ def test_two_meshes_are_closed_one_by_one(host: Host) -> None:
 
 
 def test_eight_threads_at_once_are_told_to_the_byte(host: Host) -> None:
-    host.tell("open 1 1 0", "together 8 churn 1 %0000 2000 kept")
+    host.tell("open 1 1 0", "together 8 churn 1 %0000 800 kept")
     look = host.look()
 
     assert len(look.buffers) == 8 * 16

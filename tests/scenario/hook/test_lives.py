@@ -30,7 +30,7 @@ def test_what_a_forked_child_does_never_reaches_the_journal_of_its_parent(host: 
 def test_children_forked_while_other_threads_are_at_work_are_not_stuck(host: Host) -> None:
     """Whatever those threads held at that instant, the child's calls go through and leave no trace."""
     host.tell(*OPEN, "programs 1 10 1", "start 4 programs 1 %000 150")
-    said = [host.tell("fork programs 1 9000 2;program 9999;tallies") for _ in range(12)]
+    said = [host.tell("fork programs 1 9000 2;program 9999;tallies") for _ in range(8)]
     host.tell("finish 4")
     look = host.look()
 

@@ -1,4 +1,6 @@
 // Buffers and where they lie: the samples' addresses come out when their buffers are asked for in the samples' order.
+#include <sched.h>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -21,8 +23,7 @@ size_t place_of(BufferType type) { return static_cast<size_t>(type); }
 std::atomic_flag is_busy;
 struct OneAtATime {
     OneAtATime() {
-        while (is_busy.test_and_set()) {
-        }
+        while (is_busy.test_and_set()) sched_yield();
     }
     ~OneAtATime() { is_busy.clear(); }
 };
