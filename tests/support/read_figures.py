@@ -32,7 +32,7 @@ def a_chip(*processes: ReadProcess, unique_id: int | None = CHIP, beyond: int = 
     return ReadChip(
         unique_id=unique_id,
         name=f"tt_device_{unique_id}",
-        index=2,
+        device_index=2,
         path=f"/dev/shm/tt_device_{unique_id}_memory",
         used={**used, Pool.DRAM: used[Pool.DRAM] + beyond},
         stale={**EMPTY, Pool.DRAM: stale},

@@ -36,7 +36,7 @@ def _bare_device(number: int, chip: ReadChip) -> Device:
     return Device(
         number=number,
         unique_id=chip.unique_id or 0,
-        index=chip.index if is_known else None,
+        index=chip.device_index if is_known else None,
         arch="",
         board="",
         grid=None,

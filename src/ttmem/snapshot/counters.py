@@ -5,7 +5,7 @@ are left out of everything but `stale`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ttmem.devices import Pool
 from ttmem.snapshot.usage import Finding, Foreign
@@ -15,8 +15,7 @@ __all__ = ["NO_READINGS", "ReadChip", "ReadProcess", "Readings"]
 Sizes = Mapping[Pool, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadProcess:
+class ReadProcess(NamedTuple):
     """A living process on one chip."""
 
     pid: int
@@ -28,28 +27,26 @@ class ReadProcess:
     used: Sizes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadChip:
+class ReadChip(NamedTuple):
     """One chip, by one region."""
 
     unique_id: int | None  # None: its region is named by something else
     name: str
-    index: int
+    device_index: int  # in the process that made the region
     path: str
     used: Sizes  # by all that live, named or not
     stale: Sizes  # still in the region, of processes that have ended
     processes: tuple[ReadProcess, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Readings:
+class Readings(NamedTuple):
     """All regions at one instant."""
 
     time_ns: int = 0
     places: tuple[str, ...] = ()  # that hold any
     chips: tuple[ReadChip, ...] = ()
     foreign: tuple[Foreign, ...] = ()
-    findings: tuple[Finding, ...] = field(default=())
+    findings: tuple[Finding, ...] = ()
 
 
 NO_READINGS = Readings()

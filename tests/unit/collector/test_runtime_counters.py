@@ -88,7 +88,7 @@ def test_its_chip_is_known_by_its_unique_id_and_has_no_capacity(counters: Runtim
 
 
 def test_a_chip_of_the_first_layout_has_its_files_name(counters: RuntimeCounters) -> None:
-    chip = replace(a_chip(a_reading(77, dram=MIB), unique_id=None), name="tt_device_99")
+    chip = a_chip(a_reading(77, dram=MIB), unique_id=None)._replace(name="tt_device_99")
     [usage] = counters.joined(a_snapshot(), readings_of(chip)).devices
 
     assert (usage.device.name, usage.device.uuid, usage.device.is_seed) == ("tt_device_99", None, False)

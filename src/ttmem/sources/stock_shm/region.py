@@ -3,7 +3,6 @@
 Bytes that are no region are a `RegionDamaged`, whose words say what was expected, what was found and what to do.
 """
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ttmem.errors import RegionDamaged
@@ -66,8 +65,7 @@ class ProcessSlot(NamedTuple):
     last_update_ns: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Region:
+class Region(NamedTuple):
     """All of it."""
 
     layout: Layout

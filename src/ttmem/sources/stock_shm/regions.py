@@ -183,7 +183,7 @@ def _chip(path: str, name: str, region: Region, judged: _Judged) -> ReadChip:
     return ReadChip(
         unique_id=number if region.layout.is_named_by_unique_id and number < _UNIQUE_IDS else None,
         name=name.removesuffix("_memory"),
-        index=region.device_id,
+        device_index=region.device_id,
         path=path,
         used=_by_pool(region.totals.less(judged.stale).least(held)),
         stale=_by_pool(judged.stale),

@@ -36,7 +36,7 @@ def test_a_chip_is_named_by_its_file(tmp_path: Path) -> None:
     put(tmp_path, 2**64 - 1, a_region(Slot(7, (10, 0, 0, 0, 0)), device_id=3))
     [chip] = read(tmp_path, alive=(7,)).chips
 
-    assert (chip.unique_id, chip.index, chip.used[Pool.DRAM]) == (2**64 - 1, 3, 10)
+    assert (chip.unique_id, chip.device_index, chip.used[Pool.DRAM]) == (2**64 - 1, 3, 10)
 
 
 @pytest.mark.parametrize(("version", "unique_id"), [(1, 500), (2, 2**64)])
