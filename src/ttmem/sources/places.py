@@ -106,7 +106,7 @@ class Places:
             self._others_due = now + _OTHERS_EVERY_SECONDS
             own = {place.path for place in self._own}
             containers = self._containers() if self.uid == 0 else []
-            self._container_shm = [str(shm) for shm, _ in containers if not _is_same(shm, self._roots.shm)]
+            self._container_shm = _others_than(self._roots.shm, [shm for shm, _ in containers])
             self._others = [place for place in self._find_others(containers) if place.path not in own]
 
     def _containers(self) -> list[tuple[Path, procfs.UidMap]]:
@@ -126,12 +126,16 @@ class Places:
             yield from _users_directories(shm, uids.outside)
 
 
-def _is_same(one: Path, other: Path) -> bool:
-    """Whether two ways lead to one directory: containers may share it."""
-    try:
-        return os.path.samefile(one, other)
-    except OSError:
-        return True  # gone, or not to be looked into
+def _others_than(own: Path, directories: list[Path]) -> list[str]:
+    """Directories of which each is another one: containers may share theirs, with us or among themselves."""
+    found: dict[tuple[int, int], str] = {}
+    for directory in (own, *directories):
+        try:
+            facts = os.stat(directory)
+        except OSError:  # gone, or not to be looked into
+            continue
+        found.setdefault((facts.st_dev, facts.st_ino), str(directory))
+    return [path for path in found.values() if path != str(own)]
 
 
 def _users_directories(shm: Path, outside: Callable[[int], int] = lambda uid: uid) -> Iterator[Place]:

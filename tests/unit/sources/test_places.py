@@ -93,9 +93,10 @@ def test_root_also_looks_for_the_counters_of_containers(tmp_path: Path) -> None:
     a_process_in(roots.proc, 1, "mnt:[1]")
     os.symlink(roots.proc / "1", roots.proc / "self")
     private = a_process_in(roots.proc, 50, "mnt:[2]")
-    shared = a_process_in(roots.proc, 60, "mnt:[3]")
-    shared.rmdir()
-    shared.symlink_to(roots.shm)
+    for process, theirs in ((60, roots.shm), (70, private)):  # two more containers that share one or the other
+        shared = a_process_in(roots.proc, process, f"mnt:[{process}]")
+        shared.rmdir()
+        shared.symlink_to(theirs)
 
     def listed(**environ: str) -> list[str]:
         return Places.from_environment(environ, uid=0, roots=roots).stock_listed()
