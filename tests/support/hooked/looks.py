@@ -137,6 +137,9 @@ class Look:
         """Chip, program, where its circular buffers end, and the buffer that lies below that."""
         return [(self._chips[number], *figures) for number, *figures in self._new("clashes", earlier)]
 
+    def clash_count(self, chip: int) -> int:
+        return sum(count for number, count in self._table("clash_counts") if self._chips[number] == chip)
+
     def _new(self, name: str, earlier: "Look") -> list[tuple[Any, ...]]:
         """Rows of a table that only keeps the newest, without their times, which are estimates."""
         now, then = (Counter(row[:-1] for row in look._table(name)) for look in (self, earlier))

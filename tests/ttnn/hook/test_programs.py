@@ -4,18 +4,22 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from typing import Any
 
 import pytest
 
+from tests.support.hooked.looks import Look
 from tests.support.hooked.process import Hooked, StartedHooked
 from tests.support.ttnn.runtime import has_compiler
+from tests.support.ttnn.stories import Story
 from ttmem.devices import Kind, Pool
 
 pytestmark = pytest.mark.skipif(
     not has_compiler(),
     reason="OPERATIONS NOT COMPARED: no riscv64-unknown-elf-gcc (Debian: apt-get install gcc-riscv64-unknown-elf)",
 )
+EVENTS = 120
 WHOLE = [[0, 0, 7, 7]]
 CLASHED = re.compile(
     r"in program (\d+) clash .* L1 buffer allocated at (\d+) and static circular buffer region ends at (\d+)"
@@ -87,6 +91,82 @@ def test_a_clash_passes_unharmed_and_is_told_with_its_figures(is_slow: bool, hoo
     assert look.clashes_since(before) == [(hooked.runtime.chips[0], program + 1, end, address)]
     assert look.circular == []
     assert look.findings == {}
+
+
+@pytest.mark.parametrize(("seed", "is_slow"), [(11, False), (12, True)], ids=["fast", "slow"])
+def test_random_programs_are_told_as_the_runtime_lays_and_refuses_them(
+    seed: int, is_slow: bool, hooked_of: StartedHooked
+) -> None:
+    hooked = hooked_of("n150", is_slow=is_slow)
+    chip = hooked.runtime.chips[0]
+    with hooked.opened() as device:
+        story = Story(seed, grid=device.grid, bank_bytes=device.views["L1"][1])
+        teller = Teller(hooked, device.grid)
+        [viewed, _] = [teller.tell(event) for event in story.opening()]
+        teller.viewed_address = viewed["address"]
+        before = hooked.look()
+        for number, event in enumerate(story.events(EVENTS)):
+            teller.tell(event)
+            if number % 15 == 0:
+                teller.compare(hooked.look(), before)
+        look = hooked.look()
+
+    teller.compare(look, before)
+    assert teller.clash_count > 2
+    assert look.launches(chip) - before.launches(chip) > 20
+    assert any(told.is_view for told in look.circular)
+    assert look.findings == {}
+
+
+class Teller:
+    """Plays a story and keeps, by program, what the runtime laid out when it ran first.
+
+    A capture of the graph lists local buffers; views it lists only beside those, so they are taken from the program.
+    """
+
+    def __init__(self, hooked: Hooked, grid: tuple[int, int]) -> None:
+        self._hooked = hooked
+        self._grid = grid
+        self._laid: dict[int, list[tuple[int, int, int, bool]]] = {}
+        self._launch_count = 0
+        self.viewed_address = 0
+        self.clash_count = 0
+
+    def tell(self, event: dict[str, Any]) -> dict[str, Any]:
+        if event["op"] != "program":
+            [answer] = self._hooked.runtime.steps([event])
+            return answer
+        said = self._hooked.runtime.program(event["buffers"], grid=self._grid)
+        if "refused" in said:
+            self.clash_count += "clash" in said["refused"]
+        else:
+            self._laid.setdefault(event["number"], self._laid_out(event, said))
+            self._launch_count += 1
+        return said
+
+    def _laid_out(self, event: dict[str, Any], said: dict[str, Any]) -> list[tuple[int, int, int, bool]]:
+        views = [
+            (self.viewed_address + one["offset"], one["size"], core_count(one["cores"]), True)
+            for one in event["buffers"]
+            if "view" in one
+        ]
+        return views + [
+            (one["address"], one["size"], core_count(one["cores"]), False)
+            for one in said["buffers"]
+            if one["address"] < self.viewed_address
+        ]
+
+    def compare(self, look: Look, before: Look) -> None:
+        told = Counter((one.address, one.per_bank_bytes, one.core_count, one.is_view) for one in look.circular)
+        assert told == Counter(one for laid in self._laid.values() for one in laid)
+        chip = self._hooked.runtime.chips[0]
+        assert look.launches(chip) - before.launches(chip) == self._launch_count
+        assert look.clash_count(chip) - before.clash_count(chip) == self.clash_count
+        assert {told.program for told in look.circular} <= set(look.programs(chip))
+
+
+def core_count(rectangles: list[list[int]]) -> int:
+    return sum((right - left + 1) * (bottom - top + 1) for left, top, right, bottom in rectangles)
 
 
 def asked(hooked: Hooked, *arguments: str) -> dict[str, Any]:
