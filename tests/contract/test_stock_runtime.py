@@ -35,5 +35,5 @@ def test_a_wheel_that_cannot_be_had_is_named_with_the_last_words_of_the_installe
 
 
 def test_a_wheel_that_was_not_installed_is_not_looked_for_elsewhere(tmp_path: Path) -> None:
-    with pytest.raises(stock.NotThere, match=r"\./run ttnn installs it"):
+    with pytest.raises(stock.NotThere, match=r"\./run test-ttnn installs it"):
         stock.installed(tmp_path)
