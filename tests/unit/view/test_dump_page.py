@@ -46,8 +46,8 @@ def test_totals_come_first_by_device_and_type() -> None:
     assert re.search(r"\n +application kernels +2 +896 KiB +planned\n", text)
 
 
-def test_a_list_tells_size_place_age_and_owner() -> None:
-    assert re.search(r" 1\.00 GiB +0x10 +0x2001 +2 min +4001 +ada +job-1\n", text_of(a_dump()))
+def test_a_list_tells_size_place_layout_age_and_owner() -> None:
+    assert re.search(r" 1\.00 GiB +0x10 +0x2001 +interleaved +2\.00 KiB +2 min +4001 +ada +job-1\n", text_of(a_dump()))
 
 
 def test_a_cut_list_says_how_many_are_missing() -> None:
