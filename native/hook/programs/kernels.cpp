@@ -168,7 +168,10 @@ void note_compiled(const void* impl, const void* device) noexcept {
         read_cores(part);
         read_name(part);
     }
-    if (is_settled) report_kernels(*program);
+    if (is_settled)
+        report_kernels(*program);
+    else if (program->mesh == nullptr)
+        all.waiting.fetch_add(1, std::memory_order_release);
 }
 
 }  // namespace

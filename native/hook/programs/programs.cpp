@@ -193,13 +193,17 @@ bool settle(Program& program, const void* device) noexcept {
     return mesh != nullptr && settle_on(program, *mesh, target_of(device));
 }
 
+// Only if there are any: other threads may be at work on theirs.
 void report_waiting_programs() noexcept {
     Memory* all = TTMEM_ON ? memory() : nullptr;
-    if (all == nullptr) return;
-    all->programs.each([](Program& program) noexcept {
-        if (!program.is_compiled || is_reportable(program)) return;
+    if (all == nullptr || all->waiting.exchange(0, std::memory_order_acq_rel) == 0) return;
+    all->programs.each([all](Program& program) noexcept {
+        if (!program.is_compiled || program.mesh != nullptr) return;
         Mesh* mesh = mesh_with_chip(program.device);  // compares only: the device may be long gone
-        if (mesh == nullptr || !settle_on(program, *mesh, target_of(program.device))) return;
+        if (mesh == nullptr || !settle_on(program, *mesh, target_of(program.device))) {
+            all->waiting.fetch_add(1, std::memory_order_relaxed);
+            return;
+        }
         program.is_compiled = true;
         report_kernels(program);
     });
