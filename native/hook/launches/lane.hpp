@@ -28,11 +28,21 @@ struct LaneStall {
     uint32_t sync_count;
 };
 
+/// A piece of memory that is still as a finished launch left it.
+struct Stretch {
+    uint32_t begin, end;
+};
+
+inline constexpr uint32_t kIntactMost = 512;
+
 class Lane {
 public:
-    void begin(uint32_t base, uint32_t size) noexcept {
+    /// `intact`: room for kIntactMost, or null where nobody asks what is intact. Apart from the lane, for it is large:
+    /// lanes lie side by side, and a launch touches few lines of memory.
+    void begin(uint32_t base, uint32_t size, Stretch* intact) noexcept {
         base_ = tail_ = base;
         end_ = base + size;
+        intact_ = intact;
         entry_count_ = first_ = intact_count_ = 0;
         live_ = retired_ = 0;
     }
@@ -79,11 +89,6 @@ public:
 
 private:
     static constexpr uint32_t kTable = 8;  // entries; equal indices mean an empty table, so 7 are used
-    static constexpr uint32_t kIntactMost = 512;
-
-    struct Stretch {
-        uint32_t begin, end;
-    };
 
     const LaneEntry& entry(uint32_t place) const noexcept { return entries_[(first_ + place) % kTable]; }
 
@@ -119,7 +124,7 @@ private:
         first_ = (first_ + 1) % kTable;
         --entry_count_;
         live_ -= gone.size;
-        if (gone.is_whole_lane || intact_count_ == kIntactMost) return;
+        if (gone.is_whole_lane || intact_ == nullptr || intact_count_ == kIntactMost) return;
         uint32_t place = intact_count_++;
         for (; place != 0 && intact_[place - 1].begin > gone.address; --place) intact_[place] = intact_[place - 1];
         intact_[place] = {gone.address, gone.end()};
@@ -127,6 +132,7 @@ private:
     }
 
     void write_over(uint32_t begin, uint32_t end) noexcept {
+        if (intact_count_ == 0) return;
         uint32_t first = 0;
         while (first < intact_count_ && intact_[first].end <= begin) ++first;
         uint32_t last = first;
@@ -139,8 +145,8 @@ private:
     uint64_t live_, retired_;
     uint32_t base_, end_, tail_;
     uint32_t first_, entry_count_, intact_count_;
+    Stretch* intact_;  // of finished launches nobody wrote over, in order of address
     LaneEntry entries_[kTable];
-    Stretch intact_[kIntactMost];  // of finished launches nobody wrote over, in order of address
 };
 
 }  // namespace ttmem::hook

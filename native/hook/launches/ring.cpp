@@ -115,7 +115,8 @@ void note_lane(const void* self, uint32_t base, uint32_t size) noexcept {
         manager->lane_count = 0;
     }
     manager->self = self;
-    manager->lanes[manager->lane_count++].begin(base, size);
+    Stretch* intact = size > kSlotsMost ? manager->intact[manager->lane_count] : nullptr;
+    manager->lanes[manager->lane_count++].begin(base, size, intact);
     if (manager->lane_count == 1) worker_ring_bytes.store(size, std::memory_order_relaxed);
 }
 

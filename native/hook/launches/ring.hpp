@@ -9,6 +9,8 @@ namespace ttmem::hook {
 inline constexpr uint32_t kLanesMost = 8;
 inline constexpr uint32_t kLaunchLanes = 2;  // behind those of the core types: multicast and unicast launch messages
 
+inline constexpr uint32_t kSlotsMost = 64;  // of a lane of launch messages; those of core types count bytes
+
 struct Manager {
     const void* self;
     const Mesh* mesh;  // null: not heard of in a launch yet
@@ -21,6 +23,7 @@ struct Manager {
     LanePlace reserved[kLanesMost];
     uint64_t told[kLanesMost];  // live and retired bytes as reported last
     Lane lanes[kLanesMost];
+    Stretch intact[kLanesMost][kIntactMost];
 };
 
 }  // namespace ttmem::hook

@@ -11,8 +11,9 @@ namespace {
 constexpr uint32_t kBase = 35'008, kSize = 70'656, kWorkers = 64;
 
 Lane a_lane(uint32_t base = kBase, uint32_t size = kSize) {
+    static Stretch intact[kIntactMost];
     Lane lane;
-    lane.begin(base, size);
+    lane.begin(base, size, intact);
     return lane;
 }
 
