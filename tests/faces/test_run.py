@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.terminals import a_terminal
+from tests.support.waiting import wait_until
 
 TTMEM = [sys.executable, "-m", "ttmem"]
 REPORTING = "import ttmem; chip = ttmem.open_device(5, index=0); ttmem.report_buffer_alloc(chip, 1, 4 << 20)"
@@ -193,6 +194,26 @@ def test_a_signal_sent_to_us_goes_through_to_the_program(tmp_path: Path, number:
         run.communicate()
 
     assert run.returncode == (1 if number == signal.SIGINT else 0)
+
+
+def state_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+
+
+def test_stopping_us_stops_the_program_and_it_goes_on_with_us(tmp_path: Path) -> None:
+    environ = {**os.environ, "TTMEM_DIR": str(tmp_path)}
+    telling = "import os, sys; print(os.getpid(), flush=True); sys.stdin.readline()"
+    command = [*TTMEM, "run", *python(telling)]
+    with subprocess.Popen(command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        program = int(run.stdout.readline())
+        run.send_signal(signal.SIGTSTP)
+        wait_until(lambda: state_of(program) == state_of(run.pid) == "T")
+        run.send_signal(signal.SIGCONT)
+        wait_until(lambda: "T" not in (state_of(program), state_of(run.pid)))
+        run.communicate("\n")
+
+    assert run.returncode == 0
 
 
 def test_a_key_that_interrupts_reaches_the_program_once(tmp_path: Path) -> None:

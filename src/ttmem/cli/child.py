@@ -10,13 +10,15 @@ from ttmem.cli.exits import KILLED_BY
 
 __all__ = ["Child"]
 
-# What a user or a supervisor may send to us and means for the program. Stop and continue reach both of us by
-# themselves, as does what the terminal sends.
+# What a user or a supervisor may send to us and means for the program. What the terminal sends reaches both of us by
+# itself.
 _PASSED_ON = {
+    signal.SIGCONT,
     signal.SIGHUP,
     signal.SIGINT,
     signal.SIGQUIT,
     signal.SIGTERM,
+    signal.SIGTSTP,
     signal.SIGUSR1,
     signal.SIGUSR2,
     signal.SIGWINCH,
@@ -75,3 +77,5 @@ class Child:
     def _pass_on(self, received: signal.struct_siginfo) -> None:
         if received.si_code != _SENT_BY_KERNEL:
             os.kill(self.pid, received.si_signo)
+        if received.si_signo == signal.SIGTSTP:  # waited for, and so not obeyed yet
+            os.kill(os.getpid(), signal.SIGSTOP)
