@@ -1,11 +1,14 @@
-"""The native test of the hook tells the same story as the Python ones, written out: sanitizers watch it there."""
+"""The native tests of the hook tell the same stories as the Python ones, written out: sanitizers watch them there."""
 
 from pathlib import Path
 
-from tests.support.stand_in.stories import EVERYTHING
+import pytest
 
-STORY = Path(__file__).parents[2] / "native" / "tests" / "hook" / "everything.txt"
+from tests.support.stand_in.stories import CROWD, EVERYTHING
+
+STORIES = Path(__file__).parents[2] / "native" / "tests" / "hook"
 
 
-def test_sanitizers_hear_the_story_that_does_everything() -> None:
-    assert STORY.read_text(encoding="utf-8").splitlines() == [*EVERYTHING, "tallies", "exit"]
+@pytest.mark.parametrize(("name", "story"), [("everything", EVERYTHING), ("crowd", CROWD)])
+def test_sanitizers_hear_the_same_story(name: str, story: tuple[str, ...]) -> None:
+    assert (STORIES / f"{name}.txt").read_text(encoding="utf-8").splitlines() == [*story, "tallies", "exit"]

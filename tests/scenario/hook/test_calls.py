@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.stand_in.build import CURRENT, FUTURE, NAMELESS, OLD, OLDEST, STRIPPED, StandIn, exports
 from tests.support.stand_in.host import Host, calls, unequal
-from tests.support.stand_in.stories import ALL_DRAM, EVERYTHING, NEARLY_ALL_L1, an_add
+from tests.support.stand_in.stories import ALL_DRAM, CROWD, EVERYTHING, NEARLY_ALL_L1, an_add
 
 RELEASES = (CURRENT, OLD, OLDEST, STRIPPED, FUTURE, NAMELESS)
 
@@ -27,6 +27,15 @@ def test_whatever_the_runtime_does_comes_out_the_same(release: str, stand_in: St
         assert unequal(tallies) == []
         assert calls(tallies) == calls(plain_tallies)
         assert hooked.leave() == plain.leave() == (0, [], "")
+
+
+def test_threads_that_do_everything_at_once_are_told_without_a_slip(host: Host) -> None:
+    host.tell(*CROWD)
+    look = host.look()
+
+    assert unequal(host.tell("tallies")) == []
+    assert look.findings == {}
+    assert {told.program for told in look.alive} == {2, 3}
 
 
 def test_the_story_reaches_every_function_that_is_replaced(host: Host) -> None:

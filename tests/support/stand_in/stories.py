@@ -83,3 +83,32 @@ EVERYTHING = (
     "clear 2",
     "free 102",
 )
+
+# Threads make programs and buffers while the first one launches, and opens and closes meshes.
+CROWD = (
+    "open 1 1 0 1",
+    "open 3 1 2",
+    *an_add(1, binaries=900_006),
+    *a_matmul(2, binaries=900_008),
+    "start 6 programs 1 %000 30",
+    "enqueue 1",
+    "enqueue 2",
+    "open 5 1 3 4",
+    "buffer 900100 5 DRAM 8192 2048",
+    "close 5",
+    "begin 1",
+    "enqueue 1",
+    "end 1 0 900118 14336",
+    "replay 1 0",
+    "buffer 900101 3 L1 999999999999 2048",
+    "release 1 0",
+    "finish 6",
+    "start 6 churn 1 %0000 200",
+    "open 7 1 5",
+    "buffer 900102 7 DRAM 8192 2048",
+    "enqueue 1",
+    "close 7",
+    "free 900102",
+    "enqueue 2",
+    "finish 6",
+)
