@@ -35,8 +35,9 @@ const void* queue_of(const void* impl, uint8_t number) noexcept {
 void begin_capture(const void* impl, uint8_t queue, uint32_t id) noexcept {
     const Mesh* mesh = mesh_of_impl(impl);
     Memory* all = memory();
-    Trace* trace = mesh == nullptr || all == nullptr ? nullptr : all->traces.find_or_add(key_of_trace(*mesh, id));
-    if (trace == nullptr) return;
+    if (mesh == nullptr || all == nullptr) return;
+    Trace* trace = all->traces.find_or_add(key_of_trace(*mesh, id));
+    if (trace == nullptr) return count_lost();
     give_words(&trace->launches);
     *trace = {mesh, queue_of(impl, queue), mesh->number.load(std::memory_order_acquire), 0};
     for (auto& place : captures) {

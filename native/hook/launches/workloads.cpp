@@ -22,7 +22,7 @@ void append_word(uint32_t* first, uint64_t word) noexcept {
     }
     const uint32_t cell = all.cells.take();
     if (cell == 0) {
-        all.lost.fetch_add(1, std::memory_order_relaxed);
+        count_lost();
         return;
     }
     Batch& batch = all.cells.at<Batch>(cell);
@@ -96,6 +96,7 @@ void note_program(const void* impl, const void* program_impl, const Place& place
     Memory* all = memory();
     Workload* workload = all == nullptr ? nullptr : all->workloads.find_or_add(word_of(impl));
     Program* program = find_or_add_program(program_impl);
+    if (workload == nullptr && all != nullptr) count_lost();
     if (workload == nullptr || program == nullptr) return;
     // Its programs are gone, and nobody said that it is: it was unloaded with its runtime.
     if (workload->program_count != 0 && program_with(workload->first_key) == nullptr) {

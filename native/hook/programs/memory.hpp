@@ -20,7 +20,6 @@ struct Memory {
     Table<Trace, 1u << 10> traces;                       // by mesh and the runtime's number
     Table<Manager, 1u << 8> managers;                    // by the runtime's WorkerConfigBufferMgr
     Cells cells;
-    std::atomic<uint64_t> lost;     // what found no place
     std::atomic<uint32_t> waiting;  // programs that were compiled before their mesh was open
 };
 

@@ -140,7 +140,7 @@ Program* find_or_add_program(const void* impl) noexcept {
     const uint64_t key = key_of_program(impl);
     Program* program = all->programs.add(key);
     if (program == nullptr) {
-        all->lost.fetch_add(1, std::memory_order_relaxed);
+        count_lost();
     } else {
         program->key = key;
         program->impl = impl;
@@ -216,7 +216,7 @@ Part* append_part(uint32_t* first, uint32_t number) noexcept {
     if (all == nullptr) return nullptr;
     const uint32_t cell = all->cells.take();
     if (cell == 0) {
-        all->lost.fetch_add(1, std::memory_order_relaxed);
+        count_lost();
         return nullptr;
     }
     while (*first != 0) first = &all->cells.at<Part>(*first).next;

@@ -60,6 +60,8 @@ struct Memory;
 Memory* memory() noexcept;
 /// The cells of that memory, for who knows that there is some.
 Cells& cells() noexcept;
+/// Something found no place there: the journal counts it among what is not listed.
+void count_lost() noexcept;
 
 /// The program behind a ProgramImpl; null if nothing of it was reported.
 Program* find_program(const void* impl) noexcept;

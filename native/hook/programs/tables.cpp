@@ -2,6 +2,8 @@
 #include <sys/mman.h>
 
 #include "hook/programs/memory.hpp"
+#include "writer/owner.hpp"
+#include "writer/writer.hpp"
 
 namespace ttmem::hook {
 namespace {
@@ -31,6 +33,10 @@ std::atomic<bool> has_no_memory{false};
 Memory* memory() noexcept {
     Memory* made = the_memory.load(std::memory_order_acquire);
     return __builtin_expect(made != nullptr, 1) ? made : make_memory();
+}
+
+void count_lost() noexcept {
+    if (is_owner() && may_write()) the_writer.header->untabled_allocs.fetch_add(1, std::memory_order_relaxed);
 }
 
 Cells& cells() noexcept { return the_memory.load(std::memory_order_acquire)->cells; }
