@@ -17,6 +17,7 @@ from ttmem.sources import Places
 
 _LOOK_EVERY_SECONDS = 0.05
 _IDLE_SECONDS = 3600.0  # the end of the program wakes us
+_NAME_LENGTH = 100
 _MARK = "TTMEM_RUN"
 
 
@@ -52,8 +53,14 @@ def run(
     offspring.began(child.pid)
     code = child.wait(offspring.look, every_seconds=_LOOK_EVERY_SECONDS)
     offspring.look()
-    _tell(offspring, shlex.join(command), is_asked=has_summary is True)
+    _tell(offspring, _name(command), is_asked=has_summary is True)
     return code
+
+
+def _name(command: Sequence[str]) -> str:
+    """The command in one line of bearable length, as a shell would take it."""
+    line = " ".join(shlex.join(command).split())
+    return line if len(line) <= _NAME_LENGTH else line[: _NAME_LENGTH - 3] + "..."
 
 
 def _offspring(environ: dict[str, str]) -> Offspring:
@@ -102,7 +109,7 @@ def _tell(offspring: Offspring, name: str, *, is_asked: bool) -> None:
         if is_asked or sys.stderr.isatty():
             click.echo(
                 f"ttmem: nothing in `{name}` reported device memory: no device was opened through ttnn or the "
-                "ttmem client; `ttmem doctor` tells what this ttnn lets us see",
+                "ttmem client, or no journal could be made; `ttmem doctor` tells what can be seen here",
                 err=True,
             )
         return
