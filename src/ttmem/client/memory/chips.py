@@ -15,6 +15,8 @@ __all__ = ["Chip", "chips", "chips_meant", "pool_meant"]
 _POOLS: dict[Pool | str, Pool] = {name: pool for pool in Pool for name in (pool.word, pool)}
 _WORDS = ", ".join(pool.word for pool in Pool)
 
+_NO_DEVICE = "{!r} is no device: give an index, a unique id, or a device or mesh of the runtime"
+
 
 @dataclass(frozen=True, slots=True)
 class Chip:
@@ -104,11 +106,18 @@ def _by_words(words: Iterable[int], found: tuple[Chip, ...]) -> Iterable[Chip]:
         yield from named or [chip for chip in found if chip.unique_id == word]
 
 
+def _number_in(text: str) -> int:
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise TypeError(_NO_DEVICE.format(text)) from None
+
+
 def _words_of(device: Any) -> tuple[int, ...]:
     if isinstance(device, int):
         return (int(device),)
     if isinstance(device, str):
-        return (int(device, 0),)
+        return (_number_in(device),)
     if isinstance(device, list | tuple):
         return tuple(word for part in device for word in _words_of(part))
     for name in ("get_device_ids", "id"):  # a mesh's own id is not a chip's
@@ -116,7 +125,7 @@ def _words_of(device: Any) -> tuple[int, ...]:
         if answer is not None:
             answer = answer() if callable(answer) else answer
             return (int(answer),) if name == "id" else tuple(int(word) for word in answer)
-    raise TypeError(f"{device!r} is no device: give an index, a unique id, or a device or mesh of the runtime")
+    raise TypeError(_NO_DEVICE.format(device))
 
 
 def pool_meant(pool: "Pool | str") -> Pool:

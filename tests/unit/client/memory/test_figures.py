@@ -196,8 +196,9 @@ def test_a_device_that_was_never_opened_holds_nothing(stage: Stage, device: Any)
 
 
 def test_what_is_no_device_and_what_is_no_pool_is_said(stage: Stage) -> None:
-    with pytest.raises(TypeError, match="is no device: give an index"):
-        ttmem.memory_allocated(object())
+    for no_device in (object(), "the first"):
+        with pytest.raises(TypeError, match="is no device: give an index"):
+            ttmem.memory_allocated(no_device)
     with pytest.raises(ValueError, match="'vram' is no pool: known are dram, trace, l1"):
         ttmem.memory_allocated(0, "vram")
 
