@@ -30,10 +30,18 @@ def _needs(*texts: str) -> tuple[Need, ...]:
     return tuple(Need(text.split("|")[0], frozenset(text.split("|"))) for text in texts)
 
 
+_MESH = ("mesh_device_initialized", "mesh_impl_id", "mesh_impl_device_ids", "operator_delete")
+
+
+def _on_a_mesh(*texts: str) -> tuple[Need, ...]:
+    """Whatever happens is told of the mesh it happens on."""
+    return _needs(*_MESH, *texts)
+
+
 FEATURES = (
     Feature(
         "devices",
-        _needs("mesh_device_initialized", "mesh_impl_id", "mesh_impl_device_ids", "operator_delete"),
+        _needs(*_MESH),
         _needs(
             *("mesh_device_created", "mesh_device_closed", "mesh_device_destroyed"),
             *("stats_provider_made|old_stats_provider_made", "mesh_table"),
@@ -46,7 +54,7 @@ FEATURES = (
     ),
     Feature(
         "buffers",
-        _needs(
+        _on_a_mesh(
             *("track_allocate", "track_deallocate", "buffer_address", "buffer_size|buffer_pages"),
             *("buffer_device|buffer_allocator", "buffer_type|buffer_is_dram"),
         ),
@@ -56,10 +64,14 @@ FEATURES = (
         ),
         is_vital=True,
     ),
-    Feature("out of memory", _needs("allocate_buffer"), _needs("bank_statistics", "allocator_view")),
+    Feature(
+        "out of memory",
+        _on_a_mesh("allocate_buffer", "buffer_device|buffer_allocator", "buffer_type|buffer_is_dram"),
+        _needs("bank_statistics", "allocator_view"),
+    ),
     Feature(
         "circular buffers",
-        _needs("allocate_circular_buffers", "track_allocate_cb", "deallocate_circular_buffers", "program_id"),
+        _on_a_mesh("allocate_circular_buffers", "track_allocate_cb", "deallocate_circular_buffers", "program_id"),
         _needs(
             *(
                 "set_global_buffer|assign_global_address",
@@ -74,12 +86,12 @@ FEATURES = (
     ),
     Feature(
         "clashes",
-        _needs("validate_circular_buffers"),
+        _on_a_mesh("validate_circular_buffers"),
         _needs("validate_dataflow_buffers", "lowest_l1_address"),
     ),
     Feature(
         "kernels",
-        _needs("add_kernel", "program_destroyed", "program_compile_finished", "program_id", "kernel_packed_size"),
+        _on_a_mesh("add_kernel", "program_destroyed", "program_compile_finished", "program_id", "kernel_packed_size"),
         _needs(
             *(
                 "source_from_path|source_made",
@@ -94,22 +106,22 @@ FEATURES = (
     ),
     Feature(
         "binary status",
-        _needs("set_binary_status", "add_program"),
+        _on_a_mesh("set_binary_status", "add_program"),
         _needs("load_binaries", "workload_destroyed"),
     ),
     Feature(
         "launches",
-        _needs("enqueue_workload", "add_program"),
+        _on_a_mesh("enqueue_workload", "add_program"),
         _needs("workload_destroyed", "range_start", "range_end", "coordinate_numbers"),
     ),
     Feature(
         "kernel ring",
-        _needs("ring_add_lane", "ring_reserve", "ring_take"),
+        _on_a_mesh("ring_add_lane", "ring_reserve", "ring_take"),
         _needs("ring_free", "ring_fill"),
     ),
     Feature(
         "traces",
-        _needs("begin_trace", "end_trace", "replay_trace"),
+        _on_a_mesh("begin_trace", "end_trace", "replay_trace"),
         _needs("release_trace", "mesh_impl_queue"),
     ),
 )
