@@ -60,6 +60,8 @@ DataMovementKernel::~DataMovementKernel() = default;
 uint8_t DataMovementKernel::expected_num_binaries() const { return 1; }
 ComputeKernel::~ComputeKernel() = default;
 uint8_t ComputeKernel::expected_num_binaries() const { return 3; }
+DramKernel::~DramKernel() = default;
+uint8_t DramKernel::expected_num_binaries() const { return 1; }
 EthernetKernel::~EthernetKernel() = default;
 uint8_t EthernetKernel::expected_num_binaries() const { return 1; }
 

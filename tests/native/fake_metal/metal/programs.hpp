@@ -56,6 +56,12 @@ public:
     ~ComputeKernel() override;
     uint8_t expected_num_binaries() const override;
 };
+class DramKernel : public Kernel {
+public:
+    using Kernel::Kernel;
+    ~DramKernel() override;
+    uint8_t expected_num_binaries() const override;
+};
 class EthernetKernel : public Kernel {
 public:
     using Kernel::Kernel;

@@ -19,6 +19,7 @@ CoreRange core(uint64_t x, uint64_t y) { return {{x, y}, {x, y}}; }
 
 std::shared_ptr<metal::Kernel> made(const std::string& kind, metal::Kernel::Form form) {
     if (kind == "compute") return std::make_shared<metal::ComputeKernel>(std::move(form));
+    if (kind == "dram") return std::make_shared<metal::DramKernel>(std::move(form));
     if (kind == "ethernet") return std::make_shared<metal::EthernetKernel>(std::move(form));
     return std::make_shared<metal::DataMovementKernel>(std::move(form));
 }
