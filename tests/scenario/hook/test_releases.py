@@ -1,17 +1,18 @@
 """Other releases of the runtime: what they do not export is not told, never guessed; the rest is told as ever, and
 `ttmem doctor` says beforehand which is which."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.hooked.process import hook_path
 from tests.support.stand_in.build import CURRENT, FUTURE, NAMELESS, OLD, OLDEST, STRIPPED, StandIn
 from tests.support.stand_in.host import CHIP, Host, HostLook
 from tests.support.stand_in.stories import NEARLY_ALL_L1, an_add
 from ttmem.devices import BinaryStatus, Kind, Pool
+from ttmem.doctor.entries import hook_entries
+from ttmem.doctor.installation import of_library
+from ttmem.doctor.runtime import presences, shown
 from ttmem.tracking import CoreType, FoundBy
 
 BUFFERS = (
@@ -133,10 +134,9 @@ STORY = (
 )
 
 
-def promised(library: Path, directory: Path) -> dict[str, bool]:
-    command = [sys.executable, "-m", "ttmem", "doctor", "--json", "--library", str(library)]
-    said = subprocess.run(command, capture_output=True, text=True, cwd=directory, check=False)
-    return {name: shown["level"] != "none" for name, shown in json.loads(said.stdout)["shows"].items()}
+def promised(library: Path) -> dict[str, bool]:
+    found = presences(hook_entries(str(hook_path())), of_library(str(library), {}))
+    return {what.feature.name: what.level != "none" for what in shown(found)}
 
 
 def told(look: HostLook | None, nothing: HostLook) -> dict[str, bool]:
@@ -146,25 +146,25 @@ def told(look: HostLook | None, nothing: HostLook) -> dict[str, bool]:
     return {
         "devices": look.open_chips == [CHIP],
         "buffers": any(told.pool is Pool.DRAM for told in look.buffers),
-        "out_of_memory": look.refusals_since(nothing) != [],
-        "circular_buffers": look.circular != [],
+        "out of memory": look.refusals_since(nothing) != [],
+        "circular buffers": look.circular != [],
         "clashes": look.clashes_since(nothing) != [],
         "kernels": look.kernels != [],
-        "binary_status": any(status is BinaryStatus.COMMITTED for status, _ in programs),
+        "binary status": any(status is BinaryStatus.COMMITTED for status, _ in programs),
         "launches": look.launches(CHIP) > 0,
-        "kernel_ring": look.ring(CHIP, CoreType.TENSIX)["launches"] > 0,
+        "kernel ring": look.ring(CHIP, CoreType.TENSIX)["launches"] > 0,
         "traces": look.launches(CHIP) == 2,  # one by hand, one by a replay
     }
 
 
 @pytest.mark.parametrize("release", [CURRENT, STRIPPED, OLD, OLDEST, FUTURE, NAMELESS])
-def test_doctor_promises_what_the_hook_tells(release: str, stand_in: StandIn, journals: Path, tmp_path: Path) -> None:
+def test_doctor_promises_what_the_hook_tells(release: str, stand_in: StandIn, journals: Path) -> None:
     with Host(stand_in, journals, release=release) as host:
         host.tell(STORY[0])
         nothing = host.look_if_any()
         host.tell(*STORY[1:])
         look = host.look_if_any()
     seen = told(look, nothing) if nothing else {}
-    expected = promised(stand_in.library(release), tmp_path)
+    expected = promised(stand_in.library(release))
 
     assert {name: seen.get(name, False) for name in expected} == expected
