@@ -96,10 +96,7 @@ def an_episode(hooked: Hooked, name: str) -> Episode:
     return Episode(imagined, before, after, hooked.look())
 
 
-@pytest.fixture(scope="module", params=["fast", "slow"])
-def story(request: pytest.FixtureRequest, hooked_of: StartedHooked) -> Story:
-    is_slow = request.param == "slow"
-    hooked = hooked_of("n150", is_slow=is_slow)
+def a_story(hooked: Hooked, *, is_slow: bool) -> Story:
     with hooked.opened() as device:
         hooked.runtime.steps(tensors())
         episodes = {name: an_episode(hooked, name) for name in RUNS}
@@ -107,6 +104,20 @@ def story(request: pytest.FixtureRequest, hooked_of: StartedHooked) -> Story:
         cleared = hooked.look()
     binaries = compiled(hooked.journals.parent)
     return Story(hooked, is_slow, device, cleared, hooked.look(), binaries, episodes)
+
+
+@pytest.fixture(scope="module")
+def stories() -> dict[str, Story]:
+    """Those that were told already: tests come in any order."""
+    return {}
+
+
+@pytest.fixture(params=["fast", "slow"])
+def story(request: pytest.FixtureRequest, hooked_of: StartedHooked, stories: dict[str, Story]) -> Story:
+    if request.param not in stories:
+        is_slow = request.param == "slow"
+        stories[request.param] = a_story(hooked_of("n150", is_slow=is_slow), is_slow=is_slow)
+    return stories[request.param]
 
 
 @pytest.mark.parametrize("name", RUNS)
