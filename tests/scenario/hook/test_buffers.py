@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.stand_in.build import StandIn
 from tests.support.stand_in.host import CHIP, Host, unequal
-from ttmem.devices import Pool
+from ttmem.devices import BufferLayout, Pool
 
 DRAM_BANKS, L1_BANKS = 12, 72
 
@@ -29,6 +29,17 @@ def test_pages_and_shards_decide_what_banks_give_up(host: Host) -> None:
         8192 * L1_BANKS,
     )  # all banks, whoever holds shards
     assert (small.pool, small.per_bank_bytes, small.reserved_bytes) == (Pool.DRAM, 1024, 1024 * DRAM_BANKS)
+
+
+def test_a_buffer_has_a_layout_pages_and_the_thread_that_allocated_it(host: Host) -> None:
+    host.tell(
+        "open 1 1 0", "on 1 buffer 2 1 L1 65536 2048 8", "on 2 buffer 4 1 L1 9000 1000", "on 1 buffer 6 1 DRAM 64 64"
+    )
+    look = host.look()
+
+    assert look.form_of(2) == (BufferLayout.HEIGHT_SHARDED, 2048)
+    assert look.form_of(4) == (BufferLayout.INTERLEAVED, 1000)
+    assert look.thread_of(2) == look.thread_of(6) != look.thread_of(4)
 
 
 def test_a_freed_buffer_is_gone_and_its_place_may_be_taken_again(host: Host) -> None:

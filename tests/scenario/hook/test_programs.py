@@ -94,6 +94,15 @@ def test_a_dataflow_buffer_on_two_rectangles_is_one(host: Host) -> None:
     assert (told.address, told.per_bank_bytes, told.core_count) == (105_824, 2048, 68)
 
 
+def test_dataflow_buffers_whose_cores_overlap_have_each_their_own(host: Host) -> None:
+    """The runtime marks each of them wherever cores overlap."""
+    host.tell("open 1 1 0", "program 5", "dataflow 5 0,0-7,7 2048", "dataflow 5 0,0-3,3 1024", "dataflow 5 2,2-5,5 512")
+    host.tell("workload 5 1 0 0 5", "enqueue 5")
+    buffers = host.look().circular
+
+    assert [(told.per_bank_bytes, told.core_count) for told in buffers] == [(2048, 64), (1024, 16), (512, 16)]
+
+
 def test_a_cached_launch_repeats_nothing(host: Host) -> None:
     host.tell("open 1 1 0", *an_add(), *a_matmul(), "enqueue 1", "enqueue 2")
     first = host.look()

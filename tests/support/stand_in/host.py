@@ -8,6 +8,7 @@ with Host(stand_in, journals) as host:
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from tests.support.processes.children import Spoken, Started
 from tests.support.programs import tracked
 from tests.support.stand_in.build import CURRENT, StandIn
 from tests.support.watching import Watch
+from ttmem.devices import BufferLayout
 from ttmem.tracking import Stall
 
 NOT_PERMITTED = 77
@@ -24,7 +26,23 @@ CHIP = 1649267441665  # the unique id of chip 0, as in the samples; those of the
 
 
 class HostLook(Look):
-    """With what only the stand-in does."""
+    """With what is judged by the stand-in alone."""
+
+    def __init__(self, rows: dict[str, Any], allocations: Sequence[tuple[Any, ...]], key: int) -> None:
+        super().__init__(rows, allocations, key)
+        self._allocations = allocations
+
+    def thread_of(self, identity: int) -> int:
+        return int(self._row(identity)[10])
+
+    def form_of(self, identity: int) -> tuple[BufferLayout, int]:
+        """A buffer's layout and the bytes of its pages."""
+        *_, layout, page_bytes, _ = self._row(identity)
+        return BufferLayout(layout), page_bytes
+
+    def _row(self, identity: int) -> tuple[Any, ...]:
+        [row] = [row for row in self._allocations if row[2] == identity]
+        return row
 
     def stalls(self, chip: int) -> dict[Stall, int]:
         """Why launches waited on a chip, and how often."""
