@@ -6,7 +6,7 @@
 //   if (hold_binaries(mesh, buffer_id, reserved_bytes)) return;      // on allocation
 //   if (release_binaries(mesh, buffer_id)) return;                   // on release
 //
-// A word that a call leaves is taken back when the call returns or throws (see Within).
+// A word that a call leaves is taken back when the call returns or throws (call_within).
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,6 @@ struct Context {
     Mesh* mesh;               // the mesh that is being worked on
     uint8_t owner;            // ttmem_kind of the kernels that are being configured: fabric, dispatch, or 0
     bool is_beginning_trace;  // the host's books are being put aside for a capture
-    bool is_storing_trace;    // what is allocated holds the commands of a trace
 };
 
 extern thread_local __attribute__((tls_model("initial-exec"))) Context this_context;
