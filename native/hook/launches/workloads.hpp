@@ -12,7 +12,7 @@ struct Batch {
     uint64_t words[kMost];
 };
 
-struct Workload {
+struct alignas(64) Workload {  // one line of memory: every launch looks at it
     const void* impl;
     const Mesh* mesh;     // it was launched on; null: not settled
     uint64_t first_key;   // of its first program, whose name its binaries have
@@ -26,6 +26,7 @@ struct Workload {
     uint8_t status;     // ttmem_binary_status
     bool is_told;       // its status is in the journal
 };
+static_assert(sizeof(Workload) == 64);
 
 /// Binaries in DRAM, by their buffer.
 struct Holding {
