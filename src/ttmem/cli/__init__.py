@@ -11,6 +11,7 @@ import ttmem
 __all__ = ["HELP", "VERBS", "main", "serve_as_seed"]
 
 VERBS = {
+    "top": "Watch which process holds what, live.",
     "ps": "Show which process holds what on which device.",
     "dump": "Show what is alive, allocation by allocation.",
     "inspect": "Show what a journal, region or checkpoint file holds.",
