@@ -156,3 +156,16 @@ def test_a_refusal_is_told_with_what_was_free_and_reaches_its_caller_unharmed(
     assert [told.id for told in look.buffers] == [2]
     assert unequal(host.tell("tallies")) == []
     assert host.tell(f"buffer 6 1 {memory} 2048 2048").isdecimal()
+
+
+def test_a_refusal_tells_the_largest_hole_beside_all_that_is_free(host: Host) -> None:
+    """Of three buffers the middle one is freed: its hole and the rest are free, and neither is as large as both."""
+    page_bytes = 2048 * DRAM_BANKS
+    host.tell("open 1 1 0", *(f"buffer {number} 1 DRAM {8 * page_bytes} 2048" for number in (2, 4, 6)), "free 4")
+    before = host.look()
+    host.tell(f"buffer 8 1 DRAM {1 << 40} 2048")
+    look = host.look()
+    capacity = look.device(CHIP)["capacities"][Pool.DRAM]
+    [(_, _, _, free, largest)] = look.refusals_since(before)
+
+    assert (free, largest) == (capacity - 16 * page_bytes, capacity - 24 * page_bytes)
