@@ -127,15 +127,17 @@ def _layout_of(data: bytes) -> Layout:
     layout = LAYOUTS.get(version)
     if layout is None:
         known = f"{min(LAYOUTS)} to {max(LAYOUTS)}"
-        found = f"version {version}" if len(data) >= 4 else f"{len(data)} bytes"
+        is_short = len(data) < 4
+        found = f"{len(data)} bytes" if is_short else f"version {version}"
+        advice = "the runtime makes a new one if it is removed" if is_short else "a newer runtime needs a newer ttmem"
         raise RegionDamaged(
-            f"not a region of the runtime's counters: expected version {known} in its first word, found {found}; "
-            "a newer runtime needs a newer ttmem"
+            f"not a region of the runtime's counters: expected version {known} in its first word, found {found}; {advice}"
         )
     if len(data) not in layout.sizes_bytes:
         sizes = " or ".join(f"{size:,}" for size in layout.sizes_bytes)
+        found = f"{len(data):,}" if len(data) <= max(layout.sizes_bytes) else "more"  # the rest is not read
         raise RegionDamaged(
-            f"a region of layout {version} has {sizes} bytes, this one has {len(data):,}; "
+            f"a region of layout {version} has {sizes} bytes, this one has {found}; "
             "remove the file when no program runs, the runtime makes a new one"
         )
     return layout
