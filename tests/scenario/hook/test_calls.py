@@ -97,9 +97,12 @@ def test_a_clash_passes_through_every_hook_it_crosses(thread: str, host: Host) -
 def test_an_exception_while_binaries_are_loaded_passes_too(host: Host) -> None:
     host.tell("open 1 1 0", *an_add(), f"buffer 2 1 DRAM {ALL_DRAM} 2048")
     thrown = host.tell("enqueue 1")
-    again = host.tell("free 2", "enqueue 1")
+    host.tell("free 2", "buffer 8 1 DRAM 4096 2048")
+    after = host.look()
+    again = host.tell("enqueue 1")
 
     assert thrown.startswith("throws Out of Memory: Not enough space to allocate 12288 B DRAM buffer")
+    assert [told.id for told in after.buffers] == [8]  # no binary of that program
     assert again == "launched"
     assert unequal(host.tell("tallies")) == []
     assert host.look().findings == {}

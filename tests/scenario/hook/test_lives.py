@@ -27,6 +27,16 @@ def test_what_a_forked_child_does_never_reaches_the_journal_of_its_parent(host: 
     assert [told.id for told in host.look().buffers] == [2, 6]
 
 
+def test_a_forked_child_tells_what_it_makes_itself_in_a_journal_of_its_own(host: Host, watch: Watch) -> None:
+    """What it inherited is not its own, nor is the end of it."""
+    host.tell(*OPEN, *an_add(), "enqueue 1")
+    host.tell("fork free 2;clear 1;buffer 4 1 DRAM 4096 2048;open 3 1 1;buffer 6 3 L1 4096 2048;free 4")
+    [child] = [row for row in watch.come_to_rest()["processes"] if row["pid"] != host.pid]
+
+    assert [entry[2] for entry in watch.allocations(child["key"])] == [6]
+    assert child["findings"] == {}
+
+
 def test_children_forked_while_other_threads_are_at_work_are_not_stuck(host: Host) -> None:
     """Whatever those threads held at that instant, the child's calls go through and leave no trace."""
     host.tell(*OPEN, "programs 1 10 1", "start 4 programs 1 %000 150")
