@@ -131,7 +131,8 @@ def _layout_of(data: bytes) -> Layout:
         found = f"{len(data)} bytes" if is_short else f"version {version}"
         advice = "the runtime makes a new one if it is removed" if is_short else "a newer runtime needs a newer ttmem"
         raise RegionDamaged(
-            f"not a region of the runtime's counters: expected version {known} in its first word, found {found}; {advice}"
+            "not a region of the runtime's counters: "
+            f"expected version {known} in its first word, found {found}; {advice}"
         )
     if len(data) not in layout.sizes_bytes:
         sizes = " or ".join(f"{size:,}" for size in layout.sizes_bytes)
