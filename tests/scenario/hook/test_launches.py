@@ -123,6 +123,13 @@ def test_slow_dispatch_tells_the_same_programs_without_ring_and_status(host: Hos
     assert look.launches(CHIP) == 2
 
 
+def test_a_program_of_slow_dispatch_ends_like_any_other(host: Host) -> None:
+    host.tell("open 1 1 0", "slow on", *an_add(), "enqueue 1", "clear 1")
+    look = host.look()
+
+    assert (look.alive, look.programs(CHIP), look.findings) == ([], {}, {})
+
+
 def test_a_launch_that_throws_is_no_launch(host: Host) -> None:
     host.tell("open 1 1 0", *an_add(), "buffer 2 1 L1 99532800 2048", "enqueue 1")
 

@@ -162,6 +162,21 @@ def test_system_programs_are_fabric_and_dispatch_on_their_chip(host: Host) -> No
     assert {told.found_by for told in (*fabric, *dispatch)} <= {FoundBy.OWNER, FoundBy.PATH}
 
 
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("tt_metal/fabric/impl/kernels/edm_fabric/fabric_erisc_router.cpp", Kind.KERNEL_FABRIC),
+        ("tt_metal/impl/dispatch/kernels/cq_prefetch.cpp", Kind.KERNEL_DISPATCH),
+        ("ttnn/cpp/ttnn/operations/fabric/dispatch/kernels/reader.cpp", Kind.KERNEL_APPLICATION),
+    ],
+)
+def test_a_kernel_whose_owner_nobody_names_goes_by_its_source(path: str, kind: Kind, host: Host) -> None:
+    host.tell("open 1 1 0", "program 5", f"kernel 5 data {path} 0,0-0,0 640", "workload 5 1 0 0 5", "enqueue 5")
+    [kernel] = host.look().kernels
+
+    assert (kernel.kind, kernel.found_by) == (kind, FoundBy.PATH)
+
+
 def test_system_programs_that_run_before_their_mesh_is_open_are_listed_once_it_is(host: Host) -> None:
     host.tell("create 1 1 0 1", "fabric 1", "dispatch 1", "initialize 1")
     look = host.look()

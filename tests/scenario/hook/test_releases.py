@@ -63,6 +63,21 @@ def test_places_that_are_used_again_are_not_mixed_up_without_ids(
     assert look.findings == {}
 
 
+@pytest.mark.parametrize("release", [CURRENT, OLD])
+def test_a_late_free_is_not_taken_for_one_on_the_mesh_that_is_open_now(
+    release: str, stand_in: StandIn, journals: Path
+) -> None:
+    with Host(stand_in, journals, release=release) as host:
+        late = host.tell("open 1 1 0", "buffer 2 1 DRAM 8192 2048")
+        now = host.tell("close 1", "open 3 1 0", "buffer 4 3 DRAM 8192 2048")
+        host.tell("free 2")
+        look = host.look()
+
+    assert late == now
+    assert [told.address for told in look.buffers] == [int(now)]
+    assert look.findings == {}
+
+
 def test_programs_of_the_oldest_release_are_told_as_far_as_it_lets_us(stand_in: StandIn, journals: Path) -> None:
     with Host(stand_in, journals, release=OLDEST) as host:
         host.tell("open 1 1 0", *an_add(), "enqueue 1", "enqueue 1")
