@@ -22,9 +22,7 @@ constexpr uint64_t kByAddress = 1ull << 63, kOpeningMask = 0xfff'ffff;
 constexpr uint32_t kOpeningShift = 35;
 constexpr uint8_t kUnknownType = 0xff;
 
-std::atomic<bool> has_untabled{false};  // the journal's table was full once
-
-uint8_t type_of(const void* buffer) noexcept {
+[[gnu::always_inline]] inline uint8_t type_of(const void* buffer) noexcept {
     if (auto* type = getter_as<int(const void*)>(Getter::buffer_type)) return static_cast<uint8_t>(type(buffer));
     if (ask<bool>(Getter::buffer_is_trace, false, buffer)) return TTMEM_BUFFER_TRACE;
     if (ask<bool>(Getter::buffer_is_dram, false, buffer)) return TTMEM_BUFFER_DRAM;
@@ -36,7 +34,7 @@ uint8_t layout_of(const void* buffer) noexcept {
     return layout == nullptr ? uint8_t{TTMEM_LAYOUT_UNKNOWN} : static_cast<uint8_t>(TTMEM_INTERLEAVED + layout(buffer));
 }
 
-uint64_t size_of(const void* buffer) noexcept {
+[[gnu::always_inline]] inline uint64_t size_of(const void* buffer) noexcept {
     if (auto* size = getter_as<uint64_t(const void*)>(Getter::buffer_size)) return size(buffer);
     return ask<uint64_t>(Getter::buffer_page_size, 0, buffer) * ask<uint32_t>(Getter::buffer_pages, 0, buffer);
 }
@@ -47,16 +45,52 @@ uint64_t id_of(const void* buffer, const Mesh& mesh, uint64_t address, uint8_t t
     return kByAddress | opening << kOpeningShift | address << 3 | (type & 7u);
 }
 
-Mesh* mesh_holding(const void* buffer) noexcept {
+[[gnu::always_inline]] inline Mesh* mesh_holding(const void* buffer) noexcept {
     if (auto* device = getter_as<const void*(const void*)>(Getter::buffer_device)) return mesh_of(device(buffer));
     return mesh_with_allocator(ask<const void*>(Getter::buffer_allocator, nullptr, buffer));
 }
 
-// What each bank gives up: whole pages, rounded to what the allocator hands out.
-uint64_t per_bank_bytes(const void* buffer, const Mesh& mesh) noexcept {
+// What a buffer takes of its banks: whole pages, rounded to what the allocator hands out.
+struct Share {
+    uint64_t per_bank_bytes, reserved_bytes;
+};
+
+Share ask_share(const void* buffer, const Mesh& mesh, const void* allocator, uint8_t type) noexcept {
     const uint64_t bytes = ask<uint64_t>(Getter::buffer_bank_size, 0, buffer);
     const uint64_t step = mesh.dram_alignment;  // a power of two
-    return step == 0 ? bytes : (bytes + step - 1) & ~(step - 1);
+    const uint64_t per_bank = step == 0 ? bytes : (bytes + step - 1) & ~(step - 1);
+    uint32_t banks = mesh.bank_counts[type];
+    const int value = type;  // a part of a mesh may have banks of its own
+    if (allocator != mesh.allocator && allocator != nullptr)
+        banks = ask<uint32_t>(Getter::bank_count, banks, allocator, &value);
+    return {per_bank, per_bank * banks};
+}
+
+// Asking takes the runtime longer than the rest of a report takes us. Interleaved buffers of equal size and page take the
+// same of the same allocator, so each thread remembers some.
+struct Remembered {
+    const void* allocator;
+    uint64_t size, page;
+    uint32_t opening;
+    uint8_t type;
+    Share share;
+};
+constexpr uint32_t kRememberedMost = 16;
+thread_local __attribute__((tls_model("initial-exec"))) Remembered remembered[kRememberedMost];
+
+Share share_of(const void* buffer, const Mesh& mesh, const ttmem_buffer& report) noexcept {
+    if (report.type >= kBufferTypes || mesh.bank_counts[report.type] == 0) return {};
+    const void* allocator = ask<const void*>(Getter::buffer_allocator, nullptr, buffer);
+    if (report.layout != TTMEM_INTERLEAVED) return ask_share(buffer, mesh, allocator, report.type);
+    const uint32_t opening = mesh.number.load(std::memory_order_relaxed);
+    const uint64_t mixed = (report.requested_bytes ^ report.page_bytes << 20 ^ report.type) * 0x9e37'79b9'7f4a'7c15ull;
+    Remembered& one = remembered[mixed >> 60];
+    if (one.allocator != allocator || one.size != report.requested_bytes || one.page != report.page_bytes ||
+        one.opening != opening || one.type != report.type)
+        one = {allocator,         report.requested_bytes,
+               report.page_bytes, opening,
+               report.type,       ask_share(buffer, mesh, allocator, report.type)};
+    return one.share;
 }
 
 struct Refusal {
@@ -82,7 +116,7 @@ void report_refusal(void* context) noexcept {
     const uint64_t banks = mesh->bank_counts[type];
     const uint64_t size = size_of(refusal.buffer);
     // Of a memory that this device was opened without there are no banks, and the runtime would divide by none.
-    const uint64_t in_banks = banks == 0 ? 0 : per_bank_bytes(refusal.buffer, *mesh) * banks;
+    const uint64_t in_banks = banks == 0 ? 0 : ask_share(refusal.buffer, *mesh, mesh->allocator, type).reserved_bytes;
     ttmem_out_of_memory(target_of(*mesh), kPoolOf[type], in_banks > size ? in_banks : size, statistics.free * banks,
                         statistics.largest * banks);
 }
@@ -99,12 +133,11 @@ void report_allocation(const void* buffer) noexcept {
     report.requested_bytes = size_of(buffer);
     report.page_bytes = ask<uint64_t>(Getter::buffer_page_size, 0, buffer);
     report.layout = layout_of(buffer);
-    report.per_bank_bytes = per_bank_bytes(buffer, *mesh);
-    const uint32_t banks = report.type < kBufferTypes ? mesh->bank_counts[report.type] : 0;
-    report.reserved_bytes = report.per_bank_bytes * banks;
+    const Share share = share_of(buffer, *mesh, report);
+    report.per_bank_bytes = share.per_bank_bytes;
+    report.reserved_bytes = share.reserved_bytes;
     if (report.target == 0 || hold_binaries(*mesh, report.id, report.reserved_bytes)) return;
-    if (__builtin_expect((ttmem_buffer_alloc(&report) & kUntabledHandle) != 0, 0))
-        has_untabled.store(true, std::memory_order_relaxed);
+    ttmem_buffer_alloc(&report);
 }
 
 // A free names its bytes for a table that was too full to keep the allocation; asking the runtime for them takes longer
@@ -122,10 +155,13 @@ void report_free(const void* buffer) noexcept {
     const uint16_t target = target_of(*mesh);
     const uint8_t type = type_of(buffer);
     const uint64_t id = id_of(buffer, *mesh, address, type);
-    if (release_binaries(*mesh, id) || target == 0) return;
+    if ((type == TTMEM_BUFFER_DRAM && release_binaries(*mesh, id)) || target == 0) return;
     const bool is_known = type < kBufferTypes;
-    const bool has_bytes = is_known && must_name_bytes();
-    const uint64_t bytes = has_bytes ? per_bank_bytes(buffer, *mesh) * mesh->bank_counts[type] : 0;
+    uint64_t bytes = 0;
+    if (__builtin_expect(is_known && must_name_bytes(), 0)) {
+        const void* allocator = ask<const void*>(Getter::buffer_allocator, nullptr, buffer);
+        bytes = ask_share(buffer, *mesh, allocator, type).reserved_bytes;
+    }
     const uint8_t pool = is_known ? kPoolOf[type] : uint8_t{TTMEM_POOL_UNKNOWN};
     ttmem_free_id(target, TTMEM_BUFFER, id, pool, bytes);
 }

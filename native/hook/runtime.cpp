@@ -10,7 +10,6 @@ namespace ttmem::hook {
 namespace {
 
 constexpr uint32_t kCopiesMost = 8;
-constexpr uint32_t kCallersMost = 64;
 constexpr uintptr_t kGone = ~uintptr_t{0};  // nothing begins there
 constexpr char kLibrary[] = "libtt_metal";
 
@@ -25,14 +24,7 @@ constexpr const char* kGetterNames[] = {
 #undef TTMEM_GETTER
 };
 
-struct Caller {
-    std::atomic<uintptr_t> begin;  // 0: not in use
-    std::atomic<uintptr_t> end;    // set last: nothing lies below 0
-    std::atomic<const Copy*> copy;
-};
-
 Copy copies[kCopiesMost];
-Caller callers[kCallersMost];
 uint32_t copy_count, caller_count, copies_ever;  // under `looking`
 std::atomic<bool> looking{false};
 std::atomic<uint64_t> unloads_seen{0};  // of any objects
@@ -195,6 +187,7 @@ void remember(const Object& caller, const Copy* copy) noexcept {
 }  // namespace
 
 thread_local __attribute__((tls_model("initial-exec"))) const Copy* current_copy = nullptr;
+constinit Caller callers[kCallersMost]{};
 
 void* original_from(Hook hook, const void* caller) noexcept {
     const auto address = reinterpret_cast<uintptr_t>(caller);

@@ -10,6 +10,7 @@
 //   loaded object together with the copy that it uses.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace ttmem::hook {
@@ -56,9 +57,27 @@ inline void* getter(Getter which) noexcept {
 /// runtime comes to before all others; cheap as long as nothing was unloaded.
 void forget_unloaded() noexcept;
 
-// Inlined into the hook itself, whose return address is meant.
+/// A range of addresses whose calls go to one copy. An end of 0: not in use.
+struct Caller {
+    std::atomic<uintptr_t> begin;
+    std::atomic<uintptr_t> end;  // set last
+    std::atomic<const Copy*> copy;
+};
+inline constexpr uint32_t kCallersMost = 64;
+extern Caller callers[kCallersMost];
+
+// Inlined into the hook itself, whose return address is meant. Nearly all calls come from the first caller, the runtime.
 [[gnu::always_inline]] inline void* original(Hook hook) noexcept {
-    return original_from(hook, __builtin_return_address(0));
+    const void* caller = __builtin_return_address(0);
+    const auto address = reinterpret_cast<uintptr_t>(caller);
+    const Caller& first = callers[0];
+    if (__builtin_expect(address >= first.end.load(std::memory_order_acquire) ||
+                             address < first.begin.load(std::memory_order_relaxed),
+                         0))
+        return original_from(hook, caller);
+    const Copy* copy = first.copy.load(std::memory_order_relaxed);
+    current_copy = copy;
+    return copy->originals[static_cast<uint32_t>(hook)];
 }
 
 template <class F>

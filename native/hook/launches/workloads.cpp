@@ -166,7 +166,8 @@ uint64_t key_of_holding(const Mesh& mesh, uint64_t buffer_id) noexcept {
     return (buffer_id + 1) ^ static_cast<uint64_t>(mesh.number.load(std::memory_order_acquire)) << 40;
 }
 
-uint64_t mark_of(uint64_t key) noexcept { return (key * 0x9e37'79b9'7f4a'7c15ull >> 32) % kHoldingMarks; }
+// Ids that follow each other share a cache line; addresses, which end in zeros, are spread by their higher bits.
+uint64_t mark_of(uint64_t key) noexcept { return (key ^ key >> 12) % kHoldingMarks; }
 
 }  // namespace
 
