@@ -8,12 +8,9 @@ from tests.support.hooked.process import Hooked, StartedHooked
 from tests.support.ttnn.stock import Stock
 
 
-@pytest.hookimpl(tryfirst=True)  # before the groups are looked at
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A file's tests share its processes, so one worker runs them all."""
     for item in items:
         if item.path.parent.name == "hook":
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
             item.add_marker(pytest.mark.timeout(120))
 
 
