@@ -162,6 +162,14 @@ def test_a_full_disk_refuses_tracking_with_one_warning_and_leaves_the_program_al
         assert list(journals.iterdir()) == []
 
 
+def test_a_limit_on_file_sizes_refuses_tracking_and_ends_nobody(programs: NativePrograms, journals: Path) -> None:
+    """A program that does not ignore the signal for it, as Python does, would be killed by a file too large."""
+    limited = ("sh", "-c", 'ulimit -f 2048 && exec "$@"', "sh")  # blocks of 512 bytes: less than a journal
+    with Writer(programs, journals, prefix=limited) as writer:
+        assert writer.ask(f"open {CHIP}") == 0  # no target: it runs on untracked
+        assert list(journals.glob("*.journal")) == []
+
+
 @needs_mounts
 def test_a_disk_with_room_for_one_journal_refuses_the_second_and_the_first_goes_on(
     journals: Path, tmp_path: Path

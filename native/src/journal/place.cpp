@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -163,6 +164,12 @@ uint32_t collect_corpses(int directory, uint32_t own_uid, Corpse* corpses, uint3
     return count;
 }
 
+// A file beyond the process's own limit is refused with a signal that ends most programs.
+bool is_within_limit(uint64_t bytes) noexcept {
+    rlimit limit{};
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
+}
+
 }  // namespace
 
 bool begin_journal(const char* asked_directory, Sizes sizes, NewJournal& journal) noexcept {
@@ -182,6 +189,12 @@ bool begin_journal(const char* asked_directory, Sizes sizes, NewJournal& journal
     journal.bytes = plan_of(sizes).file;
     struct stat facts{};
     void* base = MAP_FAILED;
+    if (!is_within_limit(journal.bytes)) {
+        errno = EFBIG;
+        refuse(journal, "no journal can be made here", "raise the limit on file sizes; the program runs on untracked");
+        abandon_journal(journal);
+        return false;
+    }
     if (fallocate(journal.file, 0, 0, static_cast<off_t>(journal.bytes)) == 0 && fstat(journal.file, &facts) == 0)
         base = mmap(nullptr, journal.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, journal.file, 0);
     if (base == MAP_FAILED) {

@@ -39,6 +39,7 @@ def run(
     environ = {**_own_environment(), "TTMEM": "1", _MARK: os.urandom(8).hex()}
     if label:
         environ["TTMEM_LABEL"] = label
+    directory = directory or environ.get("TTMEM_DIR")
     if directory:
         environ["TTMEM_DIR"] = os.path.abspath(directory)  # the program may go elsewhere
     environ = _hooked(command, environ, is_plain=is_plain)

@@ -83,7 +83,7 @@ def nothing_to_show(snapshot: Snapshot) -> list[Line]:
     ]
     for command, meaning in (
         ("ttmem run -- python model.py", "runs a program and counts what it allocates"),
-        ("TTMEM=1 python model.py", "the same by hand"),
+        ("TTMEM=1 ./app", "switches on what the program reports by the ttmem client itself"),
         (
             "TT_ALLOC_TRACKING_ENABLED=1 ./app",
             f"reports by socket to ttmem serve{'' if is_served else ', if that runs'}",
