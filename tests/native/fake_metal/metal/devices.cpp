@@ -72,7 +72,9 @@ std::vector<IDevice*> MeshDeviceImpl::get_devices() const {
 }
 const std::unique_ptr<Allocator>& MeshDeviceImpl::allocator() const { return impl->view(); }
 const std::unique_ptr<AllocatorImpl>& MeshDeviceImpl::allocator_impl() const { return impl; }
-MeshCommandQueue& MeshDeviceImpl::mesh_command_queue(std::optional<uint8_t>) const { return fake::world().queue; }
+MeshCommandQueue& MeshDeviceImpl::mesh_command_queue(std::optional<uint8_t> queue) const {
+    return queue.value_or(0) == 0 ? fake::world().queue : fake::world().other_queue;
+}
 bool MeshDeviceImpl::close_impl(MeshDevice* mesh) {
     const Arrived here("close_impl", this, mesh);
     return fake::gave("close_impl", true);

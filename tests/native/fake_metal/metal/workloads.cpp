@@ -146,8 +146,16 @@ void MeshDevice::release_mesh_trace(const MeshTraceId& trace) {
     call.back();
 }
 
+// The host's books of the ring are marked full for the capture, and put aside until its end; here both at once.
 void MeshDeviceImpl::begin_mesh_trace(uint8_t queue, const MeshTraceId& trace) {
     const Arrived here("impl_begin_mesh_trace", this, queue, &trace);
+    auto& ring = fake::world().ring;
+    if (ring.rings.empty()) return;
+    const auto put_aside = ring;
+    Asked call("mark_completely_full", &ring, 0u);
+    ring.mark_completely_full(0);
+    call.back();
+    ring = put_aside;
 }
 // The commands of a trace go to memory of its own when the capture ends.
 void MeshDeviceImpl::end_mesh_trace(uint8_t queue, const MeshTraceId& trace) {

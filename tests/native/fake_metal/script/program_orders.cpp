@@ -34,6 +34,7 @@ std::string give_kernel(const Words& words) {
     metal::Kernel::Form form{"", cores_of(words[4]), {}, metal::HalProgrammableCoreType::TENSIX};
     for (const auto& bytes : parted(words[5], ',')) form.packed_bytes.push_back(half(bytes));
     if (words[2] == "ethernet") form.core_type = metal::HalProgrammableCoreType::ACTIVE_ETH;
+    if (words[2] == "idle") form.core_type = metal::HalProgrammableCoreType::IDLE_ETH;
     add_kernel(program_of(words[1]), words[3], std::move(form), words[2]);
     return "added";
 }
@@ -65,6 +66,16 @@ std::string move_cb(const Words& words) {
     cb.set_global_buffer(buffer, size, 0);
     call.back();
     return std::to_string(cb.address());
+}
+
+// Without its last circular buffer and dataflow buffer, and to be laid out anew.
+std::string lessen(const Words& words) {
+    auto& program = program_of(words[1]);
+    if (!program.cbs.empty()) program.cbs.pop_back();
+    if (!program.dataflow_buffers.empty()) program.dataflow_buffers.pop_back();
+    program.has_places = program.has_dataflow_buffers = false;
+    program.region_end = 0;
+    return "lessened";
 }
 
 // "7@0,1-1,1": those rows and columns of the mesh; without, all of it.
@@ -99,9 +110,10 @@ std::string make_workload(const Words& words) {
 std::string enqueue(const Words& words) {
     auto& made = world();
     auto& workload = made.workloads.at(number(words[1]));
-    Asked call("EnqueueMeshWorkload", &made.queue, &workload, true);
+    auto& queue = words.size() > 2 ? made.other_queue : made.queue;
+    Asked call("EnqueueMeshWorkload", &queue, &workload, true);
     const auto how = made.enqueue ? made.enqueue : metal::distributed::EnqueueMeshWorkload;
-    how(made.queue, workload, true);
+    how(queue, workload, true);
     call.back();
     return "launched";
 }
@@ -170,6 +182,7 @@ const Order kProgramOrders[] = {{"programs", make_and_drop_programs},
                                 {"dataflow", give_dataflow},
                                 {"scratchpad", give_scratchpad},
                                 {"move", move_cb},
+                                {"lessen", lessen},
                                 {"workload", make_workload},
                                 {"enqueue", enqueue},
                                 {"clear", clear_workload},

@@ -2,13 +2,14 @@
 //
 //   board 8 9 [without-counters]           grid of the chips; whether the runtime keeps counters in shared memory
 //   create MESH ROWS CHIP...               initialize MESH   dispatch MESH        fabric MESH
-//   open MESH ROWS CHIP...                 close MESH        (open: created and initialized)
+//   open MESH ROWS CHIP...                 close MESH        shut MESH
+//                                          (open: created and initialized; shut: closed, but still referred to)
 //   buffer ID MESH TYPE SIZE PAGE [CORES]  free ID           capture on|off       churn MESH FIRST COUNT
 //   programs MESH FIRST COUNT              (made, compiled, laid out and dropped again)
-//   program ID                             kernel PROGRAM data|compute|ethernet|dram PATH CORES BYTES,...
+//   program ID                             kernel PROGRAM data|compute|ethernet|idle|dram PATH CORES BYTES,...
 //   cb PROGRAM CORES PAGES PAGE [BUFFER]   dataflow PROGRAM CORES SIZE            scratchpad PROGRAM CORES SIZE
 //   workload ID MESH BYTES BUFFER PROGRAM[@ROW,COLUMN-ROW,COLUMN]...
-//   enqueue ID                             clear ID          drop PROGRAM
+//   enqueue ID [other-queue]               clear ID          drop PROGRAM         lessen PROGRAM
 //   move PROGRAM NUMBER BUFFER [remote]    fill              slow on|off          stuck on|off
 //   begin MESH    end MESH TRACE BUFFER BYTES    replay MESH TRACE    release MESH TRACE
 //   tallies                                later exit|end ORDER                   repeat COUNT ORDER

@@ -1,5 +1,7 @@
 #include "world.hpp"
 
+#include <utility>
+
 #include "../tallies.hpp"
 
 // With its result's place and its result both in plain sight: a library in between must hand on both.
@@ -10,8 +12,10 @@ namespace fake {
 namespace {
 
 using metal::HalProgrammableCoreType;
-// Tensix, active and idle ethernet cores: where their rings begin, and their sizes.
-constexpr std::array<std::pair<uint32_t, uint32_t>, 3> kRings{{{35168, 70656}, {258336, 640}, {32368, 25600}}};
+// Tensix, active and idle ethernet cores: where their rings begin, and their sizes; then launch messages, in slots.
+constexpr std::array<std::pair<uint32_t, uint32_t>, 5> kRings{
+    {{35168, 70656}, {258336, 640}, {32368, 25600}, {0, 7}, {0, 7}}};
+constexpr uint32_t kEthernetBytes = 112;  // what a program takes of the ring of active ethernet cores
 
 uint32_t padded(uint32_t bytes) { return (bytes + 15) / 16 * 16; }
 
@@ -20,7 +24,7 @@ CoreRange core(uint64_t x, uint64_t y) { return {{x, y}, {x, y}}; }
 std::shared_ptr<metal::Kernel> made(const std::string& kind, metal::Kernel::Form form) {
     if (kind == "compute") return std::make_shared<metal::ComputeKernel>(std::move(form));
     if (kind == "dram") return std::make_shared<metal::DramKernel>(std::move(form));
-    if (kind == "ethernet") return std::make_shared<metal::EthernetKernel>(std::move(form));
+    if (kind == "ethernet" || kind == "idle") return std::make_shared<metal::EthernetKernel>(std::move(form));
     return std::make_shared<metal::DataMovementKernel>(std::move(form));
 }
 
@@ -38,6 +42,12 @@ metal::WorkerConfigBufferMgr::Sync asked_for_room(metal::WorkerConfigBufferMgr& 
     const auto [sync, rooms] = ring.reserve(sizes);
     call.got(mixed(sync.is_needed, sync.count, &rooms));
     return sync;
+}
+
+uint32_t ethernet_bytes(const metal::detail::ProgramImpl& program) {
+    for (const auto& kernel : program.kernels)
+        if (kernel->form.core_type == HalProgrammableCoreType::ACTIVE_ETH) return kEthernetBytes;
+    return 0;
 }
 
 // What a first launch does and a cached one does not: compile, find places.
@@ -131,9 +141,13 @@ void World::finalize_system_program(metal::Device& device) {
     call.back();
 }
 
-void World::take_room(const metal::detail::ProgramImpl& program) {
+void World::take_room(const metal::detail::ProgramImpl& program, bool must_wait_for_all) {
     if (ring.rings.empty()) start_ring(ring);
-    const std::vector<uint32_t> sizes{kTextOffset + text_bytes(program), 0, 0};
+    const std::vector<uint32_t> sizes{kTextOffset + text_bytes(program), ethernet_bytes(program), 0, 0, 0};
+    if (must_wait_for_all) {
+        asked_for_room(ring, sizes);
+        wait_for_all();
+    }
     for (auto sync = asked_for_room(ring, sizes); sync.is_needed; sync = asked_for_room(ring, sizes)) {
         Asked call("ring_free", &ring, sync.count);
         ring.free(sync.count);
@@ -148,7 +162,6 @@ void World::take_room(const metal::detail::ProgramImpl& program) {
 
 // Binaries on their way: nobody may run meanwhile, and the whole ring is free afterwards.
 void World::wait_for_all() {
-    if (ring.rings.empty()) start_ring(ring);
     Asked call("ring_free", &ring, worker_count);
     ring.free(worker_count);
     call.back();
@@ -165,8 +178,8 @@ void World::launch(metal::distributed::MeshCommandQueue& on, metal::distributed:
     Asked loading("load_binaries", &impl, &on);
     impl.load_binaries(on);
     loading.back();
-    if (is_first) wait_for_all();
-    for (const auto& program : impl.programs) take_room(*program.impl);
+    bool must_wait_for_all = is_first;
+    for (const auto& program : impl.programs) take_room(*program.impl, std::exchange(must_wait_for_all, false));
     if (is_stuck) return;
     const auto mesh = static_cast<uint64_t>(impl.mesh->id());
     Asked status("set_program_binary_status", &impl, mesh, 2);

@@ -64,7 +64,7 @@ struct World {
     Shelf<metal::Program> programs, system_programs;
     Shelf<metal::distributed::MeshWorkload> workloads;
     metal::WorkerConfigBufferMgr ring;
-    metal::distributed::MeshCommandQueue queue;
+    metal::distributed::MeshCommandQueue queue, other_queue;
     uint64_t next_program = 0, trace_buffer_id = 0, trace_bytes = 0;
     uint32_t next_trace = 0, worker_count = 0;
     uint64_t opening = 0;  // the mesh whose system programs are made
@@ -78,7 +78,7 @@ struct World {
     void finalize_system_program(metal::Device& device);
     void launch(metal::distributed::MeshCommandQueue& queue, metal::distributed::MeshWorkload& workload);
     void wait_for_all();
-    void take_room(const metal::detail::ProgramImpl& program);
+    void take_room(const metal::detail::ProgramImpl& program, bool must_wait_for_all);
 };
 
 World& world();
