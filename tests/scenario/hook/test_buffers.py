@@ -6,9 +6,12 @@ import pytest
 
 from tests.support.stand_in.build import StandIn
 from tests.support.stand_in.host import CHIP, Host, unequal
+from tests.support.stand_in.stories import an_add
 from ttmem.devices import BufferLayout, Pool
 
 DRAM_BANKS, L1_BANKS = 12, 72
+RING_BYTES = 70_656  # of a worker's kernels
+SMALLEST_TABLE = 64
 
 
 def test_a_buffer_is_told_as_the_allocator_gave_it(host: Host) -> None:
@@ -78,9 +81,15 @@ def test_a_chip_is_told_with_its_board_and_what_its_banks_hold(host: Host) -> No
     device = host.look().device(CHIP)
 
     assert (device["arch"], device["board"], device["index"]) == ("wormhole_b0", "n150", 0)
-    assert tuple(device["grid"]) == (8, 9)
+    assert (tuple(device["grid"]), tuple(device["banks"])) == ((8, 9), (DRAM_BANKS, L1_BANKS))
     assert device["capacities"][Pool.DRAM] == 1_072_603_072 * DRAM_BANKS
     assert device["capacities"][Pool.L1] == 1_393_312 * L1_BANKS
+
+
+def test_a_chip_is_told_with_its_kernel_ring_once_there_is_one(host: Host) -> None:
+    host.tell("open 1 1 0", *an_add(), "enqueue 1", "open 3 1 1")
+
+    assert host.look().device(CHIP + 1)["kernel_ring_bytes"] == RING_BYTES
 
 
 def test_chips_have_their_own_ids_also_where_the_runtime_keeps_no_counters(host: Host) -> None:
@@ -107,6 +116,45 @@ def test_closing_a_mesh_ends_all_of_it_and_late_frees_are_no_finding(host: Host)
     assert (closed.alive, closed.open_chips) == ([], [])
     assert (look.alive, look.findings) == ([], {})
     assert (look.used(CHIP, Pool.DRAM), look.used(CHIP, Pool.L1)) == (0, 0)
+
+
+def test_a_closed_mesh_holds_nothing_even_while_somebody_still_refers_to_it(host: Host) -> None:
+    host.tell("open 1 1 0 1", "buffer 2 1 DRAM 4096 2048", *an_add(), "enqueue 1", "shut 1")
+    shut = host.look()
+    host.tell("free 2", "clear 1", "close 1")
+    look = host.look()
+
+    assert (shut.alive, shut.open_chips, shut.programs(CHIP)) == ([], [], {})
+    assert [shut.used(CHIP, pool) for pool in (Pool.DRAM, Pool.CB, Pool.KERNEL)] == [0, 0, 0]
+    assert (look.alive, look.findings) == ([], {})
+
+
+def test_two_open_meshes_of_the_same_chips_are_told_apart(host: Host) -> None:
+    """A chip is closed with the last mesh that has it."""
+    host.tell("open 1 1 0 1", "open 3 1 0 1", "open 5 1 1", "buffer 2 1 DRAM 4096 2048", "buffer 4 3 DRAM 4096 2048")
+    both = host.look()
+    host.tell("close 1", "buffer 6 5 L1 4096 2048")
+    other = host.look()
+    host.tell("close 3")
+    last = host.look()
+
+    assert [(told.id, told.chips) for told in both.buffers] == [(2, (CHIP, CHIP + 1)), (4, (CHIP, CHIP + 1))]
+    assert ([told.id for told in other.buffers], other.open_chips) == ([4, 6], [CHIP, CHIP + 1])
+    assert ([told.id for told in last.buffers], last.open_chips) == ([6], [CHIP + 1])
+    assert last.findings == {}
+
+
+def test_figures_stay_exact_when_more_is_allocated_and_freed_than_the_table_holds(
+    stand_in: StandIn, journals: Path
+) -> None:
+    with Host(stand_in, journals, TTMEM_TABLE=str(SMALLEST_TABLE)) as host:
+        host.tell("open 1 1 0", *(f"buffer {2 * number} 1 DRAM 4096 2048" for number in range(1, 2 * SMALLEST_TABLE)))
+        full = host.look().used(CHIP, Pool.DRAM)
+        host.tell(*(f"free {2 * number}" for number in range(2, 2 * SMALLEST_TABLE)))
+        left = host.look().used(CHIP, Pool.DRAM)
+
+    assert full == (2 * SMALLEST_TABLE - 1) * 2048 * DRAM_BANKS
+    assert left == 2048 * DRAM_BANKS
 
 
 def test_two_meshes_are_closed_one_by_one(host: Host) -> None:

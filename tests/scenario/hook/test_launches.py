@@ -9,7 +9,16 @@ from ttmem.tracking import CoreType, Stall
 
 ADD, MATMUL = 2, 4  # as reported: the runtime's number and 1
 ADD_ROOM, MATMUL_ROOM = 208 + 7392, 208 + 5728  # where the text begins, and the samples' sizes of it
+ETHERNET_ROOM = 112
 DRAM_BANKS = 12
+
+IN_HALVES = (  # one program on each row of a mesh of two
+    "program 1",
+    "kernel 1 data ttnn/x.cpp 0,0-1,0 100",
+    "program 2",
+    "kernel 2 data ttnn/y.cpp 0,0-1,0 200",
+    "workload 1 1 0 0 1@0,0-0,1 2@1,0-1,1",
+)
 
 
 def test_binaries_in_dram_belong_to_their_program(host: Host) -> None:
@@ -30,6 +39,15 @@ def test_the_status_of_binaries_is_told_when_it_changes(host: Host) -> None:
     assert programs == {ADD: (BinaryStatus.COMMITTED, 1), MATMUL: (BinaryStatus.COMMITTED, 3)}
 
 
+def test_a_status_that_is_said_again_is_not_told_again(host: Host) -> None:
+    """A cached launch is two events: it is counted, and takes its place in the ring."""
+    host.tell("open 1 1 0", *an_add(), "enqueue 1", "enqueue 1")
+    before = host.look().process["events"]
+    host.tell(*["enqueue 1"] * 4)
+
+    assert host.look().process["events"] - before == 2 * 4
+
+
 def test_binaries_are_in_flight_until_the_runtime_says_otherwise(host: Host) -> None:
     host.tell("open 1 1 0", *an_add(), "stuck on", "enqueue 1")
     stuck = host.look().programs(CHIP)
@@ -47,6 +65,30 @@ def test_every_enqueue_is_one_launch_on_each_chip_of_the_mesh(host: Host) -> Non
     assert [look.launches(CHIP + chip) for chip in range(4)] == [6] * 4
 
 
+def test_a_workload_of_several_programs_launches_each_of_them(host: Host) -> None:
+    host.tell("open 1 2 0 1 2 3", *IN_HALVES, "enqueue 1", "enqueue 1")
+    launched = host.look()
+    trace = host.tell("begin 1")
+    host.tell("enqueue 1", f"end 1 {trace} 118 14336", *[f"replay 1 {trace}"] * 3)
+    replayed = host.look()
+
+    assert [launched.launches(CHIP + chip) for chip in range(4)] == [2] * 4
+    assert [replayed.launches(CHIP + chip) for chip in range(4)] == [2 + 3] * 4
+    assert [launches for _, launches in replayed.programs(CHIP + 2).values() if launches] == [2 + 3]
+
+
+def test_a_workload_that_is_listed_on_all_chips_ends_there(host: Host) -> None:
+    """Its programs have their own, and without binaries in DRAM nothing else ends it."""
+    host.tell("open 1 2 0 1 2 3", *IN_HALVES, "enqueue 1")
+    before = host.look()
+    host.tell("clear 1")
+    look = host.look()
+
+    assert all(before.programs(CHIP + chip) for chip in range(4))
+    assert [look.programs(CHIP + chip) for chip in range(4)] == [{}] * 4
+    assert (look.alive, look.findings) == ([], {})
+
+
 def test_a_replayed_trace_counts_what_was_captured_in_it(host: Host) -> None:
     host.tell("open 1 1 0", *an_add(), *a_matmul(), "enqueue 1", "enqueue 2")
     trace = host.tell("begin 1")
@@ -57,6 +99,27 @@ def test_a_replayed_trace_counts_what_was_captured_in_it(host: Host) -> None:
 
     assert [launches for _, launches in captured.values()] == [1, 1]  # what is only recorded does not run
     assert [launches for _, launches in look.programs(CHIP).values()] == [1 + 2 * 10, 1 + 10]
+
+
+def test_a_launch_on_another_queue_than_the_captured_one_runs_at_once(host: Host) -> None:
+    host.tell("open 1 1 0", *an_add(), "enqueue 1", "begin 1", "enqueue 1", "enqueue 1 other-queue")
+    host.tell("end 1 0 118 14336")
+    captured = host.look().launches(CHIP)
+    host.tell(*["replay 1 0"] * 5)
+
+    assert captured == 2
+    assert host.look().launches(CHIP) == 2 + 5
+
+
+def test_the_beginning_of_a_capture_leaves_the_ring_as_it_is(host: Host) -> None:
+    host.tell("open 1 1 0", *an_add(), "enqueue 1")
+    before = host.look().ring(CHIP, CoreType.TENSIX)
+    host.tell("begin 1")
+    begun = host.look().ring(CHIP, CoreType.TENSIX)
+    host.tell("end 1 0 118 14336", "replay 1 0")
+
+    assert begun == before
+    assert host.look().ring(CHIP, CoreType.TENSIX)["live"] == before["total"]
 
 
 def test_a_trace_has_memory_of_its_own_until_it_is_released(host: Host) -> None:
@@ -110,6 +173,24 @@ def test_a_first_launch_waits_for_all_others_and_finds_the_ring_empty(host: Host
 
     assert look.stalls(CHIP) == {Stall.IN_FLIGHT: 2}
     assert (look.ring(CHIP, CoreType.TENSIX)["live"], look.ring(CHIP, CoreType.TENSIX)["entries"]) == (MATMUL_ROOM, 1)
+
+
+def test_an_ethernet_program_waits_for_the_one_before_it(host: Host) -> None:
+    """It always lies at the base of the ring, however much room there is behind it."""
+    kernel = "kernel 5 ethernet ttnn/x.cpp 0,0-0,0 64"
+    host.tell("open 1 1 0", "program 5", kernel, "workload 5 1 2048 8 5", "enqueue 5", "fill", "enqueue 5")
+    look = host.look()
+    ring = look.ring(CHIP, CoreType.ACTIVE_ETH)
+
+    assert look.stalls(CHIP) == {Stall.IN_FLIGHT: 1, Stall.ORDER: 1}
+    assert (ring["live"], ring["entries"]) == (ETHERNET_ROOM, 1)
+
+
+def test_a_launch_that_waits_though_there_is_room_waits_for_binaries(host: Host) -> None:
+    """Also where it has none in DRAM, and nobody says how far they are."""
+    host.tell("open 1 1 0", "program 5", "kernel 5 data ttnn/x.cpp 0,0-0,0 64", "workload 5 1 0 0 5", "enqueue 5")
+
+    assert host.look().stalls(CHIP) == {Stall.IN_FLIGHT: 1}
 
 
 def test_slow_dispatch_tells_the_same_programs_without_ring_and_status(host: Host) -> None:

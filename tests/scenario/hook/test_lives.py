@@ -153,6 +153,20 @@ def test_two_copies_that_number_their_meshes_alike_are_kept_apart(host: Host, tm
     assert closed.findings == {}
 
 
+def test_programs_of_two_copies_that_have_the_same_number_are_two(host: Host, tmp_path: Path) -> None:
+    copy = tmp_path / "libtt_metal.so"
+    copy.write_bytes(host.stand_in.library(CURRENT).read_bytes())
+    host.tell("open 1 1 0", *an_add(), "enqueue 1", f"load second {copy}", "open 3 1 1", *an_add(mesh=3), "enqueue 1")
+    both = host.look()
+    host.tell("use first", "clear 1")
+    second = host.look()
+    host.tell("use second", "clear 1")
+
+    assert len({told.program for told in both.kernels}) == 2
+    assert {told.chips for told in second.alive} == {(CHIP + 1,)}
+    assert (host.look().alive, host.look().findings) == ([], {})
+
+
 def test_two_copies_of_the_runtime_are_both_told_and_each_gets_its_own_calls(host: Host, tmp_path: Path) -> None:
     copy = tmp_path / "libtt_metal.so"  # another file, or the loader would take it for the same
     copy.write_bytes(host.stand_in.library(CURRENT).read_bytes())

@@ -103,6 +103,15 @@ def test_dataflow_buffers_whose_cores_overlap_have_each_their_own(host: Host) ->
     assert [(told.per_bank_bytes, told.core_count) for told in buffers] == [(2048, 64), (1024, 16), (512, 16)]
 
 
+@pytest.mark.parametrize("program", [an_add(5, workload=5), a_matmul(5, workload=5)], ids=["circular", "dataflow"])
+def test_a_program_laid_out_anew_with_fewer_buffers_keeps_only_these(program: tuple[str, ...], host: Host) -> None:
+    host.tell("open 1 1 0", *program, "enqueue 5", "lessen 5", "enqueue 5")
+    look = host.look()
+
+    assert [told.address for told in look.circular] == [105_824, 109_920]
+    assert look.findings == {}
+
+
 def test_a_cached_launch_repeats_nothing(host: Host) -> None:
     host.tell("open 1 1 0", *an_add(), *a_matmul(), "enqueue 1", "enqueue 2")
     first = host.look()
@@ -177,6 +186,18 @@ def test_a_kernel_whose_owner_nobody_names_goes_by_its_source(path: str, kind: K
     assert (kernel.kind, kernel.found_by) == (kind, FoundBy.PATH)
 
 
+@pytest.mark.parametrize(
+    ("core_type", "pool"),
+    [("data", Pool.KERNEL), ("compute", Pool.KERNEL), ("ethernet", Pool.ETH), ("idle", Pool.ETH)],
+)
+def test_a_kernel_is_charged_to_the_memory_of_its_cores(core_type: str, pool: Pool, host: Host) -> None:
+    host.tell("open 1 1 0", "program 5", f"kernel 5 {core_type} ttnn/x.cpp 0,0-0,0 640,640,640", "workload 5 1 0 0 5")
+    host.tell("enqueue 5")
+    [kernel] = host.look().kernels
+
+    assert (kernel.pool, kernel.reserved_bytes > 0) == (pool, True)
+
+
 def test_system_programs_that_run_before_their_mesh_is_open_are_listed_once_it_is(host: Host) -> None:
     host.tell("create 1 1 0 1", "fabric 1", "dispatch 1", "initialize 1")
     look = host.look()
@@ -194,6 +215,19 @@ def test_a_clash_is_told_with_its_program(host: Host) -> None:
 
     assert thrown.endswith(f"L1 buffer allocated at {address} and static circular buffer region ends at {end}")
     assert host.look().clashes_since(before) == [(CHIP, 2, end, address)]
+
+
+@pytest.mark.parametrize(
+    ("parts", "size_bytes"), [((), 3 * 4096), (("scratchpad 3 0,0-3,0 64",), 3 * 4096 + 64)], ids=["alone", "both"]
+)
+def test_a_clash_of_dataflow_buffers_and_scratchpads_is_told_with_where_they_end(
+    parts: tuple[str, ...], size_bytes: int, host: Host
+) -> None:
+    address = int(host.tell("open 1 1 0", *a_matmul(), *parts, "enqueue 2", f"buffer 2 1 L1 {NEARLY_ALL_L1} 2048"))
+    before = host.look()
+    host.tell("enqueue 2")
+
+    assert host.look().clashes_since(before) == [(CHIP, 4, 105_824 + size_bytes, address)]
 
 
 def test_kernels_compiled_on_many_threads_at_once_are_all_told(host: Host) -> None:
