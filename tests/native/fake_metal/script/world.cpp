@@ -178,6 +178,7 @@ void World::launch(metal::distributed::MeshCommandQueue& on, metal::distributed:
     Asked loading("load_binaries", &impl, &on);
     impl.load_binaries(on);
     loading.back();
+    const std::lock_guard turn(placing);
     bool must_wait_for_all = is_first;
     for (const auto& program : impl.programs) take_room(*program.impl, std::exchange(must_wait_for_all, false));
     if (is_stuck) return;

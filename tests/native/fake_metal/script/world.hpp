@@ -3,6 +3,7 @@
 #define FAKE_METAL_WORLD_HPP
 
 #include <cstdlib>
+#include <mutex>
 
 #include "../metal/programs.hpp"
 
@@ -64,6 +65,7 @@ struct World {
     Shelf<metal::Program> programs, system_programs;
     Shelf<metal::distributed::MeshWorkload> workloads;
     metal::WorkerConfigBufferMgr ring;
+    std::mutex placing;  // one launch at a time finds its room, as on a queue of the runtime's
     metal::distributed::MeshCommandQueue queue, other_queue;
     uint64_t next_program = 0, trace_buffer_id = 0, trace_bytes = 0;
     uint32_t next_trace = 0, worker_count = 0;
