@@ -130,7 +130,6 @@ def test_a_closed_mesh_holds_nothing_even_while_somebody_still_refers_to_it(host
 
 
 def test_two_open_meshes_of_the_same_chips_are_told_apart(host: Host) -> None:
-    """A chip is closed with the last mesh that has it."""
     host.tell("open 1 1 0 1", "open 3 1 0 1", "open 5 1 1", "buffer 2 1 DRAM 4096 2048", "buffer 4 3 DRAM 4096 2048")
     both = host.look()
     host.tell("close 1", "buffer 6 5 L1 4096 2048")
@@ -142,6 +141,17 @@ def test_two_open_meshes_of_the_same_chips_are_told_apart(host: Host) -> None:
     assert ([told.id for told in other.buffers], other.open_chips) == ([4, 6], [CHIP, CHIP + 1])
     assert ([told.id for told in last.buffers], last.open_chips) == ([6], [CHIP + 1])
     assert last.findings == {}
+
+
+def test_what_runs_on_one_chip_outlives_another_mesh_that_has_the_chip(host: Host) -> None:
+    host.tell("open 1 1 0 1", "open 3 1 0 1", "program 5", "kernel 5 data ttnn/x.cpp 0,0-0,0 64")
+    host.tell("workload 5 3 0 0 5@0,0-0,0", "enqueue 5", "close 1")
+    left = host.look()
+    host.tell("close 3")
+    look = host.look()
+
+    assert [(told.program, told.chips) for told in left.kernels] == [(6, (CHIP,))]
+    assert (look.alive, look.open_chips) == ([], [])
 
 
 def test_figures_stay_exact_when_more_is_allocated_and_freed_than_the_table_holds(
