@@ -201,10 +201,18 @@ def state_of(pid: int) -> str:
 
 
 def test_stopping_us_stops_the_program_and_it_goes_on_with_us(tmp_path: Path) -> None:
+    """In a process group of its own: in one that nobody could continue the kernel ignores such a stop."""
     environ = {**os.environ, "TTMEM_DIR": str(tmp_path)}
     telling = "import os, sys; print(os.getpid(), flush=True); sys.stdin.readline()"
-    command = [*TTMEM, "run", *python(telling)]
-    with subprocess.Popen(command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as run:
+    run = subprocess.Popen(
+        [*TTMEM, "run", *python(telling)],
+        env=environ,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=os.setpgrp,
+    )
+    try:
         assert run.stdout is not None
         program = int(run.stdout.readline())
         run.send_signal(signal.SIGTSTP)
@@ -213,7 +221,11 @@ def test_stopping_us_stops_the_program_and_it_goes_on_with_us(tmp_path: Path) ->
         wait_until(lambda: "T" not in (state_of(program), state_of(run.pid)))
         run.communicate("\n")
 
-    assert run.returncode == 0
+        assert run.returncode == 0
+    finally:
+        if run.poll() is None:
+            os.killpg(run.pid, signal.SIGKILL)
+            run.communicate()
 
 
 def test_a_key_that_interrupts_reaches_the_program_once(tmp_path: Path) -> None:

@@ -78,4 +78,6 @@ class Child:
         if received.si_code != _SENT_BY_KERNEL:
             os.kill(self.pid, received.si_signo)
         if received.si_signo == signal.SIGTSTP:  # waited for, and so not obeyed yet
-            os.kill(os.getpid(), signal.SIGSTOP)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTSTP})
+            signal.raise_signal(signal.SIGTSTP)  # as for the program: where nobody could go on with it, it is ignored
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTSTP})
