@@ -91,9 +91,12 @@ class DeviceUsage:
 
     @property
     def kernel_ring_bytes(self) -> int | None:
-        """What kernel code takes of L1, however many kernels are loaded: one ring on every worker core."""
+        """What kernel code takes of L1 while the chip is open, however many kernels are loaded: one ring on every
+        worker core."""
         ring, grid = self.device.kernel_ring_bytes, self.device.grid
-        return ring * grid[0] * grid[1] if ring and grid else None
+        if not ring or not grid:
+            return None
+        return ring * grid[0] * grid[1] if self.device.open_count else 0
 
     @property
     def l1_used_bytes(self) -> int | None:

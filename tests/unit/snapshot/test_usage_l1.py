@@ -1,5 +1,7 @@
 """L1 in all: the kernel ring counts once per core, and inventories never on top of it."""
 
+from dataclasses import replace
+
 from tests.support.figures import a_busy_snapshot
 from ttmem.devices import Pool
 
@@ -26,3 +28,13 @@ def test_without_a_known_ring_l1_in_all_is_unknown() -> None:
 
     assert unknown
     assert all(usage.l1_used_bytes is None for usage in unknown)
+
+
+def test_a_chip_that_nobody_has_open_gives_up_no_ring() -> None:
+    usage = a_busy_snapshot().devices[0]
+    closed = replace(usage, device=replace(usage.device, open_count=0))
+    used = {pool.pool: pool.used_bytes for pool in usage.pools}
+
+    assert usage.kernel_ring_bytes
+    assert closed.kernel_ring_bytes == 0
+    assert closed.l1_used_bytes == used.get(Pool.L1, 0) + used.get(Pool.L1_SMALL, 0)
