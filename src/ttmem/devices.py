@@ -6,10 +6,23 @@ The numbers are those of `ttmem/client.h`. A number nobody knows becomes UNKNOWN
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 
-__all__ = ["PLANNED_POOLS", "Arch", "BinaryStatus", "BufferLayout", "BufferType", "Device", "Kind", "Pool"]
+__all__ = ["PLANNED_POOLS", "Arch", "BinaryStatus", "BufferLayout", "BufferType", "Device", "Kind", "Pool", "Word"]
 
 
-class Pool(IntEnum):
+class Word(IntEnum):
+    """A number that users know by a word. One that nobody knows becomes UNKNOWN."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Word":
+        return cls["UNKNOWN"]
+
+    @property
+    def word(self) -> str:
+        """Its name as users read and type it."""
+        return self.name.lower()
+
+
+class Pool(Word):
     """Where bytes live."""
 
     DRAM = 0
@@ -23,21 +36,12 @@ class Pool(IntEnum):
     HOST = 8
     UNKNOWN = 9
 
-    @classmethod
-    def _missing_(cls, value: object) -> "Pool":
-        return cls.UNKNOWN
-
-    @property
-    def word(self) -> str:
-        """Its name as users read and type it."""
-        return self.name.lower()
-
 
 # Inventories: what all loaded programs would take. Programs share that memory, so the sum may exceed the chip.
 PLANNED_POOLS = frozenset({Pool.CB, Pool.KERNEL, Pool.ETH, Pool.DISPATCH})
 
 
-class Kind(IntEnum):
+class Kind(Word):
     """What an allocation is."""
 
     UNKNOWN = 0
@@ -50,15 +54,6 @@ class Kind(IntEnum):
     KERNEL_DISPATCH = 7
     PROGRAM_BINARY = 8
     KERNEL_UNKNOWN = 9
-
-    @classmethod
-    def _missing_(cls, value: object) -> "Kind":
-        return cls.UNKNOWN
-
-    @property
-    def word(self) -> str:
-        """Its name as users read and type it."""
-        return self.name.lower()
 
     @property
     def is_kernel(self) -> bool:
@@ -80,7 +75,7 @@ class BufferType(IntEnum):
     TRACE = 4
 
 
-class BufferLayout(IntEnum):
+class BufferLayout(Word):
     """How a buffer is spread over its banks: 1 + tt-metal's TensorMemoryLayout."""
 
     UNKNOWN = 0
@@ -91,32 +86,14 @@ class BufferLayout(IntEnum):
     BLOCK_SHARDED = 5
     ND_SHARDED = 6
 
-    @classmethod
-    def _missing_(cls, value: object) -> "BufferLayout":
-        return cls.UNKNOWN
 
-    @property
-    def word(self) -> str:
-        """Its name as users read it."""
-        return self.name.lower()
-
-
-class BinaryStatus(IntEnum):
+class BinaryStatus(Word):
     """tt-metal's ProgramBinaryStatus."""
 
     NOT_SENT = 0
     IN_FLIGHT = 1
     COMMITTED = 2
     UNKNOWN = 3
-
-    @classmethod
-    def _missing_(cls, value: object) -> "BinaryStatus":
-        return cls.UNKNOWN
-
-    @property
-    def word(self) -> str:
-        """Its name as users read and type it."""
-        return self.name.lower()
 
 
 class Arch(str, Enum):
@@ -143,6 +120,25 @@ class Device:
     open_count: int
     is_known: bool
     name: str
+
+    @classmethod
+    def bare(cls, number: int, unique_id: int | None, *, index: int | None, name: str) -> "Device":
+        """One of which nobody said more than how it is called."""
+        return cls(
+            number=number,
+            unique_id=unique_id or 0,
+            index=index,
+            arch="",
+            board="",
+            grid=None,
+            dram_bank_count=None,
+            l1_bank_count=None,
+            kernel_ring_bytes=None,
+            capacity_bytes=(None,) * len(Pool),
+            open_count=0,
+            is_known=unique_id is not None,
+            name=name,
+        )
 
     def capacity(self, pool: Pool) -> int | None:
         """All banks of a pool together, as reported by the chip's opener; None if nobody said."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol, runtime_checkable
 
-from ttmem.devices import BinaryStatus, BufferType, Kind, Pool
+from ttmem.devices import BinaryStatus, BufferType, Kind, Pool, Word
 
 __all__ = [
     "Cache",
@@ -37,7 +37,7 @@ class KernelType(IntEnum):
     DISPATCH = 2
 
 
-class FoundBy(IntEnum):
+class FoundBy(Word):
     """How the type of a kernel was found, most trusted first."""
 
     UNKNOWN = 0
@@ -47,17 +47,8 @@ class FoundBy(IntEnum):
     STACK = 4  # who called
     SIZE = 5  # the seeds' two well-known sizes: a guess
 
-    @classmethod
-    def _missing_(cls, value: object) -> "FoundBy":
-        return cls.UNKNOWN
 
-    @property
-    def word(self) -> str:
-        """Its name as users read it."""
-        return self.name.lower()
-
-
-class CoreType(IntEnum):
+class CoreType(Word):
     """tt-metal's programmable core types, after 0 for unknown."""
 
     UNKNOWN = 0
@@ -65,15 +56,6 @@ class CoreType(IntEnum):
     ACTIVE_ETH = 2
     IDLE_ETH = 3
     DRAM = 4
-
-    @classmethod
-    def _missing_(cls, value: object) -> "CoreType":
-        return cls.UNKNOWN
-
-    @property
-    def word(self) -> str:
-        """Its name as users read it."""
-        return self.name.lower()
 
 
 class Cache(IntEnum):
@@ -111,7 +93,7 @@ class CacheOutcome(IntEnum):
         return self.name.lower()
 
 
-class Stall(IntEnum):
+class Stall(Word):
     """Why a launch had to wait before it could write into the kernel ring."""
 
     NONE = 0
@@ -125,11 +107,6 @@ class Stall(IntEnum):
     @classmethod
     def _missing_(cls, value: object) -> "Stall":
         return cls.NONE
-
-    @property
-    def word(self) -> str:
-        """Its name as users read it."""
-        return self.name.lower()
 
 
 class CoreSet(Protocol):

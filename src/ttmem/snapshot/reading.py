@@ -76,22 +76,8 @@ def check_schema(fields: Fields) -> None:
 
 def bare_device(row: Fields, number: int) -> Device:
     """A device of which only the name is told."""
-    unique_id = row.hexadecimal("uuid")
-    return Device(
-        number=number,
-        unique_id=unique_id or 0,
-        index=row.maybe_integer("index"),
-        arch="",
-        board="",
-        grid=None,
-        dram_bank_count=None,
-        l1_bank_count=None,
-        kernel_ring_bytes=None,
-        capacity_bytes=(None,) * len(Pool),
-        open_count=0,
-        is_known=unique_id is not None,
-        name=row.maybe_text("name"),
-    )
+    index, name = row.maybe_integer("index"), row.maybe_text("name")
+    return Device.bare(number, row.hexadecimal("uuid"), index=index, name=name)
 
 
 class _Devices:
