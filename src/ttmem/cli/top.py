@@ -6,13 +6,10 @@ import sys
 import click
 
 from ttmem.cli.exits import DONE
-from ttmem.cli.looking import Looking
-from ttmem.cli.ps import ps, watch
+from ttmem.cli.ps import ps
 from ttmem.cli.screen import Screen
-from ttmem.snapshot import Selection
-from ttmem.view import PageOptions
 
-_OWN = ("interval", "is_json", "picture_file", "is_with_ended")  # options of `ps` that a live table has no use for
+_NOT_LIVE = ("interval", "is_json", "picture_file", "is_with_ended")  # options of `ps` that have no use here
 
 
 @click.command(short_help="Watch which process holds what, live.")
@@ -26,20 +23,14 @@ def top(context: click.Context, /, *, delay: float, **asked: object) -> int:
     The figures are those of `ttmem ps`, and so are the options. Where nothing can be drawn over, in a pipe or a file,
     the table is shown once.
     """
-    screen = Screen(sys.stdout, os.environ, has_colour=not asked["is_colourless"])
-    if not screen.is_live:
-        shown: int = context.invoke(ps, **asked)
-        return shown
-    options = PageOptions(
-        screen.width, bool(asked["is_ascii"]) or not screen.is_unicode, is_kernels=bool(asked["is_kernels"])
-    )
-    words = tuple(word.strip() for word in str(asked["devices"] or "").split(",") if word.strip())
-    selection = Selection(words, asked["users"], asked["pids"], is_with_ended=False)  # type: ignore[arg-type]
+    is_live = Screen(sys.stdout, os.environ).is_live
     try:
-        with Looking(os.environ, uid=os.geteuid(), has_daemon=not asked["is_alone"], is_following=True) as looking:
-            watch(looking, selection, screen, options, interval=delay, is_json=False)
-    except KeyboardInterrupt:  # the way to leave it
-        return DONE
+        code: int = context.invoke(ps, interval=delay if is_live else None, **asked)
+    except KeyboardInterrupt:
+        if not is_live:
+            raise
+        return DONE  # the way to leave it
+    return code
 
 
-top.params += [option for option in ps.params if option.name not in _OWN]
+top.params += [option for option in ps.params if option.name not in _NOT_LIVE]
