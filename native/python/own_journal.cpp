@@ -160,13 +160,7 @@ private:
 bool copy_entry(const Record& entry, Words& words) {
     words.commit = entry.commit.load(std::memory_order_acquire);
     if (!is_committed(words.commit)) return false;
-    words.time = entry.time.load(std::memory_order_acquire);
-    words.tag = entry.tag.load(std::memory_order_acquire);
-    words.id = entry.id.load(std::memory_order_acquire);
-    words.address = entry.address.load(std::memory_order_acquire);
-    words.reserved = entry.reserved.load(std::memory_order_acquire);
-    words.requested = entry.requested.load(std::memory_order_acquire);
-    words.per_bank = entry.per_bank.load(std::memory_order_acquire);
+    copy_words(entry, words);
     return entry.commit.load(std::memory_order_acquire) == words.commit;
 }
 

@@ -187,6 +187,17 @@ struct Words {
 static_assert(sizeof(Words) == sizeof(Record));
 static_assert(kSizeMost < 1ull << 43, "sizes and the hint share 48 bits");
 
+/// Copies all words but the commit, which the caller judges before and after.
+inline void copy_words(const Record& from, Words& to) noexcept {
+    to.time = from.time.load(std::memory_order_acquire);
+    to.tag = from.tag.load(std::memory_order_acquire);
+    to.id = from.id.load(std::memory_order_acquire);
+    to.address = from.address.load(std::memory_order_acquire);
+    to.reserved = from.reserved.load(std::memory_order_acquire);
+    to.requested = from.requested.load(std::memory_order_acquire);
+    to.per_bank = from.per_bank.load(std::memory_order_acquire);
+}
+
 inline constexpr uint64_t tag_of(Type type, uint8_t kind, uint8_t pool, uint8_t flags, uint32_t site) {
     return static_cast<uint64_t>(type) | uint64_t{kind} << 8 | uint64_t{pool} << 16 | uint64_t{flags} << 24 |
            uint64_t{site} << 32;

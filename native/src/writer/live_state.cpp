@@ -166,13 +166,7 @@ bool end_life(const Writer& writer, uint32_t entry, uint64_t made_by, Words& wor
     if (!record.commit.compare_exchange_strong(expected, busy(made_by), std::memory_order_acq_rel)) return false;
     TTMEM_TEST_YIELD(life_ended);
     words.commit = committed(made_by);
-    words.time = record.time.load(std::memory_order_relaxed);
-    words.tag = record.tag.load(std::memory_order_relaxed);
-    words.id = record.id.load(std::memory_order_relaxed);
-    words.address = record.address.load(std::memory_order_relaxed);
-    words.reserved = record.reserved.load(std::memory_order_relaxed);
-    words.requested = record.requested.load(std::memory_order_relaxed);
-    words.per_bank = record.per_bank.load(std::memory_order_relaxed);
+    copy_words(record, words);
     return true;
 }
 
