@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 
 from tests.support.figures import a_busy_snapshot
 from tests.support.terminals import a_terminal
+from tests.support.waiting import wait_until
 from ttmem.cli.demo import demo
 from ttmem.cli.demonstration.audience import farewell
 from ttmem.cli.demonstration.interrupts import noticed_interrupts
@@ -326,10 +326,7 @@ def test_a_workload_ends_with_whoever_started_it() -> None:
         terminal.process.send_signal(signal.SIGKILL)
         terminal.end()
 
-    deadline = time.monotonic() + 5
-    while stat_of(pid) is not None and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert stat_of(pid) is None
+    wait_until(lambda: stat_of(pid) is None)
     shutil.rmtree(directory)
 
 

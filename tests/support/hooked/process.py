@@ -8,7 +8,6 @@ with hooked.opened() as device:
 `is_hooked=False` starts the same without the hook, to compare with.
 """
 
-import importlib.resources
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,14 +18,16 @@ from tests.support.ttnn.runtime import OpenedDevice, Runtime
 from tests.support.ttnn.stock import Stock
 from tests.support.waiting import wait_until
 from tests.support.watching import Watch
+from ttmem.doctor import hook
 
 DRIVER = "tests.support.hooked.driver"
 
 
 def hook_path() -> Path:
     """The library to preload, in the installed package."""
-    with importlib.resources.as_file(importlib.resources.files("ttmem") / "lib" / "libttmem_hook.so") as path:
-        return path
+    path = hook.hook_path({})
+    assert path is not None, "the hook was not built"
+    return Path(path)
 
 
 class Hooked:
