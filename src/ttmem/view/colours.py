@@ -23,26 +23,29 @@ class Depth(IntEnum):
 
 
 class Colour(NamedTuple):
-    """One colour at every depth; `code` is the one among sixteen."""
+    """One colour at every depth; `code` is the one among sixteen, `light` the one on a bright background."""
 
     rgb: str
     indexed: int
     code: int
     is_bold: bool = False
+    light: str = ""
 
 
-PLAIN = Colour("#d7dae0", 252, 39)
-GREEN = Colour("#1eb57d", 36, 32)
-YELLOW = Colour("#ffd10a", 220, 33)
-ORANGE = Colour("#ff8c00", 208, 33)
-RED = Colour("#f04f5e", 203, 31)
-PURPLE = Colour("#9c8fd6", 140, 35)
-GREY = Colour("#7d8590", 244, 90)
-DARK = Colour("#30363d", 238, 90)
+PLAIN = Colour("#d7dae0", 252, 39, light="#1f2328")
+GREEN = Colour("#1eb57d", 36, 32, light="#0f7a53")
+YELLOW = Colour("#ffd10a", 220, 33, light="#8a6d00")
+ORANGE = Colour("#ff8c00", 208, 33, light="#a85600")
+RED = Colour("#f04f5e", 203, 31, light="#c4283a")
+PURPLE = Colour("#9c8fd6", 140, 35, light="#5b4bb0")
+GREY = Colour("#7d8590", 244, 90, light="#59636e")
+BLUE = Colour("#4aa3ff", 75, 34, light="#0a5fc0")
+TEAL = Colour("#39c5cf", 44, 36, light="#127a82")
+DARK = Colour("#30363d", 238, 90, light="#d0d7de")
 
 PALETTE = {
     Role.PLAIN: PLAIN,
-    Role.TITLE: PLAIN._replace(is_bold=True, rgb="#ffffff"),
+    Role.TITLE: PLAIN._replace(is_bold=True, rgb="#ffffff", light="#000000"),
     Role.HEAD: GREY,
     Role.DIM: GREY,
     Role.INDEX: YELLOW._replace(is_bold=True),
@@ -55,8 +58,19 @@ PALETTE = {
     Role.BAR_BUSY: YELLOW,
     Role.BAR_HIGH: ORANGE,
     Role.BAR_FULL: RED,
-    Role.BAR_PEAK: Colour("#4d5560", 241, 90),
+    Role.BAR_PEAK: Colour("#4d5560", 241, 90, light="#a8b1bb"),
     Role.BAR_REST: DARK,
+    Role.BAR_BUFFER: GREEN,
+    Role.BAR_CB: BLUE,
+    Role.BAR_RING: PURPLE,
+    Role.BAR_RETIRED: Colour("#5d5488", 60, 35, light="#b3a9e0"),
+    Role.BAR_SMALL: TEAL,
+    Role.BAR_TRACE: ORANGE,
+    Role.BAR_RESERVED: Colour("#4d5560", 241, 90, light="#a8b1bb"),
+    Role.SELECTED: PLAIN._replace(is_bold=True),
+    Role.TAGGED: YELLOW._replace(is_bold=True),
+    Role.KEY: TEAL._replace(is_bold=True),
+    Role.LOST: GREY,
 }
 
 

@@ -27,6 +27,17 @@ class Role(Enum):
     BAR_FULL = "bar_full"
     BAR_PEAK = "bar_peak"  # above what is used, up to the peak
     BAR_REST = "bar_rest"
+    BAR_BUFFER = "bar_buffer"  # what lies in L1 or DRAM, where that is told apart
+    BAR_CB = "bar_cb"
+    BAR_RING = "bar_ring"
+    BAR_RETIRED = "bar_retired"
+    BAR_SMALL = "bar_small"
+    BAR_TRACE = "bar_trace"
+    BAR_RESERVED = "bar_reserved"
+    SELECTED = "selected"  # the row the cursor is on
+    TAGGED = "tagged"
+    KEY = "key"  # one that can be pressed
+    LOST = "lost"  # figures that are no longer renewed
 
     @property
     def is_bar(self) -> bool:

@@ -1,0 +1,51 @@
+"""What a screen is given, and what it gives back.
+
+A screen is a function `draw(frame, look, state) -> Drawing`: from the newest sights, the size and style to draw in, and
+what the user chose on that screen. It keeps nothing, asks nobody and is called again whenever one of the three changes.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from ttmem.snapshot.sights.chip_map import ChipMap
+from ttmem.snapshot.sights.history import History
+from ttmem.snapshot.sights.kernel_table import KernelTable
+from ttmem.snapshot.sights.overview import Overview
+from ttmem.snapshot.sights.process_detail import ProcessDetail
+from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.view.spans import Line
+
+__all__ = ["Drawing", "Frame", "Layout", "Look"]
+
+Layout = Literal["auto", "full", "compact"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """The newest of everything that was asked for; what nobody looks at is None."""
+
+    overview: Overview | None = None
+    chip: ChipMap | None = None
+    kernels: KernelTable | None = None
+    detail: ProcessDetail | None = None
+    history: History | None = None
+    telemetry: tuple[ChipTelemetry, ...] | None = None
+    trouble: str = ""  # why the figures are old; empty while they come
+
+
+class Look(NamedTuple):
+    """How to draw: exactly so many columns, at most so many rows."""
+
+    width: int
+    height: int
+    is_ascii: bool = False
+    layout: Layout = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Lines from top to bottom, and what lies where: row of the drawing -> key of a process, number of a device."""
+
+    lines: tuple[Line, ...]
+    hits: dict[int, int] = field(default_factory=dict)
+    hidden_count: int = 0  # rows that are there and do not fit, below or above

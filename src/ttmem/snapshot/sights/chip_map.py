@@ -1,0 +1,79 @@
+"""One chip by address: what lies where in its DRAM banks and in the L1 of its cores, and which core is fullest.
+
+Banks work in lockstep: a buffer lies at the same address of each, so one bank stands for all. Circular buffers lie on
+some cores only. Addresses are those of a bank or core, sizes are bytes.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ttmem.devices import Device, Pool
+
+__all__ = ["ChipMap", "CoreFill", "Region", "Space", "Stretch", "StretchKind"]
+
+StretchKind = Literal["reserved", "ring", "cb", "buffer", "free"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A piece of an address space; neighbours of one kind are one stretch."""
+
+    kind: StretchKind
+    begin: int
+    end: int
+    count: int = 0  # how many allocations lie in it
+
+    @property
+    def size_bytes(self) -> int:
+        return self.end - self.begin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """The part of a bank or core that one pool has: from `begin` to `end`, where its holes are."""
+
+    pool: Pool
+    begin: int
+    end: int
+    used_bytes: int
+    largest_free_bytes: int | None  # None: somebody did not say where something lies
+    hole_count: int | None
+    is_begin_assumed: bool  # the chip's opener did not say; taken from what the architecture is known to have
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space:
+    """One address space, from 0 to `end`: a DRAM bank, or the L1 of a worker core."""
+
+    name: Literal["dram", "l1"]
+    bank_count: int
+    end: int
+    stretches: tuple[Stretch, ...]  # by address, without gaps; of L1, that of the fullest core
+    regions: tuple[Region, ...]
+    is_complete: bool  # False: some allocations have no address, and are missing here
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CoreFill:
+    """How full one worker core is: buffers, circular buffers, kernel ring, reserved."""
+
+    x: int
+    y: int
+    used_bytes: int
+    cb_planned_bytes: int
+    cb_resident_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChipMap:
+    """One chip, close up."""
+
+    time_ns: int
+    device: Device
+    dram: Space | None
+    l1: Space | None
+    ring_live_bytes: int | None  # of the fullest worker core
+    ring_retired_bytes: int | None
+    cores: tuple[CoreFill, ...]  # row by row; empty if the grid is not known
+    worst: tuple[int, int] | None  # x and y of the fullest core

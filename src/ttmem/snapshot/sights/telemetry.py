@@ -1,0 +1,45 @@
+"""What the kernel's driver tells of a chip without anybody opening it: sensors, clocks, names, and who has it open.
+
+None is what the driver does not have; it is never 0.
+"""
+
+from dataclasses import dataclass
+
+__all__ = ["ChipTelemetry", "Sensor"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sensor:
+    """One reading of hwmon, in its base unit: degrees Celsius, volts, amperes, watts, turns per minute."""
+
+    value: float
+    limit: float | None = None
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChipTelemetry:
+    """One chip of the driver."""
+
+    node: int  # N of /dev/tenstorrent/N
+    pci_bus_id: str | None
+    card_type: str | None
+    serial: str | None
+    asic_id: int | None  # the chip's unique id, where the driver says it
+    firmware: str | None
+    arch: str | None
+    temperature: Sensor | None
+    power: Sensor | None
+    current: Sensor | None
+    voltage: Sensor | None
+    fan: Sensor | None
+    aiclk_mhz: int | None
+    axiclk_mhz: int | None
+    arcclk_mhz: int | None
+    heartbeat: int | None
+    thermal_trip_count: int | None
+    pids: tuple[int, ...] | None  # who has it open; None if the driver does not tell
+
+    @property
+    def dev_node(self) -> str:
+        return f"/dev/tenstorrent/{self.node}"
