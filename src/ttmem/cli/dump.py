@@ -7,8 +7,8 @@ import sys
 import click
 
 from ttmem.cli.exits import NOTHING_READ
-from ttmem.cli.looking import Looking
 from ttmem.cli.screen import Screen
+from ttmem.daemon.asking.looking import Looking
 from ttmem.errors import SelectionError
 from ttmem.snapshot import Dump, dump_document
 from ttmem.view import PageOptions, dump_page

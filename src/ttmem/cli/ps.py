@@ -10,8 +10,8 @@ from typing import NoReturn
 import click
 
 from ttmem.cli.exits import NOTHING_READ
-from ttmem.cli.looking import Looking
 from ttmem.cli.screen import Screen
+from ttmem.daemon.asking.looking import Looking
 from ttmem.errors import NothingToRead, SelectionError
 from ttmem.snapshot import Selection, Snapshot, document, selected
 from ttmem.view import Line, PageOptions, nothing_to_show, page, picture

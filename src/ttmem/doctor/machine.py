@@ -9,7 +9,7 @@ import socket
 import stat
 from collections.abc import Iterator, Mapping
 
-from ttmem.daemon.client import DaemonClient
+from ttmem.daemon.asking.client import DaemonClient
 from ttmem.doctor.checks import Check, Status
 from ttmem.errors import RegionDamaged
 from ttmem.sources import Places

@@ -21,7 +21,7 @@ from tests.support.false_daemons import (
 )
 from tests.support.figures import a_busy_snapshot, a_dump
 from tests.support.stopwatch import Stopwatch
-from ttmem.daemon.client import DaemonClient
+from ttmem.daemon.asking.client import DaemonClient
 from ttmem.errors import DaemonGone, SelectionError, VersionMismatch
 from ttmem.snapshot import document, dump_document
 

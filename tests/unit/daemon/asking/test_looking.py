@@ -24,7 +24,7 @@ from tests.support.figures import a_busy_snapshot, a_dump
 from tests.support.programs import a_program
 from tests.support.stopwatch import Stopwatch
 from tests.support.waiting import wait_until
-from ttmem.cli.looking import Looking
+from ttmem.daemon.asking.looking import Looking
 from ttmem.errors import SelectionError
 from ttmem.snapshot import Snapshot, document, dump_document
 

@@ -1,4 +1,4 @@
-"""Where `ps` and `dump` get their figures: from a daemon if one answers, else from a collector of their own.
+"""Where viewers get their figures: from a daemon if one answers, else from a collector of their own.
 
 A daemon is looked for in the directory of our own journals, then in the system's. It must look where we would look
 ourselves; one that is dead, hangs, is somebody else's or speaks another version is passed over with one note. Nothing
@@ -19,7 +19,7 @@ from ttmem.sources import Places
 
 if TYPE_CHECKING:
     from ttmem.collector import Collector
-    from ttmem.daemon.client import DaemonClient
+    from ttmem.daemon.asking.client import DaemonClient
 
 __all__ = ["Looking"]
 
@@ -98,7 +98,7 @@ class Looking:
     def _asked_at(
         self, path: str, question: "Callable[[DaemonClient, Snapshot], Answer]", seconds: float
     ) -> tuple[Answer | None, str]:
-        from ttmem.daemon.client import DaemonClient
+        from ttmem.daemon.asking.client import DaemonClient
 
         daemon = DaemonClient(path, timeout_seconds=seconds)
         try:

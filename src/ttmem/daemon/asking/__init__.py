@@ -1,0 +1,1 @@
+"""The asking side: how viewers get their figures, from a daemon or without one."""
