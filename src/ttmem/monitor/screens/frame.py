@@ -2,6 +2,14 @@
 
 A screen is a function `draw(frame, look, state) -> Drawing`: from the newest sights, the size and style to draw in, and
 what the user chose on that screen. It keeps nothing, asks nobody and is called again whenever one of the three changes.
+
+A screen's module has, besides, what the app needs to know of it:
+
+    class State                                           frozen, `State()` is how it opens
+    draw(frame, look, state) -> Drawing
+    acted(action, state, frame, look) -> State            what a key does; the same state if it does nothing here
+    pointed(hit, state) -> State                          what a click on a row does: `hit` is a value of Drawing.hits
+    wanted(frame, state) -> Wanted                        what has to be asked for
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +23,7 @@ from ttmem.snapshot.sights.process_detail import ProcessDetail
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
 from ttmem.view.spans import Line
 
-__all__ = ["Drawing", "Frame", "Layout", "Look"]
+__all__ = ["Drawing", "Frame", "Layout", "Look", "Wanted"]
 
 Layout = Literal["auto", "full", "compact"]
 
@@ -31,6 +39,18 @@ class Frame:
     history: History | None = None
     telemetry: tuple[ChipTelemetry, ...] | None = None
     trouble: str = ""  # why the figures are old; empty while they come
+
+
+class Wanted(NamedTuple):
+    """What a screen needs to be asked for: exactly what is on it. Devices by a word as `ps -i` takes them."""
+
+    has_overview: bool = True
+    chip: str | None = None
+    kernels: str | None = None
+    kernel_most: int = 200
+    detail: int | None = None  # key of a process
+    history_seconds: int | None = None
+    has_telemetry: bool = False
 
 
 class Look(NamedTuple):
