@@ -11,7 +11,10 @@ from ttmem.snapshot.fields import time_text
 from ttmem.snapshot.usage import (
     DeviceUsage,
     Finding,
+    Foreign,
+    Host,
     KindUsage,
+    Mesh,
     PhasePeak,
     PoolUsage,
     ProcessDevice,
@@ -29,7 +32,6 @@ _NO_KERNELS = {
 
 def document(snapshot: Snapshot) -> Document:
     """The whole snapshot; `json.dumps` takes it as it is."""
-    host = snapshot.host
     return {
         "schema": SCHEMA,
         "time": time_text(snapshot.time_ns),
@@ -38,23 +40,31 @@ def document(snapshot: Snapshot) -> Document:
         "places": list(snapshot.places),
         "complete": snapshot.is_complete,
         "reason": snapshot.reason or None,
-        "host_info": {
-            "OS": host.os,
-            "Distro": host.distro,
-            "Kernel": host.kernel,
-            "Hostname": host.hostname,
-            "Platform": host.platform,
-            "Python": host.python,
-        },
-        "device_info": [_device_usage(usage) for usage in snapshot.devices],
+        "host_info": host_document(snapshot.host),
+        "device_info": [device_usage_document(usage) for usage in snapshot.devices],
         "processes": [_process(process) for process in snapshot.processes],
-        "foreign": [{"path": row.path, "uid": row.uid, "user": row.user, "what": row.what} for row in snapshot.foreign],
+        "foreign": [foreign_document(row) for row in snapshot.foreign],
         "damaged": [{"path": finding.path, "text": finding.text} for finding in snapshot.damaged],
-        "findings": [_finding(finding) for finding in snapshot.findings],
+        "findings": [finding_document(finding) for finding in snapshot.findings],
     }
 
 
-def _device_usage(usage: DeviceUsage) -> Document:
+def host_document(host: Host) -> Document:
+    return {
+        "OS": host.os,
+        "Distro": host.distro,
+        "Kernel": host.kernel,
+        "Hostname": host.hostname,
+        "Platform": host.platform,
+        "Python": host.python,
+    }
+
+
+def foreign_document(foreign: Foreign) -> Document:
+    return {"path": foreign.path, "uid": foreign.uid, "user": foreign.user, "what": foreign.what}
+
+
+def device_usage_document(usage: DeviceUsage) -> Document:
     device = usage.device
     return {
         **device_name(device),
@@ -68,8 +78,8 @@ def _device_usage(usage: DeviceUsage) -> Document:
         "l1": {"used": usage.l1_used_bytes, "kernel_ring": usage.kernel_ring_bytes},
         "open_count": device.open_count,
         "memory": {pool.pool.word: _device_pool(pool) for pool in usage.pools},
-        "kernels": None if usage.launch_count is None else _kernels(usage.kernels),
-        "kinds": _kinds(usage.kinds),
+        "kernels": None if usage.launch_count is None else kernels_document(usage.kernels),
+        "kinds": kinds_document(usage.kinds),
         "launches": usage.launch_count,
         **activity_document(usage.activity),
         "complete": not usage.reason,
@@ -82,7 +92,7 @@ def device_name(device: Device) -> Document:
     return {"index": device.index, "uuid": device.uuid, "name": device.name or None}
 
 
-def _pool(usage: PoolUsage) -> Document:
+def pool_document(usage: PoolUsage) -> Document:
     return {
         "used": usage.used_bytes,
         "requested": usage.requested_bytes,
@@ -108,15 +118,15 @@ def _device_pool(usage: PoolUsage) -> Document:
         "read": usage.read_bytes,
         "stale": usage.stale_bytes,
         "since": time_text(usage.since_ns),
-        **_pool(usage),
+        **pool_document(usage),
     }
 
 
-def _kernels(kernels: tuple[KindUsage, ...]) -> Document:
+def kernels_document(kernels: tuple[KindUsage, ...]) -> Document:
     return {**_NO_KERNELS, **{usage.kind.kernel_word: _kind(usage) for usage in kernels}}
 
 
-def _kinds(kinds: tuple[KindUsage, ...]) -> Document:
+def kinds_document(kinds: tuple[KindUsage, ...]) -> Document:
     return {usage.kind.word: _kind(usage) for usage in kinds if not usage.kind.is_kernel}
 
 
@@ -151,33 +161,25 @@ def _process(process: ProcessUsage) -> Document:
         "threads": process.thread_count,
         "path": process.path,
         "devices": [
-            _process_device(held) | activity_document(held.activity) | {"clashes": held.clash_count}
+            process_device_document(held) | activity_document(held.activity) | {"clashes": held.clash_count}
             for held in process.devices
         ],
-        "other_devices": [_process_device(held) for held in process.other_devices],
+        "other_devices": [process_device_document(held) for held in process.other_devices],
         "programs": [_program(program) for program in process.programs],
-        "phases": [_phase(phase) for phase in process.phases],
+        "phases": [phase_document(phase) for phase in process.phases],
         "out_of_memory": [device_name(refused.device) | refused.document() for refused in process.out_of_memory],
         "clashes": [device_name(clash.device) | clash.document() for clash in process.clashes],
-        "meshes": [
-            {
-                "mesh_id": mesh.mesh_id,
-                "rows": mesh.rows,
-                "columns": mesh.columns,
-                "devices": [device_name(device) for device in mesh.devices],
-            }
-            for mesh in process.meshes
-        ],
+        "meshes": [mesh_document(mesh) for mesh in process.meshes],
         "findings": {finding.name: finding.count for finding in process.findings},
     }
 
 
-def _process_device(held: ProcessDevice) -> Document:
+def process_device_document(held: ProcessDevice) -> Document:
     return {
         **device_name(held.device),
-        "memory": {usage.pool.word: _pool(usage) for usage in held.pools},
-        "kernels": None if held.launch_count is None else _kernels(held.kernels),
-        "kinds": _kinds(held.kinds),
+        "memory": {usage.pool.word: pool_document(usage) for usage in held.pools},
+        "kernels": None if held.launch_count is None else kernels_document(held.kernels),
+        "kinds": kinds_document(held.kinds),
         "launches": held.launch_count,
     }
 
@@ -192,7 +194,7 @@ def _program(program: Program) -> Document:
     }
 
 
-def _phase(phase: PhasePeak) -> Document:
+def phase_document(phase: PhasePeak) -> Document:
     return {
         "phase": phase.name,
         **device_name(phase.device),
@@ -204,7 +206,16 @@ def _phase(phase: PhasePeak) -> Document:
     }
 
 
-def _finding(finding: Finding) -> Document:
+def mesh_document(mesh: Mesh) -> Document:
+    return {
+        "mesh_id": mesh.mesh_id,
+        "rows": mesh.rows,
+        "columns": mesh.columns,
+        "devices": [device_name(device) for device in mesh.devices],
+    }
+
+
+def finding_document(finding: Finding) -> Document:
     return {
         "name": finding.name,
         "count": finding.count,

@@ -34,9 +34,9 @@ from ttmem.snapshot.usage import (
 
 __all__ = ["bare_device", "check_schema", "snapshot_from_document"]
 
-_ORIGINS: tuple[Origin, ...] = get_args(Origin)
+ORIGINS: tuple[Origin, ...] = get_args(Origin)
 _STATES: tuple[State, ...] = get_args(State)
-_SOURCES: tuple[Source, ...] = get_args(Source)
+SOURCES: tuple[Source, ...] = get_args(Source)
 _WHATS: tuple[What, ...] = get_args(What)
 _POOLS = {pool.word: pool for pool in Pool}
 _KINDS = {kind.word: kind for kind in Kind if not kind.is_kernel}
@@ -48,23 +48,20 @@ def snapshot_from_document(document: Document) -> Snapshot:
     """The snapshot that a document tells of. A document of another schema, or without a field, is a VersionMismatch."""
     fields = Fields(document)
     check_schema(fields)
-    devices = _Devices()
-    usages = tuple(_device_usage(row, devices) for row in fields.items("device_info"))
+    devices = Devices()
+    usages = tuple(read_device_usage(row, devices) for row in fields.items("device_info"))
     return Snapshot(
         time_ns=fields.nanoseconds("time_ns"),
         source=fields.text("source"),
         places=fields.texts("places"),
-        host=_host(fields.inner("host_info")),
+        host=read_host(fields.inner("host_info")),
         devices=usages,
         processes=tuple(_process(row, key, devices) for key, row in enumerate(fields.items("processes"), start=1)),
-        foreign=tuple(
-            Foreign(row.text("path"), row.integer("uid"), row.text("user"), row.word("what", _WHATS))
-            for row in fields.items("foreign")
-        ),
+        foreign=tuple(read_foreign(row) for row in fields.items("foreign")),
         damaged=tuple(
             Finding("damaged", 1, path=row.text("path"), text=row.text("text")) for row in fields.items("damaged")
         ),
-        findings=tuple(_finding(row) for row in fields.items("findings")),
+        findings=tuple(read_finding(row) for row in fields.items("findings")),
     )
 
 
@@ -80,7 +77,7 @@ def bare_device(row: Fields, number: int) -> Device:
     return Device.bare(number, row.hexadecimal("uuid"), index=index, name=name)
 
 
-class _Devices:
+class Devices:
     """The devices of one document, found again by how they are named wherever they are spoken of."""
 
     def __init__(self) -> None:
@@ -114,7 +111,7 @@ class _Devices:
         return self._by_name[name]
 
 
-def _host(row: Fields) -> Host:
+def read_host(row: Fields) -> Host:
     return Host(
         hostname=row.text("Hostname"),
         os=row.text("OS"),
@@ -125,17 +122,23 @@ def _host(row: Fields) -> Host:
     )
 
 
-def _device_usage(row: Fields, devices: _Devices) -> DeviceUsage:
+def read_foreign(row: Fields) -> Foreign:
+    return Foreign(row.text("path"), row.integer("uid"), row.text("user"), row.word("what", _WHATS))
+
+
+def read_device_usage(row: Fields, devices: Devices) -> DeviceUsage:
     pools = tuple(_device_pool(word, pool) for word, pool in row.named("memory"))
     device = devices.described(row, {usage.pool: usage.capacity_bytes for usage in pools})
-    reason = _reason(row)
+    reason = read_reason(row)
     doubt = "" if reason == first_reason(pool.reason for pool in pools) else reason
-    return DeviceUsage(device, pools, _kinds(row), row.maybe_integer("launches"), activity_from_document(row), doubt)
+    return DeviceUsage(
+        device, pools, read_kinds(row), row.maybe_integer("launches"), activity_from_document(row), doubt
+    )
 
 
 def _device_pool(word: str, row: Fields) -> PoolUsage:
     return replace(
-        _pool(word, row),
+        read_pool(word, row),
         since_ns=row.maybe_time_ns("since"),
         capacity_bytes=row.maybe_integer("total"),
         unattributed_bytes=row.integer("unattributed"),
@@ -144,7 +147,7 @@ def _device_pool(word: str, row: Fields) -> PoolUsage:
     )
 
 
-def _pool(word: str, row: Fields) -> PoolUsage:
+def read_pool(word: str, row: Fields) -> PoolUsage:
     return PoolUsage(
         pool=_POOLS[word] if word in _POOLS else row.refuse("", "one of the pools " + " ".join(_POOLS), word),
         used_bytes=row.integer("used"),
@@ -153,16 +156,16 @@ def _pool(word: str, row: Fields) -> PoolUsage:
         peak_bytes=row.integer("peak"),
         peak_time_ns=row.maybe_time_ns("peak_time"),
         is_lower_bound=row.flag("lower_bound"),
-        origin=row.word("origin", _ORIGINS),
-        reason=_reason(row),
+        origin=row.word("origin", ORIGINS),
+        reason=read_reason(row),
     )
 
 
-def _reason(row: Fields) -> str:
+def read_reason(row: Fields) -> str:
     return "" if row.flag("complete") else row.text("reason")
 
 
-def _kinds(row: Fields) -> tuple[KindUsage, ...]:
+def read_kinds(row: Fields) -> tuple[KindUsage, ...]:
     """Kernels of every type that is there at all, then the other kinds."""
     kernels = (_kind(word, inner, _KERNELS) for word, inner in row.maybe_named("kernels"))
     return (
@@ -176,13 +179,13 @@ def _kind(word: str, row: Fields, kinds: dict[str, Kind]) -> KindUsage:
     return KindUsage(kind, row.integer("used"), row.integer("count"), row.flag("estimated"))
 
 
-def _process(row: Fields, key: int, devices: _Devices) -> ProcessUsage:
+def _process(row: Fields, key: int, devices: Devices) -> ProcessUsage:
     pid, path = row.integer("pid"), row.text("path")
     return ProcessUsage(
         key=key,
         pid=pid,
         claimed_pid=row.maybe_integer("claimed_pid"),
-        source=row.word("source", _SOURCES),
+        source=row.word("source", SOURCES),
         uid=row.integer("uid"),
         user=row.text("user"),
         label=row.text("label"),
@@ -191,8 +194,8 @@ def _process(row: Fields, key: int, devices: _Devices) -> ProcessUsage:
         state=row.word("state", _STATES),
         is_visible=row.flag("visible"),
         container=row.maybe_integer("container"),
-        origin=row.word("origin", _ORIGINS),
-        reason=_reason(row),
+        origin=row.word("origin", ORIGINS),
+        reason=read_reason(row),
         start_time_ns=row.maybe_time_ns("start_time"),
         last_event_time_ns=row.maybe_time_ns("last_event_time"),
         event_count=row.integer("events"),
@@ -203,28 +206,28 @@ def _process(row: Fields, key: int, devices: _Devices) -> ProcessUsage:
         thread_count=row.integer("threads"),
         devices=tuple(
             replace(
-                _process_device(held, devices),
+                read_process_device(held, devices),
                 activity=activity_from_document(held),
                 clash_count=held.integer("clashes"),
             )
             for held in row.items("devices")
         ),
-        other_devices=tuple(_process_device(held, devices) for held in row.items("other_devices")),
+        other_devices=tuple(read_process_device(held, devices) for held in row.items("other_devices")),
         programs=tuple(_program(program, devices) for program in row.items("programs")),
-        phases=tuple(_phase(phase, devices) for phase in row.items("phases")),
+        phases=tuple(read_phase(phase, devices) for phase in row.items("phases")),
         out_of_memory=tuple(read_out_of_memory(refused, devices.named) for refused in row.items("out_of_memory")),
         clashes=tuple(read_clash(clash, devices.named) for clash in row.items("clashes")),
-        meshes=tuple(_mesh(mesh, devices) for mesh in row.items("meshes")),
+        meshes=tuple(read_mesh(mesh, devices) for mesh in row.items("meshes")),
         findings=tuple(Finding(name, count, pid, path) for name, count in row.counts("findings").items()),
     )
 
 
-def _process_device(row: Fields, devices: _Devices) -> ProcessDevice:
-    pools = tuple(_pool(word, pool) for word, pool in row.named("memory"))
-    return ProcessDevice(devices.named(row), pools, _kinds(row), row.maybe_integer("launches"))
+def read_process_device(row: Fields, devices: Devices) -> ProcessDevice:
+    pools = tuple(read_pool(word, pool) for word, pool in row.named("memory"))
+    return ProcessDevice(devices.named(row), pools, read_kinds(row), row.maybe_integer("launches"))
 
 
-def _program(row: Fields, devices: _Devices) -> Program:
+def _program(row: Fields, devices: Devices) -> Program:
     return Program(
         device=devices.named(row),
         program=row.integer("program"),
@@ -234,7 +237,7 @@ def _program(row: Fields, devices: _Devices) -> Program:
     )
 
 
-def _phase(row: Fields, devices: _Devices) -> PhasePeak:
+def read_phase(row: Fields, devices: Devices) -> PhasePeak:
     return PhasePeak(
         name=row.text("phase"),
         device=devices.named(row),
@@ -246,12 +249,12 @@ def _phase(row: Fields, devices: _Devices) -> PhasePeak:
     )
 
 
-def _mesh(row: Fields, devices: _Devices) -> Mesh:
+def read_mesh(row: Fields, devices: Devices) -> Mesh:
     chips = tuple(devices.named(chip) for chip in row.items("devices"))
     return Mesh(row.integer("mesh_id"), row.integer("rows"), row.integer("columns"), chips)
 
 
-def _finding(row: Fields) -> Finding:
+def read_finding(row: Fields) -> Finding:
     return Finding(
         name=row.text("name"),
         count=row.integer("count"),
