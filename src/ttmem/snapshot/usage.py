@@ -36,6 +36,8 @@ class PoolUsage:
     origin: Origin
     since_ns: int | None = None  # from when on the peak was watched; None for a process's own
     capacity_bytes: int | None = None
+    largest_free_bytes: int | None = None  # all banks together; None: somebody did not say where something lies
+    largest_free_bank_bytes: int | None = None  # the same of one bank: a buffer takes its share of each
     unattributed_bytes: int = 0  # of the chip's, what no process accounts for
     read_bytes: int | None = None  # not in `used`: of processes that only the runtime's counters tell about
     stale_bytes: int | None = None  # not in `used`: of ended processes, still in the runtime's counters
@@ -84,6 +86,9 @@ class DeviceUsage:
     launch_count: int | None  # None: known by the runtime's counters alone, which tell nothing but sums
     activity: Activity = NO_ACTIVITY
     doubt: str = ""  # why its figures are not complete, where no pool says it
+    worst_core_bytes: int | None = None  # of the fullest core: buffers, circular buffers planned there, kernel ring
+    worst_core: tuple[int, int] | None = None  # its x and y; None also where all cores are as full
+    core_bytes: int | None = None  # what a core has for those: its L1 but for what the runtime reserves
 
     @property
     def kernels(self) -> tuple[KindUsage, ...]:

@@ -1,7 +1,7 @@
 """One chip by address: what lies where in its DRAM banks and in the L1 of its cores, and which core is fullest.
 
-Banks work in lockstep: a buffer lies at the same address of each, so one bank stands for all. Circular buffers lie on
-some cores only. Addresses are those of a bank or core, sizes are bytes.
+Banks work in lockstep: a buffer takes the same addresses of each, also of those that hold none of its bytes, so one
+bank stands for all. Circular buffers lie on some cores only. Addresses are those of a bank or core, sizes are bytes.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,8 @@ from ttmem.devices import Device, Pool
 
 __all__ = ["ChipMap", "CoreFill", "Region", "Space", "Stretch", "StretchKind"]
 
-StretchKind = Literal["reserved", "ring", "cb", "buffer", "free"]
+# cb: circular buffers of the program that ran last on that core. planned: where only other loaded programs have some.
+StretchKind = Literal["reserved", "ring", "cb", "planned", "buffer", "small", "trace", "free"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class Stretch:
     begin: int
     end: int
     count: int = 0  # how many allocations lie in it
+    hole_bytes: int = 0  # of its bytes, what is free in holes too small to be told apart
 
     @property
     def size_bytes(self) -> int:
@@ -36,9 +38,10 @@ class Region:
     begin: int
     end: int
     used_bytes: int
+    count: int  # allocations
     largest_free_bytes: int | None  # None: somebody did not say where something lies
-    hole_count: int | None
-    is_begin_assumed: bool  # the chip's opener did not say; taken from what the architecture is known to have
+    hole_count: int | None  # free blocks, the largest included
+    is_begin_assumed: bool  # the chip's opener does not say; taken from what the architecture is known to have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +59,7 @@ class Space:
 
 @dataclass(frozen=True, slots=True)
 class CoreFill:
-    """How full one worker core is: buffers, circular buffers, kernel ring, reserved."""
+    """How full one worker core is: buffers, circular buffers (where both lie, once) and the kernel ring."""
 
     x: int
     y: int
@@ -73,7 +76,13 @@ class ChipMap:
     device: Device
     dram: Space | None
     l1: Space | None
+    core_bytes: int | None  # what a core has for buffers, circular buffers and the kernel ring
     ring_live_bytes: int | None  # of the fullest worker core
     ring_retired_bytes: int | None
     cores: tuple[CoreFill, ...]  # row by row; empty if the grid is not known
     worst: tuple[int, int] | None  # x and y of the fullest core
+    is_estimated: bool = False  # some circular buffers did not say on which cores they lie: taken for the first ones
+
+    @property
+    def worst_fill(self) -> CoreFill | None:
+        return next((core for core in self.cores if (core.x, core.y) == self.worst), None)
