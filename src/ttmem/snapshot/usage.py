@@ -112,6 +112,14 @@ class DeviceUsage:
         return self.kernel_ring_bytes + sum(counted)
 
     @property
+    def l1_total_bytes(self) -> int | None:
+        """What `l1_used_bytes` is a share of: the banks of L1 and L1_SMALL, and the kernel ring of every worker core."""
+        ring, grid, l1_bytes = self.device.kernel_ring_bytes, self.device.grid, self.device.capacity(Pool.L1)
+        if not ring or not grid or not l1_bytes:
+            return None
+        return l1_bytes + (self.device.capacity(Pool.L1_SMALL) or 0) + ring * grid[0] * grid[1]
+
+    @property
     def reason(self) -> str:
         return first_reason([self.doubt, *(pool.reason for pool in self.pools)])
 
