@@ -176,6 +176,7 @@ void add_ledger(nb::module_& module) {
         .def("stop", &Collector::stop)
         .def("snapshot", snapshot_rows, nb::arg("devices") = nb::none())
         .def("alike", alike_rows)
+        .def("totals", totals_rows)
         .def("allocations", allocation_rows, nb::arg("process"), nb::arg("most") = 0)
         .def("tally", tally_rows, nb::arg("process"))
         .def("alive_at_peak", alive_at_peak_rows, nb::arg("process"), nb::arg("device"), nb::arg("pool"))

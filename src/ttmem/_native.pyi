@@ -220,6 +220,12 @@ class Ledger(Books):
         """All device numbers; those together of which `snapshot` has the same figures, but for names, times, and single
         programs."""
 
+    def totals(self) -> tuple[Any, ...]:
+        """For whoever samples the course of things, and for one such only: (time_ns, chips, processes, happenings).
+        chips: (number, unique id or None, name, ((pool, used, highest since the last call, capacity or 0), ...));
+        processes: (key, pid, label, is live, started_ns, ended_ns); happenings since the last call, of each process in
+        their order: (key, what, device or None, pool, requested bytes or program or name of a phase, time_ns)."""
+
     def allocations(self, process: int, most: int = 0) -> list[tuple[Any, ...]]:
         """What is alive, or only so many of every target, pool and kind, the largest: (device numbers, kind, id, pool,
         flags, reserved, requested, address, per_bank, count, thread, site, time_ns, sequence, status, launches,

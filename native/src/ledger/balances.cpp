@@ -119,6 +119,13 @@ void Devices::retract_peaks(const std::map<uint32_t, Cell>& cells, uint64_t sinc
     }
 }
 
+int64_t Devices::take_high(uint32_t number, uint32_t pool) {
+    PeakAmount& amount = devices_[number].cell.pools[pool];
+    const int64_t highest = std::max(amount.high, amount.used);
+    amount.high = amount.used;
+    return highest;
+}
+
 void Devices::reset_peaks(uint64_t now_ns) {
     for (Device& device : devices_) {
         for (PeakAmount& pool : device.cell.pools) {

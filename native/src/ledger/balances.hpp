@@ -30,6 +30,7 @@ struct Totals {
 
 struct PeakAmount : Amount {
     int64_t peak = 0;
+    int64_t high = 0;            // of a device: the peak since the last sample of its course
     uint64_t peak_time_ns = 0;   // of a device: realtime
     uint64_t peak_sequence = 0;  // of a process: the event that raised it
     uint64_t peak_raw = 0;       // of a process: its journal's stamp
@@ -83,6 +84,8 @@ public:
     /// Strangers come and go by the thousand: those nobody uses any more give their places back beyond some.
     void forget_unused();
     void reset_peaks(uint64_t now_ns);
+    /// What a pool of a chip was at its highest since this was last asked.
+    int64_t take_high(uint32_t number, uint32_t pool);
     /// Peaks since then may hold figures that turned out to be somebody's second report: what is held now is sure.
     void retract_peaks(const std::map<uint32_t, Cell>& cells, uint64_t since_ns);
 
@@ -121,7 +124,9 @@ inline bool add_to(PeakAmount& pool, int64_t used, int64_t requested, int64_t co
     add_to(pool.used, used);
     add_to(pool.requested, requested);
     add_to(pool.count, count);
-    return may_peak && raise_peak(pool);
+    if (!may_peak) return false;
+    if (pool.used > pool.high) pool.high = pool.used;
+    return raise_peak(pool);
 }
 
 }  // namespace ttmem

@@ -7,6 +7,7 @@ namespace ttmem {
 namespace {
 
 constexpr size_t kRefusalsKept = 256;
+constexpr size_t kHappeningsKept = 256;
 constexpr size_t kLookAhead = 16;
 constexpr uint64_t kUnmatchedExplained = 65'536;
 constexpr size_t kEntriesMost = kTableMost + kPendingMost;  // more no journal can list: it must not fill our memory
@@ -270,8 +271,10 @@ void Book::on_program(const Words& event, const JournalReader* reader, uint64_t 
 
 void Book::on_out_of_memory(const Words& event, uint64_t now_ns) {
     ensure_place(event.target(), now_ns);
-    for (const uint32_t device : targets_[event.target()].devices)
+    for (const uint32_t device : targets_[event.target()].devices) {
         out_of_memory_.push_back({device, event.pool(), event.id, event.address, event.reserved_bytes(), event.time});
+        keep({event.type(), device, event.pool(), event.id, event.time});
+    }
     while (out_of_memory_.size() > kRefusalsKept) out_of_memory_.pop_front();
 }
 
@@ -279,9 +282,23 @@ void Book::on_clash(const Words& event, uint64_t now_ns) {
     ensure_place(event.target(), now_ns);
     TargetBook& target = targets_[event.target()];
     ++target.clashes;
-    for (const uint32_t device : target.devices)
+    for (const uint32_t device : target.devices) {
         clashes_.push_back({device, event.id, event.address, event.low48(event.reserved), event.time});
+        keep({event.type(), device, TTMEM_CB, event.id, event.time});
+    }
     while (clashes_.size() > kRefusalsKept) clashes_.pop_front();
+}
+
+// Peaks of phases are read from the journal's own table; here is only when they began and ended.
+void Book::on_phase(const Words& event) {
+    if (event.sequence() <= phase_sequence_) return;
+    phase_sequence_ = event.sequence();
+    keep({event.type(), 0, TTMEM_POOL_UNKNOWN, event.address, event.time});
+}
+
+void Book::keep(const Happening& happening) {
+    if (happenings_.size() == kHappeningsKept) happenings_.pop_front();
+    happenings_.push_back(happening);
 }
 
 // As with launches: counters know better, where there are any.
@@ -326,8 +343,11 @@ void Book::apply_hashed(const Words& event, uint32_t hash, const JournalReader* 
         case Type::ring_moved:
         case Type::cache_answered:
             return on_activity(event, now_ns);
+        case Type::phase_began:
+        case Type::phase_ended:
+            return on_phase(event);
         default:
-            return;  // phases and labels are read from the journal's own tables
+            return;  // peaks of phases, and labels, are read from the journal's own tables
     }
 }
 

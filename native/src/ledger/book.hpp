@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "ledger/activity.hpp"
@@ -51,6 +52,15 @@ struct OutOfMemory {
 struct Clash {
     uint32_t device;
     uint64_t program, cb_end, buffer, raw;
+};
+
+/// A moment in the life of a process.
+struct Happening {
+    Type what;
+    uint32_t device;  // of a refusal
+    uint8_t pool;     // of a refusal
+    uint64_t figure;  // bytes refused; the program that clashed; the name of a phase
+    uint64_t raw;
 };
 
 /// Turns an arena id into its text or descriptor: from the journal, or from a recording.
@@ -154,6 +164,8 @@ public:
     const std::vector<Freed>& freed() const { return freed_; }
     const std::deque<OutOfMemory>& out_of_memory() const { return out_of_memory_; }
     const std::deque<Clash>& clashes() const { return clashes_; }
+    /// What happened since this was last asked, for whoever draws the course of time: phases, refusals. The newest few.
+    std::deque<Happening> take_happenings() { return std::exchange(happenings_, {}); }
     uint64_t freed_dropped() const { return freed_dropped_; }
     uint64_t last_raw() const { return last_raw_; }
     bool touches(const TargetBook& target, uint32_t device) const;
@@ -177,6 +189,8 @@ private:
     void on_out_of_memory(const Words& event, uint64_t now_ns);
     void on_clash(const Words& event, uint64_t now_ns);
     void on_activity(const Words& event, uint64_t now_ns);
+    void on_phase(const Words& event);
+    void keep(const Happening& happening);
     void open_target(uint16_t number, uint64_t unique_id, uint32_t descriptor, uint64_t now_ns);
     void place_target(TargetBook& target, std::vector<uint32_t> devices, uint64_t now_ns);
     void ensure_place(uint16_t number, uint64_t now_ns);
@@ -206,6 +220,8 @@ private:
     size_t freed_next_ = 0;
     std::deque<OutOfMemory> out_of_memory_;
     std::deque<Clash> clashes_;
+    std::deque<Happening> happenings_;
+    uint64_t phase_sequence_ = 0;  // of the last phase that began or ended
     uint64_t freed_dropped_ = 0;
     uint64_t unmatched_ = 0;
     uint64_t last_raw_ = 0;
