@@ -18,8 +18,17 @@ from types import TracebackType
 from ttmem import _native
 from ttmem.collector.runtime_counters import RuntimeCounters
 from ttmem.snapshot import Host, Snapshot, Surroundings, snapshot_from_rows
+from ttmem.snapshot.sights.overview import Overview, overview_of
+from ttmem.snapshot.sights.process_detail import (
+    MOST_HOLDINGS,
+    Listed,
+    ProcessDetail,
+    found_process,
+    process_detail_of,
+)
 from ttmem.sources.hosts import read_host, user_name
 from ttmem.sources.journals import Journals
+from ttmem.sources.parents import Parents
 from ttmem.sources.places import Places
 from ttmem.sources.procfs import own_pid_namespace
 from ttmem.sources.stock_shm import StockCounters
@@ -44,6 +53,7 @@ class Collector:
         self._scanning = threading.Lock()
         self._host = host or read_host()
         self._pid_namespace = own_pid_namespace()
+        self._parents = Parents()
         self._thread: threading.Thread | None = None
         self._is_stopping = threading.Event()
 
@@ -110,6 +120,22 @@ class Collector:
             findings=self._journals.findings,
         )
         return self._runtime.joined(snapshot_from_rows(rows, surroundings), readings)
+
+    def overview(self) -> Overview:
+        """Everything at a glance; what `overview_of` makes of a snapshot."""
+        return overview_of(self.snapshot(), self._parents.parent_of)
+
+    def process(self, pid: int, *, key: int | None = None, most: int = MOST_HOLDINGS) -> ProcessDetail:
+        """One process close up; `key`: which of several of that pid. One that is not there is a SelectionError."""
+        snapshot = self.snapshot()
+        process = found_process(snapshot.processes, pid, key)
+        listed = Listed()
+        if process.source != "runtime":
+            rows = self._ledger.allocations(process.key)
+            listed = Listed(rows, sorted(rows, key=lambda row: (row[12], row[13])))
+        return process_detail_of(
+            process, listed, time_ns=snapshot.time_ns, most=most, parent_of=self._parents.parent_of
+        )
 
     def _follow(self) -> None:
         while not self._is_stopping.is_set():

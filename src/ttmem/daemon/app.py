@@ -1,14 +1,17 @@
 """The routes of the daemon: what can be asked, and what comes back. All answers are JSON, but the stream of events.
 
 GET  /snapshot      everything at one instant, the document of `ttmem ps --json`
-GET  /events        the same again and again, as server-sent events; ?interval=SECONDS
+GET  /overview      the same with every process summed over its chips: what a monitor asks for again and again
+GET  /events        either again and again, as server-sent events; ?interval=SECONDS&what=overview
+GET  /process, ...  close-ups, see `Answers.sights`; ?pid=N&most=N
 GET  /dump          what is alive, allocation by allocation; ?kernels=1&device=N&most=N
 GET  /healthz       whether all is well; 503 if it is not
 POST /reset-peaks   forgets peaks: from now on they start at what is used
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from starlette.applications import Starlette
@@ -17,6 +20,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from ttmem.daemon.answering.questions import BadQuestion, number_in
+from ttmem.daemon.answering.sights import Sight
 from ttmem.daemon.doorkeeper import Doorkeeper
 from ttmem.daemon.frames import LEAST_INTERVAL_SECONDS, Frames
 from ttmem.errors import SelectionError
@@ -36,29 +41,44 @@ class Answers(NamedTuple):
     dump: Callable[[bool, str | None, int], dict[str, Any]]  # kernels alone, device, most
     health: Callable[[], tuple[bool, dict[str, Any]]]
     reset_peaks: Callable[[], None]
+    overview: Callable[[], bytes]
+    sights: Mapping[str, Sight] = MappingProxyType({})  # close-ups, by the name of their route
+
+    def frames(self) -> dict[str, Frames]:
+        """What is made once for all who wait for it, by name. Belongs to the event loop that runs."""
+        return {"snapshot": Frames(self.snapshot), "overview": Frames(self.overview, name="overview")}
 
 
-class BadQuestion(Exception):
-    """A parameter that cannot be understood."""
+def application(answers: Answers, frames: Mapping[str, Frames]) -> Doorkeeper:
+    """The ASGI application; `frames` are those of `Answers.frames`."""
 
+    def framed(name: str) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            frame = await frames[name].fresh()
+            return Response(frame.body, media_type="application/json", headers=_UNCACHED)
 
-def application(answers: Answers, frames: Frames) -> Doorkeeper:
-    """The ASGI application."""
+        return answer
 
-    async def snapshot(request: Request) -> Response:
-        frame = await frames.fresh()
-        return Response(frame.body, media_type="application/json", headers=_UNCACHED)
+    def close_up(sight: Sight) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            return JSONResponse(await _in_thread(lambda: sight(request.query_params)), headers=_UNCACHED)
+
+        return answer
 
     async def events(request: Request) -> Response:
-        interval = _number(request, "interval", 1.0, LEAST_INTERVAL_SECONDS, _LONGEST_INTERVAL_SECONDS)
+        limits = {"least": LEAST_INTERVAL_SECONDS, "most": _LONGEST_INTERVAL_SECONDS}
+        interval = number_in(request.query_params, "interval", 1.0, **limits)
+        what = request.query_params.get("what", "snapshot")
+        if what not in frames:
+            raise BadQuestion(f"what: expected {' or '.join(frames)}, found {what!r}")
         headers = {**_UNCACHED, "x-accel-buffering": "no"}
         if request.method == "HEAD":
             return Response(media_type="text/event-stream", headers=headers)
-        return StreamingResponse(_events(frames, interval), media_type="text/event-stream", headers=headers)
+        return StreamingResponse(_events(frames[what], interval), media_type="text/event-stream", headers=headers)
 
     async def dump(request: Request) -> Response:
         device = request.query_params.get("device")
-        most = int(_number(request, "most", _MOST_ALLOCATIONS, 0, 1_000_000))
+        most = int(number_in(request.query_params, "most", _MOST_ALLOCATIONS, least=0, most=1_000_000))
         has_kernels = request.query_params.get("kernels", "") not in ("", "0", "false")
         return JSONResponse(await _in_thread(lambda: answers.dump(has_kernels, device, most)), headers=_UNCACHED)
 
@@ -71,7 +91,8 @@ def application(answers: Answers, frames: Frames) -> Doorkeeper:
         return Response(status_code=204)
 
     routes = [
-        Route("/snapshot", snapshot),
+        *(Route(f"/{name}", framed(name)) for name in frames),
+        *(Route(f"/{name}", close_up(sight)) for name, sight in answers.sights.items()),
         Route("/events", events),
         Route("/dump", dump),
         Route("/healthz", healthz),
@@ -100,19 +121,6 @@ async def _no_such_route(request: Request, error: Exception) -> Response:
 
 
 _HANDLERS = {BadQuestion: _refused, SelectionError: _not_found, HTTPException: _no_such_route}
-
-
-def _number(request: Request, name: str, default: float, least: float, most: float) -> float:
-    text = request.query_params.get(name)
-    if text is None:
-        return default
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not least <= value <= most:
-        raise BadQuestion(f"{name}: expected a number from {least:g} to {most:g}, found {text!r}")
-    return value
 
 
 def _in_thread(work: Callable[[], Value]) -> Awaitable[Value]:

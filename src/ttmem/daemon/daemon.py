@@ -21,6 +21,7 @@ from typing import Any
 import ttmem
 from ttmem.collector import Collector
 from ttmem.daemon.activation import tell_manager
+from ttmem.daemon.answering.sights import Sights
 from ttmem.daemon.app import Answers
 from ttmem.daemon.checkpoint import Checkpoint
 from ttmem.daemon.doors import Doors, Plan, open_doors
@@ -77,7 +78,15 @@ class Daemon:
         self._is_stopping = threading.Event()
         self._is_drained = threading.Event()
         self._checkpoints = threading.Thread(target=self._keep, name="ttmem-checkpoint", daemon=True)
-        answers = Answers(self._snapshot, self._dumping.document, self._health, self._collector.ledger.reset_peaks)
+        sights = Sights(self._collector)
+        answers = Answers(
+            snapshot=self._snapshot,
+            dump=self._dumping.document,
+            health=self._health,
+            reset_peaks=self._collector.ledger.reset_peaks,
+            overview=sights.overview,
+            sights=sights.routes,
+        )
         self._queries = QueryServer(answers, doors.listeners, complain=complain)
         self._complaints: set[str] = set()
 

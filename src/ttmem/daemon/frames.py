@@ -1,4 +1,4 @@
-"""Snapshots as text, made once for everybody who waits for one.
+"""Snapshots, or overviews, as text, made once for everybody who waits for one.
 
 Whoever asks says how fresh it must be: begun no earlier than some moment. All who wait share the next one, so a
 hundred viewers cost one snapshot per tick. Ticks of streams lie on one grid of time, hence viewers that want the same
@@ -16,23 +16,27 @@ LEAST_INTERVAL_SECONDS = 0.1
 
 
 class Frame(NamedTuple):
-    """One encoded snapshot, and when its making began."""
+    """One encoded answer, and when its making began."""
 
     number: int
     body: bytes
     began: float
+    name: str = "snapshot"
 
     @property
     def event(self) -> bytes:
         """The same as a server-sent event; a document of JSON has no line breaks."""
-        return b"event: snapshot\nid: %d\ndata: %s\n\n" % (self.number, self.body)
+        return b"event: %s\nid: %d\ndata: %s\n\n" % (self.name.encode(), self.number, self.body)
 
 
 class Frames:
     """Makes frames in a thread, one at a time. Lives on one event loop."""
 
-    def __init__(self, encode: Callable[[], bytes], *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, encode: Callable[[], bytes], *, name: str = "snapshot", clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._encode = encode
+        self._name = name
         self._clock = clock
         self._making = asyncio.Lock()
         self._latest = Frame(0, b"", float("-inf"))
@@ -48,7 +52,7 @@ class Frames:
             if self._latest.began < moment:
                 began = self._clock()
                 body = await asyncio.get_running_loop().run_in_executor(None, self._encode)
-                self._latest = Frame(self._latest.number + 1, body, began)
+                self._latest = Frame(self._latest.number + 1, body, began, self._name)
             return self._latest
 
     async def every(self, interval_seconds: float) -> AsyncIterator[Frame]:

@@ -5,7 +5,7 @@ import errno
 import ipaddress
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import uvicorn
@@ -27,9 +27,9 @@ _OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 class _Server(uvicorn.Server):
     """Tells when it listens, and closes streams before it waits for them."""
 
-    def __init__(self, config: uvicorn.Config, frames: Frames, has_started: threading.Event) -> None:
+    def __init__(self, config: uvicorn.Config, frames: Iterable[Frames], has_started: threading.Event) -> None:
         super().__init__(config)
-        self._frames = frames
+        self._frames = tuple(frames)
         self._has_started = has_started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -39,7 +39,8 @@ class _Server(uvicorn.Server):
         self._has_started.set()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._frames.close()
+        for frames in self._frames:
+            frames.close()
         asyncio.get_running_loop().call_later(_GRACE_SECONDS, self._hang_up)
         await super().shutdown(sockets=sockets)
 
@@ -95,7 +96,7 @@ class QueryServer:
 
     async def _serve(self) -> None:
         asyncio.get_running_loop().set_exception_handler(self._handle)
-        frames = Frames(self._answers.snapshot)
+        frames = self._answers.frames()
         config = uvicorn.Config(
             application(self._answers, frames),
             loop="asyncio",
@@ -109,7 +110,7 @@ class QueryServer:
             limit_concurrency=_MOST_CLIENTS,
             backlog=_ACCEPTED_AT_ONCE,
         )
-        self._server = _Server(config, frames, self._has_started)
+        self._server = _Server(config, frames.values(), self._has_started)
         await self._server.serve(sockets=self._listeners)
 
 

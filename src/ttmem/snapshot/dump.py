@@ -144,7 +144,7 @@ def dump_of(
         process_count=len(snapshot.live),
         ended_count=len(snapshot.ended),
         devices=tuple(found for found in devices if found.groups),
-        unlisted=tuple(Unlisted(_owner(process), reason) for process in snapshot.live if (reason := _why(process))),
+        unlisted=tuple(Unlisted(owner_of(process), reason) for process in snapshot.live if (reason := _why(process))),
         notes=tuple(f"{finding.path}: {finding.text}" for finding in snapshot.findings if finding.pid is None),
     )
 
@@ -166,7 +166,7 @@ def _sorted_out(snapshot: Snapshot, allocations: Mapping[int, Iterable[Row]], wa
     """Rows by device and type; one on a mesh stands under every chip of it."""
     found: _Rows = defaultdict(list)
     for process in snapshot.live:
-        owner = _owner(process)
+        owner = owner_of(process)
         for row in allocations.get(process.key, ()):
             name = _type_of(Kind(row[1]), Pool(row[3]))
             for number in row[0]:
@@ -180,7 +180,7 @@ def _why(process: ProcessUsage) -> str:
     return process.reason or ("read" if process.source == "runtime" else "")
 
 
-def _owner(process: ProcessUsage) -> Owner:
+def owner_of(process: ProcessUsage) -> Owner:
     return Owner(process.pid, process.user, process.label, process.source, process.is_visible)
 
 
@@ -203,18 +203,20 @@ def _groups(usage: DeviceUsage, rows: _Rows, is_kernels_only: bool, most: int) -
             yield DumpGroup(name, is_kernel, total.used_bytes, total.count, is_estimated, listed)
 
 
-def _largest(rows: list[tuple[Row, Owner]], most: int) -> tuple[Allocation, ...]:
-    """The largest, of equal ones the oldest first."""
+def rank_by_size(row: Row) -> tuple[int, int, int]:
+    """The largest first, of equal ones the oldest."""
+    return -row[5], row[12], row[2]
 
+
+def _largest(rows: list[tuple[Row, Owner]], most: int) -> tuple[Allocation, ...]:
     def rank(pair: tuple[Row, Owner]) -> tuple[int, int, int]:
-        row = pair[0]
-        return -row[5], row[12], row[2]
+        return rank_by_size(pair[0])
 
     chosen = heapq.nsmallest(most, rows, key=rank) if most else sorted(rows, key=rank)
-    return tuple(_allocation(row, owner) for row, owner in chosen)
+    return tuple(allocation_from_row(row, owner) for row, owner in chosen)
 
 
-def _allocation(row: Row, owner: Owner) -> Allocation:
+def allocation_from_row(row: Row, owner: Owner) -> Allocation:
     _, kind_number, identity, pool, flags, reserved, requested, address, _, cores, _, _, time_ns, *rest = row
     *_, holders, program, core_type, found_by, layout, page_bytes, name = rest
     kind = Kind(kind_number)

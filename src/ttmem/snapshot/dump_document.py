@@ -61,11 +61,11 @@ def _group(group: DumpGroup, time_ns: int) -> Document:
         "estimated": group.is_estimated,
         "planned": group.is_planned,
         "more": group.more_count,
-        "allocations": [_allocation(one, time_ns) for one in group.allocations],
+        "allocations": [allocation_document(one, time_ns) for one in group.allocations],
     }
 
 
-def _allocation(one: Allocation, time_ns: int) -> Document:
+def allocation_document(one: Allocation, time_ns: int) -> Document:
     return {
         "id": hex(one.id),
         "address": None if one.address is None else hex(one.address),
@@ -130,11 +130,11 @@ def _read_group(row: Fields) -> DumpGroup:
         used_bytes=row.integer("used"),
         count=row.integer("count"),
         is_estimated=row.flag("estimated"),
-        allocations=tuple(_read_allocation(one) for one in row.items("allocations")),
+        allocations=tuple(read_allocation(one) for one in row.items("allocations")),
     )
 
 
-def _read_allocation(row: Fields) -> Allocation:
+def read_allocation(row: Fields) -> Allocation:
     return Allocation(
         kind=_KINDS[row.word("kind", tuple(_KINDS))],
         pool=_POOLS[row.word("pool", tuple(_POOLS))],

@@ -132,6 +132,12 @@ class Fields:
             self.refuse(name, "texts", values)
         return tuple(values)
 
+    def integers(self, name: str) -> tuple[int, ...]:
+        values = self._list(name)
+        if not all(type(value) is int for value in values):
+            self.refuse(name, "whole numbers", values)
+        return tuple(values)
+
     def maybe_pair(self, name: str) -> tuple[int, int] | None:
         """Two whole numbers, or None for null."""
         if self._value(name) is None:

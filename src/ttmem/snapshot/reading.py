@@ -101,6 +101,11 @@ class Devices:
         self._by_name.setdefault((device.index, device.uuid, device.name), device)
         return device
 
+    def know(self, device: Device) -> None:
+        """A device that goes by the number it has."""
+        self._by_name.setdefault((device.index, device.uuid, device.name), device)
+        self._count = max(self._count, device.number + 1)
+
     def named(self, row: Fields) -> Device:
         """The device that a row speaks of; one that is described nowhere has its name and nothing else."""
         device = bare_device(row, self._count)
@@ -204,14 +209,7 @@ def _process(row: Fields, key: int, devices: Devices) -> ProcessUsage:
         untabled_count=row.integer("untabled"),
         live_count=row.maybe_integer("live_count"),
         thread_count=row.integer("threads"),
-        devices=tuple(
-            replace(
-                read_process_device(held, devices),
-                activity=activity_from_document(held),
-                clash_count=held.integer("clashes"),
-            )
-            for held in row.items("devices")
-        ),
+        devices=tuple(read_held_device(held, devices) for held in row.items("devices")),
         other_devices=tuple(read_process_device(held, devices) for held in row.items("other_devices")),
         programs=tuple(_program(program, devices) for program in row.items("programs")),
         phases=tuple(read_phase(phase, devices) for phase in row.items("phases")),
@@ -220,6 +218,11 @@ def _process(row: Fields, key: int, devices: Devices) -> ProcessUsage:
         meshes=tuple(read_mesh(mesh, devices) for mesh in row.items("meshes")),
         findings=tuple(Finding(name, count, pid, path) for name, count in row.counts("findings").items()),
     )
+
+
+def read_held_device(row: Fields, devices: Devices) -> ProcessDevice:
+    held = read_process_device(row, devices)
+    return replace(held, activity=activity_from_document(row), clash_count=row.integer("clashes"))
 
 
 def read_process_device(row: Fields, devices: Devices) -> ProcessDevice:

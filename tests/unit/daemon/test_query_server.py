@@ -8,7 +8,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -42,6 +42,11 @@ class Desk:
         self.questions.append((kernels, device, most))
         return {"dump": 1}
 
+    def process(self, parameters: Mapping[str, str]) -> dict[str, Any]:
+        if parameters.get("pid") == "9":
+            raise SelectionError("no process 9 here")
+        return {"process": dict(parameters)}
+
     def health(self) -> tuple[bool, dict[str, Any]]:
         return self.is_well, {"status": "ok" if self.is_well else "ailing"}
 
@@ -50,7 +55,14 @@ class Desk:
 
     @property
     def answers(self) -> Answers:
-        return Answers(self.snapshot, self.dump, self.health, self.reset_peaks)
+        return Answers(
+            snapshot=self.snapshot,
+            dump=self.dump,
+            health=self.health,
+            reset_peaks=self.reset_peaks,
+            overview=lambda: b'{"overview":1}',
+            sights={"process": self.process},
+        )
 
 
 class Serving:

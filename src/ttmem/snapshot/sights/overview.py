@@ -1,16 +1,37 @@
 """Everything at a glance: every chip with its figures, every process with its sums over the chips it is on."""
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ttmem.devices import Pool
-from ttmem.snapshot.usage import DeviceUsage, Finding, Foreign, Host, KindUsage, Origin, PoolUsage, Source
+from ttmem.devices import Kind, Pool
+from ttmem.snapshot.usage import (
+    DeviceUsage,
+    Finding,
+    Foreign,
+    Host,
+    KindUsage,
+    Origin,
+    PoolUsage,
+    ProcessUsage,
+    Snapshot,
+    Source,
+    State,
+    first_reason,
+)
 
-__all__ = ["Overview", "ProcessRow", "RowState"]
+__all__ = ["Overview", "ProcessRow", "RowState", "no_parent", "overview_of", "process_row_of", "row_state"]
 
-# live: its figures are now. stale: they are not (old counters of the runtime, a checkpoint, a journal that broke).
-# foreign: it may not be read. dead: it has ended.
+# live: its figures are now; they may be incomplete for another `reason`.
+# stale: they are old: it lives, but its journal broke, the runtime's counters of it stand still at nothing, or a daemon
+#        knows it from a checkpoint.
+# foreign: its journal may not be read. No process is known for those: faces show `Overview.foreign` as such rows.
+# dead: it has ended; its figures are the last ones.
 RowState = Literal["live", "stale", "foreign", "dead"]
+STALE_REASONS = frozenset({"damaged", "restored", "uncounted"})
+
+# pid and start (nanoseconds since 1970) of a process that can be seen from here -> its parent's pid
+ParentOf = Callable[[int, int | None], int | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +56,8 @@ class ProcessRow:
     devices: tuple[int, ...]  # numbers of `Overview.devices`, in their order
     pools: tuple[PoolUsage, ...]
     kinds: tuple[KindUsage, ...]
-    launch_count: int | None
-    finding_count: int
+    launch_count: int | None  # of a mesh, one on each of its chips; None if it does not report
+    finding_count: int  # of all kinds together
 
     def used_bytes(self, *pools: Pool) -> int | None:
         """What it holds of some pools; None if it is not known of any of them."""
@@ -50,7 +71,7 @@ class ProcessRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
-    """Everything known at one instant, but for what a process holds on which chip."""
+    """Everything known at one instant, but for what a process holds on which chip. Findings name damaged files too."""
 
     time_ns: int
     source: str
@@ -61,3 +82,103 @@ class Overview:
     foreign: tuple[Foreign, ...]
     findings: tuple[Finding, ...]
     reason: str  # why the figures are not complete; empty when they are
+
+
+def no_parent(pid: int, start_time_ns: int | None) -> int | None:
+    """Where nobody asks the kernel whose child a process is."""
+    return None
+
+
+def overview_of(snapshot: Snapshot, parent_of: ParentOf = no_parent) -> Overview:
+    """What a snapshot says, with every process summed over its chips. This is what an overview means; `Ledger.overview`
+    is the faster way to the same."""
+    listed = {usage.device.number for usage in snapshot.devices}
+    return Overview(
+        time_ns=snapshot.time_ns,
+        source=snapshot.source,
+        places=snapshot.places,
+        host=snapshot.host,
+        devices=snapshot.devices,
+        processes=tuple(process_row_of(process, listed, parent_of) for process in snapshot.processes),
+        foreign=snapshot.foreign,
+        findings=(*snapshot.damaged, *snapshot.findings),
+        reason=snapshot.reason,
+    )
+
+
+def row_state(state: State, reason: str) -> RowState:
+    """Whether a process's figures are now."""
+    if state == "ended":
+        return "dead"
+    return "stale" if reason in STALE_REASONS else "live"
+
+
+def process_row_of(process: ProcessUsage, listed: Iterable[int], parent_of: ParentOf = no_parent) -> ProcessRow:
+    """One process; `listed`: numbers of the devices that are shown."""
+    is_here = process.is_live and process.is_visible
+    shown = frozenset(listed)
+    return ProcessRow(
+        key=process.key,
+        pid=process.pid,
+        parent_pid=parent_of(process.pid, process.start_time_ns) if is_here else None,
+        is_visible=process.is_visible,
+        source=process.source,
+        uid=process.uid,
+        user=process.user,
+        label=process.label,
+        command=process.command,
+        container=process.container,
+        state=row_state(process.state, process.reason),
+        origin=process.origin,
+        reason=process.reason,
+        start_time_ns=process.start_time_ns,
+        live_count=process.live_count,
+        devices=tuple(held.device.number for held in process.devices if held.device.number in shown),
+        pools=_pools_together([usage for held in process.devices for usage in held.pools]),
+        kinds=_kinds_together([usage for held in process.devices for usage in held.kinds]),
+        launch_count=_sum_of([held.launch_count for held in process.devices]),
+        finding_count=sum(finding.count for finding in process.findings),
+    )
+
+
+def _pools_together(usages: Iterable[PoolUsage]) -> tuple[PoolUsage, ...]:
+    by_pool: dict[Pool, list[PoolUsage]] = {}
+    for usage in usages:
+        by_pool.setdefault(usage.pool, []).append(usage)
+    return tuple(_pool_together(by_pool[pool]) for pool in sorted(by_pool))
+
+
+def _pool_together(parts: Sequence[PoolUsage]) -> PoolUsage:
+    """One pool over all chips. The peaks were not at one time; that of the last of them stands for all."""
+    return PoolUsage(
+        pool=parts[0].pool,
+        used_bytes=sum(part.used_bytes for part in parts),
+        requested_bytes=_sum_of([part.requested_bytes for part in parts]),
+        count=_sum_of([part.count for part in parts]),
+        peak_bytes=sum(part.peak_bytes for part in parts),
+        peak_time_ns=max((part.peak_time_ns for part in parts if part.peak_time_ns is not None), default=None),
+        is_lower_bound=any(part.is_lower_bound for part in parts),
+        origin=parts[0].origin,
+        reason=first_reason(part.reason for part in parts),
+    )
+
+
+def _kinds_together(usages: Iterable[KindUsage]) -> tuple[KindUsage, ...]:
+    by_kind: dict[Kind, list[KindUsage]] = {}
+    for usage in usages:
+        by_kind.setdefault(usage.kind, []).append(usage)
+    return tuple(
+        KindUsage(
+            kind,
+            sum(part.used_bytes for part in parts),
+            sum(part.count for part in parts),
+            any(part.is_estimated for part in parts),
+        )
+        for kind, parts in sorted(by_kind.items())
+    )
+
+
+def _sum_of(figures: Sequence[int | None]) -> int | None:
+    """None if any of them is not known."""
+    known = [figure for figure in figures if figure is not None]
+    return sum(known) if len(known) == len(figures) else None

@@ -1,18 +1,24 @@
 """One process close up: what it holds, largest or oldest first; its phases and peaks; who asked for it."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from ttmem.snapshot.dump import Allocation
+from ttmem.devices import Device
+from ttmem.errors import SelectionError
+from ttmem.snapshot.dump import Allocation, allocation_from_row, owner_of, rank_by_size
 from ttmem.snapshot.refusals import Clash, OutOfMemory
-from ttmem.snapshot.sights.overview import ProcessRow
-from ttmem.snapshot.usage import Finding, Mesh, PhasePeak, ProcessDevice
+from ttmem.snapshot.sights.overview import ParentOf, ProcessRow, no_parent, process_row_of
+from ttmem.snapshot.usage import Finding, Mesh, PhasePeak, ProcessDevice, ProcessUsage
 
-__all__ = ["Holding", "ProcessDetail", "SiteSum"]
+__all__ = ["MOST_HOLDINGS", "Holding", "Listed", "ProcessDetail", "SiteSum", "found_process", "process_detail_of"]
+
+MOST_HOLDINGS = 50  # in each list, unless asked otherwise
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """One allocation, and on which chips it lies."""
+    """One allocation, and on which chips it lies; its size is that on each of them."""
 
     devices: tuple[int, ...]
     allocation: Allocation
@@ -20,7 +26,7 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class SiteSum:
-    """All that one line of Python asked for and still holds."""
+    """All that one line of Python asked for and still holds, on all chips together."""
 
     stack: tuple[str, ...]
     size_bytes: int
@@ -43,3 +49,58 @@ class ProcessDetail:
     clashes: tuple[Clash, ...]
     meshes: tuple[Mesh, ...]
     findings: tuple[Finding, ...]
+    more_site_count: int = 0  # how many hold something that `sites` does not list
+
+    @property
+    def chips(self) -> tuple[Device, ...]:
+        """Every chip that is spoken of, by number."""
+        spoken_of = [held.device for held in self.devices]
+        spoken_of += [phase.device for phase in self.phases]
+        spoken_of += [refused.device for refused in self.out_of_memory] + [clash.device for clash in self.clashes]
+        found = {device.number: device for device in spoken_of}
+        found |= {device.number: device for mesh in self.meshes for device in mesh.devices}
+        return tuple(found[number] for number in sorted(found))
+
+
+class Listed(NamedTuple):
+    """What the ledger lists of one process: rows of `Ledger.allocations`, `Ledger.oldest` and `Ledger.sites`."""
+
+    largest: Sequence[Sequence[Any]] = ()
+    oldest: Sequence[Sequence[Any]] = ()
+    sites: Sequence[tuple[str, int, int]] = ()  # what the site says, bytes on all chips, how many allocations
+
+
+def found_process(processes: Iterable[ProcessUsage], pid: int, key: int | None = None) -> ProcessUsage:
+    """The process that is meant: by its key, else the living one of that pid, else the one that ended last. There being
+    none is a SelectionError."""
+    alike = [process for process in processes if process.pid == pid]
+    by_key = [process for process in alike if process.key == key]
+    live = [process for process in alike if process.is_live]
+    for found in (by_key, [process for process in live if process.is_visible], live, alike):
+        if found:
+            return found[-1]
+    raise SelectionError(f"no process {pid} here: it does not report, or ended too long ago to be remembered")
+
+
+def process_detail_of(
+    process: ProcessUsage, listed: Listed, *, time_ns: int, most: int, parent_of: ParentOf = no_parent
+) -> ProcessDetail:
+    """Close up: what a snapshot says of a process, and its allocations."""
+    owner = owner_of(process)
+    largest = sorted(listed.largest, key=rank_by_size)[:most]
+    sites = sorted(listed.sites, key=lambda site: (-site[1], -site[2], site[0]))
+    return ProcessDetail(
+        time_ns=time_ns,
+        row=process_row_of(process, (held.device.number for held in process.devices), parent_of),
+        devices=process.devices,
+        largest=tuple(Holding(row[0], allocation_from_row(row, owner)) for row in largest),
+        oldest=tuple(Holding(row[0], allocation_from_row(row, owner)) for row in listed.oldest[:most]),
+        more_count=max(0, (process.live_count or 0) - len(largest)),
+        sites=tuple(SiteSum(tuple(text.split("\n")), size, count) for text, size, count in sites[:most]),
+        more_site_count=max(0, len(sites) - most),
+        phases=process.phases,
+        out_of_memory=process.out_of_memory,
+        clashes=process.clashes,
+        meshes=process.meshes,
+        findings=process.findings,
+    )

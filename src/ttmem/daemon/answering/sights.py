@@ -1,0 +1,44 @@
+"""What a monitor looks at, by the names of the daemon's routes: parameters in, a document out."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ttmem.collector import Collector
+from ttmem.daemon.answering.questions import whole_number_in
+from ttmem.snapshot.sights.documents.overview import overview_document
+from ttmem.snapshot.sights.documents.process_detail import process_document
+from ttmem.snapshot.sights.process_detail import MOST_HOLDINGS
+
+__all__ = ["Sight", "Sights"]
+
+_MOST_ROWS = 10_000  # in one list of an answer
+
+Document = dict[str, Any]
+Parameters = Mapping[str, str]
+Sight = Callable[[Parameters], Document]
+
+
+class Sights:
+    """Answers from what a collector knows. Any thread may ask."""
+
+    def __init__(self, collector: Collector) -> None:
+        self._collector = collector
+
+    @property
+    def routes(self) -> dict[str, Sight]:
+        """Every close-up by its name: GET /name?parameters."""
+        return {"process": self.process}
+
+    def overview(self) -> bytes:
+        """Everything at a glance, encoded; made once for all who wait for it."""
+        self._collector.tick()  # also the journal that was made a moment ago
+        return json.dumps(overview_document(self._collector.overview()), separators=(",", ":")).encode()
+
+    def process(self, parameters: Parameters) -> Document:
+        """One process close up: ?pid=N, `key` if there are several of that pid, `most` for the length of its lists."""
+        pid = whole_number_in(parameters, "pid")
+        key = whole_number_in(parameters, "key", 0) or None
+        most = min(_MOST_ROWS, max(0, whole_number_in(parameters, "most", MOST_HOLDINGS)))
+        self._collector.tick()
+        return process_document(self._collector.process(pid, key=key, most=most))

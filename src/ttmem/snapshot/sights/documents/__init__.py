@@ -1,0 +1,1 @@
+"""Sights as JSON-able documents, and back: what a daemon answers and a viewer reads."""
