@@ -20,6 +20,8 @@ What = Literal["journals", "counters"]
 
 
 _L1_POOLS = (Pool.L1, Pool.L1_SMALL)
+_OLD = ("damaged", "restored", "settling", "uncounted")  # reasons for which figures are not of now
+SAMPLE_MS = 100  # between two samples that the stock runtime takes of circular buffers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +66,13 @@ class PoolUsage:
     def is_read(self) -> bool:
         """Told by the stock runtime's own counters, which see one thread of a process."""
         return self.origin in ("read", "sample")
+
+    @property
+    def age_ms(self) -> int | None:
+        """How much older than the snapshot the figure is at most; None if nobody can say."""
+        if self.origin == "unknown" or self.reason in _OLD:
+            return None
+        return SAMPLE_MS if self.origin == "sample" else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +131,13 @@ class DeviceUsage:
     @property
     def reason(self) -> str:
         return first_reason([self.doubt, *(pool.reason for pool in self.pools)])
+
+    @property
+    def age_ms(self) -> int | None:
+        """Of the oldest of its figures; None if nobody can say."""
+        ages = [pool.age_ms for pool in self.pools]
+        known = [age for age in ages if age is not None]
+        return None if self.doubt or len(known) < len(ages) else max(known, default=0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,83 @@
+"""What `--query-apps` can be asked: one row per process and chip."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from ttmem.devices import PLANNED_POOLS, Pool
+from ttmem.snapshot import ProcessDevice, ProcessUsage, Snapshot
+from ttmem.snapshot.identity import Identity, identity_of
+from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.view.queries.fields import Field
+from ttmem.view.queries.memory import timestamp
+
+__all__ = ["APP_FIELDS", "AppRow", "app_rows", "held_bytes"]
+
+_EXCLUSIVE = (Pool.DRAM, Pool.TRACE, Pool.L1, Pool.L1_SMALL)  # bytes that exclude each other, so they add up
+
+
+class AppRow(NamedTuple):
+    """A process on one of its chips."""
+
+    time_ns: int
+    process: ProcessUsage
+    held: ProcessDevice
+    identity: Identity
+
+
+def app_rows(
+    snapshot: Snapshot, processes: Sequence[ProcessUsage], telemetry: Sequence[ChipTelemetry]
+) -> Iterator[AppRow]:
+    """Some processes of a snapshot, on every chip they hold something on."""
+    for process in processes:
+        for held in process.devices:
+            yield AppRow(snapshot.time_ns, process, held, identity_of(held.device, telemetry))
+
+
+def held_bytes(process: ProcessUsage, held: ProcessDevice, *pools: Pool) -> int | None:
+    """What a process holds of some pools of a chip; None if that is not known of one of them."""
+    used = 0
+    for pool in pools:
+        found = next((usage.used_bytes for usage in held.pools if usage.pool is pool), None)
+        if found is None and (process.origin == "unknown" or (process.source == "runtime" and pool not in _EXCLUSIVE)):
+            return None
+        used += found or 0
+    return used
+
+
+def _held(*pools: Pool) -> Callable[[AppRow], int | None]:
+    return lambda row: held_bytes(row.process, row.held, *pools)
+
+
+def _circular_buffers(row: AppRow) -> int | None:
+    footprint = row.held.activity.footprint
+    return footprint.planned_bytes if footprint else held_bytes(row.process, row.held, Pool.CB)
+
+
+def _pool_field(pool: Pool) -> Field[AppRow]:
+    word = pool.word
+    unit = "MiB" if pool in (Pool.DRAM, Pool.TRACE, Pool.HOST) else "KiB"
+    planned = ", planned: programs share it" if pool in PLANNED_POOLS else ""
+    value = _circular_buffers if pool is Pool.CB else _held(pool)
+    return Field(word, f"held in pool {word}{planned}", value, unit, (f"{word}.used",))
+
+
+APP_FIELDS: tuple[Field[AppRow], ...] = (
+    Field("timestamp", "when the figures were taken, local time", lambda row: timestamp(row.time_ns)),
+    Field("pid", "process id as seen from here", lambda row: row.process.pid),
+    Field("process_name", "the program, without its arguments", lambda row: _program(row.process), aliases=("name",)),
+    Field("user", "whose it is", lambda row: row.process.user),
+    Field("label", "TTMEM_LABEL, what it called itself, or its command", lambda row: row.process.label),
+    Field("command", "the command line", lambda row: row.process.command),
+    Field("state", "live or ended", lambda row: row.process.state),
+    Field("index", "logical index of the chip", lambda row: row.held.device.index),
+    Field("uuid", "the chip's own id", lambda row: row.held.device.uuid, aliases=("gpu_uuid",)),
+    Field("dev_node", "the driver's device file", lambda row: row.identity.dev_node),
+    Field("pci.bus_id", "PCI address", lambda row: row.identity.pci_bus_id, aliases=("gpu_bus_id",)),
+    Field("used_memory", "dram, trace, l1 and l1_small together", _held(*_EXCLUSIVE), "MiB", ("used_gpu_memory",)),
+    *(_pool_field(pool) for pool in Pool if pool is not Pool.UNKNOWN),
+    Field("source", "counted, counter, read or unknown", lambda row: row.process.origin),
+)
+
+
+def _program(process: ProcessUsage) -> str:
+    return process.command.split(" ", 1)[0] or process.label
