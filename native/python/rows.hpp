@@ -22,7 +22,9 @@ Peak peak_of(const Process& process, const Timebase& time, uint32_t device, uint
 /// `devices`: only rows about these; None for all.
 nanobind::dict snapshot_rows(Collector& collector, nanobind::object devices);
 /// What every chip was at its highest, and what happened, since this was last asked; and who lives.
-nanobind::tuple totals_rows(Collector& collector);
+nanobind::tuple sample_rows(Collector& collector);
+/// Sums that never fall, of chips and of all that was read.
+nanobind::tuple lifetime_rows(Collector& collector);
 /// `most`: only so many, the largest; 0 for all.
 nanobind::list allocation_rows(Collector& collector, uint64_t process, size_t most);
 /// The same counted: (device numbers, kind, flags, whether it takes bytes, how many).

@@ -220,11 +220,16 @@ class Ledger(Books):
         """All device numbers; those together of which `snapshot` has the same figures, but for names, times, and single
         programs."""
 
-    def totals(self) -> tuple[Any, ...]:
+    def sample(self) -> tuple[Any, ...]:
         """For whoever samples the course of things, and for one such only: (time_ns, chips, processes, happenings).
         chips: (number, unique id or None, name, ((pool, used, highest since the last call, capacity or 0), ...));
         processes: (key, pid, label, is live, started_ns, ended_ns); happenings since the last call, of each process in
         their order: (key, what, device or None, pool, requested bytes or program or name of a phase, time_ns)."""
+
+    def lifetime(self) -> tuple[Any, ...]:
+        """What happened since this ledger began, never less than before: (chips, journals, sockets).
+        chips: (number, launches, clashes, allocations by pool, frees by pool, refusals by pool, stalls by reason,
+        outcomes by cache); the others: (events, lost records, skipped, untabled, processes)."""
 
     def allocations(self, process: int, most: int = 0) -> list[tuple[Any, ...]]:
         """What is alive, or only so many of every target, pool and kind, the largest: (device numbers, kind, id, pool,

@@ -49,7 +49,7 @@ void happening_rows(Process& process, const Timebase& time, nb::list& rows) {
 
 }  // namespace
 
-nb::tuple totals_rows(Collector& collector) {
+nb::tuple sample_rows(Collector& collector) {
     return collector.look([](Processes& processes, Devices& devices, const Timebase& time, const auto&) {
         nb::list chips, lives, happenings;
         for (uint32_t number = 0; number < devices.all().size(); ++number) {
