@@ -14,24 +14,22 @@ all journals in a thread of its own until `stop`; figures are then at most a few
 import threading
 import time
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from ttmem import _native
 from ttmem.collector.runtime_counters import RuntimeCounters
 from ttmem.snapshot import Host, Snapshot, Surroundings, snapshot_from_rows
-from ttmem.snapshot.sights.overview import Overview, overview_of
-from ttmem.snapshot.sights.process_detail import (
-    MOST_HOLDINGS,
-    Listed,
-    ProcessDetail,
-    found_process,
-    process_detail_of,
-)
+from ttmem.snapshot.dump import MOST
 from ttmem.sources.hosts import read_host, user_name
 from ttmem.sources.journals import Journals
 from ttmem.sources.parents import Parents
 from ttmem.sources.places import Places
 from ttmem.sources.procfs import own_pid_namespace
 from ttmem.sources.stock_shm import StockCounters
+
+if TYPE_CHECKING:
+    from ttmem.snapshot.sights.overview import Overview
+    from ttmem.snapshot.sights.process_detail import ProcessDetail
 
 __all__ = ["Collector"]
 
@@ -121,12 +119,16 @@ class Collector:
         )
         return self._runtime.joined(snapshot_from_rows(rows, surroundings), readings)
 
-    def overview(self) -> Overview:
+    def overview(self) -> "Overview":
         """Everything at a glance; what `overview_of` makes of a snapshot."""
+        from ttmem.snapshot.sights.overview import overview_of  # here, since `ttmem ps` does without
+
         return overview_of(self.snapshot(), self._parents.parent_of)
 
-    def process(self, pid: int, *, key: int | None = None, most: int = MOST_HOLDINGS) -> ProcessDetail:
+    def process(self, pid: int, *, key: int | None = None, most: int = MOST) -> "ProcessDetail":
         """One process close up; `key`: which of several of that pid. One that is not there is a SelectionError."""
+        from ttmem.snapshot.sights.process_detail import Listed, found_process, process_detail_of
+
         snapshot = self.snapshot()
         process = found_process(snapshot.processes, pid, key)
         listed = Listed()

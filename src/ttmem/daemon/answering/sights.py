@@ -6,9 +6,9 @@ from typing import Any
 
 from ttmem.collector import Collector
 from ttmem.daemon.answering.questions import whole_number_in
+from ttmem.snapshot.dump import MOST
 from ttmem.snapshot.sights.documents.overview import overview_document
 from ttmem.snapshot.sights.documents.process_detail import process_document
-from ttmem.snapshot.sights.process_detail import MOST_HOLDINGS
 
 __all__ = ["Sight", "Sights"]
 
@@ -39,6 +39,6 @@ class Sights:
         """One process close up: ?pid=N, `key` if there are several of that pid, `most` for the length of its lists."""
         pid = whole_number_in(parameters, "pid")
         key = whole_number_in(parameters, "key", 0) or None
-        most = min(_MOST_ROWS, max(0, whole_number_in(parameters, "most", MOST_HOLDINGS)))
+        most = min(_MOST_ROWS, max(0, whole_number_in(parameters, "most", MOST)))
         self._collector.tick()
         return process_document(self._collector.process(pid, key=key, most=most))

@@ -1,4 +1,4 @@
-"""Asks a daemon: its snapshot, and what is alive.
+"""Asks a daemon: its snapshot, what is alive, and what a monitor looks at.
 
 Who answers must be root or ourselves, and has a second for all of it; more only if it says meanwhile that it is well,
 or is seen at work (thousands of devices take their time, and more of it on a busy machine). The few lines of HTTP that
@@ -12,10 +12,15 @@ import socket
 import struct
 import time
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ttmem.errors import DaemonGone, SelectionError
 from ttmem.snapshot import Dump, Snapshot, dump_from_document, snapshot_from_document
+from ttmem.snapshot.dump import MOST
+
+if TYPE_CHECKING:
+    from ttmem.snapshot.sights.overview import Overview
+    from ttmem.snapshot.sights.process_detail import ProcessDetail
 
 __all__ = ["SOCKET_NAME", "DaemonClient"]
 
@@ -56,7 +61,7 @@ class DaemonClient:
         """What the daemon knows now. DaemonGone or VersionMismatch if it cannot be had."""
         return snapshot_from_document(_document("/snapshot", *self._answer("/snapshot")))
 
-    def dump(self, *, kernels: bool = False, device: str | None = None, most: int = 50) -> Dump:
+    def dump(self, *, kernels: bool = False, device: str | None = None, most: int = MOST) -> Dump:
         """What is alive, as `dump_of` tells it. A device that is not there is a SelectionError."""
         from urllib.parse import quote  # here, since `ttmem ps` does without
 
@@ -66,13 +71,40 @@ class DaemonClient:
             raise SelectionError(_complaint(body) or f"the daemon knows no device {device}")
         return dump_from_document(_document("/dump", status, body))
 
-    def _answer(self, target: str) -> tuple[int, bytes]:
+    def overview(self) -> "Overview":
+        """What the daemon knows now, processes summed over their chips."""
+        from ttmem.snapshot.sights.documents.overview import overview_from_document
+
+        return overview_from_document(_document("/overview", *self._answer("/overview")))
+
+    def process(self, pid: int, *, key: int | None = None, most: int = MOST) -> "ProcessDetail":
+        """One process close up. One that is not there is a SelectionError."""
+        from ttmem.snapshot.sights.documents.process_detail import process_from_document
+
+        target = f"/process?pid={pid}&key={key or 0}&most={most}"
+        return process_from_document(self.asked(target))
+
+    def asked(self, target: str) -> Any:
+        """The document behind a route. What it does not know there is a SelectionError."""
+        status, body = self._answer(target)
+        if status in (400, 404) and (complaint := _complaint(body)):
+            raise SelectionError(complaint)
+        return _document(target, status, body)
+
+    def reset_peaks(self) -> None:
+        """From now on peaks start at what is used."""
+        status, _ = self._answer("/reset-peaks", method="POST")
+        if status != 204:
+            raise DaemonGone(f"answers /reset-peaks with status {status}")
+
+    def _answer(self, target: str, method: str = "GET") -> tuple[int, bytes]:
         deadline = time.monotonic() + self._timeout_seconds
         with self._connected(deadline) as line:
             answer = bytearray()
             effort = _Effort(line)
             try:
-                line.sendall(f"GET {target} HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+                request = f"{method} {target} HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+                line.sendall(request.encode())
                 try:
                     return _parsed(_received(line, answer, deadline))
                 except TimeoutError:

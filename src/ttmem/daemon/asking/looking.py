@@ -13,13 +13,16 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
-from ttmem.errors import SelectionError, TtmemError
+from ttmem.errors import DaemonGone, SelectionError, TtmemError
 from ttmem.snapshot import Dump, Finding, Snapshot, dump_of
+from ttmem.snapshot.dump import MOST
 from ttmem.sources import Places
 
 if TYPE_CHECKING:
     from ttmem.collector import Collector
     from ttmem.daemon.asking.client import DaemonClient
+    from ttmem.snapshot.sights.overview import Overview
+    from ttmem.snapshot.sights.process_detail import ProcessDetail
 
 __all__ = ["Looking"]
 
@@ -30,7 +33,10 @@ _LIST_SECONDS = 30.0
 _LEAST_PAUSE_SECONDS = 0.5
 _PAUSE_PER_COST = 10  # a daemon that cost a second to be found hanging is left alone for ten
 
-Answer = TypeVar("Answer", Snapshot, Dump)
+_COVERED_SECONDS = 2.0  # for so long a daemon's word is good that it looks where we would
+
+Answer = TypeVar("Answer")
+Whole = TypeVar("Whole", Snapshot, "Overview")  # answers that tell where was looked, and what is doubtful
 
 
 class Looking:
@@ -45,6 +51,7 @@ class Looking:
         self._is_following = is_following
         self._collector: Collector | None = None
         self._passed_over: dict[str, tuple[float, Finding]] = {}  # until when, and why
+        self._covered_until: dict[str, float] = {}
 
     def __enter__(self) -> "Looking":
         return self
@@ -56,24 +63,49 @@ class Looking:
 
     def snapshot(self) -> Snapshot:
         """Everything known now."""
-        return self._asked(lambda _, snapshot: snapshot) or self._noted(self._collecting().snapshot())
+        found = self._asked(lambda daemon: self._covered(daemon, daemon.snapshot()))
+        return found if found is not None else self._noted(self._collecting().snapshot())
+
+    def overview(self) -> "Overview":
+        """Everything at a glance: what a monitor asks for again and again."""
+        found = self._asked(lambda daemon: self._covered(daemon, daemon.overview()))
+        return found if found is not None else self._noted(self._collecting().overview())
+
+    def process(self, pid: int, *, key: int | None = None, most: int = MOST) -> "ProcessDetail":
+        """One process close up; `key` as in its row of the overview. One that is not there is a SelectionError."""
+        return self._close_up(
+            lambda daemon: daemon.process(pid, key=key, most=most),
+            lambda collector: collector.process(pid, key=key, most=most),
+        )
 
     def dump(self, *, kernels: bool, device: str | None, most: int) -> Dump:
         """What is alive now. A device that is not there is a SelectionError."""
 
-        def question(daemon: "DaemonClient", _: Snapshot) -> Dump:
+        def own(collector: "Collector") -> Dump:
+            snapshot = self._noted(collector.snapshot())
+            rows = {process.key: collector.ledger.allocations(process.key, most) for process in snapshot.reporting}
+            return dump_of(snapshot, rows, kernels=kernels, device=device, most=most)
+
+        return self._close_up(lambda daemon: daemon.dump(kernels=kernels, device=device, most=most), own)
+
+    def reset_peaks(self) -> None:
+        """Peaks start anew at what is used now: the daemon's, which are everybody's, or those of our own collector."""
+        self._close_up(lambda daemon: daemon.reset_peaks(), lambda collector: collector.ledger.reset_peaks())
+
+    def _close_up(self, question: "Callable[[DaemonClient], Answer]", own: "Callable[[Collector], Answer]") -> Answer:
+        """The answer of a daemon that looks where we would, else our own collector's."""
+        answered: list[Answer] = []
+
+        def patient(daemon: "DaemonClient") -> bool:
+            if self._covered_until.get(daemon.path, 0.0) < time.monotonic():
+                self._covered(daemon, daemon.overview())
             # It answered just now: it lives, and a long list takes its time.
-            return daemon.patient(_LIST_SECONDS).dump(kernels=kernels, device=device, most=most)
+            answered.append(question(daemon.patient(_LIST_SECONDS)))
+            return True
 
-        answer = self._asked(question)
-        if answer is not None:
-            return answer
-        collector = self._collecting()
-        snapshot = self._noted(collector.snapshot())
-        rows = {process.key: collector.ledger.allocations(process.key, most) for process in snapshot.reporting}
-        return dump_of(snapshot, rows, kernels=kernels, device=device, most=most)
+        return answered[0] if self._asked(patient) else own(self._collecting())
 
-    def _asked(self, question: "Callable[[DaemonClient, Snapshot], Answer]") -> Answer | None:
+    def _asked(self, question: "Callable[[DaemonClient], Answer]") -> Answer | None:
         """The answer of the first daemon that has one; None if we have to look ourselves."""
         deadline = time.monotonic() + _DAEMON_SECONDS
         for directory in self._directories:
@@ -92,24 +124,28 @@ class Looking:
             now = time.monotonic()
             pause = max(_LEAST_PAUSE_SECONDS, (now - began) * _PAUSE_PER_COST)
             text = f"{trouble}; the journals were read without it"
+            self._covered_until.pop(path, None)
             self._passed_over[path] = (now + pause, Finding("daemon_ignored", 1, path=path, text=text))
         return None
 
     def _asked_at(
-        self, path: str, question: "Callable[[DaemonClient, Snapshot], Answer]", seconds: float
+        self, path: str, question: "Callable[[DaemonClient], Answer]", seconds: float
     ) -> tuple[Answer | None, str]:
         from ttmem.daemon.asking.client import DaemonClient
 
-        daemon = DaemonClient(path, timeout_seconds=seconds)
         try:
-            snapshot = daemon.snapshot()
-            if not self._is_covered(snapshot.places):
-                return None, f"does not look into {self._places.main}, where journals are"
-            return question(daemon, snapshot), ""
+            return question(DaemonClient(path, timeout_seconds=seconds)), ""
         except SelectionError:
             raise
         except TtmemError as error:
             return None, str(error)
+
+    def _covered(self, daemon: "DaemonClient", answer: Whole) -> Whole:
+        """The answer of a daemon that looks where we would; of another it is worth nothing."""
+        if not self._is_covered(answer.places):
+            raise DaemonGone(f"does not look into {self._places.main}, where journals are")
+        self._covered_until[daemon.path] = time.monotonic() + _COVERED_SECONDS
+        return answer
 
     def _is_covered(self, places: tuple[str, ...]) -> bool:
         """Whether somebody who looked there has seen our own journals, if there are any."""
@@ -137,6 +173,6 @@ class Looking:
         if collector is not None:
             collector.stop()
 
-    def _noted(self, snapshot: Snapshot) -> Snapshot:
-        notes = [note for _, note in self._passed_over.values()]
-        return replace(snapshot, findings=(*snapshot.findings, *notes)) if notes else snapshot
+    def _noted(self, answer: Whole) -> Whole:
+        notes: tuple[Finding, ...] = tuple(note for _, note in self._passed_over.values())
+        return replace(answer, findings=(*answer.findings, *notes)) if notes else answer

@@ -11,9 +11,7 @@ from ttmem.snapshot.refusals import Clash, OutOfMemory
 from ttmem.snapshot.sights.overview import ParentOf, ProcessRow, no_parent, process_row_of
 from ttmem.snapshot.usage import Finding, Mesh, PhasePeak, ProcessDevice, ProcessUsage
 
-__all__ = ["MOST_HOLDINGS", "Holding", "Listed", "ProcessDetail", "SiteSum", "found_process", "process_detail_of"]
-
-MOST_HOLDINGS = 50  # in each list, unless asked otherwise
+__all__ = ["Holding", "Listed", "ProcessDetail", "SiteSum", "found_process", "process_detail_of"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,8 @@ from tests.support.waiting import wait_until
 from ttmem.daemon.asking.looking import Looking
 from ttmem.errors import SelectionError
 from ttmem.snapshot import Snapshot, document, dump_document
+from ttmem.snapshot.sights.documents.overview import overview_document
+from ttmem.snapshot.sights.overview import overview_of
 
 NOBODY = 65_534
 EMBEDDED = "embedded collector"
@@ -59,6 +61,7 @@ def a_sound_daemon(*places: Path, source: str = "daemon pid 7") -> Behaviour:
     return some_answers(
         {
             "/snapshot": {**document(a_busy_snapshot()), **said},
+            "/overview": {**overview_document(overview_of(a_busy_snapshot())), **said},
             "/dump": {**dump_document(a_dump()), **said},
         }
     )
@@ -222,8 +225,11 @@ def test_a_device_that_a_daemon_does_not_know_is_a_wrong_choice(main: Path) -> N
 
 
 def test_a_device_that_a_daemon_elsewhere_does_not_know_may_be_ours(main: Path) -> None:
-    answers = some_answers({"/snapshot": {**document(a_busy_snapshot()), "places": ["/elsewhere"]}})
-    with a_program(main, *PROGRAM) as program, a_false_daemon(main, answers), a_look(main) as looking:
+    with (
+        a_program(main, *PROGRAM) as program,
+        a_false_daemon(main, a_sound_daemon(Path("/elsewhere"))),
+        a_look(main) as looking,
+    ):
         program.arrive()
         dump = looking.dump(kernels=False, device="3", most=5)
 
