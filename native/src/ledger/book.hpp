@@ -164,6 +164,8 @@ public:
     const std::vector<Freed>& freed() const { return freed_; }
     const std::deque<OutOfMemory>& out_of_memory() const { return out_of_memory_; }
     const std::deque<Clash>& clashes() const { return clashes_; }
+    /// How many allocations were refused, of every device and pool: all there were.
+    const std::map<std::pair<uint32_t, uint8_t>, uint64_t>& refusals() const { return refusals_; }
     /// What happened since this was last asked, for whoever draws the course of time: phases, refusals. The newest few.
     std::deque<Happening> take_happenings() { return std::exchange(happenings_, {}); }
     uint64_t freed_dropped() const { return freed_dropped_; }
@@ -219,6 +221,7 @@ private:
     std::vector<Freed> freed_;                  // a ring once it is full
     size_t freed_next_ = 0;
     std::deque<OutOfMemory> out_of_memory_;
+    std::map<std::pair<uint32_t, uint8_t>, uint64_t> refusals_;
     std::deque<Clash> clashes_;
     std::deque<Happening> happenings_;
     uint64_t phase_sequence_ = 0;  // of the last phase that began or ended

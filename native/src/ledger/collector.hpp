@@ -14,6 +14,7 @@
 
 #include "ledger/balances.hpp"
 #include "ledger/book.hpp"
+#include "ledger/lifetime.hpp"
 #include "ledger/seed_targets.hpp"
 #include "ledger/timebase.hpp"
 #include "reader/journal.hpp"
@@ -88,6 +89,8 @@ public:
                   const std::string& label);
     void end(uint64_t key);
     void forget_ended();
+    /// What happened since this ledger began, by those who were forgotten, too.
+    Lifetime lifetime();
     bool taken(uint64_t key, std::string& records, std::string& arena);
 
     /// Peaks of chips and processes start anew from what is held now.
@@ -148,6 +151,7 @@ private:
     Devices devices_;
     Timebase timebase_;
     std::vector<std::unique_ptr<Process>> processes_;
+    Lifetime forgotten_;
     std::vector<std::pair<std::string, std::string>> damaged_;
 };
 

@@ -114,6 +114,7 @@ void Collector::forget_oldest_ended() {
         const bool is_vast = process->book.cells().size() > kChipsOfEndedMost;
         if (ended <= kEndedMost && !is_vast) return false;
         --ended;
+        forgotten_.add(*process, devices_);
         return true;
     });
     if (processes_.size() != before) devices_.forget_unused();
@@ -148,8 +149,18 @@ void Collector::end(uint64_t key) {
 
 void Collector::forget_ended() {
     const std::lock_guard lock(mutex_);
+    for (const auto& process : processes_)
+        if (process->is_over()) forgotten_.add(*process, devices_);
     std::erase_if(processes_, [](const auto& process) { return process->is_over(); });
     devices_.forget_unused();
+}
+
+Lifetime Collector::lifetime() {
+    return look([this](const auto& processes, const Devices& devices, const auto&, const auto&) {
+        Lifetime sums = forgotten_;
+        for (const auto& process : processes) sums.add(*process, devices);
+        return sums;
+    });
 }
 
 bool Collector::taken(uint64_t key, std::string& records, std::string& arena) {
