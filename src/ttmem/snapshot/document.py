@@ -3,11 +3,16 @@
 Whole numbers of bytes, `null` for unknown, times as ISO 8601 with offset. Keys that tt-smi also has keep its names.
 """
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
-from ttmem.devices import Device
+from ttmem.devices import Device, Pool
 from ttmem.snapshot.activity import activity_document
 from ttmem.snapshot.fields import time_text
+from ttmem.snapshot.identity import chip_of, identity_of
+from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.snapshot.skeleton import skeleton_document
 from ttmem.snapshot.usage import (
     DeviceUsage,
     Finding,
@@ -30,8 +35,13 @@ _NO_KERNELS = {
 }
 
 
-def document(snapshot: Snapshot) -> Document:
-    """The whole snapshot; `json.dumps` takes it as it is."""
+def json_text(value: Document, *, is_pretty: bool = False) -> str:
+    """A document as text: one line, or for people."""
+    return json.dumps(value, indent=2) if is_pretty else json.dumps(value, separators=(",", ":"))
+
+
+def document(snapshot: Snapshot, telemetry: Sequence[ChipTelemetry] = ()) -> Document:
+    """The whole snapshot, with what the driver tells of its chips."""
     return {
         "schema": SCHEMA,
         "time": time_text(snapshot.time_ns),
@@ -41,11 +51,13 @@ def document(snapshot: Snapshot) -> Document:
         "complete": snapshot.is_complete,
         "reason": snapshot.reason or None,
         "host_info": host_document(snapshot.host),
-        "device_info": [device_usage_document(usage) for usage in snapshot.devices],
-        "processes": [_process(process) for process in snapshot.processes],
+        "host_sw_vers": {"ttmem": snapshot.host.version or None},
+        "device_info": [_device_usage(usage, telemetry) for usage in snapshot.devices],
+        "processes": [_process(process, telemetry) for process in snapshot.processes],
         "foreign": [foreign_document(row) for row in snapshot.foreign],
         "damaged": [{"path": finding.path, "text": finding.text} for finding in snapshot.damaged],
         "findings": [finding_document(finding) for finding in snapshot.findings],
+        "errors": list(snapshot.errors),
     }
 
 
@@ -57,6 +69,8 @@ def host_document(host: Host) -> Document:
         "Hostname": host.hostname,
         "Platform": host.platform,
         "Python": host.python,
+        "Memory": host.memory or None,
+        "Driver": host.driver or None,
     }
 
 
@@ -64,11 +78,17 @@ def foreign_document(foreign: Foreign) -> Document:
     return {"path": foreign.path, "uid": foreign.uid, "user": foreign.user, "what": foreign.what}
 
 
+def _device_usage(usage: DeviceUsage, telemetry: Sequence[ChipTelemetry]) -> Document:
+    """With the keys that scripts for tt-smi expect."""
+    device = usage.device
+    skeleton = skeleton_document(device, identity_of(device, telemetry), chip_of(device, telemetry))
+    return device_usage_document(usage) | skeleton
+
+
 def device_usage_document(usage: DeviceUsage) -> Document:
     device = usage.device
     return {
         **device_name(device),
-        "dev_node": None,  # a journal does not tell the number of /dev/tenstorrent
         "board_info": {"board_type": device.board or None},
         "arch": device.arch or None,
         "grid": list(device.grid) if device.grid else None,
@@ -77,6 +97,7 @@ def device_usage_document(usage: DeviceUsage) -> Document:
         "kernel_ring_bytes": device.kernel_ring_bytes,
         "l1": {"used": usage.l1_used_bytes, "kernel_ring": usage.kernel_ring_bytes},
         "open_count": device.open_count,
+        "capacity": {pool.word: device.capacity(pool) for pool in Pool if device.capacity(pool) is not None},
         "memory": {pool.pool.word: _device_pool(pool) for pool in usage.pools},
         "kernels": None if usage.launch_count is None else kernels_document(usage.kernels),
         "kinds": kinds_document(usage.kinds),
@@ -102,6 +123,8 @@ def pool_document(usage: PoolUsage) -> Document:
         "lower_bound": usage.is_lower_bound,
         "planned": usage.is_planned,
         "origin": usage.origin,
+        "source": usage.source,
+        "age_ms": usage.age_ms,
         "complete": not usage.reason,
         "reason": usage.reason or None,
     }
@@ -134,13 +157,16 @@ def _kind(usage: KindUsage) -> Document:
     return {"used": usage.used_bytes, "count": usage.count, "estimated": usage.is_estimated}
 
 
-def _process(process: ProcessUsage) -> Document:
-    indexes = [held.device.index for held in process.devices if held.device.index is not None]
+def _process(process: ProcessUsage, telemetry: Sequence[ChipTelemetry]) -> Document:
+    places = [held.device for held in process.devices if held.device.index is not None]
+    first = min(places, key=lambda device: device.index or 0, default=None)
     return {
         "pid": process.pid,
         "user": process.user,
-        "device": min(indexes, default=None),
+        "device": first.index if first else None,
+        "dev_node": identity_of(first, telemetry).dev_node if first else None,
         "cmdline": process.command,
+        "memory": _process_memory(process),
         "claimed_pid": process.claimed_pid,
         "source": process.source,
         "uid": process.uid,
@@ -172,6 +198,17 @@ def _process(process: ProcessUsage) -> Document:
         "meshes": [mesh_document(mesh) for mesh in process.meshes],
         "findings": {finding.name: finding.count for finding in process.findings},
     }
+
+
+def _process_memory(process: ProcessUsage) -> Document:
+    """Every pool, summed over the process's chips; a peak is the sum of the peaks on each."""
+    sums: Document = {}
+    for held in process.devices:
+        for usage in held.pools:
+            figures = sums.setdefault(usage.pool.word, {"used": 0, "peak": 0})
+            figures["used"] += usage.used_bytes
+            figures["peak"] += usage.peak_bytes
+    return sums
 
 
 def process_device_document(held: ProcessDevice) -> Document:

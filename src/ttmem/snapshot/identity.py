@@ -10,9 +10,10 @@ from typing import NamedTuple
 from ttmem.devices import Device
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
 
-__all__ = ["Identity", "chip_of", "identity_of"]
+__all__ = ["Identity", "board_of", "chip_of", "identity_of"]
 
 _PAIRED_BOARDS = ("n300",)  # two chips, of which one is on the bus
+_SIDES = (" L", " R")  # as tt-smi tells them apart
 
 
 class Identity(NamedTuple):
@@ -40,7 +41,7 @@ def identity_of(device: Device, telemetry: Sequence[ChipTelemetry]) -> Identity:
         is_remote = chip is None
     board = device.board or (chip.card_type if chip else "") or None
     if board in _PAIRED_BOARDS and is_remote is not None:
-        board = f"{board} {'R' if is_remote else 'L'}"
+        board += _SIDES[is_remote]
     return Identity(
         board,
         device.arch or (chip.arch if chip else "") or None,
@@ -48,3 +49,8 @@ def identity_of(device: Device, telemetry: Sequence[ChipTelemetry]) -> Identity:
         chip.pci_bus_id if chip else None,
         is_remote,
     )
+
+
+def board_of(name: str) -> str:
+    """The board without the side of the chip."""
+    return name[: -len(_SIDES[0])] if name.endswith(_SIDES) else name

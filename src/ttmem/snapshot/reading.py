@@ -11,6 +11,7 @@ from ttmem.devices import BinaryStatus, Device, Kind, Pool
 from ttmem.snapshot.activity import activity_from_document
 from ttmem.snapshot.document import SCHEMA, Document
 from ttmem.snapshot.fields import Fields
+from ttmem.snapshot.identity import board_of
 from ttmem.snapshot.refusals import read_clash, read_out_of_memory
 from ttmem.snapshot.usage import (
     DeviceUsage,
@@ -54,7 +55,7 @@ def snapshot_from_document(document: Document) -> Snapshot:
         time_ns=fields.nanoseconds("time_ns"),
         source=fields.text("source"),
         places=fields.texts("places"),
-        host=read_host(fields.inner("host_info")),
+        host=replace(read_host(fields.inner("host_info")), version=fields.inner("host_sw_vers").maybe_text("ttmem")),
         devices=usages,
         processes=tuple(_process(row, key, devices) for key, row in enumerate(fields.items("processes"), start=1)),
         foreign=tuple(read_foreign(row) for row in fields.items("foreign")),
@@ -89,7 +90,7 @@ class Devices:
         device = replace(
             bare_device(row, self._count),
             arch=row.maybe_text("arch"),
-            board=row.inner("board_info").maybe_text("board_type"),
+            board=board_of(row.inner("board_info").maybe_text("board_type")),
             grid=row.maybe_pair("grid"),
             dram_bank_count=row.maybe_integer("dram_banks"),
             l1_bank_count=row.maybe_integer("l1_banks"),
@@ -124,6 +125,8 @@ def read_host(row: Fields) -> Host:
         kernel=row.text("Kernel"),
         platform=row.text("Platform"),
         python=row.text("Python"),
+        memory=row.maybe_text("Memory"),
+        driver=row.maybe_text("Driver"),
     )
 
 
@@ -133,7 +136,8 @@ def read_foreign(row: Fields) -> Foreign:
 
 def read_device_usage(row: Fields, devices: Devices) -> DeviceUsage:
     pools = tuple(_device_pool(word, pool) for word, pool in row.named("memory"))
-    device = devices.described(row, {usage.pool: usage.capacity_bytes for usage in pools})
+    capacities = row.counts("capacity")
+    device = devices.described(row, {pool: capacities.get(word) for word, pool in _POOLS.items()})
     reason = read_reason(row)
     doubt = "" if reason == first_reason(pool.reason for pool in pools) else reason
     return DeviceUsage(

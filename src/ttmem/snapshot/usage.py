@@ -68,6 +68,11 @@ class PoolUsage:
         return self.origin in ("read", "sample")
 
     @property
+    def source(self) -> str:
+        """Who told it: the processes themselves, the stock runtime, or nobody."""
+        return "unknown" if self.origin == "unknown" else "runtime" if self.is_read else "reports"
+
+    @property
     def age_ms(self) -> int | None:
         """How much older than the snapshot the figure is at most; None if nobody can say."""
         if self.origin == "unknown" or self.reason in _OLD:
@@ -265,6 +270,9 @@ class Host:
     kernel: str
     platform: str
     python: str
+    memory: str = ""  # as tt-smi writes it: 125.65 GB
+    driver: str = ""  # TT-KMD 2.0.0
+    version: str = ""  # of ttmem
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +310,15 @@ class Snapshot:
     @property
     def is_complete(self) -> bool:
         return not self.reason
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """What could not be read while the rest could, one line each."""
+        files = (*self.damaged, *(finding for finding in self.findings if finding.pid is None))
+        return (
+            *(f"{finding.path}: {finding.text or finding.name}" for finding in files),
+            *(f"{row.path}: {row.what} of uid {row.uid} may not be read" for row in self.foreign),
+        )
 
 
 # Worst first: what to name when several processes are incomplete for several reasons.

@@ -101,7 +101,7 @@ def test_an_empty_snapshot_keeps_its_shape() -> None:
 
 def keys_in(value: Any, path: str = "") -> set[str]:
     """Every key as docs/json.md writes it: `processes[].devices[].memory.*.used`."""
-    named = {"memory", "kernels", "kernels_by_core", "kinds", "findings", "ring", "stalls", "caches"}
+    named = {"memory", "capacity", "kernels", "kernels_by_core", "kinds", "findings", "ring", "stalls", "caches"}
     found: set[str] = set()
     if isinstance(value, list):
         for inner in value:
