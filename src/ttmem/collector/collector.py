@@ -1,11 +1,13 @@
 """The collector: journals, and the stock runtime's own counters, in; snapshots out.
 
 It works in two ways. `tick` (or `wait_settled`) looks once, for a table that is printed and forgotten. `start` follows
-all journals in a thread of its own until `stop`; figures are then at most a few milliseconds old.
+all journals in a thread of its own until `stop`; figures are then at most a few milliseconds old, and their course is
+kept for an hour.
 
    field                     who touches it
    _journals                 whoever scans: the thread while it runs, else the caller; guarded by _scanning
    _ledger, _runtime         anybody; each has its own lock
+   _course                   whoever needs it first makes it; has its own lock
    _thread, _is_stopping     the owner of the collector; the thread only reads _is_stopping
 
 `source` is how its snapshots say who read the journals.
@@ -28,6 +30,8 @@ from ttmem.sources.procfs import own_pid_namespace
 from ttmem.sources.stock_shm import StockCounters
 
 if TYPE_CHECKING:
+    from ttmem.collector.history import Course
+    from ttmem.snapshot.sights.history import History
     from ttmem.snapshot.sights.overview import Overview
     from ttmem.snapshot.sights.process_detail import ProcessDetail
 
@@ -52,6 +56,7 @@ class Collector:
         self._host = host or read_host()
         self._pid_namespace = own_pid_namespace()
         self._parents = Parents()
+        self._course: Course | None = None
         self._thread: threading.Thread | None = None
         self._is_stopping = threading.Event()
 
@@ -89,6 +94,7 @@ class Collector:
             return
         self._is_stopping.clear()
         self._scan()
+        self._sampled()
         self._thread = threading.Thread(target=self._follow, name="ttmem-collector", daemon=True)
         self._thread.start()
 
@@ -139,10 +145,23 @@ class Collector:
             process, listed, time_ns=snapshot.time_ns, most=most, parent_of=self._parents.parent_of
         )
 
+    def history(self, seconds: int) -> "History":
+        """What was used when, up to now: since `start`, or one sample if nobody followed the journals."""
+        return self._sampled().history(seconds)
+
+    def _sampled(self) -> "Course":
+        from ttmem.collector.history import Course  # here, since `ttmem ps` does without
+
+        if self._course is None:
+            self._course = Course(self._ledger.sample, lambda: self._runtime.read().chips, time.time_ns)
+        return self._course
+
     def _follow(self) -> None:
+        course = self._sampled()
         while not self._is_stopping.is_set():
             self._scan()
             self._ledger.run(_SCAN_EVERY_SECONDS)
+            course.look()
 
     def _scan(self) -> None:
         with self._scanning:

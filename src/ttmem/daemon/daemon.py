@@ -2,7 +2,7 @@
 
 thread             does                                            waits for
 main               signals, once a second a look at the others      a signal
-ttmem-collector    follows journals                                 them
+ttmem-collector    follows journals, samples their course           them
 ttmem-seed-socket  takes messages into the ledger (native)          them
 ttmem-queries      HTTP, with a few helpers that encode             questions
 ttmem-log          writes stdout                                    lines, and whoever reads stdout
@@ -32,6 +32,7 @@ from ttmem.daemon.signals import Signals
 from ttmem.daemon.statistics import Statistics
 from ttmem.snapshot import document
 from ttmem.sources import Places
+from ttmem.sources.driver import Driver
 from ttmem.sources.seed_feed import SeedFeed
 
 __all__ = ["Daemon", "serve"]
@@ -47,7 +48,7 @@ _STDOUT = 1
 def serve(plan: Plan, places: Places, environ: Mapping[str, str], *, logs_events: bool) -> None:
     """Serves until a signal says that it is enough."""
     with Signals() as signals, open_doors(plan, environ) as doors:
-        daemon = Daemon(doors, places, logs_events=logs_events)
+        daemon = Daemon(doors, places, Driver(environ), logs_events=logs_events)
         daemon.start()
         tell_manager(environ, "READY=1", f"STATUS={daemon.ready_line}")
         for number in signals.until_the_end(each_second=daemon.look_after):
@@ -60,7 +61,7 @@ def serve(plan: Plan, places: Places, environ: Mapping[str, str], *, logs_events
 class Daemon:
     """All parts of it; `start` and `stop` are called once, by one thread."""
 
-    def __init__(self, doors: Doors, places: Places, *, logs_events: bool) -> None:
+    def __init__(self, doors: Doors, places: Places, driver: Driver, *, logs_events: bool) -> None:
         self._doors = doors
         self._began = time.monotonic()
         self._collector = Collector(places, source=f"daemon pid {os.getpid()}")
@@ -78,7 +79,7 @@ class Daemon:
         self._is_stopping = threading.Event()
         self._is_drained = threading.Event()
         self._checkpoints = threading.Thread(target=self._keep, name="ttmem-checkpoint", daemon=True)
-        sights = Sights(self._collector)
+        sights = Sights(self._collector, driver)
         answers = Answers(
             snapshot=self._snapshot,
             dump=self._dumping.document,

@@ -16,6 +16,7 @@ __all__ = ["Fields", "time_text"]
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)
 _LATEST_NS = 1 << 63
+_MOST_NUMBER = 1e300
 
 Word = TypeVar("Word", bound=str)
 
@@ -48,6 +49,16 @@ class Fields:
 
     def maybe_integer(self, name: str) -> int | None:
         return None if self._value(name) is None else self.integer(name)
+
+    def number(self, name: str) -> float:
+        """Any finite number."""
+        value = self._value(name)
+        if type(value) not in (int, float) or not -_MOST_NUMBER < value < _MOST_NUMBER:
+            self.refuse(name, "a number", value)
+        return float(value)
+
+    def maybe_number(self, name: str) -> float | None:
+        return None if self._value(name) is None else self.number(name)
 
     def text(self, name: str) -> str:
         value = self._value(name)
@@ -135,6 +146,16 @@ class Fields:
     def integers(self, name: str) -> tuple[int, ...]:
         values = self._list(name)
         if not all(type(value) is int for value in values):
+            self.refuse(name, "whole numbers", values)
+        return tuple(values)
+
+    def maybe_integers(self, name: str) -> tuple[int, ...] | None:
+        return None if self._value(name) is None else self.integers(name)
+
+    def gapped_integers(self, name: str) -> tuple[int | None, ...]:
+        """Whole numbers, and null between them."""
+        values = self._list(name)
+        if not all(value is None or type(value) is int for value in values):
             self.refuse(name, "whole numbers", values)
         return tuple(values)
 

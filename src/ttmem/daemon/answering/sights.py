@@ -5,10 +5,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ttmem.collector import Collector
-from ttmem.daemon.answering.questions import whole_number_in
+from ttmem.daemon.answering.questions import number_in, whole_number_in
 from ttmem.snapshot.dump import MOST
+from ttmem.snapshot.sights.documents.history import history_document
 from ttmem.snapshot.sights.documents.overview import overview_document
 from ttmem.snapshot.sights.documents.process_detail import process_document
+from ttmem.snapshot.sights.documents.telemetry import telemetry_document
+from ttmem.snapshot.sights.history import SPANS_SECONDS
+from ttmem.sources.driver import Driver
 
 __all__ = ["Sight", "Sights"]
 
@@ -22,13 +26,23 @@ Sight = Callable[[Parameters], Document]
 class Sights:
     """Answers from what a collector knows. Any thread may ask."""
 
-    def __init__(self, collector: Collector) -> None:
+    def __init__(self, collector: Collector, driver: Driver) -> None:
         self._collector = collector
+        self._driver = driver
 
     @property
     def routes(self) -> dict[str, Sight]:
         """Every close-up by its name: GET /name?parameters."""
-        return {"process": self.process}
+        return {"process": self.process, "history": self.history, "telemetry": self.telemetry}
+
+    def history(self, parameters: Parameters) -> Document:
+        """What was used when: ?seconds=N up to now."""
+        seconds = number_in(parameters, "seconds", SPANS_SECONDS[0], least=1, most=SPANS_SECONDS[-1])
+        return history_document(self._collector.history(int(seconds)))
+
+    def telemetry(self, parameters: Parameters) -> Document:
+        """What the driver tells of its chips."""
+        return telemetry_document(self._driver.telemetry())
 
     def overview(self) -> bytes:
         """Everything at a glance, encoded; made once for all who wait for it."""

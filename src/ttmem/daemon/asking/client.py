@@ -19,8 +19,10 @@ from ttmem.snapshot import Dump, Snapshot, dump_from_document, snapshot_from_doc
 from ttmem.snapshot.dump import MOST
 
 if TYPE_CHECKING:
+    from ttmem.snapshot.sights.history import History
     from ttmem.snapshot.sights.overview import Overview
     from ttmem.snapshot.sights.process_detail import ProcessDetail
+    from ttmem.snapshot.sights.telemetry import ChipTelemetry
 
 __all__ = ["SOCKET_NAME", "DaemonClient"]
 
@@ -83,6 +85,18 @@ class DaemonClient:
 
         target = f"/process?pid={pid}&key={key or 0}&most={most}"
         return process_from_document(self.asked(target))
+
+    def history(self, seconds: int) -> "History":
+        """What was used when, up to now."""
+        from ttmem.snapshot.sights.documents.history import history_from_document
+
+        return history_from_document(self.asked(f"/history?seconds={seconds}"))
+
+    def telemetry(self) -> "tuple[ChipTelemetry, ...]":
+        """What the driver of the daemon's machine tells of its chips."""
+        from ttmem.snapshot.sights.documents.telemetry import telemetry_from_document
+
+        return telemetry_from_document(self.asked("/telemetry"))
 
     def asked(self, target: str) -> Any:
         """The document behind a route. What it does not know there is a SelectionError."""

@@ -21,8 +21,11 @@ from ttmem.sources import Places
 if TYPE_CHECKING:
     from ttmem.collector import Collector
     from ttmem.daemon.asking.client import DaemonClient
+    from ttmem.snapshot.sights.history import History
     from ttmem.snapshot.sights.overview import Overview
     from ttmem.snapshot.sights.process_detail import ProcessDetail
+    from ttmem.snapshot.sights.telemetry import ChipTelemetry
+    from ttmem.sources.driver import Driver
 
 __all__ = ["Looking"]
 
@@ -50,6 +53,8 @@ class Looking:
         self._directories = dict.fromkeys([self._places.main, system]) if has_daemon else {}
         self._is_following = is_following
         self._collector: Collector | None = None
+        self._environ = dict(environ)
+        self._driver: Driver | None = None
         self._passed_over: dict[str, tuple[float, Finding]] = {}  # until when, and why
         self._covered_until: dict[str, float] = {}
 
@@ -77,6 +82,18 @@ class Looking:
             lambda daemon: daemon.process(pid, key=key, most=most),
             lambda collector: collector.process(pid, key=key, most=most),
         )
+
+    def history(self, seconds: int) -> "History":
+        """What was used when, in the last so many seconds: since the daemon began, or since we began to follow."""
+        return self._close_up(lambda daemon: daemon.history(seconds), lambda collector: collector.history(seconds))
+
+    def telemetry(self) -> "tuple[ChipTelemetry, ...]":
+        """What the driver tells of its chips. Read here, whoever counts: it costs little, and needs no daemon."""
+        from ttmem.sources.driver import Driver  # here, since not every table shows it
+
+        if self._driver is None:
+            self._driver = Driver(self._environ)
+        return self._driver.telemetry()
 
     def dump(self, *, kernels: bool, device: str | None, most: int) -> Dump:
         """What is alive now. A device that is not there is a SelectionError."""

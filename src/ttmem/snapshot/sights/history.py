@@ -3,20 +3,38 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ttmem.devices import Pool
+from ttmem.devices import Device, Pool
+from ttmem.snapshot.usage import Origin
 
-__all__ = ["History", "Mark", "Series"]
+__all__ = ["SPANS_SECONDS", "History", "Mark", "MarkKind", "Series"]
+
+SPANS_SECONDS = (60, 300, 3600)  # that a monitor offers
+
+MarkKind = Literal["phase_began", "phase_ended", "out_of_memory", "clash", "process_began", "process_ended"]
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One pool of one chip. A sample is the highest use within its interval; None where nobody looked."""
+    """One pool of one chip. A sample is the highest use within its interval, however short it lasted, as the events
+    told it; of figures that are read from the runtime's counters (`origin`), the highest of those that were read. None
+    where nobody looked."""
 
-    device: int  # Device.number
+    device: int  # Device.number; -1 for a chip that only the runtime's counters tell about
     uuid: str | None
     pool: Pool
     capacity_bytes: int | None
     samples: tuple[int | None, ...]  # oldest first; the last one ends at `History.end_ns`
+    origin: Origin = "counted"
+
+    @property
+    def latest_bytes(self) -> int | None:
+        """The newest sample; None if nobody looked then."""
+        return self.samples[-1] if self.samples else None
+
+    @property
+    def highest_bytes(self) -> int | None:
+        """The highest of all that is known."""
+        return max((sample for sample in self.samples if sample is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +42,12 @@ class Mark:
     """Something that happened at one moment."""
 
     time_ns: int
-    what: Literal["phase", "out_of_memory", "clash", "process_began", "process_ended"]
-    text: str
+    what: MarkKind
+    text: str  # the name of the phase; else what the process is called
     pid: int | None = None
-    device: int | None = None
+    device: int | None = None  # Device.number; None: it is not about one chip
+    pool: Pool | None = None  # of an allocation that was refused
+    size_bytes: int | None = None  # likewise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,3 +58,17 @@ class History:
     interval_ns: int  # between two samples
     series: tuple[Series, ...]
     marks: tuple[Mark, ...]  # oldest first
+
+    @property
+    def begin_ns(self) -> int:
+        """Where the oldest sample begins."""
+        count = max((len(series.samples) for series in self.series), default=0)
+        return self.end_ns - count * self.interval_ns
+
+    def of(self, device: Device, pool: Pool) -> Series | None:
+        """The course of a chip's pool; by its unique id, or by its number if it has none."""
+        for series in self.series:
+            is_same = series.uuid == device.uuid if device.uuid else series.device == device.number
+            if series.pool is pool and is_same:
+                return series
+        return None

@@ -25,7 +25,7 @@ class ChipTelemetry:
     pci_bus_id: str | None
     card_type: str | None
     serial: str | None
-    asic_id: int | None  # the chip's unique id, where the driver says it
+    asic_id: int | None  # what the driver calls the chip; not always the unique id by which the runtime knows it
     firmware: str | None
     arch: str | None
     temperature: Sensor | None
@@ -38,7 +38,9 @@ class ChipTelemetry:
     arcclk_mhz: int | None
     heartbeat: int | None
     thermal_trip_count: int | None
-    pids: tuple[int, ...] | None  # who has it open; None if the driver does not tell
+    pids: tuple[int, ...] | None  # who has it open, but for ourselves; None if the driver does not tell
+    commands: tuple[str, ...] = ()  # of those, in their order; empty texts where that may not be seen
+    notes: tuple[str, ...] = ()  # what the driver said that makes no sense
 
     @property
     def dev_node(self) -> str:

@@ -1,0 +1,85 @@
+"""What happened when: processes that came and went, phases, and what the runtime refused. The newest are kept.
+
+A phase that runs again and again within a second is one phase that goes on: else a loop would fill the hour with marks.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ttmem.devices import Pool
+from ttmem.snapshot.sights.history import Mark
+
+__all__ = ["Happenings"]
+
+_KEPT = 4096
+_PAUSE_NS = 1_000_000_000  # shorter ones between two runs of a phase are not told
+
+Rows = Iterable[Sequence[Any]]
+
+
+class Happenings:
+    """Turns what a ledger's sample tells into marks."""
+
+    def __init__(self) -> None:
+        self._marks: deque[Mark] = deque(maxlen=_KEPT)
+        self._is_live: dict[int, bool] = {}  # by the key of a process
+        self._ended: dict[tuple[int, str], Mark] = {}  # phases that ended just now, by process and name
+        self._running: dict[tuple[int, str], int] = {}  # how often a phase is open
+
+    def take(self, processes: Rows, happenings: Rows) -> None:
+        """Takes what is new; see `Ledger.sample` for the rows."""
+        names: dict[int, tuple[int, str]] = {}
+        known, self._is_live = self._is_live, {}
+        for key, pid, label, is_live, started_ns, ended_ns in processes:
+            names[key] = pid, label
+            self._is_live[key] = is_live
+            if key not in known and started_ns:
+                self._marks.append(Mark(started_ns, "process_began", label, pid))
+            if not is_live and known.get(key, True) and ended_ns:
+                self._marks.append(Mark(ended_ns, "process_ended", label, pid))
+                self._end_phases(key, ended_ns, pid)
+        for row in happenings:
+            self._happened(row, names)
+
+    def since(self, time_ns: int) -> tuple[Mark, ...]:
+        """All that happened then or later, oldest first."""
+        told = [mark for mark in (*self._marks, *self._ended.values()) if mark.time_ns >= time_ns]
+        return tuple(sorted(told, key=lambda mark: mark.time_ns))
+
+    def _happened(self, row: Sequence[Any], names: Mapping[int, tuple[int, str]]) -> None:
+        key, what, device, pool, figure, time_ns = row
+        pid, label = names.get(key, (None, ""))
+        if what == "phase_began":
+            self._phase_began(key, str(figure), time_ns, pid)
+        elif what == "phase_ended":
+            self._phase_ended(key, str(figure), time_ns, pid)
+        else:
+            size = figure if what == "out_of_memory" else None
+            self._marks.append(Mark(time_ns, what, label, pid, device, Pool(pool), size))
+
+    def _phase_began(self, key: int, name: str, time_ns: int, pid: int | None) -> None:
+        self._let_ended_go(time_ns)
+        open_count = self._running.get((key, name), 0)
+        self._running[key, name] = open_count + 1
+        if self._ended.pop((key, name), None) is None and not open_count:
+            self._marks.append(Mark(time_ns, "phase_began", name, pid))
+
+    def _phase_ended(self, key: int, name: str, time_ns: int, pid: int | None) -> None:
+        open_count = self._running.pop((key, name), 1)
+        if open_count > 1:
+            self._running[key, name] = open_count - 1
+            return
+        self._ended[key, name] = Mark(time_ns, "phase_ended", name, pid)
+
+    def _end_phases(self, key: int, time_ns: int, pid: int) -> None:
+        """What ran in a process ends with it."""
+        for owner, name in [of for of in self._running if of[0] == key]:
+            del self._running[owner, name]
+            self._marks.append(Mark(time_ns, "phase_ended", name, pid))
+
+    def _let_ended_go(self, time_ns: int) -> None:
+        """What ended long enough ago has ended."""
+        over = [of for of, mark in self._ended.items() if time_ns - mark.time_ns > _PAUSE_NS]
+        for of in sorted(over, key=lambda of: self._ended[of].time_ns):
+            self._marks.append(self._ended.pop(of))

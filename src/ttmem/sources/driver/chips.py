@@ -1,0 +1,195 @@
+"""The chips of the kernel's driver.
+
+    /sys/class/tenstorrent/tenstorrent!N/        tt_aiclk, tt_serial, tt_asic_id, tt_heartbeat, ...
+        device -> ../../../0000:01:00.0          the PCI device
+            hwmon/hwmonK/                        name, temp1_input, temp1_max, temp1_label, in0_*, curr1_*, power1_*
+    /sys/class/hwmon/hwmonK/                     the same, where the driver's device does not list it
+    /proc/driver/tenstorrent/N/pids              who has it open, one number per line
+
+Which chips there are and what they are called is read once, and again when a chip comes or goes; sensors are read at
+every look. Nothing here opens a device. What is not there, or not any more, is None.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from ttmem.snapshot.sights.telemetry import ChipTelemetry, Sensor
+from ttmem.sources.driver.attributes import Attributes
+from ttmem.sources.procfs import command_of
+
+__all__ = ["Driver"]
+
+_NODE = re.compile(r"tenstorrent!(\d{1,6})")
+_BUS_ID = re.compile(r"[0-9a-fA-F]{4,}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-9a-fA-F]")
+_ARCHES = ("wormhole", "blackhole")
+_MILLI, _MICRO = 1e3, 1e6
+_COMMAND_BYTES = 120
+# Parts of its base unit in which hwmon gives each kind of sensor.
+_SENSORS = {"temp": _MILLI, "in": _MILLI, "curr": _MILLI, "power": _MICRO, "fan": 1.0}
+
+
+class _Names(NamedTuple):
+    """What does not change while a chip is there."""
+
+    identity: tuple[int, int]  # of its directory: another one after a reset
+    hwmon: str | None
+    files: tuple[str, ...]  # the first file of each kind of sensor
+    pci_bus_id: str | None
+    card_type: str | None
+    serial: str | None
+    asic_id: int | None
+    firmware: str | None
+    arch: str | None
+    notes: tuple[str, ...]
+
+
+class Driver:
+    """All chips of the driver below one root directory. Any thread may look; two at once do the same work twice."""
+
+    def __init__(self, environ: Mapping[str, str], *, own_pid: int | None = None) -> None:
+        root = environ.get("TTMEM_SYSFS_ROOT") or "/"
+        self._classes = os.path.join(root, "sys/class/tenstorrent")
+        self._lists = os.path.join(root, "proc/driver/tenstorrent")
+        self._hwmons = os.path.join(root, "sys/class/hwmon")
+        self._proc = Path(root, "proc")
+        self._own_pid = os.getpid() if own_pid is None else own_pid
+        self._names: dict[int, _Names] = {}
+
+    @property
+    def places(self) -> tuple[str, str]:
+        """Where it looks: chips, and who has them open."""
+        return self._classes, self._lists
+
+    def telemetry(self) -> tuple[ChipTelemetry, ...]:
+        """Every chip, by number. One that goes while it is read is told as far as it was; none of that is an error."""
+        try:
+            entries = os.listdir(self._classes)
+        except OSError:
+            return ()
+        nodes = sorted(int(match[1]) for match in map(_NODE.fullmatch, entries) if match)
+        self._names = {node: names for node, names in self._names.items() if node in nodes}
+        return tuple(chip for chip in map(self._chip, nodes) if chip is not None)
+
+    def _chip(self, node: int) -> ChipTelemetry | None:
+        directory = os.path.join(self._classes, f"tenstorrent!{node}")
+        names = self._known_names(node, directory)
+        if names is None:
+            return None
+        read = Attributes()
+        sensors = {kind: _sensor(read, names, kind) for kind in _SENSORS}
+        numbers = {
+            name: read.number(os.path.join(directory, f"tt_{name}"))
+            for name in ("aiclk", "axiclk", "arcclk", "heartbeat", "therm_trip_count")
+        }
+        pids = self._openers(node)
+        return ChipTelemetry(
+            node=node,
+            pci_bus_id=names.pci_bus_id,
+            card_type=names.card_type,
+            serial=names.serial,
+            asic_id=names.asic_id,
+            firmware=names.firmware,
+            arch=names.arch,
+            temperature=sensors["temp"],
+            power=sensors["power"],
+            current=sensors["curr"],
+            voltage=sensors["in"],
+            fan=sensors["fan"],
+            aiclk_mhz=numbers["aiclk"],
+            axiclk_mhz=numbers["axiclk"],
+            arcclk_mhz=numbers["arcclk"],
+            heartbeat=numbers["heartbeat"],
+            thermal_trip_count=numbers["therm_trip_count"],
+            pids=pids,
+            commands=tuple(command_of(pid, self._proc, _COMMAND_BYTES) for pid in pids or ()),
+            notes=(*names.notes, *read.notes),
+        )
+
+    def _known_names(self, node: int, directory: str) -> _Names | None:
+        """None for a chip that has just gone."""
+        try:
+            facts = os.stat(directory)
+        except OSError:
+            self._names.pop(node, None)
+            return None
+        identity = facts.st_dev, facts.st_ino
+        known = self._names.get(node)
+        if known is None or known.identity != identity or not _is_whole(known):
+            known = self._names[node] = _names_of(directory, identity, self._hwmons)
+        return known
+
+    def _openers(self, node: int) -> tuple[int, ...] | None:
+        try:
+            with open(os.path.join(self._lists, str(node), "pids"), "rb") as file:
+                words = file.read().split()
+        except OSError:
+            return None
+        pids = {int(word) for word in words if word.isdigit() and len(word) <= 10}
+        # Zero is somebody of a pid namespace that we cannot see into; we ourselves have nothing open.
+        return tuple(sorted(pids - {0, self._own_pid}))
+
+
+def _is_whole(names: _Names) -> bool:
+    """Whether there is nothing left to find: after a reset the driver adds its attributes a moment later."""
+    return names.hwmon is not None and names.serial is not None
+
+
+def _names_of(directory: str, identity: tuple[int, int], hwmons: str) -> _Names:
+    read = Attributes()
+    device = os.path.join(directory, "device")
+    bus_id = os.path.basename(os.path.realpath(device))
+    hwmon, arch = _hwmon_of(device, hwmons, read)
+    return _Names(
+        identity=identity,
+        hwmon=hwmon,
+        files=_sensor_files(hwmon),
+        pci_bus_id=bus_id if _BUS_ID.fullmatch(bus_id) else None,
+        card_type=read.text(os.path.join(directory, "tt_card_type")),
+        serial=read.text(os.path.join(directory, "tt_serial")),
+        asic_id=read.number(os.path.join(directory, "tt_asic_id"), base=16),
+        firmware=read.text(os.path.join(directory, "tt_fw_bundle_ver")),
+        arch=arch,
+        notes=tuple(read.notes),
+    )
+
+
+def _hwmon_of(device: str, hwmons: str, read: Attributes) -> tuple[str | None, str | None]:
+    """The directory of the chip's sensors and the architecture it is named after."""
+    own = os.path.realpath(device)
+    linked = (path for path in _inside(hwmons) if os.path.realpath(os.path.join(path, "device")) == own)
+    for path in (*_inside(os.path.join(device, "hwmon")), *linked):
+        name = read.text(os.path.join(path, "name"))
+        if name in _ARCHES:
+            return path, name
+    return None, None
+
+
+def _inside(directory: str) -> list[str]:
+    try:
+        return [os.path.join(directory, name) for name in sorted(os.listdir(directory))]
+    except OSError:
+        return []
+
+
+def _sensor_files(hwmon: str | None) -> tuple[str, ...]:
+    """The first input of each kind: temp1_input before temp2_input; some chips count voltages from 0."""
+    first: dict[str, tuple[int, str]] = {}
+    for path in _inside(hwmon) if hwmon else ():
+        match = re.fullmatch(r"([a-z]+)(\d{1,3})_input", os.path.basename(path))
+        if match and match[1] in _SENSORS:
+            first[match[1]] = min(first.get(match[1], (1_000, "")), (int(match[2]), f"{match[1]}{match[2]}"))
+    return tuple(stem for _, stem in first.values())
+
+
+def _sensor(read: Attributes, names: _Names, kind: str) -> Sensor | None:
+    stem = next((stem for stem in names.files if stem.rstrip("0123456789") == kind), None)
+    if stem is None or names.hwmon is None:
+        return None
+    path = os.path.join(names.hwmon, stem)
+    value = read.scaled(f"{path}_input", _SENSORS[kind])
+    if value is None:
+        return None
+    return Sensor(value, read.scaled(f"{path}_max", _SENSORS[kind]), read.text(f"{path}_label") or "")
