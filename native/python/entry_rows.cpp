@@ -21,11 +21,11 @@ nb::tuple entry_row(const Process& process, const Words& words, const Timebase& 
     const EntryWords its(words, is_socket);
     const uint64_t when = process.realtime(words.time, time);
     const uint64_t id = is_socket && words.target() == SeedTargets::kUnknown ? words.address : words.id;
-    const std::string name =
-        words.site() != 0 && !is_socket ? process.book.text(words.site()).substr(0, kSiteMost) : "";
+    const uint32_t site = is_program ? 0 : words.site();  // there the place of its binaries
+    const std::string name = site != 0 && !is_socket ? process.book.text(site).substr(0, kSiteMost) : "";
     return nb::make_tuple(nb::tuple(devices), words.kind(), id, words.pool(), words.flags(), words.reserved_bytes(),
                           its.asked, its.address, is_program || is_socket ? 0 : words.per_bank_bytes(),
-                          is_program || is_buffer ? uint16_t{0} : words.count(), words.thread(), words.site(), when,
+                          is_program || is_buffer ? uint16_t{0} : words.count(), words.thread(), site, when,
                           words.sequence(), is_program ? words.status() : uint8_t{0}, is_program ? words.launches() : 0,
                           is_socket ? words.per_bank_bytes() : uint64_t{1}, its.program, its.core_type, its.found_by,
                           its.layout, its.page, text(name));

@@ -14,7 +14,7 @@ struct EntryWords {
         : address(words.address), asked(words.requested_bytes()) {
         const uint8_t kind = words.kind();
         if (kind == TTMEM_PROGRAM_BINARY) {
-            *this = {0, words.reserved_bytes(), words.id};
+            *this = {words.site(), words.reserved_bytes(), words.id};
         } else if (kind >= TTMEM_CIRCULAR_BUFFER && kind <= TTMEM_SCRATCHPAD) {
             const uint64_t place = is_socket ? words.address : words.address & 0xffff'ffff;
             *this = {place, words.reserved_bytes(), is_socket ? 0 : words.requested_bytes()};

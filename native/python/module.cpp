@@ -179,6 +179,8 @@ void add_ledger(nb::module_& module) {
         .def("sample", sample_rows)
         .def("lifetime", lifetime_rows)
         .def("allocations", allocation_rows, nb::arg("process"), nb::arg("most") = 0)
+        .def("chip", chip_rows, nb::arg("device"), nb::arg("most"))
+        .def("kernels", kernel_rows, nb::arg("device"), nb::arg("most"))
         .def("tally", tally_rows, nb::arg("process"))
         .def("alive_at_peak", alive_at_peak_rows, nb::arg("process"), nb::arg("device"), nb::arg("pool"))
         .def("taken", taken, nb::arg("process"))

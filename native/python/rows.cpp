@@ -367,11 +367,12 @@ Peak peak_of(const Process& process, const Timebase& time, uint32_t device, uint
 
 nb::dict snapshot_rows(Collector& collector, nb::object only) {
     const Wanted wanted(only);
-    return collector.look([&wanted](Processes& processes, Devices& devices, const Timebase& time, const auto& damaged) {
+    return collector.look([&](Processes& processes, Devices& devices, const Timebase& time, const auto& damaged) {
         nb::dict rows;
         ProcessLists lists;
         rows["time_ns"] = nanoseconds(CLOCK_REALTIME);
         device_rows(devices, processes, time, wanted, rows);
+        space_rows(collector, processes, devices, rows);
         for (const auto& process : processes) {
             if (process->shadowed_by != 0) {  // shown once, by what tells more
                 if (!process->is_over())

@@ -7,8 +7,6 @@
 
 namespace ttmem {
 
-using Processes = std::vector<std::unique_ptr<Process>>;
-
 struct Peak {
     int64_t bytes = 0;
     uint64_t time_ns = 0;
@@ -31,6 +29,12 @@ nanobind::list allocation_rows(Collector& collector, uint64_t process, size_t mo
 nanobind::list tally_rows(Collector& collector, uint64_t process);
 /// Devices of which `snapshot_rows` has the same figures, in tuples.
 nanobind::list alike_rows(Collector& collector);
+/// What lies where on every chip, as few figures: into `rows`.
+void space_rows(Collector& collector, const Processes& processes, const Devices& devices, nanobind::dict& rows);
+/// What lies where on one chip; stretches of a pool beyond `most` are put together, across the smallest holes.
+nanobind::dict chip_rows(Collector& collector, uint32_t device, size_t most);
+/// The kernels on one chip, the `most` largest, and how many there are.
+nanobind::tuple kernel_rows(Collector& collector, uint32_t device, size_t most);
 nanobind::tuple alive_at_peak_rows(Collector& collector, uint64_t process, uint32_t device, uint8_t pool);
 
 }  // namespace ttmem

@@ -236,6 +236,18 @@ class Ledger(Books):
         flags, reserved, requested, address, per_bank, count, thread, site, time_ns, sequence, status, launches,
         holders, program, core_type, found_by, layout, page_bytes, what the site says)."""
 
+    def chip(self, device: int, most: int) -> dict[str, Any]:
+        """What lies where on a device, by its number: `pools` (dram, trace, l1, l1_small) as (allocations that did not
+        say where they lie, others, bytes of a bank they take, where the first begins, where the last ends, largest hole
+        between, holes between, stretches as (begin, end, allocations, bytes in holes too small to be told apart)), at
+        most about `most` of them; `cores` with circular buffers as (x, y, used with buffers, planned, resident), `worst`
+        the place of the fullest among them, and what is `planned` and `resident` there as (begin, end)."""
+
+    def kernels(self, device: int, most: int) -> tuple[int, list[tuple[Any, ...]], int]:
+        """When, the `most` largest kernels on a device, by its number, and how many there are: (process, program, id,
+        kind, flags, charged, seed rule, binary, cores, core_type, found_by, whether its program is known, its status and
+        launches, time_ns, name)."""
+
     def tally(self, process: int) -> list[tuple[tuple[int, ...], int, int, bool, int]]:
         """How many are alive of every target, kind and flags: (device numbers, kind, flags, whether they take bytes,
         how many)."""

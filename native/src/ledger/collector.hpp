@@ -14,6 +14,7 @@
 
 #include "ledger/balances.hpp"
 #include "ledger/book.hpp"
+#include "ledger/places.hpp"
 #include "ledger/lifetime.hpp"
 #include "ledger/seed_targets.hpp"
 #include "ledger/timebase.hpp"
@@ -100,6 +101,7 @@ public:
     [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
     bool is_wanted() const { return waiting_.load(std::memory_order_relaxed) != 0; }
     Devices& devices() { return devices_; }  // while held, as what follows
+    Atlas& atlas() { return atlas_; }
     Process& admit(Way way);
     void dismiss(Process& process);
     /// Once a process came or went: whoever reports twice is counted once.
@@ -149,6 +151,7 @@ private:
     uint64_t mapping_seen_ = 0;
     size_t ended_count_ = 0;  // since the ended were last counted
     Devices devices_;
+    Atlas atlas_;
     Timebase timebase_;
     std::vector<std::unique_ptr<Process>> processes_;
     Lifetime forgotten_;

@@ -10,27 +10,6 @@ constexpr uint32_t kSideMost = 64;  // no chip has more cores in a row; another 
 constexpr size_t kPlacesMost = 1u << 16;      // cores of all sets together: no honest program comes near
 constexpr uint64_t kFirstCores = 1ull << 32;  // a set known by its size only: | count
 
-using Spans = std::vector<std::pair<uint64_t, uint64_t>>;
-
-/// Sorts address ranges and joins those that touch.
-void join(Spans& spans) {
-    std::sort(spans.begin(), spans.end());
-    size_t last = 0;
-    for (size_t i = 1; i < spans.size(); ++i) {
-        if (spans[i].first <= spans[last].second)
-            spans[last].second = std::max(spans[last].second, spans[i].second);
-        else
-            spans[++last] = spans[i];
-    }
-    if (!spans.empty()) spans.resize(last + 1);
-}
-
-uint64_t length_of(const Spans& joined) {
-    uint64_t bytes = 0;
-    for (const auto& [begin, end] : joined) bytes += end - begin;
-    return bytes;
-}
-
 /// Everything on one core set.
 struct Layer {
     std::vector<const CbSpan*> spans;
@@ -51,50 +30,41 @@ std::map<uint64_t, Layer> layers_of(const std::vector<CbSpan>& spans) {
     return layers;
 }
 
-/// Cores on which the same layers lie: (layers, how many cores).
-std::map<std::vector<const Layer*>, uint64_t> groups_of(const std::map<uint64_t, Layer>& layers,
-                                                        const std::map<uint64_t, Cores>& core_sets) {
+/// Cores on which the same layers lie.
+std::map<std::vector<const Layer*>, Cores> stacks_of(const std::map<uint64_t, Layer>& layers,
+                                                     const std::map<uint64_t, Cores>& core_sets) {
     std::vector<std::vector<const Layer*>> on_core(kSideMost * 256);
     for (const auto& [name, layer] : layers) {
         const auto cores = core_sets.find(name);
         if (cores == core_sets.end()) continue;
         for (const uint32_t core : cores->second) on_core[core].push_back(&layer);
     }
-    std::map<std::vector<const Layer*>, uint64_t> groups;
-    for (auto& stack : on_core)
-        if (!stack.empty()) ++groups[std::move(stack)];
-    return groups;
+    std::map<std::vector<const Layer*>, Cores> stacks;
+    for (uint32_t core = 0; core < on_core.size(); ++core)
+        if (!on_core[core].empty()) stacks[std::move(on_core[core])].push_back(core);
+    return stacks;
 }
 
-uint64_t planned_on(const std::vector<const Layer*>& stack) {
+Spans planned_on(const std::vector<const Layer*>& stack) {
     Spans all;
     for (const Layer* layer : stack) all.insert(all.end(), layer->planned.begin(), layer->planned.end());
     join(all);
-    return length_of(all);
+    return all;
 }
 
-uint64_t resident_on(const std::vector<const Layer*>& stack) {
+Spans resident_on(const std::vector<const Layer*>& stack) {
     const CbSpan* newest = nullptr;
     for (const Layer* layer : stack)
         if (layer->newest != nullptr && (newest == nullptr || layer->newest->launched > newest->launched))
             newest = layer->newest;
-    if (newest == nullptr) return 0;
     Spans own;
+    if (newest == nullptr) return own;
     for (const Layer* layer : stack)
         for (const CbSpan* span : layer->spans)
             if (span->program == newest->program) own.emplace_back(span->begin, span->end);
     join(own);
-    return length_of(own);
+    return own;
 }
-
-/// The circular buffers of a process, by target, and the sets of cores they lie on.
-struct Laid {
-    std::map<uint16_t, std::vector<CbSpan>> by_target;
-    std::map<uint64_t, Cores> core_sets;
-    size_t place_count = 0;
-    bool has_unplaced = false;
-    bool is_too_much() const { return place_count > kPlacesMost; }
-};
 
 const Cores& learn_cores(Laid& laid, uint64_t name, Cores cores) {
     laid.place_count += cores.size() + 1;
@@ -124,6 +94,10 @@ uint64_t core_set_of(const Words& cb, const Book& book, Laid& laid) {
     return name;
 }
 
+}  // namespace
+
+bool Laid::is_too_much() const { return place_count > kPlacesMost; }
+
 Laid laid_by(const Book& book) {
     Laid laid;
     std::map<std::pair<uint16_t, uint64_t>, uint64_t> launched;
@@ -134,8 +108,8 @@ Laid laid_by(const Book& book) {
         if ((words.flags() & kView) != 0 || laid.is_too_much()) return;
         const uint64_t begin = words.address & 0xffff'ffff;
         const uint64_t program = words.requested_bytes();  // its place
-        laid.by_target[words.target()].push_back(
-            {begin, begin + words.per_bank_bytes(), core_set_of(words, book, laid), program, 0});
+        const auto [first, last] = span_at(begin, words.per_bank_bytes());
+        laid.by_target[words.target()].push_back({first, last, core_set_of(words, book, laid), program, 0});
     });
     for (auto& [target, spans] : laid.by_target)
         for (CbSpan& span : spans) {
@@ -145,8 +119,6 @@ Laid laid_by(const Book& book) {
         }
     return laid;
 }
-
-}  // namespace
 
 Cores cores_of(const std::string& text) {
     Cores cores;
@@ -172,14 +144,21 @@ Cores cores_of(const std::string& text) {
     return cores;
 }
 
+std::vector<CoreGroup> core_groups(const std::vector<CbSpan>& spans, const std::map<uint64_t, Cores>& core_sets) {
+    std::vector<CoreGroup> groups;
+    const std::map<uint64_t, Layer> layers = layers_of(spans);
+    for (auto& [stack, cores] : stacks_of(layers, core_sets))
+        groups.push_back({cores, planned_on(stack), resident_on(stack)});
+    return groups;
+}
+
 Footprint footprint_of(const std::vector<CbSpan>& spans, const std::map<uint64_t, Cores>& core_sets) {
     Footprint footprint;
     for (const CbSpan& span : spans) footprint.has_strangers |= span.program == 0;
-    const std::map<uint64_t, Layer> layers = layers_of(spans);
-    for (const auto& [stack, core_count] : groups_of(layers, core_sets)) {
-        const uint64_t planned = planned_on(stack), resident = resident_on(stack);
-        footprint.planned += planned * core_count;
-        footprint.resident += resident * core_count;
+    for (const CoreGroup& group : core_groups(spans, core_sets)) {
+        const uint64_t planned = length_of(group.planned), resident = length_of(group.resident);
+        footprint.planned += planned * group.cores.size();
+        footprint.resident += resident * group.cores.size();
         footprint.worst_planned = std::max(footprint.worst_planned, planned);
         footprint.worst_resident = std::max(footprint.worst_resident, resident);
     }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ledger/book.hpp"
+#include "ledger/spans.hpp"
 
 namespace ttmem {
 
@@ -33,6 +34,23 @@ struct CbSpan {
     uint64_t program;   // 0 unknown
     uint64_t launched;  // sequence of that program's last launch, 0 never
 };
+
+/// The circular buffers of a process, by target, and the sets of cores they lie on.
+struct Laid {
+    std::map<uint16_t, std::vector<CbSpan>> by_target;
+    std::map<uint64_t, Cores> core_sets;
+    size_t place_count = 0;
+    bool has_unplaced = false;  // some did not say on which cores
+    bool is_too_much() const;   // more than any honest program: then nobody knows
+};
+Laid laid_by(const Book& book);
+
+/// Cores on which the same circular buffers lie.
+struct CoreGroup {
+    Cores cores;
+    Spans planned, resident;  // joined
+};
+std::vector<CoreGroup> core_groups(const std::vector<CbSpan>& spans, const std::map<uint64_t, Cores>& core_sets);
 
 /// The cores of `0,0-7,7;0,8-3,8`; none for a text that says something else.
 Cores cores_of(const std::string& text);

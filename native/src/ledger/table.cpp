@@ -58,6 +58,7 @@ void EntryTable::grow() {
 
 void EntryTable::insert(const Words& words, uint32_t hash) {
     if ((size_ + 1) * 10 > slots_.size() * 7) grow();
+    ++changes_;
     const uint32_t entry = take_entry();
     at(entry) = words;
     size_t i = hash & mask_;
@@ -68,6 +69,7 @@ void EntryTable::insert(const Words& words, uint32_t hash) {
 
 void EntryTable::erase_at(size_t hole) {
     if (hole == kNowhere) return;
+    ++changes_;
     const uint32_t entry = static_cast<uint32_t>(slots_[hole]) - 1;
     at(entry).id = free_head_;
     at(entry).commit = kFree;
@@ -84,6 +86,7 @@ void EntryTable::erase_at(size_t hole) {
 }
 
 void EntryTable::clear() {
+    ++changes_;
     small_.clear();
     large_.clear();
     slots_.clear();

@@ -34,6 +34,8 @@ inline uint32_t entry_hash(EntryKey key) {
 class EntryTable {
 public:
     size_t size() const { return size_; }
+    /// How often something came or went: whoever has worked something out from all entries sees whether it still holds.
+    uint64_t changes() const { return changes_; }
     /// A life by its key and the sequence that made it.
     Words* find(EntryKey key, uint32_t hash, uint64_t made_by) { return at_slot(slot_of(key, hash, made_by)); }
     /// Where it stands in the index, for finding and erasing with one search.
@@ -107,6 +109,7 @@ private:
     std::vector<uint64_t, BlockAllocator<uint64_t>> slots_;
     size_t mask_ = 0;
     size_t size_ = 0;
+    uint64_t changes_ = 0;
     uint32_t used_ = 0;       // entries ever taken from the chunks
     uint32_t free_head_ = 0;  // entry + 1 of the last freed; a free entry keeps the next one in `id`
 };

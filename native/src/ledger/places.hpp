@@ -1,0 +1,102 @@
+// What lies where on a chip: buffers in each of its banks, circular buffers on its cores.
+//
+// Banks move in lockstep, as the runtime's allocator has it: a buffer takes the same addresses of every bank of its kind,
+// also of those that hold none of its bytes. So one bank stands for all, and a sharded buffer takes as much of the
+// cores that have no shard of it. What did not say where it lies is counted, and no more is known of it.
+//
+// Sorting every allocation takes a while. What a process has is sorted anew only when its table has changed since, and
+// what several have together only when one of theirs has. Chips of one mesh have the same, which is worked out once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "ledger/footprint.hpp"
+#include "ledger/spans.hpp"
+
+namespace ttmem {
+
+struct Process;
+
+/// Pools whose buffers have addresses: dram, trace, l1, l1_small.
+inline constexpr uint32_t kPlacedPools = 4;
+static_assert(TTMEM_DRAM == 0 && TTMEM_TRACE == 1 && TTMEM_L1 == 2 && TTMEM_L1_SMALL == 3);
+
+/// One pool, in each bank.
+struct Taken {
+    Spans spans;                   // joined
+    std::vector<uint32_t> counts;  // allocations in each
+    uint64_t count = 0;            // in all of them
+    uint64_t unplaced = 0;         // allocations besides, which did not say where they lie
+};
+
+/// What is free between the first and the last allocation of a bank.
+struct Gaps {
+    uint64_t lowest = 0, highest = 0;  // where the first begins, where the last ends
+    uint64_t used = 0, largest = 0, count = 0;
+};
+Gaps gaps_of(const Spans& joined);
+
+/// Circular buffers of one core, and how much of it these and buffers take.
+struct CoreTaken {
+    uint32_t core = 0;  // y * 256 + x
+    Spans planned, resident;
+    uint64_t used = 0;  // with buffers; where both lie, once
+};
+
+/// All that has an address on one chip.
+struct Places {
+    Taken pools[kPlacedPools];
+    Gaps gaps[kPlacedPools];
+    std::vector<CoreTaken> cores;  // those with circular buffers, in order
+    size_t worst = 0;              // the fullest of them
+    uint64_t buffers = 0;          // what buffers take of every core
+    bool is_followed = true;       // False: the list of somebody's allocations is not whole
+    bool is_estimated = false;     // some circular buffers did not say on which cores they lie
+};
+
+/// What has an address in the table of a process: of each target its four pools. `is_placed`: this process tells
+/// addresses at all.
+using TakenPools = std::vector<Taken>;
+std::map<uint16_t, TakenPools> taken_by(const Book& book, const Devices& devices, bool is_placed);
+
+using Processes = std::vector<std::unique_ptr<Process>>;
+
+/// All chips. Guarded by whoever holds the books.
+class Atlas {
+public:
+    /// What lies where on every chip, by its number; nullptr where nobody has anything.
+    std::vector<std::shared_ptr<const Places>> look(const Processes& processes, const Devices& devices);
+    /// The same of one chip, with what is resident on its cores now: a launch changes no table.
+    Places look_at(const Processes& processes, const Devices& devices, uint32_t device);
+
+private:
+    /// A process, and those of its targets that stand for a chip.
+    struct Holder {
+        const Process* process;
+        std::vector<uint16_t> targets;
+    };
+    using Holders = std::vector<Holder>;
+    using Name = std::vector<uint64_t>;  // who holds something on a chip, and how often that has changed
+
+    /// What one process has.
+    struct Sorted {
+        uint64_t changes = ~uint64_t{0};
+        std::map<uint16_t, TakenPools> targets;
+        Laid laid;
+    };
+
+    static std::vector<Holders> holders_by_device(const Processes& processes, size_t device_count);
+    static Name name_of(const Holders& holders);
+    const Sorted& sorted(const Process& process, const Devices& devices);
+    Places together(const Holders& holders, const Devices& devices, bool is_now);
+    void forget(const Processes& processes);
+
+    std::map<uint64_t, Sorted> processes_;                 // by key
+    std::map<Name, std::shared_ptr<const Places>> known_;  // since the last look
+};
+
+}  // namespace ttmem
