@@ -1,13 +1,26 @@
-"""Bars: how much is used, how high it once was, how much there is.
+"""Bars: how much is used, how high it once was, how much there is; and what that which is used is made of.
 
 ██████▌▒▒▒░░░░░     used, up to the peak, the rest
 ######==......      the same in ASCII
+████████▓▓▓▒░░░     parts, one after the other, each in its colour and by its own mark
 """
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from ttmem.view.colours import level_role
 from ttmem.view.spans import Line, Role, Span
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+class Part(NamedTuple):
+    """A piece of a bar: how much of the whole, what it is, and the character it is made of."""
+
+    fraction: float
+    role: Role
+    mark: str = "█"
+    ascii_mark: str = "#"
 
 
 def bar(fraction: float, peak_fraction: float, width: int, *, is_ascii: bool = False) -> Line:
@@ -26,6 +39,21 @@ def bar(fraction: float, peak_fraction: float, width: int, *, is_ascii: bool = F
         Span(("=" if is_ascii else "▒") * (peak - used), Role.BAR_PEAK),
         Span(("." if is_ascii else "░") * (width - peak), Role.BAR_REST),
     )
+    return tuple(span for span in spans if span.text)
+
+
+def stacked_bar(parts: Sequence[Part], peak_fraction: float, width: int, *, is_ascii: bool = False) -> Line:
+    """A bar of exactly `width` columns; every part that is there shows, as long as there is room."""
+    spans: list[Span] = []
+    done, total = 0, 0.0
+    for part in parts:
+        total += part.fraction
+        end = min(width, max(int(total * width), done + 1)) if part.fraction > 0 else done
+        spans.append(Span((part.ascii_mark if is_ascii else part.mark) * (end - done), part.role))
+        done = end
+    peak = max(done, _cells(peak_fraction, width))
+    spans.append(Span(("=" if is_ascii else "▒") * (peak - done), Role.BAR_PEAK))
+    spans.append(Span(("." if is_ascii else "░") * (width - peak), Role.BAR_REST))
     return tuple(span for span in spans if span.text)
 
 

@@ -62,6 +62,7 @@ PALETTE = {
     Role.BAR_REST: DARK,
     Role.BAR_BUFFER: GREEN,
     Role.BAR_CB: BLUE,
+    Role.BAR_PLANNED: Colour("#2f5f94", 67, 34, light="#9cc3ec"),
     Role.BAR_RING: PURPLE,
     Role.BAR_RETIRED: Colour("#5d5488", 60, 35, light="#b3a9e0"),
     Role.BAR_SMALL: TEAL,
@@ -72,6 +73,9 @@ PALETTE = {
     Role.KEY: TEAL._replace(is_bold=True),
     Role.LOST: GREY,
 }
+
+# Of a picture that has its own: everything, and the row under the cursor.
+BACKGROUNDS = (Colour("#0f1419", 233, 49, light="#ffffff"), Colour("#26405c", 24, 49, light="#cfe3fb"))
 
 
 def level_of(fraction: float | None) -> str:

@@ -29,6 +29,7 @@ class Role(Enum):
     BAR_REST = "bar_rest"
     BAR_BUFFER = "bar_buffer"  # what lies in L1 or DRAM, where that is told apart
     BAR_CB = "bar_cb"
+    BAR_PLANNED = "bar_planned"  # circular buffers that are laid out and not in use now
     BAR_RING = "bar_ring"
     BAR_RETIRED = "bar_retired"
     BAR_SMALL = "bar_small"

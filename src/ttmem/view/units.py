@@ -1,9 +1,11 @@
 """Numbers as people read them: 1024-based sizes, shares, times. Exact bytes are in JSON only."""
 
+import re
 from datetime import datetime
 
 UNKNOWN = "[N/A]"
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+_SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(?:([kmgtpe])i?)?b?\s*", re.IGNORECASE)
 
 
 def size_text(size_bytes: int | None) -> str:
@@ -17,6 +19,20 @@ def size_text(size_bytes: int | None) -> str:
         unit += 1
     digits = 0 if unit == 0 or amount >= 99.95 else 1 if amount >= 9.995 else 2
     return f"{amount:.{digits}f} {_UNITS[unit]}"
+
+
+def tight_size_text(size_bytes: int | None) -> str:
+    """The same in at most 5 characters, where there is no room for more: 9.21G, 64.0K, 512B."""
+    return size_text(size_bytes).replace(" ", "").removesuffix("iB")
+
+
+def size_of_text(text: str) -> int | None:
+    """Bytes of a size as people type it: 4GiB, 1.5g, 200 KiB, 512; units are 1024-based. None if it is no size."""
+    found = _SIZE.fullmatch(text)
+    if not found:
+        return None
+    amount, unit = found.groups()
+    return round(float(amount) * 1024 ** (1 + "kmgtpe".index(unit.lower()) if unit else 0))
 
 
 def share_text(fraction: float | None) -> str:

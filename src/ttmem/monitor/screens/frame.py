@@ -23,7 +23,7 @@ from ttmem.snapshot.sights.process_detail import ProcessDetail
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
 from ttmem.view.spans import Line
 
-__all__ = ["Drawing", "Frame", "Layout", "Look", "Wanted"]
+__all__ = ["Drawing", "Frame", "Layout", "Look", "Spot", "Wanted"]
 
 Layout = Literal["auto", "full", "compact"]
 
@@ -62,10 +62,20 @@ class Look(NamedTuple):
     layout: Layout = "auto"
 
 
+class Spot(NamedTuple):
+    """A part of a row that stands for a chip, where several share one: columns from `begin` up to `end`."""
+
+    row: int
+    begin: int
+    end: int
+    number: int  # of the device
+
+
 @dataclass(frozen=True, slots=True)
 class Drawing:
     """Lines from top to bottom, and what lies where: row of the drawing -> key of a process, number of a device."""
 
     lines: tuple[Line, ...]
     hits: dict[int, int] = field(default_factory=dict)
+    spots: tuple[Spot, ...] = ()  # chips, on a screen that shows several in a row
     hidden_count: int = 0  # rows that are there and do not fit, below or above

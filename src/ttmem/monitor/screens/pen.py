@@ -1,0 +1,63 @@
+"""A pen that writes one line from left to right and knows where it is: screens are laid out by columns, not words."""
+
+from ttmem.view.spans import Line, Role, Span, clipped, width_of
+
+__all__ = ["Pen", "shown_name"]
+
+
+class Pen:
+    """One line in the making. What is handed in as `text` takes one column per character; names of other people, which
+    may be wider or too long, go through `name`."""
+
+    __slots__ = ("at", "spans")
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+        self.at = 0
+
+    def put(self, text: str, role: Role = Role.PLAIN) -> "Pen":
+        if text:
+            self.spans.append(Span(text, role))
+            self.at += len(text)
+        return self
+
+    def right(self, text: str, width: int, role: Role = Role.PLAIN) -> "Pen":
+        """Ends `width` columns from here; a number that is wider is left out, never cut."""
+        if len(text) > width:
+            return self.put(" " * width)
+        return self.put(" " * (width - len(text))).put(text, role)
+
+    def left(self, text: str, width: int, role: Role = Role.PLAIN) -> "Pen":
+        if len(text) > width:
+            return self.put(" " * width)
+        return self.put(text, role).put(" " * (width - len(text)))
+
+    def name(self, text: str, width: int, role: Role = Role.PLAIN, *, is_ascii: bool = False) -> "Pen":
+        """A word, cut to a width if it must be, and a cut shows."""
+        shown = clipped(shown_name(text, is_ascii), max(0, width), is_ascii=is_ascii)
+        taken = width_of(shown)
+        if shown:
+            self.spans.append(Span(shown, role))
+        self.at += taken
+        return self.put(" " * (width - taken))
+
+    def line(self, spans: Line) -> "Pen":
+        """Spans whose characters take one column each."""
+        for span in spans:
+            self.spans.append(span)
+            self.at += len(span.text)
+        return self
+
+    def to(self, column: int) -> "Pen":
+        """Blanks up to a column."""
+        return self.put(" " * (column - self.at))
+
+    def done(self) -> Line:
+        return tuple(self.spans)
+
+
+def shown_name(text: str, is_ascii: bool) -> str:
+    """A name of somebody else's, fit for the terminal."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(one if one.isprintable() and (one.isascii() or not is_ascii) else "?" for one in text)
