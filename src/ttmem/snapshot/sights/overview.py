@@ -139,7 +139,22 @@ def process_row_of(process: ProcessUsage, listed: Iterable[int], parent_of: Pare
         kinds=_kinds_together([usage for held in process.devices for usage in held.kinds]),
         launch_count=_sum_of([held.launch_count for held in process.devices]),
         finding_count=sum(finding.count for finding in process.findings),
+        cb_planned_bytes=_planned_of(process),
+        last_event_time_ns=process.last_event_time_ns,
     )
+
+
+def _planned_of(process: ProcessUsage) -> int | None:
+    """Circular buffers of several programs share addresses, so their sizes are not added up: see `Footprint`."""
+    if process.source != "journal":
+        return None
+    planned = 0
+    for held in process.devices:
+        has_any = any(usage.pool is Pool.CB and usage.count != 0 for usage in held.pools)
+        if has_any and held.activity.footprint is None:
+            return None
+        planned += held.activity.footprint.planned_bytes if held.activity.footprint else 0
+    return planned
 
 
 def _pools_together(usages: Iterable[PoolUsage]) -> tuple[PoolUsage, ...]:

@@ -219,7 +219,8 @@ def test_what_is_alive_comes_from_the_daemon_or_from_the_journals(main: Path) ->
 
 
 def test_a_device_that_a_daemon_does_not_know_is_a_wrong_choice(main: Path) -> None:
-    answers = some_answers({"/snapshot": {**document(a_busy_snapshot()), "places": [str(main)]}})
+    overview = overview_document(overview_of(a_busy_snapshot()))
+    answers = some_answers({"/overview": {**overview, "places": [str(main)]}})
     with a_false_daemon(main, answers), a_look(main) as looking, pytest.raises(SelectionError, match="no"):
         looking.dump(kernels=False, device="9", most=5)
 

@@ -73,6 +73,7 @@ def process_row_document(row: ProcessRow) -> Document:
         "visible": row.is_visible,
         "container": row.container,
         "start_time": time_text(row.start_time_ns),
+        "last_event_time": time_text(row.last_event_time_ns),
         "complete": not row.reason,
         "reason": row.reason or None,
         "origin": row.origin,
@@ -81,6 +82,7 @@ def process_row_document(row: ProcessRow) -> Document:
         "memory": {usage.pool.word: pool_document(usage) for usage in row.pools},
         "kernels": None if row.launch_count is None else kernels_document(kernels_of(row.kinds)),
         "kinds": kinds_document(row.kinds),
+        "cb_planned": row.cb_planned_bytes,
         "launches": row.launch_count,
         "findings": row.finding_count,
     }
@@ -132,4 +134,6 @@ def read_process_row(row: Fields) -> ProcessRow:
         kinds=read_kinds(row),
         launch_count=row.maybe_integer("launches"),
         finding_count=row.integer("findings"),
+        cb_planned_bytes=row.maybe_integer("cb_planned"),
+        last_event_time_ns=row.maybe_time_ns("last_event_time"),
     )
