@@ -58,7 +58,8 @@ class ProcessRow:
     kinds: tuple[KindUsage, ...]
     launch_count: int | None  # of a mesh, one on each of its chips; None if it does not report
     finding_count: int  # of all kinds together
-    cb_planned_bytes: int | None = None  # what its chips give up for circular buffers; None if not known
+    cb_planned_bytes: int | None = None  # what its circular buffers take of all cores; None if that is not known
+    last_event_time_ns: int | None = None
 
     def used_bytes(self, *pools: Pool) -> int | None:
         """What it holds of some pools; None if it is not known of any of them."""
