@@ -24,8 +24,9 @@ nb::tuple chip_row(uint32_t number, const ChipLifetime& chip) {
                           all_of(chip.refusals), all_of(chip.activity.stalls), nb::tuple(caches));
 }
 
-nb::tuple intake_row(const Intake& intake, uint64_t process_count) {
-    return nb::make_tuple(intake.events, intake.lost, intake.skipped, intake.untabled, process_count);
+nb::tuple intake_row(const Intake& intake) {
+    return nb::make_tuple(intake.events, intake.lost, intake.skipped, intake.untabled, intake.processes,
+                          intake.last_ns);
 }
 
 }  // namespace
@@ -34,8 +35,7 @@ nb::tuple lifetime_rows(Collector& collector) {
     const Lifetime sums = collector.lifetime();
     nb::list chips;
     for (const auto& [number, chip] : sums.chips) chips.append(chip_row(number, chip));
-    return nb::make_tuple(nb::tuple(chips), intake_row(sums.journals, sums.journal_processes),
-                          intake_row(sums.sockets, sums.socket_processes));
+    return nb::make_tuple(nb::tuple(chips), intake_row(sums.journals), intake_row(sums.sockets));
 }
 
 }  // namespace ttmem

@@ -229,7 +229,7 @@ class Ledger(Books):
     def lifetime(self) -> tuple[Any, ...]:
         """What happened since this ledger began, never less than before: (chips, journals, sockets).
         chips: (number, launches, clashes, allocations by pool, frees by pool, refusals by pool, stalls by reason,
-        outcomes by cache); the others: (events, lost records, skipped, untabled, processes)."""
+        outcomes by cache); the others: (events, lost records, skipped, untabled, processes, time_ns of the newest event or 0)."""
 
     def allocations(self, process: int, most: int = 0) -> list[tuple[Any, ...]]:
         """What is alive, or only so many of every target, pool and kind, the largest: (device numbers, kind, id, pool,

@@ -1,5 +1,7 @@
 #include "ledger/lifetime.hpp"
 
+#include <algorithm>
+
 #include "ledger/collector.hpp"
 
 namespace ttmem {
@@ -26,13 +28,12 @@ void add_target(ChipLifetime& chip, const TargetBook& told) {
 
 void Lifetime::add(const Process& process, const Devices& devices) {
     if (process.shadowed_by != 0) return;  // its own journal tells the same
-    const bool is_socket = process.way == Way::socket;
-    Intake& intake = is_socket ? sockets : journals;
+    Intake& intake = process.way == Way::socket ? sockets : journals;
     intake.events += process.event_count;
     intake.lost += process.lost_records;
     intake.skipped += process.hot.skipped;
     intake.untabled += process.hot.untabled_allocs;
-    ++(is_socket ? socket_processes : journal_processes);
+    ++intake.processes;
     const auto is_lasting = [&](uint32_t device) { return devices.all()[device].is_known; };
     for (size_t i = 0; i < process.book.target_count(); ++i) {
         const TargetBook& target = process.book.targets()[i];
@@ -47,6 +48,11 @@ void Lifetime::add(const Process& process, const Devices& devices) {
     }
     for (const auto& [where, count] : process.book.refusals())
         if (is_lasting(where.first)) chips[where.first].refusals[where.second] += count;
+}
+
+void Lifetime::note_time(const Process& process, const Timebase& time) {
+    Intake& intake = process.way == Way::socket ? sockets : journals;
+    intake.last_ns = std::max(intake.last_ns, process.realtime(process.book.last_raw(), time));
 }
 
 }  // namespace ttmem

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "ledger/balances.hpp"
+#include "ledger/timebase.hpp"
 #include "reader/journal.hpp"
 
 namespace ttmem {
@@ -20,15 +21,16 @@ struct ChipLifetime {
 
 /// How much was read, and how much was not.
 struct Intake {
-    uint64_t events = 0, lost = 0, skipped = 0, untabled = 0;
+    uint64_t events = 0, lost = 0, skipped = 0, untabled = 0, processes = 0;
+    uint64_t last_ns = 0;  // when the newest word of a process that is still known was said
 };
 
 struct Lifetime {
     std::map<uint32_t, ChipLifetime> chips;  // by number; chips that have an identity of their own
     Intake journals, sockets;
-    uint64_t journal_processes = 0, socket_processes = 0;
 
     void add(const Process& process, const Devices& devices);
+    void note_time(const Process& process, const Timebase& time);
 };
 
 }  // namespace ttmem

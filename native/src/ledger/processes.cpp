@@ -156,9 +156,12 @@ void Collector::forget_ended() {
 }
 
 Lifetime Collector::lifetime() {
-    return look([this](const auto& processes, const Devices& devices, const auto&, const auto&) {
+    return look([this](const auto& processes, const Devices& devices, const Timebase& time, const auto&) {
         Lifetime sums = forgotten_;
-        for (const auto& process : processes) sums.add(*process, devices);
+        for (const auto& process : processes) {
+            sums.add(*process, devices);
+            sums.note_time(*process, time);
+        }
         return sums;
     });
 }

@@ -41,8 +41,27 @@ def _socket_options(command: Command) -> Command:
 @_socket_options
 @click.option("--log-events/--quiet", " /-q", "logs_events", help="Print a line per event; or none (the default).")
 @click.option("--no-seed-socket", "is_without_seed", is_flag=True, help="Follow journals only.")
+@click.option(
+    "--metrics-processes",
+    "workloads_most",
+    metavar="[N]",
+    is_flag=False,
+    flag_value=20,
+    default=0,
+    type=click.IntRange(0, 1000),
+    help="Who holds what in /metrics: the N largest workloads (20), the rest as one.",
+)
+@click.option("--metrics-aliases", "has_aliases", is_flag=True, help="DRAM under tt-telemetry's names, too.")
 @click.option("--install-unit", "is_installation", is_flag=True, help="Print how to run it under systemd, and exit.")
-def serve(*, logs_events: bool, is_without_seed: bool, is_installation: bool, **sockets: str | None) -> None:
+def serve(
+    *,
+    logs_events: bool,
+    is_without_seed: bool,
+    workloads_most: int,
+    has_aliases: bool,
+    is_installation: bool,
+    **sockets: str | None,
+) -> None:
     """Serve this machine: hear programs on the socket of the seeds' allocation server, follow journals, and answer
     `ttmem ps` and `ttmem dump`.
 
@@ -53,7 +72,8 @@ def serve(*, logs_events: bool, is_without_seed: bool, is_installation: bool, **
         return
     if is_without_seed and sockets["seed_socket"] is not None:
         raise click.UsageError("--no-seed-socket and --socket contradict each other.")
-    _serve(_Sockets(**sockets), logs_events=logs_events, has_seed_socket=not is_without_seed)
+    metrics = (workloads_most, has_aliases)
+    _serve(_Sockets(**sockets), logs_events=logs_events, has_seed_socket=not is_without_seed, metrics=metrics)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -76,13 +96,16 @@ class _Sockets(NamedTuple):
     group: str | None
 
 
-def _serve(asked: _Sockets, *, logs_events: bool, has_seed_socket: bool = True) -> None:
+def _serve(
+    asked: _Sockets, *, logs_events: bool, has_seed_socket: bool = True, metrics: tuple[int, bool] = (0, False)
+) -> None:
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # never fatal, not even while we start
     _have_standard_streams()
     _check(asked)
     _raise_descriptor_limit()
     from ttmem.daemon.daemon import serve as serve_daemon
     from ttmem.daemon.doors import Plan
+    from ttmem.daemon.metrics.exporter import Asked
     from ttmem.sources.seed_socket import seed_socket_path
 
     environ = dict(os.environ)
@@ -95,7 +118,7 @@ def _serve(asked: _Sockets, *, logs_events: bool, has_seed_socket: bool = True) 
         group=asked.group,
         listen=asked.listen,
     )
-    serve_daemon(plan, places, environ, logs_events=logs_events)
+    serve_daemon(plan, places, environ, logs_events=logs_events, asked=Asked(*metrics))
     # All is closed and kept. What is left waits for others (a blocked reader), or is memory: the kernel is faster.
     sys.stderr.flush()
     os._exit(0)

@@ -6,11 +6,12 @@ GET  /events        either again and again, as server-sent events; ?interval=SEC
 GET  /process, ...  close-ups, see `Answers.sights`; ?pid=N&most=N
 GET  /dump          what is alive, allocation by allocation; ?kernels=1&device=N&most=N
 GET  /healthz       whether all is well; 503 if it is not
+GET  /metrics, ...  for Prometheus, in its formats: see `answering/scrapes.py`
 POST /reset-peaks   forgets peaks: from now on they start at what is used
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
@@ -43,6 +44,7 @@ class Answers(NamedTuple):
     reset_peaks: Callable[[], None]
     overview: Callable[[], bytes]
     sights: Mapping[str, Sight] = MappingProxyType({})  # close-ups, by the name of their route
+    routes: Sequence[Route] = ()  # answered by somebody else
 
     def frames(self) -> dict[str, Frames]:
         """What is made once for all who wait for it, by name. Belongs to the event loop that runs."""
@@ -97,6 +99,7 @@ def application(answers: Answers, frames: Mapping[str, Frames]) -> Doorkeeper:
         Route("/dump", dump),
         Route("/healthz", healthz),
         Route("/reset-peaks", reset_peaks, methods=["POST"]),
+        *answers.routes,
     ]
     return Doorkeeper(Starlette(routes=routes, exception_handlers=_HANDLERS))
 

@@ -21,12 +21,15 @@ from typing import Any
 import ttmem
 from ttmem.collector import Collector
 from ttmem.daemon.activation import tell_manager
+from ttmem.daemon.answering.scrapes import scrape_routes
 from ttmem.daemon.answering.sights import Sights
 from ttmem.daemon.app import Answers
 from ttmem.daemon.checkpoint import Checkpoint
 from ttmem.daemon.doors import Doors, Plan, open_doors
 from ttmem.daemon.dumping import Dumping
 from ttmem.daemon.log import Log
+from ttmem.daemon.metrics.exporter import Asked, Exporter
+from ttmem.daemon.metrics.rows.service import Service
 from ttmem.daemon.query_server import QueryServer
 from ttmem.daemon.signals import Signals
 from ttmem.daemon.statistics import Statistics
@@ -45,10 +48,10 @@ _LAST_WORDS_SECONDS = 0.15  # for a disk or a reader of the log that hangs
 _STDOUT = 1
 
 
-def serve(plan: Plan, places: Places, environ: Mapping[str, str], *, logs_events: bool) -> None:
+def serve(plan: Plan, places: Places, environ: Mapping[str, str], *, logs_events: bool, asked: Asked) -> None:
     """Serves until a signal says that it is enough."""
     with Signals() as signals, open_doors(plan, environ) as doors:
-        daemon = Daemon(doors, places, Driver(environ), logs_events=logs_events)
+        daemon = Daemon(doors, places, Driver(environ), logs_events=logs_events, asked=asked)
         daemon.start()
         tell_manager(environ, "READY=1", f"STATUS={daemon.ready_line}")
         for number in signals.until_the_end(each_second=daemon.look_after):
@@ -61,9 +64,9 @@ def serve(plan: Plan, places: Places, environ: Mapping[str, str], *, logs_events
 class Daemon:
     """All parts of it; `start` and `stop` are called once, by one thread."""
 
-    def __init__(self, doors: Doors, places: Places, driver: Driver, *, logs_events: bool) -> None:
+    def __init__(self, doors: Doors, places: Places, driver: Driver, *, logs_events: bool, asked: Asked) -> None:
         self._doors = doors
-        self._began = time.monotonic()
+        self._began, self._began_ns = time.monotonic(), time.time_ns()
         self._collector = Collector(places, source=f"daemon pid {os.getpid()}")
         self._feed = None
         if doors.seed is not None:
@@ -87,6 +90,10 @@ class Daemon:
             reset_peaks=self._collector.ledger.reset_peaks,
             overview=sights.overview,
             sights=sights.routes,
+            routes=scrape_routes(
+                Exporter(self._collector, asked=asked, service=self._service, telemetry=driver.telemetry),
+                self._is_well,
+            ),
         )
         self._queries = QueryServer(answers, doors.listeners, complain=complain)
         self._complaints: set[str] = set()
@@ -166,10 +173,15 @@ class Daemon:
         self._collector.tick()  # also the journal that was made a moment ago
         return json.dumps(document(self._collector.snapshot()), separators=(",", ":")).encode()
 
-    def _health(self) -> tuple[bool, dict[str, Any]]:
-        workers = self._workers()
+    def _is_well(self) -> bool:
         doors = (self._doors.seed, self._doors.query)
-        is_well = all(workers.values()) and all(door is None or door.is_in_place() for door in doors)
+        return all(self._workers().values()) and all(door is None or door.is_in_place() for door in doors)
+
+    def _service(self) -> Service:
+        return Service(self._is_well(), ttmem.__version__, self._began_ns, time.time_ns(), self.log.lost_count)
+
+    def _health(self) -> tuple[bool, dict[str, Any]]:
+        is_well = self._is_well()
         rows = self._collector.ledger.snapshot()["processes"]
         seed = self._doors.seed
         return is_well, {
@@ -184,7 +196,7 @@ class Daemon:
             },
             "journals": sum(row["state"] == "live" and row["source"] == "journal" for row in rows),
             "checkpoint": self._checkpoint.facts(),
-            "threads": {name: "ok" if is_alive else "ended" for name, is_alive in workers.items()},
+            "threads": {name: "ok" if is_alive else "ended" for name, is_alive in self._workers().items()},
         }
 
 

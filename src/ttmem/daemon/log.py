@@ -6,6 +6,7 @@ in one line later; a log that nobody reads any more is given up, and the daemon 
    field                       who touches it
    _waiting, _lost             anybody, under _lock
    _told, _is_given_up, _due   the thread alone; so is _has_complained
+   _dropped                    written by the thread, read by anybody
 """
 
 import errno
@@ -41,6 +42,7 @@ class Log:
         self._waiting: deque[str] = deque()
         self._waiting_characters = 0
         self._lost = 0
+        self._dropped = 0  # by the source, as it last said
         self._told = 0
         self._is_given_up = False
         self._has_complained = False  # of a disk that may be emptied
@@ -55,6 +57,11 @@ class Log:
     def has_ended(self) -> bool:
         """Whether it was started, and runs no more."""
         return self._thread.ident is not None and not self._thread.is_alive()
+
+    @property
+    def lost_count(self) -> int:
+        """How many lines nobody will ever read."""
+        return self._lost + self._dropped
 
     def start(self, first: str) -> None:
         """Prints a line before everything that was said until now, then whatever comes."""
@@ -120,8 +127,8 @@ class Log:
                 self._due[has_kernels_alone] = False
 
     def _tell_losses(self, dropped: int) -> None:
-        with self._lock:
-            lost = dropped + self._lost
+        self._dropped = dropped
+        lost = self.lost_count
         line = b"ttmem: %d log lines dropped: they were not read in time\n" % (lost - self._told)
         if lost > self._told and self._write(line, is_counted=False):
             self._told = lost

@@ -1,0 +1,65 @@
+"""Rows about the daemon itself: whether it is well, whom it hears, what it could not read, what does not add up."""
+
+from collections import Counter
+from typing import NamedTuple
+
+from ttmem.daemon.metrics import catalogue as metric
+from ttmem.daemon.metrics.families import Rows
+from ttmem.daemon.metrics.rows.lifetime import Lifetime
+from ttmem.snapshot.sights.overview import Overview
+from ttmem.view.words import FINDINGS
+
+__all__ = ["Service", "add_service"]
+
+_SOURCES = ("journal", "socket", "runtime")
+_STATES = ("live", "stale")
+_SECOND_NS = 1e9
+
+
+class Service(NamedTuple):
+    """What the daemon knows of itself, at the moment a page is made."""
+
+    is_well: bool
+    version: str
+    start_time_ns: int
+    now_ns: int
+    dropped_line_count: int = 0  # of the log
+
+
+def add_service(rows: Rows, overview: Overview, lifetime: Lifetime, service: Service) -> None:
+    rows.add(metric.UP, (), int(service.is_well))
+    rows.add(metric.BUILD, (service.version, overview.host.hostname), 1)
+    rows.add(metric.START, (), service.start_time_ns / _SECOND_NS)
+    _add_ages(rows, overview, lifetime, service.now_ns)
+    rows.add(metric.COMPLETE, (), int(not overview.reason))
+    _add_clients(rows, overview)
+    rows.add(metric.FOREIGN, (), len(overview.foreign))
+    _add_findings(rows, overview)
+    rows.add(metric.EVENTS, ("journal",), lifetime.journals.events)
+    rows.add(metric.EVENTS, ("socket",), lifetime.sockets.events)
+    for reason in ("lost", "skipped", "untabled"):
+        dropped = getattr(lifetime.journals, reason) + getattr(lifetime.sockets, reason)
+        rows.add(metric.DROPPED, (reason,), dropped)
+    rows.add(metric.DROPPED, ("log_lines",), service.dropped_line_count)
+
+
+def _add_ages(rows: Rows, overview: Overview, lifetime: Lifetime, now_ns: int) -> None:
+    said = {"snapshot": overview.time_ns, "journal": lifetime.journals.last_ns, "socket": lifetime.sockets.last_ns}
+    for source, time_ns in said.items():
+        rows.add(metric.AGE, (source,), max(0, now_ns - time_ns) / _SECOND_NS if time_ns else None)
+
+
+def _add_clients(rows: Rows, overview: Overview) -> None:
+    found: Counter[tuple[str, str]] = Counter((process.source, process.state) for process in overview.processes)
+    for source in _SOURCES:
+        for state in _STATES:
+            rows.add(metric.CLIENTS, (source, state), found[source, state])
+
+
+def _add_findings(rows: Rows, overview: Overview) -> None:
+    """All names that there are, so that the first of its kind is seen to come."""
+    found: Counter[str] = Counter()
+    for finding in overview.findings:
+        found[finding.name] += finding.count
+    for name in (*FINDINGS, *sorted(found.keys() - FINDINGS.keys())):
+        rows.add(metric.FINDINGS, (name,), found[name])
