@@ -105,8 +105,10 @@ def colour_depth(environ: Mapping[str, str], *, is_terminal: bool) -> Depth:
 class Colours:
     """Turns lines into text with the colour codes of one depth."""
 
-    def __init__(self, depth: Depth) -> None:
-        self._codes = {role: _code(colour, depth) for role, colour in PALETTE.items()}
+    def __init__(self, depth: Depth, *, is_light: bool = False) -> None:
+        self._codes = {
+            role: _code(_on_bright(colour) if is_light else colour, depth) for role, colour in PALETTE.items()
+        }
         self._depth = depth
 
     def painted(self, lines: list[Line]) -> str:
@@ -120,6 +122,12 @@ class Colours:
             code = self._codes[span.role]
             parts.append(f"\x1b[{code}m{span.text}\x1b[0m" if code and span.text.strip() else span.text)
         return "".join(parts).rstrip()
+
+
+def _on_bright(colour: Colour) -> Colour:
+    """The same for a bright background, at every depth."""
+    red, green, blue = (round(int(colour.light[at : at + 2], 16) / 51) for at in (1, 3, 5))
+    return colour._replace(rgb=colour.light, indexed=16 + 36 * red + 6 * green + blue)  # the cube of 6 x 6 x 6
 
 
 def _code(colour: Colour, depth: Depth) -> str:

@@ -1,0 +1,240 @@
+"""The monitor without its toolkit: what is on screen, and what a key or a click does to it.
+
+keys, clicks ----> Desk ----> picture(): all lines of the screen
+frames      ---->      ----> wanted(), settings, is_paused, errands: what the app has to do
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Literal
+
+from ttmem.monitor import settings as kept
+from ttmem.monitor.desk.furniture import Spot, footer, greyed, header
+from ttmem.monitor.desk.process_keys import ProcessKeys
+from ttmem.monitor.desk.views import Views
+from ttmem.monitor.keys import action_of
+from ttmem.monitor.panels.page import Page
+from ttmem.monitor.panels.panel import Panel, overlaid
+from ttmem.monitor.panels.reading import alert_lines, help_lines
+from ttmem.monitor.panels.setup import Setup
+from ttmem.monitor.screens.frame import Drawing, Frame, Look, Wanted
+from ttmem.monitor.settings import INTERVALS, VIEWS, Settings
+from ttmem.view.spans import Line, Role, Span, fitted
+
+__all__ = ["Desk", "Errand"]
+
+Errand = Literal["now", "reset_peaks", "suspend"]
+_ALERT_SECONDS = 3600
+_FRAME_ROWS = 2  # the tab line above a view, and the line of keys below it
+
+
+class Desk:
+    """All that a user sees and has chosen."""
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str], *, is_readonly: bool, banner: str) -> None:
+        self.settings = settings
+        self.frame = Frame()
+        self.note = ""  # one line for the user, until the next key
+        self.is_paused = False
+        self.is_over = False
+        self.errands: list[Errand] = []
+        self._environ = environ
+        self._banner = banner
+        self._is_readonly = is_readonly
+        self._views = Views()
+        self._view = settings.view
+        self._panels: list[Panel] = []
+        self._size = (80, 24)
+        self._drawing = Drawing(())
+        self._spots: dict[int, list[Spot]] = {}  # row -> what a click there does
+        self._processes = ProcessKeys(self._views, self)
+
+    @property
+    def look(self) -> Look:
+        """Of the view, between the two lines."""
+        width, height = self._size
+        layout = self.settings.layout
+        assert layout in ("auto", "full", "compact")
+        return Look(width, max(1, height - _FRAME_ROWS), self.settings.ascii, layout)  # type: ignore[arg-type]
+
+    @property
+    def is_readonly(self) -> bool:
+        return self._is_readonly
+
+    @property
+    def view(self) -> str:
+        return self._view
+
+    def resize(self, width: int, height: int) -> None:
+        self._size = (max(1, width), max(1, height))
+
+    def take(self, frame: Frame) -> None:
+        """New figures, or the old ones and what is wrong."""
+        self.frame = frame
+
+    def miss(self, seconds: float) -> None:
+        """Figures were due and did not come."""
+        if not self.is_paused and not self.frame.trouble:
+            self.frame = replace(self.frame, trouble=f"no answer for {seconds:.0f} s")
+
+    @property
+    def is_typing(self) -> bool:
+        """Whether there is a line to type into."""
+        return bool(self._panels) and self._panels[-1].place == "line"
+
+    def wanted(self) -> Wanted:
+        """Exactly what is on screen; the overview always, for it is what everything else is named after."""
+        wanted = self._views.wanted(self._view, self.frame)
+        if self._panels and wanted.history_seconds is None:
+            return wanted._replace(history_seconds=_ALERT_SECONDS if self._is_on_alerts else None)
+        return wanted
+
+    @property
+    def _is_on_alerts(self) -> bool:
+        return any(isinstance(panel, Page) and panel.title == "Alerts" for panel in self._panels)
+
+    def picture(self) -> list[Line]:
+        """The whole screen, top to bottom."""
+        look = self.look
+        width, height = self._size
+        top, self._spots[0] = header(self, width)
+        bottom, self._spots[height - 1] = footer(self, width, self._banner)
+        body = self._body(look)
+        body += [()] * (look.height - len(body))
+        if self._panels and self._panels[-1].place == "line":
+            [bottom] = self._panels[-1].draw(look)
+        return [top, *(fitted(line, width) for line in body), bottom][:height]
+
+    def _body(self, look: Look) -> list[Line]:
+        panel = self._panels[-1] if self._panels else None
+        if panel is not None and panel.place == "page":
+            return panel.draw(look)
+        if self.frame == Frame():
+            return [(), (Span(" Looking ...", Role.DIM),)]
+        self._drawing = self._views.draw(self._view, self.frame, look)
+        lines = list(self._drawing.lines[: look.height])
+        if self.frame.trouble:
+            lines = [greyed(line) for line in lines]
+        return overlaid(lines, panel.draw(look), look) if panel is not None and panel.place == "box" else lines
+
+    def open(self, panel: Panel) -> None:
+        self._panels.append(panel)
+
+    def press(self, key: str) -> None:
+        """One key, by the name the table has for it."""
+        self.note = ""
+        if self._panels and key != "ctrl+c":
+            panel = self._panels[-1]
+            if not panel.press(key, self.look) and panel in self._panels:
+                self._panels.remove(panel)
+        elif key == "ctrl+c" and not self._panels and self._processes.has_tags():
+            self._processes.act("interrupt")
+        elif action := action_of(key):
+            self.act(action)
+
+    def act(self, action: str) -> None:
+        """What a key stands for."""
+        word, _, value = action.partition(":")
+        if word in self._OWN:
+            self._OWN[word](self, value)
+        elif not self._processes.act(action):
+            self._views.act(self._view, action, self.frame, self.look)
+
+    def click(self, column: int, row: int, *, count: int = 1) -> None:
+        """A tab, a key at the foot, or a row of the view; twice opens it."""
+        for spot in self._spots.get(row, ()):
+            if spot.first <= column < spot.last:
+                self.press(spot.key)
+                return
+        hit = self._drawing.hits.get(row - 1)
+        if hit is not None and not self._panels:
+            self._views.point(self._view, hit)
+            if count == 2:
+                self.act("open")
+
+    def wheel(self, step: int) -> None:
+        for _ in range(3):
+            self.press("down" if step > 0 else "up")
+
+    def go_to(self, view: str) -> None:
+        self._view = view
+
+    def apply(self, settings: Settings) -> None:
+        """What the settings panel changed."""
+        if settings.tree != self.settings.tree:
+            self._views.act("processes", "tree", self.frame, self.look)
+        self.settings = settings
+
+    def _tab(self, digit: str) -> None:
+        self._view = VIEWS[int(digit) - 1]
+
+    def _step_tab(self, step: int) -> None:
+        self._view = VIEWS[(VIEWS.index(self._view) + step) % len(VIEWS)]
+
+    def _rate(self, step: int) -> None:
+        """The next interval of the ladder in that direction."""
+        beyond = [value for value in INTERVALS if (value - self.settings.interval) * step > 0]
+        if beyond:
+            self.settings = replace(self.settings, interval=min(beyond) if step > 0 else max(beyond))
+        self.note = f"a look every {self.settings.interval:g} s"
+
+    def _pause(self, _: str) -> None:
+        self.is_paused = not self.is_paused
+
+    def _quit(self, _: str) -> None:
+        self.is_over = True
+
+    def _dark(self, _: str) -> None:
+        self.settings = replace(self.settings, theme="light" if self.settings.theme == "dark" else "dark")
+
+    def _layout(self, layout: str) -> None:
+        self.settings = replace(self.settings, layout=layout)
+        self.note = f"layout: {layout}"
+
+    def _setup(self, _: str) -> None:
+        self.open(Setup(self.settings, self.apply, self._keep))
+
+    def _keep(self, _: str = "") -> None:
+        """Saves what is set now."""
+        settings = replace(self.settings, **self._processes.settings())
+        try:
+            path = kept.save(settings, self._environ)
+        except OSError as error:
+            self.note = f"the settings could not be kept: {error.strerror or error}"
+        else:
+            self.note = f"kept in {path}"
+
+    def _reset_peaks(self, _: str) -> None:
+        if self._is_readonly:
+            self.note = "--readonly: peaks stay as they are"
+        else:
+            self.errands.append("reset_peaks")
+            self.note = "peaks count from now on"
+
+    def _help(self, _: str) -> None:
+        self.open(Page("Keys", help_lines))
+
+    def _alerts(self, _: str) -> None:
+        self.open(Page("Alerts", lambda look: alert_lines(self.frame, look)))
+
+    def _errand(self, errand: Errand) -> None:
+        self.errands.append(errand)
+
+    _OWN: Mapping[str, Callable[["Desk", str], None]] = {
+        "help": _help,
+        "tab": _tab,
+        "tab_next": lambda desk, _: desk._step_tab(1),
+        "tab_previous": lambda desk, _: desk._step_tab(-1),
+        "pause": _pause,
+        "now": lambda desk, _: desk._errand("now"),
+        "faster": lambda desk, _: desk._rate(-1),
+        "slower": lambda desk, _: desk._rate(1),
+        "alerts": _alerts,
+        "reset_peaks": _reset_peaks,
+        "quit": _quit,
+        "suspend": lambda desk, _: desk._errand("suspend"),
+        "layout": _layout,
+        "dark": _dark,
+        "setup": _setup,
+        "save": _keep,
+    }

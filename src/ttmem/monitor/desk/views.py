@@ -1,0 +1,98 @@
+"""The six views and what the user chose on each of them."""
+
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
+
+from ttmem.monitor.screens.frame import Drawing, Frame, Look, Wanted
+from ttmem.monitor.settings import VIEWS
+
+__all__ = ["TITLES", "Views"]
+
+TITLES = ("Overview", "Processes", "L1 map", "Kernels", "Charts", "Telemetry")
+
+
+class Screen(Protocol):
+    """What a module of `monitor.screens` offers; see frame.py there."""
+
+    State: Any
+
+    def draw(self, frame: Frame, look: Look, state: Any) -> Drawing: ...
+    def acted(self, action: str, state: Any, frame: Frame, look: Look) -> Any: ...
+    def pointed(self, hit: int, state: Any) -> Any: ...
+    def wanted(self, frame: Frame, state: Any) -> Wanted: ...
+
+
+class _View(NamedTuple):
+    screen: Screen
+    state: Any
+
+
+class Views:
+    """Each view is loaded when it is first looked at."""
+
+    def __init__(self) -> None:
+        self._views: dict[str, _View] = {}
+
+    def draw(self, name: str, frame: Frame, look: Look) -> Drawing:
+        view = self._view(name)
+        return view.screen.draw(frame, look, view.state)
+
+    def act(self, name: str, action: str, frame: Frame, look: Look) -> bool:
+        """Whether that did anything."""
+        view = self._view(name)
+        return self._set(name, view.screen.acted(action, view.state, frame, look))
+
+    def point(self, name: str, hit: int) -> bool:
+        view = self._view(name)
+        return self._set(name, view.screen.pointed(hit, view.state))
+
+    def wanted(self, name: str, frame: Frame) -> Wanted:
+        view = self._view(name)
+        return view.screen.wanted(frame, view.state)
+
+    def state(self, name: str) -> Any:
+        return self._view(name).state
+
+    def screen(self, name: str) -> Any:
+        """The module itself, for what only that view has."""
+        return self._view(name).screen
+
+    def _set(self, name: str, state: Any) -> bool:
+        view = self._views[name]
+        self._views[name] = view._replace(state=state)
+        return state is not view.state
+
+    def _view(self, name: str) -> _View:
+        if name not in self._views:
+            assert name in VIEWS
+            screen: Any
+            try:
+                screen = import_module(f"ttmem.monitor.screens.{name}")
+            except ModuleNotFoundError:
+                screen = _blank(name)
+            self._views[name] = _View(screen, screen.State())
+        return self._views[name]
+
+
+def _blank(name: str) -> Any:
+    from dataclasses import dataclass
+    from types import SimpleNamespace
+
+    from ttmem.view.spans import Role, Span
+
+    @dataclass(frozen=True)
+    class State:
+        tags: frozenset[int] = frozenset()
+        sort: str = "memory"
+        is_tree: bool = False
+
+    return SimpleNamespace(
+        State=State,
+        draw=lambda frame, look, state: Drawing(((Span(f" {name} is not drawn yet", Role.DIM),),)),
+        acted=lambda action, state, frame, look: state,
+        pointed=lambda hit, state: state,
+        wanted=lambda frame, state: Wanted(),
+        selected=lambda state, frame: None,
+        tagged=lambda state, frame: (),
+        SORTS=("memory", "pid"),
+    )

@@ -1,0 +1,42 @@
+"""Some devices, users or processes only, as the flags -i, -u and -p say. Sums stay whole: they are everybody's."""
+
+from dataclasses import replace
+
+from ttmem.daemon.asking.looking import Looking
+from ttmem.errors import SelectionError
+from ttmem.snapshot import Selection
+from ttmem.snapshot.selection import device_test, known_devices
+from ttmem.snapshot.sights.overview import Overview, ProcessRow
+
+__all__ = ["NarrowLooking", "narrowed"]
+
+
+def narrowed(overview: Overview, selection: Selection) -> Overview:
+    """The same instant, less what was not asked for; SelectionError if no such device is there."""
+    devices = overview.devices
+    if selection.devices:
+        tests = [device_test(word) for word in selection.devices]
+        devices = tuple(usage for usage in devices if any(test(usage.device) for test in tests))
+        if not devices:
+            known = known_devices(usage.device for usage in overview.devices)
+            raise SelectionError(f"no device {', '.join(selection.devices)} here; {known}")
+    kept = {usage.device.number for usage in devices}
+    processes = (row for row in overview.processes if _is_wanted(row, selection))
+    if selection.devices:
+        processes = (row for row in processes if kept & set(row.devices))
+    return replace(overview, devices=devices, processes=tuple(processes))
+
+
+def _is_wanted(row: ProcessRow, selection: Selection) -> bool:
+    if selection.users and row.user not in selection.users and str(row.uid) not in selection.users:
+        return False
+    return not selection.pids or row.pid in selection.pids
+
+
+class NarrowLooking(Looking):
+    """Looks as others do, and tells a part of it."""
+
+    selection = Selection()
+
+    def overview(self) -> Overview:
+        return narrowed(super().overview(), self.selection)

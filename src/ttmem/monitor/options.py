@@ -1,0 +1,39 @@
+"""What a monitor is started with: what the command line says; None is what it leaves to settings."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ttmem.monitor.settings import Settings
+from ttmem.snapshot import Selection
+
+__all__ = ["Options"]
+
+ALL = Selection()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Flags of `ttmem top`."""
+
+    interval: float | None = None
+    layout: str | None = None
+    theme: str | None = None
+    is_ascii: bool = False
+    has_colour: bool = True
+    is_readonly: bool = False
+    is_tree: bool = False
+    sort: str | None = None
+    selection: Selection = ALL
+    has_daemon: bool = True
+    banner: str = ""  # always on screen: that the figures are made up
+
+    def over(self, settings: Settings) -> Settings:
+        """The settings, with what was said on the command line."""
+        said: dict[str, Any] = {
+            "interval": self.interval,
+            "layout": self.layout,
+            "theme": self.theme,
+            "sort": self.sort,
+        }
+        said |= {"ascii": self.is_ascii or None, "tree": self.is_tree or None}
+        return replace(settings, **{name: value for name, value in said.items() if value is not None})

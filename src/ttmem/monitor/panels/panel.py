@@ -1,0 +1,77 @@
+"""What every panel is, and how a box is laid over lines."""
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+from ttmem.monitor.screens.frame import Look
+from ttmem.view.spans import Line, Role, Span, fitted, width_of
+
+__all__ = ["Panel", "Place", "boxed", "overlaid"]
+
+# page: all of the body. box: in its middle, as large as it has to be. line: the last line of the screen.
+Place = Literal["page", "box", "line"]
+
+
+class Panel(Protocol):
+    """Something that is open over a view."""
+
+    @property
+    def place(self) -> Place: ...
+
+    def draw(self, look: Look) -> list[Line]:
+        """Its lines, within the size."""
+
+    def press(self, key: str, look: Look) -> bool:
+        """Takes a key; False when that closes it."""
+
+
+def boxed(title: str, lines: Sequence[Line], look: Look) -> list[Line]:
+    """The lines in a frame, as wide as they need."""
+    dash, bar, corners = ("-", "|", "++++") if look.is_ascii else ("─", "│", "┌┐└┘")
+    most = max(1, look.width - 4)
+    inside = max([width_of(title) + 2, *(_width(line) for line in lines)])
+    width = min(most, inside)
+    heading = fitted((Span(f" {title} ", Role.TITLE),), width)
+    rest = dash * (width + 2 - _width(heading))
+    framed: list[Line] = [(Span(corners[0], Role.DIM), *heading, Span(rest + corners[1], Role.DIM))]
+    for line in lines:
+        kept = fitted(line, width)
+        padding = Span(" " * (width - _width(kept)), kept[-1].role if kept and _is_bar(kept) else Role.PLAIN)
+        framed.append((Span(f"{bar} ", Role.DIM), *kept, padding, Span(f" {bar}", Role.DIM)))
+    framed.append((Span(corners[2] + dash * (width + 2) + corners[3], Role.DIM),))
+    return framed
+
+
+def overlaid(lines: Sequence[Line], box: Sequence[Line], look: Look) -> list[Line]:
+    """Lines with a box laid over their middle; what is beside it stays to be seen."""
+    box = box[: look.height]
+    width = max((_width(line) for line in box), default=0)
+    top, left = max(0, (look.height - len(box)) // 3), max(0, (look.width - width) // 2)
+    whole = [*lines, *([()] * max(0, look.height - len(lines)))]
+    for row, over in enumerate(box, top):
+        whole[row] = (*_cut(whole[row], 0, left), *over, *_cut(whole[row], left + width, look.width))
+    return whole
+
+
+def _is_bar(line: Line) -> bool:
+    return line[-1].role is Role.SELECTED
+
+
+def _width(line: Line) -> int:
+    return sum(span.width for span in line)
+
+
+def _cut(line: Line, first: int, last: int) -> Line:
+    """The columns from `first` up to `last`, exactly so many if more follow."""
+    kept: list[Span] = []
+    at = 0
+    for span in line:
+        text = ""
+        for character in span.text:
+            if first <= at < last:
+                text += character
+            at += width_of(character)
+        if text:
+            kept.append(Span(text, span.role))
+    missing = last - first - _width(tuple(kept))
+    return (*kept, Span(" " * missing)) if missing > 0 else tuple(kept)

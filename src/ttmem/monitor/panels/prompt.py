@@ -1,0 +1,72 @@
+"""A line to type into, at the foot of the screen."""
+
+from collections.abc import Callable
+
+from ttmem.monitor.panels.panel import Place
+from ttmem.monitor.screens.frame import Look
+from ttmem.view.spans import Line, Role, Span, width_of
+
+__all__ = ["Prompt"]
+
+
+class Prompt:
+    """What is typed is told at once; Enter keeps it, Esc goes back to what was there before."""
+
+    place: Place = "line"
+
+    def __init__(self, title: str, tell: Callable[[str], None], *, text: str = "", hint: str = "") -> None:
+        self._title = title
+        self._tell = tell
+        self._before = text
+        self._text = text
+        self._hint = hint
+        self._at = len(text)  # the cursor is before this character
+
+    def draw(self, look: Look) -> list[Line]:
+        title = f" {self._title}: "
+        room = max(1, look.width - width_of(title) - 1)
+        first = max(0, self._at - room + 1)  # so that the cursor is to be seen
+        text = self._text[first:]
+        at = self._at - first
+        line = [Span(title, Role.KEY), Span(text[:at]), Span(text[at : at + 1] or " ", Role.SELECTED)]
+        line.append(Span(text[at + 1 : room]))
+        left = look.width - sum(span.width for span in line)
+        if not self._text and left > len(self._hint):
+            line.append(Span(f" {self._hint}", Role.DIM))
+        return [tuple(line)]
+
+    def press(self, key: str, look: Look) -> bool:
+        if key in ("escape", "f10"):
+            self._set(self._before)
+            return False
+        if key in ("enter", "f3", "f4"):
+            return False
+        edited = self._edited(" " if key == "space" else key)
+        self._at = max(0, min(self._at, len(edited)))
+        self._set(edited)
+        return True
+
+    def _set(self, text: str) -> None:
+        if text != self._text:
+            self._text = text
+            self._tell(text)
+
+    def _edited(self, key: str) -> str:
+        """The text after a key; the cursor goes along."""
+        before, after = self._text[: self._at], self._text[self._at :]
+        if len(key) == 1 and key.isprintable():
+            self._at += 1
+            return before + key + after
+        if key == "backspace":
+            self._at -= 1
+            return before[:-1] + after
+        if key == "ctrl+u":
+            self._at = 0
+            return after
+        if key == "ctrl+w":
+            kept = before.rstrip().rpartition(" ")
+            self._at = len(kept[0] + kept[1])
+            return kept[0] + kept[1] + after
+        moves = {"left": -1, "right": 1, "home": -len(self._text), "end": len(self._text)}
+        self._at += moves.get(key, 0)
+        return before + after[1:] if key == "delete" else self._text

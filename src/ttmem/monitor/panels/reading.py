@@ -1,0 +1,87 @@
+"""What pages say: the keys, what went wrong, the environment of a process."""
+
+from collections.abc import Iterator, Sequence
+
+from ttmem.monitor.keys import GROUPS, Key, key_word
+from ttmem.monitor.screens.frame import Frame, Look
+from ttmem.snapshot.sights.overview import ProcessRow
+from ttmem.sources.procfs import environment_of
+from ttmem.view.spans import Line, Role, Span, clean, fitted
+from ttmem.view.units import clock_text
+from ttmem.view.words import finding_text
+
+__all__ = ["alert_lines", "environment_lines", "help_lines"]
+
+_KEYS_WIDTH = 20
+_COLUMN = 78  # what one column of keys needs
+
+
+def help_lines(look: Look) -> list[Line]:
+    """Every key, in as many columns as there is room for."""
+    blocks = [_group_lines(title, keys) for title, keys in GROUPS.items()]
+    if look.width < 2 * _COLUMN:
+        return [line for block in blocks for line in (*block, ())]
+    middle = (sum(map(len, blocks)) + len(blocks)) // 2
+    columns: list[list[Line]] = [[], []]
+    for block in blocks:
+        columns[len(columns[0]) + len(block) > middle + 6].extend([*block, ()])
+    left, right = columns
+    height = max(len(left), len(right))
+    rows = zip(left + [()] * (height - len(left)), right + [()] * (height - len(right)), strict=True)
+    return [(*_padded(fitted(one, _COLUMN), _COLUMN + 1), *other) for one, other in rows]
+
+
+def _group_lines(title: str, keys: Sequence[Key]) -> list[Line]:
+    lines: list[Line] = [(Span(f" {title}", Role.HEAD),)]
+    for key in keys:
+        words = " ".join(map(key_word, key.names))
+        lines.append((Span(f"   {words:{_KEYS_WIDTH}}", Role.KEY), Span(f" {key.text}")))
+    return lines
+
+
+def _padded(line: Line, width: int) -> Line:
+    return (*line, Span(" " * max(0, width - sum(span.width for span in line))))
+
+
+def alert_lines(frame: Frame, look: Look) -> list[Line]:
+    """What went wrong and when, the newest first, and what does not add up."""
+    lines: list[Line] = []
+    for mark in reversed(frame.history.marks if frame.history else ()):
+        if mark.what in ("out_of_memory", "clash"):
+            word = "out of memory" if mark.what == "out_of_memory" else "clash"
+            who = f"pid {mark.pid}  " if mark.pid is not None else ""
+            where = f"chip {mark.device}  " if mark.device is not None else ""
+            lines.append((Span(f" {clock_text(mark.time_ns)}  "), Span(f"{word:14}", Role.FULL),
+                          Span(f"{who}{where}{clean(mark.text)}")))  # fmt: skip
+    lines += [(Span(f" {text}", Role.HIGH),) for text in _doubts(frame)]
+    return lines or [(Span(" Nothing went wrong that is known here.", Role.GOOD),)]
+
+
+def _doubts(frame: Frame) -> Iterator[str]:
+    overview = frame.overview
+    if overview is None:
+        return
+    if overview.reason:
+        yield f"incomplete: {clean(overview.reason)}"
+    for finding in overview.findings:
+        yield clean(finding_text(finding))
+    for row in overview.processes:
+        if row.finding_count:
+            yield f"pid {row.pid} {clean(row.label)}: {row.finding_count} findings; Enter on it tells them"
+        if row.reason:
+            yield f"pid {row.pid} {clean(row.label)}: {clean(row.reason)}"
+    if overview.foreign:
+        yield f"{len(overview.foreign)} of other users may not be read"
+
+
+def environment_lines(row: ProcessRow) -> list[Line]:
+    """What it was started with, by name; or why that is not to be seen."""
+    if not row.is_visible:
+        return [(Span(" It lives in a container whose pids are not known here.", Role.HIGH),)]
+    found = environment_of(row.pid)
+    if found is None:
+        return [(Span(f" It belongs to {clean(row.user)}: its environment may not be read.", Role.HIGH),)]
+    if not found:
+        return [(Span(" It has no environment, or has ended.", Role.DIM),)]
+    pairs = (clean(entry).partition("=") for entry in sorted(found))
+    return [(Span(f" {name}", Role.HEAD), Span(f"={value}")) for name, _, value in pairs]

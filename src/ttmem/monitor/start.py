@@ -1,0 +1,132 @@
+"""Starts the monitor: figures first, a picture of them at once, then the toolkit; and gives the terminal back."""
+
+import gc
+import os
+import shutil
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import NoReturn
+
+from ttmem.daemon.asking.looking import Looking
+from ttmem.errors import SelectionError, TtmemError
+from ttmem.monitor import settings as kept
+from ttmem.monitor.desk.desk import Desk
+from ttmem.monitor.feed import Sights, asked
+from ttmem.monitor.narrowing import NarrowLooking
+from ttmem.monitor.options import Options
+from ttmem.monitor.screens.frame import Frame
+from ttmem.monitor.terminal.stage import first_picture, staged
+from ttmem.view.colours import Depth, colour_depth
+
+__all__ = ["run_monitor"]
+
+_KILLED_BY = 128
+_SYSTEMS = {Depth.NONE: "standard", Depth.SIXTEEN: "standard", Depth.INDEXED: "256", Depth.TRUE: "truecolor"}
+
+
+def run_monitor(
+    options: Options, environ: Mapping[str, str], *, opened: Callable[[], AbstractContextManager[Sights]] | None = None
+) -> int:
+    """Shows it until the user leaves; the exit code. `opened` gives other figures than those of this machine."""
+    found, notices = kept.load(environ)
+    desk = Desk(options.over(found), environ, is_readonly=options.is_readonly, banner=options.banner)
+    desk.note = "; ".join(notices)
+    depth = colour_depth(environ, is_terminal=True) if options.has_colour else Depth.NONE
+    with _Source(opened or (lambda: _looking(options, environ))) as source, _leaving(), staged():
+        first = _first_frame(source, desk)
+        desk.resize(*shutil.get_terminal_size())
+        first_picture(desk.picture(), depth=depth, is_light=desk.settings.theme == "light")
+        return _run(desk, source, first, depth)
+
+
+def _run(desk: Desk, source: "_Source", first: Frame, depth: Depth) -> int:
+    gc.disable()  # while a thousand modules' worth of objects come to stay
+    os.environ["TEXTUAL_COLOR_SYSTEM"] = _SYSTEMS[depth]
+    os.environ["TEXTUAL_ANIMATIONS"] = "none"
+    from ttmem.monitor.terminal.app import Monitor
+
+    app = Monitor(desk, source.opened, has_colour=depth is not Depth.NONE, first=first)
+    gc.freeze()
+    gc.enable()
+    app.run()
+    if app.crash is not None:
+        sys.stderr.write(_crash_line(app.crash))
+        return 1
+    return app.return_code or 0
+
+
+class _Source:
+    """Figures that are already there for the first who asks, and opened anew for whoever asks again."""
+
+    def __init__(self, opening: Callable[[], AbstractContextManager[Sights]]) -> None:
+        self._opening = opening
+        self._manager: AbstractContextManager[Sights] | None = None
+        self.sights: Sights | None = None
+
+    def __enter__(self) -> "_Source":
+        self._manager = self._opening()
+        self.sights = self._manager.__enter__()
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        manager, self._manager = self._manager, None
+        if manager is not None:
+            manager.__exit__(None, None, None)
+
+    @contextmanager
+    def opened(self) -> Iterator[Sights]:
+        if self._manager is None:
+            self.__enter__()
+        assert self.sights is not None
+        try:
+            yield self.sights
+        finally:
+            self.close()
+
+
+def _looking(options: Options, environ: Mapping[str, str]) -> Looking:
+    looking = NarrowLooking(environ, uid=os.geteuid(), has_daemon=options.has_daemon, is_following=True)
+    looking.selection = options.selection
+    return looking
+
+
+def _first_frame(source: _Source, desk: Desk) -> Frame:
+    """Before anything is painted, so that a device that is not there is said on a terminal that can be read."""
+    assert source.sights is not None
+    try:
+        return asked(source.sights, desk.wanted())
+    except SelectionError:
+        raise
+    except (TtmemError, OSError) as error:
+        return Frame(trouble=str(error))
+
+
+def _crash_line(error: Exception) -> str:
+    """One line that says what broke and where; all of it for those who ask."""
+    if os.environ.get("TTMEM_TRACEBACK"):
+        return "".join(traceback.format_exception(error))
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    where = "".join(f" at {os.path.basename(frame.filename)}:{frame.lineno}" for frame in last)
+    words = " ".join(str(error).split())
+    return f"ttmem: the monitor failed{where}: {type(error).__name__}: {words} (TTMEM_TRACEBACK=1 tells more)\n"
+
+
+@contextmanager
+def _leaving() -> Iterator[None]:
+    """Until the toolkit hears signals itself, they end us in order."""
+    before = {number: signal.signal(number, _leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _leave(number: int, frame: object) -> NoReturn:
+    sys.exit(_KILLED_BY + number)

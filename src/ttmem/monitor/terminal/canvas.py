@@ -1,0 +1,74 @@
+"""The one widget of the monitor: paints lines of spans, and of those only what has changed."""
+
+from collections.abc import Sequence
+
+from rich.segment import Segment
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from ttmem.monitor.terminal.themes import Theme
+from ttmem.view.spans import Line, Role
+
+__all__ = ["Canvas"]
+
+
+class Canvas(Widget):
+    """Lines from the top; what is below them is blank."""
+
+    DEFAULT_CSS = "Canvas { width: 100%; height: 100%; }"
+    ALLOW_SELECT = False
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._lines: tuple[Line, ...] = ()
+        self._strips: dict[int, Strip] = {}
+        self._width = 0
+
+    def show(self, lines: Sequence[Line], theme: Theme) -> None:
+        """Paints the lines that differ from those shown now; all of them in another theme."""
+        before, self._lines = self._lines, tuple(lines)
+        if theme is not self._theme:
+            self._theme = theme
+            self._strips.clear()
+            self.refresh()
+            return
+        changed = _differing(before, self._lines)
+        for row in changed:
+            self._strips.pop(row, None)
+        if changed:
+            self.refresh(*(Region(0, first, self.size.width, count) for first, count in _runs(changed)))
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        if width != self._width:
+            self._width = width
+            self._strips.clear()
+        strip = self._strips.get(y)
+        if strip is None:
+            strip = self._strips[y] = self._strip(self._lines[y] if y < len(self._lines) else (), width)
+        return strip
+
+    def _strip(self, line: Line, width: int) -> Strip:
+        theme = self._theme
+        strip = Strip([Segment(span.text, theme[span.role]) for span in line])
+        return strip.adjust_cell_length(width, theme[Role.PLAIN])
+
+
+def _differing(before: tuple[Line, ...], after: tuple[Line, ...]) -> list[int]:
+    """Rows in which two pictures differ."""
+    rows = [row for row, (old, new) in enumerate(zip(before, after, strict=False)) if old is not new and old != new]
+    fewer, more = sorted((len(before), len(after)))
+    return [*rows, *range(fewer, more)]
+
+
+def _runs(rows: list[int]) -> list[tuple[int, int]]:
+    """First row and count of each run of neighbours."""
+    runs: list[tuple[int, int]] = []
+    for row in rows:
+        if runs and row == sum(runs[-1]):
+            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
+        else:
+            runs.append((row, 1))
+    return runs
