@@ -85,8 +85,8 @@ void space_rows(Collector& collector, const Processes& processes, const Devices&
     nb::list spaces, cores;
     const auto all = collector.atlas().look(processes, devices);
     for (uint32_t number = 0; number < all.size(); ++number) {
-        if (all[number] == nullptr) continue;
-        const Places& places = *all[number];
+        static const Places nothing;
+        const Places& places = all[number] == nullptr ? nothing : *all[number];
         for (uint32_t pool = 0; pool < kPlacedPools && places.is_followed; ++pool)
             spaces.append(nb::make_tuple(number, pool) + gap_row(places.pools[pool], places.gaps[pool]));
         const bool has_worst = !places.cores.empty();

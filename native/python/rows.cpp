@@ -372,7 +372,8 @@ nb::dict snapshot_rows(Collector& collector, nb::object only) {
         ProcessLists lists;
         rows["time_ns"] = nanoseconds(CLOCK_REALTIME);
         device_rows(devices, processes, time, wanted, rows);
-        space_rows(collector, processes, devices, rows);
+        rows["spaces"] = rows["worst_cores"] = nb::list();
+        if (wanted.is_all()) space_rows(collector, processes, devices, rows);
         for (const auto& process : processes) {
             if (process->shadowed_by != 0) {  // shown once, by what tells more
                 if (!process->is_over())

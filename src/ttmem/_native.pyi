@@ -214,7 +214,7 @@ class Ledger(Books):
 
     def snapshot(self, devices: Iterable[int] | None = None) -> dict[str, Any]:
         """Everything at one instant, as plain rows (see ttmem.snapshot for their meaning), or what is about some
-        devices, by their numbers, without programs, phases and refusals."""
+        devices, by their numbers, without programs, phases, refusals and what lies where."""
 
     def alike(self) -> list[tuple[int, ...]]:
         """All device numbers; those together of which `snapshot` has the same figures, but for names, times, and single

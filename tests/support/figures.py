@@ -3,6 +3,7 @@
 from typing import Any
 
 from ttmem.snapshot import Dump, Finding, Foreign, Host, Snapshot, Surroundings, dump_of, snapshot_from_rows
+from ttmem.snapshot.sights.regions import BankSizes
 
 GIB = 1 << 30
 MIB = 1 << 20
@@ -17,7 +18,7 @@ def some_rows(**tables: Any) -> dict[str, Any]:
     names = (
         "devices device_pools device_kinds processes process_pools process_kinds launches programs phases "
         "out_of_memory clashes clash_counts meshes damaged "
-        "other_pools other_kinds device_cores process_cores footprints rings stalls caches"
+        "other_pools other_kinds device_cores process_cores footprints rings stalls caches spaces worst_cores"
     )
     rows: dict[str, Any] = {name: [] for name in names.split()}
     return {"time_ns": NOON_NS, **rows, **tables}
@@ -96,6 +97,7 @@ def surroundings(foreign: tuple[Foreign, ...] = (), findings: tuple[Finding, ...
         pid_namespace=4_026_531_836,
         foreign=foreign,
         findings=findings,
+        sizes_of={"wormhole_b0": BankSizes(GIB, 1464 * KIB)}.get,
     )
 
 
@@ -168,6 +170,8 @@ def a_busy_snapshot() -> Snapshot:
         clashes=[(1, chip, 12, 0x9_0000, 0x8_F000, NOON_NS - 2_000_000_000) for chip in (0, 1)],
         clash_counts=[(1, 0, 1), (1, 1, 1)],
         meshes=[(1, 5, 1, 2, (0, 1))],
+        spaces=[(1, 0, 0, 30, 512 * MIB, 64 * KIB, 700 * MIB, 92 * MIB, 7), (1, 3, 1, 0, 0, 0, 0, 0, 0)],
+        worst_cores=[(1, True, 3, 2, 200 * KIB)],
         damaged=[("/dev/shm/ttmem-1000/9-9-ffffffff.journal", "not a journal: it begins with zeros")],
         foreign=(Foreign("/dev/shm/ttmem-1002", 1002, "1002"),),
     )

@@ -118,6 +118,12 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
         rings=some(CORE_TYPES, SIZES, SIZES, COUNTS, COUNTS, SIZES, key_length=3),
         stalls=some(st.integers(1, 6), COUNTS, key_length=3),
         caches=some(CORE_TYPES, *[COUNTS] * 6, SIZES, SIZES, key_length=3),
+        spaces=[
+            (chip, pool, *draw(st.tuples(st.integers(0, 1), COUNTS, SIZES, SIZES, SIZES, SIZES, COUNTS)))
+            for chip in numbers
+            for pool in range(4)
+        ],
+        worst_cores=[(chip, *draw(st.tuples(FLAGS, CORE_TYPES, CORE_TYPES, SIZES))) for chip in numbers],
         damaged=draw(st.lists(st.tuples(TEXTS, TEXTS), max_size=2)),
     )
     foreign = tuple(draw(st.lists(st.builds(Foreign, TEXTS, COUNTS, TEXTS), max_size=2)))

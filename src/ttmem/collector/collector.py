@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING
 
 from ttmem import _native
 from ttmem.collector.runtime_counters import RuntimeCounters
+from ttmem.collector.silicon import bank_sizes
 from ttmem.snapshot import Host, Snapshot, Surroundings, snapshot_from_rows
 from ttmem.snapshot.dump import MOST
+from ttmem.snapshot.selection import found_device
 from ttmem.sources.hosts import read_host, user_name
 from ttmem.sources.journals import Journals
 from ttmem.sources.parents import Parents
@@ -31,7 +33,9 @@ from ttmem.sources.stock_shm import StockCounters
 
 if TYPE_CHECKING:
     from ttmem.collector.history import Course
+    from ttmem.snapshot.sights.chip_map import ChipMap
     from ttmem.snapshot.sights.history import History
+    from ttmem.snapshot.sights.kernel_table import KernelTable
     from ttmem.snapshot.sights.overview import Overview
     from ttmem.snapshot.sights.process_detail import ProcessDetail
 
@@ -39,6 +43,8 @@ __all__ = ["Collector"]
 
 SOURCE = "embedded collector"
 _SCAN_EVERY_SECONDS = 0.05
+MOST_STRETCHES = 1024  # of a pool, in the map of a chip: more than any screen has columns
+MOST_KERNELS = 200
 
 
 class Collector:
@@ -122,6 +128,7 @@ class Collector:
             pid_namespace=self._pid_namespace,
             foreign=self._journals.foreign,
             findings=self._journals.findings,
+            sizes_of=bank_sizes,
         )
         return self._runtime.joined(snapshot_from_rows(rows, surroundings), readings)
 
@@ -144,6 +151,21 @@ class Collector:
         return process_detail_of(
             process, listed, time_ns=snapshot.time_ns, most=most, parent_of=self._parents.parent_of
         )
+
+    def chip(self, word: str) -> "ChipMap":
+        """One chip by address; `word` as `ps -i` names it. One that is not there is a SelectionError."""
+        from ttmem.collector.chip_maps import chip_map_of  # here, since `ttmem ps` does without
+
+        usage = found_device(self.snapshot(), word)
+        return chip_map_of(usage, self._ledger.chip(usage.device.number, MOST_STRETCHES))
+
+    def kernels(self, word: str, most: int = MOST_KERNELS) -> "KernelTable":
+        """The kernels of one chip, the largest of them; `word` as above, `most` 0 for all."""
+        from ttmem.collector.kernel_tables import kernel_table_of
+
+        snapshot = self.snapshot()
+        usage = found_device(snapshot, word)
+        return kernel_table_of(usage, snapshot, self._ledger.kernels(usage.device.number, most))
 
     def history(self, seconds: int) -> "History":
         """What was used when, up to now: since `start`, or one sample if nobody followed the journals."""

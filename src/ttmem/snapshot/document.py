@@ -95,7 +95,12 @@ def device_usage_document(usage: DeviceUsage) -> Document:
         "dram_banks": device.dram_bank_count,
         "l1_banks": device.l1_bank_count,
         "kernel_ring_bytes": device.kernel_ring_bytes,
-        "l1": {"used": usage.l1_used_bytes, "kernel_ring": usage.kernel_ring_bytes},
+        "l1": {
+            "used": usage.l1_used_bytes,
+            "kernel_ring": usage.kernel_ring_bytes,
+            "worst_core": _worst_core(usage),
+            "core_total": usage.core_bytes,
+        },
         "open_count": device.open_count,
         "capacity": {pool.word: device.capacity(pool) for pool in Pool if device.capacity(pool) is not None},
         "memory": {pool.pool.word: _device_pool(pool) for pool in usage.pools},
@@ -136,13 +141,21 @@ def _device_pool(usage: PoolUsage) -> Document:
         "total_origin": "unknown" if usage.capacity_bytes is None else "reported",
         "free": usage.free_bytes,
         "reserved": None,  # nobody reports what the runtime keeps back
-        "largest_free": None,  # nor how the free memory is cut up
+        "largest_free": usage.largest_free_bytes,
+        "largest_free_per_bank": usage.largest_free_bank_bytes,
         "unattributed": usage.unattributed_bytes,
         "read": usage.read_bytes,
         "stale": usage.stale_bytes,
         "since": time_text(usage.since_ns),
         **pool_document(usage),
     }
+
+
+def _worst_core(usage: DeviceUsage) -> Document | None:
+    if usage.worst_core_bytes is None:
+        return None
+    x, y = usage.worst_core or (None, None)
+    return {"used": usage.worst_core_bytes, "x": x, "y": y}
 
 
 def kernels_document(kernels: tuple[KindUsage, ...]) -> Document:

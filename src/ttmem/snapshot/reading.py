@@ -140,9 +140,25 @@ def read_device_usage(row: Fields, devices: Devices) -> DeviceUsage:
     device = devices.described(row, {pool: capacities.get(word) for word, pool in _POOLS.items()})
     reason = read_reason(row)
     doubt = "" if reason == first_reason(pool.reason for pool in pools) else reason
+    worst_bytes, worst = _worst_core(row.inner("l1").maybe_inner("worst_core"))
     return DeviceUsage(
-        device, pools, read_kinds(row), row.maybe_integer("launches"), activity_from_document(row), doubt
+        device,
+        pools,
+        read_kinds(row),
+        row.maybe_integer("launches"),
+        activity_from_document(row),
+        doubt,
+        worst_core_bytes=worst_bytes,
+        worst_core=worst,
+        core_bytes=row.inner("l1").maybe_integer("core_total"),
     )
+
+
+def _worst_core(row: Fields | None) -> tuple[int | None, tuple[int, int] | None]:
+    if row is None:
+        return None, None
+    x, y = row.maybe_integer("x"), row.maybe_integer("y")
+    return row.integer("used"), None if x is None or y is None else (x, y)
 
 
 def _device_pool(word: str, row: Fields) -> PoolUsage:
@@ -150,6 +166,8 @@ def _device_pool(word: str, row: Fields) -> PoolUsage:
         read_pool(word, row),
         since_ns=row.maybe_time_ns("since"),
         capacity_bytes=row.maybe_integer("total"),
+        largest_free_bytes=row.maybe_integer("largest_free"),
+        largest_free_bank_bytes=row.maybe_integer("largest_free_per_bank"),
         unattributed_bytes=row.integer("unattributed"),
         read_bytes=row.maybe_integer("read"),
         stale_bytes=row.maybe_integer("stale"),

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 from ttmem.devices import BinaryStatus, Device, Kind, Pool
 from ttmem.snapshot.activity import NO_ACTIVITY, Activity, activity_from_rows, together
 from ttmem.snapshot.refusals import clashes_from_rows, out_of_memory_from_rows
+from ttmem.snapshot.sights.regions import SizesOf
+from ttmem.snapshot.sights.spaces import Spaces
 from ttmem.snapshot.usage import (
     DeviceUsage,
     Finding,
@@ -48,6 +50,7 @@ class Surroundings(NamedTuple):
     pid_namespace: int | None = None
     foreign: tuple[Foreign, ...] = ()
     findings: tuple[Finding, ...] = ()
+    sizes_of: SizesOf = lambda arch: None  # of the banks of an architecture
 
 
 def snapshot_from_rows(rows: Rows, surroundings: Surroundings) -> Snapshot:
@@ -62,7 +65,7 @@ def snapshot_from_rows(rows: Rows, surroundings: Surroundings) -> Snapshot:
         source=surroundings.source,
         places=surroundings.places,
         host=surroundings.host,
-        devices=_device_usages(sorted(devices.values(), key=place_of), rows, processes),
+        devices=_device_usages(sorted(devices.values(), key=place_of), rows, processes, surroundings.sizes_of),
         processes=processes,
         foreign=surroundings.foreign,
         damaged=damaged,
@@ -235,7 +238,9 @@ def _in_order(pools: Iterable[PoolUsage]) -> tuple[PoolUsage, ...]:
     return tuple(sorted(pools, key=lambda usage: usage.pool))
 
 
-def _device_usages(devices: Iterable[Device], rows: Rows, processes: Sequence[ProcessUsage]) -> tuple[DeviceUsage, ...]:
+def _device_usages(
+    devices: Iterable[Device], rows: Rows, processes: Sequence[ProcessUsage], sizes_of: SizesOf
+) -> tuple[DeviceUsage, ...]:
     """Every table is gone through once: there may be thousands of devices. A chip that nobody opened and of which there
     is nothing to tell (a stray free named it) is left out, and so is one without a name of its own once all are gone
     who spoke of it: each of them had another."""
@@ -246,16 +251,19 @@ def _device_usages(devices: Iterable[Device], rows: Rows, processes: Sequence[Pr
     pools, kinds = _by_number(rows["device_pools"]), _by_number(rows["device_kinds"])
     cores = _by_number(rows["device_cores"])
     named = {*pools, *kinds, *(device.number for device in _spoken_of(processes))}
+    spaces = Spaces(rows["spaces"], rows["worst_cores"], sizes_of)
     return tuple(
-        DeviceUsage(
-            device,
-            _in_order(_device_pool(device, figures, holders[device.number]) for figures in pools[device.number]),
-            tuple(map(_kind, kinds[device.number])),
-            sum(held.launch_count or 0 for held in holders[device.number]),
-            together(
-                [held.activity for held in holders[device.number]],
-                activity_from_rows(cores=cores[device.number]).cores,
-            ),
+        spaces.measured(
+            DeviceUsage(
+                device,
+                _in_order(_device_pool(device, figures, holders[device.number]) for figures in pools[device.number]),
+                tuple(map(_kind, kinds[device.number])),
+                sum(held.launch_count or 0 for held in holders[device.number]),
+                together(
+                    [held.activity for held in holders[device.number]],
+                    activity_from_rows(cores=cores[device.number]).cores,
+                ),
+            )
         )
         for device in devices
         if device.is_known

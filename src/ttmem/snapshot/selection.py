@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ttmem.devices import Device
 from ttmem.errors import SelectionError
-from ttmem.snapshot.usage import ProcessUsage, Snapshot
+from ttmem.snapshot.usage import DeviceUsage, ProcessUsage, Snapshot
 
 _MOST_NAMED = 10  # in one message
 
@@ -59,6 +59,15 @@ def device_test(word: str) -> Callable[[Device], bool]:
     if word.lower().startswith("0x"):
         return lambda device: device.is_known and device.unique_id == number
     return lambda device: device.index == number
+
+
+def found_device(snapshot: Snapshot, word: str) -> DeviceUsage:
+    """The first device that is meant by a word; one that is not there is a SelectionError."""
+    is_it = device_test(word)
+    for usage in snapshot.devices:
+        if is_it(usage.device):
+            return usage
+    raise SelectionError(f"no device {word} here; {known_devices(usage.device for usage in snapshot.devices)}")
 
 
 def known_devices(devices: Iterable[Device]) -> str:

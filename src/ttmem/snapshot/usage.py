@@ -19,7 +19,7 @@ Source = Literal["journal", "socket", "runtime"]
 What = Literal["journals", "counters"]
 
 
-_L1_POOLS = (Pool.L1, Pool.L1_SMALL)
+L1_POOLS = (Pool.L1, Pool.L1_SMALL)
 _OLD = ("damaged", "restored", "settling", "uncounted")  # reasons for which figures are not of now
 SAMPLE_MS = 100  # between two samples that the stock runtime takes of circular buffers
 
@@ -101,7 +101,7 @@ class DeviceUsage:
     activity: Activity = NO_ACTIVITY
     doubt: str = ""  # why its figures are not complete, where no pool says it
     worst_core_bytes: int | None = None  # of the fullest core: buffers, circular buffers planned there, kernel ring
-    worst_core: tuple[int, int] | None = None  # its x and y; None also where all cores are as full
+    worst_core: tuple[int, int] | None = None  # its x and y; None where no core has circular buffers: all are as full
     core_bytes: int | None = None  # what a core has for those: its L1 but for what the runtime reserves
 
     @property
@@ -122,7 +122,7 @@ class DeviceUsage:
         """L1 in all, as counted: buffers, small buffers and the kernel ring; planned figures are not on top of that."""
         if self.kernel_ring_bytes is None:
             return None
-        counted = (pool.used_bytes for pool in self.pools if pool.pool in _L1_POOLS and not pool.is_read)
+        counted = (pool.used_bytes for pool in self.pools if pool.pool in L1_POOLS and not pool.is_read)
         return self.kernel_ring_bytes + sum(counted)
 
     @property

@@ -178,7 +178,7 @@ def _pool_cells(usage: PoolUsage, footprint: Footprint | None, is_ascii: bool) -
         _share_cell(usage, share, role),
         _maybe(UNKNOWN) if is_past_cb else cell(at_least + size_text(usage.peak_bytes)),
         () if usage.is_planned else _maybe(size_text(usage.requested_bytes)),
-        () if usage.is_planned else _maybe(UNKNOWN),
+        () if usage.is_planned else _maybe(size_text(usage.largest_free_bytes)),
     ]
 
 

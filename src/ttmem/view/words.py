@@ -36,6 +36,7 @@ REASONS = {
     "restored": "known from a daemon's checkpoint: what it did while no daemon ran is missing",
     "uncounted": "attached to the device, but the runtime's counters say nothing of it: what it holds is unknown",
     "read": "does not report: the runtime's counters tell its sums, not its allocations",
+    "unplaced": "some did not say where they lie: what is free between them is not known",
     "settling": "is being read for the first time",
     "unknown": "cannot be followed",
 }

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-__all__ = ["BadQuestion", "number_in", "whole_number_in"]
+__all__ = ["BadQuestion", "number_in", "whole_number_in", "word_in"]
 
 _MOST_NUMBER = 1 << 53  # beyond that JSON readers are no longer exact
 
@@ -34,3 +34,11 @@ def whole_number_in(parameters: Mapping[str, str], name: str, default: int | Non
     if not digits.isascii() or not digits.isdecimal() or len(digits) > 19 or int(digits) > _MOST_NUMBER:
         raise BadQuestion(f"{name}: expected a whole number, found {'nothing' if text is None else repr(text)}")
     return int(text or "")
+
+
+def word_in(parameters: Mapping[str, str], name: str) -> str:
+    """A word, which has to be given."""
+    text = parameters.get(name)
+    if not text:
+        raise BadQuestion(f"{name}: expected a word, found nothing")
+    return text

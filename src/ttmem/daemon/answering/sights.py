@@ -5,9 +5,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ttmem.collector import Collector
-from ttmem.daemon.answering.questions import number_in, whole_number_in
+from ttmem.collector.collector import MOST_KERNELS
+from ttmem.daemon.answering.questions import number_in, whole_number_in, word_in
 from ttmem.snapshot.dump import MOST
+from ttmem.snapshot.sights.documents.chip_map import chip_map_document
 from ttmem.snapshot.sights.documents.history import history_document
+from ttmem.snapshot.sights.documents.kernel_table import kernel_table_document
 from ttmem.snapshot.sights.documents.overview import overview_document
 from ttmem.snapshot.sights.documents.process_detail import process_document
 from ttmem.snapshot.sights.documents.telemetry import telemetry_document
@@ -33,7 +36,24 @@ class Sights:
     @property
     def routes(self) -> dict[str, Sight]:
         """Every close-up by its name: GET /name?parameters."""
-        return {"process": self.process, "history": self.history, "telemetry": self.telemetry}
+        return {
+            "process": self.process,
+            "chip": self.chip,
+            "kernels": self.kernels,
+            "history": self.history,
+            "telemetry": self.telemetry,
+        }
+
+    def chip(self, parameters: Parameters) -> Document:
+        """One chip by address: ?device=WORD, as `ps -i` names it."""
+        self._collector.tick()
+        return chip_map_document(self._collector.chip(word_in(parameters, "device")))
+
+    def kernels(self, parameters: Parameters) -> Document:
+        """The kernels of one chip: ?device=WORD&most=N."""
+        most = _shortened(whole_number_in(parameters, "most", MOST_KERNELS)) or _MOST_ROWS  # 0: all
+        self._collector.tick()
+        return kernel_table_document(self._collector.kernels(word_in(parameters, "device"), most))
 
     def history(self, parameters: Parameters) -> Document:
         """What was used when: ?seconds=N up to now."""
@@ -53,6 +73,11 @@ class Sights:
         """One process close up: ?pid=N, `key` if there are several of that pid, `most` for the length of its lists."""
         pid = whole_number_in(parameters, "pid")
         key = whole_number_in(parameters, "key", 0) or None
-        most = min(_MOST_ROWS, max(0, whole_number_in(parameters, "most", MOST)))
+        most = _shortened(whole_number_in(parameters, "most", MOST))
         self._collector.tick()
         return process_document(self._collector.process(pid, key=key, most=most))
+
+
+def _shortened(most: int) -> int:
+    """How long a list may be that somebody asks for."""
+    return min(_MOST_ROWS, max(0, most))

@@ -19,7 +19,9 @@ from ttmem.snapshot import Dump, Snapshot, dump_from_document, snapshot_from_doc
 from ttmem.snapshot.dump import MOST
 
 if TYPE_CHECKING:
+    from ttmem.snapshot.sights.chip_map import ChipMap
     from ttmem.snapshot.sights.history import History
+    from ttmem.snapshot.sights.kernel_table import KernelTable
     from ttmem.snapshot.sights.overview import Overview
     from ttmem.snapshot.sights.process_detail import ProcessDetail
     from ttmem.snapshot.sights.telemetry import ChipTelemetry
@@ -65,9 +67,7 @@ class DaemonClient:
 
     def dump(self, *, kernels: bool = False, device: str | None = None, most: int = MOST) -> Dump:
         """What is alive, as `dump_of` tells it. A device that is not there is a SelectionError."""
-        from urllib.parse import quote  # here, since `ttmem ps` does without
-
-        chosen = "" if device is None else f"&device={quote(device, safe='')}"
+        chosen = "" if device is None else f"&device={_quoted(device)}"
         status, body = self._answer(f"/dump?kernels={int(kernels)}&most={most}{chosen}")
         if status in (400, 404) and device is not None:
             raise SelectionError(_complaint(body) or f"the daemon knows no device {device}")
@@ -85,6 +85,18 @@ class DaemonClient:
 
         target = f"/process?pid={pid}&key={key or 0}&most={most}"
         return process_from_document(self.asked(target))
+
+    def chip(self, word: str) -> "ChipMap":
+        """One chip by address; `word` as `ps -i` names it. One that is not there is a SelectionError."""
+        from ttmem.snapshot.sights.documents.chip_map import chip_map_from_document
+
+        return chip_map_from_document(self.asked(f"/chip?device={_quoted(word)}"))
+
+    def kernels(self, word: str, most: int) -> "KernelTable":
+        """The kernels of one chip, the `most` largest of them."""
+        from ttmem.snapshot.sights.documents.kernel_table import kernel_table_from_document
+
+        return kernel_table_from_document(self.asked(f"/kernels?device={_quoted(word)}&most={most}"))
 
     def history(self, seconds: int) -> "History":
         """What was used when, up to now."""
@@ -237,6 +249,12 @@ def _document(target: str, status: int, body: bytes) -> Any:
         return json.loads(body)
     except (ValueError, RecursionError):
         raise DaemonGone(f"answers {target} with something that is no JSON") from None
+
+
+def _quoted(word: str) -> str:
+    from urllib.parse import quote  # here, since `ttmem ps` does without
+
+    return quote(word, safe="")
 
 
 def _complaint(body: bytes) -> str:

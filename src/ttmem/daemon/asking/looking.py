@@ -21,7 +21,9 @@ from ttmem.sources import Places
 if TYPE_CHECKING:
     from ttmem.collector import Collector
     from ttmem.daemon.asking.client import DaemonClient
+    from ttmem.snapshot.sights.chip_map import ChipMap
     from ttmem.snapshot.sights.history import History
+    from ttmem.snapshot.sights.kernel_table import KernelTable
     from ttmem.snapshot.sights.overview import Overview
     from ttmem.snapshot.sights.process_detail import ProcessDetail
     from ttmem.snapshot.sights.telemetry import ChipTelemetry
@@ -81,6 +83,16 @@ class Looking:
         return self._close_up(
             lambda daemon: daemon.process(pid, key=key, most=most),
             lambda collector: collector.process(pid, key=key, most=most),
+        )
+
+    def chip(self, word: str) -> "ChipMap":
+        """One chip by address; `word` as `ps -i` names it. One that is not there is a SelectionError."""
+        return self._close_up(lambda daemon: daemon.chip(word), lambda collector: collector.chip(word))
+
+    def kernels(self, word: str, most: int) -> "KernelTable":
+        """The kernels of one chip, the `most` largest of them."""
+        return self._close_up(
+            lambda daemon: daemon.kernels(word, most), lambda collector: collector.kernels(word, most)
         )
 
     def history(self, seconds: int) -> "History":

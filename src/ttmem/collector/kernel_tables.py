@@ -1,0 +1,51 @@
+"""From the ledger's rows about the kernels of one chip to a table of them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ttmem.devices import BinaryStatus, Kind
+from ttmem.snapshot import DeviceUsage, Snapshot
+from ttmem.snapshot.sights.kernel_table import KernelRow, KernelTable
+from ttmem.tracking import CoreType, FoundBy
+
+__all__ = ["kernel_table_of"]
+
+_ESTIMATED = 64  # a flag of a row: charged by the seeds' rule
+
+
+def kernel_table_of(
+    usage: DeviceUsage, snapshot: Snapshot, found: tuple[int, Sequence[Sequence[Any]], int]
+) -> KernelTable:
+    """The table that the rows of `Ledger.kernels` make."""
+    time_ns, rows, count = found
+    pids = {process.key: process.pid for process in snapshot.processes}
+    return KernelTable(
+        time_ns=time_ns,
+        device=usage.device,
+        rows=tuple(_row(row, pids) for row in rows),
+        more_count=count - len(rows),
+        activity=usage.activity,
+        launch_count=usage.launch_count,
+        reason=usage.reason,
+    )
+
+
+def _row(row: Sequence[Any], pids: Mapping[int, int]) -> KernelRow:
+    key, program, identity, kind, flags, charged, seed_rule, binary, cores, core_type, found_by, *rest = row
+    is_program_known, status, launches, time_ns, name = rest
+    return KernelRow(
+        pid=pids.get(key, 0),
+        program=program or None,
+        id=identity,
+        name=name,
+        kind=Kind(kind),
+        found_by=FoundBy(found_by),
+        core_type=CoreType(core_type),
+        binary_bytes=binary or None,
+        core_count=cores or None,
+        exact_bytes=None if flags & _ESTIMATED else charged,
+        seed_rule_bytes=seed_rule or (charged if flags & _ESTIMATED else None) or None,
+        status=BinaryStatus(status) if is_program_known else None,
+        launch_count=launches if is_program_known else None,
+        time_ns=time_ns or None,
+    )
