@@ -8,12 +8,14 @@ from typing import NoReturn
 
 import ttmem
 
-__all__ = ["HELP", "VERBS", "main", "serve_as_seed"]
+__all__ = ["HELP", "VERBS", "main", "monitor_as_seed", "serve_as_seed"]
 
 VERBS = {
     "top": "Watch which process holds what, live.",
     "ps": "Show which process holds what on which device.",
     "dump": "Show what is alive, allocation by allocation.",
+    "fit": "Tell which chips would still take so much.",
+    "check": "Fail if a chip is fuller than it may be.",
     "inspect": "Show what a journal, region or checkpoint file holds.",
     "run": "Run a program with tracking on.",
     "doctor": "Tell what can be seen here, and why not more.",
@@ -24,19 +26,36 @@ HELP = """\
 Usage: ttmem [VERB] [OPTIONS]
 
   See, live and exactly, which process holds which memory on every Tenstorrent
-  device. Without a verb: ttmem ps. About a verb: ttmem VERB --help.
+  device. Without a verb: on a terminal the live monitor (ttmem top), otherwise
+  one table (ttmem ps). About a verb: ttmem VERB --help.
 
 Verbs:
 {verbs}
 
+Without a verb, for scripts (ttmem ps --help tells all flags):
+  -s, --json                 JSON, the skeleton of tt-smi -s with memory added.
+  -q [-d MEMORY,L1,PIDS]     Everything as text.
+  --query-mem=FIELDS         CSV of chips, as nvidia-smi --query-gpu;
+  --query-apps=FIELDS        of processes. --format=csv,noheader,nounits
+  --help-query-mem           All fields; --help-query-apps those of processes.
+  -f [FILE]                  Write it to a file.
+  -l [SEC], -lms MS          Again and again.     -1, --once  The table once.
+  -i LIST, -u [NAME], -p PID Only these chips, users, processes.
+  -ls, -L, --list            The chips by all their names.
+  -t, --sort COLUMN          Processes as a tree, or by a column.
+
 Options:
-  -V, --version  Show the version.
-  -h, --help     Show this text.
+  --completion SHELL         What makes bash, zsh or fish complete: eval it.
+  -V, --version              Show the version.
+  -h, --help                 Show this text.
+
+Exit codes: 0 done, 1 nothing could be read, 2 bad flag, 3 not running (serve
+--status), 4 does not fit, 5 limit crossed, 130 interrupted.
 """.format(verbs="\n".join(f"  {verb:8} {purpose}" for verb, purpose in VERBS.items()))
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Runs a verb and exits: 0 done, 1 nothing could be read, 2 bad flag, 130 interrupted."""
+    """Runs a verb and exits, with the codes that `ttmem --help` names."""
     given = sys.argv[1:] if arguments is None else arguments
     if given in (["-h"], ["--help"]):
         sys.stdout.write(HELP)
@@ -49,6 +68,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except KeyboardInterrupt:
         sys.exit(130)  # ttmem.cli.exits.INTERRUPTED; loading it could be interrupted again
     sys.exit(run_program(given))
+
+
+def monitor_as_seed(arguments: list[str] | None = None) -> NoReturn:
+    """The program `tt_smi_umd`: the same monitor under the older one's name."""
+    from ttmem.cli.program import run_seed_monitor
+
+    sys.exit(run_seed_monitor(sys.argv[1:] if arguments is None else arguments))
 
 
 def serve_as_seed(arguments: list[str] | None = None) -> NoReturn:

@@ -12,7 +12,7 @@ from ttmem.cli import HELP, VERBS
 from ttmem.cli.exits import DONE, INTERRUPTED, NOTHING_READ
 from ttmem.errors import TtmemError
 
-__all__ = ["run_program", "run_seed_server"]
+__all__ = ["Verbs", "is_at_terminal", "program", "run_program", "run_seed_monitor", "run_seed_server", "with_verb"]
 
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -40,9 +40,46 @@ def program() -> None:
 
 
 def run_program(arguments: list[str]) -> int:
-    """The exit code: 0 done, 1 nothing could be read, 2 bad flag, 130 interrupted; of `run`, the program's own."""
-    is_bare = not arguments or (arguments[0].startswith("-") and arguments[0] not in ("-h", "--help"))
-    return _exit_code(program, "ttmem", ["ps", *arguments] if is_bare else [*arguments])
+    """The exit code, as `ttmem --help` names them; of `run`, the program's own."""
+    if "_TTMEM_COMPLETE" in os.environ or arguments[:1] == ["--completion"]:
+        from ttmem.cli.completion import complete
+
+        return _exit_code(complete, "ttmem", arguments)
+    return _exit_code(program, "ttmem", with_verb(arguments, is_terminal=is_at_terminal()))
+
+
+def with_verb(arguments: list[str], *, is_terminal: bool) -> list[str]:
+    """Without a verb: the monitor on a terminal, unless a flag asks for what only `ps` has; one table otherwise."""
+    if arguments and (not arguments[0].startswith("-") or arguments[0] in ("-h", "--help")):
+        return [*arguments]
+    is_table = _takes("ps", arguments)
+    is_monitor = (is_terminal or not is_table) and _takes("top", arguments)
+    return ["top" if is_monitor else "ps", *arguments]
+
+
+def _takes(verb: str, arguments: list[str]) -> bool:
+    """Whether a verb knows all of these flags."""
+    from ttmem.cli.tables.arguments import spread
+
+    command = program.get_command(click.Context(program), verb)
+    assert command is not None
+    try:
+        command.make_parser(click.Context(command)).parse_args(spread(arguments))
+    except click.UsageError:
+        return False
+    return True
+
+
+def is_at_terminal() -> bool:
+    """Whether somebody sits there: keys can come in, and a screen can go out."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+def run_seed_monitor(arguments: list[str]) -> int:
+    """The same for the program with the older monitor's name."""
+    from ttmem.cli.seed_monitor import tt_smi_umd
+
+    return _exit_code(tt_smi_umd, "tt_smi_umd", [*arguments])
 
 
 def run_seed_server(arguments: list[str]) -> int:
@@ -53,6 +90,7 @@ def run_seed_server(arguments: list[str]) -> int:
 
 
 def _exit_code(command: click.Command, name: str, arguments: list[str]) -> int:
+    """Whatever happens, told in one line at most."""
     try:
         # Not command.main: it has exit codes and words of its own for interrupts and broken pipes.
         with command.make_context(name, arguments) as context:

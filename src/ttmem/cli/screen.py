@@ -16,14 +16,24 @@ _CLEAR, _HOME, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[2J", "\x1b[H", "\x1b[K", "\x1b[
 class Screen:
     """Where pages go, and how they have to look there."""
 
-    def __init__(self, stream: TextIO | None, environ: Mapping[str, str], *, has_colour: bool = True) -> None:
+    def __init__(
+        self,
+        stream: TextIO | None,
+        environ: Mapping[str, str],
+        *,
+        has_colour: bool = True,
+        is_coloured: bool = False,  # whatever the stream is
+        is_light: bool = False,  # on a bright background
+    ) -> None:
         if stream is None:  # so Python says that it was closed before we began
             raise TtmemError("expected somewhere to write to, found standard output closed")
         self._stream = stream
         self.is_terminal = stream.isatty()
         self.is_live = self.is_terminal and environ.get("TERM", "") not in ("", "dumb")  # can be painted over
         depth = colour_depth(environ, is_terminal=self.is_terminal) if has_colour else Depth.NONE
-        self._colours = Colours(depth)
+        if is_coloured and depth is Depth.NONE:
+            depth = colour_depth({"TERM": "ansi", **environ, "NO_COLOR": ""}, is_terminal=True) or Depth.SIXTEEN
+        self._colours = Colours(depth, is_light=is_light)
         self._frame_count = 0
 
     @property

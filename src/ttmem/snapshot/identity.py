@@ -1,7 +1,12 @@
 """Which chip is meant: its index, the driver's file, the PCI address, the board and the chip's own id.
 
-The driver knows the chips on its bus, by their own ids; a chip behind another one (the right one of an n300) is known
-to its openers only.
+The driver knows the chips on its bus; a chip behind another one (the right one of an n300) is known to its openers
+only. The runtime's unique id (UMD's TopologyDiscovery) is what the driver calls tt_asic_id, but for cards whose
+ethernet links are up: there it is made of the board's serial number and the chip's place on the board, which the driver
+does not tell. Hence cards with one chip can be told by their serial number, and of others nothing is guessed.
+
+    Blackhole    serial << 5 | place
+    Wormhole     lower half: serial >> 4 & 0xf0000000 | serial & 0x0fffffff
 """
 
 from collections.abc import Sequence
@@ -12,6 +17,8 @@ from ttmem.snapshot.sights.telemetry import ChipTelemetry
 
 __all__ = ["Identity", "board_of", "chip_of", "identity_of"]
 
+_SINGLE_BLACKHOLES = ("p100", "p150")
+_SINGLE_WORMHOLES = ("n150",)
 _PAIRED_BOARDS = ("n300",)  # two chips, of which one is on the bus
 _SIDES = (" L", " R")  # as tt-smi tells them apart
 
@@ -23,31 +30,43 @@ class Identity(NamedTuple):
     arch: str | None
     dev_node: str | None
     pci_bus_id: str | None
-    is_remote: bool | None  # behind another chip; None if the driver cannot be asked
 
 
 def chip_of(device: Device, telemetry: Sequence[ChipTelemetry]) -> ChipTelemetry | None:
-    """The driver's chip that is this device; None for one it does not have."""
+    """The driver's chip that is this device; None for one it does not have, or that cannot be told from others."""
     if not device.is_known:
         return None
-    return next((chip for chip in telemetry if chip.asic_id == device.unique_id), None)
+    for chip in telemetry:
+        if chip.asic_id == device.unique_id:
+            return chip
+    alike = [chip for chip in telemetry if _has_serial_of(chip, device.unique_id)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _has_serial_of(chip: ChipTelemetry, unique_id: int) -> bool:
+    """Whether a unique id was made of the serial number of this card, which has one chip."""
+    card = chip.card_type or ""
+    try:
+        serial = int(chip.serial or "", 16)
+    except ValueError:
+        return False
+    if card.startswith(_SINGLE_BLACKHOLES):
+        return unique_id >> 5 == serial
+    mangled = serial >> 4 & 0xF000_0000 | serial & 0x0FFF_FFFF
+    return card.startswith(_SINGLE_WORMHOLES) and unique_id & 0xFFFF_FFFF == mangled
 
 
 def identity_of(device: Device, telemetry: Sequence[ChipTelemetry]) -> Identity:
     """What is known of a device by its openers and by the driver."""
     chip = chip_of(device, telemetry)
-    is_remote = None
-    if device.is_known and any(one.asic_id is not None for one in telemetry):
-        is_remote = chip is None
     board = device.board or (chip.card_type if chip else "") or None
-    if board in _PAIRED_BOARDS and is_remote is not None:
-        board += _SIDES[is_remote]
+    if chip and board in _PAIRED_BOARDS:
+        board += _SIDES[0]  # what cannot be told from others may be either
     return Identity(
         board,
         device.arch or (chip.arch if chip else "") or None,
         chip.dev_node if chip else None,
         chip.pci_bus_id if chip else None,
-        is_remote,
     )
 
 

@@ -2,11 +2,12 @@
 
 import os
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ttmem.snapshot import Clash, ProcessUsage, Snapshot
 from ttmem.view.device_tables import Group, alike, alone, device_table, device_word, kernel_table
+from ttmem.view.process_order import ordered, tree
 from ttmem.view.process_table import process_table
 from ttmem.view.program_tables import cache_table, core_table, footprint_table, program_table, ring_table
 from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted
@@ -24,6 +25,8 @@ class PageOptions(NamedTuple):
     is_with_ended: bool = False
     banner: str = ""
     is_kernels: bool = False  # what programs do, instead of who holds how much
+    order: str = ""  # the column that processes are sorted by
+    parents: Mapping[int, int] | None = None  # pid -> pid of the process above; None: no tree
 
 
 def page(snapshot: Snapshot, options: PageOptions) -> list[Line]:
@@ -53,7 +56,9 @@ def _holders(groups: Sequence[Group], processes: Sequence[ProcessUsage], options
     if any(usage.kernels or usage.launch_count for group in groups for usage in group):
         yield kernel_table(groups, width=width)
     if processes:
-        yield process_table(processes, width=width, is_ascii=is_ascii, has_state=options.is_with_ended)
+        branches = {} if options.parents is None else tree(processes, options.parents, is_ascii=is_ascii)[1]
+        has_state = options.is_with_ended
+        yield process_table(processes, width=width, is_ascii=is_ascii, has_state=has_state, branches=branches)
 
 
 def _programs(groups: Sequence[Group], processes: Sequence[ProcessUsage], options: PageOptions) -> Iterator[list[Line]]:
@@ -66,9 +71,9 @@ def _programs(groups: Sequence[Group], processes: Sequence[ProcessUsage], option
 
 
 def shown_processes(snapshot: Snapshot, options: PageOptions) -> list[ProcessUsage]:
-    """The oldest first, so that a row keeps its place while others come and go; the ended last."""
-    chosen = snapshot.processes if options.is_with_ended else snapshot.live
-    return sorted(chosen, key=lambda process: (not process.is_live, process.start_time_ns or 0, process.pid))
+    """By a column; else the oldest first. The ended come last, children below their parents if a tree is asked for."""
+    chosen = ordered(snapshot.processes if options.is_with_ended else snapshot.live, options.order)
+    return chosen if options.parents is None else tree(chosen, options.parents)[0]
 
 
 def nothing_to_show(snapshot: Snapshot) -> list[Line]:

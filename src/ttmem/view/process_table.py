@@ -6,13 +6,16 @@ its other source tells; nothing is left out and nothing is added up.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ttmem.devices import PLANNED_POOLS, Kind, Pool
 from ttmem.snapshot import KindUsage, PoolUsage, ProcessDevice, ProcessUsage
 from ttmem.view.device_tables import device_word, devices_word
 from ttmem.view.grid import Cell, Column, cell, grid
+from ttmem.view.process_order import Branches
 from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of
 from ttmem.view.units import UNKNOWN, count_text, size_text
 
@@ -51,9 +54,15 @@ class _Row(NamedTuple):
 
 
 def process_table(
-    processes: Sequence[ProcessUsage], *, width: int | None, is_ascii: bool, has_state: bool
+    processes: Sequence[ProcessUsage],
+    *,
+    width: int | None,
+    is_ascii: bool,
+    has_state: bool,
+    branches: Branches = MappingProxyType({}),
 ) -> list[Line]:
-    """Process x device x pool."""
+    """Process x device x pool; `branches` are drawn before the labels of a tree."""
+    processes = [replace(process, label=branches.get(process.key, "") + process.label) for process in processes]
     rows = [row for process in processes for row in _rows_of(process)]
     pools = [pool for pool in _POOLS if any(pool in row.held for row in rows)]
     if not pools and any(process.origin == "unknown" for process in processes):

@@ -34,9 +34,13 @@ def app_rows(
 
 
 def held_bytes(process: ProcessUsage, held: ProcessDevice, *pools: Pool) -> int | None:
-    """What a process holds of some pools of a chip; None if that is not known of one of them."""
+    """What a process holds of some pools of a chip; None if that is not known of one of them. Of circular buffers what
+    cores give up for them: those of several programs lie on top of each other."""
     used = 0
     for pool in pools:
+        if pool is Pool.CB and held.activity.footprint:
+            used += held.activity.footprint.planned_bytes
+            continue
         found = next((usage.used_bytes for usage in held.pools if usage.pool is pool), None)
         if found is None and (process.origin == "unknown" or (process.source == "runtime" and pool not in _EXCLUSIVE)):
             return None
@@ -48,17 +52,11 @@ def _held(*pools: Pool) -> Callable[[AppRow], int | None]:
     return lambda row: held_bytes(row.process, row.held, *pools)
 
 
-def _circular_buffers(row: AppRow) -> int | None:
-    footprint = row.held.activity.footprint
-    return footprint.planned_bytes if footprint else held_bytes(row.process, row.held, Pool.CB)
-
-
 def _pool_field(pool: Pool) -> Field[AppRow]:
     word = pool.word
     unit = "MiB" if pool in (Pool.DRAM, Pool.TRACE, Pool.HOST) else "KiB"
     planned = ", planned: programs share it" if pool in PLANNED_POOLS else ""
-    value = _circular_buffers if pool is Pool.CB else _held(pool)
-    return Field(word, f"held in pool {word}{planned}", value, unit, (f"{word}.used",))
+    return Field(word, f"held in pool {word}{planned}", _held(pool), unit, (f"{word}.used",))
 
 
 APP_FIELDS: tuple[Field[AppRow], ...] = (

@@ -1,0 +1,42 @@
+"""Flags that take several values, as htop and nvitop have them: `-p 4001 4002`, `-u ada grace`, `-u` for oneself."""
+
+import os
+from collections.abc import Mapping, Sequence
+
+import click
+
+__all__ = ["ManyValues", "spread"]
+
+# By any of its spellings: what a flag without a value stands for; None: it needs one.
+_MANY: Mapping[str, str | None] = {
+    "-u": str(os.geteuid()),
+    "--user": str(os.geteuid()),
+    "-p": None,
+    "--pid": None,
+}
+
+
+def spread(arguments: Sequence[str]) -> list[str]:
+    """Every value behind a flag of its own, which is what click understands."""
+    spread_out: list[str] = []
+    flag, has_value = "", False
+    for argument in [*arguments, ""]:
+        is_value = bool(argument) and not argument.startswith("-")
+        if flag and is_value:
+            for value in filter(None, argument.split(",")):
+                spread_out += [flag, value]
+            has_value = True
+            continue
+        if flag and not has_value:
+            spread_out += [flag, *filter(None, [_MANY[flag]])]
+        flag, has_value = (argument, False) if argument in _MANY else ("", False)
+        if argument and not flag:
+            spread_out.append(argument)
+    return spread_out
+
+
+class ManyValues(click.Command):
+    """A command without arguments of its own, some of whose flags take several values."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, spread(args))

@@ -1,0 +1,103 @@
+"""One look at the figures: those that were chosen, and what the driver tells of their chips."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import click
+
+from ttmem.cli.tables.request import Request
+from ttmem.daemon.asking.looking import Looking
+from ttmem.devices import Device
+from ttmem.errors import NothingToRead, SelectionError
+from ttmem.snapshot import DeviceUsage, Selection, Snapshot, selected
+from ttmem.snapshot.identity import chip_of
+from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.view.spans import clean
+
+__all__ = ["Look", "look"]
+
+_NODE = re.compile(r"/dev/tenstorrent/(\d+)")
+_BUS_ID = re.compile(r"(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", re.IGNORECASE)
+_PCI_DOMAIN = "0000:"
+
+
+class Look(NamedTuple):
+    """What was seen at one instant."""
+
+    snapshot: Snapshot  # everything
+    chosen: Snapshot
+    telemetry: Sequence[ChipTelemetry]
+
+    def check(self, request: Request) -> None:
+        """Says it, if figures were asked for that nobody reports; NothingToRead."""
+        if not self.snapshot.processes and not self.chosen.devices:
+            raise NothingToRead(_nothing_text(self.snapshot))
+        if (request.users or request.pids) and not self.chosen.processes:
+            asked = ", ".join([*request.users, *map(str, request.pids)])
+            raise NothingToRead(f"{asked}: no such process reports now")
+
+
+def _nothing_text(snapshot: Snapshot) -> str:
+    """Why there is nothing to show, in one line."""
+    theirs = f"; {len(snapshot.foreign)} of other users may not be read" if snapshot.foreign else ""
+    notes = "".join(f"; {finding.path}: {finding.text}" for finding in snapshot.findings)
+    return f"no process reports ({snapshot.source} looked in {', '.join(snapshot.places)}){theirs}{clean(notes)}"
+
+
+def look(looking: Looking, request: Request, *, has_identity: bool) -> Look:
+    """Looks now. `has_identity`: also at what the driver says, and at chips that nobody has opened."""
+    words = tuple(word.strip() for word in (request.devices or "").split(",") if word.strip())
+    is_by_driver = any(_NODE.fullmatch(word) or _BUS_ID.fullmatch(word) for word in words)
+    telemetry = looking.telemetry() if has_identity or is_by_driver else ()
+    snapshot = looking.snapshot()
+    try:
+        names = tuple(_unique_words(words, telemetry))
+        selection = Selection(names, tuple(request.users), tuple(request.pids), request.is_with_ended)
+        whole = _with_idle_chips(snapshot, telemetry) if has_identity else snapshot
+        chosen = selected(whole, selection)
+    except SelectionError as error:
+        raise click.BadParameter(str(error), param_hint="-i") from error
+    return Look(snapshot, chosen, telemetry)
+
+
+def _unique_words(words: Sequence[str], telemetry: Sequence[ChipTelemetry]) -> list[str]:
+    """Words of one kind, as a selection takes them: files and PCI addresses become unique ids."""
+    kinds = {_kind(word) for word in words}
+    if len(kinds) > 1:
+        raise SelectionError(f"{', '.join(words)}: expected names of one kind, found {' and '.join(sorted(kinds))}")
+    return [_driver_word(word, telemetry) if kinds & {"device files", "PCI addresses"} else word for word in words]
+
+
+def _kind(word: str) -> str:
+    if _NODE.fullmatch(word):
+        return "device files"
+    if _BUS_ID.fullmatch(word):
+        return "PCI addresses"
+    if word.startswith(("seed:", "unknown:")):
+        return "names"
+    return "unique ids" if word.lower().startswith("0x") else "indexes"
+
+
+def _driver_word(word: str, telemetry: Sequence[ChipTelemetry]) -> str:
+    full = word.lower() if word.startswith("/") or word.count(":") == 2 else _PCI_DOMAIN + word.lower()
+    for chip in telemetry:
+        if full in (chip.dev_node, (chip.pci_bus_id or "").lower()) and chip.asic_id is not None:
+            return f"{chip.asic_id:#018x}"
+    known = ", ".join(f"{chip.dev_node} ({chip.pci_bus_id})" for chip in telemetry)
+    raise SelectionError(f"no device {word} here; the driver has {known or 'none'}")
+
+
+def _with_idle_chips(snapshot: Snapshot, telemetry: Sequence[ChipTelemetry]) -> Snapshot:
+    """With the chips of the driver that nobody speaks of; none while it may be one of those somebody does."""
+    known = [chip_of(usage.device, telemetry) for usage in snapshot.devices]
+    idle = [chip for chip in telemetry if chip not in known] if None not in known else []
+    first = 1 + max((usage.device.number for usage in snapshot.devices), default=-1)
+    devices = tuple(_idle(chip, number) for number, chip in enumerate(idle, start=first))
+    return replace(snapshot, devices=(*snapshot.devices, *devices)) if devices else snapshot
+
+
+def _idle(chip: ChipTelemetry, number: int) -> DeviceUsage:
+    bare = Device.bare(number, chip.asic_id, index=None, name="" if chip.asic_id else f"tenstorrent:{chip.node}")
+    return DeviceUsage(replace(bare, board=chip.card_type or "", arch=chip.arch or ""), (), (), None)

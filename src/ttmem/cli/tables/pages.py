@@ -1,0 +1,67 @@
+"""How the table is to look, and the table as a picture."""
+
+from pathlib import Path
+
+import click
+
+from ttmem.cli.screen import Screen
+from ttmem.cli.tables.looks import Look
+from ttmem.cli.tables.request import Request
+from ttmem.snapshot import ProcessUsage, Snapshot
+from ttmem.sources.procfs import stat_of
+from ttmem.view import PageOptions, page, picture
+
+__all__ = ["check_picture", "page_options", "write_picture"]
+
+_PICTURE_COLUMNS = 120
+_GENERATIONS = 1024  # a tree that changes while it is climbed must not hold us
+
+
+def page_options(request: Request, screen: Screen | None = None, look: Look | None = None) -> PageOptions:
+    """For a page on a screen; without one, for the order of processes alone."""
+    return PageOptions(
+        screen.width if screen else None,
+        request.is_ascii or (screen is not None and not screen.is_unicode),
+        is_with_ended=request.is_with_ended,
+        is_kernels=request.is_kernels,
+        order=request.order or "",
+        parents=_parents(look.chosen.live) if look and request.is_tree else None,
+    )
+
+
+def _parents(processes: tuple[ProcessUsage, ...]) -> dict[int, int]:
+    """By pid: the nearest process above that is shown as well."""
+    shown = {process.pid for process in processes if process.is_visible}
+    return {pid: found for pid in shown if (found := _ancestor(pid, shown))}
+
+
+def _ancestor(pid: int, shown: set[int]) -> int | None:
+    for _ in range(_GENERATIONS):
+        stat = stat_of(pid)
+        if stat is None or stat.parent <= 0:
+            return None
+        pid = stat.parent
+        if pid in shown:
+            return pid
+    return None
+
+
+def check_picture(file: Path) -> None:
+    """Says now what writing the picture would say later."""
+    is_new = not file.exists()
+    try:
+        file.open("ab").close()
+    except OSError as error:
+        raise click.FileError(str(file), error.strerror or "cannot be written") from error
+    if is_new:
+        file.unlink()
+
+
+def write_picture(file: Path, snapshot: Snapshot, options: PageOptions) -> None:
+    """The table as an SVG file, at most 120 columns wide."""
+    width = min(options.width or _PICTURE_COLUMNS, _PICTURE_COLUMNS)
+    lines = page(snapshot, options._replace(width=width, is_ascii=False))
+    try:
+        file.write_text(picture(lines, title="ttmem ps"), encoding="utf-8")
+    except OSError as error:
+        raise click.FileError(str(file), error.strerror or "cannot be written") from error

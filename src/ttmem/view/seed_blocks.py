@@ -1,0 +1,103 @@
+"""The block per device that the seeds' monitor was to print: L1 by buffers, circular buffers and kernels of each type.
+
+    Device 0 (Blackhole):
+      L1 Memory:
+        Buffers:        0.0B
+        CBs:            2.1 MB
+        Kernels:        324.0KB
+          - Fabric:     112 KB  (2 kernels)
+          - Dispatch:   92 KB   (2 kernels)
+          - Application: 120 KB (5 kernels)
+        Total:          2.4 MB / 306 MB
+
+Its KB and MB are KiB and MiB. Kernels are an inventory there, and the total is the sum of what stands above it.
+"""
+
+from collections.abc import Iterator
+
+from ttmem.devices import Kind, Pool
+from ttmem.snapshot import DeviceUsage, Snapshot
+from ttmem.view.device_tables import device_word
+from ttmem.view.spans import clean
+from ttmem.view.units import UNKNOWN
+
+__all__ = ["seed_blocks"]
+
+_UNITS = ("B", "KB", "MB", "GB", "TB")
+_TYPES = {
+    Kind.KERNEL_FABRIC: "Fabric",
+    Kind.KERNEL_DISPATCH: "Dispatch",
+    Kind.KERNEL_APPLICATION: "Application",
+    Kind.KERNEL_UNKNOWN: "Unknown",  # only if there are some
+}
+_VALUE_AT, _COUNT_AT = 20, 28  # columns
+
+
+def seed_blocks(snapshot: Snapshot) -> str:
+    """One block per device, a blank line between."""
+    return "\n".join("".join(line + "\n" for line in _block(usage)) for usage in snapshot.devices)
+
+
+def _block(usage: DeviceUsage) -> Iterator[str]:
+    device = usage.device
+    name = device_word(device) if device.index is None else str(device.index)
+    arch = clean(device.arch or device.board).partition("_")[0].capitalize() or "unknown"
+    buffers, circular_buffers, kernels = _used(usage, Pool.L1), _circular_buffers(usage), _kernels(usage)
+    known = [size for size in (buffers, circular_buffers, kernels) if size is not None]
+    capacity = usage.l1_total_bytes or device.capacity(Pool.L1)
+    yield f"Device {name} ({arch}):"
+    yield "  L1 Memory:"
+    yield f"{'    Buffers:':{_VALUE_AT}}{_tight(buffers)}"
+    yield f"{'    CBs:':{_VALUE_AT}}{_spaced(circular_buffers)}"
+    yield f"{'    Kernels:':{_VALUE_AT}}{_tight(kernels)}"
+    yield from _by_type(usage)
+    yield f"{'    Total:':{_VALUE_AT}}{_spaced(sum(known) if len(known) == 3 else None)} / {_spaced(capacity)}"
+
+
+def _by_type(usage: DeviceUsage) -> Iterator[str]:
+    found = {kernel.kind: kernel for kernel in usage.kernels}
+    for kind, word in _TYPES.items():
+        kernel = found.get(kind)
+        if kernel is None and kind is Kind.KERNEL_UNKNOWN:
+            continue
+        is_told = usage.launch_count is not None
+        size = kernel.used_bytes if kernel else 0 if is_told else None
+        name = f"      - {word}:".ljust(_VALUE_AT - 1) + " "
+        count = f" ({kernel.count if kernel else 0} kernels)" if is_told else ""
+        yield f"{name}{_spaced(size)}".ljust(_COUNT_AT - 1) + count
+
+
+def _used(usage: DeviceUsage, pool: Pool) -> int | None:
+    found = next((one.used_bytes for one in usage.pools if one.pool is pool), None)
+    return 0 if found is None and usage.launch_count is not None and not usage.doubt else found
+
+
+def _circular_buffers(usage: DeviceUsage) -> int | None:
+    footprint = usage.activity.footprint
+    return footprint.planned_bytes if footprint else _used(usage, Pool.CB)
+
+
+def _kernels(usage: DeviceUsage) -> int | None:
+    return None if usage.launch_count is None else sum(kernel.used_bytes for kernel in usage.kernels)
+
+
+def _tight(size_bytes: int | None) -> str:
+    """324.0KB: always a decimal, no blank."""
+    return UNKNOWN if size_bytes is None else "{:.1f}{}".format(*_scaled(size_bytes))
+
+
+def _spaced(size_bytes: int | None) -> str:
+    """2.1 MB, and 306 MB: a decimal only where there is one."""
+    if size_bytes is None:
+        return UNKNOWN
+    amount, unit = _scaled(size_bytes)
+    return f"{amount:.1f}".removesuffix(".0") + f" {unit}"
+
+
+def _scaled(size_bytes: int) -> tuple[float, str]:
+    amount = float(size_bytes)
+    for unit in _UNITS[:-1]:
+        if amount < 1023.95:
+            return amount, unit
+        amount /= 1024
+    return amount, _UNITS[-1]
