@@ -26,26 +26,29 @@ class Happenings:
         self._is_live: dict[int, bool] = {}  # by the key of a process
         self._ended: dict[tuple[int, str], Mark] = {}  # phases that ended just now, by process and name
         self._running: dict[tuple[int, str], int] = {}  # how often a phase is open
+        self._began: dict[tuple[int, str], Mark] = {}  # of those that are
 
     def take(self, processes: Rows, happenings: Rows) -> None:
         """Takes what is new; see `Ledger.sample` for the rows."""
-        names: dict[int, tuple[int, str]] = {}
+        lives = list(processes)
+        names = {key: (pid, label) for key, pid, label, *_ in lives}
+        for row in happenings:
+            self._happened(row, names)
         known, self._is_live = self._is_live, {}
-        for key, pid, label, is_live, started_ns, ended_ns in processes:
-            names[key] = pid, label
+        for key, pid, label, is_live, started_ns, ended_ns in lives:
             self._is_live[key] = is_live
             if key not in known and started_ns:
                 self._marks.append(Mark(started_ns, "process_began", label, pid))
             if not is_live and known.get(key, True) and ended_ns:
                 self._marks.append(Mark(ended_ns, "process_ended", label, pid))
                 self._end_phases(key, ended_ns, pid)
-        for row in happenings:
-            self._happened(row, names)
+        self._forget_strangers()
 
     def since(self, time_ns: int) -> tuple[Mark, ...]:
-        """All that happened then or later, oldest first."""
+        """All that happened then or later, oldest first, and when the phases began that still run."""
         told = [mark for mark in (*self._marks, *self._ended.values()) if mark.time_ns >= time_ns]
-        return tuple(sorted(told, key=lambda mark: mark.time_ns))
+        earlier = [mark for mark in self._began.values() if mark.time_ns < time_ns]
+        return tuple(sorted((*earlier, *told), key=lambda mark: mark.time_ns))
 
     def _happened(self, row: Sequence[Any], names: Mapping[int, tuple[int, str]]) -> None:
         key, what, device, pool, figure, time_ns = row
@@ -63,7 +66,8 @@ class Happenings:
         open_count = self._running.get((key, name), 0)
         self._running[key, name] = open_count + 1
         if self._ended.pop((key, name), None) is None and not open_count:
-            self._marks.append(Mark(time_ns, "phase_began", name, pid))
+            self._began[key, name] = Mark(time_ns, "phase_began", name, pid)
+            self._marks.append(self._began[key, name])
 
     def _phase_ended(self, key: int, name: str, time_ns: int, pid: int | None) -> None:
         open_count = self._running.pop((key, name), 1)
@@ -76,10 +80,19 @@ class Happenings:
         """What ran in a process ends with it."""
         for owner, name in [of for of in self._running if of[0] == key]:
             del self._running[owner, name]
+            self._began.pop((owner, name), None)
             self._marks.append(Mark(time_ns, "phase_ended", name, pid))
+
+    def _forget_strangers(self) -> None:
+        """Processes that nobody knows any more have no phases; what was told of them stays told."""
+        self._marks.extend(mark for of, mark in self._ended.items() if of[0] not in self._is_live)
+        self._ended = {of: mark for of, mark in self._ended.items() if of[0] in self._is_live}
+        self._began = {of: mark for of, mark in self._began.items() if of[0] in self._is_live}
+        self._running = {of: count for of, count in self._running.items() if of[0] in self._is_live}
 
     def _let_ended_go(self, time_ns: int) -> None:
         """What ended long enough ago has ended."""
         over = [of for of, mark in self._ended.items() if time_ns - mark.time_ns > _PAUSE_NS]
         for of in sorted(over, key=lambda of: self._ended[of].time_ns):
+            self._began.pop(of, None)
             self._marks.append(self._ended.pop(of))

@@ -1,0 +1,258 @@
+"""Charts: the course of chips and pools over the last minute, five minutes or hour, and what happened meanwhile.
+
+All chips at once, DRAM beside L1 where there is room for both; or one chip with all its pools. Panels of one pool share
+one scale, so that they can be compared.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ttmem.devices import Device, Pool
+from ttmem.monitor.screens.courses.moments import legend, words_of
+from ttmem.monitor.screens.courses.panel import PLOTTED, Panel, panel_lines
+from ttmem.monitor.screens.courses.plot import scale_top
+from ttmem.monitor.screens.courses.tiling import GAP, Tiling, tiled
+from ttmem.monitor.screens.frame import Drawing, Frame, Look, Spot, Wanted
+from ttmem.snapshot.sights.history import SPANS_SECONDS, History, Mark
+from ttmem.view.device_tables import device_word
+from ttmem.view.spans import Line, Role, Span, fitted
+from ttmem.view.units import clock_text, size_text
+
+__all__ = ["State", "acted", "draw", "pointed", "wanted"]
+
+_PAIR = (Pool.DRAM, Pool.L1)
+_POOLS = ("", *(pool.word for pool in Pool if pool not in (Pool.HOST, Pool.UNKNOWN)))
+_SPOKEN_MOST = 8  # of what happened, in words
+_SPANS = {60: "60 s", 300: "5 min", 3600: "1 h"}
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the user chose."""
+
+    device: str = ""  # one chip, by its word or as #number; empty: all of them
+    pool: str = ""  # one pool; empty: DRAM and L1, or all pools of one chip
+    seconds: int = SPANS_SECONDS[0]
+    first: int = 0  # row of panels at the top, where not all fit
+
+
+def draw(frame: Frame, look: Look, state: State) -> Drawing:
+    history = frame.history
+    if history is None or not history.series:
+        return Drawing(tuple(fitted(line, look.width) for line in _nothing(frame))[: max(0, look.height)])
+    panels = _panels(frame, history, state)
+    spoken = _spoken(frame, history, look)
+    area = look.height - 1 - len(spoken)
+    multiple = len(_PAIR) if _is_paired(frame, state) else 1
+    tiling = tiled(len(panels), width=look.width, height=area, multiple=multiple)
+    if multiple > 1 and tiling.shown < len(panels):  # rather all chips with one pool
+        panels = [panel for panel in panels if panel.series.pool is _PAIR[0]]
+        tiling = tiled(len(panels), width=look.width, height=area)
+    first = min(state.first, _last_row(len(panels), tiling)) * tiling.columns
+    shown = panels[first : first + tiling.shown]
+    body, spots = _tiles(shown, history, tiling, look)
+    lines = [_header(history, panels, look, state, tiling), *body[: max(0, area)]]
+    lines += [()] * (look.height - len(spoken) - len(lines))
+    drawn = tuple((*lines, *spoken)[: max(0, look.height)])
+    return Drawing(drawn, _rows_of(spots), spots, hidden_count=len(panels) - len(shown))
+
+
+def acted(action: str, state: State, frame: Frame, look: Look) -> State:
+    at = SPANS_SECONDS.index(state.seconds) if state.seconds in SPANS_SECONDS else 0
+    match action:
+        case "zoom_out" if at + 1 < len(SPANS_SECONDS):
+            return replace(state, seconds=SPANS_SECONDS[at + 1])
+        case "zoom_in" if at > 0:
+            return replace(state, seconds=SPANS_SECONDS[at - 1])
+        case "next_pool":
+            return replace(state, pool=_next_pool(frame, state), first=0)
+        case "left" | "right":
+            return _beside(state, frame, -1 if action == "left" else 1)
+        case "close" if state.device:
+            return replace(state, device="", first=0)
+        case "up" | "down" | "page_up" | "page_down" | "home" | "end":
+            return _scrolled(action, state, frame, look)
+        case _:
+            return state
+
+
+def pointed(hit: int, state: State) -> State:
+    """A click on a chip shows it alone; another one shows all again."""
+    device = "" if state.device else f"#{hit}"
+    return replace(state, device=device, first=0)
+
+
+def wanted(frame: Frame, state: State) -> Wanted:
+    return Wanted(history_seconds=state.seconds)
+
+
+def _panels(frame: Frame, history: History, state: State) -> list[Panel]:
+    chosen = _chosen(frame, state)
+    devices = [chosen] if chosen else _devices(frame)
+    pools = [Pool[state.pool.upper()]] if state.pool else list(Pool if chosen or len(devices) == 1 else _PAIR)
+    found = [(device, series) for device in devices for pool in pools if (series := history.of(device, pool))]
+    tops: dict[tuple[Pool, int | None], int] = {}
+    for _, series in found:
+        scale = series.pool, series.capacity_bytes
+        tops[scale] = max(tops.get(scale, 0), series.highest_bytes or 0)
+    return [
+        Panel(
+            device.number,
+            device_word(device),
+            device.board or device.arch,
+            series,
+            scale_top(tops[series.pool, series.capacity_bytes], series.capacity_bytes),
+            tuple(mark for mark in history.marks if _concerns(mark, device, series.pool)),
+        )
+        for device, series in found
+    ]
+
+
+def _concerns(mark: Mark, device: Device, pool: Pool) -> bool:
+    """Circular buffers clash with buffers in L1; what was refused concerns the pool it was refused in."""
+    if mark.device not in (None, device.number):
+        return False
+    return mark.pool in (None, pool) or (mark.what == "clash" and pool is Pool.L1)
+
+
+def _is_paired(frame: Frame, state: State) -> bool:
+    return not state.pool and _chosen(frame, state) is None and len(_devices(frame)) > 1
+
+
+def _devices(frame: Frame) -> list[Device]:
+    """Chips that have a course, in the order of the overview."""
+    if frame.overview is None or frame.history is None:
+        return []
+    known = [usage.device for usage in frame.overview.devices]
+    return [device for device in known if any(frame.history.of(device, pool) for pool in Pool)]
+
+
+def _chosen(frame: Frame, state: State) -> Device | None:
+    for device in _devices(frame):
+        if state.device and state.device in (f"#{device.number}", device_word(device), device.uuid):
+            return device
+    return None
+
+
+def _beside(state: State, frame: Frame, step: int) -> State:
+    """The chip to the left or right; before the first and after the last come all of them."""
+    words = ["", *(f"#{device.number}" for device in _devices(frame))]
+    chosen = _chosen(frame, state)
+    at = words.index(f"#{chosen.number}") if chosen else 0
+    return replace(state, device=words[(at + step) % len(words)], first=0)
+
+
+def _next_pool(frame: Frame, state: State) -> str:
+    """The next pool in which anything ever lay."""
+    series = frame.history.series if frame.history else ()
+    there = {one.pool.word for one in series if one.highest_bytes or one.pool in _PAIR}
+    words = [word for word in _POOLS if not word or word in there]
+    at = words.index(state.pool) if state.pool in words else 0
+    return words[(at + 1) % len(words)]
+
+
+def _scrolled(action: str, state: State, frame: Frame, look: Look) -> State:
+    drawing = draw(frame, look, state)
+    if not drawing.hidden_count:
+        return state
+    page = len({spot.row for spot in drawing.spots}) // 2 or 1
+    steps = {"up": -1, "down": 1, "page_up": -page, "page_down": page, "home": -len(Pool) * 64, "end": len(Pool) * 64}
+    last = -(-drawing.hidden_count // max(1, _columns_of(drawing)))
+    return replace(state, first=max(0, min(last, min(state.first, last) + steps[action])))
+
+
+def _columns_of(drawing: Drawing) -> int:
+    return len({spot.begin for spot in drawing.spots})
+
+
+def _last_row(count: int, tiling: Tiling) -> int:
+    hidden = count - tiling.shown
+    return -(-hidden // tiling.columns)
+
+
+def _tiles(
+    panels: Sequence[Panel], history: History, tiling: Tiling, look: Look
+) -> tuple[list[Line], tuple[Spot, ...]]:
+    """Panels side by side and below each other, and where each lies below the header."""
+    lines: list[Line] = []
+    spots: list[Spot] = []
+    inside = look._replace(width=tiling.width, height=tiling.height)
+    for begin in range(0, len(panels), tiling.columns):
+        row = panels[begin : begin + tiling.columns]
+        drawn = [panel_lines(panel, history, inside) for panel in row]
+        for at, panel in enumerate(row):
+            left = at * (tiling.width + GAP)
+            spots += [Spot(1 + len(lines) + y, left, left + tiling.width, panel.number) for y in range(tiling.height)]
+        lines += [_beside_each_other(parts, tiling.width) for parts in zip(*drawn, strict=True)]
+    return lines, tuple(spots)
+
+
+def _beside_each_other(parts: Sequence[Line], width: int) -> Line:
+    spans: list[Span] = []
+    for at, part in enumerate(parts):
+        spans += part
+        if at + 1 < len(parts):
+            spans.append(Span(" " * (width - sum(span.width for span in part) + GAP)))
+    return tuple(spans)
+
+
+def _rows_of(spots: Sequence[Spot]) -> dict[int, int]:
+    """Rows that belong to one chip alone."""
+    owners: dict[int, set[int]] = {}
+    for spot in spots:
+        owners.setdefault(spot.row, set()).add(spot.number)
+    return {row: next(iter(numbers)) for row, numbers in owners.items() if len(numbers) == 1}
+
+
+def _header(history: History, panels: Sequence[Panel], look: Look, state: State, tiling: Tiling) -> Line:
+    pools = " and ".join(dict.fromkeys(panel.series.pool.name for panel in panels)) or state.pool.upper()
+    if pools.count(" and ") > 1:
+        pools = "all pools"
+    seconds = history.interval_ns / 1e9
+    spans = (
+        Span(f" {pools}", Role.TITLE),
+        Span(_scales(panels) if tiling.height < PLOTTED else "", Role.DIM),
+        Span(f"  last {_SPANS.get(state.seconds, f'{state.seconds} s')}"),
+        Span(f"  {clock_text(history.begin_ns)} to {clock_text(history.end_ns)}", Role.DIM),
+        Span(f"  highest of every {seconds:g} s", Role.DIM),
+    )
+    return fitted(spans, look.width)
+
+
+def _scales(panels: Sequence[Panel]) -> str:
+    """What a full line of blocks stands for, where no axis says it."""
+    tops = {panel.series.pool.name: panel.top_bytes for panel in panels}
+    return "".join(f"  {name} up to {size_text(top)}" for name, top in tops.items())
+
+
+def _spoken(frame: Frame, history: History, look: Look) -> list[Line]:
+    """What happened last, in words, and what the signs mean: as much as a third of the screen, on small ones less."""
+    told = [mark for mark in history.marks if not mark.what.startswith("phase") and mark.time_ns >= history.begin_ns]
+    if not told or look.height < 12:
+        return []
+    most = min(_SPOKEN_MOST, max(1, look.height // 8), len(told))
+    chips = {device.number: device_word(device) for device in _devices(frame)}
+    lines: list[Line] = [fitted((Span(" WHAT HAPPENED", Role.HEAD), *legend(told)), look.width)]
+    for mark in reversed(_weightiest(told, most)):
+        chip = chips.get(mark.device, "") if mark.device is not None else ""
+        lines.append(words_of(mark, chip, width=look.width, is_ascii=look.is_ascii))
+    return lines
+
+
+def _weightiest(marks: Sequence[Mark], most: int) -> list[Mark]:
+    """The newest; what was refused before who came and went."""
+    refused = [mark for mark in marks if mark.what in ("out_of_memory", "clash")][-most:]
+    others = [mark for mark in marks if mark.what not in ("out_of_memory", "clash")]
+    kept = [*refused, *others[len(others) - min(len(others), most - len(refused)) :]]
+    return sorted(kept, key=lambda mark: mark.time_ns)
+
+
+def _nothing(frame: Frame) -> list[Line]:
+    if frame.history is None:
+        return [(Span(" waiting for the first samples", Role.DIM),)]
+    return [
+        (Span(" No chip has a course yet.", Role.TITLE),),
+        (),
+        (Span(" Samples are taken once a second from when a program first reports, by `ttmem serve` if it runs,"),),
+        (Span(" else by this monitor as long as it is open."),),
+    ]

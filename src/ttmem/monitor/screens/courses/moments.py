@@ -1,0 +1,137 @@
+"""What happened, on the axis of time and in words.
+
+────!────────>───x──      out of memory, a process began, a clash
+|prefill···|decode··      phases, the innermost of those that ran
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ttmem.monitor.screens.pen import shown_name
+from ttmem.snapshot.sights.history import Mark, MarkKind
+from ttmem.view.spans import Line, Role, Span, fitted
+from ttmem.view.units import clock_text, size_text
+
+__all__ = ["SIGNS", "TimeSpan", "axis", "legend", "phase_lane", "time_labels", "words_of"]
+
+
+class Sign(NamedTuple):
+    """How a mark is drawn; a mark with a higher weight covers one with a lower."""
+
+    character: str
+    words: str
+    role: Role
+    weight: int
+
+
+SIGNS: dict[MarkKind, Sign] = {
+    "process_ended": Sign("<", "ended", Role.NOTICE, 1),
+    "process_began": Sign(">", "began", Role.NOTICE, 2),
+    "clash": Sign("x", "clash", Role.HIGH, 3),
+    "out_of_memory": Sign("!", "out of memory", Role.FULL, 4),
+}
+
+
+class TimeSpan(NamedTuple):
+    """A stretch of time, drawn so many columns wide."""
+
+    begin_ns: int
+    end_ns: int
+    width: int
+
+    def column(self, time_ns: int) -> int | None:
+        """Where a moment lies; None if it does not."""
+        if not self.begin_ns <= time_ns <= self.end_ns or self.width <= 0:
+            return None
+        return min(self.width - 1, (time_ns - self.begin_ns) * self.width // max(1, self.end_ns - self.begin_ns))
+
+
+def axis(marks: Iterable[Mark], span: TimeSpan, *, is_ascii: bool) -> Line:
+    """The axis with its marks: exactly `span.width` columns."""
+    found: dict[int, Sign] = {}
+    for mark in marks:
+        sign, column = SIGNS.get(mark.what), span.column(mark.time_ns)
+        if sign and column is not None and sign.weight > found.get(column, _NO_SIGN).weight:
+            found[column] = sign
+    base = "-" if is_ascii else "─"
+    spans: list[Span] = []
+    at = 0
+    for column in sorted(found):
+        spans += [Span(base * (column - at), Role.DIM), Span(found[column].character, found[column].role)]
+        at = column + 1
+    spans.append(Span(base * (span.width - at), Role.DIM))
+    return tuple(one for one in spans if one.text)
+
+
+_NO_SIGN = Sign(" ", "", Role.DIM, 0)
+
+
+def time_labels(span: TimeSpan) -> Line:
+    """How long ago: -60 s at the left, now at the right, half way between them where there is room."""
+    seconds = round((span.end_ns - span.begin_ns) / 1e9)
+    texts = [_ago(seconds), _ago(seconds // 2) if span.width >= 40 else "", "now"]
+    if span.width < sum(map(len, texts)) + 4:
+        return ()
+    middle = texts[1].center(span.width - len(texts[0]) - len(texts[2]))
+    return (Span(texts[0] + middle + texts[2], Role.DIM),)
+
+
+def phase_lane(marks: Iterable[Mark], span: TimeSpan, *, is_ascii: bool) -> Line:
+    """The phases that ran, by name; empty if there were none."""
+    lane: list[str] = []
+    for begin, end, name in _phases(marks, span):
+        lane = lane or [" "] * span.width
+        text = "|" + shown_name(name, is_ascii)
+        filler = "." if is_ascii else "·"
+        lane[begin:end] = (text + filler * span.width)[: end - begin]
+    return (Span("".join(lane), Role.NOTICE),) if lane else ()
+
+
+def _phases(marks: Iterable[Mark], span: TimeSpan) -> list[tuple[int, int, str]]:
+    """Columns of every phase, outer ones first: who began later is inside."""
+    began: dict[tuple[int | None, str], int] = {}
+    found: list[tuple[int, int, str]] = []
+    for mark in marks:
+        key = (mark.pid, mark.text)
+        if mark.what == "phase_began":
+            began[key] = mark.time_ns
+        elif mark.what == "phase_ended":
+            found.append((began.pop(key, span.begin_ns), mark.time_ns, mark.text))
+    found += [(time_ns, span.end_ns, name) for (_, name), time_ns in began.items()]
+    lanes = []
+    for begin_ns, end_ns, name in sorted(found):
+        begin, end = span.column(max(begin_ns, span.begin_ns)), span.column(min(end_ns, span.end_ns))
+        if begin is not None and end is not None:
+            lanes.append((begin, end + 1, name))
+    return lanes
+
+
+def legend(marks: Sequence[Mark]) -> Line:
+    """The signs that are drawn, and what they mean."""
+    kinds = {mark.what for mark in marks}
+    spans: list[Span] = []
+    for what, sign in sorted(SIGNS.items(), key=lambda item: -item[1].weight):
+        if what in kinds:
+            spans += [Span("  "), Span(sign.character, sign.role), Span(f" {sign.words}", Role.DIM)]
+    return tuple(spans)
+
+
+def words_of(mark: Mark, chip: str, *, width: int, is_ascii: bool) -> Line:
+    """One mark in one line: when, what, where, whose."""
+    sign = SIGNS.get(mark.what)
+    what = f"{sign.character} {sign.words}" if sign else mark.what.replace("_", " ")
+    wanted = ""
+    if mark.what == "out_of_memory" and mark.pool is not None:
+        wanted = f"  {mark.pool.name} {size_text(mark.size_bytes)} wanted"
+    where = f"  chip {chip}" if chip else ""
+    whose = f"  {shown_name(mark.text, is_ascii)}" + (f" (pid {mark.pid})" if mark.pid is not None else "")
+    spans = (
+        Span(f" {clock_text(mark.time_ns)}  ", Role.DIM),
+        Span(f"{what:<15}", sign.role if sign else Role.NOTICE),
+        Span(f"{wanted}{where}{whose}"),
+    )
+    return fitted(spans, width)
+
+
+def _ago(seconds: int) -> str:
+    return f"-{seconds} s" if seconds < 120 else f"-{seconds / 60:g} min"
