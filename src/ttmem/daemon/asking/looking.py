@@ -33,6 +33,7 @@ __all__ = ["Looking"]
 
 SYSTEM_DIRECTORY = "/run/ttmem"  # or $TTMEM_SYSTEM_DIR
 _SETTLE_SECONDS = 2.0
+_TICK_SECONDS = 0.1  # rings of journals hold what a program reports in that time, and people see no faster
 _DAEMON_SECONDS = 1.0
 _LIST_SECONDS = 30.0
 _LEAST_PAUSE_SECONDS = 0.5
@@ -193,7 +194,7 @@ class Looking:
 
             self._collector = Collector(self._places)
             if self._is_following:
-                self._collector.start()
+                self._collector.start(tick_seconds=_TICK_SECONDS)
             self._collector.wait_settled(_SETTLE_SECONDS)
         return self._collector
 
