@@ -7,8 +7,9 @@ from ttmem.snapshot.dump import Allocation, Dump, DumpDevice, DumpGroup, Owner, 
 from ttmem.snapshot.dump_document import dump_document, dump_from_document
 from ttmem.snapshot.reading import snapshot_from_document
 from ttmem.snapshot.refusals import Clash, OutOfMemory
-from ttmem.snapshot.rows import Surroundings, place_of, snapshot_from_rows
+from ttmem.snapshot.rows import Surroundings, snapshot_from_rows
 from ttmem.snapshot.selection import Selection, selected
+from ttmem.snapshot.sights.chips import place_of
 from ttmem.snapshot.usage import (
     DeviceUsage,
     Finding,

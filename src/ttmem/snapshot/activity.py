@@ -139,9 +139,12 @@ def together(parts: Sequence[Activity], cores: tuple[CoreUsage, ...]) -> Activit
 
 
 def _rings_together(rings: Sequence[RingUsage]) -> tuple[RingUsage, ...]:
-    sizes = {ring.core_type: ring.total_bytes for ring in rings}
+    """Every process tells the size of the same ring, or does not."""
+    sizes: dict[CoreType, int] = {}
+    for ring in rings:
+        sizes[ring.core_type] = max(sizes.get(ring.core_type, 0), ring.total_bytes or 0)
     bare = _summed([replace(ring, total_bytes=0) for ring in rings])
-    return tuple(replace(ring, total_bytes=sizes[ring.core_type]) for ring in bare)
+    return tuple(replace(ring, total_bytes=sizes[ring.core_type] or None) for ring in bare)
 
 
 def _summed(usages: Sequence[Any]) -> tuple[Any, ...]:
