@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import textwrap
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -16,15 +17,15 @@ from ttmem.cli.demonstration.audience import Audience, farewell, is_as_expected
 from ttmem.cli.demonstration.interrupts import noticed_interrupts
 from ttmem.cli.demonstration.place import own_directory, usual_places
 from ttmem.cli.demonstration.process import demo_process
-from ttmem.cli.demonstration.workload import Order
+from ttmem.cli.demonstration.workload import Order, Report
 from ttmem.cli.exits import DONE, INTERRUPTED, KILLED_BY, NOT_EQUAL
-from ttmem.cli.ps import check_picture, write_picture
 from ttmem.cli.screen import Screen
+from ttmem.cli.tables.pages import check_picture, write_picture
 from ttmem.collector import Collector
+from ttmem.snapshot import Snapshot
 from ttmem.sources import Places
 from ttmem.view import PageOptions
 
-_SECONDS = 20.0  # on a terminal
 _BANNER = "demo: made-up chips"
 
 
@@ -61,9 +62,7 @@ def _list(context: click.Context, param: click.Parameter, is_asked: bool) -> Non
 @click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list, help="Name all workloads.")
 @click.option("--board", metavar="NAME", help="Other chips than the workload's own: n150, n300, p150, ...")
 @click.option("--speed", metavar="FACTOR", callback=_speed, help="1 is a watchable pace; 0 or max: as fast as it goes.")
-@click.option(
-    "--seconds", type=click.FloatRange(min=0), callback=_seconds, help=f"How long ({_SECONDS:g} on a terminal)."
-)
+@click.option("--seconds", type=click.FloatRange(min=0), callback=_seconds, help="How long (default: until you leave).")
 @click.option("--steps", type=click.IntRange(min=1), help="How many tokens, batches, ... (without a terminal: enough).")
 @click.option("--slow-dispatch", "is_slow", is_flag=True, help="The host writes into every core itself; no traces.")
 @click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Bars and marks in ASCII.")
@@ -96,6 +95,8 @@ def demo(
     if steps or not is_paced:
         orders = [_bounded(order, steps) for order in orders]
     options = PageOptions(screen.width, is_ascii or not screen.is_unicode, banner=_BANNER)
+    if screen.is_live:
+        return _in_monitor(orders, options, picture_file, has_colour=not is_colourless, seconds=seconds)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _leave)  # so that the processes end and their directory goes
     with ExitStack() as stack:
@@ -103,21 +104,38 @@ def demo(
         places = Places(uid=os.geteuid(), directory=directory)  # and no chip of the real runtime
         collector = stack.enter_context(Collector(places))
         collector.start()
-        stack.callback(screen.close)
         with ExitStack() as running:
             processes = [running.enter_context(demo_process(order, directory=directory)) for order in orders]
             interrupts = stack.enter_context(noticed_interrupts())  # from here on there is something to say of them
             audience = Audience(collector, screen, options, interrupts)
-            reports = audience.watch(processes, _SECONDS if seconds is None and screen.is_live else seconds)
-        screen.close()
+            reports = audience.watch(processes, seconds)
         click.echo()
-        for text in farewell(reports, audience.last, audience.left_bytes()):
-            click.echo(textwrap.fill(text, screen.width or 120))
+        code = _judged(reports, audience.last, audience.left_bytes(), screen.width)
         if picture_file:
             write_picture(picture_file, audience.last, options)
-    if interrupts.is_pressed:
-        return INTERRUPTED
-    return DONE if is_as_expected(reports, audience.last) else NOT_EQUAL
+    return INTERRUPTED if interrupts.is_pressed else code
+
+
+def _in_monitor(
+    orders: list[Order], options: PageOptions, picture_file: Path | None, *, has_colour: bool, seconds: float | None
+) -> int:
+    from ttmem.cli.demonstration.show import show
+    from ttmem.monitor.options import Options
+
+    look = Options(is_ascii=options.is_ascii, has_colour=has_colour, seconds=seconds)
+    ending = show(orders, look, os.environ)
+    if ending.last is None:
+        return ending.code
+    if picture_file:
+        write_picture(picture_file, ending.last, options)
+    return _judged(ending.reports, ending.last, ending.left_bytes, options.width)
+
+
+def _judged(reports: Mapping[int, Report], last: Snapshot, left_bytes: int, width: int | None) -> int:
+    """Says what became of the workloads; the exit code tells whether they held what they should have held."""
+    for text in farewell(reports, last, left_bytes):
+        click.echo(textwrap.fill(text, width or 120))
+    return DONE if is_as_expected(reports, last) else NOT_EQUAL
 
 
 def _orders(names: tuple[str, ...], *, board: str | None, speed: float, is_slow: bool) -> list[Order]:

@@ -7,24 +7,27 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ttmem.cli.screen import Screen
+from ttmem.cli.tables.arguments import ManyValues
 
 if TYPE_CHECKING:
+    from ttmem.cli.demonstration.workload import Order
     from ttmem.monitor.options import Options
 
+_DEMO_CHIPS = 4
 _LEAST_SECONDS, _MOST_SECONDS = 0.1, 60.0
-_TABLE_OPTIONS = ("devices", "users", "pids", "is_ascii", "is_colourless", "is_alone")  # that `ps` has as well
+_TABLE_OPTIONS = ("devices", "users", "pids", "is_tree", "is_ascii", "is_colourless", "is_alone")  # of `ps` as well
 
 
-@click.command(short_help="Watch which process holds what, live.")
+@click.command(cls=ManyValues, short_help="Watch which process holds what, live.")
 @click.option("--demo", "is_demo", is_flag=True, help="On made-up chips: a workload on the runtime model.")
 @click.option(
     "--mock",
     "chip_count",
     type=click.IntRange(1, 64),
     is_flag=False,
-    flag_value=4,
+    flag_value=_DEMO_CHIPS,
     metavar="[N]",
-    help="On so many made-up chips (4).",
+    help=f"On so many made-up chips ({_DEMO_CHIPS}).",
 )
 @click.option(
     "--interval", type=click.FloatRange(_LEAST_SECONDS, _MOST_SECONDS), metavar="SEC", help="Time between looks (1)."
@@ -52,18 +55,37 @@ def top(context: click.Context, /, **asked: Any) -> int:
     The figures are those of `ttmem ps`. Where nothing can be drawn over, in a pipe or a file, one table is shown.
     """
     screen = Screen(sys.stdout, os.environ)
+    orders = _orders(asked["chip_count"], is_demo=asked["is_demo"])
     if not screen.is_live:
-        return _table(context, asked)
+        return _table(context, asked, is_demo=bool(orders))
+    options = options_of(asked, is_unicode=screen.is_unicode)
+    if orders:
+        from ttmem.cli.demonstration.show import show
+
+        return show(orders, options, os.environ).code
     from ttmem.monitor.start import run_monitor
 
-    return run_monitor(options_of(asked, is_unicode=screen.is_unicode), os.environ)
+    return run_monitor(options, os.environ)
 
 
-def _table(context: click.Context, asked: dict[str, Any]) -> int:
-    from ttmem.cli.ps import ps
+def _orders(chip_count: int | None, *, is_demo: bool) -> "list[Order]":
+    if chip_count is None and not is_demo:
+        return []
+    from ttmem.cli.demonstration.show import orders_for
 
-    code: int = context.invoke(ps, **{name: asked[name] for name in _TABLE_OPTIONS})
-    return code
+    return orders_for(chip_count or _DEMO_CHIPS)
+
+
+def _table(context: click.Context, asked: dict[str, Any], *, is_demo: bool) -> int:
+    """What a pipe gets."""
+    if is_demo:
+        from ttmem.cli.demo import demo
+
+        return int(context.invoke(demo, is_ascii=asked["is_ascii"], is_colourless=asked["is_colourless"]))
+    from ttmem.cli.ps import answer
+    from ttmem.cli.tables.request import Request
+
+    return answer(Request(order=asked["sort"], **{name: asked[name] for name in _TABLE_OPTIONS}))
 
 
 def options_of(asked: dict[str, Any], *, is_unicode: bool) -> "Options":

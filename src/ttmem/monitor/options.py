@@ -25,6 +25,7 @@ class Options:
     sort: str | None = None
     selection: Selection = ALL
     has_daemon: bool = True
+    seconds: float | None = None  # then it closes by itself
     banner: str = ""  # always on screen: that the figures are made up
 
     def over(self, settings: Settings) -> Settings:

@@ -39,16 +39,16 @@ def run_monitor(
         first = _first_frame(source, desk)
         desk.resize(*shutil.get_terminal_size())
         first_picture(desk.picture(), depth=depth, is_light=desk.settings.theme == "light")
-        return _run(desk, source, first, depth)
+        return _run(desk, source, first, depth=depth, seconds=options.seconds)
 
 
-def _run(desk: Desk, source: "_Source", first: Frame, depth: Depth) -> int:
+def _run(desk: Desk, source: "_Source", first: Frame, *, depth: Depth, seconds: float | None) -> int:
     gc.disable()  # while a thousand modules' worth of objects come to stay
     os.environ["TEXTUAL_COLOR_SYSTEM"] = _SYSTEMS[depth]
     os.environ["TEXTUAL_ANIMATIONS"] = "none"
     from ttmem.monitor.terminal.app import Monitor
 
-    app = Monitor(desk, source.opened, has_colour=depth is not Depth.NONE, first=first)
+    app = Monitor(desk, source.opened, has_colour=depth is not Depth.NONE, first=first, seconds=seconds)
     gc.freeze()
     gc.enable()
     app.run()

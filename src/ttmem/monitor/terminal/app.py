@@ -68,6 +68,7 @@ class Monitor(App[int], inherit_bindings=False):
         *,
         has_colour: bool = True,
         first: Frame | None = None,
+        seconds: float | None = None,
     ) -> None:
         super().__init__(driver_class=_Terminal, ansi_color=True)
         self.desk = desk
@@ -76,6 +77,7 @@ class Monitor(App[int], inherit_bindings=False):
         self._feed = Feed(
             opened, self._delivered, interval_seconds=desk.settings.interval, wanted=desk.wanted(), first=first
         )
+        self._seconds = seconds
         self._loop: asyncio.AbstractEventLoop | None = None
         self._overdue: asyncio.TimerHandle | None = None
         if first is not None:
@@ -96,6 +98,8 @@ class Monitor(App[int], inherit_bindings=False):
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             with suppress(RuntimeError, ValueError):  # not in the main thread: whoever runs us there hears signals
                 self._loop.add_signal_handler(number, self._signalled, number)
+        if self._seconds is not None:
+            self._loop.call_later(self._seconds, self.exit, 0)
         self._feed.start()
         self._watch_out()
 
