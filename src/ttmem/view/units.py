@@ -32,7 +32,7 @@ def size_of_text(text: str) -> int | None:
     if not found:
         return None
     amount, unit = found.groups()
-    return round(float(amount) * 1024 ** (1 + "kmgtpe".index(unit.lower()) if unit else 0))
+    return round(float(amount) * (1 << 10 * ("kmgtpe".index(unit.lower()) + 1 if unit else 0)))
 
 
 def share_text(fraction: float | None) -> str:

@@ -1,0 +1,160 @@
+"""One chip, drawn: as a card with a title, as two bars with figures below, or as a single line.
+
+0  n300  wormhole_b0  8x8 cores ──────────      0 n300  DRAM ████▒░░  9.21 GiB / 12.0 GiB   76% busy
+   DRAM ████▒▒░░  9.21 GiB / 12.0 GiB  76%        8x8   L1   ███▓▒░░  61.2 MiB / 89.4 MiB   68% busy
+   L1   ███▓▓▒░░  61.2 MiB / 89.4 MiB  68%        buffers 56.0M  CB now 9.00M  CB plan 21.0M  ring 4.31M
+   buffers 56.0 MiB   CBs now 9.00 MiB  ...     0 ███▒░ 9.21G/12.0G  76% ██▓░ 61.2M/89.4M  68%
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ttmem.devices import Device
+from ttmem.monitor.screens.chips.figures import Figure, Gauge, dram_gauge, figures_of, l1_gauge, percent_text, pools_of
+from ttmem.monitor.screens.pen import Pen, shown_name
+from ttmem.snapshot.usage import DeviceUsage
+from ttmem.view.bars import bar, stacked_bar
+from ttmem.view.device_tables import device_word
+from ttmem.view.spans import Line, Role, Span, width_of
+from ttmem.view.sparkline import Sample, sparkline
+from ttmem.view.units import size_text, tight_size_text
+
+__all__ = ["Chip", "bar_line", "chip_of", "figure_lines", "figures_across", "gauge_bar", "title_line"]
+
+ROOMY, DENSE = 24, 16  # least columns of a figure: in full, and short
+_NUMBERS = 31  # columns of ` 9.21 GiB / 12.0 GiB   76% busy`
+_TIGHT_NUMBERS = 17  # of ` 9.21G/12.0G  76%`
+_SPARK_LEAST, _SPARK_MOST = 8, 30
+_BAR_LEAST = 6
+_BAR_GOOD = 16  # as long as it is no longer, a course beside it would take too much
+
+
+class Chip(NamedTuple):
+    """What is drawn of one chip, worked out once for all its lines."""
+
+    usage: DeviceUsage
+    name: str  # index, or what it is called
+    dram: Gauge
+    l1: Gauge
+    figures: list[Figure]
+    dram_course: Sequence[Sample]
+    l1_course: Sequence[Sample]
+    is_selected: bool = False
+
+    def named(self, width: int) -> str:
+        """Numbers end below each other, names begin there."""
+        return self.name.rjust(width) if self.name.isdigit() else self.name
+
+    @property
+    def index_role(self) -> Role:
+        return Role.SELECTED if self.is_selected else Role.INDEX
+
+
+def chip_of(
+    usage: DeviceUsage, courses: tuple[Sequence[Sample], Sequence[Sample]], *, is_selected: bool, is_ascii: bool
+) -> Chip:
+    pools = pools_of(usage)
+    figures = figures_of(usage, pools, is_ascii=is_ascii)
+    name = shown_name(device_word(usage.device), is_ascii)
+    return Chip(usage, name, dram_gauge(usage, pools), l1_gauge(usage, pools), figures, *courses, is_selected)
+
+
+def title_line(chip: Chip, dev_node: str, width: int, *, is_ascii: bool) -> Line:
+    """Who the chip is, as far as there is room, and a rule to the end."""
+    device = chip.usage.device
+    pen = Pen().put(">" if chip.is_selected else " ", chip.index_role)
+    pen.name(chip.name, min(width - 2, width_of(chip.name)), chip.index_role, is_ascii=is_ascii)
+    if chip.usage.reason:
+        pen.put(" !", Role.HIGH)
+    for text, role in _identity(device, dev_node):
+        text = shown_name(text, is_ascii)
+        taken = width_of(text)
+        if pen.at + 2 + taken <= width - 2:
+            pen.put("  ").name(text, taken, role, is_ascii=is_ascii)
+    return pen.put(" ").put(("-" if is_ascii else "─") * (width - pen.at), Role.BAR_REST).done()
+
+
+def _identity(device: Device, dev_node: str) -> list[tuple[str, Role]]:
+    cores = f"{device.grid[0]}x{device.grid[1]} cores" if device.grid else ""
+    told = [
+        (device.board or device.arch, Role.TITLE),
+        (dev_node, Role.DIM),
+        (device.arch if device.board else "", Role.DIM),
+        (cores, Role.DIM),
+        (device.uuid or "", Role.DIM),
+    ]
+    return [(text, role) for text, role in told if text]
+
+
+def bar_line(pen: Pen, gauge: Gauge, course: Sequence[Sample], width: int, *, is_ascii: bool) -> Line:
+    """From where the pen is to `width`: the bar, used of total, the share; and the course where there is room."""
+    is_tight = width - pen.at < _NUMBERS + 12
+    numbers = _TIGHT_NUMBERS if is_tight else _NUMBERS
+    room = width - pen.at - numbers
+    spark = min(_SPARK_MOST, (room - _BAR_GOOD) // 2) if course else 0
+    spark = spark if spark >= _SPARK_LEAST else 0
+    pen.line(gauge_bar(gauge, room - (spark + 1 if spark else 0), is_ascii))
+    _numbers(pen, gauge, is_tight=is_tight)
+    if spark:
+        pen.put(" ").put(sparkline(course, spark, is_ascii, top=gauge.total_bytes), Role.DIM)
+    return pen.done()
+
+
+def gauge_bar(gauge: Gauge, width: int, is_ascii: bool) -> Line:
+    """Exactly so wide; words instead of a bar where nobody knows how much there is."""
+    fraction = gauge.fraction
+    if width < 1:
+        return ()
+    if fraction is None:
+        word = "no capacity" if gauge.used_bytes is not None else "unknown"
+        return (Span(word[:width].ljust(width) if len(word) <= width else " " * width, Role.DIM),)
+    if gauge.parts:
+        return stacked_bar(gauge.parts, gauge.peak_fraction, width, is_ascii=is_ascii)
+    return bar(fraction, gauge.peak_fraction, width, is_ascii=is_ascii)
+
+
+def _numbers(pen: Pen, gauge: Gauge, *, is_tight: bool) -> None:
+    size = tight_size_text if is_tight else size_text
+    used = gauge.mark + size(gauge.used_bytes)
+    wide = 6 if is_tight else 10
+    pen.right(used, wide, Role.DIM if gauge.used_bytes is None else Role.PLAIN)
+    pen.put("/" if is_tight else " / ", Role.DIM).left(size(gauge.total_bytes), wide - 1 if is_tight else 8, Role.DIM)
+    fraction = gauge.fraction
+    pen.right(percent_text(fraction) if fraction is not None else "", 5, gauge.role)
+    if not is_tight:
+        pen.put(" ").left(gauge.word_beside, 4, gauge.role)
+
+
+def figure_lines(chip: Chip, lines: int, width: int, *, indent: int, is_dense: bool, is_ascii: bool) -> list[Line]:
+    """The first figures in so many lines, in columns of one width."""
+    room = width - indent
+    across = figures_across(room, is_dense=is_dense)
+    slot = room // across
+    drawn = []
+    for at in range(lines):
+        pen = Pen().put(" " * indent)
+        for place, figure in enumerate(chip.figures[at * across : (at + 1) * across]):
+            end = indent + (place + 1) * slot - 1
+            _figure(pen.to(indent + place * slot), figure, end, is_roomy=not is_dense, is_ascii=is_ascii)
+        drawn.append(pen.done())
+    return drawn
+
+
+def figures_across(room: int, *, is_dense: bool) -> int:
+    across = max(1, room // (DENSE if is_dense else ROOMY))
+    return across if is_dense else min(across, 4) if across < 8 else 8
+
+
+def _figure(pen: Pen, figure: Figure, end: int, *, is_roomy: bool, is_ascii: bool) -> None:
+    """A swatch, a name, and the value at the end; shorter words where there is no room for the long ones."""
+    if figure.swatch:
+        swatch = figure.swatch
+        pen.put(swatch.ascii_mark if is_ascii else swatch.mark, swatch.role).put(" ")
+    elif is_roomy:
+        pen.put("  ")
+    room = end - pen.at
+    words = [(figure.name, figure.value)] if is_roomy else []
+    for name, value in (*words, (figure.short, figure.tight), (figure.short.split()[0], figure.tight)):
+        if len(name) + 1 + len(value) <= room:
+            pen.put(name, Role.DIM).right(value, room - len(name), figure.role)
+            return

@@ -1,0 +1,61 @@
+"""The cell of one chip as an arrangement wants it: lines of exactly the cell's width."""
+
+from collections.abc import Sequence
+
+from ttmem.monitor.screens.chips.arrangement import INDENT, Arrangement
+from ttmem.monitor.screens.chips.cards import Chip, bar_line, figure_lines, title_line
+from ttmem.monitor.screens.chips.courses import course_lines
+from ttmem.monitor.screens.pen import Pen, shown_name
+from ttmem.view.spans import Line, Role, width_of
+
+__all__ = ["cell_lines", "name_width"]
+
+_NAME_MOST = 18  # a chip's unique id
+_BOARD_MOST = 7
+_BOARD_LEAST = 70  # columns of a cell from which on a pair of bars names the board
+
+
+def name_width(chips: Sequence[Chip]) -> int:
+    """Columns for the names of chips, so that their bars begin at one place."""
+    return min(_NAME_MOST, max((width_of(chip.name) for chip in chips), default=1))
+
+
+def cell_lines(chip: Chip, dev_node: str, how: Arrangement, names: int, *, is_ascii: bool) -> list[Line]:
+    """A card, or a pair of bars."""
+    if how.form == "card":
+        return _card(chip, dev_node, how, is_ascii)
+    return _pair(chip, how, names, is_ascii)
+
+
+def _card(chip: Chip, dev_node: str, how: Arrangement, is_ascii: bool) -> list[Line]:
+    width, begin = how.width, INDENT + 5
+    lines = [title_line(chip, dev_node, width, is_ascii=is_ascii)]
+    for gauge, course in ((chip.dram, chip.dram_course), (chip.l1, chip.l1_course)):
+        pen = Pen().put(" " * INDENT).left(gauge.word, 5, Role.HEAD)
+        lines.append(bar_line(pen, gauge, () if how.course_rows else course, width, is_ascii=is_ascii))
+        lines += course_lines(course, gauge, how.course_rows, begin, width, is_ascii=is_ascii)
+    return lines + figure_lines(chip, how.figure_rows, width, indent=INDENT, is_dense=False, is_ascii=is_ascii)
+
+
+def _pair(chip: Chip, how: Arrangement, names: int, is_ascii: bool) -> list[Line]:
+    device, width = chip.usage.device, how.width
+    has_board = width >= _BOARD_LEAST
+    lines = []
+    for gauge, course in ((chip.dram, chip.dram_course), (chip.l1, chip.l1_course)):
+        pen = Pen()
+        if gauge is chip.dram:
+            pen.put(">" if chip.is_selected else " ", chip.index_role)
+            pen.name(chip.named(names), names, chip.index_role, is_ascii=is_ascii).put(
+                "!" if chip.usage.reason else " ", Role.HIGH
+            )
+        else:
+            pen.put(" " * (names + 2))
+        if has_board:
+            cores = f"{device.grid[0]}x{device.grid[1]}" if device.grid else ""
+            text = (device.board or device.arch) if gauge is chip.dram else cores
+            role = Role.TITLE if gauge is chip.dram else Role.DIM
+            pen.name(shown_name(text, is_ascii), _BOARD_MOST, role, is_ascii=is_ascii).put(" ")
+        pen.left(gauge.word, 5, Role.HEAD)
+        lines.append(bar_line(pen, gauge, course, width, is_ascii=is_ascii))
+    indent = names + 2
+    return lines + figure_lines(chip, how.figure_rows, width, indent=indent, is_dense=True, is_ascii=is_ascii)

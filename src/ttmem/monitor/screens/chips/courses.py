@@ -1,0 +1,33 @@
+"""The course of a figure over several rows, below the bar of what it is now: the newest sample stands on the right."""
+
+from collections.abc import Sequence
+
+from ttmem.monitor.screens.chips.figures import Gauge
+from ttmem.monitor.screens.pen import Pen
+from ttmem.view.spans import Line, Role
+from ttmem.view.sparkline import Sample, bins
+from ttmem.view.units import tight_size_text
+
+__all__ = ["course_lines"]
+
+_STEPS = " ▁▂▃▄▅▆▇█"
+_ASCII_STEPS = " ..::||##"
+
+
+def course_lines(
+    samples: Sequence[Sample], gauge: Gauge, rows: int, begin: int, width: int, *, is_ascii: bool
+) -> list[Line]:
+    """So many rows; what the highest of them stands for is written beside it."""
+    heights = bins(samples, width - begin - 1)
+    top = max((height for height in heights if height is not None), default=0)
+    steps = _ASCII_STEPS if is_ascii else _STEPS
+    full = rows * 8
+    eighths = [None if height is None else max(1, int(height / top * full)) if height else 0 for height in heights]
+    lines = []
+    for row in range(rows - 1, -1, -1):
+        text = "".join(" " if high is None else steps[min(8, max(0, high - row * 8))] for high in eighths)
+        scale = tight_size_text(int(top)) if row == rows - 1 else "0" if row == 0 else ""
+        lines.append(
+            Pen().right(scale if top else "", begin - 1, Role.DIM).put(" ").put(text, gauge.course_role).done()
+        )
+    return lines

@@ -1,0 +1,248 @@
+"""What is told of one chip: a gauge for DRAM, one for L1, and small figures that say what those are made of.
+
+Counted, read and unknown are told apart: a figure that was read says so, one that nobody knows is no number.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ttmem.devices import Kind, Pool
+from ttmem.snapshot.usage import DeviceUsage, KindUsage, PoolUsage
+from ttmem.view.bars import Part
+from ttmem.view.colours import level_of, level_role
+from ttmem.view.spans import Role
+from ttmem.view.units import UNKNOWN, count_text, share_text, size_text, tight_size_text
+
+__all__ = ["Figure", "Gauge", "Swatch", "dram_gauge", "figures_of", "l1_gauge", "percent_text", "pools_of"]
+
+_PERCENT_MOST = 9.995  # beyond it a share is no longer a number anybody reads
+Pools = Mapping[Pool, PoolUsage]
+
+
+class Swatch(NamedTuple):
+    """How a part of L1 is drawn in its bar, and named beside its figure."""
+
+    role: Role
+    mark: str
+    ascii_mark: str
+
+
+BUFFERS = Swatch(Role.BAR_BUFFER, "█", "#")
+SMALL = Swatch(Role.BAR_SMALL, "█", "s")
+RING = Swatch(Role.BAR_RING, "█", "k")
+CBS = Swatch(Role.BAR_CB, "▓", "c")
+PLANNED = Swatch(Role.BAR_PLANNED, "▒", ":")
+
+
+class Gauge(NamedTuple):
+    """How full a memory of a chip is."""
+
+    word: str
+    used_bytes: int | None
+    total_bytes: int | None
+    peak_fraction: float
+    parts: tuple[Part, ...]  # of L1; empty: the bar is of one piece
+    note: str = ""  # read; empty for what was counted
+    mark: str = ""  # ~ for a sample
+
+    @property
+    def fraction(self) -> float | None:
+        return self.used_bytes / self.total_bytes if self.used_bytes is not None and self.total_bytes else None
+
+    @property
+    def word_beside(self) -> str:
+        """In words what the colour says, or where the figure is from."""
+        return self.note or level_of(self.fraction)
+
+    @property
+    def role(self) -> Role:
+        return Role.NOTICE if self.note else level_role(self.fraction)
+
+    @property
+    def course_role(self) -> Role:
+        """Of what it was over time: parts of L1 are not told apart there."""
+        return Role.BAR_BUFFER if self.parts else level_role(self.fraction, is_bar=True)
+
+
+class Figure(NamedTuple):
+    """One small figure: its name, long and short, and its value at either length."""
+
+    name: str
+    short: str
+    value: str
+    tight: str
+    swatch: Swatch | None = None
+    role: Role = Role.PLAIN
+    column: str = ""  # its title in a table, if that is not the short name
+
+    @property
+    def title(self) -> str:
+        return self.column or self.short
+
+
+def pools_of(usage: DeviceUsage) -> Pools:
+    return {pool.pool: pool for pool in usage.pools}
+
+
+def percent_text(fraction: float | None) -> str:
+    """A share in at most 5 characters."""
+    return ">999%" if fraction is not None and fraction >= _PERCENT_MOST else share_text(fraction)
+
+
+def dram_gauge(usage: DeviceUsage, pools: Pools) -> Gauge:
+    return _pool_gauge("DRAM", Pool.DRAM, usage, pools)
+
+
+def l1_gauge(usage: DeviceUsage, pools: Pools) -> Gauge:
+    """All of L1 where the kernel ring is known, else what buffers hold."""
+    total, used, l1 = usage.l1_total_bytes, usage.l1_used_bytes, pools.get(Pool.L1)
+    if not total or used is None or (l1 and l1.is_read):
+        return _pool_gauge("L1", Pool.L1, usage, pools)
+    footprint = usage.activity.footprint
+    planned = footprint.planned_bytes if footprint else 0
+    resident = min(planned, (footprint.resident_bytes or 0) if footprint else 0)
+    sizes = (
+        (_used(l1), BUFFERS),
+        (_used(pools.get(Pool.L1_SMALL)), SMALL),
+        (usage.kernel_ring_bytes or 0, RING),
+        (resident, CBS),
+        (planned - resident, PLANNED),
+    )
+    parts = tuple(Part(size / total, *swatch) for size, swatch in sizes)
+    peak = used + (max(0, l1.peak_bytes - l1.used_bytes) if l1 else 0)
+    return Gauge("L1", used, total, peak / total, parts)
+
+
+def _pool_gauge(word: str, pool: Pool, usage: DeviceUsage, pools: Pools) -> Gauge:
+    found = pools.get(pool)
+    if not found:
+        is_nothing = usage.launch_count is not None and not usage.doubt
+        return Gauge(word, 0 if is_nothing else None, usage.device.capacity(pool), 0.0, ())
+    total = found.capacity_bytes
+    peak = max(found.peak_bytes, found.used_bytes) / total if total else 0.0
+    note, mark = "read" if found.is_read else "", "~" if found.origin == "sample" else ""
+    return Gauge(word, found.used_bytes, total, peak, (), note, mark)
+
+
+def figures_of(usage: DeviceUsage, pools: Pools, *, is_ascii: bool) -> list[Figure]:
+    """All small figures of a chip, most wanted first; some are only there where there is something to tell."""
+    return [
+        *_l1_figures(usage, pools),
+        *_kernel_figures(usage),
+        *_worst_figures(usage),
+        _sized("L1_SMALL", "small", _known(usage, pools, Pool.L1_SMALL), SMALL),
+        _sized("L1 block", "L1 block", _block(pools.get(Pool.L1))),
+        _peak("L1 peak", "L1 peak", pools.get(Pool.L1), is_ascii),
+        _sized("trace", "trace", _known(usage, pools, Pool.TRACE)),
+        _sized("DRAM block", "block", _block(pools.get(Pool.DRAM))),
+        _peak("DRAM peak", "peak", pools.get(Pool.DRAM), is_ascii),
+        *_odd_figures(usage),
+        Figure("launches", "launch", count_text(usage.launch_count), _tight_count(usage.launch_count)),
+    ]
+
+
+def _l1_figures(usage: DeviceUsage, pools: Pools) -> list[Figure]:
+    footprint = usage.activity.footprint
+    is_quiet = Pool.CB not in pools and usage.launch_count is not None
+    resident = footprint.resident_bytes if footprint else 0 if is_quiet else None
+    planned = footprint.planned_bytes if footprint else 0 if is_quiet else None
+    guess = "~" if footprint and footprint.is_estimated else ""
+    return [
+        _sized("buffers", "buffers", _known(usage, pools, Pool.L1), BUFFERS),
+        _sized("CBs now", "CB now", resident, CBS, mark=guess),
+        _sized("CBs planned", "CB plan", planned, PLANNED, mark=guess),
+        _sized("kernel ring", "ring", usage.kernel_ring_bytes, RING),
+    ]
+
+
+def _kernel_figures(usage: DeviceUsage) -> list[Figure]:
+    """Kernels by what they are for; an inventory, which takes none of L1 beyond the ring."""
+    found = {kernel.kind: kernel for kernel in usage.kernels}
+    words = [(Kind.KERNEL_APPLICATION, "app"), (Kind.KERNEL_FABRIC, "fabric"), (Kind.KERNEL_DISPATCH, "dispatch")]
+    if Kind.KERNEL_UNKNOWN in found:
+        words.append((Kind.KERNEL_UNKNOWN, "untyped"))
+    is_told = usage.launch_count is not None
+    return [_kernel(word, found.get(kind), is_told=is_told) for kind, word in words]
+
+
+def _kernel(word: str, kernel: KindUsage | None, *, is_told: bool) -> Figure:
+    short = word[:4] if len(word) > 6 else word
+    if kernel is None or not kernel.count:
+        value = size_text(0 if is_told else None)
+        return Figure(word, short, value, tight_size_text(0 if is_told else None), role=Role.DIM, column=short)
+    mark, count = "~" if kernel.is_estimated else "", _tight_count(kernel.count)
+    value, tight = mark + size_text(kernel.used_bytes), mark + tight_size_text(kernel.used_bytes)
+    return Figure(f"{word} ({count})", f"{short} {count}", value, tight, column=short)
+
+
+def _odd_figures(usage: DeviceUsage) -> list[Figure]:
+    """What is held beside what was counted, and what nobody accounts for: shown where there is such a thing."""
+    figures = []
+    for pool in usage.pools:
+        word = pool.pool.word.upper()
+        if pool.read_bytes is not None:
+            figures.append(_sized(f"{word} read", "read", pool.read_bytes, role=Role.NOTICE))
+        if pool.stale_bytes:
+            figures.append(_sized(f"{word} stale", "stale", pool.stale_bytes, role=Role.HIGH))
+        if pool.unattributed_bytes:
+            figures.append(_sized(f"{word} nobody", "nobody", pool.unattributed_bytes, role=Role.HIGH))
+    return figures
+
+
+def _sized(
+    name: str,
+    short: str,
+    size_bytes: int | None,
+    swatch: Swatch | None = None,
+    *,
+    role: Role = Role.PLAIN,
+    mark: str = "",
+) -> Figure:
+    if size_bytes is None:
+        return Figure(name, short, UNKNOWN, UNKNOWN, swatch, Role.DIM)
+    if not size_bytes:
+        role = Role.DIM
+    return Figure(name, short, mark + size_text(size_bytes), mark + tight_size_text(size_bytes), swatch, role)
+
+
+def _peak(name: str, short: str, pool: PoolUsage | None, is_ascii: bool) -> Figure:
+    at_least = (">=" if is_ascii else "≥") if pool and (pool.is_lower_bound or pool.is_read) else ""
+    return _sized(name, short, pool.peak_bytes if pool else None, mark=at_least)
+
+
+def _block(pool: PoolUsage | None) -> int | None:
+    return pool.largest_free_bytes if pool else None
+
+
+def _known(usage: DeviceUsage, pools: Pools, pool: Pool) -> int | None:
+    """What is used of a pool; nothing, if all is told of the chip and that pool is not mentioned."""
+    found = pools.get(pool)
+    return found.used_bytes if found else 0 if usage.launch_count is not None and not usage.doubt else None
+
+
+def _used(pool: PoolUsage | None) -> int:
+    return pool.used_bytes if pool and not pool.is_read else 0
+
+
+def _worst_figures(usage: DeviceUsage) -> list[Figure]:
+    """The fullest core: how much it holds of buffers, circular buffers and ring, where it is, how full that is."""
+    used, total = usage.worst_core_bytes, usage.core_bytes
+    fraction = used / total if used is not None and total else None
+    role, share = level_role(fraction), percent_text(fraction)
+    where = f"worst {usage.worst_core[0]},{usage.worst_core[1]}" if usage.worst_core else "every core"
+    return [
+        _sized("worst core", "worst", used, role=role),
+        Figure(where, where, share, share, role=role if fraction is not None else Role.DIM, column="core"),
+    ]
+
+
+def _tight_count(count: int | None) -> str:
+    """At most 5 characters: 1,204 or 12.0k; exact counts are in JSON."""
+    if count is None:
+        return UNKNOWN
+    if count < 10_000:
+        return f"{count:,}"
+    amount, unit = float(count), 0
+    while amount >= 999.5:
+        amount, unit = amount / 1000, unit + 1
+    return f"{amount:.1f}"[:4].rstrip(".") + " kMGTPE"[unit]

@@ -1,0 +1,154 @@
+"""What is listed: processes that report or were read, directories of others that may not be read, and processes of
+which only the driver knows that they have a chip open.
+
+An entry is known by its `stamp`, which stays the same when rows move, and when a daemon comes or goes.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from zlib import crc32
+
+from ttmem.devices import PLANNED_POOLS, Device, Pool
+from ttmem.monitor.screens.frame import Frame
+from ttmem.snapshot.sights.overview import Overview, ProcessRow
+from ttmem.snapshot.usage import Foreign, PoolUsage
+
+__all__ = ["Entry", "entries_of", "stamp_of"]
+
+_KERNEL_POOLS = (Pool.KERNEL, Pool.ETH, Pool.DISPATCH)
+_HELD_POOLS = tuple(pool for pool in Pool if pool not in PLANNED_POOLS and pool is not Pool.HOST)
+_SECOND_NS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the list; `row` is None where no process reports."""
+
+    stamp: int
+    pid: int | None
+    user: str
+    label: str
+    command: str
+    state: str
+    via: str
+    row: ProcessRow | None = None
+    parent_pid: int | None = None
+    age_ns: int | None = None
+    chips: Mapping[int, Device] = field(default_factory=dict)  # all there are, by number
+    numbers: tuple[int, ...] = ()  # of those it is on
+    pools: Mapping[Pool, PoolUsage] = field(default_factory=dict)
+
+    @property
+    def devices(self) -> list[Device]:
+        return [self.chips[number] for number in self.numbers if number in self.chips]
+
+    @property
+    def is_doubted(self) -> bool:
+        return self.row is not None and bool(self.row.reason or self.row.finding_count)
+
+    @property
+    def is_dead(self) -> bool:
+        return self.state == "dead"
+
+    def used(self, pool: Pool) -> int | None:
+        """What it holds of a pool; unknown, if nothing is known of it at all."""
+        found = self.pools.get(pool)
+        return found.used_bytes if found else self._nothing
+
+    @property
+    def cb_bytes(self) -> int | None:
+        """What cores give up for its circular buffers; those of several programs lie on top of each other."""
+        if self.row is None or Pool.CB not in self.pools:
+            return self._nothing
+        return self.row.cb_planned_bytes
+
+    @property
+    def kernel_bytes(self) -> int | None:
+        """Code of its loaded kernels on all kinds of cores: an inventory."""
+        found = [self.pools[pool].used_bytes for pool in _KERNEL_POOLS if pool in self.pools]
+        return sum(found) if found else self._nothing
+
+    @property
+    def total_bytes(self) -> int | None:
+        """What it holds of device memory: DRAM, trace, L1, L1_SMALL; no inventories, which exclude nobody."""
+        found = [self.pools[pool].used_bytes for pool in _HELD_POOLS if pool in self.pools]
+        return sum(found) if found else self._nothing
+
+    @property
+    def peak_bytes(self) -> int | None:
+        """The sum of the peaks of the same pools."""
+        found = [self.pools[pool].peak_bytes for pool in _HELD_POOLS if pool in self.pools]
+        return sum(found) if found else self._nothing
+
+    @property
+    def is_peak_lower_bound(self) -> bool:
+        return any(pool.is_lower_bound or pool.is_read for pool in self.pools.values() if pool.pool in _HELD_POOLS)
+
+    @property
+    def is_sample(self) -> bool:
+        return any(pool.origin == "sample" for pool in self.pools.values())
+
+    @property
+    def is_read(self) -> bool:
+        return self.via == "read"
+
+    @property
+    def _nothing(self) -> int | None:
+        """0 for a process of which all is known; None for one of which nothing is."""
+        return 0 if self.row is not None and self.row.origin not in ("unknown", "read", "sample") else None
+
+
+def stamp_of(row: ProcessRow) -> int:
+    """A number that no other process of this machine has, and the same whoever counts."""
+    began = (row.start_time_ns or 0) // _SECOND_NS
+    return (row.pid << 32 | began & 0xFFFF_FFFF) + 1
+
+
+def entries_of(frame: Frame) -> list[Entry]:
+    """All of them, as they come."""
+    overview = frame.overview
+    if overview is None:
+        return []
+    chips = {usage.device.number: usage.device for usage in overview.devices}
+    listed = [_entry_of(row, overview.time_ns, chips) for row in overview.processes]
+    listed += [_foreign(directory) for directory in overview.foreign]
+    return [*listed, *_silent(frame, overview)]
+
+
+def _entry_of(row: ProcessRow, time_ns: int, chips: Mapping[int, Device]) -> Entry:
+    return Entry(
+        stamp=stamp_of(row),
+        pid=row.pid,
+        user=row.user,
+        label=row.label or row.command,
+        command=row.command,
+        state=row.state,
+        via="read" if row.source == "runtime" else row.source,
+        row=row,
+        parent_pid=row.parent_pid,
+        age_ns=None if row.start_time_ns is None else max(0, time_ns - row.start_time_ns),
+        chips=chips,
+        numbers=row.devices,
+        pools={usage.pool: usage for usage in row.pools},
+    )
+
+
+def _foreign(directory: Foreign) -> Entry:
+    stamp = -(1 << 40) - crc32(f"{directory.what} {directory.path}".encode(errors="replace"))
+    return Entry(stamp, None, directory.user, f"{directory.what} in {directory.path}", "", "foreign", "")
+
+
+def _silent(frame: Frame, overview: Overview) -> Iterator[Entry]:
+    """Processes that have a chip open, as the driver says, and report nothing."""
+    known = {row.pid for row in overview.processes if row.is_visible}
+    chips: dict[int, list[str]] = {}
+    commands: dict[int, str] = {}
+    for chip in frame.telemetry or ():
+        for pid, command in zip(chip.pids or (), (*chip.commands, *[""] * len(chip.pids or ())), strict=False):
+            if pid not in known:
+                chips.setdefault(pid, []).append(chip.dev_node)
+                commands[pid] = command
+    for pid, nodes in sorted(chips.items()):
+        command = commands[pid]
+        label = command or f"has {', '.join(nodes)} open"
+        yield Entry(-pid, pid, "", label, command, "live", "driver")

@@ -1,0 +1,140 @@
+"""One process close up: what it holds on each chip, its phases and peaks, what was refused, what does not add up, who
+asked, and its single allocations, largest or oldest first.
+
+The first lines stay; the rest scrolls. Only lines that are to be seen are laid out.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+from ttmem.monitor.screens.frame import Drawing, Frame, Look
+from ttmem.monitor.screens.listing import sections
+from ttmem.monitor.screens.listing.sections import Sheet
+from ttmem.monitor.screens.pen import Pen, shown_name
+from ttmem.snapshot.sights.process_detail import Holding, ProcessDetail
+from ttmem.view.spans import Line, Role, width_of
+from ttmem.view.units import age_text, count_text, size_text
+from ttmem.view.words import finding_text, reason_text
+
+__all__ = ["State", "acted", "draw"]
+
+_HEAD = 3  # lines that stay: who it is, its command, a blank
+_TURNS = frozenset({"left", "right", "sort_next", "sort_previous", "sort_invert", "zoom", "next_pool"})
+Order = Literal["size", "age"]
+Drawer = Callable[[], Line]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    top: int = 0
+    order: Order = "size"
+
+
+def draw(frame: Frame, look: Look, state: State) -> Drawing:
+    detail = frame.detail
+    if detail is None:
+        return Drawing(((), Pen().put(" Looking ...", Role.DIM).done()))
+    drawers = _body(detail, look, state.order)
+    rows = _rows(look)
+    first = max(0, min(state.top, len(drawers) - rows))
+    lines = [*_head(detail, look), *(drawer() for drawer in drawers[first : first + rows])]
+    return Drawing(tuple(lines[: look.height]), hidden_count=max(0, len(drawers) - rows))
+
+
+def acted(action: str, state: State, frame: Frame, look: Look) -> State:
+    """Scrolls, or turns the order of the list."""
+    if action in _TURNS:
+        return replace(state, order="age" if state.order == "size" else "size")
+    if frame.detail is None:
+        return state
+    rows = _rows(look)
+    most = max(0, len(_body(frame.detail, look, state.order)) - rows)
+    here = min(state.top, most)
+    steps = {"up": -1, "down": 1, "page_up": -rows, "page_down": rows, "home": -here, "end": most}
+    top = max(0, min(here + steps.get(action, 0), most))
+    return state if top == state.top else replace(state, top=top)
+
+
+def _rows(look: Look) -> int:
+    return max(1, look.height - _HEAD)
+
+
+def _head(detail: ProcessDetail, look: Look) -> list[Line]:
+    row = detail.row
+    pen = Pen().put(f" {row.pid}{'' if row.is_visible else '?'} ", Role.INDEX)
+    label = shown_name(row.label or row.command, look.is_ascii)
+    told = [
+        (row.user, Role.PLAIN),
+        (row.state, Role.GOOD if row.state == "live" else Role.HIGH),
+        ("read" if row.source == "runtime" else row.source, Role.DIM),
+        (_age(detail), Role.DIM),
+        (f"{count_text(row.live_count)} alive", Role.DIM),
+        (f"{count_text(row.launch_count)} launches", Role.DIM),
+    ]
+    rest = sum(len(text) + 3 for text, _ in told)
+    pen.name(label, max(8, min(width_of(label), look.width - pen.at - rest)), Role.TITLE, is_ascii=look.is_ascii)
+    dot = " | " if look.is_ascii else " · "
+    for text, role in told:
+        text = shown_name(text, look.is_ascii)
+        if text and pen.at + 3 + width_of(text) <= look.width:
+            pen.put(dot, Role.DIM).name(text, width_of(text), role, is_ascii=look.is_ascii)
+    command = Pen().put(" ").name(row.command, look.width - 1, Role.DIM, is_ascii=look.is_ascii)
+    return [pen.done(), command.done(), ()]
+
+
+def _age(detail: ProcessDetail) -> str:
+    began = detail.row.start_time_ns
+    return age_text(detail.time_ns - began) if began is not None else ""
+
+
+def _body(detail: ProcessDetail, look: Look, order: Order) -> list[Drawer]:
+    sheet = Sheet(look.width, look.is_ascii, detail.time_ns, {chip.number: chip for chip in detail.chips})
+    holdings = detail.largest if order == "size" else detail.oldest
+    parts = [
+        _section("HOLDS", [sections.device_titles], sections.device_lines, detail.devices, sheet),
+        _section("PHASES", [sections.phase_titles], sections.phase_line, detail.phases, sheet),
+        _section("MEMORY REFUSED", [], sections.refusal_line, detail.out_of_memory, sheet),
+        _section("CIRCULAR BUFFERS REFUSED", [], sections.clash_line, detail.clashes, sheet),
+        _section("DOES NOT ADD UP", [], sections.sentence_line, list(_doubts(detail)), sheet),
+        _section("ASKED BY", [], sections.site_line, detail.sites, sheet),
+        _section(_listed_as(detail, order), [sections.holding_titles], sections.holding_line, holdings, sheet),
+    ]
+    drawers: list[Drawer] = []
+    for part in filter(None, parts):
+        drawers += [*([tuple] if drawers else []), *part]
+    return drawers + _left_out(detail, holdings, sheet)
+
+
+def _section(
+    title: str,
+    above: Sequence[Callable[[Sheet], Line]],
+    line: Callable[..., Line],
+    things: Sequence[object],
+    sheet: Sheet,
+) -> list[Drawer]:
+    """A title, the titles of its columns, and a line for each thing; nothing if there is none."""
+    if not things:
+        return []
+    head = [partial(sections.title_line, title, sheet), *(partial(titles, sheet) for titles in above)]
+    return [*head, *(partial(line, thing, sheet) for thing in things)]
+
+
+def _doubts(detail: ProcessDetail) -> Iterator[str]:
+    if detail.row.reason:
+        yield reason_text(detail.row.reason)
+    yield from map(finding_text, detail.findings)
+
+
+def _listed_as(detail: ProcessDetail, order: Order) -> str:
+    return "ALLOCATIONS, LARGEST FIRST" if order == "size" else "ALLOCATIONS, OLDEST FIRST"
+
+
+def _left_out(detail: ProcessDetail, holdings: Sequence[Holding], sheet: Sheet) -> list[Drawer]:
+    """What the lists do not show."""
+    if not detail.more_count:
+        return []
+    listed = sum(holding.allocation.size_bytes for holding in holdings)
+    text = f"{count_text(detail.more_count)} more are alive; {size_text(listed)} are listed"
+    return [partial(sections.sentence_line, text, sheet)]

@@ -1,0 +1,173 @@
+"""The lines of the sections of a process's page: what it holds on a chip, a phase, a refusal, a site, an allocation."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ttmem.devices import Device, Pool
+from ttmem.monitor.screens.listing.columns import tight_age_text
+from ttmem.monitor.screens.pen import Pen
+from ttmem.snapshot.dump import Allocation
+from ttmem.snapshot.refusals import Clash, OutOfMemory
+from ttmem.snapshot.sights.process_detail import Holding, SiteSum
+from ttmem.snapshot.usage import PhasePeak, ProcessDevice
+from ttmem.view.device_tables import device_word, devices_word
+from ttmem.view.spans import Line, Role
+from ttmem.view.units import UNKNOWN, clock_text, count_text, size_text, tight_size_text
+
+__all__ = [
+    "Sheet",
+    "clash_line",
+    "device_lines",
+    "device_titles",
+    "holding_line",
+    "holding_titles",
+    "phase_line",
+    "phase_titles",
+    "refusal_line",
+    "sentence_line",
+    "site_line",
+    "title_line",
+]
+
+_ROOMY = 110  # columns from which on sizes are written in full
+_CHIP, _POOL, _SIZE, _TIGHT = 10, 9, 10, 7
+_KERNELS = (Pool.KERNEL, Pool.ETH, Pool.DISPATCH)
+_PACKAGES = "/site-packages/"
+
+
+class Sheet(NamedTuple):
+    """What the lines are written on."""
+
+    width: int
+    is_ascii: bool
+    time_ns: int
+    chips: Mapping[int, Device]
+
+    @property
+    def is_roomy(self) -> bool:
+        return self.width >= _ROOMY
+
+    @property
+    def figure(self) -> int:
+        return _SIZE if self.is_roomy else _TIGHT
+
+    def size(self, size_bytes: int | None) -> str:
+        return (size_text if self.is_roomy else tight_size_text)(size_bytes)
+
+
+def title_line(title: str, sheet: Sheet) -> Line:
+    return Pen().put(f" {title}", Role.HEAD).done()
+
+
+def device_titles(sheet: Sheet) -> Line:
+    pen = Pen().put("   ").left("CHIP", _CHIP, Role.HEAD)
+    for title in ("DRAM", "PEAK", "TRACE", "L1", "PEAK", "SMALL", "CB", "KERN", "LAUNCH"):
+        pen.right(title, sheet.figure, Role.HEAD)
+    return pen.done()
+
+
+def device_lines(held: ProcessDevice, sheet: Sheet) -> Line:
+    """All pools of one chip, DRAM and L1 with their peaks."""
+    pools = {usage.pool: usage for usage in held.pools}
+    is_told = held.launch_count is not None
+    nothing = 0 if is_told else None
+
+    def used(*wanted: Pool) -> int | None:
+        found = [pools[pool].used_bytes for pool in wanted if pool in pools]
+        return sum(found) if found else nothing
+
+    def peak(pool: Pool) -> tuple[int | None, str]:
+        found = pools.get(pool)
+        at_least = (">" if sheet.is_ascii else "≥") if found and (found.is_lower_bound or found.is_read) else ""
+        return (found.peak_bytes if found else nothing), at_least
+
+    footprint = held.activity.footprint
+    planned = footprint.planned_bytes if footprint else None if Pool.CB in pools else nothing
+    pen = Pen().put("   ").name(device_word(held.device), _CHIP, Role.INDEX, is_ascii=sheet.is_ascii)
+    for size, mark in (
+        (used(Pool.DRAM), ""),
+        peak(Pool.DRAM),
+        (used(Pool.TRACE), ""),
+        (used(Pool.L1), ""),
+        peak(Pool.L1),
+        (used(Pool.L1_SMALL), ""),
+        (planned, "~" if footprint and footprint.is_estimated else ""),
+        (used(*_KERNELS), "~" if any(kernel.is_estimated for kernel in held.kernels) else ""),
+    ):
+        text = UNKNOWN if size is None else mark + sheet.size(size)
+        pen.right(text, sheet.figure, Role.PLAIN if size else Role.DIM)
+    return pen.right(count_text(held.launch_count), sheet.figure, Role.DIM).done()
+
+
+def phase_titles(sheet: Sheet) -> Line:
+    pen = Pen().put("   ").left("CHIP", _CHIP, Role.HEAD).left("POOL", _POOL, Role.HEAD).right("PEAK", _SIZE, Role.HEAD)
+    return pen.right("AT", _SIZE, Role.HEAD).right("RUNS", 9, Role.HEAD).put("  ").put("PHASE", Role.HEAD).done()
+
+
+def phase_line(phase: PhasePeak, sheet: Sheet) -> Line:
+    at_least = (">=" if sheet.is_ascii else "≥") if phase.is_lower_bound else ""
+    pen = Pen().put("   ").name(device_word(phase.device), _CHIP, Role.INDEX, is_ascii=sheet.is_ascii)
+    pen.left(phase.pool.word, _POOL, Role.DIM).right(at_least + size_text(phase.peak_bytes), _SIZE)
+    pen.right(clock_text(phase.time_ns), _SIZE, Role.DIM).right(count_text(phase.run_count), 9, Role.DIM)
+    return pen.put("  ").name(phase.name, sheet.width - pen.at - 2, Role.NOTICE, is_ascii=sheet.is_ascii).done()
+
+
+def refusal_line(refused: OutOfMemory, sheet: Sheet) -> Line:
+    pen = _when(refused.time_ns, refused.device, sheet).left(refused.pool.word, _POOL, Role.DIM)
+    pen.put("asked ", Role.DIM).put(size_text(refused.requested_bytes), Role.FULL)
+    pen.put(", free ", Role.DIM).put(size_text(refused.free_bytes))
+    return pen.put(", largest ", Role.DIM).put(size_text(refused.largest_free_bytes)).done()
+
+
+def clash_line(clash: Clash, sheet: Sheet) -> Line:
+    pen = _when(clash.time_ns, clash.device, sheet)
+    pen.put(f"program {clash.program} " if clash.program else "", Role.DIM)
+    pen.put(size_text(clash.overlap_bytes), Role.FULL).put(" into the buffer at ", Role.DIM)
+    return pen.put(hex(clash.buffer_address)).done()
+
+
+def _when(time_ns: int, device: Device, sheet: Sheet) -> Pen:
+    pen = Pen().put("   ").put(clock_text(time_ns), Role.DIM).put("  ")
+    return pen.name(device_word(device), _CHIP, Role.INDEX, is_ascii=sheet.is_ascii)
+
+
+def sentence_line(text: str, sheet: Sheet) -> Line:
+    return Pen().put("   ").name(text, sheet.width - 3, Role.DIM, is_ascii=sheet.is_ascii).done()
+
+
+def site_line(site: SiteSum, sheet: Sheet) -> Line:
+    pen = Pen().put("   ").right(size_text(site.size_bytes), 8).right(f"{site.count:,}x", 9, Role.DIM).put("  ")
+    return pen.name(_stack_text(site.stack), sheet.width - pen.at, is_ascii=sheet.is_ascii).done()
+
+
+def holding_titles(sheet: Sheet) -> Line:
+    pen = Pen().put("   ").right("SIZE", 9, Role.HEAD).right("AGE", 6, Role.HEAD).put("  ")
+    pen.left("POOL", _POOL, Role.HEAD).left("DEV", 8, Role.HEAD).put(" ").left("ADDRESS", 13, Role.HEAD)
+    return pen.put("WHAT", Role.HEAD).done()
+
+
+def holding_line(holding: Holding, sheet: Sheet) -> Line:
+    one = holding.allocation
+    size = "view" if one.is_view else ("~" if one.is_estimated else "") + size_text(one.size_bytes)
+    pen = Pen().put("   ").right(size, 9, Role.DIM if one.is_view else Role.PLAIN)
+    age = UNKNOWN if one.time_ns is None else tight_age_text(max(0, sheet.time_ns - one.time_ns))
+    pen.right(age, 6, Role.DIM).put("  ").left(one.pool.word, _POOL, Role.DIM)
+    chips = devices_word(sheet.chips[number] for number in holding.devices if number in sheet.chips)
+    pen.name(chips if len(chips) <= 8 else f"{len(holding.devices)}x", 8, Role.INDEX, is_ascii=sheet.is_ascii).put(" ")
+    pen.left("" if one.address is None else hex(one.address), 13, Role.DIM)
+    return pen.name(_what(one), sheet.width - pen.at, is_ascii=sheet.is_ascii).done()
+
+
+def _what(one: Allocation) -> str:
+    """A kernel's name, or who asked; of what, where it is no plain buffer."""
+    kind = one.kind.word.replace("_", " ")
+    layout = f" {one.layout.word}" if one.layout else ""
+    name = one.name or _stack_text(one.stack)
+    held = f" x{one.holder_count}" if one.holder_count > 1 else ""
+    return f"{name}  {kind}{layout}{held}" if name else f"{kind}{layout}{held}"
+
+
+def _stack_text(stack: tuple[str, ...]) -> str:
+    """The innermost frames of the program itself, without directories: not of packages that it calls."""
+    frames = [frame for frame in stack if _PACKAGES not in frame] or list(stack)
+    return " < ".join(frame.rpartition("/")[2] for frame in frames[:3])

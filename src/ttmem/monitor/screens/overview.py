@@ -1,0 +1,229 @@
+"""Everything at a glance: every chip with its bars and figures, and below them, where there is room, who holds most.
+
+Arrows move from chip to chip; `selected` is the chip under the cursor, whose map the app opens. Every chip has a place
+from 80 x 20 on up to 32 chips; where even single lines are too many, the chips scroll with the cursor.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ttmem.devices import Device, Pool
+from ttmem.monitor.screens.chips.arrangement import GUTTER, Arrangement, arranged
+from ttmem.monitor.screens.chips.cards import Chip, chip_of
+from ttmem.monitor.screens.chips.cells import cell_lines, name_width
+from ttmem.monitor.screens.chips.single_lines import line_plan, single_line, titles_line
+from ttmem.monitor.screens.frame import Drawing, Frame, Look, Spot, Wanted
+from ttmem.monitor.screens.listing.entries import entries_of
+from ttmem.monitor.screens.listing.order import in_order
+from ttmem.monitor.screens.listing.table import Shown, table_for
+from ttmem.monitor.screens.pen import Pen, shown_name
+from ttmem.snapshot.sights.overview import Overview
+from ttmem.snapshot.usage import DeviceUsage
+from ttmem.view.page import plural
+from ttmem.view.spans import Line, Role, Span, width_of
+from ttmem.view.sparkline import Sample
+from ttmem.view.units import clock_text
+
+__all__ = ["State", "acted", "draw", "pointed", "selected", "wanted"]
+
+_COURSE_SECONDS = 60
+_PROCESSES_LEAST = 3  # rows of processes that chips leave room for, if there are as many
+_ABOVE_PROCESSES = 2  # a blank and the titles
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Which chip the cursor is on, by its number; None before it was moved."""
+
+    chip: int | None = None
+
+
+def draw(frame: Frame, look: Look, state: State) -> Drawing:
+    overview = frame.overview
+    if overview is None:
+        return Drawing(((), (Span(" Looking ...", Role.DIM),)))
+    lines: list[Line] = [_heading(overview, look)]
+    if not overview.devices:
+        lines += [(), (Span(" No chip is open, and nobody reports.", Role.DIM),)]
+        return Drawing(tuple([*lines, *_processes(frame, look, look.height - len(lines))][: look.height]))
+    how = _arrangement(frame, look)
+    chips, spots = _chips(frame, look, state, how, len(lines))
+    lines += chips
+    lines += _processes(frame, look, look.height - len(lines))
+    hits = {spot.row: spot.number for spot in reversed(spots)}
+    hidden = len(overview.devices) - len({spot.number for spot in spots})
+    return Drawing(tuple(lines[: look.height]), hits, tuple(spots), hidden)
+
+
+def acted(action: str, state: State, frame: Frame, look: Look) -> State:
+    """Arrows go from chip to chip; close takes the cursor away."""
+    if frame.overview is None or not frame.overview.devices:
+        return state
+    numbers = [usage.device.number for usage in frame.overview.devices]
+    how = _arrangement(frame, look)
+    page = how.columns * max(1, (look.height - 2) // (how.height + how.gap))
+    steps = {"left": -1, "right": 1, "up": -how.columns, "down": how.columns, "page_up": -page, "page_down": page}
+    steps |= {"home": -len(numbers), "end": len(numbers)}
+    if action == "close" and state.chip is not None:
+        return State()
+    if action not in steps:
+        return state
+    if state.chip not in numbers:
+        return State(numbers[0] if steps[action] > 0 or action == "home" else numbers[-1])
+    at = numbers.index(state.chip) + steps[action]
+    if action in ("home", "end", "page_up", "page_down"):
+        at = max(0, min(at, len(numbers) - 1))
+    return replace(state, chip=numbers[at]) if 0 <= at < len(numbers) else state
+
+
+def pointed(hit: int, state: State) -> State:
+    """A click on a chip; `hit` is its number."""
+    return State(hit)
+
+
+def wanted(frame: Frame, state: State) -> Wanted:
+    return Wanted(history_seconds=_COURSE_SECONDS)
+
+
+def selected(state: State, frame: Frame) -> DeviceUsage | None:
+    """The chip under the cursor."""
+    devices = frame.overview.devices if frame.overview else ()
+    return next((usage for usage in devices if usage.device.number == state.chip), None)
+
+
+def _heading(overview: Overview, look: Look) -> Line:
+    """Host, time, who counted, how many of everything, and whether all is well."""
+    dead = sum(row.state == "dead" for row in overview.processes)
+    findings = len(overview.findings) + sum(row.finding_count for row in overview.processes)
+    told = [
+        (overview.host.hostname, Role.TITLE),
+        (clock_text(overview.time_ns), Role.DIM),
+        (overview.source, Role.DIM),
+        (plural(len(overview.devices), "chip", "s"), Role.PLAIN),
+        (plural(len(overview.processes) - dead, "process", "es"), Role.PLAIN),
+        (plural(findings, "finding", "s") if findings else "", Role.HIGH),
+        (
+            f"incomplete: {overview.reason}" if overview.reason else "complete",
+            Role.HIGH if overview.reason else Role.GOOD,
+        ),
+        (f"{dead:,} ended" if dead else "", Role.DIM),
+        (plural(len(overview.foreign), "foreign directory", "") if overview.foreign else "", Role.NOTICE),
+    ]
+    pen = Pen()
+    for text, role in told:
+        text = shown_name(text, look.is_ascii)
+        taken = width_of(text)
+        if text and pen.at + 3 + taken <= look.width:
+            pen.put(" " if not pen.at else " | " if look.is_ascii else " · ", Role.DIM)
+            pen.name(text, taken, role, is_ascii=look.is_ascii)
+    return pen.done()
+
+
+def _arrangement(frame: Frame, look: Look) -> Arrangement:
+    """The fullest that leaves room for some processes, if any does; else the fullest that fits."""
+    assert frame.overview is not None
+    chip_count, height = len(frame.overview.devices), look.height - 1
+    processes = min(_PROCESSES_LEAST, len(frame.overview.processes))
+    figure_count = _figure_count(frame.overview)
+    for reserve in (processes + _ABOVE_PROCESSES if processes else 0, 0):
+        how = arranged(
+            chip_count,
+            figure_count,
+            look.width,
+            height - reserve,
+            layout=look.layout,
+            has_courses=frame.history is not None,
+        )
+        if how.lines(chip_count) <= height - reserve:
+            return how
+    return how
+
+
+def _figure_count(overview: Overview) -> int:
+    """The most that any chip has to tell."""
+    return max(len(chip.figures) for chip in (_plain_chip(usage) for usage in overview.devices[:1]))
+
+
+def _plain_chip(usage: DeviceUsage) -> Chip:
+    return chip_of(usage, ((), ()), is_selected=False, is_ascii=True)
+
+
+def _chips(frame: Frame, look: Look, state: State, how: Arrangement, above: int) -> tuple[list[Line], list[Spot]]:
+    """The lines of all chips, and where each of them is."""
+    assert frame.overview is not None
+    chips = [
+        chip_of(
+            usage, _courses(frame, usage.device), is_selected=usage.device.number == state.chip, is_ascii=look.is_ascii
+        )
+        for usage in frame.overview.devices
+    ]
+    names = name_width(chips)
+    lines: list[Line] = []
+    plan = line_plan(chips, names, how.width) if how.form == "line" else None
+    if plan:
+        lines.append(_side_by_side([[titles_line(plan, chips)]] * min(how.columns, len(chips)), how, 0))
+    spots: list[Spot] = []
+    first, count = _window(chips, how, look.height - above - len(lines), state)
+    for row in range(first, first + count):
+        shown = chips[row * how.columns : (row + 1) * how.columns]
+        if plan:
+            cells = [[single_line(chip, plan, is_ascii=look.is_ascii)] for chip in shown]
+        else:
+            cells = [cell_lines(chip, _dev_node(frame, chip), how, names, is_ascii=look.is_ascii) for chip in shown]
+        lines += [()] * how.gap
+        for at in range(how.height):
+            spots += _spots(shown, how, above + len(lines))
+            lines.append(_side_by_side(cells, how, at))
+    return lines, spots
+
+
+def _window(chips: Sequence[Chip], how: Arrangement, height: int, state: State) -> tuple[int, int]:
+    """First row of cells and how many, so that the cursor is among them."""
+    rows = how.rows(len(chips))
+    fitting = min(rows, max(1, height // (how.height + how.gap)))
+    cursor = next((at for at, chip in enumerate(chips) if chip.is_selected), 0) // how.columns
+    return max(0, min(cursor - fitting + 1, rows - fitting)), fitting
+
+
+def _spots(shown: Sequence[Chip], how: Arrangement, row: int) -> list[Spot]:
+    step = how.width + GUTTER
+    return [Spot(row, at * step, at * step + how.width, chip.usage.device.number) for at, chip in enumerate(shown)]
+
+
+def _side_by_side(cells: Sequence[Sequence[Line]], how: Arrangement, at: int) -> Line:
+    """One line of all cells of a row."""
+    spans: list[Span] = []
+    for place, cell in enumerate(cells):
+        line = cell[at]
+        spans += line
+        if place < len(cells) - 1:
+            spans.append(Span(" " * (how.width - sum(map(_width, line)) + GUTTER)))
+    return tuple(spans)
+
+
+def _width(span: Span) -> int:
+    return span.width
+
+
+def _courses(frame: Frame, device: Device) -> tuple[Sequence[Sample], Sequence[Sample]]:
+    """What DRAM and L1 held over the last minute."""
+    if frame.history is None:
+        return (), ()
+    found = [frame.history.of(device, pool) for pool in (Pool.DRAM, Pool.L1)]
+    dram, l1 = (series.samples if series else () for series in found)
+    return dram, l1
+
+
+def _dev_node(frame: Frame, chip: Chip) -> str:
+    """Which node of the driver it is, where that is known."""
+    return ""
+
+
+def _processes(frame: Frame, look: Look, height: int) -> list[Line]:
+    """Who holds most, in what is left of the screen."""
+    entries = in_order([entry for entry in entries_of(frame) if not entry.is_dead], "total", is_inverted=False)
+    rows = min(len(entries), height - _ABOVE_PROCESSES)
+    if rows < 1:
+        return []
+    table = table_for(entries[:rows], "total", look.width, is_ascii=look.is_ascii)
+    return [(), table.titles(is_inverted=False), *(table.line(Shown(entry)) for entry in entries[:rows])]
