@@ -13,7 +13,8 @@ nb::tuple chip_row(Devices& devices, uint32_t number) {
     nb::list pools;
     for (uint32_t p = 0; p < kPools; ++p) {
         const PeakAmount& pool = device.cell.pools[p];
-        if (pool.peak == 0 && pool.count == 0 && pool.high == 0) continue;
+        const bool is_always_told = p == TTMEM_DRAM || p == TTMEM_L1;  // that nothing is there is worth knowing
+        if (!is_always_told && pool.peak == 0 && pool.count == 0 && pool.high == 0) continue;
         const int64_t used = std::max<int64_t>(pool.used, 0);
         const int64_t highest = std::max<int64_t>(devices.take_high(number, p), used);
         pools.append(nb::make_tuple(p, used, highest, device.facts.capacity_bytes[p]));
@@ -58,8 +59,9 @@ nb::tuple sample_rows(Collector& collector) {
         }
         for (const auto& process : processes) {
             if (process->shadowed_by != 0) continue;
-            lives.append(nb::make_tuple(process->key, process->pid, text(process->label), !process->is_over(),
-                                        process->started_ns, process->ended_ns));
+            lives.append(nb::make_tuple(process->key, process->pid,
+                                        text(process->label.empty() ? process->command : process->label),
+                                        !process->is_over(), process->started_ns, process->ended_ns));
             happening_rows(*process, time, happenings);
         }
         return nb::make_tuple(nanoseconds(CLOCK_REALTIME), nb::tuple(chips), nb::tuple(lives), nb::tuple(happenings));

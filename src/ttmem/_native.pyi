@@ -88,7 +88,9 @@ class client:  # really a submodule
     @staticmethod
     def report_kernel_unload(target: int, id: int, kind: int = 5, reserved_bytes: int = 0, /) -> None: ...
     @staticmethod
-    def report_binary_status(target: int, program: int, status: int, dram_bytes: int = 0, /) -> None: ...
+    def report_binary_status(
+        target: int, program: int, status: int, dram_bytes: int = 0, address: int = 0, /
+    ) -> None: ...
     @staticmethod
     def report_program_end(target: int, program: int, /) -> None: ...
     @staticmethod
@@ -223,8 +225,9 @@ class Ledger(Books):
     def sample(self) -> tuple[Any, ...]:
         """For whoever samples the course of things, and for one such only: (time_ns, chips, processes, happenings).
         chips: (number, unique id or None, name, ((pool, used, highest since the last call, capacity or 0), ...));
-        processes: (key, pid, label, is live, started_ns, ended_ns); happenings since the last call, of each process in
-        their order: (key, what, device or None, pool, requested bytes or program or name of a phase, time_ns)."""
+        processes: (key, pid, label or command, is live, started_ns, ended_ns); happenings since the last call, of each
+        process in their order: (key, what, device or None, pool, requested bytes, program or name of a phase, time_ns).
+        """
 
     def lifetime(self) -> tuple[Any, ...]:
         """What happened since this ledger began, never less than before: (chips, journals, sockets).

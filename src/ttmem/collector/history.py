@@ -1,49 +1,30 @@
-"""An hour of samples: what every chip and pool was at its highest in each second, and what happened meanwhile.
+"""The course of things: what every chip and pool was at its highest in each second, for an hour, and what happened.
 
-Samples lie on one grid of time. Each series is a ring of numbers, one place per second:
-
-    place    ... 3598 3599  0  1  2  3 ...       second % 3600
-    sample         12    .  9  9  .  7           NOBODY where nobody looked
+A sample is taken by whoever looks first in a new second. What it costs does not depend on how much is allocated.
 
    field        who touches it
-   all          whoever samples or asks; guarded by _lock
+   _second      read by anybody, written under _lock
+   all others   whoever samples or asks; guarded by _lock
 """
 
 import threading
-from array import array
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ttmem.collector.happenings import Happenings
+from ttmem.collector.rings import PLACES, STEPS, Ring, step_for
 from ttmem.devices import Pool
 from ttmem.snapshot.counters import ReadChip
 from ttmem.snapshot.sights.history import History, Series
-from ttmem.snapshot.usage import Origin
 
 __all__ = ["Course"]
 
-INTERVAL_NS = 1_000_000_000
-KEPT = 3600
-POINTS = 300  # of an answer, at most
-_SERIES_MOST = 640  # strangers may name devices by the thousand
-_NOBODY = (1 << 64) - 1
-_EMPTY = array("Q", [_NOBODY]) * KEPT
+_SECOND_NS = 1_000_000_000
+_KEPT_SECONDS = PLACES * STEPS[-1]
+_CHIPS_MOST = 256  # strangers may name devices by the thousand
 _ALWAYS = (Pool.DRAM, Pool.L1)  # of a chip that is looked at: known to be 0 until something is there
 
-_Key = tuple[int | str, Pool]  # a chip by its unique id or its name, and a pool
-
-
-@dataclass(slots=True)
-class _Ring:
-    """The samples of one pool of one chip."""
-
-    device: int
-    unique_id: int | None
-    capacity_bytes: int | None
-    last_second: int = 0
-    origin: Origin = "counted"
-    samples: "array[int]" = field(default_factory=lambda: array("Q", _EMPTY))
+_Chip = int | str  # by its unique id, or by its name
 
 
 class Course:
@@ -59,119 +40,106 @@ class Course:
         self._read = read
         self._clock_ns = clock_ns
         self._lock = threading.Lock()
-        self._rings: dict[_Key, _Ring] = {}
+        self._chips: dict[_Chip, dict[Pool, Ring]] = {}
         self._happenings = Happenings()
         self._second = 0  # of the last sample; 0 before the first
 
     def look(self) -> None:
         """Takes a sample if it is time; cheap if it is not."""
-        if self._clock_ns() // INTERVAL_NS == self._second:
+        if self._clock_ns() // _SECOND_NS == self._second:
             return
         with self._lock:
-            second = self._clock_ns() // INTERVAL_NS
+            second = self._clock_ns() // _SECOND_NS
             if second != self._second:
                 self._take(second)
 
     def history(self, seconds: int) -> History:
-        """The last so many seconds, in at most `POINTS` samples; each is the highest of those it stands for."""
+        """The last so many seconds in at most `PLACES` samples; each is the highest of those it stands for."""
         self.look()
         with self._lock:
-            span = max(1, min(KEPT, seconds))
-            step = -(-span // POINTS)
-            last = self._second // step  # bins are cut at fixed moments: else they would change as time passes
+            span = max(1, min(_KEPT_SECONDS, seconds))
+            step = step_for(span)
             count = -(-span // step)
-            end_ns = (last + 1) * step * INTERVAL_NS
-            begin_ns = end_ns - count * step * INTERVAL_NS
+            last = self._second // step
+            end_ns = (last + 1) * step * _SECOND_NS
+            begin_ns = end_ns - count * step * _SECOND_NS
             return History(
                 end_ns=end_ns,
-                interval_ns=step * INTERVAL_NS,
+                interval_ns=step * _SECOND_NS,
                 series=tuple(
-                    _series(key, ring, _binned(ring.samples, self._second, last - count + 1, last, step))
-                    for key, ring in self._rings.items()
-                    if ring.last_second * INTERVAL_NS >= begin_ns
+                    _series(pool, ring, ring.samples(step, last, count))
+                    for rings in self._chips.values()
+                    for pool, ring in rings.items()
+                    if ring.last_second * _SECOND_NS >= begin_ns
                 ),
                 marks=self._happenings.since(begin_ns),
             )
 
     def _take(self, second: int) -> None:
-        self._forget(second)
+        self._make_room(second)
         _, chips, processes, happenings = self._sample()
-        counted: dict[tuple[int | None, Pool], int] = {}
         for number, unique_id, name, pools in chips:
-            chip = unique_id if unique_id is not None else name
-            found = {Pool(pool): (highest, capacity or None) for pool, _, highest, capacity in pools}
-            for pool in {*_ALWAYS, *found, *(pool for one, pool in self._rings if one == chip)}:
-                highest, capacity = found.get(pool, (0, None))
-                self._put((chip, pool), second, highest, device=number, unique_id=unique_id, capacity=capacity)
-                counted[unique_id, pool] = highest
-        self._take_read(second, counted)
+            rings = self._rings_of(unique_id if unique_id is not None else name)
+            if rings is not None:
+                _put_counted(rings, second, number, unique_id, pools)
+        for chip in self._read():
+            rings = self._rings_of(chip.unique_id) if chip.unique_id is not None else None
+            if rings is not None:
+                _put_read(rings, second, chip)
         self._happenings.take(processes, happenings)
         self._second = second
 
-    def _take_read(self, second: int, counted: Mapping[tuple[int | None, Pool], int]) -> None:
-        """What the runtime's counters say, where nothing was counted: the two are never added up."""
-        for chip in self._read():
-            if chip.unique_id is None:
-                continue
-            for pool, used in chip.used.items():
-                if not counted.get((chip.unique_id, pool)):
-                    key = (chip.unique_id, pool)
-                    self._put(key, second, used, device=-1, unique_id=chip.unique_id, capacity=None, origin="read")
+    def _rings_of(self, chip: _Chip) -> dict[Pool, Ring] | None:
+        """The rings of a chip; None for one too many."""
+        if chip not in self._chips and len(self._chips) < _CHIPS_MOST:
+            self._chips[chip] = {}
+        return self._chips.get(chip)
 
-    def _put(
-        self,
-        key: _Key,
-        second: int,
-        highest: int,
-        *,
-        device: int,
-        unique_id: int | None,
-        capacity: int | None,
-        origin: Origin = "counted",
-    ) -> None:
-        ring = self._rings.get(key)
-        if ring is None:
-            if len(self._rings) >= _SERIES_MOST:
-                return
-            ring = self._rings[key] = _Ring(device, unique_id, capacity, samples=self._zeros(key[0]))
-        if device >= 0:
-            ring.device = device
+    def _make_room(self, second: int) -> None:
+        """Empties the places since the last sample, and drops chips that have no sample left."""
+        if second < self._second:  # the clock was set back: what was cannot be told from what will be
+            self._chips.clear()
+        gone = [
+            chip
+            for chip, rings in self._chips.items()
+            if all(second - ring.last_second >= _KEPT_SECONDS for ring in rings.values())
+        ]
+        for chip in gone:
+            del self._chips[chip]
+        for rings in self._chips.values():
+            for ring in rings.values():
+                ring.empty(self._second, second)
+
+
+def _put_counted(
+    rings: dict[Pool, Ring], second: int, number: int, unique_id: int | None, pools: Sequence[Sequence[int]]
+) -> None:
+    """What was counted of a chip; a pool of which nothing is told holds nothing."""
+    told = {Pool(pool): (highest, capacity) for pool, _, highest, capacity in pools}
+    for pool in (*_ALWAYS, *told):
+        if pool not in rings:
+            known = rings.get(_ALWAYS[0])
+            rings[pool] = known.zeros(number, unique_id) if known else Ring(number, unique_id)
+    for pool, ring in rings.items():
+        highest, capacity = told.get(pool, (0, 0))
+        ring.device = number
+        ring.origin = "counted"
         ring.capacity_bytes = capacity or ring.capacity_bytes
-        ring.origin = origin
-        ring.last_second = second
-        ring.samples[second % KEPT] = min(highest, _NOBODY - 1)
-
-    def _zeros(self, chip: int | str) -> "array[int]":
-        """The past of a pool that nothing lay in: 0 where its chip was looked at."""
-        known = self._rings.get((chip, Pool.DRAM))
-        if known is None:
-            return array("Q", _EMPTY)
-        return array("Q", [_NOBODY if sample == _NOBODY else 0 for sample in known.samples])
-
-    def _forget(self, second: int) -> None:
-        """Empties the places of all seconds since the last sample, and drops what has no sample left."""
-        if second < self._second:  # the clock was set back: what was is not comparable
-            self._rings.clear()
-        passed = range(max(self._second, second - KEPT) + 1, second + 1)
-        for key, ring in list(self._rings.items()):
-            if second - ring.last_second >= KEPT:
-                del self._rings[key]
-                continue
-            for at in passed:
-                ring.samples[at % KEPT] = _NOBODY
+        ring.put(second, highest)
 
 
-def _series(key: _Key, ring: _Ring, samples: tuple[int | None, ...]) -> Series:
+def _put_read(rings: dict[Pool, Ring], second: int, chip: ReadChip) -> None:
+    """What the runtime's counters say, where nothing was counted: the two are never added up."""
+    for pool, used_bytes in chip.used.items():
+        ring = rings.get(pool)
+        if ring is None:
+            ring = rings[pool] = Ring(-1, chip.unique_id)
+        elif ring.last_second == second and ring.origin == "counted" and ring.samples(1, second, 1) != (0,):
+            continue
+        ring.origin = "read"
+        ring.put(second, used_bytes)
+
+
+def _series(pool: Pool, ring: Ring, samples: tuple[int | None, ...]) -> Series:
     uuid = None if ring.unique_id is None else f"0x{ring.unique_id:016x}"
-    return Series(ring.device, uuid, key[1], ring.capacity_bytes, samples, ring.origin)
-
-
-def _binned(samples: "array[int]", newest: int, first: int, last: int, step: int) -> tuple[int | None, ...]:
-    """The highest of every `step` seconds, from the bin `first` to the bin `last`."""
-    begin = max(first * step, newest - KEPT + 1)  # older places hold newer samples by now
-    known = [samples[second % KEPT] for second in range(begin, newest + 1)]
-    found = []
-    for bin_ in range(first, last + 1):
-        inside = known[max(0, bin_ * step - begin) : max(0, (bin_ + 1) * step - begin)]
-        found.append(max((sample for sample in inside if sample != _NOBODY), default=None))
-    return tuple(found)
+    return Series(ring.device, uuid, pool, ring.capacity_bytes, samples, ring.origin)
