@@ -1,0 +1,49 @@
+"""Sizes, shares and rates on the command line: 4GiB, 200KiB, 90%, 1MiB/s."""
+
+import click
+
+from ttmem.snapshot.verdicts.limits import Amount
+from ttmem.view.units import size_of_text
+
+__all__ = ["amount", "rate", "size"]
+
+_SECONDS = {"s": 1, "sec": 1, "min": 60, "h": 3600}
+
+
+def size(context: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """Bytes, in 1024-based units."""
+    if value is None:
+        return None
+    size_bytes = size_of_text(value)
+    if size_bytes is None:
+        raise click.BadParameter(f"{value!r} is no size: give one such as 4GiB, 200KiB or 512", param=param)
+    return size_bytes
+
+
+def amount(context: click.Context, param: click.Parameter, value: str | None) -> Amount | None:
+    """A size, or a share of what there is."""
+    if value is None:
+        return None
+    fraction = _fraction(value)
+    size_bytes = size_of_text(value)
+    if fraction is None and size_bytes is None:
+        raise click.BadParameter(f"{value!r} is neither a share such as 90% nor a size such as 1GiB", param=param)
+    return Amount(size_bytes, fraction)
+
+
+def rate(context: click.Context, param: click.Parameter, value: str | None) -> Amount | None:
+    """A size per time, by the second if no time is said."""
+    if value is None:
+        return None
+    text, _, time = value.partition("/")
+    size_bytes, seconds = size_of_text(text), _SECONDS.get(time.strip() or "s")
+    if size_bytes is None or seconds is None:
+        raise click.BadParameter(f"{value!r} is no rate: give one such as 1MiB/s, 64KiB/min or 1GiB/h", param=param)
+    return Amount(size_bytes // seconds)
+
+
+def _fraction(text: str) -> float | None:
+    """Of 0% to 100%; None if it is none of them."""
+    number = text.strip().removesuffix("%").strip()
+    is_share = text.strip().endswith("%") and number.replace(".", "", 1).isdecimal() and float(number) <= 100
+    return float(number) / 100 if is_share else None

@@ -1,0 +1,161 @@
+"""`ttmem check`: fails if a chip is fuller than it may be; for scripts, health checks and continuous integration."""
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from ttmem.cli.amounts import amount, rate
+from ttmem.cli.exits import CROSSED, DONE
+from ttmem.cli.tables.looks import look
+from ttmem.cli.tables.request import Request
+from ttmem.daemon.asking.looking import Looking
+from ttmem.errors import NothingToRead
+from ttmem.snapshot import Snapshot
+from ttmem.snapshot.document import SCHEMA, device_name, json_text
+from ttmem.snapshot.fields import time_text
+from ttmem.snapshot.verdicts.limits import Amount, Limit, Verdict, Which, judged
+from ttmem.view.device_tables import device_word
+from ttmem.view.spans import clean, clipped
+from ttmem.view.units import share_text, size_text
+
+_SECONDS = 3.0
+_LOOK_COUNT = 12  # while growth is watched
+_LABEL_MOST = 40
+_FLAGS: dict[str, Which] = {
+    "max_dram": "dram",
+    "max_l1": "l1",
+    "max_core": "core",
+    "max_growth": "growth",
+    "min_free": "free",
+    "min_largest_free": "largest_free",
+}
+
+
+@click.command(short_help="Fail if a chip is fuller than it may be.")
+@click.option("--max-dram", callback=amount, metavar="AMOUNT", help="DRAM used of a chip: 90% or 10GiB.")
+@click.option("--max-l1", callback=amount, metavar="AMOUNT", help="L1 used of a chip: buffers and kernel ring.")
+@click.option(
+    "--max-core", callback=amount, metavar="AMOUNT", help="L1 used of the fullest core, circular buffers and all."
+)
+@click.option("--max-growth", callback=rate, metavar="RATE", help="By which a pool of a chip grows: 1MiB/s, 64KiB/min.")
+@click.option("--min-free", callback=amount, metavar="AMOUNT", help="DRAM of a chip that must be free.")
+@click.option("--min-largest-free", callback=amount, metavar="AMOUNT", help="The same in one piece.")
+@click.option(
+    "--seconds", type=click.FloatRange(min=0.1), default=_SECONDS, help=f"How long growth is watched ({_SECONDS:g})."
+)
+@click.option("-i", "--id", "devices", metavar="LIST", help="Only these chips, as ttmem ps -i takes them.")
+@click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/check.md).")
+@click.option("--no-daemon", "is_alone", is_flag=True, help="Read the journals here, whether a daemon runs or not.")
+def check(*, seconds: float, devices: str | None, is_json: bool, is_alone: bool, **amounts: Amount | None) -> int:
+    """Say which limits are crossed, a line for each with the process that holds most; exit code 5 then.
+
+    What nobody knows is told on standard error, and crosses nothing. Exit code 1 if a limit could be judged on no chip.
+    """
+    limits = [Limit(_FLAGS[name], amount) for name, amount in amounts.items() if amount is not None]
+    if not limits:
+        raise click.UsageError("say what to check: --max-dram, --max-l1, --max-core, --max-growth, --min-free, ...")
+    is_watching = any(limit.which == "growth" for limit in limits)
+    with Looking(os.environ, uid=os.geteuid(), has_daemon=not is_alone, is_following=is_watching) as looking:
+        watched = _watch(looking, Request(devices=devices), seconds if is_watching else 0.0)
+    verdicts = list(judged(limits, watched))
+    if not verdicts:
+        raise NothingToRead("no process reports: there is nothing to check")
+    if is_json:
+        click.echo(json_text(_document(verdicts, watched[-1]), is_pretty=sys.stdout.isatty()))
+    else:
+        _tell(verdicts, len(watched[-1].devices))
+    if any(verdict.is_crossed for verdict in verdicts):
+        return CROSSED
+    _refuse_unknown(limits, verdicts)
+    return DONE
+
+
+def _watch(looking: Looking, request: Request, seconds: float) -> list[Snapshot]:
+    """One look, or several over so many seconds."""
+    began = time.monotonic()
+    watched = [look(looking, request, has_identity=False).chosen]
+    for number in range(1, _LOOK_COUNT if seconds else 1):
+        due = began + seconds * number / (_LOOK_COUNT - 1)
+        time.sleep(max(0.0, due - time.monotonic()))
+        watched.append(look(looking, request, has_identity=False).chosen)
+    return watched
+
+
+def _refuse_unknown(limits: Sequence[Limit], verdicts: Sequence[Verdict]) -> None:
+    """A limit of which nothing is known anywhere was not checked."""
+    for limit in limits:
+        mine = [verdict for verdict in verdicts if verdict.limit is limit]
+        if all(verdict.is_crossed is None for verdict in mine):
+            raise NothingToRead(f"{_flag(limit)}: not known of any chip")
+
+
+def _flag(limit: Limit) -> str:
+    return "--" + next(flag for flag, which in _FLAGS.items() if which == limit.which).replace("_", "-")
+
+
+def _tell(verdicts: Sequence[Verdict], device_count: int) -> None:
+    for verdict in verdicts:
+        if verdict.is_crossed:
+            click.echo(_line(verdict))
+        elif verdict.is_crossed is None:
+            click.echo(f"unknown: device {device_word(verdict.device)} {verdict.what}: {_gap(verdict)}", err=True)
+    if not any(verdict.is_crossed for verdict in verdicts):
+        click.echo(f"{device_count} device{'' if device_count == 1 else 's'} within limits")
+
+
+def _gap(verdict: Verdict) -> str:
+    """What is missing to judge it."""
+    if verdict.figure_bytes is None:
+        return "nobody tells it"
+    return "others hold some who do not report" if verdict.is_partial else "nobody tells what there is in all"
+
+
+def _line(verdict: Verdict) -> str:
+    """device 0 dram 11.0 GiB (92%) > 90% (10.7 GiB): most is held by pid 4002 grace server, 3.00 GiB."""
+    device = verdict.device
+    board = f" {clean(device.board)}" if device.board else ""
+    sign = "<" if verdict.limit.is_least else ">"
+    per = "/s" if verdict.limit.which == "growth" else ""
+    figure = size_text(verdict.figure_bytes) + per
+    text = f"device {device_word(device)}{board} {verdict.what} {figure} {sign} {_limit_text(verdict)}"
+    if verdict.holder:
+        process, held_bytes = verdict.holder
+        verb = "grew most" if per else "holds most"
+        name = clipped(clean(process.label), _LABEL_MOST)
+        text += f": pid {process.pid} ({clean(process.user)}) {name} {verb}, {size_text(held_bytes)}"
+    return text
+
+
+def _limit_text(verdict: Verdict) -> str:
+    amount, size = verdict.limit.amount, size_text(verdict.limit_bytes)
+    if amount.fraction is not None:
+        return f"{share_text(amount.fraction)} ({size})"
+    return size + ("/s" if verdict.limit.which == "growth" else "")
+
+
+def _document(verdicts: Sequence[Verdict], snapshot: Snapshot) -> dict[str, Any]:
+    rows = [_row(verdict) for verdict in verdicts]
+    return {
+        "schema": SCHEMA,
+        "time": time_text(snapshot.time_ns),
+        "ok": not any(row["crossed"] for row in rows),
+        "verdicts": rows,
+    }
+
+
+def _row(verdict: Verdict) -> dict[str, Any]:
+    process, held_bytes = verdict.holder or (None, None)
+    return {
+        **device_name(verdict.device),
+        "limit": _flag(verdict.limit).removeprefix("--"),
+        "what": verdict.what,
+        "figure": verdict.figure_bytes,
+        "limit_bytes": verdict.limit_bytes,
+        "crossed": verdict.is_crossed,
+        "top_holder": process
+        and {"pid": process.pid, "user": process.user, "label": process.label, "bytes": held_bytes},
+    }

@@ -1,0 +1,116 @@
+"""`ttmem fit`: which chips would still take so much."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from ttmem.cli.amounts import size
+from ttmem.cli.exits import DONE, NOT_MET
+from ttmem.cli.tables.looks import look
+from ttmem.cli.tables.request import Request
+from ttmem.daemon.asking.looking import Looking
+from ttmem.errors import NothingToRead
+from ttmem.snapshot.document import SCHEMA, device_name, json_text
+from ttmem.snapshot.fields import time_text
+from ttmem.snapshot.verdicts.fit import Candidate, Need, candidates, chosen
+from ttmem.view.device_tables import device_word
+from ttmem.view.units import size_text
+
+_WORDS = {True: "fits", False: "does not fit", None: "unknown"}
+
+
+@click.command(short_help="Tell which chips would still take so much.")
+@click.option("--dram", "dram_bytes", callback=size, metavar="SIZE", help="So much DRAM on each chip, in one piece.")
+@click.option("--l1-per-core", "l1_core_bytes", callback=size, metavar="SIZE", help="So much L1 on each worker core.")
+@click.option("--devices", "count", type=click.IntRange(min=1), default=1, metavar="N", help="On so many chips (1).")
+@click.option("--idle", "is_idle", is_flag=True, help="Only chips that nobody has open.")
+@click.option("-i", "--id", "devices", metavar="LIST", help="Only these chips, as ttmem ps -i takes them.")
+@click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/fit.md).")
+@click.option("--no-daemon", "is_alone", is_flag=True, help="Read the journals here, whether a daemon runs or not.")
+def fit(
+    *,
+    dram_bytes: int | None,
+    l1_core_bytes: int | None,
+    count: int,
+    is_idle: bool,
+    devices: str | None,
+    is_json: bool,
+    is_alone: bool,
+) -> int:
+    """Print the indexes of chips that would still take so much, the emptiest: 0,2.
+
+    The largest free block decides, not the sum of what is free; a chip of which something is not known does not count.
+    Why each chip was taken or not goes to standard error. Exit code 4 if there are too few.
+    """
+    if dram_bytes is None and l1_core_bytes is None and not is_idle:
+        raise click.UsageError("say what is to fit: --dram SIZE, --l1-per-core SIZE, or --idle")
+    need = Need(dram_bytes=dram_bytes, l1_core_bytes=l1_core_bytes, is_idle=is_idle)
+    with Looking(os.environ, uid=os.geteuid(), has_daemon=not is_alone) as looking:
+        seen = look(looking, Request(devices=devices, is_with_ended=True), has_identity=True)
+    if not seen.chosen.devices:
+        raise NothingToRead("no device is known: nobody reports, and the driver lists none")
+    judged = candidates(seen.chosen, need, seen.telemetry)
+    taken = chosen(judged, count)
+    if is_json:
+        told = _document(judged, taken, need, count) | {"time": time_text(seen.chosen.time_ns)}
+        click.echo(json_text(told, is_pretty=sys.stdout.isatty()))
+    else:
+        _tell(judged, taken, count)
+    return NOT_MET if taken is None else DONE
+
+
+def _tell(judged: Sequence[Candidate], taken: Sequence[Candidate] | None, count: int) -> None:
+    for candidate in judged:
+        click.echo(f"{_name(candidate)}: {_WORDS[candidate.fits]}{_why(candidate)}", err=True)
+    if taken is None:
+        fitting = sum(candidate.fits is True for candidate in judged)
+        unknown = sum(candidate.fits is None for candidate in judged)
+        click.echo(f"ttmem: {count} asked for, {fitting} fit, {unknown} unknown", err=True)
+    else:
+        click.echo(",".join(str(candidate.device.index) for candidate in taken))
+
+
+def _name(candidate: Candidate) -> str:
+    board = candidate.device.board or candidate.device.arch
+    return f"device {device_word(candidate.device)}" + (f" {board}" if board else "")
+
+
+def _why(candidate: Candidate) -> str:
+    reasons = [candidate.refusal, candidate.doubt]
+    for room in candidate.rooms:
+        needed = size_text(room.needed_bytes)
+        figures = f"free {size_text(room.free_bytes)}, largest block {size_text(room.block_bytes)}"
+        reasons.append(f"{room.name} {needed} of {figures}")
+    told = "; ".join(filter(None, reasons))
+    return f" ({told})" if told else ""
+
+
+def _document(judged: Sequence[Candidate], taken: Sequence[Candidate] | None, need: Need, count: int) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "need": {"dram": need.dram_bytes, "l1_per_core": need.l1_core_bytes, "idle": need.is_idle, "devices": count},
+        "met": taken is not None,
+        "chosen": [candidate.device.index for candidate in taken or ()],
+        "devices": [
+            {
+                **device_name(candidate.device),
+                "fits": candidate.fits,
+                "doubt": candidate.doubt or None,
+                "refusal": candidate.refusal or None,
+                "rooms": [
+                    {
+                        "name": room.name,
+                        "needed": room.needed_bytes,
+                        "free": room.free_bytes,
+                        "largest_free": room.block_bytes,
+                        "enough": room.is_enough,
+                    }
+                    for room in candidate.rooms
+                ],
+            }
+            for candidate in judged
+        ],
+    }

@@ -1,0 +1,120 @@
+"""Which chips would still take so much. The largest free block decides, not the sum of what is free; and what nobody
+knows does not fit.
+
+A buffer in DRAM takes its share of every bank, at one address. Room in L1 is wanted on every core, so the fullest one
+decides: what is left beside buffers, circular buffers of loaded programs and the kernel ring.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ttmem.devices import Device, Pool
+from ttmem.snapshot.identity import chip_of
+from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.snapshot.usage import DeviceUsage, PoolUsage, Snapshot
+
+__all__ = ["Candidate", "Need", "Room", "candidates", "chosen"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """What every chip must have; None: nothing."""
+
+    dram_bytes: int | None = None
+    l1_core_bytes: int | None = None
+    is_idle: bool = False  # nobody may have it open
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Where something is to go: how much is free in all, and in one piece. None is unknown."""
+
+    name: str
+    needed_bytes: int
+    free_bytes: int | None
+    block_bytes: int | None
+
+    @property
+    def is_enough(self) -> bool | None:
+        """None: nobody knows."""
+        known = [size for size in (self.free_bytes, self.block_bytes) if size is not None]
+        if any(size < self.needed_bytes for size in known):
+            return False
+        return True if len(known) == 2 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One chip, and whether it would take what is needed."""
+
+    device: Device
+    rooms: tuple[Room, ...]
+    doubt: str = ""  # why not even what is known can be relied on
+    refusal: str = ""
+
+    @property
+    def fits(self) -> bool | None:
+        """None: nobody knows."""
+        verdicts = [room.is_enough for room in self.rooms]
+        if self.refusal or False in verdicts:
+            return False
+        return None if self.doubt or None in verdicts else True
+
+
+def candidates(snapshot: Snapshot, need: Need, telemetry: Sequence[ChipTelemetry] = ()) -> list[Candidate]:
+    """Every chip of a snapshot, judged."""
+    reporting = {process.pid for process in snapshot.live}
+    return [_candidate(usage, need, chip_of(usage.device, telemetry), reporting) for usage in snapshot.devices]
+
+
+def chosen(judged: Iterable[Candidate], count: int) -> list[Candidate] | None:
+    """The emptiest of those that fit, in the order of their indexes; None if they are too few."""
+    fitting = [candidate for candidate in judged if candidate.fits and candidate.device.index is not None]
+    if len(fitting) < count:
+        return None
+    fitting.sort(key=lambda candidate: [-(room.block_bytes or 0) for room in candidate.rooms])
+    return sorted(fitting[:count], key=lambda candidate: candidate.device.index or 0)
+
+
+def _candidate(usage: DeviceUsage, need: Need, chip: ChipTelemetry | None, reporting: set[int]) -> Candidate:
+    strangers = [pid for pid in (chip.pids or ()) if pid not in reporting] if chip else []
+    doubt = (
+        f"pid {strangers[0]} has it open and does not report"
+        if strangers
+        else usage.reason and f"figures are {usage.reason}"
+    )
+    if usage.launch_count is None and not doubt:
+        doubt = "nobody counts what is held there"
+    open_count = usage.device.open_count + len(strangers)
+    refusal = f"{open_count} have it open" if need.is_idle and open_count else ""
+    rooms = []
+    if need.dram_bytes is not None:
+        rooms.append(_dram(usage, need.dram_bytes))
+    if need.l1_core_bytes is not None:
+        rooms.append(_l1(usage, need.l1_core_bytes))
+    return Candidate(usage.device, tuple(rooms), doubt, refusal)
+
+
+def _dram(usage: DeviceUsage, needed_bytes: int) -> Room:
+    pool, total = _pool(usage, Pool.DRAM), usage.device.capacity(Pool.DRAM)
+    if pool is None:  # nothing ever lay there
+        return Room("DRAM", needed_bytes, total, total)
+    if pool.read_bytes:  # others hold so much besides, and nobody knows where
+        free = None if pool.free_bytes is None else max(0, pool.free_bytes - pool.read_bytes)
+        return Room("DRAM", needed_bytes, free, None)
+    return Room("DRAM", needed_bytes, pool.free_bytes, pool.largest_free_bytes)
+
+
+def _l1(usage: DeviceUsage, needed_bytes: int) -> Room:
+    """Of the fullest core."""
+    free = None
+    if usage.core_bytes is not None and usage.worst_core_bytes is not None:
+        free = max(0, usage.core_bytes - usage.worst_core_bytes)
+    pool = _pool(usage, Pool.L1)
+    if pool is None:
+        return Room("L1 of a core", needed_bytes, free, free)
+    return Room("L1 of a core", needed_bytes, free, None if pool.read_bytes else pool.largest_free_bank_bytes)
+
+
+def _pool(usage: DeviceUsage, pool: Pool) -> PoolUsage | None:
+    return next((found for found in usage.pools if found.pool is pool), None)
