@@ -11,16 +11,18 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from threading import Condition, Thread
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ttmem.errors import SelectionError, TtmemError
 from ttmem.monitor.screens.frame import Frame, Wanted
-from ttmem.snapshot.sights.chip_map import ChipMap
-from ttmem.snapshot.sights.history import History
-from ttmem.snapshot.sights.kernel_table import KernelTable
-from ttmem.snapshot.sights.overview import Overview
-from ttmem.snapshot.sights.process_detail import ProcessDetail
-from ttmem.snapshot.sights.telemetry import ChipTelemetry
+
+if TYPE_CHECKING:
+    from ttmem.snapshot.sights.chip_map import ChipMap
+    from ttmem.snapshot.sights.history import History
+    from ttmem.snapshot.sights.kernel_table import KernelTable
+    from ttmem.snapshot.sights.overview import Overview
+    from ttmem.snapshot.sights.process_detail import ProcessDetail
+    from ttmem.snapshot.sights.telemetry import ChipTelemetry
 
 __all__ = ["Feed", "Sights", "asked"]
 
@@ -34,12 +36,12 @@ _MOST_RETRY_SECONDS = 5.0
 class Sights(Protocol):
     """Who is asked: `Looking`, or made-up figures."""
 
-    def overview(self) -> Overview: ...
-    def chip(self, word: str) -> ChipMap: ...
-    def kernels(self, word: str, most: int) -> KernelTable: ...
-    def process(self, pid: int, *, key: int | None = None) -> ProcessDetail: ...
-    def history(self, seconds: int) -> History: ...
-    def telemetry(self) -> tuple[ChipTelemetry, ...]: ...
+    def overview(self) -> "Overview": ...
+    def chip(self, word: str) -> "ChipMap": ...
+    def kernels(self, word: str, most: int) -> "KernelTable": ...
+    def process(self, pid: int, *, key: int | None = None) -> "ProcessDetail": ...
+    def history(self, seconds: int) -> "History": ...
+    def telemetry(self) -> "tuple[ChipTelemetry, ...]": ...
     def reset_peaks(self) -> None: ...
 
 

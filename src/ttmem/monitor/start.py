@@ -31,11 +31,21 @@ def run_monitor(
     options: Options, environ: Mapping[str, str], *, opened: Callable[[], AbstractContextManager[Sights]] | None = None
 ) -> int:
     """Shows it until the user leaves; the exit code. `opened` gives other figures than those of this machine."""
+    try:
+        return _shown(options, environ, opened or (lambda: _looking(options, environ)))
+    except TtmemError:
+        raise
+    except Exception as error:  # noqa: BLE001 the terminal is given back, and one line says what broke
+        sys.stderr.write(_crash_line(error))
+        return 1
+
+
+def _shown(options: Options, environ: Mapping[str, str], opening: Callable[[], AbstractContextManager[Sights]]) -> int:
     found, notices = kept.load(environ)
     desk = Desk(options.over(found), environ, is_readonly=options.is_readonly, banner=options.banner)
     desk.note = "; ".join(notices)
     depth = colour_depth(environ, is_terminal=True) if options.has_colour else Depth.NONE
-    with _Source(opened or (lambda: _looking(options, environ))) as source, _leaving(), staged():
+    with _Source(opening) as source, _leaving(), staged():
         first = _first_frame(source, desk)
         desk.resize(*shutil.get_terminal_size())
         first_picture(desk.picture(), depth=depth, is_light=desk.settings.theme == "light")
@@ -53,8 +63,7 @@ def _run(desk: Desk, source: "_Source", first: Frame, *, depth: Depth, seconds: 
     gc.enable()
     app.run()
     if app.crash is not None:
-        sys.stderr.write(_crash_line(app.crash))
-        return 1
+        raise app.crash
     return app.return_code or 0
 
 

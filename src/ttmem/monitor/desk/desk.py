@@ -11,7 +11,7 @@ from typing import Literal
 from ttmem.monitor import settings as kept
 from ttmem.monitor.desk.furniture import Spot, footer, greyed, header
 from ttmem.monitor.desk.process_keys import ProcessKeys
-from ttmem.monitor.desk.views import Views
+from ttmem.monitor.desk.views import CLOSE_UPS, Views
 from ttmem.monitor.keys import action_of
 from ttmem.monitor.panels.page import Page
 from ttmem.monitor.panels.panel import Panel, overlaid
@@ -19,6 +19,7 @@ from ttmem.monitor.panels.reading import alert_lines, help_lines
 from ttmem.monitor.panels.setup import Setup
 from ttmem.monitor.screens.frame import Drawing, Frame, Look, Wanted
 from ttmem.monitor.settings import INTERVALS, VIEWS, Settings
+from ttmem.snapshot.selection import selection_word
 from ttmem.view.spans import Line, Role, Span, fitted
 
 __all__ = ["Desk", "Errand"]
@@ -138,7 +139,9 @@ class Desk:
         if word in self._OWN:
             self._OWN[word](self, value)
         elif not self._processes.act(action):
-            self._views.act(self._view, action, self.frame, self.look)
+            has_acted = self._views.act(self._view, action, self.frame, self.look)
+            if word == "open" and not has_acted and self._view == "overview":
+                self._open_chip()
 
     def click(self, column: int, row: int, *, count: int = 1) -> None:
         """A tab, a key at the foot, or a row of the view; twice opens it."""
@@ -146,18 +149,35 @@ class Desk:
             if spot.first <= column < spot.last:
                 self.press(spot.key)
                 return
-        hit = self._drawing.hits.get(row - 1)
+        hit = self._hit(column, row - 1)
         if hit is not None and not self._panels:
             self._views.point(self._view, hit)
             if count == 2:
                 self.act("open")
+
+    def _hit(self, column: int, row: int) -> int | None:
+        """What of the view lies there: a chip that shares its row with others, or the whole row."""
+        for spot in self._drawing.spots:
+            if spot.row == row and spot.begin <= column < spot.end:
+                return spot.number
+        return self._drawing.hits.get(row)
 
     def wheel(self, step: int) -> None:
         for _ in range(3):
             self.press("down" if step > 0 else "up")
 
     def go_to(self, view: str) -> None:
+        """Another view; from the map of a chip to its kernels and back."""
+        if self._view in CLOSE_UPS and view in CLOSE_UPS:
+            self._views.choose(view, self._views.state(self._view).device)
         self._view = view
+
+    def _open_chip(self) -> None:
+        """From the overview to the map of the chip under the cursor."""
+        chosen = self._views.screen("overview").selected(self._views.state("overview"), self.frame)
+        if chosen is not None:
+            self._views.choose("l1_map", selection_word(chosen.device))
+            self._view = "l1_map"
 
     def apply(self, settings: Settings) -> None:
         """What the settings panel changed."""
@@ -166,10 +186,16 @@ class Desk:
         self.settings = settings
 
     def _tab(self, digit: str) -> None:
-        self._view = VIEWS[int(digit) - 1]
+        self.go_to(VIEWS[int(digit) - 1])
 
     def _step_tab(self, step: int) -> None:
-        self._view = VIEWS[(VIEWS.index(self._view) + step) % len(VIEWS)]
+        self.go_to(VIEWS[(VIEWS.index(self._view) + step) % len(VIEWS)])
+
+    def _zoom(self, _: str) -> None:
+        """The next longer stretch of time; after the longest the shortest."""
+        if not self._views.act(self._view, "zoom_out", self.frame, self.look):
+            while self._views.act(self._view, "zoom_in", self.frame, self.look):
+                pass
 
     def _rate(self, step: int) -> None:
         """The next interval of the ladder in that direction."""
@@ -234,6 +260,7 @@ class Desk:
         "quit": _quit,
         "suspend": lambda desk, _: desk._errand("suspend"),
         "layout": _layout,
+        "zoom": _zoom,
         "dark": _dark,
         "setup": _setup,
         "save": _keep,

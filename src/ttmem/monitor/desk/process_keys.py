@@ -21,7 +21,7 @@ __all__ = ["ProcessKeys"]
 
 VIEW = "processes"
 _PLAIN = ("tag", "tag_none", "tree", "sort_next", "sort_previous", "sort_invert")  # the view's own business
-_FILTER_HINT = "words of a name, pid:4711, user:ada, dram>1GiB, state:stale"
+_FILTER_HINT = "words, or user==ada & l1>1MiB"
 
 
 class ProcessKeys:
@@ -30,7 +30,6 @@ class ProcessKeys:
     def __init__(self, views: Views, desk: "Desk") -> None:
         self._views = views
         self._desk = desk
-        self._texts = {"filter": "", "search": "", "user": ""}
 
     def has_tags(self) -> bool:
         """Whether a process is tagged and to be seen."""
@@ -65,29 +64,27 @@ class ProcessKeys:
         row: ProcessRow | None = self._views.screen(VIEW).selected(self._views.state(VIEW), self._desk.frame)
         return row
 
-    def _typed(self, word: str, title: str, hint: str) -> None:
-        def tell(text: str) -> None:
-            self._texts[word] = text
-            self._tell(f"{word}:{text}")
-
-        self._desk.open(Prompt(title, tell, text=self._texts[word], hint=hint))
-
     def _filter(self, _: str) -> None:
-        self._typed("filter", "Filter", _FILTER_HINT)
+        from ttmem.monitor.screens.listing.filters import problem_of
+
+        self._desk.open(
+            Prompt(
+                "Filter",
+                lambda text: self._tell(f"filter:{text}"),
+                text=self._views.state(VIEW).query,
+                hint=_FILTER_HINT,
+                problem=problem_of,
+            )
+        )
 
     def _search(self, _: str) -> None:
-        self._typed("search", "Search", "words of a name, a pid")
+        self._desk.open(Prompt("Search", lambda text: self._tell(f"search:{text}"), hint="a pid, or words of a name"))
 
     def _user(self, _: str) -> None:
-        overview = self._desk.frame.overview
-        users = sorted({row.user for row in overview.processes}) if overview else []
+        users = self._views.screen(VIEW).users_of(self._desk.frame)
         choices = [("", "all users"), *((user, clean(user)) for user in users)]
-
-        def choose(user: str) -> None:
-            self._texts["user"] = user
-            self._tell(f"user:{user}")
-
-        self._desk.open(Menu("Processes of", choices, choose, chosen=self._texts["user"]))
+        chosen = self._views.state(VIEW).user
+        self._desk.open(Menu("Processes of", choices, lambda user: self._tell(f"user:{user}"), chosen=chosen))
 
     def _sort(self, column: str) -> None:
         if column:
@@ -99,7 +96,8 @@ class ProcessKeys:
         self._desk.open(Menu("Sort by", choices, lambda word: self._tell(f"sort:{word}"), chosen=chosen))
 
     def _sort_letter(self, _: str) -> None:
-        self._desk.open(SortLetter(self._views.screen(VIEW).SORTS, self._sort))
+        chosen = self._views.state(VIEW).sort
+        self._desk.open(SortLetter(self._views.screen(VIEW).SORTS, self._sort, chosen=chosen))
 
     def _environment(self, _: str) -> None:
         row = self._row()

@@ -1,13 +1,15 @@
 """The six views and what the user chose on each of them."""
 
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
 from ttmem.monitor.screens.frame import Drawing, Frame, Look, Wanted
 from ttmem.monitor.settings import VIEWS
 
-__all__ = ["TITLES", "Views"]
+__all__ = ["CLOSE_UPS", "TITLES", "Views"]
 
+CLOSE_UPS = ("l1_map", "kernels")  # views of one chip: State.device names it
 TITLES = ("Overview", "Processes", "L1 map", "Kernels", "Charts", "Telemetry")
 
 
@@ -49,6 +51,10 @@ class Views:
     def wanted(self, name: str, frame: Frame) -> Wanted:
         view = self._view(name)
         return view.screen.wanted(frame, view.state)
+
+    def choose(self, name: str, device: str) -> None:
+        """Shows that chip, by the word it has on screens."""
+        self._set(name, replace(self._view(name).state, device=device))
 
     def state(self, name: str) -> Any:
         return self._view(name).state

@@ -58,22 +58,24 @@ class Menu:
 
 
 class SortLetter:
-    """Waits for the letter that names a column."""
+    """Waits for the letter that names a column; where several begin with it, the one after the present."""
 
     place: Place = "line"
 
-    def __init__(self, columns: Sequence[str], then: Callable[[str], None]) -> None:
+    def __init__(self, columns: Sequence[str], then: Callable[[str], None], *, chosen: str) -> None:
         self._columns = columns
         self._then = then
+        self._chosen = chosen
 
     def draw(self, look: Look) -> list[Line]:
-        spans = [Span(" Sort by: ", Role.KEY)]
+        spans = [Span(" Sort by: ", Role.TITLE)]
         for column in self._columns:
-            spans += [Span(column[0], Role.KEY), Span(column[1:] + "  ")]
+            spans += [Span(column[0], Role.KEY), Span(column[1:] + "  ", Role.PLAIN)]
         return [fitted(tuple(spans), look.width)]
 
     def press(self, key: str, look: Look) -> bool:
-        chosen = next((column for column in self._columns if column[0] == key.lower()), None)
-        if chosen is not None:
-            self._then(chosen)
+        fitting = [column for column in self._columns if column[0] == key.lower()]
+        if fitting:
+            at = fitting.index(self._chosen) + 1 if self._chosen in fitting else 0
+            self._then(fitting[at % len(fitting)])
         return False

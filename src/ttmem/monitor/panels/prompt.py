@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ttmem.monitor.panels.panel import Place
 from ttmem.monitor.screens.frame import Look
-from ttmem.view.spans import Line, Role, Span, width_of
+from ttmem.view.spans import Line, Role, Span, fitted, width_of
 
 __all__ = ["Prompt"]
 
@@ -14,12 +14,21 @@ class Prompt:
 
     place: Place = "line"
 
-    def __init__(self, title: str, tell: Callable[[str], None], *, text: str = "", hint: str = "") -> None:
+    def __init__(
+        self,
+        title: str,
+        tell: Callable[[str], None],
+        *,
+        text: str = "",
+        hint: str = "",
+        problem: Callable[[str], str] = lambda text: "",
+    ) -> None:
         self._title = title
         self._tell = tell
         self._before = text
         self._text = text
         self._hint = hint
+        self._problem = problem
         self._at = len(text)  # the cursor is before this character
 
     def draw(self, look: Look) -> list[Line]:
@@ -30,10 +39,8 @@ class Prompt:
         at = self._at - first
         line = [Span(title, Role.KEY), Span(text[:at]), Span(text[at : at + 1] or " ", Role.SELECTED)]
         line.append(Span(text[at + 1 : room]))
-        left = look.width - sum(span.width for span in line)
-        if not self._text and left > len(self._hint):
-            line.append(Span(f" {self._hint}", Role.DIM))
-        return [tuple(line)]
+        said = Span(f"  {self._problem(self._text)}", Role.HIGH) if self._text else Span(f" {self._hint}", Role.DIM)
+        return [fitted((*line, said), look.width)]
 
     def press(self, key: str, look: Look) -> bool:
         if key in ("escape", "f10"):

@@ -13,15 +13,17 @@ A screen's module has, besides, what the app needs to know of it:
 """
 
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from ttmem.snapshot.sights.chip_map import ChipMap
-from ttmem.snapshot.sights.history import History
-from ttmem.snapshot.sights.kernel_table import KernelTable
-from ttmem.snapshot.sights.overview import Overview
-from ttmem.snapshot.sights.process_detail import ProcessDetail
-from ttmem.snapshot.sights.telemetry import ChipTelemetry
 from ttmem.view.spans import Line
+
+if TYPE_CHECKING:  # the first picture does not wait for sights that are not on it
+    from ttmem.snapshot.sights.chip_map import ChipMap
+    from ttmem.snapshot.sights.history import History
+    from ttmem.snapshot.sights.kernel_table import KernelTable
+    from ttmem.snapshot.sights.overview import Overview
+    from ttmem.snapshot.sights.process_detail import ProcessDetail
+    from ttmem.snapshot.sights.telemetry import ChipTelemetry
 
 __all__ = ["Drawing", "Frame", "Layout", "Look", "Spot", "Wanted"]
 
@@ -32,12 +34,12 @@ Layout = Literal["auto", "full", "compact"]
 class Frame:
     """The newest of everything that was asked for; what nobody looks at is None."""
 
-    overview: Overview | None = None
-    chip: ChipMap | None = None
-    kernels: KernelTable | None = None
-    detail: ProcessDetail | None = None
-    history: History | None = None
-    telemetry: tuple[ChipTelemetry, ...] | None = None
+    overview: "Overview | None" = None
+    chip: "ChipMap | None" = None
+    kernels: "KernelTable | None" = None
+    detail: "ProcessDetail | None" = None
+    history: "History | None" = None
+    telemetry: "tuple[ChipTelemetry, ...] | None" = None
     trouble: str = ""  # why the figures are old; empty while they come
 
 
