@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ttmem.daemon.metrics import catalogue as metric
 from ttmem.daemon.metrics.families import Rows
 from ttmem.daemon.metrics.rows.chips import MEMORIES, Chip
+from ttmem.devices import Pool
 from ttmem.tracking import Cache, CacheOutcome, Stall
 
 __all__ = ["Intake", "Lifetime", "add_happened", "lifetime_from_rows"]
@@ -58,6 +59,7 @@ def add_happened(rows: Rows, chip: Chip, happened: ChipLifetime) -> None:
     """The counters of one chip. Those that alerts watch are there from the start, at 0."""
     rows.add(metric.LAUNCHES, chip.labels, happened.launches)
     rows.add(metric.CLASHES, chip.labels, happened.clashes)
+    rows.add(metric.OUT_OF_MEMORY, (*chip.labels, Pool.CB.word), happened.refusals[Pool.CB])
     for pool in MEMORIES:
         if chip.usage.device.capacity(pool) or happened.allocations[pool] or happened.refusals[pool]:
             labels = (*chip.labels, pool.word)

@@ -1,6 +1,5 @@
 """What a chip is called in labels: the same in every series and from page to page, and never the same as another."""
 
-from collections import Counter
 from collections.abc import Iterable
 
 from ttmem.devices import Device
@@ -9,15 +8,16 @@ __all__ = ["cut", "device_labels"]
 
 
 def device_labels(devices: Iterable[Device]) -> dict[int, str]:
-    """The label of every device, by its number: its index as the runtime counts, or what it is known by instead. Two
-    chips that different processes call by the same index are told apart by their unique ids."""
-    listed = list(devices)
-    words = {device.number: _word(device) for device in listed}
-    often = Counter(words.values())
-    return {
-        device.number: words[device.number] if often[words[device.number]] == 1 else _own_word(device)
-        for device in listed
-    }
+    """The label of every device, by its number: its index as the runtime counts, or what it is known by instead. Of two
+    chips that different processes call by the same index, the one known first keeps it; the other has its unique id."""
+    labels: dict[int, str] = {}
+    taken: set[str] = set()
+    for device in sorted(devices, key=lambda device: device.number):
+        word = _word(device)
+        label = _own_word(device) if word in taken else word
+        taken.add(label)
+        labels[device.number] = label
+    return labels
 
 
 def _word(device: Device) -> str:
