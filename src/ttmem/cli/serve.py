@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
+from ttmem.cli.exits import DONE
 from ttmem.cli.units import installation
 from ttmem.errors import CannotServe
 from ttmem.sources import Places
@@ -53,6 +54,7 @@ def _socket_options(command: Command) -> Command:
 )
 @click.option("--metrics-aliases", "has_aliases", is_flag=True, help="DRAM under tt-telemetry's names, too.")
 @click.option("--install-unit", "is_installation", is_flag=True, help="Print how to run it under systemd, and exit.")
+@click.option("--status", "is_status", is_flag=True, help="Say whether one runs: exit code 0, or 3 if none does.")
 def serve(
     *,
     logs_events: bool,
@@ -60,8 +62,9 @@ def serve(
     workloads_most: int,
     has_aliases: bool,
     is_installation: bool,
+    is_status: bool,
     **sockets: str | None,
-) -> None:
+) -> int:
     """Serve this machine: hear programs on the socket of the seeds' allocation server, follow journals, and answer
     `ttmem ps` and `ttmem dump`.
 
@@ -69,11 +72,16 @@ def serve(
     """
     if is_installation:
         click.echo(installation(sys.argv[0]), nl=False)
-        return
+        return DONE
+    if is_status:
+        from ttmem.cli.status import tell_status
+
+        return tell_status(sockets["query_socket"], os.environ)
     if is_without_seed and sockets["seed_socket"] is not None:
         raise click.UsageError("--no-seed-socket and --socket contradict each other.")
     metrics = (workloads_most, has_aliases)
     _serve(_Sockets(**sockets), logs_events=logs_events, has_seed_socket=not is_without_seed, metrics=metrics)
+    return DONE
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
