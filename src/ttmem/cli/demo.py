@@ -27,6 +27,7 @@ from ttmem.sources import Places
 from ttmem.view import PageOptions
 
 _BANNER = "demo: made-up chips"
+_SHOT_SECONDS = 10.0
 
 
 def _speed(context: click.Context, param: click.Parameter, value: str | None) -> float | None:
@@ -57,6 +58,18 @@ def _list(context: click.Context, param: click.Parameter, is_asked: bool) -> Non
         context.exit()
 
 
+def _sizes(context: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+    """Of terminals, as columns x rows."""
+    sizes = []
+    for value in values:
+        columns, _, rows = value.partition("x")
+        is_size = columns.isdecimal() and rows.isdecimal() and 20 <= int(columns) <= 1000 and 5 <= int(rows) <= 500
+        if not is_size:
+            raise click.BadParameter(f"{value!r} is no size of a terminal; one such as 120x40 is", param=param)
+        sizes.append((int(columns), int(rows)))
+    return tuple(sizes)
+
+
 @click.command(short_help="Show a workload on made-up chips, live.")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list, help="Name all workloads.")
@@ -70,6 +83,20 @@ def _list(context: click.Context, param: click.Parameter, is_asked: bool) -> Non
 @click.option(
     "--picture", "picture_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the last table as SVG."
 )
+@click.option(
+    "--screenshot",
+    "screenshot",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Write the monitor as SVG instead: one view into PATH.svg, or all of them into a directory.",
+)
+@click.option("--view", "views", multiple=True, metavar="NAME", help="With --screenshot: only this view.")
+@click.option(
+    "--size", "sizes", multiple=True, callback=_sizes, metavar="CxR", help="Likewise: of a terminal (120x40)."
+)
+@click.option(
+    "--theme", "themes", multiple=True, type=click.Choice(["dark", "light"]), help="With --screenshot (dark)."
+)
 def demo(
     *,
     names: tuple[str, ...],
@@ -81,6 +108,10 @@ def demo(
     is_ascii: bool,
     is_colourless: bool,
     picture_file: Path | None,
+    screenshot: Path | None,
+    views: tuple[str, ...],
+    sizes: tuple[tuple[int, int], ...],
+    themes: tuple[str, ...],
 ) -> int:
     """Play workloads (--list) on the runtime model and show what they hold; no device is needed or touched.
 
@@ -88,12 +119,15 @@ def demo(
     arithmetic, and compared at the end; exit code 1 if they differ.
     """
     screen = Screen(sys.stdout, os.environ, has_colour=not is_colourless)
-    is_paced = screen.is_live or seconds is not None
+    is_paced = screen.is_live or seconds is not None or screenshot is not None
     if picture_file:
         check_picture(picture_file)
     orders = _orders(names, board=board, speed=float(is_paced) if speed is None else speed, is_slow=is_slow)
     if steps or not is_paced:
         orders = [_bounded(order, steps) for order in orders]
+    if screenshot:
+        play_seconds = _SHOT_SECONDS if seconds is None else seconds
+        return _photographed(orders, screenshot, views, sizes, themes, is_ascii=is_ascii, seconds=play_seconds)
     options = PageOptions(screen.width, is_ascii or not screen.is_unicode, banner=_BANNER)
     if screen.is_live:
         return _in_monitor(orders, options, picture_file, has_colour=not is_colourless, seconds=seconds)
@@ -114,6 +148,41 @@ def demo(
         if picture_file:
             write_picture(picture_file, audience.last, options)
     return INTERRUPTED if interrupts.is_pressed else code
+
+
+def _photographed(
+    orders: list[Order],
+    target: Path,
+    views: tuple[str, ...],
+    sizes: tuple[tuple[int, int], ...],
+    themes: tuple[str, ...],
+    *,
+    is_ascii: bool,
+    seconds: float,
+) -> int:
+    """Pictures of the monitor, and one line for each."""
+    from ttmem.cli.demonstration.photographs import SHOTS, Shot, Size, photographed, written
+
+    is_file = target.suffix == ".svg"
+    views = tuple(view.replace("-", "_") for view in views) or (tuple(SHOTS)[:1] if is_file else tuple(SHOTS))
+    if unknown := [view for view in views if view not in SHOTS]:
+        raise click.BadParameter(f"no view {unknown[0]!r}; there are {', '.join(SHOTS)}", param_hint="--view")
+    shots = [
+        Shot(view, Size(*size), is_light=theme == "light", is_ascii=is_ascii)
+        for view in views
+        for size in sizes or ((120, 40),)
+        for theme in themes or ("dark",)
+    ]
+    if is_file and len(shots) > 1:
+        raise click.UsageError(f"{target} is one file, but {len(shots)} pictures are asked for: name a directory")
+    is_plain = len(shots) == len(views)
+    click.echo(f"playing for {seconds:g} s", err=True)
+    try:
+        for file in written(photographed(orders, shots, os.environ, seconds=seconds), target, is_plain=is_plain):
+            click.echo(file)
+    except OSError as error:
+        raise click.FileError(str(error.filename or target), error.strerror or "cannot be written") from error
+    return DONE
 
 
 def _in_monitor(

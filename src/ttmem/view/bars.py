@@ -12,6 +12,7 @@ from ttmem.view.colours import level_role
 from ttmem.view.spans import Line, Role, Span
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+BLOCKS = _EIGHTHS + "█▒░"  # all that bars are made of
 
 
 class Part(NamedTuple):

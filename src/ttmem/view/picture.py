@@ -1,11 +1,12 @@
 """A page as an SVG picture: a terminal window with real bars, readable in any browser and on any README."""
 
+import re
 from collections.abc import Iterator
 from html import escape
 from itertools import zip_longest
 
-from ttmem.view.bars import filled_columns
-from ttmem.view.colours import PALETTE
+from ttmem.view.bars import BLOCKS, filled_columns
+from ttmem.view.colours import BACKGROUNDS, PALETTE, Colour
 from ttmem.view.spans import Line, Role, Span, width_of
 
 _COLUMN = 8.4
@@ -13,32 +14,38 @@ _ROW = 19
 _FONT_SIZE = 14
 _MARGIN = 20
 _TITLE_BAR = 38
+_WORDS = re.compile(r"\S+(?: \S+)*")
 _FONTS = "ui-monospace,'JetBrains Mono','SF Mono',Menlo,Consolas,'DejaVu Sans Mono',monospace"
 _BUTTONS = ("#f04f5e", "#ffd10a", "#1eb57d")
 
 
-def picture(lines: list[Line], *, title: str) -> str:
-    """The SVG text."""
-    columns = max((sum(span.width for span in line) for line in lines), default=1)
+def picture(lines: list[Line], *, title: str, columns: int = 1, is_light: bool = False) -> str:
+    """The SVG text; at least so many columns wide."""
+    columns = max([columns, *(sum(span.width for span in line) for line in lines)])
     width = round(columns * _COLUMN + 2 * _MARGIN)
     height = round(_TITLE_BAR + len(lines) * _ROW + _MARGIN)
-    return "\n".join([*_window(width, height, title), *_body(lines), "</svg>", ""])
+    return "\n".join([*_window(width, height, title, is_light=is_light), *_body(lines), "</svg>", ""])
 
 
-def _window(width: int, height: int, title: str) -> Iterator[str]:
+def _window(width: int, height: int, title: str, *, is_light: bool) -> Iterator[str]:
+    def rgb(colour: Colour) -> str:
+        return colour.light if is_light else colour.rgb
+
+    page, bar = ("#ffffff", "#eaeef2") if is_light else ("#0d1117", "#161b22")
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" role="img" aria-label="{escape(title)}">'
     )
     yield "<style>"
-    yield f"text{{font:{_FONT_SIZE}px {_FONTS};white-space:pre;fill:{PALETTE[Role.PLAIN].rgb}}}"
+    yield f"text{{font:{_FONT_SIZE}px {_FONTS};white-space:pre;fill:{rgb(PALETTE[Role.PLAIN])}}}"
     for role, colour in PALETTE.items():
         bold = ";font-weight:bold" if colour.is_bold else ""
-        yield f".{role.value}{{fill:{colour.rgb}{bold}}}"
+        yield f".{role.value}{{fill:{rgb(colour)}{bold}}}"
+    yield f".under{{fill:{rgb(BACKGROUNDS[True])}}}"
     yield "</style>"
-    yield f'<rect width="{width}" height="{height}" rx="10" fill="#0d1117"/>'
+    yield f'<rect width="{width}" height="{height}" rx="10" fill="{page}"/>'
     edge = _TITLE_BAR - 8
-    yield f'<path d="M0 {edge}V10a10 10 0 0 1 10-10H{width - 10}a10 10 0 0 1 10 10V{edge}Z" fill="#161b22"/>'
+    yield f'<path d="M0 {edge}V10a10 10 0 0 1 10-10H{width - 10}a10 10 0 0 1 10 10V{edge}Z" fill="{bar}"/>'
     for at, button in enumerate(_BUTTONS):
         yield f'<circle cx="{18 + at * 20}" cy="15" r="6" fill="{button}"/>'
     yield f'<text x="{width / 2:g}" y="20" text-anchor="middle" class="dim">{escape(title)}</text>'
@@ -49,11 +56,24 @@ def _body(lines: list[Line]) -> Iterator[str]:
         at = 0
         for span, after in zip_longest(line, line[1:]):
             x, top = _MARGIN + at * _COLUMN, _TITLE_BAR + 8 + number * _ROW
-            if span.role.is_bar:
-                yield from _bar(span, x, top, behind=after.role if after and after.role.is_bar else Role.BAR_REST)
+            if span.role is Role.SELECTED:
+                yield _box(x, top - 5, span.width * _COLUMN, _ROW, "under")
+            if _is_bar(span):
+                yield from _bar(span, x, top, behind=after.role if after and _is_bar(after) else Role.BAR_REST)
             elif span.text.strip():
-                yield _text(span, x, top)
+                yield from _texts(span, x, top)
             at += span.width
+
+
+def _is_bar(span: Span) -> bool:
+    """Whether it is drawn; what has its own shape, a digit or a peak of a curve, is written."""
+    return span.role.is_bar and not span.text.strip(BLOCKS)
+
+
+def _texts(span: Span, x: float, top: float) -> Iterator[str]:
+    """The words of a span, each where its column is, whatever the reader's font makes of the blanks between."""
+    for word in _WORDS.finditer(span.text):
+        yield _text(Span(word.group(), span.role), x + width_of(span.text[: word.start()]) * _COLUMN, top)
 
 
 def _bar(span: Span, x: float, top: float, behind: Role) -> Iterator[str]:
@@ -66,8 +86,7 @@ def _bar(span: Span, x: float, top: float, behind: Role) -> Iterator[str]:
 
 
 def _text(span: Span, x: float, top: float) -> str:
-    text = span.text.strip()
-    x += (len(span.text) - len(span.text.lstrip())) * _COLUMN
+    text = span.text
     # The length is given so that columns stay columns in whatever font the reader has.
     return (
         f'<text x="{x:.1f}" y="{top + 10:g}" class="{span.role.value}" '
@@ -76,4 +95,8 @@ def _text(span: Span, x: float, top: float) -> str:
 
 
 def _rect(x: float, top: float, columns: float, role: Role) -> str:
-    return f'<rect x="{x:.1f}" y="{top - 1:g}" width="{columns * _COLUMN:.1f}" height="12" class="{role.value}"/>'
+    return _box(x, top - 1, columns * _COLUMN, 12, role.value)
+
+
+def _box(x: float, y: float, width: float, height: float, look: str) -> str:
+    return f'<rect x="{x:.1f}" y="{y:g}" width="{width:.1f}" height="{height:g}" class="{look}"/>'

@@ -1,0 +1,92 @@
+"""Pictures of the monitor while a demo plays: every view, in the sizes and themes that are asked for.
+
+What is drawn is the desk's own picture, the one a terminal would show.
+"""
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from ttmem.cli.demonstration.performance import performed
+from ttmem.cli.demonstration.place import own_directory, usual_places
+from ttmem.cli.demonstration.show import BANNER
+from ttmem.cli.demonstration.workload import Order
+from ttmem.daemon.asking.looking import Looking
+from ttmem.monitor.desk.desk import Desk
+from ttmem.monitor.feed import asked
+from ttmem.monitor.settings import VIEWS, Settings
+from ttmem.sources import Places
+from ttmem.view.picture import picture
+
+__all__ = ["SHOTS", "Shot", "Size", "photographed", "written"]
+
+# What can be taken, and the keys that lead there from the overview.
+SHOTS = {**{view: (str(number),) for number, view in enumerate(VIEWS, 1)}, "process": ("2", "enter"), "help": ("f1",)}
+_LOOKS = 4  # until everything that a view asks for has been brought
+
+
+class Size(NamedTuple):
+    """Of a terminal."""
+
+    columns: int
+    rows: int
+
+    def __str__(self) -> str:
+        return f"{self.columns}x{self.rows}"
+
+
+class Shot(NamedTuple):
+    """One picture: what of, how large, how bright."""
+
+    view: str
+    size: Size
+    is_light: bool = False
+    is_ascii: bool = False
+
+    @property
+    def name(self) -> str:
+        return "-".join(["monitor", self.view.replace("_", "-"), str(self.size), "light" if self.is_light else "dark"])
+
+
+def photographed(
+    orders: Sequence[Order], shots: Sequence[Shot], environ: Mapping[str, str], *, seconds: float
+) -> Iterator[tuple[Shot, str]]:
+    """Plays workloads for so long, then takes the pictures while they hold what they hold."""
+    with own_directory(len(orders), usual_places()) as directory:
+        apart = {**environ, "TTMEM_DIR": directory, "TTMEM_STOCK_SHM_DIR": directory}
+        places = Places(uid=os.geteuid(), directory=directory)
+        with (
+            performed(orders, directory, places) as performance,
+            Looking(apart, uid=os.geteuid(), has_daemon=False, is_following=True) as looking,
+        ):
+            looking.overview()  # from now on the course of things is kept
+            time.sleep(seconds)
+            performance.finish()
+            for shot in shots:
+                yield shot, _taken(shot, looking, apart)
+
+
+def _taken(shot: Shot, looking: Looking, environ: Mapping[str, str]) -> str:
+    settings = replace(Settings(), theme="light" if shot.is_light else "dark", ascii=shot.is_ascii)
+    desk = Desk(settings, environ, is_readonly=True, banner=BANNER)
+    desk.resize(*shot.size)
+    desk.take(asked(looking, desk.wanted()))
+    for key in SHOTS[shot.view]:
+        desk.press(key)
+        for _ in range(_LOOKS):  # what is asked for next may depend on what has come
+            desk.take(asked(looking, desk.wanted()))
+    return picture(desk.picture(), title="ttmem", columns=shot.size.columns, is_light=shot.is_light)
+
+
+def written(shots: Iterator[tuple[Shot, str]], target: Path, *, is_plain: bool) -> Iterator[Path]:
+    """One file, or a directory of them; plainly named where a view has one picture only."""
+    for shot, text in shots:
+        file = target
+        if target.suffix != ".svg":
+            target.mkdir(parents=True, exist_ok=True)
+            file = target / (f"monitor-{shot.view.replace('_', '-')}.svg" if is_plain else f"{shot.name}.svg")
+        file.write_text(text, encoding="utf-8")
+        yield file
