@@ -14,6 +14,7 @@ _ROW = 19
 _FONT_SIZE = 14
 _MARGIN = 20
 _TITLE_BAR = 38
+_HEIGHTS = " ▁▂▃▄▅▆▇█"
 _WORDS = re.compile(r"\S+(?: \S+)*")
 _FONTS = "ui-monospace,'JetBrains Mono','SF Mono',Menlo,Consolas,'DejaVu Sans Mono',monospace"
 _BUTTONS = ("#f04f5e", "#ffd10a", "#1eb57d")
@@ -60,14 +61,24 @@ def _body(lines: list[Line]) -> Iterator[str]:
                 yield _box(x, top - 5, span.width * _COLUMN, _ROW, "under")
             if _is_bar(span):
                 yield from _bar(span, x, top, behind=after.role if after and _is_bar(after) else Role.BAR_REST)
+            elif not span.text.strip(_HEIGHTS):
+                yield from _curve(span, x, top)
             elif span.text.strip():
                 yield from _texts(span, x, top)
             at += span.width
 
 
 def _is_bar(span: Span) -> bool:
-    """Whether it is drawn; what has its own shape, a digit or a peak of a curve, is written."""
-    return span.role.is_bar and not span.text.strip(BLOCKS)
+    """Whether it is a part of a bar, and not of a curve, or a digit that stands in for one."""
+    return span.role.is_bar and not span.text.strip(BLOCKS) and not span.text[:1].isspace()
+
+
+def _curve(span: Span, x: float, top: float) -> Iterator[str]:
+    """Columns of a curve, each as high as its character, on the ground of the row."""
+    for at, character in enumerate(span.text):
+        height = _HEIGHTS.index(character) * _ROW / 8
+        if height:
+            yield _box(x + at * _COLUMN, top - 5 + _ROW - height, _COLUMN, height, span.role.value)
 
 
 def _texts(span: Span, x: float, top: float) -> Iterator[str]:
