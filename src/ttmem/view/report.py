@@ -9,8 +9,8 @@ Device 0
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ttmem.devices import Pool
-from ttmem.snapshot import DeviceUsage, PoolUsage, ProcessUsage, Snapshot
+from ttmem.devices import Kind, Pool
+from ttmem.snapshot import DeviceUsage, KindUsage, PoolUsage, ProcessUsage, Snapshot
 from ttmem.snapshot.identity import identity_of
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
 from ttmem.view.device_tables import device_word
@@ -26,6 +26,7 @@ _INDENT = 4
 _VALUE_AT = 40
 _MEMORY_POOLS = (Pool.DRAM, Pool.TRACE, Pool.HOST)
 _L1_POOLS = (Pool.L1, Pool.L1_SMALL)
+_KERNELS = (Kind.KERNEL_APPLICATION, Kind.KERNEL_FABRIC, Kind.KERNEL_DISPATCH)
 
 
 class _Item(NamedTuple):
@@ -144,10 +145,12 @@ def _programs(usage: DeviceUsage) -> Iterator[_Item]:
     yield _Item(2, "Planned", size_text(footprint.planned_bytes if footprint else None))
     yield _Item(2, "Resident", size_text(footprint.resident_bytes if footprint else None))
     yield _Item(1, "Kernels (planned: programs share the ring)")
-    for kernel in usage.kernels:
+    found = {kernel.kind: kernel for kernel in usage.kernels}
+    for kind in (*_KERNELS, *(kind for kind in found if kind not in _KERNELS)):
+        kernel = found.get(kind, KindUsage(kind, 0, 0, is_estimated=False))
         mark = "~" if kernel.is_estimated else ""
-        name = kernel.kind.kernel_word.capitalize()
-        yield _Item(2, name, f"{mark}{size_text(kernel.used_bytes)} ({kernel.count:,})")
+        text = f"{mark}{size_text(kernel.used_bytes)} ({kernel.count:,})"
+        yield _Item(2, kind.kernel_word.capitalize(), UNKNOWN if usage.launch_count is None else text)
     yield _Item(2, "Launches", count_text(usage.launch_count))
 
 

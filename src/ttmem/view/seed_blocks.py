@@ -64,7 +64,7 @@ def _by_type(usage: DeviceUsage) -> Iterator[str]:
         size = kernel.used_bytes if kernel else 0 if is_told else None
         name = f"      - {word}:".ljust(_VALUE_AT - 1) + " "
         count = f" ({kernel.count if kernel else 0} kernels)" if is_told else ""
-        yield f"{name}{_spaced(size)}".ljust(_COUNT_AT - 1) + count
+        yield (f"{name}{_spaced(size)}".ljust(_COUNT_AT - 1) + count).rstrip()
 
 
 def _used(usage: DeviceUsage, pool: Pool) -> int | None:
