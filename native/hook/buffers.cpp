@@ -136,7 +136,7 @@ void report_allocation(const void* buffer) noexcept {
     const Share share = share_of(buffer, *mesh, report);
     report.per_bank_bytes = share.per_bank_bytes;
     report.reserved_bytes = share.reserved_bytes;
-    if (report.target == 0 || hold_binaries(*mesh, report.id, report.reserved_bytes)) return;
+    if (report.target == 0 || hold_binaries(*mesh, report.id, report.reserved_bytes, address)) return;
     ttmem_buffer_alloc(&report);
 }
 

@@ -156,9 +156,9 @@ PyObject* report_kernel_unload(PyObject*, Values values, Py_ssize_t count) {
 
 PyObject* report_binary_status(PyObject*, Values values, Py_ssize_t count) {
     if (!TTMEM_ON) Py_RETURN_NONE;
-    const Arguments a("report_binary_status", values, count, 3, 4);
+    const Arguments a("report_binary_status", values, count, 3, 5);
     if (!a.is_good) return nullptr;
-    ttmem_binary_status_on(target_of(a.word[0]), a.word[1], byte_of(a.word[2]), a.size(3));
+    ttmem_binaries_placed_on(target_of(a.word[0]), a.word[1], byte_of(a.word[2]), a.size(3), a.word[4]);
     Py_RETURN_NONE;
 }
 
@@ -251,7 +251,7 @@ PyMethodDef kReports[] = {
     {"report_kernel_unload", as_builtin(report_kernel_unload), METH_FASTCALL,
      "report_kernel_unload(target, id, kind=5, reserved_bytes=0, /)"},
     {"report_binary_status", as_builtin(report_binary_status), METH_FASTCALL,
-     "report_binary_status(target, program, status, dram_bytes=0, /)"},
+     "report_binary_status(target, program, status, dram_bytes=0, address=0, /)"},
     {"report_program_end", as_builtin(report_program_end), METH_FASTCALL, "report_program_end(target, program, /)"},
     {"report_launch", as_builtin(report_launch), METH_FASTCALL, "report_launch(target, program, /)"},
     {"report_out_of_memory", as_builtin(report_out_of_memory), METH_FASTCALL,

@@ -171,7 +171,7 @@ uint64_t mark_of(uint64_t key) noexcept { return (key ^ key >> 12) % kHoldingMar
 
 }  // namespace
 
-bool hold_binaries(const Mesh& mesh, uint64_t buffer_id, uint64_t reserved_bytes) noexcept {
+bool hold_binaries(const Mesh& mesh, uint64_t buffer_id, uint64_t reserved_bytes, uint64_t address) noexcept {
     Workload* workload = context().loading;
     if (__builtin_expect(workload == nullptr, 1)) return false;
     const uint64_t key = key_of_holding(mesh, buffer_id);
@@ -180,8 +180,9 @@ bool hold_binaries(const Mesh& mesh, uint64_t buffer_id, uint64_t reserved_bytes
     const uint16_t target = mesh.target.load(std::memory_order_acquire);
     memory()->holding_marks[mark_of(key)].fetch_add(1, std::memory_order_release);
     *holding = {workload->first_key, workload->id, target};
+    if (workload->held_bytes != 0) address = 0;  // several buffers lie at no one address
     workload->held_bytes += reserved_bytes;
-    ttmem_binary_status(target, workload->id, workload->status, workload->held_bytes);
+    ttmem_binaries_placed(target, workload->id, workload->status, workload->held_bytes, address);
     if (Program* program = program_with(workload->first_key))
         if (program->target == target) program->has_binaries = true;
     return true;

@@ -3,7 +3,7 @@
 // Buffers that are allocated while a workload loads its binaries are the binaries of its program (docs/rules.md); for them
 // buffers.cpp asks here first:
 //
-//   if (hold_binaries(mesh, buffer_id, reserved_bytes)) return;      // on allocation
+//   if (hold_binaries(mesh, buffer_id, reserved_bytes, address)) return;      // on allocation
 //   if (release_binaries(mesh, buffer_id)) return;                   // on release
 //
 // A word that a call leaves is taken back when the call returns or throws (call_within).
@@ -39,7 +39,7 @@ inline Context& context() noexcept { return this_context; }
 ttmem_result call_within(void* real, const uint64_t (&arguments)[6], Context& before);
 
 /// Whether a buffer that was allocated on this thread just now holds the binaries of a program; if so it is booked there.
-bool hold_binaries(const Mesh& mesh, uint64_t buffer_id, uint64_t reserved_bytes) noexcept;
+bool hold_binaries(const Mesh& mesh, uint64_t buffer_id, uint64_t reserved_bytes, uint64_t address) noexcept;
 
 /// Whether this buffer held such binaries; they are given back.
 bool release_binaries(const Mesh& mesh, uint64_t buffer_id) noexcept;

@@ -251,6 +251,8 @@ TTMEM_API ttmem_handle ttmem_kernel_load_on(const ttmem_kernel* kernel);
 TTMEM_API void ttmem_free_on(ttmem_handle handle);
 TTMEM_API void ttmem_free_id_on(uint16_t target, uint8_t kind, uint64_t id, uint8_t pool, uint64_t bytes);
 TTMEM_API void ttmem_binary_status_on(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes);
+TTMEM_API void ttmem_binaries_placed_on(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes,
+                                        uint64_t address);
 TTMEM_API void ttmem_launch_on(uint16_t target, uint64_t program);
 TTMEM_API void ttmem_out_of_memory_on(uint16_t target, uint8_t pool, uint64_t requested_bytes, uint64_t free_bytes,
                                       uint64_t largest_free_bytes);
@@ -299,6 +301,11 @@ static inline void ttmem_kernel_unload(uint16_t target, uint8_t kind, uint64_t i
 /* A program's binaries: status changes, and its bytes in DRAM (0 unknown). End it with ttmem_program_end. */
 static inline void ttmem_binary_status(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes) {
     if (TTMEM_ON) ttmem_binary_status_on(target, program, status, bytes);
+}
+/* The same of binaries that lie at one address of every DRAM bank (below 2^32; 0 unknown). */
+static inline void ttmem_binaries_placed(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes,
+                                         uint64_t address) {
+    if (TTMEM_ON) ttmem_binaries_placed_on(target, program, status, bytes, address);
 }
 static inline void ttmem_program_end(uint16_t target, uint64_t program) {
     if (TTMEM_ON) ttmem_free_id_on(target, TTMEM_PROGRAM_BINARY, program, TTMEM_DRAM, 0);

@@ -67,7 +67,7 @@ inline constexpr uint64_t seed_device(int32_t id) { return kSeedDevices | static
 //   kernel_*          program48 | core     seed rule         one binary              cores
 //                     type4 | found by4
 //   program_binary    last launch's         -                 launches46 | status2    low 16 bits of the maker's sequence
-//                     sequence, 0 none
+//                     sequence, 0 none      (its site is the address of its binaries in each bank, 0 unknown)
 //
 // A page takes 28 bits: its bytes, or from 2^27 on a mark and how many pages the requested bytes are (see page_code).
 // reserved is what the allocation is charged (0 for a view; a kernel's exact bytes, else its seed rule).

@@ -135,12 +135,17 @@ TTMEM_HOT void free_id(uint16_t target, uint8_t kind, uint64_t id, uint8_t pool,
     free_by_id({id, checked_target(target), checked_kind(kind)}, pool, checked_size(bytes, flags));
 }
 
-void binary_status(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes) {
+void binaries_placed(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes, uint64_t address) {
     if (!may_write()) return;
     uint8_t flags = 0;
     bytes = checked_size(bytes, flags);
     count_if_clamped(flags);
-    change_status(checked_target(target), program, status <= TTMEM_COMMITTED ? status : kStatusUnknown, bytes);
+    change_status(checked_target(target), program, status <= TTMEM_COMMITTED ? status : kStatusUnknown, bytes,
+                  static_cast<uint32_t>(address >> 32 == 0 ? address : 0));
+}
+
+void binary_status(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes) {
+    binaries_placed(target, program, status, bytes, 0);
 }
 
 void launch(uint16_t target, uint64_t program) {
@@ -270,6 +275,7 @@ extern const ttmem::WriterTable ttmem_own_writer = {
     ttmem::clash,
     ttmem::set_site_source,
     ttmem::reset_peaks,
+    ttmem::binaries_placed,
 };
 extern const ttmem::WriterTable ttmem_writer_v1 __attribute__((alias("ttmem_own_writer")));
 
@@ -297,6 +303,9 @@ void ttmem_free_id_on(uint16_t target, uint8_t kind, uint64_t id, uint8_t pool, 
 }
 void ttmem_binary_status_on(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes) {
     TTMEM_ROUTE(binary_status, binary_status, target, program, status, bytes);
+}
+void ttmem_binaries_placed_on(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes, uint64_t address) {
+    TTMEM_ROUTE(binaries_placed, binaries_placed, target, program, status, bytes, address);
 }
 void ttmem_launch_on(uint16_t target, uint64_t program) { TTMEM_ROUTE(launch, launch, target, program); }
 void ttmem_out_of_memory_on(uint16_t target, uint8_t pool, uint64_t requested_bytes, uint64_t free_bytes,

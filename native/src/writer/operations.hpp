@@ -36,8 +36,8 @@ ttmem_handle allocate(Words& words, uint8_t options) noexcept;
 void free_by_handle(ttmem_handle handle) noexcept;
 void free_by_id(Key key, uint8_t pool, uint64_t bytes) noexcept;
 
-/// A program's status or bytes changed; its entry is made when it is not there yet.
-void change_status(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes) noexcept;
+/// A program's status, its bytes (0: as they were) or where they lie changed; its entry is made when it is not there yet.
+void change_status(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes, uint32_t address) noexcept;
 void count_launch(uint16_t target, uint64_t program) noexcept;
 void note_out_of_memory(uint16_t target, uint8_t pool, uint64_t requested, uint64_t free, uint64_t largest) noexcept;
 

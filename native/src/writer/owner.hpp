@@ -49,6 +49,7 @@ struct WriterTable {
     void (*clash)(const ttmem_cb_clash*);
     void (*set_site_source)(ttmem_site_source);
     void (*reset_peaks)(uint16_t);
+    void (*binaries_placed)(uint16_t, uint64_t, uint8_t, uint64_t, uint64_t);
 };
 
 /// The owner's table; found at the first call and the same ever after.

@@ -34,11 +34,12 @@ struct Program {
     uint64_t id;
     uint8_t status;
     uint64_t launches, bytes, launched;  // the last: sequence of its last launch, if that is not the one entering it
+    uint32_t address;                    // of its binaries in each bank, 0 unknown
 };
 
 void add_program(const Program& program) noexcept {
     Words words;
-    words.tag = tag_of(Type::allocated, TTMEM_PROGRAM_BINARY, TTMEM_DRAM, 0, 0);
+    words.tag = tag_of(Type::allocated, TTMEM_PROGRAM_BINARY, TTMEM_DRAM, 0, program.address);
     words.id = program.id;
     words.address = program.launched;
     words.reserved = pack48(program.bytes, program.target);
@@ -49,18 +50,19 @@ void add_program(const Program& program) noexcept {
 
 }  // namespace
 
-void change_status(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes) noexcept {
+void change_status(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes, uint32_t address) noexcept {
     const Writer& writer = the_writer;
     const Key key{program, target, TTMEM_PROGRAM_BINARY};
     const Found found = find(writer, key, hash_of(key));
-    if (found.entry == kNoEntry) return add_program({target, program, status, 0, bytes, 0});
+    if (found.entry == kNoEntry) return add_program({target, program, status, 0, bytes, 0, address});
     Record& entry = writer.slab[found.entry];
     uint64_t result = 0;
     if (!change_word(entry.per_bank, found.made_by, ~kStatus, uint64_t{status} << 46, 0, result)) return;
     const uint64_t had = entry.reserved.load(std::memory_order_relaxed) & 0xffff'ffff'ffff;
-    if (bytes != 0 && bytes != had)  // its size became known, or changed: entered anew with its history
-        return add_program(
-            {target, program, status, result & kLaunches, bytes, entry.address.load(std::memory_order_relaxed)});
+    const auto lay = static_cast<uint32_t>(entry.tag.load(std::memory_order_relaxed) >> 32);
+    if (bytes != 0 && (bytes != had || (address != 0 && address != lay)))  // news of it: entered anew, with its history
+        return add_program({target, program, status, result & kLaunches, bytes,
+                            entry.address.load(std::memory_order_relaxed), address});
     publish_program(writer, take_sequence(writer), Type::status_changed, target, program, status);
 }
 
@@ -71,7 +73,7 @@ void count_launch(uint16_t target, uint64_t program) noexcept {
     const Key key{program, target, TTMEM_PROGRAM_BINARY};
     const Found found = find(writer, key, hash_of(key));
     uint64_t result = 0;
-    if (found.entry == kNoEntry) return add_program({target, program, TTMEM_NOT_SENT, 1, 0, 0});
+    if (found.entry == kNoEntry) return add_program({target, program, TTMEM_NOT_SENT, 1, 0, 0, 0});
     Record& entry = writer.slab[found.entry];
     uint64_t launched = entry.address.load(std::memory_order_relaxed);
     if (!change_word(entry.per_bank, found.made_by, ~uint64_t{0}, 0, 1, result)) return;

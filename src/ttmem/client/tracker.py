@@ -86,7 +86,7 @@ class GraphTracker:
                 return
             kind = buffer.buffer_type
             if buffer.program and kind == _DRAM:
-                opened.programs.hold(buffer.program, buffer.reserved_bytes)
+                opened.programs.hold(buffer.program, buffer.reserved_bytes, buffer.address)
                 return
             report_buffer_alloc(
                 opened.target,

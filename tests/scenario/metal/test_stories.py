@@ -22,6 +22,7 @@ from hypothesis.stateful import (
 
 from tests.support.tracked.agreement import Figures, TrueFigures, differences
 from tests.support.tracked.own_journal import OwnJournal
+from tests.support.tracked.places import place_differences
 from tests.support.tracked.shown import ShownFigures, expected_in_table, in_table
 from tests.support.tracked.told import ToldFigures
 from ttmem import GraphTracker, metal
@@ -133,6 +134,7 @@ class Stories(RuleBasedStateMachine):
         assert differences(self.told.figures(true), true) == []
         assert self.journal.findings() == self.findings
         snapshot = self.shown.look()
+        assert place_differences(snapshot, [mesh.device for mesh in self.meshes]) == []
         in_json = self.shown.in_json(snapshot)
         assert differences(in_json, {chip: _only(figures, in_json[chip]) for chip, figures in true.items()}) == []
         rows = dict(zip(in_json, in_table(snapshot), strict=True))

@@ -18,11 +18,12 @@ class Programs:
         self._held_bytes: dict[int, int] = {}
         self._status: dict[int, BinaryStatus] = {}
 
-    def hold(self, program: int, size_bytes: int) -> None:
-        """A buffer of binaries was allocated."""
-        held = self._held_bytes.get(program, 0) + size_bytes
-        report_binary_status(self._target, program, self._status.get(program, BinaryStatus.NOT_SENT), held)
-        self._held_bytes[program] = held
+    def hold(self, program: int, size_bytes: int, address: int) -> None:
+        """A buffer of binaries was allocated; several of one program lie at no one address."""
+        before = self._held_bytes.get(program, 0)
+        status = self._status.get(program, BinaryStatus.NOT_SENT)
+        report_binary_status(self._target, program, status, before + size_bytes, 0 if before else address)
+        self._held_bytes[program] = before + size_bytes
 
     def release(self, program: int, size_bytes: int) -> None:
         """It was given back; without binaries a program is at its end."""
