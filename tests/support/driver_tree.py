@@ -6,7 +6,7 @@ from pathlib import Path
 
 __all__ = ["DriverTree"]
 
-_SENSORS = {
+_SENSORS: dict[str, dict[str, tuple[str, int, int | None]]] = {
     "blackhole": {
         "temp1": ("asic_temp", 48_250, 75_000),
         "in0": ("vcore", 720, 900),
@@ -35,7 +35,7 @@ class DriverTree:
     def environ(self) -> dict[str, str]:
         return {"TTMEM_SYSFS_ROOT": str(self.root)}
 
-    def chip(self, node: int, arch: str = "blackhole", **attributes: str | None) -> Path:
+    def chip(self, node: int, arch: str = "blackhole", /, **attributes: str | None) -> Path:
         """Adds a chip; attributes by their names without tt_, None to leave one out. Returns its directory."""
         bus_id = f"0000:{node + 1:02x}:00.0"
         device = self.root / "sys/devices/pci0000:00" / bus_id
@@ -86,6 +86,7 @@ class DriverTree:
         link = self.classes / f"tenstorrent!{node}"
         device = (link / "device").resolve()
         link.unlink()
+        (self.root / f"sys/class/hwmon/hwmon{node + 3}").unlink()
         shutil.rmtree(device)
 
 

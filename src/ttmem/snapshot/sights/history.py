@@ -1,6 +1,6 @@
 """What was used when: samples of every chip and pool on one grid of time, and what happened meanwhile."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ttmem.devices import Device, Pool
@@ -58,6 +58,11 @@ class History:
     interval_ns: int  # between two samples
     series: tuple[Series, ...]
     marks: tuple[Mark, ...]  # oldest first
+    _by_chip: dict[tuple[str | int, Pool], Series] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        found = {(series.uuid or series.device, series.pool): series for series in self.series}
+        object.__setattr__(self, "_by_chip", found)
 
     @property
     def begin_ns(self) -> int:
@@ -67,8 +72,4 @@ class History:
 
     def of(self, device: Device, pool: Pool) -> Series | None:
         """The course of a chip's pool; by its unique id, or by its number if it has none."""
-        for series in self.series:
-            is_same = series.uuid == device.uuid if device.uuid else series.device == device.number
-            if series.pool is pool and is_same:
-                return series
-        return None
+        return self._by_chip.get((device.uuid or device.number, pool))

@@ -1,0 +1,218 @@
+"""Charts: every size and every number of chips, no spike lost, and every figure where it belongs."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.courses import a_busy_history
+from tests.support.sights import an_overview
+from ttmem.devices import Pool
+from ttmem.monitor.screens.charts import State, acted, draw, pointed, wanted
+from ttmem.monitor.screens.frame import Drawing, Frame, Look
+from ttmem.snapshot.sights.history import History
+from ttmem.view.spans import Role, plain
+
+SIZES = [Look(80, 22), Look(120, 38), Look(200, 58)]
+FRAMES = {(chips, seconds): None for chips in (1, 4, 32) for seconds in (60, 3600)}
+
+
+def a_frame(chips: int = 4, seconds: int = 60) -> Frame:
+    overview = an_overview(chips)
+    return Frame(overview=overview, history=a_busy_history(overview, seconds))
+
+
+KNOWN = {key: a_frame(*key) for key in FRAMES}
+
+
+def text(drawing: Drawing) -> str:
+    return plain(list(drawing.lines))
+
+
+def widest(drawing: Drawing) -> int:
+    return max((sum(span.width for span in line) for line in drawing.lines), default=0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(sorted(KNOWN)),
+    st.builds(Look, st.integers(1, 210), st.integers(0, 60), st.booleans()),
+    st.builds(State, st.sampled_from(["", "#0", "3"]), st.sampled_from(["", "l1", "trace"]), first=st.integers(0, 9)),
+)
+def test_no_drawing_is_larger_than_asked(key: tuple[int, int], look: Look, state: State) -> None:
+    drawing = draw(KNOWN[key], look, state)
+
+    assert widest(drawing) <= look.width
+    assert len(drawing.lines) <= look.height
+    assert text(drawing).isascii() or not look.is_ascii
+    assert all(spot.row < look.height and spot.end <= look.width for spot in drawing.spots)
+
+
+@pytest.mark.parametrize("look", SIZES, ids=str)
+@pytest.mark.parametrize("chips", [1, 4, 32])
+def test_every_chip_has_a_chart_at_every_size(look: Look, chips: int) -> None:
+    drawing = draw(KNOWN[chips, 60], look, State())
+
+    assert drawing.hidden_count == 0
+    assert {spot.number for spot in drawing.spots} == set(range(chips))
+
+
+def test_a_chart_says_what_is_used_of_how_much_and_the_highest() -> None:
+    shown = text(draw(a_frame(1), Look(200, 58), State()))
+
+    assert "0 n300 DRAM 910 MiB 7% of 12.0 GiB  highest 910 MiB" not in shown  # the latest is not the highest
+    assert "highest" in shown
+    for pool in ("DRAM", "L1", "L1_SMALL", "TRACE", "CB", "KERNEL"):
+        assert f"n300 {pool} " in shown
+
+
+def with_samples(frame: Frame, samples: tuple[int | None, ...], pool: Pool = Pool.DRAM) -> Frame:
+    assert frame.history is not None
+    series = tuple(
+        replace(one, samples=samples) if (one.device, one.pool) == (0, pool) else one for one in frame.history.series
+    )
+    return replace(frame, history=replace(frame.history, series=series))
+
+
+def test_a_figure_changed_by_a_little_is_shown_changed() -> None:
+    frame = a_frame(1)
+    one = text(draw(with_samples(frame, (5 << 30,) * 60), Look(120, 38), State()))
+    other = text(draw(with_samples(frame, ((5 << 30) + (11 << 20),) * 60), Look(120, 38), State()))
+
+    assert "DRAM 5.00 GiB 41% of 12.0 GiB  highest 5.00 GiB" in one
+    assert "DRAM 5.01 GiB 41% of 12.0 GiB  highest 5.01 GiB" in other
+
+
+@pytest.mark.parametrize("look", SIZES, ids=str)
+@pytest.mark.parametrize("at", [0, 7, 151, 299])
+def test_a_spike_of_one_sample_fills_a_column(look: Look, at: int) -> None:
+    samples = [1 << 30] * 300
+    samples[at] = 12 << 30
+
+    shown = draw(with_samples(a_frame(1, 300), tuple(samples)), look, State(pool="dram"))
+
+    assert sum(span.text.count("█") for line in shown.lines[2:3] for span in line if span.role is Role.FULL) == 1
+
+
+def test_panels_of_a_pool_share_one_scale() -> None:
+    frame = with_samples(a_frame(4), (12 << 30,) * 60)
+
+    shown = text(draw(frame, Look(120, 38), State(pool="dram")))
+
+    assert shown.count("12.0 GiB ┤") == 4
+
+
+def test_where_nobody_looked_the_chart_is_blank() -> None:
+    frame = with_samples(a_frame(1), (None,) * 30 + (12 << 30,) * 30)
+
+    line = plain([draw(frame, Look(90, 20), State(pool="dram")).lines[3]])
+
+    assert line[10:48].strip() == ""
+    assert set(line[52:88].strip()) == {"█"}
+
+
+def test_what_was_refused_is_marked_on_the_pool_it_was_refused_in() -> None:
+    lines = text(draw(a_frame(4), Look(200, 58), State())).splitlines()
+    titles = {line.split()[2]: line for line in lines if " n300 " in line and line.startswith("0 n300 DRAM")}
+
+    assert "!" not in titles["DRAM"].split("0 n300 L1")[0]
+    assert "!2" in titles["DRAM"].split("0 n300 L1")[1]
+
+
+def test_phases_are_named_on_the_axis_of_time() -> None:
+    shown = text(draw(a_frame(1), Look(120, 38), State()))
+
+    assert "|prefill" in shown
+    assert "|décode" in shown
+
+
+def test_a_phase_that_began_before_the_span_covers_its_beginning() -> None:
+    frame = a_frame(1)
+    assert frame.history is not None
+    early = tuple(mark for mark in frame.history.marks if mark.what != "phase_began")
+    shown = text(draw(replace(frame, history=replace(frame.history, marks=early)), Look(120, 38), State(pool="dram")))
+
+    assert " " * 10 + "|prefill" in shown
+
+
+def test_what_happened_is_told_in_words_newest_first() -> None:
+    shown = text(draw(a_frame(4), Look(200, 58), State())).split("< ended\n")[1]
+
+    assert "! out of memory  L1 64.0 MiB wanted  chip 0  llama-70b (pid 4001)" in shown
+    assert shown.index("< ended  ") < shown.index("x clash  ") < shown.index("> began  ")
+
+
+def test_figures_that_were_read_say_so() -> None:
+    frame = a_frame(1)
+    assert frame.history is not None
+    read = tuple(replace(one, origin="read") for one in frame.history.series)
+
+    assert " read" in text(draw(replace(frame, history=replace(frame.history, series=read)), Look(120, 38), State()))
+
+
+@pytest.mark.parametrize("history", [None, History(end_ns=9, interval_ns=1, series=(), marks=())])
+def test_without_samples_it_says_why(history: History | None) -> None:
+    shown = text(draw(Frame(overview=an_overview(0), history=history), Look(80, 22), State()))
+
+    assert shown.strip()
+    assert "None" not in shown
+
+
+def test_keys_zoom_between_a_minute_and_an_hour() -> None:
+    frame, look = a_frame(1), SIZES[0]
+    states = [State()]
+    for action in ("zoom_in", "zoom_out", "zoom_out", "zoom_out", "zoom_in"):
+        states.append(acted(action, states[-1], frame, look))
+
+    assert [state.seconds for state in states] == [60, 60, 300, 3600, 3600, 300]
+    assert states[1] is states[0]
+    assert [wanted(frame, state).history_seconds for state in states[2:4]] == [300, 3600]
+
+
+def test_keys_go_from_chip_to_chip_and_round() -> None:
+    frame, look = a_frame(2), SIZES[0]
+    right = [State()]
+    for _ in range(3):
+        right.append(acted("right", right[-1], frame, look))
+
+    assert [state.device for state in right] == ["", "#0", "#1", ""]
+    assert acted("left", State(), frame, look).device == "#1"
+    assert acted("close", right[1], frame, look) == State()
+    assert text(draw(frame, look, right[2])).count("\n1 ") >= 3
+
+
+def test_the_next_pool_is_one_in_which_something_lies() -> None:
+    frame, look = a_frame(1), SIZES[0]
+    states = [State()]
+    for _ in range(7):
+        states.append(acted("next_pool", states[-1], frame, look))
+
+    assert [state.pool for state in states] == ["", "dram", "trace", "l1", "l1_small", "cb", "kernel", ""]
+
+
+def test_a_click_shows_one_chip_and_another_shows_all() -> None:
+    alone = pointed(3, State())
+
+    assert (alone.device, pointed(3, alone).device) == ("#3", "")
+
+
+def test_what_does_not_fit_is_reached_by_scrolling() -> None:
+    frame, look = KNOWN[32, 60], Look(40, 12)
+    opened = draw(frame, look, State())
+    seen = {spot.number for spot in opened.spots}
+    state = State()
+    for _ in range(12):
+        state = acted("down", state, frame, look)
+        seen |= {spot.number for spot in draw(frame, look, state).spots}
+
+    assert opened.hidden_count > 0
+    assert seen == set(range(32))
+    assert acted("home", state, frame, look).first == 0
+    assert acted("end", State(), frame, look) == state
+
+
+def test_an_unknown_action_changes_nothing() -> None:
+    state = State()
+
+    assert acted("tree", state, a_frame(1), SIZES[0]) is state

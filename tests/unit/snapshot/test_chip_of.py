@@ -1,0 +1,60 @@
+"""Which of the driver's chips a device is: by its id, by the serial number of a card with one chip, or not at all."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.driver_tree import DriverTree
+from tests.support.sights import a_chip
+from ttmem.snapshot.identity import chip_of
+from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.sources.driver import Driver
+
+SEEN_ID = 0x8066_3228_3760  # of a p150a, in the runtime's own shared memory
+SEEN_SERIAL = "00000403319141BB"  # of the same card
+
+
+def chips(directory: Path, *cards: dict[str, str]) -> tuple[ChipTelemetry, ...]:
+    tree = DriverTree(directory)
+    for node, card in enumerate(cards):
+        tree.chip(node, **card)
+    return Driver(tree.environ).telemetry()
+
+
+def test_a_chip_is_known_by_the_drivers_own_id(tmp_path: Path) -> None:
+    telemetry = chips(tmp_path, {"asic_id": "0000000000000001"}, {"asic_id": "0000000000000002"})
+
+    assert chip_of(a_chip(unique_id=2), telemetry) == telemetry[1]
+
+
+def test_a_card_with_one_chip_is_known_by_its_serial_number(tmp_path: Path) -> None:
+    telemetry = chips(tmp_path, {}, {"card_type": "p150a", "serial": SEEN_SERIAL})
+
+    assert chip_of(a_chip(unique_id=SEEN_ID), telemetry) == telemetry[1]
+
+
+def test_an_n150_is_known_by_the_part_of_its_serial_number_that_the_runtime_keeps(tmp_path: Path) -> None:
+    telemetry = chips(tmp_path, {"card_type": "n150", "serial": "0100018511732099"})
+
+    assert chip_of(a_chip(unique_id=0x2_5173_2099), telemetry) == telemetry[0]
+
+
+@pytest.mark.parametrize("card", ["p300c", "n300", "unknown"])
+def test_of_cards_with_several_chips_nothing_is_guessed(tmp_path: Path, card: str) -> None:
+    telemetry = chips(tmp_path, {"card_type": card, "serial": SEEN_SERIAL})
+
+    assert chip_of(a_chip(unique_id=SEEN_ID), telemetry) is None
+
+
+def test_two_chips_that_fit_are_none_that_does(tmp_path: Path) -> None:
+    telemetry = chips(tmp_path, {"card_type": "p150a", "serial": SEEN_SERIAL})
+    twin = replace(telemetry[0], node=1)
+
+    assert chip_of(a_chip(unique_id=SEEN_ID), (*telemetry, twin)) is None
+
+
+def test_a_device_without_an_id_of_its_own_is_none_of_the_drivers(tmp_path: Path) -> None:
+    telemetry = chips(tmp_path, {"asic_id": "0000000000000000"})
+
+    assert chip_of(a_chip(unique_id=0, is_known=False), telemetry) is None
