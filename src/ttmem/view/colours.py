@@ -71,6 +71,7 @@ PALETTE = {
     Role.SELECTED: PLAIN._replace(is_bold=True),
     Role.TAGGED: YELLOW._replace(is_bold=True),
     Role.KEY: TEAL._replace(is_bold=True),
+    Role.COURSE: Colour("#3a7d66", 65, 32, light="#6aa892"),
     Role.LOST: GREY,
 }
 

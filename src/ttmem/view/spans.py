@@ -38,6 +38,7 @@ class Role(Enum):
     SELECTED = "selected"  # the row the cursor is on
     TAGGED = "tagged"
     KEY = "key"  # one that can be pressed
+    COURSE = "course"  # what a figure was over time
     LOST = "lost"  # figures that are no longer renewed
 
     @property

@@ -7,16 +7,18 @@ from 80 x 20 on up to 32 chips; where even single lines are too many, the chips 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ttmem.devices import Device, Pool
+from ttmem.devices import Pool
 from ttmem.monitor.screens.chips.arrangement import GUTTER, Arrangement, arranged
 from ttmem.monitor.screens.chips.cards import Chip, chip_of
 from ttmem.monitor.screens.chips.cells import cell_lines, name_width
+from ttmem.monitor.screens.chips.figures import figures_of, pools_of
 from ttmem.monitor.screens.chips.single_lines import line_plan, single_line, titles_line
 from ttmem.monitor.screens.frame import Drawing, Frame, Look, Spot, Wanted
 from ttmem.monitor.screens.listing.entries import entries_of
 from ttmem.monitor.screens.listing.order import in_order
 from ttmem.monitor.screens.listing.table import Shown, table_for
 from ttmem.monitor.screens.pen import Pen, shown_name
+from ttmem.snapshot.identity import chip_of as driver_chip_of
 from ttmem.snapshot.sights.overview import Overview
 from ttmem.snapshot.usage import DeviceUsage
 from ttmem.view.page import plural
@@ -27,8 +29,10 @@ from ttmem.view.units import clock_text
 __all__ = ["State", "acted", "draw", "pointed", "selected", "wanted"]
 
 _COURSE_SECONDS = 60
-_PROCESSES_LEAST = 3  # rows of processes that chips leave room for, if there are as many
+_PROCESSES_LEAST = 2  # rows of processes that chips leave room for, if there are as many
 _ABOVE_PROCESSES = 2  # a blank and the titles
+_BETWEEN = Span(" " * GUTTER)
+Courses = dict[tuple[str | int, Pool], Sequence[Sample]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ def pointed(hit: int, state: State) -> State:
 
 
 def wanted(frame: Frame, state: State) -> Wanted:
-    return Wanted(history_seconds=_COURSE_SECONDS)
+    return Wanted(history_seconds=_COURSE_SECONDS, has_telemetry=frame.telemetry is None)  # nodes stay what they are
 
 
 def selected(state: State, frame: Frame) -> DeviceUsage | None:
@@ -140,41 +144,43 @@ def _arrangement(frame: Frame, look: Look) -> Arrangement:
 
 
 def _figure_count(overview: Overview) -> int:
-    """The most that any chip has to tell."""
-    return max(len(chip.figures) for chip in (_plain_chip(usage) for usage in overview.devices[:1]))
-
-
-def _plain_chip(usage: DeviceUsage) -> Chip:
-    return chip_of(usage, ((), ()), is_selected=False, is_ascii=True)
+    """What a chip has to tell: the one with the most pools has most."""
+    fullest = max(overview.devices, key=lambda usage: (len(usage.kinds), len(usage.pools)))
+    return sum(1 for _ in figures_of(fullest, pools_of(fullest), is_ascii=True))
 
 
 def _chips(frame: Frame, look: Look, state: State, how: Arrangement, above: int) -> tuple[list[Line], list[Spot]]:
     """The lines of all chips, and where each of them is."""
     assert frame.overview is not None
+    courses = _courses(frame)
     chips = [
-        chip_of(
-            usage, _courses(frame, usage.device), is_selected=usage.device.number == state.chip, is_ascii=look.is_ascii
-        )
+        _chip(usage, courses, is_selected=usage.device.number == state.chip, is_ascii=look.is_ascii)
         for usage in frame.overview.devices
     ]
     names = name_width(chips)
     lines: list[Line] = []
     plan = line_plan(chips, names, how.width) if how.form == "line" else None
     if plan:
-        lines.append(_side_by_side([[titles_line(plan, chips)]] * min(how.columns, len(chips)), how, 0))
+        lines.append(_side_by_side([[titles_line(plan, chips, how.width)]] * min(how.columns, len(chips)), 0))
     spots: list[Spot] = []
     first, count = _window(chips, how, look.height - above - len(lines), state)
     for row in range(first, first + count):
         shown = chips[row * how.columns : (row + 1) * how.columns]
         if plan:
-            cells = [[single_line(chip, plan, is_ascii=look.is_ascii)] for chip in shown]
+            cells = [[single_line(chip, plan, how.width, is_ascii=look.is_ascii)] for chip in shown]
         else:
             cells = [cell_lines(chip, _dev_node(frame, chip), how, names, is_ascii=look.is_ascii) for chip in shown]
         lines += [()] * how.gap
         for at in range(how.height):
             spots += _spots(shown, how, above + len(lines))
-            lines.append(_side_by_side(cells, how, at))
+            lines.append(_side_by_side(cells, at))
     return lines, spots
+
+
+def _chip(usage: DeviceUsage, courses: Courses, *, is_selected: bool, is_ascii: bool) -> Chip:
+    known_by = usage.device.uuid or usage.device.number
+    found = courses.get((known_by, Pool.DRAM), ()), courses.get((known_by, Pool.L1), ())
+    return chip_of(usage, found, is_selected=is_selected, is_ascii=is_ascii)
 
 
 def _window(chips: Sequence[Chip], how: Arrangement, height: int, state: State) -> tuple[int, int]:
@@ -190,40 +196,35 @@ def _spots(shown: Sequence[Chip], how: Arrangement, row: int) -> list[Spot]:
     return [Spot(row, at * step, at * step + how.width, chip.usage.device.number) for at, chip in enumerate(shown)]
 
 
-def _side_by_side(cells: Sequence[Sequence[Line]], how: Arrangement, at: int) -> Line:
+def _side_by_side(cells: Sequence[Sequence[Line]], at: int) -> Line:
     """One line of all cells of a row."""
+    if len(cells) == 1:
+        return cells[0][at]
     spans: list[Span] = []
-    for place, cell in enumerate(cells):
-        line = cell[at]
-        spans += line
-        if place < len(cells) - 1:
-            spans.append(Span(" " * (how.width - sum(map(_width, line)) + GUTTER)))
-    return tuple(spans)
+    for cell in cells:
+        spans += [*cell[at], _BETWEEN]
+    return tuple(spans[:-1])
 
 
-def _width(span: Span) -> int:
-    return span.width
-
-
-def _courses(frame: Frame, device: Device) -> tuple[Sequence[Sample], Sequence[Sample]]:
-    """What DRAM and L1 held over the last minute."""
-    if frame.history is None:
-        return (), ()
-    found = [frame.history.of(device, pool) for pool in (Pool.DRAM, Pool.L1)]
-    dram, l1 = (series.samples if series else () for series in found)
-    return dram, l1
+def _courses(frame: Frame) -> Courses:
+    """What chips held over the last minute, by their unique id, or by their number if they have none."""
+    series = frame.history.series if frame.history else ()
+    return {(one.uuid or one.device, one.pool): one.samples for one in series if one.pool in (Pool.DRAM, Pool.L1)}
 
 
 def _dev_node(frame: Frame, chip: Chip) -> str:
     """Which node of the driver it is, where that is known."""
-    return ""
+    found = driver_chip_of(chip.usage.device, frame.telemetry) if frame.telemetry else None
+    return found.dev_node if found else ""
 
 
 def _processes(frame: Frame, look: Look, height: int) -> list[Line]:
     """Who holds most, in what is left of the screen."""
+    if height <= _ABOVE_PROCESSES:
+        return []
     entries = in_order([entry for entry in entries_of(frame) if not entry.is_dead], "total", is_inverted=False)
     rows = min(len(entries), height - _ABOVE_PROCESSES)
-    if rows < 1:
+    if not rows:
         return []
     table = table_for(entries[:rows], "total", look.width, is_ascii=look.is_ascii)
     return [(), table.titles(is_inverted=False), *(table.line(Shown(entry)) for entry in entries[:rows])]

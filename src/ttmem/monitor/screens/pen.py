@@ -23,23 +23,23 @@ class Pen:
 
     def right(self, text: str, width: int, role: Role = Role.PLAIN) -> "Pen":
         """Ends `width` columns from here; a number that is wider is left out, never cut."""
-        if len(text) > width:
-            return self.put(" " * width)
-        return self.put(" " * (width - len(text))).put(text, role)
+        return self.put(text.rjust(width) if len(text) <= width else " " * width, role)
 
     def left(self, text: str, width: int, role: Role = Role.PLAIN) -> "Pen":
-        if len(text) > width:
-            return self.put(" " * width)
-        return self.put(text, role).put(" " * (width - len(text)))
+        return self.put(text.ljust(width) if len(text) <= width else " " * width, role)
 
     def name(self, text: str, width: int, role: Role = Role.PLAIN, *, is_ascii: bool = False) -> "Pen":
         """A word, cut to a width if it must be, and a cut shows."""
-        shown = clipped(shown_name(text, is_ascii), max(0, width), is_ascii=is_ascii)
-        taken = width_of(shown)
-        if shown:
-            self.spans.append(Span(shown, role))
-        self.at += taken
-        return self.put(" " * (width - taken))
+        if width <= 0:
+            return self
+        shown = shown_name(text, is_ascii)
+        if len(shown) > width or not shown.isascii():
+            shown = clipped(shown, width, is_ascii=is_ascii)
+            self.spans.append(Span(shown + " " * (width - width_of(shown)), role))
+        else:
+            self.spans.append(Span(shown.ljust(width), role))
+        self.at += width
+        return self
 
     def line(self, spans: Line) -> "Pen":
         """Spans whose characters take one column each."""

@@ -16,10 +16,11 @@ Form = Literal["card", "pair", "line"]
 
 GUTTER = 2  # blanks between two columns of chips
 INDENT = 2  # of figures below a bar
-_LEAST = {"card": 48, "pair": 39, "line": 39}  # columns a chip needs
+_LEAST = {"card": 50, "pair": 39, "line": 39}  # columns a chip needs
 _FIGURES_LEAST = 46  # columns from which on figures stand below a pair of bars
+_LINE_TELLING = 112  # columns from which on a single line tells more than a pair of bars without figures
 _FIGURES_WANTED = 7  # what L1 is made of, and kernels of every type; before that, chips rather stand closer together
-_COURSE_MOST = 6  # rows of a course
+_COURSE_MOST = 10  # rows of a course
 
 
 class Arrangement(NamedTuple):
@@ -65,6 +66,9 @@ def _choices(chip_count: int, figure_count: int, width: int, layout: Layout) -> 
         yield from _cells("card", chip_count, figure_count, width, is_dense=False)
     if layout == "auto":
         yield from _cells("pair", chip_count, figure_count, width, is_dense=True)
+        if width >= _LINE_TELLING:
+            yield Arrangement("line", 1, width)
+        yield from _bare_pairs(chip_count, width)
     if layout != "full":
         for columns in range(1, _across(_LEAST["line"], width, chip_count) + 1):
             yield Arrangement("line", columns, _cell(width, columns))
@@ -81,10 +85,13 @@ def _cells(form: Form, chip_count: int, figure_count: int, width: int, *, is_den
         for gap in (1, 0):
             for figure_rows in range(most, (most if form == "card" else least) - 1, -1):
                 yield Arrangement(form, columns, cell, figure_rows, gap=gap)
-    if form == "pair":
-        for fewer in range(1, _across(_LEAST[form], width, chip_count) + 1):
-            yield Arrangement(form, fewer, _cell(width, fewer), gap=1)
-            yield Arrangement(form, fewer, _cell(width, fewer))
+
+
+def _bare_pairs(chip_count: int, width: int) -> Iterator[Arrangement]:
+    """Two bars each, in as few columns as will do."""
+    for columns in range(1, _across(_LEAST["pair"], width, chip_count) + 1):
+        yield Arrangement("pair", columns, _cell(width, columns), gap=1)
+        yield Arrangement("pair", columns, _cell(width, columns))
 
 
 def _across(least: int, width: int, chip_count: int) -> int:

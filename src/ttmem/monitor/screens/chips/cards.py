@@ -6,7 +6,8 @@
    buffers 56.0 MiB   CBs now 9.00 MiB  ...     0 ███▒░ 9.21G/12.0G  76% ██▓░ 61.2M/89.4M  68%
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from ttmem.devices import Device
@@ -25,7 +26,7 @@ ROOMY, DENSE = 24, 16  # least columns of a figure: in full, and short
 _NUMBERS = 31  # columns of ` 9.21 GiB / 12.0 GiB   76% busy`
 _TIGHT_NUMBERS = 17  # of ` 9.21G/12.0G  76%`
 _SPARK_LEAST, _SPARK_MOST = 8, 30
-_BAR_LEAST = 6
+_SWATCHED = 18  # columns of a figure from which on there is a place for a swatch, whether it has one or not
 _BAR_GOOD = 16  # as long as it is no longer, a course beside it would take too much
 
 
@@ -36,10 +37,12 @@ class Chip(NamedTuple):
     name: str  # index, or what it is called
     dram: Gauge
     l1: Gauge
-    figures: list[Figure]
     dram_course: Sequence[Sample]
     l1_course: Sequence[Sample]
     is_selected: bool = False
+
+    def figures(self, *, is_ascii: bool) -> Iterator[Figure]:
+        return figures_of(self.usage, pools_of(self.usage), is_ascii=is_ascii)
 
     def named(self, width: int) -> str:
         """Numbers end below each other, names begin there."""
@@ -54,9 +57,8 @@ def chip_of(
     usage: DeviceUsage, courses: tuple[Sequence[Sample], Sequence[Sample]], *, is_selected: bool, is_ascii: bool
 ) -> Chip:
     pools = pools_of(usage)
-    figures = figures_of(usage, pools, is_ascii=is_ascii)
     name = shown_name(device_word(usage.device), is_ascii)
-    return Chip(usage, name, dram_gauge(usage, pools), l1_gauge(usage, pools), figures, *courses, is_selected)
+    return Chip(usage, name, dram_gauge(usage, pools), l1_gauge(usage, pools), *courses, is_selected)
 
 
 def title_line(chip: Chip, dev_node: str, width: int, *, is_ascii: bool) -> Line:
@@ -96,8 +98,8 @@ def bar_line(pen: Pen, gauge: Gauge, course: Sequence[Sample], width: int, *, is
     pen.line(gauge_bar(gauge, room - (spark + 1 if spark else 0), is_ascii))
     _numbers(pen, gauge, is_tight=is_tight)
     if spark:
-        pen.put(" ").put(sparkline(course, spark, is_ascii, top=gauge.total_bytes), Role.DIM)
-    return pen.done()
+        pen.put(" ").put(sparkline(course, spark, is_ascii, top=gauge.total_bytes), Role.COURSE)
+    return pen.to(width).done()
 
 
 def gauge_bar(gauge: Gauge, width: int, is_ascii: bool) -> Line:
@@ -130,13 +132,13 @@ def figure_lines(chip: Chip, lines: int, width: int, *, indent: int, is_dense: b
     room = width - indent
     across = figures_across(room, is_dense=is_dense)
     slot = room // across
+    figures = chip.figures(is_ascii=is_ascii)
     drawn = []
-    for at in range(lines):
+    for _ in range(lines):
         pen = Pen().put(" " * indent)
-        for place, figure in enumerate(chip.figures[at * across : (at + 1) * across]):
-            end = indent + (place + 1) * slot - 1
-            _figure(pen.to(indent + place * slot), figure, end, is_roomy=not is_dense, is_ascii=is_ascii)
-        drawn.append(pen.done())
+        for figure in islice(figures, across):
+            _figure(pen, figure, slot, is_roomy=not is_dense, is_ascii=is_ascii)
+        drawn.append(pen.to(width).done())
     return drawn
 
 
@@ -145,16 +147,18 @@ def figures_across(room: int, *, is_dense: bool) -> int:
     return across if is_dense else min(across, 4) if across < 8 else 8
 
 
-def _figure(pen: Pen, figure: Figure, end: int, *, is_roomy: bool, is_ascii: bool) -> None:
-    """A swatch, a name, and the value at the end; shorter words where there is no room for the long ones."""
+def _figure(pen: Pen, figure: Figure, width: int, *, is_roomy: bool, is_ascii: bool) -> None:
+    """A swatch, a name, and the value before the last column; shorter words where there is too little room."""
+    end = pen.at + width
+    blank = "  " if width >= _SWATCHED else ""
     if figure.swatch:
-        swatch = figure.swatch
-        pen.put(swatch.ascii_mark if is_ascii else swatch.mark, swatch.role).put(" ")
-    elif is_roomy:
-        pen.put("  ")
-    room = end - pen.at
-    words = [(figure.name, figure.value)] if is_roomy else []
-    for name, value in (*words, (figure.short, figure.tight), (figure.short.split()[0], figure.tight)):
+        pen.put(figure.swatch.ascii_mark if is_ascii else figure.swatch.mark, figure.swatch.role)
+        blank = " "
+    room = end - 1 - pen.at - len(blank)
+    names, value = ((figure.name,) if is_roomy else ()), figure.value if is_roomy else ""
+    for name in (*names, figure.short, figure.title):
+        value = value if name is figure.name and is_roomy else figure.tight
         if len(name) + 1 + len(value) <= room:
-            pen.put(name, Role.DIM).right(value, room - len(name), figure.role)
-            return
+            pen.put(blank + name, Role.DIM).put(value.rjust(room - len(name)) + " ", figure.role)
+            break
+    pen.to(end)

@@ -33,7 +33,7 @@ def _card(chip: Chip, dev_node: str, how: Arrangement, is_ascii: bool) -> list[L
     for gauge, course in ((chip.dram, chip.dram_course), (chip.l1, chip.l1_course)):
         pen = Pen().put(" " * INDENT).left(gauge.word, 5, Role.HEAD)
         lines.append(bar_line(pen, gauge, () if how.course_rows else course, width, is_ascii=is_ascii))
-        lines += course_lines(course, gauge, how.course_rows, begin, width, is_ascii=is_ascii)
+        lines += course_lines(course, how.course_rows, begin, width, is_ascii=is_ascii)
     return lines + figure_lines(chip, how.figure_rows, width, indent=INDENT, is_dense=False, is_ascii=is_ascii)
 
 

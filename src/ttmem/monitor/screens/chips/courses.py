@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from ttmem.monitor.screens.chips.figures import Gauge
 from ttmem.monitor.screens.pen import Pen
 from ttmem.view.spans import Line, Role
 from ttmem.view.sparkline import Sample, bins
@@ -14,11 +13,11 @@ _STEPS = " ▁▂▃▄▅▆▇█"
 _ASCII_STEPS = " ..::||##"
 
 
-def course_lines(
-    samples: Sequence[Sample], gauge: Gauge, rows: int, begin: int, width: int, *, is_ascii: bool
-) -> list[Line]:
+def course_lines(samples: Sequence[Sample], rows: int, begin: int, width: int, *, is_ascii: bool) -> list[Line]:
     """So many rows; what the highest of them stands for is written beside it."""
-    heights = bins(samples, width - begin - 1)
+    room = width - begin - 1
+    each = max(1, room // max(1, len(samples)))  # columns of a sample, where there are fewer samples than columns
+    heights = bins([sample for sample in samples for _ in range(each)], room)
     top = max((height for height in heights if height is not None), default=0)
     steps = _ASCII_STEPS if is_ascii else _STEPS
     full = rows * 8
@@ -27,7 +26,5 @@ def course_lines(
     for row in range(rows - 1, -1, -1):
         text = "".join(" " if high is None else steps[min(8, max(0, high - row * 8))] for high in eighths)
         scale = tight_size_text(int(top)) if row == rows - 1 else "0" if row == 0 else ""
-        lines.append(
-            Pen().right(scale if top else "", begin - 1, Role.DIM).put(" ").put(text, gauge.course_role).done()
-        )
+        lines.append(Pen().right(scale if top else "", begin - 1, Role.DIM).put(" ").put(text, Role.COURSE).done())
     return lines

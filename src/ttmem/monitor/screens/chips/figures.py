@@ -3,7 +3,7 @@
 Counted, read and unknown are told apart: a figure that was read says so, one that nobody knows is no number.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ttmem.devices import Kind, Pool
@@ -11,7 +11,7 @@ from ttmem.snapshot.usage import DeviceUsage, KindUsage, PoolUsage
 from ttmem.view.bars import Part
 from ttmem.view.colours import level_of, level_role
 from ttmem.view.spans import Role
-from ttmem.view.units import UNKNOWN, count_text, share_text, size_text, tight_size_text
+from ttmem.view.units import UNKNOWN, share_text, size_text, tight_size_text
 
 __all__ = ["Figure", "Gauge", "Swatch", "dram_gauge", "figures_of", "l1_gauge", "percent_text", "pools_of"]
 
@@ -30,7 +30,7 @@ class Swatch(NamedTuple):
 BUFFERS = Swatch(Role.BAR_BUFFER, "█", "#")
 SMALL = Swatch(Role.BAR_SMALL, "█", "s")
 RING = Swatch(Role.BAR_RING, "█", "k")
-CBS = Swatch(Role.BAR_CB, "▓", "c")
+CBS = Swatch(Role.BAR_CB, "█", "c")
 PLANNED = Swatch(Role.BAR_PLANNED, "▒", ":")
 
 
@@ -58,26 +58,30 @@ class Gauge(NamedTuple):
     def role(self) -> Role:
         return Role.NOTICE if self.note else level_role(self.fraction)
 
-    @property
-    def course_role(self) -> Role:
-        """Of what it was over time: parts of L1 are not told apart there."""
-        return Role.BAR_BUFFER if self.parts else level_role(self.fraction, is_bar=True)
-
 
 class Figure(NamedTuple):
-    """One small figure: its name, long and short, and its value at either length."""
+    """One small figure: its name, long and short, and a size, or words; written out only when it is drawn."""
 
     name: str
     short: str
-    value: str
-    tight: str
+    size_bytes: int | None = None
+    mark: str = ""  # ~ or >= before the size
     swatch: Swatch | None = None
     role: Role = Role.PLAIN
+    words: str = ""  # instead of a size
     column: str = ""  # its title in a table, if that is not the short name
 
     @property
     def title(self) -> str:
         return self.column or self.short
+
+    @property
+    def value(self) -> str:
+        return self.words or (UNKNOWN if self.size_bytes is None else self.mark + size_text(self.size_bytes))
+
+    @property
+    def tight(self) -> str:
+        return self.words or (UNKNOWN if self.size_bytes is None else self.mark + tight_size_text(self.size_bytes))
 
 
 def pools_of(usage: DeviceUsage) -> Pools:
@@ -124,21 +128,19 @@ def _pool_gauge(word: str, pool: Pool, usage: DeviceUsage, pools: Pools) -> Gaug
     return Gauge(word, found.used_bytes, total, peak, (), note, mark)
 
 
-def figures_of(usage: DeviceUsage, pools: Pools, *, is_ascii: bool) -> list[Figure]:
+def figures_of(usage: DeviceUsage, pools: Pools, *, is_ascii: bool) -> Iterator[Figure]:
     """All small figures of a chip, most wanted first; some are only there where there is something to tell."""
-    return [
-        *_l1_figures(usage, pools),
-        *_kernel_figures(usage),
-        *_worst_figures(usage),
-        _sized("L1_SMALL", "small", _known(usage, pools, Pool.L1_SMALL), SMALL),
-        _sized("L1 block", "L1 block", _block(pools.get(Pool.L1))),
-        _peak("L1 peak", "L1 peak", pools.get(Pool.L1), is_ascii),
-        _sized("trace", "trace", _known(usage, pools, Pool.TRACE)),
-        _sized("DRAM block", "block", _block(pools.get(Pool.DRAM))),
-        _peak("DRAM peak", "peak", pools.get(Pool.DRAM), is_ascii),
-        *_odd_figures(usage),
-        Figure("launches", "launch", count_text(usage.launch_count), _tight_count(usage.launch_count)),
-    ]
+    yield from _l1_figures(usage, pools)
+    yield from _kernel_figures(usage)
+    yield from _worst_figures(usage)
+    yield _sized("L1_SMALL", "small", _known(usage, pools, Pool.L1_SMALL), SMALL)
+    yield _sized("L1 block", "L1 blk", _block(pools.get(Pool.L1)))
+    yield _peak("L1 peak", "L1 peak", pools.get(Pool.L1), is_ascii)
+    yield _sized("trace", "trace", _known(usage, pools, Pool.TRACE))
+    yield _sized("DRAM block", "block", _block(pools.get(Pool.DRAM)))
+    yield _peak("DRAM peak", "peak", pools.get(Pool.DRAM), is_ascii)
+    yield from _odd_figures(usage)
+    yield Figure("launches", "launch", words=_tight_count(usage.launch_count), role=Role.DIM)
 
 
 def _l1_figures(usage: DeviceUsage, pools: Pools) -> list[Figure]:
@@ -168,11 +170,9 @@ def _kernel_figures(usage: DeviceUsage) -> list[Figure]:
 def _kernel(word: str, kernel: KindUsage | None, *, is_told: bool) -> Figure:
     short = word[:4] if len(word) > 6 else word
     if kernel is None or not kernel.count:
-        value = size_text(0 if is_told else None)
-        return Figure(word, short, value, tight_size_text(0 if is_told else None), role=Role.DIM, column=short)
+        return Figure(word, short, 0 if is_told else None, role=Role.DIM, column=short)
     mark, count = "~" if kernel.is_estimated else "", _tight_count(kernel.count)
-    value, tight = mark + size_text(kernel.used_bytes), mark + tight_size_text(kernel.used_bytes)
-    return Figure(f"{word} ({count})", f"{short} {count}", value, tight, column=short)
+    return Figure(f"{word} ({count})", f"{short} {count}", kernel.used_bytes, mark, column=short)
 
 
 def _odd_figures(usage: DeviceUsage) -> list[Figure]:
@@ -198,11 +198,7 @@ def _sized(
     role: Role = Role.PLAIN,
     mark: str = "",
 ) -> Figure:
-    if size_bytes is None:
-        return Figure(name, short, UNKNOWN, UNKNOWN, swatch, Role.DIM)
-    if not size_bytes:
-        role = Role.DIM
-    return Figure(name, short, mark + size_text(size_bytes), mark + tight_size_text(size_bytes), swatch, role)
+    return Figure(name, short, size_bytes, mark, swatch, role if size_bytes else Role.DIM)
 
 
 def _peak(name: str, short: str, pool: PoolUsage | None, is_ascii: bool) -> Figure:
@@ -232,7 +228,7 @@ def _worst_figures(usage: DeviceUsage) -> list[Figure]:
     where = f"worst {usage.worst_core[0]},{usage.worst_core[1]}" if usage.worst_core else "every core"
     return [
         _sized("worst core", "worst", used, role=role),
-        Figure(where, where, share, share, role=role if fraction is not None else Role.DIM, column="core"),
+        Figure(where, where, role=role if fraction is not None else Role.DIM, words=share, column="core"),
     ]
 
 

@@ -21,13 +21,13 @@ _WANTED = (
     "fabric",
     "disp",
     "block",
-    "L1 block",
+    "L1 blk",
     "peak",
     "small",
     "trace",
     "launch",
 )
-_USED, _TOTAL, _SHARE, _FIGURE = 6, 6, 5, 9
+_USED, _TOTAL, _SHARE, _FIGURE = 6, 6, 5, 8
 _BAR_LEAST, _BAR_GOOD, _BAR_MOST = 5, 10, 24
 _COURSE = 14
 
@@ -47,7 +47,7 @@ def line_plan(chips: Sequence[Chip], names: int, width: int) -> LinePlan:
     left = width - (names + 2) - 2 * (_USED + _SHARE) - 1
     has_totals = left - 2 * _TOTAL >= 2 * _BAR_LEAST
     left -= 2 * _TOTAL if has_totals else 0
-    there = {title for chip in chips[:1] for title in by_title(chip)}
+    there = {title for chip in chips[:1] for title in by_title(chip)} if left >= 2 * _BAR_GOOD + _FIGURE else set()
     titles: list[str] = []
     for title in _WANTED:
         if title in there and left - _FIGURE >= 2 * _BAR_GOOD:
@@ -58,7 +58,7 @@ def line_plan(chips: Sequence[Chip], names: int, width: int) -> LinePlan:
     return LinePlan(names, max(0, min(_BAR_MOST, left // 2)), has_totals, tuple(titles), _COURSE if has_courses else 0)
 
 
-def titles_line(plan: LinePlan, chips: Sequence[Chip]) -> Line:
+def titles_line(plan: LinePlan, chips: Sequence[Chip], width: int) -> Line:
     """Above the lines: what they tell; and the total, where it has no column and is the same for all."""
     pen = Pen().put(" " * (plan.names + 2))
     totals = plan.has_totals
@@ -79,10 +79,10 @@ def titles_line(plan: LinePlan, chips: Sequence[Chip]) -> Line:
         pen.put(" " if word == "DRAM" else "")
     for title in plan.titles:
         pen.right(title, _FIGURE, Role.HEAD)
-    return pen.done()
+    return pen.to(width).done()
 
 
-def single_line(chip: Chip, plan: LinePlan, *, is_ascii: bool) -> Line:
+def single_line(chip: Chip, plan: LinePlan, width: int, *, is_ascii: bool) -> Line:
     pen = Pen().put(">" if chip.is_selected else " ", chip.index_role)
     pen.name(chip.named(plan.names), plan.names, chip.index_role, is_ascii=is_ascii).put(
         "!" if chip.usage.reason else " ", Role.HIGH
@@ -91,16 +91,16 @@ def single_line(chip: Chip, plan: LinePlan, *, is_ascii: bool) -> Line:
     _course(pen, chip.dram, chip.dram_course, plan, is_ascii)
     _gauge(pen.put(" "), chip.l1, plan, is_ascii)
     _course(pen, chip.l1, chip.l1_course, plan, is_ascii)
-    figures = by_title(chip)
+    figures = by_title(chip, is_ascii=is_ascii) if plan.titles else {}
     for title in plan.titles:
         figure = figures.get(title)
         pen.right(figure.tight if figure else "", _FIGURE, figure.role if figure else Role.DIM)
-    return pen.done()
+    return pen.to(width).done()
 
 
-def by_title(chip: Chip) -> dict[str, Figure]:
+def by_title(chip: Chip, *, is_ascii: bool = False) -> dict[str, Figure]:
     """Figures under the title of their column; of kernels, without how many there are."""
-    return {figure.title: figure for figure in chip.figures}
+    return {figure.title: figure for figure in chip.figures(is_ascii=is_ascii)}
 
 
 def _gauge(pen: Pen, gauge: Gauge, plan: LinePlan, is_ascii: bool) -> None:
@@ -113,4 +113,4 @@ def _gauge(pen: Pen, gauge: Gauge, plan: LinePlan, is_ascii: bool) -> None:
 
 def _course(pen: Pen, gauge: Gauge, samples: Sequence[int | float | None], plan: LinePlan, is_ascii: bool) -> None:
     if plan.course:
-        pen.put(" ").put(sparkline(samples, plan.course, is_ascii, top=gauge.total_bytes), Role.DIM)
+        pen.put(" ").put(sparkline(samples, plan.course, is_ascii, top=gauge.total_bytes), Role.COURSE)

@@ -16,11 +16,7 @@ from ttmem.view.units import UNKNOWN, age_text, count_text, size_text, tight_siz
 __all__ = ["COLUMNS", "SORTS", "Cell", "Column", "Sizes", "chips_text", "tight_age_text"]
 
 SortKey = int | str
-
-
-class Cell(NamedTuple):
-    text: str
-    role: Role = Role.PLAIN
+Cell = tuple[str, Role]
 
 
 class Sizes(NamedTuple):
@@ -46,17 +42,17 @@ class Column(NamedTuple):
 
 def _size_column(word: str, title: str, value: Callable[[Entry], int | None]) -> Column:
     def cell(entry: Entry, sizes: Sizes) -> Cell:
-        return _size_cell(entry, value(entry), sizes, "~" if entry.is_sample else "")
+        return _size_cell(entry, value(entry), sizes, "~" if entry.is_read and entry.is_sample else "")
 
     return Column(word, title, 6, 9, lambda entry: _or_least(value(entry)), cell, is_falling=True)
 
 
 def _size_cell(entry: Entry, size_bytes: int | None, sizes: Sizes, mark: str) -> Cell:
     if size_bytes is None:
-        return Cell(UNKNOWN, Role.DIM)
+        return UNKNOWN, Role.DIM
     text = mark + (tight_size_text if sizes.is_tight else size_text)(size_bytes)
     role = Role.DIM if entry.is_dead or not size_bytes else Role.NOTICE if entry.is_read else Role.PLAIN
-    return Cell(text, role)
+    return text, role
 
 
 def _peak_cell(entry: Entry, sizes: Sizes) -> Cell:
@@ -71,28 +67,28 @@ def _or_least(value: int | None) -> int:
 
 def _pid_cell(entry: Entry, sizes: Sizes) -> Cell:
     if entry.pid is None:
-        return Cell("-", Role.DIM)
+        return "-", Role.DIM
     is_hidden = entry.row is not None and not entry.row.is_visible
-    return Cell(f"{entry.pid}{'?' if is_hidden else ''}", Role.DIM if entry.is_dead else Role.PLAIN)
+    return f"{entry.pid}{'?' if is_hidden else ''}", Role.DIM if entry.is_dead else Role.PLAIN
 
 
 def _age_cell(entry: Entry, sizes: Sizes) -> Cell:
     if entry.age_ns is None:
-        return Cell(UNKNOWN if entry.pid is not None else "-", Role.DIM)
-    return Cell(tight_age_text(entry.age_ns) if sizes.is_tight else age_text(entry.age_ns), Role.DIM)
+        return UNKNOWN if entry.pid is not None else "-", Role.DIM
+    return tight_age_text(entry.age_ns) if sizes.is_tight else age_text(entry.age_ns), Role.DIM
 
 
 _STATE_ROLES = {"live": Role.GOOD, "stale": Role.HIGH, "foreign": Role.NOTICE, "dead": Role.DIM}
 
 
 def _state_cell(entry: Entry, sizes: Sizes) -> Cell:
-    return Cell(entry.state, _STATE_ROLES[entry.state])
+    return entry.state, _STATE_ROLES[entry.state]
 
 
 def _counted(value: Callable[[Entry], int | None]) -> Callable[[Entry, Sizes], Cell]:
     def cell(entry: Entry, sizes: Sizes) -> Cell:
         count = value(entry)
-        return Cell("-" if count is None else count_text(count), Role.DIM)
+        return "-" if count is None else count_text(count), Role.DIM
 
     return cell
 
@@ -106,7 +102,7 @@ def _alive(entry: Entry) -> int | None:
 
 
 def _word_cell(text: Callable[[Entry], str], role: Role = Role.PLAIN) -> Callable[[Entry, Sizes], Cell]:
-    return lambda entry, sizes: Cell(text(entry), Role.DIM if entry.is_dead else role)
+    return lambda entry, sizes: (text(entry), Role.DIM if entry.is_dead else role)
 
 
 def _number_key(entry: Entry) -> int:

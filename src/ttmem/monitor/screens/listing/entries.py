@@ -5,7 +5,8 @@ An entry is known by its `stamp`, which stays the same when rows move, and when 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 from zlib import crc32
 
 from ttmem.devices import PLANNED_POOLS, Device, Pool
@@ -18,10 +19,11 @@ __all__ = ["Entry", "entries_of", "stamp_of"]
 _KERNEL_POOLS = (Pool.KERNEL, Pool.ETH, Pool.DISPATCH)
 _HELD_POOLS = tuple(pool for pool in Pool if pool not in PLANNED_POOLS and pool is not Pool.HOST)
 _SECOND_NS = 1_000_000_000
+_NONE: Mapping[int, Device] = MappingProxyType({})
+_NOTHING: Mapping[Pool, PoolUsage] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One line of the list; `row` is None where no process reports."""
 
     stamp: int
@@ -34,9 +36,9 @@ class Entry:
     row: ProcessRow | None = None
     parent_pid: int | None = None
     age_ns: int | None = None
-    chips: Mapping[int, Device] = field(default_factory=dict)  # all there are, by number
+    chips: Mapping[int, Device] = _NONE  # all there are, by number
     numbers: tuple[int, ...] = ()  # of those it is on
-    pools: Mapping[Pool, PoolUsage] = field(default_factory=dict)
+    pools: Mapping[Pool, PoolUsage] = _NOTHING
 
     @property
     def devices(self) -> list[Device]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ttmem.monitor.screens.listing.columns import COLUMNS, Cell, Column, Sizes, chips_text
+from ttmem.monitor.screens.listing.columns import COLUMNS, Column, Sizes, chips_text
 from ttmem.monitor.screens.listing.entries import Entry
 from ttmem.monitor.screens.pen import Pen
 from ttmem.view.spans import Line, Role, Span, width_of
@@ -64,25 +64,21 @@ class Table(NamedTuple):
             "*" if shown.is_tagged else "!" if entry.is_doubted else " ", Role.TAGGED if shown.is_tagged else Role.HIGH
         )
         for column, width in self.columns:
-            cell = self._cell(column, width, shown)
+            text, role = column.cell(entry, self.sizes)
             if column.is_right:
-                pen.right(cell.text, width, cell.role)
-            else:
-                pen.put(" ").name(cell.text, width, cell.role, is_ascii=self.sizes.is_ascii)
+                pen.right(text, width, role)
+                continue
+            if column.word == "label":
+                text = shown.branch + text
+            elif column.word == "chips":
+                text = chips_text(entry, width)
+            pen.name(" " + text, width + 1, role, is_ascii=self.sizes.is_ascii)
         line = pen.to(self.width).done()
         if shown.is_selected:
             return (Span("".join(span.text for span in line), Role.SELECTED),)
         if shown.is_tagged:
             return tuple(Span(span.text, Role.TAGGED) for span in line)
         return line
-
-    def _cell(self, column: Column, width: int, shown: Shown) -> Cell:
-        cell = column.cell(shown.entry, self.sizes)
-        if column.word == "label":
-            return Cell(shown.branch + cell.text, cell.role)
-        if column.word == "chips":
-            return Cell(chips_text(shown.entry, width), cell.role)
-        return cell
 
 
 def table_for(entries: Sequence[Entry], sort: str, width: int, *, is_ascii: bool) -> Table:
@@ -119,7 +115,7 @@ def _width(column: Column, entries: Sequence[Entry], sizes: Sizes, sort: str) ->
     most = max(title, column.tight_width if sizes.is_tight else column.width)
     if column.word not in ("pid", "user", "state"):
         return most
-    longest = max((width_of(column.cell(entry, sizes).text) for entry in entries), default=0)
+    longest = max((width_of(column.cell(entry, sizes)[0]) for entry in entries), default=0)
     if column.word == "pid":
         return max(_PID_LEAST, title, longest)
     return max(title, min(most, longest))
