@@ -1,19 +1,36 @@
 """All flags of `ttmem ps`, spelled as tt-smi, nvidia-smi, htop and nvitop spell them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 import ttmem
 from ttmem.cli.tables.arguments import ManyValues
 from ttmem.cli.tables.request import STANDARD_NAME, Request
+from ttmem.view.process_order import COLUMNS
+from ttmem.view.queries import APP_FIELDS, MEMORY_FIELDS, Field
+from ttmem.view.report import SECTIONS
 
 __all__ = ["table_command"]
 
 _LEAST_SECONDS = 0.05
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def _words(words: Iterable[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """What a shell may offer in a comma list of these words."""
+    known = tuple(words)
+
+    def offered(context: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        return [before + comma + word for word in known if word.startswith(last)]
+
+    return offered
+
+
+def _names(fields: Iterable[Field[Any]]) -> list[str]:
+    return [name for field in fields for name in (field.name, *field.aliases)]
 
 
 def _version(context: click.Context, param: click.Parameter, is_asked: bool) -> None:
@@ -35,15 +52,24 @@ _FORMS = (
         help="Write it to a file; - is standard output, nothing a file named by the time.",
     ),
     click.option("-q", "--query", "is_report", is_flag=True, help="Everything, as text."),
-    click.option("-d", "--display", "sections", metavar="LIST", help="Of -q only these: MEMORY, L1, PIDS."),
     click.option(
-        "--query-mem", "--query-gpu", "memory_fields", metavar="FIELDS", help="These figures of every chip, as CSV."
+        *("-d", "--display", "sections"),
+        metavar="LIST",
+        shell_complete=_words(SECTIONS),
+        help="Of -q only these: MEMORY, L1, PIDS.",
+    ),
+    click.option(
+        *("--query-mem", "--query-gpu", "memory_fields"),
+        metavar="FIELDS",
+        shell_complete=_words(_names(MEMORY_FIELDS)),
+        help="These figures of every chip, as CSV.",
     ),
     click.option(
         "--query-apps",
         "--query-compute-apps",
         "app_fields",
         metavar="FIELDS",
+        shell_complete=_words(_names(APP_FIELDS)),
         help="These figures of every process on every chip, as CSV.",
     ),
     click.option("--format", "csv_format", metavar="csv[,noheader][,nounits]", help="How CSV is to look."),
@@ -101,7 +127,10 @@ _CHOICES = (
 _LOOKS = (
     click.option("-t", "--tree", "is_tree", is_flag=True, help="Children below the processes that started them."),
     click.option(
-        "--sort", "order", metavar="COLUMN", help="Processes by pid, user, label, age, dram, l1, cb, total, ..."
+        *("--sort", "order"),
+        metavar="COLUMN",
+        shell_complete=_words(COLUMNS),
+        help="Processes by pid, user, label, age, dram, l1, cb, total, ...",
     ),
     click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Bars and marks in ASCII."),
     click.option("-C", "--no-color", "is_colourless", is_flag=True, help="No colours (NO_COLOR does the same)."),

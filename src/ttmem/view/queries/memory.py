@@ -89,7 +89,7 @@ def _kernels(row: MemoryRow) -> int | None:
 MEMORY_FIELDS: tuple[Field[MemoryRow], ...] = (
     Field("timestamp", "when the figures were taken, local time", lambda row: timestamp(row.time_ns)),
     Field("index", "logical index of the chip", lambda row: row.usage.device.index),
-    Field("name", "board; L: of its two chips the one on the bus", lambda row: row.identity.board, aliases=("gpu_name",)),
+    Field("name", "board; L: of two chips the one on the bus", lambda row: row.identity.board, aliases=("gpu_name",)),
     Field("arch", "architecture", lambda row: row.usage.device.arch or row.identity.arch),
     Field("uuid", "the chip's own id", lambda row: row.usage.device.uuid, aliases=("gpu_uuid",)),
     Field("pci.bus_id", "PCI address", lambda row: row.identity.pci_bus_id, aliases=("gpu_bus_id",)),
