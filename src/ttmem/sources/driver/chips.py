@@ -12,7 +12,9 @@ every look. Nothing here opens a device. What is not there, or not any more, is 
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,19 +26,32 @@ __all__ = ["Driver"]
 
 _NODE = re.compile(r"tenstorrent!(\d{1,6})")
 _BUS_ID = re.compile(r"[0-9a-fA-F]{4,}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-9a-fA-F]")
+_INPUT = re.compile(r"([a-z]+)(\d{1,3})_input")
+_MOST_NUMBER = 999
+_NUMBERS = ("aiclk", "axiclk", "arcclk", "heartbeat", "therm_trip_count")
 _ARCHES = ("wormhole", "blackhole")
 _MILLI, _MICRO = 1e3, 1e6
 _COMMAND_BYTES = 120
 # Parts of its base unit in which hwmon gives each kind of sensor.
-_SENSORS = {"temp": _MILLI, "in": _MILLI, "curr": _MILLI, "power": _MICRO, "fan": 1.0}
+_UNITS = {"temp": _MILLI, "in": _MILLI, "curr": _MILLI, "power": _MICRO, "fan": 1.0}
+
+
+class _Source(NamedTuple):
+    """Where one sensor is read."""
+
+    value_path: str
+    limit_path: str
+    unit: float
+    label: str
 
 
 class _Names(NamedTuple):
     """What does not change while a chip is there."""
 
     identity: tuple[int, int]  # of its directory: another one after a reset
-    hwmon: str | None
-    files: tuple[str, ...]  # the first file of each kind of sensor
+    directory: str  # without links, which take time
+    has_sensors: bool
+    sensors: dict[str, _Source]  # the first of each kind
     pci_bus_id: str | None
     card_type: str | None
     serial: str | None
@@ -71,19 +86,18 @@ class Driver:
             return ()
         nodes = sorted(int(match[1]) for match in map(_NODE.fullmatch, entries) if match)
         self._names = {node: names for node, names in self._names.items() if node in nodes}
-        return tuple(chip for chip in map(self._chip, nodes) if chip is not None)
+        commands = cache(lambda pid: command_of(pid, self._proc, _COMMAND_BYTES))  # one may have all chips open
+        chips = (self._chip(node, commands) for node in nodes)
+        return tuple(chip for chip in chips if chip is not None)
 
-    def _chip(self, node: int) -> ChipTelemetry | None:
-        directory = os.path.join(self._classes, f"tenstorrent!{node}")
+    def _chip(self, node: int, commands: Callable[[int], str]) -> ChipTelemetry | None:
+        directory = f"{self._classes}/tenstorrent!{node}"
         names = self._known_names(node, directory)
         if names is None:
             return None
         read = Attributes()
-        sensors = {kind: _sensor(read, names, kind) for kind in _SENSORS}
-        numbers = {
-            name: read.number(os.path.join(directory, f"tt_{name}"))
-            for name in ("aiclk", "axiclk", "arcclk", "heartbeat", "therm_trip_count")
-        }
+        sensors = {kind: _sensor(read, source) for kind, source in names.sensors.items()}
+        numbers = {name: read.number(f"{names.directory}/tt_{name}") for name in _NUMBERS}
         pids = self._openers(node)
         return ChipTelemetry(
             node=node,
@@ -93,18 +107,18 @@ class Driver:
             asic_id=names.asic_id,
             firmware=names.firmware,
             arch=names.arch,
-            temperature=sensors["temp"],
-            power=sensors["power"],
-            current=sensors["curr"],
-            voltage=sensors["in"],
-            fan=sensors["fan"],
+            temperature=sensors.get("temp"),
+            power=sensors.get("power"),
+            current=sensors.get("curr"),
+            voltage=sensors.get("in"),
+            fan=sensors.get("fan"),
             aiclk_mhz=numbers["aiclk"],
             axiclk_mhz=numbers["axiclk"],
             arcclk_mhz=numbers["arcclk"],
             heartbeat=numbers["heartbeat"],
             thermal_trip_count=numbers["therm_trip_count"],
             pids=pids,
-            commands=tuple(command_of(pid, self._proc, _COMMAND_BYTES) for pid in pids or ()),
+            commands=tuple(commands(pid) for pid in pids or ()),
             notes=(*names.notes, *read.notes),
         )
 
@@ -123,7 +137,7 @@ class Driver:
 
     def _openers(self, node: int) -> tuple[int, ...] | None:
         try:
-            with open(os.path.join(self._lists, str(node), "pids"), "rb") as file:
+            with open(f"{self._lists}/{node}/pids", "rb") as file:
                 words = file.read().split()
         except OSError:
             return None
@@ -134,7 +148,7 @@ class Driver:
 
 def _is_whole(names: _Names) -> bool:
     """Whether there is nothing left to find: after a reset the driver adds its attributes a moment later."""
-    return names.hwmon is not None and names.serial is not None
+    return names.has_sensors and names.serial is not None
 
 
 def _names_of(directory: str, identity: tuple[int, int], hwmons: str) -> _Names:
@@ -144,8 +158,9 @@ def _names_of(directory: str, identity: tuple[int, int], hwmons: str) -> _Names:
     hwmon, arch = _hwmon_of(device, hwmons, read)
     return _Names(
         identity=identity,
-        hwmon=hwmon,
-        files=_sensor_files(hwmon),
+        directory=os.path.realpath(directory),
+        has_sensors=hwmon is not None,
+        sensors=_sensors_in(hwmon, read) if hwmon else {},
         pci_bus_id=bus_id if _BUS_ID.fullmatch(bus_id) else None,
         card_type=read.text(os.path.join(directory, "tt_card_type")),
         serial=read.text(os.path.join(directory, "tt_serial")),
@@ -160,7 +175,7 @@ def _hwmon_of(device: str, hwmons: str, read: Attributes) -> tuple[str | None, s
     """The directory of the chip's sensors and the architecture it is named after."""
     own = os.path.realpath(device)
     linked = (path for path in _inside(hwmons) if os.path.realpath(os.path.join(path, "device")) == own)
-    for path in (*_inside(os.path.join(device, "hwmon")), *linked):
+    for path in chain(_inside(os.path.join(own, "hwmon")), linked):
         name = read.text(os.path.join(path, "name"))
         if name in _ARCHES:
             return path, name
@@ -174,22 +189,20 @@ def _inside(directory: str) -> list[str]:
         return []
 
 
-def _sensor_files(hwmon: str | None) -> tuple[str, ...]:
-    """The first input of each kind: temp1_input before temp2_input; some chips count voltages from 0."""
-    first: dict[str, tuple[int, str]] = {}
-    for path in _inside(hwmon) if hwmon else ():
-        match = re.fullmatch(r"([a-z]+)(\d{1,3})_input", os.path.basename(path))
-        if match and match[1] in _SENSORS:
-            first[match[1]] = min(first.get(match[1], (1_000, "")), (int(match[2]), f"{match[1]}{match[2]}"))
-    return tuple(stem for _, stem in first.values())
+def _sensors_in(hwmon: str, read: Attributes) -> dict[str, _Source]:
+    """The first of each kind: temp1_input before temp2_input; voltages are counted from 0."""
+    first: dict[str, int] = {}
+    for path in _inside(hwmon):
+        match = _INPUT.fullmatch(os.path.basename(path))
+        if match and match[1] in _UNITS:
+            first[match[1]] = min(first.get(match[1], _MOST_NUMBER), int(match[2]))
+    found = {}
+    for kind, number in first.items():
+        path = f"{hwmon}/{kind}{number}"
+        found[kind] = _Source(f"{path}_input", f"{path}_max", _UNITS[kind], read.text(f"{path}_label") or "")
+    return found
 
 
-def _sensor(read: Attributes, names: _Names, kind: str) -> Sensor | None:
-    stem = next((stem for stem in names.files if stem.rstrip("0123456789") == kind), None)
-    if stem is None or names.hwmon is None:
-        return None
-    path = os.path.join(names.hwmon, stem)
-    value = read.scaled(f"{path}_input", _SENSORS[kind])
-    if value is None:
-        return None
-    return Sensor(value, read.scaled(f"{path}_max", _SENSORS[kind]), read.text(f"{path}_label") or "")
+def _sensor(read: Attributes, source: _Source) -> Sensor | None:
+    value = read.scaled(source.value_path, source.unit)
+    return None if value is None else Sensor(value, read.scaled(source.limit_path, source.unit), source.label)
