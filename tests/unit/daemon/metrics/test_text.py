@@ -84,7 +84,7 @@ def test_a_page_says_what_the_library_would_say() -> None:
     registry = CollectorRegistry()
     registry.register(MetricsCollector(lambda: rows))
 
-    classic = generate_latest(registry).decode()  # type: ignore[no-untyped-call]
+    classic = generate_latest(registry).decode()
     opened = generate_open(registry).decode()  # type: ignore[no-untyped-call]
 
     assert samples_of(text_of(rows)) == samples_of(classic)

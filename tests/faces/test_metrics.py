@@ -1,0 +1,80 @@
+"""The page of /metrics as it is stored, and the page of the docs about it: every metric described as it is served.
+
+After a wanted change: UPDATE_GOLDEN=1 ./run test tests/faces, then read the difference.
+"""
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.figures import a_busy_snapshot
+from tests.support.read_figures import a_read_snapshot
+from tests.support.scraped import NOTHING, a_lifetime, rows_of, text_of
+from tests.support.sights import a_device_usage, an_overview
+from ttmem.cli.serve import serve
+from ttmem.daemon.metrics.catalogue import FAMILIES
+from ttmem.daemon.metrics.families import Family, Rows
+from ttmem.daemon.metrics.page import Extras
+from ttmem.daemon.metrics.text import CLASSIC, OPEN_METRICS
+from ttmem.devices import Pool
+from ttmem.snapshot import CacheUsage
+from ttmem.tracking import Cache
+
+GOLDEN = Path(__file__).parent / "golden"
+PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
+DESCRIBED = re.findall(r"^\| `(tt\w+)` \| (\w+) \| (\w*) *\| ([^|]*)\| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)
+FORBIDDEN_PORTS = ("9090", "9400", "8000", "5555", "8080", "8081")
+
+
+def everything() -> list[Rows]:
+    """Pages that have every metric between them."""
+    busy = a_busy_snapshot()
+    usage = a_device_usage(0)
+    pools = tuple(replace(pool, largest_free_bytes=77) if pool.pool is Pool.L1 else pool for pool in usage.pools)
+    caches = (CacheUsage(Cache.JIT, 9, 1, 0, 0, 0, 4, 4096, 0),)
+    activity = replace(usage.activity, caches=caches)
+    chip = replace(usage, pools=pools, activity=activity, worst_core_bytes=1_000_000, core_bytes=1_463_968)
+    read = a_read_snapshot()
+    return [
+        rows_of(busy, a_lifetime(0, 1), Extras(processes=busy.live, has_aliases=True)),
+        rows_of(an_overview(0, 2, devices=(chip,)), a_lifetime(0)),
+        rows_of(read, NOTHING, Extras(processes=read.live)),
+    ]
+
+
+@pytest.mark.parametrize(("name", "content_type"), [("metrics", CLASSIC), ("metrics-open", OPEN_METRICS)])
+def test_the_page_looks_as_it_did(name: str, content_type: str) -> None:
+    path = GOLDEN / f"{name}.txt"
+    busy = a_busy_snapshot()
+    text = text_of(rows_of(busy, a_lifetime(0), Extras(processes=busy.live, has_aliases=True)), content_type)
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_every_metric_is_described_as_it_is_and_no_other() -> None:
+    def shown(family: Family) -> tuple[str, str, str, tuple[str, ...]]:
+        return family.name, family.type, family.unit, family.labels
+
+    described = [
+        (name, kind, unit, tuple(re.findall(r"`(\w+)`", labels))) for name, kind, unit, labels, *_ in DESCRIBED
+    ]
+
+    assert described == [shown(family) for family in FAMILIES]
+
+
+def test_every_metric_is_served_where_there_is_something_to_tell() -> None:
+    assert {family.name for rows in everything() for family, _ in rows} == {family.name for family in FAMILIES}
+
+
+def test_flags_and_ports_of_the_page_are_real() -> None:
+    flags = {flag for option in serve.params for flag in option.opts}
+    ports = set(re.findall(r"--listen 127\.0\.0\.1:(\d+)", PAGE))
+
+    assert set(re.findall(r"(--metrics-\w+|--listen)", PAGE)) <= flags
+    assert ports
+    assert ports.isdisjoint(FORBIDDEN_PORTS)
