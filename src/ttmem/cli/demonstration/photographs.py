@@ -16,12 +16,12 @@ from ttmem.cli.demonstration.show import BANNER
 from ttmem.cli.demonstration.workload import Order
 from ttmem.daemon.asking.looking import Looking
 from ttmem.monitor.desk.desk import Desk
-from ttmem.monitor.feed import asked
+from ttmem.monitor.feed import Sights, asked
 from ttmem.monitor.settings import VIEWS, Settings
 from ttmem.sources import Places
 from ttmem.view.picture import picture
 
-__all__ = ["SHOTS", "Shot", "Size", "photographed", "written"]
+__all__ = ["SHOTS", "Shot", "Size", "photographed", "taken", "written"]
 
 # What can be taken, and the keys that lead there from the overview.
 SHOTS = {**{view: (str(number),) for number, view in enumerate(VIEWS, 1)}, "process": ("2", "enter"), "help": ("f1",)}
@@ -66,12 +66,13 @@ def photographed(
             time.sleep(seconds)
             performance.finish()
             for shot in shots:
-                yield shot, _taken(shot, looking, apart)
+                yield shot, taken(shot, looking, apart)
 
 
-def _taken(shot: Shot, looking: Looking, environ: Mapping[str, str]) -> str:
+def taken(shot: Shot, looking: Sights, environ: Mapping[str, str], *, banner: str = BANNER) -> str:
+    """The picture of one view, as an SVG text."""
     settings = replace(Settings(), theme="light" if shot.is_light else "dark", ascii=shot.is_ascii)
-    desk = Desk(settings, environ, is_readonly=True, banner=BANNER)
+    desk = Desk(settings, environ, is_readonly=True, banner=banner)
     desk.resize(*shot.size)
     desk.take(asked(looking, desk.wanted()))
     for key in SHOTS[shot.view]:

@@ -1,0 +1,121 @@
+"""What is on the pictures of the monitor is what the runtime model knows to be true, chip by chip."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.monitored.cards import cards_of, figures_in, shown_as
+from tests.support.monitored.model import EDGE_BYTES, Model
+from tests.support.monitored.pictures import faults_of, rows_of
+from ttmem.cli.demonstration.photographs import SHOTS, Shot, Size, taken
+from ttmem.daemon.asking.looking import Looking
+from ttmem.metal import architecture
+from ttmem.view.colours import BACKGROUNDS
+
+SIZES = (Size(80, 24), Size(120, 40), Size(200, 60))
+MESHES = {1: ("n150", (1, 1)), 4: ("t3000", (1, 4)), 32: ("galaxy", (8, 4))}
+RING_BYTES = architecture("wormhole_b0").ring_bytes()
+
+
+@contextmanager
+def looking_at(directory: Path) -> Iterator[tuple[Looking, dict[str, str]]]:
+    environ = {**os.environ, "TTMEM_DIR": str(directory), "TTMEM_STOCK_SHM_DIR": str(directory)}
+    with Looking(environ, uid=os.geteuid(), has_daemon=False, is_following=True) as looking:
+        yield looking, environ
+
+
+def expected_of(truth: dict[str, Any], grid: tuple[int, int]) -> dict[str, set[str] | tuple[str, set[str]]]:
+    """What may stand under each title, by the model's arithmetic."""
+    used, counts, kernels = truth["used"], truth["counts"], truth["kernels"]
+    core_count = grid[0] * grid[1]
+    ring = RING_BYTES * core_count
+    worst = truth["worst_planned"] + (used["l1"] + used["l1_small"]) // core_count + RING_BYTES
+    sizes = {
+        "dram": used["dram"],
+        "l1": used["l1"] + used["l1_small"] + ring,
+        "buffers": used["l1"],
+        "resident": truth["resident"],
+        "planned": truth["planned"],
+        "ring": ring,
+        "worst": worst,
+        "small": used["l1_small"],
+        "l1_block": truth["largest"]["l1"],
+        "dram_block": truth["largest"]["dram"],
+    }
+    expected: dict[str, Any] = {name: shown_as(size) for name, size in sizes.items()}
+    for kind in ("application", "fabric", "dispatch"):
+        expected[kind] = (str(counts.get(f"kernel_{kind}", 0)), shown_as(kernels.get(kind, 0)))
+    return expected | {"launches": {f"{truth['launches']:,}"}}
+
+
+def wrong_in(card: str, expected: dict[str, Any]) -> dict[str, object]:
+    """Figures of a card that are not what they should be."""
+    wrong: dict[str, object] = {}
+    for name, found in figures_in(card).items():
+        right = expected[name]
+        if isinstance(right, tuple):
+            is_right = found[0] == right[0] and found[1] in right[1]
+        else:
+            is_right = found[0] in right
+        if not is_right:
+            wrong[name] = (found, right)
+    return wrong
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("journals")
+
+
+@pytest.mark.parametrize("count", [1, 4, pytest.param(32, marks=pytest.mark.slow)])
+def test_every_figure_on_every_picture_of_the_overview_is_true(count: int, directory: Path) -> None:
+    board, shape = MESHES[count]
+    place = directory / board
+    place.mkdir(mode=0o700)
+    with Model(place, board, shape) as model, looking_at(place) as (looking, environ):
+        model.run()
+        truth = model.truth()
+        grid = looking.overview().devices[0].device.grid
+        assert grid is not None
+        seen: set[str] = set()
+        for size in SIZES:
+            svg = taken(Shot("overview", size), looking, environ, banner="")
+            cards = cards_of(svg, count)
+            assert sorted(cards) == list(range(count))
+            wrong = {index: wrong_in(cards[index], expected_of(truth[index], grid)) for index in cards}
+            assert {index: why for index, why in wrong.items() if why} == {}, f"at {size}"
+            seen |= {name for card in cards.values() for name in figures_in(card)}
+        least = {"dram", "l1", "buffers", "planned", "resident", "ring", "application", "fabric", "dispatch", "worst"}
+        assert seen >= (least if count > 1 else least - {"fabric"})
+
+
+def test_one_byte_more_or_less_is_another_picture(tmp_path: Path) -> None:
+    with Model(tmp_path, "p150", (1, 1)) as model, looking_at(tmp_path) as (looking, environ):
+        model.hold(EDGE_BYTES)
+        [truth] = model.truth()
+
+        [card] = cards_of(taken(Shot("overview", Size(120, 40)), looking, environ), 1).values()
+
+    used = truth["used"]["dram"]
+    assert used == EDGE_BYTES
+    assert figures_in(card)["dram"][0] in shown_as(used)
+    assert figures_in(card)["dram"][0] not in shown_as(used - 1)
+
+
+@pytest.mark.parametrize("count", [1, 4, pytest.param(32, marks=pytest.mark.slow)])
+def test_nothing_is_cut_and_nothing_overlaps_on_any_picture(count: int, tmp_path: Path) -> None:
+    board, shape = MESHES[count]
+    with Model(tmp_path, board, shape) as model, looking_at(tmp_path) as (looking, environ):
+        model.run()
+        for view in SHOTS:
+            for size in SIZES:
+                svg = taken(Shot(view, size), looking, environ)
+                assert faults_of(svg, *size) == [], f"{view} at {size}"
+                assert len(rows_of(svg)) == size.rows, f"{view} at {size}"
+            light = taken(Shot(view, SIZES[1], is_light=True), looking, environ)
+            assert faults_of(light, *SIZES[1]) == [], f"{view} in light colours"
+            assert f'fill="{BACKGROUNDS[False].light}"' in light

@@ -1,0 +1,50 @@
+"""What the overview says of each chip, read from its picture: figures by their titles, whatever the layout."""
+
+import re
+
+from tests.support.monitored.pictures import rows_of, words_of
+from ttmem.view.units import size_text, tight_size_text
+
+_SIZE = r"(\d[\d.]*(?: ?[KMGT]?i?B|[KMGTB])|\d+)"
+TITLES = {
+    "dram": rf"\bDRAM {{2,}}{_SIZE} ?/",
+    "l1": rf"\bL1 {{2,}}{_SIZE} ?/",
+    "buffers": rf"\bbuffers +{_SIZE}",
+    "resident": rf"\bCBs? now +{_SIZE}",
+    "planned": rf"\bCBs? plan(?:ned)? +{_SIZE}",
+    "ring": rf"\b(?:kernel )?ring +{_SIZE}",
+    "application": rf"\bapp \(?(\d+)\)? +{_SIZE}",
+    "fabric": rf"\bfabric \(?(\d+)\)? +{_SIZE}",
+    "dispatch": rf"\bdisp(?:atch)? \(?(\d+)\)? +{_SIZE}",
+    "worst": rf"\bworst(?: core)? +{_SIZE}(?! *%)",
+    "small": rf"\bL1_SMALL +{_SIZE}",
+    "l1_block": rf"\bL1 block +{_SIZE}",
+    "dram_block": rf"\bDRAM block +{_SIZE}",
+    "launches": r"\blaunches +(\d[\d,]*)",
+}
+
+
+def cards_of(svg: str, count: int) -> dict[int, str]:
+    """The part of the picture that each chip has: from its index to the next one to the right and below."""
+    found = [word for word in words_of(svg) if word.look == "index" and word.text.isdigit() and int(word.text) < count]
+    heads = list({int(word.text): word for word in reversed(found)}.values())
+    rows = rows_of(svg)
+    cards = {}
+    for head in heads:
+        right = min((one.column for one in heads if one.row == head.row and one.column > head.column), default=1000)
+        below = min((one.row for one in heads if one.row > head.row), default=len(rows))
+        last = next((row for row in range(head.row, below) if "STATE" in rows[row]), below)
+        left = round(head.column)
+        cards[int(head.text)] = "\n".join(row[left : round(right)] for row in rows[head.row : last])
+    return cards
+
+
+def figures_in(card: str) -> dict[str, tuple[str, ...]]:
+    """Every figure that is shown under a title this reader knows."""
+    found = {name: re.search(pattern, card) for name, pattern in TITLES.items()}
+    return {name: match.groups() for name, match in found.items() if match}
+
+
+def shown_as(size_bytes: int) -> set[str]:
+    """How a figure may be written."""
+    return {size_text(size_bytes), tight_size_text(size_bytes)}
