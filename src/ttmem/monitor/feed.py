@@ -83,7 +83,7 @@ class Feed:
         """From now on this, that often. Something new to be seen is asked for at once, also while paused."""
         with self._changed:
             before = (self._wanted, self._interval_seconds, self._is_paused)
-            self._is_due |= wanted != self._wanted
+            self._is_due |= any(asked and asked != old for asked, old in zip(wanted, self._wanted, strict=True))
             self._wanted, self._interval_seconds, self._is_paused = wanted, interval_seconds, is_paused
             if before != (wanted, interval_seconds, is_paused):
                 self._changed.notify()
@@ -134,7 +134,9 @@ class Feed:
             self._looked_at = time.monotonic()
         if is_reset:
             sights.reset_peaks()
-        self._frame = asked(sights, wanted)
+        frame = asked(sights, wanted)
+        kept = self._frame.telemetry if frame.telemetry is None else frame.telemetry  # names of chips stay as they are
+        self._frame = replace(frame, telemetry=kept)
         self._deliver(self._frame)
 
 

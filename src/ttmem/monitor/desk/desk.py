@@ -42,13 +42,13 @@ class Desk:
         self._environ = environ
         self._banner = banner
         self._is_readonly = is_readonly
-        self._views = Views()
+        self.views = Views()
         self._view = settings.view
         self._panels: list[Panel] = []
         self._size = (80, 24)
         self._drawing = Drawing(())
         self._spots: dict[int, list[Spot]] = {}  # row -> what a click there does
-        self._processes = ProcessKeys(self._views, self)
+        self._processes = ProcessKeys(self.views, self)
 
     @property
     def look(self) -> Look:
@@ -85,7 +85,7 @@ class Desk:
 
     def wanted(self) -> Wanted:
         """Exactly what is on screen; the overview always, for it is what everything else is named after."""
-        wanted = self._views.wanted(self._view, self.frame)
+        wanted = self.views.wanted(self._view, self.frame)
         if self._panels and wanted.history_seconds is None:
             return wanted._replace(history_seconds=_ALERT_SECONDS if self._is_on_alerts else None)
         return wanted
@@ -112,7 +112,7 @@ class Desk:
             return panel.draw(look)
         if self.frame == Frame():
             return [(), (Span(" Looking ...", Role.DIM),)]
-        self._drawing = self._views.draw(self._view, self.frame, look)
+        self._drawing = self.views.draw(self._view, self.frame, look)
         lines = list(self._drawing.lines[: look.height])
         if self.frame.trouble:
             lines = [greyed(line) for line in lines]
@@ -128,7 +128,7 @@ class Desk:
             panel = self._panels[-1]
             if not panel.press(key, self.look) and panel in self._panels:
                 self._panels.remove(panel)
-        elif key == "ctrl+c" and not self._panels and self._processes.has_tags():
+        elif key == "ctrl+c" and not self._panels and not self._is_readonly and self._processes.has_tags():
             self._processes.act("interrupt")
         elif action := action_of(key):
             self.act(action)
@@ -139,7 +139,7 @@ class Desk:
         if word in self._OWN:
             self._OWN[word](self, value)
         elif not self._processes.act(action):
-            has_acted = self._views.act(self._view, action, self.frame, self.look)
+            has_acted = self.views.act(self._view, action, self.frame, self.look)
             if word == "open" and not has_acted and self._view == "overview":
                 self._open_chip()
 
@@ -151,7 +151,7 @@ class Desk:
                 return
         hit = self._hit(column, row - 1)
         if hit is not None and not self._panels:
-            self._views.point(self._view, hit)
+            self.views.point(self._view, hit)
             if count == 2:
                 self.act("open")
 
@@ -169,20 +169,20 @@ class Desk:
     def go_to(self, view: str) -> None:
         """Another view; from the map of a chip to its kernels and back."""
         if self._view in CLOSE_UPS and view in CLOSE_UPS:
-            self._views.choose(view, self._views.state(self._view).device)
+            self.views.choose(view, self.views.state(self._view).device)
         self._view = view
 
     def _open_chip(self) -> None:
         """From the overview to the map of the chip under the cursor."""
-        chosen = self._views.screen("overview").selected(self._views.state("overview"), self.frame)
+        chosen = self.views.screen("overview").selected(self.views.state("overview"), self.frame)
         if chosen is not None:
-            self._views.choose("l1_map", selection_word(chosen.device))
+            self.views.choose("l1_map", selection_word(chosen.device))
             self._view = "l1_map"
 
     def apply(self, settings: Settings) -> None:
         """What the settings panel changed."""
         if settings.tree != self.settings.tree:
-            self._views.act("processes", "tree", self.frame, self.look)
+            self.views.act("processes", "tree", self.frame, self.look)
         self.settings = settings
 
     def _tab(self, digit: str) -> None:
@@ -193,8 +193,8 @@ class Desk:
 
     def _zoom(self, _: str) -> None:
         """The next longer stretch of time; after the longest the shortest."""
-        if not self._views.act(self._view, "zoom_out", self.frame, self.look):
-            while self._views.act(self._view, "zoom_in", self.frame, self.look):
+        if not self.views.act(self._view, "zoom_out", self.frame, self.look):
+            while self.views.act(self._view, "zoom_in", self.frame, self.look):
                 pass
 
     def _rate(self, step: int) -> None:

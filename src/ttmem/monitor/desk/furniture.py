@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ttmem.monitor.desk.views import TITLES
 from ttmem.monitor.keys import key_word
 from ttmem.monitor.settings import VIEWS
-from ttmem.view.spans import Line, Role, Span, clean, clipped
+from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted
 from ttmem.view.units import clock_text
 
 if TYPE_CHECKING:
@@ -38,21 +38,31 @@ def header(desk: "Desk", width: int) -> tuple[Line, list[Spot]]:
     """The views by number and name, and on the right how things stand."""
     state = _state(desk)
     right = (*state, Span(f" {_clock(desk)} ", Role.DIM))
-    full = sum(len(title) + 4 for title in TITLES)
-    is_wide = full + sum(span.width for span in right) <= width
+    room = width - sum(span.width for span in right)
+    titles = _titles(desk.view, room) or _titles(desk.view, width - sum(span.width for span in state))
     spans: list[Span] = []
     spots: list[Spot] = []
     at = 0
-    for number, (name, title) in enumerate(zip(VIEWS, TITLES, strict=True), 1):
-        text = f" {number} {title}" + (" " if is_wide or full <= width else "")
-        role = Role.SELECTED if name == desk.view else Role.PLAIN
-        spans += [Span(text[:2], Role.SELECTED if role is Role.SELECTED else Role.KEY), Span(text[2:], role)]
+    for number, (name, title) in enumerate(zip(VIEWS, titles or TITLES, strict=True), 1):
+        text = f" {number} {title}" if title else f" {number}"
+        is_chosen = name == desk.view
+        spans += [Span(text[:2], Role.SELECTED if is_chosen else Role.KEY)]
+        spans += [Span(text[2:], Role.SELECTED if is_chosen else Role.PLAIN)] if title else []
         spots.append(Spot(at, at + len(text), str(number)))
         at += len(text)
-    left = width - at
-    kept = right if is_wide else state if sum(span.width for span in state) <= left else ()
-    gap = left - sum(span.width for span in kept)
-    return (*spans, Span(" " * max(0, gap)), *kept), spots
+    kept = right if at <= room else state
+    gap = width - at - sum(span.width for span in kept)
+    return fitted((*spans, Span(" " * max(0, gap)), *kept), width), spots
+
+
+def _titles(view: str, room: int) -> tuple[str, ...] | None:
+    """The views as far as there is room: all with their names, or only the one that is open; None if not even that."""
+    wide = tuple(f"{title} " for title in TITLES)
+    open_only = tuple(title if name == view else "" for name, title in zip(VIEWS, TITLES, strict=True))
+    for titles in (wide, TITLES, open_only):
+        if sum(len(title) + 3 if title else 2 for title in titles) <= room:
+            return titles
+    return None
 
 
 def _state(desk: "Desk") -> tuple[Span, ...]:
@@ -75,7 +85,8 @@ def footer(desk: "Desk", width: int, banner: str) -> tuple[Line, list[Spot]]:
     else:
         said = Span(f" {clean(desk.note)}", Role.TITLE)
     if desk.frame.trouble or desk.note:
-        return (*spans, said._replace(text=clipped(said.text, width - at, is_ascii=desk.settings.ascii))), []
+        text = clipped(said.text, width - at, is_ascii=desk.settings.ascii)
+        return fitted((*spans, said._replace(text=text)), width), []
     spots: list[Spot] = []
     for key, text in _HINTS:
         word = key_word(key)
@@ -85,7 +96,7 @@ def footer(desk: "Desk", width: int, banner: str) -> tuple[Line, list[Spot]]:
         spans += [Span(f" {word}", Role.KEY), Span(f" {text} ", Role.DIM)]
         spots.append(Spot(at, at + columns, key))
         at += columns
-    return tuple(spans), spots
+    return fitted(tuple(spans), width), spots
 
 
 def greyed(line: Line) -> Line:

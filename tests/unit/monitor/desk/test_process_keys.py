@@ -1,0 +1,221 @@
+"""Keys about processes: signals go to real ones of our own, and only after a yes; prompts and menus choose."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.sights import a_row
+from tests.support.sights_to_ask import a_frame
+from tests.unit.monitor.desk.test_every_key import a_desk, text_of
+from ttmem.monitor.desk import signals
+from ttmem.monitor.desk.desk import Desk
+from ttmem.snapshot.sights.overview import ProcessRow
+
+
+@pytest.fixture
+def sleepers() -> "Iterator[list[subprocess.Popen[bytes]]]":
+    processes = [subprocess.Popen(["sleep", "60"]) for _ in range(2)]
+    yield processes
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+def row_of(process: "subprocess.Popen[bytes]", key: int) -> ProcessRow:
+    return a_row(key, pid=process.pid, uid=os.geteuid(), user="me", label=f"sleeper-{key}")
+
+
+def showing(tmp_path: Path, *rows: ProcessRow, is_readonly: bool = False) -> Desk:
+    """A desk with these processes, in this order."""
+    desk = a_desk(tmp_path, is_readonly=is_readonly)
+    frame = a_frame()
+    assert frame.overview is not None
+    desk.take(replace(frame, overview=replace(frame.overview, processes=rows)))
+    desk.press("N")
+    return desk
+
+
+def pressed(desk: Desk, *keys: str) -> str:
+    for key in keys:
+        desk.press(key)
+    return text_of(desk.picture())
+
+
+def test_killing_asks_and_no_is_meant_unless_yes_is_said(
+    tmp_path: Path, sleepers: "list[subprocess.Popen[bytes]]"
+) -> None:
+    desk = showing(tmp_path, row_of(sleepers[0], 1))
+
+    assert "Send SIGKILL?" in pressed(desk, "K")
+    for answer in ("enter", "n", "escape", "q"):
+        assert "Send SIGKILL?" not in pressed(desk, answer)
+        pressed(desk, "K")
+
+    assert sleepers[0].poll() is None
+
+
+def test_a_yes_sends_the_signal(tmp_path: Path, sleepers: "list[subprocess.Popen[bytes]]") -> None:
+    desk = showing(tmp_path, row_of(sleepers[0], 1))
+
+    text = pressed(desk, "K", "y")
+
+    assert sleepers[0].wait(10) == -signal.SIGKILL
+    assert f"SIGKILL was sent to {sleepers[0].pid}" in text
+
+
+def test_the_marked_answer_is_taken_by_enter(tmp_path: Path, sleepers: "list[subprocess.Popen[bytes]]") -> None:
+    pressed(showing(tmp_path, row_of(sleepers[0], 1)), "K", "right", "enter")
+
+    assert sleepers[0].wait(10) == -signal.SIGKILL
+
+
+def test_any_signal_can_be_chosen_from_a_list(tmp_path: Path, sleepers: "list[subprocess.Popen[bytes]]") -> None:
+    desk = showing(tmp_path, row_of(sleepers[0], 1))
+
+    assert "15 SIGTERM" in pressed(desk, "f9")
+    assert "Send SIGINT?" in pressed(desk, "down", "enter")
+    pressed(desk, "y")
+
+    assert sleepers[0].wait(10) == -signal.SIGINT
+
+
+@pytest.mark.parametrize(("key", "number"), [("T", signal.SIGTERM), ("I", signal.SIGINT), ("ctrl+c", signal.SIGINT)])
+def test_keys_for_signals_go_to_all_that_are_tagged(
+    tmp_path: Path, sleepers: "list[subprocess.Popen[bytes]]", key: str, number: int
+) -> None:
+    desk = showing(tmp_path, *(row_of(process, at) for at, process in enumerate(sleepers, 1)))
+
+    text = pressed(desk, "space", "space", key)
+
+    assert f"Send {signal.Signals(number).name}?" in text
+    assert all(str(process.pid) in text for process in sleepers)
+    pressed(desk, "y")
+    assert [process.wait(10) for process in sleepers] == [-number, -number]
+    assert not desk.views.state("processes").tags
+
+
+def test_read_only_sends_nothing_and_says_so(tmp_path: Path, sleepers: "list[subprocess.Popen[bytes]]") -> None:
+    desk = showing(tmp_path, row_of(sleepers[0], 1), is_readonly=True)
+
+    for key in ("f9", "K"):
+        assert "--readonly: no signals are sent" in pressed(desk, key)
+        assert "Send" not in text_of(desk.picture())
+    pressed(desk, "space")
+    for key in ("T", "I"):
+        assert "--readonly: no signals are sent" in pressed(desk, key)
+    assert sleepers[0].poll() is None
+    pressed(desk, "ctrl+c")
+    assert desk.is_over
+
+
+def test_processes_of_others_are_refused_and_our_own_come_first(
+    tmp_path: Path, sleepers: "list[subprocess.Popen[bytes]]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 4711)
+    theirs = a_row(1, pid=sleepers[0].pid, uid=0, user="root", label="a-theirs")
+    ours = a_row(2, pid=sleepers[1].pid, uid=4711, user="me", label="b-ours")
+    desk = showing(tmp_path, theirs, ours)
+
+    text = pressed(desk, "space", "space", "K")
+
+    assert text.index("b-ours", text.index("Send")) < text.index("a-theirs", text.index("Send"))
+    assert "not: belongs to root, and only root may do that" in text
+    pressed(desk, "y")
+    assert sleepers[1].wait(10) == -signal.SIGKILL
+    assert sleepers[0].poll() is None
+    assert f"{sleepers[0].pid} belongs to root" in desk.note
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"is_visible": False}, "lives in a container whose pids are not known here"),
+        ({"state": "dead"}, "has ended"),
+        ({"pid": os.getpid()}, "is this monitor"),
+        ({"pid": 2**22 + 1}, "no such process"),
+    ],
+)
+def test_what_cannot_get_a_signal_is_said_without_a_question(
+    tmp_path: Path, changes: dict[str, object], words: str
+) -> None:
+    row = replace(a_row(1, uid=os.geteuid(), pid=2**22 + 1), **changes)  # type: ignore[arg-type]
+
+    text = pressed(showing(tmp_path, row), "K")
+
+    assert words in text
+    assert "Send" not in text
+
+
+def test_a_process_that_ended_while_we_asked_is_not_mistaken_for_the_next_with_its_pid(
+    sleepers: "list[subprocess.Popen[bytes]]",
+) -> None:
+    targets = signals.targets_of([row_of(sleepers[0], 1)])
+    sleepers[0].kill()
+    sleepers[0].wait()
+
+    assert signals.send(targets, signal.SIGTERM) == f"{sleepers[0].pid} no such process"
+
+
+def test_the_environment_of_a_process_is_shown_by_name(tmp_path: Path) -> None:
+    process = subprocess.Popen(["sleep", "60"], env={"ZEBRA": "1", "APPLE": "two\x1b[31m"})
+    try:
+        text = pressed(showing(tmp_path, row_of(process, 1)), "e")
+    finally:
+        process.kill()
+        process.wait()
+
+    assert "APPLE=two?[31m" in text
+    assert text.index("APPLE") < text.index("ZEBRA")
+
+
+def test_a_filter_is_seen_while_it_is_typed_and_escape_takes_it_back(tmp_path: Path) -> None:
+    desk = a_desk(tmp_path)
+
+    assert "notebook" in pressed(desk, "/")
+    text = pressed(desk, *"resnet")
+    assert "Filter: resnet" in text
+    assert "notebook" not in text
+    assert "notebook" in pressed(desk, "escape")
+
+    assert "notebook" not in pressed(desk, "f4", *"resnet", "enter")
+    assert not desk.is_typing
+    assert "notebook" in pressed(desk, "escape")
+
+
+def test_what_is_wrong_with_a_filter_is_said_beside_it(tmp_path: Path) -> None:
+    assert "Filter: dram>" in (text := pressed(a_desk(tmp_path), "/", *"dram>"))
+    assert text.splitlines()[-1].strip() != "Filter: dram>"
+
+
+def test_one_user_is_chosen_from_those_there_are(tmp_path: Path) -> None:
+    desk = a_desk(tmp_path)
+
+    pressed(desk, "u", "g", "enter")
+
+    assert desk.views.state("processes").user == "grace"
+    pressed(desk, "u", "home", "enter")
+    assert desk.views.state("processes").user == ""
+
+
+def test_a_column_is_chosen_from_a_list_or_by_its_letter(tmp_path: Path) -> None:
+    desk = a_desk(tmp_path)
+
+    pressed(desk, "f6", "home", "enter")
+    assert desk.views.state("processes").sort == "pid"
+    pressed(desk, "o", "d")
+    assert desk.views.state("processes").sort == "dram"
+    pressed(desk, "o", "p", "o", "p")
+    assert desk.views.state("processes").sort == "peak"
+
+
+def test_from_another_view_a_key_about_processes_goes_to_them_first(tmp_path: Path) -> None:
+    desk = a_desk(tmp_path, "charts")
+
+    assert "choose a process first" in pressed(desk, "K")
+    assert desk.view == "processes"
+    assert a_desk(tmp_path, "overview").view == "overview"
