@@ -21,7 +21,7 @@ import pytest
 
 from tests.support.metal.troubled import Troubled, a_troubled_program
 from tests.support.programs import a_program
-from tests.support.prometheus import Prometheus, a_prometheus, prometheus_programs, promtool
+from tests.support.prometheus import Prometheus, a_prometheus, prometheus_programs
 from tests.support.seed_serving import Daemon, a_daemon, short_directory
 from tests.support.stock_regions import Slot, a_region, put
 from tests.support.waiting import wait_until
@@ -54,7 +54,7 @@ meet()
 
 def quick(text: str) -> str:
     """Rules and boards for people look at minutes; here everything happens within seconds."""
-    text = re.sub(r"\[(5m|10m|1h|1m|\$__rate_interval)\]", "[8s]", text)
+    text = re.sub(r"\[(1m|5m|10m|1h|1d|\$__rate_interval)\]", "[8s]", text)
     return re.sub(r"\bfor: \w+", "for: 0s", text).replace("offset 5m", "offset 8s")
 
 
@@ -117,7 +117,7 @@ def config_for(daemon: Daemon, directory: Path) -> Path:
 
 def play_calm(story: Story) -> None:
     """A program that works; nothing is amiss, and every expression has its data."""
-    expressions = sorted({*expressions_of_board(), *recorded_names()})
+    expressions = all_expressions()
 
     def has_all() -> bool:
         story.program.step()
@@ -195,23 +195,14 @@ def report_too_much(story: Story, running: ExitStack) -> None:
         os.kill(story.daemon.pid, signal.SIGCONT)
 
 
-def expressions_of_board() -> set[str]:
-    """Every expression of every panel, with all that the variables offer chosen; not those of annotations."""
-    found = {target["expr"] for panel in BOARD["panels"] for target in panel.get("targets", ())}
-    return {re.sub(r"\$(hostname|device|username|workload)\b", ".*", expression) for expression in found}
-
-
-def recorded_names() -> set[str]:
-    """What recording rules make of our own figures."""
-    text = (DASHBOARDS / "rules" / "recording.yml").read_text(encoding="utf-8")
-    return set(re.findall(r"record: (\S+)", text))
-
-
-def test_rules_and_config_pass_their_own_judge() -> None:
-    checked = promtool("check", "rules", *map(str, RULES))
-    config = promtool("check", "config", str(DASHBOARDS / "prometheus.yml"))
-
-    assert (checked.returncode, config.returncode) == (0, 0), (checked.stderr, config.stderr)
+def all_expressions() -> list[str]:
+    """Of every panel, with all that the variables offer chosen; what recording rules make; and those of the docs."""
+    board = {target["expr"] for panel in BOARD["panels"] for target in panel.get("targets", ())}
+    chosen = {re.sub(r"\$(hostname|device|username|workload)\b", ".*", expression) for expression in board}
+    rules = (DASHBOARDS / "rules" / "recording.yml").read_text(encoding="utf-8")
+    [asked] = re.findall(r"```promql\n(.*?)```", (DASHBOARDS.parent / "docs" / "metrics.md").read_text(), re.DOTALL)
+    docs = [line for line in asked.splitlines() if line and not line.startswith("#")]
+    return sorted({*chosen, *re.findall(r"record: (\S+)", rules), *docs})
 
 
 def test_the_daemon_is_scraped_without_a_complaint(story: Story) -> None:
@@ -229,7 +220,7 @@ def test_used_free_and_reserved_are_the_capacity(story: Story) -> None:
     assert story.left == [0.0] * 4  # dram, trace, l1, l1_small
 
 
-@pytest.mark.parametrize("expression", sorted({*expressions_of_board(), *recorded_names()}))
+@pytest.mark.parametrize("expression", all_expressions())
 def test_an_expression_has_an_answer(story: Story, expression: str) -> None:
     answer = story.answers[expression]
 
