@@ -73,7 +73,7 @@ def taken_blocks(mesh: MeshDevice, pool: Pool) -> list[Span]:
 
 def map_differences(chip: ChipMap, mesh: MeshDevice, place: int) -> list[str]:
     """What a map shows otherwise than it is."""
-    found = []
+    found: list[str] = []
     for space in (chip.dram, chip.l1):
         assert space is not None
         assert space.is_complete

@@ -1,0 +1,269 @@
+"""L1 map: one chip by address. The L1 of its fullest core and a DRAM bank to scale, how full every core is, and a list
+of what lies where.
+
+Banks move in lockstep, so one DRAM bank stands for all of them, and buffers take the same of every core.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Literal
+
+from ttmem.devices import Device, Pool
+from ttmem.monitor.screens.frame import Drawing, Frame, Look, Wanted
+from ttmem.monitor.screens.pen import Pen, shown_name
+from ttmem.monitor.screens.places.addresses import address_lines, legend_lines
+from ttmem.monitor.screens.places.cores import core_lines, grid_width
+from ttmem.monitor.screens.places.parts import parts_of
+from ttmem.monitor.screens.places.scale import axis, scaled
+from ttmem.snapshot.sights.chip_map import ChipMap, Region, Space
+from ttmem.view.colours import level_role
+from ttmem.view.device_tables import device_word
+from ttmem.view.grid import Column, cell, grid
+from ttmem.view.spans import Line, Role, Span, fitted, width_of
+from ttmem.view.units import UNKNOWN, count_text, share_text, size_text
+from ttmem.view.words import reason_text
+
+__all__ = ["State", "acted", "chip_word", "draw", "pointed", "wanted"]
+
+Lower = Literal["cores", "l1", "dram"]
+_LOWER: tuple[Lower, ...] = ("cores", "l1", "dram")
+_WIDE = 110  # columns from which on the cores and a list stand side by side
+_LONG = 100  # columns from which on heads say all they have to say
+_GAP = 3
+_TITLES = ("POOL", "BEGIN", "END", "USED", "LARGEST FREE", "OF ALL BANKS", "HOLES", "ALIVE")
+_THICK = ((54, 3), (36, 2), (0, 1))  # rows of a body, and how many of them a bar has
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the user chose."""
+
+    device: str = ""  # word of a chip; empty: the first
+    lower: Lower = "cores"  # what stands below the bars; where there is room, a list beside the cores
+    first: int = 0  # of the list, the line at its top
+
+
+def draw(frame: Frame, look: Look, state: State) -> Drawing:
+    chip = frame.chip
+    if chip is None:
+        text = frame.trouble or "No chip is known here yet: nothing reports, or the map is on its way."
+        return Drawing((fitted((Span(f" {shown_name(text, look.is_ascii)}", Role.DIM),), look.width),)[: look.height])
+    upper = [_title(chip, look), *_space_lines(chip, chip.l1, look), *_space_lines(chip, chip.dram, look)]
+    lower, hidden = _lower_lines(chip, look, state, max(0, look.height - len(upper)))
+    lines = [fitted(line, look.width) for line in (*upper, *lower)]
+    return Drawing(tuple(lines[: max(0, look.height)]), hidden_count=hidden)
+
+
+def acted(action: str, state: State, frame: Frame, look: Look) -> State:
+    match action:
+        case "next_pool":
+            return replace(state, lower=_LOWER[(_LOWER.index(state.lower) + 1) % len(_LOWER)], first=0)
+        case "left" | "right":
+            return _beside(state, frame, -1 if action == "left" else 1)
+        case "up" | "down" | "page_up" | "page_down" | "home" | "end":
+            return _scrolled(action, state, frame, look)
+        case _:
+            return state
+
+
+def pointed(hit: int, state: State) -> State:
+    return state
+
+
+def wanted(frame: Frame, state: State) -> Wanted:
+    return Wanted(chip=chip_word(state.device, frame))
+
+
+def chip_word(chosen: str, frame: Frame) -> str | None:
+    """The chip that a close-up shows: the chosen one, else the first; None if there is none."""
+    words = _words(frame)
+    return chosen or (words[0] if words else None)
+
+
+def _words(frame: Frame) -> list[str]:
+    return [device_word(usage.device) for usage in frame.overview.devices] if frame.overview else []
+
+
+def _beside(state: State, frame: Frame, step: int) -> State:
+    """The chip before or after, around the end."""
+    words = _words(frame)
+    current = chip_word(state.device, frame)
+    if len(words) < 2 or current not in words:
+        return state
+    return replace(state, device=words[(words.index(current) + step) % len(words)], first=0)
+
+
+def _scrolled(action: str, state: State, frame: Frame, look: Look) -> State:
+    hidden = draw(frame, look, state).hidden_count
+    if not hidden:
+        return state
+    page = max(1, look.height // 2)
+    steps = {"up": -1, "down": 1, "page_up": -page, "page_down": page, "home": -hidden, "end": hidden}
+    first = max(0, min(hidden, min(state.first, hidden) + steps[action]))
+    return state if first == state.first else replace(state, first=first)
+
+
+# ---- the bars
+
+
+def _title(chip: ChipMap, look: Look) -> Line:
+    device = chip.device
+    pen = Pen().put(" Chip ", Role.DIM).name(device_word(device), _fit(device_word(device), 20), Role.INDEX)
+    for word in _facts(device):
+        pen.put("  ").name(word, _fit(word, 24), Role.PLAIN, is_ascii=look.is_ascii)
+    return pen.done()
+
+
+def _fit(text: str, most: int) -> int:
+    return min(most, width_of(text))
+
+
+def _facts(device: Device) -> list[str]:
+    grid = f"{device.grid[0]}x{device.grid[1]} cores" if device.grid else ""
+    banks = f"{device.dram_bank_count} DRAM banks" if device.dram_bank_count else ""
+    return [word for word in (device.board, device.arch, grid, banks, device.uuid or "") if word]
+
+
+def _space_lines(chip: ChipMap, space: Space | None, look: Look) -> list[Line]:
+    """Head, bar, addresses and legend of a space."""
+    if space is None:
+        return []
+    parts = parts_of(chip, space)
+    width = max(1, look.width - 2)
+    bar = (Span(" "), *scaled(parts, space.end, width, is_ascii=look.is_ascii))
+    thick = next(rows for least, rows in _THICK if look.height >= least)
+    notes = [(Span(f" incomplete: {reason_text(space.reason)}", Role.NOTICE),)] if not space.is_complete else []
+    legend = legend_lines(parts, look.width, most=3)
+    head = _head(chip, space, look.width < _LONG)
+    return [head, *notes, *[bar] * thick, (Span(" "), *axis(space, width)), *legend]
+
+
+def _head(chip: ChipMap, space: Space, is_short: bool) -> Line:
+    return _core_head(chip, space, is_short) if space.name == "l1" else _bank_head(space, is_short)
+
+
+def _core_head(chip: ChipMap, space: Space, is_short: bool) -> Line:
+    """How full the fullest core is, and how far its circular buffers are from buffers."""
+    worst = chip.worst_fill or (chip.cores[0] if chip.cores else None)
+    where = f" of core {worst.x},{worst.y}, the fullest" if chip.worst and worst else " of every core alike"
+    pen = Pen().put(" L1", Role.TITLE).put(where)
+    if worst and chip.core_bytes:
+        share = worst.used_bytes / chip.core_bytes
+        pen.put(f": {size_text(worst.used_bytes)} of {size_text(chip.core_bytes)} ")
+        pen.put(share_text(share), level_role(share))
+    region = _region(space, Pool.L1)
+    if region:
+        gap = f"{size_text(_gap(space, region))}"
+        largest = size_text(region.largest_free_bytes)
+        pen.put(f", gap {gap}" if is_short else f", {gap} between CBs and buffers, largest block for buffers {largest}")
+    if chip.is_estimated:
+        pen.put(" (~ cores of some CBs unknown)", Role.NOTICE)
+    return pen.done()
+
+
+def _gap(space: Space, region: Region) -> int | None:
+    """What is free between the highest circular buffer and the lowest buffer: what either may still grow by."""
+    if region.largest_free_bytes is None:
+        return None
+    laid = [one.end for one in space.stretches if one.kind in ("cb", "planned")]
+    held = [one.begin for one in space.stretches if one.kind == "buffer"]
+    return max(0, min(held, default=region.end) - max(laid, default=region.begin))
+
+
+def _bank_head(space: Space, is_short: bool) -> Line:
+    region = _region(space, Pool.DRAM)
+    pen = Pen().put(" DRAM", Role.TITLE).put(f" of each of {space.bank_count} banks")
+    if region is None:
+        return pen.done()
+    share = region.used_bytes / max(1, region.end - region.begin)
+    pen.put(f": {size_text(region.used_bytes)} of {size_text(region.end - region.begin)} ")
+    pen.put(share_text(share), level_role(share)).put(f", largest free {size_text(region.largest_free_bytes)}")
+    if not is_short:
+        holes = UNKNOWN if region.hole_count is None else count_text(region.hole_count)
+        everywhere = size_text(_everywhere(region, space))
+        pen.put(f" ({everywhere} of all banks), {holes} hole{'' if region.hole_count == 1 else 's'}")
+    return pen.done()
+
+
+def _everywhere(region: Region, space: Space) -> int | None:
+    return None if region.largest_free_bytes is None else region.largest_free_bytes * space.bank_count
+
+
+def _region(space: Space, pool: Pool) -> Region | None:
+    return next((region for region in space.regions if region.pool is pool), None)
+
+
+# ---- cores and lists
+
+
+def _lower_lines(chip: ChipMap, look: Look, state: State, height: int) -> tuple[list[Line], int]:
+    """What stands below the bars, and how many lines of it are out of sight."""
+    if look.width >= _WIDE and chip.cores:
+        return _wide_lines(chip, look, state, height)
+    if state.lower == "cores" and chip.cores:
+        cores = core_lines(chip, look.width)
+        return _with_pools(cores, chip, height), max(0, len(cores) - height)
+    space = chip.dram if state.lower == "dram" else chip.l1
+    return _scroll(_list(chip, space, look.width, look), state.first, height)
+
+
+def _wide_lines(chip: ChipMap, look: Look, state: State, height: int) -> tuple[list[Line], int]:
+    """Cores to the left, lists to the right, pools below if there is room for them."""
+    left = grid_width(chip, look.width - _WIDE // 2)
+    spaces = (chip.dram, chip.l1) if state.lower == "dram" else (chip.l1, chip.dram)
+    width = look.width - left - _GAP
+    listed = [line for space in spaces for line in _list(chip, space, width, look)]
+    cores = core_lines(chip, left)
+    pools = _pool_lines(chip)
+    room = height - len(pools) if height - len(pools) >= len(cores) else height
+    shown, hidden = _scroll(listed, state.first, room)
+    return _with_pools(_side_by_side(cores[:height], shown, left + _GAP), chip, height), hidden
+
+
+def _side_by_side(left: Sequence[Line], right: Sequence[Line], column: int) -> list[Line]:
+    rows = zip_longest(left, right, fillvalue=())
+    return [Pen().line(one).to(column).done() + other for one, other in rows]
+
+
+def _list(chip: ChipMap, space: Space | None, width: int, look: Look) -> list[Line]:
+    """Every stretch of a space, under a head."""
+    if space is None:
+        return []
+    lines = address_lines(parts_of(chip, space), width, is_ascii=look.is_ascii)
+    name = "each DRAM bank" if space.name == "dram" else "L1 of that core"
+    return [fitted((Span(f" addresses in {name}, {count_text(len(lines))} stretches", Role.HEAD),), width), *lines]
+
+
+def _scroll(lines: list[Line], first: int, height: int) -> tuple[list[Line], int]:
+    hidden = max(0, len(lines) - height)
+    begin = min(first, hidden)
+    return lines[begin : begin + max(0, height)], hidden
+
+
+def _with_pools(lines: list[Line], chip: ChipMap, height: int) -> list[Line]:
+    pools = _pool_lines(chip)
+    return [*lines, *pools] if len(lines) + len(pools) <= height else lines[:height]
+
+
+def _pool_lines(chip: ChipMap) -> list[Line]:
+    """Where every pool begins and ends, and what is free there."""
+    rows = [
+        (
+            region.pool.word,
+            f"{region.begin:#x}",
+            f"{region.end:#x}",
+            size_text(region.used_bytes),
+            size_text(region.largest_free_bytes),
+            size_text(_everywhere(region, space)),
+            count_text(region.hole_count),
+            count_text(region.count),
+        )
+        for space in (chip.l1, chip.dram)
+        if space is not None
+        for region in space.regions
+    ]
+    if not rows:
+        return []
+    columns = [Column(title, is_right=at > 0) for at, title in enumerate(_TITLES)]
+    return [(), *grid(columns, [[cell(text) for text in row] for row in rows], width=None, gap=2)]
