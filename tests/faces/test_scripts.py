@@ -1,0 +1,377 @@
+"""`ttmem` as scripts use it, with and without a verb: forms, filters, files, loops and exit codes."""
+
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.support.driver_tree import DriverTree
+from tests.support.programs import a_program
+from ttmem.cli.program import run_program, run_seed_monitor, with_verb
+
+GIB, MIB = 1 << 30, 1 << 20
+FIRST_ID = 0xA1B2_C3D4_0000_0000  # of the driver's chips
+PROGRAM = (
+    "import os",
+    "DRAM, L1 = 0, 2",
+    f"ids = [{FIRST_ID}, {FIRST_ID} + 1]",
+    "more = dict(arch='blackhole', board='p150', grid=(8, 8), banks=(8, 64), kernel_ring_bytes=70_656)",
+    "capacities = {DRAM: 4 << 30, L1: 64 << 20}",
+    "chips = [ttmem.open_device(id, index=3 + at, capacities=capacities, **more) for at, id in enumerate(ids)]",
+    "ttmem.label('a job')",
+    "ttmem.report_buffer_alloc(chips[0], 1, 3 << 30)",
+    "ttmem.report_buffer_alloc(chips[1], 2, 1 << 30)",
+    "child = os.fork()",
+    "if child == 0:",
+    "    ttmem.label('its child')",
+    "    small = ttmem.open_device(ids[1], index=4, capacities=capacities, **more)",
+    "    ttmem.report_buffer_alloc(small, 3, 5 << 20, 0, 0, 0, 1)",
+    "    print('here', flush=True)",
+    "sys.stdin.read()  # until the test ends, however that comes",
+)
+
+
+class Said(NamedTuple):
+    """What a program left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        return json.loads(self.out)
+
+
+class Paper(io.StringIO):
+    """A pipe that takes any character."""
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return "utf-8"
+
+
+class Machine:
+    """Two processes on two of the driver's three chips, and `ttmem` there."""
+
+    def __init__(self, directory: Path, pid: int) -> None:
+        self.directory, self.pid = directory, pid
+        tree = DriverTree(directory / "root")
+        for node in range(3):
+            tree.chip(node)
+        self.settings = {"TTMEM_DIR": str(directory / "journals"), **tree.environ}
+
+    def ttmem(self, *arguments: str, is_seed: bool = False) -> Said:
+        """In this process: starting an interpreter for each would take most of the time."""
+        out, err = Paper(), Paper()
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+            for name, value in self.settings.items():
+                patch.setenv(name, value)
+            code = (run_seed_monitor if is_seed else run_program)([*arguments])
+        return Said(code, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    directory = tmp_path_factory.mktemp("machine")
+    (directory / "journals").mkdir(mode=0o700)
+    with a_program(directory / "journals", *PROGRAM) as program:
+        program.arrive()
+        yield Machine(directory, program.pid)
+
+
+@pytest.fixture
+def silence(tmp_path: Path) -> Machine:
+    """Where nobody reports, and the driver has no chips."""
+    machine = Machine(tmp_path, 0)
+    machine.settings = {"TTMEM_DIR": str(tmp_path / "nothing"), "TTMEM_SYSFS_ROOT": str(tmp_path / "nothing")}
+    return machine
+
+
+def test_flags_mean_the_same_with_and_without_the_verb(machine: Machine) -> None:
+    flags = ["--query-mem=index,dram.used,l1.buffers", "--format=csv,noheader"]
+
+    assert machine.ttmem(*flags) == machine.ttmem("ps", *flags)
+    assert machine.ttmem(*flags).out == "3, 3072 MiB, 0 KiB\n4, 1024 MiB, 5120 KiB\n[N/A], [N/A], [N/A]\n"
+
+
+def test_a_snapshot_has_the_skeleton_of_tt_smi_and_the_memory(machine: Machine) -> None:
+    first, second, idle = machine.ttmem("-s").document["device_info"]
+
+    assert (first["index"], first["dev_node"], first["board_info"]["bus_id"]) == (
+        3,
+        "/dev/tenstorrent/0",
+        "0000:01:00.0",
+    )
+    assert (first["memory"]["dram"]["used"], first["memory"]["dram"]["total"]) == (3 * GIB, 4 * GIB)
+    assert first["telemetry"]["asic_temperature"] == "48.2"
+    assert second["memory"]["l1"]["used"] == 5 * MIB
+    assert (idle["index"], idle["dev_node"], idle["memory"]) == (None, "/dev/tenstorrent/2", {})
+
+
+# Lines as people wrote them for `tt-smi -s`, and what they give here.
+TT_SMI_LINES = {
+    ".device_info | length": "3",
+    ".device_info[0].board_info.bus_id": '"0000:01:00.0"',
+    '[.device_info[].board_info.board_type] | join(",")': '"p150,p150,p150a"',
+    ".device_info[0].telemetry.aiclk | tonumber": "1350",
+    "[.device_info[] | select((.telemetry.asic_temperature | tonumber) > 40)] | length": "3",
+    ".device_info[0].smbus_telem.DDR_STATUS": "null",
+    ".device_info[0].smbus_telem.AICLK": '"0x546"',
+    ".device_info[0].firmwares.fw_bundle_version": '"19.6.0.0"',
+    ".device_info[0].limits.tdp_limit | tonumber": "150",
+    ".device_info[0].gddr_telemetry.channels | length": "0",
+    ".host_info.Hostname | length > 0": "true",
+    ".host_info.Driver": "null",
+    '.processes | map(select(.device == 3)) | .[0].cmdline | contains("python")': "true",
+    ".processes | map(.pid) | length": "2",
+}
+
+
+@pytest.mark.skipif(not shutil.which("jq"), reason="NO jq HERE: lines for tt-smi were not tried (Debian: jq)")
+def test_jq_lines_for_tt_smi_still_work(machine: Machine) -> None:
+    told = machine.ttmem("-s").out
+    line = "[" + ", ".join(f"({one})" for one in TT_SMI_LINES) + "] | .[] | tojson"
+
+    result = subprocess.run(["jq", "-r", line], input=told, capture_output=True, text=True, check=True)
+
+    assert dict(zip(TT_SMI_LINES, result.stdout.splitlines(), strict=True)) == TT_SMI_LINES
+
+
+@pytest.mark.parametrize("flag", ["-s", "--snapshot", "--json"])
+def test_json_has_three_names(machine: Machine, flag: str) -> None:
+    assert machine.ttmem(flag).document["schema"] == 1
+
+
+def test_what_would_be_printed_can_be_written_to_a_file(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named, csv = tmp_path / "named.json", tmp_path / "some.csv"
+    monkeypatch.chdir(tmp_path)
+
+    assert machine.ttmem("-f", str(named)) == Said(0, "", "")
+    assert machine.ttmem("-f", str(csv), "--query-mem=index", "--format=csv,noheader").out == ""
+    unnamed = machine.ttmem("-s", "-f")
+
+    assert json.loads(named.read_text())["schema"] == 1
+    assert csv.read_text() == "3\n4\n[N/A]\n"
+    assert re.fullmatch(r"ttmem_[\d_-]+\.json\n", unnamed.out)
+    assert json.loads((tmp_path / unnamed.out.strip()).read_text())["schema"] == 1
+    assert machine.ttmem("-s", "-f", "-").document["schema"] == 1
+
+
+def test_the_report_has_the_sections_that_were_asked_for(machine: Machine) -> None:
+    whole, l1 = machine.ttmem("-q").out, machine.ttmem("-q", "-d", "l1", "-i", "4").out
+
+    assert re.search(r"Device 4\n(.*\n)*? +Used +: 5.00 MiB", l1)
+    assert {"DRAM Memory Usage", "Process ID"} <= set(re.findall(r"DRAM Memory Usage|Process ID", whole))
+    assert "DRAM Memory Usage" not in l1
+    assert "Process ID" not in l1
+
+
+@pytest.mark.parametrize("flag", ["-ls", "-L", "--list"])
+def test_chips_are_listed_by_all_their_names(machine: Machine, flag: str) -> None:
+    title, first, *rest = machine.ttmem(flag).out.splitlines()
+
+    assert title.split()[0] == "INDEX"
+    assert first.split()[:4] == ["3", "/dev/tenstorrent/0", "0000:01:00.0", "p150"]
+    assert len(rest) == 2
+
+
+@pytest.mark.parametrize(
+    ("chosen", "indexes"),
+    [
+        ("3", "3"),
+        ("4,3", "3 4"),
+        (f"{FIRST_ID + 1:#x}", "4"),
+        ("/dev/tenstorrent/1", "4"),
+        ("0000:01:00.0,02:00.0", "3 4"),
+        ("/dev/tenstorrent/2", "[N/A]"),
+    ],
+)
+def test_chips_are_chosen_by_any_of_their_names(machine: Machine, chosen: str, indexes: str) -> None:
+    said = machine.ttmem("-i", chosen, "--query-mem=index", "--format=csv,noheader")
+
+    assert (said.code, said.out.split()) == (0, indexes.split())
+
+
+def test_processes_are_chosen_by_users_and_pids_several_at_once(machine: Machine) -> None:
+    def pids(*flags: str) -> list[int]:
+        said = machine.ttmem(*flags, "--query-apps=pid", "--format=csv,noheader")
+        return sorted({int(line) for line in said.out.splitlines()})
+
+    both = pids()
+    parent, child = both if both[0] == machine.pid else reversed(both)
+
+    assert pids("-p", str(parent), str(child)) == pids("-p", f"{parent},{child}") == pids("-u") == both
+    assert pids("--pid", str(child)) == [child]
+    assert pids("-u", "nobody-here", str(os.geteuid())) == both
+
+
+def test_processes_are_sorted_by_a_column_or_shown_as_a_tree(machine: Machine) -> None:
+    def labels(*flags: str) -> list[str]:
+        return re.findall(r"(a job|└ its child|its child)", machine.ttmem("ps", *flags).out)
+
+    assert labels("--sort", "dram")[:2] == ["a job", "its child"]
+    assert labels("--sort", "l1")[:2] == ["its child", "a job"]
+    assert labels("-t", "--sort", "l1")[:2] == ["a job", "└ its child"]
+
+
+def test_colours_can_be_asked_for_in_a_pipe(machine: Machine) -> None:
+    dark, light = machine.ttmem("-1", "--color"), machine.ttmem("-1", "--color", "--light")
+
+    assert "\x1b[" in dark.out
+    assert "\x1b[" not in machine.ttmem("-1").out
+    assert (
+        re.sub(r"\x1b\[[\d;]*m", "", dark.out).splitlines()[3:]
+        == re.sub(r"\x1b\[[\d;]*m", "", light.out).splitlines()[3:]
+    )
+
+
+def test_all_fields_are_listed(machine: Machine) -> None:
+    said = machine.ttmem("--help-query-mem")
+
+    assert (said.code, said.err) == (0, "")
+    assert re.search(r"dram.used, memory.used +MiB ", said.out)
+    assert "used_memory, used_gpu_memory" in machine.ttmem("--help-query-compute-apps").out
+
+
+@pytest.mark.parametrize("flag", ["-V", "-v", "--version"])
+def test_the_version_is_told_by_ps_too(machine: Machine, flag: str) -> None:
+    assert machine.ttmem("ps", flag).out.startswith("ttmem 0.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--query-mem=dram.usd"], "no field 'dram.usd'; nearest: dram.used"),
+        (["--query-apps=pdi"], "nearest: pid"),
+        (["--query-mem=index", "--format=xml"], "expected csv[,noheader][,nounits], found 'xml'"),
+        (["--format=csv"], "--format is for --query-mem and --query-apps"),
+        (["-q", "-d", "FAN"], "no section 'FAN'; known: MEMORY, L1, PIDS"),
+        (["-s", "-q"], "-s and -q contradict each other"),
+        (["--query-mem=index", "--query-apps=pid"], "contradict each other"),
+        (["-l", "1", "-lms", "5"], "not in the range"),
+        (["-l", "1", "-lms", "50"], "-l and -lms contradict each other"),
+        (["-1", "-l"], "-1 and -l contradict each other"),
+        (["-i", "3,/dev/tenstorrent/1"], "expected names of one kind, found device files and indexes"),
+        (["-i", "/dev/tenstorrent/9"], "no device /dev/tenstorrent/9 here; the driver has /dev/tenstorrent/0"),
+        (["-i", "9"], "no device 9 here; known are 3, 4"),
+        (["--sort", "colour"], "--sort colour: expected one of pid user"),
+        (["-p"], "requires an argument"),
+        (["-p", "x"], "is not a valid integer"),
+        (["--nope"], "No such option"),
+        (["fit"], "say what is to fit"),
+        (["fit", "--dram", "much"], "'much' is no size"),
+        (["check"], "say what to check"),
+        (["check", "--max-dram", "101%"], "neither a share such as 90% nor a size"),
+        (["check", "--max-growth", "1MiB/week"], "is no rate"),
+    ],
+)
+def test_a_bad_flag_is_one_line_and_code_2(machine: Machine, arguments: list[str], words: str) -> None:
+    said = machine.ttmem(*arguments)
+
+    assert (said.code, said.out) == (2, "")
+    assert words in said.err
+    assert len(said.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments", [["-L"], ["-q"], ["--query-mem=index"], ["fit", "--dram", "1"], ["check", "--max-l1", "1"]]
+)
+def test_nothing_to_read_is_one_line_and_code_1(silence: Machine, arguments: list[str]) -> None:
+    said = silence.ttmem(*arguments)
+
+    assert said.code == 1
+    assert len(said.err.splitlines()) == 1
+
+
+def test_a_chip_that_only_the_driver_knows_is_something_to_read(silence: Machine, tmp_path: Path) -> None:
+    tree = DriverTree(tmp_path / "sysfs")
+    tree.chip(0)
+    silence.settings |= tree.environ
+
+    said = silence.ttmem("-s")
+
+    assert (said.code, said.err) == (0, "")
+    assert said.document["device_info"][0]["dev_node"] == "/dev/tenstorrent/0"
+
+
+def test_what_could_not_be_read_is_listed_while_the_rest_is_told(machine: Machine) -> None:
+    spoilt = machine.directory / "journals" / "1-1-00000000.journal"
+    spoilt.write_bytes(bytes(64))
+    try:
+        json_said, csv_said = machine.ttmem("-s"), machine.ttmem("--query-mem=index", "--format=csv,noheader")
+    finally:
+        spoilt.unlink()
+
+    assert (json_said.code, csv_said.code) == (0, 0)
+    assert [error for error in json_said.document["errors"] if str(spoilt) in error]
+    assert csv_said.out == "3\n4\n[N/A]\n"
+    assert str(spoilt) in csv_said.err
+
+
+def test_nobody_serves_is_code_3(machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TTMEM_SYSTEM_DIR", str(tmp_path))
+
+    said = machine.ttmem("serve", "--status")
+
+    assert (said.code, said.out) == (3, "")
+    assert said.err.startswith("ttmem: no daemon runs (")
+
+
+def test_a_loop_has_one_header_and_ends_with_code_130(machine: Machine) -> None:
+    command = [sys.executable, "-m", "ttmem", "--query-mem=index,dram.used", "-i", "3", "-lms", "50"]
+    with subprocess.Popen(
+        command, env={**os.environ, **machine.settings}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(3)]
+        process.send_signal(signal.SIGINT)
+        _, complaints = process.communicate()
+
+    assert (process.returncode, complaints) == (130, "")
+    assert lines == ["index, dram.used [MiB]\n", "3, 3072 MiB\n", "3, 3072 MiB\n"]
+
+
+def test_the_seeds_name_prints_the_seeds_block_in_a_pipe(machine: Machine) -> None:
+    said = machine.ttmem("-i", "4", is_seed=True)
+
+    assert (said.code, said.err) == (0, "")
+    assert said.out.splitlines()[:3] == ["Device 4 (Blackhole):", "  L1 Memory:", "    Buffers:        5.0MB"]
+    assert machine.ttmem("-s", is_seed=True).document["schema"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "verb"),
+    [
+        ([], "top"),
+        (["-i", "0"], "top"),
+        (["-u", "ada", "grace", "--light"], "top"),
+        (["--readonly"], "top"),
+        (["-s"], "ps"),
+        (["-1"], "ps"),
+        (["-l", "1"], "ps"),
+        (["-q", "-d", "L1"], "ps"),
+        (["-i", "0", "--query-mem=index"], "ps"),
+        (["--nope"], "ps"),
+    ],
+)
+def test_on_a_terminal_the_monitor_opens_unless_a_flag_asks_for_a_table(arguments: list[str], verb: str) -> None:
+    assert with_verb(arguments, is_terminal=True) == [verb, *arguments]
+
+
+def test_in_a_pipe_it_is_a_table_unless_only_the_monitor_knows_a_flag() -> None:
+    for arguments, verb in (([], "ps"), (["-i", "0"], "ps"), (["--demo"], "top")):
+        assert with_verb(arguments, is_terminal=False) == [verb, *arguments]
+    assert with_verb(["dump", "--json"], is_terminal=True) == ["dump", "--json"]
