@@ -66,6 +66,7 @@ class Daemon:
 
     def __init__(self, doors: Doors, places: Places, driver: Driver, *, logs_events: bool, asked: Asked) -> None:
         self._doors = doors
+        self._driver = driver
         self._began, self._began_ns = time.monotonic(), time.time_ns()
         self._collector = Collector(places, source=f"daemon pid {os.getpid()}")
         self._feed = None
@@ -171,7 +172,8 @@ class Daemon:
 
     def _snapshot(self) -> bytes:
         self._collector.tick()  # also the journal that was made a moment ago
-        return json.dumps(document(self._collector.snapshot()), separators=(",", ":")).encode()
+        told = document(self._collector.snapshot(), self._driver.telemetry())
+        return json.dumps(told, separators=(",", ":")).encode()
 
     def _is_well(self) -> bool:
         doors = (self._doors.seed, self._doors.query)

@@ -1,0 +1,92 @@
+"""The course of real processes: also what came and went between two looks."""
+
+import itertools
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.support.programs import a_program
+from tests.support.waiting import wait_until
+from ttmem.collector import Collector
+from ttmem.collector.history import Course
+from ttmem.devices import Pool
+from ttmem.snapshot.sights.history import History, Series
+from ttmem.sources import Places
+
+OPENS = ("chip = ttmem.open_device(5, index=0)", "meet()")
+SPIKES = (
+    "with ttmem.phase('spike'):",
+    "    ttmem.report_buffer_alloc(chip, 1, 1 << 20)",
+    "    ttmem.report_buffer_free(chip, 1)",
+    "ttmem.report_out_of_memory(chip, 2, 4096)",
+    "meet()",
+)
+
+
+def a_collector(directory: Path) -> Collector:
+    return Collector(Places(uid=os.geteuid(), directory=str(directory)))
+
+
+def dram(history: History) -> Series:
+    [found] = [series for series in history.series if series.pool is Pool.DRAM]
+    return found
+
+
+def test_what_came_and_went_within_a_second_is_in_its_sample(tmp_path: Path) -> None:
+    seconds = itertools.count(1_700_000_000)
+    with a_collector(tmp_path) as collector, a_program(tmp_path, *OPENS, *SPIKES) as program:
+        course = Course(collector.ledger.sample, lambda: (), clock_ns=lambda: next(seconds) * 1_000_000_000)
+        program.arrive()
+        assert collector.wait_settled(5)
+        course.look()
+        program.go_on()
+        program.arrive()
+        collector.tick()
+        history = course.history(300)
+        collector.tick()
+        later = course.history(300)
+
+    assert (dram(history).highest_bytes, dram(later).latest_bytes) == (1 << 20, 0)
+    assert (dram(history).uuid, dram(history).origin) == ("0x0000000000000005", "counted")
+
+
+def test_what_happens_to_a_process_is_marked(tmp_path: Path) -> None:
+    with a_collector(tmp_path) as collector:
+        with a_program(tmp_path, *OPENS, *SPIKES) as program:
+            program.arrive()
+            assert collector.wait_settled(5)
+            program.go_on()
+            program.arrive()
+            collector.tick()
+            history = collector.history(60)
+        wait_until(lambda: collector.tick() == 0 and not collector.snapshot().live)
+        course = Course(collector.ledger.sample, lambda: (), clock_ns=lambda: history.end_ns)
+        ended = course.history(60)
+
+    happened = {mark.what: mark for mark in history.marks}
+    assert set(happened) == {"process_began", "phase_began", "phase_ended", "out_of_memory"}
+    assert {mark.pid for mark in history.marks} == {program.pid}
+    assert (happened["phase_began"].text, happened["out_of_memory"].pool) == ("spike", Pool.L1)
+    assert (happened["out_of_memory"].size_bytes, happened["out_of_memory"].device) == (4096, dram(history).device)
+    assert [mark.what for mark in ended.marks] == ["process_began", "process_ended"]
+
+
+def test_a_collector_that_follows_samples_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lookers: list[str] = []
+    monkeypatch.setattr(Course, "look", lambda course: lookers.append(threading.current_thread().name))
+
+    with a_collector(tmp_path) as collector:
+        collector.start()
+        wait_until(lambda: lookers)
+
+    assert set(lookers) == {"ttmem-collector"}
+
+
+def test_a_collector_that_does_not_follow_has_one_sample(tmp_path: Path) -> None:
+    with a_program(tmp_path, *OPENS) as program, a_collector(tmp_path) as collector:
+        program.arrive()
+        assert collector.wait_settled(5)
+
+        assert [sample for sample in dram(collector.history(60)).samples if sample is not None] == [0]
