@@ -30,7 +30,9 @@ MODULES = (
     "death",
     "visibility",
     "stock_counters",
+    "monitor",
     "commands",
+    "metrics",
 )
 NAMES = PROGRAMS + MODULES
 

@@ -94,6 +94,14 @@ def puppet(
 
 
 @contextmanager
+def galaxy(setting: Setting) -> Iterator[Actor]:
+    """A process that holds something of everything on 32 chips, by the runtime model."""
+    with _acting(Actor([sys.executable, "-m", "benchmarks.stage.galaxy"], setting.environment())) as actor:
+        actor.hear()
+        yield actor
+
+
+@contextmanager
 def seed_server(setting: Setting) -> Iterator[tuple[Actor, Path]]:
     """The old design's server and its socket."""
     path = setting.directory / "seed.sock"
