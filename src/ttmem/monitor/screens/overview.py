@@ -157,7 +157,7 @@ def _chips(frame: Frame, look: Look, state: State, how: Arrangement, above: int)
         _chip(usage, courses, is_selected=usage.device.number == state.chip, is_ascii=look.is_ascii)
         for usage in frame.overview.devices
     ]
-    names = name_width(chips)
+    names = name_width(chips, how.width)
     lines: list[Line] = []
     plan = line_plan(chips, names, how.width) if how.form == "line" else None
     if plan:

@@ -11,13 +11,14 @@ from ttmem.view.spans import Line, Role, width_of
 __all__ = ["cell_lines", "name_width"]
 
 _NAME_MOST = 18  # a chip's unique id
+_BESIDE_NAME = 27  # columns that figures of a cell take at least
 _BOARD_MOST = 7
 _BOARD_LEAST = 70  # columns of a cell from which on a pair of bars names the board
 
 
-def name_width(chips: Sequence[Chip]) -> int:
-    """Columns for the names of chips, so that their bars begin at one place."""
-    return min(_NAME_MOST, max((width_of(chip.name) for chip in chips), default=1))
+def name_width(chips: Sequence[Chip], width: int) -> int:
+    """Columns for the names of chips in cells of a width, so that their bars begin at one place."""
+    return min(_NAME_MOST, width - _BESIDE_NAME, max((width_of(chip.name) for chip in chips), default=1))
 
 
 def cell_lines(chip: Chip, dev_node: str, how: Arrangement, names: int, *, is_ascii: bool) -> list[Line]:

@@ -228,7 +228,7 @@ def _worst_figures(usage: DeviceUsage) -> list[Figure]:
     where = f"worst {usage.worst_core[0]},{usage.worst_core[1]}" if usage.worst_core else "every core"
     return [
         _sized("worst core", "worst", used, role=role),
-        Figure(where, where, role=role if fraction is not None else Role.DIM, words=share, column="core"),
+        Figure(where, where, role=role if fraction is not None else Role.DIM, words=share, column="worst%"),
     ]
 
 

@@ -13,20 +13,7 @@ from ttmem.view.units import tight_size_text
 __all__ = ["LinePlan", "line_plan", "single_line", "titles_line"]
 
 # Figures that get a column, most wanted first.
-_WANTED = (
-    "worst",
-    "CB plan",
-    "CB now",
-    "app",
-    "fabric",
-    "disp",
-    "block",
-    "L1 blk",
-    "peak",
-    "small",
-    "trace",
-    "launch",
-)
+_WANTED = ("worst%", "CB plan", "CB now", "app", "fabric", "disp", "block", "L1 blk", "worst", "peak", "small", "trace")
 _USED, _TOTAL, _SHARE, _FIGURE = 6, 6, 5, 8
 _BAR_LEAST, _BAR_GOOD, _BAR_MOST = 5, 10, 24
 _COURSE = 14

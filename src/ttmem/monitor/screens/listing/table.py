@@ -117,5 +117,5 @@ def _width(column: Column, entries: Sequence[Entry], sizes: Sizes, sort: str) ->
         return most
     longest = max((width_of(column.cell(entry, sizes)[0]) for entry in entries), default=0)
     if column.word == "pid":
-        return max(_PID_LEAST, title, longest)
+        return max(_PID_LEAST, title, longest + 1)
     return max(title, min(most, longest))

@@ -1,0 +1,238 @@
+"""The overview: whatever there is to show, it fits, every chip is there, and figures are those of the sight."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.driver_chips import a_driver_chip
+from tests.support.figures import GIB, KIB, MIB
+from tests.support.made_up_sights import overviews
+from tests.support.sights import a_device_usage, a_history, a_pool, an_overview
+from ttmem.devices import Kind, Pool
+from ttmem.monitor.screens import overview as screen
+from ttmem.monitor.screens.frame import Drawing, Frame, Layout, Look
+from ttmem.snapshot import KindUsage
+from ttmem.snapshot.sights.overview import Overview
+from ttmem.snapshot.usage import DeviceUsage
+from ttmem.view.spans import Line
+from ttmem.view.units import size_text, tight_size_text
+
+LAYOUTS: tuple[Layout, ...] = ("auto", "full", "compact")
+LOOKS = st.builds(Look, st.integers(80, 220), st.integers(20, 70), st.booleans(), st.sampled_from(LAYOUTS))
+
+
+def drawn(overview: Overview, look: Look, state: screen.State | None = None) -> Drawing:
+    return screen.draw(Frame(overview=overview, history=a_history(overview)), look, state or screen.State())
+
+
+def text_of(line: Line) -> str:
+    return "".join(span.text for span in line)
+
+
+def cell_of(drawing: Drawing, number: int) -> str:
+    """What is written of one chip."""
+    rows = [spot for spot in drawing.spots if spot.number == number]
+    return "\n".join(text_of(drawing.lines[spot.row])[spot.begin : spot.end] for spot in rows)
+
+
+@settings(max_examples=60)
+@given(overviews(), LOOKS)
+def test_whatever_there_is_to_show_fits_the_screen(overview: Overview, look: Look) -> None:
+    drawing = drawn(overview, look)
+
+    assert len(drawing.lines) <= look.height
+    assert max(sum(span.width for span in line) for line in drawing.lines) <= look.width
+    if look.is_ascii:
+        assert all(text_of(line).isascii() for line in drawing.lines)
+
+
+@settings(max_examples=60)
+@given(st.integers(1, 32), st.integers(80, 220), st.integers(20, 70), st.sampled_from(["auto", "compact"]))
+def test_every_chip_has_a_place_from_80_x_20_on(chips: int, width: int, height: int, layout: Layout) -> None:
+    drawing = drawn(an_overview(chips, 9), Look(width, height, False, layout))
+
+    assert {spot.number for spot in drawing.spots} == set(range(chips))
+    assert drawing.hidden_count == 0
+    for number in range(chips):
+        assert cell_of(drawing, number).split()[0] == str(number)
+
+
+NUMBER = re.compile(r"[~≥]?\d[\d.,]*(?: ?[KMGTPE]i?B?\b| B\b|B\b|%)?")
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 32), st.integers(80, 220), st.integers(20, 70), st.sampled_from(LAYOUTS))
+def test_a_number_is_whole_or_not_there(chips: int, width: int, height: int, layout: Layout) -> None:
+    overview = an_overview(chips, 0)
+    drawing = drawn(overview, Look(width, height, False, layout))
+    known = {text for usage in overview.devices for text in numbers_of(usage)}
+
+    for number in {spot.number for spot in drawing.spots}:
+        cell = re.sub(r"0x[0-9a-f]{16}|n300|wormhole_b0|8x8|L1|worst \d+,\d+", "", cell_of(drawing, number))
+        assert set(NUMBER.findall(cell)) <= known
+
+
+def numbers_of(usage: DeviceUsage) -> set[str]:
+    """Every way in which a figure of a chip may be written."""
+    footprint = usage.activity.footprint
+    assert footprint
+    sizes = [usage.l1_used_bytes, usage.l1_total_bytes, usage.kernel_ring_bytes, 0]
+    sizes += [footprint.planned_bytes, footprint.resident_bytes]
+    for pool in usage.pools:
+        sizes += [pool.used_bytes, pool.peak_bytes, pool.capacity_bytes]
+    kernels = [kernel.used_bytes for kernel in usage.kernels]
+    texts = {text(size) for size in (*sizes, *kernels) for text in (size_text, tight_size_text)}
+    texts |= {"~" + text(size) for size in kernels for text in (size_text, tight_size_text)}
+    texts |= {str(kernel.count) for kernel in usage.kernels} | {f"{usage.launch_count:,}"}
+    pools = {pool.pool: pool for pool in usage.pools}
+    shares = [pools[Pool.DRAM].fraction or 0, (usage.l1_used_bytes or 0) / (usage.l1_total_bytes or 1)]
+    return texts | {f"{int(share * 100)}%" for share in shares} | {str(usage.device.index)}
+
+
+@pytest.mark.parametrize("look", [Look(80, 22), Look(120, 38), Look(200, 58), Look(100, 30, True, "full")])
+def test_figures_are_those_of_the_sight_and_change_with_it(look: Look) -> None:
+    overview = an_overview(4, 0)
+    before = cell_of(drawn(overview, look), 2)
+    usage = overview.devices[2]
+    for pool, size in ((Pool.DRAM, 7 * GIB), (Pool.L1, 33 * MIB)):
+        pools = tuple(replace(one, used_bytes=size) if one.pool is pool else one for one in usage.pools)
+        changed = replace(usage, pools=pools)
+        devices = tuple(changed if one is usage else one for one in overview.devices)
+
+        after = cell_of(drawn(replace(overview, devices=devices), look), 2)
+
+        assert after != before
+        assert size_text(size) in after or tight_size_text(size) in after
+
+
+def test_l1_counts_the_ring_once_and_no_inventory() -> None:
+    usage = a_device_usage(0)
+    ring = 64 * 70_656
+    held = (20 * MIB + 200 * KIB) + ring
+
+    cell = cell_of(drawn(an_overview(1, 0, devices=(usage,)), Look(80, 30)), 0)
+
+    assert usage.l1_used_bytes == held
+    assert f"{size_text(held)} / {size_text(usage.l1_total_bytes)}" in cell
+    assert re.search(rf"kernel ring +{size_text(ring)}", cell)
+
+
+def test_kernels_are_told_by_type_with_their_counts_as_the_seeds_show_them() -> None:
+    cell = cell_of(drawn(an_overview(1, 0), Look(80, 30)), 0)
+
+    for words in (r"app \(5\) +120 KiB", r"fabric \(2\) +~112 KiB", r"dispatch \(2\) +92.0 KiB"):
+        assert re.search(words, cell)
+
+
+def test_what_is_not_known_is_no_number() -> None:
+    usage = replace(a_device_usage(0), pools=(), kinds=(), launch_count=None, doubt="uncounted")
+
+    cell = cell_of(drawn(an_overview(1, 0, devices=(usage,)), Look(80, 30)), 0)
+
+    assert "[N/A] / 12.0 GiB" in cell
+    assert re.search(r"buffers +\[N/A\]", cell)
+    assert "0 B" not in cell
+
+
+def test_what_was_read_says_so_and_its_peak_is_a_lower_bound() -> None:
+    pool = a_pool(Pool.DRAM, 3 * GIB, peak_bytes=4 * GIB, capacity_bytes=12 * GIB, origin="sample")
+    usage = replace(a_device_usage(0), pools=(pool,))
+
+    cell = cell_of(drawn(an_overview(1, 0, devices=(usage,)), Look(100, 40)), 0)
+
+    assert "~3.00 GiB / 12.0 GiB  25% read" in cell
+    assert re.search(r"DRAM peak +≥4.00 GiB", cell)
+
+
+def test_what_is_held_beside_what_was_counted_is_shown_apart() -> None:
+    pool = a_pool(Pool.DRAM, 3 * GIB, capacity_bytes=12 * GIB, read_bytes=GIB, stale_bytes=2 * GIB)
+    usage = replace(a_device_usage(0), pools=(pool,))
+
+    cell = cell_of(drawn(an_overview(1, 0, devices=(usage,)), Look(100, 40)), 0)
+
+    assert "3.00 GiB / 12.0 GiB" in cell
+    assert re.search(r"DRAM read +1.00 GiB", cell)
+    assert re.search(r"DRAM stale +2.00 GiB", cell)
+
+
+def test_kernels_of_no_known_type_are_not_left_out() -> None:
+    kinds = (KindUsage(Kind.KERNEL_UNKNOWN, 5 * MIB, 3, is_estimated=False),)
+
+    cell = cell_of(drawn(an_overview(1, 0, devices=(replace(a_device_usage(0), kinds=kinds),)), Look(100, 40)), 0)
+
+    assert re.search(r"untyped \(3\) +5.00 MiB", cell)
+
+
+def test_the_worst_core_is_named_with_its_share() -> None:
+    usage = replace(a_device_usage(0), worst_core_bytes=900 * KIB, worst_core=(3, 4), core_bytes=1000 * KIB)
+
+    cell = cell_of(drawn(an_overview(1, 0, devices=(usage,)), Look(100, 40)), 0)
+
+    assert re.search(r"worst core +900 KiB", cell)
+    assert re.search(r"worst 3,4 +90%", cell)
+
+
+def test_the_node_of_the_driver_is_named_where_it_is_known() -> None:
+    overview = an_overview(2, 0)
+    telemetry = (a_driver_chip(5, asic_id=overview.devices[1].device.unique_id),)
+
+    drawing = screen.draw(Frame(overview=overview, telemetry=telemetry), Look(120, 40), screen.State())
+
+    assert "/dev/tenstorrent/5" in cell_of(drawing, 1)
+    assert "/dev/tenstorrent" not in cell_of(drawing, 0)
+
+
+def test_the_heading_says_who_counted_and_what_is_doubtful() -> None:
+    overview = an_overview(4, 3, reason="outrun")
+    doubted = tuple(replace(row, finding_count=2) for row in overview.processes)
+
+    heading = text_of(drawn(replace(overview, processes=doubted), Look(120, 40)).lines[0])
+
+    assert re.search(
+        r"box · \d\d:\d\d:\d\d · daemon pid 812 · 4 chips · 3 processes · 6 findings · incomplete: outrun", heading
+    )
+
+
+def test_the_processes_that_hold_most_stand_below_the_chips() -> None:
+    lines = [text_of(line) for line in drawn(an_overview(1, 40), Look(120, 40)).lines]
+
+    listed = [int(line.split()[0]) for line in lines if re.match(r" +4\d\d\d ", line)]
+    rows = sorted(an_overview(1, 40).processes, key=lambda row: -sum(p.used_bytes for p in row.pools[:2]))
+    assert listed == [row.pid for row in rows[: len(listed)]]
+    assert len(listed) >= 2
+
+
+@pytest.mark.parametrize(("width", "across"), [(80, 2), (120, 1)])
+def test_arrows_go_from_chip_to_chip_as_they_stand(width: int, across: int) -> None:
+    frame, look = Frame(overview=an_overview(32, 3)), Look(width, 38 if width > 80 else 22)
+    state = screen.acted("right", screen.State(), frame, look)
+
+    assert state.chip == 0
+    below = screen.acted("down", state, frame, look)
+    assert below.chip == across
+    assert screen.acted("up", below, frame, look) == state
+    assert screen.acted("up", state, frame, look) is state
+    assert screen.acted("end", state, frame, look).chip == 31
+    assert screen.selected(below, frame) is frame.overview.devices[across] if frame.overview else False
+    assert screen.acted("close", state, frame, look) == screen.State()
+    assert screen.acted("zoom", state, frame, look) is state
+
+
+def test_chips_that_do_not_fit_in_full_scroll_with_the_cursor() -> None:
+    look = Look(80, 24, layout="full")
+
+    for number in (0, 17, 31):
+        drawing = drawn(an_overview(32, 3), look, screen.State(chip=number))
+
+        assert number in {spot.number for spot in drawing.spots}
+        assert ">" in cell_of(drawing, number)
+        assert drawing.hidden_count > 0
+
+
+def test_without_chips_it_says_so() -> None:
+    lines = [text_of(line) for line in drawn(an_overview(0, 0), Look(80, 24)).lines]
+
+    assert any("No chip is open" in line for line in lines)

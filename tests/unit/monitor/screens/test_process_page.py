@@ -1,0 +1,104 @@
+"""One process close up: everything that is known of it is on the page, and the page scrolls."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.figures import MIB
+from tests.support.sights import a_detail, an_allocation
+from ttmem.devices import Kind
+from ttmem.monitor.screens.frame import Frame, Look
+from ttmem.monitor.screens.listing import process_page as screen
+from ttmem.snapshot.sights.process_detail import Holding, ProcessDetail
+from ttmem.view.spans import width_of
+
+
+def lines_of(detail: ProcessDetail, look: Look, state: screen.State | None = None) -> list[str]:
+    drawing = screen.draw(Frame(detail=detail), look, state or screen.State())
+    return ["".join(span.text for span in line) for line in drawing.lines]
+
+
+@settings(max_examples=30)
+@given(st.integers(80, 220), st.integers(20, 60), st.booleans(), st.integers(0, 80), st.integers(0, 200))
+def test_a_page_fits_the_screen(width: int, height: int, is_ascii: bool, holdings: int, top: int) -> None:
+    detail = replace(a_detail(holdings), row=replace(a_detail().row, label="名前" * 50, command="\x1b[31m" * 40))
+    lines = lines_of(detail, Look(width, height, is_ascii), screen.State(top=top))
+
+    assert len(lines) <= height
+    assert max(map(width_of, lines)) <= width
+    assert all(line.isprintable() and (line.isascii() or not is_ascii) for line in lines)
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_all_that_is_known_is_on_the_page(width: int) -> None:
+    page = "\n".join(lines_of(a_detail(), Look(width, 80)))
+
+    for words in (
+        r"4001 resnet50 · grace · live · journal · 2 min · 41 alive · 100 launches",
+        r"python serve.py --job 1",
+        r"0 +2.00 ?G(iB)? +2.40 ?G(iB)? +0 ?B +5.00 ?M(iB)? +6.00 ?M(iB)? +0 ?B +21.0 ?M(iB)? +~301 ?K(iB)? +50",
+        r"0 +dram +5.00 GiB +\d\d:\d\d:\d\d +3 +prefill",
+        r"1 +l1 +≥31.0 MiB +\d\d:\d\d:\d\d +64 +decode",
+        r"0 +l1 +asked 40.0 MiB, free 48.0 MiB, largest 13.0 MiB",
+        r"1 +program 7 32.0 KiB into the buffer at 0x90000",
+        r"2 x free of something already freed",
+        r"900 MiB +1x +model.py:40 attention",
+        r"900 MiB +5s +l1 +0 +0x200000 +model.py:40 attention",
+        r"33 more are alive",
+    ):
+        assert re.search(words, page), words
+
+
+def test_allocations_are_listed_by_size_or_by_age() -> None:
+    frame, look = Frame(detail=a_detail()), Look(80, 80)
+    turned = screen.acted("right", screen.State(), frame, look)
+
+    largest, oldest = ("\n".join(lines_of(a_detail(), look, state)) for state in (screen.State(), turned))
+
+    assert largest.index("0x200000") < largest.index("0x207000")
+    assert oldest.index("0x200000") > oldest.index("0x207000")
+    assert "LARGEST FIRST" in largest
+    assert "OLDEST FIRST" in oldest
+    assert screen.acted("left", turned, frame, look) == screen.State()
+
+
+def test_views_estimates_and_kernels_are_told_apart() -> None:
+    kernel = an_allocation(1, kind=Kind.KERNEL_FABRIC, name="router", stack=(), address=None, is_estimated=True)
+    view = an_allocation(2, is_view=True, size_bytes=0)
+    detail = replace(a_detail(0), largest=(Holding((0,), kernel), Holding((0, 1), view)))
+
+    page = "\n".join(lines_of(detail, Look(120, 80)))
+
+    assert re.search(r"~899 MiB .* router  kernel fabric", page)
+    assert re.search(r"  view +7s .* 0-1 ", page)
+
+
+def test_the_page_scrolls_to_its_end_and_no_further() -> None:
+    frame, look = Frame(detail=a_detail(40)), Look(80, 24)
+    end = screen.acted("end", screen.State(), frame, look)
+
+    assert lines_of(a_detail(40), look, end)[-1].strip().endswith("are listed")
+    assert screen.acted("down", end, frame, look) is end
+    assert screen.acted("page_up", end, frame, look).top == end.top - 21
+    assert screen.acted("home", end, frame, look) == screen.State()
+    assert screen.acted("up", screen.State(), frame, look) == screen.State()
+    assert screen.draw(frame, look, screen.State()).hidden_count == end.top
+
+
+def test_a_process_of_which_nothing_came_yet_says_so() -> None:
+    [_, line] = screen.draw(Frame(), Look(80, 24), screen.State()).lines
+
+    assert "Looking" in line[0].text
+
+
+def test_a_process_on_the_page_changes_with_the_sight() -> None:
+    before = lines_of(a_detail(), Look(80, 80))
+    held = a_detail().devices[0]
+    more = replace(held, pools=tuple(replace(pool, used_bytes=pool.used_bytes + 300 * MIB) for pool in held.pools))
+
+    after = lines_of(replace(a_detail(), devices=(more, *a_detail().devices[1:])), Look(80, 80))
+
+    assert [line for line in after if line not in before]

@@ -1,0 +1,327 @@
+"""The list of processes: sorted, filtered, as a tree, marked; the cursor stays on the same process when rows move."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.driver_chips import a_driver_chip
+from tests.support.figures import GIB, MIB, NOON_NS
+from tests.support.made_up_sights import overviews
+from tests.support.sights import SECOND_NS, a_pool, a_row, an_overview
+from ttmem.devices import Pool
+from ttmem.monitor.screens import processes as screen
+from ttmem.monitor.screens.frame import Drawing, Frame, Look
+from ttmem.monitor.screens.listing.entries import stamp_of
+from ttmem.snapshot.sights.overview import Overview, ProcessRow
+from ttmem.snapshot.usage import Foreign
+from ttmem.view.spans import Line, Role
+from ttmem.view.units import tight_size_text
+
+LOOK = Look(120, 30)
+TITLES = ["PID", "USER", "LABEL", "DEV", "DRAM", "L1", "CB", "KERN", "TOTAL▼", "PEAK", "AGE", "STATE"]
+LOOKS = st.builds(Look, st.integers(80, 220), st.integers(20, 60), st.booleans())
+STATES = st.builds(
+    screen.State,
+    top=st.integers(0, 50),
+    sort=st.sampled_from(screen.SORTS),
+    is_inverted=st.booleans(),
+    is_tree=st.booleans(),
+    query=st.sampled_from(["", "dram>1GiB", "((", "ada"]),
+    search=st.sampled_from(["", "ada"]),
+)
+
+
+def text_of(line: Line) -> str:
+    return "".join(span.text for span in line)
+
+
+def a_frame(*rows: ProcessRow) -> Frame:
+    return Frame(overview=replace(an_overview(4, 0), processes=rows))
+
+
+def rows_of(drawing: Drawing) -> list[str]:
+    return [text_of(drawing.lines[row]) for row in drawing.hits]
+
+
+def pids_of(frame: Frame, state: screen.State, look: Look = LOOK) -> list[int]:
+    return [int(found[0]) for row in rows_of(screen.draw(frame, look, state)) if (found := re.search(r"\d+", row))]
+
+
+def pressed(frame: Frame, *actions: str, state: screen.State | None = None, look: Look = LOOK) -> screen.State:
+    state = state or screen.State()
+    for action in actions:
+        state = screen.acted(action, state, frame, look)
+    return state
+
+
+@settings(max_examples=60)
+@given(overviews(), LOOKS, STATES)
+def test_whatever_there_is_to_list_fits_the_screen(overview: Overview, look: Look, state: screen.State) -> None:
+    drawing = screen.draw(Frame(overview=overview), look, state)
+
+    assert len(drawing.lines) <= look.height
+    assert max(sum(span.width for span in line) for line in drawing.lines) <= look.width
+    if look.is_ascii:
+        assert all(text_of(line).isascii() for line in drawing.lines)
+
+
+def test_in_80_columns_every_column_is_there_with_its_figure() -> None:
+    row = a_row(1, pid=4_194_304, user="ada", label="llama-70b", devices=(0, 1, 2, 3), cb_planned_bytes=3 * MIB)
+    drawing = screen.draw(a_frame(row), Look(80, 24), screen.State())
+
+    assert text_of(drawing.lines[1]).split() == TITLES
+    sizes = {pool.pool: pool.used_bytes for pool in row.pools}
+    total = sizes[Pool.DRAM] + sizes[Pool.L1]
+    peak = sum(pool.peak_bytes for pool in row.pools if pool.pool in (Pool.DRAM, Pool.L1))
+    figures = (sizes[Pool.DRAM], sizes[Pool.L1], 3 * MIB, sizes[Pool.KERNEL], total, peak)
+    expected = ["4194304", "ada", "llama-70b", "0-3", *map(tight_size_text, figures), "2m", "live"]
+    assert rows_of(drawing)[0].split() == expected
+
+
+def test_circular_buffers_are_what_cores_give_up_never_their_sum_over_programs() -> None:
+    row = a_row(1, cb_planned_bytes=None)
+
+    [unknown] = rows_of(screen.draw(a_frame(row), Look(80, 24), screen.State()))
+    [known] = rows_of(screen.draw(a_frame(replace(row, cb_planned_bytes=MIB)), Look(80, 24), screen.State()))
+
+    assert unknown.split()[6] == "[N/A]"
+    assert known.split()[6] == "1.00M"
+
+
+@pytest.mark.parametrize("pool", [Pool.DRAM, Pool.L1, Pool.KERNEL])
+def test_a_column_of_figures_sorts_the_largest_first_and_inverted_the_smallest(pool: Pool) -> None:
+    frame = Frame(overview=an_overview(4, 20))
+    held = {row.pid: row.used_bytes(pool) or 0 for row in an_overview(4, 20).processes}
+    state = pressed(frame, f"sort:{pool.word}")
+
+    falling = [held[pid] for pid in pids_of(frame, state)]
+    rising = [held[pid] for pid in pids_of(frame, pressed(frame, "sort_invert", state=state))]
+
+    assert falling == sorted(held.values(), reverse=True)
+    assert rising == sorted(held.values())
+
+
+def test_by_age_the_oldest_stand_first() -> None:
+    frame = Frame(overview=an_overview(4, 5))
+
+    assert pids_of(frame, pressed(frame, "sort:time")) == [4005, 4004, 4003, 4002, 4001]
+
+
+def test_sorting_by_a_name_is_by_the_alphabet() -> None:
+    frame = a_frame(a_row(1, label="beta"), a_row(2, label="Alpha"), a_row(3, label="gamma"))
+
+    assert pids_of(frame, pressed(frame, "sort:name")) == [4002, 4001, 4003]
+
+
+def test_unknown_is_less_than_nothing_and_the_dead_stand_last() -> None:
+    nothing = a_row(1, pools=(a_pool(Pool.DRAM, 0),))
+    unknown = a_row(2, pools=(), origin="unknown")
+    dead = a_row(3, pools=(a_pool(Pool.DRAM, 99 * GIB),), state="dead")
+    some = a_row(4, pools=(a_pool(Pool.DRAM, GIB),))
+
+    assert pids_of(a_frame(unknown, dead, nothing, some), screen.State()) == [4004, 4001, 4002, 4003]
+
+
+def test_the_columns_to_the_left_and_right_are_a_key_away() -> None:
+    frame = Frame(overview=an_overview(4, 3))
+
+    assert pressed(frame, "sort_next").sort == "peak"
+    assert pressed(frame, "sort_previous").sort == "kernel"
+    assert pressed(frame, "sort:memory", "sort:nonsense") == screen.State()
+
+
+def test_the_cursor_stays_on_its_process_when_rows_move() -> None:
+    first, second, third = (a_row(key, pools=(a_pool(Pool.DRAM, key * GIB),)) for key in (1, 2, 3))
+    state = pressed(a_frame(first, second, third), "down")
+    assert screen.selected(state, a_frame(first, second, third)) == second
+
+    grown = replace(second, key=77, pools=(a_pool(Pool.DRAM, 9 * GIB),))
+
+    drawing = screen.draw(a_frame(grown, third, first), LOOK, state)
+    assert screen.selected(state, a_frame(grown, third, first)) == grown
+    selected = [row for row in drawing.hits if drawing.lines[row][0].role is Role.SELECTED]
+    assert [drawing.hits[row] for row in selected] == [stamp_of(second)]
+
+
+def test_the_list_scrolls_with_the_cursor_and_back() -> None:
+    frame, look = Frame(overview=an_overview(4, 200)), Look(80, 24)
+    everything = pids_of(frame, screen.State(), Look(80, 203))
+    state = pressed(frame, "end", look=look)
+    assert pids_of(frame, state, look)[-1] == everything[-1]
+
+    state = pressed(frame, "up", "page_up", state=state, look=look)
+    assert screen.selected(state, frame).pid == everything[200 - 2 - 21]  # type: ignore[union-attr]
+    assert pids_of(frame, pressed(frame, "home", state=state, look=look), look) == everything[:21]
+    assert screen.draw(frame, look, state).hidden_count == 200 - 21
+
+
+def test_moving_up_within_the_page_does_not_scroll() -> None:
+    frame, look = Frame(overview=an_overview(4, 100)), Look(80, 24)
+    state = pressed(frame, *["down"] * 30, look=look)
+
+    assert pids_of(frame, pressed(frame, "up", state=state, look=look), look) == pids_of(frame, state, look)
+
+
+def test_tags_mark_processes_and_are_what_signals_go_to() -> None:
+    frame = Frame(overview=an_overview(4, 4))
+    order = pids_of(frame, screen.State())
+    state = pressed(frame, "tag", "down", "tag")
+
+    assert [row.pid for row in screen.tagged(state, frame)] == sorted([order[0], order[2]])
+    assert rows_of(screen.draw(frame, LOOK, state))[0].startswith("*")
+    assert pressed(frame, "up", "tag", state=state).tags < state.tags
+    untagged = pressed(frame, "tag_none", state=state)
+    assert not untagged.tags
+    assert [row.pid for row in screen.tagged(untagged, frame)] == [order[3]]
+
+
+def test_children_hang_below_their_parents() -> None:
+    rows = [
+        a_row(1, pid=10, parent_pid=1, label="shell", pools=(a_pool(Pool.DRAM, 0),)),
+        a_row(2, pid=11, parent_pid=10, label="first", pools=(a_pool(Pool.DRAM, GIB),)),
+        a_row(3, pid=12, parent_pid=10, label="second", pools=(a_pool(Pool.DRAM, 2 * GIB),)),
+        a_row(4, pid=13, parent_pid=12, label="third", pools=(a_pool(Pool.DRAM, 0),)),
+        a_row(5, pid=14, parent_pid=9, label="other", pools=(a_pool(Pool.DRAM, 9 * GIB),)),
+    ]
+    frame = a_frame(*rows)
+    state = pressed(frame, "tree")
+
+    lines = rows_of(screen.draw(frame, LOOK, state))
+
+    assert [int(line.split()[0]) for line in lines] == [14, 10, 12, 13, 11]
+    labels = [re.search(r"(\W*)(other|shell|second|third|first)", line[12:]) for line in lines]
+    assert [found[1].strip(" ") for found in labels if found] == ["", "", "├", "│ └", "└"]
+    assert pids_of(frame, pressed(frame, "tree", state=state)) == [14, 12, 11, 10, 13]
+
+
+def test_parents_that_are_each_others_children_are_listed_once() -> None:
+    frame = a_frame(a_row(1, pid=10, parent_pid=11), a_row(2, pid=11, parent_pid=10), a_row(3, pid=12, parent_pid=12))
+
+    assert sorted(pids_of(frame, pressed(frame, "tree"))) == [10, 11, 12]
+
+
+def test_a_filter_leaves_those_that_match_and_says_how_many() -> None:
+    frame = Frame(overview=an_overview(4, 9))
+    state = pressed(frame, "filter: user==ada & dram>4GiB ")
+
+    rows = [row for row in frame.overview.processes if row.user == "ada" and row.pools[0].used_bytes > 4 * GIB]  # type: ignore[union-attr]
+    assert sorted(pids_of(frame, state)) == [row.pid for row in rows]
+    assert text_of(screen.draw(frame, LOOK, state).lines[0]).startswith(
+        f" {len(rows)} of 9 processes  filter user==ada"
+    )
+
+
+def test_a_bad_filter_hides_nobody_and_says_what_is_wrong() -> None:
+    frame = Frame(overview=an_overview(4, 9))
+    drawing = screen.draw(frame, LOOK, pressed(frame, "filter:dramm>4GiB"))
+
+    assert len(drawing.hits) == 9
+    assert "no field dramm" in text_of(drawing.lines[0])
+
+
+def test_one_users_processes_can_be_had_alone() -> None:
+    frame = Frame(overview=an_overview(4, 9))
+
+    assert screen.users_of(frame) == ("ada", "grace", "linus")
+    assert {row.split()[1] for row in rows_of(screen.draw(frame, LOOK, pressed(frame, "user:grace")))} == {"grace"}
+
+
+def test_search_goes_from_match_to_match_and_around() -> None:
+    frame = a_frame(*(a_row(key, label="gold" if key in (3, 7) else "tin") for key in range(1, 10)))
+    state = pressed(frame, "sort:pid", "search:GOLD")
+
+    assert screen.selected(state, frame).pid == 4003  # type: ignore[union-attr]
+    state = pressed(frame, "search:GOLD", state=state)
+    assert screen.selected(state, frame).pid == 4007  # type: ignore[union-attr]
+    state = pressed(frame, "search:GOLD", state=state)
+    assert screen.selected(state, frame).pid == 4003  # type: ignore[union-attr]
+    assert pressed(frame, "search:silver", state=state).cursor == state.cursor
+
+
+def test_escape_clears_tags_then_the_search_then_the_filter() -> None:
+    frame = Frame(overview=an_overview(4, 9))
+    state = pressed(frame, "filter:ada", "search:a", "tag")
+
+    state = pressed(frame, "close", state=state)
+    assert not state.tags
+    assert state.search == "a"
+    state = pressed(frame, "close", state=state)
+    assert (state.search, state.query) == ("", "ada")
+    state = pressed(frame, "close", state=state)
+    assert state.query == ""
+    assert pressed(frame, "close", state=state) is state
+
+
+def test_directories_that_may_not_be_read_are_listed_as_foreign() -> None:
+    foreign = Foreign("/dev/shm/ttmem-1001", 1001, "grace")
+    frame = Frame(overview=replace(an_overview(4, 1), foreign=(foreign,)))
+    state = pressed(frame, "end")
+
+    row = rows_of(screen.draw(frame, Look(140, 30), screen.State()))[-1]
+
+    assert row.split()[:6] == ["-", "grace", "journals", "in", "/dev/shm/ttmem-1001", "[N/A]"]
+    assert row.split()[-1] == "foreign"
+    assert screen.selected(state, frame) is None
+    assert screen.tagged(state, frame) == ()
+    assert pressed(frame, "open", state=state) is state
+
+
+def test_processes_that_only_the_driver_knows_are_listed_without_figures() -> None:
+    overview = an_overview(4, 1)
+    telemetry = (a_driver_chip(0, pids=(4001, 77), commands=("python", "mystery")),)
+
+    rows = rows_of(screen.draw(Frame(overview=overview, telemetry=telemetry), Look(140, 30), screen.State()))
+
+    assert len(rows) == 2
+    assert rows[1].split()[:3] == ["77", "mystery", "[N/A]"]
+    assert rows[1].split()[-1] == "driver"
+
+
+def test_a_pid_of_another_namespace_is_marked_and_doubts_show() -> None:
+    frame = a_frame(a_row(1, is_visible=False, finding_count=3))
+
+    [row] = rows_of(screen.draw(frame, LOOK, screen.State()))
+
+    assert row.startswith("!")
+    assert row.split()[1] == "4001?"
+
+
+def test_what_was_read_is_marked_and_its_peak_a_lower_bound() -> None:
+    pools = (a_pool(Pool.DRAM, 2 * GIB, peak_bytes=3 * GIB, origin="sample"),)
+    frame = a_frame(a_row(1, source="runtime", origin="read", pools=pools))
+
+    [row] = rows_of(screen.draw(frame, LOOK, screen.State()))
+
+    assert "~2.00 GiB" in row
+    assert "≥3.00 GiB" in row
+    assert "[N/A]" in row
+
+
+def test_opening_a_process_asks_for_it_by_its_newest_key() -> None:
+    row = a_row(1)
+    state = pressed(a_frame(row), "open")
+
+    assert screen.wanted(a_frame(row), state).detail == 1
+    assert screen.wanted(a_frame(replace(row, key=9)), state).detail == 9
+    assert screen.wanted(a_frame(), state).detail is None
+    assert pressed(a_frame(row), "close", state=state).opened is None
+
+
+def test_a_process_that_was_born_again_with_the_same_pid_is_another() -> None:
+    old = a_row(1, start_time_ns=NOON_NS - 100 * SECOND_NS, state="dead")
+    new = a_row(2, pid=old.pid, start_time_ns=NOON_NS - 5 * SECOND_NS)
+
+    assert stamp_of(old) != stamp_of(new)
+
+
+def test_a_click_moves_the_cursor() -> None:
+    frame = Frame(overview=an_overview(4, 5))
+    drawing = screen.draw(frame, LOOK, screen.State())
+    third = list(drawing.hits)[2]
+
+    state = screen.pointed(drawing.hits[third], screen.State())
+
+    assert screen.draw(frame, LOOK, state).lines[third][0].role is Role.SELECTED
