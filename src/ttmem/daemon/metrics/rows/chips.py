@@ -13,6 +13,7 @@ __all__ = ["MEMORIES", "Chip", "add_chip", "add_memory"]
 
 # Where allocations exclude each other. Inventories of programs are told apart from them: see `programs`.
 MEMORIES = (Pool.DRAM, Pool.TRACE, Pool.L1, Pool.L1_SMALL)
+_WORDS = {pool: pool.word for pool in Pool}  # looked up once: there are thousands of rows
 _BUFFERS = Kind.BUFFER.word
 _BINARIES = Kind.PROGRAM_BINARY.word
 
@@ -67,11 +68,11 @@ def add_memory(rows: Rows, chip: Chip) -> None:
     for pool in MEMORIES:
         capacity = chip.usage.device.capacity(pool)
         if pool in usages:
-            _add_pool(rows, (*chip.labels, pool.word), usages.pop(pool), binaries if pool is Pool.DRAM else 0)
+            _add_pool(rows, (*chip.labels, _WORDS[pool]), usages.pop(pool), binaries if pool is Pool.DRAM else 0)
         elif capacity and chip.usage.launch_count is not None:
-            _add_untouched(rows, (*chip.labels, pool.word), capacity)
+            _add_untouched(rows, (*chip.labels, _WORDS[pool]), capacity)
     for pool, usage in usages.items():  # host memory, and what nobody knows the type of
-        _add_pool(rows, (*chip.labels, pool.word), usage)
+        _add_pool(rows, (*chip.labels, _WORDS[pool]), usage)
 
 
 def _add_pool(rows: Rows, labels: tuple[str, ...], usage: PoolUsage, binary_bytes: int = 0) -> None:

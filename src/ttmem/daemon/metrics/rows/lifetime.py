@@ -15,6 +15,11 @@ from ttmem.tracking import Cache, CacheOutcome, Stall
 
 __all__ = ["Intake", "Lifetime", "add_happened", "lifetime_from_rows"]
 
+# Numbers with their words, looked up once: there are thousands of rows.
+_POOLS = tuple((int(pool), pool.word) for pool in MEMORIES)
+_STALLS = tuple((int(stall), stall.word) for stall in Stall)
+_CACHES = tuple((int(cache), cache.word) for cache in Cache)
+_OUTCOMES = tuple((int(outcome), outcome.word) for outcome in CacheOutcome)
 _ALWAYS_TOLD = (CacheOutcome.HIT, CacheOutcome.MISS)  # of a cache that was ever asked; the others once they happened
 
 
@@ -60,17 +65,18 @@ def add_happened(rows: Rows, chip: Chip, happened: ChipLifetime) -> None:
     rows.add(metric.LAUNCHES, chip.labels, happened.launches)
     rows.add(metric.CLASHES, chip.labels, happened.clashes)
     rows.add(metric.OUT_OF_MEMORY, (*chip.labels, Pool.CB.word), happened.refusals[Pool.CB])
-    for pool in MEMORIES:
-        if chip.usage.device.capacity(pool) or happened.allocations[pool] or happened.refusals[pool]:
-            labels = (*chip.labels, pool.word)
+    capacities = chip.usage.device.capacity_bytes
+    for pool, word in _POOLS:
+        if capacities[pool] or happened.allocations[pool] or happened.refusals[pool]:
+            labels = (*chip.labels, word)
             rows.add(metric.ALLOCATIONS, labels, happened.allocations[pool])
             rows.add(metric.FREES, labels, happened.frees[pool])
             rows.add(metric.OUT_OF_MEMORY, labels, happened.refusals[pool])
-    for stall in Stall:
+    for stall, word in _STALLS:
         if happened.stalls[stall]:
-            rows.add(metric.STALLS, (*chip.labels, stall.word), happened.stalls[stall])
-    for cache in Cache:
+            rows.add(metric.STALLS, (*chip.labels, word), happened.stalls[stall])
+    for cache, word in _CACHES:
         outcomes = happened.caches[cache]
-        for outcome in CacheOutcome if any(outcomes) else ():
+        for outcome, result in _OUTCOMES if any(outcomes) else ():
             if outcomes[outcome] or outcome in _ALWAYS_TOLD:
-                rows.add(metric.CACHE, (*chip.labels, cache.word, outcome.word), outcomes[outcome])
+                rows.add(metric.CACHE, (*chip.labels, word, result), outcomes[outcome])

@@ -8,7 +8,7 @@ from ttmem.snapshot import Activity, Footprint
 
 __all__ = ["add_programs"]
 
-_KERNELS = tuple(kind for kind in Kind if kind.is_kernel)
+_KERNELS = tuple((kind, kind.kernel_word) for kind in Kind if kind.is_kernel)
 _L1_KINDS = {Pool.L1: "buffer", Pool.L1_SMALL: "small_buffer"}
 
 
@@ -50,11 +50,11 @@ def _add_circular_buffers(rows: Rows, chip: Chip, footprint: Footprint) -> None:
 def _add_kernels(rows: Rows, chip: Chip) -> None:
     """All types, also those of which there are none: these are counted."""
     found = {usage.kind: usage for usage in chip.usage.kernels}
-    for kind in _KERNELS:
+    for kind, word in _KERNELS:
         usage = found.get(kind)
         if usage is None and kind is Kind.KERNEL_UNKNOWN:
             continue
-        labels = (*chip.labels, kind.kernel_word)
+        labels = (*chip.labels, word)
         rows.add(metric.KERNELS, labels, usage.count if usage else 0)
         rows.add(metric.KERNEL_BYTES, labels, usage.used_bytes if usage else 0)
 
