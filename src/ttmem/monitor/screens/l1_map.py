@@ -24,7 +24,7 @@ from ttmem.view.spans import Line, Role, Span, fitted, width_of
 from ttmem.view.units import UNKNOWN, count_text, share_text, size_text
 from ttmem.view.words import reason_text
 
-__all__ = ["State", "acted", "chip_word", "draw", "pointed", "wanted"]
+__all__ = ["State", "acted", "beside", "chip_word", "draw", "pointed", "wanted"]
 
 Lower = Literal["cores", "l1", "dram"]
 _LOWER: tuple[Lower, ...] = ("cores", "l1", "dram")
@@ -60,7 +60,8 @@ def acted(action: str, state: State, frame: Frame, look: Look) -> State:
         case "next_pool":
             return replace(state, lower=_LOWER[(_LOWER.index(state.lower) + 1) % len(_LOWER)], first=0)
         case "left" | "right":
-            return _beside(state, frame, -1 if action == "left" else 1)
+            device = beside(state.device, frame, -1 if action == "left" else 1)
+            return state if device == state.device else replace(state, device=device, first=0)
         case "up" | "down" | "page_up" | "page_down" | "home" | "end":
             return _scrolled(action, state, frame, look)
         case _:
@@ -85,13 +86,13 @@ def _words(frame: Frame) -> list[str]:
     return [device_word(usage.device) for usage in frame.overview.devices] if frame.overview else []
 
 
-def _beside(state: State, frame: Frame, step: int) -> State:
+def beside(chosen: str, frame: Frame, step: int) -> str:
     """The chip before or after, around the end."""
     words = _words(frame)
-    current = chip_word(state.device, frame)
+    current = chip_word(chosen, frame)
     if len(words) < 2 or current not in words:
-        return state
-    return replace(state, device=words[(words.index(current) + step) % len(words)], first=0)
+        return chosen
+    return words[(words.index(current) + step) % len(words)]
 
 
 def _scrolled(action: str, state: State, frame: Frame, look: Look) -> State:

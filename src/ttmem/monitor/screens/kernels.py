@@ -1,0 +1,177 @@
+"""Kernels: those of one chip with their programs, and what its kernel ring and its caches have done."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ttmem.monitor.screens.frame import Drawing, Frame, Look, Wanted
+from ttmem.monitor.screens.l1_map import beside, chip_word
+from ttmem.monitor.screens.pen import Pen, shown_name
+from ttmem.monitor.screens.places.kernel_columns import COLUMNS, KernelColumn
+from ttmem.snapshot import DeviceUsage
+from ttmem.snapshot.sights.kernel_table import KernelRow, KernelTable
+from ttmem.view.device_tables import device_word
+from ttmem.view.program_tables import cache_table, ring_table
+from ttmem.view.spans import Line, Role, Span, fitted
+from ttmem.view.units import count_text
+from ttmem.view.words import reason_text
+
+__all__ = ["SORTS", "State", "acted", "draw", "pointed", "wanted"]
+
+SORTS = tuple(column.name for column in COLUMNS)
+_OTHER_SORTS = {"memory": "exact", "total": "exact", "label": "name", "time": "launches", "kernel": "exact"}
+_MOST = 2000  # kernels that are asked for
+_NAME_LEAST, _NAME_MOST = 10, 60
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the user chose."""
+
+    device: str = ""  # word of a chip; empty: the first
+    sort: str = "exact"
+    is_inverted: bool = False
+    first: int = 0  # row at the top of the list
+
+
+def draw(frame: Frame, look: Look, state: State) -> Drawing:
+    table = frame.kernels
+    if table is None:
+        text = frame.trouble or "No chip is known here yet: nothing reports, or its kernels are on their way."
+        return Drawing((fitted((Span(f" {shown_name(text, look.is_ascii)}", Role.DIM),), look.width),)[: look.height])
+    below = _counters(table, look)
+    room = max(1, look.height - 2 - len(below))
+    rows = in_order(table.rows, state)
+    first = min(state.first, max(0, len(rows) - room))
+    lines = [_title(table, state), *_table(rows, rows[first : first + room], look, state), *below]
+    shown = tuple(fitted(line, look.width) for line in lines)[: max(0, look.height)]
+    return Drawing(shown, hidden_count=max(0, len(rows) - room))
+
+
+def acted(action: str, state: State, frame: Frame, look: Look) -> State:
+    word, _, value = action.partition(":")
+    match word:
+        case "left" | "right":
+            device = beside(state.device, frame, -1 if word == "left" else 1)
+            return state if device == state.device else replace(state, device=device, first=0)
+        case "sort" if (column := _OTHER_SORTS.get(value, value)) in SORTS:
+            return replace(state, sort=column, is_inverted=False, first=0) if column != state.sort else state
+        case "sort_next" | "sort_previous":
+            step = 1 if word == "sort_next" else -1
+            column = SORTS[(SORTS.index(state.sort) + step) % len(SORTS)]
+            return replace(state, sort=column, is_inverted=False, first=0)
+        case "sort_invert":
+            return replace(state, is_inverted=not state.is_inverted, first=0)
+        case "up" | "down" | "page_up" | "page_down" | "home" | "end":
+            return _scrolled(word, state, frame, look)
+        case _:
+            return state
+
+
+def pointed(hit: int, state: State) -> State:
+    return state
+
+
+def wanted(frame: Frame, state: State) -> Wanted:
+    return Wanted(kernels=chip_word(state.device, frame), kernel_most=_MOST)
+
+
+def in_order(rows: Sequence[KernelRow], state: State) -> list[KernelRow]:
+    """As the user chose; of equal ones the larger first."""
+    column = COLUMNS[SORTS.index(state.sort)]
+    return sorted(rows, key=column.key, reverse=column.is_descending is not state.is_inverted)
+
+
+def _scrolled(word: str, state: State, frame: Frame, look: Look) -> State:
+    hidden = draw(frame, look, state).hidden_count
+    page = max(1, look.height // 2)
+    steps = {"up": -1, "down": 1, "page_up": -page, "page_down": page, "home": -hidden, "end": hidden}
+    first = max(0, min(hidden, min(state.first, hidden) + steps[word]))
+    return state if first == state.first else replace(state, first=first)
+
+
+def _title(table: KernelTable, state: State) -> Line:
+    count = len(table.rows) + table.more_count
+    programs = len({(row.pid, row.program) for row in table.rows})
+    word = device_word(table.device)
+    pen = Pen().put(" Chip ", Role.DIM).name(word, min(20, len(word)), Role.INDEX)
+    pen.put(f"  {count_text(count)} kernels of {count_text(programs)} programs")
+    if table.more_count:
+        pen.put(f", the {count_text(len(table.rows))} largest listed", Role.NOTICE)
+    if table.launch_count is not None:
+        pen.put(f", {count_text(table.launch_count)} launches")
+    pen.put(f", by {state.sort}{' (turned round)' if state.is_inverted else ''}", Role.DIM)
+    if table.reason:
+        pen.put(f"  incomplete: {reason_text(table.reason)}", Role.NOTICE)
+    return pen.done()
+
+
+def _table(rows: Sequence[KernelRow], shown: Sequence[KernelRow], look: Look, state: State) -> list[Line]:
+    """Titles and rows. Columns are as wide as what all rows have in them, so that nothing moves while one scrolls."""
+    if not rows:
+        return [(Span(" No kernels are loaded here.", Role.DIM),)]
+    for is_short in (False, True):
+        widths = {column.name: _width(column, rows, is_short) for column in COLUMNS}
+        if _total(COLUMNS, widths) <= look.width:
+            break
+    columns = list(COLUMNS)
+    for column in sorted(COLUMNS, key=lambda column: -column.rank):
+        if _total(columns, widths) <= look.width or not column.rank:
+            break
+        columns.remove(column)
+    spare = look.width - _total(columns, widths)
+    widths["name"] = min(_NAME_MOST, widths["name"] + max(0, spare))
+    titles = _line([(column, column.short_title if is_short else column.title) for column in columns], widths, look)
+    head = tuple(
+        Span(span.text, Role.TITLE if span.text.strip() == _title_of(state, is_short) else Role.HEAD) for span in titles
+    )
+    return [head, *(_row(row, columns, widths, look, is_short) for row in shown)]
+
+
+def _title_of(state: State, is_short: bool) -> str:
+    column = COLUMNS[SORTS.index(state.sort)]
+    return column.short_title if is_short else column.title
+
+
+def _width(column: KernelColumn, rows: Sequence[KernelRow], is_short: bool) -> int:
+    if column.name == "name":
+        return _NAME_LEAST
+    title = column.short_title if is_short else column.title
+    return max(len(title), *(len(column.words(row, is_short)) for row in rows))
+
+
+def _total(columns: Sequence[KernelColumn], widths: dict[str, int]) -> int:
+    return sum(widths[column.name] + 1 for column in columns)
+
+
+def _row(row: KernelRow, columns: Sequence[KernelColumn], widths: dict[str, int], look: Look, is_short: bool) -> Line:
+    pen = Pen()
+    for column in columns:
+        width = widths[column.name]
+        words = column.words(row, is_short)
+        if column.name == "name":
+            pen.put(" ").name(_tail(words, width), width, column.role(row), is_ascii=look.is_ascii)
+        elif column.is_word:
+            pen.put(" ").left(words, width, column.role(row))
+        else:
+            pen.put(" ").right(words, width, column.role(row))
+    return pen.done()
+
+
+def _tail(name: str, width: int) -> str:
+    """The end of a path says more than its beginning."""
+    return name if len(name) <= width else name.rpartition("/")[2]
+
+
+def _line(cells: Sequence[tuple[KernelColumn, str]], widths: dict[str, int], look: Look) -> Line:
+    pen = Pen()
+    for column, text in cells:
+        (pen.put(" ").left if column.is_word else pen.put(" ").right)(text, widths[column.name])
+    return pen.done()
+
+
+def _counters(table: KernelTable, look: Look) -> list[Line]:
+    """Ring and caches, as far as half of the screen takes them."""
+    usage = DeviceUsage(table.device, (), (), table.launch_count, table.activity)
+    tables = [ring_table([(usage,)], width=look.width), cache_table([(usage,)], width=look.width)]
+    lines = [line for table_lines in tables if table_lines for line in ((), *table_lines)]
+    return lines[: look.height // 2]
