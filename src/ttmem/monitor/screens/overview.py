@@ -11,6 +11,7 @@ from ttmem.devices import Pool
 from ttmem.monitor.screens.chips.arrangement import GUTTER, Arrangement, arranged
 from ttmem.monitor.screens.chips.cards import Chip, chip_of
 from ttmem.monitor.screens.chips.cells import cell_lines, name_width
+from ttmem.monitor.screens.chips.courses import COURSE_SECONDS
 from ttmem.monitor.screens.chips.figures import figures_of, pools_of
 from ttmem.monitor.screens.chips.single_lines import line_plan, single_line, titles_line
 from ttmem.monitor.screens.frame import Drawing, Frame, Look, Spot, Wanted
@@ -28,7 +29,6 @@ from ttmem.view.units import clock_text
 
 __all__ = ["State", "acted", "draw", "pointed", "selected", "wanted"]
 
-_COURSE_SECONDS = 60
 _PROCESSES_LEAST = 2  # rows of processes that chips leave room for, if there are as many
 _ABOVE_PROCESSES = 2  # a blank and the titles
 _BETWEEN = Span(" " * GUTTER)
@@ -86,7 +86,7 @@ def pointed(hit: int, state: State) -> State:
 
 
 def wanted(frame: Frame, state: State) -> Wanted:
-    return Wanted(history_seconds=_COURSE_SECONDS, has_telemetry=frame.telemetry is None)  # nodes stay what they are
+    return Wanted(history_seconds=COURSE_SECONDS, has_telemetry=frame.telemetry is None)  # nodes stay what they are
 
 
 def selected(state: State, frame: Frame) -> DeviceUsage | None:

@@ -57,7 +57,7 @@ def pressed(frame: Frame, *actions: str, state: screen.State | None = None, look
     return state
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(overviews(), LOOKS, STATES)
 def test_whatever_there_is_to_list_fits_the_screen(overview: Overview, look: Look, state: screen.State) -> None:
     drawing = screen.draw(Frame(overview=overview), look, state)

@@ -20,7 +20,7 @@ _LEAST = {"card": 50, "pair": 39, "line": 39}  # columns a chip needs
 _FIGURES_LEAST = 46  # columns from which on figures stand below a pair of bars
 _LINE_TELLING = 112  # columns from which on a single line tells more than a pair of bars without figures
 _FIGURES_WANTED = 7  # what L1 is made of, and kernels of every type; before that, chips rather stand closer together
-_COURSE_MOST = 10  # rows of a course
+_COURSE_LEAST, _COURSE_MOST = 3, 10  # rows of a course
 
 
 class Arrangement(NamedTuple):
@@ -110,4 +110,4 @@ def _with_courses(chosen: Arrangement, chip_count: int, height: int) -> Arrangem
         return chosen
     spare = height - chosen.lines(chip_count)
     rows = min(_COURSE_MOST, spare // (2 * max(1, chosen.rows(chip_count))))
-    return chosen._replace(course_rows=rows) if rows > 1 else chosen
+    return chosen._replace(course_rows=rows) if rows >= _COURSE_LEAST else chosen

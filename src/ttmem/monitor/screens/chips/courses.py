@@ -7,14 +7,18 @@ from ttmem.view.spans import Line, Role
 from ttmem.view.sparkline import Sample, bins
 from ttmem.view.units import tight_size_text
 
-__all__ = ["course_lines"]
+__all__ = ["COURSE_SECONDS", "course_lines"]
+
+COURSE_SECONDS = 60
 
 _STEPS = " ▁▂▃▄▅▆▇█"
 _ASCII_STEPS = " ..::||##"
 
 
-def course_lines(samples: Sequence[Sample], rows: int, begin: int, width: int, *, is_ascii: bool) -> list[Line]:
-    """So many rows; what the highest of them stands for is written beside it."""
+def course_lines(
+    samples: Sequence[Sample], span: str, rows: int, begin: int, width: int, *, is_ascii: bool
+) -> list[Line]:
+    """So many rows; beside them what the highest stands for, and how much time they span."""
     room = width - begin - 1
     each = max(1, room // max(1, len(samples)))  # columns of a sample, where there are fewer samples than columns
     heights = bins([sample for sample in samples for _ in range(each)], room)
@@ -25,6 +29,8 @@ def course_lines(samples: Sequence[Sample], rows: int, begin: int, width: int, *
     lines = []
     for row in range(rows - 1, -1, -1):
         text = "".join(" " if high is None else steps[min(8, max(0, high - row * 8))] for high in eighths)
-        scale = tight_size_text(int(top)) if row == rows - 1 else "0" if row == 0 else ""
-        lines.append(Pen().right(scale if top else "", begin - 1, Role.DIM).put(" ").put(text, Role.COURSE).done())
+        scale = tight_size_text(int(top)) if row == rows - 1 else span if row == 0 else ""
+        lines.append(
+            Pen().right(scale if top else "", begin - 1, Role.DIM).put(" ").put(text, Role.COURSE).to(width).done()
+        )
     return lines
