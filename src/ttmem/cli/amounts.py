@@ -35,8 +35,8 @@ def rate(context: click.Context, param: click.Parameter, value: str | None) -> A
     """A size per time, by the second if no time is said."""
     if value is None:
         return None
-    text, _, time = value.partition("/")
-    size_bytes, seconds = size_of_text(text), _SECONDS.get(time.strip() or "s")
+    text, slash, time = value.partition("/")
+    size_bytes, seconds = size_of_text(text), _SECONDS.get(time.strip() if slash else "s")
     if size_bytes is None or seconds is None:
         raise click.BadParameter(f"{value!r} is no rate: give one such as 1MiB/s, 64KiB/min or 1GiB/h", param=param)
     return Amount(size_bytes // seconds)

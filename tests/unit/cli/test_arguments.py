@@ -1,0 +1,60 @@
+"""Flags with several values, as click gets them; sizes, shares and rates as people type them."""
+
+import os
+
+import click
+import pytest
+
+from ttmem.cli.amounts import amount, rate, size
+from ttmem.cli.tables.arguments import spread
+from ttmem.snapshot.verdicts.limits import Amount
+
+ME = str(os.geteuid())
+CONTEXT, FLAG = click.Context(click.Command("any")), click.Option(["--any"])
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("-p 1 2 3", "-p 1 -p 2 -p 3"),
+        ("-p 1,2", "-p 1 -p 2"),
+        ("--pid 1 2 -s", "--pid 1 --pid 2 -s"),
+        ("-u", f"-u {ME}"),
+        ("-u -s", f"-u {ME} -s"),
+        ("-u ada grace --user linus", "-u ada -u grace --user linus"),
+        ("-p", "-p"),
+        ("-i 0 --sort l1", "-i 0 --sort l1"),
+        ("--pid=5 -l 2", "--pid=5 -l 2"),
+        ("", ""),
+    ],
+)
+def test_every_value_gets_a_flag_of_its_own(typed: str, meant: str) -> None:
+    assert spread(typed.split()) == meant.split()
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"), [("4GiB", 4 << 30), ("200KiB", 200 << 10), ("1.5g", 3 << 29), ("512", 512), ("0", 0)]
+)
+def test_sizes_are_read(text: str, meant: int) -> None:
+    assert size(CONTEXT, FLAG, text) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"), [("90%", Amount(None, 0.9)), ("0.5 %", Amount(None, 0.005)), ("1GiB", Amount(1 << 30, None))]
+)
+def test_shares_and_sizes_are_read(text: str, meant: Amount) -> None:
+    assert amount(CONTEXT, FLAG, text) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"), [("1MiB/s", 1 << 20), ("1MiB", 1 << 20), ("60KiB/min", 1 << 10), ("3600/h", 1)]
+)
+def test_rates_are_read(text: str, meant: int) -> None:
+    assert rate(CONTEXT, FLAG, text) == Amount(meant)
+
+
+@pytest.mark.parametrize("read", [size, amount, rate])
+@pytest.mark.parametrize("text", ["", "much", "-1", "101%", "4 parsecs", "1MiB/", "nan", "%"])
+def test_what_is_none_is_refused(read: object, text: str) -> None:
+    with pytest.raises(click.BadParameter):
+        read(CONTEXT, FLAG, text)  # type: ignore[operator]
