@@ -72,14 +72,14 @@ def found_device(snapshot: Snapshot, word: str) -> DeviceUsage:
 
 def known_devices(devices: Iterable[Device]) -> str:
     """Which devices could have been asked for, in a few words."""
-    words = list(dict.fromkeys(filter(None, map(selection_word, devices))))
+    words = list(dict.fromkeys(filter(None, map(_word, devices))))
     if not words:
         return "no device is known now"
     more = f", ... and {len(words) - _MOST_NAMED} more" if len(words) > _MOST_NAMED else ""
     return f"known are {', '.join(words[:_MOST_NAMED])}{more}"
 
 
-def selection_word(device: Device) -> str:
+def _word(device: Device) -> str:
     """What `device_test` takes for it."""
     return str(device.index) if device.index is not None else device.uuid or device.name
 

@@ -5,6 +5,7 @@ Names and commands come from other people's processes: what is not printable is 
 
 import unicodedata
 from enum import Enum
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -62,11 +63,15 @@ Line = tuple[Span, ...]
 
 def width_of(text: str) -> int:
     """How many columns a terminal gives the text."""
-    if text.isascii():
-        return len(text)
-    return sum(_columns(character) for character in text)
+    return len(text) if text.isascii() else _width_of(text)
 
 
+@lru_cache(maxsize=1 << 14)  # bars and curves are drawn again and again, and come in few shapes
+def _width_of(text: str) -> int:
+    return sum(map(_columns, text))
+
+
+@lru_cache(maxsize=1 << 12)
 def _columns(character: str) -> int:
     if unicodedata.combining(character):
         return 0

@@ -19,8 +19,8 @@ from ttmem.monitor.panels.reading import alert_lines, help_lines
 from ttmem.monitor.panels.setup import Setup
 from ttmem.monitor.screens.frame import Drawing, Frame, Look, Wanted
 from ttmem.monitor.settings import INTERVALS, VIEWS, Settings
-from ttmem.snapshot.selection import selection_word
-from ttmem.view.spans import Line, Role, Span, fitted
+from ttmem.view.device_tables import device_word
+from ttmem.view.spans import Line, Role, Span
 
 __all__ = ["Desk", "Errand"]
 
@@ -104,7 +104,7 @@ class Desk:
         body += [()] * (look.height - len(body))
         if self._panels and self._panels[-1].place == "line":
             [bottom] = self._panels[-1].draw(look)
-        return [top, *(fitted(line, width) for line in body), bottom][:height]
+        return [top, *body, bottom][:height]
 
     def _body(self, look: Look) -> list[Line]:
         panel = self._panels[-1] if self._panels else None
@@ -176,7 +176,7 @@ class Desk:
         """From the overview to the map of the chip under the cursor."""
         chosen = self.views.screen("overview").selected(self.views.state("overview"), self.frame)
         if chosen is not None:
-            self.views.choose("l1_map", selection_word(chosen.device))
+            self.views.choose("l1_map", device_word(chosen.device))
             self._view = "l1_map"
 
     def apply(self, settings: Settings) -> None:

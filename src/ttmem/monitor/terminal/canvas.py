@@ -8,7 +8,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ttmem.monitor.terminal.themes import Theme
-from ttmem.view.spans import Line, Role
+from ttmem.view.spans import Line, Role, width_of
 
 __all__ = ["Canvas"]
 
@@ -40,6 +40,13 @@ class Canvas(Widget):
         if changed:
             self.refresh(*(Region(0, first, self.size.width, count) for first, count in _runs(changed)))
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Rows of the canvas as they are: it has no border, padding or background that the toolkit had to add."""
+        lines = [self.render_line(row) for row in crop.line_range]
+        if crop.x == 0 and crop.width == self.size.width:
+            return lines
+        return [line.crop(crop.x, crop.right) for line in lines]
+
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         if width != self._width:
@@ -52,8 +59,11 @@ class Canvas(Widget):
 
     def _strip(self, line: Line, width: int) -> Strip:
         theme = self._theme
-        strip = Strip([Segment(span.text, theme[span.role]) for span in line])
-        return strip.adjust_cell_length(width, theme[Role.PLAIN])
+        missing = width - sum(width_of(text) for text, _ in line)
+        segments = [Segment(text, theme[role]) for text, role in line]
+        if missing >= 0:
+            return Strip([*segments, Segment(" " * missing, theme[Role.PLAIN])], width)
+        return Strip(segments, width - missing).crop(0, width)
 
 
 def _differing(before: tuple[Line, ...], after: tuple[Line, ...]) -> list[int]:
