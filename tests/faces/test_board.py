@@ -1,4 +1,4 @@
-"""Rules and board, as far as they can be judged without Prometheus: they name metrics that exist, and nothing overlaps."""
+"""Rules and board, as far as they can be judged without Prometheus: they name metrics that exist, nothing overlaps."""
 
 import json
 import re

@@ -12,7 +12,7 @@ from ttmem.daemon.metrics.rows.lifetime import lifetime_from_rows
 from ttmem.daemon.metrics.rows.service import Service
 from ttmem.daemon.metrics.text import PageText, chosen_format
 from ttmem.snapshot.identity import chip_of
-from ttmem.snapshot.sights.overview import Overview
+from ttmem.snapshot.sights.overview import Overview, overview_of
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
 
 __all__ = ["Asked", "Exporter"]
@@ -57,9 +57,12 @@ class Exporter:
     def rows(self) -> Rows:
         """What a page is made of, now."""
         self._collector.tick()  # also the journal that was made a moment ago
-        overview = self._collector.overview()
+        if self._asked.workloads_most:
+            snapshot = self._collector.snapshot()
+            overview, processes = overview_of(snapshot), snapshot.live
+        else:
+            overview, processes = self._collector.overview(), None
         lifetime = lifetime_from_rows(self._collector.ledger.lifetime())
-        processes = self._collector.snapshot().live if self._asked.workloads_most else None
         extras = Extras(self._known_chips(overview), processes, self._asked.workloads_most, self._asked.has_aliases)
         return page_rows(overview, lifetime, self._service(), extras)
 
