@@ -22,6 +22,7 @@ __all__ = ["Course"]
 _SECOND_NS = 1_000_000_000
 _KEPT_SECONDS = PLACES * STEPS[-1]
 _CHIPS_MOST = 256  # strangers may name devices by the thousand
+_NEVER = (Pool.CB,)  # those of several programs lie over each other: their sum is nothing that was ever used
 _ALWAYS = (Pool.DRAM, Pool.L1)  # of a chip that is looked at: known to be 0 until something is there
 
 _Chip = int | str  # by its unique id, or by its name
@@ -115,7 +116,7 @@ def _put_counted(
     rings: dict[Pool, Ring], second: int, number: int, unique_id: int | None, pools: Sequence[Sequence[int]]
 ) -> None:
     """What was counted of a chip; a pool of which nothing is told holds nothing."""
-    told = {Pool(pool): (highest, capacity) for pool, _, highest, capacity in pools}
+    told = {Pool(pool): (highest, capacity) for pool, _, highest, capacity in pools if pool not in _NEVER}
     for pool in (*_ALWAYS, *told):
         if pool not in rings:
             known = rings.get(_ALWAYS[0])
@@ -131,6 +132,8 @@ def _put_counted(
 def _put_read(rings: dict[Pool, Ring], second: int, chip: ReadChip) -> None:
     """What the runtime's counters say, where nothing was counted: the two are never added up."""
     for pool, used_bytes in chip.used.items():
+        if pool in _NEVER:
+            continue
         ring = rings.get(pool)
         if ring is None:
             ring = rings[pool] = Ring(-1, chip.unique_id)

@@ -173,6 +173,15 @@ def test_a_clock_that_is_set_back_starts_anew() -> None:
     assert told(series(world.course.history(300)).samples) == [6]
 
 
+def test_sums_over_programs_that_share_memory_have_no_course() -> None:
+    world = World()
+    world.holds(9, pool=Pool.CB)
+    world.read = [ReadChip(6, "", 0, "", {Pool.CB: 77}, {}, ())]
+    world.at(0)
+
+    assert Pool.CB not in {one.pool for one in world.course.history(60).series}
+
+
 def test_strangers_by_the_thousand_take_no_memory() -> None:
     world = World()
     world.chips = [(number, None, f"unknown:{number}", ()) for number in range(2000)]

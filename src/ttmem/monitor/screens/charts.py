@@ -221,8 +221,8 @@ def _header(history: History, panels: Sequence[Panel], look: Look, state: State,
 
 def _scales(panels: Sequence[Panel]) -> str:
     """What a full line of blocks stands for, where no axis says it."""
-    tops = {panel.series.pool.name: panel.top_bytes for panel in panels}
-    return "".join(f"  {name} up to {size_text(top)}" for name, top in tops.items())
+    tops = {panel.series.pool: size_text(panel.top_bytes) for panel in panels}
+    return f" up to {' and '.join(tops.values())}"
 
 
 def _spoken(frame: Frame, history: History, look: Look) -> list[Line]:

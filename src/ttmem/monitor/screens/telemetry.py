@@ -11,7 +11,6 @@ from ttmem.monitor.screens.frame import Drawing, Frame, Look, Wanted
 from ttmem.monitor.screens.pen import Pen, shown_name
 from ttmem.snapshot.identity import chip_of
 from ttmem.snapshot.sights.telemetry import ChipTelemetry, Sensor
-from ttmem.view.colours import level_role
 from ttmem.view.device_tables import device_word
 from ttmem.view.spans import Line, Role, Span, clipped, fitted, width_of
 from ttmem.view.units import UNKNOWN, ranges_text
@@ -20,6 +19,7 @@ __all__ = ["State", "acted", "draw", "pointed", "wanted"]
 
 _GAPS = (2, 1)  # between columns: what they would like, and what they need
 _WORD_MOST = 16
+_CLOSE = 0.95  # of a limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +144,19 @@ def _write(pen: Pen, cell: _Cell, column: _Column, width: int, look: Look) -> No
 
 
 def _measured(sensor: Sensor | None, digits: int) -> _Cell:
-    """The value and its limit; close to the limit it says so by its colour and by the numbers themselves."""
+    """The value and its limit."""
     if sensor is None:
         return _Cell(UNKNOWN, role=Role.DIM)
     limit = "" if sensor.limit is None else f"/{sensor.limit:.6g}"
-    role = level_role(sensor.value / sensor.limit) if sensor.limit else Role.PLAIN
-    return _Cell(f"{sensor.value:.{digits}f}", limit, role)
+    return _Cell(f"{sensor.value:.{digits}f}", limit, _role_of(sensor))
+
+
+def _role_of(sensor: Sensor) -> Role:
+    """Chips run warm, and at almost the highest voltage: only what is close to its limit stands out."""
+    if not sensor.limit:
+        return Role.PLAIN
+    share = sensor.value / sensor.limit
+    return Role.FULL if share >= 1 else Role.HIGH if share >= _CLOSE else Role.GOOD
 
 
 def _count(number: int | None) -> _Cell:

@@ -65,10 +65,11 @@ def test_a_limit_that_is_not_known_is_left_out() -> None:
     assert " 30.0 " in shown
 
 
-def test_a_chip_at_its_limit_is_shown_so() -> None:
-    drawing = draw(Frame(telemetry=(a_telemetry(temperature=Sensor(74.0, 75.0)),)), Look(80, 22), State())
+@pytest.mark.parametrize(("value", "role"), [(60.0, Role.GOOD), (74.0, Role.HIGH), (75.0, Role.FULL)])
+def test_a_chip_at_its_limit_is_shown_so(value: float, role: Role) -> None:
+    drawing = draw(Frame(telemetry=(a_telemetry(temperature=Sensor(value, 75.0)),)), Look(80, 22), State())
 
-    assert [span.role for line in drawing.lines for span in line if span.text == "74.0"] == [Role.FULL]
+    assert [span.role for line in drawing.lines for span in line if span.text == f"{value}"] == [role]
 
 
 def test_chips_are_called_as_those_call_them_who_report() -> None:

@@ -15,6 +15,9 @@ from ttmem.view.units import clock_text, size_text
 __all__ = ["SIGNS", "TimeSpan", "axis", "legend", "phase_lane", "time_labels", "words_of"]
 
 
+_READABLE = 4  # letters of a name, at least
+
+
 class Sign(NamedTuple):
     """How a mark is drawn; a mark with a higher weight covers one with a lower."""
 
@@ -81,9 +84,10 @@ def phase_lane(marks: Iterable[Mark], span: TimeSpan, *, is_ascii: bool) -> Line
     lane: list[str] = []
     for begin, end, name in _phases(marks, span):
         lane = lane or [" "] * span.width
-        text = "|" + shown_name(name, is_ascii)
-        filler = "." if is_ascii else "·"
-        lane[begin:end] = (text + filler * span.width)[: end - begin]
+        shown = shown_name(name, is_ascii)
+        room = end - begin - 1
+        text = shown if room >= min(_READABLE, len(shown)) else ""  # one letter of a name says nothing
+        lane[begin:end] = ("|" + text + ("." if is_ascii else "·") * room)[: end - begin]
     return (Span("".join(lane), Role.NOTICE),) if lane else ()
 
 

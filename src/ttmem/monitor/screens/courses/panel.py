@@ -7,6 +7,7 @@
 
 from typing import NamedTuple
 
+from ttmem.devices import PLANNED_POOLS
 from ttmem.monitor.screens.courses.moments import TimeSpan, axis, phase_lane, time_labels
 from ttmem.monitor.screens.courses.plot import GUTTER, plot, stretched
 from ttmem.monitor.screens.frame import Look
@@ -75,6 +76,7 @@ def _title(panel: Panel, look: Look) -> Line:
         pen.name(f"{panel.board} ", min(12, len(panel.board) + 1), is_ascii=look.is_ascii)
     if look.width >= _NAMED:  # else the head of the screen says it
         pen.put(f"{series.pool.name} ", Role.TITLE)
+        pen.put("planned " if series.pool in PLANNED_POOLS else "", Role.DIM)
     parts: list[tuple[str, Role]] = [(size_text(series.latest_bytes), level_role(fraction))]
     if fraction is not None:
         level = level_of(fraction)
