@@ -5,6 +5,7 @@ A phase that runs again and again within a second is one phase that goes on: els
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ttmem.devices import Pool
@@ -13,6 +14,7 @@ from ttmem.snapshot.sights.history import Mark
 __all__ = ["Happenings"]
 
 _KEPT = 4096
+_TOLD = 1024  # at once
 _PAUSE_NS = 1_000_000_000  # shorter ones between two runs of a phase are not told
 
 Rows = Iterable[Sequence[Any]]
@@ -32,8 +34,10 @@ class Happenings:
         """Takes what is new; see `Ledger.sample` for the rows."""
         lives = list(processes)
         names = {key: (pid, label) for key, pid, label, *_ in lives}
+        refused: dict[tuple[Any, ...], Mark] = {}
         for row in happenings:
-            self._happened(row, names)
+            self._happened(row, names, refused)
+        self._marks.extend(refused.values())
         known, self._is_live = self._is_live, {}
         for key, pid, label, is_live, started_ns, ended_ns in lives:
             self._is_live[key] = is_live
@@ -48,9 +52,11 @@ class Happenings:
         """All that happened then or later, oldest first, and when the phases began that still run."""
         told = [mark for mark in (*self._marks, *self._ended.values()) if mark.time_ns >= time_ns]
         earlier = [mark for mark in self._began.values() if mark.time_ns < time_ns]
-        return tuple(sorted((*earlier, *told), key=lambda mark: mark.time_ns))
+        return tuple(sorted((*earlier, *told), key=lambda mark: mark.time_ns)[-_TOLD:])
 
-    def _happened(self, row: Sequence[Any], names: Mapping[int, tuple[int, str]]) -> None:
+    def _happened(
+        self, row: Sequence[Any], names: Mapping[int, tuple[int, str]], refused: dict[tuple[Any, ...], Mark]
+    ) -> None:
         key, what, device, pool, figure, time_ns = row
         pid, label = names.get(key, (None, ""))
         if what == "phase_began":
@@ -59,7 +65,9 @@ class Happenings:
             self._phase_ended(key, str(figure), time_ns, pid)
         else:
             size = figure if what == "out_of_memory" else None
-            self._marks.append(Mark(time_ns, what, label, pid, device, Pool(pool), size))
+            mark = Mark(time_ns, what, label, pid, device, Pool(pool), size)
+            before = refused.get((key, what, device, pool))
+            refused[key, what, device, pool] = _together(before, mark) if before else mark
 
     def _phase_began(self, key: int, name: str, time_ns: int, pid: int | None) -> None:
         self._let_ended_go(time_ns)
@@ -96,3 +104,9 @@ class Happenings:
         for of in sorted(over, key=lambda of: self._ended[of].time_ns):
             self._began.pop(of, None)
             self._marks.append(self._ended.pop(of))
+
+
+def _together(first: Mark, other: Mark) -> Mark:
+    """Refusals of one kind on one chip within a second: whoever tries again and again is told once."""
+    size = max(first.size_bytes or 0, other.size_bytes or 0) or None
+    return replace(first, size_bytes=size, count=first.count + other.count)

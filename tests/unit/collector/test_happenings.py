@@ -46,7 +46,7 @@ def test_what_was_refused_is_told_with_pool_and_size() -> None:
 
 def test_only_what_happened_since_is_told_oldest_first() -> None:
     happenings = Happenings()
-    happenings.take([alive()], [(1, "clash", 0, 4, 7, 90), (1, "clash", 0, 4, 7, 70), (1, "clash", 0, 4, 7, 10)])
+    happenings.take([alive()], [(1, "clash", 2, 4, 7, 90), (1, "clash", 1, 4, 7, 70), (1, "clash", 0, 4, 7, 10)])
 
     assert [mark.time_ns for mark in happenings.since(60)] == [70, 90]
 
@@ -107,9 +107,17 @@ def test_a_phase_ends_with_its_process() -> None:
     assert happenings.since(31) == ()
 
 
-def test_no_more_than_a_few_thousand_are_kept() -> None:
+def test_whoever_tries_again_and_again_is_told_once_a_second() -> None:
+    happenings = Happenings()
+    happenings.take([alive()], [(1, "out_of_memory", 3, 2, 4096 + at, 50 + at) for at in range(100)])
+
+    assert happenings.since(10) == (Mark(50, "out_of_memory", "llama", 41, 3, Pool.L1, 4195, 100),)
+
+
+def test_no_more_than_the_newest_thousand_are_told() -> None:
     happenings = Happenings()
     for turn in range(30):
-        happenings.take([alive()], [(1, "clash", 0, 4, 7, turn * 1000 + at) for at in range(256)])
+        happenings.take([alive()], [(1, "clash", at, 4, 7, turn * 1000 + at) for at in range(256)])
 
-    assert len(happenings.since(0)) == 4096
+    told = happenings.since(0)
+    assert (len(told), told[-1].time_ns) == (1024, 29_255)

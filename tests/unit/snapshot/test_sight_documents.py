@@ -25,7 +25,7 @@ def test_a_history_is_read_back_as_it_was_written() -> None:
         )
         for number, pool in enumerate(Pool)
     ]
-    marks = [Mark(7, what, "a label", 41, 0, Pool.L1, 4096) for what in KINDS]
+    marks = [Mark(7, what, "a label", 41, 0, Pool.L1, 4096, 3) for what in KINDS]
     history = History(end_ns=9, interval_ns=5, series=tuple(series), marks=(*marks, Mark(8, "clash", "")))
 
     assert history_from_document(json.loads(json.dumps(history_document(history)))) == history

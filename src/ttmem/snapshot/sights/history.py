@@ -47,7 +47,8 @@ class Mark:
     pid: int | None = None
     device: int | None = None  # Device.number; None: it is not about one chip
     pool: Pool | None = None  # of an allocation that was refused
-    size_bytes: int | None = None  # likewise
+    size_bytes: int | None = None  # likewise; of several, the largest
+    count: int = 1  # of refusals that followed each other within a second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

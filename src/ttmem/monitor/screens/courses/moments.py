@@ -127,7 +127,7 @@ def words_of(mark: Mark, chip: str, *, width: int, is_ascii: bool) -> Line:
     wanted = ""
     if mark.what == "out_of_memory" and mark.pool is not None:
         wanted = f"  {mark.pool.name} {size_text(mark.size_bytes)} wanted"
-    where = f"  chip {chip}" if chip else ""
+    where = (f"  {mark.count} times" if mark.count > 1 else "") + (f"  chip {chip}" if chip else "")
     whose = f"  {shown_name(mark.text, is_ascii)}" + (f" (pid {mark.pid})" if mark.pid is not None else "")
     spans = (
         Span(f" {clock_text(mark.time_ns)}  ", Role.DIM),

@@ -87,7 +87,7 @@ def _title(panel: Panel, look: Look) -> Line:
         parts.append((f" of {size_text(series.capacity_bytes)}", Role.DIM))
     if series.origin != "counted":
         parts.append((f" {series.origin}", Role.NOTICE))
-    refused = sum(mark.what in ("out_of_memory", "clash") for mark in panel.marks)
+    refused = sum(mark.count for mark in panel.marks if mark.what in ("out_of_memory", "clash"))
     if refused:
         parts.append((f" !{refused}", Role.FULL))
     parts.append((f"  highest {size_text(series.highest_bytes)}", Role.DIM))

@@ -43,6 +43,7 @@ def history_document(history: History) -> Document:
                 "device": mark.device,
                 "pool": None if mark.pool is None else mark.pool.word,
                 "size": mark.size_bytes,
+                "count": mark.count,
             }
             for mark in history.marks
         ],
@@ -82,4 +83,5 @@ def _mark(row: Fields) -> Mark:
         device=row.maybe_integer("device"),
         pool=_POOLS[pool] if pool else None,
         size_bytes=row.maybe_integer("size"),
+        count=row.integer("count"),
     )
