@@ -53,7 +53,10 @@ STALE = Family(
 
 L1 = Family("ttmem_l1_used_bytes", "What takes L1 of all worker cores, by kind.", (*_CHIP, "kind"))
 WORST = Family(
-    "ttmem_l1_worst_core_used_bytes", "L1 of the fullest worker core: buffers, circular buffers, kernel ring.", _CHIP
+    "ttmem_l1_worst_core_used_bytes", "L1 of the fullest worker core, circular buffers of all programs included.", _CHIP
+)
+WORST_RESIDENT = Family(
+    "ttmem_l1_worst_core_resident_bytes", "The same with those of the program that ran last on it.", _CHIP
 )
 CORE = Family("ttmem_l1_core_capacity_bytes", "L1 that a worker core has for those.", _CHIP)
 CB_PLANNED = Family(
@@ -114,7 +117,18 @@ SERVICE = (UP, BUILD, START, AGE, COMPLETE, CLIENTS, FOREIGN, FINDINGS, EVENTS, 
 CHIPS = (DEVICE, OPEN, DEVICE_COMPLETE)
 MEMORY = (USED, CAPACITY, FREE, RESERVED, PEAK, LARGEST, ALIVE, UNATTRIBUTED, READ, STALE)
 PROGRAMS = (
-    *(L1, WORST, CORE, CB_PLANNED, CB_RESIDENT, CB_WORST_PLANNED, CB_WORST_RESIDENT, KERNELS, KERNEL_BYTES),
+    *(
+        L1,
+        WORST,
+        WORST_RESIDENT,
+        CORE,
+        CB_PLANNED,
+        CB_RESIDENT,
+        CB_WORST_PLANNED,
+        CB_WORST_RESIDENT,
+        KERNELS,
+        KERNEL_BYTES,
+    ),
     *(RING, RING_ENTRIES, CACHE_ENTRIES, CACHE_BYTES),
 )
 COUNTERS = (LAUNCHES, STALLS, CACHE, ALLOCATIONS, FREES, OUT_OF_MEMORY, CLASHES)

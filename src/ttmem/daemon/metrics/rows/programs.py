@@ -4,7 +4,7 @@ from ttmem.daemon.metrics import catalogue as metric
 from ttmem.daemon.metrics.families import Rows
 from ttmem.daemon.metrics.rows.chips import Chip
 from ttmem.devices import Kind, Pool
-from ttmem.snapshot import Activity, Footprint
+from ttmem.snapshot import Activity, DeviceUsage, Footprint
 
 __all__ = ["add_programs"]
 
@@ -37,7 +37,22 @@ def _add_l1(rows: Rows, chip: Chip) -> None:
     rows.add(metric.L1, (*chip.labels, "circular_buffer"), footprint.resident_bytes if footprint else None)
     rows.add(metric.L1, (*chip.labels, "kernel_ring"), usage.kernel_ring_bytes)
     rows.add(metric.WORST, chip.labels, usage.worst_core_bytes)
+    rows.add(metric.WORST_RESIDENT, chip.labels, _worst_resident_bytes(usage))
     rows.add(metric.CORE, chip.labels, usage.core_bytes)
+
+
+def _worst_resident_bytes(usage: DeviceUsage) -> int | None:
+    """Of the fullest core: its share of all buffers, which take as much of each; the circular buffers that lie there now;
+    and its ring."""
+    device, footprint = usage.device, usage.activity.footprint
+    if usage.worst_core_bytes is None or usage.core_bytes is None or not device.l1_bank_count:
+        return None
+    resident = footprint.worst_resident_bytes if footprint else 0
+    if resident is None:
+        return None
+    buffers = sum(pool.used_bytes for pool in usage.pools if pool.pool in _L1_KINDS)
+    ring = device.kernel_ring_bytes or 0 if device.open_count else 0
+    return min(usage.core_bytes, -(-buffers // device.l1_bank_count) + resident + ring)
 
 
 def _add_circular_buffers(rows: Rows, chip: Chip, footprint: Footprint) -> None:
