@@ -42,8 +42,8 @@ def _add_l1(rows: Rows, chip: Chip) -> None:
 
 
 def _worst_resident_bytes(usage: DeviceUsage) -> int | None:
-    """Of the fullest core: its share of all buffers, which take as much of each core; the circular buffers that lie there
-    now; and its ring."""
+    """Of the fullest core: its share of all buffers, which take as much of each core, the circular buffers that lie
+    there now, and its ring."""
     device, footprint = usage.device, usage.activity.footprint
     if usage.worst_core_bytes is None or usage.core_bytes is None or not device.l1_bank_count:
         return None
