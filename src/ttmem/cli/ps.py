@@ -12,7 +12,6 @@ from ttmem.cli.tables.options import table_command
 from ttmem.cli.tables.pages import check_picture, page_options, write_picture
 from ttmem.cli.tables.request import Request
 from ttmem.daemon.asking.looking import Looking
-from ttmem.view.queries import APP_FIELDS, MEMORY_FIELDS, field_list
 
 __all__ = ["answer", "check_picture", "ps", "write_picture"]
 
@@ -29,8 +28,7 @@ def answer(request: Request, standard: StandardForm = Table) -> int:
     with opened(request) as stream:
         screen = screen_for(request, stream, os.environ)
         if request.is_memory_help or request.is_app_help:
-            fields = field_list(MEMORY_FIELDS, width=None) if request.is_memory_help else ()
-            screen.show([*fields, *(field_list(APP_FIELDS, width=None) if request.is_app_help else ())])
+            _list_fields(request, screen)
             return DONE
         form = form_of(request, screen, stream, standard)
         seconds = request.seconds
@@ -45,6 +43,13 @@ def answer(request: Request, standard: StandardForm = Table) -> int:
             form.write(seen, is_again=False)
         seen.check(request)
     return DONE
+
+
+def _list_fields(request: Request, screen: Screen) -> None:
+    from ttmem.view.queries import APP_FIELDS, MEMORY_FIELDS, field_list
+
+    fields = field_list(MEMORY_FIELDS, width=None) if request.is_memory_help else ()
+    screen.show([*fields, *(field_list(APP_FIELDS, width=None) if request.is_app_help else ())])
 
 
 def _repeat(looking: Looking, request: Request, form: Form, screen: Screen, seconds: float) -> NoReturn:

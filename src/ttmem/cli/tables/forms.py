@@ -16,10 +16,7 @@ from ttmem.cli.tables.pages import page_options
 from ttmem.cli.tables.request import STANDARD_NAME, Request
 from ttmem.snapshot.document import document, json_text
 from ttmem.view import Line, PageOptions, nothing_to_show, page
-from ttmem.view.device_list import device_list
 from ttmem.view.page import shown_processes
-from ttmem.view.queries import app_rows, csv_header, csv_line, memory_rows
-from ttmem.view.report import report
 
 __all__ = ["Form", "StandardForm", "Table", "form_of", "opened", "screen_for"]
 
@@ -104,6 +101,8 @@ class Csv:
         self._has_header = self._form.has_header
 
     def write(self, look: Look, *, is_again: bool) -> None:
+        from ttmem.view.queries import app_rows, csv_header, csv_line, memory_rows
+
         lines = []
         if self._has_header:
             lines.append(csv_header(self._memory, self._form) or csv_header(self._apps, self._form))
@@ -130,6 +129,8 @@ class Report:
         self._request, self._screen, self._sections = request, screen, request.chosen_sections
 
     def write(self, look: Look, *, is_again: bool) -> None:
+        from ttmem.view.report import report
+
         processes = shown_processes(look.chosen, page_options(self._request))
         lines = report(look.chosen, processes, look.telemetry, self._sections)
         self._screen.frame(lines) if is_again else self._screen.show(lines)
@@ -144,6 +145,8 @@ class List:
         self._screen = screen
 
     def write(self, look: Look, *, is_again: bool) -> None:
+        from ttmem.view.device_list import device_list
+
         lines = device_list(look.chosen, look.telemetry, width=None)
         self._screen.frame(lines) if is_again else self._screen.show(lines)
 

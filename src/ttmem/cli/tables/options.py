@@ -10,27 +10,41 @@ import ttmem
 from ttmem.cli.tables.arguments import ManyValues
 from ttmem.cli.tables.request import STANDARD_NAME, Request
 from ttmem.view.process_order import COLUMNS
-from ttmem.view.queries import APP_FIELDS, MEMORY_FIELDS, Field
-from ttmem.view.report import SECTIONS
 
 __all__ = ["table_command"]
 
 _LEAST_SECONDS = 0.05
 
 
-def _words(words: Iterable[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """What a shell may offer in a comma list of these words."""
-    known = tuple(words)
+Offer = Callable[[click.Context, click.Parameter, str], list[str]]
+
+
+def _offer(words: Callable[[], Iterable[str]]) -> Offer:
+    """What a shell may offer in a comma list of these words; they are looked up when it asks."""
 
     def offered(context: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
         before, comma, last = incomplete.rpartition(",")
-        return [before + comma + word for word in known if word.startswith(last)]
+        return [before + comma + word for word in words() if word.startswith(last)]
 
     return offered
 
 
-def _names(fields: Iterable[Field[Any]]) -> list[str]:
-    return [name for field in fields for name in (field.name, *field.aliases)]
+def _memory_names() -> list[str]:
+    from ttmem.view.queries import MEMORY_FIELDS
+
+    return [name for field in MEMORY_FIELDS for name in (field.name, *field.aliases)]
+
+
+def _app_names() -> list[str]:
+    from ttmem.view.queries import APP_FIELDS
+
+    return [name for field in APP_FIELDS for name in (field.name, *field.aliases)]
+
+
+def _sections() -> tuple[str, ...]:
+    from ttmem.view.report import SECTIONS
+
+    return SECTIONS
 
 
 def _version(context: click.Context, param: click.Parameter, is_asked: bool) -> None:
@@ -55,13 +69,13 @@ _FORMS = (
     click.option(
         *("-d", "--display", "sections"),
         metavar="LIST",
-        shell_complete=_words(SECTIONS),
+        shell_complete=_offer(_sections),
         help="Of -q only these: MEMORY, L1, PIDS.",
     ),
     click.option(
         *("--query-mem", "--query-gpu", "memory_fields"),
         metavar="FIELDS",
-        shell_complete=_words(_names(MEMORY_FIELDS)),
+        shell_complete=_offer(_memory_names),
         help="These figures of every chip, as CSV.",
     ),
     click.option(
@@ -69,7 +83,7 @@ _FORMS = (
         "--query-compute-apps",
         "app_fields",
         metavar="FIELDS",
-        shell_complete=_words(_names(APP_FIELDS)),
+        shell_complete=_offer(_app_names),
         help="These figures of every process on every chip, as CSV.",
     ),
     click.option("--format", "csv_format", metavar="csv[,noheader][,nounits]", help="How CSV is to look."),
@@ -129,7 +143,7 @@ _LOOKS = (
     click.option(
         *("--sort", "order"),
         metavar="COLUMN",
-        shell_complete=_words(COLUMNS),
+        shell_complete=_offer(lambda: COLUMNS),
         help="Processes by pid, user, label, age, dram, l1, cb, total, ...",
     ),
     click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Bars and marks in ASCII."),

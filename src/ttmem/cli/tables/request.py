@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ttmem.errors import SelectionError
 from ttmem.view.process_order import COLUMNS
-from ttmem.view.queries import APP_FIELDS, MEMORY_FIELDS, AppRow, CsvForm, MemoryRow, Question, chosen_fields
-from ttmem.view.report import SECTIONS
+
+if TYPE_CHECKING:  # a form is loaded when it is asked for: the table is what most people want
+    from ttmem.view.queries import AppRow, CsvForm, MemoryRow, Question
 
 __all__ = ["STANDARD_NAME", "Request"]
 
@@ -90,25 +92,35 @@ class Request:
         return self.interval if self.interval_ms is None else self.interval_ms / 1000
 
     @property
-    def form(self) -> CsvForm:
+    def form(self) -> "CsvForm":
+        from ttmem.view.queries import CsvForm
+
         with _bad_words("--format"):
             return CsvForm.from_text(self.csv_format or "csv")
 
     @property
-    def memory_question(self) -> Question[MemoryRow]:
+    def memory_question(self) -> "Question[MemoryRow]":
+        from ttmem.view.queries import MEMORY_FIELDS, chosen_fields
+
         with _bad_words("--query-mem", "ttmem --help-query-mem lists all"):
             return chosen_fields(self.memory_fields or "", MEMORY_FIELDS)
 
     @property
-    def app_question(self) -> Question[AppRow]:
+    def app_question(self) -> "Question[AppRow]":
+        from ttmem.view.queries import APP_FIELDS, chosen_fields
+
         with _bad_words("--query-apps", "ttmem --help-query-apps lists all"):
             return chosen_fields(self.app_fields or "", APP_FIELDS)
 
     @property
     def chosen_sections(self) -> tuple[str, ...]:
         """Of the report; empty if none was asked for."""
+        if self.sections is None and not self.is_report:
+            return ()
+        from ttmem.view.report import SECTIONS
+
         if self.sections is None:
-            return SECTIONS if self.is_report else ()
+            return SECTIONS
         words = tuple(word.strip().upper() for word in self.sections.split(","))
         for word in words:
             if word not in SECTIONS:
