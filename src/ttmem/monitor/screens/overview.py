@@ -25,7 +25,6 @@ from ttmem.snapshot.usage import DeviceUsage
 from ttmem.view.page import plural
 from ttmem.view.spans import Line, Role, Span, width_of
 from ttmem.view.sparkline import Sample
-from ttmem.view.units import clock_text
 
 __all__ = ["State", "acted", "draw", "pointed", "selected", "wanted"]
 
@@ -96,12 +95,11 @@ def selected(state: State, frame: Frame) -> DeviceUsage | None:
 
 
 def _heading(overview: Overview, look: Look) -> Line:
-    """Host, time, who counted, how many of everything, and whether all is well."""
+    """Host, who counted, how many of everything, and whether all is well; the app shows the time."""
     dead = sum(row.state == "dead" for row in overview.processes)
     findings = len(overview.findings) + sum(row.finding_count for row in overview.processes)
     told = [
         (overview.host.hostname, Role.TITLE),
-        (clock_text(overview.time_ns), Role.DIM),
         (overview.source, Role.DIM),
         (plural(len(overview.devices), "chip", "s"), Role.PLAIN),
         (plural(len(overview.processes) - dead, "process", "es"), Role.PLAIN),

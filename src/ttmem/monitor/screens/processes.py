@@ -13,6 +13,7 @@ What each action does to the state (the app maps keys to these words):
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from ttmem.devices import Pool
 from ttmem.monitor.screens.frame import Drawing, Frame, Look, Wanted
 from ttmem.monitor.screens.listing import process_page
 from ttmem.monitor.screens.listing.columns import SORTS
@@ -24,6 +25,7 @@ from ttmem.monitor.screens.pen import Pen, shown_name
 from ttmem.snapshot.sights.overview import ProcessRow
 from ttmem.view.page import plural
 from ttmem.view.spans import Line, Role
+from ttmem.view.units import size_text
 from ttmem.view.words import reason_text
 
 __all__ = ["SORTS", "State", "acted", "draw", "pointed", "selected", "tagged", "users_of", "wanted"]
@@ -59,7 +61,7 @@ def draw(frame: Frame, look: Look, state: State) -> Drawing:
     visible = rows[first : first + page_rows(look)]
     table = table_for([entry for entry, _ in visible], state.sort, look.width, is_ascii=look.is_ascii)
     lines = [
-        _summary(state, look, problem, shown=len(rows), total=total, has_sort=table.has_sort),
+        _summary(state, look, problem, rows, total=total, has_sort=table.has_sort),
         table.titles(is_inverted=state.is_inverted),
     ]
     hits = {}
@@ -237,13 +239,16 @@ def _row_of(stamp: int | None, frame: Frame) -> ProcessRow | None:
     return next((entry.row for entry in entries_of(frame) if entry.stamp == stamp), None) if stamp is not None else None
 
 
-def _summary(state: State, look: Look, problem: str, *, shown: int, total: int, has_sort: bool) -> Line:
-    """How many are listed, and which."""
-    pen = Pen().put(" ")
-    pen.put(
-        plural(total, "process", "es") if shown == total else f"{shown:,} of {plural(total, 'process', 'es')}",
-        Role.TITLE,
-    )
+def _summary(state: State, look: Look, problem: str, rows: Rows, *, total: int, has_sort: bool) -> Line:
+    """How many are listed, which, and what those that live hold together."""
+    shown, everybody = len(rows), plural(total, "process", "es")
+    living = [entry for entry, _ in rows if not entry.is_dead]
+    held = [
+        (word, sum(entry.used(pool) or 0 for entry in living)) for word, pool in (("DRAM", Pool.DRAM), ("L1", Pool.L1))
+    ]
+    pen = Pen().put(" ").put(everybody if shown == total else f"{shown:,} of {everybody}", Role.TITLE)
+    for pool in (Pool.DRAM, Pool.L1):
+        pen.put(f"  {pool.name} ", Role.DIM).put(size_text(sum(entry.used(pool) or 0 for entry in living)))
     if state.tags:
         pen.put(f"  {len(state.tags):,} tagged", Role.TAGGED)
     sort = "" if has_sort else state.sort

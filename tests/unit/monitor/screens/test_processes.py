@@ -18,7 +18,7 @@ from ttmem.monitor.screens.listing.entries import stamp_of
 from ttmem.snapshot.sights.overview import Overview, ProcessRow
 from ttmem.snapshot.usage import Foreign
 from ttmem.view.spans import Line, Role
-from ttmem.view.units import tight_size_text
+from ttmem.view.units import size_text, tight_size_text
 
 LOOK = Look(120, 30)
 TITLES = ["PID", "USER", "LABEL", "DEV", "DRAM", "L1", "CB", "KERN", "TOTAL▼", "PEAK", "AGE", "STATE"]
@@ -209,9 +209,10 @@ def test_a_filter_leaves_those_that_match_and_says_how_many() -> None:
 
     rows = [row for row in frame.overview.processes if row.user == "ada" and row.pools[0].used_bytes > 4 * GIB]  # type: ignore[union-attr]
     assert sorted(pids_of(frame, state)) == [row.pid for row in rows]
-    assert text_of(screen.draw(frame, LOOK, state).lines[0]).startswith(
-        f" {len(rows)} of 9 processes  filter user==ada"
-    )
+    held = size_text(sum(row.used_bytes(Pool.DRAM) or 0 for row in rows))
+    heading = text_of(screen.draw(frame, LOOK, state).lines[0])
+    assert heading.startswith(f" {len(rows)} of 9 processes  DRAM {held}  L1 ")
+    assert heading.endswith("filter user==ada & dram>4GiB")
 
 
 def test_a_bad_filter_hides_nobody_and_says_what_is_wrong() -> None:

@@ -110,4 +110,4 @@ def _with_courses(chosen: Arrangement, chip_count: int, height: int) -> Arrangem
         return chosen
     spare = height - chosen.lines(chip_count)
     rows = min(_COURSE_MOST, spare // (2 * max(1, chosen.rows(chip_count))))
-    return chosen._replace(course_rows=rows) if rows >= _COURSE_LEAST else chosen
+    return chosen._replace(course_rows=rows if rows >= _COURSE_LEAST else min(1, rows))

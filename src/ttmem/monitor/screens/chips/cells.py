@@ -4,14 +4,13 @@ from collections.abc import Sequence
 
 from ttmem.monitor.screens.chips.arrangement import INDENT, Arrangement
 from ttmem.monitor.screens.chips.cards import Chip, bar_line, figure_lines, title_line
-from ttmem.monitor.screens.chips.courses import COURSE_SECONDS, course_lines
+from ttmem.monitor.screens.chips.courses import course_lines
 from ttmem.monitor.screens.pen import Pen, shown_name
 from ttmem.view.spans import Line, Role, width_of
 
 __all__ = ["cell_lines", "name_width"]
 
 _NAME_MOST = 18  # a chip's unique id
-_SPAN = f"{COURSE_SECONDS} s"
 _BESIDE_NAME = 27  # columns that figures of a cell take at least
 _BOARD_MOST = 7
 _BOARD_LEAST = 70  # columns of a cell from which on a pair of bars names the board
@@ -35,7 +34,7 @@ def _card(chip: Chip, dev_node: str, how: Arrangement, is_ascii: bool) -> list[L
     for gauge, course in ((chip.dram, chip.dram_course), (chip.l1, chip.l1_course)):
         pen = Pen().put(" " * INDENT).left(gauge.word, 5, Role.HEAD)
         lines.append(bar_line(pen, gauge, () if how.course_rows else course, width, is_ascii=is_ascii))
-        lines += course_lines(course, _SPAN, how.course_rows, begin, width, is_ascii=is_ascii)
+        lines += course_lines(course, how.course_rows, begin, width, top_bytes=gauge.total_bytes, is_ascii=is_ascii)
     return lines + figure_lines(chip, how.figure_rows, width, indent=INDENT, is_dense=False, is_ascii=is_ascii)
 
 

@@ -221,14 +221,14 @@ def _used(pool: PoolUsage | None) -> int:
 
 
 def _worst_figures(usage: DeviceUsage) -> list[Figure]:
-    """The fullest core: how much it holds of buffers, circular buffers and ring, where it is, how full that is."""
+    """The fullest core: how full it is with buffers, circular buffers and ring, where it is, and how much that is."""
     used, total = usage.worst_core_bytes, usage.core_bytes
     fraction = used / total if used is not None and total else None
-    role, share = level_role(fraction), percent_text(fraction)
-    where = f"worst {usage.worst_core[0]},{usage.worst_core[1]}" if usage.worst_core else "every core"
+    role = level_role(fraction) if fraction is not None else Role.DIM
+    where = f"core {usage.worst_core[0]},{usage.worst_core[1]}" if usage.worst_core else "each core"
     return [
-        _sized("worst core", "worst", used, role=role),
-        Figure(where, where, role=role if fraction is not None else Role.DIM, words=share, column="worst%"),
+        Figure("worst core", "worst", role=role, words=percent_text(fraction), column="worst%"),
+        Figure(where, where, used, role=role, column="worst"),
     ]
 
 
