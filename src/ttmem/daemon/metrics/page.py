@@ -12,7 +12,6 @@ from ttmem.daemon.metrics.rows.naming import device_labels
 from ttmem.daemon.metrics.rows.programs import add_programs
 from ttmem.daemon.metrics.rows.service import Service, add_service
 from ttmem.daemon.metrics.rows.workloads import add_workloads
-from ttmem.devices import Device
 from ttmem.snapshot import ProcessUsage
 from ttmem.snapshot.sights.overview import Overview
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
@@ -35,9 +34,9 @@ def page_rows(overview: Overview, lifetime: Lifetime, service: Service, extras: 
     rows = Rows(catalogue.FAMILIES)
     add_service(rows, overview, lifetime, service)
     names = device_labels(usage.device for usage in overview.devices)
-    for usage in overview.devices:
-        number = usage.device.number
-        chip = Chip(usage, (names[number], usage.device.arch))
+    chips = [Chip(usage, (names[usage.device.number], usage.device.arch)) for usage in overview.devices]
+    for chip in chips:
+        number = chip.usage.device.number
         add_chip(rows, chip, extras.telemetry.get(number))
         add_memory(rows, chip)
         add_programs(rows, chip)
@@ -46,11 +45,10 @@ def page_rows(overview: Overview, lifetime: Lifetime, service: Service, extras: 
     if extras.processes is not None:
         add_workloads(rows, extras.processes, names, extras.workloads_most)
     if extras.has_aliases:
-        places = [(usage, *_place(usage.device, extras)) for usage in overview.devices]
-        add_aliases(rows, overview.host.hostname, places)
+        add_aliases(rows, overview.host.hostname, [(chip.usage, *_place(chip, extras)) for chip in chips])
     return rows
 
 
-def _place(device: Device, extras: Extras) -> tuple[str, str]:
-    known = extras.telemetry.get(device.number)
-    return tray_of(device, (known.pci_bus_id or "") if known else "")
+def _place(chip: Chip, extras: Extras) -> tuple[str, str]:
+    known = extras.telemetry.get(chip.usage.device.number)
+    return tray_of(chip, (known.pci_bus_id or "") if known else "")

@@ -146,11 +146,12 @@ def test_more_held_than_a_chip_has_leaves_nothing_free_and_no_sum_below_nought()
 def test_two_chips_of_one_index_are_two_series() -> None:
     first, second = a_device_usage(0), a_device_usage(1)
     second = replace(second, device=a_chip(1, index=0))
-    found = scraped(rows_of(an_overview(0, 0, devices=(second, first))))
+    found = scraped(rows_of(an_overview(0, 0, devices=(second, first)), NOTHING, Extras(has_aliases=True)))
 
     assert value(found, "ttmem_memory_used_bytes", kind="buffer", **DRAM) == first.pools[0].used_bytes
     other = {"device": str(second.device.uuid), "memory": "dram"}
     assert value(found, "ttmem_memory_used_bytes", kind="buffer", **other) == second.pools[0].used_bytes
+    assert value(found, "tt_device_dram_total_megabytes", chip=other["device"]) == 12 * 1024
 
 
 def test_a_chip_of_a_galaxy_has_the_tray_and_place_of_its_bus() -> None:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ttmem.daemon.metrics import catalogue as metric
 from ttmem.daemon.metrics.families import Rows
-from ttmem.devices import Device, Kind, Pool
+from ttmem.devices import Kind, Pool
 from ttmem.snapshot import DeviceUsage, PoolUsage
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
 
@@ -28,16 +28,16 @@ class Chip(NamedTuple):
 def add_chip(rows: Rows, chip: Chip, telemetry: ChipTelemetry | None) -> None:
     """What it is, and who has it open."""
     device = chip.usage.device
-    rows.add(metric.DEVICE, (*chip.labels, *_identity(device, telemetry)), 1)
+    rows.add(metric.DEVICE, (*chip.labels, *_identity(chip, telemetry)), 1)
     rows.add(metric.OPEN, chip.labels, device.open_count)
     rows.add(metric.DEVICE_COMPLETE, chip.labels, int(not chip.usage.reason))
 
 
-def _identity(device: Device, telemetry: ChipTelemetry | None) -> Sequence[str]:
+def _identity(chip: Chip, telemetry: ChipTelemetry | None) -> Sequence[str]:
+    device = chip.usage.device
     grid = f"{device.grid[0]}x{device.grid[1]}" if device.grid else ""
     node, bus = (telemetry.dev_node, telemetry.pci_bus_id or "") if telemetry else ("", "")
-    tray, place = tray_of(device, bus)
-    return device.board, device.uuid or "", node, bus, tray, place, grid
+    return device.board, device.uuid or "", node, bus, *tray_of(chip, bus), grid
 
 
 # The bus numbers of a Galaxy begin with its tray's, by tt-metal's get_ubb_id; the rest is the chip's place in it.
@@ -47,18 +47,18 @@ _TRAYS = {
 }
 
 
-def tray_of(device: Device, pci_bus_id: str) -> tuple[str, str]:
-    """Tray and chip as tt-telemetry counts them; without trays, no tray and the index."""
-    index = "" if device.index is None else str(device.index)
+def tray_of(chip: Chip, pci_bus_id: str) -> tuple[str, str]:
+    """Tray and chip as tt-telemetry counts them; without trays, no tray and the chip's own label."""
+    device, (label, _) = chip.usage.device, chip.labels
     parts = pci_bus_id.split(":")
     if "galaxy" not in device.board.lower() or len(parts) < 2:
-        return "", index
+        return "", label
     try:
         bus = int(parts[-2], 16)
     except ValueError:
-        return "", index
+        return "", label
     tray = _TRAYS.get(device.arch, {}).get(bus & 0xF0)
-    return (str(tray), str(bus & 0x0F)) if tray else ("", index)
+    return (str(tray), str(bus & 0x0F)) if tray else ("", label)
 
 
 def add_memory(rows: Rows, chip: Chip) -> None:
