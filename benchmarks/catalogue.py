@@ -33,6 +33,7 @@ MODULES = (
     "monitor",
     "commands",
     "metrics",
+    "history",
 )
 NAMES = PROGRAMS + MODULES
 
