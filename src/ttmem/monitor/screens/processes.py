@@ -243,9 +243,6 @@ def _summary(state: State, look: Look, problem: str, rows: Rows, *, total: int, 
     """How many are listed, which, and what those that live hold together."""
     shown, everybody = len(rows), plural(total, "process", "es")
     living = [entry for entry, _ in rows if not entry.is_dead]
-    held = [
-        (word, sum(entry.used(pool) or 0 for entry in living)) for word, pool in (("DRAM", Pool.DRAM), ("L1", Pool.L1))
-    ]
     pen = Pen().put(" ").put(everybody if shown == total else f"{shown:,} of {everybody}", Role.TITLE)
     for pool in (Pool.DRAM, Pool.L1):
         pen.put(f"  {pool.name} ", Role.DIM).put(size_text(sum(entry.used(pool) or 0 for entry in living)))
