@@ -19,8 +19,16 @@ __all__ = ["SORTS", "State", "acted", "draw", "pointed", "wanted"]
 
 SORTS = tuple(column.name for column in COLUMNS)
 _OTHER_SORTS = {"memory": "exact", "total": "exact", "label": "name", "time": "launches", "kernel": "exact"}
-_MOST = 2000  # kernels that are asked for
-_NAME_LEAST, _NAME_MOST = 10, 60
+_MOST = 500  # kernels that are asked for
+_NAME_LEAST, _NAME_WISH, _NAME_MOST = 10, 18, 60
+# Whether in short words, and how many columns are left out: what is tried, one after the other.
+_CHOICES = [
+    (False, 0),
+    (False, 1),
+    (False, 2),
+    *((True, count) for count in range(1 + sum(1 for one in COLUMNS if one.rank))),
+]
+_LEAST_ROWS = 9  # that the list and its heads have
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,27 +117,32 @@ def _table(rows: Sequence[KernelRow], shown: Sequence[KernelRow], look: Look, st
     """Titles and rows. Columns are as wide as what all rows have in them, so that nothing moves while one scrolls."""
     if not rows:
         return [(Span(" No kernels are loaded here.", Role.DIM),)]
-    for is_short in (False, True):
-        widths = {column.name: _width(column, rows, is_short) for column in COLUMNS}
-        if _total(COLUMNS, widths) <= look.width:
-            break
-    columns = list(COLUMNS)
-    for column in sorted(COLUMNS, key=lambda column: -column.rank):
-        if _total(columns, widths) <= look.width or not column.rank:
-            break
-        columns.remove(column)
-    spare = look.width - _total(columns, widths)
-    widths["name"] = min(_NAME_MOST, widths["name"] + max(0, spare))
-    titles = _line([(column, column.short_title if is_short else column.title) for column in columns], widths, look)
-    head = tuple(
-        Span(span.text, Role.TITLE if span.text.strip() == _title_of(state, is_short) else Role.HEAD) for span in titles
-    )
-    return [head, *(_row(row, columns, widths, look, is_short) for row in shown)]
+    columns, widths, is_short = _laid_out(rows, look.width)
+    chosen = COLUMNS[SORTS.index(state.sort)]
+    pen = Pen()
+    for column in columns:
+        title = column.short_title if is_short else column.title
+        role = Role.TITLE if column is chosen else Role.HEAD
+        (pen.put(" ").left if column.is_word else pen.put(" ").right)(title, widths[column.name], role)
+    return [pen.done(), *(_row(row, columns, widths, look, is_short) for row in shown)]
 
 
-def _title_of(state: State, is_short: bool) -> str:
-    column = COLUMNS[SORTS.index(state.sort)]
-    return column.short_title if is_short else column.title
+def _laid_out(rows: Sequence[KernelRow], width: int) -> tuple[list[KernelColumn], dict[str, int], bool]:
+    """Which columns there is room for, how wide they are, and whether in short words. Names get what is left; before
+    they become too short to tell kernels apart, columns give way that matter less."""
+    longest = max(len(row.name) for row in rows)
+    ranked = sorted((column for column in COLUMNS if column.rank), key=lambda column: -column.rank)
+    found: tuple[list[KernelColumn], dict[str, int], bool] = ([], {}, True)
+    for is_short, dropped_count in _CHOICES:
+        columns = [column for column in COLUMNS if column not in ranked[:dropped_count]]
+        if dropped_count == 0:
+            widths = {column.name: _width(column, rows, is_short) for column in COLUMNS}
+        spare = width - _total(columns, widths)
+        name = max(_NAME_LEAST, min(longest, _NAME_MOST, _NAME_LEAST + spare))
+        found = columns, {**widths, "name": name}, is_short
+        if _NAME_LEAST + spare >= min(_NAME_WISH, longest):
+            break
+    return found
 
 
 def _width(column: KernelColumn, rows: Sequence[KernelRow], is_short: bool) -> int:
@@ -162,16 +175,9 @@ def _tail(name: str, width: int) -> str:
     return name if len(name) <= width else name.rpartition("/")[2]
 
 
-def _line(cells: Sequence[tuple[KernelColumn, str]], widths: dict[str, int], look: Look) -> Line:
-    pen = Pen()
-    for column, text in cells:
-        (pen.put(" ").left if column.is_word else pen.put(" ").right)(text, widths[column.name])
-    return pen.done()
-
-
 def _counters(table: KernelTable, look: Look) -> list[Line]:
     """Ring and caches, as far as half of the screen takes them."""
     usage = DeviceUsage(table.device, (), (), table.launch_count, table.activity)
     tables = [ring_table([(usage,)], width=look.width), cache_table([(usage,)], width=look.width)]
     lines = [line for table_lines in tables if table_lines for line in ((), *table_lines)]
-    return lines[: look.height // 2]
+    return lines[: max(look.height // 2, look.height - _LEAST_ROWS)]
