@@ -1,6 +1,7 @@
 """The language of filters: what matches, and what is said about one that cannot be read."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from tests.support.sights import SECOND_NS, a_pool, a_row, an_overview
 from ttmem.devices import Pool
 from ttmem.monitor.screens.frame import Frame
 from ttmem.monitor.screens.listing.entries import Entry, entries_of
-from ttmem.monitor.screens.listing.filters import FIELDS, filter_of, problem_of
+from ttmem.monitor.screens.listing.filters import FIELDS, OTHER_NAMES, filter_of, problem_of
 
 
 def an_entry() -> Entry:
@@ -113,3 +114,9 @@ def test_every_field_can_be_compared() -> None:
     values = {"text": "x", "size": "1MiB", "time": "5m", "count": "3", "chip": "0"}
 
     assert [problem_of(f"{name}!={values[field.kind]}") for name, field in FIELDS.items()] == [""] * len(FIELDS)
+
+
+def test_every_field_is_in_the_manual() -> None:
+    manual = (Path(__file__).parents[4] / "docs/monitor-processes.md").read_text()
+
+    assert [name for name in (*FIELDS, *OTHER_NAMES) if f"`{name}`" not in manual] == []

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from tests.support.made_up_sights import overviews
 from tests.support.sights import a_device_usage, a_history, a_pool, an_overview
 from ttmem.devices import Kind, Pool
 from ttmem.monitor.screens import overview as screen
+from ttmem.monitor.screens.chips.figures import figures_of, pools_of
 from ttmem.monitor.screens.frame import Drawing, Frame, Layout, Look
 from ttmem.snapshot import KindUsage
 from ttmem.snapshot.sights.overview import Overview
@@ -236,3 +238,11 @@ def test_without_chips_it_says_so() -> None:
     lines = [text_of(line) for line in drawn(an_overview(0, 0), Look(80, 24)).lines]
 
     assert any("No chip is open" in line for line in lines)
+
+
+def test_every_figure_is_in_the_manual() -> None:
+    manual = (Path(__file__).parents[4] / "docs/monitor-overview.md").read_text().replace("`", "")
+    usage = a_device_usage(0)
+
+    names = [figure.name.split(" (")[0] for figure in figures_of(usage, pools_of(usage), is_ascii=True)]
+    assert [name for name in names if not re.search(rf"^\|[^|]*\b{name}\b", manual, re.M)] == []

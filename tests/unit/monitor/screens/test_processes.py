@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from tests.support.sights import SECOND_NS, a_pool, a_row, an_overview
 from ttmem.devices import Pool
 from ttmem.monitor.screens import processes as screen
 from ttmem.monitor.screens.frame import Drawing, Frame, Look
+from ttmem.monitor.screens.listing.columns import COLUMNS
 from ttmem.monitor.screens.listing.entries import stamp_of
 from ttmem.snapshot.sights.overview import Overview, ProcessRow
 from ttmem.snapshot.usage import Foreign
@@ -326,3 +328,10 @@ def test_a_click_moves_the_cursor() -> None:
     state = screen.pointed(drawing.hits[third], screen.State())
 
     assert screen.draw(frame, LOOK, state).lines[third][0].role is Role.SELECTED
+
+
+def test_every_column_is_in_the_manual() -> None:
+    manual = (Path(__file__).parents[4] / "docs/monitor-processes.md").read_text()
+    columns = manual.split("## Columns")[1].split("## Order")[0]
+
+    assert [column.title for column in COLUMNS if not re.search(rf"^\|[^|]*\b{column.title}\b", columns, re.M)] == []

@@ -18,7 +18,7 @@ from ttmem.errors import TtmemError
 from ttmem.monitor.screens.listing.entries import Entry
 from ttmem.view.units import size_of_text
 
-__all__ = ["FIELDS", "FilterProblem", "Test", "filter_of", "mentions", "problem_of"]
+__all__ = ["FIELDS", "OTHER_NAMES", "FilterProblem", "Test", "filter_of", "mentions", "problem_of"]
 
 Test = Callable[[Entry], bool]
 
@@ -56,7 +56,7 @@ FIELDS: dict[str, Field] = {
     "alive": Field("count", lambda e: e.row.live_count if e.row else None, "single allocations alive"),
     "findings": Field("count", lambda e: e.row.finding_count if e.row else None, "what does not add up"),
 }
-_OTHER_NAMES = {"name": "label", "cmd": "command", "chips": "chip", "dev": "chip", "mem": "total", "memory": "total"}
+OTHER_NAMES = {"name": "label", "cmd": "command", "chips": "chip", "dev": "chip", "mem": "total", "memory": "total"}
 _ORDERS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
@@ -187,7 +187,7 @@ def mentions(word: str) -> Test:
 
 def _comparison(word: Token, sign: Token, value: Token) -> Test:
     name = word.text.lower()
-    field = FIELDS.get(_OTHER_NAMES.get(name, name))
+    field = FIELDS.get(OTHER_NAMES.get(name, name))
     if field is None:
         raise FilterProblem(f"column {word.place}: no field {word.text}; there are {', '.join(FIELDS)}")
     text = value.text[1:-1] if value.kind == "quoted" else value.text
