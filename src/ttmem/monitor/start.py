@@ -48,6 +48,7 @@ def _shown(options: Options, environ: Mapping[str, str], opening: Callable[[], A
     with _Source(opening) as source, _leaving(), staged():
         first = _first_frame(source, desk)
         desk.resize(*shutil.get_terminal_size())
+        desk.take(first)
         first_picture(desk.picture(), depth=depth, is_light=desk.settings.theme == "light")
         return _run(desk, source, first, depth=depth, seconds=options.seconds)
 
