@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "python/entry_words.hpp"
+#include "python/peaks.hpp"
 #include "python/rows.hpp"
 
 namespace nb = nanobind;
@@ -37,7 +38,75 @@ const Process* find_process(const Processes& processes, uint64_t key) {
     return nullptr;
 }
 
+bool is_larger(const Words& a, const Words& b) {
+    const uint64_t a_bytes = a.reserved_bytes(), b_bytes = b.reserved_bytes();
+    return a_bytes != b_bytes ? a_bytes > b_bytes : a.sequence() < b.sequence();
+}
+
+bool is_older(const Words& a, const Words& b) { return a.sequence() < b.sequence(); }
+
+// The first few in some order. A heap, whose first is the last of those kept.
+template <typename IsBefore>
+void keep_first(std::vector<Words>& kept, const Words& words, size_t most, IsBefore is_before) {
+    if (most == 0) return;
+    if (kept.size() == most) {
+        if (!is_before(words, kept.front())) return;
+        std::pop_heap(kept.begin(), kept.end(), is_before);
+        kept.pop_back();
+    }
+    kept.push_back(words);
+    std::push_heap(kept.begin(), kept.end(), is_before);
+}
+
+nb::list rows_of(const Process& process, std::vector<Words>& kept, const Timebase& time,
+                 bool (*is_before)(const Words&, const Words&)) {
+    std::sort_heap(kept.begin(), kept.end(), is_before);
+    nb::list rows;
+    for (const Words& words : kept) rows.append(entry_row(process, words, time));
+    return rows;
+}
+
+// What was asked for at one place in a program.
+struct SiteSum {
+    uint64_t bytes = 0, count = 0;
+};
+
+bool has_site(const Words& words) {
+    return words.site() != 0 && (words.kind() == TTMEM_BUFFER ||
+                                 (words.kind() >= TTMEM_CIRCULAR_BUFFER && words.kind() <= TTMEM_SCRATCHPAD));
+}
+
+nb::list site_rows(const Process& process, const std::map<uint32_t, SiteSum>& sums, size_t most) {
+    std::vector<std::pair<uint32_t, SiteSum>> sites(sums.begin(), sums.end());
+    std::sort(sites.begin(), sites.end(), [](const auto& a, const auto& b) {
+        return std::tuple(b.second.bytes, b.second.count, a.first) <
+               std::tuple(a.second.bytes, a.second.count, b.first);
+    });
+    nb::list rows;
+    for (size_t i = 0; i < sites.size() && i < most; ++i)
+        rows.append(nb::make_tuple(text(process.book.text(sites[i].first).substr(0, kSiteMost)), sites[i].second.bytes,
+                                   sites[i].second.count));
+    return rows;
+}
+
 }  // namespace
+
+void holding_rows(const Process& process, size_t most, const Timebase& time, nb::dict& rows) {
+    std::vector<Words> largest, oldest;
+    std::map<uint32_t, SiteSum> sites;
+    process.book.table().for_each([&](const Words& words) {
+        keep_first(largest, words, most, is_larger);
+        keep_first(oldest, words, most, is_older);
+        if (process.way == Way::socket || !has_site(words)) return;
+        SiteSum& sum = sites[words.site()];
+        sum.bytes += words.reserved_bytes() * process.book.targets()[words.target()].devices.size();
+        ++sum.count;
+    });
+    rows["largest"] = rows_of(process, largest, time, is_larger);
+    rows["oldest"] = rows_of(process, oldest, time, is_older);
+    rows["sites"] = site_rows(process, sites, most);
+    rows["site_count"] = sites.size();
+}
 
 nb::list allocation_rows(Collector& collector, uint64_t key, size_t most) {
     return collector.look([=](Processes& processes, Devices&, const Timebase& time, const auto&) {
@@ -45,19 +114,10 @@ nb::list allocation_rows(Collector& collector, uint64_t key, size_t most) {
         const Process* process = find_process(processes, key);
         if (process == nullptr) return rows;
         // With a limit, so many of every target, pool and kind: a few kernels are not crowded out by a million buffers.
-        // Each list is a heap then, whose first is the smallest of those kept.
-        const auto is_larger = [](const Words& a, const Words& b) { return a.reserved_bytes() > b.reserved_bytes(); };
         std::map<std::tuple<uint16_t, uint8_t, uint8_t>, std::vector<Words>> kept;
         process->book.table().for_each([&](const Words& words) {
             if (most == 0) return rows.append(entry_row(*process, words, time));
-            std::vector<Words>& entries = kept[{words.target(), words.pool(), words.kind()}];
-            if (entries.size() == most) {
-                if (!is_larger(words, entries.front())) return;
-                std::pop_heap(entries.begin(), entries.end(), is_larger);
-                entries.pop_back();
-            }
-            entries.push_back(words);
-            std::push_heap(entries.begin(), entries.end(), is_larger);
+            keep_first(kept[{words.target(), words.pool(), words.kind()}], words, most, is_larger);
         });
         for (const auto& [type, entries] : kept)
             for (const Words& words : entries) rows.append(entry_row(*process, words, time));
@@ -85,7 +145,7 @@ nb::tuple alive_at_peak_rows(Collector& collector, uint64_t key, uint32_t device
         for (const Freed& freed : process->book.freed())
             if (freed.freed_sequence > peak && is_there(freed.words))
                 rows.append(entry_row(*process, freed.words, time));
-        const Peak known = peak_of(*process, time, device, pool, amount);
+        const Peak known = own_peaks_on(*process, time, device).pools[pool];
         const bool is_whole = process->book.freed_dropped() <= peak && known.bytes == amount.peak &&
                               process->book.is_counting() && peak != 0;
         return nb::make_tuple(rows, is_whole);

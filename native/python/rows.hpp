@@ -7,18 +7,16 @@
 
 namespace ttmem {
 
-struct Peak {
-    int64_t bytes = 0;
-    uint64_t time_ns = 0;
-    bool is_lower_bound = false;
-};
-
 /// Names come from other processes and may be anything.
 nanobind::str text(const std::string& bytes);
-Peak peak_of(const Process& process, const Timebase& time, uint32_t device, uint32_t pool, const PeakAmount& followed);
 
 /// `devices`: only rows about these; None for all.
 nanobind::dict snapshot_rows(Collector& collector, nanobind::object devices);
+/// The same at a glance: processes are summed over their chips.
+nanobind::dict overview_rows(Collector& collector);
+/// One process close up: what `snapshot_rows` says of it, and its `most` largest and oldest allocations. `key`: which of
+/// several of that pid; 0 for the one that lives. Empty if there is none.
+nanobind::dict process_rows(Collector& collector, uint32_t pid, uint64_t key, size_t most);
 /// What every chip was at its highest, and what happened, since this was last asked; and who lives.
 nanobind::tuple sample_rows(Collector& collector);
 /// Sums that never fall, of chips and of all that was read.

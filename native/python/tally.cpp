@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "ledger/activity.hpp"
+#include "python/peaks.hpp"
 #include "python/rows.hpp"
 
 namespace nb = nanobind;
@@ -64,9 +65,8 @@ void say(Said& said, const Device& device) {
     say(said, device.cell);
 }
 
-void say_peaks(Said& said, const Process& process, const Timebase& time, uint32_t device, const Cell& cell) {
-    for (uint32_t p = 0; p < kPools; ++p) {
-        const Peak peak = peak_of(process, time, device, p, cell.pools[p]);
+void say_peaks(Said& said, const Process& process, const Timebase& time, uint32_t device) {
+    for (const Peak& peak : own_peaks_on(process, time, device).pools) {
         say(said, peak.bytes);
         say(said, peak.is_lower_bound);
     }
@@ -107,7 +107,7 @@ void say(Said& said, const Process& process, const Timebase& time, uint32_t devi
     say(said, static_cast<int64_t>(process.key));
     if (cell != process.book.cells().end()) {
         say(said, cell->second);
-        say_peaks(said, process, time, device, cell->second);
+        say_peaks(said, process, time, device);
     }
     say(said, added.activity);
     for (const uint64_t figure : {added.launches, added.clashes}) said.push_back(figure);

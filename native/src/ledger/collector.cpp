@@ -339,15 +339,13 @@ void Collector::compare(Process& process) {
     process.mismatch_count = 0;
     if (process.ended_ns != 0) return;
     if (process.mode != Mode::following || !process.book.is_counting() || !process.reader->pending().empty()) return;
-    Hot before, after;
-    std::vector<TargetWords> targets;
-    if (!process.reader->look(before) || before.head != process.reader->position() || before.unsized_frees != 0) return;
-    if (!process.reader->targets(targets, process.book.target_count()) || !process.reader->look(after) ||
-        after.head != before.head)
-        return;
-    process.mismatch = process.book.difference(targets);
+    Hot after;
+    const uint64_t head = process.hot.head;
+    if (head != process.reader->position() || process.hot.unsized_frees != 0) return;
+    if (!process.reader->look(after) || after.head != head) return;
+    process.mismatch = process.book.difference(process.targets);
     process.mismatch_count = process.mismatch.empty() ? 0 : 1;
-    if (!process.mismatch.empty() && process.rescanned_at != before.head) read_anew(process, before.head);
+    if (!process.mismatch.empty() && process.rescanned_at != head) read_anew(process, head);
 }
 
 // Calls that overlap (an allocation and the close of its target) may end otherwise than their records' order says. The
@@ -359,7 +357,8 @@ void Collector::read_anew(Process& process, uint64_t head) {
         process.mode = Mode::following;
         process.scans_in_row = 0;
     }
-    compare(process);
+    if (process.reader->look(process.hot) && process.reader->targets(process.targets, process.book.target_count()))
+        compare(process);
 }
 
 }  // namespace ttmem
