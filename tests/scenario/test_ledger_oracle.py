@@ -24,6 +24,7 @@ from hypothesis.stateful import (
 
 from tests.support.agreement import Expected, Seen, one_life
 from tests.support.oracle import CB_KINDS, KERNELS, SIZE_MOST, Life, Oracle, OracleProcess
+from tests.support.overviews import check_overview
 from tests.support.reporters import Nursery, Reporter, a_nursery
 from tests.support.waiting import wait_until
 from ttmem._native import Ledger
@@ -358,6 +359,7 @@ class Stories(RuleBasedStateMachine):
         assert seen.clashes() == expected.clashes()
         assert seen.process_peaks() == {place: (peak, False) for place, peak in expected.process_peaks().items()}
         assert seen.device_peaks() == {place: (peak, False) for place, peak in self.oracle.peaks.items()}
+        check_overview(self.prompt.ledger)
         for key, name in self.prompt.names.items():
             records, arena = self.prompt.ledger.taken(key)
             self.records[name] = (self.records.get(name, (b"", b""))[0] + records, arena)
@@ -438,6 +440,7 @@ def check_late(reader: Reader, oracle: Oracle) -> None:
         assert peak == truth.get(place, 0) or (is_lower_bound and peak < truth[place])
     for device_place, (peak, _) in seen.device_peaks().items():
         assert peak <= oracle.peaks[device_place]
+    check_overview(reader.ledger)
 
 
 def check_replay(records: dict[str, tuple[bytes, bytes]], oracle: Oracle) -> None:

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING
 from ttmem import _native
 from ttmem.collector.runtime_counters import RuntimeCounters
 from ttmem.collector.silicon import bank_sizes
-from ttmem.snapshot import Host, Snapshot, Surroundings, snapshot_from_rows
+from ttmem.snapshot import Host, Readings, Snapshot, Surroundings, snapshot_from_rows
 from ttmem.snapshot.dump import MOST
+from ttmem.snapshot.rows import process_from_rows
 from ttmem.snapshot.selection import found_device
 from ttmem.sources.hosts import read_host, user_name
 from ttmem.sources.journals import Journals
@@ -121,11 +122,46 @@ class Collector:
 
     def snapshot(self) -> Snapshot:
         """Everything known at this instant."""
+        readings = self._readings()
+        return self._runtime.joined(snapshot_from_rows(self._ledger.snapshot(), self._surroundings()), readings)
+
+    def overview(self) -> "Overview":
+        """Everything at a glance; the same as `overview_of` makes of a snapshot."""
+        from ttmem.snapshot.sights.overview import overview_of  # here, since `ttmem ps` does without
+        from ttmem.snapshot.sights.overview_rows import overview_from_rows
+
+        readings = self._readings()
+        if not readings.chips:
+            surroundings = self._runtime.surrounding(self._surroundings(), readings)
+            return overview_from_rows(self._ledger.overview(), surroundings, self._parents.parent_of)
+        snapshot = snapshot_from_rows(self._ledger.snapshot(), self._surroundings())
+        return overview_of(self._runtime.joined(snapshot, readings), self._parents.parent_of)
+
+    def process(self, pid: int, *, key: int | None = None, most: int = MOST) -> "ProcessDetail":
+        """One process close up; `key`: which of several of that pid. One that is not there is a SelectionError."""
+        from ttmem.snapshot.sights import process_detail as close_up
+
+        readings = self._readings()
+        rows = self._ledger.process(pid, max(0, key or 0), most)
+        if readings.chips:  # they may tell more of it, or all there is
+            snapshot = self._runtime.joined(snapshot_from_rows(self._ledger.snapshot(), self._surroundings()), readings)
+            process, time_ns = close_up.found_process(snapshot.processes, pid, key), snapshot.time_ns
+        elif rows:
+            process, time_ns = process_from_rows(rows, self._surroundings()), rows["time_ns"]
+        else:
+            raise close_up.no_such_process(pid)
+        listed = close_up.Listed.from_rows(rows) if rows and process.source != "runtime" else close_up.Listed()
+        return close_up.process_detail_of(process, listed, time_ns=time_ns, parent_of=self._parents.parent_of)
+
+    def _readings(self) -> Readings:
+        """What the runtime's counters say; before the ledger's figures are taken."""
         readings = self._runtime.read()
         if readings.chips:
             self._ledger.drain()  # what was read is compared with what was counted by then
-        rows = self._ledger.snapshot()
-        surroundings = Surroundings(
+        return readings
+
+    def _surroundings(self) -> Surroundings:
+        return Surroundings(
             source=self.source,
             places=self._journals.looked_into or (self._journals.places.main,),
             host=self._host,
@@ -134,27 +170,6 @@ class Collector:
             foreign=self._journals.foreign,
             findings=self._journals.findings,
             sizes_of=bank_sizes,
-        )
-        return self._runtime.joined(snapshot_from_rows(rows, surroundings), readings)
-
-    def overview(self) -> "Overview":
-        """Everything at a glance; what `overview_of` makes of a snapshot."""
-        from ttmem.snapshot.sights.overview import overview_of  # here, since `ttmem ps` does without
-
-        return overview_of(self.snapshot(), self._parents.parent_of)
-
-    def process(self, pid: int, *, key: int | None = None, most: int = MOST) -> "ProcessDetail":
-        """One process close up; `key`: which of several of that pid. One that is not there is a SelectionError."""
-        from ttmem.snapshot.sights.process_detail import Listed, found_process, process_detail_of
-
-        snapshot = self.snapshot()
-        process = found_process(snapshot.processes, pid, key)
-        listed = Listed()
-        if process.source != "runtime":
-            rows = self._ledger.allocations(process.key)
-            listed = Listed(rows, sorted(rows, key=lambda row: (row[12], row[13])))
-        return process_detail_of(
-            process, listed, time_ns=snapshot.time_ns, most=most, parent_of=self._parents.parent_of
         )
 
     def chip(self, word: str) -> "ChipMap":
@@ -203,4 +218,4 @@ class Collector:
                 self._ledger.attach(journal.path, journal.device, journal.inode)
 
     def _is_settling(self) -> bool:
-        return any(process["reason"] == "settling" for process in self._ledger.snapshot()["processes"])
+        return any(process["reason"] == "settling" for process in self._ledger.snapshot(())["processes"])

@@ -184,7 +184,7 @@ class Daemon:
 
     def _health(self) -> tuple[bool, dict[str, Any]]:
         is_well = self._is_well()
-        rows = self._collector.ledger.snapshot()["processes"]
+        rows = self._collector.ledger.snapshot(())["processes"]
         seed = self._doors.seed
         return is_well, {
             "status": "ok" if is_well else "ailing",

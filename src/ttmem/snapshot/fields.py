@@ -33,10 +33,11 @@ def time_text(time_ns: int | None) -> str | None:
 class Fields:
     """One object of a document; asks its fields by name and type."""
 
-    __slots__ = ("_path", "_values")
+    __slots__ = ("_name", "_parent", "_values")
 
-    def __init__(self, value: object, path: str = "") -> None:
-        self._path = path
+    def __init__(self, value: object, parent: "Fields | None" = None, name: str = "") -> None:
+        self._parent = parent
+        self._name = name
         if not isinstance(value, dict):
             self.refuse("", "an object", value)
         self._values: dict[str, Any] = value
@@ -111,7 +112,7 @@ class Fields:
         return None if self._value(name) is None else self.time_ns(name)
 
     def inner(self, name: str) -> "Fields":
-        return Fields(self._value(name), self._at(name))
+        return Fields(self._value(name), self, name)
 
     def maybe_inner(self, name: str) -> "Fields | None":
         return None if self._value(name) is None else self.inner(name)
@@ -119,13 +120,13 @@ class Fields:
     def items(self, name: str) -> Iterator["Fields"]:
         """The objects of a list."""
         for at, value in enumerate(self._list(name)):
-            yield Fields(value, f"{self._at(name)}[{at}]")
+            yield Fields(value, self, f"{name}[{at}]")
 
     def named(self, name: str) -> Iterator[tuple[str, "Fields"]]:
         """The objects of an object, with the names they have there."""
         inner = self.inner(name)
         for key in inner._values:
-            yield key, inner.inner(key)
+            yield key, Fields(inner._values[key], inner, key)
 
     def maybe_named(self, name: str) -> Iterator[tuple[str, "Fields"]]:
         """The same; nothing for null."""
@@ -139,13 +140,13 @@ class Fields:
 
     def texts(self, name: str) -> tuple[str, ...]:
         values = self._list(name)
-        if not all(type(value) is str for value in values):
+        if not {str}.issuperset(map(type, values)):
             self.refuse(name, "texts", values)
         return tuple(values)
 
     def integers(self, name: str) -> tuple[int, ...]:
         values = self._list(name)
-        if not all(type(value) is int for value in values):
+        if not {int}.issuperset(map(type, values)):
             self.refuse(name, "whole numbers", values)
         return tuple(values)
 
@@ -193,4 +194,6 @@ class Fields:
         return value
 
     def _at(self, name: str) -> str:
-        return f"{self._path}.{name}".strip(".")
+        """The way to a field, for messages: worked out only when something is wrong."""
+        path = f"{self._name}.{name}".strip(".")
+        return path if self._parent is None else self._parent._at(path)

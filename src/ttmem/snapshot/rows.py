@@ -31,7 +31,7 @@ from ttmem.snapshot.usage import (
 
 Rows = dict[str, Any]
 _ACTIVITY_TABLES = ("process_cores", "footprints", "rings", "stalls", "caches")
-_TABLES = (
+TABLES = (
     *("process_pools", "process_kinds", "launches", "other_pools", "other_kinds"),
     *("programs", "phases", "out_of_memory", "clashes", "clash_counts", "meshes"),
     *_ACTIVITY_TABLES,
@@ -81,7 +81,7 @@ class Parts:
     def __init__(self, rows: Rows, devices: dict[int, Device]) -> None:
         self.devices = devices
         self.by_table: dict[str, dict[int, list[Any]]] = {}
-        for table in _TABLES:
+        for table in TABLES:
             found: dict[int, list[Any]] = defaultdict(list)
             for key, *rest in rows[table]:
                 found[key].append(rest)
@@ -89,6 +89,12 @@ class Parts:
 
     def of(self, table: str, key: int) -> list[Any]:
         return self.by_table[table].get(key, [])
+
+
+def process_from_rows(rows: Rows, surroundings: Surroundings) -> ProcessUsage:
+    """The process that the rows of `Ledger.process()` are about."""
+    [row] = rows["processes"]
+    return _process(row, Parts(rows, devices_from_rows(rows)), surroundings)
 
 
 def _process(row: Rows, parts: Parts, surroundings: Surroundings) -> ProcessUsage:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.overviews import check_overview
 from tests.support.seed_bytes import SIZES, Message, Type
 from tests.support.seed_clients import SeedClient, a_client, order
 from tests.support.seed_figures import of_model
@@ -81,6 +82,7 @@ class Story:
             held = of_model(self.model.of(pid))
             if held.used:
                 assert self.engine.figures_of(pid) == held
+        check_overview(self.engine.ledger)
 
     def _message(self) -> Message:
         rng = self.rng

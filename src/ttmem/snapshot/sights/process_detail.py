@@ -1,12 +1,12 @@
 """One process close up: what it holds, largest or oldest first; its phases and peaks; who asked for it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ttmem.devices import Device
 from ttmem.errors import SelectionError
-from ttmem.snapshot.dump import Allocation, allocation_from_row, owner_of, rank_by_size
+from ttmem.snapshot.dump import Allocation, allocation_from_row, owner_of
 from ttmem.snapshot.refusals import Clash, OutOfMemory
 from ttmem.snapshot.sights.overview import ParentOf, ProcessRow, no_parent, process_row_of
 from ttmem.snapshot.usage import Finding, Mesh, PhasePeak, ProcessDevice, ProcessUsage
@@ -61,11 +61,17 @@ class ProcessDetail:
 
 
 class Listed(NamedTuple):
-    """What the ledger lists of one process: rows of `Ledger.allocations`, `Ledger.oldest` and `Ledger.sites`."""
+    """What the ledger lists of one process: rows of allocations as `Ledger.allocations` has them, and of sites."""
 
     largest: Sequence[Sequence[Any]] = ()
     oldest: Sequence[Sequence[Any]] = ()
     sites: Sequence[tuple[str, int, int]] = ()  # what the site says, bytes on all chips, how many allocations
+    site_count: int = 0  # listed or not
+
+    @classmethod
+    def from_rows(cls, rows: Mapping[str, Any]) -> "Listed":
+        """From those of `Ledger.process()`."""
+        return cls(rows["largest"], rows["oldest"], rows["sites"], rows["site_count"])
 
 
 def found_process(processes: Iterable[ProcessUsage], pid: int, key: int | None = None) -> ProcessUsage:
@@ -77,28 +83,30 @@ def found_process(processes: Iterable[ProcessUsage], pid: int, key: int | None =
     for found in (by_key, [process for process in live if process.is_visible], live, alike):
         if found:
             return found[-1]
-    raise SelectionError(f"no process {pid} here: it does not report, or ended too long ago to be remembered")
+    raise no_such_process(pid)
 
 
 def process_detail_of(
-    process: ProcessUsage, listed: Listed, *, time_ns: int, most: int, parent_of: ParentOf = no_parent
+    process: ProcessUsage, listed: Listed, *, time_ns: int, parent_of: ParentOf = no_parent
 ) -> ProcessDetail:
     """Close up: what a snapshot says of a process, and its allocations."""
     owner = owner_of(process)
-    largest = sorted(listed.largest, key=rank_by_size)[:most]
-    sites = sorted(listed.sites, key=lambda site: (-site[1], -site[2], site[0]))
     return ProcessDetail(
         time_ns=time_ns,
         row=process_row_of(process, (held.device.number for held in process.devices), parent_of),
         devices=process.devices,
-        largest=tuple(Holding(row[0], allocation_from_row(row, owner)) for row in largest),
-        oldest=tuple(Holding(row[0], allocation_from_row(row, owner)) for row in listed.oldest[:most]),
-        more_count=max(0, (process.live_count or 0) - len(largest)),
-        sites=tuple(SiteSum(tuple(text.split("\n")), size, count) for text, size, count in sites[:most]),
-        more_site_count=max(0, len(sites) - most),
+        largest=tuple(Holding(row[0], allocation_from_row(row, owner)) for row in listed.largest),
+        oldest=tuple(Holding(row[0], allocation_from_row(row, owner)) for row in listed.oldest),
+        more_count=max(0, (process.live_count or 0) - len(listed.largest)),
+        sites=tuple(SiteSum(tuple(text.split("\n")), size, count) for text, size, count in listed.sites),
+        more_site_count=listed.site_count - len(listed.sites),
         phases=process.phases,
         out_of_memory=process.out_of_memory,
         clashes=process.clashes,
         meshes=process.meshes,
         findings=process.findings,
     )
+
+
+def no_such_process(pid: int) -> SelectionError:
+    return SelectionError(f"no process {pid} here: it does not report, or ended too long ago to be remembered")

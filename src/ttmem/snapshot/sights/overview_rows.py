@@ -1,0 +1,121 @@
+"""From the ledger's rows to an overview: the fast way to what `overview_of` makes of a whole snapshot.
+
+The ledger has summed every process over its chips, and taken together who holds something on a chip: processes of one
+origin and reason are one holder, of which the same is made as of a process.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from ttmem.devices import Device, Pool
+from ttmem.snapshot.rows import (
+    TABLES,
+    Parts,
+    Rows,
+    Surroundings,
+    damaged_files,
+    findings_of,
+    held_from_rows,
+    reason_of,
+)
+from ttmem.snapshot.sights.chips import Holders, device_usages, devices_from_rows, kind_from_row
+from ttmem.snapshot.sights.overview import Overview, ParentOf, ProcessRow, no_parent, row_state
+from ttmem.snapshot.usage import PoolUsage, ProcessDevice, first_reason
+
+__all__ = ["overview_from_rows"]
+
+
+def overview_from_rows(rows: Rows, surroundings: Surroundings, parent_of: ParentOf = no_parent) -> Overview:
+    """The overview that the rows of `Ledger.overview()` and their surroundings make."""
+    devices = devices_from_rows(rows)
+    usages = device_usages(devices, rows, _holders(rows, devices), surroundings.sizes_of)
+    chips = _Chips([usage.device.number for usage in usages])
+    processes = tuple(
+        _process(row, figures, chips, surroundings, parent_of)
+        for row, figures in zip(rows["processes"], rows["sums"], strict=True)
+    )
+    doubts = [finding for row in rows["processes"] if row["findings"] for finding in findings_of(row)]
+    return Overview(
+        time_ns=rows["time_ns"],
+        source=surroundings.source,
+        places=surroundings.places,
+        host=surroundings.host,
+        devices=usages,
+        processes=processes,
+        foreign=surroundings.foreign,
+        findings=(*damaged_files(rows), *doubts, *surroundings.findings),
+        reason=first_reason(row.reason for row in processes if row.state != "dead"),
+    )
+
+
+def _holders(rows: Rows, devices: dict[int, Device]) -> Holders:
+    parts = Parts({**dict.fromkeys(TABLES, ()), **rows}, devices)
+    on: dict[int, list[ProcessDevice]] = defaultdict(list)
+    for key, origin, reason in rows["holders"]:
+        launches = dict(parts.of("launches", key))
+        pair = ("process_pools", "process_kinds")
+        for held in held_from_rows(parts, key, *pair, origin=origin, reason=reason, launches=launches):
+            on[held.device.number].append(held)
+    return Holders(on, frozenset(rows["spoken_of"]))
+
+
+class _Chips:
+    """The chips that are listed, in their order. Many processes have the same ones: those are put in order once."""
+
+    def __init__(self, numbers: Sequence[int]) -> None:
+        self._place = {number: place for place, number in enumerate(numbers)}
+        self._known: dict[tuple[int, ...], tuple[int, ...]] = {}
+
+    def listed(self, numbers: tuple[int, ...]) -> tuple[int, ...]:
+        if numbers not in self._known:
+            there = [number for number in numbers if number in self._place]
+            self._known[numbers] = tuple(sorted(there, key=self._place.__getitem__))
+        return self._known[numbers]
+
+
+def _process(
+    row: Rows, figures: Sequence[Any], chips: _Chips, surroundings: Surroundings, parent_of: ParentOf
+) -> ProcessRow:
+    numbers, pools, kinds, launches, cb_planned = figures
+    reason, start_ns = reason_of(row), row["started_ns"] or None
+    is_here = row["state"] == "live" and row["visible"]
+    return ProcessRow(
+        key=row["key"],
+        pid=row["pid"],
+        parent_pid=parent_of(row["pid"], start_ns) if is_here else None,
+        is_visible=row["visible"],
+        source=row["source"],
+        uid=row["uid"],
+        user=surroundings.user_of(row["uid"]),
+        label=row["label"] or row["command"],
+        command=row["command"],
+        container=surroundings.container_of(row),
+        state=row_state(row["state"], reason),
+        origin=row["origin"],
+        reason=reason,
+        start_time_ns=start_ns,
+        live_count=row["live_count"],
+        devices=chips.listed(numbers),
+        pools=tuple(_pool(pool, row["origin"], reason) for pool in pools),
+        kinds=tuple(map(kind_from_row, kinds)),
+        launch_count=launches,
+        finding_count=sum(row["findings"].values()),
+        cb_planned_bytes=cb_planned,
+        last_event_time_ns=row["last_event_ns"] or None,
+    )
+
+
+def _pool(figures: Sequence[Any], origin: Any, reason: str) -> PoolUsage:
+    pool, used, requested, count, peak, peak_time_ns, is_lower_bound = figures
+    return PoolUsage(
+        pool=Pool(pool),
+        used_bytes=used,
+        requested_bytes=requested if requested >= 0 else None,
+        count=count,
+        peak_bytes=peak,
+        peak_time_ns=peak_time_ns or None,
+        is_lower_bound=is_lower_bound,
+        origin=origin,
+        reason=reason,
+    )

@@ -1,0 +1,48 @@
+"""The fast way to an overview, held against what it means: a whole snapshot, summed up."""
+
+from dataclasses import replace
+from typing import Any
+
+from tests.support.figures import HOST
+from ttmem._native import Ledger
+from ttmem.snapshot import PoolUsage, Surroundings, snapshot_from_rows
+from ttmem.snapshot.sights.overview import Overview, ProcessRow, overview_of
+from ttmem.snapshot.sights.overview_rows import overview_from_rows
+from ttmem.snapshot.usage import DeviceUsage
+
+SURROUNDINGS = Surroundings(source="a test", places=("/here",), host=HOST, user_of=str)
+SOME_TIME_NS = 1
+
+
+def check_overview(ledger: Ledger) -> Overview:
+    """The ledger's overview, which says what its snapshot says."""
+    fast = overview_from_rows(ledger.overview(), SURROUNDINGS)
+    slow = overview_of(snapshot_from_rows(ledger.snapshot(), SURROUNDINGS))
+    assert without_times(fast) == without_times(slow)
+    return fast
+
+
+def without_times(overview: Overview) -> Overview:
+    """Wall-clock times are worked out anew at every look, and differ by a few nanoseconds."""
+    return replace(
+        overview,
+        time_ns=SOME_TIME_NS,
+        devices=tuple(map(_device, overview.devices)),
+        processes=tuple(map(_process, overview.processes)),
+    )
+
+
+def _device(usage: DeviceUsage) -> DeviceUsage:
+    return replace(usage, pools=tuple(map(_pool, usage.pools)))
+
+
+def _process(row: ProcessRow) -> ProcessRow:
+    return replace(row, pools=tuple(map(_pool, row.pools)), last_event_time_ns=_is_told(row.last_event_time_ns))
+
+
+def _pool(usage: PoolUsage) -> PoolUsage:
+    return replace(usage, peak_time_ns=_is_told(usage.peak_time_ns))
+
+
+def _is_told(time_ns: int | None) -> Any:
+    return time_ns is not None
