@@ -34,6 +34,7 @@ def measure(setting: Setting) -> Iterator[Row]:
         bare = cpu_ms((sys.executable, "-c", ""))
         yield row("ttmem --help", cpu_ms((*TTMEM, "--help")), "ms CPU", target="<= 60", baseline=bare)
         yield row("ttmem ps", cpu_ms((*TTMEM, "ps")), "ms CPU", target="<= 150", baseline=bare)
+        yield row("ttmem -s", cpu_ms((*TTMEM, "-s")), "ms CPU", target="<= 150", baseline=bare)
 
 
 def _cpu_ms(command: tuple[str, ...], environment: dict[str, str]) -> float:
