@@ -155,10 +155,12 @@ def _figure(pen: Pen, figure: Figure, width: int, *, is_roomy: bool, is_ascii: b
         pen.put(figure.swatch.ascii_mark if is_ascii else figure.swatch.mark, figure.swatch.role)
         blank = " "
     room = end - 1 - pen.at - len(blank)
-    names, value = ((figure.name,) if is_roomy else ()), figure.value if is_roomy else ""
-    for name in (*names, figure.short, figure.title):
-        value = value if name is figure.name and is_roomy else figure.tight
+    if is_roomy and len(figure.name) + 1 + len(value := figure.value) <= room:
+        pen.put(blank + figure.name, Role.DIM).put(value.rjust(room - len(figure.name)) + " ", figure.role)
+        return
+    value = figure.tight
+    for name in (figure.short, figure.title):
         if len(name) + 1 + len(value) <= room:
             pen.put(blank + name, Role.DIM).put(value.rjust(room - len(name)) + " ", figure.role)
-            break
+            return
     pen.to(end)
