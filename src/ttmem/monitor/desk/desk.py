@@ -20,12 +20,13 @@ from ttmem.monitor.panels.setup import Setup
 from ttmem.monitor.screens.frame import Drawing, Frame, Look, Wanted
 from ttmem.monitor.settings import INTERVALS, VIEWS, Settings
 from ttmem.view.device_tables import device_word
-from ttmem.view.spans import Line, Role, Span
+from ttmem.view.spans import Line, Role, Span, fitted
 
 __all__ = ["Desk", "Errand"]
 
 Errand = Literal["now", "reset_peaks", "suspend"]
 _ALERT_SECONDS = 3600
+_NARROW = 60  # columns: below that a view may need more than there is
 _FRAME_ROWS = 2  # the tab line above a view, and the line of keys below it
 
 
@@ -104,6 +105,8 @@ class Desk:
         body += [()] * (look.height - len(body))
         if self._panels and self._panels[-1].place == "line":
             [bottom] = self._panels[-1].draw(look)
+        if width < _NARROW:
+            body = [fitted(line, width) for line in body]
         return [top, *body, bottom][:height]
 
     def _body(self, look: Look) -> list[Line]:

@@ -90,10 +90,10 @@ def footer(desk: "Desk", width: int, banner: str) -> tuple[Line, list[Spot]]:
     spots: list[Spot] = []
     for key, text in _HINTS:
         word = key_word(key)
-        columns = len(word) + len(text) + 3
+        columns = len(word) + len(text) + 2
         if at + columns > width:
             break
-        spans += [Span(f" {word}", Role.KEY), Span(f" {text} ", Role.DIM)]
+        spans += [Span(f" {word}", Role.KEY), Span(f" {text}", Role.DIM)]
         spots.append(Spot(at, at + columns, key))
         at += columns
     return fitted(tuple(spans), width), spots

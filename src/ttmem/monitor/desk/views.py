@@ -71,34 +71,6 @@ class Views:
     def _view(self, name: str) -> _View:
         if name not in self._views:
             assert name in VIEWS
-            screen: Any
-            try:
-                screen = import_module(f"ttmem.monitor.screens.{name}")
-            except ModuleNotFoundError:
-                screen = _blank(name)
+            screen: Any = import_module(f"ttmem.monitor.screens.{name}")
             self._views[name] = _View(screen, screen.State())
         return self._views[name]
-
-
-def _blank(name: str) -> Any:
-    from dataclasses import dataclass
-    from types import SimpleNamespace
-
-    from ttmem.view.spans import Role, Span
-
-    @dataclass(frozen=True)
-    class State:
-        tags: frozenset[int] = frozenset()
-        sort: str = "memory"
-        is_tree: bool = False
-
-    return SimpleNamespace(
-        State=State,
-        draw=lambda frame, look, state: Drawing(((Span(f" {name} is not drawn yet", Role.DIM),),)),
-        acted=lambda action, state, frame, look: state,
-        pointed=lambda hit, state: state,
-        wanted=lambda frame, state: Wanted(),
-        selected=lambda state, frame: None,
-        tagged=lambda state, frame: (),
-        SORTS=("memory", "pid"),
-    )

@@ -53,7 +53,7 @@ class _Sheet(Screen[None], inherit_bindings=False):
     DEFAULT_CSS = "_Sheet { layout: vertical; background: transparent; overflow: hidden; }"
 
 
-class Monitor(App[int], inherit_bindings=False):
+class Monitor(App[None], inherit_bindings=False):
     """Keys go to the desk, and the desk's picture to the canvas."""
 
     ENABLE_COMMAND_PALETTE = False
@@ -93,13 +93,17 @@ class Monitor(App[int], inherit_bindings=False):
     def compose(self) -> ComposeResult:
         yield self._canvas
 
-    def on_mount(self) -> None:
+    def on_load(self) -> None:
+        """Before the toolkit touches the terminal and starts its threads: from here on a signal ends it in order."""
         self._loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             with suppress(RuntimeError, ValueError):  # not in the main thread: whoever runs us there hears signals
                 self._loop.add_signal_handler(number, self._signalled, number)
+
+    def on_mount(self) -> None:
+        assert self._loop is not None
         if self._seconds is not None:
-            self._loop.call_later(self._seconds, self.exit, 0)
+            self._loop.call_later(self._seconds, self.exit)
         self._feed.start()
         self._watch_out()
 
@@ -109,6 +113,7 @@ class Monitor(App[int], inherit_bindings=False):
     def on_resize(self, event: events.Resize) -> None:
         self.desk.resize(event.size.width, event.size.height)
         self._paint()
+        self._canvas.refresh()  # all of it: after `fg` the size is the same, and nothing is there any more
 
     def on_key(self, event: events.Key) -> None:
         event.stop()
@@ -140,7 +145,7 @@ class Monitor(App[int], inherit_bindings=False):
     def _settle(self) -> None:
         """After every key: does what the desk asks for, and paints."""
         if self.desk.is_over:
-            self.exit(0)
+            self.exit()
             return
         desk = self.desk
         self._feed.tune(desk.wanted(), interval_seconds=desk.settings.interval, is_paused=desk.is_paused)
@@ -188,4 +193,4 @@ class Monitor(App[int], inherit_bindings=False):
         return self._exception
 
     def _signalled(self, number: int) -> None:
-        self.exit(0 if number == signal.SIGINT else _KILLED_BY + number)
+        self.exit(return_code=0 if number == signal.SIGINT else _KILLED_BY + number)

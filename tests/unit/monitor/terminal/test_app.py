@@ -23,7 +23,7 @@ from ttmem.view.spans import Role
 @asynccontextmanager
 async def shown(
     tmp_path: Path, sights: SightsToAsk | None = None, *, interval: float = 1000.0, view: str = "overview"
-) -> "AsyncIterator[tuple[Monitor, Pilot[int]]]":
+) -> "AsyncIterator[tuple[Monitor, Pilot[None]]]":
     desk = Desk(
         Settings(view=view, interval=interval), {"XDG_CONFIG_HOME": str(tmp_path)}, is_readonly=False, banner="made up"
     )
@@ -33,7 +33,7 @@ async def shown(
         yield app, pilot
 
 
-async def until(pilot: "Pilot[int]", is_so: Callable[[], object]) -> None:
+async def until(pilot: "Pilot[None]", is_so: Callable[[], object]) -> None:
     """Lets the toolkit work until something is so."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not is_so():
