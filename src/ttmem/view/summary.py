@@ -31,10 +31,12 @@ def _peaks(processes: Sequence[ProcessUsage]) -> list[Line]:
     rows = []
     for process in processes:
         name = _name(process)
-        for group in _alike(process.devices, _highest):
+        for group in grouped(process.devices, _highest):
             for usage in group[0].pools:
                 rows.append([_pid(process), name, _where(held.device for held in group), *_peak(usage)])
-        for phases in _alike(process.phases, lambda phase: (phase.name, phase.pool, phase.peak_bytes, phase.run_count)):
+        for phases in grouped(
+            process.phases, lambda phase: (phase.name, phase.pool, phase.peak_bytes, phase.run_count)
+        ):
             phase = phases[0]
             in_phase = cell(f"phase {clean(phase.name)}", Role.NOTICE)
             figures = (cell(size_text(phase.peak_bytes)), cell(clock_text(phase.time_ns), Role.DIM))
@@ -49,7 +51,7 @@ def _left(processes: Sequence[ProcessUsage]) -> list[Line]:
     """By kind, what was not freed when the process ended."""
     rows = []
     for process in processes:
-        for group in _alike(process.devices, lambda held: held.kinds):
+        for group in grouped(process.devices, lambda held: held.kinds):
             for usage in group[0].kinds:
                 if usage.count:
                     mark = "~" if usage.is_estimated else ""
@@ -66,7 +68,7 @@ def _left(processes: Sequence[ProcessUsage]) -> list[Line]:
 def _refusals(process: ProcessUsage) -> list[Line]:
     """How often memory ran out, and the last time; a refusal on a mesh was one."""
     lines: list[Line] = []
-    times = _alike(process.out_of_memory, lambda refused: (refused.time_ns, refused.pool, refused.requested_bytes))
+    times = grouped(process.out_of_memory, lambda refused: (refused.time_ns, refused.pool, refused.requested_bytes))
     if times:
         last = max(times, key=lambda group: group[0].time_ns)
         more = " or more" if len(process.out_of_memory) >= _REFUSALS_KEPT else ""
@@ -88,7 +90,7 @@ def _refusal_text(group: Sequence[OutOfMemory]) -> str:
     return f"{where}: asked {size_text(refused.requested_bytes)}, {free}"
 
 
-def _alike(things: Iterable[_Thing], what: Callable[[_Thing], Hashable]) -> list[list[_Thing]]:
+def grouped(things: Iterable[_Thing], what: Callable[[_Thing], Hashable]) -> list[list[_Thing]]:
     """Things of which the same can be said, together."""
     groups: dict[Hashable, list[_Thing]] = {}
     for thing in things:

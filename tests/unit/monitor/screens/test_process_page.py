@@ -39,7 +39,7 @@ def test_all_that_is_known_is_on_the_page(width: int) -> None:
     for words in (
         r"4001 resnet50 · grace · live · journal · 2 min · 41 alive · 100 launches",
         r"python serve.py --job 1",
-        r"0 +2.00 ?G(iB)? +2.40 ?G(iB)? +0 ?B +5.00 ?M(iB)? +6.00 ?M(iB)? +0 ?B +21.0 ?M(iB)? +~301 ?K(iB)? +50",
+        r"0-1 +2.00 ?G(iB)? +2.40 ?G(iB)? +0 ?B +5.00 ?M(iB)? +6.00 ?M(iB)? +0 ?B +21.0 ?M(iB)? +~301 ?K(iB)? +50",
         r"0 +dram +5.00 GiB +\d\d:\d\d:\d\d +3 +prefill",
         r"1 +l1 +≥31.0 MiB +\d\d:\d\d:\d\d +64 +decode",
         r"0 +l1 +asked 40.0 MiB, free 48.0 MiB, largest 13.0 MiB",
@@ -50,6 +50,15 @@ def test_all_that_is_known_is_on_the_page(width: int) -> None:
         r"33 more are alive",
     ):
         assert re.search(words, page), words
+
+
+def test_chips_on_which_the_same_is_held_share_a_line_and_others_do_not() -> None:
+    first, second = a_detail().devices
+    other = replace(second, launch_count=51)
+    page = "\n".join(lines_of(replace(a_detail(), devices=(first, other)), Look(80, 80)))
+
+    assert re.search(r"^ +0 +2.00G .* 50 *$", page, re.MULTILINE)
+    assert re.search(r"^ +1 +2.00G .* 51 *$", page, re.MULTILINE)
 
 
 def test_allocations_are_listed_by_size_or_by_age() -> None:

@@ -13,7 +13,7 @@ from ttmem.view.device_tables import devices_word
 from ttmem.view.spans import Role
 from ttmem.view.units import UNKNOWN, age_text, count_text, size_text, tight_size_text
 
-__all__ = ["COLUMNS", "SORTS", "Cell", "Column", "Sizes", "chips_text", "tight_age_text"]
+__all__ = ["COLUMNS", "SIZES", "SORTS", "Cell", "Column", "Sizes", "chips_text", "tight_age_text"]
 
 SortKey = int | str
 Cell = tuple[str, Role]
@@ -132,6 +132,7 @@ COLUMNS: tuple[Column, ...] = (
         "command", "COMMAND", 0, 0, lambda e: e.command, _word_cell(lambda e: e.command, Role.DIM), False, wide_from=170
     ),
 )
+SIZES = ("dram", "l1", "cb", "kernel", "total")
 SORTS: tuple[str, ...] = tuple(column.word for column in COLUMNS)
 
 

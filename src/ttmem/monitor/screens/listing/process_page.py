@@ -4,17 +4,20 @@ asked, and its single allocations, largest or oldest first.
 The first lines stay; the rest scrolls. Only lines that are to be seen are laid out.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
+from ttmem.devices import Device
 from ttmem.monitor.screens.frame import Drawing, Frame, Look
 from ttmem.monitor.screens.listing import sections
 from ttmem.monitor.screens.listing.sections import Sheet
 from ttmem.monitor.screens.pen import Pen, shown_name
 from ttmem.snapshot.sights.process_detail import Holding, ProcessDetail
+from ttmem.snapshot.usage import ProcessDevice
 from ttmem.view.spans import Line, Role, width_of
+from ttmem.view.summary import grouped
 from ttmem.view.units import age_text, count_text, size_text
 from ttmem.view.words import finding_text, reason_text
 
@@ -22,6 +25,7 @@ __all__ = ["State", "acted", "draw"]
 
 _HEAD = 3  # lines that stay: who it is, its command, a blank
 _TURNS = frozenset({"left", "right", "sort_next", "sort_previous", "sort_invert", "zoom", "next_pool"})
+NOWHERE = Device.bare(-1, None, index=None, name="")  # stands for any chip when things are compared
 Order = Literal["size", "age"]
 Drawer = Callable[[], Line]
 
@@ -92,14 +96,18 @@ def _age(detail: ProcessDetail) -> str:
 def _body(detail: ProcessDetail, look: Look, order: Order) -> list[Drawer]:
     sheet = Sheet(look.width, look.is_ascii, detail.time_ns, {chip.number: chip for chip in detail.chips})
     holdings = detail.largest if order == "size" else detail.oldest
+    held = grouped(detail.devices, _held)
+    phases = grouped(detail.phases, lambda phase: replace(phase, device=NOWHERE, time_ns=None))
+    refusals = grouped(detail.out_of_memory, lambda refused: replace(refused, device=NOWHERE))
+    clashes = grouped(detail.clashes, lambda clash: replace(clash, device=NOWHERE))
     parts = [
-        _section("HOLDS", [sections.device_titles], sections.device_lines, detail.devices, sheet),
-        _section("PHASES", [sections.phase_titles], sections.phase_line, detail.phases, sheet),
-        _section("MEMORY REFUSED", [], sections.refusal_line, detail.out_of_memory, sheet),
-        _section("CIRCULAR BUFFERS REFUSED", [], sections.clash_line, detail.clashes, sheet),
+        _section("ON EACH CHIP", [sections.device_titles], sections.device_line, held, sheet),
+        _section("PHASES", [sections.phase_titles], sections.phase_line, phases, sheet),
+        _section("MEMORY REFUSED", [], sections.refusal_line, refusals, sheet),
+        _section("CIRCULAR BUFFERS REFUSED", [], sections.clash_line, clashes, sheet),
         _section("DOES NOT ADD UP", [], sections.sentence_line, list(_doubts(detail)), sheet),
-        _section("ASKED BY", [], sections.site_line, detail.sites, sheet),
-        _section(_listed_as(detail, order), [sections.holding_titles], sections.holding_line, holdings, sheet),
+        _section("ASKED BY", [], sections.site_line, detail.sites, sheet) + _more_sites(detail, sheet),
+        _section(_listed_as(order), [sections.holding_titles], sections.holding_line, holdings, sheet),
     ]
     drawers: list[Drawer] = []
     for part in filter(None, parts):
@@ -127,8 +135,19 @@ def _doubts(detail: ProcessDetail) -> Iterator[str]:
     yield from map(finding_text, detail.findings)
 
 
-def _listed_as(detail: ProcessDetail, order: Order) -> str:
+def _held(one: ProcessDevice) -> Hashable:
+    """What a process holds on a chip, but for when its peaks were."""
+    pools = tuple(replace(pool, peak_time_ns=None, since_ns=None) for pool in one.pools)
+    return pools, one.kinds, one.launch_count, one.activity.footprint
+
+
+def _listed_as(order: Order) -> str:
     return "ALLOCATIONS, LARGEST FIRST" if order == "size" else "ALLOCATIONS, OLDEST FIRST"
+
+
+def _more_sites(detail: ProcessDetail, sheet: Sheet) -> list[Drawer]:
+    count = detail.more_site_count
+    return [partial(sections.sentence_line, f"{count_text(count)} more lines", sheet)] if count else []
 
 
 def _left_out(detail: ProcessDetail, holdings: Sequence[Holding], sheet: Sheet) -> list[Drawer]:

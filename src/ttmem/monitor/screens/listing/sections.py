@@ -1,7 +1,7 @@
 """The lines of the sections of a process's page: what it holds on a chip, a phase, a refusal, a site, an allocation."""
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 from ttmem.devices import Device, Pool
 from ttmem.monitor.screens.listing.columns import tight_age_text
@@ -10,14 +10,14 @@ from ttmem.snapshot.dump import Allocation
 from ttmem.snapshot.refusals import Clash, OutOfMemory
 from ttmem.snapshot.sights.process_detail import Holding, SiteSum
 from ttmem.snapshot.usage import PhasePeak, ProcessDevice
-from ttmem.view.device_tables import device_word, devices_word
+from ttmem.view.device_tables import devices_word
 from ttmem.view.spans import Line, Role
 from ttmem.view.units import UNKNOWN, clock_text, count_text, size_text, tight_size_text
 
 __all__ = [
     "Sheet",
     "clash_line",
-    "device_lines",
+    "device_line",
     "device_titles",
     "holding_line",
     "holding_titles",
@@ -66,8 +66,9 @@ def device_titles(sheet: Sheet) -> Line:
     return pen.done()
 
 
-def device_lines(held: ProcessDevice, sheet: Sheet) -> Line:
-    """All pools of one chip, DRAM and L1 with their peaks."""
+def device_line(group: Sequence[ProcessDevice], sheet: Sheet) -> Line:
+    """All pools of chips on which the same is held: what each of them holds; DRAM and L1 with their peaks."""
+    held = group[0]
     pools = {usage.pool: usage for usage in held.pools}
     is_told = held.launch_count is not None
     nothing = 0 if is_told else None
@@ -83,7 +84,7 @@ def device_lines(held: ProcessDevice, sheet: Sheet) -> Line:
 
     footprint = held.activity.footprint
     planned = footprint.planned_bytes if footprint else None if Pool.CB in pools else nothing
-    pen = Pen().put("   ").name(device_word(held.device), _CHIP, Role.INDEX, is_ascii=sheet.is_ascii)
+    pen = _chips(Pen().put("   "), group, sheet)
     for size, mark in (
         (used(Pool.DRAM), ""),
         peak(Pool.DRAM),
@@ -104,31 +105,47 @@ def phase_titles(sheet: Sheet) -> Line:
     return pen.right("AT", _SIZE, Role.HEAD).right("RUNS", 9, Role.HEAD).put("  ").put("PHASE", Role.HEAD).done()
 
 
-def phase_line(phase: PhasePeak, sheet: Sheet) -> Line:
+def phase_line(group: Sequence[PhasePeak], sheet: Sheet) -> Line:
+    phase = group[0]
     at_least = (">=" if sheet.is_ascii else "≥") if phase.is_lower_bound else ""
-    pen = Pen().put("   ").name(device_word(phase.device), _CHIP, Role.INDEX, is_ascii=sheet.is_ascii)
+    pen = _chips(Pen().put("   "), group, sheet)
     pen.left(phase.pool.word, _POOL, Role.DIM).right(at_least + size_text(phase.peak_bytes), _SIZE)
     pen.right(clock_text(phase.time_ns), _SIZE, Role.DIM).right(count_text(phase.run_count), 9, Role.DIM)
     return pen.put("  ").name(phase.name, sheet.width - pen.at - 2, Role.NOTICE, is_ascii=sheet.is_ascii).done()
 
 
-def refusal_line(refused: OutOfMemory, sheet: Sheet) -> Line:
-    pen = _when(refused.time_ns, refused.device, sheet).left(refused.pool.word, _POOL, Role.DIM)
+def refusal_line(group: Sequence[OutOfMemory], sheet: Sheet) -> Line:
+    refused = group[0]
+    pen = _chips(_when(refused.time_ns), group, sheet).left(refused.pool.word, _POOL, Role.DIM)
     pen.put("asked ", Role.DIM).put(size_text(refused.requested_bytes), Role.FULL)
     pen.put(", free ", Role.DIM).put(size_text(refused.free_bytes))
     return pen.put(", largest ", Role.DIM).put(size_text(refused.largest_free_bytes)).done()
 
 
-def clash_line(clash: Clash, sheet: Sheet) -> Line:
-    pen = _when(clash.time_ns, clash.device, sheet)
+def clash_line(group: Sequence[Clash], sheet: Sheet) -> Line:
+    clash = group[0]
+    pen = _chips(_when(clash.time_ns), group, sheet)
     pen.put(f"program {clash.program} " if clash.program else "", Role.DIM)
     pen.put(size_text(clash.overlap_bytes), Role.FULL).put(" into the buffer at ", Role.DIM)
     return pen.put(hex(clash.buffer_address)).done()
 
 
-def _when(time_ns: int, device: Device, sheet: Sheet) -> Pen:
-    pen = Pen().put("   ").put(clock_text(time_ns), Role.DIM).put("  ")
-    return pen.name(device_word(device), _CHIP, Role.INDEX, is_ascii=sheet.is_ascii)
+def _when(time_ns: int) -> Pen:
+    return Pen().put("   ").put(clock_text(time_ns), Role.DIM).put("  ")
+
+
+class OnChip(Protocol):
+    """Something that is about a chip."""
+
+    @property
+    def device(self) -> Device: ...
+
+
+def _chips(pen: Pen, group: Sequence[OnChip], sheet: Sheet) -> Pen:
+    """The chips of which the same is said; how many, where that is too long."""
+    text = devices_word(one.device for one in group)
+    text = text if len(text) < _CHIP else f"{len(group)}x"
+    return pen.name(text, _CHIP, Role.INDEX, is_ascii=sheet.is_ascii)
 
 
 def sentence_line(text: str, sheet: Sheet) -> Line:

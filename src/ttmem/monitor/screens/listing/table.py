@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ttmem.monitor.screens.listing.columns import COLUMNS, Column, Sizes, chips_text
+from ttmem.monitor.screens.listing.columns import COLUMNS, SIZES, Column, Sizes, chips_text
 from ttmem.monitor.screens.listing.entries import Entry
 from ttmem.monitor.screens.pen import Pen
 from ttmem.view.spans import Line, Role, Span, width_of
@@ -84,9 +84,11 @@ class Table(NamedTuple):
 def table_for(entries: Sequence[Entry], sort: str, width: int, *, is_ascii: bool) -> Table:
     """The columns that fit beside a label one can read, for entries that are to be seen."""
     wanted = [column for column in COLUMNS if width >= column.wide_from]
+    has_samples = any(entry.is_read and entry.is_sample for entry in entries)  # marked, one column more
     for is_tight in (False, True):
         sizes = Sizes(is_tight, is_ascii)
         widths = {column.word: _width(column, entries, sizes, sort) for column in wanted}
+        widths |= {word: widths[word] + has_samples for word in SIZES}
         label = width - _taken(wanted, widths)
         if label >= (_LABEL_LEAST if is_tight else _LABEL_ROOMY):
             break
