@@ -118,7 +118,8 @@ def device_name(device: Device) -> Document:
     return {"index": device.index, "uuid": device.uuid, "name": device.name or None}
 
 
-def pool_document(usage: PoolUsage) -> Document:
+def figures_document(usage: PoolUsage) -> Document:
+    """What a pool says, and nothing that follows from it."""
     return {
         "used": usage.used_bytes,
         "requested": usage.requested_bytes,
@@ -126,8 +127,14 @@ def pool_document(usage: PoolUsage) -> Document:
         "peak": usage.peak_bytes,
         "peak_time": time_text(usage.peak_time_ns),
         "lower_bound": usage.is_lower_bound,
-        "planned": usage.is_planned,
         "origin": usage.origin,
+    }
+
+
+def pool_document(usage: PoolUsage) -> Document:
+    return {
+        **figures_document(usage),
+        "planned": usage.is_planned,
         "source": usage.source,
         "age_ms": usage.age_ms,
         "complete": not usage.reason,
@@ -159,14 +166,14 @@ def _worst_core(usage: DeviceUsage) -> Document | None:
 
 
 def kernels_document(kernels: tuple[KindUsage, ...]) -> Document:
-    return {**_NO_KERNELS, **{usage.kind.kernel_word: _kind(usage) for usage in kernels}}
+    return {**_NO_KERNELS, **{usage.kind.kernel_word: kind_document(usage) for usage in kernels}}
 
 
 def kinds_document(kinds: tuple[KindUsage, ...]) -> Document:
-    return {usage.kind.word: _kind(usage) for usage in kinds if not usage.kind.is_kernel}
+    return {usage.kind.word: kind_document(usage) for usage in kinds if not usage.kind.is_kernel}
 
 
-def _kind(usage: KindUsage) -> Document:
+def kind_document(usage: KindUsage) -> Document:
     return {"used": usage.used_bytes, "count": usage.count, "estimated": usage.is_estimated}
 
 

@@ -40,7 +40,8 @@ _STATES: tuple[State, ...] = get_args(State)
 SOURCES: tuple[Source, ...] = get_args(Source)
 _WHATS: tuple[What, ...] = get_args(What)
 _POOLS = {pool.word: pool for pool in Pool}
-_KINDS = {kind.word: kind for kind in Kind if not kind.is_kernel}
+ALL_KINDS = {kind.word: kind for kind in Kind}
+_KINDS = {word: kind for word, kind in ALL_KINDS.items() if not kind.is_kernel}
 _KERNELS = {kind.kernel_word: kind for kind in Kind if kind.is_kernel}
 _STATUSES = {status.word: status for status in BinaryStatus}
 
@@ -174,7 +175,8 @@ def _device_pool(word: str, row: Fields) -> PoolUsage:
     )
 
 
-def read_pool(word: str, row: Fields) -> PoolUsage:
+def read_pool(word: str, row: Fields, reason: str | None = None) -> PoolUsage:
+    """`reason`: of the whole process, where its pools do not tell it."""
     return PoolUsage(
         pool=_POOLS[word] if word in _POOLS else row.refuse("", "one of the pools " + " ".join(_POOLS), word),
         used_bytes=row.integer("used"),
@@ -184,7 +186,7 @@ def read_pool(word: str, row: Fields) -> PoolUsage:
         peak_time_ns=row.maybe_time_ns("peak_time"),
         is_lower_bound=row.flag("lower_bound"),
         origin=row.word("origin", ORIGINS),
-        reason=read_reason(row),
+        reason=read_reason(row) if reason is None else reason,
     )
 
 
@@ -194,14 +196,14 @@ def read_reason(row: Fields) -> str:
 
 def read_kinds(row: Fields) -> tuple[KindUsage, ...]:
     """Kernels of every type that is there at all, then the other kinds."""
-    kernels = (_kind(word, inner, _KERNELS) for word, inner in row.maybe_named("kernels"))
+    kernels = (read_kind(word, inner, _KERNELS) for word, inner in row.maybe_named("kernels"))
     return (
         *(usage for usage in kernels if usage.count or usage.used_bytes or usage.is_estimated),
-        *(_kind(word, inner, _KINDS) for word, inner in row.named("kinds")),
+        *(read_kind(word, inner, _KINDS) for word, inner in row.named("kinds")),
     )
 
 
-def _kind(word: str, row: Fields, kinds: dict[str, Kind]) -> KindUsage:
+def read_kind(word: str, row: Fields, kinds: dict[str, Kind]) -> KindUsage:
     kind = kinds[word] if word in kinds else row.refuse("", "one of the kinds " + " ".join(kinds), word)
     return KindUsage(kind, row.integer("used"), row.integer("count"), row.flag("estimated"))
 

@@ -11,15 +11,15 @@ from ttmem.snapshot.document import (
     SCHEMA,
     Document,
     device_usage_document,
+    figures_document,
     finding_document,
     foreign_document,
     host_document,
-    kernels_document,
-    kinds_document,
-    pool_document,
+    kind_document,
 )
 from ttmem.snapshot.fields import Fields, time_text
 from ttmem.snapshot.reading import (
+    ALL_KINDS,
     ORIGINS,
     SOURCES,
     Devices,
@@ -28,12 +28,12 @@ from ttmem.snapshot.reading import (
     read_finding,
     read_foreign,
     read_host,
-    read_kinds,
+    read_kind,
     read_pool,
     read_reason,
 )
 from ttmem.snapshot.sights.overview import Overview, ProcessRow, RowState
-from ttmem.snapshot.usage import DeviceUsage, kernels_of
+from ttmem.snapshot.usage import DeviceUsage
 
 __all__ = ["overview_document", "overview_from_document", "process_row_document", "read_process_row"]
 
@@ -74,14 +74,12 @@ def process_row_document(row: ProcessRow) -> Document:
         "container": row.container,
         "start_time": time_text(row.start_time_ns),
         "last_event_time": time_text(row.last_event_time_ns),
-        "complete": not row.reason,
         "reason": row.reason or None,
         "origin": row.origin,
         "live_count": row.live_count,
         "devices": list(row.devices),
-        "memory": {usage.pool.word: pool_document(usage) for usage in row.pools},
-        "kernels": None if row.launch_count is None else kernels_document(kernels_of(row.kinds)),
-        "kinds": kinds_document(row.kinds),
+        "memory": {usage.pool.word: figures_document(usage) for usage in row.pools},
+        "kinds": {usage.kind.word: kind_document(usage) for usage in row.kinds},
         "cb_planned": row.cb_planned_bytes,
         "launches": row.launch_count,
         "findings": row.finding_count,
@@ -113,6 +111,7 @@ def _read_device(row: Fields, devices: Devices) -> DeviceUsage:
 
 def read_process_row(row: Fields) -> ProcessRow:
     """The inverse of `process_row_document`."""
+    reason = row.maybe_text("reason")
     return ProcessRow(
         key=row.integer("key"),
         pid=row.integer("pid"),
@@ -126,12 +125,12 @@ def read_process_row(row: Fields) -> ProcessRow:
         container=row.maybe_integer("container"),
         state=row.word("state", _STATES),
         origin=row.word("origin", ORIGINS),
-        reason=read_reason(row),
+        reason=reason,
         start_time_ns=row.maybe_time_ns("start_time"),
         live_count=row.maybe_integer("live_count"),
         devices=row.integers("devices"),
-        pools=tuple(read_pool(word, pool) for word, pool in row.named("memory")),
-        kinds=read_kinds(row),
+        pools=tuple(read_pool(word, pool, reason) for word, pool in row.named("memory")),
+        kinds=tuple(read_kind(word, kind, ALL_KINDS) for word, kind in row.named("kinds")),
         launch_count=row.maybe_integer("launches"),
         finding_count=row.integer("findings"),
         cb_planned_bytes=row.maybe_integer("cb_planned"),
