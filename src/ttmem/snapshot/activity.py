@@ -6,6 +6,7 @@ up for all loaded programs, `resident` for the one that ran there last. Figures 
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import Any
 
 from ttmem.snapshot.fields import Fields
@@ -14,6 +15,7 @@ from ttmem.tracking import Cache, CoreType, Stall
 __all__ = ["Activity", "CacheUsage", "CoreUsage", "Footprint", "RingUsage"]
 
 Document = dict[str, Any]
+Table = tuple[tuple[Any, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,12 @@ def activity_from_rows(
     caches: Iterable[Sequence[Any]] = (),
 ) -> Activity:
     """From the ledger's rows about one process and chip."""
+    return _activity(*(tuple(map(tuple, table)) for table in (cores, footprints, rings, stalls, caches)))
+
+
+@lru_cache(maxsize=1024)
+def _activity(cores: Table, footprints: Table, rings: Table, stalls: Table, caches: Table) -> Activity:
+    """Remembered: chips of a mesh tell the same, again and again."""
     return Activity(
         cores=tuple(CoreUsage(CoreType(core), *figures) for core, *figures in cores),
         footprint=next(map(Footprint.from_row, footprints), None),
@@ -124,6 +132,8 @@ def _ring_from_row(row: Sequence[Any]) -> RingUsage:
 def together(parts: Sequence[Activity], cores: tuple[CoreUsage, ...]) -> Activity:
     """Of several processes on one chip. Circular buffers of all begin at the same address, so the largest stands for
     them; one chip has one owner at a time anyway."""
+    if len(parts) == 1:
+        return _alone(parts[0], cores)
     footprints = [part.footprint for part in parts if part.footprint]
     stalls: dict[Stall, int] = {}
     for part in parts:
@@ -135,6 +145,17 @@ def together(parts: Sequence[Activity], cores: tuple[CoreUsage, ...]) -> Activit
         rings=_rings_together([ring for part in parts for ring in part.rings]),
         stalls=tuple(sorted(stalls.items())),
         caches=_summed([cache for part in parts for cache in part.caches]),
+    )
+
+
+def _alone(part: Activity, cores: tuple[CoreUsage, ...]) -> Activity:
+    """Of the only process on a chip: nothing to add up."""
+    return Activity(
+        cores=cores,
+        footprint=part.footprint,
+        rings=tuple(sorted(part.rings, key=lambda ring: ring.core_type)),
+        stalls=tuple(sorted(part.stalls)),
+        caches=tuple(sorted(part.caches, key=lambda usage: usage.cache)),
     )
 
 

@@ -12,7 +12,15 @@ from typing import Any, NamedTuple
 from ttmem.devices import BinaryStatus, Device, Pool
 from ttmem.snapshot.activity import NO_ACTIVITY, Activity, activity_from_rows
 from ttmem.snapshot.refusals import clashes_from_rows, out_of_memory_from_rows
-from ttmem.snapshot.sights.chips import Holders, device_usages, devices_from_rows, in_order, kind_from_row, place_of
+from ttmem.snapshot.sights.chips import (
+    Holders,
+    device_usages,
+    devices_from_rows,
+    in_order,
+    kind_from_row,
+    place_of,
+    pool_from_row,
+)
 from ttmem.snapshot.sights.regions import SizesOf
 from ttmem.snapshot.usage import (
     Finding,
@@ -183,19 +191,8 @@ def held_from_rows(
 ) -> tuple[ProcessDevice, ...]:
     """What one process holds on every chip, by the rows of two tables."""
     pools: dict[int, list[PoolUsage]] = defaultdict(list)
-    for device, pool, used, requested, count, peak, peak_time_ns, lower_bound in parts.of(pool_table, key):
-        usage = PoolUsage(
-            pool=Pool(pool),
-            used_bytes=used,
-            requested_bytes=requested if requested >= 0 else None,
-            count=count,
-            peak_bytes=peak,
-            peak_time_ns=peak_time_ns or None,
-            is_lower_bound=lower_bound,
-            origin=origin,
-            reason=reason,
-        )
-        pools[device].append(usage)
+    for device, *figures in parts.of(pool_table, key):
+        pools[device].append(pool_from_row(tuple(figures), origin, reason))
     kinds: dict[int, list[KindUsage]] = defaultdict(list)
     for device, *figures in parts.of(kind_table, key):
         kinds[device].append(kind_from_row(figures))

@@ -2,17 +2,28 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from ttmem.devices import Device, Kind, Pool
 from ttmem.snapshot.activity import activity_from_rows, together
 from ttmem.snapshot.sights.regions import SizesOf
-from ttmem.snapshot.sights.spaces import Spaces
-from ttmem.snapshot.usage import DeviceUsage, KindUsage, PoolUsage, ProcessDevice, first_reason
+from ttmem.snapshot.sights.spaces import Largest, Spaces
+from ttmem.snapshot.usage import DeviceUsage, KindUsage, Origin, PoolUsage, ProcessDevice, first_reason
 
-__all__ = ["Holders", "device_usages", "devices_from_rows", "in_order", "kind_from_row", "place_of"]
+__all__ = [
+    "Holders",
+    "device_usages",
+    "devices_from_rows",
+    "in_order",
+    "kind_from_row",
+    "place_of",
+    "pool_from_row",
+]
 
 Rows = dict[str, Any]
+Table = list[tuple[Any, ...]]
 
 
 class Holders(NamedTuple):
@@ -51,13 +62,38 @@ def place_of(device: Device) -> tuple[bool, int, int, str]:
     return device.index is None, device.index or 0, device.unique_id, device.name
 
 
-def kind_from_row(figures: Sequence[Any]) -> KindUsage:
-    kind, used, count, estimated = figures
-    return KindUsage(Kind(kind), used, count, estimated)
+def kind_from_row(figures: Iterable[Any]) -> KindUsage:
+    return _kind(*figures)
+
+
+# What follows is remembered: chips of a mesh have the same figures, and at the next look mostly still have.
+@lru_cache(maxsize=8192)
+def _kind(kind: int, used_bytes: int, count: int, is_estimated: bool) -> KindUsage:
+    return KindUsage(Kind(kind), used_bytes, count, is_estimated)
+
+
+@lru_cache(maxsize=8192)
+def pool_from_row(figures: tuple[Any, ...], origin: Origin, reason: str) -> PoolUsage:
+    """One pool of a process."""
+    pool, used, requested, count, peak, peak_time_ns, is_lower_bound = figures
+    return PoolUsage(
+        pool=Pool(pool),
+        used_bytes=used,
+        requested_bytes=requested if requested >= 0 else None,
+        count=count,
+        peak_bytes=peak,
+        peak_time_ns=peak_time_ns or None,
+        is_lower_bound=is_lower_bound,
+        origin=origin,
+        reason=reason,
+    )
 
 
 def in_order(pools: Iterable[PoolUsage]) -> tuple[PoolUsage, ...]:
-    return tuple(sorted(pools, key=lambda usage: usage.pool))
+    return tuple(sorted(pools, key=_pool_of))
+
+
+_pool_of = attrgetter("pool")
 
 
 def device_usages(
@@ -74,27 +110,66 @@ def device_usages(
         number = device.number
         held = holders.on.get(number, ())
         if device.is_known or device.open_count or (number in named and (device.is_seed or held)):
-            usage = DeviceUsage(
-                device,
-                in_order(_device_pool(device, figures, held) for figures in pools[number]),
-                tuple(map(kind_from_row, kinds[number])),
-                sum(holder.launch_count or 0 for holder in held),
-                together([holder.activity for holder in held], activity_from_rows(cores=cores[number]).cores),
-            )
-            found.append(spaces.measured(usage))
+            found.append(_usage(device, (pools[number], kinds[number], cores[number]), held, spaces))
     return tuple(found)
 
 
-def _by_number(table: Iterable[Sequence[Any]]) -> dict[int, list[Sequence[Any]]]:
-    found: dict[int, list[Sequence[Any]]] = defaultdict(list)
+def _usage(
+    device: Device, tables: tuple[Table, Table, Table], held: Sequence[ProcessDevice], spaces: Spaces
+) -> DeviceUsage:
+    pool_rows, kind_rows, core_rows = tables
+    shares = _Shares(held)
+    pools = in_order(shares.pool(row, device.capacity(row[0]), spaces.largest(device, row[0])) for row in pool_rows)
+    activity = together([holder.activity for holder in held], activity_from_rows(cores=core_rows).cores)
+    worst_bytes, worst, core_bytes = spaces.fullest(device, pools, activity)
+    return DeviceUsage(
+        device,
+        pools,
+        tuple(map(kind_from_row, kind_rows)),
+        sum(holder.launch_count or 0 for holder in held),
+        activity,
+        worst_core_bytes=worst_bytes,
+        worst_core=worst,
+        core_bytes=core_bytes,
+    )
+
+
+def _by_number(table: Iterable[Sequence[Any]]) -> dict[int, Table]:
+    found: dict[int, Table] = defaultdict(list)
     for number, *figures in table:
-        found[number].append(figures)
+        found[number].append(tuple(figures))
     return found
 
 
-def _device_pool(device: Device, figures: Sequence[Any], holders: Iterable[ProcessDevice]) -> PoolUsage:
+class _Shares:
+    """What holders have of the pools of one chip."""
+
+    def __init__(self, holders: Iterable[ProcessDevice]) -> None:
+        self._held: dict[int, list[PoolUsage]] = defaultdict(list)
+        for holder in holders:
+            for usage in holder.pools:
+                self._held[usage.pool].append(usage)
+
+    def pool(self, figures: tuple[Any, ...], capacity: int | None, largest: Largest) -> PoolUsage:
+        """A pool of the chip, by its row."""
+        pool, used, *_ = figures
+        held = self._held[pool]
+        origin: Origin = "counter" if any(usage.origin == "counter" for usage in held) else "counted"
+        unattributed = max(0, used - sum(usage.used_bytes for usage in held))
+        return _device_pool(figures, (capacity, largest), (origin, unattributed, _reason_of(held)))
+
+
+def _reason_of(held: Sequence[PoolUsage]) -> str:
+    return held[0].reason if len(held) == 1 else first_reason(usage.reason for usage in held)
+
+
+@lru_cache(maxsize=8192)
+def _device_pool(
+    figures: tuple[Any, ...], room: tuple[int | None, Largest], doubts: tuple[Origin, int, str]
+) -> PoolUsage:
     pool, used, requested, count, peak, peak_time_ns, since_ns, lower_bound = figures
-    held = [usage for holder in holders for usage in holder.pools if usage.pool == pool]
+    capacity, (largest, largest_of_bank) = room
+    origin, unattributed, reason = doubts
     return PoolUsage(
         pool=Pool(pool),
         used_bytes=used,
@@ -103,9 +178,11 @@ def _device_pool(device: Device, figures: Sequence[Any], holders: Iterable[Proce
         peak_bytes=peak,
         peak_time_ns=peak_time_ns or None,
         is_lower_bound=lower_bound,
-        origin="counter" if any(usage.origin == "counter" for usage in held) else "counted",
+        origin=origin,
         since_ns=since_ns or None,
-        capacity_bytes=device.capacity(Pool(pool)),
-        unattributed_bytes=max(0, used - sum(usage.used_bytes for usage in held)),
-        reason=first_reason(usage.reason for usage in held),
+        capacity_bytes=capacity,
+        largest_free_bytes=largest,
+        largest_free_bank_bytes=largest_of_bank,
+        unattributed_bytes=unattributed,
+        reason=reason,
     )

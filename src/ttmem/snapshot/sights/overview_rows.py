@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from ttmem.devices import Device, Pool
+from ttmem.devices import Device
 from ttmem.snapshot.rows import (
     TABLES,
     Parts,
@@ -19,9 +19,9 @@ from ttmem.snapshot.rows import (
     held_from_rows,
     reason_of,
 )
-from ttmem.snapshot.sights.chips import Holders, device_usages, devices_from_rows, kind_from_row
+from ttmem.snapshot.sights.chips import Holders, device_usages, devices_from_rows, kind_from_row, pool_from_row
 from ttmem.snapshot.sights.overview import Overview, ParentOf, ProcessRow, no_parent, row_state
-from ttmem.snapshot.usage import PoolUsage, ProcessDevice, first_reason
+from ttmem.snapshot.usage import ProcessDevice, first_reason
 
 __all__ = ["overview_from_rows"]
 
@@ -97,25 +97,10 @@ def _process(
         start_time_ns=start_ns,
         live_count=row["live_count"],
         devices=chips.listed(numbers),
-        pools=tuple(_pool(pool, row["origin"], reason) for pool in pools),
+        pools=tuple(pool_from_row(pool, row["origin"], reason) for pool in pools),
         kinds=tuple(map(kind_from_row, kinds)),
         launch_count=launches,
         finding_count=sum(row["findings"].values()),
         cb_planned_bytes=cb_planned,
         last_event_time_ns=row["last_event_ns"] or None,
-    )
-
-
-def _pool(figures: Sequence[Any], origin: Any, reason: str) -> PoolUsage:
-    pool, used, requested, count, peak, peak_time_ns, is_lower_bound = figures
-    return PoolUsage(
-        pool=Pool(pool),
-        used_bytes=used,
-        requested_bytes=requested if requested >= 0 else None,
-        count=count,
-        peak_bytes=peak,
-        peak_time_ns=peak_time_ns or None,
-        is_lower_bound=is_lower_bound,
-        origin=origin,
-        reason=reason,
     )

@@ -1,16 +1,26 @@
 """From the ledger's rows about addresses to figures of every chip: its largest free blocks and its fullest core."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from ttmem.devices import Device
-from ttmem.snapshot.sights.regions import Gaps, SizesOf, bank_count, core_bytes, pool_bounds
-from ttmem.snapshot.usage import L1_POOLS, DeviceUsage, PoolUsage
+from ttmem.devices import Device, Pool
+from ttmem.snapshot.activity import Activity
+from ttmem.snapshot.sights.regions import Bounds, Gaps, SizesOf, bank_count, core_bytes, pool_bounds
+from ttmem.snapshot.usage import L1_POOLS, PoolUsage
 
-__all__ = ["Spaces"]
+__all__ = ["Fullest", "Largest", "Spaces"]
 
 Row = Sequence[Any]
+Largest = tuple[int | None, int | None]  # the largest free block of a chip's pool, and that of each bank
+_UNKNOWN: Largest = (None, None)
+
+
+class Fullest(NamedTuple):
+    """The fullest core of a chip: what it gives up, where it is, and what a core has."""
+
+    used_bytes: int | None
+    core: tuple[int, int] | None
+    core_bytes: int | None
 
 
 class Spaces:
@@ -20,37 +30,33 @@ class Spaces:
         self._gaps = {(number, pool): Gaps(*figures) for number, pool, *figures in gaps}
         self._worst = {number: figures for number, *figures in worst}
         self._sizes_of = sizes_of
+        self._bounds: dict[tuple[object, ...], Bounds | None] = {}  # most chips are of one kind
 
-    def measured(self, usage: DeviceUsage) -> DeviceUsage:
-        """The chip with its largest free blocks and its fullest core, where they are known."""
-        device = usage.device
-        worst_bytes, worst = self._fullest(usage)
-        return replace(
-            usage,
-            pools=tuple(self._with_largest(device, pool) for pool in usage.pools),
-            worst_core_bytes=worst_bytes,
-            worst_core=worst,
-            core_bytes=core_bytes(device),
-        )
-
-    def _with_largest(self, device: Device, usage: PoolUsage) -> PoolUsage:
-        gaps = self._gaps.get((device.number, usage.pool))
-        bounds = pool_bounds(device, usage.pool, self._sizes_of(device.arch)) if gaps else None
+    def largest(self, device: Device, pool: Pool) -> Largest:
+        """The largest free blocks of a pool; unknown if somebody did not say where something lies."""
+        gaps = self._gaps.get((device.number, pool))
+        bounds = self._bounds_of(device, pool) if gaps else None
         largest = bounds.largest_free_bytes(gaps) if bounds and gaps else None
-        if largest is None:
-            return usage
-        banks = bank_count(device, usage.pool) or 0
-        return replace(usage, largest_free_bytes=largest * banks, largest_free_bank_bytes=largest)
+        return _UNKNOWN if largest is None else (largest * (bank_count(device, pool) or 0), largest)
 
-    def _fullest(self, usage: DeviceUsage) -> tuple[int | None, tuple[int, int] | None]:
-        """What the fullest core gives up, and where it is."""
-        device, number = usage.device, usage.device.number
-        if number not in self._worst or core_bytes(device) is None:
-            return None, None
+    def fullest(self, device: Device, pools: Iterable[PoolUsage], activity: Activity) -> Fullest:
+        """The chip's fullest core, by what lies on it."""
+        number, has_bytes = device.number, core_bytes(device)
+        if number not in self._worst or has_bytes is None:
+            return Fullest(None, None, has_bytes)
         has_worst, x, y, used = self._worst[number]
-        if any(self._gaps.get((number, pool), Gaps()).unplaced_count for pool in L1_POOLS):
-            planned = usage.activity.footprint.worst_planned_bytes if usage.activity.footprint else 0
-            held = sum(pool.used_bytes for pool in usage.pools if pool.pool in L1_POOLS)
+        if any(self._gaps.get((number, pool), _NO_GAPS).unplaced_count for pool in L1_POOLS):
+            planned = activity.footprint.worst_planned_bytes if activity.footprint else 0
+            held = sum(pool.used_bytes for pool in pools if pool.pool in L1_POOLS)
             used = planned + -(-held // (device.l1_bank_count or 1))
         ring = device.kernel_ring_bytes if device.open_count else 0
-        return used + (ring or 0), (x, y) if has_worst else None
+        return Fullest(used + (ring or 0), (x, y) if has_worst else None, has_bytes)
+
+    def _bounds_of(self, device: Device, pool: Pool) -> Bounds | None:
+        kind = (device.arch, device.capacity_bytes, device.dram_bank_count, device.l1_bank_count, pool)
+        if kind not in self._bounds:
+            self._bounds[kind] = pool_bounds(device, pool, self._sizes_of(device.arch))
+        return self._bounds[kind]
+
+
+_NO_GAPS = Gaps()
