@@ -86,3 +86,10 @@ def test_a_field_that_is_left_out_is_missed(validator: Any) -> None:
     del told["device_info"][0]["telemetry"]["power"]
 
     assert not validator.is_valid(told)
+
+
+@pytest.mark.parametrize(
+    "file", sorted((DOCS.parent / "tests/faces/golden").glob("snapshot-*.json")), ids=lambda file: file.stem
+)
+def test_stored_documents_are_as_the_schema_says(file: Path, validator: Any) -> None:
+    assert [error.message for error in validator.iter_errors(json.loads(file.read_text(encoding="utf-8")))] == []

@@ -9,15 +9,29 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.driver_chips import some_driver_chips
-from tests.support.figures import KIB, MIB, NOON_NS, a_busy_snapshot, a_device, a_process, a_seed_snapshot, a_snapshot
+from tests.support.figures import (
+    GIB,
+    KIB,
+    MIB,
+    NOON_NS,
+    a_busy_snapshot,
+    a_device,
+    a_process,
+    a_seed_snapshot,
+    a_snapshot,
+)
 from tests.support.read_figures import a_read_snapshot
+from tests.support.tracked.scripts import script_differences
+from ttmem.devices import Pool
 from ttmem.errors import SelectionError
 from ttmem.snapshot import Snapshot, document
 from ttmem.snapshot.document import json_text
+from ttmem.tracking import KernelType
 from ttmem.view import plain
 from ttmem.view.device_list import device_list
 from ttmem.view.queries import (
@@ -205,3 +219,27 @@ def test_stored_documents_are_whole() -> None:
     for name in SNAPSHOTS:
         stored = json.loads((GOLDEN / f"snapshot-{name}.json").read_text(encoding="utf-8"))
         assert stored["device_info"][0]["board_info"]["bus_id"] == "0000:01:00.0"
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "size_bytes"),
+    [
+        ("used", Pool.DRAM, 9 * GIB - 1),
+        ("used", Pool.L1, 81 * MIB - 1),
+        ("used", Pool.TRACE, MIB),
+        ("footprint", 0, 6 * MIB - 1),
+        ("kernel_types", KernelType.FABRIC, 255_104 + KIB),
+    ],
+)
+def test_a_figure_that_is_not_the_models_truth_is_found(name: str, key: Any, size_bytes: int) -> None:
+    true: dict[str, Any] = {
+        "used": {Pool.DRAM: 9 * GIB, Pool.L1: 81 * MIB},
+        "footprint": {0: 6 * MIB},
+        "kernel_types": {KernelType.APPLICATION: 917_504, KernelType.FABRIC: 255_104},
+    }
+    chip = 0x0100_0145_1170_3060
+    assert script_differences(a_busy_snapshot(), {chip: true}) == []
+
+    true[name][key] = size_bytes
+
+    assert script_differences(a_busy_snapshot(), {chip: true})

@@ -71,8 +71,9 @@ def _takes(verb: str, arguments: list[str]) -> bool:
 
 
 def is_at_terminal() -> bool:
-    """Whether somebody sits there: keys can come in, and a screen can go out."""
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+    """Whether somebody sits there: keys can come in, and a screen can be drawn."""
+    has_streams = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+    return has_streams and os.environ.get("TERM", "") not in ("", "dumb")
 
 
 def run_seed_monitor(arguments: list[str]) -> int:

@@ -13,6 +13,7 @@ import sys
 
 from tests.support.tracked.agreement import Figures, TrueFigures, differences
 from tests.support.tracked.own_journal import OwnJournal, an_own_journal
+from tests.support.tracked.scripts import script_differences
 from tests.support.tracked.shown import ShownFigures, expected_in_table, in_table
 from tests.support.tracked.shown_steps import TABLE, ShownSteps
 from tests.support.tracked.told import ToldFigures
@@ -73,6 +74,7 @@ class Comparison:
         tables = zip(in_json, in_table(snapshot), strict=True)
         whole = {chip: {**in_json[chip], TABLE: cells} for chip, cells in tables}
         self._refuse(shown_differences(whole, true))
+        self._refuse(script_differences(snapshot, true))
         assert shown == whole, f"look {self.look_count}: parts are shown otherwise than on the whole page"
 
     def _refuse(self, lines: list[str]) -> None:
