@@ -17,7 +17,7 @@ from ttmem.devices import Pool
 from ttmem.monitor.screens.frame import Drawing, Frame, Look, Wanted
 from ttmem.monitor.screens.listing import process_page
 from ttmem.monitor.screens.listing.columns import SORTS
-from ttmem.monitor.screens.listing.entries import Entry, entries_of
+from ttmem.monitor.screens.listing.entries import Entry, entries_of, stamp_of
 from ttmem.monitor.screens.listing.filters import FilterProblem, filter_of, mentions
 from ttmem.monitor.screens.listing.order import in_order, in_tree
 from ttmem.monitor.screens.listing.table import Shown, table_for
@@ -28,9 +28,10 @@ from ttmem.view.spans import Line, Role
 from ttmem.view.units import size_text
 from ttmem.view.words import reason_text
 
-__all__ = ["SORTS", "State", "acted", "draw", "pointed", "selected", "tagged", "users_of", "wanted"]
+__all__ = ["SORTS", "SORT_WORDS", "State", "acted", "draw", "pointed", "selected", "tagged", "users_of", "wanted"]
 
 _OTHER_SORTS = {"memory": "total", "name": "label", "time": "age", "command": "label"}
+SORT_WORDS = (*SORTS, *_OTHER_SORTS)  # all that `sort:WORD` takes
 _AROUND = 3  # lines that are no rows: what is listed, titles, the command of the one under the cursor
 _EVERYTHING = 1 << 30
 
@@ -54,7 +55,7 @@ class State:
 
 def draw(frame: Frame, look: Look, state: State) -> Drawing:
     if state.opened is not None:
-        return process_page.draw(frame, look, state.page)
+        return _draw_opened(frame, look, state)
     rows, problem, total = _listed(frame, state, look.is_ascii)
     cursor = _cursor_at(rows, state)
     first = _window(state.top, cursor, len(rows), page_rows(look))
@@ -72,6 +73,16 @@ def draw(frame: Frame, look: Look, state: State) -> Drawing:
         lines += [()] * (page_rows(look) - len(visible))
         lines.append(_footnote(rows[cursor][0], look))
     return Drawing(tuple(lines[: look.height]), hits, hidden_count=len(rows) - len(visible))
+
+
+def _draw_opened(frame: Frame, look: Look, state: State) -> Drawing:
+    """The page of the process, as soon as it is the page of that process and not of the one before."""
+    if frame.overview is not None and _row_of(state.opened, frame) is None:
+        return Drawing(
+            ((), Pen().put(" This process is no longer known. Esc goes back to the list.", Role.HIGH).done())
+        )
+    is_its_own = frame.detail is not None and stamp_of(frame.detail.row) == state.opened
+    return process_page.draw(frame if is_its_own else replace(frame, detail=None), look, state.page)
 
 
 def page_rows(look: Look) -> int:

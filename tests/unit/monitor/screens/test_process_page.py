@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support.figures import MIB
 from tests.support.sights import a_detail, an_allocation
-from ttmem.devices import Kind
+from ttmem.devices import Kind, Pool
 from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.monitor.screens.listing import process_page as screen
 from ttmem.snapshot.sights.process_detail import Holding, ProcessDetail
@@ -59,6 +59,16 @@ def test_chips_on_which_the_same_is_held_share_a_line_and_others_do_not() -> Non
 
     assert re.search(r"^ +0 +2.00G .* 50 *$", page, re.MULTILINE)
     assert re.search(r"^ +1 +2.00G .* 51 *$", page, re.MULTILINE)
+
+
+def test_peaks_of_inventories_are_left_out_of_phases() -> None:
+    phase = a_detail().phases[0]
+    detail = replace(a_detail(), phases=(phase, replace(phase, pool=Pool.CB, peak_bytes=77 * MIB)))
+
+    page = "\n".join(lines_of(detail, Look(80, 80)))
+
+    assert "5.00 GiB" in page
+    assert "77.0 MiB" not in page
 
 
 def test_allocations_are_listed_by_size_or_by_age() -> None:

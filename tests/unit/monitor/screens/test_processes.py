@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.driver_chips import a_driver_chip
 from tests.support.figures import GIB, MIB, NOON_NS
 from tests.support.made_up_sights import overviews
-from tests.support.sights import SECOND_NS, a_pool, a_row, an_overview
+from tests.support.sights import SECOND_NS, a_detail, a_pool, a_row, an_overview
 from ttmem.devices import Pool
 from ttmem.monitor.screens import processes as screen
 from ttmem.monitor.screens.frame import Drawing, Frame, Look
@@ -311,6 +311,17 @@ def test_opening_a_process_asks_for_it_by_its_newest_key() -> None:
     assert screen.wanted(a_frame(replace(row, key=9)), state).detail == 9
     assert screen.wanted(a_frame(), state).detail is None
     assert pressed(a_frame(row), "close", state=state).opened is None
+
+
+def test_an_opened_process_shows_its_own_page_or_says_that_it_is_gone() -> None:
+    detail = a_detail()
+    frame = replace(a_frame(detail.row, a_row(2)), detail=detail)
+    state = pressed(frame, "sort:pid", "open")
+    assert "4001 resnet50" in text_of(screen.draw(frame, LOOK, state).lines[0])
+
+    other = replace(detail, row=a_row(2))
+    assert "Looking" in text_of(screen.draw(replace(frame, detail=other), LOOK, state).lines[1])
+    assert "no longer known" in text_of(screen.draw(a_frame(a_row(2)), LOOK, state).lines[1])
 
 
 def test_a_process_that_was_born_again_with_the_same_pid_is_another() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from ttmem.devices import Device
+from ttmem.devices import PLANNED_POOLS, Device
 from ttmem.monitor.screens.frame import Drawing, Frame, Look
 from ttmem.monitor.screens.listing import sections
 from ttmem.monitor.screens.listing.sections import Sheet
@@ -97,7 +97,8 @@ def _body(detail: ProcessDetail, look: Look, order: Order) -> list[Drawer]:
     sheet = Sheet(look.width, look.is_ascii, detail.time_ns, {chip.number: chip for chip in detail.chips})
     holdings = detail.largest if order == "size" else detail.oldest
     held = grouped(detail.devices, _held)
-    phases = grouped(detail.phases, lambda phase: replace(phase, device=NOWHERE, time_ns=None))
+    watched = [phase for phase in detail.phases if phase.pool not in PLANNED_POOLS]
+    phases = grouped(watched, lambda phase: replace(phase, device=NOWHERE, time_ns=None))
     refusals = grouped(detail.out_of_memory, lambda refused: replace(refused, device=NOWHERE))
     clashes = grouped(detail.clashes, lambda clash: replace(clash, device=NOWHERE))
     parts = [
