@@ -13,7 +13,7 @@ import click
 import pytest
 
 from tests.support.figures import a_busy_snapshot
-from tests.support.terminals import a_terminal
+from tests.support.terminals import Terminal, a_terminal
 from tests.support.waiting import wait_until
 from ttmem.cli.demo import demo
 from ttmem.cli.demonstration.audience import farewell
@@ -24,8 +24,7 @@ from ttmem.devices import Pool
 from ttmem.errors import TtmemError
 from ttmem.metal.workloads import WORKLOADS, Beat, Reckoning
 from ttmem.snapshot import ProcessUsage
-from ttmem.sources.procfs import stat_of
-from ttmem.view.spans import width_of
+from ttmem.sources.procfs import environment_of, stat_of
 from ttmem.view.units import size_text
 
 PAGE = (Path(__file__).parents[2] / "docs" / "demo.md").read_text(encoding="utf-8")
@@ -214,50 +213,47 @@ def test_a_workload_that_somebody_else_kills_is_told_of(tmp_path: Path) -> None:
             process.stop()
 
 
-def test_on_a_terminal_the_demo_is_live() -> None:
-    with a_terminal(["-m", "ttmem", "demo", *QUICK, "--seconds", "2"], ENVIRON, columns=120, lines=50) as terminal:
+def seen(painted: str) -> str:
+    """The words on a terminal, without what moves the cursor or paints."""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", painted)
+
+
+def playing(terminal: Terminal) -> tuple[int, str]:
+    """The process that plays llama-8b on that terminal, and the directory it reports into."""
+    terminal.read_until("llama-8b")
+    [pid] = {int(pid) for pid in re.findall(r"(\d+) +\S+ +llama-8b", seen(terminal.painted))}
+    [directory] = (text.removeprefix("TTMEM_DIR=") for text in environment_of(pid) or () if "TTMEM_DIR=" in text)
+    return pid, directory
+
+
+def test_on_a_terminal_the_demo_is_in_the_monitor_and_judged_after_it() -> None:
+    with a_terminal(["-m", "ttmem", "demo", *QUICK, "--seconds", "1"], ENVIRON, columns=120, lines=50) as terminal:
         assert terminal.end() == 0
 
-    assert terminal.painted.count("\x1b[H") >= 2
-    assert "demo: made-up chips, inference" in terminal.painted
-    assert FAREWELL in terminal.painted
+    picture, words = terminal.painted.split("\x1b[?1049l")
+    assert picture.startswith("\x1b[?1049h")
+    for text in ("1 Overview", "demo: made-up chips", "resnet-trace", "p150"):
+        assert text in seen(picture)
+    assert "equal to the byte." in said(words)
+    assert FAREWELL in words
 
 
-def test_on_a_small_terminal_a_frame_is_cut_and_says_so() -> None:
-    with a_terminal(["-m", "ttmem", "demo", "--seconds", "0"], ENVIRON, columns=80, lines=12) as terminal:
-        assert terminal.end() == 0
-
-    [frame] = re.findall(r"\x1b\[H(.*?)\x1b\[J", terminal.painted, flags=re.DOTALL)
-    assert frame.count("\n") == 11
-    assert re.search(r"\.\.\. \d+ more lines", frame)
-
-
-@pytest.mark.parametrize(("how", "code"), [("key", 130), ("signal", 143)])
+@pytest.mark.parametrize(("how", "code"), [("q", 0), ("signal", 143)])
 def test_a_demo_cut_short_leaves_nothing_behind(how: str, code: int) -> None:
-    with a_terminal(["-m", "ttmem", "demo", "--seconds", "60"], ENVIRON, columns=120, lines=50) as terminal:
-        painted = re.sub(r"\x1b\[[0-9;]*m", "", terminal.read_until("llama-8b"))
-        [directory] = set(re.findall(r"reading (/\S+/ttmem-demo-\w+)", painted))
-        [pid] = {int(pid) for pid in re.findall(r"(\d+) +\S+ +llama-8b", painted)}
-        if how == "key":
-            terminal.press("\x03")
-        else:
+    with a_terminal(["-m", "ttmem", "demo"], ENVIRON, columns=120, lines=50) as terminal:
+        pid, directory = playing(terminal)
+        terminal.read_until("\x1b[?1006h")  # the toolkit has taken over
+        if how == "signal":
             terminal.process.terminate()
+        else:
+            terminal.press(how)
         assert terminal.end() == code
 
-    assert terminal.painted.endswith(f"{FAREWELL}\r\n") == (how == "key")
-    assert terminal.painted.count("\x1b[?7l\x1b[2J") == terminal.painted.count("\x1b[?7h\x1b[?25h") == 1
-    assert ("equal to the byte." in said(terminal.painted)) == (how == "key")
+    assert terminal.painted.count("\x1b[?1049h") == terminal.painted.count("\x1b[?1049l") == 1
+    assert terminal.painted.endswith(f"{FAREWELL}\r\n") == (how != "signal")
+    assert ("equal to the byte." in said(terminal.painted)) == (how != "signal")
     assert not os.path.exists(directory)
     assert stat_of(pid) is None
-
-
-def test_a_frame_is_never_wider_than_the_terminal() -> None:
-    with a_terminal(["-m", "ttmem", "demo", *QUICK, "--seconds", "0"], ENVIRON, columns=40, lines=24) as terminal:
-        assert terminal.end() == 0
-
-    [frame] = re.findall(r"\x1b\[H(.*?)\x1b\[J", terminal.painted, flags=re.DOTALL)
-    widths = [width_of(re.sub(r"\x1b\[[0-9;]*[mK]", "", line.rstrip("\r"))) for line in frame.split("\n")]
-    assert max(widths) == 40
 
 
 def test_a_terminal_that_cannot_be_painted_over_gets_one_table() -> None:
@@ -319,15 +315,23 @@ def test_an_ignored_interrupt_stays_ignored() -> None:
 
 @pytest.mark.slow
 def test_a_workload_ends_with_whoever_started_it() -> None:
-    with a_terminal(["-m", "ttmem", "demo", "--seconds", "60"], ENVIRON, columns=120, lines=50) as terminal:
-        painted = re.sub(r"\x1b\[[0-9;]*m", "", terminal.read_until("llama-8b"))
-        [pid] = {int(pid) for pid in re.findall(r"(\d+) +\S+ +llama-8b", painted)}
-        [directory] = set(re.findall(r"reading (/\S+/ttmem-demo-\w+)", painted))
+    with a_terminal(["-m", "ttmem", "demo"], ENVIRON, columns=120, lines=50) as terminal:
+        pid, directory = playing(terminal)
         terminal.process.send_signal(signal.SIGKILL)
         terminal.end()
 
     wait_until(lambda: stat_of(pid) is None)
     shutil.rmtree(directory)
+
+
+@pytest.mark.slow
+def test_a_workload_that_is_killed_in_the_monitor_is_still_judged() -> None:
+    arguments = ["-m", "ttmem", "demo", "killed-midway", "--speed", "50", "--seconds", "4"]
+    with a_terminal(arguments, ENVIRON, columns=120, lines=50) as terminal:
+        assert terminal.end() == 0
+
+    assert "killed-midway was killed (kill -9), with all it held." in said(terminal.painted)
+    assert "equal to the byte." in said(terminal.painted)
 
 
 @pytest.mark.slow

@@ -1,9 +1,11 @@
-"""`ttmem top`: the table of ps, live on a terminal and once in a pipe."""
+"""`ttmem top`: the monitor on a terminal, the table of ps in a pipe."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from tests.support.processes.children import Actor
 from tests.support.terminals import a_terminal
@@ -11,10 +13,11 @@ from tests.support.terminals import a_terminal
 HOLDING = "import ttmem; chip = ttmem.open_device(5, index=0); ttmem.report_buffer_alloc(chip, 1, 4 << 20)"
 
 
-def test_on_a_terminal_it_follows_what_happens_until_it_is_interrupted(tmp_path: Path) -> None:
-    environ = {**os.environ, "TTMEM_DIR": str(tmp_path), "TERM": "xterm"}
-    with Actor(tmp_path) as actor, a_terminal(["-m", "ttmem", "top", "-d", "0.05"], environ, columns=120) as terminal:
-        terminal.read_until("Nothing reports")
+def test_on_a_terminal_it_follows_what_happens_until_it_is_left(tmp_path: Path) -> None:
+    places = {"TTMEM_DIR": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    environ = {**os.environ, **places, "TERM": "xterm-256color"}
+    with Actor(tmp_path) as actor, a_terminal(["-m", "ttmem", "--interval", "0.1"], environ, columns=120) as terminal:
+        terminal.read_until("nobody reports")
         actor.do(HOLDING)
         terminal.read_until("4.00 MiB")
         actor.do("ttmem.report_buffer_alloc(chip, 2, 1 << 20)")
@@ -22,7 +25,29 @@ def test_on_a_terminal_it_follows_what_happens_until_it_is_interrupted(tmp_path:
         terminal.press("\x03")
 
         assert terminal.end() == 0
-        assert terminal.painted.rstrip().endswith("\x1b[?25h")
+        assert "\x1b[?1049l" in terminal.painted
+        assert "\x1b[?25h" in terminal.painted
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["-i", "9"], "no device 9 here; no device is known now"),
+        (["--sort", "colour"], "'colour' is no column"),
+        (["--interval", "0"], "'--interval'"),
+        (["-m", "huge"], "'huge' is not one of 'auto', 'full', 'compact'"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line_before_anything_is_painted(
+    tmp_path: Path, flags: list[str], words: str
+) -> None:
+    environ = {**os.environ, "TTMEM_DIR": str(tmp_path), "TERM": "xterm-256color"}
+    with a_terminal(["-m", "ttmem", "top", *flags], environ, columns=200) as terminal:
+        assert terminal.end() == 2
+
+    assert words in terminal.painted
+    assert terminal.painted.count("\n") == 1
+    assert "\x1b" not in terminal.painted
 
 
 def test_in_a_pipe_it_is_the_table_of_ps_once(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import click
 
 from ttmem.cli.screen import Screen
 from ttmem.cli.tables.arguments import ManyValues
+from ttmem.errors import SelectionError
 
 if TYPE_CHECKING:
     from ttmem.cli.demonstration.workload import Order
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
 _DEMO_CHIPS = 4
 _LEAST_SECONDS, _MOST_SECONDS = 0.1, 60.0
 _TABLE_OPTIONS = ("devices", "users", "pids", "is_tree", "is_ascii", "is_colourless", "is_alone")  # of `ps` as well
+
+
+def _column(context: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if value is not None:
+        from ttmem.monitor.screens.processes import SORT_WORDS
+
+        if value not in SORT_WORDS:
+            raise click.BadParameter(f"{value!r} is no column; there are {', '.join(SORT_WORDS)}", param=param)
+    return value
 
 
 @click.command(cls=ManyValues, short_help="Watch which process holds what, live.")
@@ -42,7 +52,7 @@ _TABLE_OPTIONS = ("devices", "users", "pids", "is_tree", "is_ascii", "is_colourl
 @click.option("-u", "--user", "users", multiple=True, metavar="NAME", help="Only processes of this user.")
 @click.option("-p", "--pid", "pids", multiple=True, type=int, metavar="PID", help="Only this process.")
 @click.option("-t", "--tree", "is_tree", is_flag=True, help="Processes as a tree.")
-@click.option("--sort", metavar="COLUMN", help="Processes by this column.")
+@click.option("--sort", metavar="COLUMN", callback=_column, help="Processes by this column.")
 @click.option("--readonly", "is_readonly", is_flag=True, help="Send no signals, change nothing.")
 @click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Bars and marks in ASCII.")
 @click.option("-C", "--no-color", "is_colourless", is_flag=True, help="No colours (NO_COLOR does the same).")
@@ -59,13 +69,16 @@ def top(context: click.Context, /, **asked: Any) -> int:
     if not screen.is_live:
         return _table(context, asked, is_demo=bool(orders))
     options = options_of(asked, is_unicode=screen.is_unicode)
-    if orders:
-        from ttmem.cli.demonstration.show import show
+    try:
+        if orders:
+            from ttmem.cli.demonstration.show import show
 
-        return show(orders, options, os.environ).code
-    from ttmem.monitor.start import run_monitor
+            return show(orders, options, os.environ).code
+        from ttmem.monitor.start import run_monitor
 
-    return run_monitor(options, os.environ)
+        return run_monitor(options, os.environ)
+    except SelectionError as error:
+        raise click.BadParameter(str(error), param_hint="-i") from error
 
 
 def _orders(chip_count: int | None, *, is_demo: bool) -> "list[Order]":

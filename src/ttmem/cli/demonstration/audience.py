@@ -1,4 +1,4 @@
-"""Whoever watches a demo: looks at the table while workloads play, and judges them at the end."""
+"""Whoever watches a demo without a terminal: looks at the table when workloads have played, and judges them."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,40 +16,30 @@ from ttmem.view.units import size_text
 
 __all__ = ["Audience", "farewell", "is_as_expected"]
 
-_FRAME_SECONDS = 0.2  # also how long Ctrl-C may take to be noticed
-_LAST_LOOK_SECONDS = 3.0  # at what is left when no workload has anything more to do
+_NOTICE_SECONDS = 0.2  # how long Ctrl-C may take to be noticed
 _SETTLE_SECONDS = 5.0
-_WIDE = 100  # columns: there is room for phases
 
 
 class Audience:
-    """Watches frame by frame on a terminal, else once, when all have played or somebody interrupts."""
+    """Looks once, when all have played or somebody interrupts."""
 
     def __init__(self, collector: Collector, screen: Screen, options: PageOptions, interrupts: Interrupts) -> None:
         self._interrupts = interrupts
         self._collector = collector
         self._screen = screen
         self._options = options
-        self._is_solo = True
-        self._phase = ""  # what the workload is at, if there is only one
         self.last = collector.snapshot()  # with everything the workloads ever did, and still hold
 
     def watch(self, processes: Sequence[DemoProcess], seconds: float | None) -> dict[int, Report]:
         """Until no workload has anything more to do, but not longer than that; what each told of itself, by pid."""
         deadline = time.monotonic() + seconds if seconds is not None else float("inf")
-        self._is_solo = len(processes) == 1
         reports: dict[int, Report] = {}
         while len(reports) < len(processes) and time.monotonic() < deadline and not self._interrupts.is_pressed:
-            if self._screen.is_live:
-                self._show(self._collector.snapshot())
-            frame_end = min(deadline, time.monotonic() + _FRAME_SECONDS)
-            reports |= self._heard([one for one in processes if one.pid not in reports], frame_end)
-        has_time_left = len(reports) == len(processes)
+            noticed_by = min(deadline, time.monotonic() + _NOTICE_SECONDS)
+            reports |= _heard([one for one in processes if one.pid not in reports], noticed_by)
         reports |= {one.pid: one.stop() for one in processes if one.pid not in reports}
         self.last = self._settled()
         self._show(self.last)
-        if has_time_left:
-            self._look_on(min(_LAST_LOOK_SECONDS, max(0.0, deadline - time.monotonic())))
         self._kill([one for one in processes if reports[one.pid].event == KILL])
         return {one.pid: reports[one.pid] for one in processes}
 
@@ -57,16 +47,6 @@ class Audience:
         """What is on the devices when the end of all workloads has been noticed."""
         self._wait_for(lambda snapshot: not snapshot.live)
         return sum(usage.used_bytes for device in self._collector.snapshot().devices for usage in device.pools)
-
-    def _heard(self, processes: Sequence[DemoProcess], deadline: float) -> dict[int, Report]:
-        """What those tell who have nothing more to do; returns as soon as one does, or at the deadline."""
-        while (wait_seconds := deadline - time.monotonic()) > 0:
-            told = next_reports(processes, wait_seconds)
-            phases = [report.phase for report in told.values() if report.event == PHASE]
-            self._phase = phases[0] if phases and self._is_solo else self._phase
-            if ended := {pid: report for pid, report in told.items() if report.event != PHASE}:
-                return ended
-        return {}
 
     def _settled(self) -> Snapshot:
         """With everything they reported before they told us; a viewer that was lapped looks again."""
@@ -87,24 +67,24 @@ class Audience:
         pids = {process.pid for process in processes}
         self._wait_for(lambda snapshot: not pids & {process.pid for process in snapshot.live})
         self._show(self._collector.snapshot(), is_with_ended=True)
-        self._look_on(_LAST_LOOK_SECONDS)
 
     def _wait_for(self, is_so: Callable[[Snapshot], bool]) -> None:
         deadline = time.monotonic() + _SETTLE_SECONDS
         while not is_so(self._collector.snapshot()) and time.monotonic() < deadline:
             time.sleep(0.01)
 
-    def _look_on(self, seconds: float) -> None:
-        end = time.monotonic() + seconds if self._screen.is_live else 0.0
-        while (wait_seconds := end - time.monotonic()) > 0 and not self._interrupts.is_pressed:
-            time.sleep(min(wait_seconds, _FRAME_SECONDS))
-
     def _show(self, snapshot: Snapshot, *, is_with_ended: bool = False) -> None:
-        width, banner = self._screen.width, self._options.banner
-        if width and width >= _WIDE and self._phase:
-            banner = f"{banner}, {self._phase}"
-        options = self._options._replace(width=width, is_with_ended=is_with_ended, banner=banner)
+        options = self._options._replace(width=self._screen.width, is_with_ended=is_with_ended)
         self._screen.frame(page(snapshot, options))
+
+
+def _heard(processes: Sequence[DemoProcess], deadline: float) -> dict[int, Report]:
+    """What those tell who have nothing more to do; returns as soon as one does, or at the deadline."""
+    while (wait_seconds := deadline - time.monotonic()) > 0:
+        told = next_reports(processes, wait_seconds)
+        if ended := {pid: report for pid, report in told.items() if report.event != PHASE}:
+            return ended
+    return {}
 
 
 def farewell(reports: Mapping[int, Report], last: Snapshot, left_bytes: int) -> Iterator[str]:
