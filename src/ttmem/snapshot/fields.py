@@ -7,7 +7,7 @@ in one clear error, and fields nobody here knows are passed over.
 from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, cast
 
 from ttmem.errors import VersionMismatch
 
@@ -43,13 +43,12 @@ class Fields:
         self._values: dict[str, Any] = value
 
     def integer(self, name: str) -> int:
-        value = self._value(name)
-        if type(value) is not int:
-            self.refuse(name, "a whole number", value)
-        return value
+        value = self._values.get(name)
+        return value if type(value) is int else self._wrong(name, "a whole number")
 
     def maybe_integer(self, name: str) -> int | None:
-        return None if self._value(name) is None else self.integer(name)
+        value = self._values.get(name, self)
+        return value if value is None or type(value) is int else self._wrong(name, "a whole number")
 
     def number(self, name: str) -> float:
         """Any finite number."""
@@ -62,14 +61,15 @@ class Fields:
         return None if self._value(name) is None else self.number(name)
 
     def text(self, name: str) -> str:
-        value = self._value(name)
-        if type(value) is not str:
-            self.refuse(name, "a text", value)
-        return value
+        value = self._values.get(name)
+        return value if type(value) is str else self._wrong(name, "a text")
 
     def maybe_text(self, name: str) -> str:
         """The text; empty for null."""
-        return "" if self._value(name) is None else self.text(name)
+        value = self._values.get(name, self)
+        if value is None:
+            return ""
+        return value if type(value) is str else self._wrong(name, "a text")
 
     def hexadecimal(self, name: str) -> int | None:
         """A number written as 0x1f00; None for null."""
@@ -80,15 +80,15 @@ class Fields:
             self.refuse(name, "a number such as 0x1f00", text)
 
     def flag(self, name: str) -> bool:
-        value = self._value(name)
-        if type(value) is not bool:
-            self.refuse(name, "true or false", value)
-        return value
+        value = self._values.get(name)
+        return value if type(value) is bool else self._wrong(name, "true or false")
 
     def word(self, name: str, words: Collection[Word]) -> Word:
         """One of these words."""
-        text = self.text(name)
-        return next((word for word in words if word == text), None) or self.refuse(name, " or ".join(words), text)
+        value = self._values.get(name)
+        if type(value) is not str:
+            self._wrong(name, "a text")
+        return cast(Word, value) if value in words else self.refuse(name, " or ".join(words), value)
 
     def maybe_word(self, name: str, words: Collection[Word]) -> str:
         """One of these words; empty for null."""
@@ -177,6 +177,10 @@ class Fields:
             f"`{self._at(name) or 'document'}`: expected {expected}, found {shown}; "
             "both sides must be of one version of ttmem: restart the older one"
         )
+
+    def _wrong(self, name: str, expected: str) -> NoReturn:
+        """Every field of a document passes the functions above: they look first, and ask what is wrong here."""
+        self.refuse(name, expected, self._value(name))
 
     def _value(self, name: str) -> Any:
         try:
