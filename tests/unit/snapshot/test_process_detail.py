@@ -1,0 +1,97 @@
+"""One process close up: which one is meant, what its lists say, and what it is as a document."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.support.figures import NOON_NS, a_busy_snapshot, a_process, a_row, a_snapshot
+from tests.support.sights import a_detail
+from ttmem.devices import Device
+from ttmem.errors import SelectionError, VersionMismatch
+from ttmem.snapshot.sights.documents.process_detail import process_document, process_from_document
+from ttmem.snapshot.sights.process_detail import Listed, ProcessDetail, found_process, process_detail_of
+
+PID = 40
+
+
+def found(*processes: dict[str, Any], key: int | None = None) -> int:
+    """The key of the process that is meant by the pid all of them have."""
+    given = [a_process(number, pid=PID, **changes) for number, changes in enumerate(processes, start=1)]
+    return found_process(a_snapshot(processes=given).processes, PID, key).key
+
+
+def test_of_several_processes_of_a_pid_the_living_one_is_meant() -> None:
+    assert found({"state": "ended"}, {}, {"state": "ended"}) == 2
+
+
+def test_a_pid_of_our_own_namespace_comes_before_one_of_another() -> None:
+    assert found({}, {"visible": False}) == 1
+
+
+def test_of_ended_ones_the_last_is_meant() -> None:
+    assert found({"state": "ended"}, {"state": "ended"}) == 2
+
+
+def test_a_key_says_which_one() -> None:
+    assert found({"state": "ended"}, {}, key=1) == 1
+
+
+def test_a_key_that_is_no_longer_there_does_not_hide_the_process() -> None:
+    assert found({"state": "ended"}, {}, key=99) == 2
+
+
+def test_a_pid_nobody_has_is_an_error_that_names_it() -> None:
+    with pytest.raises(SelectionError, match="no process 41 here"):
+        found_process(a_busy_snapshot().processes, 41)
+
+
+def test_lists_that_are_cut_say_how_much_is_missing() -> None:
+    process = a_snapshot(processes=[a_process(live_count=9)]).processes[0]
+    listed = Listed([a_row(5), a_row(4)], [a_row(4)], [("model.py:3 f\nrun.py:1 g", 12, 2)], site_count=7)
+
+    detail = process_detail_of(process, listed, time_ns=NOON_NS)
+
+    assert [holding.allocation.size_bytes for holding in detail.largest] == [5, 4]
+    assert (detail.more_count, detail.more_site_count) == (7, 6)
+    assert (detail.sites[0].stack, detail.sites[0].size_bytes) == (("model.py:3 f", "run.py:1 g"), 12)
+    assert detail.largest[0].allocation.owner.pid == process.pid
+
+
+def sent(detail: ProcessDetail) -> dict[str, Any]:
+    """The document as it arrives on the other side."""
+    return dict(json.loads(json.dumps(process_document(detail))))
+
+
+def test_a_document_read_back_is_the_same_but_for_what_devices_are_like() -> None:
+    detail = a_detail(more_site_count=4)
+
+    again = process_from_document(sent(detail))
+
+    assert sent(again) == sent(detail)
+    assert [held.device for held in again.devices] == [_bare(held.device) for held in detail.devices]
+    assert replace(again, devices=(), phases=(), out_of_memory=(), clashes=(), meshes=()) == replace(
+        detail, devices=(), phases=(), out_of_memory=(), clashes=(), meshes=()
+    )
+
+
+def test_a_chip_of_which_only_a_phase_tells_keeps_its_number() -> None:
+    detail = a_detail()
+    apart = replace(detail.phases[0], device=replace(detail.phases[0].device, number=9, index=9, unique_id=77))
+
+    again = process_from_document(sent(replace(detail, phases=(apart,))))
+
+    assert again.phases[0].device.number == 9
+
+
+def test_a_document_without_a_field_is_refused_by_its_name() -> None:
+    told = sent(a_detail())
+    del told["largest"][1]["size"]
+
+    with pytest.raises(VersionMismatch, match=r"`largest\[1\]\.size` is missing"):
+        process_from_document(told)
+
+
+def _bare(device: Device) -> Device:
+    return Device.bare(device.number, device.unique_id, index=device.index, name=device.name)
