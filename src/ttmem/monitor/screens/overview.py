@@ -12,7 +12,7 @@ from ttmem.monitor.screens.chips.arrangement import GUTTER, Arrangement, arrange
 from ttmem.monitor.screens.chips.cards import Chip, chip_of
 from ttmem.monitor.screens.chips.cells import cell_lines, name_width
 from ttmem.monitor.screens.chips.courses import COURSE_SECONDS
-from ttmem.monitor.screens.chips.figures import figures_of, pools_of
+from ttmem.monitor.screens.chips.figures import figure_count
 from ttmem.monitor.screens.chips.single_lines import line_plan, single_line, titles_line
 from ttmem.monitor.screens.frame import Drawing, Frame, Look, Spot, Wanted
 from ttmem.monitor.screens.listing.entries import entries_of
@@ -126,11 +126,11 @@ def _arrangement(frame: Frame, look: Look) -> Arrangement:
     assert frame.overview is not None
     chip_count, height = len(frame.overview.devices), look.height - 1
     processes = min(_PROCESSES_LEAST, len(frame.overview.processes))
-    figure_count = _figure_count(frame.overview)
+    figures = max(map(figure_count, frame.overview.devices))
     for reserve in (processes + _ABOVE_PROCESSES if processes else 0, 0):
         how = arranged(
             chip_count,
-            figure_count,
+            figures,
             look.width,
             height - reserve,
             layout=look.layout,
@@ -139,12 +139,6 @@ def _arrangement(frame: Frame, look: Look) -> Arrangement:
         if how.lines(chip_count) <= height - reserve:
             return how
     return how
-
-
-def _figure_count(overview: Overview) -> int:
-    """What a chip has to tell: the one with the most pools has most."""
-    fullest = max(overview.devices, key=lambda usage: (len(usage.kinds), len(usage.pools)))
-    return sum(1 for _ in figures_of(fullest, pools_of(fullest), is_ascii=True))
 
 
 def _chips(frame: Frame, look: Look, state: State, how: Arrangement, above: int) -> tuple[list[Line], list[Spot]]:

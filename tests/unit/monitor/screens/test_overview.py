@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from tests.support.driver_chips import a_driver_chip
 from tests.support.figures import GIB, KIB, MIB
-from tests.support.made_up_sights import overviews
+from tests.support.made_up_sights import device_usages, overviews
 from tests.support.sights import a_device_usage, a_history, a_pool, an_overview
 from ttmem.devices import Kind, Pool
 from ttmem.monitor.screens import overview as screen
-from ttmem.monitor.screens.chips.figures import figures_of, pools_of
+from ttmem.monitor.screens.chips.figures import figure_count, figures_of, pools_of
 from ttmem.monitor.screens.frame import Drawing, Frame, Layout, Look
 from ttmem.snapshot import KindUsage
 from ttmem.snapshot.sights.overview import Overview
@@ -162,6 +162,16 @@ def test_what_is_held_beside_what_was_counted_is_shown_apart() -> None:
     assert re.search(r"DRAM stale +2.00 GiB", cell)
 
 
+def test_where_there_is_no_room_a_mark_tells_that_something_is_held_beside_the_figures() -> None:
+    overview = an_overview(32, 0)
+    pools = (a_pool(Pool.DRAM, 3 * GIB, capacity_bytes=12 * GIB, read_bytes=GIB),)
+    odd = [replace(overview.devices[0], pools=pools), replace(overview.devices[1], doubt="damaged")]
+
+    drawing = drawn(replace(overview, devices=(*odd, *overview.devices[2:])), Look(80, 22))
+
+    assert [cell_of(drawing, number)[:4] for number in (0, 1, 2)] == ["  0+", "  1!", "  2 "]
+
+
 def test_kernels_of_no_known_type_are_not_left_out() -> None:
     kinds = (KindUsage(Kind.KERNEL_UNKNOWN, 5 * MIB, 3, is_estimated=False),)
 
@@ -238,6 +248,22 @@ def test_without_chips_it_says_so() -> None:
     lines = [text_of(line) for line in drawn(an_overview(0, 0), Look(80, 24)).lines]
 
     assert any("No chip is open" in line for line in lines)
+
+
+@settings(max_examples=25)
+@given(device_usages(0))
+def test_figures_are_counted_as_they_are(usage: DeviceUsage) -> None:
+    assert figure_count(usage) == len(list(figures_of(usage, pools_of(usage), is_ascii=True)))
+
+
+def test_what_only_one_chip_has_to_tell_is_told() -> None:
+    overview = an_overview(4, 0)
+    pools = (a_pool(Pool.DRAM, GIB, capacity_bytes=12 * GIB, read_bytes=GIB, stale_bytes=GIB, unattributed_bytes=GIB),)
+    devices = (replace(overview.devices[0], pools=pools), *overview.devices[1:])
+
+    cell = cell_of(drawn(replace(overview, devices=devices), Look(120, 48)), 0)
+
+    assert [word for word in ("DRAM read", "DRAM stale", "DRAM nobody") if word not in cell] == []
 
 
 def test_every_figure_is_in_the_manual() -> None:

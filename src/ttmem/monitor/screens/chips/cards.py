@@ -11,7 +11,16 @@ from itertools import islice
 from typing import NamedTuple
 
 from ttmem.devices import Device
-from ttmem.monitor.screens.chips.figures import Figure, Gauge, dram_gauge, figures_of, l1_gauge, percent_text, pools_of
+from ttmem.monitor.screens.chips.figures import (
+    Figure,
+    Gauge,
+    dram_gauge,
+    figures_of,
+    has_more,
+    l1_gauge,
+    percent_text,
+    pools_of,
+)
 from ttmem.monitor.screens.pen import Pen, shown_name
 from ttmem.snapshot.usage import DeviceUsage
 from ttmem.view.bars import bar, stacked_bar
@@ -49,6 +58,13 @@ class Chip(NamedTuple):
         return self.name.rjust(width) if self.name.isdigit() else self.name
 
     @property
+    def mark(self) -> tuple[str, Role]:
+        """`!`: its figures are not whole; `+`: something is held beside them, which cards tell."""
+        if self.usage.reason:
+            return "!", Role.HIGH
+        return ("+", Role.NOTICE) if any(has_more(pool) for pool in self.usage.pools) else (" ", Role.PLAIN)
+
+    @property
     def index_role(self) -> Role:
         return Role.SELECTED if self.is_selected else Role.INDEX
 
@@ -66,13 +82,12 @@ def title_line(chip: Chip, dev_node: str, width: int, *, is_ascii: bool) -> Line
     device = chip.usage.device
     pen = Pen().put(">" if chip.is_selected else " ", chip.index_role)
     pen.name(chip.name, min(width - 2, width_of(chip.name)), chip.index_role, is_ascii=is_ascii)
-    if chip.usage.reason:
-        pen.put(" !", Role.HIGH)
+    pen.put(*chip.mark)
     for text, role in _identity(device, dev_node):
         text = shown_name(text, is_ascii)
         taken = width_of(text)
         if pen.at + 2 + taken <= width - 2:
-            pen.put("  ").name(text, taken, role, is_ascii=is_ascii)
+            pen.put("  " if pen.spans[-1].text.strip() else " ").name(text, taken, role, is_ascii=is_ascii)
     return pen.put(" ").put(("-" if is_ascii else "─") * (width - pen.at), Role.BAR_REST).done()
 
 

@@ -46,9 +46,7 @@ def _pair(chip: Chip, how: Arrangement, names: int, is_ascii: bool) -> list[Line
         pen = Pen()
         if gauge is chip.dram:
             pen.put(">" if chip.is_selected else " ", chip.index_role)
-            pen.name(chip.named(names), names, chip.index_role, is_ascii=is_ascii).put(
-                "!" if chip.usage.reason else " ", Role.HIGH
-            )
+            pen.name(chip.named(names), names, chip.index_role, is_ascii=is_ascii).put(*chip.mark)
         else:
             pen.put(" " * (names + 2))
         if has_board:

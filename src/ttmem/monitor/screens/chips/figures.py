@@ -13,8 +13,20 @@ from ttmem.view.colours import level_of, level_role
 from ttmem.view.spans import Role
 from ttmem.view.units import UNKNOWN, share_text, size_text, tight_size_text
 
-__all__ = ["Figure", "Gauge", "Swatch", "dram_gauge", "figures_of", "l1_gauge", "percent_text", "pools_of"]
+__all__ = [
+    "Figure",
+    "Gauge",
+    "Swatch",
+    "dram_gauge",
+    "figure_count",
+    "figures_of",
+    "has_more",
+    "l1_gauge",
+    "percent_text",
+    "pools_of",
+]
 
+_ALWAYS = 16  # figures that every chip has
 _PERCENT_MOST = 9.995  # beyond it a share is no longer a number anybody reads
 Pools = Mapping[Pool, PoolUsage]
 
@@ -135,12 +147,18 @@ def figures_of(usage: DeviceUsage, pools: Pools, *, is_ascii: bool) -> Iterator[
     yield from _worst_figures(usage)
     yield _sized("L1_SMALL", "small", _known(usage, pools, Pool.L1_SMALL), SMALL)
     yield _sized("L1 block", "L1 blk", _block(pools.get(Pool.L1)))
-    yield _peak("L1 peak", "L1 peak", pools.get(Pool.L1), is_ascii)
+    yield _peak("L1 peak", "L1 peak", pools.get(Pool.L1), is_ascii, column="L1 peak")
     yield _sized("trace", "trace", _known(usage, pools, Pool.TRACE))
-    yield _sized("DRAM block", "block", _block(pools.get(Pool.DRAM)))
-    yield _peak("DRAM peak", "peak", pools.get(Pool.DRAM), is_ascii)
+    yield _sized("DRAM block", "DRAM blk", _block(pools.get(Pool.DRAM)), column="D block")
+    yield _peak("DRAM peak", "DRAM peak", pools.get(Pool.DRAM), is_ascii, column="D peak")
     yield from _odd_figures(usage)
     yield Figure("launches", "launch", words=_tight_count(usage.launch_count), role=Role.DIM)
+
+
+def figure_count(usage: DeviceUsage) -> int:
+    """How many figures a chip has, without working them out."""
+    odd = sum((p.read_bytes is not None) + bool(p.stale_bytes) + bool(p.unattributed_bytes) for p in usage.pools)
+    return _ALWAYS + odd + any(kernel.kind is Kind.KERNEL_UNKNOWN for kernel in usage.kernels)
 
 
 def _l1_figures(usage: DeviceUsage, pools: Pools) -> list[Figure]:
@@ -175,6 +193,11 @@ def _kernel(word: str, kernel: KindUsage | None, *, is_told: bool) -> Figure:
     return Figure(f"{word} ({count})", f"{short} {count}", kernel.used_bytes, mark, column=short)
 
 
+def has_more(pool: PoolUsage) -> bool:
+    """Whether something is held beside what was counted, or by nobody that is known."""
+    return pool.read_bytes is not None or bool(pool.stale_bytes or pool.unattributed_bytes)
+
+
 def _odd_figures(usage: DeviceUsage) -> list[Figure]:
     """What is held beside what was counted, and what nobody accounts for: shown where there is such a thing."""
     figures = []
@@ -197,13 +220,14 @@ def _sized(
     *,
     role: Role = Role.PLAIN,
     mark: str = "",
+    column: str = "",
 ) -> Figure:
-    return Figure(name, short, size_bytes, mark, swatch, role if size_bytes else Role.DIM)
+    return Figure(name, short, size_bytes, mark, swatch, role if size_bytes else Role.DIM, column=column)
 
 
-def _peak(name: str, short: str, pool: PoolUsage | None, is_ascii: bool) -> Figure:
+def _peak(name: str, short: str, pool: PoolUsage | None, is_ascii: bool, *, column: str) -> Figure:
     at_least = (">=" if is_ascii else "≥") if pool and (pool.is_lower_bound or pool.is_read) else ""
-    return _sized(name, short, pool.peak_bytes if pool else None, mark=at_least)
+    return _sized(name, short, pool.peak_bytes if pool else None, mark=at_least, column=column)
 
 
 def _block(pool: PoolUsage | None) -> int | None:

@@ -13,7 +13,20 @@ from ttmem.view.units import tight_size_text
 __all__ = ["LinePlan", "line_plan", "single_line", "titles_line"]
 
 # Figures that get a column, most wanted first.
-_WANTED = ("worst%", "CB plan", "CB now", "app", "fabric", "disp", "block", "L1 blk", "worst", "peak", "small", "trace")
+_WANTED = (
+    "worst%",
+    "CB plan",
+    "CB now",
+    "app",
+    "fabric",
+    "disp",
+    "D block",
+    "L1 blk",
+    "worst",
+    "D peak",
+    "small",
+    "trace",
+)
 _USED, _TOTAL, _SHARE, _FIGURE = 6, 6, 5, 8
 _BAR_LEAST, _BAR_GOOD, _BAR_MOST = 5, 10, 24
 _COURSE = 14
@@ -71,9 +84,7 @@ def titles_line(plan: LinePlan, chips: Sequence[Chip], width: int) -> Line:
 
 def single_line(chip: Chip, plan: LinePlan, width: int, *, is_ascii: bool) -> Line:
     pen = Pen().put(">" if chip.is_selected else " ", chip.index_role)
-    pen.name(chip.named(plan.names), plan.names, chip.index_role, is_ascii=is_ascii).put(
-        "!" if chip.usage.reason else " ", Role.HIGH
-    )
+    pen.name(chip.named(plan.names), plan.names, chip.index_role, is_ascii=is_ascii).put(*chip.mark)
     _gauge(pen, chip.dram, plan, is_ascii)
     _course(pen, chip.dram, chip.dram_course, plan, is_ascii)
     _gauge(pen.put(" "), chip.l1, plan, is_ascii)
