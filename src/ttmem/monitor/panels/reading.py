@@ -1,41 +1,44 @@
 """What pages say: the keys, what went wrong, the environment of a process."""
 
+import textwrap
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from ttmem.monitor.keys import GROUPS, Key, key_word
 from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.snapshot.sights.overview import ProcessRow
 from ttmem.sources.procfs import environment_of
-from ttmem.view.spans import Line, Role, Span, clean, fitted
+from ttmem.view.spans import Line, Role, Span, clean
 from ttmem.view.units import clock_text
 from ttmem.view.words import finding_text
 
 __all__ = ["alert_lines", "environment_lines", "help_lines"]
 
-_KEYS_WIDTH = 20
-_COLUMN = 78  # what one column of keys needs
+_KEYS_WIDTH = 14
+_COLUMN = 60  # least for one of two columns of keys
 
 
 def help_lines(look: Look) -> list[Line]:
-    """Every key, in as many columns as there is room for."""
-    blocks = [_group_lines(title, keys) for title, keys in GROUPS.items()]
-    if look.width < 2 * _COLUMN:
+    """Every key, in two columns where there is room for them."""
+    is_wide = look.width >= 2 * _COLUMN
+    width = (look.width - 1) // 2 if is_wide else look.width
+    blocks = [_group_lines(title, keys, width) for title, keys in GROUPS.items()]
+    if not is_wide:
         return [line for block in blocks for line in (*block, ())]
-    middle = (sum(map(len, blocks)) + len(blocks)) // 2
-    columns: list[list[Line]] = [[], []]
+    left: list[Line] = []
+    right: list[Line] = []
     for block in blocks:
-        columns[len(columns[0]) + len(block) > middle + 6].extend([*block, ()])
-    left, right = columns
-    height = max(len(left), len(right))
-    rows = zip(left + [()] * (height - len(left)), right + [()] * (height - len(right)), strict=True)
-    return [(*_padded(fitted(one, _COLUMN), _COLUMN + 1), *other) for one, other in rows]
+        (left if len(left) <= len(right) else right).extend([*block, ()])
+    return [(*_padded(one, width + 1), *other) for one, other in zip_longest(left, right, fillvalue=())]
 
 
-def _group_lines(title: str, keys: Sequence[Key]) -> list[Line]:
+def _group_lines(title: str, keys: Sequence[Key], width: int) -> list[Line]:
     lines: list[Line] = [(Span(f" {title}", Role.HEAD),)]
     for key in keys:
         words = " ".join(map(key_word, key.names))
-        lines.append((Span(f"   {words:{_KEYS_WIDTH}}", Role.KEY), Span(f" {key.text}")))
+        first, *others = textwrap.wrap(key.text, max(20, width - _KEYS_WIDTH - 5))
+        lines.append((Span(f"   {words:{_KEYS_WIDTH}}", Role.KEY), Span(f" {first}")))
+        lines += [(Span(" " * (_KEYS_WIDTH + 4) + other),) for other in others]
     return lines
 
 
