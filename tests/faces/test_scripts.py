@@ -17,6 +17,7 @@ import pytest
 
 from tests.support.driver_tree import DriverTree
 from tests.support.programs import a_program
+from tests.support.terminals import a_terminal
 from ttmem.cli.program import run_program, run_seed_monitor, with_verb
 
 GIB, MIB = 1 << 30, 1 << 20
@@ -448,3 +449,10 @@ def test_a_limit_of_which_nothing_is_known_was_not_checked(machine: Machine) -> 
     assert said.code == 1
     assert said.err.splitlines()[0] == "unknown: device 3 dram largest free block: nobody tells it"
     assert said.err.splitlines()[-1] == "ttmem: --min-largest-free: not known of any chip"
+
+
+def test_on_a_terminal_json_is_for_people(machine: Machine) -> None:
+    with a_terminal(["-m", "ttmem", "-s"], {**os.environ, **machine.settings, "TERM": "xterm"}) as terminal:
+        assert terminal.end() == 0
+
+    assert terminal.painted.startswith('{\r\n  "schema": 1,\r\n')

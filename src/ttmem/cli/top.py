@@ -8,6 +8,7 @@ import click
 
 from ttmem.cli.screen import Screen
 from ttmem.cli.tables.arguments import ManyValues
+from ttmem.cli.tables.device_words import device_words
 from ttmem.errors import SelectionError
 
 if TYPE_CHECKING:
@@ -46,9 +47,7 @@ def _column(context: click.Context, param: click.Parameter, value: str | None) -
     "-m", "--monitor", "layout", type=click.Choice(["auto", "full", "compact"]), help="How much of each chip."
 )
 @click.option("-c", "--compact", "layout", flag_value="compact", help="One line for each chip: --monitor compact.")
-@click.option(
-    "-i", "--id", "devices", metavar="LIST", help="Only these devices: indexes, unique ids or names, comma between."
-)
+@click.option("-i", "--id", "devices", metavar="LIST", help="Only these chips, named as for ttmem ps -i: 0,2.")
 @click.option("-u", "--user", "users", multiple=True, metavar="NAME", help="Only processes of this user.")
 @click.option("-p", "--pid", "pids", multiple=True, type=int, metavar="PID", help="Only this process.")
 @click.option("-t", "--tree", "is_tree", is_flag=True, help="Processes as a tree.")
@@ -68,8 +67,8 @@ def top(context: click.Context, /, **asked: Any) -> int:
     orders = _orders(asked["chip_count"], is_demo=asked["is_demo"])
     if not screen.is_live:
         return _table(context, asked, is_demo=bool(orders))
-    options = options_of(asked, is_unicode=screen.is_unicode)
     try:
+        options = options_of(asked, is_unicode=screen.is_unicode)
         if orders:
             from ttmem.cli.demonstration.show import show
 
@@ -105,8 +104,9 @@ def options_of(asked: dict[str, Any], *, is_unicode: bool) -> "Options":
     """What was asked for, as the monitor takes it."""
     from ttmem.monitor.options import Options
     from ttmem.snapshot import Selection
+    from ttmem.sources.driver import Driver
 
-    words = tuple(word.strip() for word in (asked["devices"] or "").split(",") if word.strip())
+    words = device_words(asked["devices"], lambda: Driver(os.environ).telemetry())
     return Options(
         interval=asked["interval"],
         layout=asked["layout"],

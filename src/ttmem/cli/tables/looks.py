@@ -1,12 +1,12 @@
 """One look at the figures: those that were chosen, and what the driver tells of their chips."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import click
 
+from ttmem.cli.tables.device_words import device_words
 from ttmem.cli.tables.request import Request
 from ttmem.daemon.asking.looking import Looking
 from ttmem.devices import Device
@@ -17,10 +17,6 @@ from ttmem.snapshot.sights.telemetry import ChipTelemetry
 from ttmem.view.spans import clean
 
 __all__ = ["Look", "look"]
-
-_NODE = re.compile(r"/dev/tenstorrent/(\d+)")
-_BUS_ID = re.compile(r"(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", re.IGNORECASE)
-_PCI_DOMAIN = "0000:"
 
 
 class Look(NamedTuple):
@@ -48,45 +44,17 @@ def _nothing_text(snapshot: Snapshot) -> str:
 
 def look(looking: Looking, request: Request, *, has_identity: bool) -> Look:
     """Looks now. `has_identity`: also at what the driver says, and at chips that nobody has opened."""
-    words = tuple(word.strip() for word in (request.devices or "").split(",") if word.strip())
-    is_by_driver = any(_NODE.fullmatch(word) or _BUS_ID.fullmatch(word) for word in words)
-    telemetry = looking.telemetry() if has_identity or is_by_driver else ()
+    telemetry = looking.telemetry() if has_identity else ()
     snapshot = looking.snapshot()
     try:
-        names = tuple(_unique_words(words, telemetry))
+        known = [usage.device for usage in snapshot.devices]
+        names = device_words(request.devices, lambda: telemetry or looking.telemetry(), known)
         selection = Selection(names, tuple(request.users), tuple(request.pids), request.is_with_ended)
         whole = _with_idle_chips(snapshot, telemetry) if has_identity else snapshot
         chosen = selected(whole, selection)
     except SelectionError as error:
         raise click.BadParameter(str(error), param_hint="-i") from error
     return Look(snapshot, chosen, telemetry)
-
-
-def _unique_words(words: Sequence[str], telemetry: Sequence[ChipTelemetry]) -> list[str]:
-    """Words of one kind, as a selection takes them: files and PCI addresses become unique ids."""
-    kinds = {_kind(word) for word in words}
-    if len(kinds) > 1:
-        raise SelectionError(f"{', '.join(words)}: expected names of one kind, found {' and '.join(sorted(kinds))}")
-    return [_driver_word(word, telemetry) if kinds & {"device files", "PCI addresses"} else word for word in words]
-
-
-def _kind(word: str) -> str:
-    if _NODE.fullmatch(word):
-        return "device files"
-    if _BUS_ID.fullmatch(word):
-        return "PCI addresses"
-    if word.startswith(("seed:", "unknown:")):
-        return "names"
-    return "unique ids" if word.lower().startswith("0x") else "indexes"
-
-
-def _driver_word(word: str, telemetry: Sequence[ChipTelemetry]) -> str:
-    full = word.lower() if word.startswith("/") or word.count(":") == 2 else _PCI_DOMAIN + word.lower()
-    for chip in telemetry:
-        if full in (chip.dev_node, (chip.pci_bus_id or "").lower()) and chip.asic_id is not None:
-            return f"{chip.asic_id:#018x}"
-    known = ", ".join(f"{chip.dev_node} ({chip.pci_bus_id})" for chip in telemetry)
-    raise SelectionError(f"no device {word} here; the driver has {known or 'none'}")
 
 
 def _with_idle_chips(snapshot: Snapshot, telemetry: Sequence[ChipTelemetry]) -> Snapshot:

@@ -63,7 +63,7 @@ _FORMS = (
         is_flag=False,
         flag_value=STANDARD_NAME,
         metavar="[FILE]",
-        help="Write it to a file; - is standard output, nothing a file named by the time.",
+        help="Write to FILE instead; - is standard output, no name ttmem_<time>.json here.",
     ),
     click.option("-q", "--query", "is_report", is_flag=True, help="Everything, as text."),
     click.option(
