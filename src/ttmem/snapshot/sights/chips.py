@@ -152,15 +152,20 @@ class _Shares:
 
     def pool(self, figures: tuple[Any, ...], capacity: int | None, largest: Largest) -> PoolUsage:
         """A pool of the chip, by its row."""
-        pool, used, *_ = figures
-        held = self._held[pool]
-        origin: Origin = "counter" if any(usage.origin == "counter" for usage in held) else "counted"
-        unattributed = max(0, used - sum(usage.used_bytes for usage in held))
-        return _device_pool(figures, (capacity, largest), (origin, unattributed, _reason_of(held)))
+        used, held = figures[1], self._held.get(figures[0], ())
+        if len(held) == 1:  # mostly: one chip has one owner at a time
+            [only] = held
+            doubts = (_told_by(only.origin), max(0, used - only.used_bytes), only.reason)
+        else:
+            origin = _told_by("counter" if any(usage.origin == "counter" for usage in held) else "counted")
+            unattributed = max(0, used - sum(usage.used_bytes for usage in held))
+            doubts = (origin, unattributed, first_reason(usage.reason for usage in held))
+        return _device_pool(figures, (capacity, largest), doubts)
 
 
-def _reason_of(held: Sequence[PoolUsage]) -> str:
-    return held[0].reason if len(held) == 1 else first_reason(usage.reason for usage in held)
+def _told_by(origin: Origin) -> Origin:
+    """Of a chip: by counters of its holders' own, or by what was counted."""
+    return "counter" if origin == "counter" else "counted"
 
 
 @lru_cache(maxsize=8192)

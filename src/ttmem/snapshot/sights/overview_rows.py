@@ -21,15 +21,15 @@ from ttmem.snapshot.rows import (
 )
 from ttmem.snapshot.sights.chips import Holders, device_usages, devices_from_rows, kind_from_row, pool_from_row
 from ttmem.snapshot.sights.overview import Overview, ParentOf, ProcessRow, no_parent, row_state
-from ttmem.snapshot.usage import ProcessDevice, first_reason
+from ttmem.snapshot.sights.regions import SizesOf
+from ttmem.snapshot.usage import DeviceUsage, ProcessDevice, first_reason
 
 __all__ = ["overview_from_rows"]
 
 
 def overview_from_rows(rows: Rows, surroundings: Surroundings, parent_of: ParentOf = no_parent) -> Overview:
     """The overview that the rows of `Ledger.overview()` and their surroundings make."""
-    devices = devices_from_rows(rows)
-    usages = device_usages(devices, rows, _holders(rows, devices), surroundings.sizes_of)
+    usages = _REMEMBERED.usages(rows, surroundings.sizes_of)
     chips = _Chips([usage.device.number for usage in usages])
     processes = tuple(
         _process(row, figures, chips, surroundings, parent_of)
@@ -47,6 +47,26 @@ def overview_from_rows(rows: Rows, surroundings: Surroundings, parent_of: Parent
         findings=(*damaged_files(rows), *doubts, *surroundings.findings),
         reason=first_reason(row.reason for row in processes if row.state != "dead"),
     )
+
+
+class _Remembered:
+    """The chips of the last look. Mostly nothing has changed since, and comparing rows is quick."""
+
+    def __init__(self) -> None:
+        self._last: tuple[list[Any], SizesOf | None, tuple[DeviceUsage, ...]] = ([], None, ())
+
+    def usages(self, rows: Rows, sizes_of: SizesOf) -> tuple[DeviceUsage, ...]:
+        told = [rows[name] for name in sorted(rows.keys() - _NOT_OF_CHIPS)]
+        before, same_sizes, usages = self._last  # replaced as one: any thread may look
+        if same_sizes is not sizes_of or told != before:
+            devices = devices_from_rows(rows)
+            usages = device_usages(devices, rows, _holders(rows, devices), sizes_of)
+            self._last = (told, sizes_of, usages)
+        return usages
+
+
+_NOT_OF_CHIPS = {"time_ns", "processes", "sums", "damaged"}
+_REMEMBERED = _Remembered()
 
 
 def _holders(rows: Rows, devices: dict[int, Device]) -> Holders:
