@@ -16,7 +16,7 @@ from tests.support.scraped import NOTHING, a_lifetime, rows_of, text_of
 from tests.support.sights import a_device_usage, an_overview
 from ttmem.cli.serve import serve
 from ttmem.daemon.metrics.catalogue import FAMILIES
-from ttmem.daemon.metrics.families import Family, Rows
+from ttmem.daemon.metrics.families import Family, Page
 from ttmem.daemon.metrics.page import Extras
 from ttmem.daemon.metrics.text import CLASSIC, OPEN_METRICS
 from ttmem.devices import Pool
@@ -29,7 +29,7 @@ DESCRIBED = re.findall(r"^\| `(tt\w+)` \| (\w+) \| (\w*) *\| ([^|]*)\| ([^|]+) \
 FORBIDDEN_PORTS = ("9090", "9400", "8000", "5555", "8080", "8081")
 
 
-def everything() -> list[Rows]:
+def everything() -> list[Page]:
     """Pages that have every metric between them."""
     busy = a_busy_snapshot()
     usage = a_device_usage(0)

@@ -6,8 +6,8 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as classic_families
 
 from tests.support.figures import NOON_NS
-from ttmem.daemon.metrics.families import Rows
-from ttmem.daemon.metrics.page import Extras, page_rows
+from ttmem.daemon.metrics.families import Page
+from ttmem.daemon.metrics.page import Extras, page_of
 from ttmem.daemon.metrics.rows.lifetime import ChipLifetime, Intake, Lifetime
 from ttmem.daemon.metrics.rows.service import Service
 from ttmem.daemon.metrics.text import CLASSIC, OPEN_METRICS, PageText
@@ -38,13 +38,13 @@ def a_lifetime(*numbers: int) -> Lifetime:
     return Lifetime(dict.fromkeys(numbers, happened), journals, Intake())
 
 
-def rows_of(snapshot: Snapshot | Overview, lifetime: Lifetime = NOTHING, extras: Extras | None = None) -> Rows:
+def rows_of(snapshot: Snapshot | Overview, lifetime: Lifetime = NOTHING, extras: Extras | None = None) -> Page:
     overview = overview_of(snapshot) if isinstance(snapshot, Snapshot) else snapshot
-    return page_rows(overview, lifetime, SERVICE, extras or Extras())
+    return page_of(overview, lifetime, SERVICE, extras or Extras())
 
 
-def text_of(rows: Rows, content_type: str = CLASSIC) -> str:
-    return PageText().written(rows, content_type).decode()
+def text_of(page: Page, content_type: str = CLASSIC) -> str:
+    return PageText().written(page, content_type).decode()
 
 
 def samples_of(text: str) -> Samples:
@@ -60,7 +60,7 @@ def samples_of(text: str) -> Samples:
     return found
 
 
-def scraped(rows: Rows) -> Samples:
+def scraped(rows: Page) -> Samples:
     """What Prometheus takes from a page; both formats say the same."""
     classic, opened = samples_of(text_of(rows)), samples_of(text_of(rows, OPEN_METRICS))
     assert classic == opened

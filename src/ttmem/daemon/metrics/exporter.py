@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ttmem.collector import Collector
-from ttmem.daemon.metrics.families import Rows
-from ttmem.daemon.metrics.page import Extras, page_rows
-from ttmem.daemon.metrics.rows.lifetime import lifetime_from_rows
+from ttmem.daemon.metrics.families import Page, Rows
+from ttmem.daemon.metrics.page import Extras, chip_rows, whole_page
+from ttmem.daemon.metrics.rows.lifetime import Lifetime, lifetime_from_rows
 from ttmem.daemon.metrics.rows.service import Service
 from ttmem.daemon.metrics.text import PageText, chosen_format
 from ttmem.snapshot.identity import chip_of
@@ -47,6 +47,7 @@ class Exporter:
         self._chips: tuple[ChipTelemetry, ...] = ()
         self._chips_until = float("-inf")
         self._has_data = False
+        self._last: tuple[object, object, object, Rows] = (None, None, None, Rows(()))
 
     def page(self, accept: str) -> tuple[bytes, str]:
         """The page and its content type, by what the asker says it takes."""
@@ -54,7 +55,7 @@ class Exporter:
         with self._lock:
             return self._text.written(self.rows(), content_type), content_type
 
-    def rows(self) -> Rows:
+    def rows(self) -> Page:
         """What a page is made of, now."""
         self._collector.tick()  # also the journal that was made a moment ago
         if self._asked.workloads_most:
@@ -64,7 +65,16 @@ class Exporter:
             overview, processes = self._collector.overview(), None
         lifetime = lifetime_from_rows(self._collector.ledger.lifetime())
         extras = Extras(self._known_chips(overview), processes, self._asked.workloads_most, self._asked.has_aliases)
-        return page_rows(overview, lifetime, self._service(), extras)
+        chips = self._chip_rows(overview, lifetime, extras)
+        return whole_page(overview, lifetime, self._service(), extras, chips=chips)
+
+    def _chip_rows(self, overview: Overview, lifetime: Lifetime, extras: Extras) -> Rows:
+        """Those of the last page, with their text, if nothing has happened since."""
+        devices, happened, telemetry, rows = self._last
+        if overview.devices is not devices or lifetime.chips != happened or extras.telemetry != telemetry:
+            rows = chip_rows(overview.devices, lifetime.chips, extras.telemetry)
+            self._last = (overview.devices, lifetime.chips, extras.telemetry, rows)
+        return rows
 
     def is_ready(self) -> bool:
         """Whether there was ever something whole to tell: every journal that was there has been read once."""

@@ -5,9 +5,10 @@ A row without a value is left out: what nobody knows is absent, never 0.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
-__all__ = ["Family", "Labels", "Row", "Rows", "Type"]
+__all__ = ["Family", "Labels", "Page", "Row", "Rows", "Type"]
 
 Type = Literal["gauge", "counter", "info"]
 Labels = tuple[str, ...]
@@ -37,10 +38,11 @@ class Family:
 
 
 class Rows:
-    """The rows of one page, family by family in their order; a family without rows is not told."""
+    """The rows of a part of a page, family by family in their order; a family without rows is not told."""
 
     def __init__(self, families: Iterable[Family]) -> None:
         self._rows: dict[Family, list[Row]] = {family: [] for family in families}
+        self.blocks: dict[Family, str] | None = None  # as text, once that was made; then no row is added any more
 
     def __iter__(self) -> Iterator[tuple[Family, list[Row]]]:
         return ((family, rows) for family, rows in self._rows.items() if rows)
@@ -48,3 +50,13 @@ class Rows:
     def add(self, family: Family, labels: Labels, value: int | float | None) -> None:
         if value is not None:
             self._rows[family].append((labels, value))
+
+
+class Page:
+    """All parts of a page, each with families of its own."""
+
+    def __init__(self, *parts: Rows) -> None:
+        self.parts = parts
+
+    def __iter__(self) -> Iterator[tuple[Family, list[Row]]]:
+        return chain.from_iterable(self.parts)

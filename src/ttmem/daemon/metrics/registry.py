@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from ttmem.daemon.metrics.families import Family, Row, Rows
+from ttmem.daemon.metrics.families import Family, Page, Row
 
 __all__ = ["MetricsCollector"]
 
@@ -19,7 +19,7 @@ __all__ = ["MetricsCollector"]
 class MetricsCollector(Collector):
     """A custom collector: asks for rows whenever it is asked."""
 
-    def __init__(self, rows: Callable[[], Rows]) -> None:
+    def __init__(self, rows: Callable[[], Page]) -> None:
         self._rows = rows
 
     def collect(self) -> Iterator[Metric]:

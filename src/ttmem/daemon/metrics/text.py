@@ -4,7 +4,10 @@ The library that does this otherwise takes ten times as long, mostly for writing
 they are written once and remembered; a test compares both.
 """
 
-from ttmem.daemon.metrics.families import Family, Labels, Rows
+from collections.abc import Iterable
+from functools import cache
+
+from ttmem.daemon.metrics.families import Family, Labels, Page, Row
 
 __all__ = ["CLASSIC", "OPEN_METRICS", "PageText", "chosen_format"]
 
@@ -41,25 +44,34 @@ class PageText:
         self._heads: dict[Family, dict[Labels, str]] = {}
         self._head_count = 0
 
-    def written(self, rows: Rows, content_type: str) -> bytes:
+    def written(self, page: Page, content_type: str) -> bytes:
         is_open = content_type == OPEN_METRICS
-        lines: list[str] = []
-        for family, found in rows:
-            lines.append(_declared_open(family) if is_open else _declared(family))
-            heads = self._heads.setdefault(family, {})
-            before = len(heads)
-            for labels, value in found:
-                head = heads.get(labels)
-                if head is None:
-                    head = heads[labels] = _head(family, labels)
-                lines.append(f"{head}{value}\n")
-            self._head_count += len(heads) - before
+        declared = _declared_open if is_open else _declared
+        texts: list[str] = []
+        for part in page.parts:
+            if part.blocks is None:
+                part.blocks = {family: self._block(family, rows) for family, rows in part}
+            for family, block in part.blocks.items():
+                texts += (declared(family), block)
         if is_open:
-            lines.append("# EOF\n")
+            texts.append("# EOF\n")
+        return "".join(texts).encode(errors="replace")
+
+    def _block(self, family: Family, rows: Iterable[Row]) -> str:
+        """The rows of a family, which look the same in both formats."""
+        heads = self._heads.setdefault(family, {})
+        before = len(heads)
+        lines = []
+        for labels, value in rows:
+            head = heads.get(labels)
+            if head is None:
+                head = heads[labels] = _head(family, labels)
+            lines.append(f"{head}{value}\n")
+        self._head_count += len(heads) - before
         if self._head_count > _HEADS_MOST:
             self._heads.clear()
             self._head_count = 0
-        return "".join(lines).encode(errors="replace")
+        return "".join(lines)
 
 
 def _head(family: Family, labels: Labels) -> str:
@@ -68,11 +80,13 @@ def _head(family: Family, labels: Labels) -> str:
     return f"{family.name}{{{','.join(given)}}} " if given else f"{family.name} "
 
 
+@cache
 def _declared(family: Family) -> str:
     kind = "counter" if family.type == "counter" else "gauge"  # the classic format has no type for what only informs
     return f"# HELP {family.name} {family.help.translate(_HELP)}\n# TYPE {family.name} {kind}\n"
 
 
+@cache
 def _declared_open(family: Family) -> str:
     unit = f"# UNIT {family.stem} {family.unit}\n" if family.unit else ""
     return f"# HELP {family.stem} {family.help.translate(_LABEL)}\n# TYPE {family.stem} {family.type}\n{unit}"

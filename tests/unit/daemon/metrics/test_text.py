@@ -11,7 +11,7 @@ from prometheus_client.openmetrics.exposition import generate_latest as generate
 from tests.support.figures import a_busy_snapshot
 from tests.support.scraped import a_lifetime, rows_of, samples_of, scraped, text_of
 from ttmem.daemon.metrics import text as pages
-from ttmem.daemon.metrics.families import Family, Rows
+from ttmem.daemon.metrics.families import Family, Page, Rows
 from ttmem.daemon.metrics.registry import MetricsCollector
 from ttmem.daemon.metrics.text import CLASSIC, OPEN_METRICS, PageText, chosen_format
 
@@ -64,7 +64,7 @@ def test_labels_and_numbers_come_through_as_they_are(sizes: dict[tuple[str, str]
         rows.add(SIZE, labels, number)
     rows.add(COUNT, ("a",), count)
 
-    found = scraped(rows)
+    found = scraped(Page(rows))
 
     assert found.pop(("ttmem_things_total", frozenset({("name", "a")}))) == float(count)
     assert found == {
@@ -96,14 +96,14 @@ def test_what_nobody_knows_is_not_on_the_page() -> None:
     rows = Rows([SIZE])
     rows.add(SIZE, ("a", "b"), None)
 
-    assert text_of(rows) == ""
+    assert text_of(Page(rows)) == ""
 
 
 def test_a_size_beyond_what_a_double_holds_is_written_in_full() -> None:
     rows = Rows([SIZE])
     rows.add(SIZE, ("a", ""), (1 << 62) + 1)
 
-    assert text_of(rows).endswith('ttmem_size_bytes{name="a"} 4611686018427387905\n')
+    assert text_of(Page(rows)).endswith('ttmem_size_bytes{name="a"} 4611686018427387905\n')
 
 
 def test_heads_of_rows_are_forgotten_before_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +113,7 @@ def test_heads_of_rows_are_forgotten_before_they_are_too_many(monkeypatch: pytes
     for number in range(100):
         rows = Rows([SIZE])
         rows.add(SIZE, (str(number), ""), number)
-        assert f'name="{number}"}} {number}\n' in writer.written(rows, CLASSIC).decode()
+        assert f'name="{number}"}} {number}\n' in writer.written(Page(rows), CLASSIC).decode()
         assert sum(map(len, writer._heads.values())) <= 11
 
 

@@ -13,7 +13,7 @@ from ttmem.daemon.metrics.rows.chips import MEMORIES, Chip
 from ttmem.devices import Pool
 from ttmem.tracking import Cache, CacheOutcome, Stall
 
-__all__ = ["Intake", "Lifetime", "add_happened", "lifetime_from_rows"]
+__all__ = ["ChipLifetime", "Intake", "Lifetime", "add_happened", "lifetime_from_rows"]
 
 # Numbers with their words, looked up once: there are thousands of rows.
 _POOLS = tuple((int(pool), pool.word) for pool in MEMORIES)
