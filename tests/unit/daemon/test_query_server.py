@@ -21,6 +21,7 @@ from ttmem.daemon.query_server import QueryServer, loopback_listener
 from ttmem.errors import CannotServe, SelectionError
 
 BODY = b'{"schema":1,"filler":"' + b"x" * 50_000 + b'"}'
+OVERVIEW = b'{"overview":1}'
 
 
 class Desk:
@@ -60,7 +61,7 @@ class Desk:
             dump=self.dump,
             health=self.health,
             reset_peaks=self.reset_peaks,
-            overview=lambda: b'{"overview":1}',
+            overview=lambda: OVERVIEW,
             sights={"process": self.process},
         )
 
@@ -125,6 +126,30 @@ def received(connection: socket.socket, words: bytes) -> bytes:
 
 def test_a_snapshot_is_the_document_and_not_to_be_cached(serving: Serving) -> None:
     assert serving.ask("/snapshot") == (200, BODY)
+
+
+def test_an_overview_is_asked_for_like_a_snapshot(serving: Serving) -> None:
+    assert serving.ask("/overview") == (200, OVERVIEW)
+
+
+def test_a_close_up_gets_the_parameters_and_a_process_that_is_not_there_is_404(serving: Serving) -> None:
+    assert json.loads(serving.ask("/process?pid=7&most=3")[1]) == {"process": {"pid": "7", "most": "3"}}
+    status, body = serving.ask("/process?pid=9")
+
+    assert (status, json.loads(body)) == (404, {"error": "no process 9 here"})
+
+
+def test_overviews_can_be_streamed_by_name(serving: Serving) -> None:
+    with serving.connect() as connection:
+        connection.sendall(b"GET /events?interval=0.1&what=overview HTTP/1.1\r\nHost: x\r\n\r\n")
+        text = b""
+        while text.count(b"event: overview") < 2:
+            text += connection.recv(65536)
+
+    assert b"id: 1\ndata: " + OVERVIEW in text
+    assert serving.desk.snapshot_count == 0
+    status, body = serving.ask("/events?what=weather")
+    assert (status, json.loads(body)["error"]) == (400, "what: expected snapshot or overview, found 'weather'")
 
 
 def test_health_is_a_status_of_its_own(serving: Serving) -> None:

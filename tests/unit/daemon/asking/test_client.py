@@ -20,10 +20,13 @@ from tests.support.false_daemons import (
     some_bytes,
 )
 from tests.support.figures import a_busy_snapshot, a_dump
+from tests.support.sights import a_detail, an_overview
 from tests.support.stopwatch import Stopwatch
 from ttmem.daemon.asking.client import DaemonClient
 from ttmem.errors import DaemonGone, SelectionError, VersionMismatch
 from ttmem.snapshot import document, dump_document
+from ttmem.snapshot.sights.documents.overview import overview_document
+from ttmem.snapshot.sights.documents.process_detail import process_document
 
 NOBODY = 65_534
 
@@ -48,6 +51,45 @@ def test_a_dump_is_what_the_daemon_says(directory: Path) -> None:
     told = dump_document(a_dump())
     with a_false_daemon(directory, some_answers({"/dump": told})):
         assert dump_document(client_of(directory).dump()) == told
+
+
+def test_an_overview_is_what_the_daemon_says(directory: Path) -> None:
+    told = overview_document(an_overview())
+    with a_false_daemon(directory, some_answers({"/overview": told})):
+        assert overview_document(client_of(directory).overview()) == told
+
+
+def test_a_process_is_asked_for_by_pid_key_and_length(directory: Path) -> None:
+    targets = []
+
+    def answer(line: socket.socket, request: bytes) -> None:
+        targets.append(request.split(b" ")[1].decode())
+        an_answer(process_document(a_detail()))(line, request)
+
+    with a_false_daemon(directory, answer):
+        detail = client_of(directory).process(7, key=3, most=9)
+
+    assert targets == ["/process?pid=7&key=3&most=9"]
+    assert process_document(detail) == process_document(a_detail())
+
+
+def test_a_process_the_daemon_does_not_know_is_a_wrong_choice(directory: Path) -> None:
+    refusal = an_answer({"error": "no process 7 here"}, status=404)
+    with a_false_daemon(directory, refusal), pytest.raises(SelectionError, match="no process 7 here"):
+        client_of(directory).process(7)
+
+
+def test_peaks_are_reset_by_a_post(directory: Path) -> None:
+    requests = []
+
+    def answer(line: socket.socket, request: bytes) -> None:
+        requests.append(request.split(b"\r\n")[0])
+        line.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
+
+    with a_false_daemon(directory, answer):
+        client_of(directory).reset_peaks()
+
+    assert requests == [b"POST /reset-peaks HTTP/1.0"]
 
 
 def test_what_is_asked_for_reaches_the_daemon(directory: Path) -> None:

@@ -25,6 +25,7 @@ from tests.support.programs import a_program
 from tests.support.stopwatch import Stopwatch
 from tests.support.waiting import wait_until
 from ttmem.daemon.asking.looking import Looking
+from ttmem.devices import Pool
 from ttmem.errors import SelectionError
 from ttmem.snapshot import Snapshot, document, dump_document
 from ttmem.snapshot.sights.documents.overview import overview_document
@@ -248,3 +249,50 @@ def test_a_long_list_may_take_its_time(main: Path) -> None:
 
     with a_false_daemon(main, slowly), a_look(main) as looking:
         assert looking.dump(kernels=False, device=None, most=0).source == "daemon pid 7"
+
+
+def test_an_overview_and_a_process_are_found_without_a_daemon(main: Path) -> None:
+    with a_program(main, *PROGRAM) as program, a_look(main) as looking:
+        program.arrive()
+        overview = looking.overview()
+        detail = looking.process(program.pid)
+
+    [row] = overview.processes
+    assert (row.pid, row.parent_pid, row.state) == (program.pid, os.getpid(), "live")
+    assert [holding.allocation.size_bytes for holding in detail.largest] == [4096]
+    assert detail.row.used_bytes(Pool.DRAM) == row.used_bytes(Pool.DRAM) == 4096
+
+
+def test_an_overview_is_asked_of_the_daemon_and_of_nobody_else(main: Path) -> None:
+    with a_false_daemon(main, a_sound_daemon(main)), a_look(main) as looking:
+        assert looking.overview().source == "daemon pid 7"
+
+
+def test_a_daemon_elsewhere_has_no_overview_for_us(main: Path) -> None:
+    with (
+        a_program(main, *PROGRAM) as program,
+        a_false_daemon(main, a_sound_daemon(Path("/elsewhere"))),
+        a_look(main) as looking,
+    ):
+        program.arrive()
+        overview = looking.overview()
+
+    assert overview.source == EMBEDDED
+    assert [finding.name for finding in overview.findings] == ["daemon_ignored"]
+
+
+def test_a_process_that_is_not_there_is_a_wrong_choice(main: Path) -> None:
+    with a_look(main) as looking, pytest.raises(SelectionError, match="no process 1 here"):
+        looking.process(1)
+
+
+def test_peaks_of_our_own_collector_can_be_reset(main: Path) -> None:
+    lines = (*PROGRAM[:2], "ttmem.report_buffer_free(chip, 1)", "meet()")
+    with a_program(main, *lines) as program, a_look(main, is_following=True) as looking:
+        program.arrive()
+        before = looking.overview().devices[0].pools
+        looking.reset_peaks()
+        after = looking.overview().devices[0].pools
+
+    assert [pool.peak_bytes for pool in before] == [4096]
+    assert [pool.peak_bytes for pool in after] in ([], [0])
