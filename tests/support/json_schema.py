@@ -26,7 +26,7 @@ _VALUES = {
     ".origin": _ORIGINS,
     ".memory.*.source": ["reports", "runtime", "unknown"],
     "processes[].source": ["journal", "socket", "runtime"],
-    "processes[].state": ["live", "ended"],
+    "processes[].state": ["live", "stale", "ended"],
     ".total_origin": ["reported", "unknown"],
     ".pool": _POOLS,
     "foreign[].what": ["journals", "counters"],

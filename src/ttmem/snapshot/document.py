@@ -191,7 +191,7 @@ def _process(process: ProcessUsage, telemetry: Sequence[ChipTelemetry]) -> Docum
         "source": process.source,
         "uid": process.uid,
         "label": process.label,
-        "state": process.state,
+        "state": process.told_state,
         "visible": process.is_visible,
         "container": process.container,
         "start_time": time_text(process.start_time_ns),

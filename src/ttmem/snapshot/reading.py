@@ -36,7 +36,7 @@ from ttmem.snapshot.usage import (
 __all__ = ["bare_device", "check_schema", "snapshot_from_document"]
 
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
-_STATES: tuple[State, ...] = get_args(State)
+_STATES: dict[str, State] = {**{state: state for state in get_args(State)}, "stale": "live"}
 SOURCES: tuple[Source, ...] = get_args(Source)
 _WHATS: tuple[What, ...] = get_args(What)
 _POOLS = {pool.word: pool for pool in Pool}
@@ -220,7 +220,7 @@ def _process(row: Fields, key: int, devices: Devices) -> ProcessUsage:
         label=row.text("label"),
         command=row.text("cmdline"),
         path=path,
-        state=row.word("state", _STATES),
+        state=_STATES[row.word("state", _STATES)],
         is_visible=row.flag("visible"),
         container=row.maybe_integer("container"),
         origin=row.word("origin", ORIGINS),

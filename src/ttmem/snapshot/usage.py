@@ -20,7 +20,7 @@ What = Literal["journals", "counters"]
 
 
 L1_POOLS = (Pool.L1, Pool.L1_SMALL)
-_OLD = ("damaged", "restored", "settling", "uncounted")  # reasons for which figures are not of now
+STALE_REASONS = frozenset({"damaged", "restored", "uncounted"})  # for which figures are not of now
 SAMPLE_MS = 100  # between two samples that the stock runtime takes of circular buffers
 
 
@@ -75,7 +75,7 @@ class PoolUsage:
     @property
     def age_ms(self) -> int | None:
         """How much older than the snapshot the figure is at most; None if nobody can say."""
-        if self.origin == "unknown" or self.reason in _OLD:
+        if self.origin == "unknown" or self.reason in {*STALE_REASONS, "settling"}:
             return None
         return SAMPLE_MS if self.origin == "sample" else 0
 
@@ -127,7 +127,7 @@ class DeviceUsage:
 
     @property
     def l1_total_bytes(self) -> int | None:
-        """What `l1_used_bytes` is a share of: the banks of L1 and L1_SMALL, and the kernel ring of every worker core."""
+        """What `l1_used_bytes` is a share of: banks of L1 and L1_SMALL, and the kernel ring of every worker core."""
         ring, grid, l1_bytes = self.device.kernel_ring_bytes, self.device.grid, self.device.capacity(Pool.L1)
         if not ring or not grid or not l1_bytes:
             return None
@@ -248,6 +248,11 @@ class ProcessUsage:
     @property
     def is_complete(self) -> bool:
         return not self.reason
+
+    @property
+    def told_state(self) -> str:
+        """As people read it: live, stale if its figures are not of now, or ended."""
+        return "stale" if self.is_live and self.reason in STALE_REASONS else self.state
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,7 +166,7 @@ def _processes(usage: DeviceUsage, processes: Sequence[ProcessUsage]) -> Iterato
         yield _Item(2, "Process ID", str(process.pid))
         yield _Item(3, "User", process.user)
         yield _Item(3, "Name", process.label)
-        yield _Item(3, "State", process.state)
+        yield _Item(3, "State", process.told_state)
         yield _Item(3, "Figures Are", process.origin + (f" ({process.reason})" if process.reason else ""))
         for pool in [Pool.DRAM, *(one.pool for one in held.pools if one.pool is not Pool.DRAM)]:
             yield _Item(3, f"Used {pool.word.upper()}", size_text(held_bytes(process, held, pool)))

@@ -6,6 +6,7 @@ from typing import Literal
 
 from ttmem.devices import Kind, Pool
 from ttmem.snapshot.usage import (
+    STALE_REASONS,
     DeviceUsage,
     Finding,
     Foreign,
@@ -28,7 +29,6 @@ __all__ = ["Overview", "ProcessRow", "RowState", "no_parent", "overview_of", "pr
 # foreign: its journal may not be read. No process is known for those: faces show `Overview.foreign` as such rows.
 # dead: it has ended; its figures are the last ones.
 RowState = Literal["live", "stale", "foreign", "dead"]
-STALE_REASONS = frozenset({"damaged", "restored", "uncounted"})
 
 # pid and start (nanoseconds since 1970) of a process that can be seen from here -> its parent's pid
 ParentOf = Callable[[int, int | None], int | None]

@@ -66,7 +66,7 @@ APP_FIELDS: tuple[Field[AppRow], ...] = (
     Field("user", "whose it is", lambda row: row.process.user),
     Field("label", "TTMEM_LABEL, what it called itself, or its command", lambda row: row.process.label),
     Field("command", "the command line", lambda row: row.process.command),
-    Field("state", "live or ended", lambda row: row.process.state),
+    Field("state", "live, stale (figures not of now) or ended", lambda row: row.process.told_state),
     Field("index", "logical index of the chip", lambda row: row.held.device.index),
     Field("uuid", "the chip's own id", lambda row: row.held.device.uuid, aliases=("gpu_uuid",)),
     Field("dev_node", "the driver's device file", lambda row: row.identity.dev_node),
