@@ -58,6 +58,7 @@ class Places:
         self._directory = directory
         self._stock_directory = stock_directory
         self._roots = roots
+        self._namespaces = procfs.MountNamespaces(roots.proc)
         self._clock = clock
         self._others: list[Place] = []
         self._container_shm: list[str] = []
@@ -112,7 +113,7 @@ class Places:
     def _containers(self) -> list[tuple[Path, procfs.UidMap]]:
         """The /dev/shm of every other mount namespace, and how user ids of there read from here."""
         proc = self._roots.proc
-        processes = procfs.one_process_per_mount_namespace(proc)
+        processes = self._namespaces.others()
         return [(proc / str(one) / "root" / "dev" / "shm", procfs.UidMap.of(proc, one)) for one in processes]
 
     def _find_others(self, containers: list[tuple[Path, procfs.UidMap]]) -> Iterator[Place]:

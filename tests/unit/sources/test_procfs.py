@@ -63,3 +63,53 @@ def test_the_host_is_the_one_we_run_on() -> None:
 def test_a_uid_without_a_name_is_shown_as_a_number() -> None:
     assert user_name(0) == "root"
     assert user_name(3_999_999_999) == "3999999999"
+
+
+def in_namespace(proc: Path, pid: int | str, namespace: int) -> None:
+    link = proc / str(pid) / "ns" / "mnt"
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.unlink(missing_ok=True)
+    link.symlink_to(f"mnt:[{namespace}]")
+
+
+def test_of_each_other_mount_namespace_one_process_is_told(tmp_path: Path) -> None:
+    for pid, namespace in (("self", 1), (1, 1), (30, 2), (7, 2), (9, 3)):
+        in_namespace(tmp_path, pid, namespace)
+
+    assert procfs.MountNamespaces(tmp_path).others() == [7, 9]
+
+
+def test_a_young_process_that_moves_into_a_container_is_noticed_at_once(tmp_path: Path) -> None:
+    in_namespace(tmp_path, "self", 1)
+    in_namespace(tmp_path, 7, 1)
+    namespaces = procfs.MountNamespaces(tmp_path)
+    before = namespaces.others()
+    in_namespace(tmp_path, 7, 2)
+
+    assert (before, namespaces.others()) == ([], [7])
+
+
+def test_an_old_process_that_moves_is_noticed_after_a_while(tmp_path: Path) -> None:
+    in_namespace(tmp_path, "self", 1)
+    in_namespace(tmp_path, 7, 1)
+    namespaces = procfs.MountNamespaces(tmp_path)
+    for _ in range(10):
+        namespaces.others()
+    in_namespace(tmp_path, 7, 2)
+
+    looks = [namespaces.others() for _ in range(11)]
+
+    assert (looks[0], looks[-1]) == ([], [7])
+
+
+def test_a_pid_that_is_used_again_is_looked_at_anew(tmp_path: Path) -> None:
+    in_namespace(tmp_path, "self", 1)
+    in_namespace(tmp_path, 7, 1)
+    namespaces = procfs.MountNamespaces(tmp_path)
+    for _ in range(10):
+        namespaces.others()
+    (tmp_path / "7").rename(tmp_path / "gone")
+    namespaces.others()
+    in_namespace(tmp_path, 7, 2)
+
+    assert namespaces.others() == [7]
