@@ -42,7 +42,7 @@ def a_reporter(daemon: Daemon, *messages: Any) -> Iterator["subprocess.Popen[str
 
 
 def by_pid(daemon: Daemon) -> dict[int, Any]:
-    return {process["pid"]: process for process in daemon.document()["processes"] if process["state"] == "live"}
+    return {process["pid"]: process for process in daemon.document()["processes"] if process["state"] != "ended"}
 
 
 def dram(process: Any) -> int:
