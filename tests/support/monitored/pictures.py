@@ -1,11 +1,13 @@
 """Reads a picture of the monitor back: the words on it, by row and column, and whether they keep apart."""
 
+import re
 from itertools import pairwise
 from typing import NamedTuple
 from xml.etree import ElementTree
 
 COLUMN, ROW = 8.4, 19
 LEFT, TOP = 20, 56  # of the first character
+_CUT = re.compile(r"\d\.?(?:\.\.\.|…)|^\.\.\.$")  # a number of which not all is there
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -48,6 +50,7 @@ def faults_of(svg: str, columns: int, rows: int) -> list[str]:
     words = words_of(svg)
     faults = [f"beyond the edge: {word}" for word in words if word.column + word.width > columns + 0.1]
     faults += [f"below the last row: {word}" for word in words if not 0 <= word.row < rows]
+    faults += [f"cut: {word}" for word in words if _CUT.search(word.text)]
     for before, after in pairwise(words):
         if before.row == after.row and before.column + before.width > after.column + 0.1:
             faults.append(f"overlapping: {before} {after}")
