@@ -52,9 +52,8 @@ def with_verb(arguments: list[str], *, is_terminal: bool) -> list[str]:
     """Without a verb: the monitor on a terminal, unless a flag asks for what only `ps` has; one table otherwise."""
     if arguments and (not arguments[0].startswith("-") or arguments[0] in ("-h", "--help")):
         return [*arguments]
-    is_table = _takes("ps", arguments)
-    is_monitor = (is_terminal or not is_table) and _takes("top", arguments)
-    return ["top" if is_monitor else "ps", *arguments]
+    verbs = ("top", "ps") if is_terminal else ("ps", "top")  # the other one is loaded only if it has to be
+    return [next((verb for verb in verbs if _takes(verb, arguments)), "ps"), *arguments]
 
 
 def _takes(verb: str, arguments: list[str]) -> bool:

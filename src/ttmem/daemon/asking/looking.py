@@ -33,7 +33,7 @@ __all__ = ["Looking"]
 
 SYSTEM_DIRECTORY = "/run/ttmem"  # or $TTMEM_SYSTEM_DIR
 _SETTLE_SECONDS = 2.0
-_TICK_SECONDS = 0.1  # rings of journals hold what a program reports in that time, and people see no faster
+_TICK_SECONDS = 0.2  # rings of journals hold what a program reports in that time, and people see no faster
 _DAEMON_SECONDS = 1.0
 _LIST_SECONDS = 30.0
 _LEAST_PAUSE_SECONDS = 0.5

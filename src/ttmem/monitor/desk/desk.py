@@ -13,10 +13,7 @@ from ttmem.monitor.desk.furniture import Spot, footer, greyed, header
 from ttmem.monitor.desk.process_keys import ProcessKeys
 from ttmem.monitor.desk.views import CLOSE_UPS, Views
 from ttmem.monitor.keys import action_of
-from ttmem.monitor.panels.page import Page
 from ttmem.monitor.panels.panel import Panel, overlaid
-from ttmem.monitor.panels.reading import alert_lines, help_lines
-from ttmem.monitor.panels.setup import Setup
 from ttmem.monitor.screens.frame import Drawing, Frame, Look, Wanted
 from ttmem.monitor.settings import INTERVALS, VIEWS, Settings
 from ttmem.view.device_tables import device_word
@@ -25,7 +22,8 @@ from ttmem.view.spans import Line, Role, Span, fitted
 __all__ = ["Desk", "Errand"]
 
 Errand = Literal["now", "reset_peaks", "suspend"]
-_ALERT_SECONDS = 3600
+ALERTS = "Alerts"
+_ALERT_SECONDS = 3600  # back from now
 _NARROW = 60  # columns: below that a view may need more than there is
 _FRAME_ROWS = 2  # the tab line above a view, and the line of keys below it
 
@@ -93,7 +91,7 @@ class Desk:
 
     @property
     def _is_on_alerts(self) -> bool:
-        return any(isinstance(panel, Page) and panel.title == "Alerts" for panel in self._panels)
+        return any(panel.title == ALERTS for panel in self._panels)
 
     def picture(self) -> list[Line]:
         """The whole screen, top to bottom."""
@@ -221,6 +219,8 @@ class Desk:
         self.note = f"layout: {layout}"
 
     def _setup(self, _: str) -> None:
+        from ttmem.monitor.panels.setup import Setup
+
         self.open(Setup(self.settings, self.apply, self._keep))
 
     def _keep(self, _: str = "") -> None:
@@ -241,10 +241,16 @@ class Desk:
             self.note = "peaks count from now on"
 
     def _help(self, _: str) -> None:
+        from ttmem.monitor.panels.page import Page
+        from ttmem.monitor.panels.reading import help_lines
+
         self.open(Page("Keys", help_lines))
 
     def _alerts(self, _: str) -> None:
-        self.open(Page("Alerts", lambda look: alert_lines(self.frame, look)))
+        from ttmem.monitor.panels.page import Page
+        from ttmem.monitor.panels.reading import alert_lines
+
+        self.open(Page(ALERTS, lambda look: alert_lines(self.frame, look)))
 
     def _errand(self, errand: Errand) -> None:
         self.errands.append(errand)

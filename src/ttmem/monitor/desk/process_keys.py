@@ -1,21 +1,19 @@
-"""Keys that are about processes: filter, search, users, sorting, signals. From another view they go to Processes."""
+"""Keys that are about processes: filter, search, users, sorting, signals. From another view they go to Processes.
+
+Panels are loaded when they are opened: the first picture does not wait for them.
+"""
 
 import signal
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ttmem.monitor.desk.signals import SIGNALS, Target, release, send, targets_of
 from ttmem.monitor.desk.views import Views
-from ttmem.monitor.panels.menu import Menu, SortLetter
-from ttmem.monitor.panels.page import Page
-from ttmem.monitor.panels.prompt import Prompt
-from ttmem.monitor.panels.question import Question
-from ttmem.monitor.panels.reading import environment_lines
 from ttmem.snapshot.sights.overview import ProcessRow
 from ttmem.view.spans import Line, Role, Span, clean
 
 if TYPE_CHECKING:
     from ttmem.monitor.desk.desk import Desk
+    from ttmem.monitor.desk.signals import Target
 
 __all__ = ["ProcessKeys"]
 
@@ -65,6 +63,7 @@ class ProcessKeys:
         return row
 
     def _filter(self, _: str) -> None:
+        from ttmem.monitor.panels.prompt import Prompt
         from ttmem.monitor.screens.listing.filters import problem_of
 
         self._desk.open(
@@ -78,9 +77,13 @@ class ProcessKeys:
         )
 
     def _search(self, _: str) -> None:
+        from ttmem.monitor.panels.prompt import Prompt
+
         self._desk.open(Prompt("Search", lambda text: self._tell(f"search:{text}"), hint="a pid, or words of a name"))
 
     def _user(self, _: str) -> None:
+        from ttmem.monitor.panels.menu import Menu
+
         users = self._views.screen(VIEW).users_of(self._desk.frame)
         choices = [("", "all users"), *((user, clean(user)) for user in users)]
         chosen = self._views.state(VIEW).user
@@ -90,16 +93,23 @@ class ProcessKeys:
         if column:
             self._tell(f"sort:{column}")
             return
+        from ttmem.monitor.panels.menu import Menu
+
         words = self._views.screen(VIEW).SORTS
         choices = [(word, word.replace("_", " ")) for word in words]
         chosen = self._views.state(VIEW).sort
         self._desk.open(Menu("Sort by", choices, lambda word: self._tell(f"sort:{word}"), chosen=chosen))
 
     def _sort_letter(self, _: str) -> None:
+        from ttmem.monitor.panels.menu import SortLetter
+
         chosen = self._views.state(VIEW).sort
         self._desk.open(SortLetter(self._views.screen(VIEW).SORTS, self._sort, chosen=chosen))
 
     def _environment(self, _: str) -> None:
+        from ttmem.monitor.panels.page import Page
+        from ttmem.monitor.panels.reading import environment_lines
+
         row = self._row()
         if row is not None:
             lines = environment_lines(row)
@@ -111,6 +121,9 @@ class ProcessKeys:
         elif number:
             self._ask(int(number))
         elif self._chosen():
+            from ttmem.monitor.desk.signals import SIGNALS
+            from ttmem.monitor.panels.menu import Menu
+
             choices = [(str(int(one)), f"{int(one):2} {one.name}") for one in SIGNALS]
             self._desk.open(Menu("Send", choices, lambda value: self._ask(int(value))))
 
@@ -122,6 +135,9 @@ class ProcessKeys:
         return rows
 
     def _ask(self, number: int) -> None:
+        from ttmem.monitor.desk.signals import release, send, targets_of
+        from ttmem.monitor.panels.question import Question
+
         rows = self._chosen()
         if not rows:
             return
@@ -153,6 +169,6 @@ class ProcessKeys:
 _POINTED = ("tag", "environment", "kill")
 
 
-def _target_line(target: Target) -> Line:
+def _target_line(target: "Target") -> Line:
     refusal = (Span(f"  not: {target.refusal}", Role.HIGH),) if target.refusal else ()
     return (Span(clean(target.text)), *refusal)

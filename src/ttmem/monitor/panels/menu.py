@@ -18,7 +18,7 @@ class Menu:
     def __init__(
         self, title: str, choices: Sequence[tuple[str, str]], then: Callable[[str], None], *, chosen: str = ""
     ) -> None:
-        self._title = title
+        self.title = title
         self._choices = choices
         self._then = then
         self._at = next((at for at, (value, _) in enumerate(choices) if value == chosen), 0)
@@ -32,7 +32,7 @@ class Menu:
             for at, (_, text) in enumerate(self._choices)
         ]
         foot = (Span(" Enter", Role.KEY), Span(" takes it  "), Span("Esc", Role.KEY), Span(" leaves"))
-        return boxed(self._title, [*lines[top : top + room], foot], look)
+        return boxed(self.title, [*lines[top : top + room], foot], look)
 
     def press(self, key: str, look: Look) -> bool:
         steps = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10, "home": -len(self._choices), "end": 1 << 30}
@@ -61,6 +61,7 @@ class SortLetter:
     """Waits for the letter that names a column; where several begin with it, the one after the present."""
 
     place: Place = "line"
+    title = "Sort by"
 
     def __init__(self, columns: Sequence[str], then: Callable[[str], None], *, chosen: str) -> None:
         self._columns = columns

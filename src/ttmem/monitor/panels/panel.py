@@ -18,6 +18,9 @@ class Panel(Protocol):
     @property
     def place(self) -> Place: ...
 
+    @property
+    def title(self) -> str: ...
+
     def draw(self, look: Look) -> list[Line]:
         """Its lines, within the size."""
 

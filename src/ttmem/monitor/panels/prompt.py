@@ -23,7 +23,7 @@ class Prompt:
         hint: str = "",
         problem: Callable[[str], str] = lambda text: "",
     ) -> None:
-        self._title = title
+        self.title = title
         self._tell = tell
         self._before = text
         self._text = text
@@ -32,7 +32,7 @@ class Prompt:
         self._at = len(text)  # the cursor is before this character
 
     def draw(self, look: Look) -> list[Line]:
-        title = f" {self._title}: "
+        title = f" {self.title}: "
         room = max(1, look.width - width_of(title) - 1)
         first = max(0, self._at - room + 1)  # so that the cursor is to be seen
         text = self._text[first:]

@@ -17,7 +17,7 @@ class Question:
     def __init__(
         self, title: str, lines: Sequence[Line], then: Callable[[], None], otherwise: Callable[[], None]
     ) -> None:
-        self._title = title
+        self.title = title
         self._lines = lines
         self._then = then
         self._otherwise = otherwise
@@ -33,7 +33,7 @@ class Question:
         shown = list(self._lines[:room])
         if len(self._lines) > room > 0:
             shown[-1] = (Span(f"... and {len(self._lines) - room + 1} more", Role.DIM),)
-        return boxed(self._title, [*shown, (), answers], look)
+        return boxed(self.title, [*shown, (), answers], look)
 
     def press(self, key: str, look: Look) -> bool:
         if key in ("left", "right", "tab", "shift+tab", "up", "down"):

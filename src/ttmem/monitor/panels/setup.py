@@ -32,6 +32,7 @@ class Setup:
     """Up and down choose a setting, left and right its value."""
 
     place: Place = "box"
+    title = "Settings"
 
     def __init__(self, settings: Settings, apply: Callable[[Settings], None], keep: Callable[[], None]) -> None:
         self._settings = settings
@@ -45,7 +46,7 @@ class Setup:
             role = Role.SELECTED if at == self._at else Role.PLAIN
             lines.append((Span(f" {item.text:24} < {_word(getattr(self._settings, item.name)):^10} > ", role),))
         foot = (Span(" Left Right", Role.KEY), Span(" change  "), Span("Esc", Role.KEY), Span(" keeps it and leaves"))
-        return boxed("Settings", [*lines, (), foot], look)
+        return boxed(self.title, [*lines, (), foot], look)
 
     def press(self, key: str, look: Look) -> bool:
         if key in ("up", "down", "k", "j", "tab", "shift+tab"):

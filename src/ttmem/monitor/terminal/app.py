@@ -182,7 +182,7 @@ class Monitor(App[None], inherit_bindings=False):
         self._paint()
 
     def _paint(self) -> None:
-        self._canvas.show(self.desk.picture(), self._theme)
+        self._canvas.show(self.desk.picture(), self._theme, self.desk.look.width)
 
     def _fatal_error(self) -> None:
         """A crash: the terminal is given back first, and one line says it then."""

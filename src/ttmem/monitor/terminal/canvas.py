@@ -8,7 +8,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ttmem.monitor.terminal.themes import Theme
-from ttmem.view.spans import Line, Role, width_of
+from ttmem.view.spans import Line, Role, Span, width_of
 
 __all__ = ["Canvas"]
 
@@ -24,13 +24,13 @@ class Canvas(Widget):
         self._theme = theme
         self._lines: tuple[Line, ...] = ()
         self._strips: dict[int, Strip] = {}
-        self._width = 0
+        self._width = 0  # what the toolkit says of it takes it some working out
 
-    def show(self, lines: Sequence[Line], theme: Theme) -> None:
-        """Paints the lines that differ from those shown now; all of them in another theme."""
+    def show(self, lines: Sequence[Line], theme: Theme, width: int) -> None:
+        """Paints the lines that differ from those shown now; all of them in another theme or width."""
         before, self._lines = self._lines, tuple(lines)
-        if theme is not self._theme:
-            self._theme = theme
+        if theme is not self._theme or width != self._width:
+            self._theme, self._width = theme, width
             self._strips.clear()
             self.refresh()
             return
@@ -38,32 +38,41 @@ class Canvas(Widget):
         for row in changed:
             self._strips.pop(row, None)
         if changed:
-            self.refresh(*(Region(0, first, self.size.width, count) for first, count in _runs(changed)))
+            self.refresh(*(Region(0, first, width, count) for first, count in _runs(changed)))
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Rows of the canvas as they are: it has no border, padding or background that the toolkit had to add."""
         lines = [self.render_line(row) for row in crop.line_range]
-        if crop.x == 0 and crop.width == self.size.width:
+        if crop.x == 0 and crop.width == self._width:
             return lines
         return [line.crop(crop.x, crop.right) for line in lines]
 
     def render_line(self, y: int) -> Strip:
-        width = self.size.width
-        if width != self._width:
-            self._width = width
-            self._strips.clear()
         strip = self._strips.get(y)
         if strip is None:
-            strip = self._strips[y] = self._strip(self._lines[y] if y < len(self._lines) else (), width)
+            strip = self._strips[y] = self._strip(self._lines[y] if y < len(self._lines) else (), self._width)
         return strip
 
     def _strip(self, line: Line, width: int) -> Strip:
         theme = self._theme
-        missing = width - sum(width_of(text) for text, _ in line)
-        segments = [Segment(text, theme[role]) for text, role in line]
-        if missing >= 0:
-            return Strip([*segments, Segment(" " * missing, theme[Role.PLAIN])], width)
-        return Strip(segments, width - missing).crop(0, width)
+        columns = sum(width_of(text) for text, _ in line)
+        padded = (*line, Span(" " * (width - columns))) if columns < width else line
+        strip = Strip([Segment(text, theme[role]) for text, role in _joined(padded)], max(columns, width))
+        return strip.crop(0, width) if columns > width else strip
+
+
+def _joined(line: Line) -> list[tuple[str, Role]]:
+    """As few pieces as look the same: a blank has the looks of whatever stands before it, but for the cursor's row."""
+    pieces: list[tuple[str, Role]] = []
+    for text, role in line:
+        if pieces:
+            before, looks = pieces[-1]
+            is_blank = text.isspace() and Role.SELECTED not in (role, looks)
+            if is_blank or role is looks:
+                pieces[-1] = (before + text, looks)
+                continue
+        pieces.append((text, role))
+    return pieces
 
 
 def _differing(before: tuple[Line, ...], after: tuple[Line, ...]) -> list[int]:
