@@ -16,13 +16,13 @@ from ttmem.snapshot.sights.history import History, Mark, Series
 from ttmem.view.colours import level_of, level_role
 from ttmem.view.spans import Line, Role, Span, fitted
 from ttmem.view.sparkline import sparkline
-from ttmem.view.units import share_text, size_text
+from ttmem.view.units import share_text, size_text, tight_size_text
 
 __all__ = ["PLOTTED", "Panel", "panel_lines"]
 
 _DETAILED = 8
 PLOTTED = 4  # lines, from which on a panel has an axis
-_NAMED = 24  # columns, from which on a title has room for the pool
+_ROOMY = 24  # columns, from which on a title has room for sizes in full
 
 
 class Panel(NamedTuple):
@@ -74,10 +74,10 @@ def _title(panel: Panel, look: Look) -> Line:
     pen = Pen().put(panel.chip, Role.INDEX).put(" ")
     if panel.board and look.width >= 60:
         pen.name(f"{panel.board} ", min(12, len(panel.board) + 1), is_ascii=look.is_ascii)
-    if look.width >= _NAMED:  # else the head of the screen says it
-        pen.put(f"{series.pool.name} ", Role.TITLE)
-        pen.put("planned " if series.pool in PLANNED_POOLS else "", Role.DIM)
-    parts: list[tuple[str, Role]] = [(size_text(series.latest_bytes), level_role(fraction))]
+    pen.put(f"{series.pool.name} ", Role.TITLE)
+    pen.put("planned " if series.pool in PLANNED_POOLS else "", Role.DIM)
+    size = size_text if look.width >= _ROOMY else tight_size_text
+    parts: list[tuple[str, Role]] = [(size(series.latest_bytes), level_role(fraction))]
     if fraction is not None:
         level = level_of(fraction)
         parts += [
