@@ -49,7 +49,7 @@ void join_parts(Taken& taken) {
     std::vector<std::pair<Span, uint32_t>> parts;
     parts.reserve(taken.spans.size());
     for (size_t i = 0; i < taken.spans.size(); ++i) parts.emplace_back(taken.spans[i], taken.counts[i]);
-    std::sort(parts.begin(), parts.end());
+    sort_by(parts, [](const auto& part) { return part.first.first; });
     taken.spans.clear();
     taken.counts.clear();
     for (const auto& [span, count] : parts) {

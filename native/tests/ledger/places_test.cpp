@@ -87,6 +87,18 @@ TEST(joined_spans_and_their_gaps_are_those_of_every_address_tried) {
     }
 }
 
+TEST(many_are_put_in_the_same_order_as_few) {
+    std::mt19937_64 dice(8);
+    for (const uint64_t mask : {kHighest, uint64_t{0xffff'ffe0}, uint64_t{0xf000'0000'0000'0001}, uint64_t{0}}) {
+        std::vector<uint64_t> numbers(10'000);
+        for (uint64_t& number : numbers) number = dice() & mask;
+        std::vector<uint64_t> sorted = numbers;
+        std::sort(sorted.begin(), sorted.end());
+        sort_by(numbers, [](uint64_t number) { return number; });
+        CHECK(numbers == sorted);
+    }
+}
+
 TEST(spans_at_the_end_of_all_addresses_do_not_wrap) {
     CHECK(span_at(kHighest - 4, 100) == Span(kHighest - 4, kHighest));
     CHECK(span_at(kHighest, kHighest) == Span(kHighest, kHighest));
