@@ -112,6 +112,7 @@ void Devices::retract_peaks(const std::map<uint32_t, Cell>& cells, uint64_t sinc
     for (const auto& [number, cell] : cells) {
         Device& device = devices_[number];
         for (PeakAmount& pool : device.cell.pools) {
+            pool.high = pool.used;
             if (pool.peak_time_ns < since_ns || pool.peak == pool.used) continue;
             pool.peak = pool.used;
             device.is_lower_bound = device.is_lower_bound || device.user_count > 2;  // others may have been there

@@ -16,8 +16,8 @@ MarkKind = Literal["phase_began", "phase_ended", "out_of_memory", "clash", "proc
 @dataclass(frozen=True, slots=True)
 class Series:
     """One pool of one chip. A sample is the highest use within its interval, however short it lasted, as the events
-    told it; of figures that are read from the runtime's counters (`origin`), the highest of those that were read. None
-    where nobody looked."""
+    told it. Where there are no events it is the highest of what counters said when they were read: those of the runtime
+    (`origin`), or of a process that reports faster than it can be followed. None where nobody looked."""
 
     device: int  # Device.number; -1 for a chip that only the runtime's counters tell about
     uuid: str | None
