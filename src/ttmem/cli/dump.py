@@ -11,7 +11,8 @@ from ttmem.cli.screen import Screen
 from ttmem.daemon.asking.looking import Looking
 from ttmem.errors import SelectionError
 from ttmem.snapshot import Dump, dump_document
-from ttmem.view import PageOptions, dump_page
+from ttmem.view import PageOptions
+from ttmem.view.dump_page import dump_page
 
 _MOST = 50
 

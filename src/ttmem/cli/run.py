@@ -115,7 +115,7 @@ def _tell(offspring: Offspring, name: str, *, is_asked: bool) -> None:
             )
         return
     from ttmem.cli.screen import Screen
-    from ttmem.view import summary
+    from ttmem.view.summary import summary
 
     lines = summary(offspring.usages())
     if not lines:

@@ -5,7 +5,8 @@ from typing import Any
 from ttmem.collector import Collector
 from ttmem.snapshot import Snapshot, dump_document, dump_of
 from ttmem.snapshot.dump import MOST, Dump
-from ttmem.view import PageOptions, dump_page, plain
+from ttmem.view import PageOptions, plain
+from ttmem.view.dump_page import dump_page
 
 __all__ = ["Dumping"]
 

@@ -7,7 +7,6 @@ crash, and is not written over until somebody saves.
 import json
 import math
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
@@ -61,14 +60,13 @@ def save(settings: Settings, environ: Mapping[str, str]) -> Path:
     path = settings_path(environ)
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"schema": _SCHEMA, **asdict(settings)}, indent=2) + "\n"
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(name, path)
+        unfinished.write_text(text, encoding="utf-8")
+        os.replace(unfinished, path)
     except OSError:
         with suppress(OSError):
-            os.unlink(name)
+            unfinished.unlink()
         raise
     return path
 

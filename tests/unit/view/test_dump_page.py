@@ -15,7 +15,8 @@ from tests.support.figures import (
     a_snapshot,
 )
 from ttmem.snapshot import Dump, Finding, dump_of
-from ttmem.view import PageOptions, dump_page, plain
+from ttmem.view import PageOptions, plain
+from ttmem.view.dump_page import dump_page
 
 
 def text_of(dump: Dump, **options: object) -> str:

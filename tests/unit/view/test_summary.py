@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.figures import MIB, NOON_NS, a_busy_snapshot, a_device, a_process, a_snapshot
-from ttmem.view import plain, summary
-from ttmem.view.summary import _REFUSALS_KEPT
+from ttmem.view import plain
+from ttmem.view.summary import _REFUSALS_KEPT, summary
 
 LEDGER = Path(__file__).parents[3] / "native" / "src" / "ledger" / "book.cpp"
 

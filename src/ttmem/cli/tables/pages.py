@@ -9,7 +9,8 @@ from ttmem.cli.tables.looks import Look
 from ttmem.cli.tables.request import Request
 from ttmem.snapshot import ProcessUsage, Snapshot
 from ttmem.sources.procfs import stat_of
-from ttmem.view import PageOptions, page, picture
+from ttmem.view import PageOptions, page
+from ttmem.view.picture import picture
 
 __all__ = ["check_picture", "page_options", "write_picture"]
 
