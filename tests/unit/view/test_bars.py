@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ttmem.view.bars import bar, filled_columns
+from ttmem.view.bars import Part, bar, filled_columns, stacked_bar
 from ttmem.view.spans import Line, Role
 
 FRACTIONS = st.floats(0, 3, allow_nan=False)
@@ -56,3 +56,28 @@ def test_a_bar_can_do_without_block_characters() -> None:
 )
 def test_a_bar_is_coloured_by_how_full_it_is(used: float, role: Role) -> None:
     assert bar(used, used, 10)[0].role is role
+
+
+A, B = Part(0.25, Role.BAR_BUFFER), Part(0.25, Role.BAR_CB, "▓", "c")
+
+
+@pytest.mark.parametrize(
+    ("parts", "peak", "text"),
+    [
+        ((), 0, "........"),
+        ((A, B), 0.5, "##cc...."),
+        ((A, B), 0.75, "##cc==.."),
+        ((A, Part(0, Role.BAR_CB), B), 0.5, "##cc...."),
+        ((A, Part(1e-9, Role.BAR_CB, "▓", "c"), A), 0, "##c#...."),
+        ((A, A, A, A, B), 1.25, "########"),
+    ],
+)
+def test_parts_of_a_bar_stand_in_their_order_and_to_scale(parts: tuple[Part, ...], peak: float, text: str) -> None:
+    assert text_of(stacked_bar(parts, peak, 8, is_ascii=True)) == text
+
+
+@given(st.lists(st.floats(0, 3), max_size=6), st.floats(0, 9), st.integers(1, 60))
+def test_a_bar_of_parts_is_as_wide_as_it_should_be(fractions: list[float], peak: float, width: int) -> None:
+    parts = [Part(fraction, Role.BAR_BUFFER) for fraction in fractions]
+
+    assert len(text_of(stacked_bar(parts, peak, width))) == width

@@ -2,7 +2,15 @@
 
 import pytest
 
-from ttmem.view.units import age_text, clock_text, ranges_text, share_text, size_text
+from ttmem.view.units import (
+    age_text,
+    clock_text,
+    ranges_text,
+    share_text,
+    size_of_text,
+    size_text,
+    tight_size_text,
+)
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
@@ -86,3 +94,31 @@ def test_an_age_has_one_or_two_units(seconds: float, text: str) -> None:
 
 def test_an_unknown_age_is_not_zero() -> None:
     assert age_text(None) == "[N/A]"
+
+
+@pytest.mark.parametrize(
+    ("text", "size_bytes"),
+    [
+        ("512", 512),
+        ("4GiB", 4 * GIB),
+        ("1.5g", 3 * GIB // 2),
+        (" 200 KiB ", 200 * KIB),
+        (".5MB", MIB // 2),
+        ("7 B", 7),
+        ("", None),
+        ("GiB", None),
+        ("-1", None),
+        ("1e3", None),
+        ("4 GiBs", None),
+    ],
+)
+def test_a_size_is_read_as_people_type_it(text: str, size_bytes: int | None) -> None:
+    assert size_of_text(text) == size_bytes
+
+
+@pytest.mark.parametrize("size_bytes", [0, 1023, 1024, 64 * KIB, 1023 * MIB, 12 * GIB, 1 << 62])
+def test_a_tight_size_says_the_same_in_five_characters_and_can_be_read_back(size_bytes: int) -> None:
+    text = tight_size_text(size_bytes)
+
+    assert len(text) <= 5
+    assert size_of_text(text) == size_of_text(size_text(size_bytes)) == size_bytes

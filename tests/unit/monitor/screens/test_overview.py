@@ -61,7 +61,9 @@ def test_every_chip_has_a_place_from_80_x_20_on(chips: int, width: int, height: 
     for spot in drawing.spots:
         assert text_of(drawing.lines[spot.row])[spot.begin - 2 : spot.begin].strip() == ""
     for number in range(chips):
-        assert cell_of(drawing, number).split()[0] == str(number)
+        assert cell_of(drawing, number)[1:].split()[0] == str(number)
+        if len(str(number)) == len(str(chips - 1)):
+            assert cell_of(drawing, number)[1] == str(number)[0]  # where the columns of its cell begin
 
 
 NUMBER = re.compile(r"[~≥]?\d[\d.,]*(?: ?[KMGTPE]i?B?\b| B\b|B\b|%)?")
@@ -122,6 +124,32 @@ def test_l1_counts_the_ring_once_and_no_inventory() -> None:
     assert usage.l1_used_bytes == held
     assert f"{size_text(held)} / {size_text(usage.l1_total_bytes)}" in cell
     assert re.search(rf"kernel ring +{size_text(ring)}", cell)
+
+
+def test_the_bar_of_l1_is_made_of_its_parts_to_scale() -> None:
+    usage = a_device_usage(0)
+    line = next(
+        line for line in cell_of(drawn(an_overview(1, 0), Look(200, 40, True)), 0).splitlines() if "L1 " in line
+    )
+    [bar] = re.findall(r"#+s*k*c*:*=*\.+", line)
+    total, footprint = usage.l1_total_bytes or 0, usage.activity.footprint
+    assert footprint
+    resident, planned = footprint.resident_bytes or 0, footprint.planned_bytes
+    sizes = {"#": 20 * MIB, "s": 200 * KIB, "k": 64 * 70_656, "c": resident, ":": planned - resident}
+
+    for mark, size in sizes.items():
+        assert abs(bar.count(mark) - size / total * len(bar)) <= 1.5, mark
+
+
+def test_the_bar_of_l1_shows_its_peak_beyond_what_is_planned() -> None:
+    usage = a_device_usage(0)
+    pools = tuple(replace(pool, peak_bytes=80 * MIB) if pool.pool is Pool.L1 else pool for pool in usage.pools)
+
+    cell = cell_of(drawn(an_overview(1, 0, devices=(replace(usage, pools=pools),)), Look(200, 40, True)), 0)
+
+    [bar] = re.findall(r"#+s+k+c*:*=+\.+", cell)
+    marked = len(bar) - bar.count(".")
+    assert abs(marked - (80 * MIB + 200 * KIB + 64 * 70_656) / (usage.l1_total_bytes or 1) * len(bar)) <= 1.5
 
 
 def test_kernels_are_told_by_type_with_their_counts_as_the_seeds_show_them() -> None:

@@ -16,7 +16,7 @@ from ttmem.devices import Pool
 from ttmem.monitor.screens import processes as screen
 from ttmem.monitor.screens.frame import Drawing, Frame, Look
 from ttmem.monitor.screens.listing.columns import COLUMNS
-from ttmem.monitor.screens.listing.entries import stamp_of
+from ttmem.monitor.screens.listing.entries import entries_of, stamp_of
 from ttmem.snapshot.sights.overview import Overview, ProcessRow
 from ttmem.snapshot.usage import Foreign
 from ttmem.view.spans import Line, Role
@@ -83,6 +83,20 @@ def test_in_80_columns_every_column_is_there_with_its_figure() -> None:
     assert rows_of(drawing)[0].split() == expected
 
 
+def test_a_total_is_what_is_held_and_no_inventory() -> None:
+    held = {Pool.DRAM: 3, Pool.TRACE: 5, Pool.L1: 7, Pool.L1_SMALL: 11, Pool.CB: 13, Pool.KERNEL: 17, Pool.ETH: 19}
+    [entry] = entries_of(a_frame(a_row(1, pools=tuple(a_pool(pool, size) for pool, size in held.items()))))
+
+    assert entry.total_bytes == 3 + 5 + 7 + 11
+    assert entry.kernel_bytes == 17 + 19
+
+
+def test_a_long_name_of_a_user_takes_no_column_away() -> None:
+    drawing = screen.draw(a_frame(a_row(1, user="a" * 60)), Look(80, 24), screen.State())
+
+    assert text_of(drawing.lines[1]).split() == TITLES
+
+
 def test_circular_buffers_are_what_cores_give_up_never_their_sum_over_programs() -> None:
     row = a_row(1, cb_planned_bytes=None)
 
@@ -119,12 +133,12 @@ def test_sorting_by_a_name_is_by_the_alphabet() -> None:
 
 
 def test_unknown_is_less_than_nothing_and_the_dead_stand_last() -> None:
-    nothing = a_row(1, pools=(a_pool(Pool.DRAM, 0),))
-    unknown = a_row(2, pools=(), origin="unknown")
+    nothing = a_row(2, pools=(a_pool(Pool.DRAM, 0),))
+    unknown = a_row(1, pools=(), origin="unknown")
     dead = a_row(3, pools=(a_pool(Pool.DRAM, 99 * GIB),), state="dead")
     some = a_row(4, pools=(a_pool(Pool.DRAM, GIB),))
 
-    assert pids_of(a_frame(unknown, dead, nothing, some), screen.State()) == [4004, 4001, 4002, 4003]
+    assert pids_of(a_frame(unknown, dead, nothing, some), screen.State()) == [4004, 4002, 4001, 4003]
 
 
 def test_the_columns_to_the_left_and_right_are_a_key_away() -> None:
