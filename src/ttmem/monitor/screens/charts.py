@@ -13,6 +13,7 @@ from ttmem.monitor.screens.courses.panel import PLOTTED, Panel, panel_lines
 from ttmem.monitor.screens.courses.plot import scale_top
 from ttmem.monitor.screens.courses.tiling import GAP, Tiling, tiled
 from ttmem.monitor.screens.frame import Drawing, Frame, Look, Spot, Wanted
+from ttmem.monitor.screens.pen import Pen
 from ttmem.snapshot.sights.history import SPANS_SECONDS, History, Mark
 from ttmem.view.device_tables import device_word
 from ttmem.view.spans import Line, Role, Span, fitted
@@ -209,14 +210,18 @@ def _header(history: History, panels: Sequence[Panel], look: Look, state: State,
     if pools.count(" and ") > 1:
         pools = "all pools"
     seconds = history.interval_ns / 1e9
-    spans = (
+    parts = (
         Span(f" {pools}", Role.TITLE),
         Span(_scales(panels) if tiling.height < PLOTTED else "", Role.DIM),
         Span(f"  last {_SPANS.get(state.seconds, f'{state.seconds} s')}"),
         Span(f"  {clock_text(history.begin_ns)} to {clock_text(history.end_ns)}", Role.DIM),
         Span(f"  highest of every {seconds:g} s", Role.DIM),
     )
-    return fitted(spans, look.width)
+    pen = Pen()
+    for text, role in parts:  # what does not fit is left out, not cut
+        if pen.at + len(text) <= look.width:
+            pen.put(text, role)
+    return pen.done()
 
 
 def _scales(panels: Sequence[Panel]) -> str:

@@ -58,6 +58,15 @@ def test_every_chip_has_a_chart_at_every_size(look: Look, chips: int) -> None:
     assert {spot.number for spot in drawing.spots} == set(range(chips))
 
 
+@pytest.mark.parametrize("look", SIZES, ids=str)
+@pytest.mark.parametrize("chips", [1, 4, 8, 32])
+@pytest.mark.parametrize("seconds", [60, 3600])
+def test_nothing_is_cut_but_names(look: Look, chips: int, seconds: int) -> None:
+    lines = text(draw(a_frame(chips, seconds), look, State(seconds=seconds))).splitlines()
+
+    assert [line for line in lines if "..." in line or "…" in line] == []
+
+
 def test_a_chart_says_what_is_used_of_how_much_and_the_highest() -> None:
     shown = text(draw(a_frame(1), Look(200, 58), State()))
 
@@ -139,7 +148,7 @@ def test_a_phase_that_began_before_the_span_covers_its_beginning() -> None:
 def test_what_happened_is_told_in_words_newest_first() -> None:
     shown = text(draw(a_frame(4), Look(200, 58), State())).split("< ended\n")[1]
 
-    assert "! out of memory  L1 64.0 MiB wanted  chip 0  llama-70b (pid 4001)" in shown
+    assert "! out of memory  L1 64.0 MiB wanted  chip 0  pid 4001  llama-70b" in shown
     assert shown.index("< ended  ") < shown.index("x clash  ") < shown.index("> began  ")
 
 

@@ -128,7 +128,7 @@ def words_of(mark: Mark, chip: str, *, width: int, is_ascii: bool) -> Line:
     if mark.what == "out_of_memory" and mark.pool is not None:
         wanted = f"  {mark.pool.name} {size_text(mark.size_bytes)} wanted"
     where = (f"  {mark.count} times" if mark.count > 1 else "") + (f"  chip {chip}" if chip else "")
-    whose = f"  {shown_name(mark.text, is_ascii)}" + (f" (pid {mark.pid})" if mark.pid is not None else "")
+    whose = (f"  pid {mark.pid}" if mark.pid is not None else "") + f"  {shown_name(mark.text, is_ascii)}"
     spans = (
         Span(f" {clock_text(mark.time_ns)}  ", Role.DIM),
         Span(f"{what:<15}", sign.role if sign else Role.NOTICE),
