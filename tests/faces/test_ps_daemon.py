@@ -22,7 +22,7 @@ from tests.support.stopwatch import Stopwatch
 from tests.support.waiting import wait_until
 from ttmem.snapshot import document
 
-FABRIC, DISPATCH = 1, 2
+APPLICATION, FABRIC, DISPATCH = 0, 1, 2
 PROGRAM = (
     "chip = ttmem.open_device(0x1A2B, index=3, board='n300', capacities={0: 1 << 20})",
     "ttmem.label('a job')",
@@ -55,6 +55,33 @@ def test_a_process_on_the_socket_is_seen_through_the_daemon(daemon: Daemon) -> N
     assert f" daemon pid {daemon.pid}, reading {journals_of(daemon)}" in shown
     assert re.search(rf" {os.getpid()} .* socket +seed:0 +4\.00 KiB", shown)
     assert "kernels: 1 fabric ~896 KiB · 2 dispatch ~92.0 KiB" in shown
+
+
+def test_what_the_seeds_clients_send_is_printed_as_the_seeds_block_and_the_daemon_says_that_it_runs(
+    daemon: Daemon,
+) -> None:
+    fabric, dispatch, application = 57_344, 47_104, 24_576
+    sizes = [(fabric, FABRIC)] * 2 + [(dispatch, DISPATCH)] * 2 + [(application, APPLICATION)] * 5
+    with daemon.line() as line:
+        line.say(cb_alloc(0x2000, 2_202_009), *(kernel_load(at, *size) for at, size in enumerate(sizes, start=1)))
+        line.counters()
+        command = [str(Path(sys.executable).parent / "tt_smi_umd")]
+        block = subprocess.run(command, env=daemon.environment, capture_output=True, text=True, check=True).stdout
+        status = daemon.run("serve", "--status").stdout
+
+    assert block == (
+        "Device 0 (unknown):\n"
+        "  L1 Memory:\n"
+        "    Buffers:        0.0B\n"
+        "    CBs:            2.1 MB\n"
+        "    Kernels:        324.0KB\n"
+        "      - Fabric:     112 KB  (2 kernels)\n"
+        "      - Dispatch:   92 KB   (2 kernels)\n"
+        "      - Application: 120 KB (5 kernels)\n"
+        "    Total:          2.4 MB / [N/A]\n"
+    )
+    where = journals_of(daemon) / "daemon.sock"
+    assert status == f"daemon pid {daemon.pid} answers on {where}; 1 process reports\n"
 
 
 def test_a_pid_that_messages_claim_and_a_kernel_without_a_type_are_shown(daemon: Daemon) -> None:

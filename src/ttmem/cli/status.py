@@ -26,7 +26,8 @@ def tell_status(query_socket: str | None, environ: Mapping[str, str]) -> int:
         except TtmemError as error:
             troubles.append(f"{path}: {error}")
             continue
-        click.echo(f"{snapshot.source} answers on {path}; {len(snapshot.live)} processes report")
+        count = len(snapshot.live)
+        click.echo(f"{snapshot.source} answers on {path}; {count} process{' reports' if count == 1 else 'es report'}")
         return DONE
     click.echo(f"ttmem: no daemon runs ({'; '.join(troubles)})", err=True)
     return NOT_RUNNING
