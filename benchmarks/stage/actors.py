@@ -102,6 +102,15 @@ def galaxy(setting: Setting) -> Iterator[Actor]:
 
 
 @contextmanager
+def crowd(setting: Setting, process_count: int, chip_count: int, live_count: int) -> Iterator[Actor]:
+    """Many processes on the same chips, each with so many allocations; see `crowd.py`."""
+    command = [sys.executable, "-m", "benchmarks.stage.crowd", *map(str, (process_count, chip_count, live_count))]
+    with _acting(Actor(command, setting.environment(TTMEM_TABLE="4096"))) as actor:
+        actor.hear()
+        yield actor
+
+
+@contextmanager
 def seed_server(setting: Setting) -> Iterator[tuple[Actor, Path]]:
     """The old design's server and its socket."""
     path = setting.directory / "seed.sock"
@@ -120,11 +129,11 @@ def seed_puppet(setting: Setting, live_count: int, socket_path: Path) -> Iterato
 
 
 @contextmanager
-def daemon(setting: Setting, *options: str) -> Iterator[tuple[Actor, Path]]:
+def daemon(setting: Setting, *options: str, **settings: str) -> Iterator[tuple[Actor, Path]]:
     """`ttmem serve` and its allocation socket."""
     path = setting.directory / "daemon-seed.sock"
     command = [sys.executable, "-m", "ttmem", "serve", "--socket", str(path), *options]
-    with _acting(Actor(command, setting.environment(TTMEM="0"))) as actor:
+    with _acting(Actor(command, setting.environment(TTMEM="0", **settings))) as actor:
         actor.hear()
         yield actor, path
 

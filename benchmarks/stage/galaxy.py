@@ -1,6 +1,7 @@
 """A program on all 32 chips of a Galaxy, by the runtime model: tensors, programs with circular buffers, launches.
 
-Run as `python -m benchmarks.stage.galaxy`. Says `ready` when everything is held, and holds it until its input ends.
+Run as `python -m benchmarks.stage.galaxy`. Says `ready` when everything is held, and holds it until its input ends. For
+every line it is told, it runs a program and keeps one more tensor on every chip, and says `done`.
 """
 
 import sys
@@ -25,7 +26,10 @@ def main() -> None:
             for _ in range(3):
                 metal.enqueue(mesh, workload)
         print("ready", flush=True)
-        sys.stdin.read()
+        for _ in sys.stdin:
+            metal.enqueue(mesh, workload)
+            mesh.create_buffer(metal.tensor((32, 32), "bfloat16"))
+            print("done", flush=True)
 
 
 if __name__ == "__main__":

@@ -57,12 +57,15 @@ class Kind(Word):
 
     @property
     def is_kernel(self) -> bool:
-        return self.name.startswith("KERNEL_")
+        return self in _KERNELS
 
     @property
     def kernel_word(self) -> str:
         """Application, fabric, dispatch or unknown; only for kernels."""
         return self.word.removeprefix("kernel_")
+
+
+_KERNELS = frozenset(kind for kind in Kind if kind.name.startswith("KERNEL_"))
 
 
 class BufferType(IntEnum):

@@ -4,7 +4,7 @@ The library that does this otherwise takes ten times as long, mostly for writing
 they are written once and remembered; a test compares both.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import cache
 
 from ttmem.daemon.metrics.families import Family, Labels, Page, Row
@@ -57,21 +57,23 @@ class PageText:
             texts.append("# EOF\n")
         return "".join(texts).encode(errors="replace")
 
-    def _block(self, family: Family, rows: Iterable[Row]) -> str:
+    def _block(self, family: Family, rows: Sequence[Row]) -> str:
         """The rows of a family, which look the same in both formats."""
         heads = self._heads.setdefault(family, {})
-        before = len(heads)
-        lines = []
-        for labels, value in rows:
-            head = heads.get(labels)
-            if head is None:
-                head = heads[labels] = _head(family, labels)
-            lines.append(f"{head}{value}\n")
-        self._head_count += len(heads) - before
+        try:
+            return "".join([f"{heads[labels]}{value}\n" for labels, value in rows])
+        except KeyError:  # there are new ones
+            self._learn(family, rows)
+            return self._block(family, rows)
+
+    def _learn(self, family: Family, rows: Sequence[Row]) -> None:
         if self._head_count > _HEADS_MOST:
             self._heads.clear()
             self._head_count = 0
-        return "".join(lines)
+        heads = self._heads.setdefault(family, {})
+        before = len(heads)
+        heads.update((labels, _head(family, labels)) for labels, _ in rows if labels not in heads)
+        self._head_count += len(heads) - before
 
 
 def _head(family: Family, labels: Labels) -> str:

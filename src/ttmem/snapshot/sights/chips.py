@@ -119,7 +119,9 @@ def _usage(
 ) -> DeviceUsage:
     pool_rows, kind_rows, core_rows = tables
     shares = _Shares(held)
-    pools = in_order(shares.pool(row, device.capacity(row[0]), spaces.largest(device, row[0])) for row in pool_rows)
+    pools = tuple(
+        shares.pool(row, device.capacity(row[0]), spaces.largest(device, row[0])) for row in sorted(pool_rows)
+    )
     activity = together([holder.activity for holder in held], activity_from_rows(cores=core_rows).cores)
     worst_bytes, worst, core_bytes = spaces.fullest(device, pools, activity)
     return DeviceUsage(

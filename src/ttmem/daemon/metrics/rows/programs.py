@@ -5,10 +5,13 @@ from ttmem.daemon.metrics.families import Rows
 from ttmem.daemon.metrics.rows.chips import Chip
 from ttmem.devices import Kind, Pool
 from ttmem.snapshot import Activity, DeviceUsage, Footprint
+from ttmem.tracking import Cache, CoreType
 
 __all__ = ["add_programs"]
 
 _KERNELS = tuple((kind, kind.kernel_word) for kind in Kind if kind.is_kernel)
+_CORE_TYPES = {core_type: core_type.word for core_type in CoreType}
+_CACHES = {cache: cache.word for cache in Cache}
 _L1_KINDS = {Pool.L1: "buffer", Pool.L1_SMALL: "small_buffer"}
 
 
@@ -23,7 +26,7 @@ def add_programs(rows: Rows, chip: Chip) -> None:
     _add_kernels(rows, chip)
     _add_rings(rows, chip, activity)
     for cache in activity.caches:
-        labels = (*chip.labels, cache.cache.word)
+        labels = (*chip.labels, _CACHES[cache.cache])
         rows.add(metric.CACHE_ENTRIES, labels, cache.entry_count)
         rows.add(metric.CACHE_BYTES, labels, cache.held_bytes)
 
@@ -64,7 +67,7 @@ def _add_circular_buffers(rows: Rows, chip: Chip, footprint: Footprint) -> None:
 
 def _add_kernels(rows: Rows, chip: Chip) -> None:
     """All types, also those of which there are none: these are counted."""
-    found = {usage.kind: usage for usage in chip.usage.kernels}
+    found = {usage.kind: usage for usage in chip.usage.kinds}
     for kind, word in _KERNELS:
         usage = found.get(kind)
         if usage is None and kind is Kind.KERNEL_UNKNOWN:
@@ -76,7 +79,7 @@ def _add_kernels(rows: Rows, chip: Chip) -> None:
 
 def _add_rings(rows: Rows, chip: Chip, activity: Activity) -> None:
     for ring in activity.rings:
-        labels = (*chip.labels, ring.core_type.word)
+        labels = (*chip.labels, _CORE_TYPES[ring.core_type])
         rows.add(metric.RING, (*labels, "live"), ring.live_bytes)
         rows.add(metric.RING, (*labels, "retired"), ring.retired_bytes)
         rows.add(metric.RING, (*labels, "free"), ring.free_bytes)
