@@ -3,7 +3,8 @@
 The chips are those of a Galaxy on the runtime model, with tensors, programs, circular buffers, ring and caches. Between
 two scrapes nothing happens (the daemon then writes again what it knows), or on every chip a program ran and a tensor
 was made. The figure is the CPU time of the whole daemon per scrape, all threads, the kernel's share included, less what
-it takes in the same time without being asked. The row without a target is the writing alone; its baseline is the same page written by prometheus_client.
+it takes in the same time without being asked. The row without a target is the writing alone; its baseline is the same
+page written by prometheus_client.
 """
 
 import http.client
