@@ -208,6 +208,20 @@ def test_kernels_of_no_known_type_are_not_left_out() -> None:
     assert re.search(r"untyped \(3\) +5.00 MiB", cell)
 
 
+def test_a_course_fills_its_width_and_stands_on_its_highest_sample() -> None:
+    overview = an_overview(1, 0)
+    history = a_history(overview)
+    rows = screen.draw(Frame(overview=overview, history=history), Look(160, 50), screen.State()).lines
+    texts = [text_of(line).rstrip() for line in rows]
+    first = next(at for at, text in enumerate(texts) if text.startswith("  DRAM")) + 1
+    last = next(at for at, text in enumerate(texts) if text.startswith("  60 s"))
+
+    assert texts[first].startswith(f" {tight_size_text(overview.devices[0].pools[0].used_bytes)}")
+    assert texts[first].endswith("█")
+    assert texts[last][7:].count("█") > 100
+    assert texts[last][7:25].strip() == ""  # nobody looked then
+
+
 def test_the_worst_core_is_named_with_its_share() -> None:
     usage = replace(a_device_usage(0), worst_core_bytes=900 * KIB, worst_core=(3, 4), core_bytes=1000 * KIB)
 

@@ -22,8 +22,7 @@ def course_lines(
     """So many rows; beside them what the highest stands for, and how much time they span. `top_bytes` is what fills a
     row that is alone; where there are several, the highest sample fills them."""
     room = width - begin - 1
-    each = max(1, room // max(1, len(samples)))  # columns of a sample, where there are fewer samples than columns
-    heights = bins([sample for sample in samples for _ in range(each)], room)
+    heights = bins(_stretched(samples, room), room)
     top = max((height for height in heights if height is not None), default=0)
     top = max(top, top_bytes or 0) if rows == 1 else top
     steps = _ASCII_STEPS if is_ascii else _STEPS
@@ -37,3 +36,9 @@ def course_lines(
             Pen().right(scale if top else "", begin - 1, Role.DIM).put(" ").put(text, Role.COURSE).to(width).done()
         )
     return lines
+
+
+def _stretched(samples: Sequence[Sample], width: int) -> Sequence[Sample]:
+    """As many as there are columns, where there are fewer: some stand twice."""
+    count = len(samples)
+    return [samples[at * count // width] for at in range(width)] if 0 < count < width else samples
