@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from ttmem.snapshot import Dump, Finding, Foreign, Host, Snapshot, Surroundings, dump_of, snapshot_from_rows
+from ttmem.snapshot import Finding, Foreign, Host, Snapshot, Surroundings, snapshot_from_rows
+from ttmem.snapshot.dump import Dump, dump_of
 from ttmem.snapshot.sights.regions import BankSizes
 
 GIB = 1 << 30
@@ -106,6 +107,10 @@ def a_snapshot(*, foreign: tuple[Foreign, ...] = (), findings: tuple[Finding, ..
     return snapshot_from_rows(some_rows(**tables), surroundings(foreign, findings))
 
 
+BUSY_SPACES: dict[str, Any] = {
+    "spaces": [(1, 0, 0, 30, 512 * MIB, 64 * KIB, 700 * MIB, 92 * MIB, 7), (1, 3, 1, 0, 0, 0, 0, 0, 0)],
+    "worst_cores": [(1, True, 3, 2, 200 * KIB)],
+}
 BUSY_CACHES = [
     (2, 0, 1, 12_000, 345, 0, 0, 1, 345, 4 * MIB, 0),
     (2, 0, 3, 1_500, 500, 0, 0, 0, 0, 0, 0),
@@ -170,8 +175,7 @@ def a_busy_snapshot() -> Snapshot:
         clashes=[(1, chip, 12, 0x9_0000, 0x8_F000, NOON_NS - 2_000_000_000) for chip in (0, 1)],
         clash_counts=[(1, 0, 1), (1, 1, 1)],
         meshes=[(1, 5, 1, 2, (0, 1))],
-        spaces=[(1, 0, 0, 30, 512 * MIB, 64 * KIB, 700 * MIB, 92 * MIB, 7), (1, 3, 1, 0, 0, 0, 0, 0, 0)],
-        worst_cores=[(1, True, 3, 2, 200 * KIB)],
+        **BUSY_SPACES,
         damaged=[("/dev/shm/ttmem-1000/9-9-ffffffff.journal", "not a journal: it begins with zeros")],
         foreign=(Foreign("/dev/shm/ttmem-1002", 1002, "1002"),),
     )

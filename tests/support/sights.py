@@ -8,7 +8,8 @@ from typing import Any
 
 from tests.support.figures import GIB, HOST, KIB, MIB, NOON_NS
 from ttmem.devices import BufferLayout, Device, Kind, Pool
-from ttmem.snapshot import Activity, Allocation, Footprint, KindUsage, Mesh, Owner, PhasePeak, PoolUsage, RingUsage
+from ttmem.snapshot import Activity, Footprint, KindUsage, Mesh, PhasePeak, PoolUsage, RingUsage
+from ttmem.snapshot.dump import Allocation, Owner
 from ttmem.snapshot.refusals import Clash, OutOfMemory
 from ttmem.snapshot.sights.history import History, Series
 from ttmem.snapshot.sights.overview import Overview, ProcessRow

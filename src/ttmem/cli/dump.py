@@ -10,7 +10,8 @@ from ttmem.cli.exits import NOTHING_READ
 from ttmem.cli.screen import Screen
 from ttmem.daemon.asking.looking import Looking
 from ttmem.errors import SelectionError
-from ttmem.snapshot import Dump, dump_document
+from ttmem.snapshot.dump import Dump
+from ttmem.snapshot.dump_document import dump_document
 from ttmem.view import PageOptions
 from ttmem.view.dump_page import dump_page
 

@@ -3,8 +3,9 @@
 from typing import Any
 
 from ttmem.collector import Collector
-from ttmem.snapshot import Snapshot, dump_document, dump_of
-from ttmem.snapshot.dump import MOST, Dump
+from ttmem.snapshot import Snapshot
+from ttmem.snapshot.dump import MOST, Dump, dump_of
+from ttmem.snapshot.dump_document import dump_document
 from ttmem.view import PageOptions, plain
 from ttmem.view.dump_page import dump_page
 

@@ -3,8 +3,6 @@
 from ttmem.snapshot.activity import Activity, CacheUsage, CoreUsage, Footprint, RingUsage
 from ttmem.snapshot.counters import ReadChip, Readings, ReadProcess
 from ttmem.snapshot.document import SCHEMA, document
-from ttmem.snapshot.dump import Allocation, Dump, DumpDevice, DumpGroup, Owner, Unlisted, dump_of
-from ttmem.snapshot.dump_document import dump_document, dump_from_document
 from ttmem.snapshot.reading import snapshot_from_document
 from ttmem.snapshot.refusals import Clash, OutOfMemory
 from ttmem.snapshot.rows import Surroundings, snapshot_from_rows
@@ -29,14 +27,10 @@ from ttmem.snapshot.usage import (
 __all__ = [
     "SCHEMA",
     "Activity",
-    "Allocation",
     "CacheUsage",
     "Clash",
     "CoreUsage",
     "DeviceUsage",
-    "Dump",
-    "DumpDevice",
-    "DumpGroup",
     "Finding",
     "Footprint",
     "Foreign",
@@ -45,7 +39,6 @@ __all__ = [
     "Mesh",
     "Origin",
     "OutOfMemory",
-    "Owner",
     "PhasePeak",
     "PoolUsage",
     "ProcessDevice",
@@ -58,11 +51,7 @@ __all__ = [
     "Selection",
     "Snapshot",
     "Surroundings",
-    "Unlisted",
     "document",
-    "dump_document",
-    "dump_from_document",
-    "dump_of",
     "place_of",
     "selected",
     "snapshot_from_document",

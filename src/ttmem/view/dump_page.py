@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ttmem.devices import Kind
-from ttmem.snapshot import Allocation, Dump, DumpDevice, DumpGroup
+from ttmem.snapshot.dump import Allocation, Dump, DumpDevice, DumpGroup
 from ttmem.view.device_tables import device_title
 from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.page import PageOptions, plural, source_line, wrapped

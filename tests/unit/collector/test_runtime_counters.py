@@ -21,9 +21,9 @@ from ttmem.snapshot import (
     Readings,
     Snapshot,
     document,
-    dump_of,
     snapshot_from_document,
 )
+from ttmem.snapshot.dump import dump_of
 
 
 @pytest.fixture

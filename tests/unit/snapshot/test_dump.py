@@ -23,7 +23,8 @@ from tests.support.figures import (
 )
 from ttmem.devices import Kind
 from ttmem.errors import SelectionError, VersionMismatch
-from ttmem.snapshot import Dump, DumpGroup, Owner, dump_document, dump_from_document, dump_of
+from ttmem.snapshot.dump import Dump, DumpGroup, Owner, dump_of
+from ttmem.snapshot.dump_document import dump_document, dump_from_document
 
 DOCS = (Path(__file__).parents[3] / "docs" / "dump.md").read_text(encoding="utf-8")
 

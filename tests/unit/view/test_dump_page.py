@@ -14,7 +14,8 @@ from tests.support.figures import (
     a_seed_snapshot,
     a_snapshot,
 )
-from ttmem.snapshot import Dump, Finding, dump_of
+from ttmem.snapshot import Finding
+from ttmem.snapshot.dump import Dump, dump_of
 from ttmem.view import PageOptions, plain
 from ttmem.view.dump_page import dump_page
 

@@ -15,8 +15,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ttmem.errors import DaemonGone, SelectionError
-from ttmem.snapshot import Dump, Snapshot, dump_from_document, snapshot_from_document
-from ttmem.snapshot.dump import MOST
+from ttmem.snapshot import Snapshot, snapshot_from_document
+from ttmem.snapshot.dump import MOST, Dump
+from ttmem.snapshot.dump_document import dump_from_document
 
 if TYPE_CHECKING:
     from ttmem.snapshot.sights.chip_map import ChipMap

@@ -14,13 +14,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 from ttmem.errors import DaemonGone, SelectionError, TtmemError
-from ttmem.snapshot import Dump, Finding, Snapshot, dump_of
+from ttmem.snapshot import Finding, Snapshot
 from ttmem.snapshot.dump import MOST
 from ttmem.sources import Places
 
 if TYPE_CHECKING:
     from ttmem.collector import Collector
     from ttmem.daemon.asking.client import DaemonClient
+    from ttmem.snapshot.dump import Dump
     from ttmem.snapshot.sights.chip_map import ChipMap
     from ttmem.snapshot.sights.history import History
     from ttmem.snapshot.sights.kernel_table import KernelTable
@@ -108,10 +109,11 @@ class Looking:
             self._driver = Driver(self._environ)
         return self._driver.telemetry()
 
-    def dump(self, *, kernels: bool, device: str | None, most: int) -> Dump:
+    def dump(self, *, kernels: bool, device: str | None, most: int) -> "Dump":
         """What is alive now. A device that is not there is a SelectionError."""
+        from ttmem.snapshot.dump import dump_of  # here, since a table shows no single allocation
 
-        def own(collector: "Collector") -> Dump:
+        def own(collector: "Collector") -> "Dump":
             snapshot = self._noted(collector.snapshot())
             rows = {process.key: collector.ledger.allocations(process.key, most) for process in snapshot.reporting}
             return dump_of(snapshot, rows, kernels=kernels, device=device, most=most)
