@@ -13,7 +13,9 @@ from ttmem.devices import Kind, Pool
 from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.monitor.screens.listing import process_page as screen
 from ttmem.snapshot.sights.process_detail import Holding, ProcessDetail
+from ttmem.snapshot.usage import Finding
 from ttmem.view.spans import width_of
+from ttmem.view.words import FINDINGS
 
 
 def lines_of(detail: ProcessDetail, look: Look, state: screen.State | None = None) -> list[str]:
@@ -93,6 +95,21 @@ def test_views_estimates_and_kernels_are_told_apart() -> None:
 
     assert re.search(r"~899 MiB .* router  kernel fabric", page)
     assert re.search(r"  view +7s .* 0-1 ", page)
+
+
+def test_words_are_left_out_rather_than_cut() -> None:
+    detail = replace(
+        a_detail(), findings=tuple(Finding(name, 3) for name in FINDINGS), row=replace(a_detail().row, reason="outrun")
+    )
+    page = "\n".join(lines_of(detail, Look(80, 200)))
+
+    assert "…" not in page
+    assert [
+        line
+        for line in page.splitlines()
+        if line.strip() == "900 MiB    5s  l1       0        0x200000     model.py:40 attention"
+    ]
+    assert "damaged journal)" in page
 
 
 def test_the_page_scrolls_to_its_end_and_no_further() -> None:

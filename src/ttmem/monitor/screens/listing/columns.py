@@ -112,7 +112,7 @@ def _number_key(entry: Entry) -> int:
 # In the order in which they stand.
 COLUMNS: tuple[Column, ...] = (
     Column("pid", "PID", 7, 8, lambda entry: _or_least(entry.pid), _pid_cell),
-    Column("user", "USER", 6, 10, lambda entry: entry.user, _word_cell(lambda entry: entry.user), is_right=False),
+    Column("user", "USER", 8, 12, lambda entry: entry.user, _word_cell(lambda entry: entry.user), is_right=False),
     Column("label", "LABEL", 10, 16, lambda entry: entry.label.lower(), _word_cell(lambda e: e.label), is_right=False),
     Column("chips", "DEV", 4, 8, _number_key, _word_cell(lambda entry: "", Role.INDEX), is_right=False),
     _size_column("dram", "DRAM", lambda entry: entry.used(Pool.DRAM)),

@@ -4,6 +4,7 @@ asked, and its single allocations, largest or oldest first.
 The first lines stay; the rest scrolls. Only lines that are to be seen are laid out.
 """
 
+import textwrap
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -106,7 +107,7 @@ def _body(detail: ProcessDetail, look: Look, order: Order) -> list[Drawer]:
         _section("PHASES", [sections.phase_titles], sections.phase_line, phases, sheet),
         _section("MEMORY REFUSED", [], sections.refusal_line, refusals, sheet),
         _section("CIRCULAR BUFFERS REFUSED", [], sections.clash_line, clashes, sheet),
-        _section("DOES NOT ADD UP", [], sections.sentence_line, list(_doubts(detail)), sheet),
+        _section("DOES NOT ADD UP", [], sections.sentence_line, list(_doubts(detail, look.width - 3)), sheet),
         _section("ASKED BY", [], sections.site_line, detail.sites, sheet) + _more_sites(detail, sheet),
         _section(_listed_as(order), [sections.holding_titles], sections.holding_line, holdings, sheet),
     ]
@@ -130,10 +131,11 @@ def _section(
     return [*head, *(partial(line, thing, sheet) for thing in things)]
 
 
-def _doubts(detail: ProcessDetail) -> Iterator[str]:
-    if detail.row.reason:
-        yield reason_text(detail.row.reason)
-    yield from map(finding_text, detail.findings)
+def _doubts(detail: ProcessDetail, width: int) -> Iterator[str]:
+    """Sentences, broken where the line ends."""
+    reasons = [reason_text(detail.row.reason)] if detail.row.reason else []
+    for text in (*reasons, *map(finding_text, detail.findings)):
+        yield from textwrap.wrap(text, width, subsequent_indent="  ")
 
 
 def _held(one: ProcessDevice) -> Hashable:

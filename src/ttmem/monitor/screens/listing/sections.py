@@ -1,6 +1,6 @@
 """The lines of the sections of a process's page: what it holds on a chip, a phase, a refusal, a site, an allocation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from ttmem.devices import Device, Pool
@@ -11,7 +11,7 @@ from ttmem.snapshot.refusals import Clash, OutOfMemory
 from ttmem.snapshot.sights.process_detail import Holding, SiteSum
 from ttmem.snapshot.usage import PhasePeak, ProcessDevice
 from ttmem.view.device_tables import devices_word
-from ttmem.view.spans import Line, Role
+from ttmem.view.spans import Line, Role, width_of
 from ttmem.view.units import UNKNOWN, clock_text, count_text, size_text, tight_size_text
 
 __all__ = [
@@ -33,6 +33,7 @@ _ROOMY = 110  # columns from which on sizes are written in full
 _CHIP, _POOL, _SIZE, _TIGHT = 10, 9, 10, 7
 _KERNELS = (Pool.KERNEL, Pool.ETH, Pool.DISPATCH)
 _PACKAGES = "/site-packages/"
+_FRAMES = 3  # of a stack, where there is room
 
 
 class Sheet(NamedTuple):
@@ -172,19 +173,25 @@ def holding_line(holding: Holding, sheet: Sheet) -> Line:
     chips = devices_word(sheet.chips[number] for number in holding.devices if number in sheet.chips)
     pen.name(chips if len(chips) <= 8 else f"{len(holding.devices)}x", 8, Role.INDEX, is_ascii=sheet.is_ascii).put(" ")
     pen.left("" if one.address is None else hex(one.address), 13, Role.DIM)
-    return pen.name(_what(one), sheet.width - pen.at, is_ascii=sheet.is_ascii).done()
+    room = sheet.width - pen.at
+    words = list(_whats(one))
+    shown = next((text for text in words if width_of(text) <= room), words[-1])
+    return pen.name(shown, room, is_ascii=sheet.is_ascii).done()
 
 
-def _what(one: Allocation) -> str:
-    """A kernel's name, or who asked; of what, where it is no plain buffer."""
-    kind = one.kind.word.replace("_", " ")
+def _whats(one: Allocation) -> Iterator[str]:
+    """A kernel's name, or who asked, and what it is; ever shorter."""
     layout = f" {one.layout.word}" if one.layout else ""
-    name = one.name or _stack_text(one.stack)
     held = f" x{one.holder_count}" if one.holder_count > 1 else ""
-    return f"{name}  {kind}{layout}{held}" if name else f"{kind}{layout}{held}"
+    kind = one.kind.word.replace("_", " ") + layout + held
+    for frames in (_FRAMES, 1):
+        name = one.name or _stack_text(one.stack, frames)
+        yield f"{name}  {kind}" if name else kind
+        if name:
+            yield name
 
 
-def _stack_text(stack: tuple[str, ...]) -> str:
+def _stack_text(stack: tuple[str, ...], most: int = _FRAMES) -> str:
     """The innermost frames of the program itself, without directories: not of packages that it calls."""
     frames = [frame for frame in stack if _PACKAGES not in frame] or list(stack)
-    return " < ".join(frame.rpartition("/")[2] for frame in frames[:3])
+    return " < ".join(frame.rpartition("/")[2] for frame in frames[:most])
