@@ -4,6 +4,7 @@ keys, clicks ----> Desk ----> picture(): all lines of the screen
 frames      ---->      ----> wanted(), settings, is_paused, errands: what the app has to do
 """
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Literal
@@ -25,6 +26,7 @@ Errand = Literal["now", "reset_peaks", "suspend"]
 ALERTS = "Alerts"
 _ALERT_SECONDS = 3600  # back from now
 _NARROW = 60  # columns: below that a view may need more than there is
+_NOTE_SECONDS = 15.0
 _FRAME_ROWS = 2  # the tab line above a view, and the line of keys below it
 
 
@@ -34,7 +36,8 @@ class Desk:
     def __init__(self, settings: Settings, environ: Mapping[str, str], *, is_readonly: bool, banner: str) -> None:
         self.settings = settings
         self.frame = Frame()
-        self.note = ""  # one line for the user, until the next key
+        self._note = ""
+        self._noted_at = 0.0
         self.is_paused = False
         self.is_over = False
         self.errands: list[Errand] = []
@@ -58,6 +61,15 @@ class Desk:
         return Look(width, max(1, height - _FRAME_ROWS), self.settings.ascii, layout)  # type: ignore[arg-type]
 
     @property
+    def note(self) -> str:
+        """One line for the user, until the next key, but not for ever: the keys stand where it does."""
+        return self._note if time.monotonic() - self._noted_at < _NOTE_SECONDS else ""
+
+    @note.setter
+    def note(self, text: str) -> None:
+        self._note, self._noted_at = text, time.monotonic()
+
+    @property
     def is_readonly(self) -> bool:
         return self._is_readonly
 
@@ -70,6 +82,9 @@ class Desk:
 
     def take(self, frame: Frame) -> None:
         """New figures, or the old ones and what is wrong."""
+        before, now = self.frame.overview, frame.overview
+        if before and now and before.source != now.source:
+            self.note = f"figures come from: {now.source} (before: {before.source})"
         self.frame = frame
 
     def miss(self, seconds: float) -> None:

@@ -71,9 +71,12 @@ def _cut(line: Line, first: int, last: int) -> Line:
     for span in line:
         text = ""
         for character in span.text:
-            if first <= at < last:
+            end = at + width_of(character)
+            if first <= at and end <= last:
                 text += character
-            at += width_of(character)
+            elif at < last and end > first:  # one of two columns: half a character cannot be shown
+                text += " "
+            at = end
         if text:
             kept.append(Span(text, span.role))
     missing = last - first - _width(tuple(kept))

@@ -40,7 +40,8 @@ class Prompt:
         line = [Span(title, Role.KEY), Span(text[:at]), Span(text[at : at + 1] or " ", Role.SELECTED)]
         line.append(Span(text[at + 1 : room]))
         said = Span(f"  {self._problem(self._text)}", Role.HIGH) if self._text else Span(f" {self._hint}", Role.DIM)
-        return [fitted((*line, said), look.width)]
+        left = look.width - sum(span.width for span in line)
+        return [(*line, *fitted((said,), max(0, left)))]
 
     def press(self, key: str, look: Look) -> bool:
         if key in ("escape", "f10"):

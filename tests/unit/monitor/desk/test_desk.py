@@ -1,0 +1,182 @@
+"""The screen as a whole: two lines around a view, at every size; what is lost is grey; clicks find what they hit."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.sights_to_ask import a_frame
+from tests.unit.monitor.desk.test_every_key import a_desk, text_of
+from ttmem.monitor.desk.desk import Desk
+from ttmem.monitor.screens.frame import Frame
+from ttmem.monitor.settings import VIEWS, Settings
+from ttmem.view.spans import Role
+
+FRAME = a_frame()
+BANNER = "demo: made-up chips"
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 220),
+    st.integers(1, 70),
+    st.sampled_from(VIEWS),
+    st.booleans(),
+    st.sampled_from(["", "f1", "f2", "f6", "f9", "/", "A", "o", "u", "e", "enter"]),
+)
+def test_the_screen_is_exactly_as_large_as_the_terminal(
+    width: int, height: int, view: str, is_ascii: bool, key: str
+) -> None:
+    desk = Desk(Settings(view=view, ascii=is_ascii), {}, is_readonly=False, banner=BANNER)
+    desk.resize(width, height)
+    desk.take(FRAME)
+    desk.press(key)
+
+    lines = desk.picture()
+
+    assert len(lines) == height
+    assert max(sum(span.width for span in line) for line in lines) <= width
+    if is_ascii:
+        assert all(span.text.isascii() for line in lines for span in line)
+
+
+@pytest.mark.parametrize("width", [30, 80, 120, 200])
+def test_a_banner_is_always_on_screen(width: int) -> None:
+    desk = Desk(Settings(), {}, is_readonly=False, banner=BANNER)
+    desk.resize(width, 24)
+    for frame in (Frame(), FRAME, replace(FRAME, trouble="gone " * 60)):
+        desk.take(frame)
+        assert BANNER in text_of(desk.picture())
+    desk.note = "something to say " * 20
+    assert BANNER in text_of(desk.picture())
+
+
+def test_before_the_first_figures_it_says_so(tmp_path: Path) -> None:
+    desk = Desk(Settings(), {}, is_readonly=False, banner="")
+
+    assert "Looking ..." in text_of(desk.picture())
+
+
+def test_lost_figures_stay_to_be_read_in_grey(tmp_path: Path) -> None:
+    desk = a_desk(tmp_path)
+    before = text_of(desk.picture()[1:-1])
+    desk.take(replace(desk.frame, trouble="the daemon is gone"))
+
+    lines = desk.picture()
+
+    assert text_of(lines[1:-1]) == before
+    assert {span.role for line in lines[1:-1] for span in line} == {Role.LOST}
+    assert "lost" in text_of(lines[:1])
+    assert "no new figures: the daemon is gone; trying again" in text_of(lines[-1:])
+
+
+def test_figures_that_do_not_come_in_time_are_lost_unless_that_is_meant(tmp_path: Path) -> None:
+    desk = a_desk(tmp_path)
+    desk.press("Z")
+    desk.miss(4)
+    assert "no answer" not in text_of(desk.picture())
+
+    desk.press("Z")
+    desk.miss(4)
+    assert "no answer for 4 s" in text_of(desk.picture())
+    desk.take(a_frame())
+    assert "no answer" not in text_of(desk.picture())
+
+
+def test_who_tells_the_figures_is_said_when_that_changes(tmp_path: Path) -> None:
+    desk, frame = a_desk(tmp_path), a_frame()
+    assert frame.overview is not None
+
+    desk.take(replace(frame, overview=replace(frame.overview, source="embedded collector")))
+
+    assert desk.note == "figures come from: embedded collector (before: daemon pid 812)"
+
+
+def test_a_click_on_a_tab_or_a_key_at_the_foot_is_as_good_as_the_key(tmp_path: Path) -> None:
+    desk = a_desk(tmp_path, "overview")
+    for number, title in enumerate(("Overview", "Processes", "L1 map", "Kernels", "Charts", "Telemetry")):
+        column = text_of(desk.picture()[:1]).index(title)
+        desk.click(column, 0)
+        assert desk.view == VIEWS[number]
+    foot = text_of(desk.picture()[-1:])
+    desk.click(foot.index("Help"), 29)
+    assert "This list of keys." in text_of(desk.picture())
+
+
+def test_a_click_chooses_a_chip_and_a_second_one_opens_its_map(tmp_path: Path) -> None:
+    desk = a_desk(tmp_path, "overview")
+    desk.picture()
+    spot = next(spot for spot in desk._drawing.spots if spot.number == 2)
+
+    desk.click(spot.begin, spot.row + 1)
+    assert desk.views.state("overview").chip == 2
+    desk.click(spot.begin, spot.row + 1, count=2)
+    assert desk.view == "l1_map"
+    assert desk.wanted().chip == "2"
+    desk.press("4")
+    assert desk.wanted().kernels == "2"
+
+
+def test_a_click_beside_everything_does_nothing(tmp_path: Path) -> None:
+    desk = a_desk(tmp_path)
+    before = desk.picture()
+
+    desk.click(119, 20)
+    desk.click(500, 500)
+
+    assert desk.picture() == before
+
+
+def test_alerts_want_an_hour_while_they_are_open(tmp_path: Path) -> None:
+    desk = a_desk(tmp_path)
+    assert desk.wanted().history_seconds is None
+
+    desk.press("A")
+    assert desk.wanted().history_seconds == 3600
+    desk.press("escape")
+    assert desk.wanted().history_seconds is None
+
+
+def test_alerts_name_findings_and_what_may_not_be_read(tmp_path: Path) -> None:
+    desk, frame = a_desk(tmp_path), a_frame()
+    assert frame.overview is not None
+    rows = (replace(frame.overview.processes[0], finding_count=3), *frame.overview.processes[1:])
+    desk.take(replace(frame, overview=replace(frame.overview, processes=rows, reason="a journal is damaged")))
+
+    desk.press("A")
+
+    text = text_of(desk.picture())
+    assert "incomplete: a journal is damaged" in text
+    assert "pid 4001 resnet50: 3 findings" in text
+
+
+def test_settings_change_at_once_and_are_kept_when_the_panel_is_left(tmp_path: Path) -> None:
+    desk = a_desk(tmp_path, "overview")
+
+    for key in ("f2", "down", "down", "right", "down", "space", "down", "right", "down", "enter", "escape"):
+        desk.press(key)
+
+    assert (desk.settings.theme, desk.settings.ascii, desk.settings.interval) == ("light", True, 2.0)
+    assert desk.views.state("processes").is_tree
+    assert desk.note.startswith("kept in ")
+    assert '"theme": "light"' in (tmp_path / "ttmem" / "monitor.json").read_text()
+
+
+def test_settings_that_cannot_be_kept_are_said(tmp_path: Path) -> None:
+    (tmp_path / "ttmem").write_text("in the way")
+    desk = a_desk(tmp_path)
+
+    desk.press("f12")
+
+    assert desk.note.startswith("the settings could not be kept: ")
+
+
+def test_read_only_keeps_peaks_as_they_are(tmp_path: Path) -> None:
+    desk = a_desk(tmp_path, is_readonly=True)
+
+    desk.press("x")
+
+    assert desk.errands == []
+    assert desk.note == "--readonly: peaks stay as they are"
