@@ -16,7 +16,7 @@ TITLES = {
     "application": rf"\bapp \(?(\d+)\)? +{_SIZE}",
     "fabric": rf"\bfabric \(?(\d+)\)? +{_SIZE}",
     "dispatch": rf"\bdisp(?:atch)? \(?(\d+)\)? +{_SIZE}",
-    "worst": rf"\bworst(?: core)? +{_SIZE}(?! *%)",
+    "worst": rf"\b(?:core \d+,\d+|worst(?: core)?) +{_SIZE}(?![\d%])",
     "small": rf"\bL1_SMALL +{_SIZE}",
     "l1_block": rf"\bL1 block +{_SIZE}",
     "dram_block": rf"\bDRAM block +{_SIZE}",
