@@ -118,7 +118,7 @@ def _region(pool: Pool, told: Bounds, gaps: Gaps) -> Region:
         end=bounds.end,
         used_bytes=gaps.used_bytes,
         count=gaps.placed_count,
-        largest_free_bytes=bounds.largest_free_bytes(gaps),
+        largest_free_bytes=told.largest_free_bytes(gaps),
         hole_count=bounds.hole_count(gaps),
         is_begin_assumed=True,  # no reporter tells where pools begin
     )

@@ -1,5 +1,6 @@
 """Kernels: those of one chip with their programs, and what its kernel ring and its caches have done."""
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -11,7 +12,7 @@ from ttmem.snapshot import DeviceUsage
 from ttmem.snapshot.sights.kernel_table import KernelRow, KernelTable
 from ttmem.view.device_tables import device_word
 from ttmem.view.program_tables import cache_table, ring_table
-from ttmem.view.spans import Line, Role, Span, fitted
+from ttmem.view.spans import Line, Role, Span, fitted, width_of
 from ttmem.view.units import count_text
 from ttmem.view.words import reason_text
 
@@ -28,6 +29,7 @@ _CHOICES = [
     (False, 2),
     *((True, count) for count in range(1 + sum(1 for one in COLUMNS if one.rank))),
 ]
+_NAME_AT = SORTS.index("name")
 _LEAST_ROWS = 9  # that the list and its heads have
 
 
@@ -46,11 +48,11 @@ def draw(frame: Frame, look: Look, state: State) -> Drawing:
     if table is None:
         text = frame.trouble or "No chip is known here yet: nothing reports, or its kernels are on their way."
         return Drawing((fitted((Span(f" {shown_name(text, look.is_ascii)}", Role.DIM),), look.width),)[: look.height])
-    below = _counters(table, look)
-    room = max(1, look.height - 2 - len(below))
+    head, below = _title(table, look, state), _counters(table, look)
+    room = max(1, look.height - len(head) - 1 - len(below))
     rows = in_order(table.rows, state)
     first = min(state.first, max(0, len(rows) - room))
-    lines = [_title(table, state), *_table(rows, rows[first : first + room], look, state), *below]
+    lines = [*head, *_table(rows, rows[first : first + room], look, state), *below]
     shown = tuple(fitted(line, look.width) for line in lines)[: max(0, look.height)]
     return Drawing(shown, hidden_count=max(0, len(rows) - room))
 
@@ -97,20 +99,23 @@ def _scrolled(word: str, state: State, frame: Frame, look: Look) -> State:
     return state if first == state.first else replace(state, first=first)
 
 
-def _title(table: KernelTable, state: State) -> Line:
+def _title(table: KernelTable, look: Look, state: State) -> list[Line]:
+    """How many there are and in which order; why some are missing in a line of its own."""
     count = len(table.rows) + table.more_count
     programs = len({(row.pid, row.program) for row in table.rows})
     word = device_word(table.device)
-    pen = Pen().put(" Chip ", Role.DIM).name(word, min(20, len(word)), Role.INDEX)
-    pen.put(f"  {count_text(count)} kernels of {count_text(programs)} programs")
+    pen = Pen().put(" Chip ", Role.DIM).name(word, min(20, width_of(word)), Role.INDEX, is_ascii=look.is_ascii)
+    parts = [Span(f"  {count_text(count)} kernels of {count_text(programs)} programs")]
     if table.more_count:
-        pen.put(f", the {count_text(len(table.rows))} largest listed", Role.NOTICE)
+        parts.append(Span(f", the {count_text(len(table.rows))} largest listed", Role.NOTICE))
     if table.launch_count is not None:
-        pen.put(f", {count_text(table.launch_count)} launches")
-    pen.put(f", by {state.sort}{' (turned round)' if state.is_inverted else ''}", Role.DIM)
-    if table.reason:
-        pen.put(f"  incomplete: {reason_text(table.reason)}", Role.NOTICE)
-    return pen.done()
+        parts.append(Span(f", {count_text(table.launch_count)} launches"))
+    parts.append(Span(f", by {state.sort}{' turned round' if state.is_inverted else ''}", Role.DIM))
+    for part in parts:
+        if pen.at + part.width <= look.width:
+            pen.line((part,))
+    said = textwrap.wrap(f"incomplete: {reason_text(table.reason)}", max(1, look.width - 1)) if table.reason else []
+    return [pen.done(), *((Span(f" {part}", Role.NOTICE),) for part in said)]
 
 
 def _table(rows: Sequence[KernelRow], shown: Sequence[KernelRow], look: Look, state: State) -> list[Line]:
@@ -130,24 +135,23 @@ def _table(rows: Sequence[KernelRow], shown: Sequence[KernelRow], look: Look, st
 def _laid_out(rows: Sequence[KernelRow], width: int) -> tuple[list[KernelColumn], dict[str, int], bool]:
     """Which columns there is room for, how wide they are, and whether in short words. Names get what is left; before
     they become too short to tell kernels apart, columns give way that matter less."""
-    longest = max(len(row.name) for row in rows)
+    longest = max(len(COLUMNS[_NAME_AT].title), *(len(row.name) for row in rows))
+    least = min(_NAME_LEAST, longest)
     ranked = sorted((column for column in COLUMNS if column.rank), key=lambda column: -column.rank)
     found: tuple[list[KernelColumn], dict[str, int], bool] = ([], {}, True)
     for is_short, dropped_count in _CHOICES:
         columns = [column for column in COLUMNS if column not in ranked[:dropped_count]]
         if dropped_count == 0:
-            widths = {column.name: _width(column, rows, is_short) for column in COLUMNS}
+            widths = {column.name: _width(column, rows, is_short) for column in COLUMNS} | {"name": least}
         spare = width - _total(columns, widths)
-        name = max(_NAME_LEAST, min(longest, _NAME_MOST, _NAME_LEAST + spare))
+        name = max(least, min(longest, _NAME_MOST, least + spare))
         found = columns, {**widths, "name": name}, is_short
-        if _NAME_LEAST + spare >= min(_NAME_WISH, longest):
+        if least + spare >= min(_NAME_WISH, longest):
             break
     return found
 
 
 def _width(column: KernelColumn, rows: Sequence[KernelRow], is_short: bool) -> int:
-    if column.name == "name":
-        return _NAME_LEAST
     title = column.short_title if is_short else column.title
     return max(len(title), *(len(column.words(row, is_short)) for row in rows))
 

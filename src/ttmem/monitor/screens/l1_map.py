@@ -9,29 +9,25 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Literal
 
-from ttmem.devices import Device, Pool
+from ttmem.devices import Device
 from ttmem.monitor.screens.frame import Drawing, Frame, Look, Wanted
 from ttmem.monitor.screens.pen import Pen, shown_name
 from ttmem.monitor.screens.places.addresses import address_lines, legend_lines
 from ttmem.monitor.screens.places.cores import core_lines, grid_width
+from ttmem.monitor.screens.places.heads import head_line, missing_lines, pool_lines
 from ttmem.monitor.screens.places.parts import parts_of
 from ttmem.monitor.screens.places.scale import axis, scaled
-from ttmem.snapshot.sights.chip_map import ChipMap, Region, Space
-from ttmem.view.colours import level_role
+from ttmem.snapshot.sights.chip_map import ChipMap, Space
 from ttmem.view.device_tables import device_word
-from ttmem.view.grid import Column, cell, grid
 from ttmem.view.spans import Line, Role, Span, fitted, width_of
-from ttmem.view.units import UNKNOWN, count_text, share_text, size_text
-from ttmem.view.words import reason_text
+from ttmem.view.units import count_text
 
 __all__ = ["State", "acted", "beside", "chip_word", "draw", "pointed", "wanted"]
 
 Lower = Literal["cores", "l1", "dram"]
 _LOWER: tuple[Lower, ...] = ("cores", "l1", "dram")
 _WIDE = 110  # columns from which on the cores and a list stand side by side
-_LONG = 100  # columns from which on heads say all they have to say
 _GAP = 3
-_TITLES = ("POOL", "BEGIN", "END", "USED", "LARGEST FREE", "OF ALL BANKS", "HOLES", "ALIVE")
 _THICK = ((54, 3), (36, 2), (0, 1))  # rows of a body, and how many of them a bar has
 
 
@@ -109,15 +105,14 @@ def _scrolled(action: str, state: State, frame: Frame, look: Look) -> State:
 
 
 def _title(chip: ChipMap, look: Look) -> Line:
-    device = chip.device
-    pen = Pen().put(" Chip ", Role.DIM).name(device_word(device), _fit(device_word(device), 20), Role.INDEX)
-    for word in _facts(device):
-        pen.put("  ").name(word, _fit(word, 24), Role.PLAIN, is_ascii=look.is_ascii)
+    """The chip, and what fits of what is known of it."""
+    word = device_word(chip.device)
+    pen = Pen().put(" Chip ", Role.DIM).name(word, min(20, width_of(word)), Role.INDEX, is_ascii=look.is_ascii)
+    for fact in _facts(chip.device):
+        width = width_of(shown_name(fact, look.is_ascii))
+        if pen.at + 2 + width <= look.width:
+            pen.put("  ").name(fact, width, is_ascii=look.is_ascii)
     return pen.done()
-
-
-def _fit(text: str, most: int) -> int:
-    return min(most, width_of(text))
 
 
 def _facts(device: Device) -> list[str]:
@@ -134,65 +129,10 @@ def _space_lines(chip: ChipMap, space: Space | None, look: Look) -> list[Line]:
     width = max(1, look.width - 2)
     bar = (Span(" "), *scaled(parts, space.end, width, is_ascii=look.is_ascii))
     thick = next(rows for least, rows in _THICK if look.height >= least)
-    notes = [(Span(f" incomplete: {reason_text(space.reason)}", Role.NOTICE),)] if not space.is_complete else []
+    notes = missing_lines(space, look.width)
     legend = legend_lines(parts, look.width, most=3)
-    head = _head(chip, space, look.width < _LONG)
+    head = head_line(chip, space, look.width)
     return [head, *notes, *[bar] * thick, (Span(" "), *axis(space, width)), *legend]
-
-
-def _head(chip: ChipMap, space: Space, is_short: bool) -> Line:
-    return _core_head(chip, space, is_short) if space.name == "l1" else _bank_head(space, is_short)
-
-
-def _core_head(chip: ChipMap, space: Space, is_short: bool) -> Line:
-    """How full the fullest core is, and how far its circular buffers are from buffers."""
-    worst = chip.worst_fill or (chip.cores[0] if chip.cores else None)
-    where = f" of core {worst.x},{worst.y}, the fullest" if chip.worst and worst else " of every core alike"
-    pen = Pen().put(" L1", Role.TITLE).put(where)
-    if worst and chip.core_bytes:
-        share = worst.used_bytes / chip.core_bytes
-        pen.put(f": {size_text(worst.used_bytes)} of {size_text(chip.core_bytes)} ")
-        pen.put(share_text(share), level_role(share))
-    region = _region(space, Pool.L1)
-    if region:
-        gap = f"{size_text(_gap(space, region))}"
-        largest = size_text(region.largest_free_bytes)
-        pen.put(f", gap {gap}" if is_short else f", {gap} between CBs and buffers, largest block for buffers {largest}")
-    if chip.is_estimated:
-        pen.put(" (~ cores of some CBs unknown)", Role.NOTICE)
-    return pen.done()
-
-
-def _gap(space: Space, region: Region) -> int | None:
-    """What is free between the highest circular buffer and the lowest buffer: what either may still grow by."""
-    if region.largest_free_bytes is None:
-        return None
-    laid = [one.end for one in space.stretches if one.kind in ("cb", "planned")]
-    held = [one.begin for one in space.stretches if one.kind == "buffer"]
-    return max(0, min(held, default=region.end) - max(laid, default=region.begin))
-
-
-def _bank_head(space: Space, is_short: bool) -> Line:
-    region = _region(space, Pool.DRAM)
-    pen = Pen().put(" DRAM", Role.TITLE).put(f" of each of {space.bank_count} banks")
-    if region is None:
-        return pen.done()
-    share = region.used_bytes / max(1, region.end - region.begin)
-    pen.put(f": {size_text(region.used_bytes)} of {size_text(region.end - region.begin)} ")
-    pen.put(share_text(share), level_role(share)).put(f", largest free {size_text(region.largest_free_bytes)}")
-    if not is_short:
-        holes = UNKNOWN if region.hole_count is None else count_text(region.hole_count)
-        everywhere = size_text(_everywhere(region, space))
-        pen.put(f" ({everywhere} of all banks), {holes} hole{'' if region.hole_count == 1 else 's'}")
-    return pen.done()
-
-
-def _everywhere(region: Region, space: Space) -> int | None:
-    return None if region.largest_free_bytes is None else region.largest_free_bytes * space.bank_count
-
-
-def _region(space: Space, pool: Pool) -> Region | None:
-    return next((region for region in space.regions if region.pool is pool), None)
 
 
 # ---- cores and lists
@@ -204,7 +144,7 @@ def _lower_lines(chip: ChipMap, look: Look, state: State, height: int) -> tuple[
         return _wide_lines(chip, look, state, height)
     if state.lower == "cores" and chip.cores:
         cores = core_lines(chip, look.width)
-        return _with_pools(cores, chip, height), max(0, len(cores) - height)
+        return _with_pools(cores, pool_lines(chip, look.width), height), max(0, len(cores) - height)
     space = chip.dram if state.lower == "dram" else chip.l1
     return _scroll(_list(chip, space, look.width, look), state.first, height)
 
@@ -216,10 +156,10 @@ def _wide_lines(chip: ChipMap, look: Look, state: State, height: int) -> tuple[l
     width = look.width - left - _GAP
     listed = [line for space in spaces for line in _list(chip, space, width, look)]
     cores = core_lines(chip, left)
-    pools = _pool_lines(chip)
+    pools = pool_lines(chip, look.width)
     room = height - len(pools) if height - len(pools) >= len(cores) else height
     shown, hidden = _scroll(listed, state.first, room)
-    return _with_pools(_side_by_side(cores[:height], shown, left + _GAP), chip, height), hidden
+    return _with_pools(_side_by_side(cores[:height], shown, left + _GAP), pools, height), hidden
 
 
 def _side_by_side(left: Sequence[Line], right: Sequence[Line], column: int) -> list[Line]:
@@ -242,29 +182,5 @@ def _scroll(lines: list[Line], first: int, height: int) -> tuple[list[Line], int
     return lines[begin : begin + max(0, height)], hidden
 
 
-def _with_pools(lines: list[Line], chip: ChipMap, height: int) -> list[Line]:
-    pools = _pool_lines(chip)
+def _with_pools(lines: list[Line], pools: list[Line], height: int) -> list[Line]:
     return [*lines, *pools] if len(lines) + len(pools) <= height else lines[:height]
-
-
-def _pool_lines(chip: ChipMap) -> list[Line]:
-    """Where every pool begins and ends, and what is free there."""
-    rows = [
-        (
-            region.pool.word,
-            f"{region.begin:#x}",
-            f"{region.end:#x}",
-            size_text(region.used_bytes),
-            size_text(region.largest_free_bytes),
-            size_text(_everywhere(region, space)),
-            count_text(region.hole_count),
-            count_text(region.count),
-        )
-        for space in (chip.l1, chip.dram)
-        if space is not None
-        for region in space.regions
-    ]
-    if not rows:
-        return []
-    columns = [Column(title, is_right=at > 0) for at, title in enumerate(_TITLES)]
-    return [(), *grid(columns, [[cell(text) for text in row] for row in rows], width=None, gap=2)]

@@ -6,7 +6,8 @@ pools lie at their upper end, so where they begin follows:
     a DRAM bank   | kept by the runtime | DRAM                          | TRACE    |
     L1 of a core  | kept by the runtime | kernel ring | L1              | L1_SMALL |
 
-An allocation that lies outside is believed all the same: the pool then reaches as far.
+An allocation that lies outside is believed all the same: the pool then reaches as far. No block of it is larger than
+what the opener said, less what is used.
 """
 
 from collections.abc import Callable
@@ -56,12 +57,13 @@ class Bounds(NamedTuple):
         return Bounds(min(self.begin, gaps.lowest), max(self.end, gaps.highest)) if gaps.placed_count else self
 
     def largest_free_bytes(self, gaps: Gaps) -> int | None:
-        """The largest free block; None if somebody did not say where something lies."""
+        """The largest free block, never more than is free; None if somebody did not say where something lies."""
         if gaps.unplaced_count:
             return None
         if not gaps.placed_count:
             return self.end - self.begin
-        return max(gaps.largest_bytes, gaps.lowest - self.begin, self.end - gaps.highest)
+        free_bytes = max(0, self.end - self.begin - gaps.used_bytes)
+        return min(free_bytes, max(gaps.largest_bytes, gaps.lowest - self.begin, self.end - gaps.highest))
 
     def hole_count(self, gaps: Gaps) -> int | None:
         """How many free blocks there are."""

@@ -40,6 +40,9 @@ def test_every_size_tells_all_of_a_kernel(look: Look) -> None:
     for words in ("10", "app", "owner", "2.00K", "64", "5.00M", "6.00M", "1,234", "1,233"):
         assert words in line.split() or words in line
     assert "sent" in line or "committed" in line
+    text = drawn(a_kernel_table(rows=(row,), reason="table_full", more_count=1_234_567), look)
+    assert "..." not in text
+    assert "…" not in text
 
 
 def test_what_is_not_known_is_not_0() -> None:

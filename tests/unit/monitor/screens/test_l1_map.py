@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import get_args
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.support.chip_sights import L1_BASE, L1_END, a_map, maps
@@ -50,7 +50,19 @@ def test_every_size_shows_both_memories_every_core_and_all_sorts(look: Look, is_
     for sort in ("reserved", "ring_live", "ring_retired", "ring", "cb", "planned", "buffer"):
         assert f"{SORTS[sort].letter} {SORTS[sort].word} " in text
     assert "[36]" in text
+    assert "…" not in text
     assert len(re.findall(r"\b(18|23)\b", text)) >= 63
+
+
+@pytest.mark.parametrize("look", SIZES)
+@pytest.mark.parametrize("lower", get_args(l1_map.Lower))
+@settings(max_examples=5, deadline=None, phases=[Phase.generate])
+@given(chip=maps())
+def test_nothing_is_cut_at_the_usual_sizes(look: Look, lower: l1_map.Lower, chip: ChipMap) -> None:
+    text = drawn(chip, look, State(lower=lower))
+
+    assert "..." not in text
+    assert "…" not in text
 
 
 def test_a_bar_is_to_scale_and_shows_the_smallest_of_things() -> None:
