@@ -94,7 +94,7 @@ def test_a_daemon_is_ready_as_long_as_it_is_well(directory: Path) -> None:
 @pytest.mark.slow
 def test_a_thousand_scrapes_leave_nothing_behind(directory: Path) -> None:
     with (
-        a_daemon("--listen", "127.0.0.1:0", "--metrics-processes", directory=directory) as daemon,
+        a_daemon("--listen", "127.0.0.1:0", directory=directory) as daemon,
         a_program(directory / "j", HOLDING, "ttmem.report_buffer_alloc(chip, 1, 4096)", "meet()") as program,
     ):
         program.arrive()
