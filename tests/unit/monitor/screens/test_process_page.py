@@ -98,17 +98,12 @@ def test_views_estimates_and_kernels_are_told_apart() -> None:
 
 
 def test_words_are_left_out_rather_than_cut() -> None:
-    detail = replace(
-        a_detail(), findings=tuple(Finding(name, 3) for name in FINDINGS), row=replace(a_detail().row, reason="outrun")
-    )
+    row = replace(a_detail().row, reason="outrun")
+    detail = replace(a_detail(), findings=tuple(Finding(name, 3) for name in FINDINGS), row=row)
     page = "\n".join(lines_of(detail, Look(80, 200)))
 
     assert "…" not in page
-    assert [
-        line
-        for line in page.splitlines()
-        if line.strip() == "900 MiB    5s  l1       0        0x200000     model.py:40 attention"
-    ]
+    assert re.search(r"0x200000 +model.py:40 attention *$", page, re.MULTILINE)
     assert "damaged journal)" in page
 
 
