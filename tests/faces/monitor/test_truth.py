@@ -15,10 +15,13 @@ from ttmem.cli.demonstration.photographs import SHOTS, Shot, Size, taken
 from ttmem.daemon.asking.looking import Looking
 from ttmem.metal import architecture
 from ttmem.view.colours import BACKGROUNDS
+from ttmem.view.units import share_text
 
 SIZES = (Size(80, 24), Size(120, 40), Size(200, 60))
 MESHES = {1: ("n150", (1, 1)), 4: ("t3000", (1, 4)), 32: ("galaxy", (8, 4))}
-RING_BYTES = architecture("wormhole_b0").ring_bytes()
+WORMHOLE = architecture("wormhole_b0")
+RING_BYTES = WORMHOLE.ring_bytes()
+CORE_BYTES = WORMHOLE.l1_bytes - WORMHOLE.kernel_config_base
 
 
 @contextmanager
@@ -49,7 +52,8 @@ def expected_of(truth: dict[str, Any], grid: tuple[int, int]) -> dict[str, set[s
     expected: dict[str, Any] = {name: shown_as(size) for name, size in sizes.items()}
     for kind in ("application", "fabric", "dispatch"):
         expected[kind] = (str(counts.get(f"kernel_{kind}", 0)), shown_as(kernels.get(kind, 0)))
-    return expected | {"launches": {f"{truth['launches']:,}"}}
+    shares = {"worst_share": {share_text(worst / CORE_BYTES)}}
+    return expected | shares | {"launches": {f"{truth['launches']:,}"}}
 
 
 def wrong_in(card: str, expected: dict[str, Any]) -> dict[str, object]:
@@ -89,7 +93,8 @@ def test_every_figure_on_every_picture_of_the_overview_is_true(count: int, direc
             wrong = {index: wrong_in(cards[index], expected_of(truth[index], grid)) for index in cards}
             assert {index: why for index, why in wrong.items() if why} == {}, f"at {size}"
             seen |= {name for card in cards.values() for name in figures_in(card)}
-        least = {"dram", "l1", "buffers", "planned", "resident", "ring", "application", "fabric", "dispatch", "worst"}
+        least = {"dram", "l1", "buffers", "planned", "resident", "ring", "application", "fabric", "dispatch"}
+        least |= {"worst_share"} if count > 4 else {"worst", "worst_share", "l1_block", "dram_block", "launches"}
         assert seen >= (least if count > 1 else least - {"fabric"})
 
 

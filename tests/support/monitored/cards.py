@@ -17,6 +17,7 @@ TITLES = {
     "fabric": rf"\bfabric \(?(\d+)\)? +{_SIZE}",
     "dispatch": rf"\bdisp(?:atch)? \(?(\d+)\)? +{_SIZE}",
     "worst": rf"\b(?:core \d+,\d+|worst(?: core)?) +{_SIZE}(?![\d%])",
+    "worst_share": r"\bworst(?: core)? +(\S+%)",
     "small": rf"\bL1_SMALL +{_SIZE}",
     "l1_block": rf"\bL1 block +{_SIZE}",
     "dram_block": rf"\bDRAM block +{_SIZE}",
