@@ -1,6 +1,7 @@
 """`ttmem top`: the monitor on a terminal, the table of ps in a pipe."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -22,11 +23,35 @@ def test_on_a_terminal_it_follows_what_happens_until_it_is_left(tmp_path: Path) 
         terminal.read_until("4.00 MiB")
         actor.do("ttmem.report_buffer_alloc(chip, 2, 1 << 20)")
         terminal.read_until("5.00 MiB")
+        terminal.press("\x1b[<0;15;1M\x1b[<0;15;1m")  # a click on the second view
+        terminal.read_until("LABEL")
         terminal.press("\x03")
 
         assert terminal.end() == 0
         assert "\x1b[?1049l" in terminal.painted
         assert "\x1b[?25h" in terminal.painted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("flags", "more"), [(["-C", "-U"], {}), (["-U"], {"NO_COLOR": "1"}), ([], {"LC_ALL": "C"})])
+def test_without_colours_and_in_ascii_nothing_else_is_painted(
+    tmp_path: Path, flags: list[str], more: dict[str, str]
+) -> None:
+    places = {"TTMEM_DIR": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    environ = {**os.environ, **places, "TERM": "xterm-256color", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", **more}
+    with Actor(tmp_path) as actor, a_terminal(["-m", "ttmem", *flags], environ, columns=120) as terminal:
+        actor.do(HOLDING)
+        terminal.read_until("4.00 MiB")
+        terminal.read_until("\x1b[?1006h")  # the toolkit has taken over
+        for key in "2345":
+            terminal.press(key)
+        terminal.read_until("highest of every")
+        terminal.press("q")
+        assert terminal.end() == 0
+
+    assert terminal.painted.isascii()
+    codes = {number for code in re.findall(r"\x1b\[([0-9;]*)m", terminal.painted) for number in code.split(";")}
+    assert codes <= {"", "0", "1", "2", "7"} or not ({"-C"} & set(flags) or more.get("NO_COLOR"))
 
 
 @pytest.mark.parametrize(

@@ -44,9 +44,9 @@ def test_without_a_file_there_are_defaults_and_nothing_is_said(tmp_path: Path) -
 
 
 def test_the_file_lies_where_others_keep_theirs() -> None:
-    assert settings_path({"HOME": "/home/ada"}) == Path("/home/ada/.config/ttmem/monitor.json")
-    assert settings_path({"HOME": "/home/ada", "XDG_CONFIG_HOME": "relative"}).is_relative_to("/home/ada")
-    assert settings_path({"HOME": "/home/ada", "XDG_CONFIG_HOME": "/etc/ada"}) == Path("/etc/ada/ttmem/monitor.json")
+    assert settings_path({"HOME": "/users/ada"}) == Path("/users/ada/.config/ttmem/monitor.json")
+    assert settings_path({"HOME": "/users/ada", "XDG_CONFIG_HOME": "relative"}).is_relative_to("/users/ada")
+    assert settings_path({"HOME": "/users/ada", "XDG_CONFIG_HOME": "/etc/ada"}) == Path("/etc/ada/ttmem/monitor.json")
 
 
 def test_a_flag_goes_before_the_environment_and_that_before_the_file(tmp_path: Path) -> None:

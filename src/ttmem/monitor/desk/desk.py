@@ -44,7 +44,7 @@ class Desk:
         self._environ = environ
         self._banner = banner
         self._is_readonly = is_readonly
-        self.views = Views()
+        self.views = Views({"processes": [f"sort:{settings.sort}", *(["tree"] if settings.tree else [])]})
         self._view = settings.view
         self._panels: list[Panel] = []
         self._size = (80, 24)

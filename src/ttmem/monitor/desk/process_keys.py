@@ -1,4 +1,5 @@
-"""Keys that are about processes: filter, search, users, sorting, signals. From another view they go to Processes.
+"""Keys that are about processes: filter, search, users, sorting, signals. From another view they go to Processes;
+only the list of kernels is sorted where it is.
 
 Panels are loaded when they are opened: the first picture does not wait for them.
 """
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["ProcessKeys"]
 
 VIEW = "processes"
+_SORTING = ("sort", "sort_letter", "sort_next", "sort_previous", "sort_invert")
+_LISTS = (VIEW, "kernels")  # views that are sorted where they are
 _PLAIN = ("tag", "tag_none", "tree", "sort_next", "sort_previous", "sort_invert")  # the view's own business
 _FILTER_HINT = "words, or user==ada & l1>1MiB"
 
@@ -46,17 +49,18 @@ class ProcessKeys:
         if word not in self._OWN and word not in _PLAIN:
             return False
         is_elsewhere = self._desk.view != VIEW
-        self._desk.go_to(VIEW)
+        if word not in _SORTING or self._desk.view not in _LISTS:
+            self._desk.go_to(VIEW)
         if is_elsewhere and word in _POINTED:
             self._desk.note = "choose a process first"
         elif word in _PLAIN:
-            self._tell(word)
+            self._tell(word, self._desk.view)
         else:
             self._OWN[word](self, value)
         return True
 
-    def _tell(self, action: str) -> None:
-        self._views.act(VIEW, action, self._desk.frame, self._desk.look)
+    def _tell(self, action: str, view: str = VIEW) -> None:
+        self._views.act(view, action, self._desk.frame, self._desk.look)
 
     def _row(self) -> ProcessRow | None:
         row: ProcessRow | None = self._views.screen(VIEW).selected(self._views.state(VIEW), self._desk.frame)
@@ -90,21 +94,23 @@ class ProcessKeys:
         self._desk.open(Menu("Processes of", choices, lambda user: self._tell(f"user:{user}"), chosen=chosen))
 
     def _sort(self, column: str) -> None:
+        view = self._desk.view
         if column:
-            self._tell(f"sort:{column}")
+            self._tell(f"sort:{column}", view)
             return
         from ttmem.monitor.panels.menu import Menu
 
-        words = self._views.screen(VIEW).SORTS
+        words = self._views.screen(view).SORTS
         choices = [(word, word.replace("_", " ")) for word in words]
-        chosen = self._views.state(VIEW).sort
-        self._desk.open(Menu("Sort by", choices, lambda word: self._tell(f"sort:{word}"), chosen=chosen))
+        chosen = self._views.state(view).sort
+        self._desk.open(Menu("Sort by", choices, lambda word: self._tell(f"sort:{word}", view), chosen=chosen))
 
     def _sort_letter(self, _: str) -> None:
         from ttmem.monitor.panels.menu import SortLetter
 
-        chosen = self._views.state(VIEW).sort
-        self._desk.open(SortLetter(self._views.screen(VIEW).SORTS, self._sort, chosen=chosen))
+        view = self._desk.view
+        chosen = self._views.state(view).sort
+        self._desk.open(SortLetter(self._views.screen(view).SORTS, self._sort, chosen=chosen))
 
     def _environment(self, _: str) -> None:
         from ttmem.monitor.panels.page import Page

@@ -1,5 +1,6 @@
 """The six views and what the user chose on each of them."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol
@@ -30,9 +31,10 @@ class _View(NamedTuple):
 
 
 class Views:
-    """Each view is loaded when it is first looked at."""
+    """Each view is loaded when it is first looked at, and opens as the settings say: by these actions."""
 
-    def __init__(self) -> None:
+    def __init__(self, openings: Mapping[str, Sequence[str]]) -> None:
+        self._openings = openings
         self._views: dict[str, _View] = {}
 
     def draw(self, name: str, frame: Frame, look: Look) -> Drawing:
@@ -72,5 +74,8 @@ class Views:
         if name not in self._views:
             assert name in VIEWS
             screen: Any = import_module(f"ttmem.monitor.screens.{name}")
-            self._views[name] = _View(screen, screen.State())
+            state = screen.State()
+            for action in self._openings.get(name, ()):
+                state = screen.acted(action, state, Frame(), Look(80, 24))
+            self._views[name] = _View(screen, state)
         return self._views[name]

@@ -180,3 +180,10 @@ def test_read_only_keeps_peaks_as_they_are(tmp_path: Path) -> None:
 
     assert desk.errands == []
     assert desk.note == "--readonly: peaks stay as they are"
+
+
+def test_processes_open_as_the_settings_say() -> None:
+    desk = Desk(Settings(view="processes", sort="pid", tree=True), {}, is_readonly=False, banner="")
+
+    assert desk.views.state("processes").sort == "pid"
+    assert desk.views.state("processes").is_tree

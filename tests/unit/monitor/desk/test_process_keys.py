@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.chip_sights import a_kernel_table
 from tests.support.sights import a_row
 from tests.support.sights_to_ask import a_frame
 from tests.unit.monitor.desk.test_every_key import a_desk, text_of
@@ -219,3 +220,14 @@ def test_from_another_view_a_key_about_processes_goes_to_them_first(tmp_path: Pa
     assert "choose a process first" in pressed(desk, "K")
     assert desk.view == "processes"
     assert a_desk(tmp_path, "overview").view == "overview"
+
+
+def test_kernels_are_sorted_where_they_are(tmp_path: Path) -> None:
+    desk = a_desk(tmp_path)
+    desk.take(replace(a_frame(), kernels=a_kernel_table(5)))
+
+    assert ", by pid" in pressed(desk, "4", "P")
+    assert ", by program" in pressed(desk, "greater_than_sign")
+    assert "turned round" in pressed(desk, "I")
+    assert desk.view == "kernels"
+    assert "seed" in pressed(desk, "f6")
