@@ -146,6 +146,7 @@ Cores cores_of(const std::string& text) {
 
 std::vector<CoreGroup> core_groups(const std::vector<CbSpan>& spans, const std::map<uint64_t, Cores>& core_sets) {
     std::vector<CoreGroup> groups;
+    if (spans.empty()) return groups;
     const std::map<uint64_t, Layer> layers = layers_of(spans);
     for (auto& [stack, cores] : stacks_of(layers, core_sets))
         groups.push_back({cores, planned_on(stack), resident_on(stack)});

@@ -145,7 +145,7 @@ std::vector<Atlas::Holders> Atlas::holders_by_device(const Processes& processes,
     for (const auto& process : processes) {
         if (process->is_over() || process->shadowed_by != 0) continue;
         const std::vector<TargetBook>& targets = process->book.targets();
-        for (size_t number = 0; number < targets.size(); ++number)
+        for (size_t number = 0; number < targets.size() && number < process->book.target_count(); ++number)
             for (const uint32_t device : targets[number].devices) {
                 if (device >= device_count) continue;
                 Holders& there = holders[device];
@@ -217,16 +217,26 @@ void Atlas::forget(const Processes& processes) {
     std::erase_if(processes_, [&](const auto& one) { return !alive.contains(one.first); });
 }
 
+// Chips of one mesh are targets of their own, too: only those that hold something tell the chips apart.
+void Atlas::leave_empty_targets(Holder& holder, const Devices& devices) {
+    if (!is_followed(*holder.process)) return holder.targets.clear();
+    const Sorted& own = sorted(*holder.process, devices);
+    std::erase_if(holder.targets, [&](uint16_t target) {
+        return !own.targets.contains(target) && !own.laid.by_target.contains(target);
+    });
+}
+
 std::vector<std::shared_ptr<const Places>> Atlas::look(const Processes& processes, const Devices& devices) {
     forget(processes);
     std::map<Name, std::shared_ptr<const Places>> before = std::move(known_);
     known_.clear();
     std::vector<std::shared_ptr<const Places>> found;
-    for (const Holders& holders : holders_by_device(processes, devices.all().size())) {
+    for (Holders& holders : holders_by_device(processes, devices.all().size())) {
         if (holders.empty()) {
             found.emplace_back();
             continue;
         }
+        for (Holder& holder : holders) leave_empty_targets(holder, devices);
         const auto [at, is_new] = known_.try_emplace(name_of(holders));
         if (is_new) {
             const auto old = before.find(at->first);

@@ -91,6 +91,7 @@ private:
 
     static std::vector<Holders> holders_by_device(const Processes& processes, size_t device_count);
     static Name name_of(const Holders& holders);
+    void leave_empty_targets(Holder& holder, const Devices& devices);
     const Sorted& sorted(const Process& process, const Devices& devices);
     Places together(const Holders& holders, const Devices& devices, bool is_now);
     void forget(const Processes& processes);
