@@ -31,6 +31,7 @@ MODULES = (
     "visibility",
     "stock_counters",
     "monitor",
+    "monitor_scale",
     "commands",
     "metrics",
     "history",

@@ -1,0 +1,82 @@
+"""Promise: with 200 processes on 32 chips and 100,000 live allocations, a refresh of the monitor's figures costs at
+most 50 ms of CPU: read by the viewer itself, and asked of a daemon (both sides together).
+
+Every process frees one buffer and makes another between two looks, so nothing is as it was. `still` is the same while
+nobody does anything. A whole snapshot, and one process close up, are shown for comparison.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks.figures.rows import Row, row
+from benchmarks.stage.actors import Actor, crowd, daemon
+from benchmarks.stage.setting import Setting, quantile
+from ttmem.collector import Collector
+from ttmem.daemon.asking.client import SOCKET_NAME, DaemonClient
+from ttmem.snapshot.sights.overview import Overview
+from ttmem.sources import Places
+
+PROCESSES, CHIPS, ALLOCATIONS = 200, 32, 500
+TARGET = "<= 50"
+PATIENCE_SECONDS = 60.0
+
+
+def measure(setting: Setting) -> Iterator[Row]:
+    process_count = PROCESSES if not setting.is_quick else 4
+    looks = setting.repeats(25, 2)
+    with setting.fresh_directory() as own, crowd(own, process_count, CHIPS, ALLOCATIONS) as members:
+        yield from _embedded(own.directory, members, looks)
+        yield from _asked(own, members, looks)
+
+
+def _embedded(directory: Path, members: Actor, looks: int) -> Iterator[Row]:
+    def refresh() -> Overview:
+        collector.tick()
+        return collector.overview()
+
+    with Collector(Places(uid=os.geteuid(), directory=str(directory))) as collector:
+        collector.wait_settled(PATIENCE_SECONDS)
+        _check(refresh())
+        still = _cost_ms(refresh, time.process_time, looks)
+        moving = _cost_ms(refresh, time.process_time, looks, members)
+        whole = _cost_ms(collector.snapshot, time.process_time, max(2, looks // 5))
+        pid = collector.overview().processes[0].pid
+        close_up = _cost_ms(lambda: collector.process(pid), time.process_time, looks)
+    yield row("overview", moving, "ms CPU", target=TARGET)
+    yield row("overview, still", still, "ms CPU", target=TARGET)
+    yield row("whole snapshot", whole, "ms CPU")
+    yield row("one process", close_up, "ms CPU", target=TARGET)
+
+
+def _asked(setting: Setting, members: Actor, looks: int) -> Iterator[Row]:
+    with daemon(setting) as (server, _):
+        client = DaemonClient(str(setting.directory / SOCKET_NAME), timeout_seconds=PATIENCE_SECONDS)
+        _check(client.overview())
+
+        def worked() -> float:
+            return time.process_time() + server.cpu_seconds()
+
+        yield row("asked of a daemon", _cost_ms(client.overview, worked, looks, members), "ms CPU", target=TARGET)
+        yield row("asked of a daemon, still", _cost_ms(client.overview, worked, looks), "ms CPU", target=TARGET)
+
+
+def _cost_ms(
+    look: Callable[[], object], worked: Callable[[], float], looks: int, members: Actor | None = None
+) -> float:
+    """A low quantile of single looks: what it costs, not what the machine was doing meanwhile."""
+    costs = []
+    for _ in range(looks):
+        if members is not None:
+            members.ask("move")
+        began = worked()
+        look()
+        costs.append(1e3 * (worked() - began))
+    return quantile(costs, 0.25)
+
+
+def _check(overview: Overview) -> None:
+    held = sum(process.live_count or 0 for process in overview.processes)
+    if len(overview.devices) != CHIPS or held != len(overview.processes) * ALLOCATIONS:
+        raise RuntimeError(f"expected {CHIPS} chips and all allocations, found {len(overview.devices)} and {held}")
