@@ -15,7 +15,7 @@ from ttmem.cli.demonstration.photographs import SHOTS, Shot, Size, taken
 from ttmem.daemon.asking.looking import Looking
 from ttmem.metal import architecture
 from ttmem.view.colours import BACKGROUNDS
-from ttmem.view.units import share_text
+from ttmem.view.units import share_text, size_text, tight_size_text
 
 SIZES = (Size(80, 24), Size(120, 40), Size(200, 60))
 MESHES = {1: ("n150", (1, 1)), 4: ("t3000", (1, 4)), 32: ("galaxy", (8, 4))}
@@ -96,6 +96,46 @@ def test_every_figure_on_every_picture_of_the_overview_is_true(count: int, direc
         least = {"dram", "l1", "buffers", "planned", "resident", "ring", "application", "fabric", "dispatch"}
         least |= {"worst_share"} if count > 4 else {"worst", "worst_share", "l1_block", "dram_block", "launches"}
         assert seen >= (least if count > 1 else least - {"fabric"})
+
+
+def test_figures_of_the_other_views_are_true(tmp_path: Path) -> None:
+    with Model(tmp_path, "t3000", (1, 4)) as model, looking_at(tmp_path) as (looking, environ):
+        model.run()
+        truth = model.truth()
+        shown = {
+            view: rows_of(taken(Shot(view, Size(120, 40)), looking, environ))
+            for view in ("processes", "l1_map", "kernels", "charts")
+        }
+
+    row = next(row for row in shown["processes"] if "the model" in row)
+    words = row.partition("the model")[2].replace(" MiB", "_MiB").replace(" KiB", "_KiB").split()
+    kernels = sum(sum(chip["kernels"].values()) for chip in truth)
+    sums = [sum(chip["used"][pool] for chip in truth) for pool in ("dram", "l1")]
+    held = sum(sum(chip["used"].get(pool, 0) for pool in ("dram", "trace", "l1", "l1_small")) for chip in truth)
+    expected = [*sums, sum(chip["planned"] for chip in truth), kernels, held]
+    assert words[:6] == ["0-3", *(size_text(size).replace(" ", "_") for size in expected)]
+
+    first = truth[0]
+    bank_count = first["banks"]
+    l1_map = " ".join(" ".join(row.split()) for row in shown["l1_map"])
+    worst = first["worst_planned"] + (first["used"]["l1"] + first["used"]["l1_small"]) // bank_count["l1"] + RING_BYTES
+    assert f"the fullest: {size_text(worst)} of {size_text(CORE_BYTES)} {share_text(worst / CORE_BYTES)}" in l1_map
+    for pool in ("dram", "l1"):
+        block, per_bank = first["largest"][pool], first["largest"][pool] // bank_count[pool]
+        used = first["used"][pool] // bank_count[pool]
+        line = next(row for row in shown["l1_map"] if row.split()[:1] == [pool])
+        assert f"{size_text(used)} {size_text(per_bank)} {size_text(block)}" in " ".join(line.split())
+
+    for number in range(3):
+        line = next(row for row in shown["kernels"] if f" reader{number} " in row)
+        exact = (2352 + 16 * number) * 16
+        assert f" 16 {tight_size_text(exact)} " in " ".join(line.split())
+        assert f" committed {number + 1} {number} " in " ".join(line.split())
+
+    titles = "\n".join(shown["charts"])
+    for index, chip in enumerate(truth):
+        for pool in ("dram", "l1"):
+            assert f"{index} {pool.upper()} {size_text(chip['used'][pool])} " in titles
 
 
 def test_one_byte_more_or_less_is_another_picture(tmp_path: Path) -> None:

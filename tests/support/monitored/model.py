@@ -38,6 +38,7 @@ _TRUTH = """[dict(
     counts={kind.word: count for kind, count in chip.counts.items()},
     planned=chip.cb_planned_bytes, resident=chip.cb_resident_bytes, worst_planned=chip.cb_planned.worst_core_bytes,
     launches=chip.launch_count,
+    banks={kind.name.lower(): mesh.allocator.statistics(kind).bank_count for kind in (BufferType.DRAM, BufferType.L1)},
     largest={kind.name.lower(): (lambda one: one.largest_free_bytes * one.bank_count)(mesh.allocator.statistics(kind))
              for kind in (BufferType.DRAM, BufferType.L1)},
 ) for chip in mesh.truth().chips]"""

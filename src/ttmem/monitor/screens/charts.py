@@ -14,7 +14,7 @@ from ttmem.monitor.screens.courses.plot import scale_top
 from ttmem.monitor.screens.courses.tiling import GAP, Tiling, tiled
 from ttmem.monitor.screens.frame import Drawing, Frame, Look, Spot, Wanted
 from ttmem.monitor.screens.pen import Pen
-from ttmem.snapshot.sights.history import SPANS_SECONDS, History, Mark
+from ttmem.snapshot.sights.history import SPANS_SECONDS, History, Mark, Series
 from ttmem.view.device_tables import device_word
 from ttmem.view.spans import Line, Role, Span, fitted
 from ttmem.view.units import clock_text, size_text
@@ -102,11 +102,19 @@ def _panels(frame: Frame, history: History, state: State) -> list[Panel]:
             device_word(device),
             device.board or device.arch,
             series,
+            _used_bytes(frame, device, series),
             scale_top(tops[series.pool, series.capacity_bytes], series.capacity_bytes),
             tuple(mark for mark in history.marks if _concerns(mark, device, series.pool)),
         )
         for device, series in found
     ]
+
+
+def _used_bytes(frame: Frame, device: Device, series: Series) -> int | None:
+    """What is used now, as the other views tell it; the newest sample is the highest of its second."""
+    usages = frame.overview.devices if frame.overview else ()
+    pools = (pool for usage in usages if usage.device.number == device.number for pool in usage.pools)
+    return next((pool.used_bytes for pool in pools if pool.pool is series.pool), series.latest_bytes)
 
 
 def _concerns(mark: Mark, device: Device, pool: Pool) -> bool:

@@ -89,8 +89,20 @@ def test_a_figure_changed_by_a_little_is_shown_changed() -> None:
     one = text(draw(with_samples(frame, (5 << 30,) * 60), Look(120, 38), State()))
     other = text(draw(with_samples(frame, ((5 << 30) + (11 << 20),) * 60), Look(120, 38), State()))
 
-    assert "DRAM 5.00 GiB 41% of 12.0 GiB  highest 5.00 GiB" in one
-    assert "DRAM 5.01 GiB 41% of 12.0 GiB  highest 5.01 GiB" in other
+    assert "DRAM 1.00 GiB 8% of 12.0 GiB  highest 5.00 GiB" in one
+    assert "DRAM 1.00 GiB 8% of 12.0 GiB  highest 5.01 GiB" in other
+
+
+def test_what_is_used_now_is_what_the_other_views_say() -> None:
+    frame = a_frame(1)
+    assert frame.overview is not None
+    [usage] = frame.overview.devices
+    pools = tuple(replace(pool, used_bytes=3 << 30) if pool.pool is Pool.DRAM else pool for pool in usage.pools)
+    now = replace(frame, overview=replace(frame.overview, devices=(replace(usage, pools=pools),)))
+
+    assert "DRAM 3.00 GiB 25% of 12.0 GiB  highest 5.00 GiB" in text(
+        draw(with_samples(now, (5 << 30,) * 60), Look(120, 38), State())
+    )
 
 
 @pytest.mark.parametrize("look", SIZES, ids=str)

@@ -32,6 +32,7 @@ class Panel(NamedTuple):
     chip: str  # what it is called
     board: str
     series: Series
+    used_bytes: int | None  # now
     top_bytes: int  # what a full plot stands for
     marks: tuple[Mark, ...]  # that concern this chip
 
@@ -42,7 +43,7 @@ def panel_lines(panel: Panel, history: History, look: Look) -> list[Line]:
     if look.height < PLOTTED:
         series = panel.series
         course = sparkline(stretched(series.samples, look.width), look.width, look.is_ascii, top=panel.top_bytes)
-        lines.append((Span(course, level_role(_share(series.latest_bytes, series))),))
+        lines.append((Span(course, level_role(_share(panel.used_bytes, series))),))
         lines += [()] * (look.height - 2)
         return lines[: look.height]
     return [*lines, *_plotted(panel, history, look)]
@@ -70,14 +71,14 @@ def _plotted(panel: Panel, history: History, look: Look) -> list[Line]:
 def _title(panel: Panel, look: Look) -> Line:
     """What it is, what is used of how much, and the highest; whatever does not fit is left out from the right."""
     series = panel.series
-    fraction = _share(series.latest_bytes, series)
+    fraction = _share(panel.used_bytes, series)
     pen = Pen().put(panel.chip, Role.INDEX).put(" ")
     if panel.board and look.width >= 60:
         pen.name(f"{panel.board} ", min(12, len(panel.board) + 1), is_ascii=look.is_ascii)
     pen.put(f"{series.pool.name} ", Role.TITLE)
     pen.put("planned " if series.pool in PLANNED_POOLS else "", Role.DIM)
     size = size_text if look.width >= _ROOMY else tight_size_text
-    parts: list[tuple[str, Role]] = [(size(series.latest_bytes), level_role(fraction))]
+    parts: list[tuple[str, Role]] = [(size(panel.used_bytes), level_role(fraction))]
     if fraction is not None:
         level = level_of(fraction)
         parts += [
