@@ -13,7 +13,8 @@ from ttmem.monitor.screens.chips.cards import Chip, chip_of
 from ttmem.monitor.screens.chips.cells import cell_lines, name_width
 from ttmem.monitor.screens.chips.courses import COURSE_SECONDS
 from ttmem.monitor.screens.chips.figures import figure_count
-from ttmem.monitor.screens.chips.single_lines import line_plan, single_line, titles_line
+from ttmem.monitor.screens.chips.kept import Kept
+from ttmem.monitor.screens.chips.single_lines import LinePlan, line_plan, single_line, titles_line
 from ttmem.monitor.screens.frame import Drawing, Frame, Look, Spot, Wanted
 from ttmem.monitor.screens.listing.entries import entries_of
 from ttmem.monitor.screens.listing.order import in_order
@@ -31,6 +32,8 @@ __all__ = ["State", "acted", "draw", "pointed", "selected", "wanted"]
 _PROCESSES_LEAST = 2  # rows of processes that chips leave room for, if there are as many
 _ABOVE_PROCESSES = 2  # a blank and the titles
 _BETWEEN = Span(" " * GUTTER)
+_kept_chips: Kept[Chip] = Kept()
+_kept_cells: Kept[Sequence[Line]] = Kept()
 Courses = dict[tuple[str | int, Pool], Sequence[Sample]]
 
 
@@ -158,10 +161,7 @@ def _chips(frame: Frame, look: Look, state: State, how: Arrangement, above: int)
     first, count = _window(chips, how, look.height - above - len(lines), state)
     for row in range(first, first + count):
         shown = chips[row * how.columns : (row + 1) * how.columns]
-        if plan:
-            cells = [[single_line(chip, plan, how.width, is_ascii=look.is_ascii)] for chip in shown]
-        else:
-            cells = [cell_lines(chip, _dev_node(frame, chip), how, names, is_ascii=look.is_ascii) for chip in shown]
+        cells = [_cell(chip, _dev_node(frame, chip), how, plan or names, is_ascii=look.is_ascii) for chip in shown]
         lines += [()] * how.gap
         for at in range(how.height):
             spots += _spots(shown, how, above + len(lines))
@@ -172,7 +172,22 @@ def _chips(frame: Frame, look: Look, state: State, how: Arrangement, above: int)
 def _chip(usage: DeviceUsage, courses: Courses, *, is_selected: bool, is_ascii: bool) -> Chip:
     known_by = usage.device.uuid or usage.device.number
     found = courses.get((known_by, Pool.DRAM), ()), courses.get((known_by, Pool.L1), ())
-    return chip_of(usage, found, is_selected=is_selected, is_ascii=is_ascii)
+    return _kept_chips.of(
+        usage.device.number,
+        (usage, found, is_selected, is_ascii),
+        lambda: chip_of(usage, found, is_selected=is_selected, is_ascii=is_ascii),
+    )
+
+
+def _cell(chip: Chip, dev_node: str, how: Arrangement, plan: LinePlan | int, *, is_ascii: bool) -> Sequence[Line]:
+    """The lines of a chip: one by a plan, or a card or a pair of bars behind a name of so many columns."""
+
+    def drawn() -> Sequence[Line]:
+        if isinstance(plan, LinePlan):
+            return [single_line(chip, plan, how.width, is_ascii=is_ascii)]
+        return cell_lines(chip, dev_node, how, plan, is_ascii=is_ascii)
+
+    return _kept_cells.of(chip.usage.device.number, (chip, dev_node, how, plan, is_ascii), drawn)
 
 
 def _window(chips: Sequence[Chip], how: Arrangement, height: int, state: State) -> tuple[int, int]:

@@ -114,6 +114,25 @@ def test_figures_are_those_of_the_sight_and_change_with_it(look: Look) -> None:
         assert size_text(size) in after or tight_size_text(size) in after
 
 
+@pytest.mark.parametrize("look", [Look(80, 22), Look(120, 38), Look(200, 58)])
+def test_what_was_drawn_before_leaves_no_trace(look: Look) -> None:
+    overview = an_overview(4, 0)
+    other = replace(
+        overview,
+        devices=tuple(
+            replace(one, device=replace(one.device, number=3 - at)) for at, one in enumerate(overview.devices)
+        ),
+    )
+    first = drawn(overview, look)
+
+    drawn(other, look)
+    drawn(overview, look._replace(width=look.width + 3))
+    marked = drawn(overview, look, screen.State(chip=1))
+
+    assert drawn(overview, look) == first
+    assert marked != first
+
+
 def test_l1_counts_the_ring_once_and_no_inventory() -> None:
     usage = a_device_usage(0)
     ring = 64 * 70_656
