@@ -9,6 +9,7 @@ from typing import get_args
 
 from ttmem.devices import BinaryStatus, Device, Kind, Pool
 from ttmem.snapshot.activity import activity_from_document
+from ttmem.snapshot.circumstances import What
 from ttmem.snapshot.document import SCHEMA, Document
 from ttmem.snapshot.fields import Fields
 from ttmem.snapshot.identity import board_of
@@ -29,7 +30,6 @@ from ttmem.snapshot.usage import (
     Snapshot,
     Source,
     State,
-    What,
     first_reason,
 )
 

@@ -9,14 +9,38 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from ttmem.devices import PLANNED_POOLS, BinaryStatus, Device, Kind, Pool
+from ttmem.devices import PLANNED_POOLS, Device, Kind, Pool
 from ttmem.snapshot.activity import NO_ACTIVITY, Activity
+from ttmem.snapshot.circumstances import Finding, Foreign, Host
 from ttmem.snapshot.refusals import Clash, OutOfMemory
+from ttmem.snapshot.stories import Mesh, PhasePeak, Program
+
+__all__ = [
+    "REASONS",
+    "SAMPLE_MS",
+    "STALE_REASONS",
+    "DeviceUsage",
+    "Finding",
+    "Foreign",
+    "Host",
+    "KindUsage",
+    "Mesh",
+    "Origin",
+    "PhasePeak",
+    "PoolUsage",
+    "ProcessDevice",
+    "ProcessUsage",
+    "Program",
+    "Snapshot",
+    "Source",
+    "State",
+    "first_reason",
+    "kernels_of",
+]
 
 Origin = Literal["counted", "counter", "read", "sample", "unknown"]
 State = Literal["live", "ended"]
 Source = Literal["journal", "socket", "runtime"]
-What = Literal["journals", "counters"]
 
 
 L1_POOLS = (Pool.L1, Pool.L1_SMALL)
@@ -161,51 +185,6 @@ class ProcessDevice:
         return kernels_of(self.kinds)
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A program whose binaries a process sent, or is about to send."""
-
-    device: Device
-    program: int
-    status: BinaryStatus
-    launch_count: int
-    dram_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class PhasePeak:
-    """The highest use of a pool while a phase of that name ran."""
-
-    name: str
-    device: Device
-    pool: Pool
-    peak_bytes: int
-    time_ns: int | None
-    run_count: int
-    is_lower_bound: bool = False  # several targets stand for the chip; of their sum only the highest part is known
-
-
-@dataclass(frozen=True, slots=True)
-class Mesh:
-    """Chips that a process opened as one."""
-
-    mesh_id: int
-    rows: int
-    columns: int
-    devices: tuple[Device, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something that does not add up: a doubt to show beside the figures."""
-
-    name: str
-    count: int
-    pid: int | None = None
-    path: str = ""
-    text: str = ""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessUsage:
     """One process that reports, or that the stock runtime's counters tell about."""
@@ -253,31 +232,6 @@ class ProcessUsage:
     def told_state(self) -> str:
         """As people read it: live, stale if its figures are not of now, or ended."""
         return "stale" if self.is_live and self.reason in STALE_REASONS else self.state
-
-
-@dataclass(frozen=True, slots=True)
-class Foreign:
-    """Journals, or the runtime's counters, of another user that may not be read."""
-
-    path: str
-    uid: int
-    user: str
-    what: What = "journals"
-
-
-@dataclass(frozen=True, slots=True)
-class Host:
-    """The machine the snapshot was taken on."""
-
-    hostname: str
-    os: str
-    distro: str
-    kernel: str
-    platform: str
-    python: str
-    memory: str = ""  # as tt-smi writes it: 125.65 GB
-    driver: str = ""  # TT-KMD 2.0.0
-    version: str = ""  # of ttmem
 
 
 @dataclass(frozen=True, slots=True)

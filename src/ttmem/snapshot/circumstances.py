@@ -1,0 +1,44 @@
+"""What a snapshot says besides figures: the machine, what may not be read there, and what does not add up."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Finding", "Foreign", "Host", "What"]
+
+What = Literal["journals", "counters"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that does not add up: a doubt to show beside the figures."""
+
+    name: str
+    count: int
+    pid: int | None = None
+    path: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """Journals, or the runtime's counters, of another user that may not be read."""
+
+    path: str
+    uid: int
+    user: str
+    what: What = "journals"
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The machine the snapshot was taken on."""
+
+    hostname: str
+    os: str
+    distro: str
+    kernel: str
+    platform: str
+    python: str
+    memory: str = ""  # as tt-smi writes it: 125.65 GB
+    driver: str = ""  # TT-KMD 2.0.0
+    version: str = ""  # of ttmem

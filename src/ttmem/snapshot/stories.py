@@ -1,0 +1,41 @@
+"""What a process has to tell besides what it holds: its programs, the peaks of its phases, the meshes it opened."""
+
+from dataclasses import dataclass
+
+from ttmem.devices import BinaryStatus, Device, Pool
+
+__all__ = ["Mesh", "PhasePeak", "Program"]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program whose binaries a process sent, or is about to send."""
+
+    device: Device
+    program: int
+    status: BinaryStatus
+    launch_count: int
+    dram_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class PhasePeak:
+    """The highest use of a pool while a phase of that name ran."""
+
+    name: str
+    device: Device
+    pool: Pool
+    peak_bytes: int
+    time_ns: int | None
+    run_count: int
+    is_lower_bound: bool = False  # several targets stand for the chip; of their sum only the highest part is known
+
+
+@dataclass(frozen=True, slots=True)
+class Mesh:
+    """Chips that a process opened as one."""
+
+    mesh_id: int
+    rows: int
+    columns: int
+    devices: tuple[Device, ...]
