@@ -117,7 +117,7 @@ class Desk:
         body = self._body(look)
         body += [()] * (look.height - len(body))
         if self._panels and self._panels[-1].place == "line":
-            [bottom] = self._panels[-1].draw(look)
+            bottom = fitted(self._panels[-1].draw(look)[0], width)
         if width < _NARROW:
             body = [fitted(line, width) for line in body]
         return [top, *body, bottom][:height]
