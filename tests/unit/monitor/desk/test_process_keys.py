@@ -227,7 +227,7 @@ def test_kernels_are_sorted_where_they_are(tmp_path: Path) -> None:
     desk.take(replace(a_frame(), kernels=a_kernel_table(5)))
 
     assert ", by pid" in pressed(desk, "4", "P")
-    assert ", by program" in pressed(desk, "greater_than_sign")
+    assert ", by program" in pressed(desk, ">")
     assert "turned round" in pressed(desk, "I")
     assert desk.view == "kernels"
     assert "seed" in pressed(desk, "f6")
