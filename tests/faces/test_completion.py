@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ttmem.cli import VERBS
-from ttmem.cli.completion import SHELLS, completions
+from ttmem.cli.reference.completion import SHELLS, completions
 
 BIN = Path(sys.executable).parent
 

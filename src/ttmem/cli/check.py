@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from ttmem.cli.amounts import amount, rate
 from ttmem.cli.exits import CROSSED, DONE
+from ttmem.cli.tables.amounts import amount, rate
 from ttmem.cli.tables.looks import look
 from ttmem.cli.tables.request import Request
 from ttmem.daemon.asking.looking import Looking

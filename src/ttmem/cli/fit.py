@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from ttmem.cli.amounts import size
 from ttmem.cli.exits import DONE, NOT_MET
+from ttmem.cli.tables.amounts import size
 from ttmem.cli.tables.looks import look
 from ttmem.cli.tables.request import Request
 from ttmem.daemon.asking.looking import Looking

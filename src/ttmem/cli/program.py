@@ -42,7 +42,7 @@ def program() -> None:
 def run_program(arguments: list[str]) -> int:
     """The exit code, as `ttmem --help` names them; of `run`, the program's own."""
     if "_TTMEM_COMPLETE" in os.environ or arguments[:1] == ["--completion"]:
-        from ttmem.cli.completion import complete
+        from ttmem.cli.reference.completion import complete
 
         return _exit_code(complete, "ttmem", arguments)
     return _exit_code(program, "ttmem", with_verb(arguments, is_terminal=is_at_terminal()))

@@ -5,7 +5,7 @@ import os
 import click
 import pytest
 
-from ttmem.cli.amounts import amount, rate, size
+from ttmem.cli.tables.amounts import amount, rate, size
 from ttmem.cli.tables.arguments import spread
 from ttmem.snapshot.verdicts.limits import Amount
 

@@ -1,4 +1,4 @@
-"""The manual page, made from the verbs and flags themselves: `python -m ttmem.cli.manual > docs/man/ttmem.1`."""
+"""The manual page, made from verbs and flags themselves: `python -m ttmem.cli.reference.manual > docs/man/ttmem.1`."""
 
 from collections.abc import Iterable, Iterator
 from importlib import import_module
