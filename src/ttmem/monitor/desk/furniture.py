@@ -81,7 +81,7 @@ def footer(desk: "Desk", width: int, banner: str) -> tuple[Line, list[Spot]]:
     spans = [Span(f" {banner} ", Role.NOTICE)] if banner else []
     at = sum(span.width for span in spans)
     if desk.frame.trouble:
-        said = Span(f" no new figures: {clean(desk.frame.trouble)}; trying again", Role.FULL)
+        said = Span(f" no new figures, trying again: {clean(desk.frame.trouble)}", Role.FULL)
     else:
         said = Span(f" {clean(desk.note)}", Role.TITLE)
     if desk.frame.trouble or desk.note:

@@ -69,7 +69,7 @@ def test_lost_figures_stay_to_be_read_in_grey(tmp_path: Path) -> None:
     assert text_of(lines[1:-1]) == before
     assert {span.role for line in lines[1:-1] for span in line} == {Role.LOST}
     assert "lost" in text_of(lines[:1])
-    assert "no new figures: the daemon is gone; trying again" in text_of(lines[-1:])
+    assert "no new figures, trying again: the daemon is gone" in text_of(lines[-1:])
 
 
 def test_figures_that_do_not_come_in_time_are_lost_unless_that_is_meant(tmp_path: Path) -> None:
