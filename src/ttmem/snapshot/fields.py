@@ -16,18 +16,35 @@ __all__ = ["Fields", "time_text"]
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)
 _LATEST_NS = 1 << 63
+_SECOND_LENGTH = len("1970-01-01T00:00:00")
 _MOST_NUMBER = 1e300
 
 Word = TypeVar("Word", bound=str)
 
 
-@lru_cache(maxsize=4096)
 def time_text(time_ns: int | None) -> str | None:
     """ISO 8601 in local time with offset, to the microsecond."""
     if time_ns is None:
         return None
     seconds, rest = divmod(time_ns, 1_000_000_000)
-    return datetime.fromtimestamp(seconds, timezone.utc).astimezone().replace(microsecond=rest // 1000).isoformat()
+    before, after = _second_text(seconds)
+    return f"{before}.{rest // 1000:06d}{after}" if rest >= 1000 else before + after
+
+
+@lru_cache(maxsize=4096)
+def _second_text(seconds: int) -> tuple[str, str]:
+    """A whole second up to where its parts stand, and the offset behind them."""
+    text = datetime.fromtimestamp(seconds, timezone.utc).astimezone().isoformat()
+    return text[:_SECOND_LENGTH], text[_SECOND_LENGTH:]
+
+
+@lru_cache(maxsize=4096)
+def _time_ns(text: str) -> int:
+    """The instant that a text tells; below 0 if it tells none. Most texts come again with the next document."""
+    try:
+        return (datetime.fromisoformat(text) - _EPOCH) // _MICROSECOND * 1000
+    except (ValueError, TypeError, OverflowError):
+        return -1
 
 
 class Fields:
@@ -100,10 +117,7 @@ class Fields:
         return time_ns if 0 <= time_ns < _LATEST_NS else self.refuse(name, "nanoseconds since 1970", time_ns)
 
     def time_ns(self, name: str) -> int:
-        try:
-            time_ns = (datetime.fromisoformat(self.text(name)) - _EPOCH) // _MICROSECOND * 1000
-        except (ValueError, TypeError, OverflowError):
-            time_ns = -1
+        time_ns = _time_ns(self.text(name))
         if not 0 <= time_ns < _LATEST_NS:
             self.refuse(name, "an ISO 8601 time with offset", self._value(name))
         return time_ns
