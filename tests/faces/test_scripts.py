@@ -139,6 +139,7 @@ TT_SMI_LINES = {
 }
 
 
+@pytest.mark.slow  # where .ci/run has seen to it that there is a jq
 @pytest.mark.skipif(not shutil.which("jq"), reason="NO jq HERE: lines for tt-smi were not tried (Debian: jq)")
 def test_jq_lines_for_tt_smi_still_work(machine: Machine) -> None:
     told = machine.ttmem("-s").out
