@@ -1,0 +1,42 @@
+"""The map and the kernels of a chip: a daemon's answer is that of a collector of one's own."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.programs import a_program
+from tests.support.seed_serving import a_daemon
+from ttmem.daemon.asking.looking import Looking
+from ttmem.errors import SelectionError
+
+PROGRAM = (
+    "chip = ttmem.open_device(0xA1B2_C3D4_0000_0000, index=0, arch='wormhole_b0', board='n150', grid=(8, 8),",
+    "    banks=(12, 64), capacities={0: 12 * 1072693184, 2: 64 * 1393312}, kernel_ring_bytes=70656)",
+    "ttmem.report_buffer_alloc(chip, 1, 12 * 4096, 12 * 4096, 1048640 + 8192, 4096, 0)",
+    "ttmem.report_kernel_load(chip, 7, 2048, 5, 16)",
+    "meet()",
+)
+
+
+def test_whoever_asks_sees_the_same_chip(directory: Path) -> None:
+    journals = directory / "j"
+    environ = {"TTMEM_DIR": str(journals)}
+    with a_daemon(directory=directory) as daemon, a_program(journals, *PROGRAM) as program:
+        program.arrive()
+        with Looking(environ, uid=os.geteuid()) as asking, Looking(environ, uid=os.geteuid(), has_daemon=False) as own:
+            told, seen = asking.chip("0"), own.chip("0")
+            kernels = asking.kernels("0", 10), own.kernels("0", 10)
+            with pytest.raises(SelectionError, match="no device 5 here; known are 0"):
+                asking.chip("5")
+            largest = {usage.pool: usage.largest_free_bank_bytes for usage in asking.overview().devices[0].pools}
+        refused = [daemon.get(path)[0] for path in ("/chip", "/chip?device=9", "/kernels?device=0&most=many")]
+
+    assert replace(told, time_ns=0, device=seen.device) == replace(seen, time_ns=0)
+    assert seen.dram is not None
+    assert seen.dram.regions[0].largest_free_bytes == 1072693184 - 8192 - 4096
+    assert seen.dram.regions[0].largest_free_bytes in largest.values()
+    assert [len(table.rows) for table in kernels] == [1, 1]
+    assert kernels[0].rows[0].binary_bytes == 2048
+    assert refused == [400, 404, 400]
