@@ -38,6 +38,7 @@ def chip_map_of(usage: DeviceUsage, rows: Rows) -> ChipMap:
         dram=_space("dram", usage, rows),
         l1=_space("l1", usage, rows),
         core_bytes=core_bytes(device),
+        common_bytes=rows["buffers"] + _ring_bytes(device) if rows["followed"] else None,
         ring_live_bytes=ring.live_bytes if ring else None,
         ring_retired_bytes=ring.retired_bytes if ring else None,
         cores=cores,

@@ -184,4 +184,5 @@ def _counters(table: KernelTable, look: Look) -> list[Line]:
     usage = DeviceUsage(table.device, (), (), table.launch_count, table.activity)
     tables = [ring_table([(usage,)], width=look.width), cache_table([(usage,)], width=look.width)]
     lines = [line for table_lines in tables if table_lines for line in ((), *table_lines)]
-    return lines[: max(look.height // 2, look.height - _LEAST_ROWS)]
+    most = max(look.height // 2, look.height - _LEAST_ROWS)
+    return (lines if len(lines) <= most else [line for line in lines if line])[:most]

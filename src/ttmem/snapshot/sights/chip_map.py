@@ -59,7 +59,8 @@ class Space:
 
 @dataclass(frozen=True, slots=True)
 class CoreFill:
-    """How full one worker core is: buffers, circular buffers (where both lie, once) and the kernel ring."""
+    """How full one worker core is: buffers, circular buffers of all loaded programs (where both lie, once), and the
+    kernel ring."""
 
     x: int
     y: int
@@ -77,11 +78,16 @@ class ChipMap:
     dram: Space | None
     l1: Space | None
     core_bytes: int | None  # what a core has for buffers, circular buffers and the kernel ring
+    common_bytes: int | None  # what every core gives up of that: buffers and the kernel ring
     ring_live_bytes: int | None  # of the fullest worker core
     ring_retired_bytes: int | None
     cores: tuple[CoreFill, ...]  # row by row; empty if the grid is not known
     worst: tuple[int, int] | None  # x and y of the fullest core
     is_estimated: bool = False  # some circular buffers did not say on which cores they lie: taken for the first ones
+
+    def now_bytes(self, core: CoreFill) -> int | None:
+        """What a core gives up now: for the circular buffers of the program that ran last there, not of all of them."""
+        return None if self.common_bytes is None else self.common_bytes + core.cb_resident_bytes
 
     @property
     def worst_fill(self) -> CoreFill | None:

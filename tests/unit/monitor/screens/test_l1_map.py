@@ -45,7 +45,7 @@ def test_a_map_is_never_larger_than_the_screen(chip: ChipMap, look: Look, lower:
 def test_every_size_shows_both_memories_every_core_and_all_sorts(look: Look, is_ascii: bool) -> None:
     text = drawn(a_map(), look._replace(is_ascii=is_ascii))
 
-    assert "L1 of core 3,2, the fullest: 525 KiB of 1.40 MiB" in text
+    assert "L1 of core 3,2, the fullest: 525 KiB of 1.40 MiB 36% planned, now 365 KiB" in text
     assert "largest free 300 MiB" in text
     for sort in ("reserved", "ring_live", "ring_retired", "ring", "cb", "planned", "buffer"):
         assert f"{SORTS[sort].letter} {SORTS[sort].word} " in text
@@ -112,7 +112,7 @@ def test_lists_tell_addresses_and_scroll() -> None:
 
     assert state.lower == "l1"
     assert f"{L1_BASE:#x}" in text
-    assert "circular buffers of the program that ran last" in text
+    assert "CBs of the program that ran last" in text
     small = Look(80, 16)
     down = l1_map.acted("end", state, Frame(chip=a_map()), small)
     assert down.first > 0

@@ -56,13 +56,15 @@ def _role(part: Part) -> Role:
 
 
 def _all_words(part: Part) -> str:
-    words = part.sort.words
-    if part.alive_count:
-        words = (
-            f"{count_text(part.alive_count)} {words if part.alive_count > 1 else words.replace('buffers', 'buffer', 1)}"
-        )
+    words = _counted(part, part.sort.words)
     return f"{words}, {size_text(part.hole_bytes)} of it free in small holes" if part.hole_bytes else words
 
 
 def _few_words(part: Part) -> str:
-    return f"{count_text(part.alive_count)} {part.sort.word}" if part.alive_count else part.sort.word
+    return _counted(part, part.sort.word)
+
+
+def _counted(part: Part, words: str) -> str:
+    if not part.alive_count:
+        return words
+    return f"{count_text(part.alive_count)} {words if part.alive_count > 1 else words.replace('buffers', 'buffer', 1)}"

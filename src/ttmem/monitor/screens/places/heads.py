@@ -26,7 +26,7 @@ def missing_lines(space: Space, width: int) -> list[Line]:
 
 def head_line(chip: ChipMap, space: Space, width: int) -> Line:
     """All that can be said of a space in one line; less of it where that would be too wide."""
-    rest = _core_rest(space) if space.name == "l1" else _bank_rest(space)
+    rest = _core_rest(chip, space) if space.name == "l1" else _bank_rest(space)
     for length in range(len(rest), -1, -1):
         line = (*(_core_head(chip) if space.name == "l1" else _bank_head(space)), *rest[:length])
         if sum(span.width for span in line) <= width:
@@ -47,12 +47,15 @@ def _core_head(chip: ChipMap) -> Line:
     return pen.done()
 
 
-def _core_rest(space: Space) -> Line:
-    """How far circular buffers are from buffers, and what buffers could get."""
+def _core_rest(chip: ChipMap, space: Space) -> Line:
+    """What is in use of that now, how far circular buffers are from buffers, and what buffers could get."""
     region = _region(space, Pool.L1)
+    worst = chip.worst_fill
+    now = (Span(f" planned, now {size_text(chip.now_bytes(worst))}"),) if worst else ()
     if region is None:
-        return ()
+        return now
     return (
+        *now,
         Span(f", {size_text(_gap(space, region))} from CBs to buffers"),
         Span(f", largest block for buffers {size_text(region.largest_free_bytes)}"),
     )

@@ -22,10 +22,10 @@ FREE = Sort(".", Role.BAR_REST, "free", "free")
 SORTS = {
     "reserved": Sort("R", Role.BAR_RESERVED, "reserved", "reserved by the runtime"),
     "ring_live": Sort("K", Role.BAR_RING, "ring live", "kernel ring: programs that may run"),
-    "ring_retired": Sort("O", Role.BAR_RETIRED, "ring retired", "kernel ring: finished, not overwritten"),
+    "ring_retired": Sort("O", Role.BAR_RETIRED, "ring retired", "kernel ring: finished programs"),
     "ring": Sort("_", Role.BAR_PEAK, "ring unused", "kernel ring: not in use"),
-    "cb": Sort("C", Role.BAR_CB, "CBs", "circular buffers of the program that ran last"),
-    "planned": Sort("P", Role.BAR_PLANNED, "CBs planned", "circular buffers of other programs"),
+    "cb": Sort("C", Role.BAR_CB, "CBs", "CBs of the program that ran last"),
+    "planned": Sort("P", Role.BAR_PLANNED, "CBs planned", "CBs of other loaded programs"),
     "buffer": Sort("B", Role.BAR_BUFFER, "buffers", "buffers"),
     "small": Sort("S", Role.BAR_SMALL, "L1_SMALL", "buffers in L1_SMALL"),
     "trace": Sort("T", Role.BAR_TRACE, "TRACE", "traces"),

@@ -22,6 +22,7 @@ def chip_map_document(chip: ChipMap) -> Document:
         "dram": None if chip.dram is None else _space_document(chip.dram),
         "l1": None if chip.l1 is None else _space_document(chip.l1),
         "core_total": chip.core_bytes,
+        "core_common": chip.common_bytes,
         "ring_live": chip.ring_live_bytes,
         "ring_retired": chip.ring_retired_bytes,
         "cores": [
@@ -78,6 +79,7 @@ def chip_map_from_document(document: Document) -> ChipMap:
         dram=_space("dram", fields.maybe_inner("dram")),
         l1=_space("l1", fields.maybe_inner("l1")),
         core_bytes=fields.maybe_integer("core_total"),
+        common_bytes=fields.maybe_integer("core_common"),
         ring_live_bytes=fields.maybe_integer("ring_live"),
         ring_retired_bytes=fields.maybe_integer("ring_retired"),
         cores=tuple(
