@@ -24,6 +24,7 @@ from ttmem.view.colours import Depth, colour_depth
 __all__ = ["run_monitor"]
 
 _KILLED_BY = 128
+_GC_THRESHOLDS = (50_000, 20, 20)  # a look makes thousands of objects, and nearly all of them go by themselves
 _SYSTEMS = {Depth.NONE: "standard", Depth.SIXTEEN: "standard", Depth.INDEXED: "256", Depth.TRUE: "truecolor"}
 
 
@@ -61,6 +62,7 @@ def _run(desk: Desk, source: "_Source", first: Frame, *, depth: Depth, seconds: 
 
     app = Monitor(desk, source.opened, has_colour=depth is not Depth.NONE, first=first, seconds=seconds)
     gc.freeze()
+    gc.set_threshold(*_GC_THRESHOLDS)
     gc.enable()
     app.run()
     if app.crash is not None:

@@ -10,7 +10,9 @@ from typing import Any
 from textual import events
 from textual.app import App, ComposeResult
 from textual.drivers.linux_driver import LinuxDriver
+from textual.geometry import Region
 from textual.screen import Screen
+from textual.strip import Strip
 
 from ttmem.monitor.desk.desk import Desk
 from ttmem.monitor.feed import Feed, Sights
@@ -51,6 +53,10 @@ class _Sheet(Screen[None], inherit_bindings=False):
     """The screen the canvas is on."""
 
     DEFAULT_CSS = "_Sheet { layout: vertical; background: transparent; overflow: hidden; }"
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Nothing: the canvas covers all of it."""
+        return [Strip.blank(crop.width)] * crop.height
 
 
 class Monitor(App[None], inherit_bindings=False):

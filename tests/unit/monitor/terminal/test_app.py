@@ -1,6 +1,7 @@
 """The monitor in its toolkit, without a terminal: every key arrives by its name, the mouse points, figures come."""
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -16,6 +17,7 @@ from ttmem.monitor import feed as feed_module
 from ttmem.monitor.desk.desk import Desk
 from ttmem.monitor.keys import KEYS
 from ttmem.monitor.settings import Settings
+from ttmem.monitor.terminal import app as app_module
 from ttmem.monitor.terminal.app import Monitor
 from ttmem.view.spans import Role
 
@@ -123,6 +125,29 @@ def test_lost_figures_are_grey_and_come_back(tmp_path: Path, monkeypatch: pytest
             await until(pilot, lambda: not app.desk.frame.trouble)
             await pilot.pause()
             assert "no new figures" not in on_screen(app)
+
+    asyncio.run(story())
+
+
+def test_keys_are_obeyed_while_figures_hang_and_that_they_do_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app_module, "_PATIENCE_SECONDS", 0.1)
+
+    async def story() -> None:
+        sights, may_answer = SightsToAsk(), threading.Event()
+        async with shown(tmp_path, sights, interval=0.1) as (app, pilot):
+            answer = sights.overview
+            monkeypatch.setattr(sights, "overview", lambda: may_answer.wait() and answer())
+            try:
+                await until(pilot, lambda: app.desk.frame.trouble)
+                await pilot.press("2", "down")
+                assert app.desk.view == "processes"
+                await pilot.pause()
+                assert "no answer for 0 s" in on_screen(app)
+            finally:
+                may_answer.set()
+            await until(pilot, lambda: not app.desk.frame.trouble)
 
     asyncio.run(story())
 
