@@ -14,16 +14,26 @@ public:
         for (uint32_t i = 0; i < process.book.target_count() && i < targets.size(); ++i)
             for (const uint32_t device : targets[i].devices) covering_.emplace_back(device, static_cast<uint16_t>(i));
         std::sort(covering_.begin(), covering_.end());
+        for (const TargetWords& target : process.targets) {
+            uint32_t raised = 0;
+            for (uint32_t p = 0; p < kPools; ++p) raised |= uint32_t{target.pools[p].peak != 0} << p;
+            raised_.push_back(raised);
+        }
     }
 
     OnChip on(uint32_t device, const Cell& cell) {
         find_targets(device);
         const bool is_covered_once = named_.size() == 1 && named_[0] < process_.targets.size();
+        uint32_t raised = 0;
+        for (const uint16_t target : targets_) raised |= raised_[target];
         OnChip peaks;
-        for (uint32_t p = 0; p < kPools; ++p)
-            peaks.pools[p] = is_covered_once && is_exact_by(process_.targets[named_[0]], p, cell.pools[p])
+        for (uint32_t p = 0; p < kPools; ++p) {
+            const PeakAmount& followed = cell.pools[p];
+            if ((raised >> p & 1) == 0 && followed.peak == 0 && followed.count == 0) continue;  // most are never used
+            peaks.pools[p] = is_covered_once && is_exact_by(process_.targets[named_[0]], p, followed)
                                  ? counted(process_.targets[named_[0]], p)
-                                 : highest(p, cell.pools[p]);
+                                 : highest(p, followed);
+        }
         return peaks;
     }
 
@@ -69,6 +79,7 @@ private:
     const Process& process_;
     const Timebase& time_;
     std::vector<std::pair<uint32_t, uint16_t>> covering_;  // a chip, and a target that stands for it; in order
+    std::vector<uint32_t> raised_;                         // by target: bits, pools that were ever used
     Targets targets_, named_;                              // of the chip at hand
 };
 

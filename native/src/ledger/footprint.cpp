@@ -94,12 +94,21 @@ uint64_t core_set_of(const Words& cb, const Book& book, Laid& laid) {
     return name;
 }
 
+// Most processes of a crowd have none: no need to go through all that they have.
+bool has_circular_buffers(const Book& book) {
+    for (const auto& [device, cell] : book.cells())
+        for (uint32_t kind = TTMEM_CIRCULAR_BUFFER; kind <= TTMEM_SCRATCHPAD; ++kind)
+            if (cell.kinds[kind].count > 0) return true;
+    return !book.is_counting();
+}
+
 }  // namespace
 
 bool Laid::is_too_much() const { return place_count > kPlacesMost; }
 
 Laid laid_by(const Book& book) {
     Laid laid;
+    if (!has_circular_buffers(book)) return laid;
     std::map<std::pair<uint16_t, uint64_t>, uint64_t> launched;
     book.table().for_each([&](const Words& words) {
         if (words.kind() == TTMEM_PROGRAM_BINARY && words.launches() != 0)
