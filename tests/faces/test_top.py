@@ -54,6 +54,19 @@ def test_without_colours_and_in_ascii_nothing_else_is_painted(
     assert codes <= {"", "0", "1", "2", "7"} or not ({"-C"} & set(flags) or more.get("NO_COLOR"))
 
 
+def test_without_keys_it_is_the_table(tmp_path: Path) -> None:
+    environ = {**os.environ, "TTMEM_DIR": str(tmp_path), "TERM": "xterm-256color"}
+    script = "import os, sys; os.dup2(os.open('/dev/null', 0), 0); os.execv(sys.executable, sys.argv[1:])"
+    with Actor(tmp_path) as actor:
+        actor.do(HOLDING)
+        command = ["-c", script, sys.executable, "-m", "ttmem", "top"]
+        with a_terminal(command, environ, columns=120) as terminal:
+            assert terminal.end() == 0
+
+    assert "4.00 MiB" in terminal.painted
+    assert "\x1b[?1049h" not in terminal.painted
+
+
 @pytest.mark.parametrize(
     ("flags", "words"),
     [

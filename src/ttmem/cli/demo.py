@@ -19,7 +19,7 @@ from ttmem.cli.demonstration.place import own_directory, usual_places
 from ttmem.cli.demonstration.process import demo_process
 from ttmem.cli.demonstration.workload import Order, Report
 from ttmem.cli.exits import DONE, INTERRUPTED, KILLED_BY, NOT_EQUAL
-from ttmem.cli.screen import Screen
+from ttmem.cli.screen import Screen, has_keys
 from ttmem.cli.tables.pages import check_picture, write_picture
 from ttmem.collector import Collector
 from ttmem.snapshot import Snapshot
@@ -119,7 +119,8 @@ def demo(
     arithmetic, and compared at the end; exit code 1 if they differ.
     """
     screen = Screen(sys.stdout, os.environ, has_colour=not is_colourless)
-    is_paced = screen.is_live or seconds is not None or screenshot is not None
+    is_watched = screen.is_live and has_keys()
+    is_paced = is_watched or seconds is not None or screenshot is not None
     if picture_file:
         check_picture(picture_file)
     orders = _orders(names, board=board, speed=float(is_paced) if speed is None else speed, is_slow=is_slow)
@@ -129,7 +130,7 @@ def demo(
         play_seconds = _SHOT_SECONDS if seconds is None else seconds
         return _photographed(orders, screenshot, views, sizes, themes, is_ascii=is_ascii, seconds=play_seconds)
     options = PageOptions(screen.width, is_ascii or not screen.is_unicode, banner=_BANNER)
-    if screen.is_live:
+    if is_watched:
         return _in_monitor(orders, options, picture_file, has_colour=not is_colourless, seconds=seconds)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _leave)  # so that the processes end and their directory goes

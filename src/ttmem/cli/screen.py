@@ -1,6 +1,7 @@
 """Frames on a stream: drawn over each other on a terminal, one after the other in a file or pipe."""
 
 import shutil
+import sys
 from collections.abc import Mapping
 from typing import TextIO
 
@@ -70,6 +71,11 @@ class Screen:
     def is_unicode(self) -> bool:
         """Whether bars may be drawn with block characters."""
         return "utf" in (self._stream.encoding or "").lower()
+
+
+def has_keys() -> bool:
+    """Whether somebody can press keys: standard input is a terminal, too."""
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def _cut(lines: list[Line], height: int) -> list[Line]:

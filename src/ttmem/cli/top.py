@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ttmem.cli.screen import Screen
+from ttmem.cli.screen import Screen, has_keys
 from ttmem.cli.tables.arguments import ManyValues
 from ttmem.cli.tables.device_words import device_words
 from ttmem.errors import SelectionError
@@ -67,7 +67,7 @@ def top(context: click.Context, /, **asked: Any) -> int:
     gc.disable()  # what is loaded now stays; the monitor turns it on again
     screen = Screen(sys.stdout, os.environ)
     orders = _orders(asked["chip_count"], is_demo=asked["is_demo"])
-    if not screen.is_live:
+    if not screen.is_live or not has_keys():
         return _table(context, asked, is_demo=bool(orders))
     try:
         options = options_of(asked, is_unicode=screen.is_unicode)
