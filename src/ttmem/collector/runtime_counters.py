@@ -191,6 +191,8 @@ class RuntimeCounters:
         """A chip with what the processes hold that do not report, and what the ended ones left in the counters."""
         plain = [process for process in chip.processes if process.pid not in look.reporting]
         telling = [process for process in plain if process.pid not in look.unknown]
+        if plain:
+            usage = _unplaced(usage)
         pools = {pool.pool: pool for pool in usage.pools}
         for pool in chip.used:
             told = sum(process.used[pool] for process in telling)
@@ -222,6 +224,12 @@ class RuntimeCounters:
             unattributed_bytes=part.rest_bytes + (before.unattributed_bytes if before else 0),
             stale_bytes=part.stale_bytes + ((before.stale_bytes or 0) if before else 0),
         )
+
+
+def _unplaced(usage: DeviceUsage) -> DeviceUsage:
+    """Where somebody does not report, nobody knows what is free in one piece, nor which core is fullest."""
+    pools = (replace(pool, largest_free_bytes=None, largest_free_bank_bytes=None) for pool in usage.pools)
+    return replace(usage, pools=tuple(pools), worst_core_bytes=None, worst_core=None)
 
 
 def _beside(counted: PoolUsage, told: int, stale: int) -> PoolUsage:

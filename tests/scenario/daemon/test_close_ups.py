@@ -9,12 +9,13 @@ import pytest
 from tests.support.programs import a_program
 from tests.support.seed_serving import a_daemon
 from ttmem.daemon.asking.looking import Looking
+from ttmem.devices import Pool
 from ttmem.errors import SelectionError
 
 PROGRAM = (
     "chip = ttmem.open_device(0xA1B2_C3D4_0000_0000, index=0, arch='wormhole_b0', board='n150', grid=(8, 8),",
     "    banks=(12, 64), capacities={0: 12 * 1072693184, 2: 64 * 1393312}, kernel_ring_bytes=70656)",
-    "ttmem.report_buffer_alloc(chip, 1, 12 * 4096, 12 * 4096, 1048640 + 8192, 4096, 0)",
+    "ttmem.report_buffer_alloc(chip, 1, 12 * 4096, 12 * 4096, 1_048_640 + 8_192, 4_096, 0)",
     "ttmem.report_kernel_load(chip, 7, 2048, 5, 16)",
     "meet()",
 )
@@ -30,13 +31,14 @@ def test_whoever_asks_sees_the_same_chip(directory: Path) -> None:
             kernels = asking.kernels("0", 10), own.kernels("0", 10)
             with pytest.raises(SelectionError, match="no device 5 here; known are 0"):
                 asking.chip("5")
-            largest = {usage.pool: usage.largest_free_bank_bytes for usage in asking.overview().devices[0].pools}
+            [chip] = asking.overview().devices
+            largest = {usage.pool: (usage.largest_free_bank_bytes, usage.largest_free_bytes) for usage in chip.pools}
         refused = [daemon.get(path)[0] for path in ("/chip", "/chip?device=9", "/kernels?device=0&most=many")]
 
     assert replace(told, time_ns=0, device=seen.device) == replace(seen, time_ns=0)
     assert seen.dram is not None
-    assert seen.dram.regions[0].largest_free_bytes == 1072693184 - 8192 - 4096
-    assert seen.dram.regions[0].largest_free_bytes in largest.values()
+    assert seen.dram.regions[0].largest_free_bytes == 1_072_680_896
+    assert largest == {Pool.DRAM: (1_072_680_896, 12_872_170_752), Pool.KERNEL: (None, None)}
     listed = [[replace(row, time_ns=None) for row in table.rows] for table in kernels]
     assert listed[0] == listed[1]
     assert [row.id for row in listed[0]] == [7]

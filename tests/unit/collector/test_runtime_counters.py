@@ -106,6 +106,24 @@ def test_a_chip_that_both_tell_of_is_one_row_and_nothing_is_added(counters: Runt
     assert usage.device.open_count == 2
 
 
+def test_beside_somebody_who_does_not_report_nobody_knows_what_is_free_in_one_piece(counters: RuntimeCounters) -> None:
+    snapshot = counted(12 * MIB)
+    [usage] = snapshot.devices
+    known = replace(
+        usage,
+        pools=tuple(replace(pool, largest_free_bytes=24, largest_free_bank_bytes=2) for pool in usage.pools),
+        worst_core_bytes=7,
+        worst_core=(1, 2),
+    )
+    [alone] = counters.joined(replace(snapshot, devices=(known,)), readings_of(a_chip(a_reading(4001)))).devices
+    [beside] = counters.joined(replace(snapshot, devices=(known,)), readings_of(a_chip(a_reading(77)))).devices
+
+    assert (alone.worst_core_bytes, pools_of(alone)[Pool.DRAM].largest_free_bytes) == (7, 24)
+    assert (beside.worst_core_bytes, beside.worst_core) == (None, None)
+    assert pools_of(beside)[Pool.DRAM].largest_free_bytes is None
+    assert pools_of(beside)[Pool.DRAM].largest_free_bank_bytes is None
+
+
 def test_two_regions_of_one_chip_are_one_row(counters: RuntimeCounters) -> None:
     chips = (a_chip(a_reading(77, dram=MIB), beyond=3, stale=1), a_chip(a_reading(78, dram=2 * MIB), beyond=4, stale=2))
     [usage] = counters.joined(a_snapshot(), readings_of(*chips)).devices
