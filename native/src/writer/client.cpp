@@ -21,8 +21,6 @@ namespace {
 constexpr uint8_t kStatusUnknown = 3;
 constexpr uint64_t kAddressEnd = 1ull << 48;
 
-std::atomic<ttmem_site_source> site_source{nullptr};
-
 uint16_t checked_target(uint16_t target) noexcept { return target < kTargets ? target : uint16_t{0}; }
 uint8_t checked_kind(uint8_t kind) noexcept { return kind < kKinds ? kind : uint8_t{TTMEM_KIND_UNKNOWN}; }
 uint8_t checked_pool(uint8_t pool) noexcept { return pool < kPools ? pool : uint8_t{TTMEM_POOL_UNKNOWN}; }
@@ -45,15 +43,17 @@ void count_if_clamped(uint8_t flags) noexcept {
         the_writer.header->clamped.fetch_add(1, std::memory_order_relaxed);
 }
 
-ttmem_handle allocate_checked(Words& words, Type type, uint8_t kind, uint8_t pool, uint8_t flags, uint32_t site,
-                              uint8_t options) noexcept {
+void tag_allocation(Words& words, uint8_t kind, uint8_t pool, uint8_t flags, uint32_t site, uint8_t options) noexcept {
     if (options & TTMEM_VIEW) {  // charged 0; what it spans stays readable beside it
         words.reserved = pack48(0, words.target());
         flags |= kView;
     }
     count_if_clamped(flags);
-    words.tag = tag_of(type, kind, pool, flags, site);
-    return allocate(words, options);
+    words.tag = tag_of(Type::allocated, kind, pool, flags, site);
+}
+
+ttmem_handle allocate_as_asked(Words& words, uint8_t options) noexcept {
+    return options & TTMEM_BY_HANDLE ? allocate_by_handle(words) : allocate(words);
 }
 
 // One that does not fit is unknown: cut, it would be another program's.
@@ -73,21 +73,34 @@ uint32_t site_of(uint32_t told) noexcept {
     return __builtin_expect(source == nullptr, 1) ? 0 : source();
 }
 
+// All but its site; the flags that its sizes ask for.
+uint8_t words_of(const ttmem_buffer& buffer, Words& words) noexcept {
+    uint8_t flags = 0;
+    const uint64_t requested = checked_size(buffer.requested_bytes, flags);
+    const uint64_t reserved = checked_size(buffer.reserved_bytes, flags);
+    words.id = buffer.id;
+    words.reserved = pack48(reserved != 0 ? reserved : requested, checked_target(buffer.target));
+    words.requested = requested != 0 ? requested : reserved;
+    const uint64_t page = page_code(buffer.page_bytes, words.requested);
+    const uint64_t layout = buffer.layout < TTMEM_LAYOUT_COUNT ? buffer.layout : uint8_t{TTMEM_LAYOUT_UNKNOWN};
+    words.address = checked_address(buffer.address) | layout << 48 | page << 52;
+    words.per_bank = pack48(checked_size(buffer.per_bank_bytes, flags), static_cast<uint16_t>(page >> 12));
+    return flags;
+}
+
+// Each way has words of its own: those that are entered in the index are handed on and lie in memory, the others need not.
+template <ttmem_handle allocate_words(Words&) noexcept>
+ttmem_handle report_buffer(const ttmem_buffer& buffer) noexcept {
+    Words words;
+    const uint8_t flags = words_of(buffer, words);
+    tag_allocation(words, TTMEM_BUFFER, pool_of_buffer(buffer.type), flags, site_of(buffer.site), buffer.options);
+    return allocate_words(words);
+}
+
 TTMEM_HOT ttmem_handle buffer_alloc(const ttmem_buffer* buffer) {
     if (!may_write()) return 0;
-    uint8_t flags = 0;
-    const uint64_t requested = checked_size(buffer->requested_bytes, flags);
-    const uint64_t reserved = checked_size(buffer->reserved_bytes, flags);
-    Words words;
-    words.id = buffer->id;
-    words.reserved = pack48(reserved != 0 ? reserved : requested, checked_target(buffer->target));
-    words.requested = requested != 0 ? requested : reserved;
-    const uint64_t page = page_code(buffer->page_bytes, words.requested);
-    const uint64_t layout = buffer->layout < TTMEM_LAYOUT_COUNT ? buffer->layout : uint8_t{TTMEM_LAYOUT_UNKNOWN};
-    words.address = checked_address(buffer->address) | layout << 48 | page << 52;
-    words.per_bank = pack48(checked_size(buffer->per_bank_bytes, flags), static_cast<uint16_t>(page >> 12));
-    return allocate_checked(words, Type::allocated, TTMEM_BUFFER, pool_of_buffer(buffer->type), flags,
-                            site_of(buffer->site), buffer->options);
+    return buffer->options & TTMEM_BY_HANDLE ? report_buffer<allocate_by_handle>(*buffer)
+                                             : report_buffer<allocate>(*buffer);
 }
 
 TTMEM_HOT ttmem_handle cb_alloc(const ttmem_circular_buffer* cb) {
@@ -101,7 +114,8 @@ TTMEM_HOT ttmem_handle cb_alloc(const ttmem_circular_buffer* cb) {
         pack48(checked_product(cb->size_per_core_bytes, cb->core_count, flags), checked_target(cb->target));
     words.requested = program_of(cb->program);
     words.per_bank = pack48(checked_size(cb->size_per_core_bytes, flags), cb->core_count);
-    return allocate_checked(words, Type::allocated, kind, TTMEM_CB, flags, cb->site, cb->options);
+    tag_allocation(words, kind, TTMEM_CB, flags, cb->site, cb->options);
+    return allocate_as_asked(words, cb->options);
 }
 
 TTMEM_HOT ttmem_handle kernel_load(const ttmem_kernel* kernel) {
@@ -122,7 +136,8 @@ TTMEM_HOT ttmem_handle kernel_load(const ttmem_kernel* kernel) {
     words.requested = seed_rule;
     words.per_bank = pack48(checked_size(kernel->binary_bytes, flags), kernel->core_count);
     const uint8_t pool = kernel->pool == 0 ? pool_of_kernel(kind) : checked_pool(kernel->pool);
-    return allocate_checked(words, Type::allocated, kind, pool, flags, kernel->site, kernel->options);
+    tag_allocation(words, kind, pool, flags, kernel->site, kernel->options);
+    return allocate_as_asked(words, kernel->options);
 }
 
 TTMEM_HOT void free_handle(ttmem_handle handle) {
@@ -148,7 +163,7 @@ void binary_status(uint16_t target, uint64_t program, uint8_t status, uint64_t b
     binaries_placed(target, program, status, bytes, 0);
 }
 
-void launch(uint16_t target, uint64_t program) {
+TTMEM_HOT void launch(uint16_t target, uint64_t program) {
     if (may_write()) count_launch(checked_target(target), program);
 }
 
@@ -162,7 +177,7 @@ void out_of_memory(uint16_t target, uint8_t pool, uint64_t requested, uint64_t f
     note_out_of_memory(checked_target(target), checked_pool(pool), requested, free, largest);
 }
 
-void ring_state(const ttmem_ring_state* state) {
+TTMEM_HOT void ring_state(const ttmem_ring_state* state) {
     if (!may_write()) return;
     uint8_t flags = 0;
     ttmem_ring_state checked = *state;
@@ -242,6 +257,15 @@ void set_site_source(ttmem_site_source source) { site_source.store(source, std::
 void share_switch_with(int* copy) { share_switch(copy); }
 
 }  // namespace
+
+std::atomic<ttmem_site_source> site_source{nullptr};
+
+bool describe_buffer(const ttmem_buffer& buffer, Words& words) noexcept {
+    const uint8_t flags = words_of(buffer, words);
+    words.tag = tag_of(Type::allocated, TTMEM_BUFFER, pool_of_buffer(buffer.type), flags, buffer.site);
+    return flags == 0 && (buffer.options & TTMEM_VIEW) == 0;
+}
+
 }  // namespace ttmem
 
 extern "C" {

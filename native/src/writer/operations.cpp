@@ -13,6 +13,9 @@ bool is_kernel(uint8_t kind) noexcept {
     return (kind >= TTMEM_KERNEL_APPLICATION && kind <= TTMEM_KERNEL_DISPATCH) || kind == TTMEM_KERNEL_UNKNOWN;
 }
 
+// Called from other translation units, too: in one piece there as in the C interface.
+#define TTMEM_WHOLE __attribute__((flatten))
+
 // Not `cold` too: that optimizes for size, and a full table would pay for it.
 #define TTMEM_RARE __attribute__((noinline))
 
@@ -226,9 +229,11 @@ void publish(const Writer& writer, uint64_t sequence, const Words& words) noexce
     slot.commit.store(committed(sequence), std::memory_order_release);
 }
 
-ttmem_handle allocate(Words& words, uint8_t options) noexcept {
+namespace {
+
+template <bool is_indexed>
+ttmem_handle begin_life(Words& words) noexcept {
     const Writer& writer = the_writer;
-    const bool is_indexed = (options & TTMEM_BY_HANDLE) == 0;
     const Key key = key_of(words);
     const uint64_t hash = is_indexed ? hash_of(key) : 0;
     if (is_indexed) fetch_window(writer, hash);
@@ -271,7 +276,25 @@ ttmem_handle allocate(Words& words, uint8_t options) noexcept {
     return handle_of(sequence, entry);
 }
 
-void free_by_handle(ttmem_handle handle) noexcept {
+}  // namespace
+
+ttmem_handle allocate(Words& words) noexcept { return begin_life<true>(words); }
+ttmem_handle allocate_by_handle(Words& words) noexcept { return begin_life<false>(words); }
+
+TTMEM_WHOLE ttmem_handle allocate_described(uint64_t tag, uint64_t id, uint64_t address, uint64_t reserved,
+                                            uint64_t requested, uint64_t per_bank) noexcept {
+    Words words;
+    words.tag = tag;
+    words.id = id;
+    words.address = address;
+    words.reserved = reserved;
+    words.requested = requested;
+    words.per_bank = per_bank;
+    if (words.kind() != TTMEM_BUFFER) __builtin_unreachable();
+    return begin_life<false>(words);
+}
+
+TTMEM_WHOLE void free_by_handle(ttmem_handle handle) noexcept {
     if (handle == 0) return;
     const Writer& writer = the_writer;
     if (handle & kUntabledHandle) return free_untabled_handle(writer, handle);

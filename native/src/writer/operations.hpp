@@ -5,8 +5,10 @@
 // killed) may thus be found done or not done, never half done.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
+#include "ttmem/client.h"
 #include "writer/live_state.hpp"
 #include "writer/writer.hpp"
 
@@ -31,7 +33,18 @@ void publish(const Writer& writer, uint64_t sequence, const Words& words) noexce
 void bury(const Writer& writer, uint32_t entry, const Words& words, const Found* found, uint64_t hash) noexcept;
 
 /// `words` holds tag, id, address, reserved, requested and per_bank; thread and time are filled in.
-ttmem_handle allocate(Words& words, uint8_t options) noexcept;
+ttmem_handle allocate(Words& words) noexcept;
+/// The same of something that is freed by its handle only, and is not entered in the index.
+ttmem_handle allocate_by_handle(Words& words) noexcept;
+
+/// The words of a buffer as they are before its life begins, for a host that has many like it; false if it is not reported
+/// as it was told, and so must be told each time.
+bool describe_buffer(const ttmem_buffer& buffer, Words& words) noexcept;
+/// Begins the life of such a buffer, by handle. Only while has_journal() and nobody tells sites.
+ttmem_handle allocate_described(uint64_t tag, uint64_t id, uint64_t address, uint64_t reserved, uint64_t requested,
+                                uint64_t per_bank) noexcept;
+/// Who is asked for the site of buffers that are reported without one; null: nobody.
+extern std::atomic<ttmem_site_source> site_source;
 
 void free_by_handle(ttmem_handle handle) noexcept;
 void free_by_id(Key key, uint8_t pool, uint64_t bytes) noexcept;

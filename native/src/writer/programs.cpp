@@ -45,7 +45,7 @@ void add_program(const Program& program) noexcept {
     words.reserved = pack48(program.bytes, program.target);
     words.requested = program.bytes;
     words.per_bank = uint64_t{program.status} << 46 | program.launches;
-    allocate(words, 0);
+    allocate(words);
 }
 
 }  // namespace

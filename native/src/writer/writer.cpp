@@ -133,10 +133,6 @@ bool make_journal(const char* directory, const Writer* parent) noexcept {
     return true;
 }
 
-bool is_alive() noexcept {
-    return the_alive_word.load(std::memory_order_acquire)->load(std::memory_order_acquire) == kAlive;
-}
-
 const char* directory_of(const char (&path)[512], char (&directory)[512]) noexcept {
     std::memcpy(directory, path, sizeof directory);
     char* end = std::strrchr(directory, '/');
@@ -150,7 +146,7 @@ bool make_under_flag(int from, const char* directory) noexcept {
     maker_pid.store(static_cast<int>(syscall(SYS_getpid)), std::memory_order_relaxed);
     if (!state.compare_exchange_strong(from, kMaking, std::memory_order_acq_rel)) return false;
     const bool is_child = from == kOn;  // on, but the page was wiped
-    if (is_child && is_alive()) {       // another thread was faster, from the wiped page to the new one
+    if (is_child && has_journal()) {    // another thread was faster, from the wiped page to the new one
         state.store(kOn, std::memory_order_release);
         return true;
     }
@@ -218,7 +214,7 @@ __attribute__((noinline, cold)) bool prepare() noexcept {
         state.compare_exchange_strong(making, kUndecided, std::memory_order_acq_rel);
         return prepare();
     }
-    return is_alive() || make_under_flag(kOn, nullptr) || wait_for_maker();  // not alive: a forked child
+    return has_journal() || make_under_flag(kOn, nullptr) || wait_for_maker();  // not alive: a forked child
 }
 
 bool turn_on(const char* directory) noexcept {
@@ -244,7 +240,7 @@ void turn_off() noexcept {
 }
 
 // In a forked child that has not reported yet the page is wiped, and the parent's journal is not the child's.
-bool is_on() noexcept { return state.load(std::memory_order_acquire) == kOn && is_alive(); }
+bool is_on() noexcept { return state.load(std::memory_order_acquire) == kOn && has_journal(); }
 
 bool is_wanted() noexcept {
     const int now = state.load(std::memory_order_acquire);

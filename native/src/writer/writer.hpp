@@ -47,11 +47,13 @@ extern std::atomic<std::atomic<uint64_t>*> the_alive_word;
 /// True when the call may write. Never blocks; the first call of a process makes its journal.
 bool prepare() noexcept;
 
-inline bool may_write() noexcept {
+/// Whether this copy of the writer has a journal of this process.
+inline bool has_journal() noexcept {
     return __builtin_expect(the_alive_word.load(std::memory_order_acquire)->load(std::memory_order_acquire) == kAlive,
-                            1) ||
-           prepare();
+                            1);
 }
+
+inline bool may_write() noexcept { return has_journal() || prepare(); }
 
 /// Turns the writer on (making a journal if needed), or off for good until turned on again.
 bool turn_on(const char* directory) noexcept;
