@@ -93,30 +93,25 @@ Share share_of(const void* buffer, const Mesh& mesh, const ttmem_buffer& report)
     return one.share;
 }
 
-struct Refusal {
-    const void* allocator;
-    const void* buffer;
-};
-
 struct Statistics {
     uint64_t total, allocated, free, largest;  // of one bank
 };
 
 // An exception passes: memory ran out, or the request was impossible.
-void report_refusal(void* context) noexcept {
-    const auto& refusal = *static_cast<const Refusal*>(context);
-    Mesh* mesh = mesh_holding(refusal.buffer);
-    const uint8_t type = type_of(refusal.buffer);
+void report_refusal(void* allocator, void* buffer) noexcept {
+    Mesh* mesh = mesh_holding(static_cast<const void*>(buffer));
+    const uint8_t type = type_of(static_cast<const void*>(buffer));
     if (mesh == nullptr || type >= kBufferTypes) return;
     Statistics statistics{};
-    const auto* view = ask<const void* const*>(Getter::allocator_view, nullptr, refusal.allocator);
+    const auto* view = ask<const void* const*>(Getter::allocator_view, nullptr, static_cast<const void*>(allocator));
     auto* tell = getter_as<void(Statistics*, const void*, const int*)>(Getter::bank_statistics);
     const int value = type;
     if (view != nullptr && *view != nullptr && tell != nullptr) tell(&statistics, *view, &value);
     const uint64_t banks = mesh->bank_counts[type];
-    const uint64_t size = size_of(refusal.buffer);
+    const uint64_t size = size_of(static_cast<const void*>(buffer));
     // Of a memory that this device was opened without there are no banks, and the runtime would divide by none.
-    const uint64_t in_banks = banks == 0 ? 0 : ask_share(refusal.buffer, *mesh, mesh->allocator, type).reserved_bytes;
+    const uint64_t in_banks =
+        banks == 0 ? 0 : ask_share(static_cast<const void*>(buffer), *mesh, mesh->allocator, type).reserved_bytes;
     ttmem_out_of_memory(target_of(*mesh), kPoolOf[type], in_banks > size ? in_banks : size, statistics.free * banks,
                         statistics.largest * banks);
 }
@@ -186,7 +181,5 @@ TTMEM_INTERPOSE(track_deallocate, void, (void* self, void* buffer)) {
 TTMEM_INTERPOSE(allocate_buffer, uint64_t, (void* self, void* buffer)) {
     void* real = ttmem::hook::original(Hook::allocate_buffer);
     if (real == nullptr) return 0;
-    ttmem::hook::Refusal refusal{self, buffer};
-    const uint64_t arguments[6] = {reinterpret_cast<uint64_t>(self), reinterpret_cast<uint64_t>(buffer)};
-    return ttmem_guarded_call(real, arguments, ttmem::hook::report_refusal, &refusal).low;
+    return ttmem_guarded_pair(real, self, buffer, ttmem::hook::report_refusal);
 }

@@ -24,3 +24,25 @@ ttmem_result ttmem_guarded_call(void* function, const uint64_t arguments[6], ttm
     watch.has_returned = 1;
     return result;
 }
+
+struct pair_watch {
+    ttmem_on_throw_of_pair on_throw;
+    void* first;
+    void* second;
+    int has_returned;
+};
+
+static inline void look_after_pair(struct pair_watch* watch) {
+    if (!watch->has_returned) watch->on_throw(watch->first, watch->second);
+}
+
+uint64_t ttmem_guarded_pair(void* function, void* first, void* second, ttmem_on_throw_of_pair on_throw) {
+    union {
+        void* object;
+        uint64_t (*call)(void*, void*);
+    } real = {function};
+    __attribute__((cleanup(look_after_pair))) struct pair_watch watch = {on_throw, first, second, 0};
+    const uint64_t result = real.call(first, second);
+    watch.has_returned = 1;
+    return result;
+}

@@ -24,6 +24,12 @@ typedef struct ttmem_result {
 __attribute__((visibility("hidden"))) ttmem_result ttmem_guarded_call(void* function, const uint64_t arguments[6],
                                                                       ttmem_on_throw on_throw, void* context);
 
+typedef void (*ttmem_on_throw_of_pair)(void* first, void* second);
+
+/* The same for two arguments, which on_throw gets too: nothing is stored before the call that is not needed after it. */
+__attribute__((visibility("hidden"))) uint64_t ttmem_guarded_pair(void* function, void* first, void* second,
+                                                                  ttmem_on_throw_of_pair on_throw);
+
 #ifdef __cplusplus
 }
 #endif
