@@ -121,7 +121,7 @@ void note_lane(const void* self, uint32_t base, uint32_t size) noexcept {
 }
 
 // The lane that asks for the highest count is the one that is waited for; core types come before launch messages.
-uint8_t reason_of(const Manager& manager, const Sizes& sizes) noexcept {
+[[gnu::noinline]] uint8_t reason_of(const Manager& manager, const Sizes& sizes) noexcept {
     LaneStall worst{};
     for (uint32_t i = 0; i < manager.lane_count && sizes.begin + i < sizes.end; ++i) {
         const bool is_at_base = core_type_of(i) == TTMEM_ACTIVE_ETH && i < core_lanes(manager);
