@@ -9,6 +9,7 @@
 #include "hook/devices.hpp"
 #include "hook/guard.h"
 #include "hook/programs/context.hpp"
+#include "hook/programs/memory.hpp"
 #include "hook/runtime.hpp"
 #include "ttmem/client.h"
 #include "writer/operations.hpp"
@@ -21,33 +22,41 @@ namespace {
 constexpr uint64_t kByAddress = 1ull << 63, kOpeningMask = 0xfff'ffff;
 constexpr uint32_t kOpeningShift = 35;
 constexpr uint8_t kUnknownType = 0xff;
+constexpr uint8_t kInterleaved = 0;                  // tt-metal's TensorMemoryLayout
+constexpr uint64_t kAddressMask = (1ull << 48) - 1;  // in the word of an address
 
-[[gnu::always_inline]] inline uint8_t type_of(const void* buffer) noexcept {
-    if (auto* type = getter_as<int(const void*)>(Getter::buffer_type)) return static_cast<uint8_t>(type(buffer));
-    if (ask<bool>(Getter::buffer_is_trace, false, buffer)) return TTMEM_BUFFER_TRACE;
-    if (ask<bool>(Getter::buffer_is_dram, false, buffer)) return TTMEM_BUFFER_DRAM;
-    return ask<bool>(Getter::buffer_is_l1, false, buffer) ? uint8_t{TTMEM_BUFFER_L1} : kUnknownType;
+[[gnu::always_inline]] inline uint8_t type_of(const Copy& copy, const void* buffer) noexcept {
+    if (auto* type = getter_as<int(const void*)>(copy, Getter::buffer_type)) return static_cast<uint8_t>(type(buffer));
+    if (ask<bool>(copy, Getter::buffer_is_trace, false, buffer)) return TTMEM_BUFFER_TRACE;
+    if (ask<bool>(copy, Getter::buffer_is_dram, false, buffer)) return TTMEM_BUFFER_DRAM;
+    return ask<bool>(copy, Getter::buffer_is_l1, false, buffer) ? uint8_t{TTMEM_BUFFER_L1} : kUnknownType;
 }
 
-uint8_t layout_of(const void* buffer) noexcept {
-    auto* layout = getter_as<uint8_t(const void*)>(Getter::buffer_layout);
+[[gnu::always_inline]] inline uint8_t layout_of(const Copy& copy, const void* buffer) noexcept {
+    auto* layout = getter_as<uint8_t(const void*)>(copy, Getter::buffer_layout);
     return layout == nullptr ? uint8_t{TTMEM_LAYOUT_UNKNOWN} : static_cast<uint8_t>(TTMEM_INTERLEAVED + layout(buffer));
 }
 
-[[gnu::always_inline]] inline uint64_t size_of(const void* buffer) noexcept {
-    if (auto* size = getter_as<uint64_t(const void*)>(Getter::buffer_size)) return size(buffer);
-    return ask<uint64_t>(Getter::buffer_page_size, 0, buffer) * ask<uint32_t>(Getter::buffer_pages, 0, buffer);
+[[gnu::always_inline]] inline uint64_t size_of(const Copy& copy, const void* buffer) noexcept {
+    if (auto* size = getter_as<uint64_t(const void*)>(copy, Getter::buffer_size)) return size(buffer);
+    return ask<uint64_t>(copy, Getter::buffer_page_size, 0, buffer) *
+           ask<uint32_t>(copy, Getter::buffer_pages, 0, buffer);
 }
 
-uint64_t id_of(const void* buffer, const Mesh& mesh, uint64_t address, uint8_t type) noexcept {
-    if (auto* id = getter_as<uint64_t(const void*)>(Getter::buffer_id)) return id(buffer);
+[[gnu::always_inline]] inline uint64_t id_of(const Copy& copy, const void* buffer, const Mesh& mesh, uint64_t address,
+                                             uint8_t type) noexcept {
+    if (auto* id = getter_as<uint64_t(const void*)>(copy, Getter::buffer_id)) return id(buffer);
     const uint64_t opening = mesh.number.load(std::memory_order_relaxed) & kOpeningMask;
     return kByAddress | opening << kOpeningShift | address << 3 | (type & 7u);
 }
 
-[[gnu::always_inline]] inline Mesh* mesh_holding(const void* buffer) noexcept {
-    if (auto* device = getter_as<const void*(const void*)>(Getter::buffer_device)) return mesh_of(device(buffer));
-    return mesh_with_allocator(ask<const void*>(Getter::buffer_allocator, nullptr, buffer));
+uint64_t key_of_handle(uint64_t id, const Mesh& mesh) noexcept {
+    return decltype(Memory::handles)::key_of(id, mesh.number.load(std::memory_order_relaxed));
+}
+
+[[gnu::always_inline]] inline Mesh* mesh_holding(const Copy& copy, const void* buffer) noexcept {
+    if (auto* device = getter_as<const void*(const void*)>(copy, Getter::buffer_device)) return mesh_of(device(buffer));
+    return mesh_with_allocator(ask<const void*>(copy, Getter::buffer_allocator, nullptr, buffer));
 }
 
 // What a buffer takes of its banks: whole pages, rounded to what the allocator hands out.
@@ -55,42 +64,43 @@ struct Share {
     uint64_t per_bank_bytes, reserved_bytes;
 };
 
-Share ask_share(const void* buffer, const Mesh& mesh, const void* allocator, uint8_t type) noexcept {
-    const uint64_t bytes = ask<uint64_t>(Getter::buffer_bank_size, 0, buffer);
+Share ask_share(const Copy& copy, const void* buffer, const Mesh& mesh, const void* allocator, uint8_t type) noexcept {
+    const uint64_t bytes = ask<uint64_t>(copy, Getter::buffer_bank_size, 0, buffer);
     const uint64_t step = mesh.dram_alignment;  // a power of two
     const uint64_t per_bank = step == 0 ? bytes : (bytes + step - 1) & ~(step - 1);
     uint32_t banks = mesh.bank_counts[type];
     const int value = type;  // a part of a mesh may have banks of its own
     if (allocator != mesh.allocator && allocator != nullptr)
-        banks = ask<uint32_t>(Getter::bank_count, banks, allocator, &value);
+        banks = ask<uint32_t>(copy, Getter::bank_count, banks, allocator, &value);
     return {per_bank, per_bank * banks};
 }
 
-// Asking takes the runtime longer than the rest of a report takes us. Interleaved buffers of equal size and page take the
-// same of the same allocator, so each thread remembers some.
-struct Remembered {
-    const void* allocator;
+// Asking takes the runtime longer than the rest of a report takes us, and every line of code that we go through costs the
+// host one of its own. Interleaved buffers of equal type, size and page take the same of their mesh's own allocator: but for
+// id and address their records are equal. So each thread remembers some.
+struct alignas(64) Remembered {
     uint64_t size, page;
-    uint32_t opening;
-    uint8_t type;
-    Share share;
+    uint64_t place;                                     // the opening of its mesh | type << 32; 0: empty
+    uint64_t tag, form, reserved, requested, per_bank;  // of its record; form: the word of its address, without that
 };
 constexpr uint32_t kRememberedMost = 16;
 thread_local __attribute__((tls_model("initial-exec"))) Remembered remembered[kRememberedMost];
 
-Share share_of(const void* buffer, const Mesh& mesh, const ttmem_buffer& report) noexcept {
-    if (report.type >= kBufferTypes || mesh.bank_counts[report.type] == 0) return {};
-    const void* allocator = ask<const void*>(Getter::buffer_allocator, nullptr, buffer);
-    if (report.layout != TTMEM_INTERLEAVED) return ask_share(buffer, mesh, allocator, report.type);
-    const uint32_t opening = mesh.number.load(std::memory_order_relaxed);
-    const uint64_t mixed = (report.requested_bytes ^ report.page_bytes << 20 ^ report.type) * 0x9e37'79b9'7f4a'7c15ull;
-    Remembered& one = remembered[mixed >> 60];
-    if (one.allocator != allocator || one.size != report.requested_bytes || one.page != report.page_bytes ||
-        one.opening != opening || one.type != report.type)
-        one = {allocator,         report.requested_bytes,
-               report.page_bytes, opening,
-               report.type,       ask_share(buffer, mesh, allocator, report.type)};
-    return one.share;
+[[gnu::always_inline]] inline Remembered& remembered_for(uint64_t size, uint64_t page, uint64_t place) noexcept {
+    return remembered[((size ^ page << 20 ^ place) * 0x9e37'79b9'7f4a'7c15ull) >> 60];
+}
+
+uint64_t place_of(const Mesh& mesh, uint8_t type) noexcept {
+    return mesh.number.load(std::memory_order_relaxed) | uint64_t{type} << 32;
+}
+
+void remember(const Mesh& mesh, const ttmem_buffer& report) noexcept {
+    Words words;
+    if (report.target == 0 || !describe_buffer(report, words)) return;
+    const uint64_t place = place_of(mesh, report.type);
+    remembered_for(report.requested_bytes, report.page_bytes, place) = {
+        report.requested_bytes,        report.page_bytes, place,           words.tag,
+        words.address & ~kAddressMask, words.reserved,    words.requested, words.per_bank};
 }
 
 struct Statistics {
@@ -99,66 +109,127 @@ struct Statistics {
 
 // An exception passes: memory ran out, or the request was impossible.
 void report_refusal(void* allocator, void* buffer) noexcept {
-    Mesh* mesh = mesh_holding(static_cast<const void*>(buffer));
-    const uint8_t type = type_of(static_cast<const void*>(buffer));
-    if (mesh == nullptr || type >= kBufferTypes) return;
+    const Copy* copy = current_copy;
+    Mesh* mesh = copy == nullptr ? nullptr : mesh_holding(*copy, buffer);
+    if (mesh == nullptr) return;
+    const uint8_t type = type_of(*copy, buffer);
+    if (type >= kBufferTypes) return;
     Statistics statistics{};
-    const auto* view = ask<const void* const*>(Getter::allocator_view, nullptr, static_cast<const void*>(allocator));
-    auto* tell = getter_as<void(Statistics*, const void*, const int*)>(Getter::bank_statistics);
+    const auto* view =
+        ask<const void* const*>(*copy, Getter::allocator_view, nullptr, static_cast<const void*>(allocator));
+    auto* tell = getter_as<void(Statistics*, const void*, const int*)>(*copy, Getter::bank_statistics);
     const int value = type;
     if (view != nullptr && *view != nullptr && tell != nullptr) tell(&statistics, *view, &value);
     const uint64_t banks = mesh->bank_counts[type];
-    const uint64_t size = size_of(static_cast<const void*>(buffer));
+    const uint64_t size = size_of(*copy, buffer);
     // Of a memory that this device was opened without there are no banks, and the runtime would divide by none.
-    const uint64_t in_banks =
-        banks == 0 ? 0 : ask_share(static_cast<const void*>(buffer), *mesh, mesh->allocator, type).reserved_bytes;
+    const uint64_t in_banks = banks == 0 ? 0 : ask_share(*copy, buffer, *mesh, mesh->allocator, type).reserved_bytes;
     ttmem_out_of_memory(target_of(*mesh), kPoolOf[type], in_banks > size ? in_banks : size, statistics.free * banks,
                         statistics.largest * banks);
 }
 
-void report_allocation(const void* buffer) noexcept {
-    const uint64_t address = ask<uint32_t>(Getter::buffer_address, 0, buffer);
-    Mesh* mesh = address == 0 ? nullptr : mesh_holding(buffer);
+// The runtime never uses an id again: one that lives already was left behind by a lost free.
+bool report_with_handle(ttmem_buffer& report, uint64_t key) noexcept {
+    Memory* all = memory();
+    if (__builtin_expect(all == nullptr, 0)) return false;
+    std::atomic<uint64_t>* handle = all->handles.claim(key);
+    if (__builtin_expect(handle == nullptr, 0)) {
+        uint64_t left = 0;
+        if (all->handles.take(key, left)) ttmem_free(left);
+        return false;
+    }
+    report.options = TTMEM_BY_HANDLE;
+    handle->store(ttmem_buffer_alloc_on(&report), std::memory_order_release);
+    return true;
+}
+
+bool take_handle(uint64_t id, const Mesh& mesh, uint64_t& handle) noexcept {
+    Memory* all = memory();
+    return all != nullptr && all->handles.take(key_of_handle(id, mesh), handle);
+}
+
+[[gnu::noinline]] void report_allocation(const Copy& copy, const void* buffer) noexcept {
+    const uint64_t address = ask<uint32_t>(copy, Getter::buffer_address, 0, buffer);
+    Mesh* mesh = address == 0 ? nullptr : mesh_holding(copy, buffer);
     if (mesh == nullptr) return;
     ttmem_buffer report{};
     report.target = target_of(*mesh);
-    report.type = type_of(buffer);
-    report.id = id_of(buffer, *mesh, address, report.type);
+    report.type = type_of(copy, buffer);
+    report.id = id_of(copy, buffer, *mesh, address, report.type);
     report.address = address;
-    report.requested_bytes = size_of(buffer);
-    report.page_bytes = ask<uint64_t>(Getter::buffer_page_size, 0, buffer);
-    report.layout = layout_of(buffer);
-    const Share share = share_of(buffer, *mesh, report);
-    report.per_bank_bytes = share.per_bank_bytes;
-    report.reserved_bytes = share.reserved_bytes;
+    report.requested_bytes = size_of(copy, buffer);
+    report.page_bytes = ask<uint64_t>(copy, Getter::buffer_page_size, 0, buffer);
+    report.layout = layout_of(copy, buffer);
+    const void* allocator = ask<const void*>(copy, Getter::buffer_allocator, nullptr, buffer);
+    if (report.type < kBufferTypes && mesh->bank_counts[report.type] != 0) {
+        const Share share = ask_share(copy, buffer, *mesh, allocator, report.type);
+        report.per_bank_bytes = share.per_bank_bytes;
+        report.reserved_bytes = share.reserved_bytes;
+    }
+    if (report.layout == TTMEM_INTERLEAVED && allocator == mesh->allocator) remember(*mesh, report);
     if (report.target == 0 || hold_binaries(*mesh, report.id, report.reserved_bytes, address)) return;
-    ttmem_buffer_alloc(&report);
+    if (!report_with_handle(report, key_of_handle(report.id, *mesh))) ttmem_buffer_alloc(&report);
+}
+
+// The way of nearly all buffers. False, and nothing done: this one is not like one that was reported before, or nobody may
+// write, or it has no place for its handle.
+[[gnu::always_inline]] inline bool report_like_before(const Copy& copy, const void* buffer) noexcept {
+    if (!copy.tells_of_buffers || !has_journal() || site_source.load(std::memory_order_acquire) != nullptr ||
+        context().loading != nullptr)
+        return false;
+    const Mesh* mesh = last_mesh_if(tell<const void*>(copy, Getter::buffer_device, buffer));
+    Memory* all = memory();
+    if (mesh == nullptr || all == nullptr) return false;
+    const uint64_t address = tell<uint32_t>(copy, Getter::buffer_address, buffer);
+    const uint64_t size = tell<uint64_t>(copy, Getter::buffer_size, buffer);
+    const uint64_t page = tell<uint64_t>(copy, Getter::buffer_page_size, buffer);
+    const uint64_t place = place_of(*mesh, tell<uint8_t>(copy, Getter::buffer_type, buffer));
+    const Remembered& one = remembered_for(size, page, place);
+    const bool is_like = one.size == size && one.page == page && one.place == place && address != 0 &&
+                         tell<uint8_t>(copy, Getter::buffer_layout, buffer) == kInterleaved &&
+                         tell<const void*>(copy, Getter::buffer_allocator, buffer) == mesh->allocator;
+    if (__builtin_expect(!is_like, 0)) return false;
+    const uint64_t id = tell<uint64_t>(copy, Getter::buffer_id, buffer);
+    std::atomic<uint64_t>* handle = all->handles.claim(key_of_handle(id, *mesh));
+    if (__builtin_expect(handle == nullptr, 0)) return false;
+    handle->store(allocate_described(one.tag, id, address | one.form, one.reserved, one.requested, one.per_bank),
+                  std::memory_order_release);
+    return true;
 }
 
 // A free names its bytes for a table that was too full to keep the allocation; asking the runtime for them takes longer
 // than the rest of the report.
 bool must_name_bytes() noexcept {
-    const bool is_own_journal =
-        the_alive_word.load(std::memory_order_acquire)->load(std::memory_order_acquire) == kAlive;
-    return !is_own_journal || the_writer.header->untabled_allocs.load(std::memory_order_relaxed) != 0;
+    return !has_journal() || the_writer.header->untabled_allocs.load(std::memory_order_relaxed) != 0;
 }
 
-void report_free(const void* buffer) noexcept {
-    const uint64_t address = ask<uint32_t>(Getter::buffer_address, 0, buffer);
-    Mesh* mesh = address == 0 ? nullptr : mesh_holding(buffer);
-    if (mesh == nullptr) return;
-    const uint16_t target = target_of(*mesh);
-    const uint8_t type = type_of(buffer);
-    const uint64_t id = id_of(buffer, *mesh, address, type);
-    if ((type == TTMEM_BUFFER_DRAM && release_binaries(*mesh, id)) || target == 0) return;
+[[gnu::noinline]] void report_free_by_id(const Copy& copy, const void* buffer, Mesh& mesh) noexcept {
+    const uint64_t address = ask<uint32_t>(copy, Getter::buffer_address, 0, buffer);
+    if (address == 0) return;
+    const uint16_t target = target_of(mesh);
+    const uint8_t type = type_of(copy, buffer);
+    const uint64_t id = id_of(copy, buffer, mesh, address, type);
+    if ((type == TTMEM_BUFFER_DRAM && release_binaries(mesh, id)) || target == 0) return;
     const bool is_known = type < kBufferTypes;
     uint64_t bytes = 0;
     if (__builtin_expect(is_known && must_name_bytes(), 0)) {
-        const void* allocator = ask<const void*>(Getter::buffer_allocator, nullptr, buffer);
-        bytes = ask_share(buffer, *mesh, allocator, type).reserved_bytes;
+        const void* allocator = ask<const void*>(copy, Getter::buffer_allocator, nullptr, buffer);
+        bytes = ask_share(copy, buffer, mesh, allocator, type).reserved_bytes;
     }
     const uint8_t pool = is_known ? kPoolOf[type] : uint8_t{TTMEM_POOL_UNKNOWN};
     ttmem_free_id(target, TTMEM_BUFFER, id, pool, bytes);
+}
+
+[[gnu::always_inline]] inline void report_free(const Copy& copy, const void* buffer) noexcept {
+    Mesh* mesh = mesh_holding(copy, buffer);
+    if (mesh == nullptr) return;
+    auto* id = getter_as<uint64_t(const void*)>(copy, Getter::buffer_id);
+    uint64_t handle = 0;
+    if (__builtin_expect(id == nullptr || !take_handle(id(buffer), *mesh, handle), 0))
+        return report_free_by_id(copy, buffer, *mesh);
+    if (target_of(*mesh) == 0) return;
+    if (has_journal()) return free_by_handle(handle);
+    ttmem_free_on(handle);
 }
 
 }  // namespace
@@ -168,13 +239,16 @@ using ttmem::hook::Hook;
 
 TTMEM_INTERPOSE(track_allocate, void, (void* self, const void* buffer)) {
     auto* real = ttmem::hook::original_as<void(void*, const void*)>(Hook::track_allocate);
-    if (TTMEM_ON) ttmem::hook::report_allocation(buffer);
+    const ttmem::hook::Copy* copy = ttmem::hook::current_copy;
+    if (TTMEM_ON && copy != nullptr && !ttmem::hook::report_like_before(*copy, buffer))
+        ttmem::hook::report_allocation(*copy, buffer);
     if (real != nullptr) real(self, buffer);
 }
 
 TTMEM_INTERPOSE(track_deallocate, void, (void* self, void* buffer)) {
     auto* real = ttmem::hook::original_as<void(void*, void*)>(Hook::track_deallocate);
-    if (TTMEM_ON) ttmem::hook::report_free(buffer);
+    const ttmem::hook::Copy* copy = ttmem::hook::current_copy;
+    if (TTMEM_ON && copy != nullptr) ttmem::hook::report_free(*copy, buffer);
     if (real != nullptr) real(self, buffer);
 }
 

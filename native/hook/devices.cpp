@@ -16,13 +16,6 @@ constinit Mesh meshes[kMeshesMost]{};  // so that nothing is done when a shell i
 std::atomic<uint32_t> changing{0};
 uint32_t opening_count;  // under `changing`
 
-struct Last {
-    const void* device;
-    Mesh* mesh;
-    uint32_t number;
-};
-thread_local __attribute__((tls_model("initial-exec"))) Last last_mesh;
-
 // A mesh by the runtime's id of it, which another copy of the runtime may have given, too.
 uint64_t name_in_copy(int64_t id) noexcept {
     const Copy* copy = current_copy;
@@ -188,6 +181,8 @@ void open_mesh(const void* impl) noexcept {
 
 }  // namespace
 
+thread_local __attribute__((tls_model("initial-exec"))) LastMesh last_mesh;
+
 Mesh* mesh_numbered(int64_t id) noexcept {
     const uint64_t wanted = name_in_copy(id);
     if (wanted == 0) return nullptr;
@@ -205,17 +200,11 @@ bool is_mesh(const void* device) noexcept {
     return table != nullptr && first == table + 16;  // past the offset to the top and the type
 }
 
-// Most calls of a thread are about one mesh. Its object is not reused for another one while the mesh is open.
-Mesh* mesh_of(const void* device) noexcept {
-    Last& last = last_mesh;
-    if (__builtin_expect(device != nullptr && device == last.device, 1) &&
-        last.mesh->number.load(std::memory_order_relaxed) == last.number &&
-        last.mesh->is_open.load(std::memory_order_acquire))
-        return last.mesh;
+[[gnu::noinline]] Mesh* mesh_of_another(const void* device) noexcept {
     auto* id = getter_as<int(const void*)>(Getter::mesh_id);
     if (device == nullptr || id == nullptr || !is_mesh(device)) return nullptr;
     Mesh* mesh = mesh_numbered(id(device));
-    if (mesh != nullptr) last = {device, mesh, mesh->number.load(std::memory_order_relaxed)};
+    if (mesh != nullptr) last_mesh = {device, mesh, mesh->number.load(std::memory_order_relaxed)};
     return mesh;
 }
 
@@ -245,9 +234,7 @@ Mesh* mesh_with_allocator(const void* allocator) noexcept {
     return open_count == 1 && !was_of_closed ? only : nullptr;
 }
 
-uint16_t target_of(Mesh& mesh) noexcept {
-    const uint16_t target = mesh.target.load(std::memory_order_acquire);
-    if (__builtin_expect(target != 0, 1)) return target;
+uint16_t name_if_open(Mesh& mesh) noexcept {
     return TTMEM_ON && mesh.is_open.load(std::memory_order_acquire) ? name_mesh(mesh) : uint16_t{0};
 }
 

@@ -41,8 +41,31 @@ struct Mesh {
     uint64_t key;  // of the target: its chips, shape, and which of several equal meshes it is
 };
 
+struct LastMesh {
+    const void* device;
+    Mesh* mesh;
+    uint32_t number;
+};
+extern thread_local __attribute__((tls_model("initial-exec"))) LastMesh last_mesh;
+
+// Most calls of a thread are about one mesh. Its object is not reused for another one while the mesh is open.
+inline Mesh* last_mesh_if(const void* device) noexcept {
+    const LastMesh& last = last_mesh;
+    Mesh* mesh = last.mesh;
+    const bool is_it = device == last.device && mesh != nullptr &&
+                       mesh->number.load(std::memory_order_relaxed) == last.number &&
+                       mesh->is_open.load(std::memory_order_acquire);
+    return __builtin_expect(is_it, 1) ? mesh : nullptr;
+}
+
+/// The mesh of a device that is not the last one of this thread.
+Mesh* mesh_of_another(const void* device) noexcept;
+
 /// The mesh that a MeshDevice (the runtime's IDevice of most calls) stands for, or null. Open or just closed.
-Mesh* mesh_of(const void* device) noexcept;
+inline Mesh* mesh_of(const void* device) noexcept {
+    Mesh* mesh = last_mesh_if(device);
+    return __builtin_expect(mesh != nullptr, 1) ? mesh : mesh_of_another(device);
+}
 
 /// The mesh that the current copy of the runtime knows by this id, or null.
 Mesh* mesh_numbered(int64_t id) noexcept;
@@ -53,8 +76,14 @@ Mesh* mesh_with_chip(const void* device) noexcept;
 /// The open mesh of this Allocator; the only open one where a part of a mesh has an allocator of its own. Null unknown.
 Mesh* mesh_with_allocator(const void* allocator) noexcept;
 
+/// Names a mesh that has no name in the journal yet.
+uint16_t name_if_open(Mesh& mesh) noexcept;
+
 /// What an open mesh is called in the journal; 0 when it was closed or tracking is off.
-uint16_t target_of(Mesh& mesh) noexcept;
+inline uint16_t target_of(Mesh& mesh) noexcept {
+    const uint16_t target = mesh.target.load(std::memory_order_acquire);
+    return __builtin_expect(target != 0, 1) ? target : name_if_open(mesh);
+}
 
 /// The same for a MeshDevice, or for a Device: that chip alone.
 uint16_t target_of(const void* device) noexcept;

@@ -117,6 +117,11 @@ const Copy* copy_of(const Object& object) noexcept {
     copy.base = object.base;
     for (uint32_t i = 0; i < kHooks; ++i) copy.originals[i] = dlsym(handle, kHookNames[i]);
     for (uint32_t i = 0; i < kGetters; ++i) copy.getters[i] = dlsym(handle, kGetterNames[i]);
+    copy.tells_of_buffers = true;
+    for (const Getter which :
+         {Getter::buffer_id, Getter::buffer_address, Getter::buffer_size, Getter::buffer_type, Getter::buffer_layout,
+          Getter::buffer_page_size, Getter::buffer_device, Getter::buffer_allocator})
+        copy.tells_of_buffers &= copy.getters[static_cast<uint32_t>(which)] != nullptr;
     dlclose(handle);
     return &copy;
 }

@@ -35,7 +35,8 @@ inline constexpr uint32_t kGetters = static_cast<uint32_t>(Getter::count);
 /// One loaded runtime. Written by the thread that finds it, before anybody else can see it.
 struct Copy {
     uintptr_t base;
-    uint32_t number;  // never used twice in a process
+    uint32_t number;        // never used twice in a process
+    bool tells_of_buffers;  // with every getter that describes one
     void* originals[kHooks];
     void* getters[kGetters];
 };
@@ -95,6 +96,24 @@ template <class R, class... A>
 inline R ask(Getter which, R otherwise, A... arguments) noexcept {
     auto* call = getter_as<R(A...)>(which);
     return call == nullptr ? otherwise : call(arguments...);
+}
+
+// The same of a copy that the caller holds: between two questions a compiler would look for the current one again.
+template <class F>
+inline F* getter_as(const Copy& copy, Getter which) noexcept {
+    return reinterpret_cast<F*>(copy.getters[static_cast<uint32_t>(which)]);
+}
+
+template <class R, class... A>
+inline R ask(const Copy& copy, Getter which, R otherwise, A... arguments) noexcept {
+    auto* call = getter_as<R(A...)>(copy, which);
+    return call == nullptr ? otherwise : call(arguments...);
+}
+
+/// What a getter says that is there.
+template <class R, class... A>
+inline R tell(const Copy& copy, Getter which, A... arguments) noexcept {
+    return getter_as<R(A...)>(copy, which)(arguments...);
 }
 
 }  // namespace ttmem::hook

@@ -10,6 +10,7 @@
 namespace ttmem::hook {
 
 inline constexpr uint32_t kHoldingMarks = 4096;
+inline constexpr uint32_t kHandles = 1u << 15;
 
 struct Memory {
     Table<Program, 1u << 15> programs;                   // by key_of_program
@@ -17,6 +18,7 @@ struct Memory {
     Table<Seen, 1u << 15> views;                         // by the runtime's CircularBufferImpl
     Table<Holding, 1u << 15> holdings;                   // by buffer
     std::atomic<uint32_t> holding_marks[kHoldingMarks];  // how many buffers there have this remainder: mostly none
+    Handles<kHandles> handles;                           // by buffer
     Table<Trace, 1u << 10> traces;                       // by mesh and the runtime's number
     Table<Manager, 1u << 8> managers;                    // by the runtime's WorkerConfigBufferMgr
     Cells cells;

@@ -7,6 +7,9 @@
 //   key of a slot   whoever puts it there, if it was 0           any
 //   slot            the thread that works on what the key names  the same; the runtime lets one thread do that at a time
 //   free cells      any, by exchanging head and count at once    any
+//   handle's key    whoever claims the place, if it was 0; 0 by  any
+//                   the one who frees what the key names
+//   handle          who claimed the place                        who frees what the key names, which the runtime orders
 //
 // Memory is taken page by page as slots come to be used. What finds no place is not reported, and counted.
 #pragma once
@@ -107,6 +110,47 @@ private:
     std::atomic<uint32_t> used_;
     std::atomic<uint32_t> links_[kCells];  // from a free cell to the next; apart, for a slow taker may still read it
     alignas(64) unsigned char cells_[kCells][kCell];
+};
+
+/// What the journal calls a buffer, so that its end need not be searched for there. A key has one place; if another one has
+/// it, the buffer is reported by its id. Ids follow each other, and so do their places.
+template <uint32_t Size>
+class Handles {
+public:
+    /// A buffer of an opened mesh; 0 if that cannot be told in one word.
+    static uint64_t key_of(uint64_t id, uint32_t opening) noexcept {
+        const bool fits = (id >> (64 - kOpeningBits) | opening >> kOpeningBits) == 0;
+        return __builtin_expect(fits, 1) ? id << kOpeningBits | opening : 0;
+    }
+
+    /// Where the handle of a new buffer is to be stored; null if there is no room for it.
+    std::atomic<uint64_t>* claim(uint64_t key) noexcept {
+        Place& place = place_of(key);
+        uint64_t empty = 0;
+        if (key == 0 || place.key.load(std::memory_order_relaxed) != 0 ||
+            !place.key.compare_exchange_strong(empty, key, std::memory_order_acq_rel))
+            return nullptr;
+        return &place.handle;
+    }
+
+    /// False: it has none here. True for one caller, since a buffer ends once.
+    bool take(uint64_t key, uint64_t& handle) noexcept {
+        Place& place = place_of(key);
+        if (key == 0 || place.key.load(std::memory_order_acquire) != key) return false;
+        handle = place.handle.load(std::memory_order_acquire);
+        place.key.store(0, std::memory_order_release);
+        return true;
+    }
+
+private:
+    static constexpr uint32_t kOpeningBits = 24;
+    static_assert((Size & (Size - 1)) == 0);
+    struct alignas(16) Place {
+        std::atomic<uint64_t> key, handle;
+    };
+    Place& place_of(uint64_t key) noexcept { return places_[(key >> kOpeningBits) & (Size - 1)]; }
+
+    Place places_[Size];
 };
 
 }  // namespace ttmem::hook

@@ -90,4 +90,60 @@ TEST(a_cell_belongs_to_one_taker_at_a_time) {
     CHECK_EQUAL(wrong.load(), 0u);
 }
 
+TEST(a_handle_is_taken_once_by_the_key_it_was_kept_under) {
+    auto& handles = zeroed<Handles<64>>();
+    uint64_t handle = 0;
+    CHECK_EQUAL(handles.take(Handles<64>::key_of(7, 1), handle), false);
+    handles.claim(Handles<64>::key_of(7, 1))->store(70);
+    CHECK_EQUAL(handles.take(Handles<64>::key_of(7, 2), handle), false);  // the same id, on another mesh
+    CHECK_EQUAL(handles.take(Handles<64>::key_of(7 + 64, 1), handle), false);
+    CHECK_EQUAL(handles.take(Handles<64>::key_of(7, 1), handle), true);
+    CHECK_EQUAL(handle, 70u);
+    CHECK_EQUAL(handles.take(Handles<64>::key_of(7, 1), handle), false);
+}
+
+TEST(a_handle_keeps_its_place_until_it_is_taken) {
+    auto& handles = zeroed<Handles<64>>();
+    const uint64_t first = Handles<64>::key_of(7, 1), later = Handles<64>::key_of(7 + 64, 1);
+    handles.claim(first)->store(70);
+    CHECK_EQUAL(handles.claim(later), nullptr);
+    CHECK_EQUAL(handles.claim(first), nullptr);
+    uint64_t handle = 0;
+    CHECK_EQUAL(handles.take(first, handle), true);
+    CHECK_EQUAL(handles.claim(later) != nullptr, true);
+}
+
+TEST(ids_and_openings_that_do_not_fit_into_a_key_have_none) {
+    using Some = Handles<64>;
+    CHECK_EQUAL(Some::key_of(1ull << 40, 1), 0u);
+    CHECK_EQUAL(Some::key_of(7, 1u << 24), 0u);
+    CHECK_EQUAL(Some::key_of((1ull << 40) - 1, (1u << 24) - 1) != 0, true);
+    CHECK_EQUAL(Some::key_of(0, 1) != 0, true);
+    auto& handles = zeroed<Some>();
+    uint64_t handle = 0;
+    CHECK_EQUAL(handles.claim(0), nullptr);
+    CHECK_EQUAL(handles.take(0, handle), false);
+}
+
+TEST(threads_that_want_one_place_never_get_the_handle_of_another) {
+    auto& handles = zeroed<Handles<4>>();
+    std::atomic<uint64_t> wrong{0}, kept{0};
+    std::vector<std::thread> threads;
+    for (uint64_t thread = 1; thread <= 4; ++thread)
+        threads.emplace_back([&, thread] {
+            for (uint64_t round = 0; round < 20'000; ++round) {
+                const uint64_t key = Handles<4>::key_of(round * 4 + round % 4, static_cast<uint32_t>(thread));
+                auto* place = handles.claim(key);
+                if (place != nullptr) place->store(key);
+                uint64_t handle = 0;
+                const bool is_there = handles.take(key, handle);
+                wrong += is_there != (place != nullptr) || (is_there && handle != key);
+                kept += is_there;
+            }
+        });
+    for (std::thread& thread : threads) thread.join();
+    CHECK_EQUAL(wrong.load(), 0u);
+    CHECK_EQUAL(kept.load() > 0, true);
+}
+
 }  // namespace ttmem::hook
