@@ -12,13 +12,13 @@ def size_text(size_bytes: int | None) -> str:
     """Three significant digits and a unit, at most 8 characters: 9.21 GiB, 64.0 KiB, 512 B."""
     if size_bytes is None:
         return UNKNOWN
-    amount = float(size_bytes)
-    unit = 0
-    while amount >= 1023.5 and unit < len(_UNITS) - 1:
-        amount /= 1024
-        unit += 1
-    digits = 0 if unit == 0 or amount >= 99.95 else 1 if amount >= 9.995 else 2
-    return f"{amount:.{digits}f} {_UNITS[unit]}"
+    unit = min(len(_UNITS) - 1, (size_bytes.bit_length() - 1) // 10 if size_bytes > 0 else 0)
+    amount = size_bytes / (1 << 10 * unit)
+    if amount >= 1023.5 and unit < len(_UNITS) - 1:
+        amount, unit = amount / 1024, unit + 1
+    if unit == 0 or amount >= 99.95:
+        return f"{amount:.0f} {_UNITS[unit]}"
+    return f"{amount:.1f} {_UNITS[unit]}" if amount >= 9.995 else f"{amount:.2f} {_UNITS[unit]}"
 
 
 def tight_size_text(size_bytes: int | None) -> str:
