@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.programs import a_program, tracked
 from tests.support.terminals import a_terminal
+from ttmem.cli import VERBS
 
 TTMEM = [sys.executable, "-m", "ttmem"]
 PROGRAM = (
@@ -198,4 +199,4 @@ def test_every_verb_has_help(verb: str, tmp_path: Path) -> None:
 def test_an_unknown_verb_is_a_bad_flag(tmp_path: Path) -> None:
     result = ttmem("nope", directory=tmp_path)
 
-    assert (result.returncode, result.stderr) == (2, "ttmem: No such command 'nope'.\n")
+    assert (result.returncode, result.stderr) == (2, f"ttmem: no verb 'nope'; known: {', '.join(VERBS)}\n")

@@ -269,6 +269,8 @@ def test_the_version_is_told_by_ps_too(machine: Machine, flag: str) -> None:
         (["-i", "3,/dev/tenstorrent/1"], "expected names of one kind, found device files and indexes"),
         (["-i", "/dev/tenstorrent/9"], "no device /dev/tenstorrent/9 here; the driver has /dev/tenstorrent/0"),
         (["-i", "9"], "no device 9 here; known are 3, 4"),
+        (["-i", "", "-s"], "expected names of devices, found ''"),
+        (["chek"], "no verb 'chek'; nearest: check"),
         (["--sort", "colour"], "--sort colour: expected one of pid user"),
         (["-p"], "requires an argument"),
         (["-p", "x"], "is not a valid integer"),
@@ -352,6 +354,35 @@ def test_the_seeds_name_prints_the_seeds_block_in_a_pipe(machine: Machine) -> No
     assert (said.code, said.err) == (0, "")
     assert said.out.splitlines()[:3] == ["Device 4 (Blackhole):", "  L1 Memory:", "    Buffers:        5.0MB"]
     assert machine.ttmem("-s", is_seed=True).document["schema"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"), [(["-L"], "INDEX"), (["-s"], '"schema": 1'), (["-1", "-i", "4"], "Device 4 (Blackhole):")]
+)
+def test_the_seeds_name_takes_flags_of_tables_on_a_terminal_too(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
+) -> None:
+    monkeypatch.setattr("ttmem.cli.seed_monitor.is_at_terminal", lambda: True)
+
+    said = machine.ttmem(*arguments, is_seed=True)
+
+    assert (said.code, said.err) == (0, "")
+    assert words in said.out.replace('":', '": ')
+
+
+def test_a_file_that_takes_no_more_is_named(machine: Machine) -> None:
+    said = machine.ttmem("-s", "-f", "/dev/full")
+
+    assert (said.code, said.err) == (1, "ttmem: /dev/full cannot be written: No space left on device\n")
+
+
+@pytest.mark.parametrize("flag", ["--help", "-V"])
+def test_not_even_a_help_that_finds_no_room_ends_in_a_trace(flag: str) -> None:
+    with open("/dev/full", "w") as full:
+        said = subprocess.run([sys.executable, "-m", "ttmem", flag], stdout=full, stderr=subprocess.PIPE, text=True)
+
+    assert said.returncode == 1
+    assert said.stderr == "ttmem: standard output cannot be written: No space left on device\n"
 
 
 @pytest.mark.parametrize(

@@ -58,16 +58,26 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """Runs a verb and exits, with the codes that `ttmem --help` names."""
     given = sys.argv[1:] if arguments is None else arguments
     if given in (["-h"], ["--help"]):
-        sys.stdout.write(HELP)
-        sys.exit(0)
+        sys.exit(_tell(HELP))
     if given in (["-V"], ["-v"], ["--version"]):
-        sys.stdout.write(f"ttmem {ttmem.__version__}\n")
-        sys.exit(0)
+        sys.exit(_tell(f"ttmem {ttmem.__version__}\n"))
     try:
         from ttmem.cli.program import run_program
     except KeyboardInterrupt:
         sys.exit(130)  # ttmem.cli.exits.INTERRUPTED; loading it could be interrupted again
     sys.exit(run_program(given))
+
+
+def _tell(text: str) -> int:
+    """Writes a text that is known without loading anything; the exit code."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        from ttmem.cli.program import unwritten  # loads a lot, and matters no more
+
+        return unwritten("ttmem", error)
+    return 0
 
 
 def monitor_as_seed(arguments: list[str] | None = None) -> NoReturn:

@@ -12,7 +12,16 @@ from ttmem.cli import HELP, VERBS
 from ttmem.cli.exits import DONE, INTERRUPTED, NOTHING_READ
 from ttmem.errors import TtmemError
 
-__all__ = ["Verbs", "is_at_terminal", "program", "run_program", "run_seed_monitor", "run_seed_server", "with_verb"]
+__all__ = [
+    "Verbs",
+    "is_at_terminal",
+    "program",
+    "run_program",
+    "run_seed_monitor",
+    "run_seed_server",
+    "unwritten",
+    "with_verb",
+]
 
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -22,6 +31,17 @@ class Verbs(click.Group):
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(VERBS)
+
+    def resolve_command(
+        self, context: click.Context, arguments: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if arguments[0] not in VERBS:
+            from difflib import get_close_matches  # only mistakes pay for it
+
+            nearest = get_close_matches(arguments[0], VERBS, n=2)
+            words = f"nearest: {', '.join(nearest)}" if nearest else f"known: {', '.join(VERBS)}"
+            raise click.UsageError(f"no verb {arguments[0]!r}; {words}")
+        return super().resolve_command(context, arguments)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in VERBS:
@@ -104,19 +124,23 @@ def _exit_code(command: click.Command, name: str, arguments: list[str]) -> int:
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
-    except BrokenPipeError:
-        _forget_output()
-        return DONE
     except OSError as error:
-        if error.errno not in _UNWRITABLE or error.filename is not None:
-            raise
-        _forget_output()
-        click.echo(f"{name}: standard output cannot be written: {error.strerror}", err=True)
-        return NOTHING_READ
+        return unwritten(name, error)
     except TtmemError as error:
         click.echo(f"{name}: {error}", err=True)
         return NOTHING_READ
     return result if isinstance(result, int) else DONE
+
+
+def unwritten(name: str, error: OSError) -> int:
+    """The exit code if standard output takes no more: nobody reads on, or there is no room; raises any other error."""
+    if not isinstance(error, BrokenPipeError) and (error.errno not in _UNWRITABLE or error.filename is not None):
+        raise error
+    _forget_output()
+    if isinstance(error, BrokenPipeError):
+        return DONE
+    click.echo(f"{name}: standard output cannot be written: {error.strerror}", err=True)
+    return NOTHING_READ
 
 
 def _forget_output() -> None:

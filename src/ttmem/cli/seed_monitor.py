@@ -7,7 +7,7 @@ from typing import TextIO
 
 import click
 
-from ttmem.cli.program import is_at_terminal, program
+from ttmem.cli.program import is_at_terminal, program, with_verb
 from ttmem.cli.ps import answer, ps
 from ttmem.cli.screen import Screen
 from ttmem.cli.tables.looks import Look
@@ -47,7 +47,7 @@ def tt_smi_umd(
 
     The same program as `ttmem`, and all its flags work here, too.
     """
-    if is_at_terminal():
+    if with_verb([*others], is_terminal=is_at_terminal())[0] == "top":
         pace = [] if refresh_ms is None else ["--interval", str(refresh_ms / 1000)]
         with program.make_context("tt_smi_umd", ["top", *pace, *others], parent=context) as inner:
             code = program.invoke(inner)

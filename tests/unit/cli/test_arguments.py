@@ -32,6 +32,11 @@ def test_every_value_gets_a_flag_of_its_own(typed: str, meant: str) -> None:
     assert spread(typed.split()) == meant.split()
 
 
+@pytest.mark.parametrize("typed", [["-i", "", "-s"], ["-p", "", "-s"], ["-u", "", "-s"], ["-p", "1,", "-s"]])
+def test_an_empty_value_stays_one_and_takes_no_flag_away(typed: list[str]) -> None:
+    assert spread(typed)[-2:] == ["", "-s"]
+
+
 @pytest.mark.parametrize(
     ("text", "meant"), [("4GiB", 4 << 30), ("200KiB", 200 << 10), ("1.5g", 3 << 29), ("512", 512), ("0", 0)]
 )

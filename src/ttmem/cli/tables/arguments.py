@@ -20,17 +20,16 @@ def spread(arguments: Sequence[str]) -> list[str]:
     """Every value behind a flag of its own, which is what click understands."""
     spread_out: list[str] = []
     flag, has_value = "", False
-    for argument in [*arguments, ""]:
-        is_value = bool(argument) and not argument.startswith("-")
-        if flag and is_value:
-            for value in filter(None, argument.split(",")):
+    for argument in [*arguments, None]:
+        if flag and argument is not None and not argument.startswith("-"):
+            for value in argument.split(","):  # an empty one is the user's mistake, not a wish for everything
                 spread_out += [flag, value]
             has_value = True
             continue
         if flag and not has_value:
             spread_out += [flag, *filter(None, [_MANY[flag]])]
-        flag, has_value = (argument, False) if argument in _MANY else ("", False)
-        if argument and not flag:
+        flag, has_value = (argument if argument in _MANY else "") or "", False
+        if argument is not None and not flag:
             spread_out.append(argument)
     return spread_out
 

@@ -22,6 +22,8 @@ def device_words(
     """Words as a selection takes them: files and addresses become unique ids, for which the driver is asked; of the
     devices that are known, the ids their openers gave. What is not there, or of several kinds, is a SelectionError."""
     words = [word.strip() for word in (text or "").split(",") if word.strip()]
+    if text is not None and not words:  # such as a variable of a script that is not set
+        raise SelectionError(f"expected names of devices, found {text!r}")
     kinds = {_kind(word) for word in words}
     if len(kinds) > 1:
         raise SelectionError(f"{', '.join(words)}: expected names of one kind, found {' and '.join(sorted(kinds))}")

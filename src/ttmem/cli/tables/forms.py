@@ -14,6 +14,7 @@ from ttmem.cli.screen import Screen
 from ttmem.cli.tables.looks import Look
 from ttmem.cli.tables.pages import page_options
 from ttmem.cli.tables.request import STANDARD_NAME, Request
+from ttmem.errors import TtmemError
 from ttmem.snapshot.document import document, json_text
 from ttmem.view import Line, PageOptions, nothing_to_show, page
 from ttmem.view.page import shown_processes
@@ -55,8 +56,13 @@ def opened(request: Request) -> Iterator[TextIO | None]:
         stream = open(name, "w", encoding="utf-8")  # noqa: SIM115 closed below
     except OSError as error:
         raise click.FileError(name, error.strerror or "cannot be written") from error
-    with stream:
-        yield stream
+    try:
+        with stream:
+            yield stream
+    except OSError as error:
+        if error.filename is not None or isinstance(error, BrokenPipeError):
+            raise
+        raise TtmemError(f"{name} cannot be written: {error.strerror}") from error
     if request.filename == STANDARD_NAME:
         click.echo(name)
 
