@@ -161,8 +161,11 @@ class Desk:
 
     def click(self, column: int, row: int, *, count: int = 1) -> None:
         """A tab, a key at the foot, or a row of the view; twice opens it."""
+        if self._panels and self._panels[-1].place != "page":
+            return  # a question is not answered by chance
         for spot in self._spots.get(row, ()):
             if spot.first <= column < spot.last:
+                self._panels.clear()
                 self.press(spot.key)
                 return
         hit = self._hit(column, row - 1)
@@ -179,6 +182,8 @@ class Desk:
         return self._drawing.hits.get(row)
 
     def wheel(self, step: int) -> None:
+        if self._panels and self._panels[-1].place != "page":
+            return
         for _ in range(3):
             self.press("down" if step > 0 else "up")
 

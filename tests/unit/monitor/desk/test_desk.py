@@ -187,3 +187,26 @@ def test_processes_open_as_the_settings_say() -> None:
 
     assert desk.views.state("processes").sort == "pid"
     assert desk.views.state("processes").is_tree
+
+
+def test_the_mouse_answers_no_question_and_types_no_key(tmp_path: Path) -> None:
+    desk = a_desk(tmp_path)
+    for key in ("f9", "/"):
+        desk.press(key)
+        before = desk.picture()
+        desk.wheel(1)
+        desk.click(15, 0)
+        assert desk.picture() == before
+        desk.press("escape")
+
+
+def test_a_click_on_a_tab_leaves_a_page(tmp_path: Path) -> None:
+    desk = a_desk(tmp_path, "overview")
+    desk.press("f1")
+
+    desk.wheel(1)
+    assert "Keys  4-" in text_of(desk.picture())
+    desk.click(15, 0)
+
+    assert desk.view == "processes"
+    assert "This list of keys." not in text_of(desk.picture())
