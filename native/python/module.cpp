@@ -175,7 +175,7 @@ void add_ledger(nb::module_& module) {
         .def("run", &Collector::run, nb::arg("seconds"), Unlocked())
         .def("stop", &Collector::stop)
         .def("snapshot", snapshot_rows, nb::arg("devices") = nb::none())
-        .def("overview", overview_rows)
+        .def("overview", overview_rows, nb::arg("pids") = nb::make_tuple())
         .def("process", process_rows, nb::arg("pid"), nb::arg("key"), nb::arg("most"))
         .def("alike", alike_rows)
         .def("sample", sample_rows)

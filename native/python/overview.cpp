@@ -222,7 +222,9 @@ nb::list spoken_of_rows(const Devices& devices, const Processes& processes, cons
 
 }  // namespace
 
-nb::dict overview_rows(Collector& collector) {
+nb::dict overview_rows(Collector& collector, nb::iterable pids) {
+    std::vector<uint32_t> wanted;
+    for (const nb::handle pid : pids) wanted.push_back(nb::cast<uint32_t>(pid));
     return collector.look([&](Processes& processes, Devices& devices, const Timebase& time, const auto& damaged) {
         nb::dict rows;
         nb::list listed, sums;
@@ -241,6 +243,7 @@ nb::dict overview_rows(Collector& collector) {
             for (size_t number = 0; number < summed.size(); ++number)
                 summed[number] = summed[number] || sum.chips[number];
         }
+        if (!wanted.empty()) rows["whole"] = rows_about(processes, time, wanted);
         rows["processes"] = listed;
         rows["sums"] = sums;
         everybody_rows(all, rows);

@@ -48,6 +48,9 @@ inline bool has_ended(const Process& process) { return process.mode == Mode::end
 /// Everything about a process but what it holds.
 nanobind::dict process_row(const Process& process, const Timebase& time);
 
+/// What a snapshot says of the living processes of some pids.
+nanobind::dict rows_about(const Processes& processes, const Timebase& time, const std::vector<uint32_t>& pids);
+
 /// Of what a process has alive: the `most` `largest` and `oldest`, and `sites` with what was asked for there.
 void holding_rows(const Process& process, size_t most, const Timebase& time, nanobind::dict& rows);
 

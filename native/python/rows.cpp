@@ -190,6 +190,17 @@ nb::dict snapshot_rows(Collector& collector, nb::object only) {
     });
 }
 
+nb::dict rows_about(const Processes& processes, const Timebase& time, const std::vector<uint32_t>& pids) {
+    nb::dict rows;
+    ProcessLists lists;
+    const Wanted all{nb::none()};
+    for (const auto& process : processes)
+        if (!has_ended(*process) && std::find(pids.begin(), pids.end(), process->pid) != pids.end())
+            add_process(*process, time, all, lists);
+    put_into(rows, lists);
+    return rows;
+}
+
 nb::dict process_rows(Collector& collector, uint32_t pid, uint64_t key, size_t most) {
     return collector.look([=](Processes& processes, Devices& devices, const Timebase& time, const auto&) {
         nb::dict rows;

@@ -218,13 +218,14 @@ class Ledger(Books):
         """Everything at one instant, as plain rows (see ttmem.snapshot for their meaning), or what is about some
         devices, by their numbers, without programs, phases, refusals and what lies where."""
 
-    def overview(self) -> dict[str, Any]:
+    def overview(self, pids: Iterable[int] = ()) -> dict[str, Any]:
         """Everything at a glance, at one instant: `devices` and what is about them as in `snapshot`; `processes` as there;
         `sums`, one for each of them: (numbers of its devices, pools as (pool, used, requested or -1, count, peak, its
         time, whether it is a lower bound), kinds as (kind, used, count, estimated), launches, what circular buffers take
         or None); `holders`, who stand for all that live and have one origin and reason: (key, origin, reason), with
         `process_pools`, `launches`, `footprints`, `rings`, `stalls`, `caches` under these keys; and `spoken_of`, the
-        numbers of devices without an id that somebody has something to tell about."""
+        numbers of devices without an id that somebody has something to tell about. With `pids`, `whole` has what
+        `snapshot` says of the living processes among them."""
 
     def process(self, pid: int, key: int, most: int) -> dict[str, Any]:
         """One process close up, at one instant: what `snapshot` says of it; its `largest` and `oldest` allocations, at

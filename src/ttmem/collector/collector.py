@@ -24,8 +24,9 @@ from ttmem.collector.runtime_counters import RuntimeCounters
 from ttmem.collector.silicon import bank_sizes
 from ttmem.snapshot import Host, Readings, Snapshot, Surroundings, snapshot_from_rows
 from ttmem.snapshot.dump import MOST
-from ttmem.snapshot.rows import process_from_rows
+from ttmem.snapshot.rows import processes_from_rows
 from ttmem.snapshot.selection import found_device
+from ttmem.snapshot.sights.chips import devices_from_rows
 from ttmem.sources.hosts import read_host, user_name
 from ttmem.sources.journals import Journals
 from ttmem.sources.parents import Parents
@@ -127,15 +128,17 @@ class Collector:
 
     def overview(self) -> "Overview":
         """Everything at a glance; the same as `overview_of` makes of a snapshot."""
-        from ttmem.snapshot.sights.overview import overview_of  # here, since `ttmem ps` does without
+        from ttmem.collector.joined_overview import joined_overview  # here, since `ttmem ps` does without
         from ttmem.snapshot.sights.overview_rows import overview_from_rows
 
-        readings = self._readings()
+        readings, surroundings = self._readings(), self._surroundings()
         if not readings.chips:
-            surroundings = self._runtime.surrounding(self._surroundings(), readings)
-            return overview_from_rows(self._ledger.overview(), surroundings, self._parents.parent_of)
-        snapshot = snapshot_from_rows(self._ledger.snapshot(), self._surroundings())
-        return overview_of(self._runtime.joined(snapshot, readings), self._parents.parent_of)
+            beside = self._runtime.surrounding(surroundings, readings)
+            return overview_from_rows(self._ledger.overview(), beside, self._parents.parent_of)
+        rows = self._ledger.overview(sorted(readings.pids))
+        overview = overview_from_rows(rows, surroundings, self._parents.parent_of)
+        told_twice = processes_from_rows(rows["whole"], devices_from_rows(rows), surroundings) if readings.pids else ()
+        return joined_overview(self._runtime, overview, told_twice, readings, self._parents.parent_of)
 
     def process(self, pid: int, *, key: int | None = None, most: int = MOST) -> "ProcessDetail":
         """One process close up; `key`: which of several of that pid. One that is not there is a SelectionError."""
@@ -147,7 +150,8 @@ class Collector:
             snapshot = self._runtime.joined(snapshot_from_rows(self._ledger.snapshot(), self._surroundings()), readings)
             process, time_ns = close_up.found_process(snapshot.processes, pid, key), snapshot.time_ns
         elif rows:
-            process, time_ns = process_from_rows(rows, self._surroundings()), rows["time_ns"]
+            [process] = processes_from_rows(rows, devices_from_rows(rows), self._surroundings())
+            time_ns = rows["time_ns"]
         else:
             raise close_up.no_such_process(pid)
         listed = close_up.Listed.from_rows(rows) if rows and process.source != "runtime" else close_up.Listed()

@@ -48,5 +48,10 @@ class Readings(NamedTuple):
     foreign: tuple[Foreign, ...] = ()
     findings: tuple[Finding, ...] = ()
 
+    @property
+    def pids(self) -> frozenset[int]:
+        """Of all processes that they tell of."""
+        return frozenset(process.pid for chip in self.chips for process in chip.processes)
+
 
 NO_READINGS = Readings()

@@ -67,8 +67,7 @@ class Surroundings(NamedTuple):
 def snapshot_from_rows(rows: Rows, surroundings: Surroundings) -> Snapshot:
     """The snapshot that the rows of `Ledger.snapshot()` and their surroundings make."""
     devices = devices_from_rows(rows)
-    by_process = Parts(rows, devices)
-    processes = tuple(_process(row, by_process, surroundings) for row in rows["processes"])
+    processes = processes_from_rows(rows, devices, surroundings)
     doubts = (finding for process in processes for finding in process.findings)
     return Snapshot(
         time_ns=rows["time_ns"],
@@ -99,10 +98,10 @@ class Parts:
         return self.by_table[table].get(key, [])
 
 
-def process_from_rows(rows: Rows, surroundings: Surroundings) -> ProcessUsage:
-    """The process that the rows of `Ledger.process()` are about."""
-    [row] = rows["processes"]
-    return _process(row, Parts(rows, devices_from_rows(rows)), surroundings)
+def processes_from_rows(rows: Rows, devices: dict[int, Device], surroundings: Surroundings) -> tuple[ProcessUsage, ...]:
+    """The processes that some rows are about."""
+    parts = Parts(rows, devices)
+    return tuple(_process(row, parts, surroundings) for row in rows["processes"])
 
 
 def _process(row: Rows, parts: Parts, surroundings: Surroundings) -> ProcessUsage:

@@ -65,7 +65,7 @@ class _Remembered:
         return usages
 
 
-_NOT_OF_CHIPS = {"time_ns", "processes", "sums", "damaged"}
+_NOT_OF_CHIPS = {"time_ns", "processes", "sums", "whole", "damaged"}
 _REMEMBERED = _Remembered()
 
 

@@ -1,0 +1,57 @@
+"""An overview joined with what the stock runtime's own counters say: the same as that of a joined snapshot.
+
+Only of processes that both tell about are all figures needed, chip by chip; their rows and those of the chips are then
+what `RuntimeCounters` makes of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ttmem.collector.runtime_counters import RuntimeCounters
+from ttmem.snapshot import ProcessUsage, Readings, Snapshot
+from ttmem.snapshot.sights.overview import Overview, ParentOf, process_row_of
+from ttmem.snapshot.usage import first_reason
+
+__all__ = ["joined_overview"]
+
+
+def joined_overview(
+    runtime: RuntimeCounters,
+    overview: Overview,
+    told_twice: Sequence[ProcessUsage],
+    readings: Readings,
+    parent_of: ParentOf,
+) -> Overview:
+    """`told_twice`: what was counted of the processes that the readings tell of."""
+    snapshot = Snapshot(
+        time_ns=overview.time_ns,
+        source=overview.source,
+        places=overview.places,
+        host=overview.host,
+        devices=overview.devices,
+        processes=tuple(told_twice),
+        foreign=overview.foreign,
+        damaged=(),
+        findings=overview.findings,
+    )
+    joined = runtime.joined(snapshot, readings)
+    noted = {process.key: process for process in joined.processes[: len(told_twice)]}
+    listed = {usage.device.number for usage in joined.devices}
+    plain = [process_row_of(process, listed, parent_of) for process in joined.processes[len(told_twice) :]]
+    return replace(
+        overview,
+        places=joined.places,
+        devices=joined.devices,
+        processes=(
+            *(
+                replace(row, finding_count=sum(finding.count for finding in noted[row.key].findings))
+                if row.key in noted
+                else row
+                for row in overview.processes
+            ),
+            *plain,
+        ),
+        foreign=joined.foreign,
+        findings=joined.findings,
+        reason=first_reason([overview.reason, *(row.reason for row in plain)]),
+    )
