@@ -105,17 +105,21 @@ def _title(table: KernelTable, look: Look, state: State) -> list[Line]:
     programs = len({(row.pid, row.program) for row in table.rows})
     word = device_word(table.device)
     pen = Pen().put(" Chip ", Role.DIM).name(word, min(20, width_of(word)), Role.INDEX, is_ascii=look.is_ascii)
-    parts = [Span(f"  {count_text(count)} kernels of {count_text(programs)} programs")]
+    parts = [Span(f"  {_many(count, 'kernel')} of {_many(programs, 'program')}")]
     if table.more_count:
         parts.append(Span(f", the {count_text(len(table.rows))} largest listed", Role.NOTICE))
     if table.launch_count is not None:
-        parts.append(Span(f", {count_text(table.launch_count)} launches"))
+        parts.append(Span(f", {_many(table.launch_count, 'launch', 'es')}"))
     parts.append(Span(f", by {state.sort}{' turned round' if state.is_inverted else ''}", Role.DIM))
     for part in parts:
         if pen.at + part.width <= look.width:
             pen.line((part,))
     said = textwrap.wrap(f"incomplete: {reason_text(table.reason)}", max(1, look.width - 1)) if table.reason else []
     return [pen.done(), *((Span(f" {part}", Role.NOTICE),) for part in said)]
+
+
+def _many(count: int, word: str, ending: str = "s") -> str:
+    return f"{count_text(count)} {word}{'' if count == 1 else ending}"
 
 
 def _table(rows: Sequence[KernelRow], shown: Sequence[KernelRow], look: Look, state: State) -> list[Line]:

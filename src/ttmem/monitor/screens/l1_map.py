@@ -14,7 +14,7 @@ from ttmem.monitor.screens.frame import Drawing, Frame, Look, Wanted
 from ttmem.monitor.screens.pen import Pen, shown_name
 from ttmem.monitor.screens.places.addresses import address_lines, legend_lines
 from ttmem.monitor.screens.places.cores import core_lines, grid_width
-from ttmem.monitor.screens.places.heads import head_line, missing_lines, pool_lines
+from ttmem.monitor.screens.places.heads import head_line, missing_lines, pool_lines, unmapped_lines
 from ttmem.monitor.screens.places.parts import parts_of
 from ttmem.monitor.screens.places.scale import axis, scaled
 from ttmem.snapshot.sights.chip_map import ChipMap, Space
@@ -46,6 +46,7 @@ def draw(frame: Frame, look: Look, state: State) -> Drawing:
         text = frame.trouble or "No chip is known here yet: nothing reports, or the map is on its way."
         return Drawing((fitted((Span(f" {shown_name(text, look.is_ascii)}", Role.DIM),), look.width),)[: look.height])
     upper = [_title(chip, look), *_space_lines(chip, chip.l1, look), *_space_lines(chip, chip.dram, look)]
+    upper += unmapped_lines(chip, look.width)
     lower, hidden = _lower_lines(chip, look, state, max(0, look.height - len(upper)))
     lines = [fitted(line, look.width) for line in (*upper, *lower)]
     return Drawing(tuple(lines[: max(0, look.height)]), hidden_count=hidden)
@@ -173,7 +174,18 @@ def _list(chip: ChipMap, space: Space | None, width: int, look: Look) -> list[Li
         return []
     lines = address_lines(parts_of(chip, space), width, is_ascii=look.is_ascii)
     name = "each DRAM bank" if space.name == "dram" else "L1 of that core"
-    return [fitted((Span(f" addresses in {name}, {count_text(len(lines))} stretches", Role.HEAD),), width), *lines]
+    return [
+        fitted(
+            (
+                Span(
+                    f" addresses in {name}, {count_text(len(lines))} stretch{'' if len(lines) == 1 else 'es'}",
+                    Role.HEAD,
+                ),
+            ),
+            width,
+        ),
+        *lines,
+    ]
 
 
 def _scroll(lines: list[Line], first: int, height: int) -> tuple[list[Line], int]:

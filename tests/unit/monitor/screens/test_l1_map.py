@@ -17,7 +17,7 @@ from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.monitor.screens.l1_map import State
 from ttmem.monitor.screens.places.parts import SORTS, Part, parts_of
 from ttmem.monitor.screens.places.scale import scaled
-from ttmem.snapshot.sights.chip_map import ChipMap
+from ttmem.snapshot.sights.chip_map import ChipMap, Stretch
 from ttmem.view.spans import plain
 
 SIZES = (Look(80, 22), Look(120, 38), Look(200, 58))
@@ -135,6 +135,26 @@ def test_a_chip_that_is_not_there_is_said_in_a_line() -> None:
     text = plain(list(l1_map.draw(Frame(), SIZES[0], State()).lines))
 
     assert "No chip is known here yet" in text
+
+
+def test_a_chip_without_a_map_says_why() -> None:
+    text = drawn(replace(a_map(), dram=None, l1=None, cores=()), SIZES[0])
+
+    assert "no map of L1 and DRAM: whoever opened the chip did not say its architecture" in text
+    assert "no map of DRAM: " in drawn(replace(a_map(), dram=None), SIZES[1])
+    assert "no map" not in drawn(a_map(), SIZES[0])
+
+
+def test_one_is_not_said_in_the_plural() -> None:
+    chip = a_map()
+    assert chip.dram is not None
+    trace = Stretch("trace", chip.dram.end - 10, chip.dram.end, 1)
+
+    text = drawn(replace(chip, dram=replace(chip.dram, stretches=(trace,))), SIZES[2])
+
+    assert "1 trace\n" in text
+    assert "1 buffer\n" in text
+    assert not re.search(r"\b1 \w+s\b", text)
 
 
 def test_what_is_missing_from_a_map_is_said() -> None:

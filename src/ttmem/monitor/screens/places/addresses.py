@@ -67,4 +67,6 @@ def _few_words(part: Part) -> str:
 def _counted(part: Part, words: str) -> str:
     if not part.alive_count:
         return words
-    return f"{count_text(part.alive_count)} {words if part.alive_count > 1 else words.replace('buffers', 'buffer', 1)}"
+    if part.alive_count == 1:
+        words = words.replace("buffers", "buffer", 1).replace("traces", "trace", 1)
+    return f"{count_text(part.alive_count)} {words}"

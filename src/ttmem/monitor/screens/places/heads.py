@@ -11,17 +11,29 @@ from ttmem.view.spans import Line, Role, Span
 from ttmem.view.units import count_text, share_text, size_text
 from ttmem.view.words import reason_text
 
-__all__ = ["head_line", "missing_lines", "pool_lines"]
+__all__ = ["head_line", "missing_lines", "pool_lines", "unmapped_lines"]
 
 _TITLES = ("POOL", "BEGIN", "END", "USED", "LARGEST FREE", "OF ALL BANKS", "HOLES", "ALIVE")
 
 
 def missing_lines(space: Space, width: int) -> list[Line]:
     """What is missing, in as many lines as that takes."""
-    if space.is_complete:
+    return [] if space.is_complete else _wrapped(f"incomplete: {reason_text(space.reason)}", width)
+
+
+def unmapped_lines(chip: ChipMap, width: int) -> list[Line]:
+    """Why there is no map of a memory; nothing if there are maps of both."""
+    names = [name for name, space in (("L1", chip.l1), ("DRAM", chip.dram)) if space is None]
+    if not names:
         return []
-    said = textwrap.wrap(f"incomplete: {reason_text(space.reason)}", max(1, width - 1))
-    return [(Span(f" {part}", Role.NOTICE),) for part in said]
+    why = "whoever opened the chip did not say its architecture, its banks, or how much they hold"
+    if not chip.device.arch and not chip.device.is_known:
+        why = "the chip is known by its number alone, and nothing said where it lies"
+    return _wrapped(f"no map of {' and '.join(names)}: {why}", width)
+
+
+def _wrapped(text: str, width: int) -> list[Line]:
+    return [(Span(f" {part}", Role.NOTICE),) for part in textwrap.wrap(text, max(1, width - 1))]
 
 
 def head_line(chip: ChipMap, space: Space, width: int) -> Line:
