@@ -86,21 +86,25 @@ class Devices:
         self._by_name: dict[tuple[int | None, str | None, str], Device] = {}
         self._count = 0
 
-    def described(self, row: Fields, capacities: dict[Pool, int | None]) -> Device:
-        """A device that the document describes."""
-        device = replace(
-            bare_device(row, self._count),
+    def described(self, row: Fields, number: int | None = None) -> Device:
+        """A device that the document describes; `number`: by which it goes there, if it tells."""
+        unique_id = row.hexadecimal("uuid")
+        device = Device(
+            number=self._count if number is None else number,
+            unique_id=unique_id or 0,
+            index=row.maybe_integer("index"),
             arch=row.maybe_text("arch"),
             board=board_of(row.inner("board_info").maybe_text("board_type")),
             grid=row.maybe_pair("grid"),
             dram_bank_count=row.maybe_integer("dram_banks"),
             l1_bank_count=row.maybe_integer("l1_banks"),
             kernel_ring_bytes=row.maybe_integer("kernel_ring_bytes"),
-            capacity_bytes=tuple(capacities.get(pool) for pool in Pool),
+            capacity_bytes=tuple(map(row.counts("capacity").get, _POOLS)),
             open_count=row.integer("open_count"),
+            is_known=unique_id is not None,
+            name=row.maybe_text("name"),
         )
-        self._count += 1
-        self._by_name.setdefault((device.index, device.uuid, device.name), device)
+        self.know(device)
         return device
 
     def know(self, device: Device) -> None:
@@ -135,10 +139,9 @@ def read_foreign(row: Fields) -> Foreign:
     return Foreign(row.text("path"), row.integer("uid"), row.text("user"), row.word("what", _WHATS))
 
 
-def read_device_usage(row: Fields, devices: Devices) -> DeviceUsage:
+def read_device_usage(row: Fields, devices: Devices, number: int | None = None) -> DeviceUsage:
     pools = tuple(_device_pool(word, pool) for word, pool in row.named("memory"))
-    capacities = row.counts("capacity")
-    device = devices.described(row, {pool: capacities.get(word) for word, pool in _POOLS.items()})
+    device = devices.described(row, number)
     reason = read_reason(row)
     doubt = "" if reason == first_reason(pool.reason for pool in pools) else reason
     worst_bytes, worst = _worst_core(row.inner("l1").maybe_inner("worst_core"))
@@ -163,8 +166,9 @@ def _worst_core(row: Fields | None) -> tuple[int | None, tuple[int, int] | None]
 
 
 def _device_pool(word: str, row: Fields) -> PoolUsage:
-    return replace(
-        read_pool(word, row),
+    return read_pool(
+        word,
+        row,
         since_ns=row.maybe_time_ns("since"),
         capacity_bytes=row.maybe_integer("total"),
         largest_free_bytes=row.maybe_integer("largest_free"),
@@ -175,8 +179,8 @@ def _device_pool(word: str, row: Fields) -> PoolUsage:
     )
 
 
-def read_pool(word: str, row: Fields, reason: str | None = None) -> PoolUsage:
-    """`reason`: of the whole process, where its pools do not tell it."""
+def read_pool(word: str, row: Fields, reason: str | None = None, **of_a_chip: int | None) -> PoolUsage:
+    """`reason`: of the whole process, where its pools do not tell it; `of_a_chip`: what only a chip's pool has."""
     return PoolUsage(
         pool=_POOLS[word] if word in _POOLS else row.refuse("", "one of the pools " + " ".join(_POOLS), word),
         used_bytes=row.integer("used"),
@@ -187,6 +191,7 @@ def read_pool(word: str, row: Fields, reason: str | None = None) -> PoolUsage:
         is_lower_bound=row.flag("lower_bound"),
         origin=row.word("origin", ORIGINS),
         reason=read_reason(row) if reason is None else reason,
+        **of_a_chip,  # type: ignore[arg-type]
     )
 
 

@@ -4,7 +4,6 @@ Devices and shared fields are those of a snapshot's document. Numbers of devices
 rows name each other by them.
 """
 
-from dataclasses import replace
 from typing import get_args
 
 from ttmem.snapshot.document import (
@@ -33,7 +32,6 @@ from ttmem.snapshot.reading import (
     read_reason,
 )
 from ttmem.snapshot.sights.overview import Overview, ProcessRow, RowState
-from ttmem.snapshot.usage import DeviceUsage
 
 __all__ = ["overview_document", "overview_from_document", "process_row_document", "read_process_row"]
 
@@ -96,17 +94,12 @@ def overview_from_document(document: Document) -> Overview:
         source=fields.text("source"),
         places=fields.texts("places"),
         host=read_host(fields.inner("host_info")),
-        devices=tuple(_read_device(row, devices) for row in fields.items("device_info")),
+        devices=tuple(read_device_usage(row, devices, row.integer("number")) for row in fields.items("device_info")),
         processes=tuple(read_process_row(row) for row in fields.items("processes")),
         foreign=tuple(read_foreign(row) for row in fields.items("foreign")),
         findings=tuple(read_finding(row) for row in fields.items("findings")),
         reason=read_reason(fields),
     )
-
-
-def _read_device(row: Fields, devices: Devices) -> DeviceUsage:
-    usage = read_device_usage(row, devices)
-    return replace(usage, device=replace(usage.device, number=row.integer("number")))
 
 
 def read_process_row(row: Fields) -> ProcessRow:
