@@ -219,13 +219,13 @@ class Ledger(Books):
         devices, by their numbers, without programs, phases, refusals and what lies where."""
 
     def overview(self, pids: Iterable[int] = ()) -> dict[str, Any]:
-        """Everything at a glance, at one instant: `devices` and what is about them as in `snapshot`; `processes` as there;
-        `sums`, one for each of them: (numbers of its devices, pools as (pool, used, requested or -1, count, peak, its
-        time, whether it is a lower bound), kinds as (kind, used, count, estimated), launches, what circular buffers take
-        or None); `holders`, who stand for all that live and have one origin and reason: (key, origin, reason), with
-        `process_pools`, `launches`, `footprints`, `rings`, `stalls`, `caches` under these keys; and `spoken_of`, the
-        numbers of devices without an id that somebody has something to tell about. With `pids`, `whole` has what
-        `snapshot` says of the living processes among them."""
+        """Everything at a glance, at one instant: `devices` and what is about them as in `snapshot`; `processes` as
+        there; `sums`, one for each of them: (numbers of its devices, pools as (pool, used, requested or -1, count,
+        peak, its time, whether it is a lower bound), kinds as (kind, used, count, estimated), launches, what circular
+        buffers take or None); `holders`, who stand for all that live and have one origin and reason: (key, origin,
+        reason), with `process_pools`, `launches`, `footprints`, `rings`, `stalls`, `caches` under these keys; and
+        `spoken_of`, the numbers of devices without an id that somebody has something to tell about. With `pids`,
+        `whole` has what `snapshot` says of the living processes among them."""
 
     def process(self, pid: int, key: int, most: int) -> dict[str, Any]:
         """One process close up, at one instant: what `snapshot` says of it; its `largest` and `oldest` allocations, at
@@ -245,9 +245,9 @@ class Ledger(Books):
         """
 
     def lifetime(self) -> tuple[Any, ...]:
-        """What happened since this ledger began, never less than before: (chips, journals, sockets).
-        chips: (number, launches, clashes, allocations by pool, frees by pool, refusals by pool, stalls by reason,
-        outcomes by cache); the others: (events, lost records, skipped, untabled, processes, time_ns of the newest event or 0)."""
+        """What happened since this ledger began, never less than before: (chips, journals, sockets). chips: (number,
+        launches, clashes, allocations by pool, frees by pool, refusals by pool, stalls by reason, outcomes by cache);
+        the others: (events, lost records, skipped, untabled, processes, time_ns of the newest event or 0)."""
 
     def allocations(self, process: int, most: int = 0) -> list[tuple[Any, ...]]:
         """What is alive, or only so many of every target, pool and kind, the largest: (device numbers, kind, id, pool,
@@ -255,16 +255,17 @@ class Ledger(Books):
         holders, program, core_type, found_by, layout, page_bytes, what the site says)."""
 
     def chip(self, device: int, most: int) -> dict[str, Any]:
-        """What lies where on a device, by its number: `pools` (dram, trace, l1, l1_small) as (allocations that did not
-        say where they lie, others, bytes of a bank they take, where the first begins, where the last ends, largest hole
-        between, holes between, stretches as (begin, end, allocations, bytes in holes too small to be told apart)), at
-        most about `most` of them; `cores` with circular buffers as (x, y, used with buffers, planned, resident), `worst`
-        the place of the fullest among them, and what is `planned` and `resident` there as (begin, end)."""
+        """What lies where on a device, by its number: `pools` (dram, trace, l1, l1_small) as (allocations that did
+        not say where they lie, others, bytes of a bank they take, where the first begins, where the last ends,
+        largest hole between, holes between, stretches as (begin, end, allocations, bytes in holes too small to be
+        told apart)), at most about `most` of them; `cores` with circular buffers as (x, y, used with buffers,
+        planned, resident), `worst` the place of the fullest among them, and what is `planned` and `resident` there as
+        (begin, end)."""
 
     def kernels(self, device: int, most: int) -> tuple[int, list[tuple[Any, ...]], int]:
         """When, the `most` largest kernels on a device, by its number, and how many there are: (process, program, id,
-        kind, flags, charged, seed rule, binary, cores, core_type, found_by, whether its program is known, its status and
-        launches, time_ns, name)."""
+        kind, flags, charged, seed rule, binary, cores, core_type, found_by, whether its program is known, its status
+        and launches, time_ns, name)."""
 
     def tally(self, process: int) -> list[tuple[tuple[int, ...], int, int, bool, int]]:
         """How many are alive of every target, kind and flags: (device numbers, kind, flags, whether they take bytes,
