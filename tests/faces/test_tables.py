@@ -8,6 +8,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from ttmem.devices import Pool
 from ttmem.errors import SelectionError
 from ttmem.snapshot import Snapshot, document
 from ttmem.snapshot.document import json_text
+from ttmem.snapshot.identity import open_count_of
 from ttmem.tracking import KernelType
 from ttmem.view import plain
 from ttmem.view.device_list import device_list
@@ -157,6 +159,17 @@ def test_a_chip_on_which_nothing_was_ever_held_has_0_used_and_all_of_it_free() -
     idle = a_snapshot(devices=[a_device(0)])
 
     assert memory_csv(idle, "dram.used,dram.free,l1.buffers", "csv,noheader") == "0 MiB, 12288 MiB, 0 KiB\n"
+    assert memory_csv(idle, "dram.peak,dram.largest_free", "csv,noheader") == "0 MiB, 12288 MiB\n"
+    memory = document(idle, CHIPS)["device_info"][0]["memory"]["dram"]
+    assert (memory["used"], memory["free"], memory["largest_free"]) == (0, 12 * GIB, 12 * GIB)
+
+
+def test_what_nobody_counts_has_no_age_and_nobody_knows_who_has_it_open() -> None:
+    chip = a_snapshot(devices=[a_device(0)]).devices[0]
+    unknown = replace(chip, launch_count=None)
+
+    assert (chip.age_ms, unknown.age_ms) == (0, None)
+    assert open_count_of(replace(unknown, device=replace(chip.device, open_count=0)), ()) is None
 
 
 @pytest.mark.parametrize("alias", [("memory.used", "dram.used"), ("memory.free", "dram.free"), ("gpu_uuid", "uuid")])

@@ -11,6 +11,7 @@ from ttmem.devices import Device, Pool
 from ttmem.snapshot.activity import activity_document
 from ttmem.snapshot.fields import time_text
 from ttmem.snapshot.identity import chip_of, identity_of
+from ttmem.snapshot.sights.chips import with_empty_pools
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
 from ttmem.snapshot.skeleton import skeleton_document
 from ttmem.snapshot.usage import (
@@ -82,7 +83,8 @@ def _device_usage(usage: DeviceUsage, telemetry: Sequence[ChipTelemetry]) -> Doc
     """With the keys that scripts for tt-smi expect."""
     device = usage.device
     skeleton = skeleton_document(device, identity_of(device, telemetry), chip_of(device, telemetry))
-    return device_usage_document(usage) | skeleton
+    memory = {pool.pool.word: _device_pool(pool) for pool in with_empty_pools(usage)}
+    return device_usage_document(usage) | {"memory": memory} | skeleton
 
 
 def device_usage_document(usage: DeviceUsage) -> Document:

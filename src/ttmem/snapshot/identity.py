@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from ttmem.devices import Device
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.snapshot.usage import DeviceUsage
 
-__all__ = ["Identity", "board_of", "chip_of", "identity_of"]
+__all__ = ["Identity", "board_of", "chip_of", "identity_of", "open_count_of"]
 
 _SINGLE_BLACKHOLES = ("p100", "p150")
 _SINGLE_WORMHOLES = ("n150",)
@@ -68,6 +69,13 @@ def identity_of(device: Device, telemetry: Sequence[ChipTelemetry]) -> Identity:
         chip.dev_node if chip else None,
         chip.pci_bus_id if chip else None,
     )
+
+
+def open_count_of(usage: DeviceUsage, telemetry: Sequence[ChipTelemetry]) -> int | None:
+    """How many have a chip open, by those who report and by the driver's list; None if neither tells."""
+    chip = chip_of(usage.device, telemetry)
+    listed = len(chip.pids) if chip and chip.pids is not None else None if usage.launch_count is None else 0
+    return usage.device.open_count or None if listed is None else max(listed, usage.device.open_count)
 
 
 def board_of(name: str) -> str:

@@ -14,6 +14,7 @@ from ttmem.snapshot.document import SCHEMA, Document
 from ttmem.snapshot.fields import Fields
 from ttmem.snapshot.identity import board_of
 from ttmem.snapshot.refusals import read_clash, read_out_of_memory
+from ttmem.snapshot.sights.chips import without_empty_pools
 from ttmem.snapshot.usage import (
     DeviceUsage,
     Finding,
@@ -51,7 +52,7 @@ def snapshot_from_document(document: Document) -> Snapshot:
     fields = Fields(document)
     check_schema(fields)
     devices = Devices()
-    usages = tuple(read_device_usage(row, devices) for row in fields.items("device_info"))
+    usages = tuple(without_empty_pools(read_device_usage(row, devices)) for row in fields.items("device_info"))
     return Snapshot(
         time_ns=fields.nanoseconds("time_ns"),
         source=fields.text("source"),

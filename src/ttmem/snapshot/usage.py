@@ -166,7 +166,8 @@ class DeviceUsage:
         """Of the oldest of its figures; None if nobody can say."""
         ages = [pool.age_ms for pool in self.pools]
         known = [age for age in ages if age is not None]
-        return None if self.doubt or len(known) < len(ages) else max(known, default=0)
+        is_told = not self.doubt and (ages or self.launch_count is not None)
+        return max(known, default=0) if is_told and len(known) == len(ages) else None
 
 
 @dataclass(frozen=True, slots=True)

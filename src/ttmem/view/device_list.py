@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from ttmem.snapshot import Snapshot
-from ttmem.snapshot.identity import identity_of
+from ttmem.snapshot.identity import identity_of, open_count_of
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
 from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.spans import Line, Role, clean
-from ttmem.view.units import UNKNOWN
+from ttmem.view.units import UNKNOWN, count_text
 
 __all__ = ["device_list"]
 
@@ -31,7 +31,8 @@ def device_list(snapshot: Snapshot, telemetry: Sequence[ChipTelemetry], *, width
         texts = (identity.dev_node, identity.pci_bus_id, identity.board, identity.arch, grid_text)
         index = cell(UNKNOWN, Role.DIM) if device.index is None else cell(str(device.index), Role.INDEX)
         name = device.uuid or clean(device.name)
-        rows.append([index, *map(_maybe, texts), _maybe(name), cell(str(device.open_count))])
+        opened = count_text(open_count_of(usage, telemetry))
+        rows.append([index, *map(_maybe, texts), _maybe(name), _maybe(opened)])
     return grid(columns, rows, width=width)
 
 

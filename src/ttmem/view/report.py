@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from ttmem.devices import Kind, Pool
 from ttmem.snapshot import DeviceUsage, KindUsage, PoolUsage, ProcessUsage, Snapshot
-from ttmem.snapshot.identity import identity_of
+from ttmem.snapshot.identity import identity_of, open_count_of
+from ttmem.snapshot.sights.chips import with_empty_pools
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
 from ttmem.view.device_tables import device_word
 from ttmem.view.queries.apps import held_bytes
@@ -85,14 +86,15 @@ def _device(snapshot: Snapshot, usage: DeviceUsage, telemetry: Sequence[ChipTele
     yield _Item(1, "Device Node", identity.dev_node or UNKNOWN)
     yield _Item(1, "Bus ID", identity.pci_bus_id or UNKNOWN)
     yield _Item(1, "Worker Cores", grid)
-    yield _Item(1, "Opened By", f"{device.open_count} live")
+    opened = open_count_of(usage, telemetry)
+    yield _Item(1, "Opened By", UNKNOWN if opened is None else f"{opened} live")
     yield _Item(1, "Figures Are", source_of(usage))
     yield _Item(1, "Age", UNKNOWN if usage.age_ms is None else f"{usage.age_ms} ms")
     yield _Item(1, "Complete", "Yes" if not usage.reason else f"No ({usage.reason})")
 
 
 def _memory(usage: DeviceUsage) -> Iterator[_Item]:
-    found = {pool.pool: pool for pool in usage.pools}
+    found = {pool.pool: pool for pool in with_empty_pools(usage)}
     for pool in _MEMORY_POOLS:
         if pool in found or pool is Pool.DRAM:
             yield _Item(1, f"{pool.word.upper()} Memory Usage")
@@ -127,7 +129,7 @@ def _l1(usage: DeviceUsage) -> Iterator[_Item]:
     yield _Item(2, "Total", size_text(total))
     yield _Item(2, "Used", size_text(used) + (_share(used / total) if total and used is not None else ""))
     yield _Item(2, "Kernel Ring", size_text(usage.kernel_ring_bytes))
-    found = {pool.pool: pool for pool in usage.pools}
+    found = {pool.pool: pool for pool in with_empty_pools(usage)}
     for pool in _L1_POOLS:
         if pool in found or pool is Pool.L1:
             yield _Item(1, f"{pool.word.upper()} Buffers")
@@ -141,7 +143,10 @@ def _l1(usage: DeviceUsage) -> Iterator[_Item]:
 
 def _programs(usage: DeviceUsage) -> Iterator[_Item]:
     footprint = usage.activity.footprint
+    sampled = next((pool.used_bytes for pool in usage.pools if pool.pool is Pool.CB and pool.is_read), None)
     yield _Item(1, "Circular Buffers")
+    if footprint is None and sampled is not None:
+        yield _Item(2, "Sampled", size_text(sampled))
     yield _Item(2, "Planned", size_text(footprint.planned_bytes if footprint else None))
     yield _Item(2, "Resident", size_text(footprint.resident_bytes if footprint else None))
     yield _Item(1, "Kernels (planned: programs share the ring)")

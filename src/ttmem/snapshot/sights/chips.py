@@ -2,13 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from ttmem.devices import Device, Kind, Pool
 from ttmem.snapshot.activity import activity_from_rows, together
-from ttmem.snapshot.sights.regions import SizesOf
+from ttmem.snapshot.sights.regions import BANKED, SizesOf, bank_count
 from ttmem.snapshot.sights.spaces import Largest, Spaces
 from ttmem.snapshot.usage import DeviceUsage, KindUsage, Origin, PoolUsage, ProcessDevice, first_reason
 
@@ -20,6 +21,8 @@ __all__ = [
     "kind_from_row",
     "place_of",
     "pool_from_row",
+    "with_empty_pools",
+    "without_empty_pools",
 ]
 
 Rows = dict[str, Any]
@@ -134,6 +137,26 @@ def _usage(
         worst_core=worst,
         core_bytes=core_bytes,
     )
+
+
+def with_empty_pools(usage: DeviceUsage) -> tuple[PoolUsage, ...]:
+    """Its pools, and those in which nothing ever lay though there is room: if somebody counts there, that is 0."""
+    device, named = usage.device, {pool.pool for pool in usage.pools}
+    if usage.launch_count is None or usage.doubt:
+        return usage.pools
+    empty = (_empty(pool, device.capacity(pool) or 0, bank_count(device, pool)) for pool in BANKED if pool not in named)
+    return in_order([*usage.pools, *(pool for pool in empty if pool.capacity_bytes)])
+
+
+def without_empty_pools(usage: DeviceUsage) -> DeviceUsage:
+    """The same chip without the pools that `with_empty_pools` adds."""
+    implied = with_empty_pools(replace(usage, pools=()))
+    return replace(usage, pools=tuple(pool for pool in usage.pools if pool not in implied))
+
+
+def _empty(pool: Pool, capacity_bytes: int, banks: int | None) -> PoolUsage:
+    largest = (capacity_bytes, capacity_bytes // banks if banks else None)
+    return _device_pool((pool, 0, 0, 0, 0, 0, 0, False), (capacity_bytes, largest), ("counted", 0, ""))
 
 
 def _by_number(table: Iterable[Sequence[Any]]) -> dict[int, Table]:
