@@ -67,7 +67,9 @@ def check(*, seconds: float, devices: str | None, is_json: bool, is_alone: bool,
     if is_json:
         click.echo(json_text(_document(verdicts, watched[-1]), is_pretty=sys.stdout.isatty()))
     else:
-        _tell(verdicts, len(watched[-1].devices))
+        _tell(verdicts)
+    for error in watched[-1].errors:
+        click.echo(f"ttmem: {error}", err=True)
     if any(verdict.is_crossed for verdict in verdicts):
         return CROSSED
     _refuse_unknown(limits, verdicts)
@@ -97,14 +99,23 @@ def _flag(limit: Limit) -> str:
     return "--" + next(flag for flag, which in _FLAGS.items() if which == limit.which).replace("_", "-")
 
 
-def _tell(verdicts: Sequence[Verdict], device_count: int) -> None:
+def _tell(verdicts: Sequence[Verdict]) -> None:
     for verdict in verdicts:
         if verdict.is_crossed:
             click.echo(_line(verdict))
         elif verdict.is_crossed is None:
             click.echo(f"unknown: device {device_word(verdict.device)} {verdict.what}: {_gap(verdict)}", err=True)
     if not any(verdict.is_crossed for verdict in verdicts):
-        click.echo(f"{device_count} device{'' if device_count == 1 else 's'} within limits")
+        click.echo(_within(verdicts))
+
+
+def _within(verdicts: Sequence[Verdict]) -> str:
+    """2 devices within limits; of those of which something is not known nothing is claimed."""
+    judged_devices = {verdict.device.number for verdict in verdicts}
+    unknown = {verdict.device.number for verdict in verdicts if verdict.is_crossed is None}
+    count = len(judged_devices - unknown)
+    told = f"{count} device{'' if count == 1 else 's'} within limits"
+    return told + (f", {len(unknown)} unknown" if unknown else "")
 
 
 def _gap(verdict: Verdict) -> str:

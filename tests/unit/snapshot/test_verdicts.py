@@ -12,6 +12,8 @@ from tests.support.figures import GIB, HOST, KIB, MIB, NOON_NS, a_busy_snapshot
 from tests.support.sights import a_device_usage, a_pool
 from ttmem.devices import Pool
 from ttmem.snapshot import DeviceUsage, PoolUsage, Snapshot
+from ttmem.snapshot.activity import NO_ACTIVITY, Footprint
+from ttmem.snapshot.circumstances import Foreign
 from ttmem.snapshot.verdicts.fit import Candidate, Need, Room, candidates, chosen
 from ttmem.snapshot.verdicts.limits import Amount, Limit, Verdict, growths, judged
 
@@ -71,6 +73,40 @@ def test_l1_is_wanted_of_the_fullest_core_in_one_piece() -> None:
     cut_up = a_chip_with(replace(l1, largest_free_bank_bytes=100 * KIB), core_bytes=1400 * KIB, worst_core_bytes=0)
     assert fits(cut_up, l1_core_bytes=200 * KIB) is False
     assert fits(a_chip_with(l1), l1_core_bytes=200 * KIB) is None
+
+
+def test_circular_buffers_may_lie_in_the_largest_block_of_l1() -> None:
+    footprint = Footprint(64 * 300 * KIB, None, 300 * KIB, None, is_estimated=False)
+    usage = a_chip_with(
+        a_pool(Pool.L1, 20 * MIB, largest_free_bank_bytes=500 * KIB),
+        core_bytes=1000 * KIB,
+        worst_core_bytes=400 * KIB,
+        activity=replace(NO_ACTIVITY, footprint=footprint),
+    )
+
+    assert fits(usage, l1_core_bytes=200 * KIB) is True
+    assert fits(usage, l1_core_bytes=450 * KIB) is None  # beside them it may have two pieces of 200 and 400 KiB
+    assert fits(usage, l1_core_bytes=501 * KIB) is False
+
+
+def test_a_chip_of_which_the_driver_does_not_tell_may_be_open_for_a_stranger_of_another() -> None:
+    usage = a_chip_with(dram(0, largest_free_bytes=12 * GIB), number=1)
+    card = a_driver_chip(0, pids=(77,))
+
+    [candidate] = candidates(a_snapshot_of(usage), Need(dram_bytes=1), [card])
+
+    assert (candidate.fits, candidate.doubt) == (None, "pid 77 does not report and may have it open")
+
+
+def test_a_chip_may_be_held_by_somebody_whose_journal_may_not_be_read() -> None:
+    usage = a_chip_with(dram(0, largest_free_bytes=12 * GIB))
+    closed = replace(a_snapshot_of(usage), foreign=(Foreign("/dev/shm/ttmem-7", 7, "ada"),))
+
+    [unlisted] = candidates(closed, Need(dram_bytes=1))
+    [listed] = candidates(closed, Need(dram_bytes=1), [a_driver_chip(0, pids=())])
+
+    assert (unlisted.fits, unlisted.doubt) == (None, "journals of ada may not be read")
+    assert listed.fits is True  # the driver says that nobody has it open
 
 
 def test_a_chip_that_a_stranger_has_open_is_not_known() -> None:
@@ -191,3 +227,11 @@ def test_growth_is_judged_by_pool_and_chip() -> None:
 
     assert crossed(4 * MIB) == [("dram growth", False)]
     assert crossed(4 * MIB - 1) == [("dram growth", True)]
+
+
+def test_growth_beside_somebody_who_does_not_report_is_not_known_to_be_small() -> None:
+    def at(seconds: int) -> Snapshot:
+        usage = a_chip_with(dram(GIB, read_bytes=MIB))
+        return a_snapshot_of(usage, time_ns=NOON_NS + seconds * 1_000_000_000)
+
+    assert [verdict.is_crossed for verdict in verdicts(Limit("growth", Amount(1)), at(0), at(1))] == [None]

@@ -63,8 +63,8 @@ class Candidate:
 
 def candidates(snapshot: Snapshot, need: Need, telemetry: Sequence[ChipTelemetry] = ()) -> list[Candidate]:
     """Every chip of a snapshot, judged."""
-    reporting = {process.pid for process in snapshot.live}
-    return [_candidate(usage, need, chip_of(usage.device, telemetry), reporting) for usage in snapshot.devices]
+    openers = _Openers(snapshot, telemetry)
+    return [_candidate(usage, need, openers) for usage in snapshot.devices]
 
 
 def chosen(judged: Iterable[Candidate], count: int) -> list[Candidate] | None:
@@ -76,13 +76,36 @@ def chosen(judged: Iterable[Candidate], count: int) -> list[Candidate] | None:
     return sorted(fitting[:count], key=lambda candidate: candidate.device.index or 0)
 
 
-def _candidate(usage: DeviceUsage, need: Need, chip: ChipTelemetry | None, reporting: set[int]) -> Candidate:
-    strangers = [pid for pid in (chip.pids or ()) if pid not in reporting] if chip else []
-    doubt = (
-        f"pid {strangers[0]} has it open and does not report"
-        if strangers
-        else usage.reason and f"figures are {usage.reason}"
-    )
+class _Openers:
+    """Who has chips open, by the driver's list: those who do not report may hold anything."""
+
+    def __init__(self, snapshot: Snapshot, telemetry: Sequence[ChipTelemetry]) -> None:
+        self._reporting = {process.pid for process in snapshot.live}
+        self._foreign = next(iter(snapshot.foreign), None)
+        self._telemetry = telemetry
+
+    def strangers(self, device: Device) -> list[int]:
+        """Those who do not report and have a chip open."""
+        chip = chip_of(device, self._telemetry)
+        return [pid for pid in (chip.pids or ()) if pid not in self._reporting] if chip else []
+
+    def doubt(self, device: Device) -> str:
+        """Why it cannot be told who has a chip open."""
+        chip = chip_of(device, self._telemetry)
+        if chip and chip.pids is not None:
+            return ""
+        others = [] if chip else [pid for one in self._telemetry for pid in one.pids or ()]
+        unknown = next((pid for pid in others if pid not in self._reporting), None)
+        if unknown is not None:  # who opens one chip of a card opens those behind it
+            return f"pid {unknown} does not report and may have it open"
+        return f"{self._foreign.what} of {self._foreign.user} may not be read" if self._foreign else ""
+
+
+def _candidate(usage: DeviceUsage, need: Need, openers: _Openers) -> Candidate:
+    strangers = openers.strangers(usage.device)
+    doubt = f"pid {strangers[0]} has it open and does not report" if strangers else openers.doubt(usage.device)
+    if not doubt and usage.reason:
+        doubt = f"figures are {usage.reason}"
     if usage.launch_count is None and not doubt:
         doubt = "nobody counts what is held there"
     open_count = usage.device.open_count + len(strangers)
@@ -111,9 +134,12 @@ def _l1(usage: DeviceUsage, needed_bytes: int) -> Room:
     if usage.core_bytes is not None and usage.worst_core_bytes is not None:
         free = max(0, usage.core_bytes - usage.worst_core_bytes)
     pool = _pool(usage, Pool.L1)
-    if pool is None:
-        return Room("L1 of a core", needed_bytes, free, free)
-    return Room("L1 of a core", needed_bytes, free, None if pool.read_bytes else pool.largest_free_bank_bytes)
+    block = free if pool is None else None if pool.read_bytes else pool.largest_free_bank_bytes
+    footprint = usage.activity.footprint
+    if pool and block is not None and footprint:
+        least = max(0, block - footprint.worst_planned_bytes)  # should circular buffers lie in just that block
+        block = least if needed_bytes <= least or needed_bytes > block else None
+    return Room("L1 of a core", needed_bytes, free, block)
 
 
 def _pool(usage: DeviceUsage, pool: Pool) -> PoolUsage | None:

@@ -140,8 +140,13 @@ def _verdict(
         figure_bytes=figure_bytes,
         limit_bytes=limit.amount.of(total_bytes),
         holder=holder,
-        is_partial=any(pool.read_bytes for pool in usage.pools if pool.pool in _GROWING),
+        is_partial=_is_partial(usage),
     )
+
+
+def _is_partial(usage: DeviceUsage) -> bool:
+    """Whether others hold something there who do not report."""
+    return any(pool.read_bytes for pool in usage.pools if pool.pool in _GROWING)
 
 
 def _used(usage: DeviceUsage, pool: Pool) -> int | None:
@@ -197,6 +202,7 @@ def _grown(limit: Limit, usage: DeviceUsage, watched: Sequence[Snapshot]) -> Ite
             figure_bytes=rate,
             limit_bytes=limit.amount.size_bytes,
             holder=max(holders, key=lambda pair: pair[1], default=None),
+            is_partial=_is_partial(usage),
         )
 
 
