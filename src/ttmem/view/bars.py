@@ -5,6 +5,7 @@
 ████████▓▓▓▒░░░     parts, one after the other, each in its colour and by its own mark
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from ttmem.view.colours import level_role
 from ttmem.view.spans import Line, Role, Span
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+_NO_MORE_THAN = 1e-9  # of a cell: what is left over by arithmetic
 BLOCKS = _EIGHTHS + "█▒░"  # all that bars are made of
 
 
@@ -34,7 +36,7 @@ def bar(fraction: float, peak_fraction: float, width: int, *, is_ascii: bool = F
         eighths = min(width * 8, max(1, int(fraction * width * 8)) if fraction > 0 else 0)
         used_text = "█" * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
         used = len(used_text)
-    peak = max(used, _cells(peak_fraction, width))
+    peak = max(used, _cells_up_to(peak_fraction, width)) if peak_fraction > fraction else used
     spans = (
         Span(used_text, role),
         Span(("=" if is_ascii else "▒") * (peak - used), Role.BAR_PEAK),
@@ -52,7 +54,7 @@ def stacked_bar(parts: Sequence[Part], peak_fraction: float, width: int, *, is_a
         end = min(width, max(int(total * width), done + 1)) if part.fraction > 0 else done
         spans.append(Span((part.ascii_mark if is_ascii else part.mark) * (end - done), part.role))
         done = end
-    peak = max(done, _cells(peak_fraction, width))
+    peak = max(done, _cells_up_to(peak_fraction, width)) if peak_fraction > total else done
     spans.append(Span(("=" if is_ascii else "▒") * (peak - done), Role.BAR_PEAK))
     spans.append(Span(("." if is_ascii else "░") * (width - peak), Role.BAR_REST))
     return tuple(span for span in spans if span.text)
@@ -61,6 +63,11 @@ def stacked_bar(parts: Sequence[Part], peak_fraction: float, width: int, *, is_a
 def filled_columns(text: str) -> float:
     """How many columns of a bar's used part are really filled, for those who draw and do not print."""
     return sum(1.0 if character not in _EIGHTHS else _EIGHTHS.index(character) / 8 for character in text)
+
+
+def _cells_up_to(fraction: float, width: int) -> int:
+    """Cells that reach as far; a peak just above what is used shows as well."""
+    return min(width, math.ceil(fraction * width - _NO_MORE_THAN))
 
 
 def _cells(fraction: float, width: int) -> int:

@@ -38,6 +38,7 @@ def test_a_little_is_not_nothing(is_ascii: bool) -> None:
         (0.5, 0.5, "████░░░░"),
         (0.5, 0.75, "████▒▒░░"),
         (0.55, 0.75, "████▍▒░░"),
+        (0.5, 0.51, "████▒░░░"),
         (1, 1, "████████"),
         (1.2, 1.2, "████████"),
     ],
@@ -48,6 +49,7 @@ def test_a_bar_shows_used_peak_and_rest(used: float, peak: float, text: str) -> 
 
 def test_a_bar_can_do_without_block_characters() -> None:
     assert text_of(bar(0.5, 0.75, 8, is_ascii=True)) == "####==.."
+    assert text_of(bar(0.55, 0.55, 8, is_ascii=True)) == "####...."
 
 
 @pytest.mark.parametrize(
