@@ -3,6 +3,7 @@
 Names and commands come from other people's processes: what is not printable is replaced before it reaches a terminal.
 """
 
+import re
 import unicodedata
 from enum import Enum
 from functools import lru_cache
@@ -60,6 +61,11 @@ class Span(NamedTuple):
 
 Line = tuple[Span, ...]
 
+# Selectors of variants, keycaps, skin colours, parts of Hangul syllables: terminals do not agree on their width.
+_UNSTEADY = re.compile(
+    "[\u115f-\u11ff\u20e3\u3164\ud7b0-\ud7ff\ufe00-\ufe0f\U0001f3fb-\U0001f3ff\U000e0100-\U000e01ef]"
+)
+
 
 def width_of(text: str) -> int:
     """How many columns a terminal gives the text."""
@@ -73,14 +79,16 @@ def _width_of(text: str) -> int:
 
 @lru_cache(maxsize=1 << 12)
 def _columns(character: str) -> int:
-    if unicodedata.combining(character):
+    if unicodedata.category(character) in ("Mn", "Me"):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def clean(text: str) -> str:
-    """The text with everything a terminal would obey replaced."""
-    return "".join(character if character.isprintable() else "?" for character in text)
+    """The text with everything replaced that a terminal would obey, or that would change how wide its neighbour is."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(one if one.isprintable() and not _UNSTEADY.match(one) else "?" for one in text)
 
 
 def clipped(text: str, width: int, *, is_ascii: bool = False) -> str:

@@ -5,6 +5,11 @@ import pytest
 from ttmem.view.spans import Span, clean, clipped, plain, width_of
 
 
+def test_what_changes_the_width_of_its_neighbour_is_not_passed_on() -> None:
+    assert clean("RTL\ufe0f 1\ufe0f\u20e3 \U0001f44d\U0001f3fd \u1112\u1161") == "RTL? 1?? \U0001f44d? \u1112?"
+    assert width_of("\u0e01\u0e34") == 1  # a vowel sign that stands above its letter
+
+
 def test_wide_characters_take_two_columns_and_accents_none() -> None:
     assert (width_of("abc"), width_of("日本"), width_of("e\u0301")) == (3, 4, 1)
 

@@ -1,6 +1,6 @@
 """A pen that writes one line from left to right and knows where it is: screens are laid out by columns, not words."""
 
-from ttmem.view.spans import Line, Role, Span, clipped, width_of
+from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of
 
 __all__ = ["Pen", "shown_name"]
 
@@ -64,6 +64,5 @@ class Pen:
 
 def shown_name(text: str, is_ascii: bool) -> str:
     """A name of somebody else's, fit for the terminal."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(one if one.isprintable() and (one.isascii() or not is_ascii) else "?" for one in text)
+    shown = clean(text)
+    return "".join(one if one.isascii() else "?" for one in shown) if is_ascii and not shown.isascii() else shown
