@@ -266,6 +266,6 @@ def _nothing(frame: Frame) -> list[Line]:
     return [
         (Span(" No chip has a course yet.", Role.TITLE),),
         (),
-        (Span(" Samples are taken once a second from when a program first reports, by `ttmem serve` if it runs,"),),
-        (Span(" else by this monitor as long as it is open."),),
+        (Span(" Samples are taken once a second from when a program first reports,"),),
+        (Span(" by `ttmem serve` if it runs, else by this monitor as long as it is open."),),
     ]

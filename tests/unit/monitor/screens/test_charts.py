@@ -10,8 +10,9 @@ from tests.support.courses import a_busy_history
 from tests.support.sights import an_overview
 from ttmem.devices import Pool
 from ttmem.monitor.screens.charts import State, acted, draw, pointed, wanted
+from ttmem.monitor.screens.courses.moments import TimeSpan, phase_lane
 from ttmem.monitor.screens.frame import Drawing, Frame, Look
-from ttmem.snapshot.sights.history import History
+from ttmem.snapshot.sights.history import History, Mark
 from ttmem.view.spans import Role, plain
 
 SIZES = [Look(80, 22), Look(120, 38), Look(200, 58)]
@@ -146,6 +147,24 @@ def test_phases_are_named_on_the_axis_of_time() -> None:
 
     assert "|prefill" in shown
     assert "|décode" in shown
+
+
+@pytest.mark.parametrize("times", [(0, 10), (0, 2, 10), (0, 3, 4, 10), (0, 6, 7)])
+def test_phases_take_the_columns_that_their_letters_take(times: tuple[int, ...]) -> None:
+    marks = [
+        Mark(second * 10**9, "phase_began", name)
+        for second, name in zip(times, ["漢字漢字", "e\u0301tude", "b", "漢"], strict=False)
+    ]
+    for width in (10, 11, 20):
+        for is_ascii in (False, True):
+            lane = phase_lane(marks, TimeSpan(0, 10 * 10**9, width), is_ascii=is_ascii)
+            assert sum(span.width for span in lane) == width
+
+
+def test_without_chips_the_page_is_cut_nowhere() -> None:
+    history = History(end_ns=60 * 10**9, interval_ns=10**9, series=(), marks=())
+
+    assert "..." not in text(draw(Frame(history=history), Look(80, 22), State()))
 
 
 def test_a_phase_that_began_before_the_span_covers_its_beginning() -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ttmem.monitor.screens.pen import shown_name
 from ttmem.snapshot.sights.history import Mark, MarkKind
-from ttmem.view.spans import Line, Role, Span, fitted
+from ttmem.view.spans import Line, Role, Span, fitted, width_of
 from ttmem.view.units import clock_text, size_text
 
 __all__ = ["SIGNS", "TimeSpan", "axis", "legend", "phase_lane", "time_labels", "words_of"]
@@ -85,10 +85,28 @@ def phase_lane(marks: Iterable[Mark], span: TimeSpan, *, is_ascii: bool) -> Line
     for begin, end, name in _phases(marks, span):
         lane = lane or [" "] * span.width
         shown = shown_name(name, is_ascii)
-        room = end - begin - 1
-        text = shown if room >= min(_READABLE, len(shown)) else ""  # one letter of a name says nothing
-        lane[begin:end] = ("|" + text + ("." if is_ascii else "·") * room)[: end - begin]
+        room, dot = end - begin - 1, "." if is_ascii else "·"
+        text = shown if room >= min(_READABLE, width_of(shown)) else ""  # one letter of a name says nothing
+        if not lane[begin]:
+            lane[begin - 1] = dot
+        if lane[end : end + 1] == [""]:
+            lane[end] = dot
+        lane[begin:end] = ["|", *_columns_of(text, room, dot)]
     return (Span("".join(lane), Role.NOTICE),) if lane else ()
+
+
+def _columns_of(text: str, width: int, dot: str) -> list[str]:
+    """What stands in each column, dots behind the text; nothing beside a character that is two columns wide."""
+    columns: list[str] = []
+    for character in text:
+        taken = width_of(character)
+        if len(columns) + taken > width:
+            break
+        if taken:
+            columns += [character, *[""] * (taken - 1)]
+        elif columns:
+            columns[-1] += character
+    return columns + [dot] * (width - len(columns))
 
 
 def _phases(marks: Iterable[Mark], span: TimeSpan) -> list[tuple[int, int, str]]:
