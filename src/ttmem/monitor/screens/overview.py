@@ -30,6 +30,7 @@ from ttmem.view.sparkline import Sample
 __all__ = ["State", "acted", "draw", "pointed", "selected", "wanted"]
 
 _PROCESSES_LEAST = 2  # rows of processes that chips leave room for, if there are as many
+_PROCESSES_WANTED = 8  # rows that courses leave to them before they grow tall
 _ABOVE_PROCESSES = 2  # a blank and the titles
 _BETWEEN = Span(" " * GUTTER)
 _kept_chips: Kept[Chip] = Kept()
@@ -138,6 +139,7 @@ def _arrangement(frame: Frame, look: Look) -> Arrangement:
             height - reserve,
             layout=look.layout,
             has_courses=frame.history is not None,
+            aside=min(_PROCESSES_WANTED, len(frame.overview.processes)) - processes,
         )
         if how.lines(chip_count) <= height - reserve:
             return how

@@ -278,6 +278,18 @@ def test_the_processes_that_hold_most_stand_below_the_chips() -> None:
     assert len(listed) >= 2
 
 
+def test_courses_grow_tall_only_where_processes_have_their_place() -> None:
+    lines = [text_of(line) for line in drawn(an_overview(2, 6), Look(120, 38)).lines]
+
+    assert sum(bool(re.match(r" +4\d\d\d ", line)) for line in lines) == 6
+
+
+def test_a_pool_that_nobody_ever_used_had_a_peak_of_nothing() -> None:
+    usage = replace(a_device_usage(0), pools=(a_pool(Pool.DRAM, GIB),))
+
+    assert re.search(r"L1 peak +0 B", cell_of(drawn(an_overview(1, 0, devices=(usage,)), Look(80, 30)), 0))
+
+
 @pytest.mark.parametrize(("width", "across"), [(80, 2), (120, 1)])
 def test_arrows_go_from_chip_to_chip_as_they_stand(width: int, across: int) -> None:
     frame, look = Frame(overview=an_overview(32, 3)), Look(width, 38 if width > 80 else 22)

@@ -50,13 +50,16 @@ class Arrangement(NamedTuple):
 
 
 def arranged(
-    chip_count: int, figure_count: int, width: int, height: int, *, layout: Layout, has_courses: bool
+    chip_count: int, figure_count: int, width: int, height: int, *, layout: Layout, has_courses: bool, aside: int = 0
 ) -> Arrangement:
-    """The fullest that fits; if none does, the barest of those asked for, which has to be scrolled."""
+    """The fullest that fits; if none does, the barest of those asked for, which has to be scrolled.
+
+    So many rows are left `aside` before courses grow tall.
+    """
     chosen: Arrangement | None = None
     for chosen in _choices(chip_count, figure_count, width, layout):
         if chosen.lines(chip_count) <= height:
-            return _with_courses(chosen, chip_count, height) if has_courses else chosen
+            return _with_courses(chosen, chip_count, height, aside) if has_courses else chosen
     assert chosen is not None
     return chosen
 
@@ -104,10 +107,10 @@ def _cell(width: int, columns: int) -> int:
     return (width - GUTTER * (columns - 1)) // columns
 
 
-def _with_courses(chosen: Arrangement, chip_count: int, height: int) -> Arrangement:
+def _with_courses(chosen: Arrangement, chip_count: int, height: int, aside: int) -> Arrangement:
     """What is left over goes to courses, in cards."""
     if chosen.form != "card":
         return chosen
-    spare = height - chosen.lines(chip_count)
-    rows = min(_COURSE_MOST, spare // (2 * max(1, chosen.rows(chip_count))))
-    return chosen._replace(course_rows=rows if rows >= _COURSE_LEAST else min(1, rows))
+    spare, taken = height - chosen.lines(chip_count), 2 * max(1, chosen.rows(chip_count))
+    rows = min(_COURSE_MOST, (spare - aside) // taken)
+    return chosen._replace(course_rows=rows if rows >= _COURSE_LEAST else min(1, spare // taken))

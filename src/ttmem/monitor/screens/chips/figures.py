@@ -147,10 +147,10 @@ def figures_of(usage: DeviceUsage, pools: Pools, *, is_ascii: bool) -> Iterator[
     yield from _worst_figures(usage)
     yield _sized("L1_SMALL", "small", _known(usage, pools, Pool.L1_SMALL), SMALL)
     yield _sized("L1 block", "L1 blk", _block(pools.get(Pool.L1)))
-    yield _peak("L1 peak", "L1 peak", pools.get(Pool.L1), is_ascii, column="L1 peak")
+    yield _peak("L1 peak", Pool.L1, usage, pools, is_ascii=is_ascii, column="L1 peak")
     yield _sized("trace", "trace", _known(usage, pools, Pool.TRACE))
     yield _sized("DRAM block", "DRAM blk", _block(pools.get(Pool.DRAM)), column="D block")
-    yield _peak("DRAM peak", "DRAM peak", pools.get(Pool.DRAM), is_ascii, column="D peak")
+    yield _peak("DRAM peak", Pool.DRAM, usage, pools, is_ascii=is_ascii, column="D peak")
     yield from _odd_figures(usage)
     yield Figure("launches", "launch", words=_tight_count(usage.launch_count), role=Role.DIM)
 
@@ -225,9 +225,11 @@ def _sized(
     return Figure(name, short, size_bytes, mark, swatch, role if size_bytes else Role.DIM, column=column)
 
 
-def _peak(name: str, short: str, pool: PoolUsage | None, is_ascii: bool, *, column: str) -> Figure:
-    at_least = (">=" if is_ascii else "≥") if pool and (pool.is_lower_bound or pool.is_read) else ""
-    return _sized(name, short, pool.peak_bytes if pool else None, mark=at_least, column=column)
+def _peak(name: str, pool: Pool, usage: DeviceUsage, pools: Pools, *, is_ascii: bool, column: str) -> Figure:
+    found = pools.get(pool)
+    at_least = (">=" if is_ascii else "≥") if found and (found.is_lower_bound or found.is_read) else ""
+    peak = found.peak_bytes if found else _known(usage, pools, pool)
+    return _sized(name, name, peak, mark=at_least, column=column)
 
 
 def _block(pool: PoolUsage | None) -> int | None:
