@@ -63,6 +63,16 @@ def test_chips_on_which_the_same_is_held_share_a_line_and_others_do_not() -> Non
     assert re.search(r"^ +1 +2.00G .* 51 *$", page, re.MULTILINE)
 
 
+def test_phases_stand_in_the_order_in_which_they_came() -> None:
+    phase = a_detail().phases[0]
+    came = {"load": 1, "compile": 2, "prefill": 3, "decode": 4, "unknown": None}
+    shuffled = tuple(replace(phase, name=name, time_ns=came[name]) for name in sorted(came))
+
+    page = "\n".join(lines_of(replace(a_detail(), phases=shuffled), Look(80, 80)))
+
+    assert re.findall(r"(load|compile|prefill|decode|unknown)\b *$", page, re.MULTILINE) == list(came)
+
+
 def test_peaks_of_inventories_are_left_out_of_phases() -> None:
     phase = a_detail().phases[0]
     detail = replace(a_detail(), phases=(phase, replace(phase, pool=Pool.CB, peak_bytes=77 * MIB)))

@@ -91,6 +91,12 @@ def test_a_total_is_what_is_held_and_no_inventory() -> None:
     assert entry.kernel_bytes == 17 + 19
 
 
+def test_figures_that_are_not_known_do_not_touch_each_other() -> None:
+    frame = replace(a_frame(a_row(1)), telemetry=(a_driver_chip(0, pids=(77,), commands=("mystery",)),))
+
+    assert "[N/A] [N/A] live" in "\n".join(rows_of(screen.draw(frame, Look(80, 24), screen.State())))
+
+
 def test_a_long_name_of_a_user_takes_no_column_away() -> None:
     drawing = screen.draw(a_frame(a_row(1, user="a" * 60)), Look(80, 24), screen.State())
 

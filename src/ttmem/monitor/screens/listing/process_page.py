@@ -4,6 +4,7 @@ asked, and its single allocations, largest or oldest first.
 The first lines stay; the rest scrolls. Only lines that are to be seen are laid out.
 """
 
+import math
 import textwrap
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from ttmem.monitor.screens.listing import sections
 from ttmem.monitor.screens.listing.sections import Sheet
 from ttmem.monitor.screens.pen import Pen, shown_name
 from ttmem.snapshot.sights.process_detail import Holding, ProcessDetail
-from ttmem.snapshot.usage import ProcessDevice
+from ttmem.snapshot.usage import PhasePeak, ProcessDevice
 from ttmem.view.spans import Line, Role, width_of
 from ttmem.view.summary import grouped
 from ttmem.view.units import age_text, count_text, size_text
@@ -98,7 +99,7 @@ def _body(detail: ProcessDetail, look: Look, order: Order) -> list[Drawer]:
     sheet = Sheet(look.width, look.is_ascii, detail.time_ns, {chip.number: chip for chip in detail.chips})
     holdings = detail.largest if order == "size" else detail.oldest
     held = grouped(detail.devices, _held)
-    watched = [phase for phase in detail.phases if phase.pool not in PLANNED_POOLS]
+    watched = _in_time([phase for phase in detail.phases if phase.pool not in PLANNED_POOLS])
     phases = grouped(watched, lambda phase: replace(phase, device=NOWHERE, time_ns=None))
     refusals = grouped(detail.out_of_memory, lambda refused: replace(refused, device=NOWHERE))
     clashes = grouped(detail.clashes, lambda clash: replace(clash, device=NOWHERE))
@@ -136,6 +137,15 @@ def _doubts(detail: ProcessDetail, width: int) -> Iterator[str]:
     reasons = [reason_text(detail.row.reason)] if detail.row.reason else []
     for text in (*reasons, *map(finding_text, detail.findings)):
         yield from textwrap.wrap(text, width, subsequent_indent="  ")
+
+
+def _in_time(phases: list[PhasePeak]) -> list[PhasePeak]:
+    """Phases as they came: by when each was first at a peak."""
+    first: dict[str, float] = {}
+    for phase in phases:
+        time_ns = math.inf if phase.time_ns is None else phase.time_ns
+        first[phase.name] = min(time_ns, first.get(phase.name, math.inf))
+    return sorted(phases, key=lambda phase: first[phase.name])
 
 
 def _held(one: ProcessDevice) -> Hashable:

@@ -12,7 +12,7 @@ __all__ = ["Shown", "Table", "table_for"]
 
 _STRETCHING = ("label", "command")
 _DROPPED_FIRST = ("via", "alive", "launches", "kernel", "cb", "age", "user", "peak", "chips", "l1")
-_LABEL_LEAST, _LABEL_ROOMY, _LABEL_MOST = 10, 16, 32
+_LABEL_LEAST, _LABEL_ROOMY, _LABEL_MOST = 9, 16, 32
 _COMMAND_LEAST = 16
 _PID_LEAST = 5
 
@@ -85,10 +85,11 @@ def table_for(entries: Sequence[Entry], sort: str, width: int, *, is_ascii: bool
     """The columns that fit beside a label one can read, for entries that are to be seen."""
     wanted = [column for column in COLUMNS if width >= column.wide_from]
     has_samples = any(entry.is_read and entry.is_sample for entry in entries)  # marked, one column more
+    has_unknown_age = any(entry.age_ns is None and entry.pid is not None for entry in entries)  # longer than any age
     for is_tight in (False, True):
         sizes = Sizes(is_tight, is_ascii)
         widths = {column.word: _width(column, entries, sizes, sort) for column in wanted}
-        widths |= {word: widths[word] + has_samples for word in SIZES}
+        widths |= {word: widths[word] + has_samples for word in SIZES} | {"age": widths["age"] + has_unknown_age}
         label = width - _taken(wanted, widths)
         if label >= (_LABEL_LEAST if is_tight else _LABEL_ROOMY):
             break
