@@ -67,7 +67,8 @@ class Sights:
     def overview(self) -> bytes:
         """Everything at a glance, encoded; made once for all who wait for it."""
         self._collector.tick()  # also the journal that was made a moment ago
-        return json.dumps(overview_document(self._collector.overview()), separators=(",", ":")).encode()
+        told = overview_document(self._collector.overview())
+        return json.dumps(told, separators=(",", ":"), check_circular=False).encode()
 
     def process(self, parameters: Parameters) -> Document:
         """One process close up: ?pid=N, `key` if there are several of that pid, `most` for the length of its lists."""
