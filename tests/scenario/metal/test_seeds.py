@@ -166,7 +166,9 @@ def test_l1_counts_the_ring_once_however_many_kernels_are_loaded(opened: Open, j
 
     snapshot = ShownFigures(journal.directory).look()
     [row] = [row for row in document(snapshot)["device_info"] if row["uuid"] == f"{chip_of(device):#018x}"]
-    assert row["l1"] == {"used": 64 * 70_656 + buffer.reserved_bytes, "kernel_ring": 4_521_984}
+    worst = {"used": 70_656 + buffer.per_bank_bytes, "x": None, "y": None}  # as all others
+    expected = {"used": 64 * 70_656 + buffer.reserved_bytes, "kernel_ring": 4_521_984, "worst_core": worst}
+    assert row["l1"] == {**expected, "core_total": 70_656 + device.allocator.statistics(BufferType.L1).bank_bytes}
     assert row["kernels"]["application"]["used"] == 40 * EXAMPLE_CODE  # an inventory
 
 
