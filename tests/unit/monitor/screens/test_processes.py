@@ -323,6 +323,16 @@ def test_what_was_read_is_marked_and_its_peak_a_lower_bound() -> None:
     assert "[N/A]" in row
 
 
+def test_only_what_is_a_sample_is_marked_as_one() -> None:
+    pools = (a_pool(Pool.DRAM, 2 * GIB, origin="read"), a_pool(Pool.CB, 3 * MIB, origin="sample"))
+    frame = a_frame(a_row(1, source="runtime", origin="read", pools=pools, cb_planned_bytes=None))
+
+    [row] = rows_of(screen.draw(frame, LOOK, screen.State()))
+
+    assert "~3.00 MiB" in row
+    assert row.count("~") == 1
+
+
 def test_opening_a_process_asks_for_it_by_its_newest_key() -> None:
     row = a_row(1)
     state = pressed(a_frame(row), "open")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ttmem.devices import Pool
-from ttmem.monitor.screens.listing.entries import Entry
+from ttmem.monitor.screens.listing.entries import HELD_POOLS, Entry
 from ttmem.view.device_tables import devices_word
 from ttmem.view.spans import Role
 from ttmem.view.units import UNKNOWN, age_text, count_text, size_text, tight_size_text
@@ -40,9 +40,9 @@ class Column(NamedTuple):
     wide_from: int = 0  # columns of the screen from which on there is room for it
 
 
-def _size_column(word: str, title: str, value: Callable[[Entry], int | None]) -> Column:
+def _size_column(word: str, title: str, value: Callable[[Entry], int | None], *pools: Pool) -> Column:
     def cell(entry: Entry, sizes: Sizes) -> Cell:
-        return _size_cell(entry, value(entry), sizes, "~" if entry.is_read and entry.is_sample else "")
+        return _size_cell(entry, value(entry), sizes, "~" if entry.is_sample(*pools) else "")
 
     return Column(word, title, 6, 9, lambda entry: _or_least(value(entry)), cell, is_falling=True)
 
@@ -115,11 +115,11 @@ COLUMNS: tuple[Column, ...] = (
     Column("user", "USER", 8, 12, lambda entry: entry.user, _word_cell(lambda entry: entry.user), is_right=False),
     Column("label", "LABEL", 10, 16, lambda entry: entry.label.lower(), _word_cell(lambda e: e.label), is_right=False),
     Column("chips", "DEV", 4, 8, _number_key, _word_cell(lambda entry: "", Role.INDEX), is_right=False),
-    _size_column("dram", "DRAM", lambda entry: entry.used(Pool.DRAM)),
-    _size_column("l1", "L1", lambda entry: entry.used(Pool.L1)),
-    _size_column("cb", "CB", lambda entry: entry.cb_bytes),
+    _size_column("dram", "DRAM", lambda entry: entry.used(Pool.DRAM), Pool.DRAM),
+    _size_column("l1", "L1", lambda entry: entry.used(Pool.L1), Pool.L1),
+    _size_column("cb", "CB", lambda entry: entry.cb_bytes, Pool.CB),
     _size_column("kernel", "KERN", lambda entry: entry.kernel_bytes),
-    _size_column("total", "TOTAL", lambda entry: entry.total_bytes),
+    _size_column("total", "TOTAL", lambda entry: entry.total_bytes, *HELD_POOLS),
     Column("peak", "PEAK", 7, 10, lambda entry: _or_least(entry.peak_bytes), _peak_cell, is_falling=True),
     Column("age", "AGE", 5, 11, lambda entry: _or_least(entry.age_ns), _age_cell, is_falling=True),
     Column("state", "STATE", 7, 7, lambda entry: entry.state, _state_cell, is_right=False),

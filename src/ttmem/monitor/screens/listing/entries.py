@@ -14,10 +14,10 @@ from ttmem.monitor.screens.frame import Frame
 from ttmem.snapshot.sights.overview import Overview, ProcessRow
 from ttmem.snapshot.usage import Foreign, PoolUsage
 
-__all__ = ["Entry", "entries_of", "stamp_of"]
+__all__ = ["HELD_POOLS", "Entry", "entries_of", "stamp_of"]
 
 _KERNEL_POOLS = (Pool.KERNEL, Pool.ETH, Pool.DISPATCH)
-_HELD_POOLS = tuple(pool for pool in Pool if pool not in PLANNED_POOLS and pool is not Pool.HOST)
+HELD_POOLS = tuple(pool for pool in Pool if pool not in PLANNED_POOLS and pool is not Pool.HOST)
 _SECOND_NS = 1_000_000_000
 _NONE: Mapping[int, Device] = MappingProxyType({})
 _NOTHING: Mapping[Pool, PoolUsage] = MappingProxyType({})
@@ -62,7 +62,7 @@ class Entry(NamedTuple):
         """What cores give up for its circular buffers; those of several programs lie on top of each other."""
         if self.row is None or Pool.CB not in self.pools:
             return self._nothing
-        return self.row.cb_planned_bytes
+        return self.used(Pool.CB) if self.is_read else self.row.cb_planned_bytes
 
     @property
     def kernel_bytes(self) -> int | None:
@@ -73,22 +73,22 @@ class Entry(NamedTuple):
     @property
     def total_bytes(self) -> int | None:
         """What it holds of device memory: DRAM, trace, L1, L1_SMALL; no inventories, which exclude nobody."""
-        found = [self.pools[pool].used_bytes for pool in _HELD_POOLS if pool in self.pools]
+        found = [self.pools[pool].used_bytes for pool in HELD_POOLS if pool in self.pools]
         return sum(found) if found else self._nothing
 
     @property
     def peak_bytes(self) -> int | None:
         """The sum of the peaks of the same pools."""
-        found = [self.pools[pool].peak_bytes for pool in _HELD_POOLS if pool in self.pools]
+        found = [self.pools[pool].peak_bytes for pool in HELD_POOLS if pool in self.pools]
         return sum(found) if found else self._nothing
 
     @property
     def is_peak_lower_bound(self) -> bool:
-        return any(pool.is_lower_bound or pool.is_read for pool in self.pools.values() if pool.pool in _HELD_POOLS)
+        return any(pool.is_lower_bound or pool.is_read for pool in self.pools.values() if pool.pool in HELD_POOLS)
 
-    @property
-    def is_sample(self) -> bool:
-        return any(pool.origin == "sample" for pool in self.pools.values())
+    def is_sample(self, *pools: Pool) -> bool:
+        """Whether what was read of one of these pools is a sample."""
+        return self.is_read and any(self.pools[pool].origin == "sample" for pool in pools if pool in self.pools)
 
     @property
     def is_read(self) -> bool:

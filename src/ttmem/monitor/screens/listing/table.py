@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from ttmem.devices import Pool
 from ttmem.monitor.screens.listing.columns import COLUMNS, SIZES, Column, Sizes, chips_text
 from ttmem.monitor.screens.listing.entries import Entry
 from ttmem.monitor.screens.pen import Pen
@@ -84,7 +85,7 @@ class Table(NamedTuple):
 def table_for(entries: Sequence[Entry], sort: str, width: int, *, is_ascii: bool) -> Table:
     """The columns that fit beside a label one can read, for entries that are to be seen."""
     wanted = [column for column in COLUMNS if width >= column.wide_from]
-    has_samples = any(entry.is_read and entry.is_sample for entry in entries)  # marked, one column more
+    has_samples = any(entry.is_sample(*Pool) for entry in entries)  # marked, one column more
     has_unknown_age = any(entry.age_ns is None and entry.pid is not None for entry in entries)  # longer than any age
     for is_tight in (False, True):
         sizes = Sizes(is_tight, is_ascii)
