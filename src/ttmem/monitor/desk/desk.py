@@ -100,9 +100,7 @@ class Desk:
     def wanted(self) -> Wanted:
         """Exactly what is on screen; the overview always, for it is what everything else is named after."""
         wanted = self.views.wanted(self._view, self.frame)
-        if self._panels and wanted.history_seconds is None:
-            return wanted._replace(history_seconds=_ALERT_SECONDS if self._is_on_alerts else None)
-        return wanted
+        return wanted._replace(history_seconds=_ALERT_SECONDS) if self._is_on_alerts else wanted
 
     @property
     def _is_on_alerts(self) -> bool:

@@ -6,11 +6,13 @@ from itertools import zip_longest
 
 from ttmem.monitor.keys import GROUPS, Key, key_word
 from ttmem.monitor.screens.frame import Frame, Look
+from ttmem.monitor.screens.pen import shown_name
 from ttmem.snapshot.sights.overview import ProcessRow
 from ttmem.sources.procfs import environment_of
+from ttmem.view.page import plural
 from ttmem.view.spans import Line, Role, Span, clean
 from ttmem.view.units import clock_text
-from ttmem.view.words import finding_text
+from ttmem.view.words import finding_text, reason_text
 
 __all__ = ["alert_lines", "environment_lines", "help_lines"]
 
@@ -55,8 +57,8 @@ def alert_lines(frame: Frame, look: Look) -> list[Line]:
             who = f"pid {mark.pid}  " if mark.pid is not None else ""
             where = f"chip {mark.device}  " if mark.device is not None else ""
             lines.append((Span(f" {clock_text(mark.time_ns)}  "), Span(f"{word:14}", Role.FULL),
-                          Span(f"{who}{where}{clean(mark.text)}")))  # fmt: skip
-    lines += [(Span(f" {text}", Role.HIGH),) for text in _doubts(frame)]
+                          Span(f"{who}{where}{shown_name(mark.text, look.is_ascii)}")))  # fmt: skip
+    lines += [(Span(f" {shown_name(text, look.is_ascii)}", Role.HIGH),) for text in _doubts(frame)]
     return lines or [(Span(" Nothing went wrong that is known here.", Role.GOOD),)]
 
 
@@ -65,14 +67,16 @@ def _doubts(frame: Frame) -> Iterator[str]:
     if overview is None:
         return
     if overview.reason:
-        yield f"incomplete: {clean(overview.reason)}"
+        yield f"incomplete: {overview.reason}"
+    names = {row.pid: f"pid {row.pid} {row.label or row.command}: " for row in overview.processes}
     for finding in overview.findings:
-        yield clean(finding_text(finding))
+        yield names.get(finding.pid or 0, finding.path and f"{finding.path}: ") + finding_text(finding)
+    told = {finding.pid for finding in overview.findings}
     for row in overview.processes:
-        if row.finding_count:
-            yield f"pid {row.pid} {clean(row.label)}: {row.finding_count} findings; Enter on it tells them"
+        if row.finding_count and row.pid not in told:
+            yield f"{names[row.pid]}{plural(row.finding_count, 'finding', 's')}; Enter on it tells them"
         if row.reason:
-            yield f"pid {row.pid} {clean(row.label)}: {clean(row.reason)}"
+            yield f"{names[row.pid]}{reason_text(row.reason)}"
     if overview.foreign:
         yield f"{len(overview.foreign)} of other users may not be read"
 

@@ -101,7 +101,9 @@ def selected(state: State, frame: Frame) -> DeviceUsage | None:
 def _heading(overview: Overview, look: Look) -> Line:
     """Host, who counted, how many of everything, and whether all is well; the app shows the time."""
     dead = sum(row.state == "dead" for row in overview.processes)
-    findings = len(overview.findings) + sum(row.finding_count for row in overview.processes)
+    findings = sum(row.finding_count for row in overview.processes)
+    known = {row.pid for row in overview.processes if row.finding_count}  # theirs are among those of all
+    findings += sum(finding.count for finding in overview.findings if finding.pid not in known)
     told = [
         (overview.host.hostname, Role.TITLE),
         (overview.source, Role.DIM),
@@ -217,8 +219,14 @@ def _side_by_side(cells: Sequence[Sequence[Line]], at: int) -> Line:
 
 def _courses(frame: Frame) -> Courses:
     """What chips held over the last minute, by their unique id, or by their number if they have none."""
-    series = frame.history.series if frame.history else ()
-    return {(one.uuid or one.device, one.pool): one.samples for one in series if one.pool in (Pool.DRAM, Pool.L1)}
+    if frame.history is None:
+        return {}
+    count = max(1, COURSE_SECONDS * 10**9 // frame.history.interval_ns)
+    wanted = [one for one in frame.history.series if one.pool in (Pool.DRAM, Pool.L1)]
+    return {
+        (one.uuid or one.device, one.pool): one.samples if len(one.samples) <= count + 1 else one.samples[-count:]
+        for one in wanted  # a longer stretch is there as long as that of another view is the last one that came
+    }
 
 
 def _dev_node(frame: Frame, chip: Chip) -> str:

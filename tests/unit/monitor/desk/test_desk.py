@@ -12,6 +12,7 @@ from tests.unit.monitor.desk.test_every_key import a_desk, text_of
 from ttmem.monitor.desk.desk import Desk
 from ttmem.monitor.screens.frame import Frame
 from ttmem.monitor.settings import VIEWS, Settings
+from ttmem.snapshot.usage import Finding
 from ttmem.view.spans import Role
 
 FRAME = a_frame()
@@ -137,6 +138,23 @@ def test_alerts_want_an_hour_while_they_are_open(tmp_path: Path) -> None:
     assert desk.wanted().history_seconds == 3600
     desk.press("escape")
     assert desk.wanted().history_seconds is None
+    desk.press("1")
+    desk.press("A")
+    assert desk.wanted().history_seconds == 3600
+
+
+def test_alerts_say_once_whose_findings_they_are(tmp_path: Path) -> None:
+    desk, frame = a_desk(tmp_path), a_frame()
+    assert frame.overview is not None
+    rows = (replace(frame.overview.processes[0], finding_count=1), *frame.overview.processes[1:])
+    findings = (Finding("double_free", 1, rows[0].pid),)
+    desk.take(replace(frame, overview=replace(frame.overview, processes=rows, findings=findings)))
+
+    desk.press("A")
+
+    text = text_of(desk.picture())
+    assert "pid 4001 resnet50: free of something already freed" in text
+    assert "tells them" not in text
 
 
 def test_alerts_name_findings_and_what_may_not_be_read(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from ttmem.monitor.screens.chips.figures import figure_count, figures_of, pools_
 from ttmem.monitor.screens.frame import Drawing, Frame, Layout, Look
 from ttmem.snapshot import KindUsage
 from ttmem.snapshot.sights.overview import Overview
-from ttmem.snapshot.usage import DeviceUsage
+from ttmem.snapshot.usage import DeviceUsage, Finding
 from ttmem.view.spans import Line
 from ttmem.view.units import size_text, tight_size_text
 
@@ -267,6 +267,27 @@ def test_the_heading_says_who_counted_and_what_is_doubtful() -> None:
     heading = text_of(drawn(replace(overview, processes=doubted), Look(120, 40)).lines[0])
 
     assert re.search(r"box · daemon pid 812 · 4 chips · 3 processes · 6 findings · incomplete: outrun", heading)
+
+
+def test_the_heading_counts_a_finding_once() -> None:
+    overview = an_overview(1, 1)
+    rows = (replace(overview.processes[0], finding_count=3),)
+    findings = (Finding("double_free", 3, rows[0].pid), Finding("damaged", 1, None, "/x.journal"))
+
+    heading = text_of(drawn(replace(overview, processes=rows, findings=findings), Look(120, 40)).lines[0])
+
+    assert "4 findings" in heading
+
+
+def test_a_course_is_of_a_minute_though_the_samples_of_an_hour_are_there() -> None:
+    overview = an_overview(1, 1)
+    [first, *others] = a_history(overview).series
+    hour = tuple(replace(one, samples=(9 * GIB,) * 3000 + one.samples) for one in (first, *others))
+    history = replace(a_history(overview), series=hour)
+
+    assert screen.draw(Frame(overview=overview, history=history), Look(120, 40), screen.State()) == drawn(
+        overview, Look(120, 40)
+    )
 
 
 def test_the_processes_that_hold_most_stand_below_the_chips() -> None:

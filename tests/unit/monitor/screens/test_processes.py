@@ -323,6 +323,15 @@ def test_what_was_read_is_marked_and_its_peak_a_lower_bound() -> None:
     assert "[N/A]" in row
 
 
+def test_a_process_whose_journal_is_damaged_does_not_hold_nothing() -> None:
+    frame = a_frame(a_row(1, state="stale", reason="damaged", pools=(), cb_planned_bytes=None))
+
+    [row] = rows_of(screen.draw(frame, LOOK, screen.State()))
+
+    assert "0 B" not in row
+    assert row.count("[N/A]") >= 6
+
+
 def test_only_what_is_a_sample_is_marked_as_one() -> None:
     pools = (a_pool(Pool.DRAM, 2 * GIB, origin="read"), a_pool(Pool.CB, 3 * MIB, origin="sample"))
     frame = a_frame(a_row(1, source="runtime", origin="read", pools=pools, cb_planned_bytes=None))

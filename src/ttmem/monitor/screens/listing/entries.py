@@ -96,8 +96,9 @@ class Entry(NamedTuple):
 
     @property
     def _nothing(self) -> int | None:
-        """0 for a process of which all is known; None for one of which nothing is."""
-        return 0 if self.row is not None and self.row.origin not in ("unknown", "read", "sample") else None
+        """0 for a process of which all is known; None for one of which something or all is not."""
+        is_whole = self.row is not None and not self.row.reason
+        return 0 if self.row and is_whole and self.row.origin not in ("unknown", "read", "sample") else None
 
 
 def stamp_of(row: ProcessRow) -> int:
