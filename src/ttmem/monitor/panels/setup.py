@@ -35,7 +35,7 @@ class Setup:
     title = "Settings"
 
     def __init__(self, settings: Settings, apply: Callable[[Settings], None], keep: Callable[[], None]) -> None:
-        self._settings = settings
+        self._settings = self._before = settings
         self._apply = apply
         self._keep = keep
         self._at = 0
@@ -55,7 +55,8 @@ class Setup:
         elif key in ("left", "right", "space", "enter", "-", "+"):
             self._change(-1 if key in ("left", "-") else 1)
         elif key in ("escape", "q", "f2", "f10", "f12"):
-            self._keep()
+            if self._settings != self._before:  # who only looked keeps no flag of today for ever
+                self._keep()
             return False
         return True
 

@@ -170,6 +170,15 @@ def test_alerts_name_findings_and_what_may_not_be_read(tmp_path: Path) -> None:
     assert "pid 4001 resnet50: 3 findings" in text
 
 
+def test_settings_that_were_only_looked_at_are_not_written(tmp_path: Path) -> None:
+    desk = a_desk(tmp_path, "overview")
+
+    for key in ("f2", "down", "up", "escape"):
+        desk.press(key)
+
+    assert not list(tmp_path.rglob("monitor.json"))
+
+
 def test_settings_change_at_once_and_are_kept_when_the_panel_is_left(tmp_path: Path) -> None:
     desk = a_desk(tmp_path, "overview")
 
