@@ -17,7 +17,7 @@ import pytest
 
 from tests.support.driver_tree import DriverTree
 from tests.support.programs import a_program
-from tests.support.terminals import a_terminal
+from ttmem.cli.demo import demo
 from ttmem.cli.program import run_program, run_seed_monitor, with_verb
 
 GIB, MIB = 1 << 30, 1 << 20
@@ -410,6 +410,25 @@ def test_in_a_pipe_it_is_a_table_unless_only_the_monitor_knows_a_flag() -> None:
     assert with_verb(["dump", "--json"], is_terminal=True) == ["dump", "--json"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (["--demo"], ["llama-8b"]),
+        (["--mock", "2"], ["resnet-trace"] * 2),
+        (["--mock", "33"], ["galaxy-70b", "resnet-trace"]),
+    ],
+)
+def test_in_a_pipe_there_are_as_many_made_up_chips_as_asked_for(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, arguments: list[str], names: list[str]
+) -> None:
+    played: list[str] = []
+    monkeypatch.setattr(demo, "callback", lambda **asked: played.extend(asked["names"]) or 0)
+
+    machine.ttmem(*arguments)
+
+    assert played == names
+
+
 def test_chips_that_fit_are_printed_and_why_goes_to_stderr(silence: Machine, tmp_path: Path) -> None:
     chips = [f"ttmem.open_device({at}, index={at}, capacities={{0: 4 << 30}})" for at in (1, 2, 3)]
     with a_program(tmp_path / "nothing", *chips, "ttmem.report_buffer_alloc(1, 1, 4096)", "meet()") as program:
@@ -483,8 +502,7 @@ def test_a_limit_of_which_nothing_is_known_was_not_checked(machine: Machine) -> 
     assert said.err.splitlines()[-1] == "ttmem: --min-largest-free: not known of any chip"
 
 
-def test_on_a_terminal_json_is_for_people(machine: Machine) -> None:
-    with a_terminal(["-m", "ttmem", "-s"], {**os.environ, **machine.settings, "TERM": "xterm"}) as terminal:
-        assert terminal.end() == 0
+def test_on_a_terminal_json_is_for_people(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Paper, "isatty", lambda paper: True)
 
-    assert terminal.painted.startswith('{\r\n  "schema": 1,\r\n')
+    assert machine.ttmem("-s").out.startswith('{\n  "schema": 1,\n')

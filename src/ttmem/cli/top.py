@@ -13,6 +13,8 @@ from ttmem.cli.tables.device_words import device_words
 from ttmem.errors import SelectionError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ttmem.cli.demonstration.workload import Order
     from ttmem.monitor.options import Options
 
@@ -68,7 +70,7 @@ def top(context: click.Context, /, **asked: Any) -> int:
     screen = Screen(sys.stdout, os.environ)
     orders = _orders(asked["chip_count"], is_demo=asked["is_demo"])
     if not screen.is_live or not has_keys():
-        return _table(context, asked, is_demo=bool(orders))
+        return _table(context, asked, orders)
     try:
         options = options_of(asked, is_unicode=screen.is_unicode)
         if orders:
@@ -90,12 +92,13 @@ def _orders(chip_count: int | None, *, is_demo: bool) -> "list[Order]":
     return orders_for(chip_count or _DEMO_CHIPS)
 
 
-def _table(context: click.Context, asked: dict[str, Any], *, is_demo: bool) -> int:
+def _table(context: click.Context, asked: dict[str, Any], orders: "Sequence[Order]") -> int:
     """What a pipe gets."""
-    if is_demo:
+    if orders:
         from ttmem.cli.demo import demo
 
-        return int(context.invoke(demo, is_ascii=asked["is_ascii"], is_colourless=asked["is_colourless"]))
+        names = tuple(order.name for order in orders)
+        return int(context.invoke(demo, names=names, is_ascii=asked["is_ascii"], is_colourless=asked["is_colourless"]))
     from ttmem.cli.ps import answer
     from ttmem.cli.tables.request import Request
 
