@@ -421,12 +421,13 @@ def test_in_a_pipe_it_is_a_table_unless_only_the_monitor_knows_a_flag() -> None:
 def test_in_a_pipe_there_are_as_many_made_up_chips_as_asked_for(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, arguments: list[str], names: list[str]
 ) -> None:
-    played: list[str] = []
-    monkeypatch.setattr(demo, "callback", lambda **asked: played.extend(asked["names"]) or 0)
+    def play(**asked: Any) -> int:
+        print(*asked["names"])
+        return 0
 
-    machine.ttmem(*arguments)
+    monkeypatch.setattr(demo, "callback", play)
 
-    assert played == names
+    assert machine.ttmem(*arguments) == (0, " ".join(names) + "\n", "")
 
 
 def test_chips_that_fit_are_printed_and_why_goes_to_stderr(silence: Machine, tmp_path: Path) -> None:
