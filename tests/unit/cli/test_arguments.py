@@ -32,9 +32,13 @@ def test_every_value_gets_a_flag_of_its_own(typed: str, meant: str) -> None:
     assert spread(typed.split()) == meant.split()
 
 
-@pytest.mark.parametrize("typed", [["-i", "", "-s"], ["-p", "", "-s"], ["-u", "", "-s"], ["-p", "1,", "-s"]])
+@pytest.mark.parametrize("typed", [["-i", "", "-s"], ["-p", "", "-s"], ["-p", "1,", "-s"]])
 def test_an_empty_value_stays_one_and_takes_no_flag_away(typed: list[str]) -> None:
     assert spread(typed)[-2:] == ["", "-s"]
+
+
+def test_an_empty_name_of_a_user_is_oneself() -> None:
+    assert spread(["-u", "", "-s"]) == ["-u", ME, "-s"]  # where $USER is not set
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ def spread(arguments: Sequence[str]) -> list[str]:
     flag, has_value = "", False
     for argument in [*arguments, None]:
         if flag and argument is not None and not argument.startswith("-"):
-            for value in argument.split(","):  # an empty one is the user's mistake, not a wish for everything
-                spread_out += [flag, value]
+            for value in argument.split(","):  # an empty one is that of a variable that is not set, such as $USER
+                spread_out += [flag, value or _MANY[flag] or ""]
             has_value = True
             continue
         if flag and not has_value:
