@@ -151,7 +151,9 @@ def test_one_byte_more_or_less_is_another_picture(tmp_path: Path) -> None:
     assert figures_in(card)["dram"][0] not in shown_as(used - 1)
 
 
-@pytest.mark.parametrize("count", [1, 4, pytest.param(32, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "count", [1, pytest.param(4, marks=pytest.mark.slow), pytest.param(32, marks=pytest.mark.slow)]
+)
 def test_nothing_is_cut_and_nothing_overlaps_on_any_picture(count: int, tmp_path: Path) -> None:
     board, shape = MESHES[count]
     with Model(tmp_path, board, shape) as model, looking_at(tmp_path) as (looking, environ):

@@ -38,7 +38,7 @@ def some_readings(draw: st.DrawFn) -> Readings:
     return readings_of(*chips, findings=(Finding("region_ignored", 1, path="/dev/shm/x"),))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(snapshot=snapshots(), readings=some_readings())
 def test_whatever_is_read(snapshot: Snapshot, readings: Readings) -> None:
     held = {held.device.number for process in snapshot.processes for held in process.devices}

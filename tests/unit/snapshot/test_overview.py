@@ -118,7 +118,7 @@ def sent(overview: Overview) -> dict[str, Any]:
     return dict(json.loads(json.dumps(overview_document(overview))))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(snapshots())
 def test_a_document_read_back_says_the_same(snapshot: Snapshot) -> None:
     told = sent(overview_of(snapshot))

@@ -24,7 +24,7 @@ def sent(snapshot: Snapshot) -> dict[str, Any]:
     return dict(json.loads(json.dumps(document(snapshot))))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(snapshots())
 def test_a_document_read_back_says_the_same(snapshot: Snapshot) -> None:
     told = sent(snapshot)

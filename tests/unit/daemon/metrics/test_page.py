@@ -30,7 +30,7 @@ def sums(samples: Any, name: str, by: str) -> dict[tuple[str, str], float]:
     return found
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
 @given(snapshots())
 def test_any_figures_make_a_page_that_adds_up(snapshot: Snapshot) -> None:
     found = scraped(rows_of(snapshot, a_lifetime(0, 1), Extras(processes=snapshot.live, has_aliases=True)))
