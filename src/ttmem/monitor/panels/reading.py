@@ -58,7 +58,9 @@ def alert_lines(frame: Frame, look: Look) -> list[Line]:
             where = f"chip {mark.device}  " if mark.device is not None else ""
             lines.append((Span(f" {clock_text(mark.time_ns)}  "), Span(f"{word:14}", Role.FULL),
                           Span(f"{who}{where}{shown_name(mark.text, look.is_ascii)}")))  # fmt: skip
-    lines += [(Span(f" {shown_name(text, look.is_ascii)}", Role.HIGH),) for text in _doubts(frame)]
+    for text in _doubts(frame):
+        told = textwrap.wrap(shown_name(text, look.is_ascii), max(20, look.width - 1), subsequent_indent="  ")
+        lines += [(Span(f" {one}", Role.HIGH),) for one in told]
     return lines or [(Span(" Nothing went wrong that is known here.", Role.GOOD),)]
 
 

@@ -157,6 +157,17 @@ def test_alerts_say_once_whose_findings_they_are(tmp_path: Path) -> None:
     assert "tells them" not in text
 
 
+def test_alerts_are_told_to_the_end(tmp_path: Path) -> None:
+    desk, frame = a_desk(tmp_path), a_frame()
+    assert frame.overview is not None
+    finding = Finding("damaged", 1, None, "/dev/shm/ttmem-0/1.journal", "word " * 60 + "end")
+    desk.take(replace(frame, overview=replace(frame.overview, findings=(finding,))))
+
+    desk.press("A")
+
+    assert "word end" in text_of(desk.picture())
+
+
 def test_alerts_name_findings_and_what_may_not_be_read(tmp_path: Path) -> None:
     desk, frame = a_desk(tmp_path), a_frame()
     assert frame.overview is not None
