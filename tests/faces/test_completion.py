@@ -58,6 +58,7 @@ def test_another_shell_is_refused() -> None:
     assert len(result.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("bash"), reason="NO bash HERE: completion was not tried in it")
 def test_a_real_bash_completes(tmp_path: Path) -> None:
     script = """

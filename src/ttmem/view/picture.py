@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from html import escape
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 
 from ttmem.view.bars import BLOCKS, filled_columns
 from ttmem.view.colours import BACKGROUNDS, PALETTE, Colour
@@ -75,10 +75,12 @@ def _is_bar(span: Span) -> bool:
 
 def _curve(span: Span, x: float, top: float) -> Iterator[str]:
     """Columns of a curve, each as high as its character, on the ground of the row."""
-    for at, character in enumerate(span.text):
-        height = _HEIGHTS.index(character) * _ROW / 8
+    at = 0
+    for character, alike in groupby(span.text):
+        height, count = _HEIGHTS.index(character) * _ROW / 8, len(list(alike))
         if height:
-            yield _box(x + at * _COLUMN, top - 5 + _ROW - height, _COLUMN, height, span.role.value)
+            yield _box(x + at * _COLUMN, top - 5 + _ROW - height, count * _COLUMN, height, span.role.value)
+        at += count
 
 
 def _texts(span: Span, x: float, top: float) -> Iterator[str]:
