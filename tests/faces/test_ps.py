@@ -196,6 +196,20 @@ def test_every_verb_has_help(verb: str, tmp_path: Path) -> None:
         assert result.stdout.startswith(f"Usage: ttmem {verb}")
 
 
+def test_a_table_does_not_load_what_only_other_forms_need() -> None:
+    check = "import sys, ttmem.cli.ps, ttmem.collector; print(*sorted(sys.modules))"
+    loaded = set(subprocess.run([sys.executable, "-c", check], capture_output=True, text=True).stdout.split())
+
+    assert "ttmem.view.page" in loaded
+    assert not loaded & {
+        "ttmem.snapshot.dump",
+        "ttmem.view.picture",
+        "ttmem.view.queries",
+        "ttmem.view.report",
+        "textual",
+    }
+
+
 def test_an_unknown_verb_is_a_bad_flag(tmp_path: Path) -> None:
     result = ttmem("nope", directory=tmp_path)
 

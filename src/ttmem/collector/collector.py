@@ -23,9 +23,8 @@ from ttmem import _native
 from ttmem.collector.runtime_counters import RuntimeCounters
 from ttmem.collector.silicon import bank_sizes
 from ttmem.snapshot import Host, Readings, Snapshot, Surroundings, snapshot_from_rows
-from ttmem.snapshot.dump import MOST
 from ttmem.snapshot.rows import processes_from_rows
-from ttmem.snapshot.selection import found_device
+from ttmem.snapshot.selection import MOST, found_device
 from ttmem.snapshot.sights.chips import devices_from_rows
 from ttmem.sources.hosts import read_host, user_name
 from ttmem.sources.journals import Journals

@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 
 from ttmem.devices import PLANNED_POOLS, BufferLayout, Device, Kind, Pool
 from ttmem.errors import SelectionError
-from ttmem.snapshot.selection import device_test, known_devices
+from ttmem.snapshot.selection import MOST, device_test, known_devices
 from ttmem.snapshot.usage import DeviceUsage, KindUsage, PoolUsage, ProcessUsage, Snapshot, Source
 from ttmem.tracking import CoreType, FoundBy
 
 __all__ = ["MOST", "Allocation", "Dump", "DumpDevice", "DumpGroup", "Owner", "Unlisted", "dump_of"]
 
-MOST = 50  # single allocations per device and type, unless asked otherwise
 _VIEW, _ESTIMATED = 1, 64  # flags of a row
 _KERNEL_POOLS = frozenset({Pool.KERNEL, Pool.ETH, Pool.DISPATCH})  # told by type of kernel, not by place
 _ORDER = (Pool.DRAM, Pool.L1, Pool.L1_SMALL, Pool.TRACE, Pool.CB, Pool.HOST, Pool.UNKNOWN)

@@ -8,6 +8,7 @@ from ttmem.devices import Device
 from ttmem.errors import SelectionError
 from ttmem.snapshot.usage import DeviceUsage, ProcessUsage, Snapshot
 
+MOST = 50  # single allocations per device and type, unless asked otherwise
 _MOST_NAMED = 10  # in one message
 
 

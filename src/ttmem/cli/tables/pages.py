@@ -10,7 +10,6 @@ from ttmem.cli.tables.request import Request
 from ttmem.snapshot import ProcessUsage, Snapshot
 from ttmem.sources.procfs import stat_of
 from ttmem.view import PageOptions, page
-from ttmem.view.picture import picture
 
 __all__ = ["check_picture", "page_options", "write_picture"]
 
@@ -60,6 +59,8 @@ def check_picture(file: Path) -> None:
 
 def write_picture(file: Path, snapshot: Snapshot, options: PageOptions) -> None:
     """The table as an SVG file, at most 120 columns wide."""
+    from ttmem.view.picture import picture  # a table that is not painted does not pay for it
+
     width = min(options.width or _PICTURE_COLUMNS, _PICTURE_COLUMNS)
     lines = page(snapshot, options._replace(width=width, is_ascii=False))
     try:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ttmem.errors import DaemonGone, SelectionError, TtmemError
 from ttmem.snapshot import Finding, Snapshot
-from ttmem.snapshot.dump import MOST
+from ttmem.snapshot.selection import MOST
 from ttmem.sources import Places
 
 if TYPE_CHECKING:
