@@ -73,6 +73,12 @@ def test_phases_stand_in_the_order_in_which_they_came() -> None:
     assert re.findall(r"(load|compile|prefill|decode|unknown)\b *$", page, re.MULTILINE) == list(came)
 
 
+def test_a_short_name_leaves_no_gap_behind_it() -> None:
+    detail = replace(a_detail(), row=replace(a_detail().row, label="a"))
+
+    assert lines_of(detail, Look(80, 24))[0].startswith(" 4001 a · ")
+
+
 def test_peaks_of_inventories_are_left_out_of_phases() -> None:
     phase = a_detail().phases[0]
     detail = replace(a_detail(), phases=(phase, replace(phase, pool=Pool.CB, peak_bytes=77 * MIB)))

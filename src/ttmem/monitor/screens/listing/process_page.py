@@ -80,7 +80,7 @@ def _head(detail: ProcessDetail, look: Look) -> list[Line]:
         (f"{count_text(row.launch_count)} launches", Role.DIM),
     ]
     rest = sum(len(text) + 3 for text, _ in told)
-    pen.name(label, max(8, min(width_of(label), look.width - pen.at - rest)), Role.TITLE, is_ascii=look.is_ascii)
+    pen.name(label, min(width_of(label), max(8, look.width - pen.at - rest)), Role.TITLE, is_ascii=look.is_ascii)
     dot = " | " if look.is_ascii else " · "
     for text, role in told:
         text = shown_name(text, look.is_ascii)
