@@ -325,6 +325,12 @@ def test_what_could_not_be_read_is_listed_while_the_rest_is_told(machine: Machin
     assert str(spoilt) in csv_said.err
 
 
+def test_a_chip_that_is_not_there_is_named_while_the_others_are_told(machine: Machine) -> None:
+    said = machine.ttmem("-i", "3,9", "--query-mem=index", "--format=csv,noheader")
+
+    assert said == (0, "3\n", "ttmem: no device 9 here\n")
+
+
 def test_nobody_serves_is_code_3(machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TTMEM_SYSTEM_DIR", str(tmp_path))
 

@@ -13,6 +13,7 @@ from ttmem.devices import Device
 from ttmem.errors import NothingToRead, SelectionError
 from ttmem.snapshot import DeviceUsage, Selection, Snapshot, selected
 from ttmem.snapshot.identity import chip_of
+from ttmem.snapshot.selection import device_test
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
 from ttmem.view.spans import clean
 
@@ -25,9 +26,12 @@ class Look(NamedTuple):
     snapshot: Snapshot  # everything
     chosen: Snapshot
     telemetry: Sequence[ChipTelemetry]
+    missing: Sequence[str] = ()  # names of chips that were asked for and are not there, while others are
 
     def check(self, request: Request) -> None:
-        """Says it, if figures were asked for that nobody reports; NothingToRead."""
+        """Says it, if figures were asked for that nobody reports; NothingToRead if that is so of all of them."""
+        for word in self.missing:
+            click.echo(f"ttmem: no device {word} here", err=True)
         if not self.snapshot.processes and not self.chosen.devices:
             raise NothingToRead(_nothing_text(self.snapshot))
         if (request.users or request.pids) and not self.chosen.processes:
@@ -54,7 +58,8 @@ def look(looking: Looking, request: Request, *, has_identity: bool) -> Look:
         chosen = selected(whole, selection)
     except SelectionError as error:
         raise click.BadParameter(str(error), param_hint="-i") from error
-    return Look(snapshot, chosen, telemetry)
+    missing = [word for word in names if not any(device_test(word)(usage.device) for usage in chosen.devices)]
+    return Look(snapshot, chosen, telemetry, missing)
 
 
 def _with_idle_chips(snapshot: Snapshot, telemetry: Sequence[ChipTelemetry]) -> Snapshot:
