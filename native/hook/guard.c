@@ -1,6 +1,8 @@
 /* The one frame of ours that an exception of the host passes and that has something to do then; see guard.h. */
 #include "guard.h"
 
+#include <string.h>
+
 typedef ttmem_result (*six_arguments)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 
 struct watch {
@@ -45,4 +47,20 @@ uint64_t ttmem_guarded_pair(void* function, void* first, void* second, ttmem_on_
     const uint64_t result = real.call(first, second);
     watch.has_returned = 1;
     return result;
+}
+
+struct put_aside {
+    void* place;
+    void* before;
+};
+
+static inline void put_back(struct put_aside* aside) { memcpy(aside->place, &aside->before, sizeof aside->before); }
+
+void ttmem_call_and_put_back(void* function, void* first, void* second, int third, void* place, void* before) {
+    union {
+        void* object;
+        void (*call)(void*, void*, int);
+    } real = {function};
+    __attribute__((cleanup(put_back))) struct put_aside aside = {place, before};
+    real.call(first, second, third);
 }

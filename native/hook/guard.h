@@ -30,6 +30,10 @@ typedef void (*ttmem_on_throw_of_pair)(void* first, void* second);
 __attribute__((visibility("hidden"))) uint64_t ttmem_guarded_pair(void* function, void* first, void* second,
                                                                   ttmem_on_throw_of_pair on_throw);
 
+/* Calls `function` with three arguments, and afterwards, also if it throws, puts the pointer `before` back at `place`. */
+__attribute__((visibility("hidden"))) void ttmem_call_and_put_back(void* function, void* first, void* second, int third,
+                                                                   void* place, void* before);
+
 #ifdef __cplusplus
 }
 #endif

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
 #include "ttmem/client.h"
 
@@ -43,7 +42,8 @@ public:
         base_ = tail_ = base;
         end_ = base + size;
         intact_ = intact;
-        entry_count_ = first_ = intact_count_ = 0;
+        entry_count_ = first_ = below_ = 0;
+        above_ = kIntactMost;
         live_ = retired_ = 0;
     }
 
@@ -70,18 +70,23 @@ public:
 
     void take(const LanePlace& place, uint32_t sync_count) noexcept {
         if (place.size == 0) return;
-        if (entry_count_ == kTable) retire_first();  // the runtime has room for one less; never more than that
+        if (__builtin_expect(entry_count_ == kTable, 0)) retire_first();  // the runtime has room for one less
         write_over(place.address, place.address + place.size);
         append({place.address, place.size, sync_count, false});
         tail_ = place.address + place.size;
     }
 
-    void retire(uint32_t sync_count) noexcept {
-        while (entry_count_ != 0 && entry(0).sync_count <= sync_count) retire_first();
+    /// Whether that changed anything.
+    bool retire(uint32_t sync_count) noexcept {
+        if (entry_count_ == 0 || entry(0).sync_count > sync_count) return false;
+        do retire_first();
+        while (entry_count_ != 0 && entry(0).sync_count <= sync_count);
+        return true;
     }
 
     void fill(uint32_t sync_count) noexcept {
-        entry_count_ = intact_count_ = 0;
+        entry_count_ = below_ = 0;
+        above_ = kIntactMost;
         live_ = retired_ = 0;
         append({base_, size(), sync_count, true});
         tail_ = end_;
@@ -124,28 +129,31 @@ private:
         first_ = (first_ + 1) % kTable;
         --entry_count_;
         live_ -= gone.size;
-        if (gone.is_whole_lane || intact_ == nullptr || intact_count_ == kIntactMost) return;
-        uint32_t place = intact_count_++;
-        for (; place != 0 && intact_[place - 1].begin > gone.address; --place) intact_[place] = intact_[place - 1];
-        intact_[place] = {gone.address, gone.end()};
+        if (gone.is_whole_lane || intact_ == nullptr || below_ == above_) return;
+        if (below_ != 0 || above_ != kIntactMost) part_at(gone.address);
+        intact_[below_++] = {gone.address, gone.end()};
         retired_ += gone.size;
     }
 
     void write_over(uint32_t begin, uint32_t end) noexcept {
-        if (intact_count_ == 0) return;
-        uint32_t first = 0;
-        while (first < intact_count_ && intact_[first].end <= begin) ++first;
-        uint32_t last = first;
-        for (; last < intact_count_ && intact_[last].begin < end; ++last)
-            retired_ -= intact_[last].end - intact_[last].begin;
-        std::memmove(intact_ + first, intact_ + last, (intact_count_ - last) * sizeof *intact_);
-        intact_count_ -= last - first;
+        if (below_ == 0 && above_ == kIntactMost) return;
+        part_at(begin);
+        for (; above_ != kIntactMost && intact_[above_].begin < end; ++above_)
+            retired_ -= intact_[above_].end - intact_[above_].begin;
+    }
+
+    // Launches follow each other up the lane: the gap goes along with them, and back once a round.
+    [[gnu::noinline]] void part_at(uint32_t address) noexcept {
+        while (below_ != 0 && intact_[below_ - 1].end > address) intact_[--above_] = intact_[--below_];
+        while (above_ != kIntactMost && intact_[above_].end <= address) intact_[below_++] = intact_[above_++];
     }
 
     uint64_t live_, retired_;
     uint32_t base_, end_, tail_;
-    uint32_t first_, entry_count_, intact_count_;
-    Stretch* intact_;  // of finished launches nobody wrote over, in order of address
+    uint32_t first_, entry_count_;
+    // Of finished launches nobody wrote over, in order of address: from 0 to below_, and from above_ to the end.
+    uint32_t below_, above_;
+    Stretch* intact_;
     LaneEntry entries_[kTable];
 };
 

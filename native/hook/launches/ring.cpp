@@ -7,6 +7,7 @@
 
 #include "hook/programs/memory.hpp"
 #include "hook/runtime.hpp"
+#include "writer/operations.hpp"
 
 namespace ttmem::hook {
 namespace {
@@ -27,14 +28,18 @@ struct Sizes {
 // Launches follow each other on the same queue.
 thread_local __attribute__((tls_model("initial-exec"))) Manager* last_manager;
 
-Manager* find_manager(const void* self) noexcept {
-    Memory* all = TTMEM_ON ? memory() : nullptr;
-    if (all == nullptr) return nullptr;
-    Manager* last = last_manager;
-    if (__builtin_expect(last != nullptr && last->self == self, 1)) return last;
-    Manager* found = all->managers.find(word_of(self));
+[[gnu::noinline]] Manager* look_for_manager(const void* self) noexcept {
+    Memory* all = memory();
+    Manager* found = all == nullptr ? nullptr : all->managers.find(word_of(self));
     if (found != nullptr) last_manager = found;
     return found;
+}
+
+[[gnu::always_inline]] inline Manager* find_manager(const void* self) noexcept {
+    if (!TTMEM_ON) return nullptr;
+    Manager* last = last_manager;
+    if (__builtin_expect(last != nullptr && last->self == self, 1)) return last;
+    return look_for_manager(self);
 }
 
 bool is_on_open_mesh(const Manager& manager) noexcept {
@@ -61,10 +66,11 @@ uint8_t core_type_of(uint32_t lane) noexcept {
     return lane + 1 < TTMEM_CORE_TYPE_COUNT ? static_cast<uint8_t>(lane + 1) : uint8_t{TTMEM_CORE_UNKNOWN};
 }
 
+uint64_t told_of(const Lane& lane) noexcept { return lane.live() << 32 | lane.retired(); }
+
 // ---- reports
 
-bool settle(Manager& manager) noexcept {
-    if (is_on_open_mesh(manager)) return true;
+[[gnu::noinline]] bool settle_anew(Manager& manager) noexcept {
     const Mesh* mesh = context().mesh;
     if (Workload* workload = context().enqueued)
         if (hook::settle(*workload)) mesh = workload->mesh;
@@ -76,7 +82,8 @@ bool settle(Manager& manager) noexcept {
 
 void report_lane(Manager& manager, uint32_t place, uint8_t stall, bool is_aside) noexcept {
     const Lane& lane = manager.lanes[place];
-    ttmem_ring_state state{};
+    manager.told[place] = told_of(lane);
+    ttmem_ring_state state;
     state.live_bytes = lane.live();
     state.retired_bytes = lane.retired();
     state.ring_bytes = lane.size();
@@ -85,19 +92,22 @@ void report_lane(Manager& manager, uint32_t place, uint8_t stall, bool is_aside)
     state.core_type = core_type_of(place);
     state.stall = stall;
     state.is_aside = is_aside;
-    manager.told[place] = lane.live() << 32 | lane.retired();
-    if (state.target != 0) ttmem_ring(&state);
+    if (state.target == 0) return;
+    if (has_journal()) return note_ring(state);
+    ttmem_ring(&state);
 }
 
 // The rings that a launch used, and those that changed because it waited for others; its wait only once.
-void report(Manager& manager, bool is_launched) noexcept {
-    if (!settle(manager)) return;
+void report(Manager& manager, uint32_t used) noexcept {
+    if (__builtin_expect(!is_on_open_mesh(manager), 0) && !settle_anew(manager)) return;
     uint8_t stall = manager.stall;
-    for (uint32_t i = 0; i < core_lanes(manager); ++i) {
-        const bool is_used = is_launched && manager.reserved[i].size != 0;
-        const uint64_t now = manager.lanes[i].live() << 32 | manager.lanes[i].retired();
-        if (!is_used && now == manager.told[i]) continue;
-        report_lane(manager, i, is_used ? stall : uint8_t{TTMEM_STALL_NONE}, !is_used);
+    uint32_t left = manager.changed & ((1u << core_lanes(manager)) - 1);
+    manager.changed = 0;
+    for (; left != 0; left &= left - 1) {
+        const auto place = static_cast<uint32_t>(__builtin_ctz(left));
+        const bool is_used = (used >> place & 1) != 0;
+        if (!is_used && told_of(manager.lanes[place]) == manager.told[place]) continue;
+        report_lane(manager, place, is_used ? stall : uint8_t{TTMEM_STALL_NONE}, !is_used);
         if (is_used) stall = TTMEM_STALL_NONE;
     }
 }
@@ -116,14 +126,17 @@ void note_lane(const void* self, uint32_t base, uint32_t size) noexcept {
     }
     manager->self = self;
     Stretch* intact = size > kSlotsMost ? manager->intact[manager->lane_count] : nullptr;
+    manager->changed |= 1u << manager->lane_count;
     manager->lanes[manager->lane_count++].begin(base, size, intact);
     if (manager->lane_count == 1) worker_ring_bytes.store(size, std::memory_order_relaxed);
 }
 
 // The lane that asks for the highest count is the one that is waited for; core types come before launch messages.
-[[gnu::noinline]] uint8_t reason_of(const Manager& manager, const Sizes& sizes) noexcept {
+// The runtime answers with that count: whoever comes first with it need not be compared with the others.
+[[gnu::noinline]] uint8_t reason_of(const Manager& manager, const Sizes& sizes, uint32_t answered) noexcept {
     LaneStall worst{};
     for (uint32_t i = 0; i < manager.lane_count && sizes.begin + i < sizes.end; ++i) {
+        if (sizes.begin[i] == 0) continue;
         const bool is_at_base = core_type_of(i) == TTMEM_ACTIVE_ETH && i < core_lanes(manager);
         const Lane& lane = manager.lanes[i];
         LaneStall stall = is_at_base ? lane.stall_at_base(sizes.begin[i]) : lane.stall_of(sizes.begin[i]);
@@ -132,13 +145,15 @@ void note_lane(const void* self, uint32_t base, uint32_t size) noexcept {
         if (stall.reason != TTMEM_STALL_NONE &&
             (worst.reason == TTMEM_STALL_NONE || stall.sync_count > worst.sync_count))
             worst = stall;
+        if (stall.reason != TTMEM_STALL_NONE && stall.sync_count == answered) break;
     }
     return worst.reason == TTMEM_STALL_NONE ? uint8_t{TTMEM_STALL_SPACE} : worst.reason;
 }
 
 void note_reserved(Manager& manager, const Sizes& sizes, const ttmem_result& answer) noexcept {
     const bool is_stalled = (answer.low & 0xff) != 0;
-    if (is_stalled && manager.stall == TTMEM_STALL_NONE) manager.stall = reason_of(manager, sizes);
+    if (is_stalled && manager.stall == TTMEM_STALL_NONE)
+        manager.stall = reason_of(manager, sizes, static_cast<uint32_t>(answer.low >> 32));
     manager.is_in_use = manager.has_reserved = true;
     manager.places = reinterpret_cast<const void*>(answer.high);
 }
@@ -146,7 +161,10 @@ void note_reserved(Manager& manager, const Sizes& sizes, const ttmem_result& ans
 void note_freed(Manager& manager, uint32_t sync_count) noexcept {
     // Nobody needed the room: it waits because its binaries are still on their way.
     if (manager.has_reserved && manager.stall == TTMEM_STALL_NONE) manager.stall = TTMEM_STALL_IN_FLIGHT;
-    for (uint32_t i = 0; i < manager.lane_count; ++i) manager.lanes[i].retire(sync_count);
+    uint32_t changed = 0, bit = 1;
+    for (Lane *lane = manager.lanes, *end = lane + manager.lane_count; lane != end; ++lane, bit <<= 1)
+        if (lane->retire(sync_count)) changed |= bit;
+    manager.changed |= changed;
 }
 
 void note_taken(Manager& manager, uint32_t sync_count) noexcept {
@@ -155,12 +173,16 @@ void note_taken(Manager& manager, uint32_t sync_count) noexcept {
         manager.stall = TTMEM_STALL_IN_FLIGHT;
     if (!manager.has_reserved) return;
     const auto& places = *static_cast<const ReservedPlaces*>(manager.places);
-    for (uint32_t i = 0; i < manager.lane_count; ++i) {
-        const ReservedPlace* place = places.begin + i;
-        manager.reserved[i] = place < places.end ? LanePlace{place->address, place->size} : LanePlace{};
-        manager.lanes[i].take(manager.reserved[i], sync_count);
+    uint32_t used = 0, bit = 1;
+    const ReservedPlace* place = places.begin;
+    for (Lane *lane = manager.lanes, *end = lane + manager.lane_count; lane != end && place < places.end;
+         ++lane, ++place, bit <<= 1) {
+        if (place->size == 0) continue;
+        lane->take({place->address, place->size}, sync_count);
+        used |= bit;
     }
-    report(manager, true);
+    manager.changed |= used;
+    report(manager, used);
     manager.stall = TTMEM_STALL_NONE;
     manager.has_reserved = false;
 }
@@ -168,7 +190,8 @@ void note_taken(Manager& manager, uint32_t sync_count) noexcept {
 void note_filled(Manager& manager, uint32_t sync_count) noexcept {
     manager.is_in_use = true;
     for (uint32_t i = 0; i < manager.lane_count; ++i) manager.lanes[i].fill(sync_count);
-    report(manager, false);
+    manager.changed = ~0u;
+    report(manager, 0);
 }
 
 }  // namespace

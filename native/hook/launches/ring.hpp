@@ -16,11 +16,11 @@ struct Manager {
     const Mesh* mesh;  // null: not heard of in a launch yet
     uint32_t mesh_number;
     uint32_t lane_count;
-    bool is_in_use;      // something was asked of it since it was set up
-    bool has_reserved;   // since the last launch took its places
-    uint8_t stall;       // of the launch that is being placed
-    const void* places;  // the runtime's answer to the last request, good until the next one
-    LanePlace reserved[kLanesMost];
+    bool is_in_use;             // something was asked of it since it was set up
+    bool has_reserved;          // since the last launch took its places
+    uint8_t stall;              // of the launch that is being placed
+    const void* places;         // the runtime's answer to the last request, good until the next one
+    uint32_t changed;           // since the last report: one bit for each lane
     uint64_t told[kLanesMost];  // live and retired bytes as reported last
     Lane lanes[kLanesMost];
     Stretch intact[kLanesMost][kIntactMost];

@@ -7,6 +7,7 @@
 
 #include "hook/programs/memory.hpp"
 #include "hook/runtime.hpp"
+#include "writer/operations.hpp"
 
 namespace ttmem::hook {
 
@@ -41,8 +42,7 @@ void give_words(uint32_t* first) noexcept {
     }
 }
 
-bool settle(Workload& workload) noexcept {
-    if (__builtin_expect(workload.mesh != nullptr, 1)) return true;
+[[gnu::noinline]] bool settle_anew(Workload& workload) noexcept {
     if (workload.program_count == 0) return false;
     const Mesh* mesh = nullptr;
     bool is_complete = true;
@@ -124,8 +124,14 @@ void tell_status(Workload& workload, uint8_t status) noexcept {
 
 void count_launches(Workload& workload, const void* queue) noexcept {
     if (!settle(workload) || record_launch(workload, queue)) return;
-    if (__builtin_expect(workload.program_count == 1, 1)) return count_launch_word(workload.only);
-    each_word(workload.launches, count_launch_word);
+    if (workload.program_count != 1) return each_word(workload.launches, count_launch_word);
+    if (__builtin_expect(!has_journal(), 0)) return count_launch_word(workload.only);
+    // Threads that launch it together may each have their own view of where it is; any of them is checked before use.
+    const std::atomic_ref<uint32_t> listed_at(workload.listed_at);
+    const uint32_t before = listed_at.load(std::memory_order_relaxed);
+    const uint32_t now =
+        count_launch(static_cast<uint16_t>(workload.only >> 48), workload.only & kProgramOfLaunch, before);
+    if (__builtin_expect(now != before, 0)) listed_at.store(now, std::memory_order_relaxed);
 }
 
 void end_workload(const void* impl) noexcept {
@@ -140,12 +146,13 @@ void end_workload(const void* impl) noexcept {
     memory()->workloads.remove(workload);
 }
 
-void enqueue(void* real, const uint64_t (&arguments)[6], const void* impl) {
-    Workload* workload = find_workload(impl);
-    Context before = context();
-    context().enqueued = workload;
-    call_within(real, arguments, before);
-    if (workload != nullptr) count_launches(*workload, reinterpret_cast<const void*>(arguments[0]));
+void enqueue(void* real, void* queue, void* const* launched, bool is_blocking) {
+    Workload* workload = find_workload(*launched);
+    Workload*& enqueued = context().enqueued;
+    Workload* before = enqueued;
+    enqueued = workload;
+    ttmem_call_and_put_back(real, queue, const_cast<void**>(launched), is_blocking, &enqueued, before);
+    if (workload != nullptr) count_launches(*workload, queue);
 }
 
 uint64_t load(void* real, const uint64_t (&arguments)[6], Workload& workload) {
@@ -218,7 +225,7 @@ TTMEM_INTERPOSE(add_program, uint64_t, (void* workload, const void* range, void*
 
 TTMEM_INTERPOSE(enqueue_workload, void, (void* queue, void* const* workload, bool is_blocking)) {
     void* real = ttmem::hook::original(Hook::enqueue_workload);
-    if (TTMEM_ON) return ttmem::hook::enqueue(real, {word_of(queue), word_of(workload), is_blocking}, *workload);
+    if (TTMEM_ON) return ttmem::hook::enqueue(real, queue, workload, is_blocking);
     reinterpret_cast<void (*)(void*, void* const*, bool)>(real)(queue, workload, is_blocking);
 }
 

@@ -12,21 +12,21 @@ struct Batch {
     uint64_t words[kMost];
 };
 
-struct alignas(64) Workload {  // one line of memory: every launch looks at it
+struct alignas(64) Workload {  // every launch looks at its first line of memory
     const void* impl;
-    const Mesh* mesh;     // it was launched on; null: not settled
-    uint64_t first_key;   // of its first program, whose name its binaries have
-    uint64_t id;          // that name
-    uint64_t held_bytes;  // of binaries
-    uint64_t only;        // the launch, if it has one program
-    uint32_t programs;    // their keys
+    const Mesh* mesh;  // it was launched on; null: not settled
+    uint64_t only;     // the launch, if it has one program
+    uint64_t id;       // of its first program: the name of its binaries
     uint32_t program_count;
-    uint32_t launches;  // what one launch counts, if it has several programs
-    uint16_t target;    // of all of its mesh
-    uint8_t status;     // ttmem_binary_status
-    bool is_told;       // its status is in the journal
+    uint32_t launches;    // what one launch counts, if it has several programs
+    uint32_t listed_at;   // where the journal has the one program, as it said last
+    uint16_t target;      // of all of its mesh
+    uint8_t status;       // ttmem_binary_status
+    bool is_told;         // its status is in the journal
+    uint64_t first_key;   // of its first program
+    uint64_t held_bytes;  // of binaries
+    uint32_t programs;    // their keys
 };
-static_assert(sizeof(Workload) == 64);
 
 /// Binaries in DRAM, by their buffer.
 struct Holding {
@@ -42,7 +42,10 @@ struct Trace {
 };
 
 /// Finds out where its programs run; false while nobody knows.
-bool settle(Workload& workload) noexcept;
+bool settle_anew(Workload& workload) noexcept;
+inline bool settle(Workload& workload) noexcept {
+    return __builtin_expect(workload.mesh != nullptr, 1) || settle_anew(workload);
+}
 
 /// Adds a word to the end of a list; without room it is lost.
 void append_word(uint32_t* first, uint64_t word) noexcept;
@@ -57,8 +60,10 @@ void each_word(uint32_t first, See&& see) noexcept {
     }
 }
 
+inline constexpr uint64_t kProgramOfLaunch = (uint64_t{1} << 48) - 1;
+
 inline void count_launch_word(uint64_t word) noexcept {
-    ttmem_launch(static_cast<uint16_t>(word >> 48), word & ((uint64_t{1} << 48) - 1));
+    ttmem_launch(static_cast<uint16_t>(word >> 48), word & kProgramOfLaunch);
 }
 
 /// Whether this launch is only recorded: a trace is being captured on that queue.

@@ -25,7 +25,7 @@ void keep(Word& gauge, uint64_t value) noexcept { gauge.store(value, std::memory
 
 }  // namespace
 
-void note_ring(const ttmem_ring_state& state) noexcept {
+__attribute__((flatten)) void note_ring(const ttmem_ring_state& state) noexcept {
     Target& target = the_writer.targets[state.target];
     RingCounters& ring = target.rings[state.core_type];
     keep(ring.live, state.live_bytes);

@@ -196,6 +196,11 @@ bool may_have_twin(const Writer& writer, uint64_t hash, const Found& looked) noe
     return (tagged & (tagged - 1)) != 0;  // one is our own
 }
 
+uint64_t life_at(const Writer& writer, Key key, uint32_t entry) noexcept {
+    uint64_t made_by = 0;
+    return entry < writer.table && is_entry_of(writer.slab[entry], key, made_by) ? made_by : 0;
+}
+
 Found find(const Writer& writer, Key key, uint64_t hash) noexcept { return find_other(writer, key, hash, kNoEntry); }
 
 bool insert(const Writer& writer, uint64_t hash, uint32_t entry, const Found& looked) noexcept {

@@ -57,6 +57,9 @@ void fetch_window(const Writer& writer, uint64_t hash) noexcept;
 
 Found find(const Writer& writer, Key key, uint64_t hash) noexcept;
 
+/// The life of this key in an entry that had it before; 0: it is not there any more.
+uint64_t life_at(const Writer& writer, Key key, uint32_t entry) noexcept;
+
 /// False in nearly every case, at the price of one look: no other slot of the first level bears the key's tag, and the
 /// levels above are empty. `looked` is what find() saw before the insert.
 bool may_have_twin(const Writer& writer, uint64_t hash, const Found& looked) noexcept;

@@ -66,22 +66,45 @@ void change_status(uint16_t target, uint64_t program, uint8_t status, uint64_t b
     publish_program(writer, take_sequence(writer), Type::status_changed, target, program, status);
 }
 
-void count_launch(uint16_t target, uint64_t program) noexcept {
-    const Writer& writer = the_writer;
-    writer.targets[target].launches.fetch_add(1, std::memory_order_relaxed);
-    if (program == 0) return publish_program(writer, take_sequence(writer), Type::launched, target, 0, 0);
-    const Key key{program, target, TTMEM_PROGRAM_BINARY};
-    const Found found = find(writer, key, hash_of(key));
-    uint64_t result = 0;
-    if (found.entry == kNoEntry) return add_program({target, program, TTMEM_NOT_SENT, 1, 0, 0, 0});
-    Record& entry = writer.slab[found.entry];
-    uint64_t launched = entry.address.load(std::memory_order_relaxed);
-    if (!change_word(entry.per_bank, found.made_by, ~uint64_t{0}, 0, 1, result)) return;
+namespace {
+
+void count_launch_at(const Writer& writer, Key key, uint32_t place, uint64_t made_by) noexcept {
+    Record& entry = writer.slab[place];
+    uint64_t launched = entry.address.load(std::memory_order_relaxed), result = 0;
+    if (!change_word(entry.per_bank, made_by, ~uint64_t{0}, 0, 1, result)) return;
     const uint64_t sequence = take_sequence(writer);
     // Another launch was faster, or the entry is somebody else's by now: then the word differs and is left alone.
     entry.address.compare_exchange_strong(launched, sequence, std::memory_order_release, std::memory_order_relaxed);
-    publish_program(writer, sequence, Type::launched, target, program, result & kLaunches);
+    publish_program(writer, sequence, Type::launched, key.target, key.id, result & kLaunches);
 }
+
+__attribute__((noinline)) uint32_t find_and_count_launch(const Writer& writer, Key key) noexcept {
+    if (key.id == 0) {
+        publish_program(writer, take_sequence(writer), Type::launched, key.target, 0, 0);
+        return 0;
+    }
+    const Found found = find(writer, key, hash_of(key));
+    if (found.entry == kNoEntry) {
+        add_program({key.target, key.id, TTMEM_NOT_SENT, 1, 0, 0, 0});
+        return 0;
+    }
+    count_launch_at(writer, key, found.entry, found.made_by);
+    return found.entry + 1;
+}
+
+}  // namespace
+
+__attribute__((flatten)) uint32_t count_launch(uint16_t target, uint64_t program, uint32_t listed_at) noexcept {
+    const Writer& writer = the_writer;
+    writer.targets[target].launches.fetch_add(1, std::memory_order_relaxed);
+    const Key key{program, target, TTMEM_PROGRAM_BINARY};
+    const uint64_t made_by = listed_at == 0 ? 0 : life_at(writer, key, listed_at - 1);
+    if (__builtin_expect(made_by == 0, 0)) return find_and_count_launch(writer, key);
+    count_launch_at(writer, key, listed_at - 1, made_by);
+    return listed_at;
+}
+
+void count_launch(uint16_t target, uint64_t program) noexcept { count_launch(target, program, 0); }
 
 void note_out_of_memory(uint16_t target, uint8_t pool, uint64_t requested, uint64_t free, uint64_t largest) noexcept {
     const Writer& writer = the_writer;

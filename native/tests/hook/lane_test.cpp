@@ -25,6 +25,27 @@ LaneStall launch(Lane& lane, LanePlace place, uint32_t number) {
     return stall;
 }
 
+// What finished launches left, in one list that is looked through from the beginning.
+struct Plainly {
+    std::vector<LanePlace> live, intact;
+
+    void take(LanePlace place) {
+        std::erase_if(intact, [&](const LanePlace& one) {
+            return one.address < place.address + place.size && place.address < one.address + one.size;
+        });
+        live.push_back(place);
+    }
+    void retire(std::size_t count) {
+        intact.insert(intact.end(), live.begin(), live.begin() + static_cast<std::ptrdiff_t>(count));
+        live.erase(live.begin(), live.begin() + static_cast<std::ptrdiff_t>(count));
+    }
+    static uint64_t bytes(const std::vector<LanePlace>& places) {
+        uint64_t sum = 0;
+        for (const LanePlace& place : places) sum += place.size;
+        return sum;
+    }
+};
+
 }  // namespace
 
 TEST(two_launches_of_a_third_and_more_fit_and_never_three) {
@@ -89,6 +110,35 @@ TEST(what_is_overwritten_in_part_is_not_intact) {
     CHECK_EQUAL(lane.retired(), 2'000u);
     lane.take({kBase, 1'001}, 3);
     CHECK_EQUAL(lane.retired(), 0u);
+}
+
+TEST(what_is_intact_is_the_same_however_often_launches_go_round) {
+    Lane lane = a_lane();
+    Plainly plainly;
+    uint32_t tail = kBase, random = 12'345;
+    for (uint32_t number = 1; number <= 20'000; ++number) {
+        random = random * 1'664'525 + 1'013'904'223;
+        // Mostly small ones, so that many are intact at once; now and then one that goes over all of them.
+        const uint32_t size = 16 + (random >> 8) % (random >> 28 == 0 ? kSize - 16 : 1'500);
+        if (tail + size > kBase + kSize) tail = kBase;
+        const auto is_in_the_way = [&](const LanePlace& one) {
+            return one.address < tail + size && tail < one.address + one.size;
+        };
+        std::size_t gone = plainly.live.size() >= 7 ? 1 + (random >> 5) % 7 : 0;
+        for (std::size_t i = gone; i < plainly.live.size(); ++i)
+            if (is_in_the_way(plainly.live[i])) gone = i + 1;
+        if (gone != 0) {
+            plainly.retire(gone);
+            CHECK_EQUAL(lane.retire(number - static_cast<uint32_t>(plainly.live.size()) - 1), true);
+        }
+        CHECK_EQUAL(lane.retire(0), false);
+        lane.take({tail, size}, number);
+        plainly.take({tail, size});
+        tail += size;
+        CHECK_EQUAL(lane.live(), Plainly::bytes(plainly.live));
+        CHECK_EQUAL(lane.retired(), Plainly::bytes(plainly.intact));
+        CHECK_EQUAL(lane.entry_count(), plainly.live.size());
+    }
 }
 
 }  // namespace ttmem::hook

@@ -158,6 +158,46 @@ def test_a_stalled_launch_counts_once_and_its_stall_is_told(host: Host) -> None:
     assert look.launches(CHIP) == 3
 
 
+def test_a_program_in_the_place_of_another_has_launches_of_its_own(host: Host) -> None:
+    """A workload at the same address, a journal's entry that was given back: neither is taken for the one before."""
+    host.tell("open 1 1 0", *an_add(), *["enqueue 1"] * 5, "clear 1", *an_add(7), *["enqueue 1"] * 3)
+    look = host.look()
+
+    assert look.programs(CHIP) == {8: (BinaryStatus.COMMITTED, 3)}
+    assert (look.launches(CHIP), look.findings) == (8, {})
+
+
+def test_a_mesh_that_is_opened_again_counts_from_the_beginning(host: Host) -> None:
+    host.tell("open 1 1 0", *an_add(), *["enqueue 1"] * 9, "close 1", "clear 1")
+    host.tell("open 3 1 0", *an_add(7, mesh=3), *["enqueue 1"] * 4)
+    look = host.look()
+    ring = look.ring(CHIP, CoreType.TENSIX)
+
+    assert look.programs(CHIP) == {8: (BinaryStatus.COMMITTED, 4)}
+    assert (ring["live"], ring["entries"]) == (4 * ADD_ROOM, 4)
+    assert look.findings == {}
+
+
+def test_a_forked_child_launches_nothing_of_its_parent(host: Host) -> None:
+    host.tell("open 1 1 0", *an_add(), *["enqueue 1"] * 3, "fork enqueue 1;enqueue 1", "enqueue 1")
+    look = host.look()
+
+    assert look.programs(CHIP) == {ADD: (BinaryStatus.COMMITTED, 4)}
+    assert look.ring(CHIP, CoreType.TENSIX)["launches"] == 4
+
+
+def test_many_rounds_of_the_ring_are_told_as_they_are(host: Host) -> None:
+    """Nine launches fit side by side: seven are in the table, what the others left stays as long as nobody needs it."""
+    host.tell("open 1 1 0", *an_add(), "repeat 900 enqueue 1")
+    look = host.look()
+    ring = look.ring(CHIP, CoreType.TENSIX)
+
+    assert (ring["live"], ring["entries"], ring["launches"]) == (7 * ADD_ROOM, 7, 900)
+    assert ring["retired"] == 2 * ADD_ROOM
+    assert look.stalls(CHIP)[Stall.ENTRIES] == 893
+    assert look.launches(CHIP) == 900
+
+
 @pytest.mark.parametrize("count", [6, 7, 8, 20])
 def test_the_ring_holds_seven_entries_and_the_next_waits(count: int, host: Host) -> None:
     host.tell("open 1 1 0", *an_add(), *["enqueue 1"] * count)
