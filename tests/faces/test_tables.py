@@ -160,6 +160,7 @@ def test_a_chip_on_which_nothing_was_ever_held_has_0_used_and_all_of_it_free() -
 
     assert memory_csv(idle, "dram.used,dram.free,l1.buffers", "csv,noheader") == "0 MiB, 12288 MiB, 0 KiB\n"
     assert memory_csv(idle, "dram.peak,dram.largest_free", "csv,noheader") == "0 MiB, 12288 MiB\n"
+    assert re.search(r"Planned +: 0 B\n +Resident +: 0 B\n", plain(report(idle, (), CHIPS)))
     memory = document(idle, CHIPS)["device_info"][0]["memory"]["dram"]
     assert (memory["used"], memory["free"], memory["largest_free"]) == (0, 12 * GIB, 12 * GIB)
 

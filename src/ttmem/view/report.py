@@ -147,8 +147,10 @@ def _programs(usage: DeviceUsage) -> Iterator[_Item]:
     yield _Item(1, "Circular Buffers")
     if footprint is None and sampled is not None:
         yield _Item(2, "Sampled", size_text(sampled))
-    yield _Item(2, "Planned", size_text(footprint.planned_bytes if footprint else None))
-    yield _Item(2, "Resident", size_text(footprint.resident_bytes if footprint else None))
+    is_none = usage.launch_count is not None and not usage.doubt and all(one.pool is not Pool.CB for one in usage.pools)
+    without = 0 if is_none else None
+    yield _Item(2, "Planned", size_text(footprint.planned_bytes if footprint else without))
+    yield _Item(2, "Resident", size_text(footprint.resident_bytes if footprint else without))
     yield _Item(1, "Kernels (planned: programs share the ring)")
     found = {kernel.kind: kernel for kernel in usage.kernels}
     for kind in (*_KERNELS, *(kind for kind in found if kind not in _KERNELS)):
