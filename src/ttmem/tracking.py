@@ -6,9 +6,8 @@ A mesh is told once, never once per chip. Nothing here imports a client: runtime
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from ttmem.devices import BinaryStatus, BufferType, Kind, Pool, Word
 
@@ -176,8 +175,7 @@ class TrackedBuffer(Protocol):
         """The program whose binaries it holds, or 0."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KernelFacts:
+class KernelFacts(NamedTuple):
     """What a runtime knows of a kernel besides its size; every field may be left unknown."""
 
     program: int = 0

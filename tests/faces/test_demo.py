@@ -340,11 +340,11 @@ def test_memory_of_traces_is_told_as_an_estimate() -> None:
     process = snapshot.live[0]
     [first, *others] = process.devices
     trace = replace(first.pools[0], pool=Pool.TRACE, peak_bytes=3 << 20)
-    traced = replace(process, devices=(replace(first, pools=(*first.pools, trace)), *others))
+    traced = process._replace(devices=(first._replace(pools=(*first.pools, trace)), *others))
     report = Report(event="done", name="x", board="n300", chip_count=2)
 
     def told(who: ProcessUsage) -> str:
-        return " ".join(farewell({process.pid: report}, replace(snapshot, processes=(who,)), 0))
+        return " ".join(farewell({process.pid: report}, snapshot._replace(processes=(who,)), 0))
 
     assert "trace 3.00 MiB (estimate" in told(traced)
     assert "estimate" not in told(process)

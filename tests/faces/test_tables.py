@@ -167,10 +167,10 @@ def test_a_chip_on_which_nothing_was_ever_held_has_0_used_and_all_of_it_free() -
 
 def test_what_nobody_counts_has_no_age_and_nobody_knows_who_has_it_open() -> None:
     chip = a_snapshot(devices=[a_device(0)]).devices[0]
-    unknown = replace(chip, launch_count=None)
+    unknown = chip._replace(launch_count=None)
 
     assert (chip.age_ms, unknown.age_ms) == (0, None)
-    assert open_count_of(replace(unknown, device=replace(chip.device, open_count=0)), ()) is None
+    assert open_count_of(unknown._replace(device=replace(chip.device, open_count=0)), ()) is None
 
 
 @pytest.mark.parametrize("alias", [("memory.used", "dram.used"), ("memory.free", "dram.free"), ("gpu_uuid", "uuid")])

@@ -1,7 +1,5 @@
 """Courses and chips of the driver, made up, for tests of what is drawn of them."""
 
-from dataclasses import replace
-
 from tests.support.sights import SECOND_NS, an_overview
 from ttmem.devices import Pool
 from ttmem.snapshot.sights.history import History, Mark, Series
@@ -61,7 +59,7 @@ def a_telemetry(node: int = 0, **changes: object) -> ChipTelemetry:
         pids=(4001, 5000 + node),
         commands=("python serve.py", "tt-smi"),
     )
-    return replace(chip, **changes)  # type: ignore[arg-type]
+    return chip._replace(**changes)  # type: ignore[arg-type]
 
 
 def some_chips(count: int) -> tuple[ChipTelemetry, ...]:

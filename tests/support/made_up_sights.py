@@ -1,7 +1,5 @@
 """Overviews as any machine could give them, for properties of screens: odd names, huge sizes, unknowns, all origins."""
 
-from dataclasses import replace
-
 from hypothesis import strategies as st
 
 from tests.support.figures import NOON_NS
@@ -101,5 +99,5 @@ def overviews(draw: st.DrawFn) -> Overview:
     rows = [draw(process_rows(key)) for key in range(1, 1 + draw(st.integers(0, 2)))]
     rows += [a_row(key) for key in range(len(rows) + 1, draw(st.integers(len(rows) + 1, 40)))]
     foreign = (Foreign("/dev/shm/ttmem-1001", 1001, draw(TEXTS)),) if draw(FLAGS) else ()
-    overview = replace(an_overview(0, 0), devices=(*odd, *plain), processes=tuple(rows), foreign=foreign)
-    return replace(overview, reason=draw(st.sampled_from(["", "outrun"])))
+    overview = an_overview(0, 0)._replace(devices=(*odd, *plain), processes=tuple(rows), foreign=foreign)
+    return overview._replace(reason=draw(st.sampled_from(["", "outrun"])))

@@ -24,8 +24,7 @@ def check_overview(ledger: Ledger) -> Overview:
 
 def without_times(overview: Overview) -> Overview:
     """Wall-clock times are worked out anew at every look, and differ by a few nanoseconds."""
-    return replace(
-        overview,
+    return overview._replace(
         time_ns=SOME_TIME_NS,
         devices=tuple(map(_device, overview.devices)),
         processes=tuple(map(_process, overview.processes)),
@@ -33,11 +32,11 @@ def without_times(overview: Overview) -> Overview:
 
 
 def _device(usage: DeviceUsage) -> DeviceUsage:
-    return replace(usage, pools=tuple(map(_pool, usage.pools)))
+    return usage._replace(pools=tuple(map(_pool, usage.pools)))
 
 
 def _process(row: ProcessRow) -> ProcessRow:
-    return replace(row, pools=tuple(map(_pool, row.pools)), last_event_time_ns=_is_told(row.last_event_time_ns))
+    return row._replace(pools=tuple(map(_pool, row.pools)), last_event_time_ns=_is_told(row.last_event_time_ns))
 
 
 def _pool(usage: PoolUsage) -> PoolUsage:

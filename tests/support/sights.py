@@ -89,7 +89,7 @@ def a_device_usage(number: int = 0, **changes: Any) -> DeviceUsage:
     }
     pools = tuple(a_pool(pool, used, capacity_bytes=chip.capacity(pool)) for pool, used in held.items())
     usage = DeviceUsage(chip, pools, kernels, launch_count=1_204 + number, activity=some_activity(number))
-    return replace(usage, **changes)
+    return usage._replace(**changes)
 
 
 def a_row(key: int = 1, **changes: Any) -> ProcessRow:
@@ -122,7 +122,7 @@ def a_row(key: int = 1, **changes: Any) -> ProcessRow:
         launch_count=100 * key,
         finding_count=0,
     )
-    return replace(row, **changes)
+    return row._replace(**changes)
 
 
 def an_overview(chips: int = 4, processes: int = 3, **changes: Any) -> Overview:
@@ -142,7 +142,7 @@ def an_overview(chips: int = 4, processes: int = 3, **changes: Any) -> Overview:
         findings=(),
         reason="",
     )
-    return replace(overview, **changes)
+    return overview._replace(**changes)
 
 
 def a_history(overview: Overview, seconds: int = 60) -> History:
@@ -184,7 +184,7 @@ def an_allocation(number: int = 0, **changes: Any) -> Allocation:
         time_ns=NOON_NS - (5 + number) * SECOND_NS,
         owner=Owner(4001, "ada", "llama-70b prefill"),
     )
-    return replace(one, **changes)
+    return one._replace(**changes)
 
 
 def a_detail(holdings: int = 8, **changes: Any) -> ProcessDetail:

@@ -36,7 +36,7 @@ class SightsToAsk:
 
     def overview(self) -> Overview:
         self._hear("overview")
-        self.made_up = replace(self.made_up, time_ns=self.made_up.time_ns + SECOND_NS)
+        self.made_up = self.made_up._replace(time_ns=self.made_up.time_ns + SECOND_NS)
         return self.made_up
 
     def process(self, pid: int, *, key: int | None = None) -> ProcessDetail:

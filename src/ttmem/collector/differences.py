@@ -6,7 +6,6 @@ that reason alone. So they are compared when neither has moved for a moment, and
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from ttmem.devices import Device, Pool
@@ -49,7 +48,7 @@ class Differences:
             return process
         finding = Finding(verdict.finding, 1, process.pid, process.path)
         others = (*process.other_devices, *verdict.others)
-        return replace(process, findings=(*process.findings, finding), other_devices=others)
+        return process._replace(findings=(*process.findings, finding), other_devices=others)
 
 
 def _is_comparable(process: ProcessUsage, held: Held, read_ns: int) -> bool:

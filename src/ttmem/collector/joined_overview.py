@@ -5,7 +5,6 @@ what `RuntimeCounters` makes of them.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ttmem.collector.runtime_counters import RuntimeCounters
 from ttmem.snapshot import ProcessUsage, Readings, Snapshot
@@ -38,13 +37,12 @@ def joined_overview(
     noted = {process.key: process for process in joined.processes[: len(told_twice)]}
     listed = {usage.device.number for usage in joined.devices}
     plain = [process_row_of(process, listed, parent_of) for process in joined.processes[len(told_twice) :]]
-    return replace(
-        overview,
+    return overview._replace(
         places=joined.places,
         devices=joined.devices,
         processes=(
             *(
-                replace(row, finding_count=sum(finding.count for finding in noted[row.key].findings))
+                row._replace(finding_count=sum(finding.count for finding in noted[row.key].findings))
                 if row.key in noted
                 else row
                 for row in overview.processes

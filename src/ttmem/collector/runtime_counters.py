@@ -113,8 +113,7 @@ class RuntimeCounters:
         )
         before = {finding for process in snapshot.processes for finding in process.findings}
         new = (finding for process in processes for finding in process.findings if finding not in before)
-        return replace(
-            snapshot,
+        return snapshot._replace(
             places=(*snapshot.places, *(place for place in readings.places if place not in snapshot.places)),
             devices=self._devices(snapshot, chips, look),
             processes=(*processes, *(self._process(held, look) for held in plain.values())),
@@ -204,8 +203,7 @@ class RuntimeCounters:
             elif before or told or rest or (telling and pool in _ALWAYS_TOLD):
                 part = _Part(told, rest, chip.stale[pool])
                 pools[pool] = self._read_pool(usage.device, pool, before, part, now_ns=look.now_ns)
-        return replace(
-            usage,
+        return usage._replace(
             device=replace(usage.device, open_count=usage.device.open_count + len(plain)) if plain else usage.device,
             pools=tuple(pools[pool] for pool in sorted(pools)),
             doubt="uncounted" if len(telling) < len(plain) else usage.doubt,
@@ -229,7 +227,7 @@ class RuntimeCounters:
 def _unplaced(usage: DeviceUsage) -> DeviceUsage:
     """Where somebody does not report, nobody knows what is free in one piece, nor which core is fullest."""
     pools = (replace(pool, largest_free_bytes=None, largest_free_bank_bytes=None) for pool in usage.pools)
-    return replace(usage, pools=tuple(pools), worst_core_bytes=None, worst_core=None)
+    return usage._replace(pools=tuple(pools), worst_core_bytes=None, worst_core=None)
 
 
 def _beside(counted: PoolUsage, told: int, stale: int) -> PoolUsage:

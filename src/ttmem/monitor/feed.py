@@ -9,7 +9,6 @@ When nothing can be had, the last figures are delivered again with the reason be
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from threading import Condition, Thread
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -107,7 +106,7 @@ class Feed:
                         self._look(sights)
                         failures = 0
             except Exception as error:  # noqa: BLE001 whatever it is, the picture stays and says so
-                self._frame = replace(self._frame, trouble=_words(error))
+                self._frame = self._frame._replace(trouble=_words(error))
                 self._deliver(self._frame)
                 failures += 1
                 self._rest(min(_MOST_RETRY_SECONDS, _LEAST_RETRY_SECONDS * 2**failures))
@@ -136,7 +135,7 @@ class Feed:
             sights.reset_peaks()
         frame = asked(sights, wanted)
         kept = self._frame.telemetry if frame.telemetry is None else frame.telemetry  # names of chips stay as they are
-        self._frame = replace(frame, telemetry=kept)
+        self._frame = frame._replace(telemetry=kept)
         self._deliver(self._frame)
 
 

@@ -1,7 +1,5 @@
 """Some devices, users or processes only, as the flags -i, -u and -p say. Sums stay whole: they are everybody's."""
 
-from dataclasses import replace
-
 from ttmem.daemon.asking.looking import Looking
 from ttmem.errors import SelectionError
 from ttmem.snapshot import Selection
@@ -24,7 +22,7 @@ def narrowed(overview: Overview, selection: Selection) -> Overview:
     processes = (row for row in overview.processes if _is_wanted(row, selection))
     if selection.devices:
         processes = (row for row in processes if kept & set(row.devices))
-    return replace(overview, devices=devices, processes=tuple(processes))
+    return overview._replace(devices=devices, processes=tuple(processes))
 
 
 def _is_wanted(row: ProcessRow, selection: Selection) -> bool:

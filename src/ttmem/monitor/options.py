@@ -1,7 +1,6 @@
 """What a monitor is started with: what the command line says; None is what it leaves to settings."""
 
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ttmem.monitor.settings import Settings
 from ttmem.snapshot import Selection
@@ -11,8 +10,7 @@ __all__ = ["Options"]
 ALL = Selection()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(NamedTuple):
     """Flags of `ttmem top`."""
 
     interval: float | None = None
@@ -37,4 +35,4 @@ class Options:
             "sort": self.sort,
         }
         said |= {"ascii": self.is_ascii or None, "tree": self.is_tree or None}
-        return replace(settings, **{name: value for name, value in said.items() if value is not None})
+        return settings._replace(**{name: value for name, value in said.items() if value is not None})

@@ -9,9 +9,8 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = ["INTERVALS", "LAYOUTS", "THEMES", "VIEWS", "Settings", "load", "save", "settings_path"]
 
@@ -23,8 +22,7 @@ PREFIX = "TTMEM_MONITOR_"
 _SCHEMA = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(NamedTuple):
     """How the monitor looks when it opens."""
 
     view: str = "overview"
@@ -47,10 +45,10 @@ def load(environ: Mapping[str, str]) -> tuple[Settings, list[str]]:
     """What file and environment say, and a notice for each thing that could not be understood."""
     path = settings_path(environ)
     settings, notices = _from_file(path)
-    for field in fields(Settings):
-        name = PREFIX + field.name.upper()
+    for field in Settings._fields:
+        name = PREFIX + field.upper()
         if environ.get(name):
-            settings, notice = _changed(settings, field.name, environ[name])
+            settings, notice = _changed(settings, field, environ[name])
             notices += [f"{name}: {notice}"] if notice else []
     return settings, notices
 
@@ -59,7 +57,7 @@ def save(settings: Settings, environ: Mapping[str, str]) -> Path:
     """Keeps them for the next time; OSError if that cannot be done."""
     path = settings_path(environ)
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"schema": _SCHEMA, **asdict(settings)}, indent=2) + "\n"
+    text = json.dumps({"schema": _SCHEMA, **settings._asdict()}, indent=2) + "\n"
     unfinished = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         unfinished.write_text(text, encoding="utf-8")
@@ -83,17 +81,17 @@ def _from_file(path: Path) -> tuple[Settings, list[str]]:
     if not isinstance(document, dict):
         return Settings(), [f"{path} holds no settings, and was not used"]
     settings, notices = Settings(), []
-    for field in fields(Settings):
-        if field.name in document:
-            settings, notice = _changed(settings, field.name, document[field.name])
-            notices += [f"{path}: {field.name}: {notice}"] if notice else []
+    for field in Settings._fields:
+        if field in document:
+            settings, notice = _changed(settings, field, document[field])
+            notices += [f"{path}: {field}: {notice}"] if notice else []
     return settings, notices[:1]  # one line is enough to go and look
 
 
 def _changed(settings: Settings, name: str, value: Any) -> tuple[Settings, str]:
     """The settings with one of them changed; or as they were, and why."""
     try:
-        return replace(settings, **{name: _READERS[name](value)}), ""
+        return settings._replace(**{name: _READERS[name](value)}), ""
     except (TypeError, ValueError) as error:
         return settings, str(error)
 

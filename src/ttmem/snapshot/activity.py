@@ -5,9 +5,9 @@ up for all loaded programs, `resident` for the one that ran there last. Figures 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from ttmem.snapshot.fields import Fields
 from ttmem.tracking import Cache, CoreType, Stall
@@ -28,8 +28,7 @@ class CoreUsage:
     is_estimated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Footprint:
+class Footprint(NamedTuple):
     """What circular buffers, dataflow buffers and scratchpads take of L1."""
 
     planned_bytes: int
@@ -50,8 +49,7 @@ class Footprint:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RingUsage:
+class RingUsage(NamedTuple):
     """The kernel ring on each core of one type."""
 
     core_type: CoreType
@@ -67,8 +65,7 @@ class RingUsage:
         return None if self.total_bytes is None else max(0, self.total_bytes - self.live_bytes - self.retired_bytes)
 
 
-@dataclass(frozen=True, slots=True)
-class CacheUsage:
+class CacheUsage(NamedTuple):
     """What came of asking a cache, and what it holds now."""
 
     cache: Cache
@@ -87,8 +84,7 @@ class CacheUsage:
         return self.hit_count / asked if asked else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Activity:
+class Activity(NamedTuple):
     """All of it, on one chip, by one process or by all of them."""
 
     cores: tuple[CoreUsage, ...] = ()
@@ -164,15 +160,15 @@ def _rings_together(rings: Sequence[RingUsage]) -> tuple[RingUsage, ...]:
     sizes: dict[CoreType, int] = {}
     for ring in rings:
         sizes[ring.core_type] = max(sizes.get(ring.core_type, 0), ring.total_bytes or 0)
-    bare = _summed([replace(ring, total_bytes=0) for ring in rings])
-    return tuple(replace(ring, total_bytes=sizes[ring.core_type] or None) for ring in bare)
+    bare = _summed([ring._replace(total_bytes=0) for ring in rings])
+    return tuple(ring._replace(total_bytes=sizes[ring.core_type] or None) for ring in bare)
 
 
 def _summed(usages: Sequence[Any]) -> tuple[Any, ...]:
     """Figures of one name (the first field) added up, field by field."""
     sums: dict[Any, list[int]] = {}
     for usage in usages:
-        name, *figures = (getattr(usage, one.name) for one in fields(usage))
+        name, *figures = usage
         sums[name] = [a + b for a, b in zip(sums.get(name, [0] * len(figures)), figures, strict=True)]
     kind = type(usages[0]) if usages else None
     return tuple(kind(name, *sums[name]) for name in sorted(sums)) if kind else ()

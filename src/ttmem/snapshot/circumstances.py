@@ -1,7 +1,7 @@
 """What a snapshot says besides figures: the machine, what may not be read there, and what does not add up."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 __all__ = ["Finding", "Foreign", "Host", "What"]
 
@@ -19,8 +19,7 @@ class Finding:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Foreign:
+class Foreign(NamedTuple):
     """Journals, or the runtime's counters, of another user that may not be read."""
 
     path: str
@@ -29,8 +28,7 @@ class Foreign:
     what: What = "journals"
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(NamedTuple):
     """The machine the snapshot was taken on."""
 
     hostname: str

@@ -35,8 +35,7 @@ class Owner(NamedTuple):
     is_visible: bool = True  # False: `pid` is a number of another pid namespace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Allocation:
+class Allocation(NamedTuple):
     """One thing that is alive."""
 
     kind: Kind
@@ -86,8 +85,7 @@ class DumpGroup:
         return self.is_kernel or self.type in {pool.word for pool in PLANNED_POOLS}
 
 
-@dataclass(frozen=True, slots=True)
-class DumpDevice:
+class DumpDevice(NamedTuple):
     """One chip and what is alive on it."""
 
     device: Device

@@ -4,7 +4,6 @@ The inverse of `document`, up to what it does not say: times are whole microseco
 processes go by inside of one snapshot are given anew.
 """
 
-from dataclasses import replace
 from typing import get_args
 
 from ttmem.devices import BinaryStatus, Device, Kind, Pool
@@ -57,7 +56,7 @@ def snapshot_from_document(document: Document) -> Snapshot:
         time_ns=fields.nanoseconds("time_ns"),
         source=fields.text("source"),
         places=fields.texts("places"),
-        host=replace(read_host(fields.inner("host_info")), version=fields.inner("host_sw_vers").maybe_text("ttmem")),
+        host=read_host(fields.inner("host_info"))._replace(version=fields.inner("host_sw_vers").maybe_text("ttmem")),
         devices=usages,
         processes=tuple(_process(row, key, devices) for key, row in enumerate(fields.items("processes"), start=1)),
         foreign=tuple(read_foreign(row) for row in fields.items("foreign")),
@@ -252,7 +251,7 @@ def _process(row: Fields, key: int, devices: Devices) -> ProcessUsage:
 
 def read_held_device(row: Fields, devices: Devices) -> ProcessDevice:
     held = read_process_device(row, devices)
-    return replace(held, activity=activity_from_document(row), clash_count=row.integer("clashes"))
+    return held._replace(activity=activity_from_document(row), clash_count=row.integer("clashes"))
 
 
 def read_process_device(row: Fields, devices: Devices) -> ProcessDevice:

@@ -2,8 +2,7 @@
 reached into a buffer. As figures, as ledger's rows, and as JSON documents."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ttmem.devices import Device, Pool
 from ttmem.snapshot.fields import Fields, time_text
@@ -14,8 +13,7 @@ Rows = Iterable[Sequence[Any]]
 _POOLS = {pool.word: pool for pool in Pool}
 
 
-@dataclass(frozen=True, slots=True)
-class OutOfMemory:
+class OutOfMemory(NamedTuple):
     """An allocation the runtime refused."""
 
     device: Device
@@ -35,8 +33,7 @@ class OutOfMemory:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Clash:
+class Clash(NamedTuple):
     """A program whose circular buffers would have reached into an L1 buffer."""
 
     device: Device

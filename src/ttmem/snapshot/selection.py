@@ -1,7 +1,6 @@
 """A snapshot of some devices, users or processes only. Totals of a device stay whole: they are everybody's."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import NamedTuple
 
 from ttmem.devices import Device
@@ -34,8 +33,7 @@ def selected(snapshot: Snapshot, selection: Selection) -> Snapshot:
     processes = (process for process in snapshot.processes if _is_wanted(process, selection))
     if selection.devices:
         processes = (trimmed for process in processes if (trimmed := _on(process, kept)).devices)
-    return replace(
-        snapshot,
+    return snapshot._replace(
         devices=tuple(usage for usage in snapshot.devices if usage.device.number in kept),
         processes=tuple(processes),
     )
@@ -94,8 +92,7 @@ def _is_wanted(process: ProcessUsage, selection: Selection) -> bool:
 
 
 def _on(process: ProcessUsage, kept: set[int]) -> ProcessUsage:
-    return replace(
-        process,
+    return process._replace(
         devices=tuple(held for held in process.devices if held.device.number in kept),
         other_devices=tuple(held for held in process.other_devices if held.device.number in kept),
         programs=tuple(program for program in process.programs if program.device.number in kept),

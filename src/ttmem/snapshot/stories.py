@@ -1,14 +1,13 @@
 """What a process has to tell besides what it holds: its programs, the peaks of its phases, the meshes it opened."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ttmem.devices import BinaryStatus, Device, Pool
 
 __all__ = ["Mesh", "PhasePeak", "Program"]
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(NamedTuple):
     """A program whose binaries a process sent, or is about to send."""
 
     device: Device
@@ -18,8 +17,7 @@ class Program:
     dram_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class PhasePeak:
+class PhasePeak(NamedTuple):
     """The highest use of a pool while a phase of that name ran."""
 
     name: str
@@ -31,8 +29,7 @@ class PhasePeak:
     is_lower_bound: bool = False  # several targets stand for the chip; of their sum only the highest part is known
 
 
-@dataclass(frozen=True, slots=True)
-class Mesh:
+class Mesh(NamedTuple):
     """Chips that a process opened as one."""
 
     mesh_id: int

@@ -7,7 +7,7 @@ runtime's own counters, a `sample` of those, or `unknown`. What was counted and 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ttmem.devices import PLANNED_POOLS, Device, Kind, Pool
 from ttmem.snapshot.activity import NO_ACTIVITY, Activity
@@ -114,8 +114,7 @@ class KindUsage:
     is_estimated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceUsage:
+class DeviceUsage(NamedTuple):
     """One chip and all that lives on it."""
 
     device: Device
@@ -170,8 +169,7 @@ class DeviceUsage:
         return max(known, default=0) if is_told and len(known) == len(ages) else None
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessDevice:
+class ProcessDevice(NamedTuple):
     """What one process holds on one chip."""
 
     device: Device
@@ -186,8 +184,7 @@ class ProcessDevice:
         return kernels_of(self.kinds)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessUsage:
+class ProcessUsage(NamedTuple):
     """One process that reports, or that the stock runtime's counters tell about."""
 
     key: int
@@ -235,8 +232,7 @@ class ProcessUsage:
         return "stale" if self.is_live and self.reason in STALE_REASONS else self.state
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """Everything known at one instant."""
 
     time_ns: int

@@ -6,7 +6,6 @@ its other source tells; nothing is left out and nothing is added up.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
@@ -62,7 +61,7 @@ def process_table(
     branches: Branches = MappingProxyType({}),
 ) -> list[Line]:
     """Process x device x pool; `branches` are drawn before the labels of a tree."""
-    processes = [replace(process, label=branches.get(process.key, "") + process.label) for process in processes]
+    processes = [process._replace(label=branches.get(process.key, "") + process.label) for process in processes]
     rows = [row for process in processes for row in _rows_of(process)]
     pools = [pool for pool in _POOLS if any(pool in row.held for row in rows)]
     if not pools and any(process.origin == "unknown" for process in processes):

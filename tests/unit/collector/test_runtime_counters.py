@@ -109,14 +109,13 @@ def test_a_chip_that_both_tell_of_is_one_row_and_nothing_is_added(counters: Runt
 def test_beside_somebody_who_does_not_report_nobody_knows_what_is_free_in_one_piece(counters: RuntimeCounters) -> None:
     snapshot = counted(12 * MIB)
     [usage] = snapshot.devices
-    known = replace(
-        usage,
+    known = usage._replace(
         pools=tuple(replace(pool, largest_free_bytes=24, largest_free_bank_bytes=2) for pool in usage.pools),
         worst_core_bytes=7,
         worst_core=(1, 2),
     )
-    [alone] = counters.joined(replace(snapshot, devices=(known,)), readings_of(a_chip(a_reading(4001)))).devices
-    [beside] = counters.joined(replace(snapshot, devices=(known,)), readings_of(a_chip(a_reading(77)))).devices
+    [alone] = counters.joined(snapshot._replace(devices=(known,)), readings_of(a_chip(a_reading(4001)))).devices
+    [beside] = counters.joined(snapshot._replace(devices=(known,)), readings_of(a_chip(a_reading(77)))).devices
 
     assert (alone.worst_core_bytes, pools_of(alone)[Pool.DRAM].largest_free_bytes) == (7, 24)
     assert (beside.worst_core_bytes, beside.worst_core) == (None, None)

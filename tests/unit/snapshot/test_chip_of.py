@@ -1,6 +1,5 @@
 """Which of the driver's chips a device is: by its id, by the serial number of a card with one chip, or not at all."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,7 +48,7 @@ def test_of_cards_with_several_chips_nothing_is_guessed(tmp_path: Path, card: st
 
 def test_two_chips_that_fit_are_none_that_does(tmp_path: Path) -> None:
     telemetry = chips(tmp_path, {"card_type": "p150a", "serial": SEEN_SERIAL})
-    twin = replace(telemetry[0], node=1)
+    twin = telemetry[0]._replace(node=1)
 
     assert chip_of(a_chip(unique_id=SEEN_ID), (*telemetry, twin)) is None
 

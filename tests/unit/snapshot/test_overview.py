@@ -1,7 +1,6 @@
 """An overview: what a snapshot says, with processes summed over their chips; and what it is as a document."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -153,7 +152,7 @@ def test_a_state_nobody_knows_is_refused() -> None:
 
 
 def test_an_incomplete_process_makes_the_whole_incomplete() -> None:
-    overview = replace(an_overview(), reason="outrun")
+    overview = an_overview()._replace(reason="outrun")
 
     told = sent(overview)
 

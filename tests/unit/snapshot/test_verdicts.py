@@ -81,7 +81,7 @@ def test_circular_buffers_may_lie_in_the_largest_block_of_l1() -> None:
         a_pool(Pool.L1, 20 * MIB, largest_free_bank_bytes=500 * KIB),
         core_bytes=1000 * KIB,
         worst_core_bytes=400 * KIB,
-        activity=replace(NO_ACTIVITY, footprint=footprint),
+        activity=NO_ACTIVITY._replace(footprint=footprint),
     )
 
     assert fits(usage, l1_core_bytes=200 * KIB) is True
@@ -100,7 +100,7 @@ def test_a_chip_of_which_the_driver_does_not_tell_may_be_open_for_a_stranger_of_
 
 def test_a_chip_may_be_held_by_somebody_whose_journal_may_not_be_read() -> None:
     usage = a_chip_with(dram(0, largest_free_bytes=12 * GIB))
-    closed = replace(a_snapshot_of(usage), foreign=(Foreign("/dev/shm/ttmem-7", 7, "ada"),))
+    closed = a_snapshot_of(usage)._replace(foreign=(Foreign("/dev/shm/ttmem-7", 7, "ada"),))
 
     [unlisted] = candidates(closed, Need(dram_bytes=1))
     [listed] = candidates(closed, Need(dram_bytes=1), [a_driver_chip(0, pids=())])

@@ -1,7 +1,6 @@
 """The page of `ttmem ps`: what it must say for each kind of figure."""
 
 import re
-from dataclasses import replace
 
 from tests.support.figures import (
     GIB,
@@ -57,7 +56,7 @@ def test_a_chip_of_which_nothing_is_known_does_not_share_a_row_with_one_that_hol
     chips = [a_chip(a_reading(77, last_update_ns=None), unique_id=CHIP + at) for at in range(2)]
     joined = RuntimeCounters(Canned(), user_of=str).joined(a_snapshot(), readings_of(*chips))
     empty, unknown = joined.devices
-    text = text_of(replace(joined, devices=(replace(empty, doubt=""), unknown)), width=80)
+    text = text_of(joined._replace(devices=(empty._replace(doubt=""), unknown)), width=80)
 
     assert re.search(r" 2 +nothing\n", text)
     assert re.search(r" 2 +\[N/A\]\n", text)

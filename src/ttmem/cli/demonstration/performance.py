@@ -8,7 +8,6 @@ _killed      likewise
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 
 from ttmem.cli.demonstration.process import DemoProcess, demo_process, next_reports
 from ttmem.cli.demonstration.workload import KILL, PHASE, Order, Report
@@ -43,7 +42,7 @@ class Performance:
         reports = self._reports | {one.pid: one.stop() for one in playing}
         last = settled(self._places)
         others = tuple(process for process in last.processes if process.pid not in self._killed)
-        whole = replace(last, processes=(*others, *self._killed.values()))
+        whole = last._replace(processes=(*others, *self._killed.values()))
         return {one.pid: reports[one.pid] for one in self._processes}, whole
 
     def _listen(self) -> None:

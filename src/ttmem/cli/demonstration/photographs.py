@@ -6,7 +6,6 @@ What is drawn is the desk's own picture, the one a terminal would show.
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,7 +70,7 @@ def photographed(
 
 def taken(shot: Shot, looking: Sights, environ: Mapping[str, str], *, banner: str = BANNER) -> str:
     """The picture of one view, as an SVG text."""
-    settings = replace(Settings(), theme="light" if shot.is_light else "dark", ascii=shot.is_ascii)
+    settings = Settings(theme="light" if shot.is_light else "dark", ascii=shot.is_ascii)
     desk = Desk(settings, environ, is_readonly=True, banner=banner)
     desk.resize(*shot.size)
     desk.take(asked(looking, desk.wanted()))

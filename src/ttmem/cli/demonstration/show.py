@@ -3,7 +3,6 @@
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from ttmem.cli.demonstration.performance import performed, settled
@@ -48,7 +47,7 @@ def show(orders: Sequence[Order], options: Options, environ: Mapping[str, str]) 
         places = Places(uid=os.geteuid(), directory=directory)
         apart = {**environ, "TTMEM_DIR": directory, "TTMEM_STOCK_SHM_DIR": directory}
         with performed(orders, directory, places) as performance:
-            code = run_monitor(replace(options, banner=BANNER, has_daemon=False), apart)
+            code = run_monitor(options._replace(banner=BANNER, has_daemon=False), apart)
             if code >= KILLED_BY:
                 return Ending(code, {}, None, 0)
             reports, last = performance.finish()

@@ -68,7 +68,7 @@ def _with_idle_chips(snapshot: Snapshot, telemetry: Sequence[ChipTelemetry]) -> 
     idle = [chip for chip in telemetry if chip not in known] if None not in known else []
     first = 1 + max((usage.device.number for usage in snapshot.devices), default=-1)
     devices = tuple(_idle(chip, number) for number, chip in enumerate(idle, start=first))
-    return replace(snapshot, devices=(*snapshot.devices, *devices)) if devices else snapshot
+    return snapshot._replace(devices=(*snapshot.devices, *devices)) if devices else snapshot
 
 
 def _idle(chip: ChipTelemetry, number: int) -> DeviceUsage:

@@ -1,9 +1,8 @@
 """What was asked for on the command line, checked: forms that exclude each other, words that are none."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -18,8 +17,7 @@ __all__ = ["STANDARD_NAME", "Request"]
 STANDARD_NAME = "\0"  # -f without a name; no file can be called that
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(NamedTuple):
     """The flags of `ttmem ps`."""
 
     is_json: bool = False

@@ -9,7 +9,6 @@ collector when the daemon goes, and back when one is there.
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -207,4 +206,4 @@ class Looking:
 
     def _noted(self, answer: Whole) -> Whole:
         notes: tuple[Finding, ...] = tuple(note for _, note in self._passed_over.values())
-        return replace(answer, findings=(*answer.findings, *notes)) if notes else answer
+        return answer._replace(findings=(*answer.findings, *notes)) if notes else answer

@@ -6,7 +6,6 @@ frames      ---->      ----> wanted(), settings, is_paused, errands: what the ap
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Literal
 
 from ttmem.monitor import settings as kept
@@ -90,7 +89,7 @@ class Desk:
     def miss(self, seconds: float) -> None:
         """Figures were due and did not come."""
         if not self.is_paused and not self.frame.trouble:
-            self.frame = replace(self.frame, trouble=f"no answer for {seconds:.0f} s")
+            self.frame = self.frame._replace(trouble=f"no answer for {seconds:.0f} s")
 
     @property
     def is_typing(self) -> bool:
@@ -220,7 +219,7 @@ class Desk:
         """The next interval of the ladder in that direction."""
         beyond = [value for value in INTERVALS if (value - self.settings.interval) * step > 0]
         if beyond:
-            self.settings = replace(self.settings, interval=min(beyond) if step > 0 else max(beyond))
+            self.settings = self.settings._replace(interval=min(beyond) if step > 0 else max(beyond))
         self.note = f"a look every {self.settings.interval:g} s"
 
     def _pause(self, _: str) -> None:
@@ -230,10 +229,10 @@ class Desk:
         self.is_over = True
 
     def _dark(self, _: str) -> None:
-        self.settings = replace(self.settings, theme="light" if self.settings.theme == "dark" else "dark")
+        self.settings = self.settings._replace(theme="light" if self.settings.theme == "dark" else "dark")
 
     def _layout(self, layout: str) -> None:
-        self.settings = replace(self.settings, layout=layout)
+        self.settings = self.settings._replace(layout=layout)
         self.note = f"layout: {layout}"
 
     def _setup(self, _: str) -> None:
@@ -243,7 +242,7 @@ class Desk:
 
     def _keep(self, _: str = "") -> None:
         """Saves what is set now."""
-        settings = replace(self.settings, **self._processes.settings())
+        settings = self.settings._replace(**self._processes.settings())
         try:
             path = kept.save(settings, self._environ)
         except OSError as error:

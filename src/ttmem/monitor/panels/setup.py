@@ -1,7 +1,6 @@
 """The settings, each with its choices; what is changed is seen at once and kept when the panel is left."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ttmem.monitor.panels.panel import Place, boxed
@@ -65,7 +64,7 @@ class Setup:
         value = getattr(self._settings, item.name)
         at = item.choices.index(value) if value in item.choices else 0
         changed: dict[str, Any] = {item.name: item.choices[(at + step) % len(item.choices)]}
-        self._settings = replace(self._settings, **changed)
+        self._settings = self._settings._replace(**changed)
         self._apply(self._settings)
 
 

@@ -12,7 +12,8 @@ A screen's module has, besides, what the app needs to know of it:
     wanted(frame, state) -> Wanted                        what has to be asked for
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ttmem.view.spans import Line
@@ -30,8 +31,7 @@ __all__ = ["Drawing", "Frame", "Layout", "Look", "Spot", "Wanted"]
 Layout = Literal["auto", "full", "compact"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class Frame(NamedTuple):
     """The newest of everything that was asked for; what nobody looks at is None."""
 
     overview: "Overview | None" = None
@@ -73,11 +73,10 @@ class Spot(NamedTuple):
     number: int  # of the device
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(NamedTuple):
     """Lines from top to bottom, and what lies where: row of the drawing -> key of a process, number of a device."""
 
     lines: tuple[Line, ...]
-    hits: dict[int, int] = field(default_factory=dict)
+    hits: Mapping[int, int] = MappingProxyType({})
     spots: tuple[Spot, ...] = ()  # chips, on a screen that shows several in a row
     hidden_count: int = 0  # rows that are there and do not fit, below or above

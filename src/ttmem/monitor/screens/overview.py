@@ -5,7 +5,7 @@ from 80 x 20 on up to 32 chips; where even single lines are too many, the chips 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ttmem.devices import Pool
 from ttmem.monitor.screens.chips.arrangement import GUTTER, Arrangement, arranged
@@ -38,8 +38,7 @@ _kept_cells: Kept[Sequence[Line]] = Kept()
 Courses = dict[tuple[str | int, Pool], Sequence[Sample]]
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """Which chip the cursor is on, by its number; None before it was moved."""
 
     chip: int | None = None
@@ -80,7 +79,7 @@ def acted(action: str, state: State, frame: Frame, look: Look) -> State:
     at = numbers.index(state.chip) + steps[action]
     if action in ("home", "end", "page_up", "page_down"):
         at = max(0, min(at, len(numbers) - 1))
-    return replace(state, chip=numbers[at]) if 0 <= at < len(numbers) else state
+    return state._replace(chip=numbers[at]) if 0 <= at < len(numbers) else state
 
 
 def pointed(hit: int, state: State) -> State:

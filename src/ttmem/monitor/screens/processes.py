@@ -82,7 +82,7 @@ def _draw_opened(frame: Frame, look: Look, state: State) -> Drawing:
             ((), Pen().put(" This process is no longer known. Esc goes back to the list.", Role.HIGH).done())
         )
     is_its_own = frame.detail is not None and stamp_of(frame.detail.row) == state.opened
-    return process_page.draw(frame if is_its_own else replace(frame, detail=None), look, state.page)
+    return process_page.draw(frame if is_its_own else frame._replace(detail=None), look, state.page)
 
 
 def page_rows(look: Look) -> int:

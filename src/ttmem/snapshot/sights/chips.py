@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -150,8 +149,8 @@ def with_empty_pools(usage: DeviceUsage) -> tuple[PoolUsage, ...]:
 
 def without_empty_pools(usage: DeviceUsage) -> DeviceUsage:
     """The same chip without the pools that `with_empty_pools` adds."""
-    implied = with_empty_pools(replace(usage, pools=()))
-    return replace(usage, pools=tuple(pool for pool in usage.pools if pool not in implied))
+    implied = with_empty_pools(usage._replace(pools=()))
+    return usage._replace(pools=tuple(pool for pool in usage.pools if pool not in implied))
 
 
 def _empty(pool: Pool, capacity_bytes: int, banks: int | None) -> PoolUsage:

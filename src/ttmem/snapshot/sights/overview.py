@@ -1,8 +1,7 @@
 """Everything at a glance: every chip with its figures, every process with its sums over the chips it is on."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ttmem.devices import Kind, Pool
 from ttmem.snapshot.usage import (
@@ -34,8 +33,7 @@ RowState = Literal["live", "stale", "foreign", "dead"]
 ParentOf = Callable[[int, int | None], int | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessRow:
+class ProcessRow(NamedTuple):
     """One process, its figures summed over its chips. A peak is the sum of the peaks on each chip."""
 
     key: int
@@ -71,8 +69,7 @@ class ProcessRow:
         return sum(found) if found or self.pools else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overview:
+class Overview(NamedTuple):
     """Everything known at one instant, but for what a process holds on which chip. Findings name damaged files too."""
 
     time_ns: int

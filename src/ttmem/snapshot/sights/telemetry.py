@@ -3,13 +3,12 @@
 None is what the driver does not have; it is never 0.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["ChipTelemetry", "Sensor"]
 
 
-@dataclass(frozen=True, slots=True)
-class Sensor:
+class Sensor(NamedTuple):
     """One reading of hwmon, in its base unit: degrees Celsius, volts, amperes, watts, turns per minute."""
 
     value: float
@@ -17,8 +16,7 @@ class Sensor:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChipTelemetry:
+class ChipTelemetry(NamedTuple):
     """One chip of the driver."""
 
     node: int  # N of /dev/tenstorrent/N

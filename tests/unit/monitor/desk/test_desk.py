@@ -1,6 +1,5 @@
 """The screen as a whole: two lines around a view, at every size; what is lost is grey; clicks find what they hit."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,7 +46,7 @@ def test_the_screen_is_exactly_as_large_as_the_terminal(
 def test_a_banner_is_always_on_screen(width: int) -> None:
     desk = Desk(Settings(), {}, is_readonly=False, banner=BANNER)
     desk.resize(width, 24)
-    for frame in (Frame(), FRAME, replace(FRAME, trouble="gone " * 60)):
+    for frame in (Frame(), FRAME, FRAME._replace(trouble="gone " * 60)):
         desk.take(frame)
         assert BANNER in text_of(desk.picture())
     desk.note = "something to say " * 20
@@ -63,7 +62,7 @@ def test_before_the_first_figures_it_says_so(tmp_path: Path) -> None:
 def test_lost_figures_stay_to_be_read_in_grey(tmp_path: Path) -> None:
     desk = a_desk(tmp_path)
     before = text_of(desk.picture()[1:-1])
-    desk.take(replace(desk.frame, trouble="the daemon is gone"))
+    desk.take(desk.frame._replace(trouble="the daemon is gone"))
 
     lines = desk.picture()
 
@@ -90,7 +89,7 @@ def test_who_tells_the_figures_is_said_when_that_changes(tmp_path: Path) -> None
     desk, frame = a_desk(tmp_path), a_frame()
     assert frame.overview is not None
 
-    desk.take(replace(frame, overview=replace(frame.overview, source="embedded collector")))
+    desk.take(frame._replace(overview=frame.overview._replace(source="embedded collector")))
 
     assert desk.note == "figures come from: embedded collector (before: daemon pid 812)"
 
@@ -146,9 +145,9 @@ def test_alerts_want_an_hour_while_they_are_open(tmp_path: Path) -> None:
 def test_alerts_say_once_whose_findings_they_are(tmp_path: Path) -> None:
     desk, frame = a_desk(tmp_path), a_frame()
     assert frame.overview is not None
-    rows = (replace(frame.overview.processes[0], finding_count=1), *frame.overview.processes[1:])
+    rows = (frame.overview.processes[0]._replace(finding_count=1), *frame.overview.processes[1:])
     findings = (Finding("double_free", 1, rows[0].pid),)
-    desk.take(replace(frame, overview=replace(frame.overview, processes=rows, findings=findings)))
+    desk.take(frame._replace(overview=frame.overview._replace(processes=rows, findings=findings)))
 
     desk.press("A")
 
@@ -171,8 +170,8 @@ def test_alerts_are_told_to_the_end(tmp_path: Path) -> None:
 def test_alerts_name_findings_and_what_may_not_be_read(tmp_path: Path) -> None:
     desk, frame = a_desk(tmp_path), a_frame()
     assert frame.overview is not None
-    rows = (replace(frame.overview.processes[0], finding_count=3), *frame.overview.processes[1:])
-    desk.take(replace(frame, overview=replace(frame.overview, processes=rows, reason="a journal is damaged")))
+    rows = (frame.overview.processes[0]._replace(finding_count=3), *frame.overview.processes[1:])
+    desk.take(frame._replace(overview=frame.overview._replace(processes=rows, reason="a journal is damaged")))
 
     desk.press("A")
 

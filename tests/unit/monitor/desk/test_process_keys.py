@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,7 +35,7 @@ def showing(tmp_path: Path, *rows: ProcessRow, is_readonly: bool = False) -> Des
     desk = a_desk(tmp_path, is_readonly=is_readonly)
     frame = a_frame()
     assert frame.overview is not None
-    desk.take(replace(frame, overview=replace(frame.overview, processes=rows)))
+    desk.take(frame._replace(overview=frame.overview._replace(processes=rows)))
     desk.press("N")
     return desk
 
@@ -144,7 +143,7 @@ def test_processes_of_others_are_refused_and_our_own_come_first(
 def test_what_cannot_get_a_signal_is_said_without_a_question(
     tmp_path: Path, changes: dict[str, object], words: str
 ) -> None:
-    row = replace(a_row(1, uid=os.geteuid(), pid=2**22 + 1), **changes)  # type: ignore[arg-type]
+    row = a_row(1, uid=os.geteuid(), pid=2**22 + 1)._replace(**changes)  # type: ignore[arg-type]
 
     text = pressed(showing(tmp_path, row), "K")
 
@@ -224,7 +223,7 @@ def test_from_another_view_a_key_about_processes_goes_to_them_first(tmp_path: Pa
 
 def test_kernels_are_sorted_where_they_are(tmp_path: Path) -> None:
     desk = a_desk(tmp_path)
-    desk.take(replace(a_frame(), kernels=a_kernel_table(5)))
+    desk.take(a_frame()._replace(kernels=a_kernel_table(5)))
 
     assert ", by pid" in pressed(desk, "4", "P")
     assert ", by program" in pressed(desk, ">")

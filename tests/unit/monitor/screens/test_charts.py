@@ -82,7 +82,7 @@ def with_samples(frame: Frame, samples: tuple[int | None, ...], pool: Pool = Poo
     series = tuple(
         replace(one, samples=samples) if (one.device, one.pool) == (0, pool) else one for one in frame.history.series
     )
-    return replace(frame, history=replace(frame.history, series=series))
+    return frame._replace(history=replace(frame.history, series=series))
 
 
 def test_a_figure_changed_by_a_little_is_shown_changed() -> None:
@@ -99,7 +99,7 @@ def test_what_is_used_now_is_what_the_other_views_say() -> None:
     assert frame.overview is not None
     [usage] = frame.overview.devices
     pools = tuple(replace(pool, used_bytes=3 << 30) if pool.pool is Pool.DRAM else pool for pool in usage.pools)
-    now = replace(frame, overview=replace(frame.overview, devices=(replace(usage, pools=pools),)))
+    now = frame._replace(overview=frame.overview._replace(devices=(usage._replace(pools=pools),)))
 
     assert "DRAM 3.00 GiB 25% of 12.0 GiB  highest 5.00 GiB" in text(
         draw(with_samples(now, (5 << 30,) * 60), Look(120, 38), State())
@@ -171,7 +171,7 @@ def test_a_phase_that_began_before_the_span_covers_its_beginning() -> None:
     frame = a_frame(1)
     assert frame.history is not None
     early = tuple(mark for mark in frame.history.marks if mark.what != "phase_began")
-    shown = text(draw(replace(frame, history=replace(frame.history, marks=early)), Look(120, 38), State(pool="dram")))
+    shown = text(draw(frame._replace(history=replace(frame.history, marks=early)), Look(120, 38), State(pool="dram")))
 
     assert " " * 10 + "|prefill" in shown
 
@@ -188,7 +188,7 @@ def test_figures_that_were_read_say_so() -> None:
     assert frame.history is not None
     read = tuple(replace(one, origin="read") for one in frame.history.series)
 
-    assert " read" in text(draw(replace(frame, history=replace(frame.history, series=read)), Look(120, 38), State()))
+    assert " read" in text(draw(frame._replace(history=replace(frame.history, series=read)), Look(120, 38), State()))
 
 
 @pytest.mark.parametrize("history", [None, History(end_ns=9, interval_ns=1, series=(), marks=())])

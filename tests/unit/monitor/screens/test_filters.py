@@ -1,6 +1,5 @@
 """The language of filters: what matches, and what is said about one that cannot be read."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,7 +25,7 @@ def an_entry() -> Entry:
         pools=(a_pool(Pool.DRAM, 5 * GIB), a_pool(Pool.L1, 0)),
         launch_count=None,
     )
-    return entries_of(Frame(overview=replace(an_overview(4, 0), processes=(row,))))[0]
+    return entries_of(Frame(overview=an_overview(4, 0)._replace(processes=(row,))))[0]
 
 
 ENTRY = an_entry()

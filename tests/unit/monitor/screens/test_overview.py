@@ -105,10 +105,10 @@ def test_figures_are_those_of_the_sight_and_change_with_it(look: Look) -> None:
     usage = overview.devices[2]
     for pool, size in ((Pool.DRAM, 7 * GIB), (Pool.L1, 33 * MIB)):
         pools = tuple(replace(one, used_bytes=size) if one.pool is pool else one for one in usage.pools)
-        changed = replace(usage, pools=pools)
+        changed = usage._replace(pools=pools)
         devices = tuple(changed if one is usage else one for one in overview.devices)
 
-        after = cell_of(drawn(replace(overview, devices=devices), look), 2)
+        after = cell_of(drawn(overview._replace(devices=devices), look), 2)
 
         assert after != before
         assert size_text(size) in after or tight_size_text(size) in after
@@ -117,10 +117,9 @@ def test_figures_are_those_of_the_sight_and_change_with_it(look: Look) -> None:
 @pytest.mark.parametrize("look", [Look(80, 22), Look(120, 38), Look(200, 58)])
 def test_what_was_drawn_before_leaves_no_trace(look: Look) -> None:
     overview = an_overview(4, 0)
-    other = replace(
-        overview,
+    other = overview._replace(
         devices=tuple(
-            replace(one, device=replace(one.device, number=3 - at)) for at, one in enumerate(overview.devices)
+            one._replace(device=replace(one.device, number=3 - at)) for at, one in enumerate(overview.devices)
         ),
     )
     first = drawn(overview, look)
@@ -164,7 +163,7 @@ def test_the_bar_of_l1_shows_its_peak_beyond_what_is_planned() -> None:
     usage = a_device_usage(0)
     pools = tuple(replace(pool, peak_bytes=80 * MIB) if pool.pool is Pool.L1 else pool for pool in usage.pools)
 
-    cell = cell_of(drawn(an_overview(1, 0, devices=(replace(usage, pools=pools),)), Look(200, 40, True)), 0)
+    cell = cell_of(drawn(an_overview(1, 0, devices=(usage._replace(pools=pools),)), Look(200, 40, True)), 0)
 
     [bar] = re.findall(r"#+s+k+c*:*=+\.+", cell)
     marked = len(bar) - bar.count(".")
@@ -179,7 +178,7 @@ def test_kernels_are_told_by_type_with_their_counts_as_the_seeds_show_them() -> 
 
 
 def test_what_is_not_known_is_no_number() -> None:
-    usage = replace(a_device_usage(0), pools=(), kinds=(), launch_count=None, doubt="uncounted")
+    usage = a_device_usage(0)._replace(pools=(), kinds=(), launch_count=None, doubt="uncounted")
 
     cell = cell_of(drawn(an_overview(1, 0, devices=(usage,)), Look(80, 30)), 0)
 
@@ -190,7 +189,7 @@ def test_what_is_not_known_is_no_number() -> None:
 
 def test_what_was_read_says_so_and_its_peak_is_a_lower_bound() -> None:
     pool = a_pool(Pool.DRAM, 3 * GIB, peak_bytes=4 * GIB, capacity_bytes=12 * GIB, origin="sample")
-    usage = replace(a_device_usage(0), pools=(pool,))
+    usage = a_device_usage(0)._replace(pools=(pool,))
 
     cell = cell_of(drawn(an_overview(1, 0, devices=(usage,)), Look(100, 40)), 0)
 
@@ -200,7 +199,7 @@ def test_what_was_read_says_so_and_its_peak_is_a_lower_bound() -> None:
 
 def test_what_is_held_beside_what_was_counted_is_shown_apart() -> None:
     pool = a_pool(Pool.DRAM, 3 * GIB, capacity_bytes=12 * GIB, read_bytes=GIB, stale_bytes=2 * GIB)
-    usage = replace(a_device_usage(0), pools=(pool,))
+    usage = a_device_usage(0)._replace(pools=(pool,))
 
     cell = cell_of(drawn(an_overview(1, 0, devices=(usage,)), Look(100, 40)), 0)
 
@@ -212,9 +211,9 @@ def test_what_is_held_beside_what_was_counted_is_shown_apart() -> None:
 def test_where_there_is_no_room_a_mark_tells_that_something_is_held_beside_the_figures() -> None:
     overview = an_overview(32, 0)
     pools = (a_pool(Pool.DRAM, 3 * GIB, capacity_bytes=12 * GIB, read_bytes=GIB),)
-    odd = [replace(overview.devices[0], pools=pools), replace(overview.devices[1], doubt="damaged")]
+    odd = [overview.devices[0]._replace(pools=pools), overview.devices[1]._replace(doubt="damaged")]
 
-    drawing = drawn(replace(overview, devices=(*odd, *overview.devices[2:])), Look(80, 22))
+    drawing = drawn(overview._replace(devices=(*odd, *overview.devices[2:])), Look(80, 22))
 
     assert [cell_of(drawing, number)[:4] for number in (0, 1, 2)] == ["  0+", "  1!", "  2 "]
 
@@ -222,7 +221,7 @@ def test_where_there_is_no_room_a_mark_tells_that_something_is_held_beside_the_f
 def test_kernels_of_no_known_type_are_not_left_out() -> None:
     kinds = (KindUsage(Kind.KERNEL_UNKNOWN, 5 * MIB, 3, is_estimated=False),)
 
-    cell = cell_of(drawn(an_overview(1, 0, devices=(replace(a_device_usage(0), kinds=kinds),)), Look(100, 40)), 0)
+    cell = cell_of(drawn(an_overview(1, 0, devices=(a_device_usage(0)._replace(kinds=kinds),)), Look(100, 40)), 0)
 
     assert re.search(r"untyped \(3\) +5.00 MiB", cell)
 
@@ -242,7 +241,7 @@ def test_a_course_fills_its_width_and_stands_on_its_highest_sample() -> None:
 
 
 def test_the_worst_core_is_named_with_its_share() -> None:
-    usage = replace(a_device_usage(0), worst_core_bytes=900 * KIB, worst_core=(3, 4), core_bytes=1000 * KIB)
+    usage = a_device_usage(0)._replace(worst_core_bytes=900 * KIB, worst_core=(3, 4), core_bytes=1000 * KIB)
 
     cell = cell_of(drawn(an_overview(1, 0, devices=(usage,)), Look(100, 40)), 0)
 
@@ -262,19 +261,19 @@ def test_the_node_of_the_driver_is_named_where_it_is_known() -> None:
 
 def test_the_heading_says_who_counted_and_what_is_doubtful() -> None:
     overview = an_overview(4, 3, reason="outrun")
-    doubted = tuple(replace(row, finding_count=2) for row in overview.processes)
+    doubted = tuple(row._replace(finding_count=2) for row in overview.processes)
 
-    heading = text_of(drawn(replace(overview, processes=doubted), Look(120, 40)).lines[0])
+    heading = text_of(drawn(overview._replace(processes=doubted), Look(120, 40)).lines[0])
 
     assert re.search(r"box · daemon pid 812 · 4 chips · 3 processes · 6 findings · incomplete: outrun", heading)
 
 
 def test_the_heading_counts_a_finding_once() -> None:
     overview = an_overview(1, 1)
-    rows = (replace(overview.processes[0], finding_count=3),)
+    rows = (overview.processes[0]._replace(finding_count=3),)
     findings = (Finding("double_free", 3, rows[0].pid), Finding("damaged", 1, None, "/x.journal"))
 
-    heading = text_of(drawn(replace(overview, processes=rows, findings=findings), Look(120, 40)).lines[0])
+    heading = text_of(drawn(overview._replace(processes=rows, findings=findings), Look(120, 40)).lines[0])
 
     assert "4 findings" in heading
 
@@ -306,7 +305,7 @@ def test_courses_grow_tall_only_where_processes_have_their_place() -> None:
 
 
 def test_a_pool_that_nobody_ever_used_had_a_peak_of_nothing() -> None:
-    usage = replace(a_device_usage(0), pools=(a_pool(Pool.DRAM, GIB),))
+    usage = a_device_usage(0)._replace(pools=(a_pool(Pool.DRAM, GIB),))
 
     assert re.search(r"L1 peak +0 B", cell_of(drawn(an_overview(1, 0, devices=(usage,)), Look(80, 30)), 0))
 
@@ -353,9 +352,9 @@ def test_figures_are_counted_as_they_are(usage: DeviceUsage) -> None:
 def test_what_only_one_chip_has_to_tell_is_told() -> None:
     overview = an_overview(4, 0)
     pools = (a_pool(Pool.DRAM, GIB, capacity_bytes=12 * GIB, read_bytes=GIB, stale_bytes=GIB, unattributed_bytes=GIB),)
-    devices = (replace(overview.devices[0], pools=pools), *overview.devices[1:])
+    devices = (overview.devices[0]._replace(pools=pools), *overview.devices[1:])
 
-    cell = cell_of(drawn(replace(overview, devices=devices), Look(120, 48)), 0)
+    cell = cell_of(drawn(overview._replace(devices=devices), Look(120, 48)), 0)
 
     assert [word for word in ("DRAM read", "DRAM stale", "DRAM nobody") if word not in cell] == []
 

@@ -26,7 +26,7 @@ def lines_of(detail: ProcessDetail, look: Look, state: screen.State | None = Non
 @settings(max_examples=30)
 @given(st.integers(80, 220), st.integers(20, 60), st.booleans(), st.integers(0, 80), st.integers(0, 200))
 def test_a_page_fits_the_screen(width: int, height: int, is_ascii: bool, holdings: int, top: int) -> None:
-    detail = replace(a_detail(holdings), row=replace(a_detail().row, label="名前" * 50, command="\x1b[31m" * 40))
+    detail = replace(a_detail(holdings), row=a_detail().row._replace(label="名前" * 50, command="\x1b[31m" * 40))
     lines = lines_of(detail, Look(width, height, is_ascii), screen.State(top=top))
 
     assert len(lines) <= height
@@ -56,7 +56,7 @@ def test_all_that_is_known_is_on_the_page(width: int) -> None:
 
 def test_chips_on_which_the_same_is_held_share_a_line_and_others_do_not() -> None:
     first, second = a_detail().devices
-    other = replace(second, launch_count=51)
+    other = second._replace(launch_count=51)
     page = "\n".join(lines_of(replace(a_detail(), devices=(first, other)), Look(80, 80)))
 
     assert re.search(r"^ +0 +2.00G .* 50 *$", page, re.MULTILINE)
@@ -66,7 +66,7 @@ def test_chips_on_which_the_same_is_held_share_a_line_and_others_do_not() -> Non
 def test_phases_stand_in_the_order_in_which_they_came() -> None:
     phase = a_detail().phases[0]
     came = {"load": 1, "compile": 2, "prefill": 3, "decode": 4, "unknown": None}
-    shuffled = tuple(replace(phase, name=name, time_ns=came[name]) for name in sorted(came))
+    shuffled = tuple(phase._replace(name=name, time_ns=came[name]) for name in sorted(came))
 
     page = "\n".join(lines_of(replace(a_detail(), phases=shuffled), Look(80, 80)))
 
@@ -81,7 +81,7 @@ def test_a_short_name_leaves_no_gap_behind_it() -> None:
 
 def test_peaks_of_inventories_are_left_out_of_phases() -> None:
     phase = a_detail().phases[0]
-    detail = replace(a_detail(), phases=(phase, replace(phase, pool=Pool.CB, peak_bytes=77 * MIB)))
+    detail = replace(a_detail(), phases=(phase, phase._replace(pool=Pool.CB, peak_bytes=77 * MIB)))
 
     page = "\n".join(lines_of(detail, Look(80, 80)))
 
@@ -114,7 +114,7 @@ def test_views_estimates_and_kernels_are_told_apart() -> None:
 
 
 def test_words_are_left_out_rather_than_cut() -> None:
-    row = replace(a_detail().row, reason="outrun")
+    row = a_detail().row._replace(reason="outrun")
     detail = replace(a_detail(), findings=tuple(Finding(name, 3) for name in FINDINGS), row=row)
     page = "\n".join(lines_of(detail, Look(80, 200)))
 
@@ -144,7 +144,7 @@ def test_a_process_of_which_nothing_came_yet_says_so() -> None:
 def test_a_process_on_the_page_changes_with_the_sight() -> None:
     before = lines_of(a_detail(), Look(80, 80))
     held = a_detail().devices[0]
-    more = replace(held, pools=tuple(replace(pool, used_bytes=pool.used_bytes + 300 * MIB) for pool in held.pools))
+    more = held._replace(pools=tuple(replace(pool, used_bytes=pool.used_bytes + 300 * MIB) for pool in held.pools))
 
     after = lines_of(replace(a_detail(), devices=(more, *a_detail().devices[1:])), Look(80, 80))
 

@@ -41,7 +41,7 @@ def text_of(line: Line) -> str:
 
 
 def a_frame(*rows: ProcessRow) -> Frame:
-    return Frame(overview=replace(an_overview(4, 0), processes=rows))
+    return Frame(overview=an_overview(4, 0)._replace(processes=rows))
 
 
 def rows_of(drawing: Drawing) -> list[str]:
@@ -92,7 +92,7 @@ def test_a_total_is_what_is_held_and_no_inventory() -> None:
 
 
 def test_figures_that_are_not_known_do_not_touch_each_other() -> None:
-    frame = replace(a_frame(a_row(1)), telemetry=(a_driver_chip(0, pids=(77,), commands=("mystery",)),))
+    frame = a_frame(a_row(1))._replace(telemetry=(a_driver_chip(0, pids=(77,), commands=("mystery",)),))
 
     assert "[N/A] [N/A] live" in "\n".join(rows_of(screen.draw(frame, Look(80, 24), screen.State())))
 
@@ -107,7 +107,7 @@ def test_circular_buffers_are_what_cores_give_up_never_their_sum_over_programs()
     row = a_row(1, cb_planned_bytes=None)
 
     [unknown] = rows_of(screen.draw(a_frame(row), Look(80, 24), screen.State()))
-    [known] = rows_of(screen.draw(a_frame(replace(row, cb_planned_bytes=MIB)), Look(80, 24), screen.State()))
+    [known] = rows_of(screen.draw(a_frame(row._replace(cb_planned_bytes=MIB)), Look(80, 24), screen.State()))
 
     assert unknown.split()[6] == "[N/A]"
     assert known.split()[6] == "1.00M"
@@ -160,7 +160,7 @@ def test_the_cursor_stays_on_its_process_when_rows_move() -> None:
     state = pressed(a_frame(first, second, third), "down")
     assert screen.selected(state, a_frame(first, second, third)) == second
 
-    grown = replace(second, key=77, pools=(a_pool(Pool.DRAM, 9 * GIB),))
+    grown = second._replace(key=77, pools=(a_pool(Pool.DRAM, 9 * GIB),))
 
     drawing = screen.draw(a_frame(grown, third, first), LOOK, state)
     assert screen.selected(state, a_frame(grown, third, first)) == grown
@@ -280,7 +280,7 @@ def test_escape_clears_tags_then_the_search_then_the_filter() -> None:
 
 def test_directories_that_may_not_be_read_are_listed_as_foreign() -> None:
     foreign = Foreign("/dev/shm/ttmem-1001", 1001, "grace")
-    frame = Frame(overview=replace(an_overview(4, 1), foreign=(foreign,)))
+    frame = Frame(overview=an_overview(4, 1)._replace(foreign=(foreign,)))
     state = pressed(frame, "end")
 
     row = rows_of(screen.draw(frame, Look(140, 30), screen.State()))[-1]
@@ -347,19 +347,19 @@ def test_opening_a_process_asks_for_it_by_its_newest_key() -> None:
     state = pressed(a_frame(row), "open")
 
     assert screen.wanted(a_frame(row), state).detail == 1
-    assert screen.wanted(a_frame(replace(row, key=9)), state).detail == 9
+    assert screen.wanted(a_frame(row._replace(key=9)), state).detail == 9
     assert screen.wanted(a_frame(), state).detail is None
     assert pressed(a_frame(row), "close", state=state).opened is None
 
 
 def test_an_opened_process_shows_its_own_page_or_says_that_it_is_gone() -> None:
     detail = a_detail()
-    frame = replace(a_frame(detail.row, a_row(2)), detail=detail)
+    frame = a_frame(detail.row, a_row(2))._replace(detail=detail)
     state = pressed(frame, "sort:pid", "open")
     assert "4001 resnet50" in text_of(screen.draw(frame, LOOK, state).lines[0])
 
     other = replace(detail, row=a_row(2))
-    assert "Looking" in text_of(screen.draw(replace(frame, detail=other), LOOK, state).lines[1])
+    assert "Looking" in text_of(screen.draw(frame._replace(detail=other), LOOK, state).lines[1])
     assert "no longer known" in text_of(screen.draw(a_frame(a_row(2)), LOOK, state).lines[1])
 
 

@@ -1,7 +1,5 @@
 """The telemetry screen: all that is measured at every size, unknown told apart from 0, and who does not report."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -79,7 +77,7 @@ def test_chips_are_called_as_those_call_them_who_report() -> None:
 
 
 def test_who_has_a_chip_open_and_does_not_report_comes_first() -> None:
-    overview = replace(an_overview(1), processes=(a_row(1, pid=4001),))
+    overview = an_overview(1)._replace(processes=(a_row(1, pid=4001),))
 
     shown = text(draw(Frame(overview=overview, telemetry=CHIPS[1]), Look(120, 38), State()))
 

@@ -100,9 +100,9 @@ def _body(detail: ProcessDetail, look: Look, order: Order) -> list[Drawer]:
     holdings = detail.largest if order == "size" else detail.oldest
     held = grouped(detail.devices, _held)
     watched = _in_time([phase for phase in detail.phases if phase.pool not in PLANNED_POOLS])
-    phases = grouped(watched, lambda phase: replace(phase, device=NOWHERE, time_ns=None))
-    refusals = grouped(detail.out_of_memory, lambda refused: replace(refused, device=NOWHERE))
-    clashes = grouped(detail.clashes, lambda clash: replace(clash, device=NOWHERE))
+    phases = grouped(watched, lambda phase: phase._replace(device=NOWHERE, time_ns=None))
+    refusals = grouped(detail.out_of_memory, lambda refused: refused._replace(device=NOWHERE))
+    clashes = grouped(detail.clashes, lambda clash: clash._replace(device=NOWHERE))
     parts = [
         _section("ON EACH CHIP", [sections.device_titles], sections.device_line, held, sheet),
         _section("PHASES", [sections.phase_titles], sections.phase_line, phases, sheet),
