@@ -5,7 +5,8 @@ from xml.etree import ElementTree
 
 from tests.support.figures import GIB, MIB, NOON_NS, a_busy_snapshot, a_device, a_process, a_snapshot
 from ttmem.snapshot import Snapshot
-from ttmem.view import PageOptions, page, plain
+from ttmem.view import plain
+from ttmem.view.page import PageOptions, page
 from ttmem.view.picture import picture
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -22,7 +22,8 @@ from ttmem._native import Ledger, layout
 from ttmem.collector import Collector
 from ttmem.snapshot import document
 from ttmem.sources import Places
-from ttmem.view import PageOptions, page, plain
+from ttmem.view import plain
+from ttmem.view.page import PageOptions, page
 
 LAYOUT = layout()
 IDENTITY = LAYOUT["Identity"][1]

@@ -24,7 +24,7 @@ from ttmem.cli.tables.pages import check_picture, write_picture
 from ttmem.collector import Collector
 from ttmem.snapshot import Snapshot
 from ttmem.sources import Places
-from ttmem.view import PageOptions
+from ttmem.view.page import PageOptions
 
 _BANNER = "demo: made-up chips"
 _SHOT_SECONDS = 10.0

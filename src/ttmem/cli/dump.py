@@ -12,8 +12,8 @@ from ttmem.daemon.asking.looking import Looking
 from ttmem.errors import SelectionError
 from ttmem.snapshot.dump import Dump
 from ttmem.snapshot.dump_document import dump_document
-from ttmem.view import PageOptions
 from ttmem.view.dump_page import dump_page
+from ttmem.view.page import PageOptions
 
 _MOST = 50
 

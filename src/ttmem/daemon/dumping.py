@@ -4,10 +4,12 @@ from typing import Any
 
 from ttmem.collector import Collector
 from ttmem.snapshot import Snapshot
-from ttmem.snapshot.dump import MOST, Dump, dump_of
+from ttmem.snapshot.dump import Dump, dump_of
 from ttmem.snapshot.dump_document import dump_document
-from ttmem.view import PageOptions, plain
+from ttmem.snapshot.selection import MOST
+from ttmem.view import plain
 from ttmem.view.dump_page import dump_page
+from ttmem.view.page import PageOptions
 
 __all__ = ["Dumping"]
 

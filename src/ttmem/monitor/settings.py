@@ -4,7 +4,6 @@ The file is monitor.json in $XDG_CONFIG_HOME/ttmem (~/.config/ttmem). One that i
 crash, and is not written over until somebody saves.
 """
 
-import json
 import math
 import os
 from collections.abc import Callable, Mapping
@@ -55,6 +54,8 @@ def load(environ: Mapping[str, str]) -> tuple[Settings, list[str]]:
 
 def save(settings: Settings, environ: Mapping[str, str]) -> Path:
     """Keeps them for the next time; OSError if that cannot be done."""
+    import json  # here, since few who look save anything
+
     path = settings_path(environ)
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"schema": _SCHEMA, **settings._asdict()}, indent=2) + "\n"
@@ -71,7 +72,7 @@ def save(settings: Settings, environ: Mapping[str, str]) -> Path:
 
 def _from_file(path: Path) -> tuple[Settings, list[str]]:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = _parsed(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return Settings(), []
     except OSError as error:
@@ -86,6 +87,12 @@ def _from_file(path: Path) -> tuple[Settings, list[str]]:
             settings, notice = _changed(settings, field, document[field])
             notices += [f"{path}: {field}: {notice}"] if notice else []
     return settings, notices[:1]  # one line is enough to go and look
+
+
+def _parsed(text: str) -> Any:
+    import json  # here, since most people have no such file
+
+    return json.loads(text)
 
 
 def _changed(settings: Settings, name: str, value: Any) -> tuple[Settings, str]:

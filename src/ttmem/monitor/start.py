@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import sys
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import NoReturn
@@ -121,6 +120,8 @@ def _first_frame(source: _Source, desk: Desk) -> Frame:
 
 def _crash_line(error: Exception) -> str:
     """One line that says what broke and where; all of it for those who ask."""
+    import traceback  # here, since only crashes pay for it
+
     if os.environ.get("TTMEM_TRACEBACK"):
         return "".join(traceback.format_exception(error))
     last = traceback.extract_tb(error.__traceback__)[-1:]

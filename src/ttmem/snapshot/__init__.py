@@ -3,7 +3,6 @@
 from ttmem.snapshot.activity import Activity, CacheUsage, CoreUsage, Footprint, RingUsage
 from ttmem.snapshot.counters import ReadChip, Readings, ReadProcess
 from ttmem.snapshot.document import SCHEMA, document
-from ttmem.snapshot.reading import snapshot_from_document
 from ttmem.snapshot.refusals import Clash, OutOfMemory
 from ttmem.snapshot.rows import Surroundings, snapshot_from_rows
 from ttmem.snapshot.selection import Selection, selected
@@ -54,6 +53,5 @@ __all__ = [
     "document",
     "place_of",
     "selected",
-    "snapshot_from_document",
     "snapshot_from_rows",
 ]

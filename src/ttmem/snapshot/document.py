@@ -3,7 +3,6 @@
 Whole numbers of bytes, `null` for unknown, times as ISO 8601 with offset. Keys that tt-smi also has keep its names.
 """
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,6 +37,8 @@ _NO_KERNELS = {
 
 def json_text(value: Document, *, is_pretty: bool = False) -> str:
     """A document as text: one line, or for people."""
+    import json  # here, since tables do without
+
     return json.dumps(value, indent=2) if is_pretty else json.dumps(value, separators=(",", ":"))
 
 

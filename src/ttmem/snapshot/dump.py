@@ -16,7 +16,7 @@ from ttmem.snapshot.selection import MOST, device_test, known_devices
 from ttmem.snapshot.usage import DeviceUsage, KindUsage, PoolUsage, ProcessUsage, Snapshot, Source
 from ttmem.tracking import CoreType, FoundBy
 
-__all__ = ["MOST", "Allocation", "Dump", "DumpDevice", "DumpGroup", "Owner", "Unlisted", "dump_of"]
+__all__ = ["Allocation", "Dump", "DumpDevice", "DumpGroup", "Owner", "Unlisted", "dump_of"]
 
 _VIEW, _ESTIMATED = 1, 64  # flags of a row
 _KERNEL_POOLS = frozenset({Pool.KERNEL, Pool.ETH, Pool.DISPATCH})  # told by type of kernel, not by place

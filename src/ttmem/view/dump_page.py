@@ -11,10 +11,10 @@ from ttmem.devices import Kind
 from ttmem.snapshot.dump import Allocation, Dump, DumpDevice, DumpGroup
 from ttmem.view.device_tables import device_title
 from ttmem.view.grid import Cell, Column, cell, grid
-from ttmem.view.page import PageOptions, plural, source_line, wrapped
+from ttmem.view.page import PageOptions, source_line, wrapped
 from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of
 from ttmem.view.units import age_text, clock_text, count_text, size_text
-from ttmem.view.words import reason_text
+from ttmem.view.words import plural, reason_text
 
 __all__ = ["dump_page"]
 

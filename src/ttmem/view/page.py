@@ -12,7 +12,7 @@ from ttmem.view.process_table import process_table
 from ttmem.view.program_tables import cache_table, core_table, footprint_table, program_table, ring_table
 from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted
 from ttmem.view.units import clock_text, size_text
-from ttmem.view.words import finding_text, reason_text
+from ttmem.view.words import finding_text, plural, reason_text
 
 _NEWEST = 5  # refusals of a kind on a page; all are in JSON
 
@@ -118,11 +118,6 @@ def source_line(source: str, places: Sequence[str], options: PageOptions) -> Lin
     """Who counted, and where it looked."""
     text = f" {clean(source)}, reading {', '.join(map(clean, places))}"
     return (Span(clipped(text, options.width, is_ascii=options.is_ascii) if options.width else text, Role.DIM),)
-
-
-def plural(count: int, word: str, ending: str) -> str:
-    """A count with its word."""
-    return f"{count:,} {word}{'' if count == 1 else ending}"
 
 
 def _out_of_memory(processes: Sequence[ProcessUsage], options: PageOptions) -> list[Line]:

@@ -52,3 +52,8 @@ def finding_text(finding: Finding) -> str:
 
 def reason_text(reason: str) -> str:
     return REASONS.get(reason, reason)
+
+
+def plural(count: int, word: str, ending: str) -> str:
+    """A count with its word."""
+    return f"{count:,} {word}{'' if count == 1 else ending}"

@@ -18,7 +18,7 @@ from ttmem.devices import Pool
 from ttmem.snapshot import Snapshot, document
 from ttmem.sources import Places
 from ttmem.tracking import Cache, CacheOutcome, CoreType, KernelType, Stall
-from ttmem.view import PageOptions, page
+from ttmem.view.page import PageOptions, page
 from ttmem.view.units import size_text
 
 POOLS = {pool.word: pool for pool in Pool}

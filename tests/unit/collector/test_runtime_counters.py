@@ -21,9 +21,9 @@ from ttmem.snapshot import (
     Readings,
     Snapshot,
     document,
-    snapshot_from_document,
 )
 from ttmem.snapshot.dump import dump_of
+from ttmem.snapshot.reading import snapshot_from_document
 
 
 @pytest.fixture

@@ -14,9 +14,11 @@ from tests.support.made_up_rows import snapshots
 from tests.support.programs import a_program
 from ttmem.collector import Collector
 from ttmem.errors import VersionMismatch
-from ttmem.snapshot import Snapshot, document, snapshot_from_document
+from ttmem.snapshot import Snapshot, document
+from ttmem.snapshot.reading import snapshot_from_document
 from ttmem.sources import Places
-from ttmem.view import PageOptions, page, plain
+from ttmem.view import plain
+from ttmem.view.page import PageOptions, page
 
 
 def sent(snapshot: Snapshot) -> dict[str, Any]:

@@ -16,8 +16,9 @@ from tests.support.figures import (
 )
 from ttmem.snapshot import Finding
 from ttmem.snapshot.dump import Dump, dump_of
-from ttmem.view import PageOptions, plain
+from ttmem.view import plain
 from ttmem.view.dump_page import dump_page
+from ttmem.view.page import PageOptions
 
 
 def text_of(dump: Dump, **options: object) -> str:

@@ -17,7 +17,8 @@ from tests.support.figures import (
 from tests.support.read_figures import CHIP, Canned, a_chip, a_reading, readings_of
 from ttmem.collector.runtime_counters import RuntimeCounters
 from ttmem.snapshot import Finding, Foreign, Snapshot
-from ttmem.view import PageOptions, nothing_to_show, page, plain
+from ttmem.view import plain
+from ttmem.view.page import PageOptions, nothing_to_show, page
 from ttmem.view.words import FINDINGS, REASONS
 
 

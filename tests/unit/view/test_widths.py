@@ -16,7 +16,8 @@ from tests.support.figures import (
 )
 from tests.support.read_figures import a_read_snapshot
 from ttmem.snapshot import Snapshot
-from ttmem.view import PageOptions, Role, Span, page, plain
+from ttmem.view import Role, Span, plain
+from ttmem.view.page import PageOptions, page
 from ttmem.view.spans import fitted
 
 

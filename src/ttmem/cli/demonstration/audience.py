@@ -10,9 +10,9 @@ from ttmem.cli.screen import Screen
 from ttmem.collector import Collector
 from ttmem.devices import Pool
 from ttmem.snapshot import ProcessUsage, Snapshot
-from ttmem.view import PageOptions, page
-from ttmem.view.page import plural
+from ttmem.view.page import PageOptions, page
 from ttmem.view.units import size_text
+from ttmem.view.words import plural
 
 __all__ = ["Audience", "farewell", "is_as_expected"]
 

@@ -16,8 +16,8 @@ from ttmem.cli.tables.pages import page_options
 from ttmem.cli.tables.request import STANDARD_NAME, Request
 from ttmem.errors import TtmemError
 from ttmem.snapshot.document import document, json_text
-from ttmem.view import Line, PageOptions, nothing_to_show, page
-from ttmem.view.page import shown_processes
+from ttmem.view import Line
+from ttmem.view.page import PageOptions, nothing_to_show, page, shown_processes
 
 __all__ = ["Form", "StandardForm", "Table", "form_of", "opened", "screen_for"]
 

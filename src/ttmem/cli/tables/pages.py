@@ -9,7 +9,7 @@ from ttmem.cli.tables.looks import Look
 from ttmem.cli.tables.request import Request
 from ttmem.snapshot import ProcessUsage, Snapshot
 from ttmem.sources.procfs import stat_of
-from ttmem.view import PageOptions, page
+from ttmem.view.page import PageOptions, page
 
 __all__ = ["check_picture", "page_options", "write_picture"]
 
@@ -59,7 +59,7 @@ def check_picture(file: Path) -> None:
 
 def write_picture(file: Path, snapshot: Snapshot, options: PageOptions) -> None:
     """The table as an SVG file, at most 120 columns wide."""
-    from ttmem.view.picture import picture  # a table that is not painted does not pay for it
+    from ttmem.view.picture import picture  # here, since most tables are for a terminal
 
     width = min(options.width or _PICTURE_COLUMNS, _PICTURE_COLUMNS)
     lines = page(snapshot, options._replace(width=width, is_ascii=False))

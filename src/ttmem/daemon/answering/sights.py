@@ -7,7 +7,7 @@ from typing import Any
 from ttmem.collector import Collector
 from ttmem.collector.collector import MOST_KERNELS
 from ttmem.daemon.answering.questions import number_in, whole_number_in, word_in
-from ttmem.snapshot.dump import MOST
+from ttmem.snapshot.selection import MOST
 from ttmem.snapshot.sights.documents.chip_map import chip_map_document
 from ttmem.snapshot.sights.documents.history import history_document
 from ttmem.snapshot.sights.documents.kernel_table import kernel_table_document

@@ -15,11 +15,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ttmem.errors import DaemonGone, SelectionError
-from ttmem.snapshot import Snapshot, snapshot_from_document
-from ttmem.snapshot.dump import MOST, Dump
-from ttmem.snapshot.dump_document import dump_from_document
+from ttmem.snapshot import Snapshot
+from ttmem.snapshot.reading import snapshot_from_document
+from ttmem.snapshot.selection import MOST
 
 if TYPE_CHECKING:
+    from ttmem.snapshot.dump import Dump
     from ttmem.snapshot.sights.chip_map import ChipMap
     from ttmem.snapshot.sights.history import History
     from ttmem.snapshot.sights.kernel_table import KernelTable
@@ -66,8 +67,10 @@ class DaemonClient:
         """What the daemon knows now. DaemonGone or VersionMismatch if it cannot be had."""
         return snapshot_from_document(_document("/snapshot", *self._answer("/snapshot")))
 
-    def dump(self, *, kernels: bool = False, device: str | None = None, most: int = MOST) -> Dump:
+    def dump(self, *, kernels: bool = False, device: str | None = None, most: int = MOST) -> "Dump":
         """What is alive, as `dump_of` tells it. A device that is not there is a SelectionError."""
+        from ttmem.snapshot.dump_document import dump_from_document  # here, since a table shows no single allocation
+
         chosen = "" if device is None else f"&device={_quoted(device)}"
         status, body = self._answer(f"/dump?kernels={int(kernels)}&most={most}{chosen}")
         if status in (400, 404) and device is not None:

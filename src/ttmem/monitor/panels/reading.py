@@ -9,10 +9,9 @@ from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.monitor.screens.pen import shown_name
 from ttmem.snapshot.sights.overview import ProcessRow
 from ttmem.sources.procfs import environment_of
-from ttmem.view.page import plural
 from ttmem.view.spans import Line, Role, Span, clean
 from ttmem.view.units import clock_text
-from ttmem.view.words import finding_text, reason_text
+from ttmem.view.words import finding_text, plural, reason_text
 
 __all__ = ["alert_lines", "environment_lines", "help_lines"]
 

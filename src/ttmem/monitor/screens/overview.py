@@ -23,9 +23,9 @@ from ttmem.monitor.screens.pen import Pen, shown_name
 from ttmem.snapshot.identity import chip_of as driver_chip_of
 from ttmem.snapshot.sights.overview import Overview
 from ttmem.snapshot.usage import DeviceUsage
-from ttmem.view.page import plural
 from ttmem.view.spans import Line, Role, Span, width_of
 from ttmem.view.sparkline import Sample
+from ttmem.view.words import plural
 
 __all__ = ["State", "acted", "draw", "pointed", "selected", "wanted"]
 

@@ -23,10 +23,9 @@ from ttmem.monitor.screens.listing.order import in_order, in_tree
 from ttmem.monitor.screens.listing.table import Shown, table_for
 from ttmem.monitor.screens.pen import Pen, shown_name
 from ttmem.snapshot.sights.overview import ProcessRow
-from ttmem.view.page import plural
 from ttmem.view.spans import Line, Role
 from ttmem.view.units import size_text
-from ttmem.view.words import reason_text
+from ttmem.view.words import plural, reason_text
 
 __all__ = ["SORTS", "SORT_WORDS", "State", "acted", "draw", "pointed", "selected", "tagged", "users_of", "wanted"]
 
