@@ -160,7 +160,7 @@ def test_alerts_are_told_to_the_end(tmp_path: Path) -> None:
     desk, frame = a_desk(tmp_path), a_frame()
     assert frame.overview is not None
     finding = Finding("damaged", 1, None, "/dev/shm/ttmem-0/1.journal", "word " * 60 + "end")
-    desk.take(replace(frame, overview=replace(frame.overview, findings=(finding,))))
+    desk.take(frame._replace(overview=frame.overview._replace(findings=(finding,))))
 
     desk.press("A")
 

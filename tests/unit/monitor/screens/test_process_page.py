@@ -74,7 +74,7 @@ def test_phases_stand_in_the_order_in_which_they_came() -> None:
 
 
 def test_a_short_name_leaves_no_gap_behind_it() -> None:
-    detail = replace(a_detail(), row=replace(a_detail().row, label="a"))
+    detail = replace(a_detail(), row=a_detail().row._replace(label="a"))
 
     assert lines_of(detail, Look(80, 24))[0].startswith(" 4001 a · ")
 
