@@ -273,6 +273,11 @@ CHIPS = st.lists(
 )
 
 
+def without_strangers(usage: PoolUsage) -> PoolUsage:
+    """Less what the presence of those who do not report adds, or makes unknown: where their buffers lie nobody says."""
+    return replace(usage, read_bytes=None, stale_bytes=None, largest_free_bytes=None, largest_free_bank_bytes=None)
+
+
 @settings(max_examples=12)
 @given(snapshot=snapshots(), chips=CHIPS)
 def test_whatever_is_read_no_counted_figure_moves_and_the_document_tells_it_all(
@@ -284,7 +289,7 @@ def test_whatever_is_read_no_counted_figure_moves_and_the_document_tells_it_all(
 
     for number, pools in before.items():
         for pool, usage in pools.items():
-            assert replace(after[number][pool], read_bytes=None, stale_bytes=None) == usage
+            assert without_strangers(after[number][pool]) == without_strangers(usage)
     assert [process.devices for process in joined.processes if process.source != "runtime"] == [
         process.devices for process in snapshot.processes
     ]
