@@ -83,7 +83,7 @@ def of_dump(document: Document) -> Figures:
 
 
 def process_of(document: Document, pid: int) -> Document:
-    [found] = [process for process in document["processes"] if process["pid"] == pid and process["state"] == "live"]
+    [found] = [process for process in document["processes"] if process["pid"] == pid and process["state"] != "ended"]
     return dict(found)
 
 
