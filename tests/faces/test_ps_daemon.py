@@ -226,6 +226,7 @@ def test_a_killed_daemon_is_done_without_and_said(daemon: Daemon) -> None:
         assert "a job" in text
 
 
+@pytest.mark.slow
 def test_a_stopped_daemon_is_done_without_within_a_second(daemon: Daemon) -> None:
     with a_program(journals_of(daemon), *PROGRAM) as program:
         program.arrive()
@@ -303,6 +304,7 @@ def test_asking_a_daemon_loads_neither_the_native_core_nor_a_server(daemon: Daem
     assert done.stdout.splitlines()[1] == "[]"
 
 
+@pytest.mark.slow
 def test_a_hanging_daemon_is_no_reason_to_fail() -> None:
     with a_daemon() as daemon:
         daemon.kill()

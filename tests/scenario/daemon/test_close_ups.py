@@ -21,6 +21,7 @@ PROGRAM = (
 )
 
 
+@pytest.mark.slow
 def test_whoever_asks_sees_the_same_chip(directory: Path) -> None:
     journals = directory / "j"
     environ = {"TTMEM_DIR": str(journals)}

@@ -75,6 +75,7 @@ def test_a_client_that_died_meanwhile_is_not_restored(daemon: Daemon) -> None:
     wait_until(lambda: by_pid(daemon) == {})
 
 
+@pytest.mark.slow
 def test_a_killed_daemon_remembers_what_is_older_than_a_second(daemon: Daemon) -> None:
     with a_reporter(daemon, alloc(1, 4096)) as reporter:
         wait_until(

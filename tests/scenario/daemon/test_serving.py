@@ -63,6 +63,7 @@ def test_a_second_daemon_for_the_same_questions_is_refused_too(daemon: Daemon, d
     assert not (directory / "s2.lock").exists()
 
 
+@pytest.mark.slow
 def test_many_daemons_at_once_leave_one(directory: Path) -> None:
     environ = {**os.environ, "TTMEM_DIR": str(directory / "j")}
     command = [*SERVE, "--socket", str(directory / "s")]

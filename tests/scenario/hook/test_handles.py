@@ -106,6 +106,7 @@ def test_a_forked_child_frees_nothing_of_its_parent_by_a_place(host: Host, watch
     assert (told(host), host.look().findings) == ([4], {})
 
 
+@pytest.mark.slow
 def test_threads_that_share_places_are_told_to_the_byte(host: Host) -> None:
     """Each goes through all places once, and leaves its last sixteen buffers."""
     host.tell("open 1 1 0", f"together 4 churn 1 %000000 {PLACES} kept")

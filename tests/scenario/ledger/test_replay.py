@@ -219,6 +219,7 @@ def test_records_of_a_newer_version_are_passed_over(logs: list[Log], seed: int, 
     assert "impossible_record" not in ledger.snapshot()["processes"][0]["findings"]
 
 
+@pytest.mark.slow
 @FAST
 @given(seed=st.integers(0, 39), data=st.data())
 def test_damaged_records_never_make_the_sums_and_the_list_disagree(

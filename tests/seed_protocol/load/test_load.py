@@ -73,6 +73,7 @@ def _cpu_seconds_per_second(pid: int) -> float:
     return (_cpu_seconds(pid) - before) / (time.monotonic() - began)
 
 
+@pytest.mark.slow
 def test_a_thousand_idle_connections_cost_nothing_and_hold_nobody_up() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < 4096:
@@ -164,6 +165,7 @@ def test_a_slow_reader_gets_every_answer_in_the_end(engine: Engine) -> None:
     assert devices == list(range(count))
 
 
+@pytest.mark.slow
 def test_a_blocked_log_never_slows_the_server_and_says_what_it_dropped() -> None:
     """Standard output is a pipe that nobody reads."""
     with short_directory() as directory:

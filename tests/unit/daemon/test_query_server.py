@@ -227,6 +227,7 @@ def test_streams_share_what_a_tick_costs(serving: Serving) -> None:
     assert serving.desk.snapshot_count - before <= ticks + 2
 
 
+@pytest.mark.slow
 def test_a_slow_reader_gets_the_newest_and_costs_no_memory(serving: Serving) -> None:
     with serving.stream(0.1, receive_bytes=4096) as slow, serving.stream(0.1) as quick:
         for _ in range(15):
