@@ -124,7 +124,7 @@ def _shown_anew(comparison: Comparison, name: str, wrong: Callable[[Any, Any], A
 def _wrong_document(document: Callable[[Any], dict[str, Any]], snapshot: Any) -> dict[str, Any]:
     made = document(snapshot)
     for pool in made["device_info"][-1]["memory"].values():
-        pool["used"] += 1
+        pool["used"] += bool(pool["used"])
     return made
 
 
