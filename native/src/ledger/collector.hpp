@@ -14,8 +14,8 @@
 
 #include "ledger/balances.hpp"
 #include "ledger/book.hpp"
-#include "ledger/places.hpp"
 #include "ledger/lifetime.hpp"
+#include "ledger/places.hpp"
 #include "ledger/seed_targets.hpp"
 #include "ledger/timebase.hpp"
 #include "reader/journal.hpp"
