@@ -91,6 +91,10 @@ def test_a_daemon_is_ready_as_long_as_it_is_well(directory: Path) -> None:
         line.close()
 
 
+# The pool that encodes answers may still grow to its full size, and never beyond.
+HELPERS_MOST = min(32, (os.cpu_count() or 1) + 4)
+
+
 @pytest.mark.slow
 def test_a_thousand_scrapes_leave_nothing_behind(directory: Path) -> None:
     with (
@@ -104,7 +108,7 @@ def test_a_thousand_scrapes_leave_nothing_behind(directory: Path) -> None:
         after = footprint(daemon)
 
     assert after["descriptors"] <= before["descriptors"]
-    assert after["threads"] <= before["threads"]
+    assert after["threads"] <= before["threads"] + HELPERS_MOST
     assert after["rss_kib"] - before["rss_kib"] < 2_048
 
 
