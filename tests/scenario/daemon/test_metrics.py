@@ -91,8 +91,8 @@ def test_a_daemon_is_ready_as_long_as_it_is_well(directory: Path) -> None:
         line.close()
 
 
-# The pool that encodes answers may still grow to its full size, and never beyond; a line may be closing. What a thousand
-# scrapes leave behind would be a thousand of either, or a page of 100 KiB each.
+# The pool that encodes answers may still grow to its full size, and never beyond; a line may be closing. What a
+# thousand scrapes leave behind would be a thousand of either, or a page of 100 KiB each.
 HELPERS_MOST = min(32, (os.cpu_count() or 1) + 4)
 
 
