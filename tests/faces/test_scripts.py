@@ -1,6 +1,5 @@
 """`ttmem` as scripts use it, with and without a verb: forms, filters, files, loops and exit codes."""
 
-import io
 import json
 import os
 import re
@@ -8,95 +7,17 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from tests.support.driver_tree import DriverTree
-from tests.support.programs import a_program
+from tests.support.scripted import FIRST_ID, Machine, Paper, Said
 from ttmem.cli.demo import demo
-from ttmem.cli.program import run_program, run_seed_monitor, with_verb
+from ttmem.cli.program import with_verb
 
 GIB, MIB = 1 << 30, 1 << 20
-FIRST_ID = 0xA1B2_C3D4_0000_0000  # of the driver's chips
-PROGRAM = (
-    "import os",
-    "DRAM, L1 = 0, 2",
-    f"ids = [{FIRST_ID}, {FIRST_ID} + 1]",
-    "more = dict(arch='blackhole', board='p150', grid=(8, 8), banks=(8, 64), kernel_ring_bytes=70_656)",
-    "capacities = {DRAM: 4 << 30, L1: 64 << 20}",
-    "chips = [ttmem.open_device(id, index=3 + at, capacities=capacities, **more) for at, id in enumerate(ids)]",
-    "ttmem.label('a job')",
-    "ttmem.report_buffer_alloc(chips[0], 1, 3 << 30)",
-    "ttmem.report_buffer_alloc(chips[1], 2, 1 << 30)",
-    "child = os.fork()",
-    "if child == 0:",
-    "    ttmem.label('its child')",
-    "    small = ttmem.open_device(ids[1], index=4, capacities=capacities, **more)",
-    "    ttmem.report_buffer_alloc(small, 3, 5 << 20, 0, 0, 0, 1)",
-    "    print('here', flush=True)",
-    "sys.stdin.read()  # until the test ends, however that comes",
-)
-
-
-class Said(NamedTuple):
-    """What a program left behind."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def document(self) -> Any:
-        return json.loads(self.out)
-
-
-class Paper(io.StringIO):
-    """A pipe that takes any character."""
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        return "utf-8"
-
-
-class Machine:
-    """Two processes on two of the driver's three chips, and `ttmem` there."""
-
-    def __init__(self, directory: Path, pid: int) -> None:
-        self.directory, self.pid = directory, pid
-        tree = DriverTree(directory / "root")
-        for node in range(3):
-            tree.chip(node)
-        self.settings = {"TTMEM_DIR": str(directory / "journals"), **tree.environ}
-
-    def ttmem(self, *arguments: str, is_seed: bool = False) -> Said:
-        """In this process: starting an interpreter for each would take most of the time."""
-        out, err = Paper(), Paper()
-        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-            for name, value in self.settings.items():
-                patch.setenv(name, value)
-            code = (run_seed_monitor if is_seed else run_program)([*arguments])
-        return Said(code, out.getvalue(), err.getvalue())
-
-
-@pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    directory = tmp_path_factory.mktemp("machine")
-    (directory / "journals").mkdir(mode=0o700)
-    with a_program(directory / "journals", *PROGRAM) as program:
-        program.arrive()
-        yield Machine(directory, program.pid)
-
-
-@pytest.fixture
-def silence(tmp_path: Path) -> Machine:
-    """Where nobody reports, and the driver has no chips."""
-    machine = Machine(tmp_path, 0)
-    machine.settings = {"TTMEM_DIR": str(tmp_path / "nothing"), "TTMEM_SYSFS_ROOT": str(tmp_path / "nothing")}
-    return machine
 
 
 def test_flags_mean_the_same_with_and_without_the_verb(machine: Machine) -> None:
@@ -434,79 +355,6 @@ def test_in_a_pipe_there_are_as_many_made_up_chips_as_asked_for(
     monkeypatch.setattr(demo, "callback", play)
 
     assert machine.ttmem(*arguments) == (0, " ".join(names) + "\n", "")
-
-
-def test_chips_that_fit_are_printed_and_why_goes_to_stderr(silence: Machine, tmp_path: Path) -> None:
-    chips = [f"ttmem.open_device({at}, index={at}, capacities={{0: 4 << 30}})" for at in (1, 2, 3)]
-    with a_program(tmp_path / "nothing", *chips, "ttmem.report_buffer_alloc(1, 1, 4096)", "meet()") as program:
-        program.arrive()
-        said = silence.ttmem("fit", "--dram", "4GiB", "--devices", "2")
-
-    assert (said.code, said.out) == (0, "2,3\n")
-    assert said.err.splitlines() == [
-        "device 1: does not fit (DRAM 4.00 GiB of free 4.00 GiB, largest block [N/A])",
-        "device 2: fits (DRAM 4.00 GiB of free 4.00 GiB, largest block 4.00 GiB)",
-        "device 3: fits (DRAM 4.00 GiB of free 4.00 GiB, largest block 4.00 GiB)",
-    ]
-
-
-def test_a_chip_that_somebody_has_open_is_not_idle(machine: Machine) -> None:
-    said = machine.ttmem("fit", "--idle", "--dram", "1GiB")
-
-    assert (said.code, said.out) == (4, "")
-    assert re.match(r"device 3 p150: does not fit \(\d have it open; ", said.err)
-    assert said.err.splitlines()[-1] == "ttmem: 1 asked for, 0 fit, 1 unknown"
-
-
-def test_too_few_chips_that_fit_are_code_4_in_json_too(machine: Machine) -> None:
-    said = machine.ttmem("fit", "--dram", "2GiB", "--devices", "2", "--json")
-
-    assert (said.code, said.document["met"], said.document["chosen"]) == (4, False, [])
-    assert said.document["devices"][0]["fits"] is False
-    assert said.document["devices"][0]["rooms"][0]["free"] == GIB
-
-
-def test_a_crossed_limit_is_a_line_with_the_top_holder_and_code_5(machine: Machine) -> None:
-    said = machine.ttmem("check", "--max-dram", "50%", "--max-growth", "1MiB/s", "--seconds", "0.1")
-
-    assert said.code == 5
-    [line] = said.out.splitlines()
-    assert re.fullmatch(
-        rf"device 3 p150 dram 3.00 GiB > 50% \(2.00 GiB\): pid {machine.pid} \(\w+\) a job holds most, 3.00 GiB", line
-    )
-
-
-def test_within_limits_is_code_0(machine: Machine) -> None:
-    said = machine.ttmem("check", "--max-dram", "3GiB", "--min-free", "25%", "--max-l1", "90%")
-
-    assert (said.code, said.out, said.err) == (0, "2 devices within limits\n", "")
-
-
-def test_a_byte_more_than_the_limit_is_crossed(machine: Machine) -> None:
-    assert machine.ttmem("check", "--max-dram", str(3 * GIB), "-i", "3").code == 0
-    assert machine.ttmem("check", "--max-dram", str(3 * GIB - 1), "-i", "3").code == 5
-
-
-def test_crossings_are_told_as_json(machine: Machine) -> None:
-    said = machine.ttmem("check", "--max-dram", "50%", "--json")
-
-    [crossed] = [row for row in said.document["verdicts"] if row["crossed"]]
-    assert (said.code, said.document["ok"]) == (5, False)
-    assert (crossed["index"], crossed["limit"], crossed["figure"], crossed["limit_bytes"]) == (
-        3,
-        "max-dram",
-        3 * GIB,
-        2 * GIB,
-    )
-    assert crossed["top_holder"]["pid"] == machine.pid
-
-
-def test_a_limit_of_which_nothing_is_known_was_not_checked(machine: Machine) -> None:
-    said = machine.ttmem("check", "--min-largest-free", "1GiB", "-i", "3")
-
-    assert (said.code, said.out) == (1, "0 devices within limits, 1 unknown\n")
-    assert said.err.splitlines()[0] == "unknown: device 3 dram largest free block: nobody tells it"
-    assert said.err.splitlines()[-1] == "ttmem: --min-largest-free: not known of any chip"
 
 
 def test_on_a_terminal_json_is_for_people(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
