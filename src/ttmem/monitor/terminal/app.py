@@ -2,14 +2,11 @@
 
 import asyncio
 import signal
-import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from typing import Any
 
 from textual import events
 from textual.app import App, ComposeResult
-from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
@@ -18,35 +15,14 @@ from ttmem.monitor.desk.desk import Desk
 from ttmem.monitor.feed import Feed, Sights
 from ttmem.monitor.screens.frame import Frame
 from ttmem.monitor.terminal.canvas import Canvas
-from ttmem.monitor.terminal.stage import ENTER, LEAVE, STAGE
+from ttmem.monitor.terminal.driver import Terminal
+from ttmem.monitor.terminal.stage import STAGE
 from ttmem.monitor.terminal.themes import Theme, theme
 
 __all__ = ["Monitor"]
 
 _KILLED_BY = 128
 _PATIENCE_SECONDS = 3.0  # beyond the interval: after that the figures count as lost
-
-
-class _Terminal(LinuxDriver):
-    """Standard output, not standard error; and clicks and the wheel only: a mouse that moves costs nothing."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._file = sys.__stdout__
-
-    def write(self, data: str) -> None:
-        if data == ENTER:
-            if STAGE.is_entered:  # the first picture is there already: entering again would wipe it off
-                return
-            STAGE.is_entered = True
-        elif data == LEAVE:
-            STAGE.is_entered = False
-        super().write(data)
-
-    def _enable_mouse_support(self) -> None:
-        if self._mouse:
-            self.write("\x1b[?1000h\x1b[?1006h")
-            self.flush()
 
 
 class _Sheet(Screen[None], inherit_bindings=False):
@@ -76,7 +52,7 @@ class Monitor(App[None], inherit_bindings=False):
         first: Frame | None = None,
         seconds: float | None = None,
     ) -> None:
-        super().__init__(driver_class=_Terminal, ansi_color=True)
+        super().__init__(driver_class=Terminal, ansi_color=True)
         self.desk = desk
         self._has_colour = has_colour
         self._canvas = Canvas(self._theme)
@@ -188,7 +164,12 @@ class Monitor(App[None], inherit_bindings=False):
         self._paint()
 
     def _paint(self) -> None:
-        self._canvas.show(self.desk.picture(), self._theme, self.desk.look.width)
+        """What changed goes straight to the terminal; the toolkit paints whatever is new to it."""
+        changed = self._canvas.show(self.desk.picture(), self._theme, self.desk.look.width)
+        if changed and self._driver is not None and STAGE.is_entered:
+            self._begin_update()
+            self._driver.write(changed)
+            self._end_update()
 
     def _fatal_error(self) -> None:
         """A crash: the terminal is given back first, and one line says it then."""

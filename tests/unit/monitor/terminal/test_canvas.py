@@ -1,17 +1,20 @@
 """What is painted: rows as the desk draws them, in colours that suit the terminal, or in none."""
 
+import io
 import re
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from ttmem.monitor.terminal import stage
-from ttmem.monitor.terminal.canvas import Canvas, _differing, _joined, _runs
+from ttmem.monitor.terminal.canvas import Canvas, _differing, _joined
 from ttmem.monitor.terminal.stage import ENTER, LEAVE, STAGE, first_picture, staged
-from ttmem.monitor.terminal.themes import theme
+from ttmem.monitor.terminal.themes import codes, theme
 from ttmem.view.colours import Depth
 from ttmem.view.spans import Line, Role, Span, width_of
 
@@ -23,11 +26,42 @@ LINES = st.lists(SPANS, max_size=8).map(tuple)
 def test_a_row_is_exactly_as_wide_as_the_terminal_and_says_what_the_line_says(line: Line, width: int) -> None:
     text = "".join(span.text for span in line)
 
-    strip = Canvas(theme(is_light=False, has_colour=True))._strip(line, width)
+    strip = painted_by_toolkit(line, width).render_line(0)
 
     assert strip.cell_length == sum(segment.cell_length for segment in strip) == width
     if width_of(text) <= width:
         assert strip.text == text + " " * (width - width_of(text))
+    else:
+        assert text.startswith(strip.text.rstrip())
+
+
+def painted_by_toolkit(line: Line, width: int) -> Canvas:
+    canvas = Canvas(theme(is_light=False, has_colour=True))
+    canvas._lines, canvas._width = (line,), width
+    return canvas
+
+
+@given(LINES, st.integers(1, 40), st.sampled_from(["standard", "256", "truecolor"]))
+def test_a_row_that_is_written_looks_as_when_the_toolkit_paints_it(line: Line, width: int, system: Any) -> None:
+    canvas = painted_by_toolkit(line, width)
+    console = Console(color_system=system, force_terminal=True, file=io.StringIO(), _environ={})
+    canvas._codes = codes(canvas._theme, console)
+
+    place, *written = looks(canvas._written(0))
+
+    assert place == ("\x1b[1;1H", "")
+    assert written == looks(canvas.render_line(0).render(console))
+
+
+def looks(text: str) -> list[tuple[str, str]]:
+    """Each character and the style it has on a terminal."""
+    found, style = [], ""
+    for part in re.findall(r"\x1b\[[0-9;]*m|\x1b\[[0-9;]*H|.", text):
+        if part.endswith("m") and part.startswith("\x1b"):
+            style = part[2:-1].removeprefix("0").removeprefix(";")
+        else:
+            found.append((part, style))
+    return found
 
 
 @given(LINES)
@@ -54,7 +88,6 @@ def test_only_rows_that_differ_are_painted(before: list[int], after: list[int]) 
 
     longest = max(len(before), len(after))
     assert rows == [row for row in range(longest) if before[row : row + 1] != after[row : row + 1]]
-    assert [row for first, count in _runs(rows) for row in range(first, first + count)] == rows
 
 
 @pytest.mark.parametrize("is_light", [False, True])
