@@ -143,6 +143,24 @@ def test_the_end_of_the_program_is_ours(tmp_path: Path, command: list[str], code
     assert result.stderr.strip() == words
 
 
+@pytest.mark.parametrize("said", [REPORTING, "import sys"])
+@pytest.mark.parametrize("is_pipe", [True, False])
+def test_words_of_ours_that_nobody_takes_change_nothing_about_the_program(
+    tmp_path: Path, said: str, is_pipe: bool
+) -> None:
+    """Its end is ours whether or not the summary, or a warning before it, could be written."""
+    environ = {**os.environ, "TTMEM_DIR": str(tmp_path), "TTMEM_HOOK": "/nowhere/hook.so"}
+    reading, deaf = os.pipe() if is_pipe else (-1, os.open("/dev/full", os.O_WRONLY))
+    if is_pipe:
+        os.close(reading)
+    command = [*TTMEM, "run", "--summary", *python(f"{said}; print('ran', flush=True); raise SystemExit(7)")]
+
+    result = subprocess.run(command, env=environ, stdout=subprocess.PIPE, stderr=deaf, text=True)
+    os.close(deaf)
+
+    assert (result.returncode, result.stdout) == (7, "ran\n")
+
+
 def test_flags_after_the_command_are_the_commands(tmp_path: Path) -> None:
     result = ttmem("run", "echo", "--label", "-h", directory=tmp_path)
 

@@ -4,7 +4,7 @@ import errno
 import os
 import sys
 from importlib import import_module
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -136,13 +136,13 @@ def unwritten(name: str, error: OSError) -> int:
     """The exit code if standard output takes no more: nobody reads on, or there is no room; raises any other error."""
     if not isinstance(error, BrokenPipeError) and (error.errno not in _UNWRITABLE or error.filename is not None):
         raise error
-    _forget_output()
+    forget(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return DONE
     click.echo(f"{name}: standard output cannot be written: {error.strerror}", err=True)
     return NOTHING_READ
 
 
-def _forget_output() -> None:
+def forget(stream: TextIO) -> None:
     """What could not be written is not tried again, or Python complains when it ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

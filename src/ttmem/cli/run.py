@@ -5,6 +5,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +15,9 @@ from ttmem.cli.offspring import Offspring
 from ttmem.doctor.hook import hook_path, preloading, unhooked
 from ttmem.doctor.targets import obstacle_of
 from ttmem.sources import Places
+
+if TYPE_CHECKING:
+    from ttmem.view import Line
 
 _LOOK_EVERY_SECONDS = 0.05
 _IDLE_SECONDS = 3600.0  # the end of the program wakes us
@@ -47,7 +51,7 @@ def run(
     try:
         child = Child(command, environ)
     except OSError as error:
-        click.echo(f"ttmem: {command[0] or shlex.quote('')}: {error.strerror}", err=True)
+        _say(f"ttmem: {command[0] or shlex.quote('')}: {error.strerror}")
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
     if offspring is None:
         return child.wait(lambda: None, every_seconds=_IDLE_SECONDS)
@@ -86,16 +90,15 @@ def _hooked(command: Sequence[str], environ: dict[str, str], *, is_plain: bool) 
     hook = hook_path(environ)
     if hook is None:
         if not is_plain:
-            click.echo(
+            _say(
                 "ttmem: libttmem_hook.so is not there, so only programs that use the ttmem client report; "
-                "`ttmem doctor` tells more, --no-hook says that this is meant",
-                err=True,
+                "`ttmem doctor` tells more, --no-hook says that this is meant"
             )
         return environ
     obstacle = None if is_plain else obstacle_of(command, environ, hook)
     if obstacle is not None:
         rest = "" if obstacle.is_inherited else "; what it starts is still seen"
-        click.echo(f"ttmem: {obstacle.program} {obstacle.reason}: the program runs without the hook{rest}", err=True)
+        _say(f"ttmem: {obstacle.program} {obstacle.reason}: the program runs without the hook{rest}")
     if is_plain or (obstacle is not None and obstacle.is_inherited):
         return unhooked(environ, hook)
     return {**environ, **preloading(environ, hook)}
@@ -108,18 +111,26 @@ def _tell(offspring: Offspring, name: str, *, is_asked: bool) -> None:
         return
     if not offspring.paths:
         if is_asked or sys.stderr.isatty():
-            click.echo(
+            _say(
                 f"ttmem: nothing in `{name}` reported device memory: no device was opened through ttnn or the "
-                "ttmem client, or no journal could be made; `ttmem doctor` tells what can be seen here",
-                err=True,
+                "ttmem client, or no journal could be made; `ttmem doctor` tells what can be seen here"
             )
         return
-    from ttmem.cli.screen import Screen
     from ttmem.view.summary import summary
 
     lines = summary(offspring.usages())
-    if not lines:
-        click.echo(f"ttmem: `{name}` reported, but held no device memory", err=True)
-        return
-    click.echo(f"ttmem: peaks of `{name}`", err=True)
-    Screen(sys.stderr, os.environ).show(lines)
+    _say(f"ttmem: peaks of `{name}`" if lines else f"ttmem: `{name}` reported, but held no device memory", lines)
+
+
+def _say(text: str, lines: "Sequence[Line]" = ()) -> None:
+    """On stderr; where nobody reads that, or it is full, the program runs and ends as it would all the same."""
+    try:
+        click.echo(text, err=True)
+        if lines:
+            from ttmem.cli.screen import Screen
+
+            Screen(sys.stderr, os.environ).show(list(lines))
+    except OSError:
+        from ttmem.cli.program import forget
+
+        forget(sys.stderr)
