@@ -248,6 +248,7 @@ nb::dict overview_rows(Collector& collector, nb::iterable pids) {
         rows["sums"] = sums;
         everybody_rows(all, rows);
         rows["spoken_of"] = spoken_of_rows(devices, processes, summed);
+        rows["doubted"] = doubted_rows(processes);
         rows["damaged"] = damaged_rows(damaged);
         return rows;
     });

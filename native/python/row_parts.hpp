@@ -62,6 +62,9 @@ nanobind::list damaged_rows(const Damaged& damaged) {
     return files;
 }
 
+/// Chips that living processes have open whose journals broke: nobody knows what they hold there.
+nanobind::list doubted_rows(const Processes& processes);
+
 struct ChipCounts {
     uint64_t launches = 0, clashes = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "ledger/footprint.hpp"
@@ -14,8 +15,8 @@ namespace ttmem {
 namespace {
 
 struct ProcessLists {
-    nb::list processes, pools, kinds, cores, launches, programs, phases, out_of_memory, clashes, clash_counts, meshes,
-        other_pools, other_kinds;
+    nb::list processes, pools, kinds, cores, launches, programs, phases, open_phases, out_of_memory, clashes,
+        clash_counts, meshes, other_pools, other_kinds;
     nb::list footprints;
     ActivityLists activity;
 };
@@ -102,8 +103,14 @@ void history_rows(const Process& process, const Timebase& time, ProcessLists& li
         const uint64_t place = process.phases[i];
         const auto target = static_cast<uint16_t>(place >> 32);
         const auto pool = static_cast<uint8_t>(place >> 48);
-        if (process.phases[i + 3] == 0 || target >= kTargets || pool >= kPools) continue;
+        if (process.phases[i + 3] == 0 || pool >= kPools || (target >= kTargets && target != kNoTarget)) continue;
+        if (target == kNoTarget && process.phases[i + 1] == 0) continue;  // none is open
         const std::string name = process.reader->item(static_cast<uint32_t>(place), Item::text).substr(0, 256);
+        if (target == kNoTarget) {
+            lists.open_phases.append(
+                nb::make_tuple(process.key, text(name), when(process.phases[i + 2]), process.phases[i + 1]));
+            continue;
+        }
         for (const uint32_t device : process.book.targets()[target].devices) {
             PhaseRow& row = phases[{name, device, pool}];
             if (process.phases[i + 1] > row.peak) row.peak = process.phases[i + 1], row.raw = process.phases[i + 2];
@@ -150,6 +157,7 @@ void put_into(nb::dict& rows, const ProcessLists& lists) {
     rows["launches"] = lists.launches;
     rows["programs"] = lists.programs;
     rows["phases"] = lists.phases;
+    rows["open_phases"] = lists.open_phases;
     rows["out_of_memory"] = lists.out_of_memory;
     rows["clashes"] = lists.clashes;
     rows["clash_counts"] = lists.clash_counts;
@@ -174,6 +182,18 @@ const Process* find_process(const Processes& processes, uint32_t pid, uint64_t k
 
 }  // namespace
 
+nb::list doubted_rows(const Processes& processes) {
+    std::set<uint32_t> found;
+    for (const auto& process : processes) {
+        if (process->mode != Mode::damaged || has_ended(*process) || process->shadowed_by != 0) continue;
+        for (const TargetBook& target : process->book.targets())
+            if (target.is_named) found.insert(target.devices.begin(), target.devices.end());
+    }
+    nb::list numbers;
+    for (const uint32_t number : found) numbers.append(number);
+    return numbers;
+}
+
 nb::dict snapshot_rows(Collector& collector, nb::object only) {
     const Wanted wanted(only);
     return collector.look([&](Processes& processes, Devices& devices, const Timebase& time, const auto& damaged) {
@@ -185,6 +205,7 @@ nb::dict snapshot_rows(Collector& collector, nb::object only) {
         if (wanted.is_all()) space_rows(collector, processes, devices, rows);
         for (const auto& process : processes) add_process(*process, time, wanted, lists);
         put_into(rows, lists);
+        rows["doubted"] = doubted_rows(processes);
         rows["damaged"] = damaged_rows(damaged);
         return rows;
     });

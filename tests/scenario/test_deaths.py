@@ -53,6 +53,17 @@ def test_a_hundred_killed_processes_held_at_last_what_their_own_logs_say(
         kill_at_a_random_instant(programs, journals, number)
 
 
+def test_a_phase_in_which_a_process_was_killed_stays_open(journals: Path, watch: Watch) -> None:
+    with Actor(journals) as actor:
+        actor.do(f"{HOLD}\nwith ttmem.phase('over'): pass\nttmem.phase('decode').__enter__()")
+        watch.process(actor.pid)
+        actor.kill()
+        actor.reap()
+        row = watch.ended(actor.pid)
+
+    assert [(key, name, count) for key, name, _, count in watch.rows()["open_phases"]] == [(row["key"], "decode", 1)]
+
+
 def test_a_dead_process_is_off_the_device_within_two_drains(journals: Path, watch: Watch) -> None:
     with Actor(journals) as actor:
         actor.do(HOLD)

@@ -427,6 +427,7 @@ def check_balances(seen: Seen, expected: Expected) -> None:
         assert (table, figures[table]) == (table, truth[table])
     assert seen.allocations() == expected.allocations()
     assert seen.phases() == expected.phases()
+    assert seen.open_phases() == expected.open_phases()
 
 
 def check_late(reader: Reader, oracle: Oracle) -> None:

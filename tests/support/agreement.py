@@ -74,6 +74,9 @@ class Seen:
             for key, name, device, pool, peak, _, runs, _ in self.rows["phases"]
         )
 
+    def open_phases(self) -> Counter[Any]:
+        return Counter({(self.names[key], name): count for key, name, _, count in self.rows["open_phases"]})
+
     def out_of_memory(self) -> Counter[Any]:
         return Counter(
             (self.names[key], self.devices[device], pool, *figures)
@@ -188,6 +191,11 @@ class Expected:
                     highest, most = rows.get(place, (0, 0))
                     rows[place] = (max(highest, peak), max(most, runs))
         return Counter((*place, *figures) for place, figures in rows.items())
+
+    def open_phases(self) -> Counter[Any]:
+        return Counter(
+            (process.name, phase.name) for process in self.processes for phase in process.open_phases.values()
+        )
 
     def out_of_memory(self) -> Counter[Any]:
         return Counter((process.name, *row) for process in self.processes for row in process.out_of_memory)

@@ -17,7 +17,7 @@ N300_CAPACITIES = (12 * GIB, 0, 85 * MIB, 0, 0, 0, 0, 0, 0, 0)
 def some_rows(**tables: Any) -> dict[str, Any]:
     """Empty tables, but for the given ones."""
     names = (
-        "devices device_pools device_kinds processes process_pools process_kinds launches programs phases "
+        "devices device_pools device_kinds processes process_pools process_kinds launches programs phases open_phases "
         "out_of_memory clashes clash_counts meshes damaged "
         "other_pools other_kinds device_cores process_cores footprints rings stalls caches spaces worst_cores"
     )
@@ -171,6 +171,7 @@ def a_busy_snapshot() -> Snapshot:
         launches=[(2, 0, 12_345), (1, 0, 7), (1, 1, 7)],
         programs=[(2, 0, 99, 2, 12_345, 24_576)],
         phases=[(2, "decode", 0, 2, 84 * MIB, NOON_NS, 17, False)],
+        open_phases=[(2, "sampling", NOON_NS - 1_000_000_000, 2)],
         out_of_memory=[(2, 0, 2, 4 * MIB, 3 * MIB, 1 * MIB, NOON_NS - 3_000_000_000)],
         clashes=[(1, chip, 12, 0x9_0000, 0x8_F000, NOON_NS - 2_000_000_000) for chip in (0, 1)],
         clash_counts=[(1, 0, 1), (1, 1, 1)],

@@ -108,6 +108,9 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
         launches=some(COUNTS, key_length=2),
         programs=some(COUNTS, st.integers(0, 5), COUNTS, SIZES, key_length=3),
         phases=phases,
+        open_phases=[
+            (key, name, since, count) for key, _, name, since, count in some(TEXTS, TIMES, COUNTS, key_length=5)
+        ],
         out_of_memory=some(POOLS, SIZES, SIZES, SIZES, TIMES, key_length=7),
         clashes=some(COUNTS, SIZES, SIZES, TIMES, key_length=6),
         clash_counts=some(COUNTS, key_length=2),

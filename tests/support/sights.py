@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.support.figures import GIB, HOST, KIB, MIB, NOON_NS
 from ttmem.devices import BufferLayout, Device, Kind, Pool
-from ttmem.snapshot import Activity, Footprint, KindUsage, Mesh, PhasePeak, PoolUsage, RingUsage
+from ttmem.snapshot import Activity, Footprint, KindUsage, Mesh, OpenPhase, PhasePeak, PoolUsage, RingUsage
 from ttmem.snapshot.dump import Allocation, Owner
 from ttmem.snapshot.refusals import Clash, OutOfMemory
 from ttmem.snapshot.sights.history import History, Series
@@ -205,6 +205,7 @@ def a_detail(holdings: int = 8, **changes: Any) -> ProcessDetail:
             PhasePeak("prefill", chips[0], Pool.DRAM, 5 * GIB, NOON_NS - 40 * SECOND_NS, 3),
             PhasePeak("decode", chips[1], Pool.L1, 31 * MIB, NOON_NS - 4 * SECOND_NS, 64, is_lower_bound=True),
         ),
+        open_phases=(OpenPhase("sampling", NOON_NS - 3 * SECOND_NS, 1),),
         out_of_memory=(OutOfMemory(chips[0], Pool.L1, 40 * MIB, 48 * MIB, 13 * MIB, NOON_NS - 20 * SECOND_NS),),
         clashes=(Clash(chips[1], 7, 0x9_8000, 0x9_0000, NOON_NS - 10 * SECOND_NS),),
         meshes=(Mesh(1, 1, 2, tuple(chips)),),

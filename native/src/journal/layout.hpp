@@ -276,7 +276,10 @@ static_assert(sizeof(Target) == 1600 && offsetof(Target, pools) == 256 && offset
 
 // ---- phases -------------------------------------------------------------------------------------
 // The highest figure of every phase name, target and pool, for viewers that come later. Written under the
-// phase lock of the host; `runs` is stored last (release) and 0 means the row is not there yet.
+// phase lock of the host; `runs` is stored last (release) and 0 means the row is not there yet. A row without a target
+// tells of a name how many of its phases are open (`peak`) and since when (`time`): whoever is killed in one left it so.
+inline constexpr uint16_t kNoTarget = 0xffff;
+
 struct PhasePeak {
     Word name_and_place;  // name id | target << 32 | pool << 48
     Word peak;

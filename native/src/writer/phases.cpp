@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "writer/operations.hpp"
 
@@ -65,22 +66,46 @@ void publish_phase(Type type, const OpenPhase& phase, uint16_t target, uint8_t p
     publish(writer, sequence, words);
 }
 
-// The row that late viewers read. One row per name, target and pool; the highest run counts.
-void keep_peak(const Writer& writer, uint32_t name, uint16_t target, uint8_t pool, uint64_t peak) noexcept {
+// The row that late viewers read, or the free one that is to become it; without room for it the loss is counted.
+PhasePeak* row_of(const Writer& writer, uint32_t name, uint16_t target, uint8_t pool) noexcept {
     const uint64_t place = uint64_t{name} | uint64_t{target} << 32 | uint64_t{pool} << 48;
     for (uint32_t i = 0; i < kPhasePeaks; ++i) {
         PhasePeak& row = writer.phases[i];
-        const uint64_t runs = row.runs.load(std::memory_order_relaxed);
-        if (runs != 0 && row.name_and_place.load(std::memory_order_relaxed) != place) continue;
-        row.name_and_place.store(place, std::memory_order_relaxed);
-        if (runs == 0 || peak > row.peak.load(std::memory_order_relaxed)) {
-            row.time.store(raw_now(writer.clock), std::memory_order_relaxed);
-            row.peak.store(peak, std::memory_order_release);
+        if (row.runs.load(std::memory_order_relaxed) != 0) {
+            if (row.name_and_place.load(std::memory_order_relaxed) == place) return &row;
+            continue;
         }
-        row.runs.store(runs + 1, std::memory_order_release);
-        return;
+        row.name_and_place.store(place, std::memory_order_relaxed);
+        return &row;
     }
     writer.header->phases_refused.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+}
+
+// One row per name, target and pool; the highest run counts.
+void keep_peak(const Writer& writer, uint32_t name, uint16_t target, uint8_t pool, uint64_t peak) noexcept {
+    PhasePeak* row = row_of(writer, name, target, pool);
+    if (row == nullptr) return;
+    const uint64_t runs = row->runs.load(std::memory_order_relaxed);
+    if (runs == 0 || peak > row->peak.load(std::memory_order_relaxed)) {
+        row->time.store(raw_now(writer.clock), std::memory_order_relaxed);
+        row->peak.store(peak, std::memory_order_release);
+    }
+    row->runs.store(runs + 1, std::memory_order_release);
+}
+
+// One row per name: how many of its phases are open, and since when. Who dies in a phase leaves it standing.
+void keep_open(const Writer& writer, uint32_t name) noexcept {
+    PhasePeak* row = row_of(writer, name, kNoTarget, 0);
+    if (row == nullptr) return;
+    const uint64_t before = row->peak.load(std::memory_order_relaxed);
+    const auto open = static_cast<uint64_t>(
+        std::count_if(std::begin(open_phases), std::end(open_phases), [&](const OpenPhase& phase) {
+            return phase.number.load(std::memory_order_relaxed) != 0 && phase.name == name;
+        }));
+    if (before == 0) row->time.store(raw_now(writer.clock), std::memory_order_relaxed);
+    row->peak.store(open, std::memory_order_release);
+    row->runs.store(1, std::memory_order_release);
 }
 
 OpenPhase* free_place() noexcept {
@@ -119,6 +144,7 @@ void end_marked(const Writer& writer) noexcept {
         publish_phase(Type::phase_ended, phase, 0, TTMEM_POOL_UNKNOWN, 0);
         phase.is_ending.store(false, std::memory_order_relaxed);
         phase.number.store(0, std::memory_order_release);
+        keep_open(writer, phase.name);
     }
 }
 
@@ -143,6 +169,7 @@ uint32_t begin_phase(uint32_t name) noexcept {
     phase->name = name;
     phase->number = ++last_number;
     publish_phase(Type::phase_began, *phase, 0, TTMEM_POOL_UNKNOWN, 0);
+    keep_open(writer, name);
     return phase->number;
 }
 

@@ -156,6 +156,7 @@ class RuntimeCounters:
             other_devices=(),
             programs=(),
             phases=(),
+            open_phases=(),
             out_of_memory=(),
             clashes=(),
             meshes=(),

@@ -20,6 +20,7 @@ from ttmem.snapshot.usage import (
     Host,
     KindUsage,
     Mesh,
+    OpenPhase,
     PhasePeak,
     PoolUsage,
     ProcessDevice,
@@ -216,6 +217,7 @@ def _process(process: ProcessUsage, telemetry: Sequence[ChipTelemetry]) -> Docum
         "other_devices": [process_device_document(held) for held in process.other_devices],
         "programs": [_program(program) for program in process.programs],
         "phases": [phase_document(phase) for phase in process.phases],
+        "open_phases": [open_phase_document(phase) for phase in process.open_phases],
         "out_of_memory": [device_name(refused.device) | refused.document() for refused in process.out_of_memory],
         "clashes": [device_name(clash.device) | clash.document() for clash in process.clashes],
         "meshes": [mesh_document(mesh) for mesh in process.meshes],
@@ -264,6 +266,10 @@ def phase_document(phase: PhasePeak) -> Document:
         "lower_bound": phase.is_lower_bound,
         "runs": phase.run_count,
     }
+
+
+def open_phase_document(phase: OpenPhase) -> Document:
+    return {"phase": phase.name, "since": time_text(phase.since_ns), "count": phase.open_count}
 
 
 def mesh_document(mesh: Mesh) -> Document:

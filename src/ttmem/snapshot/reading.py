@@ -21,6 +21,7 @@ from ttmem.snapshot.usage import (
     Host,
     KindUsage,
     Mesh,
+    OpenPhase,
     Origin,
     PhasePeak,
     PoolUsage,
@@ -242,6 +243,7 @@ def _process(row: Fields, key: int, devices: Devices) -> ProcessUsage:
         other_devices=tuple(read_process_device(held, devices) for held in row.items("other_devices")),
         programs=tuple(_program(program, devices) for program in row.items("programs")),
         phases=tuple(read_phase(phase, devices) for phase in row.items("phases")),
+        open_phases=tuple(read_open_phase(phase) for phase in row.items("open_phases")),
         out_of_memory=tuple(read_out_of_memory(refused, devices.named) for refused in row.items("out_of_memory")),
         clashes=tuple(read_clash(clash, devices.named) for clash in row.items("clashes")),
         meshes=tuple(read_mesh(mesh, devices) for mesh in row.items("meshes")),
@@ -279,6 +281,10 @@ def read_phase(row: Fields, devices: Devices) -> PhasePeak:
         run_count=row.integer("runs"),
         is_lower_bound=row.flag("lower_bound"),
     )
+
+
+def read_open_phase(row: Fields) -> OpenPhase:
+    return OpenPhase(row.text("phase"), row.maybe_time_ns("since"), row.integer("count"))
 
 
 def read_mesh(row: Fields, devices: Devices) -> Mesh:

@@ -28,6 +28,7 @@ from ttmem.snapshot.usage import (
     Host,
     KindUsage,
     Mesh,
+    OpenPhase,
     Origin,
     PhasePeak,
     PoolUsage,
@@ -41,7 +42,7 @@ Rows = dict[str, Any]
 _ACTIVITY_TABLES = ("process_cores", "footprints", "rings", "stalls", "caches")
 TABLES = (
     *("process_pools", "process_kinds", "launches", "other_pools", "other_kinds"),
-    *("programs", "phases", "out_of_memory", "clashes", "clash_counts", "meshes"),
+    *("programs", "phases", "open_phases", "out_of_memory", "clashes", "clash_counts", "meshes"),
     *_ACTIVITY_TABLES,
 )
 
@@ -160,6 +161,9 @@ def _stories(key: int, parts: Parts) -> dict[str, Any]:
         "phases": tuple(
             PhasePeak(name, at[device], Pool(pool), peak, time_ns or None, runs, is_lower_bound)
             for name, device, pool, peak, time_ns, runs, is_lower_bound in parts.of("phases", key)
+        ),
+        "open_phases": tuple(
+            OpenPhase(name, since_ns or None, count) for name, since_ns, count in parts.of("open_phases", key)
         ),
         "out_of_memory": out_of_memory_from_rows(parts.of("out_of_memory", key), at),
         "clashes": clashes_from_rows(parts.of("clashes", key), at),

@@ -1,10 +1,10 @@
-"""What a process has to tell besides what it holds: its programs, the peaks of its phases, the meshes it opened."""
+"""What a process has to tell besides what it holds: its programs, its phases and their peaks, the meshes it opened."""
 
 from typing import NamedTuple
 
 from ttmem.devices import BinaryStatus, Device, Pool
 
-__all__ = ["Mesh", "PhasePeak", "Program"]
+__all__ = ["Mesh", "OpenPhase", "PhasePeak", "Program"]
 
 
 class Program(NamedTuple):
@@ -27,6 +27,14 @@ class PhasePeak(NamedTuple):
     time_ns: int | None
     run_count: int
     is_lower_bound: bool = False  # several targets stand for the chip; of their sum only the highest part is known
+
+
+class OpenPhase(NamedTuple):
+    """Phases of one name that began and did not end: they run, or their process died in them."""
+
+    name: str
+    since_ns: int | None
+    open_count: int
 
 
 class Mesh(NamedTuple):

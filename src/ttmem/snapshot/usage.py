@@ -13,7 +13,7 @@ from ttmem.devices import PLANNED_POOLS, Device, Kind, Pool
 from ttmem.snapshot.activity import NO_ACTIVITY, Activity
 from ttmem.snapshot.circumstances import Finding, Foreign, Host
 from ttmem.snapshot.refusals import Clash, OutOfMemory
-from ttmem.snapshot.stories import Mesh, PhasePeak, Program
+from ttmem.snapshot.stories import Mesh, OpenPhase, PhasePeak, Program
 
 __all__ = [
     "REASONS",
@@ -25,6 +25,7 @@ __all__ = [
     "Host",
     "KindUsage",
     "Mesh",
+    "OpenPhase",
     "Origin",
     "PhasePeak",
     "PoolUsage",
@@ -213,6 +214,7 @@ class ProcessUsage(NamedTuple):
     other_devices: tuple[ProcessDevice, ...]  # as its socket or the runtime tells it: shown apart, counted nowhere
     programs: tuple[Program, ...]
     phases: tuple[PhasePeak, ...]
+    open_phases: tuple[OpenPhase, ...]
     out_of_memory: tuple[OutOfMemory, ...]
     clashes: tuple[Clash, ...]
     meshes: tuple[Mesh, ...]

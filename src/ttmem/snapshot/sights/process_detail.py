@@ -9,7 +9,7 @@ from ttmem.errors import SelectionError
 from ttmem.snapshot.dump import Allocation, allocation_from_row, owner_of
 from ttmem.snapshot.refusals import Clash, OutOfMemory
 from ttmem.snapshot.sights.overview import ParentOf, ProcessRow, no_parent, process_row_of
-from ttmem.snapshot.usage import Finding, Mesh, PhasePeak, ProcessDevice, ProcessUsage
+from ttmem.snapshot.usage import Finding, Mesh, OpenPhase, PhasePeak, ProcessDevice, ProcessUsage
 
 __all__ = ["Holding", "Listed", "ProcessDetail", "SiteSum", "found_process", "process_detail_of"]
 
@@ -43,6 +43,7 @@ class ProcessDetail:
     more_count: int  # how many are alive that `largest` does not list
     sites: tuple[SiteSum, ...]  # largest first; empty unless sites are recorded
     phases: tuple[PhasePeak, ...]
+    open_phases: tuple[OpenPhase, ...]
     out_of_memory: tuple[OutOfMemory, ...]
     clashes: tuple[Clash, ...]
     meshes: tuple[Mesh, ...]
@@ -101,6 +102,7 @@ def process_detail_of(
         sites=tuple(SiteSum(tuple(text.split("\n")), size, count) for text, size, count in listed.sites),
         more_site_count=listed.site_count - len(listed.sites),
         phases=process.phases,
+        open_phases=process.open_phases,
         out_of_memory=process.out_of_memory,
         clashes=process.clashes,
         meshes=process.meshes,

@@ -27,6 +27,7 @@ _FINDINGS = (
     *("skipped", "untabled_allocs", "untabled_frees", "unsized_frees", "unmatched_frees", "replaced", "clamped"),
     *("shrunk_kernels", "arena_refused", "phases_refused", "target_refused"),
 )
+_NO_TARGET = 0xFFFF  # in a row of phases: how many are open
 _SLAB_CHUNK = 4096  # entries
 
 
@@ -65,6 +66,7 @@ class _Journal:
             "findings": {name: count for name in _FINDINGS if (count := self._header.integer(name))},
             "targets": targets,
             "phases": list(self._phases()),
+            "open_phases": list(self._open_phases()),
             "live_count": len(listed) + sum(1 for _ in alive),
             "live": listed,
             "recent": self._recent(most),
@@ -135,13 +137,19 @@ class _Journal:
     def _phases(self) -> Iterator[Document]:
         for _, phase in self._filled("PhasePeak", "phases_offset", "phase_peaks"):
             place = phase.integer("name_and_place")
-            if phase.integer("runs"):
+            if phase.integer("runs") and place >> 32 & 0xFFFF != _NO_TARGET:
                 yield {
                     "phase": self._text(place & 0xFFFF_FFFF),
                     "target": place >> 32 & 0xFFFF,
                     "pool": Pool(place >> 48).word,
                     **phase.integers("peak", "time", "runs"),
                 }
+
+    def _open_phases(self) -> Iterator[Document]:
+        for _, phase in self._filled("PhasePeak", "phases_offset", "phase_peaks"):
+            place, count = phase.integer("name_and_place"), phase.integer("peak")
+            if phase.integer("runs") and count and place >> 32 & 0xFFFF == _NO_TARGET:
+                yield {"phase": self._text(place & 0xFFFF_FFFF), "count": count, **phase.integers("time")}
 
     def _filled(self, name: str, offset: str, count: str) -> Iterator[tuple[int, PartReader]]:
         """Structs that lie one after the other, with their numbers; most are empty, and passed over at once."""

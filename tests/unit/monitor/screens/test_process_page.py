@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.figures import MIB
-from tests.support.sights import a_detail, an_allocation
+from tests.support.figures import GIB, MIB, NOON_NS
+from tests.support.sights import SECOND_NS, a_detail, an_allocation
 from ttmem.devices import Kind, Pool
 from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.monitor.screens.listing import process_page as screen
@@ -77,6 +77,30 @@ def test_a_short_name_leaves_no_gap_behind_it() -> None:
     detail = replace(a_detail(), row=a_detail().row._replace(label="a"))
 
     assert lines_of(detail, Look(80, 24))[0].startswith(" 4001 a · ")
+
+
+def test_a_phase_that_never_ended_is_listed_with_its_peak_if_that_came_since() -> None:
+    detail = a_detail()
+    first = detail.devices[0].pools[0]
+    came_since = replace(first, pool=Pool.DRAM, peak_bytes=7 * GIB, peak_time_ns=NOON_NS - SECOND_NS)
+    before = replace(first, pool=Pool.L1, used_bytes=3 * MIB, peak_time_ns=NOON_NS - 9 * SECOND_NS)
+    held = detail.devices[0]._replace(pools=(came_since, before))
+    lines = lines_of(replace(detail, phases=(), devices=(held,)), Look(80, 80))
+
+    [exact, at_least] = [line for line in lines if "sampling" in line]
+
+    assert exact.split()[:3] == ["0", "dram", "7.00"]
+    assert "open" in exact
+    assert at_least.split()[1:3] == ["l1", "≥3.00"]
+    assert "[N/A]" in at_least
+
+
+def test_a_phase_that_used_nothing_is_listed_without_a_peak() -> None:
+    lines = lines_of(replace(a_detail(), phases=(), devices=()), Look(80, 80))
+
+    [line] = [line for line in lines if "sampling" in line]
+
+    assert line.split()[:3] == ["[N/A]", "[N/A]", "open"]
 
 
 def test_peaks_of_inventories_are_left_out_of_phases() -> None:

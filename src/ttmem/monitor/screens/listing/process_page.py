@@ -4,20 +4,19 @@ asked, and its single allocations, largest or oldest first.
 The first lines stay; the rest scrolls. Only lines that are to be seen are laid out.
 """
 
-import math
 import textwrap
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from ttmem.devices import PLANNED_POOLS, Device
 from ttmem.monitor.screens.frame import Drawing, Frame, Look
 from ttmem.monitor.screens.listing import sections
+from ttmem.monitor.screens.listing.phases import NOWHERE, phase_groups
 from ttmem.monitor.screens.listing.sections import Sheet
 from ttmem.monitor.screens.pen import Pen, shown_name
 from ttmem.snapshot.sights.process_detail import Holding, ProcessDetail
-from ttmem.snapshot.usage import PhasePeak, ProcessDevice
+from ttmem.snapshot.usage import ProcessDevice
 from ttmem.view.spans import Line, Role, width_of
 from ttmem.view.summary import grouped
 from ttmem.view.units import age_text, count_text, size_text
@@ -27,7 +26,6 @@ __all__ = ["State", "acted", "draw"]
 
 _HEAD = 3  # lines that stay: who it is, its command, a blank
 _TURNS = frozenset({"left", "right", "sort_next", "sort_previous", "sort_invert", "zoom", "next_pool"})
-NOWHERE = Device.bare(-1, None, index=None, name="")  # stands for any chip when things are compared
 Order = Literal["size", "age"]
 Drawer = Callable[[], Line]
 
@@ -99,13 +97,11 @@ def _body(detail: ProcessDetail, look: Look, order: Order) -> list[Drawer]:
     sheet = Sheet(look.width, look.is_ascii, detail.time_ns, {chip.number: chip for chip in detail.chips})
     holdings = detail.largest if order == "size" else detail.oldest
     held = grouped(detail.devices, _held)
-    watched = _in_time([phase for phase in detail.phases if phase.pool not in PLANNED_POOLS])
-    phases = grouped(watched, lambda phase: phase._replace(device=NOWHERE, time_ns=None))
     refusals = grouped(detail.out_of_memory, lambda refused: refused._replace(device=NOWHERE))
     clashes = grouped(detail.clashes, lambda clash: clash._replace(device=NOWHERE))
     parts = [
         _section("ON EACH CHIP", [sections.device_titles], sections.device_line, held, sheet),
-        _section("PHASES", [sections.phase_titles], sections.phase_line, phases, sheet),
+        _section("PHASES", [sections.phase_titles], sections.phase_line, phase_groups(detail), sheet),
         _section("MEMORY REFUSED", [], sections.refusal_line, refusals, sheet),
         _section("CIRCULAR BUFFERS REFUSED", [], sections.clash_line, clashes, sheet),
         _section("DOES NOT ADD UP", [], sections.sentence_line, list(_doubts(detail, look.width - 3)), sheet),
@@ -137,15 +133,6 @@ def _doubts(detail: ProcessDetail, width: int) -> Iterator[str]:
     reasons = [reason_text(detail.row.reason)] if detail.row.reason else []
     for text in (*reasons, *map(finding_text, detail.findings)):
         yield from textwrap.wrap(text, width, subsequent_indent="  ")
-
-
-def _in_time(phases: list[PhasePeak]) -> list[PhasePeak]:
-    """Phases as they came: by when each was first at a peak."""
-    first: dict[str, float] = {}
-    for phase in phases:
-        time_ns = math.inf if phase.time_ns is None else phase.time_ns
-        first[phase.name] = min(time_ns, first.get(phase.name, math.inf))
-    return sorted(phases, key=lambda phase: first[phase.name])
 
 
 def _held(one: ProcessDevice) -> Hashable:

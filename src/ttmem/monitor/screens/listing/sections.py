@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol
 
 from ttmem.devices import Device, Pool
 from ttmem.monitor.screens.listing.columns import tight_age_text
+from ttmem.monitor.screens.listing.phases import NOWHERE, OPEN_RUNS
 from ttmem.monitor.screens.pen import Pen
 from ttmem.snapshot.dump import Allocation
 from ttmem.snapshot.refusals import Clash, OutOfMemory
@@ -109,9 +110,12 @@ def phase_titles(sheet: Sheet) -> Line:
 def phase_line(group: Sequence[PhasePeak], sheet: Sheet) -> Line:
     phase = group[0]
     at_least = (">=" if sheet.is_ascii else "≥") if phase.is_lower_bound else ""
-    pen = _chips(Pen().put("   "), group, sheet)
-    pen.left(phase.pool.word, _POOL, Role.DIM).right(at_least + size_text(phase.peak_bytes), _SIZE)
-    pen.right(clock_text(phase.time_ns), _SIZE, Role.DIM).right(count_text(phase.run_count), 9, Role.DIM)
+    is_told = phase.device is not NOWHERE
+    peak = at_least + size_text(phase.peak_bytes) if is_told else UNKNOWN
+    runs = "open" if phase.run_count == OPEN_RUNS else count_text(phase.run_count)
+    pen = _chips(Pen().put("   "), group, sheet) if is_told else Pen().put("   ").left("", _CHIP)
+    pen.left(phase.pool.word if is_told else "", _POOL, Role.DIM).right(peak, _SIZE)
+    pen.right(clock_text(phase.time_ns), _SIZE, Role.DIM).right(runs, 9, Role.DIM)
     return pen.put("  ").name(phase.name, sheet.width - pen.at - 2, Role.NOTICE, is_ascii=sheet.is_ascii).done()
 
 

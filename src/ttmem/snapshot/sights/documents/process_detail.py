@@ -8,6 +8,7 @@ from ttmem.snapshot.document import (
     device_name,
     finding_document,
     mesh_document,
+    open_phase_document,
     phase_document,
     process_device_document,
 )
@@ -20,6 +21,7 @@ from ttmem.snapshot.reading import (
     read_finding,
     read_held_device,
     read_mesh,
+    read_open_phase,
     read_phase,
 )
 from ttmem.snapshot.refusals import read_clash, read_out_of_memory
@@ -47,6 +49,7 @@ def process_document(detail: ProcessDetail) -> Document:
         "sites": [{"stack": list(site.stack), "size": site.size_bytes, "count": site.count} for site in detail.sites],
         "more_sites": detail.more_site_count,
         "phases": [phase_document(phase) for phase in detail.phases],
+        "open_phases": [open_phase_document(phase) for phase in detail.open_phases],
         "out_of_memory": [device_name(refused.device) | refused.document() for refused in detail.out_of_memory],
         "clashes": [device_name(clash.device) | clash.document() for clash in detail.clashes],
         "meshes": [mesh_document(mesh) for mesh in detail.meshes],
@@ -81,6 +84,7 @@ def process_from_document(document: Document) -> ProcessDetail:
         ),
         more_site_count=fields.integer("more_sites"),
         phases=tuple(read_phase(phase, devices) for phase in fields.items("phases")),
+        open_phases=tuple(read_open_phase(phase) for phase in fields.items("open_phases")),
         out_of_memory=tuple(read_out_of_memory(row, devices.named) for row in fields.items("out_of_memory")),
         clashes=tuple(read_clash(row, devices.named) for row in fields.items("clashes")),
         meshes=tuple(read_mesh(mesh, devices) for mesh in fields.items("meshes")),
