@@ -6,10 +6,10 @@ its calls with `AllocationClient`, and a runtime is handed a `GraphTracker`. Not
 """
 
 import os
-from typing import TYPE_CHECKING
 
 from ttmem.errors import TtmemError
 
+TYPE_CHECKING = False  # type checkers know the name, and `typing` alone costs more than all of `ttmem --help`
 if TYPE_CHECKING:
     from ttmem.client import (
         AllocationClient,

@@ -3,10 +3,14 @@
 A verb is loaded when it is used, and the words of `ttmem --help` stand here: asking for them loads nothing at all.
 """
 
+import gc
 import sys
-from typing import NoReturn
 
 import ttmem
+
+TYPE_CHECKING = False  # see `ttmem`
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 __all__ = ["HELP", "VERBS", "main", "monitor_as_seed", "serve_as_seed"]
 
@@ -54,18 +58,21 @@ Exit codes: 0 done, 1 nothing could be read, 2 bad flag, 3 not running (serve
 """.format(verbs="\n".join(f"  {verb:8} {purpose}" for verb, purpose in VERBS.items()))
 
 
-def main(arguments: list[str] | None = None) -> NoReturn:
+def main(arguments: list[str] | None = None) -> "NoReturn":
     """Runs a verb and exits, with the codes that `ttmem --help` names."""
     given = sys.argv[1:] if arguments is None else arguments
     if given in (["-h"], ["--help"]):
         sys.exit(_tell(HELP))
     if given in (["-V"], ["-v"], ["--version"]):
         sys.exit(_tell(f"ttmem {ttmem.__version__}\n"))
+    gc.disable()  # loading leaves no garbage, and neither does one table; a verb that stays turns it on again
     try:
         from ttmem.cli.program import run_program
     except KeyboardInterrupt:
         sys.exit(130)  # ttmem.cli.exits.INTERRUPTED; loading it could be interrupted again
-    sys.exit(run_program(given))
+    code = run_program(given)
+    gc.freeze()  # all of it goes now: Python need not look for garbage first
+    sys.exit(code)
 
 
 def _tell(text: str) -> int:
@@ -80,14 +87,14 @@ def _tell(text: str) -> int:
     return 0
 
 
-def monitor_as_seed(arguments: list[str] | None = None) -> NoReturn:
+def monitor_as_seed(arguments: list[str] | None = None) -> "NoReturn":
     """The program `tt_smi_umd`: the same monitor under the older one's name."""
     from ttmem.cli.program import run_seed_monitor
 
     sys.exit(run_seed_monitor(sys.argv[1:] if arguments is None else arguments))
 
 
-def serve_as_seed(arguments: list[str] | None = None) -> NoReturn:
+def serve_as_seed(arguments: list[str] | None = None) -> "NoReturn":
     """The program `allocation_server_poc`: `ttmem serve --log-events` under the older server's name."""
     from ttmem.cli.program import run_seed_server
 

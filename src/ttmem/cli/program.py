@@ -1,6 +1,7 @@
 """Finds the verb that was asked for, runs it, and turns whatever happens into an exit code and one clear line."""
 
 import errno
+import gc
 import os
 import sys
 from importlib import import_module
@@ -23,6 +24,7 @@ __all__ = [
     "with_verb",
 ]
 
+_STAYING = ("run", "serve", "demo")  # for long, that is; `top` and `ps -l` see to it themselves
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -41,6 +43,8 @@ class Verbs(click.Group):
             nearest = get_close_matches(arguments[0], VERBS, n=2)
             words = f"nearest: {', '.join(nearest)}" if nearest else f"known: {', '.join(VERBS)}"
             raise click.UsageError(f"no verb {arguments[0]!r}; {words}")
+        if arguments[0] in _STAYING:
+            gc.enable()
         return super().resolve_command(context, arguments)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:

@@ -1,5 +1,6 @@
 """`ttmem ps`, and `ttmem` without a verb: who holds what, in the form that is asked for, once or again and again."""
 
+import gc
 import os
 import time
 from typing import NoReturn
@@ -54,6 +55,7 @@ def _list_fields(request: Request, screen: Screen) -> None:
 
 def _repeat(looking: Looking, request: Request, form: Form, screen: Screen, seconds: float) -> NoReturn:
     """Answers every so many seconds, until interrupted."""
+    gc.enable()
     due = time.monotonic()
     try:
         while True:

@@ -1,6 +1,6 @@
 """Frames on a stream: drawn over each other on a terminal, one after the other in a file or pipe."""
 
-import shutil
+import os
 import sys
 from collections.abc import Mapping
 from typing import TextIO
@@ -12,6 +12,7 @@ from ttmem.view.spans import fitted
 _HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 _NO_WRAP, _WRAP = "\x1b[?7l", "\x1b[?7h"  # a line that is too long must not push the others down
 _CLEAR, _HOME, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[2J", "\x1b[H", "\x1b[K", "\x1b[J"
+_USUAL = (80, 24)
 
 
 class Screen:
@@ -28,7 +29,7 @@ class Screen:
     ) -> None:
         if stream is None:  # so Python says that it was closed before we began
             raise TtmemError("expected somewhere to write to, found standard output closed")
-        self._stream = stream
+        self._stream, self._environ = stream, environ
         self.is_terminal = stream.isatty()
         self.is_live = self.is_terminal and environ.get("TERM", "") not in ("", "dumb")  # can be painted over
         depth = colour_depth(environ, is_terminal=self.is_terminal) if has_colour else Depth.NONE
@@ -40,7 +41,18 @@ class Screen:
     @property
     def width(self) -> int | None:
         """None for a file or pipe: whoever reads it can scroll."""
-        return shutil.get_terminal_size().columns if self.is_terminal else None
+        return self._size().columns if self.is_terminal else None
+
+    def _size(self) -> os.terminal_size:
+        """As `shutil` tells it, which brings compressors along: $COLUMNS and $LINES, else what the terminal says."""
+        asked = [self._environ.get(name, "") for name in ("COLUMNS", "LINES")]
+        try:
+            found = tuple(os.get_terminal_size(self._stream.fileno()))
+        except (OSError, ValueError):  # not a terminal after all
+            found = (0, 0)
+        sizes = (int(word) if word.isdecimal() else 0 for word in asked)
+        columns, lines = (first or second or usual for first, second, usual in zip(sizes, found, _USUAL, strict=True))
+        return os.terminal_size((columns, lines))
 
     def show(self, lines: list[Line]) -> None:
         """Writes one page."""
@@ -52,7 +64,7 @@ class Screen:
         if not self.is_live:
             self.show([*([()] if self._frame_count else []), *lines])
         else:
-            size = shutil.get_terminal_size()
+            size = self._size()
             text = self._colours.painted([fitted(line, size.columns) for line in _cut(lines, size.lines - 1)])
             text = text.replace("\n", f"{_CLEAR_LINE}\n")
             begin = "" if self._frame_count else _HIDE_CURSOR + _NO_WRAP + _CLEAR
