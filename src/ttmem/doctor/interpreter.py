@@ -13,6 +13,7 @@ from ttmem.errors import TtmemError
 __all__ = ["Package", "likely_pythons", "package_of"]
 
 _ANSWER_SECONDS = 20.0
+_WORDS_MOST = 80  # of a complaint: some repeat the whole question
 # Not from the current directory: in a checkout of the runtime a folder of that name lies there.
 _QUESTION = """
 import importlib.util, json, sys
@@ -50,12 +51,14 @@ def package_of(python: str, environ: Mapping[str, str]) -> Package | None:
         asked = subprocess.run(
             [python, "-c", _QUESTION], env=quiet, capture_output=True, text=True, timeout=_ANSWER_SECONDS, check=False
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise TtmemError(f"{python}: expected a Python that answers, found: {error}") from error
+    except OSError as error:
+        raise TtmemError(f"{python}: expected a Python that answers, found: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise TtmemError(f"{python}: expected a Python that answers, found none within {error.timeout:g} s") from error
     try:
         places, version = json.loads(asked.stdout.splitlines()[-1])
     except (IndexError, ValueError) as error:
-        said = (asked.stderr.strip().splitlines() or ["no word"])[-1]
+        said = (asked.stderr.strip().splitlines() or ["no word"])[-1][:_WORDS_MOST]
         found = f"exit code {asked.returncode} and {said}"
         raise TtmemError(f"{python}: expected a Python that answers, found {found}") from error
     return None if places is None else Package(tuple(map(str, places)), str(version))

@@ -141,6 +141,26 @@ def test_a_python_that_cannot_be_started_is_a_failure(tmp_path: Path) -> None:
     assert "No such file" in said(examined(tmp_path, python=str(tmp_path / "none")), Status.FAIL)["runtime"]
 
 
+def test_what_is_no_python_is_told_in_a_line_without_our_question(tmp_path: Path) -> None:
+    words = said(examined(tmp_path, python="/bin/ls"), Status.FAIL)["runtime"]
+
+    assert words.startswith("/bin/ls: expected a Python that answers, found exit code 2")
+    assert len(words) < 200
+
+
+def test_a_python_that_never_answers_is_told_with_how_long_it_was_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ttmem.doctor.interpreter._ANSWER_SECONDS", 0.05)
+    sleeper = tmp_path / "python"
+    sleeper.write_text("#!/bin/sh\nexec sleep 60\n")
+    sleeper.chmod(0o755)
+
+    words = said(examined(tmp_path, python=str(sleeper)), Status.FAIL)["runtime"]
+
+    assert words == f"{sleeper}: expected a Python that answers, found none within 0.05 s"
+
+
 def test_a_release_that_was_never_tried_is_a_warning(tmp_path: Path, whole: Path) -> None:
     (tmp_path / "ttnn/build/lib").mkdir(parents=True)
     (tmp_path / "ttnn/build/lib/libtt_metal.so").symlink_to(whole)
