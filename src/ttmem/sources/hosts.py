@@ -4,7 +4,6 @@ import os
 import pwd
 import sys
 from functools import lru_cache
-from pathlib import Path
 
 import ttmem
 from ttmem.snapshot import Host
@@ -13,21 +12,21 @@ __all__ = ["read_host", "user_name"]
 
 
 _PAGE_BYTES, _PAGES = "SC_PAGE_SIZE", "SC_PHYS_PAGES"
-_DRIVER = Path("/sys/module/tenstorrent/version")
+_RELEASE, _DRIVER = "/etc/os-release", "/sys/module/tenstorrent/version"
 
 
-def read_host(release_file: Path = Path("/etc/os-release"), driver_file: Path = _DRIVER) -> Host:
+def read_host() -> Host:
     """What a snapshot says about the machine it was taken on."""
     system = os.uname()
     return Host(
         hostname=system.nodename,
         os=system.sysname,
-        distro=_distro(release_file),
+        distro=_distro(),
         kernel=system.release,
         platform=system.machine,
         python=".".join(map(str, sys.version_info[:3])),
         memory=f"{os.sysconf(_PAGE_BYTES) * os.sysconf(_PAGES) / (1 << 30):.2f} GB",  # tt-smi's word for GiB
-        driver=_driver(driver_file),
+        driver=_driver(),
         version=ttmem.__version__,
     )
 
@@ -41,17 +40,21 @@ def user_name(uid: int) -> str:
         return str(uid)
 
 
-def _distro(release_file: Path) -> str:
-    try:
-        lines = release_file.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
+def _distro() -> str:
+    lines = _text_of(_RELEASE).splitlines()
     values = dict(line.split("=", 1) for line in lines if "=" in line)
     return values.get("PRETTY_NAME", "").strip("\"'")
 
 
-def _driver(version_file: Path) -> str:
+def _driver() -> str:
+    version = _text_of(_DRIVER).strip()
+    return f"TT-KMD {version}" if version else ""
+
+
+def _text_of(path: str) -> str:
+    """Empty if there is no such file here."""
     try:
-        return f"TT-KMD {version_file.read_text(encoding='utf-8', errors='replace').strip()}"
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
     except OSError:
         return ""

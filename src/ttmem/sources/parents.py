@@ -6,9 +6,8 @@ anew: the moment a process began is part of its name.
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
-from ttmem.sources.procfs import PROC, stat_of
+from ttmem.sources.procfs import PROC, Folder, stat_of
 
 __all__ = ["Parents"]
 
@@ -19,7 +18,7 @@ _MOST = 4096
 class Parents:
     """Remembers parents. Any thread may ask: at worst two ask the kernel for the same."""
 
-    def __init__(self, proc: Path = PROC, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, proc: Folder = PROC, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._proc = proc
         self._clock = clock
         self._known: dict[tuple[int, int | None], tuple[float, int | None]] = {}  # until when, and who

@@ -12,7 +12,6 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from ttmem.sources import procfs
@@ -33,9 +32,9 @@ class Place(NamedTuple):
 class Roots(NamedTuple):
     """Where a system keeps shared memory, users' runtime directories and processes."""
 
-    shm: Path = Path("/dev/shm")
-    run: Path = Path("/run/user")
-    proc: Path = Path("/proc")
+    shm: str = "/dev/shm"
+    run: str = "/run/user"
+    proc: str = procfs.PROC
 
 
 SYSTEM = Roots()
@@ -63,7 +62,7 @@ class Places:
         self._others: list[Place] = []
         self._container_shm: list[str] = []
         self._others_due = float("-inf")
-        self._own = [Place(str(roots.shm / f"ttmem-{uid}"), uid)]
+        self._own = [Place(os.path.join(roots.shm, f"ttmem-{uid}"), uid)]
         if runtime_directory:
             self._own.append(Place(os.path.join(runtime_directory, "ttmem"), uid))
 
@@ -75,7 +74,7 @@ class Places:
             uid=uid,
             directory=environ.get("TTMEM_DIR") or None,
             runtime_directory=runtime if runtime.startswith("/") else None,
-            stock_directory=environ.get("TTMEM_STOCK_SHM_DIR") or str(roots.shm),
+            stock_directory=environ.get("TTMEM_STOCK_SHM_DIR") or roots.shm,
             roots=roots,
         )
 
@@ -88,7 +87,7 @@ class Places:
         """The directories in which the stock runtime keeps its counters; none if nobody said where."""
         if self._stock_directory is None:
             return []
-        if self.uid != 0 or self._stock_directory != str(self._roots.shm):
+        if self.uid != 0 or self._stock_directory != self._roots.shm:
             return [self._stock_directory]
         self._look_around()
         return [self._stock_directory, *self._container_shm]
@@ -110,24 +109,24 @@ class Places:
             self._container_shm = _others_than(self._roots.shm, [shm for shm, _ in containers])
             self._others = [place for place in self._find_others(containers) if place.path not in own]
 
-    def _containers(self) -> list[tuple[Path, procfs.UidMap]]:
+    def _containers(self) -> list[tuple[str, procfs.UidMap]]:
         """The /dev/shm of every other mount namespace, and how user ids of there read from here."""
         proc = self._roots.proc
         processes = self._namespaces.others()
-        return [(proc / str(one) / "root" / "dev" / "shm", procfs.UidMap.of(proc, one)) for one in processes]
+        return [(f"{proc}/{one}/root/dev/shm", procfs.UidMap.of(proc, one)) for one in processes]
 
-    def _find_others(self, containers: list[tuple[Path, procfs.UidMap]]) -> Iterator[Place]:
+    def _find_others(self, containers: list[tuple[str, procfs.UidMap]]) -> Iterator[Place]:
         yield from _users_directories(self._roots.shm)
         if self.uid != 0:
             return
         for name in _names(self._roots.run):
             if name.isdecimal():
-                yield Place(str(self._roots.run / name / "ttmem"), int(name))
+                yield Place(os.path.join(self._roots.run, name, "ttmem"), int(name))
         for shm, uids in containers:
             yield from _users_directories(shm, uids.outside)
 
 
-def _others_than(own: Path, directories: list[Path]) -> list[str]:
+def _others_than(own: str, directories: list[str]) -> list[str]:
     """Directories of which each is another one: containers may share theirs, with us or among themselves."""
     found: dict[tuple[int, int], str] = {}
     for directory in (own, *directories):
@@ -135,18 +134,18 @@ def _others_than(own: Path, directories: list[Path]) -> list[str]:
             facts = os.stat(directory)
         except OSError:  # gone, or not to be looked into
             continue
-        found.setdefault((facts.st_dev, facts.st_ino), str(directory))
-    return [path for path in found.values() if path != str(own)]
+        found.setdefault((facts.st_dev, facts.st_ino), directory)
+    return [path for path in found.values() if path != own]
 
 
-def _users_directories(shm: Path, outside: Callable[[int], int] = lambda uid: uid) -> Iterator[Place]:
+def _users_directories(shm: str, outside: Callable[[int], int] = lambda uid: uid) -> Iterator[Place]:
     for name in _names(shm):
         match = _NAME.fullmatch(name)
         if match:
-            yield Place(str(shm / name), outside(int(match[1])))
+            yield Place(os.path.join(shm, name), outside(int(match[1])))
 
 
-def _names(directory: Path) -> list[str]:
+def _names(directory: str) -> list[str]:
     try:
         return sorted(os.listdir(directory))
     except OSError:  # gone meanwhile, or not ours to read

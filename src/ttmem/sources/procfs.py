@@ -1,12 +1,15 @@
-"""What /proc tells about processes: when they started, whose children they are, which namespaces they live in."""
+"""What /proc tells about processes: when they started, whose children they are, which namespaces they live in.
+
+Paths are plain texts here and in `places`: `pathlib` takes longer to load than all of these files to read.
+"""
 
 import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
-PROC = Path("/proc")
+Folder = str | os.PathLike[str]
+PROC = "/proc"
 
 
 class Stat(NamedTuple):
@@ -22,10 +25,15 @@ class Stat(NamedTuple):
         return self.state in ("Z", "X", "x")
 
 
-def stat_of(pid: int, proc: Path = PROC) -> Stat | None:
+def _bytes_of(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def stat_of(pid: int, proc: Folder = PROC) -> Stat | None:
     """None if there is no such process (any more)."""
     try:
-        text = (proc / str(pid) / "stat").read_bytes()
+        text = _bytes_of(f"{proc}/{pid}/stat")
     except OSError:
         return None
     fields = text[text.rfind(b")") + 2 :].split()  # the command before may hold blanks and brackets
@@ -34,7 +42,7 @@ def stat_of(pid: int, proc: Path = PROC) -> Stat | None:
     return Stat(parent=int(fields[1]), start_ticks=int(fields[19]), state=fields[0].decode(errors="replace"))
 
 
-def is_descendant(pid: int, ancestor: int, proc: Path = PROC) -> bool:
+def is_descendant(pid: int, ancestor: int, proc: Folder = PROC) -> bool:
     """Whether a living process is the ancestor itself, its child, or a child's child."""
     for _ in range(1024):  # a tree that changes while it is climbed must not hold us
         if pid == ancestor:
@@ -46,10 +54,10 @@ def is_descendant(pid: int, ancestor: int, proc: Path = PROC) -> bool:
     return False
 
 
-def environment_of(pid: int, proc: Path = PROC) -> set[str] | None:
+def environment_of(pid: int, proc: Folder = PROC) -> set[str] | None:
     """The NAME=VALUE texts a process was started with; empty once it is ending, None if they may not be read."""
     try:
-        text = (proc / str(pid) / "environ").read_bytes()
+        text = _bytes_of(f"{proc}/{pid}/environ")
     except PermissionError:
         return None
     except OSError:
@@ -57,10 +65,10 @@ def environment_of(pid: int, proc: Path = PROC) -> set[str] | None:
     return set(text.decode(errors="replace").split("\0")) - {""}
 
 
-def own_pid_namespace(proc: Path = PROC) -> int | None:
+def own_pid_namespace(proc: Folder = PROC) -> int | None:
     """The number that names our pid namespace."""
     try:
-        return os.stat(proc / "self" / "ns" / "pid").st_ino
+        return os.stat(f"{proc}/self/ns/pid").st_ino
     except OSError:
         return None
 
@@ -75,7 +83,7 @@ class MountNamespaces:
     _YOUNG_LOOKS = 4
     _WHOLE_LOOKS = 20
 
-    def __init__(self, proc: Path = PROC) -> None:
+    def __init__(self, proc: Folder = PROC) -> None:
         self._proc = proc
         self._known: dict[str, tuple[str, int]] = {}  # by the process: its namespace, and in how many looks it was seen
         self._look_count = 0
@@ -97,9 +105,9 @@ class MountNamespaces:
         return found
 
 
-def _mount_namespace(proc: Path, name: str) -> str:
+def _mount_namespace(proc: Folder, name: str) -> str:
     try:
-        return os.readlink(f"{proc}/{name}/ns/mnt")  # a path of parts takes longer to make than to read
+        return os.readlink(f"{proc}/{name}/ns/mnt")
     except OSError:  # ended meanwhile, a kernel thread, or not ours to see
         return ""
 
@@ -110,37 +118,37 @@ def start_time_ns(stat: Stat, clock_ns: Callable[[], int] = time.time_ns) -> int
     return clock_ns() - up_ns + stat.start_ticks * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
-def command_of(pid: int, proc: Path = PROC, most_bytes: int = 255) -> str:
+def command_of(pid: int, proc: Folder = PROC, most_bytes: int = 255) -> str:
     """Its command line, cut where journals cut it; empty if it may not be read, or is a kernel's."""
     try:
-        text = (proc / str(pid) / "cmdline").read_bytes()
+        text = _bytes_of(f"{proc}/{pid}/cmdline")
     except OSError:
         return ""
     return text.rstrip(b"\0").replace(b"\0", b" ")[:most_bytes].decode(errors="replace")
 
 
-def pid_namespace_of(pid: int, proc: Path = PROC) -> int | None:
+def pid_namespace_of(pid: int, proc: Folder = PROC) -> int | None:
     """The number that names its pid namespace; None if that may not be seen."""
     try:
-        return os.stat(proc / str(pid) / "ns" / "pid").st_ino
+        return os.stat(f"{proc}/{pid}/ns/pid").st_ino
     except OSError:
         return None
 
 
-def innermost_pid(pid: int, proc: Path = PROC) -> int:
+def innermost_pid(pid: int, proc: Folder = PROC) -> int:
     """The pid by which a process knows itself."""
     try:
-        lines = (proc / str(pid) / "status").read_bytes().splitlines()
+        lines = _bytes_of(f"{proc}/{pid}/status").splitlines()
     except OSError:
         return pid
     found = [line.split() for line in lines if line.startswith(b"NSpid:")]
     return int(found[0][-1]) if found and len(found[0]) > 1 else pid
 
 
-def maps_of(pid: int, proc: Path = PROC) -> bytes | None:
+def maps_of(pid: int, proc: Folder = PROC) -> bytes | None:
     """What a process has mapped, as text; None if that may not be seen, empty once it is gone."""
     try:
-        return (proc / str(pid) / "maps").read_bytes()
+        return _bytes_of(f"{proc}/{pid}/maps")
     except PermissionError:
         return None
     except OSError:
@@ -153,9 +161,9 @@ class UidMap(NamedTuple):
     ranges: tuple[tuple[int, int, int], ...]
 
     @classmethod
-    def of(cls, proc: Path, pid: int) -> "UidMap":
+    def of(cls, proc: Folder, pid: int) -> "UidMap":
         try:
-            lines = (proc / str(pid) / "uid_map").read_text().splitlines()
+            lines = _bytes_of(f"{proc}/{pid}/uid_map").splitlines()
         except OSError:
             lines = []
         parts = [line.split() for line in lines]

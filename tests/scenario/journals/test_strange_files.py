@@ -192,8 +192,9 @@ def test_a_directory_that_is_not_its_names_owners_is_ignored_with_one_finding(tm
         directory.mkdir(mode=0o700)
         healthy.append(a_healthy_process(nursery, directory))
         os.chown(directory, owner, owner)
-    roots = Roots(shm=tmp_path, run=tmp_path / "none", proc=tmp_path / "none")
-    roots.proc.mkdir()
+    none = tmp_path / "none"
+    none.mkdir()
+    roots = Roots(shm=str(tmp_path), run=str(none), proc=str(none))
     collector = Collector(Places(uid=0, roots=roots))
     collector.tick()
     collector.tick()

@@ -110,7 +110,7 @@ def test_a_directory_of_another_user_than_its_name_says_is_ignored_with_a_findin
     squatted.mkdir()
     (squatted / NAME).touch()
     os.chown(squatted, 4242, 4242)
-    roots = Roots(shm=tmp_path, run=tmp_path / "run", proc=Path("/proc"))
+    roots = Roots(shm=str(tmp_path), run=str(tmp_path / "run"))
     journals = Journals(Places(uid=1000, roots=roots))
 
     assert journals.scan() == []
@@ -135,7 +135,7 @@ def test_what_another_user_does_not_let_us_read_is_foreign(open_folder: Path) ->
         os.chown(directory, uid, uid)
         os.chown(directory / NAME, uid, uid)
 
-    journals = seen_by(4242, Roots(shm=open_folder, run=open_folder / "run", proc=open_folder / "proc"))
+    journals = seen_by(4242, Roots(*map(str, (open_folder, open_folder / "run", open_folder / "proc"))))
 
     assert journals == [NAME, f"foreign {theirs} 1000"]
 
@@ -147,7 +147,7 @@ def test_a_journal_that_may_not_be_read_is_foreign_though_its_directory_may(open
     os.chown(mine, 4242, 4242)
     (mine / NAME).touch(mode=0o600)
 
-    journals = seen_by(4242, Roots(shm=open_folder, run=open_folder / "run", proc=open_folder / "proc"))
+    journals = seen_by(4242, Roots(*map(str, (open_folder, open_folder / "run", open_folder / "proc"))))
 
     assert journals == [f"foreign {mine} 0"]
 

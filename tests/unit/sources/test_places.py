@@ -7,9 +7,9 @@ from ttmem.sources import Place, Places, Roots
 
 
 def roots_in(folder: Path) -> Roots:
-    roots = Roots(shm=folder / "shm", run=folder / "run", proc=folder / "proc")
+    roots = Roots(shm=str(folder / "shm"), run=str(folder / "run"), proc=str(folder / "proc"))
     for root in (roots.shm, roots.run, roots.proc):
-        root.mkdir()
+        os.mkdir(root)
     return roots
 
 
@@ -25,7 +25,7 @@ def a_process_in(proc: Path, pid: int, namespace: str, uid_map: str = "0 0 42949
 
 def test_a_directory_of_the_environment_is_the_only_place(tmp_path: Path) -> None:
     roots = roots_in(tmp_path)
-    (roots.shm / "ttmem-5").mkdir()
+    (Path(roots.shm) / "ttmem-5").mkdir()
     environ = {"TTMEM_DIR": "/somewhere", "XDG_RUNTIME_DIR": "/run/user/5"}
 
     assert Places.from_environment(environ, uid=0, roots=roots).listed() == [Place("/somewhere", None)]
@@ -35,42 +35,42 @@ def test_an_empty_setting_is_no_setting(tmp_path: Path) -> None:
     roots = roots_in(tmp_path)
     places = Places.from_environment({"TTMEM_DIR": "", "XDG_RUNTIME_DIR": ""}, uid=5, roots=roots)
 
-    assert places.listed() == [Place(str(roots.shm / "ttmem-5"), 5)]
+    assert places.listed() == [Place(str(Path(roots.shm) / "ttmem-5"), 5)]
 
 
 def test_a_user_looks_into_its_own_places_and_learns_of_others(tmp_path: Path) -> None:
     roots = roots_in(tmp_path)
     for name in ("ttmem-5", "ttmem-7", "ttmem-x", "other-8"):
-        (roots.shm / name).mkdir()
-    (roots.run / "7").mkdir()
+        (Path(roots.shm) / name).mkdir()
+    (Path(roots.run) / "7").mkdir()
     places = Places.from_environment({"XDG_RUNTIME_DIR": "/run/user/5"}, uid=5, roots=roots)
 
     assert places.listed() == [
-        Place(str(roots.shm / "ttmem-5"), 5),
+        Place(str(Path(roots.shm) / "ttmem-5"), 5),
         Place("/run/user/5/ttmem", 5),
-        Place(str(roots.shm / "ttmem-7"), 7),
+        Place(str(Path(roots.shm) / "ttmem-7"), 7),
     ]
 
 
 def test_root_also_looks_into_runtime_directories_and_other_mount_namespaces(tmp_path: Path) -> None:
     roots = roots_in(tmp_path)
-    (roots.run / "7").mkdir()
-    a_process_in(roots.proc, 1, "mnt:[1]")
-    os.symlink(roots.proc / "1", roots.proc / "self")
-    (a_process_in(roots.proc, 50, "mnt:[2]") / "ttmem-0").mkdir()
-    (a_process_in(roots.proc, 51, "mnt:[2]") / "ttmem-0").mkdir()
+    (Path(roots.run) / "7").mkdir()
+    a_process_in(Path(roots.proc), 1, "mnt:[1]")
+    os.symlink(Path(roots.proc) / "1", Path(roots.proc) / "self")
+    (a_process_in(Path(roots.proc), 50, "mnt:[2]") / "ttmem-0").mkdir()
+    (a_process_in(Path(roots.proc), 51, "mnt:[2]") / "ttmem-0").mkdir()
 
     listed = Places(uid=0, roots=roots).listed()
 
-    assert Place(str(roots.run / "7" / "ttmem"), 7) in listed
+    assert Place(str(Path(roots.run) / "7" / "ttmem"), 7) in listed
     assert [place.path for place in listed if "proc" in place.path] == [f"{roots.proc}/50/root/dev/shm/ttmem-0"]
 
 
 def test_a_uid_in_a_user_namespace_is_seen_from_outside(tmp_path: Path) -> None:
     roots = roots_in(tmp_path)
-    a_process_in(roots.proc, 1, "mnt:[1]")
-    os.symlink(roots.proc / "1", roots.proc / "self")
-    (a_process_in(roots.proc, 50, "mnt:[2]", "0 100000 65536\n") / "ttmem-1000").mkdir()
+    a_process_in(Path(roots.proc), 1, "mnt:[1]")
+    os.symlink(Path(roots.proc) / "1", Path(roots.proc) / "self")
+    (a_process_in(Path(roots.proc), 50, "mnt:[2]", "0 100000 65536\n") / "ttmem-1000").mkdir()
 
     [place] = [place for place in Places(uid=0, roots=roots).listed() if "proc" in place.path]
 
@@ -90,11 +90,11 @@ def test_the_runtimes_counters_are_looked_for_in_shared_memory_or_where_one_is_t
 
 def test_root_also_looks_for_the_counters_of_containers(tmp_path: Path) -> None:
     roots = roots_in(tmp_path)
-    a_process_in(roots.proc, 1, "mnt:[1]")
-    os.symlink(roots.proc / "1", roots.proc / "self")
-    private = a_process_in(roots.proc, 50, "mnt:[2]")
+    a_process_in(Path(roots.proc), 1, "mnt:[1]")
+    os.symlink(Path(roots.proc) / "1", Path(roots.proc) / "self")
+    private = a_process_in(Path(roots.proc), 50, "mnt:[2]")
     for process, theirs in ((60, roots.shm), (70, private)):  # two more containers that share one or the other
-        shared = a_process_in(roots.proc, process, f"mnt:[{process}]")
+        shared = a_process_in(Path(roots.proc), process, f"mnt:[{process}]")
         shared.rmdir()
         shared.symlink_to(theirs)
 
@@ -110,7 +110,7 @@ def test_others_are_looked_up_at_most_twice_a_second(tmp_path: Path) -> None:
     now = [100.0]
     places = Places(uid=5, roots=roots, clock=lambda: now[0])
     assert len(places.listed()) == 1
-    (roots.shm / "ttmem-7").mkdir()
+    (Path(roots.shm) / "ttmem-7").mkdir()
 
     now[0] += 0.4
     assert len(places.listed()) == 1

@@ -1,7 +1,6 @@
 """All flags of `ttmem ps`, spelled as tt-smi, nvidia-smi, htop and nvitop spell them."""
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import click
@@ -99,7 +98,7 @@ _FORMS = (
         "-k", "--kernels", "is_kernels", is_flag=True, help="What programs do: kernels by core, ring, caches."
     ),
     click.option(
-        "--picture", "picture_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the table as SVG."
+        "--picture", "picture_file", type=click.Path(dir_okay=False, path_type=str), help="Write the table as SVG."
     ),
 )
 _TIMES = (

@@ -1,6 +1,6 @@
 """How the table is to look, and the table as a picture."""
 
-from pathlib import Path
+import os
 
 import click
 
@@ -46,24 +46,26 @@ def _ancestor(pid: int, shown: set[int]) -> int | None:
     return None
 
 
-def check_picture(file: Path) -> None:
+def check_picture(file: "str | os.PathLike[str]") -> None:
     """Says now what writing the picture would say later."""
-    is_new = not file.exists()
+    is_new = not os.path.exists(file)
     try:
-        file.open("ab").close()
+        open(file, "ab").close()
     except OSError as error:
         raise click.FileError(str(file), error.strerror or "cannot be written") from error
     if is_new:
-        file.unlink()
+        os.unlink(file)
 
 
-def write_picture(file: Path, snapshot: Snapshot, options: PageOptions) -> None:
+def write_picture(file: "str | os.PathLike[str]", snapshot: Snapshot, options: PageOptions) -> None:
     """The table as an SVG file, at most 120 columns wide."""
     from ttmem.view.picture import picture  # here, since most tables are for a terminal
 
     width = min(options.width or _PICTURE_COLUMNS, _PICTURE_COLUMNS)
     lines = page(snapshot, options._replace(width=width, is_ascii=False))
+    text = picture(lines, title="ttmem ps")
     try:
-        file.write_text(picture(lines, title="ttmem ps"), encoding="utf-8")
+        with open(file, "w", encoding="utf-8") as stream:
+            stream.write(text)
     except OSError as error:
         raise click.FileError(str(file), error.strerror or "cannot be written") from error

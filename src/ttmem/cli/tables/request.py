@@ -1,7 +1,6 @@
 """What was asked for on the command line, checked: forms that exclude each other, words that are none."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -32,7 +31,7 @@ class Request(NamedTuple):
     is_list: bool = False
     is_once: bool = False
     is_kernels: bool = False
-    picture_file: Path | None = None
+    picture_file: str | None = None
     interval: float | None = None
     interval_ms: float | None = None
     devices: str | None = None

@@ -15,7 +15,6 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import chain
-from pathlib import Path
 from typing import NamedTuple
 
 from ttmem.snapshot.sights.telemetry import ChipTelemetry, Sensor
@@ -69,7 +68,7 @@ class Driver:
         self._classes = os.path.join(root, "sys/class/tenstorrent")
         self._lists = os.path.join(root, "proc/driver/tenstorrent")
         self._hwmons = os.path.join(root, "sys/class/hwmon")
-        self._proc = Path(root, "proc")
+        self._proc = os.path.join(root, "proc")
         self._own_pid = os.getpid() if own_pid is None else own_pid
         self._names: dict[int, _Names] = {}
 

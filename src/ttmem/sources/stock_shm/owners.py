@@ -9,7 +9,6 @@ Whose mappings may not be seen is judged by the rest.
 import os
 import time
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from ttmem.sources import procfs
@@ -59,7 +58,7 @@ class LivingOwners:
     """Asks /proc. Regions that are copies, in a directory the runtime does not use, are mapped by nobody: with
     `has_mappings` False a pid and its start have to do."""
 
-    def __init__(self, proc: Path = procfs.PROC, *, has_mappings: bool = True) -> None:
+    def __init__(self, proc: procfs.Folder = procfs.PROC, *, has_mappings: bool = True) -> None:
         self._proc = proc
         self._has_mappings = has_mappings
         self._own_namespace = procfs.own_pid_namespace(proc)
@@ -164,7 +163,7 @@ class LivingOwners:
         key = (pid, stat.start_ticks)
         if key not in self._known:
             try:
-                uid = os.stat(self._proc / str(pid)).st_uid
+                uid = os.stat(f"{self._proc}/{pid}").st_uid
             except OSError:
                 return None
             namespace = procfs.pid_namespace_of(pid, self._proc)
