@@ -15,6 +15,7 @@ from ttmem.snapshot.identity import board_of
 from ttmem.snapshot.refusals import read_clash, read_out_of_memory
 from ttmem.snapshot.sights.chips import without_empty_pools
 from ttmem.snapshot.usage import (
+    DOUBTS,
     DeviceUsage,
     Finding,
     Foreign,
@@ -31,7 +32,6 @@ from ttmem.snapshot.usage import (
     Snapshot,
     Source,
     State,
-    first_reason,
 )
 
 __all__ = ["bare_device", "check_schema", "snapshot_from_document"]
@@ -144,7 +144,7 @@ def read_device_usage(row: Fields, devices: Devices, number: int | None = None) 
     pools = tuple(_device_pool(word, pool) for word, pool in row.named("memory"))
     device = devices.described(row, number)
     reason = read_reason(row)
-    doubt = "" if reason == first_reason(pool.reason for pool in pools) else reason
+    doubt = reason if reason in DOUBTS else ""
     worst_bytes, worst = _worst_core(row.inner("l1").maybe_inner("worst_core"))
     return DeviceUsage(
         device,

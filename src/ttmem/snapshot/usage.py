@@ -16,6 +16,7 @@ from ttmem.snapshot.refusals import Clash, OutOfMemory
 from ttmem.snapshot.stories import Mesh, OpenPhase, PhasePeak, Program
 
 __all__ = [
+    "DOUBTS",
     "REASONS",
     "SAMPLE_MS",
     "STALE_REASONS",
@@ -46,6 +47,7 @@ Source = Literal["journal", "socket", "runtime"]
 
 L1_POOLS = (Pool.L1, Pool.L1_SMALL)
 STALE_REASONS = frozenset({"damaged", "restored", "uncounted"})  # for which figures are not of now
+DOUBTS = frozenset({"damaged", "uncounted"})  # for which a chip may hold more than anybody says
 SAMPLE_MS = 100  # between two samples that the stock runtime takes of circular buffers
 
 
@@ -76,9 +78,14 @@ class PoolUsage:
         return self.pool in PLANNED_POOLS
 
     @property
+    def known_bytes(self) -> int | None:
+        """What is used; nothing is not known to be nothing while somebody may hold more."""
+        return self.used_bytes or (None if self.reason in DOUBTS else 0)
+
+    @property
     def free_bytes(self) -> int | None:
-        """What no buffer holds; unknown for an inventory."""
-        if self.capacity_bytes is None or self.is_planned:
+        """What no buffer holds; unknown for an inventory, and where somebody may hold more."""
+        if self.capacity_bytes is None or self.is_planned or self.reason in DOUBTS:
             return None
         return max(0, self.capacity_bytes - self.used_bytes)
 
@@ -147,7 +154,7 @@ class DeviceUsage(NamedTuple):
         if self.kernel_ring_bytes is None:
             return None
         counted = (pool.used_bytes for pool in self.pools if pool.pool in L1_POOLS and not pool.is_read)
-        return self.kernel_ring_bytes + sum(counted)
+        return self.kernel_ring_bytes + sum(counted) or (None if self.doubt else 0)
 
     @property
     def l1_total_bytes(self) -> int | None:
@@ -156,6 +163,13 @@ class DeviceUsage(NamedTuple):
         if not ring or not grid or not l1_bytes:
             return None
         return l1_bytes + (self.device.capacity(Pool.L1_SMALL) or 0) + ring * grid[0] * grid[1]
+
+    def used_bytes(self, pool: Pool) -> int | None:
+        """What is used of a pool: 0 only if somebody counts there who would know of more."""
+        found = next((usage.used_bytes for usage in self.pools if usage.pool is pool), None)
+        if found is None and self.launch_count is None:
+            return None
+        return found or (None if self.doubt else 0)
 
     @property
     def reason(self) -> str:

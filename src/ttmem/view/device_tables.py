@@ -134,14 +134,15 @@ def _shortened(ranges: str) -> str:
     return ranges[: ranges.rindex(",", 0, _LIST_MOST - 3) + 1] + "..." if "," in ranges[: _LIST_MOST - 3] else ranges
 
 
-def device_title(devices: Sequence[Device]) -> Line:
-    """What devices that are shown as one are called: their numbers, and the board of the first."""
+def device_title(devices: Sequence[Device], *, is_doubted: bool = False) -> Line:
+    """What devices that are shown as one are called: their numbers, `!` if figures are not whole, the first's board."""
     name = clean(devices[0].board or devices[0].arch)
-    return (Span(devices_word(devices), Role.INDEX), Span(f" {name}" if name else ""))
+    doubt = (Span("!", Role.HIGH),) if is_doubted else ()
+    return (Span(devices_word(devices), Role.INDEX), *doubt, Span(f" {name}" if name else ""))
 
 
 def _title(group: Group) -> Line:
-    return device_title([usage.device for usage in group])
+    return device_title([usage.device for usage in group], is_doubted=bool(group[0].reason))
 
 
 def _device_lines(group: Group, width: int, is_ascii: bool) -> list[Line]:
@@ -166,14 +167,14 @@ def _pool_cells(usage: PoolUsage, footprint: Footprint | None, is_ascii: bool) -
         return _cb_cells(usage, footprint)
     if usage.is_read and not usage.capacity_bytes:
         return _read_cells(usage, is_ascii)
-    share = None if usage.is_planned else usage.fraction
+    share = None if usage.is_planned or usage.known_bytes is None else usage.fraction
     is_past_cb = usage.pool is Pool.CB and not usage.count  # only the sum over programs is left, which would mislead
     at_least = (">=" if is_ascii else "≥") if usage.is_lower_bound else ""
     role = Role.DIM if usage.is_planned or share is None else level_role(share)
     return [
         cell(usage.pool.word),
         _bar_cell(usage, is_ascii),
-        cell(size_text(usage.used_bytes)),
+        _maybe(size_text(usage.known_bytes)),
         _maybe(size_text(usage.capacity_bytes)),
         _share_cell(usage, share, role),
         _maybe(UNKNOWN) if is_past_cb else cell(at_least + size_text(usage.peak_bytes)),

@@ -104,15 +104,16 @@ def _memory(usage: DeviceUsage) -> Iterator[_Item]:
 def _pool(usage: DeviceUsage, pool: Pool, found: PoolUsage | None) -> Iterator[_Item]:
     total = usage.device.capacity(pool)
     if found is None:
-        is_counted = usage.launch_count is not None and not usage.doubt
+        is_counted = usage.used_bytes(pool) is not None
         yield _Item(2, "Total", size_text(total))
         yield _Item(2, "Used", size_text(0 if is_counted else None))
         yield _Item(2, "Free", size_text(total if is_counted else None))
         return
     yield _Item(2, "Total", size_text(total))
     yield _Item(2, "Reserved", UNKNOWN)
-    yield _Item(2, "Used", f"{size_text(found.used_bytes)}{_share(found.fraction)}")
-    yield _Item(2, "Free", size_text(found.free_bytes))
+    used = usage.used_bytes(pool)
+    yield _Item(2, "Used", size_text(used) + (_share(found.fraction) if used is not None else ""))
+    yield _Item(2, "Free", size_text(found.free_bytes if used is not None else None))
     yield _Item(2, "Largest Free", size_text(found.largest_free_bytes))
     yield _Item(2, "Requested", size_text(found.requested_bytes))
     yield _Item(2, "Peak", ("at least " if found.is_lower_bound else "") + size_text(found.peak_bytes))

@@ -42,7 +42,7 @@ def _block(usage: DeviceUsage) -> Iterator[str]:
     device = usage.device
     name = device_word(device) if device.index is None else str(device.index)
     arch = clean(device.arch or device.board).partition("_")[0].capitalize() or "unknown"
-    buffers, circular_buffers, kernels = _used(usage, Pool.L1), _circular_buffers(usage), _kernels(usage)
+    buffers, circular_buffers, kernels = usage.used_bytes(Pool.L1), _circular_buffers(usage), _kernels(usage)
     known = [size for size in (buffers, circular_buffers, kernels) if size is not None]
     capacity = usage.l1_total_bytes or device.capacity(Pool.L1)
     yield f"Device {name} ({arch}):"
@@ -67,14 +67,9 @@ def _by_type(usage: DeviceUsage) -> Iterator[str]:
         yield (f"{name}{_spaced(size)}".ljust(_COUNT_AT - 1) + count).rstrip()
 
 
-def _used(usage: DeviceUsage, pool: Pool) -> int | None:
-    found = next((one.used_bytes for one in usage.pools if one.pool is pool), None)
-    return 0 if found is None and usage.launch_count is not None and not usage.doubt else found
-
-
 def _circular_buffers(usage: DeviceUsage) -> int | None:
     footprint = usage.activity.footprint
-    return footprint.planned_bytes if footprint else _used(usage, Pool.CB)
+    return footprint.planned_bytes if footprint else usage.used_bytes(Pool.CB)
 
 
 def _kernels(usage: DeviceUsage) -> int | None:

@@ -60,7 +60,7 @@ def test_a_chip_of_which_nothing_is_known_does_not_share_a_row_with_one_that_hol
     text = text_of(joined._replace(devices=(empty._replace(doubt=""), unknown)), width=80)
 
     assert re.search(r" 2 +nothing\n", text)
-    assert re.search(r" 2 +\[N/A\]\n", text)
+    assert re.search(r" 2! +\[N/A\]\n", text)
 
 
 def test_counters_that_may_not_be_read_are_told_by_user() -> None:

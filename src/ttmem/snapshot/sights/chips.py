@@ -105,22 +105,24 @@ def device_usages(
     left out, and so is one without a name of its own once all are gone who spoke of it: each of them had another."""
     pools, kinds = _by_number(rows["device_pools"]), _by_number(rows["device_kinds"])
     cores = _by_number(rows["device_cores"])
+    doubted = frozenset(rows.get("doubted", ()))
     named = {*pools, *kinds, *holders.spoken_of}
     spaces = Spaces(rows["spaces"], rows["worst_cores"], sizes_of)
     found = []
     for device in sorted(devices.values(), key=place_of):
         number = device.number
         held = holders.on.get(number, ())
-        if device.is_known or device.open_count or (number in named and (device.is_seed or held)):
-            found.append(_usage(device, (pools[number], kinds[number], cores[number]), held, spaces))
+        if device.is_known or device.open_count or (number in named and (device.is_seed or held)) or number in doubted:
+            tables = (pools[number], kinds[number], cores[number])
+            found.append(_usage(device, tables, held, spaces, "damaged" if number in doubted else ""))
     return tuple(found)
 
 
 def _usage(
-    device: Device, tables: tuple[Table, Table, Table], held: Sequence[ProcessDevice], spaces: Spaces
+    device: Device, tables: tuple[Table, Table, Table], held: Sequence[ProcessDevice], spaces: Spaces, doubt: str
 ) -> DeviceUsage:
     pool_rows, kind_rows, core_rows = tables
-    shares = _Shares(held)
+    shares = _Shares(held, doubt)
     pools = tuple(
         shares.pool(row, device.capacity(row[0]), spaces.largest(device, row[0])) for row in sorted(pool_rows)
     )
@@ -132,8 +134,9 @@ def _usage(
         tuple(map(kind_from_row, kind_rows)),
         sum(holder.launch_count or 0 for holder in held),
         activity,
-        worst_core_bytes=worst_bytes,
-        worst_core=worst,
+        doubt,
+        worst_core_bytes=None if doubt else worst_bytes,
+        worst_core=None if doubt else worst,
         core_bytes=core_bytes,
     )
 
@@ -168,22 +171,24 @@ def _by_number(table: Iterable[Sequence[Any]]) -> dict[int, Table]:
 class _Shares:
     """What holders have of the pools of one chip."""
 
-    def __init__(self, holders: Iterable[ProcessDevice]) -> None:
+    def __init__(self, holders: Iterable[ProcessDevice], doubt: str) -> None:
+        self._doubt = doubt
         self._held: dict[int, list[PoolUsage]] = defaultdict(list)
         for holder in holders:
             for usage in holder.pools:
                 self._held[usage.pool].append(usage)
 
     def pool(self, figures: tuple[Any, ...], capacity: int | None, largest: Largest) -> PoolUsage:
-        """A pool of the chip, by its row."""
+        """A pool of the chip, by its row. In doubt nobody knows what is free in one piece."""
+        largest = (None, None) if self._doubt else largest
         used, held = figures[1], self._held.get(figures[0], ())
         if len(held) == 1:  # mostly: one chip has one owner at a time
             [only] = held
-            doubts = (_told_by(only.origin), max(0, used - only.used_bytes), only.reason)
+            doubts = (_told_by(only.origin), max(0, used - only.used_bytes), self._doubt or only.reason)
         else:
             origin = _told_by("counter" if any(usage.origin == "counter" for usage in held) else "counted")
             unattributed = max(0, used - sum(usage.used_bytes for usage in held))
-            doubts = (origin, unattributed, first_reason(usage.reason for usage in held))
+            doubts = (origin, unattributed, self._doubt or first_reason(usage.reason for usage in held))
         return _device_pool(figures, (capacity, largest), doubts)
 
 

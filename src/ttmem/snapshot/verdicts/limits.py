@@ -82,7 +82,7 @@ def judged(limits: Sequence[Limit], watched: Sequence[Snapshot]) -> Iterator[Ver
 
 def _dram(limit: Limit, usage: DeviceUsage, snapshot: Snapshot) -> Verdict:
     total = usage.device.capacity(Pool.DRAM)
-    used = _used(usage, Pool.DRAM)
+    used = usage.used_bytes(Pool.DRAM)
     return _verdict(limit, usage, "dram", used, total, holder=_holder(snapshot, usage.device, (Pool.DRAM,)))
 
 
@@ -90,7 +90,7 @@ def _l1(limit: Limit, usage: DeviceUsage, snapshot: Snapshot) -> Verdict:
     """Buffers, small buffers and the kernel ring; where nobody told of a ring, buffers alone."""
     used, total = usage.l1_used_bytes, usage.l1_total_bytes
     if total is None:
-        used, total = _used(usage, Pool.L1), usage.device.capacity(Pool.L1)
+        used, total = usage.used_bytes(Pool.L1), usage.device.capacity(Pool.L1)
     holder = _holder(snapshot, usage.device, (Pool.L1, Pool.L1_SMALL))
     return _verdict(limit, usage, "l1", used, total, holder=holder)
 
@@ -103,7 +103,7 @@ def _core(limit: Limit, usage: DeviceUsage, snapshot: Snapshot) -> Verdict:
 
 
 def _free(limit: Limit, usage: DeviceUsage, snapshot: Snapshot) -> Verdict:
-    total, used = usage.device.capacity(Pool.DRAM), _used(usage, Pool.DRAM)
+    total, used = usage.device.capacity(Pool.DRAM), usage.used_bytes(Pool.DRAM)
     free = None if total is None or used is None else max(0, total - used)
     return _verdict(limit, usage, "dram free", free, total, holder=_holder(snapshot, usage.device, (Pool.DRAM,)))
 
@@ -147,13 +147,6 @@ def _verdict(
 def _is_partial(usage: DeviceUsage) -> bool:
     """Whether others hold something there who do not report."""
     return any(pool.read_bytes for pool in usage.pools if pool.pool in _GROWING)
-
-
-def _used(usage: DeviceUsage, pool: Pool) -> int | None:
-    found = _pool(usage, pool)
-    if found is None:
-        return None if usage.launch_count is None or usage.doubt else 0
-    return found.used_bytes
 
 
 def _pool(usage: DeviceUsage, pool: Pool) -> PoolUsage | None:
@@ -207,7 +200,7 @@ def _grown(limit: Limit, usage: DeviceUsage, watched: Sequence[Snapshot]) -> Ite
 
 
 def _used_on(snapshot: Snapshot, device: Device, pool: Pool) -> int | None:
-    return next((_used(usage, pool) for usage in snapshot.devices if _name(usage.device) == _name(device)), None)
+    return next((usage.used_bytes(pool) for usage in snapshot.devices if _name(usage.device) == _name(device)), None)
 
 
 def _held_before(snapshot: Snapshot, process: ProcessUsage, device: Device, pool: Pool) -> int:

@@ -26,11 +26,7 @@ class MemoryRow(NamedTuple):
         return next((usage for usage in with_empty_pools(self.usage) if usage.pool is pool), None)
 
     def used_bytes(self, pool: Pool) -> int | None:
-        """0 only if somebody who would know of more counts there."""
-        found = self.pool(pool)
-        if found is not None:
-            return found.used_bytes
-        return None if self.usage.launch_count is None or self.usage.doubt else 0
+        return self.usage.used_bytes(pool)
 
 
 def memory_rows(snapshot: Snapshot, telemetry: Sequence[ChipTelemetry]) -> Iterator[MemoryRow]:

@@ -69,7 +69,7 @@ def add_memory(rows: Rows, chip: Chip) -> None:
         capacity = chip.usage.device.capacity(pool)
         if pool in usages:
             _add_pool(rows, (*chip.labels, _WORDS[pool]), usages.pop(pool), binaries if pool is Pool.DRAM else 0)
-        elif capacity and chip.usage.launch_count is not None:
+        elif capacity and chip.usage.used_bytes(pool) is not None:
             _add_untouched(rows, (*chip.labels, _WORDS[pool]), capacity)
     for pool, usage in usages.items():  # host memory, and what nobody knows the type of
         _add_pool(rows, (*chip.labels, _WORDS[pool]), usage)
@@ -84,7 +84,7 @@ def _add_pool(rows: Rows, labels: tuple[str, ...], usage: PoolUsage, binary_byte
         return
     rows.add(metric.READ, labels, usage.read_bytes)
     binaries = min(binary_bytes, usage.used_bytes)
-    rows.add(metric.USED, (*labels, _BUFFERS), usage.used_bytes - binaries)
+    rows.add(metric.USED, (*labels, _BUFFERS), None if usage.known_bytes is None else usage.used_bytes - binaries)
     rows.add(metric.USED, (*labels, _BINARIES), binaries or None)
     rows.add(metric.PEAK, labels, usage.peak_bytes)
     rows.add(metric.ALIVE, labels, usage.count)

@@ -132,12 +132,11 @@ def l1_gauge(usage: DeviceUsage, pools: Pools) -> Gauge:
 def _pool_gauge(word: str, pool: Pool, usage: DeviceUsage, pools: Pools) -> Gauge:
     found = pools.get(pool)
     if not found:
-        is_nothing = usage.launch_count is not None and not usage.doubt
-        return Gauge(word, 0 if is_nothing else None, usage.device.capacity(pool), 0.0, ())
+        return Gauge(word, usage.used_bytes(pool), usage.device.capacity(pool), 0.0, ())
     total = found.capacity_bytes
     peak = max(found.peak_bytes, found.used_bytes) / total if total else 0.0
     note, mark = "read" if found.is_read else "", "~" if found.origin == "sample" else ""
-    return Gauge(word, found.used_bytes, total, peak, (), note, mark)
+    return Gauge(word, usage.used_bytes(pool), total, peak, (), note, mark)
 
 
 def figures_of(usage: DeviceUsage, pools: Pools, *, is_ascii: bool) -> Iterator[Figure]:
@@ -145,10 +144,10 @@ def figures_of(usage: DeviceUsage, pools: Pools, *, is_ascii: bool) -> Iterator[
     yield from _l1_figures(usage, pools)
     yield from _kernel_figures(usage)
     yield from _worst_figures(usage)
-    yield _sized("L1_SMALL", "small", _known(usage, pools, Pool.L1_SMALL), SMALL)
+    yield _sized("L1_SMALL", "small", usage.used_bytes(Pool.L1_SMALL), SMALL)
     yield _sized("L1 block", "L1 blk", _block(pools.get(Pool.L1)))
     yield _peak("L1 peak", Pool.L1, usage, pools, is_ascii=is_ascii, column="L1 peak")
-    yield _sized("trace", "trace", _known(usage, pools, Pool.TRACE))
+    yield _sized("trace", "trace", usage.used_bytes(Pool.TRACE))
     yield _sized("DRAM block", "DRAM blk", _block(pools.get(Pool.DRAM)), column="D block")
     yield _peak("DRAM peak", Pool.DRAM, usage, pools, is_ascii=is_ascii, column="D peak")
     yield from _odd_figures(usage)
@@ -168,7 +167,7 @@ def _l1_figures(usage: DeviceUsage, pools: Pools) -> list[Figure]:
     planned = footprint.planned_bytes if footprint else 0 if is_quiet else None
     guess = "~" if footprint and footprint.is_estimated else ""
     return [
-        _sized("buffers", "buffers", _known(usage, pools, Pool.L1), BUFFERS),
+        _sized("buffers", "buffers", usage.used_bytes(Pool.L1), BUFFERS),
         _sized("CBs now", "CB now", resident, CBS, mark=guess),
         _sized("CBs planned", "CB plan", planned, PLANNED, mark=guess),
         _sized("kernel ring", "ring", usage.kernel_ring_bytes, RING),
@@ -228,18 +227,12 @@ def _sized(
 def _peak(name: str, pool: Pool, usage: DeviceUsage, pools: Pools, *, is_ascii: bool, column: str) -> Figure:
     found = pools.get(pool)
     at_least = (">=" if is_ascii else "≥") if found and (found.is_lower_bound or found.is_read) else ""
-    peak = found.peak_bytes if found else _known(usage, pools, pool)
+    peak = found.peak_bytes if found else usage.used_bytes(pool)
     return _sized(name, name, peak, mark=at_least, column=column)
 
 
 def _block(pool: PoolUsage | None) -> int | None:
     return pool.largest_free_bytes if pool else None
-
-
-def _known(usage: DeviceUsage, pools: Pools, pool: Pool) -> int | None:
-    """What is used of a pool; nothing, if all is told of the chip and that pool is not mentioned."""
-    found = pools.get(pool)
-    return found.used_bytes if found else 0 if usage.launch_count is not None and not usage.doubt else None
 
 
 def _used(pool: PoolUsage | None) -> int:
