@@ -1,5 +1,6 @@
 """The two lines that are always there: views to choose from above, keys and news below."""
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ttmem.monitor.desk.views import TITLES
@@ -40,21 +41,29 @@ def header(desk: "Desk", width: int) -> tuple[Line, list[Spot]]:
     right = (*state, Span(f" {_clock(desk)} ", Role.DIM))
     room = width - sum(span.width for span in right)
     titles = _titles(desk.view, room) or _titles(desk.view, width - sum(span.width for span in state))
+    tabs, spots = _tabs(desk.view, titles or TITLES)
+    at = spots[-1].last
+    kept = right if at <= room else state
+    gap = width - at - sum(span.width for span in kept)
+    return fitted((*tabs, Span(" " * max(0, gap)), *kept), width), spots
+
+
+@lru_cache(maxsize=16)  # the line changes every second, and this part of it hardly ever
+def _tabs(view: str, titles: tuple[str, ...]) -> tuple[Line, list[Spot]]:
     spans: list[Span] = []
     spots: list[Spot] = []
     at = 0
-    for number, (name, title) in enumerate(zip(VIEWS, titles or TITLES, strict=True), 1):
+    for number, (name, title) in enumerate(zip(VIEWS, titles, strict=True), 1):
         text = f" {number} {title}" if title else f" {number}"
-        is_chosen = name == desk.view
+        is_chosen = name == view
         spans += [Span(text[:2], Role.SELECTED if is_chosen else Role.KEY)]
         spans += [Span(text[2:], Role.SELECTED if is_chosen else Role.PLAIN)] if title else []
         spots.append(Spot(at, at + len(text), str(number)))
         at += len(text)
-    kept = right if at <= room else state
-    gap = width - at - sum(span.width for span in kept)
-    return fitted((*spans, Span(" " * max(0, gap)), *kept), width), spots
+    return tuple(spans), spots
 
 
+@lru_cache(maxsize=16)
 def _titles(view: str, room: int) -> tuple[str, ...] | None:
     """The views as far as there is room: all with their names, or only the one that is open; None if not even that."""
     wide = tuple(f"{title} " for title in TITLES)
@@ -78,14 +87,19 @@ def _clock(desk: "Desk") -> str:
 
 def footer(desk: "Desk", width: int, banner: str) -> tuple[Line, list[Spot]]:
     """What it is all about, if it is made up; then what went wrong, what was just done, or the keys."""
+    return _foot(banner, desk.frame.trouble, desk.note, width, desk.settings.ascii)
+
+
+@lru_cache(maxsize=4)
+def _foot(banner: str, trouble: str, note: str, width: int, is_ascii: bool) -> tuple[Line, list[Spot]]:
     spans = [Span(f" {banner} ", Role.NOTICE)] if banner else []
     at = sum(span.width for span in spans)
-    if desk.frame.trouble:
-        said = Span(f" no new figures, trying again: {clean(desk.frame.trouble)}", Role.FULL)
+    if trouble:
+        said = Span(f" no new figures, trying again: {clean(trouble)}", Role.FULL)
     else:
-        said = Span(f" {clean(desk.note)}", Role.TITLE)
-    if desk.frame.trouble or desk.note:
-        text = clipped(said.text, width - at, is_ascii=desk.settings.ascii)
+        said = Span(f" {clean(note)}", Role.TITLE)
+    if trouble or note:
+        text = clipped(said.text, width - at, is_ascii=is_ascii)
         return fitted((*spans, said._replace(text=text)), width), []
     spots: list[Spot] = []
     for key, text in _HINTS:

@@ -5,6 +5,7 @@ from 80 x 20 on up to 32 chips; where even single lines are too many, the chips 
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from ttmem.devices import Pool
@@ -35,6 +36,7 @@ _ABOVE_PROCESSES = 2  # a blank and the titles
 _BETWEEN = Span(" " * GUTTER)
 _kept_chips: Kept[Chip] = Kept()
 _kept_cells: Kept[Sequence[Line]] = Kept()
+_kept_lines: Kept[Line] = Kept()
 Courses = dict[tuple[str | int, Pool], Sequence[Sample]]
 
 
@@ -159,16 +161,15 @@ def _chips(frame: Frame, look: Look, state: State, how: Arrangement, above: int)
     lines: list[Line] = []
     plan = line_plan(chips, names, how.width) if how.form == "line" else None
     if plan:
-        lines.append(_side_by_side([[titles_line(plan, chips, how.width)]] * min(how.columns, len(chips)), 0))
+        lines.append(_side_by_side([[titles_line(plan, chips, how.width)]] * min(how.columns, len(chips)), 0, 0))
     spots: list[Spot] = []
     first, count = _window(chips, how, look.height - above - len(lines), state)
     for row in range(first, first + count):
         shown = chips[row * how.columns : (row + 1) * how.columns]
         cells = [_cell(chip, _dev_node(frame, chip), how, plan or names, is_ascii=look.is_ascii) for chip in shown]
         lines += [()] * how.gap
-        for at in range(how.height):
-            spots += _spots(shown, how, above + len(lines))
-            lines.append(_side_by_side(cells, at))
+        spots += _spots(tuple(chip.usage.device.number for chip in shown), how, above + len(lines))
+        lines += [_side_by_side(cells, at, len(lines)) for at in range(how.height)]
     return lines, spots
 
 
@@ -201,18 +202,27 @@ def _window(chips: Sequence[Chip], how: Arrangement, height: int, state: State) 
     return max(0, min(cursor - fitting + 1, rows - fitting)), fitting
 
 
-def _spots(shown: Sequence[Chip], how: Arrangement, row: int) -> list[Spot]:
+@lru_cache(maxsize=128)
+def _spots(shown: tuple[int, ...], how: Arrangement, first: int) -> list[Spot]:
+    """Of a row of cells that begins in that row of the screen."""
     step = how.width + GUTTER
-    return [Spot(row, at * step, at * step + how.width, chip.usage.device.number) for at, chip in enumerate(shown)]
+    return [
+        Spot(row, at * step, at * step + how.width, number)
+        for row in range(first, first + how.height)
+        for at, number in enumerate(shown)
+    ]
 
 
-def _side_by_side(cells: Sequence[Sequence[Line]], at: int) -> Line:
-    """One line of all cells of a row."""
-    if len(cells) == 1:
-        return cells[0][at]
+def _side_by_side(cells: Sequence[Sequence[Line]], at: int, row: int) -> Line:
+    """One line of all cells of a row, which is the same line as before if they are."""
+    parts = tuple(cell[at] for cell in cells)
+    return parts[0] if len(parts) == 1 else _kept_lines.of(row, parts, lambda: _joined(parts))
+
+
+def _joined(parts: tuple[Line, ...]) -> Line:
     spans: list[Span] = []
-    for cell in cells:
-        spans += [*cell[at], _BETWEEN]
+    for part in parts:
+        spans += [*part, _BETWEEN]
     return tuple(spans[:-1])
 
 

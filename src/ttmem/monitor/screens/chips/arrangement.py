@@ -5,6 +5,7 @@ below, pairs of bars alone, one line each. Whatever is chosen, every chip has a 
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from ttmem.monitor.screens.chips.cards import figures_across
@@ -49,6 +50,7 @@ class Arrangement(NamedTuple):
         return self.rows(chip_count) * (self.height + self.gap) + (self.form == "line")
 
 
+@lru_cache(maxsize=16)  # asked at every look, and mostly the same
 def arranged(
     chip_count: int, figure_count: int, width: int, height: int, *, layout: Layout, has_courses: bool, aside: int = 0
 ) -> Arrangement:

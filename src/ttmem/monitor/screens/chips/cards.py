@@ -21,6 +21,7 @@ from ttmem.monitor.screens.chips.figures import (
     percent_text,
     pools_of,
 )
+from ttmem.monitor.screens.chips.kept import Kept
 from ttmem.monitor.screens.pen import Pen, shown_name
 from ttmem.snapshot.usage import DeviceUsage
 from ttmem.view.bars import bar, stacked_bar
@@ -37,6 +38,7 @@ _TIGHT_NUMBERS = 17  # of ` 9.21G/12.0G  76%`
 _SPARK_LEAST, _SPARK_MOST = 8, 30
 _SWATCHED = 18  # columns of a figure from which on there is a place for a swatch, whether it has one or not
 _BAR_GOOD = 16  # as long as it is no longer, a course beside it would take too much
+_kept_rows: Kept[Line] = Kept()  # of figures
 
 
 class Chip(NamedTuple):
@@ -148,13 +150,19 @@ def figure_lines(chip: Chip, lines: int, width: int, *, indent: int, is_dense: b
     across = figures_across(room, is_dense=is_dense)
     slot = room // across
     figures = chip.figures(is_ascii=is_ascii)
-    drawn = []
-    for _ in range(lines):
+
+    def drawn(row: Sequence[Figure]) -> Line:
         pen = Pen().put(" " * indent)
-        for figure in islice(figures, across):
+        for figure in row:
             _figure(pen, figure, slot, is_roomy=not is_dense, is_ascii=is_ascii)
-        drawn.append(pen.to(width).done())
-    return drawn
+        return pen.to(width).done()
+
+    kept = []
+    for at in range(lines):
+        row = tuple(islice(figures, across))
+        made_of = (row, indent, width, is_dense, is_ascii)
+        kept.append(_kept_rows.of((chip.usage.device.number, at), made_of, lambda: drawn(row)))  # noqa: B023 at once
+    return kept
 
 
 def figures_across(room: int, *, is_dense: bool) -> int:

@@ -5,8 +5,11 @@ from collections.abc import Sequence
 from ttmem.monitor.screens.chips.arrangement import INDENT, Arrangement
 from ttmem.monitor.screens.chips.cards import Chip, bar_line, figure_lines, title_line
 from ttmem.monitor.screens.chips.courses import course_lines
+from ttmem.monitor.screens.chips.figures import Gauge
+from ttmem.monitor.screens.chips.kept import Kept
 from ttmem.monitor.screens.pen import Pen, shown_name
 from ttmem.view.spans import Line, Role, width_of
+from ttmem.view.sparkline import Sample
 
 __all__ = ["cell_lines", "name_width"]
 
@@ -14,6 +17,8 @@ _NAME_MOST = 18  # a chip's unique id
 _BESIDE_NAME = 27  # columns that figures of a cell take at least
 _BOARD_MOST = 7
 _BOARD_LEAST = 70  # columns of a cell from which on a pair of bars names the board
+_kept_titles: Kept[Line] = Kept()
+_kept_bars: Kept[Line] = Kept()
 
 
 def name_width(chips: Sequence[Chip], width: int) -> int:
@@ -29,13 +34,27 @@ def cell_lines(chip: Chip, dev_node: str, how: Arrangement, names: int, *, is_as
 
 
 def _card(chip: Chip, dev_node: str, how: Arrangement, is_ascii: bool) -> list[Line]:
-    width, begin = how.width, INDENT + 5
-    lines = [title_line(chip, dev_node, width, is_ascii=is_ascii)]
+    width, begin, device = how.width, INDENT + 5, chip.usage.device
+    titled = (device, chip.name, chip.mark, chip.is_selected, dev_node, width, is_ascii)
+    lines = [
+        _kept_titles.of(device.number, titled, lambda: title_line(chip, dev_node, width, is_ascii=is_ascii)),
+    ]
     for gauge, course in ((chip.dram, chip.dram_course), (chip.l1, chip.l1_course)):
-        pen = Pen().put(" " * INDENT).left(gauge.word, 5, Role.HEAD)
-        lines.append(bar_line(pen, gauge, () if how.course_rows else course, width, is_ascii=is_ascii))
+        beside = () if how.course_rows else course
+        lines.append(
+            _kept_bars.of(
+                (device.number, gauge.word),
+                (gauge, beside, width, is_ascii),
+                lambda: _card_bar(gauge, beside, width, is_ascii),  # noqa: B023 made at once, if at all
+            )
+        )
         lines += course_lines(course, how.course_rows, begin, width, top_bytes=gauge.total_bytes, is_ascii=is_ascii)
     return lines + figure_lines(chip, how.figure_rows, width, indent=INDENT, is_dense=False, is_ascii=is_ascii)
+
+
+def _card_bar(gauge: Gauge, beside: Sequence[Sample], width: int, is_ascii: bool) -> Line:
+    pen = Pen().put(" " * INDENT).left(gauge.word, 5, Role.HEAD)
+    return bar_line(pen, gauge, beside, width, is_ascii=is_ascii)
 
 
 def _pair(chip: Chip, how: Arrangement, names: int, is_ascii: bool) -> list[Line]:
