@@ -14,7 +14,7 @@ from tests.support.waiting import wait_until
 from ttmem.devices import Pool
 from ttmem.snapshot import ReadChip
 from ttmem.sources import Places
-from ttmem.sources.stock_shm import StockCounters
+from ttmem.sources.stock_shm.regions import StockCounters
 
 ROOT = Path(__file__).parents[2]
 INSIDE = """\

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ttmem.sources.stock_shm import Owner
+from ttmem.sources.stock_shm.owners import Owner
 from ttmem.sources.stock_shm.region import ProcessSlot
 
 SIZES = {1: 8536, 2: 8536, 3: 8576, 4: 8576}

@@ -18,7 +18,7 @@ from tests.support.hooked.process import Hooked, hook_path
 from tests.support.ttnn.runtime import counters_of
 from tests.support.ttnn.stock import Stock
 from tests.support.waiting import wait_until
-from ttmem.sources.stock_shm import decode_region
+from ttmem.sources.stock_shm.region import decode_region
 
 MIB = 1 << 20
 SIDE = 1024  # of a matrix of bfloat16: 2 MiB

@@ -6,7 +6,7 @@ kept for an hour.
 
    field                     who touches it
    _journals                 whoever scans: the thread while it runs, else the caller; guarded by _scanning
-   _ledger, _runtime         anybody; each has its own lock
+   _ledger, _stock           anybody; each has its own lock
    _course                   whoever needs it first makes it; has its own lock
    _thread, _is_stopping     the owner of the collector; the thread only reads _is_stopping
    _tick_seconds             the owner before it starts the thread, then nobody
@@ -20,8 +20,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ttmem import _native
-from ttmem.collector.runtime_counters import RuntimeCounters
 from ttmem.collector.silicon import bank_sizes
+from ttmem.collector.stock import Stock
 from ttmem.snapshot import Host, Readings, Snapshot, Surroundings, snapshot_from_rows
 from ttmem.snapshot.rows import processes_from_rows
 from ttmem.snapshot.selection import MOST, found_device
@@ -31,7 +31,6 @@ from ttmem.sources.journals import Journals
 from ttmem.sources.parents import Parents
 from ttmem.sources.places import Places
 from ttmem.sources.procfs import own_pid_namespace
-from ttmem.sources.stock_shm import StockCounters
 
 if TYPE_CHECKING:
     from ttmem.collector.history import Course
@@ -59,8 +58,7 @@ class Collector:
         self.source = source
         self._ledger = _native.Ledger(has_tap)
         self._journals = Journals(places, user_of=user_name)
-        stock = StockCounters(places.stock_listed, user_of=user_name)
-        self._runtime = RuntimeCounters(stock, user_of=user_name)
+        self._stock = Stock(places.stock_listed)
         self._scanning = threading.Lock()
         self._host = host or read_host()
         self._pid_namespace = own_pid_namespace()
@@ -123,21 +121,21 @@ class Collector:
     def snapshot(self) -> Snapshot:
         """Everything known at this instant."""
         readings = self._readings()
-        return self._runtime.joined(snapshot_from_rows(self._ledger.snapshot(), self._surroundings()), readings)
+        return self._stock.joined(snapshot_from_rows(self._ledger.snapshot(), self._surroundings()), readings)
 
     def overview(self) -> "Overview":
         """Everything at a glance; the same as `overview_of` makes of a snapshot."""
-        from ttmem.collector.joined_overview import joined_overview  # here, since `ttmem ps` does without
+        from ttmem.collector.joined_overview import joined_overview, surrounding  # here, since `ttmem ps` does without
         from ttmem.snapshot.sights.overview_rows import overview_from_rows
 
         readings, surroundings = self._readings(), self._surroundings()
         if not readings.chips:
-            beside = self._runtime.surrounding(surroundings, readings)
+            beside = surrounding(surroundings, readings)
             return overview_from_rows(self._ledger.overview(), beside, self._parents.parent_of)
         rows = self._ledger.overview(sorted(readings.pids))
         overview = overview_from_rows(rows, surroundings, self._parents.parent_of)
         told_twice = processes_from_rows(rows["whole"], devices_from_rows(rows), surroundings) if readings.pids else ()
-        return joined_overview(self._runtime, overview, told_twice, readings, self._parents.parent_of)
+        return joined_overview(self._stock.counters, overview, told_twice, readings, self._parents.parent_of)
 
     def process(self, pid: int, *, key: int | None = None, most: int = MOST) -> "ProcessDetail":
         """One process close up; `key`: which of several of that pid. One that is not there is a SelectionError."""
@@ -146,7 +144,7 @@ class Collector:
         readings = self._readings()
         rows = self._ledger.process(pid, max(0, key or 0), most)
         if readings.chips:  # they may tell more of it, or all there is
-            snapshot = self._runtime.joined(snapshot_from_rows(self._ledger.snapshot(), self._surroundings()), readings)
+            snapshot = self._stock.joined(snapshot_from_rows(self._ledger.snapshot(), self._surroundings()), readings)
             process, time_ns = close_up.found_process(snapshot.processes, pid, key), snapshot.time_ns
         elif rows:
             [process] = processes_from_rows(rows, devices_from_rows(rows), self._surroundings())
@@ -158,7 +156,7 @@ class Collector:
 
     def _readings(self) -> Readings:
         """What the runtime's counters say; before the ledger's figures are taken."""
-        readings = self._runtime.read()
+        readings = self._stock.read()
         if readings.chips:
             self._ledger.drain()  # what was read is compared with what was counted by then
         return readings
@@ -198,7 +196,7 @@ class Collector:
         from ttmem.collector.history import Course  # here, since `ttmem ps` does without
 
         if self._course is None:
-            self._course = Course(self._ledger.sample, lambda: self._runtime.read().chips, time.time_ns)
+            self._course = Course(self._ledger.sample, lambda: self._stock.read().chips, time.time_ns)
         return self._course
 
     def _follow(self) -> None:

@@ -5,17 +5,30 @@ what `RuntimeCounters` makes of them.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ttmem.collector.runtime_counters import RuntimeCounters
-from ttmem.snapshot import ProcessUsage, Readings, Snapshot
+from ttmem.snapshot import ProcessUsage, Readings, Snapshot, Surroundings
 from ttmem.snapshot.sights.overview import Overview, ParentOf, process_row_of
 from ttmem.snapshot.usage import first_reason
 
-__all__ = ["joined_overview"]
+if TYPE_CHECKING:
+    from ttmem.collector.runtime_counters import RuntimeCounters
+
+__all__ = ["joined_overview", "surrounding"]
+
+
+def surrounding(surroundings: Surroundings, readings: Readings) -> Surroundings:
+    """What an overview says besides, when no region tells of any chip."""
+    more = tuple(place for place in readings.places if place not in surroundings.places)
+    return surroundings._replace(
+        places=(*surroundings.places, *more),
+        foreign=(*surroundings.foreign, *readings.foreign),
+        findings=(*surroundings.findings, *readings.findings),
+    )
 
 
 def joined_overview(
-    runtime: RuntimeCounters,
+    runtime: "RuntimeCounters",
     overview: Overview,
     told_twice: Sequence[ProcessUsage],
     readings: Readings,

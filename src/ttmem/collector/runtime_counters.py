@@ -27,7 +27,6 @@ from ttmem.snapshot import (
     Readings,
     ReadProcess,
     Snapshot,
-    Surroundings,
     place_of,
 )
 
@@ -82,15 +81,6 @@ class RuntimeCounters:
             return snapshot
         with self._lock:
             return self._joined(snapshot, readings)
-
-    def surrounding(self, surroundings: Surroundings, readings: Readings) -> Surroundings:
-        """What a snapshot or overview says besides, when no region tells of any chip."""
-        more = tuple(place for place in readings.places if place not in surroundings.places)
-        return surroundings._replace(
-            places=(*surroundings.places, *more),
-            foreign=(*surroundings.foreign, *readings.foreign),
-            findings=(*surroundings.findings, *readings.findings),
-        )
 
     def _joined(self, snapshot: Snapshot, readings: Readings) -> Snapshot:
         if len(self._peaks) > _PEAKS_MOST:

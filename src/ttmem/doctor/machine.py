@@ -13,7 +13,9 @@ from ttmem.daemon.asking.client import DaemonClient
 from ttmem.doctor.checks import Check, Status
 from ttmem.errors import RegionDamaged
 from ttmem.sources import Places
-from ttmem.sources.stock_shm import FILE_NAME, RUNTIME_DIRECTORY, decode_region, read_region_file
+from ttmem.sources.stock_shm.names import FILE_NAME, RUNTIME_DIRECTORY
+from ttmem.sources.stock_shm.region import decode_region
+from ttmem.sources.stock_shm.regions import read_region_file
 
 __all__ = ["machine_checks"]
 
@@ -98,7 +100,7 @@ def _stock_counters(environ: Mapping[str, str]) -> Iterator[Check]:
         try:
             sound.append(decode_region(read_region_file(os.path.join(directory, name)).data).layout.version)
         except RegionDamaged as error:
-            damaged.append(f"{name} {error}")
+            damaged.append(f"{name}: {error}".rpartition("; "))
         except OSError:
             foreign.append(name)
     layouts = f" (layout {', '.join(map(str, sorted(set(sound))))})" if sound else ""
@@ -106,8 +108,9 @@ def _stock_counters(environ: Mapping[str, str]) -> Iterator[Check]:
     if foreign:
         text = f"{_regions(len(foreign))} in {directory} belong to others and may not be read"
         yield Check(Status.WARN, "counters", text, "look as their owner, or as root")
-    for trouble in damaged:
-        yield Check(Status.WARN, "counters", f"{directory}/{trouble}", "remove it when no program uses the chip")
+    for trouble, _, advice in damaged:
+        step = "remove it when no program uses the chip" if advice == "ignored" else advice
+        yield Check(Status.WARN, "counters", f"{directory}/{trouble}", step)
 
 
 def _regions(count: int) -> str:

@@ -105,25 +105,26 @@ class Places:
         if now >= self._others_due:
             self._others_due = now + _OTHERS_EVERY_SECONDS
             own = {place.path for place in self._own}
-            containers = self._containers() if self.uid == 0 else []
-            self._container_shm = _others_than(self._roots.shm, [shm for shm, _ in containers])
-            self._others = [place for place in self._find_others(containers) if place.path not in own]
+            containers = self._namespaces.others() if self.uid == 0 else []
+            self._container_shm = _others_than(self._roots.shm, [self._shm_of(pid) for pid in containers])
+            if self._directory is None:
+                self._others = [place for place in self._find_others(containers) if place.path not in own]
 
-    def _containers(self) -> list[tuple[str, procfs.UidMap]]:
-        """The /dev/shm of every other mount namespace, and how user ids of there read from here."""
-        proc = self._roots.proc
-        processes = self._namespaces.others()
-        return [(f"{proc}/{one}/root/dev/shm", procfs.UidMap.of(proc, one)) for one in processes]
+    def _shm_of(self, pid: int) -> str:
+        """The /dev/shm of a process in another mount namespace."""
+        return f"{self._roots.proc}/{pid}/root/dev/shm"
 
-    def _find_others(self, containers: list[tuple[str, procfs.UidMap]]) -> Iterator[Place]:
+    def _find_others(self, containers: list[int]) -> Iterator[Place]:
+        """Other people's directories, here and in the namespaces of these processes."""
         yield from _users_directories(self._roots.shm)
         if self.uid != 0:
             return
         for name in _names(self._roots.run):
             if name.isdecimal():
                 yield Place(os.path.join(self._roots.run, name, "ttmem"), int(name))
-        for shm, uids in containers:
-            yield from _users_directories(shm, uids.outside)
+        for pid in containers:  # user ids of there read otherwise from here
+            uids = procfs.UidMap.of(self._roots.proc, pid)
+            yield from _users_directories(self._shm_of(pid), uids.outside)
 
 
 def _others_than(own: str, directories: list[str]) -> list[str]:

@@ -77,7 +77,8 @@ class MountNamespaces:
     """A process of each mount namespace but our own: a way into containers' files.
 
     Processes move to another namespace when they are young, if at all, and hardly ever later: those that are not young
-    are looked at in every twentieth look only. On a machine with thousands of processes that is most of the work.
+    are looked at in every twentieth look only. On a machine with thousands of processes that is most of the work. As
+    long as the kernel gave nobody a new pid, not even the list of processes is read.
     """
 
     _YOUNG_LOOKS = 4
@@ -85,24 +86,51 @@ class MountNamespaces:
 
     def __init__(self, proc: Folder = PROC) -> None:
         self._proc = proc
-        self._known: dict[str, tuple[str, int]] = {}  # by the process: its namespace, and in how many looks it was seen
+        self._known: dict[str, str] = {}  # the namespace of each process
+        self._young: dict[str, int] = {}  # processes, and how many looks they stay young
+        self._told: list[str] = []  # the processes told in the last look
+        self._last_pid = b""
         self._look_count = 0
 
     def others(self) -> list[int]:
         is_whole = self._look_count % self._WHOLE_LOOKS == 0
         self._look_count += 1
-        known, self._known = self._known, {}
-        seen = {_mount_namespace(self._proc, "self")}
-        found = []
-        for name in sorted(filter(str.isdecimal, os.listdir(self._proc)), key=int):
-            namespace, looks = known.get(name, ("", 0))
-            if is_whole or looks < self._YOUNG_LOOKS:
-                namespace = _mount_namespace(self._proc, name)
-            self._known[name] = namespace, looks + 1
-            if namespace and namespace not in seen:
-                seen.add(namespace)
-                found.append(int(name))
-        return found
+        own = _mount_namespace(self._proc, "self")
+        last_pid = _last_pid(self._proc) if own else b""  # else this procfs is not of our pids
+        if is_whole or not last_pid or last_pid != self._last_pid or self._has_lost_one():
+            self._list()
+            self._last_pid = last_pid
+        for name in [*self._known] if is_whole else [*self._young]:
+            self._known[name] = _mount_namespace(self._proc, name)
+        self._young = {name: left - 1 for name, left in self._young.items() if left > 1}
+        found: dict[str, str] = {}
+        for name, namespace in self._known.items():
+            if namespace and namespace != own and int(name) < int(found.get(namespace, 1 << 62)):
+                found[namespace] = name
+        self._told = [*found.values()]
+        return sorted(map(int, self._told))
+
+    def _list(self) -> None:
+        """Takes in processes that are new, and forgets those that are gone."""
+        names = set(filter(str.isdecimal, os.listdir(self._proc)))
+        for name in self._known.keys() - names:
+            del self._known[name]
+            self._young.pop(name, None)
+        for name in names - self._known.keys():
+            self._known[name] = ""
+            self._young[name] = self._YOUNG_LOOKS
+
+    def _has_lost_one(self) -> bool:
+        """Whether a process that stood for its namespace has ended, or moved on."""
+        return any(_mount_namespace(self._proc, name) != self._known[name] for name in self._told)
+
+
+def _last_pid(proc: Folder) -> bytes:
+    """The pid that was given away last; empty if the kernel does not tell."""
+    try:
+        return _bytes_of(f"{proc}/sys/kernel/ns_last_pid")
+    except OSError:
+        return b""
 
 
 def _mount_namespace(proc: Folder, name: str) -> str:

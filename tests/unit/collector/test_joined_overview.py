@@ -15,7 +15,7 @@ from tests.support.read_figures import CHIP, QUIET, Canned, a_chip, a_read_snaps
 from tests.support.stock_regions import Slot, a_region, put
 from tests.support.waiting import wait_until
 from ttmem.collector import Collector
-from ttmem.collector.joined_overview import joined_overview
+from ttmem.collector.joined_overview import joined_overview, surrounding
 from ttmem.collector.runtime_counters import RuntimeCounters
 from ttmem.snapshot import Finding, Foreign, Readings, Snapshot
 from ttmem.snapshot.sights.overview import no_parent, overview_of
@@ -55,10 +55,9 @@ def test_whatever_is_read(snapshot: Snapshot, readings: Readings) -> None:
 def test_regions_without_chips_are_told_besides() -> None:
     foreign = (Foreign("/dev/shm/tt_device_6_memory", 1002, "1002", "counters"),)
     readings = Readings(places=("/dev/shm",), foreign=foreign, findings=(Finding("region_ignored", 1),))
-    counters = RuntimeCounters(Canned(), user_of=str)
 
-    beside = counters.surrounding(surroundings(), readings)
-    joined = counters.joined(a_read_snapshot(), readings)
+    beside = surrounding(surroundings(), readings)
+    joined = RuntimeCounters(Canned(), user_of=str).joined(a_read_snapshot(), readings)
 
     assert beside.places == (*surroundings().places, "/dev/shm")
     assert (beside.foreign, beside.findings) == (foreign, readings.findings)

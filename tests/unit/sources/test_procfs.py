@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from ttmem.sources import procfs
 from ttmem.sources.hosts import read_host, user_name
 
@@ -113,3 +115,26 @@ def test_a_pid_that_is_used_again_is_looked_at_anew(tmp_path: Path) -> None:
     in_namespace(tmp_path, 7, 2)
 
     assert namespaces.others() == [7]
+
+
+def test_processes_are_listed_only_when_there_are_new_ones_or_one_that_mattered_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last_pid = tmp_path / "sys" / "kernel" / "ns_last_pid"
+    last_pid.parent.mkdir(parents=True)
+    last_pid.write_text("30\n")
+    for pid, namespace in (("self", 1), (1, 1), (7, 2), (30, 2)):
+        in_namespace(tmp_path, pid, namespace)
+    namespaces = procfs.MountNamespaces(tmp_path)
+    assert namespaces.others() == [7]
+    listed: list[object] = []
+    monkeypatch.setattr(os, "listdir", lambda folder, real=os.listdir: listed.append(folder) or real(folder))
+
+    assert [namespaces.others(), listed] == [[7], []]
+    in_namespace(tmp_path, 30, 3)  # young, and looked at whether somebody came or not
+    assert [namespaces.others(), listed] == [[7, 30], []]
+    (tmp_path / "7").rename(tmp_path / "gone")
+    assert [namespaces.others(), len(listed)] == [[30], 1]
+    in_namespace(tmp_path, 31, 2)
+    last_pid.write_text("31\n")
+    assert [namespaces.others(), len(listed)] == [[30, 31], 2]

@@ -14,7 +14,10 @@ from ttmem.sources.inspected.checkpoint import CHECKPOINT_MAGIC, checkpoint_docu
 from ttmem.sources.inspected.journal import JOURNAL_MAGIC, journal_document
 from ttmem.sources.inspected.parts import Document
 from ttmem.sources.inspected.region import region_document
-from ttmem.sources.stock_shm import FILE_NAME, LAYOUTS, decode_region, read_region_file, region_version
+from ttmem.sources.stock_shm.layouts import LAYOUTS
+from ttmem.sources.stock_shm.names import FILE_NAME
+from ttmem.sources.stock_shm.region import decode_region, region_version
+from ttmem.sources.stock_shm.regions import read_region_file
 
 __all__ = ["inspected"]
 

@@ -2,7 +2,7 @@
 
 from ttmem.snapshot.fields import time_text
 from ttmem.sources.inspected.parts import Document
-from ttmem.sources.stock_shm import Region
+from ttmem.sources.stock_shm.region import Region
 
 __all__ = ["region_document"]
 

@@ -127,9 +127,9 @@ def _layout_of(data: bytes) -> Layout:
     layout = LAYOUTS.get(version)
     if layout is None:
         known = f"{min(LAYOUTS)} to {max(LAYOUTS)}"
-        is_short = len(data) < 4
-        found = f"{len(data)} bytes" if is_short else f"version {version}"
-        advice = "the runtime makes a new one if it is removed" if is_short else "a newer runtime needs a newer ttmem"
+        found = f"{len(data)} bytes" if len(data) < 4 else f"version {version}"
+        is_newer = version > max(LAYOUTS)
+        advice = "a newer runtime needs a newer ttmem" if is_newer else "the runtime makes a new one if it is removed"
         raise RegionDamaged(
             "not a region of the runtime's counters: "
             f"expected version {known} in its first word, found {found}; {advice}"

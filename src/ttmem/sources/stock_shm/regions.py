@@ -6,7 +6,6 @@ no sound region is one finding; what may not be read is somebody else's and list
 
 import errno
 import os
-import re
 import stat
 import time
 from collections.abc import Callable, Iterable
@@ -17,13 +16,12 @@ from ttmem.errors import RegionDamaged
 from ttmem.snapshot import Finding, Foreign
 from ttmem.snapshot.counters import NO_READINGS, ReadChip, Readings, ReadProcess
 from ttmem.sources.stock_shm.layouts import LARGEST_BYTES
+from ttmem.sources.stock_shm.names import FILE_NAME, RUNTIME_DIRECTORY, region_names
 from ttmem.sources.stock_shm.owners import FileKey, LivingOwners, Owner, Owners
 from ttmem.sources.stock_shm.region import ProcessSlot, Region, Sums, decode_region
 
-__all__ = ["FILE_NAME", "StockCounters", "read_region_file"]
+__all__ = ["StockCounters", "read_region_file"]
 
-FILE_NAME = re.compile(r"tt_device_(\d{1,20})_memory")
-RUNTIME_DIRECTORY = "/dev/shm"
 _POOLS = (Pool.DRAM, Pool.L1, Pool.L1_SMALL, Pool.TRACE, Pool.CB)
 _UNIQUE_IDS = 1 << 64
 
@@ -95,7 +93,7 @@ class StockCounters:
         findings: list[Finding] = []
         places = []
         for directory in self._directories():
-            names = _region_names(directory)
+            names = region_names(directory)
             if not names:
                 continue
             places.append(directory)
@@ -204,10 +202,3 @@ def _chip(path: str, name: str, region: Region, judged: _Judged) -> ReadChip:
 
 def _by_pool(sums: Sums) -> dict[Pool, int]:
     return dict(zip(_POOLS, sums, strict=True))
-
-
-def _region_names(directory: str) -> list[str]:
-    try:
-        return sorted(filter(FILE_NAME.fullmatch, os.listdir(directory)))
-    except OSError:  # not there, or not ours to read
-        return []

@@ -15,7 +15,7 @@ from tests.support.processes.children import IN_A_CONTAINER, only_child, state_o
 from tests.support.processes.permitted import needs_containers
 from tests.support.stock_regions import Slot, a_region, put
 from tests.support.waiting import wait_until
-from ttmem.sources.stock_shm import LivingOwners
+from ttmem.sources.stock_shm.owners import LivingOwners
 from ttmem.sources.stock_shm.region import ProcessSlot, Sums
 
 MAPPING = """\

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from tests.support.stock_regions import NOON_NS, READY, SIZES, Slot, a_region
 from ttmem.errors import RegionDamaged
-from ttmem.sources.stock_shm import LAYOUTS, decode_region
-from ttmem.sources.stock_shm.layouts import CHIPS, HEAD, PROCESSES, Part
-from ttmem.sources.stock_shm.region import Sums
+from ttmem.sources.stock_shm.layouts import CHIPS, HEAD, LAYOUTS, PROCESSES, Part
+from ttmem.sources.stock_shm.region import Sums, decode_region
 
 VERSIONS = sorted(SIZES)
 SUMS = st.tuples(*[st.integers(0, 1 << 44)] * 5)
@@ -121,8 +120,8 @@ def test_what_was_written_is_what_is_read(slots: list[Slot], version: int) -> No
     [
         (b"", "found 0 bytes"),
         (b"\3\0", "found 2 bytes"),
-        (bytes(8576), "found version 0"),
-        (b"\5" + a_region()[1:], "found version 5"),
+        (bytes(8576), "found version 0; the runtime makes a new one if it is removed"),
+        (b"\5" + a_region()[1:], "found version 5; a newer runtime needs a newer ttmem"),
         (a_region()[:8575], "has 8,576 bytes, this one has 8,575"),
         (a_region(version=2)[:8535], "has 8,536 or 8,576 bytes, this one has 8,535"),
         (a_region() + b"\0", "this one has more;"),

@@ -12,7 +12,7 @@ from tests.support.processes.permitted import needs
 from tests.support.stock_regions import NOON_NS, KnownOwners, Slot, a_region, put
 from ttmem.devices import Pool
 from ttmem.snapshot import Readings
-from ttmem.sources.stock_shm import StockCounters
+from ttmem.sources.stock_shm.regions import StockCounters
 
 needs_root = needs("becoming another user", "test", "0", "-eq", str(os.geteuid()))
 

@@ -9,7 +9,8 @@ import pytest
 from tests.support.stock_regions import KnownOwners, put
 from ttmem.devices import Pool
 from ttmem.snapshot import ReadChip
-from ttmem.sources.stock_shm import Region, StockCounters, decode_region
+from ttmem.sources.stock_shm.region import Region, decode_region
+from ttmem.sources.stock_shm.regions import StockCounters
 
 DATA = Path(__file__).parents[3] / "data" / "shm"
 SPECIAL = DATA / "special"
