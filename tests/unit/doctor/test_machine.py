@@ -82,6 +82,25 @@ def test_a_damaged_region_is_a_warning(tmp_path: Path) -> None:
     assert said("counters", tmp_path).status is Status.WARN
 
 
+@pytest.mark.parametrize(
+    ("word", "step"),
+    [(9, "a newer runtime needs a newer ttmem"), (0, "the runtime makes a new one if it is removed")],
+)
+def test_what_to_do_about_a_region_is_said_once(tmp_path: Path, word: int, step: str) -> None:
+    (tmp_path / "tt_device_77_memory").write_bytes(bytes([word]) + bytes(8575))
+
+    check = said("counters", tmp_path)
+
+    assert (check.next_step, check.text.count(step)) == (step, 0)
+    assert f"{tmp_path}/tt_device_77_memory: not a region" in check.text
+
+
+def test_a_region_that_is_a_link_is_to_be_removed(tmp_path: Path) -> None:
+    (tmp_path / "tt_device_77_memory").symlink_to("elsewhere")
+
+    assert said("counters", tmp_path).next_step.startswith("remove it")
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_region_of_somebody_else_is_a_warning(tmp_path: Path) -> None:
     (tmp_path / "tt_device_77_memory").touch(mode=0)
