@@ -192,7 +192,7 @@ def _in_monitor(
     from ttmem.cli.demonstration.show import show
     from ttmem.monitor.options import Options
 
-    look = Options(is_ascii=options.is_ascii, has_colour=has_colour, seconds=seconds)
+    look = Options(is_ascii=options.is_ascii, colours="auto" if has_colour else "never", seconds=seconds)
     ending = show(orders, look, os.environ)
     if ending.last is None:
         return ending.code

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TextIO
 
 from ttmem.errors import TtmemError
-from ttmem.view import Colours, Depth, Line, Role, Span, colour_depth
+from ttmem.view import Colours, Line, Role, Span, depth_for
 from ttmem.view.spans import fitted
 
 _HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
@@ -32,9 +32,8 @@ class Screen:
         self._stream, self._environ = stream, environ
         self.is_terminal = stream.isatty()
         self.is_live = self.is_terminal and environ.get("TERM", "") not in ("", "dumb")  # can be painted over
-        depth = colour_depth(environ, is_terminal=self.is_terminal) if has_colour else Depth.NONE
-        if is_coloured and depth is Depth.NONE:
-            depth = colour_depth({"TERM": "ansi", **environ, "NO_COLOR": ""}, is_terminal=True) or Depth.SIXTEEN
+        colours = "always" if is_coloured else "auto" if has_colour else "never"
+        depth = depth_for(environ, colours, is_terminal=self.is_terminal)
         self._colours = Colours(depth, is_light=is_light)
         self._frame_count = 0
 

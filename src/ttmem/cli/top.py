@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,7 @@ import click
 from ttmem.cli.screen import Screen, has_keys
 from ttmem.cli.tables.arguments import ManyValues
 from ttmem.cli.tables.device_words import device_words
+from ttmem.cli.tables.request import check_colours
 from ttmem.errors import SelectionError
 
 if TYPE_CHECKING:
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 
 _DEMO_CHIPS = 4
 _LEAST_SECONDS, _MOST_SECONDS = 0.1, 60.0
-_TABLE_OPTIONS = ("devices", "users", "pids", "is_tree", "is_ascii", "is_colourless", "is_alone")  # of `ps` as well
+# Of `ps` as well.
+_TABLE_OPTIONS = ("devices", "users", "pids", "is_tree", "is_ascii", "is_colourless", "colours", "is_alone")
 
 
 def _column(context: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -58,6 +61,15 @@ def _column(context: click.Context, param: click.Parameter, value: str | None) -
 @click.option("--readonly", "is_readonly", is_flag=True, help="Send no signals, change nothing.")
 @click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Bars and marks in ASCII.")
 @click.option("-C", "--no-color", "is_colourless", is_flag=True, help="No colours (NO_COLOR does the same).")
+@click.option(
+    "--color",
+    "colours",
+    type=click.Choice(["always", "never", "auto"]),
+    is_flag=False,
+    flag_value="always",
+    metavar="[WHEN]",
+    help="Colours always, also with NO_COLOR; never; or auto.",
+)
 @click.option("--light/--dark", "is_light", default=None, help="For a bright background, or a dark one.")
 @click.option("--no-daemon", "is_alone", is_flag=True, help="Read the journals here, whether a daemon runs or not.")
 @click.pass_context
@@ -109,18 +121,19 @@ def options_of(asked: dict[str, Any], *, is_unicode: bool) -> "Options":
     """What was asked for, as the monitor takes it."""
     from ttmem.monitor.options import Options
     from ttmem.snapshot import Selection
-    from ttmem.sources.driver import Driver
 
-    words = device_words(asked["devices"], lambda: Driver(os.environ).telemetry())
+    check_colours(asked["colours"], is_colourless=asked["is_colourless"])
+    named = asked["devices"]
     return Options(
         interval=asked["interval"],
         layout=asked["layout"],
         theme=None if asked["is_light"] is None else "light" if asked["is_light"] else "dark",
         is_ascii=asked["is_ascii"] or not is_unicode,
-        has_colour=not asked["is_colourless"],
+        colours="never" if asked["is_colourless"] else asked["colours"] or "auto",
         is_readonly=asked["is_readonly"],
         is_tree=asked["is_tree"],
         sort=asked["sort"],
-        selection=Selection(words, asked["users"], asked["pids"]),
+        selection=Selection((), asked["users"], asked["pids"]),
+        words_of=None if named is None else partial(device_words, named),
         has_daemon=not asked["is_alone"],
     )

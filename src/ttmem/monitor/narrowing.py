@@ -1,12 +1,16 @@
 """Some devices, users or processes only, as the flags -i, -u and -p say. Sums stay whole: they are everybody's."""
 
+from collections.abc import Callable, Sequence
+
 from ttmem.daemon.asking.looking import Looking
+from ttmem.devices import Device
 from ttmem.errors import SelectionError
 from ttmem.snapshot import Selection
 from ttmem.snapshot.selection import device_test, known_devices
 from ttmem.snapshot.sights.overview import Overview, ProcessRow
+from ttmem.snapshot.sights.telemetry import ChipTelemetry
 
-__all__ = ["NarrowLooking", "narrowed"]
+__all__ = ["NarrowLooking", "WordsOf", "narrowed"]
 
 
 def narrowed(overview: Overview, selection: Selection) -> Overview:
@@ -31,10 +35,21 @@ def _is_wanted(row: ProcessRow, selection: Selection) -> bool:
     return not selection.pids or row.pid in selection.pids
 
 
+Telemetry = Callable[[], Sequence[ChipTelemetry]]
+WordsOf = Callable[[Telemetry, Sequence[Device]], tuple[str, ...]]
+
+
 class NarrowLooking(Looking):
     """Looks as others do, and tells a part of it."""
 
     selection = Selection()
+    words_of: WordsOf | None = None  # what chips that were asked for are called, by the driver and those that are known
+    _known: tuple[Device, ...] | None = None  # to which the selection belongs
 
     def overview(self) -> Overview:
-        return narrowed(super().overview(), self.selection)
+        overview = super().overview()
+        known = tuple(usage.device for usage in overview.devices)
+        if self.words_of is not None and known != self._known:
+            self.selection = self.selection._replace(devices=self.words_of(self.telemetry, known))
+            self._known = known
+        return narrowed(overview, self.selection)

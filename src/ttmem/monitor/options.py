@@ -1,9 +1,12 @@
 """What a monitor is started with: what the command line says; None is what it leaves to settings."""
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ttmem.monitor.settings import Settings
 from ttmem.snapshot import Selection
+
+if TYPE_CHECKING:
+    from ttmem.monitor.narrowing import WordsOf
 
 __all__ = ["Options"]
 
@@ -17,11 +20,12 @@ class Options(NamedTuple):
     layout: str | None = None
     theme: str | None = None
     is_ascii: bool = False
-    has_colour: bool = True
+    colours: str = "auto"  # always, never, or as the terminal and NO_COLOR say
     is_readonly: bool = False
     is_tree: bool = False
     sort: str | None = None
     selection: Selection = ALL
+    words_of: "WordsOf | None" = None  # how chips that were asked for are called
     has_daemon: bool = True
     seconds: float | None = None  # then it closes by itself
     banner: str = ""  # always on screen: that the figures are made up

@@ -18,7 +18,7 @@ from ttmem.monitor.narrowing import NarrowLooking
 from ttmem.monitor.options import Options
 from ttmem.monitor.screens.frame import Frame
 from ttmem.monitor.terminal.stage import first_picture, staged
-from ttmem.view.colours import Depth, colour_depth
+from ttmem.view.colours import Depth, depth_for
 
 __all__ = ["run_monitor"]
 
@@ -44,7 +44,7 @@ def _shown(options: Options, environ: Mapping[str, str], opening: Callable[[], A
     found, notices = kept.load(environ)
     desk = Desk(options.over(found), environ, is_readonly=options.is_readonly, banner=options.banner)
     desk.note = "; ".join(notices)
-    depth = colour_depth(environ, is_terminal=True) if options.has_colour else Depth.NONE
+    depth = depth_for(environ, options.colours, is_terminal=True)
     with _Source(opening) as source, _leaving(), staged():
         first = _first_frame(source, desk)
         desk.resize(*shutil.get_terminal_size())
@@ -103,7 +103,7 @@ class _Source:
 
 def _looking(options: Options, environ: Mapping[str, str]) -> Looking:
     looking = NarrowLooking(environ, uid=os.geteuid(), has_daemon=options.has_daemon, is_following=True)
-    looking.selection = options.selection
+    looking.selection, looking.words_of = options.selection, options.words_of
     return looking
 
 

@@ -103,6 +103,17 @@ def colour_depth(environ: Mapping[str, str], *, is_terminal: bool) -> Depth:
     return Depth.INDEXED if "256" in terminal or "TMUX" in environ else Depth.SIXTEEN
 
 
+def depth_for(environ: Mapping[str, str], colours: str, *, is_terminal: bool) -> Depth:
+    """What is shown if colours are wanted always, whatever it is written to and whatever NO_COLOR says; never; or
+    auto."""
+    if colours == "never":
+        return Depth.NONE
+    depth = colour_depth(environ, is_terminal=is_terminal)
+    if colours == "always" and depth is Depth.NONE:
+        return colour_depth({"TERM": "ansi", **environ, "NO_COLOR": ""}, is_terminal=True) or Depth.SIXTEEN
+    return depth
+
+
 class Colours:
     """Turns lines into text with the colour codes of one depth."""
 

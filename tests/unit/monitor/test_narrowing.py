@@ -1,10 +1,16 @@
 """-i, -u and -p leave the rest out; sums stay whole."""
 
+from dataclasses import replace
+from functools import partial
+
 import pytest
 
+from tests.support.driver_chips import a_driver_chip
 from tests.support.sights import an_overview
+from ttmem.cli.tables.device_words import device_words
+from ttmem.daemon.asking.looking import Looking
 from ttmem.errors import SelectionError
-from ttmem.monitor.narrowing import narrowed
+from ttmem.monitor.narrowing import NarrowLooking, narrowed
 from ttmem.snapshot import Selection
 
 OVERVIEW = an_overview(chips=4, processes=6)
@@ -33,3 +39,29 @@ def test_processes_are_chosen_by_user_uid_and_pid() -> None:
 def test_a_device_that_is_not_there_is_said_with_those_that_are() -> None:
     with pytest.raises(SelectionError, match=r"no device 9 here; known are 0, 1, 2, 3"):
         narrowed(OVERVIEW, Selection(devices=("9",)))
+
+
+def test_a_chip_is_named_as_the_tables_name_it_and_found_again_once_it_is_opened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also by file and address of a card of which the driver does not tell the unique id."""
+    serial = 0x0461_0000_0012
+    opened = replace(OVERVIEW.devices[1].device, unique_id=serial << 5 | 1)
+    chip = a_driver_chip(3, card_type="p150a", serial=f"{serial:x}", asic_id=None)
+    before = OVERVIEW._replace(devices=OVERVIEW.devices[:1])
+    seen = [before, before._replace(devices=(*before.devices, OVERVIEW.devices[1]._replace(device=opened)))]
+    monkeypatch.setattr(Looking, "overview", lambda looking: seen[0])
+    monkeypatch.setattr(Looking, "telemetry", lambda looking: (chip,))
+    looking = NarrowLooking({}, uid=0)
+
+    looking.words_of = partial(device_words, "/dev/tenstorrent/3")
+    with pytest.raises(SelectionError, match="the driver does not say which chip that is"):
+        looking.overview()
+    del seen[0]
+    for words in ("/dev/tenstorrent/3", "04:00.0", "0000:04:00.0", opened.uuid):
+        looking.words_of = partial(device_words, words)
+        looking._known = None
+        assert [usage.device for usage in looking.overview().devices] == [opened]
+    looking.words_of, looking._known = partial(device_words, "/dev/tenstorrent/4"), None
+    with pytest.raises(SelectionError, match=r"no device /dev/tenstorrent/4 here; the driver has /dev/tenstorrent/3"):
+        looking.overview()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ttmem.view.colours import LEVELS, Colours, Depth, colour_depth, level_of
+from ttmem.view.colours import LEVELS, Colours, Depth, colour_depth, depth_for, level_of
 from ttmem.view.spans import Role, Span
 
 
@@ -47,3 +47,21 @@ def test_plain_text_keeps_the_colour_of_the_terminal() -> None:
 def test_every_level_has_a_word() -> None:
     assert [level_of(least) for least, _ in LEVELS] == ["full", "high", "busy"]
     assert (level_of(0.1), level_of(None)) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("environ", "is_terminal", "colours", "depth"),
+    [
+        ({"TERM": "xterm-256color"}, True, "auto", Depth.INDEXED),
+        ({"TERM": "xterm-256color"}, False, "auto", Depth.NONE),
+        ({"TERM": "xterm-256color"}, True, "never", Depth.NONE),
+        ({"TERM": "xterm-256color"}, False, "always", Depth.INDEXED),
+        ({"TERM": "xterm-256color", "NO_COLOR": "1"}, True, "always", Depth.INDEXED),
+        ({"TERM": "dumb"}, False, "always", Depth.SIXTEEN),
+        ({}, False, "always", Depth.SIXTEEN),
+    ],
+)
+def test_colours_may_be_asked_for_or_refused(
+    environ: dict[str, str], is_terminal: bool, colours: str, depth: Depth
+) -> None:
+    assert depth_for(environ, colours, is_terminal=is_terminal) is depth

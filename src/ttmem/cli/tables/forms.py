@@ -37,8 +37,8 @@ def screen_for(request: Request, stream: TextIO | None, environ: Mapping[str, st
     return Screen(
         stream,
         environ,
-        has_colour=not request.is_colourless,
-        is_coloured=request.is_coloured,
+        has_colour=not request.is_colourless and request.colours != "never",
+        is_coloured=request.colours == "always",
         is_light=request.is_light,
     )
 

@@ -147,7 +147,15 @@ _LOOKS = (
     ),
     click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Bars and marks in ASCII."),
     click.option("-C", "--no-color", "is_colourless", is_flag=True, help="No colours (NO_COLOR does the same)."),
-    click.option("--color", "is_coloured", is_flag=True, help="Colours, whatever it is written to."),
+    click.option(
+        "--color",
+        "colours",
+        type=click.Choice(["always", "never", "auto"]),
+        is_flag=False,
+        flag_value="always",
+        metavar="[WHEN]",
+        help="Colours always, whatever it is written to; never; or auto.",
+    ),
     click.option("--light", "is_light", is_flag=True, help="Colours for a bright background."),
     click.option(
         *("-V", "-v", "--version", "is_version"),

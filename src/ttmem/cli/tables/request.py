@@ -11,7 +11,7 @@ from ttmem.view.process_order import COLUMNS
 if TYPE_CHECKING:  # a form is loaded when it is asked for: the table is what most people want
     from ttmem.view.queries import AppRow, CsvForm, MemoryRow, Question
 
-__all__ = ["STANDARD_NAME", "Request"]
+__all__ = ["STANDARD_NAME", "Request", "check_colours"]
 
 STANDARD_NAME = "\0"  # -f without a name; no file can be called that
 
@@ -43,7 +43,7 @@ class Request(NamedTuple):
     order: str | None = None
     is_ascii: bool = False
     is_colourless: bool = False
-    is_coloured: bool = False
+    colours: str | None = None
     is_light: bool = False
 
     def check(self) -> None:
@@ -58,9 +58,7 @@ class Request(NamedTuple):
             "-k": self.is_kernels,
         }
         _refuse_two([flag for flag, is_given in forms.items() if is_given and flag not in self._allied_forms])
-        _refuse_two(
-            [flag for flag, is_given in (("-C", self.is_colourless), ("--color", self.is_coloured)) if is_given]
-        )
+        check_colours(self.colours, is_colourless=self.is_colourless)
         _refuse_two([flag for flag, given in (("-l", self.interval), ("-lms", self.interval_ms)) if given is not None])
         if self.is_once and self.seconds is not None:
             raise click.UsageError("-1 and -l contradict each other")
@@ -123,6 +121,12 @@ class Request(NamedTuple):
             if word not in SECTIONS:
                 raise click.BadParameter(f"no section {word!r}; known: {', '.join(SECTIONS)}", param_hint="-d")
         return words
+
+
+def check_colours(colours: str | None, *, is_colourless: bool) -> None:
+    """Refuses colours and no colours."""
+    if is_colourless and colours == "always":
+        raise click.UsageError("-C and --color contradict each other")
 
 
 def _refuse_two(flags: Sequence[str]) -> None:
