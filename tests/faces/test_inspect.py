@@ -27,5 +27,15 @@ def test_what_cannot_be_read_is_one_line_and_exit_code_1(tmp_path: Path, capsys:
     assert said.err.startswith(f"ttmem: {tmp_path}/none: cannot be read")
 
 
+def test_a_file_of_somebody_else_is_no_bad_flag(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it may be read is found out by opening it, which root may always do: here the asking says no."""
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+
+    assert run_program(["inspect", str(SAMPLE)]) == 0
+    assert json.loads(capsys.readouterr().out)["kind"] == "region"
+
+
 def test_a_bad_flag_is_exit_code_2() -> None:
     assert run_program(["inspect", "--most", "0", str(SAMPLE)]) == 2

@@ -15,7 +15,7 @@ _MOST = 50
     "--most", type=click.IntRange(min=1), default=_MOST, metavar="N", help=f"List N allocations and events ({_MOST})."
 )
 @click.option("--all", "is_whole", is_flag=True, help="List all of them.")
-@click.argument("file", type=click.Path(path_type=str))
+@click.argument("file", type=click.Path(readable=False, path_type=str))  # whoever opens it says what is wrong
 def inspect(*, file: str, most: int, is_whole: bool) -> None:
     """Say what FILE is and print it decoded, as JSON (docs/inspect.md): a journal, a region of the stock runtime's
     counters, or a daemon's checkpoint.
