@@ -3,8 +3,8 @@
 The numbers are those of `ttmem/client.h`. A number nobody knows becomes UNKNOWN: it is kept and shown, never dropped.
 """
 
-from dataclasses import dataclass
 from enum import Enum, IntEnum
+from typing import NamedTuple
 
 __all__ = ["PLANNED_POOLS", "Arch", "BinaryStatus", "BufferLayout", "BufferType", "Device", "Kind", "Pool", "Word"]
 
@@ -106,13 +106,12 @@ class Arch(str, Enum):
     BLACKHOLE = "blackhole"
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
+class Device(NamedTuple):
     """One chip, as the processes that opened it described it. `number` is its place in one snapshot only."""
 
     number: int
     unique_id: int
-    index: int | None
+    index: int | None  # type: ignore[assignment]  # hides a method of tuples, which nobody calls
     arch: str
     board: str
     grid: tuple[int, int] | None

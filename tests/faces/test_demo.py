@@ -339,7 +339,7 @@ def test_memory_of_traces_is_told_as_an_estimate() -> None:
     snapshot = a_busy_snapshot()
     process = snapshot.live[0]
     [first, *others] = process.devices
-    trace = replace(first.pools[0], pool=Pool.TRACE, peak_bytes=3 << 20)
+    trace = first.pools[0]._replace(pool=Pool.TRACE, peak_bytes=3 << 20)
     traced = process._replace(devices=(first._replace(pools=(*first.pools, trace)), *others))
     report = Report(event="done", name="x", board="n300", chip_count=2)
 

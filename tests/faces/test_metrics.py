@@ -5,7 +5,6 @@ After a wanted change: UPDATE_GOLDEN=1 ./run test tests/faces, then read the dif
 
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,7 +32,7 @@ def everything() -> list[Page]:
     """Pages that have every metric between them."""
     busy = a_busy_snapshot()
     usage = a_device_usage(0)
-    pools = tuple(replace(pool, largest_free_bytes=77) if pool.pool is Pool.L1 else pool for pool in usage.pools)
+    pools = tuple(pool._replace(largest_free_bytes=77) if pool.pool is Pool.L1 else pool for pool in usage.pools)
     caches = (CacheUsage(Cache.JIT, 9, 1, 0, 0, 0, 4, 4096, 0),)
     activity = usage.activity._replace(caches=caches)
     chip = usage._replace(pools=pools, activity=activity, worst_core_bytes=1_000_000, core_bytes=1_463_968)

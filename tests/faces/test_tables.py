@@ -8,7 +8,6 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +169,7 @@ def test_what_nobody_counts_has_no_age_and_nobody_knows_who_has_it_open() -> Non
     unknown = chip._replace(launch_count=None)
 
     assert (chip.age_ms, unknown.age_ms) == (0, None)
-    assert open_count_of(unknown._replace(device=replace(chip.device, open_count=0)), ()) is None
+    assert open_count_of(unknown._replace(device=chip.device._replace(open_count=0)), ()) is None
 
 
 @pytest.mark.parametrize("alias", [("memory.used", "dram.used"), ("memory.free", "dram.free"), ("gpu_uuid", "uuid")])

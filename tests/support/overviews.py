@@ -1,6 +1,5 @@
 """The fast way to an overview, held against what it means: a whole snapshot, summed up."""
 
-from dataclasses import replace
 from typing import Any
 
 from tests.support.figures import HOST
@@ -40,7 +39,7 @@ def _process(row: ProcessRow) -> ProcessRow:
 
 
 def _pool(usage: PoolUsage) -> PoolUsage:
-    return replace(usage, peak_time_ns=_is_told(usage.peak_time_ns))
+    return usage._replace(peak_time_ns=_is_told(usage.peak_time_ns))
 
 
 def _is_told(time_ns: int | None) -> Any:

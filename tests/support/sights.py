@@ -30,8 +30,7 @@ def a_chip(number: int = 0, **changes: Any) -> Device:
     capacities[Pool.L1] = 64 * 1_393_312
     capacities[Pool.L1_SMALL] = 64 * 32 * KIB
     bare = Device.bare(number, 0x0100_0145_1170_3060 + number, index=number, name="")
-    chip = replace(
-        bare,
+    chip = bare._replace(
         arch="wormhole_b0",
         board="n300",
         grid=(8, 8),
@@ -41,7 +40,7 @@ def a_chip(number: int = 0, **changes: Any) -> Device:
         capacity_bytes=tuple(capacities),
         open_count=1,
     )
-    return replace(chip, **changes)
+    return chip._replace(**changes)
 
 
 def a_pool(pool: Pool, used_bytes: int, **changes: Any) -> PoolUsage:
@@ -57,7 +56,7 @@ def a_pool(pool: Pool, used_bytes: int, **changes: Any) -> PoolUsage:
         origin="counted",
         since_ns=NOON_NS - 300 * SECOND_NS,
     )
-    return replace(usage, **changes)
+    return usage._replace(**changes)
 
 
 def some_kernels(number: int = 0) -> tuple[KindUsage, ...]:

@@ -12,7 +12,6 @@ Nothing that was read is ever added to what was counted.
 import threading
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from ttmem.collector.chips import chips_of
@@ -195,7 +194,7 @@ class RuntimeCounters:
                 part = _Part(told, rest, chip.stale[pool])
                 pools[pool] = self._read_pool(usage.device, pool, before, part, now_ns=look.now_ns)
         return usage._replace(
-            device=replace(usage.device, open_count=usage.device.open_count + len(plain)) if plain else usage.device,
+            device=usage.device._replace(open_count=usage.device.open_count + len(plain)) if plain else usage.device,
             pools=tuple(pools[pool] for pool in sorted(pools)),
             doubt="uncounted" if len(telling) < len(plain) else usage.doubt,
         )
@@ -217,14 +216,14 @@ class RuntimeCounters:
 
 def _unplaced(usage: DeviceUsage) -> DeviceUsage:
     """Where somebody does not report, nobody knows what is free in one piece, nor which core is fullest."""
-    pools = (replace(pool, largest_free_bytes=None, largest_free_bank_bytes=None) for pool in usage.pools)
+    pools = (pool._replace(largest_free_bytes=None, largest_free_bank_bytes=None) for pool in usage.pools)
     return usage._replace(pools=tuple(pools), worst_core_bytes=None, worst_core=None)
 
 
 def _beside(counted: PoolUsage, told: int, stale: int) -> PoolUsage:
     """What was read stands beside what was counted."""
     read = (counted.read_bytes or 0) + told if told or counted.read_bytes is not None else None
-    return replace(counted, read_bytes=read, stale_bytes=(counted.stale_bytes or 0) + stale)
+    return counted._replace(read_bytes=read, stale_bytes=(counted.stale_bytes or 0) + stale)
 
 
 def _tells_nothing(process: ReadProcess, now_ns: int) -> bool:

@@ -5,7 +5,6 @@ up for all loaded programs, `resident` for the one that ran there last. Figures 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -18,13 +17,12 @@ Document = dict[str, Any]
 Table = tuple[tuple[Any, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CoreUsage:
+class CoreUsage(NamedTuple):
     """All kernels on cores of one type; an inventory, like the pools of kernels."""
 
     core_type: CoreType
     used_bytes: int
-    count: int
+    count: int  # type: ignore[assignment]
     is_estimated: bool
 
 

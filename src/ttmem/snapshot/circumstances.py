@@ -1,6 +1,5 @@
 """What a snapshot says besides figures: the machine, what may not be read there, and what does not add up."""
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 __all__ = ["Finding", "Foreign", "Host", "What"]
@@ -8,12 +7,11 @@ __all__ = ["Finding", "Foreign", "Host", "What"]
 What = Literal["journals", "counters"]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """Something that does not add up: a doubt to show beside the figures."""
 
     name: str
-    count: int
+    count: int  # type: ignore[assignment]
     pid: int | None = None
     path: str = ""
     text: str = ""

@@ -4,7 +4,6 @@ As in a snapshot's document: whole bytes, `null` for unknown, ISO times. Ids and
 since they may be larger than the whole numbers that JSON readers keep exactly.
 """
 
-from dataclasses import replace
 from typing import get_args
 
 from ttmem.devices import BufferLayout, Kind, Pool
@@ -119,7 +118,7 @@ def dump_from_document(document: Document) -> Dump:
 
 
 def _read_device(row: Fields, number: int) -> DumpDevice:
-    device = replace(bare_device(row, number), board=row.maybe_text("board"), arch=row.maybe_text("arch"))
+    device = bare_device(row, number)._replace(board=row.maybe_text("board"), arch=row.maybe_text("arch"))
     return DumpDevice(device, tuple(_read_group(group) for group in row.items("groups")))
 
 

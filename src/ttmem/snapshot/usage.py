@@ -6,7 +6,6 @@ runtime's own counters, a `sample` of those, or `unknown`. What was counted and 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from ttmem.devices import PLANNED_POOLS, Device, Kind, Pool
@@ -51,14 +50,13 @@ DOUBTS = frozenset({"damaged", "uncounted"})  # for which a chip may hold more t
 SAMPLE_MS = 100  # between two samples that the stock runtime takes of circular buffers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolUsage:
+class PoolUsage(NamedTuple):
     """One pool of one chip: of one process, or of all of them."""
 
     pool: Pool
     used_bytes: int
     requested_bytes: int | None
-    count: int | None
+    count: int | None  # type: ignore[assignment]  # hides a method of tuples, which nobody calls
     peak_bytes: int
     peak_time_ns: int | None
     is_lower_bound: bool  # the true peak may have been higher: something was not seen
@@ -112,13 +110,12 @@ class PoolUsage:
         return SAMPLE_MS if self.origin == "sample" else 0
 
 
-@dataclass(frozen=True, slots=True)
-class KindUsage:
+class KindUsage(NamedTuple):
     """Everything of one kind; for kernels, `is_estimated` if any size came from the seeds' rule."""
 
     kind: Kind
     used_bytes: int
-    count: int
+    count: int  # type: ignore[assignment]
     is_estimated: bool
 
 

@@ -4,7 +4,6 @@ Where room is scarce, chips of a mesh on which exactly the same is held share th
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
 
@@ -38,7 +37,7 @@ def alike(devices: Sequence[DeviceUsage]) -> list[Group]:
         if device.index is None:
             groups[device] = [usage]
             continue
-        pools = tuple(replace(pool, peak_time_ns=None, since_ns=None) for pool in usage.pools)
+        pools = tuple(pool._replace(peak_time_ns=None, since_ns=None) for pool in usage.pools)
         chip = (device.is_seed, device.board, device.arch, device.grid)
         what = (chip, pools, usage.kernels, usage.launch_count, usage.activity, usage.doubt)
         groups.setdefault(what, []).append(usage)

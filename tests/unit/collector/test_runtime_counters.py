@@ -1,7 +1,6 @@
 """What the runtime's counters say joins what was counted: one row per chip, one per process, nothing added up."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -110,7 +109,7 @@ def test_beside_somebody_who_does_not_report_nobody_knows_what_is_free_in_one_pi
     snapshot = counted(12 * MIB)
     [usage] = snapshot.devices
     known = usage._replace(
-        pools=tuple(replace(pool, largest_free_bytes=24, largest_free_bank_bytes=2) for pool in usage.pools),
+        pools=tuple(pool._replace(largest_free_bytes=24, largest_free_bank_bytes=2) for pool in usage.pools),
         worst_core_bytes=7,
         worst_core=(1, 2),
     )
@@ -275,7 +274,7 @@ CHIPS = st.lists(
 
 def without_strangers(usage: PoolUsage) -> PoolUsage:
     """Less what the presence of those who do not report adds, or makes unknown: where their buffers lie nobody says."""
-    return replace(usage, read_bytes=None, stale_bytes=None, largest_free_bytes=None, largest_free_bank_bytes=None)
+    return usage._replace(read_bytes=None, stale_bytes=None, largest_free_bytes=None, largest_free_bank_bytes=None)
 
 
 @settings(max_examples=12)

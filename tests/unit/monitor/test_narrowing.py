@@ -1,6 +1,5 @@
 """-i, -u and -p leave the rest out; sums stay whole."""
 
-from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -46,7 +45,7 @@ def test_a_chip_is_named_as_the_tables_name_it_and_found_again_once_it_is_opened
 ) -> None:
     """Also by file and address of a card of which the driver does not tell the unique id."""
     serial = 0x0461_0000_0012
-    opened = replace(OVERVIEW.devices[1].device, unique_id=serial << 5 | 1)
+    opened = OVERVIEW.devices[1].device._replace(unique_id=serial << 5 | 1)
     chip = a_driver_chip(3, card_type="p150a", serial=f"{serial:x}", asic_id=None)
     before = OVERVIEW._replace(devices=OVERVIEW.devices[:1])
     seen = [before, before._replace(devices=(*before.devices, OVERVIEW.devices[1]._replace(device=opened)))]

@@ -78,7 +78,7 @@ def test_a_document_read_back_is_the_same_but_for_what_devices_are_like() -> Non
 
 def test_a_chip_of_which_only_a_phase_tells_keeps_its_number() -> None:
     detail = a_detail()
-    apart = detail.phases[0]._replace(device=replace(detail.phases[0].device, number=9, index=9, unique_id=77))
+    apart = detail.phases[0]._replace(device=detail.phases[0].device._replace(number=9, index=9, unique_id=77))
 
     again = process_from_document(sent(replace(detail, phases=(apart,))))
 

@@ -1,7 +1,5 @@
 """L1 in all: the kernel ring counts once per core, and inventories never on top of it."""
 
-from dataclasses import replace
-
 from tests.support.figures import a_busy_snapshot
 from ttmem.devices import Pool
 
@@ -32,7 +30,7 @@ def test_without_a_known_ring_l1_in_all_is_unknown() -> None:
 
 def test_a_chip_that_nobody_has_open_gives_up_no_ring() -> None:
     usage = a_busy_snapshot().devices[0]
-    closed = usage._replace(device=replace(usage.device, open_count=0))
+    closed = usage._replace(device=usage.device._replace(open_count=0))
     used = {pool.pool: pool.used_bytes for pool in usage.pools}
 
     assert usage.kernel_ring_bytes

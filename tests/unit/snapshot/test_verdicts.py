@@ -1,6 +1,5 @@
 """Which chips would take more, and which hold too much: the largest block decides; unknown is neither yes nor no."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -70,7 +69,7 @@ def test_l1_is_wanted_of_the_fullest_core_in_one_piece() -> None:
 
     assert fits(usage, l1_core_bytes=400 * KIB) is True
     assert fits(usage, l1_core_bytes=400 * KIB + 1) is False
-    cut_up = a_chip_with(replace(l1, largest_free_bank_bytes=100 * KIB), core_bytes=1400 * KIB, worst_core_bytes=0)
+    cut_up = a_chip_with(l1._replace(largest_free_bank_bytes=100 * KIB), core_bytes=1400 * KIB, worst_core_bytes=0)
     assert fits(cut_up, l1_core_bytes=200 * KIB) is False
     assert fits(a_chip_with(l1), l1_core_bytes=200 * KIB) is None
 

@@ -1,13 +1,12 @@
 """One look at the figures: those that were chosen, and what the driver tells of their chips."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import click
 
 from ttmem.cli.tables.device_words import device_words
-from ttmem.cli.tables.request import Request
+from ttmem.cli.tables.request import BANNER, Request
 from ttmem.daemon.asking.looking import Looking
 from ttmem.devices import Device
 from ttmem.errors import NothingToRead, SelectionError
@@ -50,6 +49,8 @@ def look(looking: Looking, request: Request, *, has_identity: bool) -> Look:
     """Looks now. `has_identity`: also at what the driver says, and at chips that nobody has opened."""
     telemetry = looking.telemetry() if has_identity else ()
     snapshot = looking.snapshot()
+    if request.made_up_count and has_identity:  # a table has a banner
+        snapshot = snapshot._replace(source=BANNER)
     try:
         known = [usage.device for usage in snapshot.devices]
         names = device_words(request.devices, lambda: telemetry or looking.telemetry(), known)
@@ -73,4 +74,4 @@ def _with_idle_chips(snapshot: Snapshot, telemetry: Sequence[ChipTelemetry]) -> 
 
 def _idle(chip: ChipTelemetry, number: int) -> DeviceUsage:
     bare = Device.bare(number, chip.asic_id, index=None, name="" if chip.asic_id else f"tenstorrent:{chip.node}")
-    return DeviceUsage(replace(bare, board=chip.card_type or "", arch=chip.arch or ""), (), (), None)
+    return DeviceUsage(bare._replace(board=chip.card_type or "", arch=chip.arch or ""), (), (), None)

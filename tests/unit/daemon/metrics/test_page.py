@@ -1,6 +1,5 @@
 """What stands on a page, by what is known: figures with the right labels, sums that add up, nothing that is unknown."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -113,7 +112,7 @@ def test_what_was_read_is_never_one_series_with_what_was_counted() -> None:
 
 def test_the_largest_free_block_is_told_where_it_is_known() -> None:
     usage = a_device_usage(0)
-    pools = tuple(replace(pool, largest_free_bytes=77) if pool.pool is Pool.L1 else pool for pool in usage.pools)
+    pools = tuple(pool._replace(largest_free_bytes=77) if pool.pool is Pool.L1 else pool for pool in usage.pools)
     found = scraped(rows_of(an_overview(0, 0, devices=(usage._replace(pools=pools),))))
 
     assert value(found, "ttmem_memory_largest_free_block_bytes", device="0", memory="l1") == 77
@@ -136,7 +135,7 @@ def test_the_fullest_core_is_told_as_it_is_and_as_it_might_be() -> None:
 
 def test_more_held_than_a_chip_has_leaves_nothing_free_and_no_sum_below_nought() -> None:
     usage = a_device_usage(0)
-    pools: tuple[PoolUsage, ...] = (replace(usage.pools[0], used_bytes=13 * GIB),)
+    pools: tuple[PoolUsage, ...] = (usage.pools[0]._replace(used_bytes=13 * GIB),)
     found = scraped(rows_of(an_overview(0, 0, devices=(usage._replace(pools=pools),))))
 
     assert value(found, "ttmem_memory_free_bytes", **DRAM) == 0

@@ -98,7 +98,7 @@ def test_what_is_used_now_is_what_the_other_views_say() -> None:
     frame = a_frame(1)
     assert frame.overview is not None
     [usage] = frame.overview.devices
-    pools = tuple(replace(pool, used_bytes=3 << 30) if pool.pool is Pool.DRAM else pool for pool in usage.pools)
+    pools = tuple(pool._replace(used_bytes=3 << 30) if pool.pool is Pool.DRAM else pool for pool in usage.pools)
     now = frame._replace(overview=frame.overview._replace(devices=(usage._replace(pools=pools),)))
 
     assert "DRAM 3.00 GiB 25% of 12.0 GiB  highest 5.00 GiB" in text(

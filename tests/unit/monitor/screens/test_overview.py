@@ -104,7 +104,7 @@ def test_figures_are_those_of_the_sight_and_change_with_it(look: Look) -> None:
     before = cell_of(drawn(overview, look), 2)
     usage = overview.devices[2]
     for pool, size in ((Pool.DRAM, 7 * GIB), (Pool.L1, 33 * MIB)):
-        pools = tuple(replace(one, used_bytes=size) if one.pool is pool else one for one in usage.pools)
+        pools = tuple(one._replace(used_bytes=size) if one.pool is pool else one for one in usage.pools)
         changed = usage._replace(pools=pools)
         devices = tuple(changed if one is usage else one for one in overview.devices)
 
@@ -119,7 +119,7 @@ def test_what_was_drawn_before_leaves_no_trace(look: Look) -> None:
     overview = an_overview(4, 0)
     other = overview._replace(
         devices=tuple(
-            one._replace(device=replace(one.device, number=3 - at)) for at, one in enumerate(overview.devices)
+            one._replace(device=one.device._replace(number=3 - at)) for at, one in enumerate(overview.devices)
         ),
     )
     first = drawn(overview, look)
@@ -161,7 +161,7 @@ def test_the_bar_of_l1_is_made_of_its_parts_to_scale() -> None:
 
 def test_the_bar_of_l1_shows_its_peak_beyond_what_is_planned() -> None:
     usage = a_device_usage(0)
-    pools = tuple(replace(pool, peak_bytes=80 * MIB) if pool.pool is Pool.L1 else pool for pool in usage.pools)
+    pools = tuple(pool._replace(peak_bytes=80 * MIB) if pool.pool is Pool.L1 else pool for pool in usage.pools)
 
     cell = cell_of(drawn(an_overview(1, 0, devices=(usage._replace(pools=pools),)), Look(200, 40, True)), 0)
 

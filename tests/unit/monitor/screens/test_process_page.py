@@ -82,8 +82,8 @@ def test_a_short_name_leaves_no_gap_behind_it() -> None:
 def test_a_phase_that_never_ended_is_listed_with_its_peak_if_that_came_since() -> None:
     detail = a_detail()
     first = detail.devices[0].pools[0]
-    came_since = replace(first, pool=Pool.DRAM, peak_bytes=7 * GIB, peak_time_ns=NOON_NS - SECOND_NS)
-    before = replace(first, pool=Pool.L1, used_bytes=3 * MIB, peak_time_ns=NOON_NS - 9 * SECOND_NS)
+    came_since = first._replace(pool=Pool.DRAM, peak_bytes=7 * GIB, peak_time_ns=NOON_NS - SECOND_NS)
+    before = first._replace(pool=Pool.L1, used_bytes=3 * MIB, peak_time_ns=NOON_NS - 9 * SECOND_NS)
     held = detail.devices[0]._replace(pools=(came_since, before))
     lines = lines_of(replace(detail, phases=(), devices=(held,)), Look(80, 80))
 
@@ -168,7 +168,7 @@ def test_a_process_of_which_nothing_came_yet_says_so() -> None:
 def test_a_process_on_the_page_changes_with_the_sight() -> None:
     before = lines_of(a_detail(), Look(80, 80))
     held = a_detail().devices[0]
-    more = held._replace(pools=tuple(replace(pool, used_bytes=pool.used_bytes + 300 * MIB) for pool in held.pools))
+    more = held._replace(pools=tuple(pool._replace(used_bytes=pool.used_bytes + 300 * MIB) for pool in held.pools))
 
     after = lines_of(replace(a_detail(), devices=(more, *a_detail().devices[1:])), Look(80, 80))
 

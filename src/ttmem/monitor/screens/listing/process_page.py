@@ -137,7 +137,7 @@ def _doubts(detail: ProcessDetail, width: int) -> Iterator[str]:
 
 def _held(one: ProcessDevice) -> Hashable:
     """What a process holds on a chip, but for when its peaks were."""
-    pools = tuple(replace(pool, peak_time_ns=None, since_ns=None) for pool in one.pools)
+    pools = tuple(pool._replace(peak_time_ns=None, since_ns=None) for pool in one.pools)
     return pools, one.kinds, one.launch_count, one.activity.footprint
 
 

@@ -1,7 +1,5 @@
 """A device with all that is known of it, in the document of a sight, and back."""
 
-from dataclasses import replace
-
 from ttmem.devices import Device, Pool
 from ttmem.snapshot.document import Document, device_name
 from ttmem.snapshot.fields import Fields
@@ -27,8 +25,7 @@ def device_document(device: Device) -> Document:
 def device_from_document(row: Fields) -> Device:
     """The device; its number is that of the only device of its document."""
     totals = row.counts("total")
-    return replace(
-        bare_device(row, 0),
+    return bare_device(row, 0)._replace(
         arch=row.maybe_text("arch"),
         board=row.maybe_text("board"),
         grid=row.maybe_pair("grid"),
