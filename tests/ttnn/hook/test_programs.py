@@ -170,8 +170,9 @@ def core_count(rectangles: list[list[int]]) -> int:
 
 
 def asked(hooked: Hooked, *arguments: str) -> dict[str, Any]:
-    """What a command says that looks at the process's journals."""
-    environment = {"TTMEM_DIR": str(hooked.journals), "PATH": "/usr/bin:/bin"}
+    """What a command says that looks at the process's journals, and at nothing of anybody else's."""
+    nobodys = dict.fromkeys(("TTMEM_STOCK_SHM_DIR", "TTMEM_SYSTEM_DIR"), str(hooked.journals / "none"))
+    environment = {"TTMEM_DIR": str(hooked.journals), "PATH": "/usr/bin:/bin", **nobodys}
     command = [sys.executable, "-m", "ttmem", *arguments, "--json"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
     said: dict[str, Any] = json.loads(done.stdout)
