@@ -320,6 +320,9 @@ def test_not_even_a_help_that_finds_no_room_ends_in_a_trace(flag: str) -> None:
         (["-u", "ada", "grace", "--light"], "top"),
         (["--readonly"], "top"),
         (["--color"], "top"),
+        (["--demo"], "top"),
+        (["--demo", "-s"], "ps"),
+        (["--mock", "2", "--query-mem=index"], "ps"),
         (["--color", "never", "--light"], "top"),
         (["--color=always", "-i", "0"], "top"),
         (["--color", "-1"], "ps"),
@@ -336,7 +339,7 @@ def test_on_a_terminal_the_monitor_opens_unless_a_flag_asks_for_a_table(argument
 
 
 def test_in_a_pipe_it_is_a_table_unless_only_the_monitor_knows_a_flag() -> None:
-    for arguments, verb in (([], "ps"), (["-i", "0"], "ps"), (["--demo"], "top")):
+    for arguments, verb in (([], "ps"), (["-i", "0"], "ps"), (["--demo"], "ps"), (["--readonly"], "top")):
         assert with_verb(arguments, is_terminal=False) == [verb, *arguments]
     assert with_verb(["dump", "--json"], is_terminal=True) == ["dump", "--json"]
 
@@ -344,9 +347,9 @@ def test_in_a_pipe_it_is_a_table_unless_only_the_monitor_knows_a_flag() -> None:
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [
-        (["--demo"], ["llama-8b"]),
-        (["--mock", "2"], ["resnet-trace"] * 2),
-        (["--mock", "33"], ["galaxy-70b", "resnet-trace"]),
+        (["top", "--demo"], ["llama-8b"]),
+        (["top", "--mock", "2"], ["resnet-trace"] * 2),
+        (["top", "--mock", "33"], ["galaxy-70b", "resnet-trace"]),
     ],
 )
 def test_in_a_pipe_there_are_as_many_made_up_chips_as_asked_for(
@@ -359,6 +362,21 @@ def test_in_a_pipe_there_are_as_many_made_up_chips_as_asked_for(
     monkeypatch.setattr(demo, "callback", play)
 
     assert machine.ttmem(*arguments) == (0, " ".join(names) + "\n", "")
+
+
+@pytest.mark.slow
+def test_every_form_of_a_table_is_to_be_had_of_made_up_chips_and_says_so(machine: Machine) -> None:
+    json_form = machine.ttmem("--mock", "2", "-s")
+    csv_form = machine.ttmem("--mock", "1", "--query-mem=index,dram.used", "--format=csv,noheader,nounits")
+    table = machine.ttmem("--mock", "1")
+
+    assert [(said.code, said.err) for said in (json_form, csv_form)] == [(0, "ttmem: demo: made-up chips\n")] * 2
+    assert json_form.document["source"] == "demo: made-up chips"
+    assert [chip["index"] for chip in json_form.document["device_info"]] == [0, 1]
+    assert all(chip["memory"]["dram"]["used"] > 1 << 20 for chip in json_form.document["device_info"])
+    assert re.fullmatch(r"0, [1-9]\d*\n", csv_form.out)
+    assert (table.code, table.err) == (0, "")
+    assert "demo: made-up chips" in table.out.splitlines()[0]
 
 
 def test_on_a_terminal_json_is_for_people(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

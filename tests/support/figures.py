@@ -118,6 +118,12 @@ BUSY_CACHES = [
 ]
 
 
+BUSY_PHASES: dict[str, Any] = {
+    "phases": [(2, "decode", 0, 2, 84 * MIB, NOON_NS, 17, False)],
+    "open_phases": [(2, "sampling", NOON_NS - 1_000_000_000, 2)],
+}
+
+
 def a_busy_snapshot() -> Snapshot:
     """Two processes on three chips, with a little of everything."""
     return a_snapshot(
@@ -170,8 +176,7 @@ def a_busy_snapshot() -> Snapshot:
         caches=BUSY_CACHES,
         launches=[(2, 0, 12_345), (1, 0, 7), (1, 1, 7)],
         programs=[(2, 0, 99, 2, 12_345, 24_576)],
-        phases=[(2, "decode", 0, 2, 84 * MIB, NOON_NS, 17, False)],
-        open_phases=[(2, "sampling", NOON_NS - 1_000_000_000, 2)],
+        **BUSY_PHASES,
         out_of_memory=[(2, 0, 2, 4 * MIB, 3 * MIB, 1 * MIB, NOON_NS - 3_000_000_000)],
         clashes=[(1, chip, 12, 0x9_0000, 0x8_F000, NOON_NS - 2_000_000_000) for chip in (0, 1)],
         clash_counts=[(1, 0, 1), (1, 1, 1)],

@@ -93,8 +93,7 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
             st.lists(st.tuples(st.sampled_from(numbers), POOLS), max_size=6) if numbers else st.just([])
         )
     }
-    phases = [(key, name, *rest) for key, *rest, name in some(POOLS, SIZES, TIMES, COUNTS, FLAGS, TEXTS, key_length=9)]
-    meshes = [(key, number, 1, 1, (chip,)) for key, chip, number in some(COUNTS, key_length=3)]
+    phases = some(POOLS, SIZES, TIMES, COUNTS, FLAGS, TEXTS, key_length=9)
     rows = some_rows(
         time_ns=draw(TIMES),
         devices=chips,
@@ -107,14 +106,12 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
         other_kinds=kinds(),
         launches=some(COUNTS, key_length=2),
         programs=some(COUNTS, st.integers(0, 5), COUNTS, SIZES, key_length=3),
-        phases=phases,
-        open_phases=[
-            (key, name, since, count) for key, _, name, since, count in some(TEXTS, TIMES, COUNTS, key_length=5)
-        ],
+        phases=[(key, name, *rest) for key, *rest, name in phases],
+        open_phases=[(key, *rest) for key, _, *rest in some(TEXTS, TIMES, COUNTS, key_length=5)],
         out_of_memory=some(POOLS, SIZES, SIZES, SIZES, TIMES, key_length=7),
         clashes=some(COUNTS, SIZES, SIZES, TIMES, key_length=6),
         clash_counts=some(COUNTS, key_length=2),
-        meshes=meshes,
+        meshes=[(key, number, 1, 1, (chip,)) for key, chip, number in some(COUNTS, key_length=3)],
         device_cores=[(chip, core, 7, 2, False) for chip in numbers for core in draw(st.sets(CORE_TYPES, max_size=2))],
         process_cores=some(CORE_TYPES, SIZES, COUNTS, FLAGS, key_length=3),
         footprints=some(SIZES, SIZES, SIZES, SIZES, FLAGS, FLAGS, key_length=2),

@@ -21,12 +21,12 @@ from ttmem.cli.demonstration.workload import Order, Report
 from ttmem.cli.exits import DONE, INTERRUPTED, KILLED_BY, NOT_EQUAL
 from ttmem.cli.screen import Screen, has_keys
 from ttmem.cli.tables.pages import check_picture, write_picture
+from ttmem.cli.tables.request import BANNER
 from ttmem.collector import Collector
 from ttmem.snapshot import Snapshot
 from ttmem.sources import Places
 from ttmem.view.page import PageOptions
 
-_BANNER = "demo: made-up chips"
 _SHOT_SECONDS = 10.0
 
 
@@ -129,7 +129,7 @@ def demo(
     if screenshot:
         play_seconds = _SHOT_SECONDS if seconds is None else seconds
         return _photographed(orders, screenshot, views, sizes, themes, is_ascii=is_ascii, seconds=play_seconds)
-    options = PageOptions(screen.width, is_ascii or not screen.is_unicode, banner=_BANNER)
+    options = PageOptions(screen.width, is_ascii or not screen.is_unicode, banner=BANNER)
     if is_watched:
         return _in_monitor(orders, options, picture_file, has_colour=not is_colourless, seconds=seconds)
     for number in (signal.SIGTERM, signal.SIGHUP):

@@ -3,7 +3,10 @@
 import gc
 import os
 import time
+from collections.abc import Mapping
 from typing import NoReturn
+
+import click
 
 from ttmem.cli.exits import DONE
 from ttmem.cli.screen import Screen
@@ -11,7 +14,7 @@ from ttmem.cli.tables.forms import Form, StandardForm, Table, form_of, opened, s
 from ttmem.cli.tables.looks import look
 from ttmem.cli.tables.options import table_command
 from ttmem.cli.tables.pages import check_picture, page_options, write_picture
-from ttmem.cli.tables.request import Request
+from ttmem.cli.tables.request import BANNER, Request
 from ttmem.daemon.asking.looking import Looking
 
 __all__ = ["answer", "check_picture", "ps", "write_picture"]
@@ -32,18 +35,32 @@ def answer(request: Request, standard: StandardForm = Table) -> int:
             _list_fields(request, screen)
             return DONE
         form = form_of(request, screen, stream, standard)
-        seconds = request.seconds
-        has_daemon, is_following = not request.is_alone, seconds is not None
-        with Looking(os.environ, uid=os.geteuid(), has_daemon=has_daemon, is_following=is_following) as looking:
-            if seconds is not None:
-                _repeat(looking, request, form, screen, seconds)
-            seen = look(looking, request, has_identity=form.has_identity)
-        if request.picture_file:
-            write_picture(request.picture_file, seen.chosen, page_options(request, screen, seen))
-        else:
-            form.write(seen, is_again=False)
-        seen.check(request)
+        if request.made_up_count is None:
+            _answer(request, form, screen, os.environ)
+            return DONE
+        from ttmem.cli.demonstration.made_up import made_up_chips
+
+        if not isinstance(form, Table):  # which says so itself
+            click.echo(f"ttmem: {BANNER}", err=True)
+        is_live = request.seconds is not None
+        with made_up_chips(request.made_up_count, os.environ, is_live=is_live) as environ:
+            _answer(request._replace(is_alone=True), form, screen, environ)
     return DONE
+
+
+def _answer(request: Request, form: Form, screen: Screen, environ: Mapping[str, str]) -> None:
+    """Looks, and writes what was seen."""
+    seconds = request.seconds
+    has_daemon, is_following = not request.is_alone, seconds is not None
+    with Looking(environ, uid=os.geteuid(), has_daemon=has_daemon, is_following=is_following) as looking:
+        if seconds is not None:
+            _repeat(looking, request, form, screen, seconds)
+        seen = look(looking, request, has_identity=form.has_identity)
+    if request.picture_file:
+        write_picture(request.picture_file, seen.chosen, page_options(request, screen, seen))
+    else:
+        form.write(seen, is_again=False)
+    seen.check(request)
 
 
 def _list_fields(request: Request, screen: Screen) -> None:

@@ -11,7 +11,7 @@ import click
 from ttmem.cli.screen import Screen, has_keys
 from ttmem.cli.tables.arguments import ManyValues
 from ttmem.cli.tables.device_words import device_words
-from ttmem.cli.tables.request import check_colours
+from ttmem.cli.tables.request import DEMO_CHIPS, check_colours
 from ttmem.errors import SelectionError
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ttmem.cli.demonstration.workload import Order
     from ttmem.monitor.options import Options
 
-_DEMO_CHIPS = 4
 _LEAST_SECONDS, _MOST_SECONDS = 0.1, 60.0
 # Of `ps` as well.
 _TABLE_OPTIONS = ("devices", "users", "pids", "is_tree", "is_ascii", "is_colourless", "colours", "is_alone")
@@ -42,9 +41,9 @@ def _column(context: click.Context, param: click.Parameter, value: str | None) -
     "chip_count",
     type=click.IntRange(1, 64),
     is_flag=False,
-    flag_value=_DEMO_CHIPS,
+    flag_value=DEMO_CHIPS,
     metavar="[N]",
-    help=f"On so many made-up chips ({_DEMO_CHIPS}).",
+    help=f"On so many made-up chips ({DEMO_CHIPS}).",
 )
 @click.option(
     "--interval", type=click.FloatRange(_LEAST_SECONDS, _MOST_SECONDS), metavar="SEC", help="Time between looks (1)."
@@ -101,7 +100,7 @@ def _orders(chip_count: int | None, *, is_demo: bool) -> "list[Order]":
         return []
     from ttmem.cli.demonstration.show import orders_for
 
-    return orders_for(chip_count or _DEMO_CHIPS)
+    return orders_for(chip_count or DEMO_CHIPS)
 
 
 def _table(context: click.Context, asked: dict[str, Any], orders: "Sequence[Order]") -> int:

@@ -34,6 +34,10 @@ class Performance:
         self._thread = threading.Thread(target=self._listen, name="ttmem-demo", daemon=True)
         self._thread.start()
 
+    def wait(self, seconds: float) -> None:
+        """Until all of them have played, but no longer than that."""
+        self._thread.join(seconds)
+
     def finish(self) -> tuple[dict[int, Report], Snapshot]:
         """Nobody plays any more: what each told of itself, by pid, and what all of them hold."""
         self._is_over.set()

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ttmem.cli.demonstration.performance import performed
-from ttmem.cli.demonstration.place import own_directory, usual_places
-from ttmem.cli.demonstration.show import BANNER
+from ttmem.cli.demonstration.place import apart_from, own_directory, usual_places
 from ttmem.cli.demonstration.workload import Order
+from ttmem.cli.tables.request import BANNER
 from ttmem.daemon.asking.looking import Looking
 from ttmem.monitor.desk.desk import Desk
 from ttmem.monitor.feed import Sights, asked
@@ -55,7 +55,7 @@ def photographed(
 ) -> Iterator[tuple[Shot, str]]:
     """Plays workloads for so long, then takes the pictures while they hold what they hold."""
     with own_directory(len(orders), usual_places()) as directory:
-        apart = {**environ, "TTMEM_DIR": directory, "TTMEM_STOCK_SHM_DIR": directory}
+        apart = apart_from(environ, directory)
         places = Places(uid=os.geteuid(), directory=directory)
         with (
             performed(orders, directory, places) as performance,

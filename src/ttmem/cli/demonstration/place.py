@@ -9,14 +9,14 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ttmem.errors import TtmemError
 from ttmem.view.units import size_text
 
-__all__ = ["JOURNAL_BYTES", "own_directory", "usual_places"]
+__all__ = ["JOURNAL_BYTES", "apart_from", "own_directory", "usual_places"]
 
 JOURNAL_BYTES = 16 << 20  # at most, of one process with the usual bounds
 _PREFIX = "ttmem-demo-"
@@ -26,6 +26,13 @@ _YOUNG_SECONDS = 60.0  # may not have taken its lock yet
 def usual_places() -> list[Path]:
     """Memory first, then disks."""
     return [Path(place) for place in dict.fromkeys(["/dev/shm", os.environ.get("TMPDIR") or "/tmp", "/var/tmp"])]
+
+
+def apart_from(environ: Mapping[str, str], directory: str) -> dict[str, str]:
+    """An environment in which programs, counters and chips of this machine are not seen; a driver's tree that was named
+    is."""
+    own = {"TTMEM_DIR": directory, "TTMEM_STOCK_SHM_DIR": directory}
+    return {"TTMEM_SYSFS_ROOT": directory, **environ, **own}
 
 
 @contextmanager

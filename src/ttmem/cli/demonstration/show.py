@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ttmem.cli.demonstration.performance import performed, settled
-from ttmem.cli.demonstration.place import own_directory, usual_places
+from ttmem.cli.demonstration.place import apart_from, own_directory, usual_places
 from ttmem.cli.demonstration.workload import Order, Report
 from ttmem.cli.exits import KILLED_BY
+from ttmem.cli.tables.request import BANNER
 from ttmem.monitor.options import Options
 from ttmem.monitor.start import run_monitor
 from ttmem.snapshot import Snapshot
 from ttmem.sources import Places
 
-__all__ = ["BANNER", "Ending", "orders_for", "show"]
+__all__ = ["Ending", "orders_for", "show"]
 
-BANNER = "demo: made-up chips"
 _END_SECONDS = 5.0
 
 
@@ -45,9 +45,8 @@ def show(orders: Sequence[Order], options: Options, environ: Mapping[str, str]) 
     """Until the user leaves. No chip and no program of this machine is looked at."""
     with own_directory(len(orders), usual_places()) as directory:
         places = Places(uid=os.geteuid(), directory=directory)
-        apart = {**environ, "TTMEM_DIR": directory, "TTMEM_STOCK_SHM_DIR": directory}
         with performed(orders, directory, places) as performance:
-            code = run_monitor(options._replace(banner=BANNER, has_daemon=False), apart)
+            code = run_monitor(options._replace(banner=BANNER, has_daemon=False), apart_from(environ, directory))
             if code >= KILLED_BY:
                 return Ending(code, {}, None, 0)
             reports, last = performance.finish()

@@ -7,7 +7,7 @@ import click
 
 import ttmem
 from ttmem.cli.tables.arguments import ManyValues
-from ttmem.cli.tables.request import STANDARD_NAME, Request
+from ttmem.cli.tables.request import DEMO_CHIPS, STANDARD_NAME, Request
 from ttmem.view.process_order import COLUMNS
 
 __all__ = ["table_command"]
@@ -136,6 +136,16 @@ _CHOICES = (
     click.option("-p", "--pid", "pids", multiple=True, type=int, metavar="PID...", help="Only these processes."),
     click.option("-a", "--all", "is_with_ended", is_flag=True, help="Also processes that have ended."),
     click.option("--no-daemon", "is_alone", is_flag=True, help="Read the journals here, whether a daemon runs or not."),
+    click.option("--demo", "is_demo", is_flag=True, help="Of made-up chips: a workload on the runtime model."),
+    click.option(
+        "--mock",
+        "chip_count",
+        type=click.IntRange(1, 64),
+        is_flag=False,
+        flag_value=DEMO_CHIPS,
+        metavar="[N]",
+        help=f"Of so many made-up chips ({DEMO_CHIPS}).",
+    ),
 )
 _LOOKS = (
     click.option("-t", "--tree", "is_tree", is_flag=True, help="Children below the processes that started them."),

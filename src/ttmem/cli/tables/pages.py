@@ -6,7 +6,7 @@ import click
 
 from ttmem.cli.screen import Screen
 from ttmem.cli.tables.looks import Look
-from ttmem.cli.tables.request import Request
+from ttmem.cli.tables.request import BANNER, Request
 from ttmem.snapshot import ProcessUsage, Snapshot
 from ttmem.sources.procfs import stat_of
 from ttmem.view.page import PageOptions, page
@@ -25,6 +25,7 @@ def page_options(request: Request, screen: Screen | None = None, look: Look | No
         is_with_ended=request.is_with_ended,
         is_kernels=request.is_kernels,
         order=request.order or "",
+        banner=BANNER if request.made_up_count else "",
         parents=_parents(look.chosen.live) if look and request.is_tree else None,
     )
 

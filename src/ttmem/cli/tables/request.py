@@ -11,8 +11,10 @@ from ttmem.view.process_order import COLUMNS
 if TYPE_CHECKING:  # a form is loaded when it is asked for: the table is what most people want
     from ttmem.view.queries import AppRow, CsvForm, MemoryRow, Question
 
-__all__ = ["STANDARD_NAME", "Request", "check_colours"]
+__all__ = ["BANNER", "DEMO_CHIPS", "STANDARD_NAME", "Request", "check_colours"]
 
+BANNER = "demo: made-up chips"
+DEMO_CHIPS = 4
 STANDARD_NAME = "\0"  # -f without a name; no file can be called that
 
 
@@ -45,6 +47,8 @@ class Request(NamedTuple):
     is_colourless: bool = False
     colours: str | None = None
     is_light: bool = False
+    is_demo: bool = False
+    chip_count: int | None = None
 
     def check(self) -> None:
         """Refuses what contradicts itself, before anything is read."""
@@ -70,6 +74,11 @@ class Request(NamedTuple):
     @property
     def _allied_forms(self) -> tuple[str, ...]:
         return ("-k",) if self.picture_file is not None else ()
+
+    @property
+    def made_up_count(self) -> int | None:
+        """How many made-up chips are asked for; None if real ones are."""
+        return self.chip_count or (DEMO_CHIPS if self.is_demo else None)
 
     @property
     def is_csv(self) -> bool:

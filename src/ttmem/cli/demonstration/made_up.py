@@ -1,0 +1,53 @@
+"""Tables of made-up chips: `ttmem --demo -s`, and every other form of a table, without a card.
+
+Once: workloads are played to their end as fast as they go, and hold what they hold while they are looked at. Again and
+again: they play at a watchable pace meanwhile.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import NoReturn
+
+from ttmem.cli.demonstration.performance import performed
+from ttmem.cli.demonstration.place import apart_from, own_directory, usual_places
+from ttmem.cli.demonstration.show import orders_for
+from ttmem.cli.demonstration.workload import Order
+from ttmem.cli.exits import KILLED_BY
+from ttmem.sources import Places
+
+__all__ = ["made_up_chips"]
+
+_PLAY_SECONDS = 30.0  # most of them are over much sooner
+
+
+@contextmanager
+def made_up_chips(chip_count: int, environ: Mapping[str, str], *, is_live: bool) -> Iterator[Mapping[str, str]]:
+    """An environment in which nothing is seen but so many made-up chips and who plays on them; gone when left."""
+    orders = [order if is_live else _bounded(order) for order in orders_for(chip_count)]
+    before = {number: signal.signal(number, _leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        with own_directory(len(orders), usual_places()) as directory:
+            places = Places(uid=os.geteuid(), directory=directory)
+            with performed(orders, directory, places) as performance:
+                if not is_live:
+                    performance.wait(_PLAY_SECONDS)
+                    performance.finish()
+                yield apart_from(environ, directory)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _bounded(order: Order) -> Order:
+    """As many rounds as show all there is to see, without a pause."""
+    from ttmem.metal.workloads import WORKLOADS
+
+    return replace(order, speed=0.0, round_count=WORKLOADS[order.name].round_count)
+
+
+def _leave(number: int, frame: object) -> NoReturn:
+    sys.exit(KILLED_BY + number)
