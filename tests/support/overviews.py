@@ -11,14 +11,27 @@ from ttmem.snapshot.usage import DeviceUsage
 
 SURROUNDINGS = Surroundings(source="a test", places=("/here",), host=HOST, user_of=str)
 SOME_TIME_NS = 1
+LOOKS = 1000
 
 
 def check_overview(ledger: Ledger) -> Overview:
-    """The ledger's overview, which says what its snapshot says."""
-    fast = overview_from_rows(ledger.overview(), SURROUNDINGS)
-    slow = overview_of(snapshot_from_rows(ledger.snapshot(), SURROUNDINGS))
-    assert without_times(fast) == without_times(slow)
-    return fast
+    """The ledger's overview, which says what its snapshot says.
+
+    Somebody may end while we look: only an overview between two equal snapshots can be held against them.
+    """
+    before = _summed_up(ledger)
+    for _ in range(LOOKS):
+        fast = overview_from_rows(ledger.overview(), SURROUNDINGS)
+        after = _summed_up(ledger)
+        if before == after:
+            assert without_times(fast) == after
+            return fast
+        before = after
+    raise AssertionError(f"the ledger never stood still in {LOOKS} looks")
+
+
+def _summed_up(ledger: Ledger) -> Overview:
+    return without_times(overview_of(snapshot_from_rows(ledger.snapshot(), SURROUNDINGS)))
 
 
 def without_times(overview: Overview) -> Overview:
