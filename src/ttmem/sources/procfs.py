@@ -77,66 +77,97 @@ class MountNamespaces:
     """A process of each mount namespace but our own: a way into containers' files.
 
     Processes move to another namespace when they are young, if at all, and hardly ever later: those that are not young
-    are looked at in every twentieth look only. On a machine with thousands of processes that is most of the work. As
-    long as the kernel gave nobody a new pid, not even the list of processes is read.
+    are looked at in every twentieth look only. On a machine with thousands of processes that is most of the work. Nor
+    are they listed in between: the kernel tells which pid it gave away last, and new processes have those up to it.
     """
 
     _YOUNG_LOOKS = 4
     _WHOLE_LOOKS = 20
+    _NEW_MOST = 256  # pids that are tried one by one
 
     def __init__(self, proc: Folder = PROC) -> None:
         self._proc = proc
-        self._known: dict[str, str] = {}  # the namespace of each process
-        self._young: dict[str, int] = {}  # processes, and how many looks they stay young
-        self._told: list[str] = []  # the processes told in the last look
-        self._last_pid = b""
+        self._known: dict[int, str] = {}  # the namespace of each process
+        self._young: dict[int, int] = {}  # processes, and for how many looks they stay young
+        self._plain = {""}  # namespaces of no interest: our own, and that of those who have none
+        self._told: dict[str, int] = {}  # the first process of each other namespace
+        self._born = (0, 0)
         self._look_count = 0
 
     def others(self) -> list[int]:
         is_whole = self._look_count % self._WHOLE_LOOKS == 0
         self._look_count += 1
-        own = _mount_namespace(self._proc, "self")
-        last_pid = _last_pid(self._proc) if own else b""  # else this procfs is not of our pids
-        if is_whole or not last_pid or last_pid != self._last_pid or self._has_lost_one():
-            self._list()
-            self._last_pid = last_pid
-        for name in [*self._known] if is_whole else [*self._young]:
-            self._known[name] = _mount_namespace(self._proc, name)
-        self._young = {name: left - 1 for name, left in self._young.items() if left > 1}
-        found: dict[str, str] = {}
-        for name, namespace in self._known.items():
-            if namespace and namespace != own and int(name) < int(found.get(namespace, 1 << 62)):
-                found[namespace] = name
-        self._told = [*found.values()]
-        return sorted(map(int, self._told))
+        own = _mount_namespace(self._proc, "self") or ""
+        before, self._born = self._born, _born(self._proc) if own else (0, 0)  # else this procfs is not of our pids
+        moved = self._plain != {"", own}
+        self._plain = {"", own}
+        if is_whole or not self._born[0] or self._has_lost_one():
+            moved |= self._list()
+        elif before != self._born:
+            moved |= self._take_in(range(before[0] + 1, self._born[0] + 1))
+        for pid in [*self._known] if is_whole else [*self._young]:
+            moved |= self._look_at(pid)
+        self._young = {pid: left - 1 for pid, left in self._young.items() if left > 1}
+        if moved:
+            self._tell()
+        return sorted(self._told.values())
 
-    def _list(self) -> None:
+    def _tell(self) -> None:
+        others = sorted(pid for pid, namespace in self._known.items() if namespace not in self._plain)
+        self._told = {self._known[pid]: pid for pid in reversed(others)}
+
+    # The rest says whether a process of another namespace came or went.
+
+    def _list(self) -> bool:
         """Takes in processes that are new, and forgets those that are gone."""
-        names = set(filter(str.isdecimal, os.listdir(self._proc)))
-        for name in self._known.keys() - names:
-            del self._known[name]
-            self._young.pop(name, None)
-        for name in names - self._known.keys():
-            self._known[name] = ""
-            self._young[name] = self._YOUNG_LOOKS
+        pids = set(map(int, filter(str.isdecimal, os.listdir(self._proc))))
+        gone = [self._forget(pid) for pid in self._known.keys() - pids]
+        self._know(pids - self._known.keys())
+        return any(gone)
+
+    def _take_in(self, pids: range) -> bool:
+        """Pids that were given away since the last look, if it is told which, and if they are not too many."""
+        if not 0 < len(pids) <= self._NEW_MOST:
+            return self._list()
+        self._know(set(pids) - self._known.keys())
+        return False
+
+    def _know(self, pids: set[int]) -> None:
+        self._known.update(dict.fromkeys(pids, ""))
+        self._young.update(dict.fromkeys(pids, self._YOUNG_LOOKS))
+
+    def _forget(self, pid: int) -> bool:
+        self._young.pop(pid, None)
+        return self._known.pop(pid) not in self._plain
+
+    def _look_at(self, pid: int) -> bool:
+        namespace = _mount_namespace(self._proc, pid)
+        if namespace is None:
+            return self._forget(pid)
+        before, self._known[pid] = self._known[pid], namespace
+        return before != namespace and not {before, namespace} <= self._plain
 
     def _has_lost_one(self) -> bool:
-        """Whether a process that stood for its namespace has ended, or moved on."""
-        return any(_mount_namespace(self._proc, name) != self._known[name] for name in self._told)
+        """Whether a process that stands for its namespace has ended, or moved on."""
+        return any(_mount_namespace(self._proc, pid) != namespace for namespace, pid in self._told.items())
 
 
-def _last_pid(proc: Folder) -> bytes:
-    """The pid that was given away last; empty if the kernel does not tell."""
+def _born(proc: Folder) -> tuple[int, int]:
+    """The pid that was given away last, and how many processes there are: some are given a pid of their choice. Zeros
+    if the kernel does not tell."""
     try:
-        return _bytes_of(f"{proc}/sys/kernel/ns_last_pid")
+        return int(_bytes_of(f"{proc}/sys/kernel/ns_last_pid")), os.stat(proc).st_nlink
+    except (OSError, ValueError):
+        return 0, 0
+
+
+def _mount_namespace(proc: Folder, pid: int | str) -> str | None:
+    """Empty for a kernel thread, or one that is not ours to see; None for one that is gone."""
+    try:
+        return os.readlink(f"{proc}/{pid}/ns/mnt")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
     except OSError:
-        return b""
-
-
-def _mount_namespace(proc: Folder, name: str) -> str:
-    try:
-        return os.readlink(f"{proc}/{name}/ns/mnt")
-    except OSError:  # ended meanwhile, a kernel thread, or not ours to see
         return ""
 
 

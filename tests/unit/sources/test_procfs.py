@@ -1,11 +1,15 @@
 """What /proc tells, asked about real processes."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ttmem.sources import procfs
 from ttmem.sources.hosts import read_host, user_name
@@ -117,7 +121,7 @@ def test_a_pid_that_is_used_again_is_looked_at_anew(tmp_path: Path) -> None:
     assert namespaces.others() == [7]
 
 
-def test_processes_are_listed_only_when_there_are_new_ones_or_one_that_mattered_is_gone(
+def test_processes_are_listed_only_when_it_is_not_told_which_are_new(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     last_pid = tmp_path / "sys" / "kernel" / "ns_last_pid"
@@ -128,13 +132,45 @@ def test_processes_are_listed_only_when_there_are_new_ones_or_one_that_mattered_
     namespaces = procfs.MountNamespaces(tmp_path)
     assert namespaces.others() == [7]
     listed: list[object] = []
-    monkeypatch.setattr(os, "listdir", lambda folder, real=os.listdir: listed.append(folder) or real(folder))
+    real = os.listdir
+
+    def noted(folder: Path) -> list[str]:
+        listed.append(folder)
+        return real(folder)
+
+    monkeypatch.setattr(os, "listdir", noted)
 
     assert [namespaces.others(), listed] == [[7], []]
     in_namespace(tmp_path, 30, 3)  # young, and looked at whether somebody came or not
     assert [namespaces.others(), listed] == [[7, 30], []]
+    in_namespace(tmp_path, 33, 4)  # the one before it has ended already
+    last_pid.write_text("33\n")
+    assert [namespaces.others(), listed] == [[7, 30, 33], []]
     (tmp_path / "7").rename(tmp_path / "gone")
-    assert [namespaces.others(), len(listed)] == [[30], 1]
-    in_namespace(tmp_path, 31, 2)
-    last_pid.write_text("31\n")
-    assert [namespaces.others(), len(listed)] == [[30, 31], 2]
+    assert [namespaces.others(), len(listed)] == [[30, 33], 1]
+    in_namespace(tmp_path, 5, 4)  # by its own choice, or all pids were used up
+    last_pid.write_text("5\n")
+    assert [namespaces.others(), len(listed)] == [[5, 30], 2]
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(st.integers(2, 5), st.integers(0, 3)), min_size=4, max_size=12))
+def test_what_is_told_is_what_a_first_look_would_tell(story: list[tuple[int, int]]) -> None:
+    """Pids are given away in a circle; 0 ends a process, another number is the namespace it begins in or moves to."""
+    with tempfile.TemporaryDirectory() as folder:
+        proc = Path(folder)
+        (proc / "sys" / "kernel").mkdir(parents=True)
+        in_namespace(proc, "self", 1)
+        (proc / "sys" / "kernel" / "ns_last_pid").write_text("1\n")
+        namespaces = procfs.MountNamespaces(proc)
+        for pid, namespace in story:
+            is_new = not (proc / str(pid)).exists()
+            if not namespace:
+                shutil.rmtree(proc / str(pid), ignore_errors=True)
+            else:
+                in_namespace(proc, pid, namespace)
+            if namespace and is_new:
+                (proc / "sys" / "kernel" / "ns_last_pid").write_text(f"{pid}\n")
+            namespaces._young.update(dict.fromkeys(namespaces._known, 2))  # whoever moves is young
+
+            assert namespaces.others() == procfs.MountNamespaces(proc).others()
