@@ -17,7 +17,8 @@ from tests.support.figures import a_busy_snapshot, a_seed_snapshot, a_snapshot
 from tests.support.json_schema import schema_of
 from tests.support.made_up_rows import snapshots
 from tests.support.read_figures import a_read_snapshot
-from ttmem.snapshot import Snapshot, document
+from ttmem.snapshot import Snapshot
+from ttmem.snapshot.document import document
 
 Validator: Any = import_module("jsonschema").Draft202012Validator  # it tells no types
 DOCS = Path(__file__).parents[2] / "docs"

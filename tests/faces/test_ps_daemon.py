@@ -20,7 +20,7 @@ from tests.support.seed_bytes import Message, Type, alloc, cb_alloc, kernel_load
 from tests.support.seed_serving import Daemon, a_daemon
 from tests.support.stopwatch import Stopwatch
 from tests.support.waiting import wait_until
-from ttmem.snapshot import document
+from ttmem.snapshot.document import document
 
 APPLICATION, FABRIC, DISPATCH = 0, 1, 2
 PROGRAM = (

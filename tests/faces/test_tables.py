@@ -29,8 +29,8 @@ from tests.support.read_figures import a_read_snapshot
 from tests.support.tracked.scripts import script_differences
 from ttmem.devices import Pool
 from ttmem.errors import SelectionError
-from ttmem.snapshot import Snapshot, document
-from ttmem.snapshot.document import json_text
+from ttmem.snapshot import Snapshot
+from ttmem.snapshot.document import document, json_text
 from ttmem.snapshot.identity import open_count_of
 from ttmem.tracking import KernelType
 from ttmem.view import plain

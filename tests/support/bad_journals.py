@@ -20,7 +20,7 @@ from tests.support.reporters import CHIP_FACTS, Nursery, Reporter
 from tests.support.stopwatch import Stopwatch
 from ttmem._native import Ledger, layout
 from ttmem.collector import Collector
-from ttmem.snapshot import document
+from ttmem.snapshot.document import document
 from ttmem.sources import Places
 from ttmem.view import plain
 from ttmem.view.page import PageOptions, page

@@ -1,6 +1,5 @@
 """How large the banks of an architecture are: from the tables of the runtime model, without waking the model itself."""
 
-import json
 import os
 from functools import cache
 
@@ -18,5 +17,7 @@ def bank_sizes(arch: str) -> BankSizes | None:
 
 @cache
 def _known() -> dict[str, BankSizes]:
+    import json  # here, since a table may show nothing that follows from it
+
     with open(_TABLE, encoding="utf-8") as table:
         return {arch: BankSizes(row["dram_bank_bytes"], row["l1_bytes"]) for arch, row in json.load(table).items()}

@@ -34,7 +34,7 @@ from ttmem.daemon.metrics.rows.service import Service
 from ttmem.daemon.query_server import QueryServer
 from ttmem.daemon.signals import Signals
 from ttmem.daemon.statistics import Statistics
-from ttmem.snapshot import document
+from ttmem.snapshot.document import document
 from ttmem.sources import Places
 from ttmem.sources.driver import Driver
 from ttmem.sources.seed_feed import SeedFeed

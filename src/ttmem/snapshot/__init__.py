@@ -2,7 +2,6 @@
 
 from ttmem.snapshot.activity import Activity, CacheUsage, CoreUsage, Footprint, RingUsage
 from ttmem.snapshot.counters import ReadChip, Readings, ReadProcess
-from ttmem.snapshot.document import SCHEMA, document
 from ttmem.snapshot.refusals import Clash, OutOfMemory
 from ttmem.snapshot.rows import Surroundings, snapshot_from_rows
 from ttmem.snapshot.selection import Selection, selected
@@ -25,7 +24,6 @@ from ttmem.snapshot.usage import (
 )
 
 __all__ = [
-    "SCHEMA",
     "Activity",
     "CacheUsage",
     "Clash",
@@ -52,7 +50,6 @@ __all__ = [
     "Selection",
     "Snapshot",
     "Surroundings",
-    "document",
     "place_of",
     "selected",
     "snapshot_from_rows",

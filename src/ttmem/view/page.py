@@ -1,7 +1,6 @@
 """The whole page of `ttmem ps`: what it says, in which order, whatever paints it."""
 
 import os
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -9,8 +8,7 @@ from ttmem.snapshot import Clash, ProcessUsage, Snapshot
 from ttmem.view.device_tables import Group, alike, alone, device_table, device_word, kernel_table
 from ttmem.view.process_order import ordered, tree
 from ttmem.view.process_table import process_table
-from ttmem.view.program_tables import cache_table, core_table, footprint_table, program_table, ring_table
-from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted
+from ttmem.view.spans import Line, Role, Span, broken, clean, clipped, fitted
 from ttmem.view.units import clock_text, size_text
 from ttmem.view.words import finding_text, plural, reason_text
 
@@ -62,6 +60,8 @@ def _holders(groups: Sequence[Group], processes: Sequence[ProcessUsage], options
 
 
 def _programs(groups: Sequence[Group], processes: Sequence[ProcessUsage], options: PageOptions) -> Iterator[list[Line]]:
+    from ttmem.view.program_tables import cache_table, core_table, footprint_table, program_table, ring_table
+
     width = options.width
     if any(usage.kernels or usage.launch_count for group in groups for usage in group):
         yield kernel_table(groups, width=width)
@@ -240,7 +240,7 @@ def wrapped(texts: Sequence[str] | Iterator[str], role: Role, mark: str, options
     lines: list[Line] = []
     for text in texts:
         first = True
-        for part in textwrap.wrap(text, max(1, options.width - len(mark) - 2) if options.width else 10_000):
+        for part in broken(text, max(1, options.width - len(mark) - 2) if options.width else None):
             lines.append((Span(f" {mark if first else ' ' * len(mark)}", role), Span(part, Role.DIM)))
             first = False
     return lines

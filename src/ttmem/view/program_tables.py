@@ -2,7 +2,6 @@
 why launches waited for it, what came of asking the caches, and the programs that were launched most.
 """
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -11,7 +10,7 @@ from ttmem.snapshot import CacheUsage, CoreUsage, ProcessUsage, Program, RingUsa
 from ttmem.tracking import Cache, CoreType
 from ttmem.view.device_tables import Group, device_title, devices_word
 from ttmem.view.grid import Cell, Column, cell, grid
-from ttmem.view.spans import Line, Role, Span, clean, clipped
+from ttmem.view.spans import Line, Role, Span, broken, clean, clipped
 from ttmem.view.units import UNKNOWN, count_text, share_text, size_text
 
 __all__ = ["cache_table", "core_table", "footprint_table", "program_table", "ring_table"]
@@ -86,7 +85,7 @@ def ring_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
 def _stall_lines(group: Group, width: int | None) -> Iterator[Line]:
     """Why launches waited for the ring, below it."""
     stalls = ", ".join(f"{reason.word} {count_text(count)}" for reason, count in group[0].activity.stalls)
-    for part in textwrap.wrap(f"launches waited: {stalls}", max(1, (width or 10_000) - 4)) if stalls else ():
+    for part in broken(f"launches waited: {stalls}", width and max(1, width - 4)) if stalls else ():
         yield (Span(f"   {part}", Role.DIM),)
 
 

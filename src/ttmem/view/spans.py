@@ -62,9 +62,7 @@ class Span(NamedTuple):
 Line = tuple[Span, ...]
 
 # Selectors of variants, keycaps, skin colours, parts of Hangul syllables: terminals do not agree on their width.
-_UNSTEADY = re.compile(
-    "[\u115f-\u11ff\u20e3\u3164\ud7b0-\ud7ff\ufe00-\ufe0f\U0001f3fb-\U0001f3ff\U000e0100-\U000e01ef]"
-)
+_UNSTEADY = "[\u115f-\u11ff\u20e3\u3164\ud7b0-\ud7ff\ufe00-\ufe0f\U0001f3fb-\U0001f3ff\U000e0100-\U000e01ef]"
 
 
 def width_of(text: str) -> int:
@@ -88,7 +86,12 @@ def clean(text: str) -> str:
     """The text with everything replaced that a terminal would obey, or that would change how wide its neighbour is."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(one if one.isprintable() and not _UNSTEADY.match(one) else "?" for one in text)
+    return "".join(one if one.isprintable() and not _is_unsteady(one) else "?" for one in text)
+
+
+@lru_cache(maxsize=1 << 12)
+def _is_unsteady(character: str) -> bool:
+    return re.match(_UNSTEADY, character) is not None
 
 
 def clipped(text: str, width: int, *, is_ascii: bool = False) -> str:
@@ -102,6 +105,15 @@ def clipped(text: str, width: int, *, is_ascii: bool = False) -> str:
             break
         kept += character
     return kept + mark if width > 0 else ""
+
+
+def broken(text: str, width: int | None) -> list[str]:
+    """A sentence in lines of a width; None: in one."""
+    if text.isprintable() and (width is None or len(text) <= width):
+        return [text.rstrip()] if text else []
+    import textwrap  # here, since most sentences fit
+
+    return textwrap.wrap(text, width or len(text))
 
 
 def fitted(line: Line, width: int) -> Line:

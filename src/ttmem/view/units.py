@@ -5,7 +5,7 @@ from datetime import datetime
 
 UNKNOWN = "[N/A]"
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-_SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(?:([kmgtpe])i?)?b?\s*", re.IGNORECASE)
+_SIZE = r"(?i)\s*(\d+(?:\.\d*)?|\.\d+)\s*(?:([kmgtpe])i?)?b?\s*"
 
 
 def size_text(size_bytes: int | None) -> str:
@@ -28,7 +28,7 @@ def tight_size_text(size_bytes: int | None) -> str:
 
 def size_of_text(text: str) -> int | None:
     """Bytes of a size as people type it: 4GiB, 1.5g, 200 KiB, 512; units are 1024-based. None if it is no size."""
-    found = _SIZE.fullmatch(text)
+    found = re.fullmatch(_SIZE, text)
     if not found:
         return None
     amount, unit = found.groups()

@@ -26,7 +26,7 @@ from ttmem.metal import (
     Program,
 )
 from ttmem.metal.memory import Layout, Sharding
-from ttmem.snapshot import document
+from ttmem.snapshot.document import document
 from ttmem.tracking import Cache, KernelType
 
 EXAMPLE_CODE = 18_400 * 56 + 17_776 * 8

@@ -15,7 +15,8 @@ from typing import Any
 from tests.support.tracked.agreement import Figures
 from ttmem.collector import Collector
 from ttmem.devices import Pool
-from ttmem.snapshot import Snapshot, document
+from ttmem.snapshot import Snapshot
+from ttmem.snapshot.document import document
 from ttmem.sources import Places
 from ttmem.tracking import Cache, CacheOutcome, CoreType, KernelType, Stall
 from ttmem.view.page import PageOptions, page

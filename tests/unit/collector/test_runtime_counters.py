@@ -19,8 +19,8 @@ from ttmem.snapshot import (
     ReadChip,
     Readings,
     Snapshot,
-    document,
 )
+from ttmem.snapshot.document import document
 from ttmem.snapshot.dump import dump_of
 from ttmem.snapshot.reading import snapshot_from_document
 

@@ -14,7 +14,8 @@ from tests.support.made_up_rows import snapshots
 from tests.support.programs import a_program
 from ttmem.collector import Collector
 from ttmem.errors import VersionMismatch
-from ttmem.snapshot import Snapshot, document
+from ttmem.snapshot import Snapshot
+from ttmem.snapshot.document import document
 from ttmem.snapshot.reading import snapshot_from_document
 from ttmem.sources import Places
 from ttmem.view import plain

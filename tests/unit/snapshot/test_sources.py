@@ -15,7 +15,8 @@ from tests.support.figures import (
     a_snapshot,
 )
 from ttmem.devices import Pool
-from ttmem.snapshot import Selection, document, selected
+from ttmem.snapshot import Selection, selected
+from ttmem.snapshot.document import document
 
 
 def test_a_device_of_the_seeds_has_its_number_and_nothing_else() -> None:

@@ -15,7 +15,6 @@ from ttmem.cli.tables.looks import Look
 from ttmem.cli.tables.pages import page_options
 from ttmem.cli.tables.request import STANDARD_NAME, Request
 from ttmem.errors import TtmemError
-from ttmem.snapshot.document import document, json_text
 from ttmem.view import Line
 from ttmem.view.page import PageOptions, nothing_to_show, page, shown_processes
 
@@ -90,6 +89,8 @@ class Json:
         self._screen, self._stream = screen, stream
 
     def write(self, look: Look, *, is_again: bool) -> None:
+        from ttmem.snapshot.document import document, json_text
+
         is_pretty = self._screen.is_terminal and not is_again
         self._stream.write(json_text(document(look.chosen, look.telemetry), is_pretty=is_pretty) + "\n")
         self._stream.flush()

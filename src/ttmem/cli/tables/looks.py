@@ -1,7 +1,7 @@
 """One look at the figures: those that were chosen, and what the driver tells of their chips."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -11,10 +11,11 @@ from ttmem.daemon.asking.looking import Looking
 from ttmem.devices import Device
 from ttmem.errors import NothingToRead, SelectionError
 from ttmem.snapshot import DeviceUsage, Selection, Snapshot, selected
-from ttmem.snapshot.identity import chip_of
 from ttmem.snapshot.selection import device_test
-from ttmem.snapshot.sights.telemetry import ChipTelemetry
 from ttmem.view.spans import clean
+
+if TYPE_CHECKING:
+    from ttmem.snapshot.sights.telemetry import ChipTelemetry
 
 __all__ = ["Look", "look"]
 
@@ -24,7 +25,7 @@ class Look(NamedTuple):
 
     snapshot: Snapshot  # everything
     chosen: Snapshot
-    telemetry: Sequence[ChipTelemetry]
+    telemetry: Sequence["ChipTelemetry"]
     missing: Sequence[str] = ()  # names of chips that were asked for and are not there, while others are
 
     def check(self, request: Request) -> None:
@@ -63,8 +64,10 @@ def look(looking: Looking, request: Request, *, has_identity: bool) -> Look:
     return Look(snapshot, chosen, telemetry, missing)
 
 
-def _with_idle_chips(snapshot: Snapshot, telemetry: Sequence[ChipTelemetry]) -> Snapshot:
+def _with_idle_chips(snapshot: Snapshot, telemetry: Sequence["ChipTelemetry"]) -> Snapshot:
     """With the chips of the driver that nobody speaks of; none while it may be one of those somebody does."""
+    from ttmem.snapshot.identity import chip_of  # here, since the table shows nothing of the driver
+
     known = [chip_of(usage.device, telemetry) for usage in snapshot.devices]
     idle = [chip for chip in telemetry if chip not in known] if None not in known else []
     first = 1 + max((usage.device.number for usage in snapshot.devices), default=-1)
@@ -72,6 +75,6 @@ def _with_idle_chips(snapshot: Snapshot, telemetry: Sequence[ChipTelemetry]) -> 
     return snapshot._replace(devices=(*snapshot.devices, *devices)) if devices else snapshot
 
 
-def _idle(chip: ChipTelemetry, number: int) -> DeviceUsage:
+def _idle(chip: "ChipTelemetry", number: int) -> DeviceUsage:
     bare = Device.bare(number, chip.asic_id, index=None, name="" if chip.asic_id else f"tenstorrent:{chip.node}")
     return DeviceUsage(bare._replace(board=chip.card_type or "", arch=chip.arch or ""), (), (), None)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from ttmem.devices import Device, Pool
 from ttmem.snapshot.activity import Activity
-from ttmem.snapshot.sights.regions import Bounds, Gaps, SizesOf, bank_count, core_bytes, pool_bounds
+from ttmem.snapshot.sights.regions import Bounds, Gaps, SizesOf, bank_count, core_bytes, pool_bounds, share_of
 from ttmem.snapshot.usage import L1_POOLS, PoolUsage
 
 __all__ = ["Fullest", "Largest", "Spaces"]
@@ -55,7 +55,8 @@ class Spaces:
     def _bounds_of(self, device: Device, pool: Pool) -> Bounds | None:
         kind = (device.arch, device.capacity_bytes, device.dram_bank_count, device.l1_bank_count, pool)
         if kind not in self._bounds:
-            self._bounds[kind] = pool_bounds(device, pool, self._sizes_of(device.arch))
+            is_told = share_of(device, pool) is not None  # else its banks do not matter, and nobody looks them up
+            self._bounds[kind] = pool_bounds(device, pool, self._sizes_of(device.arch) if is_told else None)
         return self._bounds[kind]
 
 

@@ -24,7 +24,7 @@ from tests.support.sights import a_detail, an_overview
 from tests.support.stopwatch import Stopwatch
 from ttmem.daemon.asking.client import DaemonClient
 from ttmem.errors import DaemonGone, SelectionError, VersionMismatch
-from ttmem.snapshot import document
+from ttmem.snapshot.document import document
 from ttmem.snapshot.dump_document import dump_document
 from ttmem.snapshot.sights.documents.overview import overview_document
 from ttmem.snapshot.sights.documents.process_detail import process_document

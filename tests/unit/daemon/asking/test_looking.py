@@ -27,7 +27,8 @@ from tests.support.waiting import wait_until
 from ttmem.daemon.asking.looking import Looking
 from ttmem.devices import Pool
 from ttmem.errors import SelectionError
-from ttmem.snapshot import Snapshot, document
+from ttmem.snapshot import Snapshot
+from ttmem.snapshot.document import document
 from ttmem.snapshot.dump_document import dump_document
 from ttmem.snapshot.sights.documents.overview import overview_document
 from ttmem.snapshot.sights.overview import overview_of
