@@ -35,12 +35,16 @@ def obstacle_of(command: Sequence[str], environ: Mapping[str, str], hook: str) -
     trouble = hook_trouble(hook)
     if trouble:
         return Obstacle(hook, trouble)
+    try:
+        ours = read_elf(hook)
+    except (OSError, ElfError):
+        return Obstacle(hook, "is no library that could be preloaded")
     path = _program_of(command, environ)
     if path is None:
         return None
     try:
         facts = os.stat(path)
-        program, ours = read_elf(path), read_elf(hook)
+        program = read_elf(path)
     except (OSError, ElfError):  # whoever starts it will say what is wrong with it
         return None
     reason = _privilege_of(path, facts) or _foreignness_of(program, ours) or _sanitizer_of(program, environ)

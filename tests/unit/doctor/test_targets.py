@@ -145,6 +145,17 @@ def test_a_hook_that_may_not_be_executed_stays_behind(monkeypatch: pytest.Monkey
     assert "noexec" in reason("true")
 
 
+def test_a_hook_that_is_no_library_goes_nowhere(tmp_path: Path) -> None:
+    """Else the loader would complain in every program that is started."""
+    hook = tmp_path / "hook.so"
+    hook.write_bytes(b"no library")
+    obstacle = obstacle_of(["true"], {"PATH": os.environ["PATH"]}, str(hook))
+
+    assert obstacle is not None
+    assert (obstacle.program, obstacle.is_inherited) == (str(hook), True)
+    assert "no library" in obstacle.reason
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [
