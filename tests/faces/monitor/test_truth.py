@@ -48,6 +48,9 @@ def expected_of(truth: dict[str, Any], grid: tuple[int, int]) -> dict[str, set[s
         "small": used["l1_small"],
         "l1_block": truth["largest"]["l1"],
         "dram_block": truth["largest"]["dram"],
+        "trace": used["trace"],
+        "dram_peak": truth["peak"]["dram"],
+        "l1_peak": truth["peak"]["l1"],
     }
     expected: dict[str, Any] = {name: shown_as(size) for name, size in sizes.items()}
     for kind in ("application", "fabric", "dispatch"):
@@ -86,6 +89,7 @@ def test_every_figure_on_every_picture_of_the_overview_is_true(count: int, direc
         grid = looking.overview().devices[0].device.grid
         assert grid is not None
         seen: set[str] = set()
+        tightest: set[str] = set()
         for size in SIZES:
             svg = taken(Shot("overview", size), looking, environ, banner="")
             cards = cards_of(svg, count)
@@ -93,9 +97,14 @@ def test_every_figure_on_every_picture_of_the_overview_is_true(count: int, direc
             wrong = {index: wrong_in(cards[index], expected_of(truth[index], grid)) for index in cards}
             assert {index: why for index, why in wrong.items() if why} == {}, f"at {size}"
             seen |= {name for card in cards.values() for name in figures_in(card)}
+            tightest = tightest or set(seen)
         least = {"dram", "l1", "buffers", "planned", "resident", "ring", "application", "fabric", "dispatch"}
-        least |= {"worst_share"} if count > 4 else {"worst", "worst_share", "l1_block", "dram_block", "launches"}
-        assert seen >= (least if count > 1 else least - {"fabric"})
+        least |= {"worst_share", "small", "trace", "l1_block", "dram_block", "l1_peak", "dram_peak"}
+        if count == 1:
+            least -= {"fabric"}
+        if count <= 4:
+            assert tightest >= least
+        assert seen >= (least if count > 4 else least | {"worst", "launches"})
 
 
 def test_figures_of_the_other_views_are_true(tmp_path: Path) -> None:

@@ -18,9 +18,12 @@ TITLES = {
     "dispatch": rf"\bdisp(?:atch)? \(?(\d+)\)? +{_SIZE}",
     "worst": rf"\b(?:core \d+,\d+|worst(?: core)?) +{_SIZE}(?![\d%])",
     "worst_share": r"\bworst(?: core)? +(\S+%)",
-    "small": rf"\bL1_SMALL +{_SIZE}",
-    "l1_block": rf"\bL1 block +{_SIZE}",
-    "dram_block": rf"\bDRAM block +{_SIZE}",
+    "small": rf"\b(?:L1_SMALL|small) +{_SIZE}",
+    "trace": rf"\btrace +{_SIZE}",
+    "l1_block": rf"\b(?:L1 bl(?:oc)?k|L1 {{2,}}.*\bblock) +{_SIZE}",
+    "dram_block": rf"\b(?:DRAM bl(?:oc)?k|DRAM {{2,}}.*\bblock) +{_SIZE}",
+    "l1_peak": rf"\b(?:L1 peak|L1 {{2,}}.*\bpeak) +≥?{_SIZE}",
+    "dram_peak": rf"\b(?:(?:DRAM|D) peak|DRAM {{2,}}.*\bpeak) +≥?{_SIZE}",
     "launches": r"\blaunches +(\d[\d,]*)",
 }
 

@@ -14,11 +14,12 @@ from ttmem.devices import BufferType, Pool
 from ttmem.metal import BufferSpec, Layout
 from ttmem.metal.memory import Sharding
 mesh = metal.open_mesh({board!r}, {shape!r}, tracker=GraphTracker(), l1_small_bytes=32768, trace_region_bytes=1 << 22)
+before = []
 """
 _RUN = """
 cores = metal.CoreRanges.grid(4, 4)
 kept = [mesh.create_buffer(BufferSpec(2048 * count, 2048, kind)) for kind, count in
-        ((BufferType.DRAM, 4096), (BufferType.L1, 640), (BufferType.DRAM, 512))]
+        ((BufferType.DRAM, 4096), (BufferType.L1, 640), (BufferType.DRAM, 512), (BufferType.TRACE, 72))]
 kept.append(mesh.create_buffer(BufferSpec(2048 * 8, 2048, BufferType.L1_SMALL, Layout.HEIGHT_SHARDED, Sharding(8, 1))))
 for number in range(3):
     program = metal.Program()
@@ -28,6 +29,7 @@ for number in range(3):
     kept.append(workload)
     for _ in range(number + 1):
         metal.enqueue(mesh, workload)
+before = [dict(chip.used_bytes) for chip in mesh.truth().chips]
 kept.pop(0).deallocate()
 kept.append(mesh.create_buffer(BufferSpec(2048 * 2048, 2048)))
 """
@@ -38,10 +40,12 @@ _TRUTH = """[dict(
     counts={kind.word: count for kind, count in chip.counts.items()},
     planned=chip.cb_planned_bytes, resident=chip.cb_resident_bytes, worst_planned=chip.cb_planned.worst_core_bytes,
     launches=chip.launch_count,
+    peak={pool.word: max(chip.used_bytes.get(pool, 0), *(held[at].get(pool, 0) for held in [before] if held), 0)
+          for pool in (Pool.DRAM, Pool.L1)},
     banks={kind.name.lower(): mesh.allocator.statistics(kind).bank_count for kind in (BufferType.DRAM, BufferType.L1)},
     largest={kind.name.lower(): (lambda one: one.largest_free_bytes * one.bank_count)(mesh.allocator.statistics(kind))
              for kind in (BufferType.DRAM, BufferType.L1)},
-) for chip in mesh.truth().chips]"""
+) for at, chip in enumerate(mesh.truth().chips)]"""
 
 
 class Model(Actor):

@@ -1,14 +1,15 @@
 """Which way of drawing chips fits a screen: the fullest that does, in as few columns as it takes.
 
 From full to bare: cards (title, two bars, all figures, courses if there is room for them), pairs of bars with figures
-below, pairs of bars alone, one line each. Whatever is chosen, every chip has a place.
+below, and beside them, pairs of bars alone, one line each. Whatever is chosen, every chip has a place.
 """
 
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from ttmem.monitor.screens.chips.cards import figures_across
+from ttmem.monitor.screens.chips.cards import BESIDE, figures_across
+from ttmem.monitor.screens.chips.figures import MOST_BESIDE
 from ttmem.monitor.screens.frame import Layout
 
 __all__ = ["GUTTER", "INDENT", "Arrangement", "arranged"]
@@ -16,11 +17,11 @@ __all__ = ["GUTTER", "INDENT", "Arrangement", "arranged"]
 Form = Literal["card", "pair", "line"]
 
 GUTTER = 2  # blanks between two columns of chips
-INDENT = 2  # of figures below a bar
+INDENT, PAIR_INDENT = 2, 3  # of figures below the bars of a card, and of a pair
 _LEAST = {"card": 50, "pair": 39, "line": 39}  # columns a chip needs
 _FIGURES_LEAST = 46  # columns from which on figures stand below a pair of bars
 _LINE_TELLING = 112  # columns from which on a single line tells more than a pair of bars without figures
-_FIGURES_WANTED = 7  # what L1 is made of, and kernels of every type; before that, chips rather stand closer together
+_BAR_AND_NUMBERS = 36  # columns of a name, a short bar, used of total and the share
 _COURSE_LEAST, _COURSE_MOST = 3, 10  # rows of a course
 
 
@@ -33,6 +34,7 @@ class Arrangement(NamedTuple):
     figure_rows: int = 0
     course_rows: int = 0  # of each of the two courses
     gap: int = 0  # blank rows above a cell
+    beside: int = 0  # figures beside each of the two bars
 
     @property
     def height(self) -> int:
@@ -68,9 +70,9 @@ def arranged(
 
 def _choices(chip_count: int, figure_count: int, width: int, layout: Layout) -> Iterator[Arrangement]:
     if layout != "compact":
-        yield from _cells("card", chip_count, figure_count, width, is_dense=False)
+        yield from _cards(chip_count, figure_count, width)
     if layout == "auto":
-        yield from _cells("pair", chip_count, figure_count, width, is_dense=True)
+        yield from _pairs(chip_count, figure_count, width)
         if width >= _LINE_TELLING:
             yield Arrangement("line", 1, width)
         yield from _bare_pairs(chip_count, width)
@@ -79,24 +81,45 @@ def _choices(chip_count: int, figure_count: int, width: int, layout: Layout) -> 
             yield Arrangement("line", columns, _cell(width, columns))
 
 
-def _cells(form: Form, chip_count: int, figure_count: int, width: int, *, is_dense: bool) -> Iterator[Arrangement]:
-    """Of one form, with ever fewer figures: first with room between the chips, then without."""
-    columns = _across(max(_LEAST[form], _FIGURES_LEAST), width, chip_count)
+def _cards(chip_count: int, figure_count: int, width: int) -> Iterator[Arrangement]:
+    """With all figures: first with room between the chips, then without."""
+    columns = _across(max(_LEAST["card"], _FIGURES_LEAST), width, chip_count)
     cell = _cell(width, columns)
-    across = figures_across(cell - INDENT, is_dense=is_dense)
-    rows = max(1, (figure_count - 1) // across if figure_count % across == 1 else -(-figure_count // across))
-    telling = min(rows, -(-_FIGURES_WANTED // across))
-    for most, least in ((rows, telling),) if form == "card" else ((rows, telling), (telling - 1, 1)):
+    rows = _figure_rows(figure_count, figures_across(cell - INDENT, is_dense=False))
+    for gap in (1, 0):
+        yield Arrangement("card", columns, cell, rows, gap=gap)
+
+
+def _pairs(chip_count: int, figure_count: int, width: int) -> Iterator[Arrangement]:
+    """With all figures below the bars; then with some beside them, and ever fewer below."""
+    columns = _across(max(_LEAST["pair"], _FIGURES_LEAST), width, chip_count)
+    cell = _cell(width, columns)
+    across = figures_across(cell - PAIR_INDENT, is_dense=True)
+    rows = _figure_rows(figure_count, across)
+    yield Arrangement("pair", columns, cell, rows, gap=1)
+    yield Arrangement("pair", columns, cell, rows)
+    beside = _beside(cell)
+    for figure_rows in range(_figure_rows(figure_count - 2 * beside, across), 0, -1):
         for gap in (1, 0):
-            for figure_rows in range(most, (most if form == "card" else least) - 1, -1):
-                yield Arrangement(form, columns, cell, figure_rows, gap=gap)
+            yield Arrangement("pair", columns, cell, figure_rows, gap=gap, beside=beside)
+
+
+def _figure_rows(figure_count: int, across: int) -> int:
+    """For all of them; but for one figure, there is no row."""
+    return max(1, (figure_count - 1) // across if figure_count % across == 1 else -(-figure_count // across))
 
 
 def _bare_pairs(chip_count: int, width: int) -> Iterator[Arrangement]:
     """Two bars each, in as few columns as will do."""
     for columns in range(1, _across(_LEAST["pair"], width, chip_count) + 1):
-        yield Arrangement("pair", columns, _cell(width, columns), gap=1)
-        yield Arrangement("pair", columns, _cell(width, columns))
+        cell = _cell(width, columns)
+        for gap in (1, 0):
+            yield Arrangement("pair", columns, cell, gap=gap, beside=_beside(cell))
+
+
+def _beside(cell: int) -> int:
+    """How many figures there is room for beside each bar."""
+    return max(0, min(MOST_BESIDE, (cell - _BAR_AND_NUMBERS) // BESIDE))
 
 
 def _across(least: int, width: int, chip_count: int) -> int:

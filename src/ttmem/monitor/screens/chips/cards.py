@@ -10,10 +10,12 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from ttmem.devices import Device
+from ttmem.devices import Device, Pool
 from ttmem.monitor.screens.chips.figures import (
     Figure,
     Gauge,
+    beside_figures,
+    dense_figures_of,
     dram_gauge,
     figures_of,
     has_more,
@@ -30,11 +32,14 @@ from ttmem.view.spans import Line, Role, Span, width_of
 from ttmem.view.sparkline import Sample, sparkline
 from ttmem.view.units import size_text, tight_size_text
 
-__all__ = ["Chip", "bar_line", "chip_of", "figure_lines", "figures_across", "gauge_bar", "title_line"]
+__all__ = ["Chip", "bar_line", "chip_of", "figure_lines", "figures_across", "gauge_bar", "title_line", "told_line"]
 
-ROOMY, DENSE = 24, 16  # least columns of a figure: in full, and short
+ROOMY, DENSE = 24, 15  # least columns of a figure: in full, and short
 _NUMBERS = 31  # columns of ` 9.21 GiB / 12.0 GiB   76% busy`
 _TIGHT_NUMBERS = 17  # of ` 9.21G/12.0G  76%`
+_WORD = 5  # of ` busy`
+BESIDE = 12  # of a figure beside a bar
+_BAR_LEAST = 10
 _SPARK_LEAST, _SPARK_MOST = 8, 30
 _SWATCHED = 18  # columns of a figure from which on there is a place for a swatch, whether it has one or not
 _BAR_GOOD = 16  # as long as it is no longer, a course beside it would take too much
@@ -54,6 +59,12 @@ class Chip(NamedTuple):
 
     def figures(self, *, is_ascii: bool) -> Iterator[Figure]:
         return figures_of(self.usage, pools_of(self.usage), is_ascii=is_ascii)
+
+    def dense_figures(self, *, beside: int, is_ascii: bool) -> Iterator[Figure]:
+        return iter(dense_figures_of(self.usage, pools_of(self.usage), beside=beside, is_ascii=is_ascii))
+
+    def beside(self, pool: Pool, count: int, *, is_ascii: bool) -> list[Figure]:
+        return beside_figures(self.usage, pools_of(self.usage), pool, beside=count, is_ascii=is_ascii)
 
     def named(self, width: int) -> str:
         """Numbers end below each other, names begin there."""
@@ -119,6 +130,27 @@ def bar_line(pen: Pen, gauge: Gauge, course: Sequence[Sample], width: int, *, is
     return pen.to(width).done()
 
 
+def told_line(
+    pen: Pen, gauge: Gauge, course: Sequence[Sample], figures: Sequence[Figure], width: int, *, is_ascii: bool
+) -> Line:
+    """The same with figures at its end: a short bar, and what is left for the word and the course."""
+    spare = width - pen.at - _BAR_LEAST - _TIGHT_NUMBERS - BESIDE * len(figures)
+    has_word = spare >= _WORD
+    spare -= _WORD if has_word else 0
+    spark = min(_SPARK_MOST, max(_SPARK_LEAST, spare // 2)) if course and spare > _SPARK_LEAST else 0
+    pen.line(gauge_bar(gauge, _BAR_LEAST + spare - (spark + 1 if spark else 0), is_ascii))
+    _numbers(pen, gauge, is_tight=True)
+    if has_word:
+        pen.put(" ").left(gauge.word_beside, _WORD - 1, gauge.role)
+    if spark:
+        pen.put(" ").put(sparkline(course, spark, is_ascii, top=gauge.total_bytes), Role.COURSE)
+    for figure in figures:
+        name = next((name for name in (figure.name, figure.title) if len(name + figure.tight) + 2 <= BESIDE), "")
+        text = f"{name} {figure.tight}" if name else ""
+        pen.put(" " * (BESIDE - len(text))).put(text[: len(name) + 1], Role.DIM).put(text[len(name) + 1 :], figure.role)
+    return pen.to(width).done()
+
+
 def gauge_bar(gauge: Gauge, width: int, is_ascii: bool) -> Line:
     """Exactly so wide; words instead of a bar where nobody knows how much there is."""
     fraction = gauge.fraction
@@ -144,12 +176,17 @@ def _numbers(pen: Pen, gauge: Gauge, *, is_tight: bool) -> None:
         pen.put(" ").left(gauge.word_beside, 4, gauge.role)
 
 
-def figure_lines(chip: Chip, lines: int, width: int, *, indent: int, is_dense: bool, is_ascii: bool) -> list[Line]:
-    """The first figures in so many lines, in columns of one width."""
-    room = width - indent
+def figure_lines(
+    chip: Chip, lines: int, width: int, *, indent: int, beside: int | None = None, is_ascii: bool
+) -> list[Line]:
+    """The first figures in so many lines, in columns of one width; densely, if so many stand beside the bars."""
+    room, is_dense = width - indent, beside is not None
     across = figures_across(room, is_dense=is_dense)
     slot = room // across
-    figures = chip.figures(is_ascii=is_ascii)
+    if beside is None:
+        figures = chip.figures(is_ascii=is_ascii)
+    else:
+        figures = chip.dense_figures(beside=beside, is_ascii=is_ascii)
 
     def drawn(row: Sequence[Figure]) -> Line:
         pen = Pen().put(" " * indent)
@@ -182,8 +219,10 @@ def _figure(pen: Pen, figure: Figure, width: int, *, is_roomy: bool, is_ascii: b
         pen.put(blank + figure.name, Role.DIM).put(value.rjust(room - len(figure.name)) + " ", figure.role)
         return
     value = figure.tight
-    for name in (figure.short, figure.title):
-        if len(name) + 1 + len(value) <= room:
-            pen.put(blank + name, Role.DIM).put(value.rjust(room - len(name)) + " ", figure.role)
-            return
+    for name in (figure.short, figure.least or figure.title, figure.title):
+        for before in dict.fromkeys((blank, "")):
+            left = room + len(blank) - len(before)
+            if len(name) + 1 + len(value) <= left:
+                pen.put(before + name, Role.DIM).put(value.rjust(left - len(name)) + " ", figure.role)
+                return
     pen.to(end)

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from ttmem.monitor.screens.chips.arrangement import INDENT, Arrangement
-from ttmem.monitor.screens.chips.cards import Chip, bar_line, figure_lines, title_line
+from ttmem.devices import Pool
+from ttmem.monitor.screens.chips.arrangement import INDENT, PAIR_INDENT, Arrangement
+from ttmem.monitor.screens.chips.cards import Chip, bar_line, figure_lines, title_line, told_line
 from ttmem.monitor.screens.chips.courses import course_lines
 from ttmem.monitor.screens.chips.figures import Gauge
 from ttmem.monitor.screens.chips.kept import Kept
@@ -15,7 +16,8 @@ __all__ = ["cell_lines", "name_width"]
 
 _NAME_MOST = 18  # a chip's unique id
 _BESIDE_NAME = 27  # columns that figures of a cell take at least
-_BOARD_MOST = 7
+_BOARD_MOST, _BOARD_SHORT = 7, 5
+_BOARD_WHOLE = 90  # columns from which on its name has all of its room
 _BOARD_LEAST = 70  # columns of a cell from which on a pair of bars names the board
 _kept_titles: Kept[Line] = Kept()
 _kept_bars: Kept[Line] = Kept()
@@ -49,7 +51,7 @@ def _card(chip: Chip, dev_node: str, how: Arrangement, is_ascii: bool) -> list[L
             )
         )
         lines += course_lines(course, how.course_rows, begin, width, top_bytes=gauge.total_bytes, is_ascii=is_ascii)
-    return lines + figure_lines(chip, how.figure_rows, width, indent=INDENT, is_dense=False, is_ascii=is_ascii)
+    return lines + figure_lines(chip, how.figure_rows, width, indent=INDENT, is_ascii=is_ascii)
 
 
 def _card_bar(gauge: Gauge, beside: Sequence[Sample], width: int, is_ascii: bool) -> Line:
@@ -72,8 +74,13 @@ def _pair(chip: Chip, how: Arrangement, names: int, is_ascii: bool) -> list[Line
             cores = f"{device.grid[0]}x{device.grid[1]}" if device.grid else ""
             text = (device.board or device.arch) if gauge is chip.dram else cores
             role = Role.TITLE if gauge is chip.dram else Role.DIM
-            pen.name(shown_name(text, is_ascii), _BOARD_MOST, role, is_ascii=is_ascii).put(" ")
+            most = _BOARD_MOST if width >= _BOARD_WHOLE else _BOARD_SHORT
+            pen.name(shown_name(text, is_ascii), most, role, is_ascii=is_ascii).put(" ")
         pen.left(gauge.word, 5, Role.HEAD)
-        lines.append(bar_line(pen, gauge, course, width, is_ascii=is_ascii))
-    indent = names + 2
-    return lines + figure_lines(chip, how.figure_rows, width, indent=indent, is_dense=True, is_ascii=is_ascii)
+        if not how.beside:
+            lines.append(bar_line(pen, gauge, course, width, is_ascii=is_ascii))
+            continue
+        pool = Pool.DRAM if gauge is chip.dram else Pool.L1
+        figures = chip.beside(pool, how.beside, is_ascii=is_ascii)
+        lines.append(told_line(pen, gauge, course, figures, width, is_ascii=is_ascii))
+    return lines + figure_lines(chip, how.figure_rows, width, indent=PAIR_INDENT, beside=how.beside, is_ascii=is_ascii)

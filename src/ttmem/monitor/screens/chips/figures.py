@@ -14,9 +14,12 @@ from ttmem.view.spans import Role
 from ttmem.view.units import UNKNOWN, share_text, size_text, tight_size_text
 
 __all__ = [
+    "MOST_BESIDE",
     "Figure",
     "Gauge",
     "Swatch",
+    "beside_figures",
+    "dense_figures_of",
     "dram_gauge",
     "figure_count",
     "figures_of",
@@ -27,6 +30,15 @@ __all__ = [
 ]
 
 _ALWAYS = 16  # figures that every chip has
+MOST_BESIDE = 2  # figures beside a bar
+# In this order, by their names in figures_of: first of DRAM, then of L1.
+_BESIDE = (("peak", ("DRAM peak", "L1 peak")), ("block", ("DRAM block", "L1 block")))
+_DENSE_ORDER = (
+    *("buffers", "CBs now", "CBs planned", "kernel ring", "L1_SMALL"),
+    *("app", "fabric", "dispatch", "untyped", "worst core", "trace"),
+    *("DRAM block", "L1 block", "DRAM peak", "L1 peak"),
+)
+_PLACES = {name: place for place, name in enumerate(_DENSE_ORDER)}
 _PERCENT_MOST = 9.995  # beyond it a share is no longer a number anybody reads
 Pools = Mapping[Pool, PoolUsage]
 
@@ -82,6 +94,7 @@ class Figure(NamedTuple):
     role: Role = Role.PLAIN
     words: str = ""  # instead of a size
     column: str = ""  # its title in a table, if that is not the short name
+    least: str = ""  # its name where even the short one is too long
 
     @property
     def title(self) -> str:
@@ -154,6 +167,20 @@ def figures_of(usage: DeviceUsage, pools: Pools, *, is_ascii: bool) -> Iterator[
     yield Figure("launches", "launch", words=_tight_count(usage.launch_count), role=Role.DIM)
 
 
+def dense_figures_of(usage: DeviceUsage, pools: Pools, *, beside: int, is_ascii: bool) -> list[Figure]:
+    """All of them where room is scarce: those that nobody should miss first, and without those that stand beside the
+    bars: so many of each, the peak and the largest block."""
+    told = {name for _, names in _BESIDE[:beside] for name in names}
+    figures = [figure for figure in figures_of(usage, pools, is_ascii=is_ascii) if figure.name not in told]
+    return sorted(figures, key=lambda figure: _PLACES.get(figure.name.partition(" (")[0], len(_PLACES)))
+
+
+def beside_figures(usage: DeviceUsage, pools: Pools, pool: Pool, *, beside: int, is_ascii: bool) -> list[Figure]:
+    """What stands beside the bar of a memory: its peak, then its largest free block."""
+    peak = _peak("peak", pool, usage, pools, is_ascii=is_ascii, column="pk")
+    return [peak, _sized("block", "block", _block(pools.get(pool)), column="blk")][:beside]
+
+
 def figure_count(usage: DeviceUsage) -> int:
     """How many figures a chip has, without working them out."""
     odd = sum((p.read_bytes is not None) + bool(p.stale_bytes) + bool(p.unattributed_bytes) for p in usage.pools)
@@ -168,8 +195,8 @@ def _l1_figures(usage: DeviceUsage, pools: Pools) -> list[Figure]:
     guess = "~" if footprint and footprint.is_estimated else ""
     return [
         _sized("buffers", "buffers", usage.used_bytes(Pool.L1), BUFFERS),
-        _sized("CBs now", "CB now", resident, CBS, mark=guess),
-        _sized("CBs planned", "CB plan", planned, PLANNED, mark=guess),
+        _sized("CBs now", "CB now", resident, CBS, mark=guess, least="now"),
+        _sized("CBs planned", "CB plan", planned, PLANNED, mark=guess, least="plan"),
         _sized("kernel ring", "ring", usage.kernel_ring_bytes, RING),
     ]
 
@@ -189,7 +216,8 @@ def _kernel(word: str, kernel: KindUsage | None, *, is_told: bool) -> Figure:
     if kernel is None or not kernel.count:
         return Figure(word, short, 0 if is_told else None, role=Role.DIM, column=short)
     mark, count = "~" if kernel.is_estimated else "", _tight_count(kernel.count)
-    return Figure(f"{word} ({count})", f"{short} {count}", kernel.used_bytes, mark, column=short)
+    least = f"{word[:3]} {_tight_count(kernel.count, digits=3)}"
+    return Figure(f"{word} ({count})", f"{short} {count}", kernel.used_bytes, mark, column=short, least=least)
 
 
 def has_more(pool: PoolUsage) -> bool:
@@ -220,8 +248,9 @@ def _sized(
     role: Role = Role.PLAIN,
     mark: str = "",
     column: str = "",
+    least: str = "",
 ) -> Figure:
-    return Figure(name, short, size_bytes, mark, swatch, role if size_bytes else Role.DIM, column=column)
+    return Figure(name, short, size_bytes, mark, swatch, role if size_bytes else Role.DIM, column=column, least=least)
 
 
 def _peak(name: str, pool: Pool, usage: DeviceUsage, pools: Pools, *, is_ascii: bool, column: str) -> Figure:
@@ -247,17 +276,17 @@ def _worst_figures(usage: DeviceUsage) -> list[Figure]:
     where = f"core {usage.worst_core[0]},{usage.worst_core[1]}" if usage.worst_core else "each core"
     return [
         Figure("worst core", "worst", role=role, words=percent_text(fraction), column="worst%"),
-        Figure(where, where, used, role=role, column="worst"),
+        Figure(where, where, used, role=role, column="worst", least="core"),
     ]
 
 
-def _tight_count(count: int | None) -> str:
-    """At most 5 characters: 1,204 or 12.0k; exact counts are in JSON."""
+def _tight_count(count: int | None, digits: int = 4) -> str:
+    """With so many digits at most 5 characters: 1,204 or 12.0k; with one less 4: 1.2k; exact counts are in JSON."""
     if count is None:
         return UNKNOWN
-    if count < 10_000:
+    if count < 10**digits:
         return f"{count:,}"
     amount, unit = float(count), 0
     while amount >= 999.5:
         amount, unit = amount / 1000, unit + 1
-    return f"{amount:.1f}"[:4].rstrip(".") + " kMGTPE"[unit]
+    return f"{amount:.1f}"[:digits].rstrip(".") + " kMGTPE"[unit]
