@@ -1,4 +1,4 @@
-"""The words for chips and for memory on them: pools, kinds, buffer types, binary statuses.
+"""The words for chips, for memory on them and for what programs do there: pools, kinds, buffer types, caches, stalls.
 
 The numbers are those of `ttmem/client.h`. A number nobody knows becomes UNKNOWN: it is kept and shown, never dropped.
 """
@@ -6,7 +6,20 @@ The numbers are those of `ttmem/client.h`. A number nobody knows becomes UNKNOWN
 from enum import Enum, IntEnum
 from typing import NamedTuple
 
-__all__ = ["PLANNED_POOLS", "Arch", "BinaryStatus", "BufferLayout", "BufferType", "Device", "Kind", "Pool", "Word"]
+__all__ = [
+    "PLANNED_POOLS",
+    "Arch",
+    "BinaryStatus",
+    "BufferLayout",
+    "BufferType",
+    "Cache",
+    "CoreType",
+    "Device",
+    "Kind",
+    "Pool",
+    "Stall",
+    "Word",
+]
 
 
 class Word(IntEnum):
@@ -104,6 +117,52 @@ class Arch(str, Enum):
 
     WORMHOLE_B0 = "wormhole_b0"
     BLACKHOLE = "blackhole"
+
+
+class CoreType(Word):
+    """tt-metal's programmable core types, after 0 for unknown."""
+
+    UNKNOWN = 0
+    TENSIX = 1
+    ACTIVE_ETH = 2
+    IDLE_ETH = 3
+    DRAM = 4
+
+
+class Cache(IntEnum):
+    """Where something is kept so that it need not be made, read or sent again."""
+
+    JIT = 0  # compiled kernels
+    PROGRAM = 1  # programs of operations that ran before
+    PREFETCHER = 2  # binaries in the L1 of the prefetch core
+    TRACE = 3  # binaries that a replay finds still in the kernel ring, by the plan made when it was captured
+    IMAGE = 4  # equal images of several kernels: what keeping each of them once would save
+
+    @property
+    def word(self) -> str:
+        """Its name as users read it."""
+        return self.name.lower()
+
+    @property
+    def is_estimate(self) -> bool:
+        """Whether its answers follow from a plan, and nobody saw them."""
+        return self is Cache.TRACE
+
+
+class Stall(Word):
+    """Why a launch had to wait before it could write into the kernel ring."""
+
+    NONE = 0
+    SPACE = 1  # no room
+    ENTRIES = 2  # the table of the ring's entries was full
+    LAUNCH_SLOTS = 3  # no free launch message
+    IN_FLIGHT = 4  # its binaries were still being written
+    ORDER = 5  # an ethernet program waits for the one before it
+    FULL = 6  # a replayed trace took the whole ring
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Stall":
+        return cls.NONE
 
 
 class Device(NamedTuple):

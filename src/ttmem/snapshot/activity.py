@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from ttmem.devices import Cache, CoreType, Stall
 from ttmem.snapshot.fields import Fields
-from ttmem.tracking import Cache, CoreType, Stall
 
 __all__ = ["Activity", "CacheUsage", "CoreUsage", "Footprint", "RingUsage"]
 

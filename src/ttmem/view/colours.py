@@ -118,16 +118,14 @@ class Colours:
     """Turns lines into text with the colour codes of one depth."""
 
     def __init__(self, depth: Depth, *, is_light: bool = False) -> None:
-        self._codes = {
-            role: _code(_on_bright(colour) if is_light else colour, depth) for role, colour in PALETTE.items()
-        }
-        self._depth = depth
+        shown = PALETTE if depth is not Depth.NONE else {}
+        self._codes = {role: _code(_on_bright(colour) if is_light else colour, depth) for role, colour in shown.items()}
 
     def painted(self, lines: list[Line]) -> str:
         return "".join(self._line(line) + "\n" for line in lines)
 
     def _line(self, line: Line) -> str:
-        if self._depth is Depth.NONE:
+        if not self._codes:
             return "".join(span.text for span in line).rstrip()
         parts = []
         for span in line:

@@ -5,9 +5,8 @@ why launches waited for it, what came of asking the caches, and the programs tha
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from ttmem.devices import BinaryStatus
+from ttmem.devices import BinaryStatus, Cache, CoreType
 from ttmem.snapshot import CacheUsage, CoreUsage, ProcessUsage, Program, RingUsage
-from ttmem.tracking import Cache, CoreType
 from ttmem.view.device_tables import Group, device_title, devices_word
 from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.spans import Line, Role, Span, broken, clean, clipped
