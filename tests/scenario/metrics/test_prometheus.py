@@ -33,10 +33,7 @@ RULES = sorted((DASHBOARDS / "rules").glob("*.yml"))
 BOARD = json.loads((DASHBOARDS / "grafana" / "ttmem.json").read_text(encoding="utf-8"))
 ALERTS = set(re.findall(r"alert: (\w+)", (DASHBOARDS / "rules" / "alerts.yml").read_text(encoding="utf-8")))
 NEUTRAL = 'accelerator_memory_used_bytes{vendor="tenstorrent",device="0"}'
-LEFT = (
-    "ttmem_memory_capacity_bytes - ttmem_memory_free_bytes - ttmem_memory_reserved_bytes"
-    " - sum without (kind) (ttmem_memory_used_bytes)"
-)
+LEFT = "ttmem_memory_capacity_bytes - ttmem_memory_free_bytes - sum without (kind) (ttmem_memory_used_bytes)"
 SECONDS = 15  # for each part of the story, on a machine that others use, too
 CHIP = 0x1000_0000_0000  # that only the runtime's counters tell of
 TOO_MUCH = """\
@@ -216,7 +213,7 @@ def test_what_prometheus_knows_is_what_the_model_holds(story: Story) -> None:
     assert story.program.truth["dram"] > 10 << 30
 
 
-def test_used_free_and_reserved_are_the_capacity(story: Story) -> None:
+def test_used_and_free_are_the_capacity(story: Story) -> None:
     assert story.left == [0.0] * 4  # dram, trace, l1, l1_small
 
 

@@ -37,7 +37,6 @@ DEVICE_COMPLETE = Family("ttmem_device_complete", "1 if the figures of the chip 
 USED = Family("ttmem_memory_used_bytes", "What all banks give up for what is alive.", (*_MEMORY, "kind"))
 CAPACITY = Family("ttmem_memory_capacity_bytes", "All banks together, as the chip's opener told.", _MEMORY)
 FREE = Family("ttmem_memory_free_bytes", "What nothing holds, in all banks together.", _MEMORY)
-RESERVED = Family("ttmem_memory_reserved_bytes", "Of the capacity, what is neither used nor free.", _MEMORY)
 PEAK = Family("ttmem_memory_peak_bytes", "Highest use by all processes together.", _MEMORY)
 LARGEST = Family(
     "ttmem_memory_largest_free_block_bytes", "Largest block that one allocation could get, over all banks.", _MEMORY
@@ -115,7 +114,7 @@ TT_TOTAL = Family("tt_dram_total_megabytes", "DRAM of all chips of the host, in 
 
 SERVICE = (UP, BUILD, START, AGE, COMPLETE, CLIENTS, FOREIGN, FINDINGS, EVENTS, DROPPED)
 CHIPS = (DEVICE, OPEN, DEVICE_COMPLETE)
-MEMORY = (USED, CAPACITY, FREE, RESERVED, PEAK, LARGEST, ALIVE, UNATTRIBUTED, READ, STALE)
+MEMORY = (USED, CAPACITY, FREE, PEAK, LARGEST, ALIVE, UNATTRIBUTED, READ, STALE)
 PROGRAMS = (
     *(L1, WORST, WORST_RESIDENT, CORE, CB_PLANNED, CB_RESIDENT, CB_WORST_PLANNED, CB_WORST_RESIDENT),
     *(KERNELS, KERNEL_BYTES, RING, RING_ENTRIES, CACHE_ENTRIES, CACHE_BYTES),

@@ -13,7 +13,9 @@ from tests.support.sights import a_chip, a_device_usage, an_overview
 from ttmem.daemon.metrics.page import Extras
 from ttmem.devices import Pool
 from ttmem.snapshot import PoolUsage, Snapshot
+from ttmem.snapshot.document import document
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.view.queries import MEMORY_FIELDS, memory_rows
 
 DRAM = {"device": "0", "memory": "dram"}
 
@@ -36,12 +38,10 @@ def test_any_figures_make_a_page_that_adds_up(snapshot: Snapshot) -> None:
 
     assert value(found, "ttmem_up") == 1
     assert min(found.values()) >= 0
-    used, free, reserved, capacity = (
-        sums(found, f"ttmem_memory_{name}_bytes", "kind") for name in ("used", "free", "reserved", "capacity")
-    )
-    assert reserved.keys() <= free.keys() <= capacity.keys()
-    for place in reserved:
-        assert used[place] + free[place] + reserved[place] == pytest.approx(capacity[place])
+    used, free, capacity = (sums(found, f"ttmem_memory_{name}_bytes", "kind") for name in ("used", "free", "capacity"))
+    assert free.keys() <= capacity.keys()
+    for place in free:
+        assert used[place] + free[place] == pytest.approx(max(used[place], capacity[place]))
 
 
 def test_a_page_of_nothing_still_says_that_somebody_answers() -> None:
@@ -91,7 +91,7 @@ def test_unknown_is_absent_and_never_nought() -> None:
     found = scraped(rows_of(a_seed_snapshot()))
 
     assert value(found, "ttmem_memory_used_bytes", device="seed:1", memory="dram") == 1 * GIB
-    for name in ("capacity_bytes", "free_bytes", "reserved_bytes", "largest_free_block_bytes"):
+    for name in ("capacity_bytes", "free_bytes", "largest_free_block_bytes"):
         assert value(found, f"ttmem_memory_{name}", device="seed:1", memory="dram") is None
     assert value(found, "ttmem_l1_worst_core_used_bytes", device="seed:1") is None
 
@@ -139,7 +139,17 @@ def test_more_held_than_a_chip_has_leaves_nothing_free_and_no_sum_below_nought()
     found = scraped(rows_of(an_overview(0, 0, devices=(usage._replace(pools=pools),))))
 
     assert value(found, "ttmem_memory_free_bytes", **DRAM) == 0
-    assert value(found, "ttmem_memory_reserved_bytes", **DRAM) is None
+
+
+def test_what_the_runtime_keeps_back_is_unknown_wherever_one_asks() -> None:
+    snapshot = a_busy_snapshot()
+    [chip, *_] = document(snapshot)["device_info"]
+    [row, *_] = memory_rows(snapshot, ())
+    [reserved] = [field for field in MEMORY_FIELDS if field.name == "dram.reserved"]
+
+    assert {pool["reserved"] for pool in chip["memory"].values()} == {None}
+    assert reserved.value(row) is None
+    assert not [name for name, _ in scraped(rows_of(snapshot)) if "reserved" in name]
 
 
 def test_two_chips_of_one_index_are_two_series() -> None:

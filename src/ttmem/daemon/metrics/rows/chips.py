@@ -91,16 +91,7 @@ def _add_pool(rows: Rows, labels: tuple[str, ...], usage: PoolUsage, binary_byte
     rows.add(metric.UNATTRIBUTED, labels, usage.unattributed_bytes)
     if not usage.read_bytes:  # others hold some of it, too: nobody knows what is left
         rows.add(metric.LARGEST, labels, usage.largest_free_bytes)
-        _add_rest(rows, labels, usage)
-
-
-def _add_rest(rows: Rows, labels: tuple[str, ...], usage: PoolUsage) -> None:
-    """What is free, and what is kept back; used, free and reserved are the capacity."""
-    if usage.capacity_bytes is None or usage.free_bytes is None:
-        return
-    reserved = usage.capacity_bytes - usage.used_bytes - usage.free_bytes
-    rows.add(metric.FREE, labels, usage.free_bytes)
-    rows.add(metric.RESERVED, labels, reserved if reserved >= 0 else None)
+        rows.add(metric.FREE, labels, usage.free_bytes)
 
 
 def _add_untouched(rows: Rows, labels: tuple[str, ...], capacity: int) -> None:
@@ -108,5 +99,4 @@ def _add_untouched(rows: Rows, labels: tuple[str, ...], capacity: int) -> None:
     rows.add(metric.CAPACITY, labels, capacity)
     rows.add(metric.USED, (*labels, _BUFFERS), 0)
     rows.add(metric.FREE, labels, capacity)
-    rows.add(metric.RESERVED, labels, 0)
     rows.add(metric.ALIVE, labels, 0)
