@@ -9,6 +9,7 @@
 
 #include "ledger/checkpoint.hpp"
 #include "python/allocation_client.hpp"
+#include "python/kept_rows.hpp"
 #include "python/layouts.hpp"
 #include "python/own_journal.hpp"
 #include "python/reports.hpp"
@@ -148,6 +149,7 @@ struct Ledger : Collector {
     explicit Ledger(bool tap) : Collector(tap), checkpoint(*this) {}
     Checkpoint checkpoint;
     std::mutex checkpointing;
+    KeptRows kept;
 };
 
 // One at a time; whoever waits for that waits without the interpreter, which the one at work will need again.
@@ -165,6 +167,8 @@ nb::tuple restore_checkpoint(Ledger& ledger, nb::bytes bytes) {
     return nb::make_tuple(count, error);
 }
 
+nb::dict overview_of(Ledger& ledger, nb::iterable pids) { return overview_rows(ledger, ledger.kept, pids); }
+
 void add_ledger(nb::module_& module) {
     using Unlocked = nb::call_guard<nb::gil_scoped_release>;
     nb::class_<Collector>(module, "Books");
@@ -175,7 +179,7 @@ void add_ledger(nb::module_& module) {
         .def("run", &Collector::run, nb::arg("seconds"), Unlocked())
         .def("stop", &Collector::stop)
         .def("snapshot", snapshot_rows, nb::arg("devices") = nb::none())
-        .def("overview", overview_rows, nb::arg("pids") = nb::make_tuple())
+        .def("overview", overview_of, nb::arg("pids") = nb::make_tuple())
         .def("process", process_rows, nb::arg("pid"), nb::arg("key"), nb::arg("most"))
         .def("alike", alike_rows)
         .def("sample", sample_rows)

@@ -1,156 +1,36 @@
 // Everything at a glance, as plain Python rows: chips as a snapshot has them, and of every process the sums over its chips.
 // Two hundred processes on thirty-two chips are two hundred rows instead of many thousands.
 #include "ledger/activity.hpp"
-#include "ledger/footprint.hpp"
+#include "python/kept_rows.hpp"
 #include "python/peaks.hpp"
 #include "python/row_parts.hpp"
+#include "python/sums.hpp"
 
 namespace nb = nanobind;
 
 namespace ttmem {
 namespace {
 
-using Chips = std::vector<bool>;  // by number
-
-/// What all processes of one origin and reason hold on a chip, as if they were one.
-struct Held {
-    int64_t used[kPools] = {};
-    bool has[kPools] = {};
-    uint64_t launches = 0;
-
-    void add(const Held& other) {
-        for (uint32_t p = 0; p < kPools; ++p) {
-            add_to(used[p], other.used[p]);
-            has[p] |= other.has[p];
-        }
-    }
-};
-
-/// What the living have on each chip, besides what the chip's own balance says.
+/// What all that live have on each chip, besides what the chip's own balance says.
 struct Everybody {
     std::map<std::pair<std::string, std::string>, std::map<uint32_t, Held>> held;  // by origin and reason
     std::map<uint32_t, Activity> activity;
     std::map<uint32_t, Footprint> footprints;  // the largest: circular buffers of all begin at the same address
+
+    void add(const Process& process, const Share& share) {
+        auto& chips = held[{origin_of(process), reason_of(process)}];
+        auto at = chips.begin();  // both are in order
+        for (const auto& [device, own] : share.held) {
+            at = chips.try_emplace(at, device);
+            at->second.add(own);
+        }
+        for (const auto& [device, own] : share.activity) add_activity(activity[device], own);
+        for (const auto& [device, own] : share.footprints) {
+            const auto [known, is_new] = footprints.try_emplace(device, own);
+            if (!is_new && own.planned > known->second.planned) known->second = own;
+        }
+    }
 };
-
-/// A process over all its chips.
-struct Sum {
-    struct {
-        int64_t used = 0, requested = 0, count = 0, peak = 0;
-        uint64_t peak_time_ns = 0;
-        bool is_lower_bound = false, has = false;
-    } pools[kPools];
-    KindAmount kinds[kKinds];
-    uint64_t launches = 0, planned = 0;
-    bool is_planned_known = true;
-    Chips chips;  // of which there is something to tell
-
-    explicit Sum(size_t device_count) : chips(device_count) {}
-};
-
-void add_pool(Sum& sum, uint32_t p, const PeakAmount& pool, const Peak& peak) {
-    auto& to = sum.pools[p];
-    to.has = true;
-    add_to(to.used, shown(pool.used));
-    add_to(to.requested, shown(pool.requested));
-    add_to(to.count, shown(pool.count));
-    add_to(to.peak, peak.bytes);
-    to.peak_time_ns = std::max(to.peak_time_ns, peak.time_ns);
-    to.is_lower_bound |= peak.is_lower_bound;
-}
-
-void add_cells(Sum& sum, const Process& process, const std::vector<OnChip>& peaks, std::map<uint32_t, Held>* held) {
-    const OnChip* at = peaks.data();
-    for (const auto& [device, cell] : process.book.cells()) {
-        const OnChip& own = *at++;
-        Held here;
-        bool is_any = false;
-        for (uint32_t p = 0; p < kPools; ++p) {
-            const PeakAmount& pool = cell.pools[p];
-            if (own.pools[p].bytes == 0 && pool.count == 0) continue;
-            add_pool(sum, p, pool, own.pools[p]);
-            here.has[p] = is_any = true;
-            here.used[p] = shown(pool.used);
-        }
-        if (is_any && held != nullptr) (*held)[device].add(here);
-        for (uint32_t k = 0; k < kKinds; ++k) {
-            if (cell.kinds[k].count <= 0) continue;
-            add_to(sum.kinds[k], shown(cell.kinds[k].used), cell.kinds[k].count, cell.kinds[k].estimated > 0);
-            is_any = true;
-        }
-        for (const KindAmount& core : cell.cores) is_any |= core.count > 0;
-        if (is_any) sum.chips[device] = true;
-    }
-}
-
-void add_footprints(Sum& sum, const Process& process, std::map<uint32_t, Footprint>* largest) {
-    Chips laid(sum.chips.size());
-    if (process.book.is_counting())
-        for (const auto& [device, found] : footprints_of(process.book)) {
-            laid[device] = sum.chips[device] = true;
-            sum.planned += found.planned;
-            if (largest == nullptr) continue;
-            const auto [known, is_new] = largest->try_emplace(device, found);
-            if (!is_new && found.planned > known->second.planned) known->second = found;
-        }
-    for (const auto& [device, cell] : process.book.cells())
-        if (cell.pools[TTMEM_CB].count > 0 && !laid[device]) sum.is_planned_known = false;
-}
-
-bool is_there(const Activity& activity) {
-    bool is_any = false;
-    for (const Activity::Ring& ring : activity.rings) is_any |= has_ring(ring);
-    for (const uint64_t stall : activity.stalls) is_any |= stall != 0;
-    for (const Activity::Cache& cache : activity.caches) is_any |= has_cache(cache);
-    return is_any;
-}
-
-void add_activity(Sum& sum, const Process& process, Everybody* all, std::map<uint32_t, Held>* held) {
-    for (const auto& [device, counts] : counts_on(process)) {
-        sum.chips[device] = true;
-        sum.launches += counts.launches;
-        if (held != nullptr) (*held)[device].launches += counts.launches;
-    }
-    for (const auto& [device, activity] : activity_on(process)) {
-        if (!is_there(activity)) continue;
-        sum.chips[device] = true;
-        if (all != nullptr) add_activity(all->activity[device], activity);
-    }
-}
-
-Sum sum_of(const Process& process, const std::vector<OnChip>& peaks, size_t device_count, Everybody& all) {
-    Sum sum(device_count);
-    sum.is_planned_known = process.way != Way::socket;  // it cannot speak of programs
-    if (process.mode == Mode::damaged) return sum;
-    const bool is_living = !has_ended(process);
-    auto* held = is_living ? &all.held[{origin_of(process), reason_of(process)}] : nullptr;
-    add_cells(sum, process, peaks, held);
-    if (process.way != Way::socket) {
-        add_footprints(sum, process, is_living ? &all.footprints : nullptr);
-        add_activity(sum, process, is_living ? &all : nullptr, held);
-    }
-    for (uint32_t device = 0; device < device_count && is_living; ++device)
-        if (sum.chips[device]) held->try_emplace(device);  // also if it holds nothing there
-    return sum;
-}
-
-nb::tuple sum_row(const Process& process, const Sum& sum) {
-    nb::list pools, kinds, chips;
-    for (uint32_t p = 0; p < kPools; ++p) {
-        const auto& pool = sum.pools[p];
-        if (!pool.has) continue;
-        const int64_t requested = process.book.is_counting() ? pool.requested : -1;
-        pools.append(
-            nb::make_tuple(p, pool.used, requested, pool.count, pool.peak, pool.peak_time_ns, pool.is_lower_bound));
-    }
-    for (uint32_t k = 0; k < kKinds; ++k)
-        if (sum.kinds[k].count > 0)
-            kinds.append(nb::make_tuple(k, sum.kinds[k].used, sum.kinds[k].count, sum.kinds[k].estimated > 0));
-    for (uint32_t device = 0; device < sum.chips.size(); ++device)
-        if (sum.chips[device]) chips.append(device);
-    const nb::object planned = sum.is_planned_known ? nb::object(nb::int_(sum.planned)) : nb::none();
-    return nb::make_tuple(nb::tuple(chips), pools, kinds, sum.launches, planned);
-}
 
 // As rows of processes with keys of their own, which Python makes the same of as of real ones.
 void everybody_rows(const Everybody& all, nb::dict& rows) {
@@ -222,34 +102,101 @@ nb::list spoken_of_rows(const Devices& devices, const Processes& processes, cons
 
 }  // namespace
 
-nb::dict overview_rows(Collector& collector, nb::iterable pids) {
+/// A process as it is shown.
+struct KeptRows::Kept {
+    uint64_t figures = 0;
+    size_t device_count = 0;
+    std::shared_ptr<const std::vector<OnChip>> peaks;
+    Chips chips;
+    Share share;
+    nb::object row, sums;
+};
+
+namespace {
+
+nb::dict rows_of(Collector& collector, KeptRows& kept, const Timebase& time) {
+    const Processes& processes = collector.processes();
+    const Devices& devices = collector.devices();
+    nb::dict rows;
+    nb::list listed, sums;
+    Everybody all;
+    Chips summed(devices.all().size());
+    AllPeaks peaks;
+    for (const auto& process : processes) {
+        const KeptRows::Kept& one = kept.of(*process, time, summed.size());
+        peaks.push_back(one.peaks);
+        if (process->shadowed_by != 0) continue;  // shown once, by what tells more
+        if (!has_ended(*process) && process->mode != Mode::damaged) all.add(*process, one.share);
+        listed.append(one.row);
+        sums.append(one.sums);
+        for (size_t number = 0; number < summed.size(); ++number) summed[number] = summed[number] || one.chips[number];
+    }
+    kept.forget(processes);
+    device_rows(devices, histories_of(devices, processes, peaks), Wanted{nb::none()}, rows);
+    space_rows(collector, processes, devices, rows);
+    rows["processes"] = listed;
+    rows["sums"] = sums;
+    everybody_rows(all, rows);
+    rows["spoken_of"] = spoken_of_rows(devices, processes, summed);
+    rows["doubted"] = doubted_rows(processes);
+    return rows;
+}
+
+}  // namespace
+
+KeptRows::KeptRows() = default;
+KeptRows::~KeptRows() = default;
+
+// What a journal tells changes only with a count of its own; whoever reports otherwise is few, and made anew.
+const KeptRows::Kept& KeptRows::of(const Process& process, const Timebase& time, size_t device_count) {
+    std::unique_ptr<Kept>& kept = processes_[process.key];
+    if (kept != nullptr && process.way == Way::journal && kept->figures == process.figures &&
+        kept->device_count == device_count)
+        return *kept;
+    kept = std::make_unique<Kept>();
+    kept->figures = process.figures;
+    kept->device_count = device_count;
+    kept->peaks = std::make_shared<const std::vector<OnChip>>(own_peaks(process, time));
+    const Sum sum = sum_of(process, *kept->peaks, device_count, kept->share);
+    kept->chips = sum.chips;
+    kept->row = process_row(process, time);
+    kept->sums = sum_row(process, sum);
+    return *kept;
+}
+
+void KeptRows::forget(const Processes& processes) {
+    if (processes_.size() == processes.size()) return;
+    std::map<uint64_t, std::unique_ptr<Kept>> left;
+    for (const auto& process : processes) {
+        auto node = processes_.extract(process->key);
+        if (!node.empty()) left.insert(std::move(node));
+    }
+    processes_.swap(left);
+}
+
+// Whether all rows are what they were when they were last made, but for the time.
+bool KeptRows::are_still(const Processes& processes, uint64_t chips) {
+    Names names;
+    bool is_told = names_.empty();
+    for (const auto& process : processes) {
+        is_told |= process->way != Way::journal && !process->is_over();
+        names.emplace_back(process->key, process->figures);
+    }
+    names.emplace_back(0, chips);
+    const bool is_same = !is_told && names == names_;
+    names_ = std::move(names);
+    return is_same;
+}
+
+nb::dict overview_rows(Collector& collector, KeptRows& kept, nb::iterable pids) {
     std::vector<uint32_t> wanted;
     for (const nb::handle pid : pids) wanted.push_back(nb::cast<uint32_t>(pid));
     return collector.look([&](Processes& processes, Devices& devices, const Timebase& time, const auto& damaged) {
-        nb::dict rows;
-        nb::list listed, sums;
-        Everybody all;
-        Chips summed(devices.all().size());
-        const AllPeaks peaks = all_peaks(processes, time);
+        if (!kept.are_still(processes, devices.changes())) kept.rows = rows_of(collector, kept, time);
+        nb::dict rows = nb::steal<nb::dict>(PyDict_Copy(kept.rows.ptr()));
         rows["time_ns"] = nanoseconds(CLOCK_REALTIME);
-        device_rows(devices, histories_of(devices, processes, peaks), Wanted{nb::none()}, rows);
-        space_rows(collector, processes, devices, rows);
-        for (size_t i = 0; i < processes.size(); ++i) {
-            const Process& process = *processes[i];
-            if (process.shadowed_by != 0) continue;  // shown once, by what tells more
-            const Sum sum = sum_of(process, peaks[i], summed.size(), all);
-            listed.append(process_row(process, time));
-            sums.append(sum_row(process, sum));
-            for (size_t number = 0; number < summed.size(); ++number)
-                summed[number] = summed[number] || sum.chips[number];
-        }
-        if (!wanted.empty()) rows["whole"] = rows_about(processes, time, wanted);
-        rows["processes"] = listed;
-        rows["sums"] = sums;
-        everybody_rows(all, rows);
-        rows["spoken_of"] = spoken_of_rows(devices, processes, summed);
-        rows["doubted"] = doubted_rows(processes);
         rows["damaged"] = damaged_rows(damaged);
+        if (!wanted.empty()) rows["whole"] = rows_about(processes, time, wanted);
         return rows;
     });
 }

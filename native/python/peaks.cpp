@@ -13,23 +13,18 @@ public:
         const std::vector<TargetBook>& targets = process.book.targets();
         for (uint32_t i = 0; i < process.book.target_count() && i < targets.size(); ++i)
             for (const uint32_t device : targets[i].devices) covering_.emplace_back(device, static_cast<uint16_t>(i));
-        std::sort(covering_.begin(), covering_.end());
-        for (const TargetWords& target : process.targets) {
-            uint32_t raised = 0;
-            for (uint32_t p = 0; p < kPools; ++p) raised |= uint32_t{target.pools[p].peak != 0} << p;
-            raised_.push_back(raised);
-        }
+        if (!std::is_sorted(covering_.begin(), covering_.end())) std::sort(covering_.begin(), covering_.end());
     }
 
     OnChip on(uint32_t device, const Cell& cell) {
         find_targets(device);
         const bool is_covered_once = named_.size() == 1 && named_[0] < process_.targets.size();
-        uint32_t raised = 0;
-        for (const uint16_t target : targets_) raised |= raised_[target];
+        uint32_t used = process_.book.used_pools();
+        for (const uint16_t target : targets_) used |= process_.noted.raised[target];
         OnChip peaks;
         for (uint32_t p = 0; p < kPools; ++p) {
+            if ((used >> p & 1) == 0) continue;  // most are never used
             const PeakAmount& followed = cell.pools[p];
-            if ((raised >> p & 1) == 0 && followed.peak == 0 && followed.count == 0) continue;  // most are never used
             peaks.pools[p] = is_covered_once && is_exact_by(process_.targets[named_[0]], p, followed)
                                  ? counted(process_.targets[named_[0]], p)
                                  : highest(p, followed);
@@ -64,6 +59,7 @@ private:
         int64_t bytes = followed.peak;
         uint64_t raw = followed.peak_raw;
         for (const uint16_t target : targets_) {
+            if ((process_.noted.raised[target] >> pool & 1) == 0) continue;
             const auto& counter = process_.targets[target].pools[pool];
             if (static_cast<int64_t>(counter.peak) <= bytes || is_reset(counter.peak_time)) continue;
             bytes = static_cast<int64_t>(counter.peak);
@@ -79,7 +75,6 @@ private:
     const Process& process_;
     const Timebase& time_;
     std::vector<std::pair<uint32_t, uint16_t>> covering_;  // a chip, and a target that stands for it; in order
-    std::vector<uint32_t> raised_;                         // by target: bits, pools that were ever used
     Targets targets_, named_;                              // of the chip at hand
 };
 
@@ -87,6 +82,7 @@ private:
 
 std::vector<OnChip> own_peaks(const Process& process, const Timebase& time) {
     std::vector<OnChip> peaks;
+    peaks.reserve(process.book.cells().size());
     OwnPeaks own(process, time);
     for (const auto& [device, cell] : process.book.cells()) peaks.push_back(own.on(device, cell));
     return peaks;
@@ -94,7 +90,8 @@ std::vector<OnChip> own_peaks(const Process& process, const Timebase& time) {
 
 AllPeaks all_peaks(const Processes& processes, const Timebase& time) {
     AllPeaks peaks;
-    for (const auto& process : processes) peaks.push_back(own_peaks(*process, time));
+    for (const auto& process : processes)
+        peaks.push_back(std::make_shared<const std::vector<OnChip>>(own_peaks(*process, time)));
     return peaks;
 }
 
@@ -121,7 +118,8 @@ std::vector<History> histories_of(const Devices& devices, const Processes& proce
         const auto& process = processes[i];
         if (process->is_over()) continue;
         const bool is_shown = is_live(*process);
-        const OnChip* at = peaks[i].data();
+        const OnChip* at = peaks[i]->data();
+        const uint32_t pools = process->book.used_pools() | process->noted.raised_anywhere;
         for (const auto& [number, cell] : process->book.cells()) {
             History& history = histories[number];
             const OnChip& own = *at++;
@@ -129,7 +127,7 @@ std::vector<History> histories_of(const Devices& devices, const Processes& proce
                 if (cell.pools[p].count > 0) history.is_request_known[p] = false;
             if (!is_shown) continue;
             for (uint32_t p = 0; p < kPools; ++p)
-                if (own.pools[p].bytes > history.peaks[p].bytes)
+                if ((pools >> p & 1) != 0 && own.pools[p].bytes > history.peaks[p].bytes)
                     history.peaks[p] = {own.pools[p].bytes, own.pools[p].time_ns, history.peaks[p].is_lower_bound};
             if (process->peaks_since_ns != 0) continue;
             has_late[number] = has_late[number] || process->is_late;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,7 @@ struct OnChip {
 std::vector<OnChip> own_peaks(const Process& process, const Timebase& time);
 
 /// Those of all processes, in their order.
-using AllPeaks = std::vector<std::vector<OnChip>>;
+using AllPeaks = std::vector<std::shared_ptr<const std::vector<OnChip>>>;
 AllPeaks all_peaks(const Processes& processes, const Timebase& time);
 
 /// Those on one chip.

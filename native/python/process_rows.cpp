@@ -93,8 +93,9 @@ nb::dict process_row(const Process& process, const Timebase& time) {
 std::map<uint32_t, ChipCounts> counts_on(const Process& process) {
     std::map<uint32_t, ChipCounts> on_device;
     for (uint32_t i = 0; i < process.book.target_count() && i < process.book.targets().size(); ++i) {
-        const TargetBook& target = process.book.targets()[i];
         const bool is_counted = i < process.targets.size();
+        if (is_counted && !process.noted.acting[i]) continue;
+        const TargetBook& target = process.book.targets()[i];
         const uint64_t launches = is_counted ? process.targets[i].launches : target.launches;
         const uint64_t clashes = is_counted ? process.targets[i].clashes : target.clashes;
         if (!target.is_named || (launches | clashes) == 0) continue;
@@ -109,9 +110,10 @@ std::map<uint32_t, ChipCounts> counts_on(const Process& process) {
 std::map<uint32_t, Activity> activity_on(const Process& process) {
     std::map<uint32_t, Activity> on_device;
     for (uint32_t i = 0; i < process.book.target_count() && i < process.book.targets().size(); ++i) {
+        const bool is_counted = i < process.targets.size();
+        if (is_counted && !process.noted.acting[i]) continue;
         const TargetBook& target = process.book.targets()[i];
         if (!target.is_named) continue;
-        const bool is_counted = i < process.targets.size();
         if (!is_counted && target.activity == nullptr) continue;
         const Activity& own = is_counted ? process.targets[i].activity : *target.activity;
         if (is_idle(own)) continue;

@@ -12,8 +12,6 @@ nanobind::str text(const std::string& bytes);
 
 /// `devices`: only rows about these; None for all.
 nanobind::dict snapshot_rows(Collector& collector, nanobind::object devices);
-/// The same at a glance: processes are summed over their chips. Of processes of these `pids` all is told besides.
-nanobind::dict overview_rows(Collector& collector, nanobind::iterable pids);
 /// One process close up: what `snapshot_rows` says of it, and its `most` largest and oldest allocations. `key`: which of
 /// several of that pid; 0 for the one that lives. Empty if there is none.
 nanobind::dict process_rows(Collector& collector, uint32_t pid, uint64_t key, size_t most);

@@ -51,7 +51,7 @@ void happening_rows(Process& process, const Timebase& time, nb::list& rows) {
 }  // namespace
 
 nb::tuple sample_rows(Collector& collector) {
-    return collector.look([](Processes& processes, Devices& devices, const Timebase& time, const auto&) {
+    return collector.glance([](Processes& processes, Devices& devices, const Timebase& time) {
         nb::list chips, lives, happenings;
         for (uint32_t number = 0; number < devices.all().size(); ++number) {
             const Device& device = devices.all()[number];

@@ -12,6 +12,7 @@ constexpr size_t kDevicesMost =
 }  // namespace
 
 uint32_t Devices::add(uint64_t now_ns) {
+    ++changes_;
     uint32_t number = static_cast<uint32_t>(devices_.size());
     if (!vacant_.empty()) {
         number = vacant_.back();
@@ -68,6 +69,7 @@ const Device* Devices::find_seed_id(int32_t id) const {
 
 void Devices::set_facts(uint32_t number, const DeviceDescriptor& facts) {
     Device& device = devices_[number];
+    ++changes_;
     const int32_t before = device.facts.index, now = facts.index;
     device.facts = facts;
     if (!device.is_known) {
@@ -92,6 +94,7 @@ uint32_t Devices::numbered_count() const {
 void Devices::forget_unused() {
     const auto is_unused = [](const Device& device) { return device.user_count == 0 && !device.is_vacant(); };
     if (static_cast<size_t>(std::count_if(devices_.begin(), devices_.end(), is_unused)) <= kUnusedKept) return;
+    ++changes_;
     for (uint32_t number = 0; number < devices_.size(); ++number) {
         Device& device = devices_[number];
         if (!is_unused(device)) continue;
@@ -109,6 +112,7 @@ void Devices::forget_unused() {
 }
 
 void Devices::retract_peaks(const std::map<uint32_t, Cell>& cells, uint64_t since_ns) {
+    ++changes_;
     for (const auto& [number, cell] : cells) {
         Device& device = devices_[number];
         for (PeakAmount& pool : device.cell.pools) {
@@ -128,6 +132,7 @@ int64_t Devices::take_high(uint32_t number, uint32_t pool) {
 }
 
 void Devices::reset_peaks(uint64_t now_ns) {
+    ++changes_;
     for (Device& device : devices_) {
         for (PeakAmount& pool : device.cell.pools) {
             pool.peak = pool.used;

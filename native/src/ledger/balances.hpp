@@ -72,6 +72,8 @@ public:
     const Device* find_seed_id(int32_t id) const;
     void set_facts(uint32_t number, const DeviceDescriptor& facts);
     uint64_t mapping() const { return mapping_; }
+    /// How often a chip came or went, was named or had its peaks changed, whatever processes do there.
+    uint64_t changes() const { return changes_; }
     Device& at(uint32_t number) { return devices_[number]; }
     const std::vector<Device>& all() const { return devices_; }
     /// Chips that have a number, for whoever asks how many there are.
@@ -99,6 +101,7 @@ private:
     std::unordered_map<std::string, uint32_t> unknowns_;
     std::unordered_map<int32_t, std::vector<uint32_t>> chips_;  // by index
     uint64_t mapping_ = 0;
+    uint64_t changes_ = 0;
 };
 
 /// What several damaged journals claim may pass any limit together: it wraps, and comes back exactly when they go.

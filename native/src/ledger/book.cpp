@@ -102,6 +102,8 @@ void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t 
     };
     const auto add_kind = [&](KindAmount& to) { add_to(to, used, sign, estimated); };
     add(target.totals.pools[pool]);
+    used_pools_ |= 1u << pool;
+    used_kinds_ |= 1u << kind;
     const bool has_cores = is_kernel(kind);
     add_kind(target.totals.kinds[kind]);
     if (has_cores) add_kind(*cores_of(target.totals.cores, words));

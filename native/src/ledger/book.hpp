@@ -160,6 +160,9 @@ public:
     /// One more than the highest target that was ever named here.
     uint32_t target_count() const { return target_count_; }
     const std::map<uint32_t, Cell>& cells() const { return cells_; }
+    /// Bits: pools, and kinds, that anything was ever counted in.
+    uint32_t used_pools() const { return used_pools_; }
+    uint32_t used_kinds() const { return used_kinds_; }
     const std::map<std::string, uint64_t>& findings() const { return findings_; }
     const std::vector<Freed>& freed() const { return freed_; }
     const std::deque<OutOfMemory>& out_of_memory() const { return out_of_memory_; }
@@ -214,6 +217,7 @@ private:
     size_t freed_most_;
     std::map<uint32_t, Cell> cells_;
     std::vector<Cell*> cell_of_;  // by device number, for the hot path
+    uint32_t used_pools_ = 0, used_kinds_ = 0;
     std::map<std::string, uint64_t> findings_;
     std::unordered_set<uint64_t> freed_early_;  // lives whose end was read before their pending beginning
     std::vector<Words> replaced_early_;         // replacements of such lives

@@ -1,8 +1,6 @@
 #include "ledger/collector.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,19 +10,14 @@
 #include <map>
 #include <queue>
 
-#include "reader/liveness.hpp"
 #include "writer/owner.hpp"
 
 namespace ttmem {
 namespace {
 
-constexpr size_t kBatch = 16'384;
 constexpr int kScansMost = 3;
 constexpr size_t kDamagedMost = 256;
-constexpr uint64_t kMs = 1'000'000;
-constexpr uint64_t kLifeCheckNs = 20 * kMs;
 constexpr const char* kGone = "went away, or was replaced, while it was being opened";
-constexpr const char* kCut = "it was cut short while being read; the process's figures are unknown";
 constexpr const char* kContradiction =
     "its records contradict each other, or it was cut while being read; the process's figures are unknown";
 
@@ -108,7 +101,7 @@ void Collector::start(Process& process, uint64_t now_ns) {
         process.mode = Mode::settling;
         process.settle_at = process.reader->settled_at();
         if (process.reader->identity().first_sequence == 1) return;
-        if (!process.reader->targets(process.targets, kTargets)) return damage(process, kCut);
+        if (!read_targets(process, kTargets)) return damage(process, kCut);
         return process.book.inherit_targets(process.targets, now_ns);  // a forked child: its parent had named them
     }
     process.is_late = true;
@@ -119,12 +112,13 @@ void Collector::scan(Process& process, uint64_t now_ns) {
     std::vector<Words> alive;
     if (++process.scans_in_row > kScansMost) return fall_behind(process, now_ns);
     if (process.reader->scan(alive) != ReadResult::ok) return damage(process, kContradiction);
-    if (!process.reader->targets(process.targets, kTargets)) return damage(process, kCut);
+    if (!read_targets(process, kTargets)) return damage(process, kCut);
     process.book.hold_peaks();
     process.book.learn_targets(process.targets, now_ns);  // before the entries: their chips must be known
     process.book.rebuild(alive, process.reader->ended_early(), now_ns);
     process.settle_at = process.reader->settled_at();
     process.mode = Mode::settling;
+    ++process.figures;
 }
 
 // Writers were faster three times in a row: the journal's counters are right whatever happens, so they are shown.
@@ -137,33 +131,22 @@ void Collector::fall_behind(Process& process, uint64_t now_ns) {
 }
 
 void Collector::adopt(Process& process, uint64_t now_ns) {
-    if (!process.reader->targets(process.targets, kTargets)) return damage(process, kCut);
+    if (!read_targets(process, kTargets)) return damage(process, kCut);
     process.book.learn_targets(process.targets, now_ns);
     process.book.adopt_counters(process.targets, now_ns);
     process.book.take_peaks(process.reader->position(), now_ns);  // counters are right at any instant
+    ++process.figures;
 }
 
 void Collector::damage(Process& process, const std::string& what) {
     process.mode = Mode::damaged;
     process.damage = what;
+    ++process.figures;
     keep_damage(process.path, what);
     process.batch.clear();  // what was read before the damage showed is no part of any balance
     process.book.leave();
     ++ended_count_;
     pair_ways(process);
-}
-
-void Collector::check_life(Process& process, uint64_t now_ns) {
-    process.checked_ns = now_ns;
-    if (process.file == nullptr) return;  // our own: alive as long as we ask
-    const Liveness life =
-        liveness_of(process.file->file(), process.reader->identity(), process.inode, process.known_pid);
-    process.has_lost_lock = life.has_lost_lock;
-    process.is_visible = life.pid > 0;
-    if (life.is_alive && life.pid > 0) process.known_pid = life.pid;
-    if (life.is_alive && life.pid > 0) process.pid = static_cast<uint32_t>(life.pid);
-    if (life.is_alive && process.pidfd < 0 && life.pid > 0) process.pidfd = open_pidfd(life.pid);
-    if (!life.is_alive) process.ended_ns = nanoseconds(CLOCK_REALTIME);
 }
 
 void Collector::read_batch(Process& process, uint64_t now_ns) {
@@ -195,6 +178,9 @@ void Collector::after_batch(Process& process, uint64_t now_ns) {
     if (process.reader == nullptr) return;
     if (process.mode != Mode::settling && process.mode != Mode::following) return;
     process.event_count += process.batch.size();
+    process.figures += !process.batch.empty();
+    for (const Words& event : process.batch)
+        if (event.target() < kTargets) process.noted.stale.set(event.target());
     if (has_tap_) process.tapped.insert(process.tapped.end(), process.batch.begin(), process.batch.end());
     process.hot = process.reader->last_look();
     if (process.hot.untabled_allocs != 0 && !process.is_table_full) process.is_table_full = true;
@@ -204,6 +190,7 @@ void Collector::after_batch(Process& process, uint64_t now_ns) {
         process.book.take_peaks(process.reader->position() - 1, now_ns);
         process.scans_in_row = 0;
         process.backoff_ns = 0;
+        ++process.figures;
     }
 }
 
@@ -241,6 +228,7 @@ void Collector::finish(Process& process, uint64_t now_ns) {
         scan(process, now_ns);
         read_to_end(process, now_ns);
     }
+    process.noted.read_ns = 0;  // a call that was cut off has counted, and left no record
     refresh(process);
     if (process.mode == Mode::damaged) return;
     process.reader->drop_pending();
@@ -257,108 +245,6 @@ void Collector::read_to_end(Process& process, uint64_t now_ns) {
         after_batch(process, now_ns);
         if (process.batch.empty() && process.reader->position() == before) break;
     }
-}
-
-bool Collector::poll_deaths() {
-    std::vector<pollfd> watched;
-    for (auto& process : processes_)
-        if (process->reader != nullptr && process->pidfd >= 0 && !process->is_over())
-            watched.push_back({process->pidfd, POLLIN, 0});
-    if (watched.empty()) return false;
-    if (poll(watched.data(), watched.size(), 0) <= 0) return false;
-    for (auto& process : processes_)
-        for (const pollfd& one : watched)
-            if (one.fd == process->pidfd && one.revents != 0) process->checked_ns = 0;
-    return true;
-}
-
-uint64_t Collector::drain_locked() {
-    const uint64_t now = nanoseconds(CLOCK_MONOTONIC);
-    const uint64_t now_ns = nanoseconds(CLOCK_REALTIME);
-    if (now - clock_read_ns_ > 1000 * kMs) {
-        timebase_.refresh();
-        clock_read_ns_ = now;
-    }
-    const bool has_death = now - deaths_polled_ns_ > 2 * kMs && poll_deaths();
-    if (now - deaths_polled_ns_ > 2 * kMs) deaths_polled_ns_ = now;
-    for (auto& process : processes_)
-        if (process->mode != Mode::ended && process->reader != nullptr &&
-            (has_death || now - process->checked_ns > kLifeCheckNs) && process->ended_ns == 0)
-            check_life(*process, now);
-    for (auto& process : processes_) read_batch(*process, now_ns);
-    const uint64_t applied = apply_merged(now_ns);
-    for (auto& process : processes_) after_batch(*process, now_ns);
-    follow_mapping(now_ns);
-    for (auto& process : processes_)
-        if (process->reader != nullptr && process->ended_ns != 0 && !process->is_over()) finish(*process, now_ns);
-    forget_oldest_ended();
-    return applied;
-}
-
-uint64_t Collector::drain() {
-    const std::lock_guard lock(mutex_);
-    return drain_locked();
-}
-
-uint64_t Collector::run(double seconds) {
-    const uint64_t until = nanoseconds(CLOCK_MONOTONIC) + static_cast<uint64_t>(seconds * 1e9);
-    uint64_t applied = 0;
-    should_stop_.store(false, std::memory_order_relaxed);
-    // Naps are asked for in fractions of a millisecond; the kernel may add 50 us of its own to each unless told otherwise.
-    const int slack_ns = prctl(PR_GET_TIMERSLACK);
-    prctl(PR_SET_TIMERSLACK, 5'000UL);
-    while (!should_stop_.load(std::memory_order_relaxed) && nanoseconds(CLOCK_MONOTONIC) < until) {
-        const uint64_t now = drain();
-        applied += now;
-        quiet_passes_ = now != 0 ? 0 : quiet_passes_ + 1;
-        if (now >= kBatch && waiting_.load(std::memory_order_relaxed) == 0) continue;
-        const uint64_t nap_ns = quiet_passes_ < 250 ? 200'000 : (quiet_passes_ < 350 ? kMs : 4 * kMs);
-        const timespec nap{0, static_cast<long>(nap_ns)};
-        nanosleep(&nap, nullptr);
-    }
-    if (slack_ns > 0) prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(slack_ns));
-    return applied;
-}
-
-void Collector::stop() { should_stop_.store(true, std::memory_order_relaxed); }
-
-// Counters, label and phases as they are now; the screen shows a process's own peaks from them.
-void Collector::refresh(Process& process) {
-    if (process.reader == nullptr || process.mode == Mode::ended || process.mode == Mode::damaged) return;
-    if (!process.reader->look(process.hot) || !process.reader->targets(process.targets, process.book.target_count()) ||
-        !process.reader->phase_rows(process.phases))
-        return damage(process, kCut);
-    process.label = process.reader->item(process.hot.label, Item::text).substr(0, 256);
-    compare(process);
-}
-
-// Only a journal that stood still from before the look until after it can be compared, and one whose writer was killed
-// in the middle of a call never will.
-void Collector::compare(Process& process) {
-    process.mismatch.clear();
-    process.mismatch_count = 0;
-    if (process.ended_ns != 0) return;
-    if (process.mode != Mode::following || !process.book.is_counting() || !process.reader->pending().empty()) return;
-    Hot after;
-    const uint64_t head = process.hot.head;
-    if (head != process.reader->position() || process.hot.unsized_frees != 0) return;
-    if (!process.reader->look(after) || after.head != head) return;
-    process.mismatch = process.book.difference(process.targets);
-    process.mismatch_count = process.mismatch.empty() ? 0 : 1;
-    if (!process.mismatch.empty() && process.rescanned_at != head) read_anew(process, head);
-}
-
-// Calls that overlap (an allocation and the close of its target) may end otherwise than their records' order says. The
-// live state knows; only what still differs from it is a finding.
-void Collector::read_anew(Process& process, uint64_t head) {
-    process.rescanned_at = head;
-    scan(process, nanoseconds(CLOCK_REALTIME));
-    if (process.mode == Mode::settling && process.reader->position() >= process.settle_at) {
-        process.mode = Mode::following;
-        process.scans_in_row = 0;
-    }
-    if (process.reader->look(process.hot) && process.reader->targets(process.targets, process.book.target_count()))
-        compare(process);
 }
 
 }  // namespace ttmem

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <bitset>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -22,8 +23,20 @@
 
 namespace ttmem {
 
+inline constexpr uint64_t kMs = 1'000'000;
+
 enum class Mode { settling, following, outrun, ended, damaged };
 enum class Way { journal, socket, replay };
+
+/// What is known about the counters of a process without going through all of them again.
+struct Noted {
+    std::bitset<kTargets> stale;   // a record told of them since they were read
+    std::bitset<kTargets> acting;  // something was launched, or went on, there
+    std::vector<uint32_t> raised;  // by target, bits: pools that were ever used
+    uint32_t raised_anywhere = 0;
+    uint64_t read_ns = 0;  // all of them; 0: they are to be read anew
+    Hot hot;               // as it was at the last look
+};
 
 /// One process and everything known about it.
 struct Process {
@@ -53,6 +66,7 @@ struct Process {
     int pidfd = -1;
     Mode mode = Mode::settling;
     bool is_visible = true, has_lost_lock = false, is_late = false, is_table_full = false;
+    bool has_fallen = false;  // its pidfd said so; the file decides
     int scans_in_row = 0;
     uint64_t settle_at = 0, retry_at_ns = 0, backoff_ns = 0, checked_ns = 0;
     uint64_t event_count = 0, lost_records = 0;
@@ -61,6 +75,11 @@ struct Process {
     uint64_t rescanned_at = 0;  // the head at which the list was last read anew because it differed
     Hot hot;
     std::vector<TargetWords> targets;  // the counters as last read
+    Noted noted;
+    uint32_t label_id = 0;                // of `label`
+    uint64_t figures = 0;                 // how often something changed that is shown of it
+    uint64_t heard_ns = 0, asked_ns = 0;  // when its journal last had news, and when it was last looked into
+    bool is_at_hand = false;              // looked into in this pass
     std::vector<Words> batch, tapped;
     std::vector<uint64_t> phases;
     // Of a process that reports by socket:
@@ -78,7 +97,10 @@ struct Process {
 
 class Collector {
 public:
-    explicit Collector(bool tap) : has_tap_(tap) { timebase_.refresh(); }
+    explicit Collector(bool tap);
+    ~Collector();
+    Collector(const Collector&) = delete;
+    Collector& operator=(const Collector&) = delete;
 
     /// The new process's key, or 0 and what is wrong with the file.
     uint64_t attach(const std::string& path, uint64_t device, uint64_t inode, std::string& error);
@@ -111,16 +133,34 @@ public:
     /// Calls `visit(processes, devices, timebase)` with everything held still and freshly read.
     template <typename Visit>
     auto look(Visit visit) {
-        waiting_.fetch_add(1, std::memory_order_relaxed);  // a busy run() then naps, which lets us in
-        const std::lock_guard lock(mutex_);
-        waiting_.fetch_sub(1, std::memory_order_relaxed);
+        const auto lock = enter();
         timebase_.refresh();
         for (auto& process : processes_) refresh(*process);
         return visit(processes_, devices_, timebase_, damaged_);
     }
 
+    /// The same with what the last pass has seen: for those who look often and need no counters.
+    template <typename Visit>
+    auto glance(Visit visit) {
+        const auto lock = enter();
+        for (auto& process : processes_) refresh_label(*process);
+        return visit(processes_, devices_, timebase_);
+    }
+
 private:
-    uint64_t drain_locked();
+    [[nodiscard]] std::unique_lock<std::mutex> enter() {
+        waiting_.fetch_add(1, std::memory_order_relaxed);  // a busy run() then naps, which lets us in
+        std::unique_lock lock(mutex_);
+        waiting_.fetch_sub(1, std::memory_order_relaxed);
+        return lock;
+    }
+
+    uint64_t pass(bool is_whole);
+    bool is_due(const Process& process, uint64_t now) const;
+    void look_for_deaths(uint64_t now);
+    void watch(Process& process);
+    uint64_t rest_ns() const;
+    uint64_t patience_ns() const;
     void read_batch(Process& process, uint64_t now_ns);
     uint64_t apply_merged(uint64_t now_ns);
     void after_batch(Process& process, uint64_t now_ns);
@@ -132,22 +172,29 @@ private:
     void finish(Process& process, uint64_t now_ns);
     void read_to_end(Process& process, uint64_t now_ns);
     void refresh(Process& process);
+    void refresh_label(Process& process);
     void adopt(Process& process, uint64_t now_ns);
+    bool read_targets(Process& process, uint32_t count);
+    bool read_stale_targets(Process& process);
+    bool read_phases(Process& process);
     void compare(Process& process);
     void read_anew(Process& process, uint64_t head);
-    bool poll_deaths();
     void forget_oldest_ended();
     void keep_damage(const std::string& path, const std::string& what);
     void follow_mapping(uint64_t now_ns);
     void shadow(Process& socket, Process* journal);
 
+    static constexpr size_t kBatch = 16'384;  // events of one journal in one pass
+    static constexpr const char* kCut = "it was cut short while being read; the process's figures are unknown";
+
     std::mutex mutex_;
     std::atomic<bool> should_stop_{false};
     std::atomic<int> waiting_{0};
     bool has_tap_;
-    uint64_t quiet_passes_ = 0;  // of run(), which one thread at a time calls
     uint64_t last_key_ = 0;
-    uint64_t deaths_polled_ns_ = 0, clock_read_ns_ = 0;
+    uint64_t clock_read_ns_ = 0;
+    uint64_t heard_ns_ = 0;  // when any journal last had news
+    int deaths_ = -1;        // an epoll of all pidfds: readable once somebody died
     uint64_t mapping_seen_ = 0;
     size_t ended_count_ = 0;  // since the ended were last counted
     Devices devices_;

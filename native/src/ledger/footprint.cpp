@@ -96,6 +96,8 @@ uint64_t core_set_of(const Words& cb, const Book& book, Laid& laid) {
 
 // Most processes of a crowd have none: no need to go through all that they have.
 bool has_circular_buffers(const Book& book) {
+    if ((book.used_kinds() >> TTMEM_CIRCULAR_BUFFER & ((2u << (TTMEM_SCRATCHPAD - TTMEM_CIRCULAR_BUFFER)) - 1)) == 0)
+        return !book.is_counting();
     for (const auto& [device, cell] : book.cells())
         for (uint32_t kind = TTMEM_CIRCULAR_BUFFER; kind <= TTMEM_SCRATCHPAD; ++kind)
             if (cell.kinds[kind].count > 0) return true;

@@ -37,30 +37,37 @@ BankCounts banks_of(const TargetBook& target, const Devices& devices) {
     return {facts.dram_banks, facts.l1_banks};
 }
 
-void add(Taken& sum, const Taken& part) {
-    sum.spans.insert(sum.spans.end(), part.spans.begin(), part.spans.end());
-    sum.counts.insert(sum.counts.end(), part.counts.begin(), part.counts.end());
-    sum.count += part.count;
-    sum.unplaced += part.unplaced;
+void append(Taken& to, Span span, uint32_t count) {
+    if (to.spans.empty() || span.first > to.spans.back().second) {
+        to.spans.push_back(span);
+        to.counts.push_back(count);
+    } else {
+        to.spans.back().second = std::max(to.spans.back().second, span.second);
+        to.counts.back() += count;
+    }
 }
 
-// Sorts what was joined of several, and joins it once more.
-void join_parts(Taken& taken) {
-    std::vector<std::pair<Span, uint32_t>> parts;
-    parts.reserve(taken.spans.size());
-    for (size_t i = 0; i < taken.spans.size(); ++i) parts.emplace_back(taken.spans[i], taken.counts[i]);
-    sort_by(parts, [](const auto& part) { return part.first.first; });
-    taken.spans.clear();
-    taken.counts.clear();
-    for (const auto& [span, count] : parts) {
-        if (taken.spans.empty() || span.first > taken.spans.back().second) {
-            taken.spans.push_back(span);
-            taken.counts.push_back(count);
-        } else {
-            taken.spans.back().second = std::max(taken.spans.back().second, span.second);
-            taken.counts.back() += count;
-        }
+// Both are in order, and so is what they are together.
+Taken together(const Taken& a, const Taken& b) {
+    Taken both;
+    both.count = a.count + b.count;
+    both.unplaced = a.unplaced + b.unplaced;
+    both.spans.reserve(a.spans.size() + b.spans.size());
+    both.counts.reserve(both.spans.capacity());
+    for (size_t i = 0, j = 0; i < a.spans.size() || j < b.spans.size();) {
+        const bool is_first = j == b.spans.size() || (i < a.spans.size() && a.spans[i].first <= b.spans[j].first);
+        is_first ? append(both, a.spans[i], a.counts[i]) : append(both, b.spans[j], b.counts[j]);
+        ++(is_first ? i : j);
     }
+    return both;
+}
+
+// Two and two, then these again: what lies at the same addresses is joined early.
+Taken together(const std::vector<const Taken*>& parts, size_t from, size_t to) {
+    if (from == to) return {};
+    if (to - from == 1) return *parts[from];
+    const size_t middle = from + (to - from) / 2;
+    return together(together(parts, from, middle), together(parts, middle, to));
 }
 
 bool is_followed(const Process& process) {
@@ -114,11 +121,12 @@ Gaps gaps_of(const Spans& joined) {
 }
 
 std::map<uint16_t, TakenPools> taken_by(const Book& book, const Devices& devices, bool is_placed) {
+    const size_t count = std::min<size_t>(book.targets().size(), book.target_count());
     std::vector<BankCounts> banks;
-    for (const TargetBook& target : book.targets()) banks.push_back(banks_of(target, devices));
-    std::vector<TakenPools> targets(book.targets().size());
+    for (size_t i = 0; i < count; ++i) banks.push_back(banks_of(book.targets()[i], devices));
+    std::vector<TakenPools> targets(count);
     book.table().for_each([&](const Words& words) {
-        if (!is_held(words)) return;
+        if (!is_held(words) || words.target() >= count) return;
         TakenPools& pools = targets[words.target()];
         if (pools.empty()) pools.resize(kPlacedPools);
         Taken& taken = pools[words.pool()];
@@ -140,30 +148,43 @@ std::map<uint16_t, TakenPools> taken_by(const Book& book, const Devices& devices
     return found;
 }
 
-std::vector<Atlas::Holders> Atlas::holders_by_device(const Processes& processes, size_t device_count) {
-    std::vector<Holders> holders(device_count);
+// Chips of one mesh are targets of their own, too: only those that hold something tell the chips apart.
+std::vector<uint16_t> Atlas::holding(const Process& process, const Devices& devices) {
+    const Sorted& own = sorted(process, devices);
+    std::vector<uint16_t> targets;
+    for (const auto& [target, pools] : own.targets) targets.push_back(target);
+    for (const auto& [target, spans] : own.laid.by_target) targets.push_back(target);
+    std::sort(targets.begin(), targets.end());
+    targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+    return targets;
+}
+
+std::vector<Atlas::Holders> Atlas::holders_by_device(const Processes& processes, const Devices& devices) {
+    std::vector<Holders> holders(devices.all().size());
     for (const auto& process : processes) {
         if (process->is_over() || process->shadowed_by != 0) continue;
         const std::vector<TargetBook>& targets = process->book.targets();
-        for (size_t number = 0; number < targets.size() && number < process->book.target_count(); ++number)
-            for (const uint32_t device : targets[number].devices) {
-                if (device >= device_count) continue;
-                Holders& there = holders[device];
-                if (there.empty() || there.back().process != process.get()) there.push_back({process.get(), {}});
-                there.back().targets.push_back(static_cast<uint16_t>(number));
-            }
+        const auto put = [&](uint16_t number, uint16_t as) {
+            for (const uint32_t device : targets[number].devices)
+                if (device < holders.size()) holders[device].push_back({process.get(), as});
+        };
+        const bool is_clear = is_followed(*process) && !sorted(*process, devices).laid.has_unplaced &&
+                              !sorted(*process, devices).laid.is_too_much();
+        for (uint16_t number = 0; number < targets.size() && number < process->book.target_count() && !is_clear;
+             ++number)
+            put(number, kNoTarget);
+        if (is_followed(*process))
+            for (const uint16_t number : holding(*process, devices)) put(number, number);
     }
     return holders;
 }
 
 Atlas::Name Atlas::name_of(const Holders& holders) {
     Name name;
-    for (const Holder& holder : holders) {
-        const uint64_t count = holder.targets.size();
-        name.insert(name.end(), {holder.process->key, holder.process->book.table().changes(),
-                                 count << 1 | uint64_t{is_followed(*holder.process)}});
-        name.insert(name.end(), holder.targets.begin(), holder.targets.end());
-    }
+    name.reserve(3 * holders.size());
+    for (const auto& [process, target] : holders)
+        name.insert(name.end(), {process->key, process->book.table().changes(),
+                                 uint64_t{target} << 1 | uint64_t{is_followed(*process)}});
     return name;
 }
 
@@ -181,29 +202,28 @@ const Atlas::Sorted& Atlas::sorted(const Process& process, const Devices& device
 Places Atlas::together(const Holders& holders, const Devices& devices, bool is_now) {
     Places places;
     std::map<uint32_t, CoreTaken> cores;
-    size_t parts[kPlacedPools] = {};
-    for (const auto& [process, targets] : holders) {
-        if (!is_followed(*process)) {
+    std::vector<const Taken*> parts[kPlacedPools];
+    for (auto holder = holders.begin(); holder != holders.end();) {
+        const Process& process = *holder->process;
+        std::vector<uint16_t> targets;
+        for (; holder != holders.end() && holder->process == &process; ++holder)
+            if (holder->target != kNoTarget) targets.push_back(holder->target);
+        if (!is_followed(process)) {
             places.is_followed = false;
             continue;
         }
-        const Sorted& own = sorted(*process, devices);
+        const Sorted& own = sorted(process, devices);
         for (const uint16_t target : targets) {
             const auto found = own.targets.find(target);
-            for (uint32_t pool = 0; found != own.targets.end() && pool < kPlacedPools; ++pool) {
-                add(places.pools[pool], found->second[pool]);
-                parts[pool] += !found->second[pool].spans.empty();
-            }
+            for (uint32_t pool = 0; found != own.targets.end() && pool < kPlacedPools; ++pool)
+                parts[pool].push_back(&found->second[pool]);
         }
         places.is_followed &= !own.laid.is_too_much();
         places.is_estimated |= own.laid.has_unplaced;
-        if (is_now)
-            lay_on_cores(laid_by(process->book), targets, cores);
-        else
-            lay_on_cores(own.laid, targets, cores);
+        lay_on_cores(is_now ? laid_by(process.book) : own.laid, targets, cores);
     }
     for (uint32_t pool = 0; pool < kPlacedPools; ++pool) {
-        if (parts[pool] > 1) join_parts(places.pools[pool]);
+        places.pools[pool] = ttmem::together(parts[pool], 0, parts[pool].size());
         places.gaps[pool] = gaps_of(places.pools[pool].spans);
     }
     fill_cores(places, cores);
@@ -217,26 +237,16 @@ void Atlas::forget(const Processes& processes) {
     std::erase_if(processes_, [&](const auto& one) { return !alive.contains(one.first); });
 }
 
-// Chips of one mesh are targets of their own, too: only those that hold something tell the chips apart.
-void Atlas::leave_empty_targets(Holder& holder, const Devices& devices) {
-    if (!is_followed(*holder.process)) return holder.targets.clear();
-    const Sorted& own = sorted(*holder.process, devices);
-    std::erase_if(holder.targets, [&](uint16_t target) {
-        return !own.targets.contains(target) && !own.laid.by_target.contains(target);
-    });
-}
-
 std::vector<std::shared_ptr<const Places>> Atlas::look(const Processes& processes, const Devices& devices) {
     forget(processes);
     std::map<Name, std::shared_ptr<const Places>> before = std::move(known_);
     known_.clear();
     std::vector<std::shared_ptr<const Places>> found;
-    for (Holders& holders : holders_by_device(processes, devices.all().size())) {
+    for (const Holders& holders : holders_by_device(processes, devices)) {
         if (holders.empty()) {
             found.emplace_back();
             continue;
         }
-        for (Holder& holder : holders) leave_empty_targets(holder, devices);
         const auto [at, is_new] = known_.try_emplace(name_of(holders));
         if (is_new) {
             const auto old = before.find(at->first);
@@ -249,7 +259,7 @@ std::vector<std::shared_ptr<const Places>> Atlas::look(const Processes& processe
 }
 
 Places Atlas::look_at(const Processes& processes, const Devices& devices, uint32_t device) {
-    const std::vector<Holders> holders = holders_by_device(processes, devices.all().size());
+    const std::vector<Holders> holders = holders_by_device(processes, devices);
     return device < holders.size() ? together(holders[device], devices, true) : Places{};
 }
 

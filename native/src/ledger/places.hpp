@@ -74,10 +74,11 @@ public:
     Places look_at(const Processes& processes, const Devices& devices, uint32_t device);
 
 private:
-    /// A process, and those of its targets that stand for a chip.
+    /// A process, and one of its targets that has something on a chip; or none, if no more is known than that it is there.
     struct Holder {
         const Process* process;
-        std::vector<uint16_t> targets;
+        uint16_t target;
+        bool operator==(const Holder&) const = default;
     };
     using Holders = std::vector<Holder>;
     using Name = std::vector<uint64_t>;  // who holds something on a chip, and how often that has changed
@@ -89,9 +90,9 @@ private:
         Laid laid;
     };
 
-    static std::vector<Holders> holders_by_device(const Processes& processes, size_t device_count);
+    std::vector<Holders> holders_by_device(const Processes& processes, const Devices& devices);
+    std::vector<uint16_t> holding(const Process& process, const Devices& devices);
     static Name name_of(const Holders& holders);
-    void leave_empty_targets(Holder& holder, const Devices& devices);
     const Sorted& sorted(const Process& process, const Devices& devices);
     Places together(const Holders& holders, const Devices& devices, bool is_now);
     void forget(const Processes& processes);

@@ -33,6 +33,7 @@ Process::~Process() {
 // Its memory is given back; its last figures stay readable for a while.
 void Collector::dismiss(Process& process) {
     process.mode = Mode::ended;
+    ++process.figures;
     if (process.ended_ns == 0) process.ended_ns = nanoseconds(CLOCK_REALTIME);
     process.book.leave();
     if (process.pidfd >= 0) close(process.pidfd);
@@ -62,6 +63,7 @@ void Collector::pair_ways(Process& changed) {
             continue;
         Process& socket = is_socket ? changed : other;
         Process& journal = is_socket ? other : changed;
+        ++journal.figures;
         if (socket.is_over())
             journal.other = 0;
         else if (!journal.is_over())
@@ -87,7 +89,10 @@ void Collector::follow_mapping(uint64_t now_ns) {
     if (devices_.mapping() == mapping_seen_) return;
     mapping_seen_ = devices_.mapping();
     for (auto& process : processes_)
-        if (!process->is_over()) process->book.follow_mapping(now_ns);
+        if (!process->is_over()) {
+            process->book.follow_mapping(now_ns);
+            ++process->figures;
+        }
 }
 
 void Collector::reset_peaks() {
@@ -98,6 +103,7 @@ void Collector::reset_peaks() {
         if (process->is_over()) continue;
         process->book.reset_peaks();
         process->peaks_since_ns = now_ns;
+        ++process->figures;
     }
 }
 

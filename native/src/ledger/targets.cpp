@@ -36,6 +36,10 @@ void subtract(Totals& from, const Totals& what) {
 }  // namespace
 
 void Book::carry(uint32_t number, const Totals& change, uint64_t now_ns) {
+    for (uint32_t p = 0; p < kPools; ++p)
+        used_pools_ |= uint32_t{(change.pools[p].used | change.pools[p].requested | change.pools[p].count) != 0} << p;
+    for (uint32_t k = 0; k < kKinds; ++k)
+        used_kinds_ |= uint32_t{(change.kinds[k].used | change.kinds[k].count) != 0} << k;
     const auto carry_to = [&change](Cell& cell, bool may_peak, auto has_peaked) {
         for (uint32_t p = 0; p < kPools; ++p) {
             const Amount& by = change.pools[p];

@@ -44,6 +44,24 @@ std::string fault_of(const Identity& identity, uint64_t file_bytes) {
     return {};
 }
 
+void unpack(const uint64_t* from, TargetWords& to) {
+    to.state = static_cast<uint32_t>(from[0]);
+    to.descriptor = static_cast<uint32_t>(from[0] >> 32);
+    to.unique_id = from[offsetof(Target, unique_id) / 8];
+    to.closed_sequence = from[offsetof(Target, closed_sequence) / 8];
+    to.launches = from[offsetof(Target, launches) / 8];
+    to.clashes = from[offsetof(Target, clashes) / 8];
+    for (uint32_t k = 0; k < kKinds; ++k) {
+        const uint64_t* kind = from + (offsetof(Target, kinds) + k * sizeof(KindCounters)) / 8;
+        to.kinds[k] = {kind[0], kind[1]};
+    }
+    for (uint32_t p = 0; p < kPools; ++p) {
+        const uint64_t* pool = from + (offsetof(Target, pools) + p * sizeof(PoolCounters)) / 8;
+        to.pools[p] = {pool[0], pool[1], pool[2], pool[4], pool[5]};
+    }
+    std::memcpy(&to.activity, from + offsetof(Target, caches) / 8, sizeof to.activity);
+}
+
 }  // namespace
 
 JournalReader::JournalReader(std::unique_ptr<Source> source, const Identity& identity)
@@ -165,32 +183,26 @@ ReadResult JournalReader::read(std::vector<Words>& events, size_t most) {
 bool JournalReader::targets(std::vector<TargetWords>& targets, uint32_t count) const {
     std::vector<uint64_t> words(count * sizeof(Target) / 8);
     if (!source_->copy(identity_.targets_offset, words.data(), words.size() * 8)) return false;
-    targets.assign(count, {});
-    for (uint32_t i = 0; i < count; ++i) {
-        const uint64_t* from = words.data() + i * sizeof(Target) / 8;
-        TargetWords& to = targets[i];
-        to.state = static_cast<uint32_t>(from[0]);
-        to.descriptor = static_cast<uint32_t>(from[0] >> 32);
-        to.unique_id = from[offsetof(Target, unique_id) / 8];
-        to.closed_sequence = from[offsetof(Target, closed_sequence) / 8];
-        to.launches = from[offsetof(Target, launches) / 8];
-        to.clashes = from[offsetof(Target, clashes) / 8];
-        for (uint32_t k = 0; k < kKinds; ++k) {
-            const uint64_t* kind = from + (offsetof(Target, kinds) + k * sizeof(KindCounters)) / 8;
-            to.kinds[k] = {kind[0], kind[1]};
-        }
-        for (uint32_t p = 0; p < kPools; ++p) {
-            const uint64_t* pool = from + (offsetof(Target, pools) + p * sizeof(PoolCounters)) / 8;
-            to.pools[p] = {pool[0], pool[1], pool[2], pool[4], pool[5]};
-        }
-        std::memcpy(&to.activity, from + offsetof(Target, caches) / 8, sizeof to.activity);
-    }
+    targets.resize(count);
+    for (uint32_t i = 0; i < count; ++i) unpack(words.data() + i * sizeof(Target) / 8, targets[i]);
+    return true;
+}
+
+bool JournalReader::target(TargetWords& to, uint32_t number) const {
+    uint64_t words[sizeof(Target) / 8];
+    if (!source_->copy(identity_.targets_offset + number * sizeof(Target), words, sizeof words)) return false;
+    unpack(words, to);
     return true;
 }
 
 bool JournalReader::phase_rows(std::vector<uint64_t>& words) const {
     words.resize(kPhasePeaks * sizeof(PhasePeak) / 8);
     return source_->copy(identity_.phases_offset, words.data(), words.size() * 8);
+}
+
+bool JournalReader::has_phases() const {
+    uint64_t runs = 0;
+    return !source_->copy(identity_.phases_offset + offsetof(PhasePeak, runs), &runs, sizeof runs) || runs != 0;
 }
 
 std::string JournalReader::item(uint32_t id, Item kind) const {

@@ -23,6 +23,8 @@ struct Hot {
     uint64_t clamped = 0, shrunk_kernels = 0, arena_used = 0, arena_refused = 0, phases_refused = 0,
              targets_refused = 0;
     uint32_t label = 0, threads = 0;
+
+    bool operator==(const Hot&) const = default;
 };
 
 /// What goes on on a target besides memory changing hands: its words as they stand in the journal.
@@ -86,7 +88,11 @@ public:
 
     /// The counters of the first `count` targets.
     bool targets(std::vector<TargetWords>& targets, uint32_t count) const;
+    /// Those of one of them.
+    bool target(TargetWords& to, uint32_t number) const;
     bool phase_rows(std::vector<uint64_t>& words) const;
+    /// False: there are none yet. Rows are taken from the first on.
+    bool has_phases() const;
     /// A text or descriptor of the arena; empty when the id leads nowhere.
     std::string item(uint32_t id, Item kind) const;
     std::string arena() const;

@@ -19,7 +19,6 @@ constexpr size_t kReadMost = 256 * 1024;
 constexpr size_t kTurnMost = 4 * kReadMost;  // of one connection, before the others have their turn
 constexpr size_t kOutgoingMost = 64 * 1024;  // unread replies: from there on the asker's questions wait
 constexpr int kEvents = 512;
-constexpr uint64_t kMs = 1'000'000;
 constexpr uint64_t kGoneEveryNs = 20 * kMs;
 constexpr size_t kGoneAtOnce = 64;
 constexpr uint64_t kClosedNs = 100 * kMs;

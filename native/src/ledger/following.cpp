@@ -1,0 +1,160 @@
+// How often journals are looked into while run() follows them, and how deaths are noticed meanwhile.
+//
+// A journal that had news a moment ago is looked into in every pass. One that keeps silent costs a system call each time,
+// and two hundred of them would cost a tenth of a core at that pace: they take turns, so many looks a second at most. As
+// soon as anybody has news all are looked into as often as few would be, so that what happened on a chip is counted in
+// the order in which it happened. Whoever asks for figures drains first and never waits for a turn.
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "ledger/collector.hpp"
+#include "reader/liveness.hpp"
+
+namespace ttmem {
+namespace {
+
+constexpr uint64_t kLivelyNs = 50 * kMs;     // who had news within that time is looked into in every pass
+constexpr uint64_t kTurnNs = 4 * kMs;        // others after that time,
+constexpr uint64_t kTurnMostNs = 200 * kMs;  // or later if there are many: but rings must hold what comes meanwhile
+constexpr uint64_t kSilentLookNs = 200'000;  // 5,000 looks a second
+constexpr uint64_t kUnwatchedLifeNs =
+    20 * kMs;                                  // how often to ask whether somebody lives whose death nobody would tell
+constexpr uint64_t kWatchedLifeNs = 60 * kMs;  // ... and of others: they may have become another program
+constexpr int kDeathsAtOnce = 64;
+
+}  // namespace
+
+Collector::Collector(bool tap) : has_tap_(tap), deaths_(epoll_create1(EPOLL_CLOEXEC)) { timebase_.refresh(); }
+
+Collector::~Collector() {
+    if (deaths_ >= 0) close(deaths_);
+}
+
+// Once only: who still counts as alive then (somebody else holds its lock) is asked in turns again.
+void Collector::watch(Process& process) {
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLONESHOT;
+    event.data.u64 = process.key;
+    if (deaths_ < 0 || epoll_ctl(deaths_, EPOLL_CTL_ADD, process.pidfd, &event) != 0) {
+        close(process.pidfd);
+        process.pidfd = -1;
+    }
+}
+
+void Collector::check_life(Process& process, uint64_t now) {
+    process.checked_ns = now;
+    if (process.file == nullptr) return;  // our own: alive as long as we ask
+    const Liveness life =
+        liveness_of(process.file->file(), process.reader->identity(), process.inode, process.known_pid);
+    const bool was_visible = process.is_visible, had_lost_lock = process.has_lost_lock;
+    const uint32_t pid = process.pid;
+    process.has_lost_lock = life.has_lost_lock;
+    process.is_visible = life.pid > 0;
+    if (life.is_alive && life.pid > 0) process.known_pid = life.pid;
+    if (life.is_alive && life.pid > 0) process.pid = static_cast<uint32_t>(life.pid);
+    if (life.is_alive && process.pidfd < 0 && life.pid > 0 && !process.has_fallen) {
+        process.pidfd = open_pidfd(life.pid);
+        if (process.pidfd >= 0) watch(process);
+    }
+    if (!life.is_alive) process.ended_ns = nanoseconds(CLOCK_REALTIME);
+    process.figures += !life.is_alive || was_visible != process.is_visible || had_lost_lock != process.has_lost_lock ||
+                       pid != process.pid;
+}
+
+void Collector::look_for_deaths(uint64_t now) {
+    epoll_event events[kDeathsAtOnce];
+    const int count = deaths_ < 0 ? 0 : epoll_wait(deaths_, events, kDeathsAtOnce, 0);
+    for (int i = 0; i < count; ++i)
+        for (auto& process : processes_)
+            if (process->key == events[i].data.u64 && process->pidfd >= 0) {
+                close(process->pidfd);
+                process->pidfd = -1;
+                process->has_fallen = true;
+                process->checked_ns = 0;
+            }
+    for (auto& process : processes_) {
+        if (process->reader == nullptr || process->mode == Mode::ended || process->ended_ns != 0) continue;
+        const uint64_t interval = process->pidfd >= 0 ? kWatchedLifeNs : kUnwatchedLifeNs;
+        if (now - process->checked_ns > interval) check_life(*process, now);
+    }
+}
+
+uint64_t Collector::patience_ns() const {
+    return std::clamp<uint64_t>(processes_.size() * kSilentLookNs, kTurnNs, kTurnMostNs);
+}
+
+bool Collector::is_due(const Process& process, uint64_t now) const {
+    if (process.reader == nullptr || process.is_over()) return false;
+    if (process.mode != Mode::following || process.ended_ns != 0 || !process.reader->pending().empty()) return true;
+    if (now - process.heard_ns < kLivelyNs) return true;
+    return now - process.asked_ns >= (now - heard_ns_ < kLivelyNs ? kTurnNs : patience_ns());
+}
+
+// Looks into all journals, or into those whose turn it is, and applies what they say.
+uint64_t Collector::pass(bool is_whole) {
+    const uint64_t now = nanoseconds(CLOCK_MONOTONIC);
+    const uint64_t now_ns = nanoseconds(CLOCK_REALTIME);
+    if (now - clock_read_ns_ > 1000 * kMs) {
+        timebase_.refresh();
+        clock_read_ns_ = now;
+    }
+    look_for_deaths(now);
+    for (auto& process : processes_) {
+        process->is_at_hand = is_whole || is_due(*process, now);
+        process->batch.clear();
+        if (!process->is_at_hand) continue;
+        process->asked_ns = now;
+        read_batch(*process, now_ns);
+        if (!process->batch.empty()) process->heard_ns = heard_ns_ = now;
+    }
+    const uint64_t applied = apply_merged(now_ns);
+    for (auto& process : processes_)
+        if (process->is_at_hand) after_batch(*process, now_ns);
+    follow_mapping(now_ns);
+    for (auto& process : processes_)
+        if (process->reader != nullptr && process->ended_ns != 0 && !process->is_over()) finish(*process, now_ns);
+    forget_oldest_ended();
+    return applied;
+}
+
+uint64_t Collector::drain() {
+    const std::lock_guard lock(mutex_);
+    return pass(true);
+}
+
+// How long until a pass is due again.
+uint64_t Collector::rest_ns() const {
+    const uint64_t silent = nanoseconds(CLOCK_MONOTONIC) - heard_ns_;
+    if (silent < kLivelyNs) return kMs / 5;
+    return silent < 3 * kLivelyNs ? kMs : std::min(patience_ns(), kUnwatchedLifeNs);
+}
+
+uint64_t Collector::run(double seconds) {
+    const uint64_t until = nanoseconds(CLOCK_MONOTONIC) + static_cast<uint64_t>(seconds * 1e9);
+    uint64_t applied = 0;
+    should_stop_.store(false, std::memory_order_relaxed);
+    // Naps are asked for in fractions of a millisecond; the kernel may add 50 us of its own to each unless told otherwise.
+    const int slack_ns = prctl(PR_GET_TIMERSLACK);
+    prctl(PR_SET_TIMERSLACK, 5'000UL);
+    while (!should_stop_.load(std::memory_order_relaxed) && nanoseconds(CLOCK_MONOTONIC) < until) {
+        std::unique_lock lock(mutex_);
+        const uint64_t count = pass(false), rest = rest_ns();
+        lock.unlock();
+        applied += count;
+        if (count >= kBatch && waiting_.load(std::memory_order_relaxed) == 0) continue;
+        const uint64_t now = nanoseconds(CLOCK_MONOTONIC);
+        const timespec nap{0, static_cast<long>(std::min(rest, until > now ? until - now : 0))};
+        pollfd deaths{deaths_, POLLIN, 0};
+        ppoll(&deaths, 1, &nap, nullptr);
+    }
+    if (slack_ns > 0) prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(slack_ns));
+    return applied;
+}
+
+void Collector::stop() { should_stop_.store(true, std::memory_order_relaxed); }
+
+}  // namespace ttmem
