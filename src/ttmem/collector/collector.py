@@ -8,6 +8,7 @@ kept for an hour.
    _journals                 whoever scans: the thread while it runs, else the caller; guarded by _scanning
    _ledger, _stock           anybody; each has its own lock
    _course                   whoever needs it first makes it; has its own lock
+   _overviews                whoever needs it first makes it; any thread may use it
    _thread, _is_stopping     the owner of the collector; the thread only reads _is_stopping
    _tick_seconds             the owner before it starts the thread, then nobody
 
@@ -17,12 +18,12 @@ kept for an hour.
 import threading
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ttmem import _native
 from ttmem.collector.silicon import bank_sizes
 from ttmem.collector.stock import Stock
-from ttmem.snapshot import Host, Readings, Snapshot, Surroundings, snapshot_from_rows
+from ttmem.snapshot import Host, ProcessUsage, Readings, Snapshot, Surroundings, snapshot_from_rows
 from ttmem.snapshot.rows import processes_from_rows
 from ttmem.snapshot.selection import MOST, found_device
 from ttmem.snapshot.sights.chips import devices_from_rows
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from ttmem.snapshot.sights.history import History
     from ttmem.snapshot.sights.kernel_table import KernelTable
     from ttmem.snapshot.sights.overview import Overview
+    from ttmem.snapshot.sights.overview_rows import Overviews
     from ttmem.snapshot.sights.process_detail import ProcessDetail
 
 __all__ = ["Collector"]
@@ -64,6 +66,7 @@ class Collector:
         self._pid_namespace = own_pid_namespace()
         self._parents = Parents()
         self._course: Course | None = None
+        self._overviews: Overviews | None = None
         self._thread: threading.Thread | None = None
         self._is_stopping = threading.Event()
         self._tick_seconds: float | None = None
@@ -83,8 +86,14 @@ class Collector:
 
     def tick(self) -> int:
         """Looks for new journals and applies what all of them have to say; returns how many events that were."""
-        self._scan()
+        self.scan()
         return self._ledger.drain()
+
+    def scan(self) -> None:
+        """Looks for new journals."""
+        with self._scanning:
+            for journal in self._journals.scan():
+                self._ledger.attach(journal.path, journal.device, journal.inode)
 
     def wait_settled(self, timeout_seconds: float = 1.0) -> bool:
         """Ticks until no journal is still being read for the first time; False if that took too long."""
@@ -103,7 +112,7 @@ class Collector:
             return
         self._tick_seconds = tick_seconds
         self._is_stopping.clear()
-        self._scan()
+        self.scan()
         self._sampled()
         self._thread = threading.Thread(target=self._follow, name="ttmem-collector", daemon=True)
         self._thread.start()
@@ -126,16 +135,21 @@ class Collector:
     def overview(self) -> "Overview":
         """Everything at a glance; the same as `overview_of` makes of a snapshot."""
         from ttmem.collector.joined_overview import joined_overview, surrounding  # here, since `ttmem ps` does without
-        from ttmem.snapshot.sights.overview_rows import overview_from_rows
 
         readings, surroundings = self._readings(), self._surroundings()
         if not readings.chips:
-            beside = surrounding(surroundings, readings)
-            return overview_from_rows(self._ledger.overview(), beside, self._parents.parent_of)
+            return self._made_of(self._ledger.overview(), surrounding(surroundings, readings))
         rows = self._ledger.overview(sorted(readings.pids))
-        overview = overview_from_rows(rows, surroundings, self._parents.parent_of)
+        overview = self._made_of(rows, surroundings)
         told_twice = processes_from_rows(rows["whole"], devices_from_rows(rows), surroundings) if readings.pids else ()
         return joined_overview(self._stock.counters, overview, told_twice, readings, self._parents.parent_of)
+
+    def _made_of(self, rows: dict[str, Any], surroundings: Surroundings) -> "Overview":
+        from ttmem.snapshot.sights.overview_rows import Overviews
+
+        if self._overviews is None:
+            self._overviews = Overviews()
+        return self._overviews.made(rows, surroundings, self._parents.parent_of)
 
     def process(self, pid: int, *, key: int | None = None, most: int = MOST) -> "ProcessDetail":
         """One process close up; `key`: which of several of that pid. One that is not there is a SelectionError."""
@@ -143,22 +157,28 @@ class Collector:
 
         readings = self._readings()
         rows = self._ledger.process(pid, max(0, key or 0), most)
-        if readings.chips:  # they may tell more of it, or all there is
-            snapshot = self._stock.joined(snapshot_from_rows(self._ledger.snapshot(), self._surroundings()), readings)
-            process, time_ns = close_up.found_process(snapshot.processes, pid, key), snapshot.time_ns
-        elif rows:
-            [process] = processes_from_rows(rows, devices_from_rows(rows), self._surroundings())
-            time_ns = rows["time_ns"]
-        else:
-            raise close_up.no_such_process(pid)
+        found = list(processes_from_rows(rows, devices_from_rows(rows), self._surroundings())) if rows else []
+        if pid in readings.pids:  # they may tell more of it, or all there is
+            found += self._joined_processes(readings)
+        process = close_up.found_process(found, pid, key)
+        time_ns = rows["time_ns"] if rows else readings.time_ns
         listed = close_up.Listed.from_rows(rows) if rows and process.source != "runtime" else close_up.Listed()
         return close_up.process_detail_of(process, listed, time_ns=time_ns, parent_of=self._parents.parent_of)
+
+    def _joined_processes(self, readings: Readings) -> tuple[ProcessUsage, ...]:
+        """All processes that the runtime's counters tell of, close up."""
+        from ttmem.collector.joined_overview import joined_processes
+
+        rows, surroundings = self._ledger.overview(sorted(readings.pids)), self._surroundings()
+        told_twice = processes_from_rows(rows["whole"], devices_from_rows(rows), surroundings)
+        overview = self._made_of(rows, surroundings)
+        return joined_processes(self._stock.counters, overview, told_twice, readings)
 
     def _readings(self) -> Readings:
         """What the runtime's counters say; before the ledger's figures are taken."""
         readings = self._stock.read()
-        if readings.chips:
-            self._ledger.drain()  # what was read is compared with what was counted by then
+        if readings.chips or self._thread is not None:
+            self._ledger.drain()  # what was read is compared with what was counted by then; and journals take turns
         return readings
 
     def _surroundings(self) -> Surroundings:
@@ -177,16 +197,16 @@ class Collector:
         """One chip by address; `word` as `ps -i` names it. One that is not there is a SelectionError."""
         from ttmem.collector.chip_maps import chip_map_of  # here, since `ttmem ps` does without
 
-        usage = found_device(self.snapshot(), word)
+        usage = found_device(self.overview().devices, word)
         return chip_map_of(usage, self._ledger.chip(usage.device.number, MOST_STRETCHES))
 
     def kernels(self, word: str, most: int = MOST_KERNELS) -> "KernelTable":
         """The kernels of one chip, the largest of them; `word` as above, `most` 0 for all."""
         from ttmem.collector.kernel_tables import kernel_table_of
 
-        snapshot = self.snapshot()
-        usage = found_device(snapshot, word)
-        return kernel_table_of(usage, snapshot, self._ledger.kernels(usage.device.number, most))
+        overview = self.overview()
+        usage = found_device(overview.devices, word)
+        return kernel_table_of(usage, overview.processes, self._ledger.kernels(usage.device.number, most))
 
     def history(self, seconds: int) -> "History":
         """What was used when, up to now: since `start`, or one sample if nobody followed the journals."""
@@ -202,7 +222,7 @@ class Collector:
     def _follow(self) -> None:
         course = self._sampled()
         while not self._is_stopping.is_set():
-            self._scan()
+            self.scan()
             if self._tick_seconds is None:
                 self._ledger.run(_SCAN_EVERY_SECONDS)
                 course.look()
@@ -212,11 +232,6 @@ class Collector:
                 course.look()
                 if self._is_stopping.wait(self._tick_seconds):
                     break
-
-    def _scan(self) -> None:
-        with self._scanning:
-            for journal in self._journals.scan():
-                self._ledger.attach(journal.path, journal.device, journal.inode)
 
     def _is_settling(self) -> bool:
         return any(process["reason"] == "settling" for process in self._ledger.snapshot(())["processes"])

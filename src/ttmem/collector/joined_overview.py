@@ -14,7 +14,7 @@ from ttmem.snapshot.usage import first_reason
 if TYPE_CHECKING:
     from ttmem.collector.runtime_counters import RuntimeCounters
 
-__all__ = ["joined_overview", "surrounding"]
+__all__ = ["joined_overview", "joined_processes", "surrounding"]
 
 
 def surrounding(surroundings: Surroundings, readings: Readings) -> Surroundings:
@@ -35,18 +35,7 @@ def joined_overview(
     parent_of: ParentOf,
 ) -> Overview:
     """`told_twice`: what was counted of the processes that the readings tell of."""
-    snapshot = Snapshot(
-        time_ns=overview.time_ns,
-        source=overview.source,
-        places=overview.places,
-        host=overview.host,
-        devices=overview.devices,
-        processes=tuple(told_twice),
-        foreign=overview.foreign,
-        damaged=(),
-        findings=overview.findings,
-    )
-    joined = runtime.joined(snapshot, readings)
+    joined = runtime.joined(_snapshot(overview, told_twice), readings)
     noted = {process.key: process for process in joined.processes[: len(told_twice)]}
     listed = {usage.device.number for usage in joined.devices}
     plain = [process_row_of(process, listed, parent_of) for process in joined.processes[len(told_twice) :]]
@@ -65,4 +54,25 @@ def joined_overview(
         foreign=joined.foreign,
         findings=joined.findings,
         reason=first_reason([overview.reason, *(row.reason for row in plain)]),
+    )
+
+
+def joined_processes(
+    runtime: "RuntimeCounters", overview: Overview, told_twice: Sequence[ProcessUsage], readings: Readings
+) -> tuple[ProcessUsage, ...]:
+    """All processes that the readings tell of: those that were counted too, then the others."""
+    return runtime.joined(_snapshot(overview, told_twice), readings).processes
+
+
+def _snapshot(overview: Overview, told_twice: Sequence[ProcessUsage]) -> Snapshot:
+    return Snapshot(
+        time_ns=overview.time_ns,
+        source=overview.source,
+        places=overview.places,
+        host=overview.host,
+        devices=overview.devices,
+        processes=tuple(told_twice),
+        foreign=overview.foreign,
+        damaged=(),
+        findings=overview.findings,
     )

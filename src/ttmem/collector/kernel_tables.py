@@ -1,11 +1,12 @@
 """From the ledger's rows about the kernels of one chip to a table of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ttmem.devices import BinaryStatus, Kind
-from ttmem.snapshot import DeviceUsage, Snapshot
+from ttmem.snapshot import DeviceUsage
 from ttmem.snapshot.sights.kernel_table import KernelRow, KernelTable
+from ttmem.snapshot.sights.overview import ProcessRow
 from ttmem.tracking import CoreType, FoundBy
 
 __all__ = ["kernel_table_of"]
@@ -14,11 +15,11 @@ _ESTIMATED = 64  # a flag of a row: charged by the seeds' rule
 
 
 def kernel_table_of(
-    usage: DeviceUsage, snapshot: Snapshot, found: tuple[int, Sequence[Sequence[Any]], int]
+    usage: DeviceUsage, processes: Iterable[ProcessRow], found: tuple[int, Sequence[Sequence[Any]], int]
 ) -> KernelTable:
     """The table that the rows of `Ledger.kernels` make."""
     time_ns, rows, count = found
-    pids = {process.key: process.pid for process in snapshot.processes}
+    pids = {process.key: process.pid for process in processes}
     return KernelTable(
         time_ns=time_ns,
         device=usage.device,

@@ -1,7 +1,8 @@
 """The routes of the daemon: what can be asked, and what comes back. All answers are JSON, but the stream of events.
 
 GET  /snapshot      everything at one instant, the document of `ttmem ps --json`
-GET  /overview      the same with every process summed over its chips: what a monitor asks for again and again
+GET  /overview      the same with every process summed over its chips: what a monitor asks for again and again. Its ETag
+                    names all but the moment; 304 to whoever has it, and the moment in a header
 GET  /events        either again and again, as server-sent events; ?interval=SECONDS&what=overview
 GET  /process, ...  close-ups, see `Answers.sights`; ?pid=N&most=N
 GET  /dump          what is alive, allocation by allocation; ?kernels=1&device=N&most=N
@@ -23,8 +24,9 @@ from starlette.routing import Route
 
 from ttmem.daemon.answering.questions import BadQuestion, number_in
 from ttmem.daemon.answering.sights import Sight
+from ttmem.daemon.asking.remembered import TIME_HEADER
 from ttmem.daemon.doorkeeper import Doorkeeper
-from ttmem.daemon.frames import LEAST_INTERVAL_SECONDS, Frames
+from ttmem.daemon.frames import LEAST_INTERVAL_SECONDS, Encoded, Frames
 from ttmem.errors import SelectionError
 
 __all__ = ["Answers", "application"]
@@ -38,11 +40,11 @@ Value = TypeVar("Value")
 class Answers(NamedTuple):
     """Who knows the answers. These are called in threads, and may take a while."""
 
-    snapshot: Callable[[], bytes]
+    snapshot: Callable[[], Encoded]
     dump: Callable[[bool, str | None, int], dict[str, Any]]  # kernels alone, device, most
     health: Callable[[], tuple[bool, dict[str, Any]]]
     reset_peaks: Callable[[], None]
-    overview: Callable[[], bytes]
+    overview: Callable[[], Encoded]
     sights: Mapping[str, Sight] = MappingProxyType({})  # close-ups, by the name of their route
     routes: Sequence[Route] = ()  # answered by somebody else
 
@@ -56,8 +58,13 @@ def application(answers: Answers, frames: Mapping[str, Frames]) -> Doorkeeper:
 
     def framed(name: str) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
-            frame = await frames[name].fresh()
-            return Response(frame.body, media_type="application/json", headers=_UNCACHED)
+            told = (await frames[name].fresh()).answer
+            if not told.tag:
+                return Response(told.body, media_type="application/json", headers=_UNCACHED)
+            headers = {**_UNCACHED, "etag": told.tag, TIME_HEADER: str(told.time_ns)}
+            if request.headers.get("if-none-match") == told.tag:
+                return Response(status_code=304, headers=headers)
+            return Response(told.body, media_type="application/json", headers=headers)
 
         return answer
 

@@ -28,6 +28,7 @@ from ttmem.daemon.app import Answers
 from ttmem.daemon.checkpoint import Checkpoint
 from ttmem.daemon.doors import Doors, Plan, open_doors
 from ttmem.daemon.dumping import Dumping
+from ttmem.daemon.frames import Encoded
 from ttmem.daemon.log import Log
 from ttmem.daemon.metrics.exporter import Asked, Exporter
 from ttmem.daemon.metrics.rows.service import Service
@@ -179,10 +180,10 @@ class Daemon:
         self._is_drained.wait()
         self._checkpoint.write()
 
-    def _snapshot(self) -> bytes:
+    def _snapshot(self) -> Encoded:
         self._collector.tick()  # also the journal that was made a moment ago
         told = document(self._collector.snapshot(), self._driver.telemetry())
-        return json.dumps(told, separators=(",", ":")).encode()
+        return Encoded(json.dumps(told, separators=(",", ":")).encode())
 
     def _is_well(self) -> bool:
         doors = (self._doors.seed, self._doors.query)

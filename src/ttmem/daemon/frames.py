@@ -10,18 +10,30 @@ import time
 from collections.abc import AsyncIterator, Callable
 from typing import NamedTuple
 
-__all__ = ["LEAST_INTERVAL_SECONDS", "Frame", "Frames"]
+__all__ = ["LEAST_INTERVAL_SECONDS", "Encoded", "Frame", "Frames"]
 
 LEAST_INTERVAL_SECONDS = 0.1
+
+
+class Encoded(NamedTuple):
+    """A document as it is sent. `tag` is empty where nobody is told whether it changed."""
+
+    body: bytes
+    tag: str = ""
+    time_ns: int = 0
 
 
 class Frame(NamedTuple):
     """One encoded answer, and when its making began."""
 
     number: int
-    body: bytes
+    answer: Encoded
     began: float
     name: str = "snapshot"
+
+    @property
+    def body(self) -> bytes:
+        return self.answer.body
 
     @property
     def event(self) -> bytes:
@@ -33,13 +45,13 @@ class Frames:
     """Makes frames in a thread, one at a time. Lives on one event loop."""
 
     def __init__(
-        self, encode: Callable[[], bytes], *, name: str = "snapshot", clock: Callable[[], float] = time.monotonic
+        self, encode: Callable[[], Encoded], *, name: str = "snapshot", clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._encode = encode
         self._name = name
         self._clock = clock
         self._making = asyncio.Lock()
-        self._latest = Frame(0, b"", float("-inf"))
+        self._latest = Frame(0, Encoded(b""), float("-inf"))
         self._is_over = asyncio.Event()
 
     async def fresh(self) -> Frame:
@@ -51,8 +63,8 @@ class Frames:
         async with self._making:
             if self._latest.began < moment:
                 began = self._clock()
-                body = await asyncio.get_running_loop().run_in_executor(None, self._encode)
-                self._latest = Frame(self._latest.number + 1, body, began, self._name)
+                answer = await asyncio.get_running_loop().run_in_executor(None, self._encode)
+                self._latest = Frame(self._latest.number + 1, answer, began, self._name)
             return self._latest
 
     async def every(self, interval_seconds: float) -> AsyncIterator[Frame]:

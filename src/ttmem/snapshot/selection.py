@@ -60,13 +60,13 @@ def device_test(word: str) -> Callable[[Device], bool]:
     return lambda device: device.index == number
 
 
-def found_device(snapshot: Snapshot, word: str) -> DeviceUsage:
+def found_device(devices: Iterable[DeviceUsage], word: str) -> DeviceUsage:
     """The first device that is meant by a word; one that is not there is a SelectionError."""
-    is_it = device_test(word)
-    for usage in snapshot.devices:
+    is_it, listed = device_test(word), tuple(devices)
+    for usage in listed:
         if is_it(usage.device):
             return usage
-    raise SelectionError(f"no device {word} here; {known_devices(usage.device for usage in snapshot.devices)}")
+    raise SelectionError(f"no device {word} here; {known_devices(usage.device for usage in listed)}")
 
 
 def known_devices(devices: Iterable[Device]) -> str:

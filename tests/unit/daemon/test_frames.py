@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from ttmem.daemon.frames import Frame, Frames
+from ttmem.daemon.frames import Encoded, Frame, Frames
 
 
 class Encoder:
@@ -11,10 +11,10 @@ class Encoder:
         self.count = 0
         self._seconds = seconds
 
-    def __call__(self) -> bytes:
+    def __call__(self) -> Encoded:
         self.count += 1
         time.sleep(self._seconds)
-        return b"%d" % self.count
+        return Encoded(b"%d" % self.count)
 
 
 def test_all_who_wait_share_one_frame() -> None:
@@ -95,4 +95,4 @@ def test_closing_ends_a_stream_at_once() -> None:
 
 
 def test_an_event_is_one_line_of_data() -> None:
-    assert Frame(7, b'{"a":1}', 0.0).event == b'event: snapshot\nid: 7\ndata: {"a":1}\n\n'
+    assert Frame(7, Encoded(b'{"a":1}'), 0.0).event == b'event: snapshot\nid: 7\ndata: {"a":1}\n\n'

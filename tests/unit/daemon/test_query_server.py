@@ -17,6 +17,7 @@ import pytest
 from tests.support.stopwatch import Stopwatch
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 from ttmem.daemon.app import Answers
+from ttmem.daemon.frames import Encoded
 from ttmem.daemon.query_server import QueryServer, loopback_listener
 from ttmem.errors import CannotServe, SelectionError
 
@@ -33,9 +34,9 @@ class Desk:
         self.reset_count = 0
         self.questions: list[tuple[bool, str | None, int]] = []
 
-    def snapshot(self) -> bytes:
+    def snapshot(self) -> Encoded:
         self.snapshot_count += 1
-        return BODY
+        return Encoded(BODY)
 
     def dump(self, kernels: bool, device: str | None, most: int) -> dict[str, Any]:
         if device == "9":
@@ -61,7 +62,7 @@ class Desk:
             dump=self.dump,
             health=self.health,
             reset_peaks=self.reset_peaks,
-            overview=lambda: OVERVIEW,
+            overview=lambda: Encoded(OVERVIEW, '"7"', 1234),
             sights={"process": self.process},
         )
 
@@ -130,6 +131,18 @@ def test_a_snapshot_is_the_document_and_not_to_be_cached(serving: Serving) -> No
 
 def test_an_overview_is_asked_for_like_a_snapshot(serving: Serving) -> None:
     assert serving.ask("/overview") == (200, OVERVIEW)
+
+
+def test_who_has_the_overview_already_is_told_only_that_and_when(serving: Serving) -> None:
+    found = []
+    for tag in ('"7"', '"6"'):
+        with contextlib.closing(http.client.HTTPConnection("ttmem", timeout=PATIENCE_SECONDS)) as connection:
+            connection.sock = serving.connect()
+            connection.request("GET", "/overview", headers={"If-None-Match": tag})
+            answer = connection.getresponse()
+            found.append((answer.status, answer.read(), answer.headers["etag"], answer.headers["x-ttmem-time-ns"]))
+
+    assert found == [(304, b"", '"7"', "1234"), (200, OVERVIEW, '"7"', "1234")]
 
 
 def test_a_close_up_gets_the_parameters_and_a_process_that_is_not_there_is_404(serving: Serving) -> None:

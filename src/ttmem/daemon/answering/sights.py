@@ -1,17 +1,17 @@
 """What a monitor looks at, by the names of the daemon's routes: parameters in, a document out."""
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ttmem.collector import Collector
 from ttmem.collector.collector import MOST_KERNELS
+from ttmem.daemon.answering.overview_text import OverviewText
 from ttmem.daemon.answering.questions import number_in, whole_number_in, word_in
+from ttmem.daemon.frames import Encoded
 from ttmem.snapshot.selection import MOST
 from ttmem.snapshot.sights.documents.chip_map import chip_map_document
 from ttmem.snapshot.sights.documents.history import history_document
 from ttmem.snapshot.sights.documents.kernel_table import kernel_table_document
-from ttmem.snapshot.sights.documents.overview import overview_document
 from ttmem.snapshot.sights.documents.process_detail import process_document
 from ttmem.snapshot.sights.documents.telemetry import telemetry_document
 from ttmem.snapshot.sights.history import SPANS_SECONDS
@@ -32,6 +32,7 @@ class Sights:
     def __init__(self, collector: Collector, driver: Driver) -> None:
         self._collector = collector
         self._driver = driver
+        self._text = OverviewText()
 
     @property
     def routes(self) -> dict[str, Sight]:
@@ -64,11 +65,10 @@ class Sights:
         """What the driver tells of its chips."""
         return telemetry_document(self._driver.telemetry())
 
-    def overview(self) -> bytes:
-        """Everything at a glance, encoded; made once for all who wait for it."""
-        self._collector.tick()  # also the journal that was made a moment ago
-        told = overview_document(self._collector.overview())
-        return json.dumps(told, separators=(",", ":"), check_circular=False).encode()
+    def overview(self) -> Encoded:
+        """Everything at a glance, encoded; made once for all who wait for it, one at a time."""
+        self._collector.scan()  # also the journal that was made a moment ago
+        return self._text.written(self._collector.overview())
 
     def process(self, parameters: Parameters) -> Document:
         """One process close up: ?pid=N, `key` if there are several of that pid, `most` for the length of its lists."""

@@ -11,9 +11,12 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from ttmem.daemon.asking.answer import Answer, parsed, received
+from ttmem.daemon.asking.remembered import TIME_HEADER, Remembered
 from ttmem.errors import DaemonGone, SelectionError
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.reading import snapshot_from_document
@@ -36,16 +39,18 @@ _HEALTH = "/healthz"
 _HEALTH_SECONDS = 0.6
 _BUSY_SECONDS = 15.0  # for somebody who is well, but has much to tell
 _WORKING_SHARE = 0.05  # of a processor: a daemon that only waits uses far less
-_MOST_BYTES = 256 << 20
 _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid
 
 
 class DaemonClient:
     """A daemon behind a Unix socket. Every question is a connection of its own: there is nothing to keep alive."""
 
-    def __init__(self, path: str, *, timeout_seconds: float = _TIMEOUT_SECONDS) -> None:
+    def __init__(
+        self, path: str, *, timeout_seconds: float = _TIMEOUT_SECONDS, remembered: Remembered | None = None
+    ) -> None:
         self.path = path
         self._timeout_seconds = timeout_seconds
+        self._remembered = remembered or Remembered()
 
     @classmethod
     def find(cls, directories: Iterable[str]) -> "DaemonClient | None":
@@ -61,27 +66,35 @@ class DaemonClient:
 
     def patient(self, timeout_seconds: float) -> "DaemonClient":
         """The same daemon, for questions whose answer may take longer."""
-        return DaemonClient(self.path, timeout_seconds=timeout_seconds)
+        return DaemonClient(self.path, timeout_seconds=timeout_seconds, remembered=self._remembered)
 
     def snapshot(self) -> Snapshot:
         """What the daemon knows now. DaemonGone or VersionMismatch if it cannot be had."""
-        return snapshot_from_document(_document("/snapshot", *self._answer("/snapshot")))
+        return snapshot_from_document(_document("/snapshot", self._answer("/snapshot")))
 
     def dump(self, *, kernels: bool = False, device: str | None = None, most: int = MOST) -> "Dump":
         """What is alive, as `dump_of` tells it. A device that is not there is a SelectionError."""
         from ttmem.snapshot.dump_document import dump_from_document  # here, since a table shows no single allocation
 
         chosen = "" if device is None else f"&device={_quoted(device)}"
-        status, body = self._answer(f"/dump?kernels={int(kernels)}&most={most}{chosen}")
-        if status in (400, 404) and device is not None:
-            raise SelectionError(_complaint(body) or f"the daemon knows no device {device}")
-        return dump_from_document(_document("/dump", status, body))
+        answer = self._answer(f"/dump?kernels={int(kernels)}&most={most}{chosen}")
+        if answer.status in (400, 404) and device is not None:
+            raise SelectionError(_complaint(answer.body) or f"the daemon knows no device {device}")
+        return dump_from_document(_document("/dump", answer))
 
     def overview(self) -> "Overview":
         """What the daemon knows now, processes summed over their chips."""
         from ttmem.snapshot.sights.documents.overview import overview_from_document
 
-        return overview_from_document(_document("/overview", *self._answer("/overview")))
+        answer = self._answer("/overview", headers=self._remembered.headers)
+        if answer.status == 304:
+            again = self._remembered.again(answer.header("etag"), answer.header(TIME_HEADER))
+            if again is not None:
+                return again
+            answer = self._answer("/overview")
+        overview = overview_from_document(_document("/overview", answer))
+        self._remembered.keep(answer.header("etag"), overview)
+        return overview
 
     def process(self, pid: int, *, key: int | None = None, most: int = MOST) -> "ProcessDetail":
         """One process close up. One that is not there is a SelectionError."""
@@ -116,31 +129,32 @@ class DaemonClient:
 
     def asked(self, target: str) -> Any:
         """The document behind a route. What it does not know there is a SelectionError."""
-        status, body = self._answer(target)
-        if status in (400, 404) and (complaint := _complaint(body)):
+        answer = self._answer(target)
+        if answer.status in (400, 404) and (complaint := _complaint(answer.body)):
             raise SelectionError(complaint)
-        return _document(target, status, body)
+        return _document(target, answer)
 
     def reset_peaks(self) -> None:
         """From now on peaks start at what is used."""
-        status, _ = self._answer("/reset-peaks", method="POST")
+        status = self._answer("/reset-peaks", method="POST").status
         if status != 204:
             raise DaemonGone(f"answers /reset-peaks with status {status}")
 
-    def _answer(self, target: str, method: str = "GET") -> tuple[int, bytes]:
+    def _answer(self, target: str, method: str = "GET", *, headers: Mapping[str, str] = MappingProxyType({})) -> Answer:
         deadline = time.monotonic() + self._timeout_seconds
         with self._connected(deadline) as line:
             answer = bytearray()
             effort = _Effort(line)
             try:
-                request = f"{method} {target} HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+                more = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+                request = f"{method} {target} HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\n{more}\r\n"
                 line.sendall(request.encode())
                 try:
-                    return _parsed(_received(line, answer, deadline))
+                    return parsed(received(line, answer, deadline))
                 except TimeoutError:
                     if target == _HEALTH or not self._is_worth_waiting_for(effort):
                         raise
-                    return _parsed(_received(line, answer, deadline + _BUSY_SECONDS))
+                    return parsed(received(line, answer, deadline + _BUSY_SECONDS))
             except TimeoutError:
                 raise DaemonGone(f"gave no answer within {self._timeout_seconds:.2g} s") from None
             except OSError as error:
@@ -151,7 +165,7 @@ class DaemonClient:
         if self._timeout_seconds < _HEALTH_SECONDS:
             return False
         try:
-            return self.patient(_HEALTH_SECONDS)._answer(_HEALTH)[0] == 200
+            return self.patient(_HEALTH_SECONDS)._answer(_HEALTH).status == 200
         except DaemonGone:
             return effort.is_going_on()
 
@@ -206,51 +220,11 @@ def _peer_of(line: socket.socket) -> tuple[int, int]:
     return pid, uid
 
 
-def _received(line: socket.socket, answer: bytearray, deadline: float) -> bytes:
-    """All bytes of the answer, before the deadline; those of a first try are kept in `answer`."""
-    end = _announced_end(answer)
-    while end is None or len(answer) < end:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        line.settimeout(left)
-        part = line.recv(1 << 20)
-        if not part:
-            break
-        answer += part
-        if end is None:
-            end = _announced_end(answer)
-        if max(len(answer), end or 0) > _MOST_BYTES:
-            raise DaemonGone(f"answers with more than {_MOST_BYTES >> 20} MiB")
-    if end is not None and len(answer) != end:
-        raise DaemonGone("broke off in the middle of its answer")
-    return bytes(answer)
-
-
-def _announced_end(answer: bytearray) -> int | None:
-    """Where the answer ends, by its own word; None if it does not say, or not yet."""
-    head, blank, _ = answer.partition(b"\r\n\r\n")
-    for header in head.split(b"\r\n")[1:] if blank else ():
-        name, _, value = header.partition(b":")
-        if name.strip().lower() == b"content-length" and value.strip().isdigit():
-            return len(head) + len(blank) + int(value)
-    return None
-
-
-def _parsed(answer: bytes) -> tuple[int, bytes]:
-    """Status and body."""
-    head, _, body = answer.partition(b"\r\n\r\n")
-    version, _, rest = head.partition(b" ")
-    if not version.startswith(b"HTTP/1.") or not rest[:3].isdigit():
-        raise DaemonGone("answers with something that is no HTTP")
-    return int(rest[:3]), body
-
-
-def _document(target: str, status: int, body: bytes) -> Any:
-    if status != 200:
-        raise DaemonGone(f"answers {target} with status {status}")
+def _document(target: str, answer: Answer) -> Any:
+    if answer.status != 200:
+        raise DaemonGone(f"answers {target} with status {answer.status}")
     try:
-        return json.loads(body)
+        return json.loads(answer.body)
     except (ValueError, RecursionError):
         raise DaemonGone(f"answers {target} with something that is no JSON") from None
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
+from ttmem.daemon.asking.remembered import Remembered
 from ttmem.errors import DaemonGone, SelectionError, TtmemError
 from ttmem.snapshot import Finding, Snapshot
 from ttmem.snapshot.selection import MOST
@@ -60,6 +61,7 @@ class Looking:
         self._driver: Driver | None = None
         self._passed_over: dict[str, tuple[float, Finding]] = {}  # until when, and why
         self._covered_until: dict[str, float] = {}
+        self._remembered: dict[str, Remembered] = {}
 
     def __enter__(self) -> "Looking":
         return self
@@ -165,7 +167,8 @@ class Looking:
         from ttmem.daemon.asking.client import DaemonClient
 
         try:
-            return question(DaemonClient(path, timeout_seconds=seconds)), ""
+            remembered = self._remembered.setdefault(path, Remembered())
+            return question(DaemonClient(path, timeout_seconds=seconds, remembered=remembered)), ""
         except SelectionError:
             raise
         except TtmemError as error:

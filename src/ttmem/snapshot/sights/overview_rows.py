@@ -5,8 +5,8 @@ origin and reason are one holder, of which the same is made as of a process.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from ttmem.devices import Device
 from ttmem.snapshot.rows import (
@@ -24,49 +24,69 @@ from ttmem.snapshot.sights.overview import Overview, ParentOf, ProcessRow, no_pa
 from ttmem.snapshot.sights.regions import SizesOf
 from ttmem.snapshot.usage import DeviceUsage, ProcessDevice, first_reason
 
-__all__ = ["overview_from_rows"]
+__all__ = ["Overviews", "overview_from_rows"]
+
+_ORDERS_MOST = 4096  # of chips: processes come and go
 
 
 def overview_from_rows(rows: Rows, surroundings: Surroundings, parent_of: ParentOf = no_parent) -> Overview:
     """The overview that the rows of `Ledger.overview()` and their surroundings make."""
-    usages = _REMEMBERED.usages(rows, surroundings.sizes_of)
-    chips = _Chips([usage.device.number for usage in usages])
-    processes = tuple(
-        _process(row, figures, chips, surroundings, parent_of)
-        for row, figures in zip(rows["processes"], rows["sums"], strict=True)
-    )
-    doubts = [finding for row in rows["processes"] if row["findings"] for finding in findings_of(row)]
-    return Overview(
-        time_ns=rows["time_ns"],
-        source=surroundings.source,
-        places=surroundings.places,
-        host=surroundings.host,
-        devices=usages,
-        processes=processes,
-        foreign=surroundings.foreign,
-        findings=(*damaged_files(rows), *doubts, *surroundings.findings),
-        reason=first_reason(row.reason for row in processes if row.state != "dead"),
-    )
+    return Overviews().made(rows, surroundings, parent_of)
 
 
-class _Remembered:
-    """The chips of the last look. Mostly nothing has changed since, and comparing rows is quick."""
+class Overviews:
+    """Makes one after the other. The ledger hands out the very rows again of what has not changed: of those the same is
+    made once. Any thread may ask."""
 
     def __init__(self) -> None:
-        self._last: tuple[list[Any], SizesOf | None, tuple[DeviceUsage, ...]] = ([], None, ())
+        self._usages: tuple[list[Any], SizesOf | None, tuple[DeviceUsage, ...]] = ([], None, ())
+        self._chips = _Chips(())
+        self._processes: dict[int, _Kept] = {}
 
-    def usages(self, rows: Rows, sizes_of: SizesOf) -> tuple[DeviceUsage, ...]:
+    def made(self, rows: Rows, surroundings: Surroundings, parent_of: ParentOf) -> Overview:
+        """As `overview_from_rows`."""
+        usages = self._usages_of(rows, surroundings.sizes_of)
+        processes = tuple(self._rows_of(rows, usages, surroundings, parent_of))
+        doubts = [finding for row in rows["processes"] if row["findings"] for finding in findings_of(row)]
+        return Overview(
+            time_ns=rows["time_ns"],
+            source=surroundings.source,
+            places=surroundings.places,
+            host=surroundings.host,
+            devices=usages,
+            processes=processes,
+            foreign=surroundings.foreign,
+            findings=(*damaged_files(rows), *doubts, *surroundings.findings),
+            reason=first_reason(row.reason for row in processes if row.state != "dead"),
+        )
+
+    def _usages_of(self, rows: Rows, sizes_of: SizesOf) -> tuple[DeviceUsage, ...]:
         told = [rows[name] for name in sorted(rows.keys() - _NOT_OF_CHIPS)]
-        before, same_sizes, usages = self._last  # replaced as one: any thread may look
+        before, same_sizes, usages = self._usages  # replaced as one: others may look at the same time
         if same_sizes is not sizes_of or told != before:
             devices = devices_from_rows(rows)
             usages = device_usages(devices, rows, _holders(rows, devices), sizes_of)
-            self._last = (told, sizes_of, usages)
+            self._usages = (told, sizes_of, usages)
         return usages
+
+    def _rows_of(
+        self, rows: Rows, usages: Sequence[DeviceUsage], surroundings: Surroundings, parent_of: ParentOf
+    ) -> Iterator[ProcessRow]:
+        chips = self._chips.like([usage.device.number for usage in usages])
+        known, self._processes, self._chips = self._processes, {}, chips
+        kept = self._processes
+        for row, figures in zip(rows["processes"], rows["sums"], strict=True):
+            parent = parent_of(row["pid"], row["started_ns"] or None) if _is_here(row) else None
+            before = known.get(row["key"])
+            if before is None or before.row is not row or before.figures is not figures or before.chips is not chips:
+                before = _Kept(row, figures, chips, _process(row, figures, chips, surroundings, parent))
+            elif before.made.parent_pid != parent:
+                before = before._replace(made=before.made._replace(parent_pid=parent))
+            kept[row["key"]] = before
+            yield before.made
 
 
 _NOT_OF_CHIPS = {"time_ns", "processes", "sums", "whole", "damaged"}
-_REMEMBERED = _Remembered()
 
 
 def _holders(rows: Rows, devices: dict[int, Device]) -> Holders:
@@ -84,8 +104,13 @@ class _Chips:
     """The chips that are listed, in their order. Many processes have the same ones: those are put in order once."""
 
     def __init__(self, numbers: Sequence[int]) -> None:
+        self._numbers = tuple(numbers)
         self._place = {number: place for place, number in enumerate(numbers)}
         self._known: dict[tuple[int, ...], tuple[int, ...]] = {}
+
+    def like(self, numbers: Sequence[int]) -> "_Chips":
+        """These, if they are the same."""
+        return self if self._numbers == tuple(numbers) and len(self._known) < _ORDERS_MOST else _Chips(numbers)
 
     def listed(self, numbers: tuple[int, ...]) -> tuple[int, ...]:
         if numbers not in self._known:
@@ -94,16 +119,28 @@ class _Chips:
         return self._known[numbers]
 
 
+class _Kept(NamedTuple):
+    """A process as it was last made, and of what."""
+
+    row: Rows
+    figures: Sequence[Any]
+    chips: _Chips
+    made: ProcessRow
+
+
+def _is_here(row: Rows) -> bool:
+    return row["state"] == "live" and bool(row["visible"])
+
+
 def _process(
-    row: Rows, figures: Sequence[Any], chips: _Chips, surroundings: Surroundings, parent_of: ParentOf
+    row: Rows, figures: Sequence[Any], chips: _Chips, surroundings: Surroundings, parent_pid: int | None
 ) -> ProcessRow:
     numbers, pools, kinds, launches, cb_planned = figures
     reason, start_ns = reason_of(row), row["started_ns"] or None
-    is_here = row["state"] == "live" and row["visible"]
     return ProcessRow(
         key=row["key"],
         pid=row["pid"],
-        parent_pid=parent_of(row["pid"], start_ns) if is_here else None,
+        parent_pid=parent_pid,
         is_visible=row["visible"],
         source=row["source"],
         uid=row["uid"],

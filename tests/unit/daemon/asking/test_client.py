@@ -1,9 +1,11 @@
 """Asking a daemon: what it says is read, and whatever else may sit behind the socket is one clear error in time."""
 
+import json
 import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +40,7 @@ def directory() -> Iterator[Path]:
         yield made
 
 
-def client_of(directory: Path, **settings: float) -> DaemonClient:
+def client_of(directory: Path, **settings: Any) -> DaemonClient:
     return DaemonClient(str(directory / "daemon.sock"), **settings)
 
 
@@ -58,6 +60,31 @@ def test_an_overview_is_what_the_daemon_says(directory: Path) -> None:
     told = overview_document(an_overview())
     with a_false_daemon(directory, some_answers({"/overview": told})):
         assert overview_document(client_of(directory).overview()) == told
+
+
+@pytest.mark.parametrize("tag", ["7", "8"])
+def test_an_overview_that_has_not_changed_is_the_last_one_at_another_moment(directory: Path, tag: str) -> None:
+    told = overview_document(an_overview())
+    requests = []
+
+    def answer(line: socket.socket, request: bytes) -> None:
+        requests.append(request)
+        if b"If-None-Match: 7\r\n" in request:
+            line.sendall(f"HTTP/1.1 304 -\r\netag: {tag}\r\nx-ttmem-time-ns: 1234\r\n\r\n".encode())
+        else:
+            body = json.dumps(told).encode()
+            line.sendall(b"HTTP/1.1 200 -\r\nETag: 7\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body))
+
+    with a_false_daemon(directory, answer):
+        client = client_of(directory)
+        first, second = client.overview(), client.patient(5).overview()
+
+    if tag == "7":
+        assert second == first._replace(time_ns=1234)
+        assert len(requests) == 2
+    else:  # it speaks of another one than ours
+        assert second == first
+        assert len(requests) == 3
 
 
 def test_a_process_is_asked_for_by_pid_key_and_length(directory: Path) -> None:

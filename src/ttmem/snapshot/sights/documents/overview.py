@@ -32,8 +32,15 @@ from ttmem.snapshot.reading import (
     read_reason,
 )
 from ttmem.snapshot.sights.overview import Overview, ProcessRow, RowState
+from ttmem.snapshot.usage import DeviceUsage
 
-__all__ = ["overview_document", "overview_from_document", "process_row_document", "read_process_row"]
+__all__ = [
+    "device_document",
+    "overview_document",
+    "overview_from_document",
+    "process_row_document",
+    "read_process_row",
+]
 
 _STATES: tuple[RowState, ...] = get_args(RowState)
 
@@ -49,11 +56,16 @@ def overview_document(overview: Overview) -> Document:
         "complete": not overview.reason,
         "reason": overview.reason or None,
         "host_info": host_document(overview.host),
-        "device_info": [{"number": usage.device.number, **device_usage_document(usage)} for usage in overview.devices],
+        "device_info": [device_document(usage) for usage in overview.devices],
         "processes": [process_row_document(row) for row in overview.processes],
         "foreign": [foreign_document(row) for row in overview.foreign],
         "findings": [finding_document(finding) for finding in overview.findings],
     }
+
+
+def device_document(usage: DeviceUsage) -> Document:
+    """One chip of an overview."""
+    return {"number": usage.device.number, **device_usage_document(usage)}
 
 
 def process_row_document(row: ProcessRow) -> Document:
