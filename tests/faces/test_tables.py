@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.driver_chips import some_driver_chips
+from tests.support.driver_chips import a_driver_chip, some_driver_chips
 from tests.support.figures import (
     GIB,
     KIB,
@@ -27,11 +27,15 @@ from tests.support.figures import (
 )
 from tests.support.read_figures import a_read_snapshot
 from tests.support.tracked.scripts import script_differences
+from ttmem.cli.tables.looks import look
+from ttmem.cli.tables.request import Request
+from ttmem.daemon.asking.looking import Looking
 from ttmem.devices import Pool
 from ttmem.errors import SelectionError
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.document import document, json_text
 from ttmem.snapshot.identity import open_count_of
+from ttmem.snapshot.sights.telemetry import ChipTelemetry
 from ttmem.tracking import KernelType
 from ttmem.view import plain
 from ttmem.view.device_list import device_list
@@ -126,6 +130,38 @@ def test_list_and_blocks_look_as_they_did(name: str) -> None:
 def test_the_lists_of_fields_look_as_they_did() -> None:
     assert_as_stored("help-query-mem.txt", plain(field_list(MEMORY_FIELDS, width=None)))
     assert_as_stored("help-query-apps.txt", plain(field_list(APP_FIELDS, width=None)))
+
+
+def test_the_list_names_chips_of_the_driver_that_may_be_one_of_it() -> None:
+    text = plain(device_list(a_busy_snapshot(), CHIPS, [a_driver_chip(4)], width=None))
+
+    assert text.endswith(
+        "\n\n /dev/tenstorrent/4 (n300 at 0000:05:00.0) is one of these; the driver does not say which.\n"
+    )
+
+
+class Seen(Looking):
+    """The made-up snapshot, of whose second chip the driver knows nothing."""
+
+    def __init__(self, *chips: ChipTelemetry) -> None:
+        super().__init__({}, uid=0)
+        self._chips = chips
+
+    def telemetry(self) -> tuple[ChipTelemetry, ...]:
+        return self._chips
+
+    def snapshot(self) -> Snapshot:
+        return a_busy_snapshot()
+
+
+def test_a_chip_nobody_has_opened_is_listed_though_another_cannot_be_told() -> None:
+    first, idle = CHIPS
+    may_be = a_driver_chip(4, asic_id=None, pids=(4001,))
+    seen = look(Seen(first, idle, may_be), Request(), has_identity=True)
+
+    assert [usage.device.unique_id for usage in seen.chosen.devices][-1] == idle.asic_id
+    assert len(seen.chosen.devices) == len(a_busy_snapshot().devices) + 1
+    assert seen.nameless == [may_be]
 
 
 def test_csv_is_that_of_nvidia_smi_byte_for_byte() -> None:

@@ -16,7 +16,7 @@ from ttmem.devices import Device
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
 from ttmem.snapshot.usage import DeviceUsage
 
-__all__ = ["Identity", "board_of", "chip_of", "identity_of", "open_count_of"]
+__all__ = ["Identity", "board_of", "chip_of", "identity_of", "nameless_chips", "open_count_of"]
 
 _SINGLE_BLACKHOLES = ("p100", "p150")
 _SINGLE_WORMHOLES = ("n150",)
@@ -55,6 +55,21 @@ def _has_serial_of(chip: ChipTelemetry, unique_id: int) -> bool:
         return unique_id >> 5 == serial
     mangled = serial >> 4 & 0xF000_0000 | serial & 0x0FFF_FFFF
     return card.startswith(_SINGLE_WORMHOLES) and unique_id & 0xFFFF_FFFF == mangled
+
+
+def nameless_chips(devices: Sequence[Device], telemetry: Sequence[ChipTelemetry]) -> list[ChipTelemetry]:
+    """Chips of the driver that may be one of these devices, though nobody can say which."""
+    told = [chip_of(device, telemetry) for device in devices]
+    untold = [device for device, chip in zip(devices, told, strict=True) if chip is None]
+    return [chip for chip in telemetry if chip not in told and any(_may_be(chip, device) for device in untold)]
+
+
+def _may_be(chip: ChipTelemetry, device: Device) -> bool:
+    """Not if they are of another make, or if one of them is open and the other is not."""
+    pairs = ((chip.arch, device.arch), (chip.card_type, device.board))
+    if any(one and other and not other.startswith(one) and not one.startswith(other) for one, other in pairs):
+        return False
+    return chip.pids is None or bool(chip.pids) == bool(device.open_count)
 
 
 def identity_of(device: Device, telemetry: Sequence[ChipTelemetry]) -> Identity:

@@ -6,14 +6,17 @@ from ttmem.snapshot import Snapshot
 from ttmem.snapshot.identity import identity_of, open_count_of
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
 from ttmem.view.grid import Cell, Column, cell, grid
-from ttmem.view.spans import Line, Role, clean
+from ttmem.view.spans import Line, Role, Span, clean
 from ttmem.view.units import UNKNOWN, count_text
 
 __all__ = ["device_list"]
 
 
-def device_list(snapshot: Snapshot, telemetry: Sequence[ChipTelemetry], *, width: int | None) -> list[Line]:
-    """One line per chip. R: behind another chip, not on the bus itself."""
+def device_list(
+    snapshot: Snapshot, telemetry: Sequence[ChipTelemetry], nameless: Sequence[ChipTelemetry] = (), *, width: int | None
+) -> list[Line]:
+    """One line per chip. R: behind another chip, not on the bus itself. Below: chips of the driver that may be any of
+    them."""
     columns = [
         Column("INDEX", is_right=True),
         Column("DEVICE NODE"),
@@ -33,7 +36,13 @@ def device_list(snapshot: Snapshot, telemetry: Sequence[ChipTelemetry], *, width
         name = device.uuid or clean(device.name)
         opened = count_text(open_count_of(usage, telemetry))
         rows.append([index, *map(_maybe, texts), _maybe(name), _maybe(opened)])
-    return grid(columns, rows, width=width)
+    lines = grid(columns, rows, width=width)
+    return [*lines, *([()] if nameless else []), *(_nameless_line(chip) for chip in nameless)]
+
+
+def _nameless_line(chip: ChipTelemetry) -> Line:
+    card = clean(f"{chip.card_type or chip.arch or 'chip'} at {chip.pci_bus_id or UNKNOWN}")
+    return (Span(f" {chip.dev_node} ({card}) is one of these; the driver does not say which.", Role.DIM),)
 
 
 def _maybe(text: str | None) -> Line:

@@ -1,12 +1,14 @@
 """Which of the driver's chips a device is: by its id, by the serial number of a card with one chip, or not at all."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.support.driver_chips import a_driver_chip
 from tests.support.driver_tree import DriverTree
 from tests.support.sights import a_chip
-from ttmem.snapshot.identity import chip_of
+from ttmem.snapshot.identity import chip_of, nameless_chips
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
 from ttmem.sources.driver import Driver
 
@@ -57,3 +59,30 @@ def test_a_device_without_an_id_of_its_own_is_none_of_the_drivers(tmp_path: Path
     telemetry = chips(tmp_path, {"asic_id": "0000000000000000"})
 
     assert chip_of(a_chip(unique_id=0, is_known=False), telemetry) is None
+
+
+@pytest.mark.parametrize(
+    ("card", "opened", "is_one_of_them"),
+    [
+        ({}, 1, True),
+        ({"pids": ""}, 1, False),  # nobody has it open, and the device is
+        ({"pids": ""}, 0, True),
+        ({"card_type": "n150"}, 1, False),
+        ({"arch": "blackhole", "card_type": "p150a"}, 1, False),
+    ],
+)
+def test_a_chip_that_may_be_one_of_those_somebody_speaks_of_is_told_from_one_that_cannot(
+    card: dict[str, str], opened: int, is_one_of_them: bool
+) -> None:
+    told: dict[str, Any] = {
+        "card_type": "n300",
+        "arch": "wormhole",
+        "pids": (7,),
+        "asic_id": None,
+        "serial": None,
+    } | card
+    chip = a_driver_chip(3, **(told | {"pids": told["pids"] or ()}))
+    device = a_chip(unique_id=99)._replace(open_count=opened)
+
+    assert nameless_chips([device], [chip]) == ([chip] if is_one_of_them else [])
+    assert nameless_chips([], [chip]) == []

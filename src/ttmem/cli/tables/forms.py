@@ -154,7 +154,7 @@ class List:
     def write(self, look: Look, *, is_again: bool) -> None:
         from ttmem.view.device_list import device_list
 
-        lines = device_list(look.chosen, look.telemetry, width=None)
+        lines = device_list(look.chosen, look.telemetry, look.nameless, width=None)
         self._screen.frame(lines) if is_again else self._screen.show(lines)
 
 

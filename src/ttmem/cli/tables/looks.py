@@ -27,6 +27,7 @@ class Look(NamedTuple):
     chosen: Snapshot
     telemetry: Sequence["ChipTelemetry"]
     missing: Sequence[str] = ()  # names of chips that were asked for and are not there, while others are
+    nameless: Sequence["ChipTelemetry"] = ()  # chips of the driver that may be any of those others speak of
 
     def check(self, request: Request) -> None:
         """Says it, if figures were asked for that nobody reports; NothingToRead if that is so of all of them."""
@@ -56,23 +57,26 @@ def look(looking: Looking, request: Request, *, has_identity: bool) -> Look:
         known = [usage.device for usage in snapshot.devices]
         names = device_words(request.devices, lambda: telemetry or looking.telemetry(), known)
         selection = Selection(names, tuple(request.users), tuple(request.pids), request.is_with_ended)
-        whole = _with_idle_chips(snapshot, telemetry) if has_identity else snapshot
+        whole, nameless = _with_idle_chips(snapshot, telemetry) if has_identity else (snapshot, ())
         chosen = selected(whole, selection)
     except SelectionError as error:
         raise click.BadParameter(str(error), param_hint="-i") from error
     missing = [word for word in names if not any(device_test(word)(usage.device) for usage in chosen.devices)]
-    return Look(snapshot, chosen, telemetry, missing)
+    return Look(snapshot, chosen, telemetry, missing, nameless)
 
 
-def _with_idle_chips(snapshot: Snapshot, telemetry: Sequence["ChipTelemetry"]) -> Snapshot:
-    """With the chips of the driver that nobody speaks of; none while it may be one of those somebody does."""
-    from ttmem.snapshot.identity import chip_of  # here, since the table shows nothing of the driver
+def _with_idle_chips(
+    snapshot: Snapshot, telemetry: Sequence["ChipTelemetry"]
+) -> tuple[Snapshot, Sequence["ChipTelemetry"]]:
+    """With the chips of the driver that nobody speaks of; and those that may be one of which somebody does."""
+    from ttmem.snapshot.identity import chip_of, nameless_chips  # here, since the table shows nothing of the driver
 
     known = [chip_of(usage.device, telemetry) for usage in snapshot.devices]
-    idle = [chip for chip in telemetry if chip not in known] if None not in known else []
+    nameless = nameless_chips([usage.device for usage in snapshot.devices], telemetry)
+    idle = [chip for chip in telemetry if chip not in known and chip not in nameless]
     first = 1 + max((usage.device.number for usage in snapshot.devices), default=-1)
     devices = tuple(_idle(chip, number) for number, chip in enumerate(idle, start=first))
-    return snapshot._replace(devices=(*snapshot.devices, *devices)) if devices else snapshot
+    return snapshot._replace(devices=(*snapshot.devices, *devices)) if devices else snapshot, nameless
 
 
 def _idle(chip: "ChipTelemetry", number: int) -> DeviceUsage:
