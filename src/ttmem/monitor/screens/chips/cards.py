@@ -32,7 +32,17 @@ from ttmem.view.spans import Line, Role, Span, width_of
 from ttmem.view.sparkline import Sample, sparkline
 from ttmem.view.units import size_text, tight_size_text
 
-__all__ = ["Chip", "bar_line", "chip_of", "figure_lines", "figures_across", "gauge_bar", "title_line", "told_line"]
+__all__ = [
+    "Chip",
+    "bar_line",
+    "chip_of",
+    "figure_lines",
+    "figures_across",
+    "gauge_bar",
+    "spark_columns",
+    "title_line",
+    "told_line",
+]
 
 ROOMY, DENSE = 24, 15  # least columns of a figure: in full, and short
 _NUMBERS = 31  # columns of ` 9.21 GiB / 12.0 GiB   76% busy`
@@ -43,6 +53,7 @@ _BAR_LEAST = 10
 _SPARK_LEAST, _SPARK_MOST = 8, 30
 _SWATCHED = 18  # columns of a figure from which on there is a place for a swatch, whether it has one or not
 _BAR_GOOD = 16  # as long as it is no longer, a course beside it would take too much
+_kept_figures: Kept[list[Line]] = Kept()
 _kept_rows: Kept[Line] = Kept()  # of figures
 
 
@@ -120,9 +131,8 @@ def bar_line(pen: Pen, gauge: Gauge, course: Sequence[Sample], width: int, *, is
     """From where the pen is to `width`: the bar, used of total, the share; and the course where there is room."""
     is_tight = width - pen.at < _NUMBERS + 12
     numbers = _TIGHT_NUMBERS if is_tight else _NUMBERS
+    spark = spark_columns(width - pen.at) if course else 0
     room = width - pen.at - numbers
-    spark = min(_SPARK_MOST, (room - _BAR_GOOD) // 2) if course else 0
-    spark = spark if spark >= _SPARK_LEAST else 0
     pen.line(gauge_bar(gauge, room - (spark + 1 if spark else 0), is_ascii))
     _numbers(pen, gauge, is_tight=is_tight)
     if spark:
@@ -130,14 +140,22 @@ def bar_line(pen: Pen, gauge: Gauge, course: Sequence[Sample], width: int, *, is
     return pen.to(width).done()
 
 
+def spark_columns(room: int, figure_count: int = 0) -> int:
+    """How long a course is in so much room, beside a bar, its numbers, and so many figures; 0 if there is none."""
+    if figure_count:
+        spare, _ = _spare(room, figure_count)
+        return min(_SPARK_MOST, max(_SPARK_LEAST, spare // 2)) if spare > _SPARK_LEAST else 0
+    left = room - (_TIGHT_NUMBERS if room < _NUMBERS + 12 else _NUMBERS)
+    spark = min(_SPARK_MOST, (left - _BAR_GOOD) // 2)
+    return spark if spark >= _SPARK_LEAST else 0
+
+
 def told_line(
     pen: Pen, gauge: Gauge, course: Sequence[Sample], figures: Sequence[Figure], width: int, *, is_ascii: bool
 ) -> Line:
     """The same with figures at its end: a short bar, and what is left for the word and the course."""
-    spare = width - pen.at - _BAR_LEAST - _TIGHT_NUMBERS - BESIDE * len(figures)
-    has_word = spare >= _WORD
-    spare -= _WORD if has_word else 0
-    spark = min(_SPARK_MOST, max(_SPARK_LEAST, spare // 2)) if course and spare > _SPARK_LEAST else 0
+    spare, has_word = _spare(width - pen.at, len(figures))
+    spark = spark_columns(width - pen.at, len(figures)) if course else 0
     pen.line(gauge_bar(gauge, _BAR_LEAST + spare - (spark + 1 if spark else 0), is_ascii))
     _numbers(pen, gauge, is_tight=True)
     if has_word:
@@ -149,6 +167,12 @@ def told_line(
         text = f"{name} {figure.tight}" if name else ""
         pen.put(" " * (BESIDE - len(text))).put(text[: len(name) + 1], Role.DIM).put(text[len(name) + 1 :], figure.role)
     return pen.to(width).done()
+
+
+def _spare(room: int, figure_count: int) -> tuple[int, bool]:
+    """What is left to make a bar longer, or for a course, and whether there is a word as well."""
+    spare = room - _BAR_LEAST - _TIGHT_NUMBERS - BESIDE * figure_count
+    return (spare - _WORD, True) if spare >= _WORD else (spare, False)
 
 
 def gauge_bar(gauge: Gauge, width: int, is_ascii: bool) -> Line:
@@ -180,6 +204,15 @@ def figure_lines(
     chip: Chip, lines: int, width: int, *, indent: int, beside: int | None = None, is_ascii: bool
 ) -> list[Line]:
     """The first figures in so many lines, in columns of one width; densely, if so many stand beside the bars."""
+    made_of = (chip.usage, lines, width, indent, beside, is_ascii)
+    return _kept_figures.of(
+        chip.usage.device.number,
+        made_of,
+        lambda: _figure_lines(chip, lines, width, indent=indent, beside=beside, is_ascii=is_ascii),
+    )
+
+
+def _figure_lines(chip: Chip, lines: int, width: int, *, indent: int, beside: int | None, is_ascii: bool) -> list[Line]:
     room, is_dense = width - indent, beside is not None
     across = figures_across(room, is_dense=is_dense)
     slot = room // across

@@ -2,9 +2,9 @@
 than drawing."""
 
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-__all__ = ["Kept"]
+__all__ = ["Kept", "forget_all"]
 
 Thing = TypeVar("Thing")
 
@@ -14,6 +14,7 @@ class Kept(Generic[Thing]):
 
     def __init__(self) -> None:
         self._made: dict[Hashable, tuple[tuple[object, ...], Thing]] = {}
+        _all.append(self)
 
     def of(self, place: Hashable, made_of: tuple[object, ...], make: Callable[[], Thing]) -> Thing:
         found = self._made.get(place)
@@ -22,3 +23,15 @@ class Kept(Generic[Thing]):
         thing = make()
         self._made[place] = (made_of, thing)
         return thing
+
+    def forget(self) -> None:
+        self._made.clear()
+
+
+_all: list[Kept[Any]] = []
+
+
+def forget_all() -> None:
+    """Everything is made anew: something has changed that nothing is made of, such as what counts as full."""
+    for kept in _all:
+        kept.forget()
