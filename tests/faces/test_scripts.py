@@ -16,6 +16,7 @@ from tests.support.driver_tree import DriverTree
 from tests.support.scripted import FIRST_ID, Machine, Paper, Said
 from ttmem.cli.demo import demo
 from ttmem.cli.program import with_verb
+from ttmem.view.colours import USUAL_LEVELS, use_levels
 
 GIB, MIB = 1 << 30, 1 << 20
 
@@ -377,6 +378,24 @@ def test_every_form_of_a_table_is_to_be_had_of_made_up_chips_and_says_so(machine
     assert re.fullmatch(r"0, [1-9]\d*\n", csv_form.out)
     assert (table.code, table.err) == (0, "")
     assert "demo: made-up chips" in table.out.splitlines()[0]
+
+
+def test_what_counts_as_full_is_said_by_a_flag_or_the_environment(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def words(*flags: str) -> list[str]:
+        found = re.findall(r"dram .* (75|25)% (\w*)", machine.ttmem("-1", *flags).out)
+        use_levels(USUAL_LEVELS)
+        return [word for _, word in found]
+
+    assert words() == ["busy", ""]
+    assert words("--levels", "20,30,70") == ["full", "busy"]
+    monkeypatch.setenv("TTMEM_MONITOR_LEVELS", "10,20,30")
+    assert words() == ["full", "high"]
+    assert words("--levels", "80,90,95") == ["", ""]
+    said = machine.ttmem("-1", "--levels", "80,70,60")
+    assert (said.code, said.out) == (2, "")
+    assert "expected three rising percentages of at most 100, such as 60,80,95; found '80,70,60'" in said.err
 
 
 def test_on_a_terminal_json_is_for_people(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

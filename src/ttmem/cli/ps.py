@@ -19,6 +19,7 @@ from ttmem.daemon.asking.looking import Looking
 
 __all__ = ["answer", "check_picture", "ps", "write_picture"]
 
+LEVELS_NAME = "TTMEM_MONITOR_LEVELS"
 _STORY = """Show which process holds what on which device.
 
 Asks the daemon (ttmem serve) if one runs. Otherwise reads the journals of reporting processes in $TTMEM_DIR, or where
@@ -29,6 +30,8 @@ they lie by default: nothing has to run first. Without a verb, `ttmem` takes the
 def answer(request: Request, standard: StandardForm = Table) -> int:
     """Does what was asked, in the standard form if none was; the exit code."""
     request.check()
+    if request.levels or LEVELS_NAME in os.environ:
+        _use_levels(request.levels)
     with opened(request) as stream:
         screen = screen_for(request, stream, os.environ)
         if request.is_memory_help or request.is_app_help:
@@ -61,6 +64,16 @@ def _answer(request: Request, form: Form, screen: Screen, environ: Mapping[str, 
     else:
         form.write(seen, is_again=False)
     seen.check(request)
+
+
+def _use_levels(levels: tuple[int, int, int] | None) -> None:
+    """Those of the flag, else of the environment."""
+    from ttmem.view.colours import levels_from, use_levels
+
+    try:
+        use_levels(levels or levels_from(os.environ[LEVELS_NAME]))
+    except ValueError as error:
+        click.echo(f"ttmem: {LEVELS_NAME}: {error}", err=True)
 
 
 def _list_fields(request: Request, screen: Screen) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ttmem.cli.screen import Screen, has_keys
-from ttmem.cli.tables.arguments import ManyValues
+from ttmem.cli.tables.arguments import ManyValues, levels_of
 from ttmem.cli.tables.device_words import device_words
 from ttmem.cli.tables.request import DEMO_CHIPS, check_colours
 from ttmem.errors import SelectionError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _LEAST_SECONDS, _MOST_SECONDS = 0.1, 60.0
 # Of `ps` as well.
-_TABLE_OPTIONS = ("devices", "users", "pids", "is_tree", "is_ascii", "is_colourless", "colours", "is_alone")
+_TABLE_OPTIONS = ("devices", "users", "pids", "is_tree", "is_ascii", "is_colourless", "colours", "levels", "is_alone")
 
 
 def _column(context: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -68,6 +68,12 @@ def _column(context: click.Context, param: click.Parameter, value: str | None) -
     flag_value="always",
     metavar="[WHEN]",
     help="Colours always, also with NO_COLOR; never; or auto.",
+)
+@click.option(
+    "--levels",
+    metavar="B,H,F",
+    callback=levels_of,
+    help="Percent from which on a memory is busy, high, full (60,80,95).",
 )
 @click.option("--light/--dark", "is_light", default=None, help="For a bright background, or a dark one.")
 @click.option("--no-daemon", "is_alone", is_flag=True, help="Read the journals here, whether a daemon runs or not.")
@@ -132,6 +138,7 @@ def options_of(asked: dict[str, Any], *, is_unicode: bool) -> "Options":
         is_readonly=asked["is_readonly"],
         is_tree=asked["is_tree"],
         sort=asked["sort"],
+        levels=asked["levels"],
         selection=Selection((), asked["users"], asked["pids"]),
         words_of=None if named is None else partial(device_words, named),
         has_daemon=not asked["is_alone"],

@@ -11,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ttmem.view.colours import USUAL_LEVELS, levels_from
+
 __all__ = ["INTERVALS", "LAYOUTS", "THEMES", "VIEWS", "Settings", "load", "save", "settings_path"]
 
 VIEWS = ("overview", "processes", "l1_map", "kernels", "charts", "telemetry")
@@ -31,6 +33,7 @@ class Settings(NamedTuple):
     interval: float = 1.0  # seconds
     sort: str = "memory"
     tree: bool = False
+    levels: tuple[int, int, int] = USUAL_LEVELS  # percent from which on a memory is busy, high and full
 
 
 def settings_path(environ: Mapping[str, str]) -> Path:
@@ -144,4 +147,5 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "interval": _seconds,
     "sort": _word,
     "tree": _truth,
+    "levels": levels_from,
 }

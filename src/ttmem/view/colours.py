@@ -3,14 +3,14 @@
 Never colour alone: words and numbers say the same.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
 from ttmem.view.spans import Line, Role
 
-# Fractions of a capacity from which on it counts as busy, high and full.
-LEVELS = ((0.95, "full"), (0.80, "high"), (0.60, "busy"))
+USUAL_LEVELS = (60, 80, 95)  # percent of a capacity from which on it counts as busy, high and full
+_LEVEL_WORDS = ("busy", "high", "full")
 
 
 class Depth(IntEnum):
@@ -79,11 +79,35 @@ PALETTE = {
 BACKGROUNDS = (Colour("#0f1419", 233, 49, light="#ffffff"), Colour("#26405c", 24, 49, light="#cfe3fb"))
 
 
+def levels_from(value: object) -> tuple[int, int, int]:
+    """Three percentages, from a list or a text such as 60,80,95; a ValueError says what they should be."""
+    words = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
+    try:
+        found = tuple(int(word) for word in words)
+    except (TypeError, ValueError):
+        found = ()
+    if len(found) != len(_LEVEL_WORDS) or not 0 < found[0] < found[1] < found[2] <= 100:
+        raise ValueError(f"expected three rising percentages of at most 100, such as 60,80,95; found {value!r}")
+    return found[0], found[1], found[2]
+
+
+def use_levels(percents: Sequence[int]) -> None:
+    """From now on, and for the whole program: what counts as full is one question with one answer."""
+    global _levels
+    _levels = tuple(
+        (percent / 100, word) for percent, word in zip(reversed(percents), reversed(_LEVEL_WORDS), strict=True)
+    )
+
+
+_levels: tuple[tuple[float, str], ...] = ()
+use_levels(USUAL_LEVELS)
+
+
 def level_of(fraction: float | None) -> str:
     """A word for how full something is; empty while there is room."""
     if fraction is None:
         return ""
-    return next((word for least, word in LEVELS if fraction >= least), "")
+    return next((word for least, word in _levels if fraction >= least), "")
 
 
 def level_role(fraction: float | None, *, is_bar: bool = False) -> Role:

@@ -19,6 +19,7 @@ SETTINGS = st.builds(
     interval=st.floats(INTERVALS[0], INTERVALS[-1]),
     sort=st.sampled_from(["memory", "l1", "pid"]),
     tree=st.booleans(),
+    levels=st.sampled_from([(60, 80, 95), (1, 2, 100)]),
 )
 
 
@@ -107,3 +108,15 @@ def test_a_file_that_cannot_be_written_is_an_error_and_leaves_nothing_behind(tmp
     with pytest.raises(OSError, match="exists"):
         save(Settings(), {"XDG_CONFIG_HOME": str(tmp_path)})
     assert [path.name for path in tmp_path.iterdir()] == ["ttmem"]
+
+
+def test_levels_come_from_flag_environment_and_file_and_bad_ones_are_said_and_passed_over(tmp_path: Path) -> None:
+    environ = written(tmp_path, json.dumps({"levels": [50, 60, 70]}))
+    bad = written(tmp_path / "bad", json.dumps({"levels": [90, 60, 70]}))
+
+    assert load(environ)[0].levels == (50, 60, 70)
+    assert load(environ | {"TTMEM_MONITOR_LEVELS": "10,20,30"})[0].levels == (10, 20, 30)
+    assert Options(levels=(1, 2, 3)).over(load(environ)[0]).levels == (1, 2, 3)
+    settings, [notice] = load(bad)
+    assert settings.levels == (60, 80, 95)
+    assert "levels: expected three rising percentages" in notice

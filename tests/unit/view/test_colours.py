@@ -1,8 +1,10 @@
 """Colours: as deep as the terminal goes, none where none are wanted, and never the only sign."""
 
+from collections.abc import Iterator
+
 import pytest
 
-from ttmem.view.colours import LEVELS, Colours, Depth, colour_depth, depth_for, level_of
+from ttmem.view.colours import USUAL_LEVELS, Colours, Depth, colour_depth, depth_for, level_of, levels_from, use_levels
 from ttmem.view.spans import Role, Span
 
 
@@ -45,7 +47,7 @@ def test_plain_text_keeps_the_colour_of_the_terminal() -> None:
 
 
 def test_every_level_has_a_word() -> None:
-    assert [level_of(least) for least, _ in LEVELS] == ["full", "high", "busy"]
+    assert [level_of(percent / 100) for percent in USUAL_LEVELS] == ["busy", "high", "full"]
     assert (level_of(0.1), level_of(None)) == ("", "")
 
 
@@ -65,3 +67,25 @@ def test_colours_may_be_asked_for_or_refused(
     environ: dict[str, str], is_terminal: bool, colours: str, depth: Depth
 ) -> None:
     assert depth_for(environ, colours, is_terminal=is_terminal) is depth
+
+
+@pytest.fixture
+def usual_levels() -> Iterator[None]:
+    yield
+    use_levels(USUAL_LEVELS)
+
+
+@pytest.mark.usefixtures("usual_levels")
+def test_what_counts_as_full_can_be_chosen() -> None:
+    use_levels(levels_from("10, 20,100"))
+
+    assert [level_of(share) for share in (0.09, 0.1, 0.2, 0.99, 1.0)] == ["", "busy", "high", "high", "full"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["", "60", "60,80", "60,80,95,99", "80,60,95", "0,1,2", "60,80,101", "60,80,80", "a,b,c", [1, 2], None, 7, {}],
+)
+def test_levels_that_make_no_sense_are_refused_with_an_example(value: object) -> None:
+    with pytest.raises(ValueError, match=r"expected three rising percentages of at most 100, such as 60,80,95; found"):
+        levels_from(value)

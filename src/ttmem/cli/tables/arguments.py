@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-__all__ = ["ManyValues", "spread"]
+__all__ = ["ManyValues", "levels_of", "spread"]
 
 # By any of its spellings: what a flag without a value stands for; None: it needs one.
 _MANY: Mapping[str, str | None] = {
@@ -32,6 +32,18 @@ def spread(arguments: Sequence[str]) -> list[str]:
         if argument is not None and not flag:
             spread_out.append(argument)
     return spread_out
+
+
+def levels_of(context: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int, int] | None:
+    """What --levels says."""
+    if value is None:
+        return None
+    from ttmem.view.colours import levels_from
+
+    try:
+        return levels_from(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param=param) from error
 
 
 class ManyValues(click.Command):

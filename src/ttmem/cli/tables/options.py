@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 import ttmem
-from ttmem.cli.tables.arguments import ManyValues
+from ttmem.cli.tables.arguments import ManyValues, levels_of
 from ttmem.cli.tables.request import DEMO_CHIPS, STANDARD_NAME, Request
 from ttmem.view.process_order import COLUMNS
 
@@ -165,6 +165,12 @@ _LOOKS = (
         flag_value="always",
         metavar="[WHEN]",
         help="Colours always, whatever it is written to; never; or auto.",
+    ),
+    click.option(
+        "--levels",
+        metavar="B,H,F",
+        callback=levels_of,
+        help="Percent from which on a memory is busy, high, full (60,80,95).",
     ),
     click.option("--light", "is_light", is_flag=True, help="Colours for a bright background."),
     click.option(

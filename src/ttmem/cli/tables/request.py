@@ -46,6 +46,7 @@ class Request(NamedTuple):
     is_ascii: bool = False
     is_colourless: bool = False
     colours: str | None = None
+    levels: tuple[int, int, int] | None = None
     is_light: bool = False
     is_demo: bool = False
     chip_count: int | None = None

@@ -14,8 +14,10 @@ from ttmem.monitor.desk.process_keys import ProcessKeys
 from ttmem.monitor.desk.views import CLOSE_UPS, Views
 from ttmem.monitor.keys import action_of
 from ttmem.monitor.panels.panel import Panel, overlaid
+from ttmem.monitor.screens.chips.kept import forget_all
 from ttmem.monitor.screens.frame import Drawing, Frame, Look, Wanted
 from ttmem.monitor.settings import INTERVALS, VIEWS, Settings
+from ttmem.view.colours import use_levels
 from ttmem.view.device_tables import device_word
 from ttmem.view.spans import Line, Role, Span, fitted
 
@@ -34,6 +36,7 @@ class Desk:
 
     def __init__(self, settings: Settings, environ: Mapping[str, str], *, is_readonly: bool, banner: str) -> None:
         self.settings = settings
+        self._use_levels()
         self.frame = Frame()
         self._note = ""
         self._noted_at = 0.0
@@ -202,6 +205,11 @@ class Desk:
         if settings.tree != self.settings.tree:
             self.views.act("processes", "tree", self.frame, self.look)
         self.settings = settings
+        self._use_levels()
+
+    def _use_levels(self) -> None:
+        use_levels(self.settings.levels)
+        forget_all()
 
     def _tab(self, digit: str) -> None:
         self.go_to(VIEWS[int(digit) - 1])

@@ -24,6 +24,7 @@ _ITEMS = (
     _Item("ascii", "ASCII only", (False, True)),
     _Item("interval", "Seconds between looks", INTERVALS),
     _Item("tree", "Processes as a tree", (False, True)),
+    _Item("levels", "Busy, high, full from %", ((60, 80, 95), (50, 70, 90), (70, 85, 95), (80, 90, 98))),
 )
 
 
@@ -71,4 +72,6 @@ class Setup:
 def _word(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return " ".join(map(str, value))
     return f"{value:g}" if isinstance(value, float) else str(value).replace("_", " ")

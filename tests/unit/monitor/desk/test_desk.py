@@ -1,16 +1,20 @@
 """The screen as a whole: two lines around a view, at every size; what is lost is grey; clicks find what they hit."""
 
+import re
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.figures import GIB
+from tests.support.sights import a_device_usage, an_overview
 from tests.support.sights_to_ask import a_frame
 from tests.unit.monitor.desk.test_every_key import a_desk, text_of
+from ttmem.devices import Pool
 from ttmem.monitor.desk.desk import Desk
 from ttmem.monitor.screens.frame import Frame
-from ttmem.monitor.settings import VIEWS, Settings
+from ttmem.monitor.settings import VIEWS, Settings, load
 from ttmem.snapshot.usage import Finding
 from ttmem.view.spans import Role
 
@@ -247,3 +251,22 @@ def test_a_click_on_a_tab_leaves_a_page(tmp_path: Path) -> None:
 
     assert desk.view == "processes"
     assert "This list of keys." not in text_of(desk.picture())
+
+
+def test_what_counts_as_full_is_changed_in_the_settings_and_seen_at_once(tmp_path: Path) -> None:
+    desk = Desk(Settings(layout="full"), {"XDG_CONFIG_HOME": str(tmp_path)}, is_readonly=False, banner="")
+    desk.resize(120, 60)
+    usage = a_device_usage(0)
+    dram = usage.pools[0]._replace(pool=Pool.DRAM, used_bytes=6 * GIB + GIB // 2, capacity_bytes=12 * GIB)  # 54 %
+    desk.take(Frame(overview=an_overview(0, 0, devices=(usage._replace(pools=(dram,)),))))
+    before = text_of(desk.picture())
+    for key in ("f2", "up", "right"):
+        desk.press(key)
+    chosen = text_of(desk.picture())
+    desk.press("escape")
+
+    assert "54% busy" not in before
+    assert re.search(r"Busy, high, full from % +< +50 70 90 +>", chosen)
+    assert "54% busy" in text_of(desk.picture())
+    assert load({"XDG_CONFIG_HOME": str(tmp_path)})[0].levels == (50, 70, 90)
+    Desk(Settings(), {}, is_readonly=False, banner="")  # with the usual ones
