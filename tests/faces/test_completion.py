@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ttmem.cli import VERBS
+from ttmem.cli.program import run_program, run_seed_monitor
 from ttmem.cli.reference.completion import SHELLS, completions
 
 BIN = Path(sys.executable).parent
@@ -44,11 +45,23 @@ def test_fields_are_offered_after_a_comma_too() -> None:
     assert "MEMORY,PIDS" in offered("-d", "MEMORY,P")
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_every_shell_gets_its_script(shell: str) -> None:
-    result = subprocess.run([BIN / "ttmem", "--completion", shell], capture_output=True, text=True, check=True)
+def test_the_older_name_has_flags_of_its_own_and_all_others() -> None:
+    def offered_there(*words: str) -> set[str]:
+        return {item.value for item in completions(list(words[:-1]), words[-1], "tt_smi_umd")}
 
-    assert f"_TTMEM_COMPLETE={shell}_complete" in result.stdout
+    assert {"--sysfs", "--watch", "-r", "--query-mem", "--readonly", "-s"} <= offered_there("-")
+    assert offered_there("--query-mem", "dram.us") == {"dram.used"}
+    assert offered_there("--sys") == {"--sysfs"}
+    assert not set(VERBS) & offered_there("")
+
+
+@pytest.mark.parametrize("name", ["ttmem", "tt_smi_umd"])
+@pytest.mark.parametrize("shell", SHELLS)
+def test_every_shell_gets_its_script(shell: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run = run_program if name == "ttmem" else run_seed_monitor
+
+    assert run(["--completion", shell]) == 0
+    assert f"_{name.upper()}_COMPLETE={shell}_complete" in capsys.readouterr().out
 
 
 def test_another_shell_is_refused() -> None:
@@ -64,6 +77,9 @@ def test_a_real_bash_completes(tmp_path: Path) -> None:
     script = """
         eval "$(ttmem --completion bash)"
         COMP_WORDS=(ttmem che); COMP_CWORD=1; _ttmem_completion ttmem; echo "${COMPREPLY[@]}"
+        eval "$(tt_smi_umd --completion bash)"
+        COMPREPLY=(); COMP_WORDS=(tt_smi_umd --sysf); COMP_CWORD=1; _tt_smi_umd_completion tt_smi_umd
+        echo "${COMPREPLY[@]}"
         COMPREPLY=(); COMP_WORDS=(ttmem --help-query-m); COMP_CWORD=1; _ttmem_completion ttmem; echo "${COMPREPLY[@]}"
     """
     environ = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "TTMEM_DIR": str(tmp_path)}
@@ -71,4 +87,4 @@ def test_a_real_bash_completes(tmp_path: Path) -> None:
         ["bash", "--norc", "-c", script], env=environ, capture_output=True, text=True, check=True, cwd=tmp_path
     )
 
-    assert (result.stdout.splitlines(), result.stderr) == (["check", "--help-query-mem"], "")
+    assert (result.stdout.splitlines(), result.stderr) == (["check", "--sysfs", "--help-query-mem"], "")

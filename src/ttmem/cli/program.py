@@ -101,6 +101,10 @@ def is_at_terminal() -> bool:
 
 def run_seed_monitor(arguments: list[str]) -> int:
     """The same for the program with the older monitor's name."""
+    if "_TT_SMI_UMD_COMPLETE" in os.environ or arguments[:1] == ["--completion"]:
+        from ttmem.cli.reference.completion import complete
+
+        return _exit_code(complete, "tt_smi_umd", arguments)
     from ttmem.cli.seed_monitor import tt_smi_umd
 
     return _exit_code(tt_smi_umd, "tt_smi_umd", [*arguments])
