@@ -168,8 +168,9 @@ def _chips(frame: Frame, look: Look, state: State, how: Arrangement, above: int)
         shown = chips[row * how.columns : (row + 1) * how.columns]
         cells = [_cell(chip, _dev_node(frame, chip), how, plan or names, is_ascii=look.is_ascii) for chip in shown]
         lines += [()] * how.gap
-        spots += _spots(tuple(chip.usage.device.number for chip in shown), how, above + len(lines))
-        lines += [_side_by_side(cells, at, len(lines)) for at in range(how.height)]
+        begin = len(lines)
+        spots += _spots(tuple(chip.usage.device.number for chip in shown), how, above + begin)
+        lines += [_side_by_side(cells, at, begin + at) for at in range(how.height)]
     return lines, spots
 
 
