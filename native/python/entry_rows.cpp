@@ -14,19 +14,34 @@ namespace {
 
 constexpr size_t kSiteMost = 2048;  // of a name or stack that is handed on
 
-nb::tuple entry_row(const Process& process, const Words& words, const Timebase& time) {
+// Whose allocations are told, with what all of them share.
+struct Teller {
+    Teller(const Process& whose, const Timebase& clock) : process(whose), time(clock) {
+        if (process.reader != nullptr) threads = process.reader->threads();
+    }
+    uint32_t thread_of(const Words& words) const {
+        return words.thread() < threads.size() ? threads[words.thread()] : 0;
+    }
+
+    const Process& process;
+    const Timebase& time;
+    std::vector<uint32_t> threads;
+};
+
+nb::tuple entry_row(const Teller& teller, const Words& words) {
+    const Process& process = teller.process;
     nb::list devices;
     for (const uint32_t device : process.book.targets()[words.target()].devices) devices.append(device);
     const bool is_program = words.kind() == TTMEM_PROGRAM_BINARY, is_buffer = words.kind() == TTMEM_BUFFER;
     const bool is_socket = process.way == Way::socket;  // there the place of the per-bank bytes counts holders
     const EntryWords its(words, is_socket);
-    const uint64_t when = process.realtime(words.time, time);
+    const uint64_t when = process.realtime(words.time, teller.time);
     const uint64_t id = is_socket && words.target() == SeedTargets::kUnknown ? words.address : words.id;
     const uint32_t site = is_program ? 0 : words.site();  // there the place of its binaries
     const std::string name = site != 0 && !is_socket ? process.book.text(site).substr(0, kSiteMost) : "";
     return nb::make_tuple(nb::tuple(devices), words.kind(), id, words.pool(), words.flags(), words.reserved_bytes(),
                           its.asked, its.address, is_program || is_socket ? 0 : words.per_bank_bytes(),
-                          is_program || is_buffer ? uint16_t{0} : words.count(), words.thread(), site, when,
+                          is_program || is_buffer ? uint16_t{0} : words.count(), teller.thread_of(words), site, when,
                           words.sequence(), is_program ? words.status() : uint8_t{0}, is_program ? words.launches() : 0,
                           is_socket ? words.per_bank_bytes() : uint64_t{1}, its.program, its.core_type, its.found_by,
                           its.layout, its.page, text(name));
@@ -58,11 +73,10 @@ void keep_first(std::vector<Words>& kept, const Words& words, size_t most, IsBef
     std::push_heap(kept.begin(), kept.end(), is_before);
 }
 
-nb::list rows_of(const Process& process, std::vector<Words>& kept, const Timebase& time,
-                 bool (*is_before)(const Words&, const Words&)) {
+nb::list rows_of(const Teller& teller, std::vector<Words>& kept, bool (*is_before)(const Words&, const Words&)) {
     std::sort_heap(kept.begin(), kept.end(), is_before);
     nb::list rows;
-    for (const Words& words : kept) rows.append(entry_row(process, words, time));
+    for (const Words& words : kept) rows.append(entry_row(teller, words));
     return rows;
 }
 
@@ -102,8 +116,9 @@ void holding_rows(const Process& process, size_t most, const Timebase& time, nb:
         sum.bytes += words.reserved_bytes() * process.book.targets()[words.target()].devices.size();
         ++sum.count;
     });
-    rows["largest"] = rows_of(process, largest, time, is_larger);
-    rows["oldest"] = rows_of(process, oldest, time, is_older);
+    const Teller teller(process, time);
+    rows["largest"] = rows_of(teller, largest, is_larger);
+    rows["oldest"] = rows_of(teller, oldest, is_older);
     rows["sites"] = site_rows(process, sites, most);
     rows["site_count"] = sites.size();
 }
@@ -113,14 +128,15 @@ nb::list allocation_rows(Collector& collector, uint64_t key, size_t most) {
         nb::list rows;
         const Process* process = find_process(processes, key);
         if (process == nullptr) return rows;
+        const Teller teller(*process, time);
         // With a limit, so many of every target, pool and kind: a few kernels are not crowded out by a million buffers.
         std::map<std::tuple<uint16_t, uint8_t, uint8_t>, std::vector<Words>> kept;
         process->book.table().for_each([&](const Words& words) {
-            if (most == 0) return rows.append(entry_row(*process, words, time));
+            if (most == 0) return rows.append(entry_row(teller, words));
             keep_first(kept[{words.target(), words.pool(), words.kind()}], words, most, is_larger);
         });
         for (const auto& [type, entries] : kept)
-            for (const Words& words : entries) rows.append(entry_row(*process, words, time));
+            for (const Words& words : entries) rows.append(entry_row(teller, words));
         return rows;
     });
 }
@@ -133,6 +149,7 @@ nb::tuple alive_at_peak_rows(Collector& collector, uint64_t key, uint32_t device
         if (process == nullptr || pool >= kPools) return nb::make_tuple(rows, false);
         const auto cell = process->book.cells().find(device);
         if (cell == process->book.cells().end()) return nb::make_tuple(rows, true);
+        const Teller teller(*process, time);
         const PeakAmount& amount = cell->second.pools[pool];
         const uint64_t peak = amount.peak_sequence;
         const auto is_there = [&](const Words& words) {
@@ -140,11 +157,10 @@ nb::tuple alive_at_peak_rows(Collector& collector, uint64_t key, uint32_t device
                    process->book.touches(process->book.targets()[words.target()], device);
         };
         process->book.table().for_each([&](const Words& words) {
-            if (is_there(words)) rows.append(entry_row(*process, words, time));
+            if (is_there(words)) rows.append(entry_row(teller, words));
         });
         for (const Freed& freed : process->book.freed())
-            if (freed.freed_sequence > peak && is_there(freed.words))
-                rows.append(entry_row(*process, freed.words, time));
+            if (freed.freed_sequence > peak && is_there(freed.words)) rows.append(entry_row(teller, freed.words));
         const Peak known = own_peaks_on(*process, time, device).pools[pool];
         const bool is_whole = process->book.freed_dropped() <= peak && known.bytes == amount.peak &&
                               process->book.is_counting() && peak != 0;

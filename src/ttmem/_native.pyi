@@ -251,7 +251,7 @@ class Ledger(Books):
 
     def allocations(self, process: int, most: int = 0) -> list[tuple[Any, ...]]:
         """What is alive, or only so many of every target, pool and kind, the largest: (device numbers, kind, id, pool,
-        flags, reserved, requested, address, per_bank, count, thread, site, time_ns, sequence, status, launches,
+        flags, reserved, requested, address, per_bank, count, thread id, site, time_ns, sequence, status, launches,
         holders, program, core_type, found_by, layout, page_bytes, what the site says)."""
 
     def chip(self, device: int, most: int) -> dict[str, Any]:

@@ -181,6 +181,7 @@ def an_allocation(number: int = 0, **changes: Any) -> Allocation:
         is_view=False,
         is_estimated=False,
         time_ns=NOON_NS - (5 + number) * SECOND_NS,
+        thread=4001,
         owner=Owner(4001, "ada", "llama-70b prefill"),
     )
     return one._replace(**changes)

@@ -111,6 +111,12 @@ bool JournalReader::look(Hot& hot) const {
     return true;
 }
 
+std::vector<uint32_t> JournalReader::threads() const {
+    std::vector<uint32_t> ids(kThreads);
+    if (!source_->copy(identity_.threads_offset, ids.data(), ids.size() * sizeof(uint32_t))) ids.clear();
+    return ids;
+}
+
 bool JournalReader::start_at_beginning() {
     Hot hot;
     if (!look(hot) || hot.skipped != 0 || hot.head - identity_.first_sequence > identity_.ring_slots / 2) return false;

@@ -93,6 +93,8 @@ public:
     bool phase_rows(std::vector<uint64_t>& words) const;
     /// False: there are none yet. Rows are taken from the first on.
     bool has_phases() const;
+    /// The kernel's number of each thread that reported, by its number in records; empty if they cannot be read.
+    std::vector<uint32_t> threads() const;
     /// A text or descriptor of the arena; empty when the id leads nowhere.
     std::string item(uint32_t id, Item kind) const;
     std::string arena() const;

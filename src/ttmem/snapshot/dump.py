@@ -56,6 +56,7 @@ class Allocation(NamedTuple):
     is_view: bool  # memory that belongs to another allocation
     is_estimated: bool
     time_ns: int | None
+    thread: int | None  # that made it, by the kernel's number; None where nobody told
     owner: Owner
 
 
@@ -214,7 +215,7 @@ def _largest(rows: list[tuple[Row, Owner]], most: int) -> tuple[Allocation, ...]
 
 
 def allocation_from_row(row: Row, owner: Owner) -> Allocation:
-    _, kind_number, identity, pool, flags, reserved, requested, address, _, cores, _, _, time_ns, *rest = row
+    _, kind_number, identity, pool, flags, reserved, requested, address, _, cores, thread, _, time_ns, *rest = row
     *_, holders, program, core_type, found_by, layout, page_bytes, name = rest
     kind = Kind(kind_number)
     return Allocation(
@@ -236,5 +237,6 @@ def allocation_from_row(row: Row, owner: Owner) -> Allocation:
         is_view=bool(flags & _VIEW),
         is_estimated=bool(flags & _ESTIMATED),
         time_ns=time_ns or None,
+        thread=thread or None,
         owner=owner,
     )

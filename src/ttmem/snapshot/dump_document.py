@@ -86,6 +86,7 @@ def allocation_document(one: Allocation, time_ns: int) -> Document:
         "time": time_text(one.time_ns),
         # of whole microseconds, so that it is the same after a time was read back
         "age_ms": None if one.time_ns is None else max(0, time_ns // 1000 - one.time_ns // 1000) // 1000,
+        "thread": one.thread,
         **_owner(one.owner),
     }
 
@@ -153,6 +154,7 @@ def read_allocation(row: Fields) -> Allocation:
         is_view=row.flag("view"),
         is_estimated=row.flag("estimated"),
         time_ns=row.maybe_time_ns("time"),
+        thread=row.maybe_integer("thread"),
         owner=_read_owner(row),
     )
 

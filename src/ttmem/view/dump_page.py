@@ -163,8 +163,20 @@ def _owners(group: DumpGroup, time_ns: int, options: PageOptions) -> Iterator[_P
     yield _Part(
         Column("PID", is_right=True), True, lambda one: cell(f"{one.owner.pid}{'' if one.owner.is_visible else '?'}")
     )
+    has_room = options.width is None or options.width >= _WIDE
+    yield _Part(Column("THREAD", is_right=True), has_room and _has_threads(group), lambda one: cell(_thread_text(one)))
     yield _Part(Column("USER", least=0 if is_free else 6), True, lambda one: cell(_user(one, options)))
     yield _Part(label, True, lambda one: partial(_label, clean(one.owner.label), is_ascii))
+
+
+def _has_threads(group: DumpGroup) -> bool:
+    """Whether some process made what is listed on several threads."""
+    makers = {(one.owner.pid, one.thread) for one in group.allocations if one.thread is not None}
+    return len(makers) > len({pid for pid, _ in makers})
+
+
+def _thread_text(one: Allocation) -> str:
+    return "" if one.thread is None else str(one.thread)
 
 
 def _address(one: Allocation) -> Line:

@@ -64,6 +64,20 @@ def test_holders_are_shown_where_there_are_several() -> None:
     assert re.search(r" 3\.00 MiB +0x3 +3 +2 min", text)
 
 
+@pytest.mark.parametrize(("threads", "is_shown"), [((4001, 4002), True), ((4001, 4001), False), ((4001, 0), False)])
+def test_threads_are_shown_where_a_process_has_several(threads: tuple[int, int], is_shown: bool) -> None:
+    snapshot = a_snapshot(
+        devices=[a_device(0)],
+        device_pools=[(0, 0, 2 * MIB, 2 * MIB, 2, MIB, NOON_NS, NOON_NS, False)],
+        processes=[a_process(1)],
+    )
+    rows = [a_row(MIB, identity, thread=thread) for identity, thread in enumerate(threads)]
+    text = text_of(dump_of(snapshot, {1: rows}))
+
+    assert ("THREAD" in text, "4002" in text) == (is_shown, is_shown)
+    assert "THREAD" not in text_of(dump_of(snapshot, {1: rows}), width=80)
+
+
 def test_views_and_estimates_are_marked() -> None:
     text = text_of(a_dump())
 

@@ -13,6 +13,7 @@ from tests.support.tracked.own_journal import OwnJournal
 from tests.unit.client.memory.conftest import LEFT_INDEX, RIGHT_INDEX, Stage
 from ttmem import _native
 from ttmem.devices import BufferLayout, BufferType, Kind
+from ttmem.snapshot.dump import Owner, allocation_from_row
 
 MOST = (1 << 48) - 1
 SIZES = st.integers(0, 1 << 42)
@@ -99,6 +100,25 @@ def test_any_buffers_are_listed_as_a_collector_lists_them(
 def collected(journal: OwnJournal) -> list[tuple[Any, ...]]:
     rows = sorted(journal.allocations(Kind.BUFFER), key=lambda row: int(row[13]))
     return [(Kind(row[1]).word, row[2], row[5], row[6], row[7], row[8], row[21], row[20]) for row in rows]
+
+
+def test_a_collector_too_names_the_thread_that_allocated(stage: Stage) -> None:
+    made: list[int] = []
+
+    def allocate(identity: int) -> None:
+        ttmem.report_buffer_alloc(stage.left, identity, 10)
+        made.append(threading.get_native_id())
+
+    for identity in (1, 2):
+        thread = threading.Thread(target=allocate, args=(identity,))
+        thread.start()
+        thread.join()
+    ttmem.report_buffer_alloc(stage.left, 3, 10)
+
+    rows = sorted(stage.journal.allocations(Kind.BUFFER), key=lambda row: int(row[2]))
+    told = [allocation_from_row(row, Owner(1, "", "")).thread for row in rows]
+    assert told == [*made, threading.get_native_id()]
+    assert told == [row["thread"] for row in ttmem.memory_snapshot()]
 
 
 def test_the_list_is_plain_data(stage: Stage) -> None:
