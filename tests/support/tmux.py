@@ -2,6 +2,7 @@
 sees it, also which screen it is and whether the cursor is to be seen."""
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -28,6 +29,10 @@ class Pane:
     def screen(self) -> str:
         """What is to be seen now."""
         return self._tmux("capture-pane", "-p")
+
+    def colours(self) -> set[str]:
+        """Numbers of all colours on it, of 256."""
+        return set(re.findall(r"[34]8;5;(\d+)", self._tmux("capture-pane", "-p", "-e")))
 
     def shows(self, text: str) -> str:
         """The screen, as soon as it has the text."""

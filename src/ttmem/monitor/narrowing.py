@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from ttmem.daemon.asking.looking import Looking
 from ttmem.devices import Device
 from ttmem.errors import SelectionError
+from ttmem.monitor.steadiness import Steadiness
 from ttmem.snapshot import Selection
 from ttmem.snapshot.selection import device_test, known_devices
 from ttmem.snapshot.sights.overview import Overview, ProcessRow
@@ -43,11 +44,14 @@ class NarrowLooking(Looking):
     """Looks as others do, and tells a part of it."""
 
     selection = Selection()
+    steadiness: Steadiness | None = None
     words_of: WordsOf | None = None  # what chips that were asked for are called, by the driver and those that are known
     _known: tuple[Device, ...] | None = None  # to which the selection belongs
 
     def overview(self) -> Overview:
         overview = super().overview()
+        if self.steadiness is not None:
+            self.steadiness.check(overview, is_by_daemon=not self.is_collecting)
         known = tuple(usage.device for usage in overview.devices)
         if self.words_of is not None and known != self._known:
             self.selection = self.selection._replace(devices=self.words_of(self.telemetry, known))

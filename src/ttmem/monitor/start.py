@@ -17,6 +17,7 @@ from ttmem.monitor.feed import Sights, asked
 from ttmem.monitor.narrowing import NarrowLooking
 from ttmem.monitor.options import Options
 from ttmem.monitor.screens.frame import Frame
+from ttmem.monitor.steadiness import Steadiness
 from ttmem.monitor.terminal.stage import first_picture, staged
 from ttmem.view.colours import Depth, depth_for
 
@@ -32,7 +33,8 @@ def run_monitor(
 ) -> int:
     """Shows it until the user leaves; the exit code. `opened` gives other figures than those of this machine."""
     try:
-        return _shown(options, environ, opened or (lambda: _looking(options, environ)))
+        steadiness = Steadiness()  # outlives a look that failed
+        return _shown(options, environ, opened or (lambda: _looking(options, environ, steadiness)))
     except TtmemError:
         raise
     except Exception as error:  # noqa: BLE001 the terminal is given back, and one line says what broke
@@ -101,9 +103,9 @@ class _Source:
             self.close()
 
 
-def _looking(options: Options, environ: Mapping[str, str]) -> Looking:
+def _looking(options: Options, environ: Mapping[str, str], steadiness: Steadiness) -> Looking:
     looking = NarrowLooking(environ, uid=os.geteuid(), has_daemon=options.has_daemon, is_following=True)
-    looking.selection, looking.words_of = options.selection, options.words_of
+    looking.selection, looking.words_of, looking.steadiness = options.selection, options.words_of, steadiness
     return looking
 
 

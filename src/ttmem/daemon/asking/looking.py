@@ -202,6 +202,11 @@ class Looking:
             self._collector.wait_settled(_SETTLE_SECONDS)
         return self._collector
 
+    @property
+    def is_collecting(self) -> bool:
+        """Whether the last answer came from a collector of our own."""
+        return self._collector is not None
+
     def _stop_collecting(self) -> None:
         collector, self._collector = self._collector, None
         if collector is not None:

@@ -1,0 +1,55 @@
+"""A daemon that is killed while the monitor shows what it alone knows: the last picture turns grey, and is live again
+once there is a daemon again."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.seed_bytes import alloc, free
+from tests.support.seed_lines import Line
+from tests.support.seed_serving import Daemon, a_daemon
+from tests.support.tmux import Pane, a_pane, needs_tmux
+from tests.support.waiting import wait_until
+from ttmem.view.colours import GREEN, YELLOW
+
+pytestmark = [needs_tmux, pytest.mark.slow, pytest.mark.timeout(60)]
+
+TOP = (sys.executable, "-m", "ttmem", "top", "--interval", "0.2")
+BRIGHT = {str(GREEN.indexed), str(YELLOW.indexed)}
+
+
+def keep(daemon: Daemon, line: Line) -> None:
+    """Has it write a checkpoint of all that was said until now."""
+    written = daemon.document("/healthz")["checkpoint"]["written_time_ns"]
+    line.say(alloc(9, 8), free(9))
+    wait_until(lambda: daemon.document("/healthz")["checkpoint"]["written_time_ns"] != written)
+
+
+def shows_live(pane: Pane, daemon: Daemon) -> None:
+    pane.shows(f"daemon pid {daemon.pid}")
+    pane.shows("5.00 MiB")
+    wait_until(lambda: pane.colours() >= BRIGHT)
+    assert " lost " not in pane.screen()
+
+
+def test_the_last_picture_turns_grey_and_is_live_again(tmp_path: Path) -> None:
+    with a_daemon(TTMEM_SYSTEM_DIR=str(tmp_path)) as daemon, daemon.line() as line:
+        line.say(alloc(1, 5 << 20))
+        wait_until(lambda: daemon.document()["processes"])
+        environ = {
+            **daemon.environment,
+            "TERM": "xterm-256color",
+            "LC_ALL": "C.UTF-8",
+            "XDG_CONFIG_HOME": str(tmp_path),
+        }
+        with a_pane(TOP, tmp_path, {**daemon.environment, **looks}) as pane:
+            shows_live(pane, daemon)
+            keep(daemon, line)
+            daemon.kill()
+            pane.shows(" lost ")
+            screen = pane.shows("the daemon has gone that alone told of 1 process")
+            assert "5.00 MiB" in screen
+            wait_until(lambda: not pane.colours() & BRIGHT)
+            daemon.restart()
+            shows_live(pane, daemon)
