@@ -37,12 +37,7 @@ def test_the_last_picture_turns_grey_and_is_live_again(tmp_path: Path) -> None:
     with a_daemon(TTMEM_SYSTEM_DIR=str(tmp_path)) as daemon, daemon.line() as line:
         line.say(alloc(1, 5 << 20))
         wait_until(lambda: daemon.document()["processes"])
-        environ = {
-            **daemon.environment,
-            "TERM": "xterm-256color",
-            "LC_ALL": "C.UTF-8",
-            "XDG_CONFIG_HOME": str(tmp_path),
-        }
+        looks = {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "XDG_CONFIG_HOME": str(tmp_path)}
         with a_pane(TOP, tmp_path, {**daemon.environment, **looks}) as pane:
             shows_live(pane, daemon)
             keep(daemon, line)
