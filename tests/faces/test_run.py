@@ -214,6 +214,33 @@ def test_a_signal_sent_to_us_goes_through_to_the_program(tmp_path: Path, number:
     assert run.returncode == (1 if number == signal.SIGINT else 0)
 
 
+def test_signals_that_few_send_go_through_too(tmp_path: Path) -> None:
+    """A supervisor's SIGABRT, a launcher's own: none of them leaves the program behind without us."""
+    sent = [signal.SIGABRT, signal.SIGPROF, signal.SIGRTMIN, signal.SIGRTMAX]
+    code = COUNTING.replace("signal.SIGUSR1):", f"signal.SIGUSR1, *{[int(number) for number in sent]}):")
+    environ = {**os.environ, "TTMEM_DIR": str(tmp_path)}
+    with subprocess.Popen([*TTMEM, "run", *python(code)], env=environ, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        assert run.stdout.readline() == "here\n"
+        for number in sent:
+            run.send_signal(number)
+            assert run.stdout.readline() == f"got {number.name}\n"
+        run.send_signal(signal.SIGUSR2)
+        run.communicate()
+
+    assert run.returncode == 0
+
+
+@pytest.mark.slow
+def test_an_alarm_that_was_set_before_us_ends_the_program(tmp_path: Path) -> None:
+    """As `perl -e 'alarm 4; exec @ARGV'` does: the timer stays with us, and the program is meant."""
+    command = [*TTMEM, "run", "--", "sleep", "20"]
+    code = f"import os, signal; signal.setitimer(signal.ITIMER_REAL, 4); os.execv({sys.executable!r}, {command!r})"
+    environ = {**os.environ, "TTMEM_DIR": str(tmp_path)}
+
+    assert subprocess.run([sys.executable, "-c", code], env=environ).returncode == 128 + signal.SIGALRM
+
+
 def state_of(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
 

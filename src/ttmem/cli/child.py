@@ -10,18 +10,25 @@ from ttmem.cli.exits import KILLED_BY
 
 __all__ = ["Child"]
 
-# What a user or a supervisor may send to us and means for the program. What the terminal sends reaches both of us by
-# itself.
+# What a user, a supervisor or a timer that was set before us may send to us and means for the program. What the
+# terminal sends reaches both of us by itself.
 _PASSED_ON = {
+    signal.SIGABRT,
+    signal.SIGALRM,
     signal.SIGCONT,
     signal.SIGHUP,
     signal.SIGINT,
+    signal.SIGIO,
+    signal.SIGPROF,
+    signal.SIGPWR,
     signal.SIGQUIT,
     signal.SIGTERM,
     signal.SIGTSTP,
     signal.SIGUSR1,
     signal.SIGUSR2,
+    signal.SIGVTALRM,
     signal.SIGWINCH,
+    *range(signal.SIGRTMIN, signal.SIGRTMAX + 1),
 }
 _IGNORED_BY_PYTHON = {signal.SIGPIPE, signal.SIGXFSZ}  # by ours; the program has its own mind
 _SHELL = "/bin/sh"
@@ -75,7 +82,7 @@ class Child:
         return code if code >= 0 else KILLED_BY - code
 
     def _pass_on(self, received: signal.struct_siginfo) -> None:
-        if received.si_code != _SENT_BY_KERNEL:
+        if received.si_code != _SENT_BY_KERNEL or received.si_signo == signal.SIGALRM:  # a timer is ours alone
             os.kill(self.pid, received.si_signo)
         if received.si_signo == signal.SIGTSTP:  # waited for, and so not obeyed yet
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTSTP})
