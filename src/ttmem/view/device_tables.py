@@ -113,8 +113,8 @@ def device_word(device: Device) -> str:
     return clean(device.name) or (device.uuid or "?")
 
 
-def devices_word(devices: Iterable[Device]) -> str:
-    """The shortest name of several devices: 0-3,seed:0-1,unknown:9."""
+def devices_word(devices: Iterable[Device], most: int = _LIST_MOST) -> str:
+    """The shortest name of several devices: 0-3,seed:0-1,unknown:9; cut beyond so many columns."""
     indexes: dict[bool, list[int]] = {False: [], True: []}
     others = []
     for device in devices:
@@ -123,14 +123,14 @@ def devices_word(devices: Iterable[Device]) -> str:
         else:
             indexes[device.is_seed].append(device.index)
     seeds = f"seed:{ranges_text(indexes[True])}" if indexes[True] else ""
-    return _shortened(",".join(filter(None, [ranges_text(indexes[False]), seeds, *others])))
+    return _shortened(",".join(filter(None, [ranges_text(indexes[False]), seeds, *others])), most)
 
 
-def _shortened(ranges: str) -> str:
+def _shortened(ranges: str, most: int) -> str:
     """A long list by its beginning: 1-2,4,7-8,..."""
-    if len(ranges) <= _LIST_MOST:
+    if len(ranges) <= most:
         return ranges
-    return ranges[: ranges.rindex(",", 0, _LIST_MOST - 3) + 1] + "..." if "," in ranges[: _LIST_MOST - 3] else ranges
+    return ranges[: ranges.rindex(",", 0, most - 3) + 1] + "..." if "," in ranges[: most - 3] else ranges
 
 
 def device_title(devices: Sequence[Device], *, is_doubted: bool = False) -> Line:

@@ -48,6 +48,18 @@ def count_text(count: int | None) -> str:
     return UNKNOWN if count is None else f"{count:,}"
 
 
+def tight_count_text(count: int | None, digits: int = 4) -> str:
+    """With so many digits at most 5 characters: 1,204 or 12.0k; with one less 4: 1.2k; exact counts are in JSON."""
+    if count is None:
+        return UNKNOWN
+    if count < 10**digits:
+        return f"{count:,}"
+    amount, unit = float(count), 0
+    while amount >= 999.5:
+        amount, unit = amount / 1000, unit + 1
+    return f"{amount:.1f}"[:digits].rstrip(".") + " kMGTPE"[unit]
+
+
 def clock_text(time_ns: int | None) -> str:
     """Hours, minutes and seconds in local time."""
     if time_ns is None:
@@ -56,13 +68,13 @@ def clock_text(time_ns: int | None) -> str:
 
 
 def age_text(age_ns: int | None) -> str:
-    """How long ago, in one or two units: 0.25 s, 12 s, 4 min, 3 h 10 min, 12 d 4 h."""
+    """How long ago, in one or two whole units: 0.25 s, 12 s, 4 min, 3 h 10 min, 12 d 4 h."""
     if age_ns is None:
         return UNKNOWN
     seconds = max(0, age_ns) / 1e9
-    if seconds < 59.5:
-        return f"{seconds:.2f} s" if seconds < 9.995 else f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
+    if seconds < 60:
+        return f"{seconds:.2f} s" if seconds < 9.995 else f"{int(seconds)} s"
+    minutes = int(seconds // 60)
     if minutes < 60:
         return f"{minutes} min"
     hours = minutes // 60

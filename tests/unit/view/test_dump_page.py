@@ -50,7 +50,7 @@ def test_totals_come_first_by_device_and_type() -> None:
 
 
 def test_a_list_tells_size_place_layout_age_and_owner() -> None:
-    assert re.search(r" 1\.00 GiB +0x10 +0x2001 +interleaved +2\.00 KiB +2 min +4001 +ada +job-1\n", text_of(a_dump()))
+    assert re.search(r" 1\.00 GiB +0x10 +0x2001 +interleaved +2\.00 KiB +1 min +4001 +ada +job-1\n", text_of(a_dump()))
 
 
 def test_a_cut_list_says_how_many_are_missing() -> None:
@@ -61,7 +61,7 @@ def test_holders_are_shown_where_there_are_several() -> None:
     text = text_of(a_dump())
 
     assert text.count("HOLDERS ") == 1
-    assert re.search(r" 3\.00 MiB +0x3 +3 +2 min", text)
+    assert re.search(r" 3\.00 MiB +0x3 +3 +1 min", text)
 
 
 @pytest.mark.parametrize(("threads", "is_shown"), [((4001, 4002), True), ((4001, 4001), False), ((4001, 0), False)])

@@ -173,3 +173,25 @@ def test_a_process_on_the_page_changes_with_the_sight() -> None:
     after = lines_of(replace(a_detail(), devices=(more, *a_detail().devices[1:])), Look(80, 80))
 
     assert [line for line in after if line not in before]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_figures_on_a_chip_stand_apart_and_whole(width: int) -> None:
+    """A number is left out rather than cut, and never touches its neighbour."""
+    first, second = a_detail().devices
+    detail = replace(a_detail(), devices=(first._replace(launch_count=331_521), second))
+    lines = lines_of(detail, Look(width, 80))
+    titles, row = (re.split(" {2,}", line.strip()) for line in lines[4:6])
+
+    assert len(titles) == len(row)
+    assert all(re.fullmatch(r"[≥~]?[\d.,]+( ?[BKMGk](iB)?)?", word) for word in row[1:])
+    assert (row[-1] in ("331k", "331,521")) == (width >= 80)
+
+
+def test_many_chips_are_named_where_there_is_room() -> None:
+    first = a_detail().devices[0]
+    chips = [first._replace(device=first.device._replace(number=n, index=n)) for n in range(0, 32, 2)]
+    wide, narrow = (lines_of(replace(a_detail(), devices=tuple(chips)), Look(width, 80))[5] for width in (200, 80))
+
+    assert "16x" in narrow
+    assert wide.rstrip().endswith("2,4,6,8,10,12,14,16,18,20,22,24,26,28,30")

@@ -11,7 +11,7 @@ from ttmem.snapshot.usage import DeviceUsage, KindUsage, PoolUsage
 from ttmem.view.bars import Part
 from ttmem.view.colours import level_of, level_role
 from ttmem.view.spans import Role
-from ttmem.view.units import UNKNOWN, share_text, size_text, tight_size_text
+from ttmem.view.units import UNKNOWN, share_text, size_text, tight_count_text, tight_size_text
 
 __all__ = [
     "MOST_BESIDE",
@@ -164,7 +164,7 @@ def figures_of(usage: DeviceUsage, pools: Pools, *, is_ascii: bool) -> Iterator[
     yield _sized("DRAM block", "DRAM blk", _block(pools.get(Pool.DRAM)), column="D block")
     yield _peak("DRAM peak", Pool.DRAM, usage, pools, is_ascii=is_ascii, column="D peak")
     yield from _odd_figures(usage)
-    yield Figure("launches", "launch", words=_tight_count(usage.launch_count), role=Role.DIM)
+    yield Figure("launches", "launch", words=tight_count_text(usage.launch_count), role=Role.DIM)
 
 
 def dense_figures_of(usage: DeviceUsage, pools: Pools, *, beside: int, is_ascii: bool) -> list[Figure]:
@@ -215,8 +215,8 @@ def _kernel(word: str, kernel: KindUsage | None, *, is_told: bool) -> Figure:
     short = word[:4] if len(word) > 6 else word
     if kernel is None or not kernel.count:
         return Figure(word, short, 0 if is_told else None, role=Role.DIM, column=short)
-    mark, count = "~" if kernel.is_estimated else "", _tight_count(kernel.count)
-    least = f"{word[:3]} {_tight_count(kernel.count, digits=3)}"
+    mark, count = "~" if kernel.is_estimated else "", tight_count_text(kernel.count)
+    least = f"{word[:3]} {tight_count_text(kernel.count, digits=3)}"
     return Figure(f"{word} ({count})", f"{short} {count}", kernel.used_bytes, mark, column=short, least=least)
 
 
@@ -278,15 +278,3 @@ def _worst_figures(usage: DeviceUsage) -> list[Figure]:
         Figure("worst core", "worst", role=role, words=percent_text(fraction), column="worst%"),
         Figure(where, where, used, role=role, column="worst", least="core"),
     ]
-
-
-def _tight_count(count: int | None, digits: int = 4) -> str:
-    """With so many digits at most 5 characters: 1,204 or 12.0k; with one less 4: 1.2k; exact counts are in JSON."""
-    if count is None:
-        return UNKNOWN
-    if count < 10**digits:
-        return f"{count:,}"
-    amount, unit = float(count), 0
-    while amount >= 999.5:
-        amount, unit = amount / 1000, unit + 1
-    return f"{amount:.1f}"[:digits].rstrip(".") + " kMGTPE"[unit]

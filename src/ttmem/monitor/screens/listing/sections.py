@@ -13,7 +13,7 @@ from ttmem.snapshot.sights.process_detail import Holding, SiteSum
 from ttmem.snapshot.usage import PhasePeak, ProcessDevice
 from ttmem.view.device_tables import devices_word
 from ttmem.view.spans import Line, Role, width_of
-from ttmem.view.units import UNKNOWN, clock_text, count_text, size_text, tight_size_text
+from ttmem.view.units import UNKNOWN, clock_text, count_text, size_text, tight_count_text, tight_size_text
 
 __all__ = [
     "Sheet",
@@ -53,6 +53,10 @@ class Sheet(NamedTuple):
     def figure(self) -> int:
         return _SIZE if self.is_roomy else _TIGHT
 
+    def count_text(self, count: int | None) -> str:
+        text = count_text(count)
+        return text if len(text) < self.figure else tight_count_text(count)
+
     def size(self, size_bytes: int | None) -> str:
         return (size_text if self.is_roomy else tight_size_text)(size_bytes)
 
@@ -63,9 +67,8 @@ def title_line(title: str, sheet: Sheet) -> Line:
 
 def device_titles(sheet: Sheet) -> Line:
     pen = Pen().put("   ").left("CHIP", _CHIP, Role.HEAD)
-    for title in ("DRAM", "PEAK", "TRACE", "L1", "PEAK", "SMALL", "CB", "KERN", "LAUNCH"):
-        pen.right(title, sheet.figure, Role.HEAD)
-    return pen.done()
+    titles = ("DRAM", "PEAK", "TRACE", "L1", "PEAK", "SMALL", "CB", "KERN", "LAUNCHES" if sheet.is_roomy else "RUNS")
+    return _figures(pen, [(title, Role.HEAD) for title in titles], sheet).done()
 
 
 def device_line(group: Sequence[ProcessDevice], sheet: Sheet) -> Line:
@@ -86,8 +89,7 @@ def device_line(group: Sequence[ProcessDevice], sheet: Sheet) -> Line:
 
     footprint = held.activity.footprint
     planned = footprint.planned_bytes if footprint else None if Pool.CB in pools else nothing
-    pen = _chips(Pen().put("   "), group, sheet)
-    for size, mark in (
+    sizes = (
         (used(Pool.DRAM), ""),
         peak(Pool.DRAM),
         (used(Pool.TRACE), ""),
@@ -96,10 +98,27 @@ def device_line(group: Sequence[ProcessDevice], sheet: Sheet) -> Line:
         (used(Pool.L1_SMALL), ""),
         (planned, "~" if footprint and footprint.is_estimated else ""),
         (used(*_KERNELS), "~" if any(kernel.is_estimated for kernel in held.kernels) else ""),
-    ):
-        text = UNKNOWN if size is None else mark + sheet.size(size)
-        pen.right(text, sheet.figure, Role.PLAIN if size else Role.DIM)
-    return pen.right(count_text(held.launch_count), sheet.figure, Role.DIM).done()
+    )
+    cells = [
+        (UNKNOWN if size is None else mark + sheet.size(size), Role.PLAIN if size else Role.DIM) for size, mark in sizes
+    ]
+    cells.append((sheet.count_text(held.launch_count), Role.DIM))
+    return _all_chips(_figures(_chips(Pen().put("   "), group, sheet), cells, sheet), group, sheet).done()
+
+
+def _figures(pen: Pen, cells: Sequence[tuple[str, Role]], sheet: Sheet) -> Pen:
+    """Side by side, as many as there is room for: a number is left out, never cut."""
+    for text, role in cells[: max(0, sheet.width - pen.at) // sheet.figure]:
+        pen.right(text, sheet.figure, role)
+    return pen
+
+
+def _all_chips(pen: Pen, group: Sequence[ProcessDevice], sheet: Sheet) -> Pen:
+    """Which chips they are, behind a line that begins with how many."""
+    room = sheet.width - pen.at - 2
+    if _chips_text(group) is None and room > _CHIP:
+        pen.put("  ").name(devices_word((one.device for one in group), room), room, Role.INDEX, is_ascii=sheet.is_ascii)
+    return pen
 
 
 def phase_titles(sheet: Sheet) -> Line:
@@ -148,9 +167,13 @@ class OnChip(Protocol):
 
 def _chips(pen: Pen, group: Sequence[OnChip], sheet: Sheet) -> Pen:
     """The chips of which the same is said; how many, where that is too long."""
+    return pen.name(_chips_text(group) or f"{len(group)}x", _CHIP, Role.INDEX, is_ascii=sheet.is_ascii)
+
+
+def _chips_text(group: Sequence[OnChip]) -> str | None:
+    """None: too long for the column."""
     text = devices_word(one.device for one in group)
-    text = text if len(text) < _CHIP else f"{len(group)}x"
-    return pen.name(text, _CHIP, Role.INDEX, is_ascii=sheet.is_ascii)
+    return text if len(text) < _CHIP else None
 
 
 def sentence_line(text: str, sheet: Sheet) -> Line:
