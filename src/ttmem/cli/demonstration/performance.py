@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
+from ttmem.cli.demonstration.driver_tree import write_tree
 from ttmem.cli.demonstration.process import DemoProcess, demo_process, next_reports
 from ttmem.cli.demonstration.workload import KILL, PHASE, Order, Report
 from ttmem.collector import Collector
@@ -81,6 +82,8 @@ def settled(places: Places) -> Snapshot:
 
 @contextmanager
 def performed(orders: Sequence[Order], directory: str, places: Places) -> Iterator[Performance]:
-    """Workloads that play in processes of their own, until this is left."""
+    """Workloads that play in processes of their own, until this is left; and a driver that knows their chips."""
     with ExitStack() as running:
-        yield Performance([running.enter_context(demo_process(order, directory=directory)) for order in orders], places)
+        processes = [running.enter_context(demo_process(order, directory=directory)) for order in orders]
+        write_tree(directory, settled(places))
+        yield Performance(processes, places)
