@@ -11,6 +11,7 @@ import click
 
 from ttmem.cli import HELP, VERBS
 from ttmem.cli.exits import DONE, INTERRUPTED, NOTHING_READ
+from ttmem.cli.tables.arguments import HELP_OPTION, ManyValues
 from ttmem.errors import TtmemError
 
 __all__ = [
@@ -54,6 +55,9 @@ class Verbs(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def get_help_option(self, context: click.Context) -> click.Option:
+        return HELP_OPTION
+
     def get_help(self, context: click.Context) -> str:
         return HELP.rstrip()
 
@@ -82,12 +86,10 @@ def with_verb(arguments: list[str], *, is_terminal: bool) -> list[str]:
 
 def _takes(verb: str, arguments: list[str]) -> bool:
     """Whether a verb knows all of these flags."""
-    from ttmem.cli.tables.arguments import spread
-
     command = program.get_command(click.Context(program), verb)
-    assert command is not None
+    assert isinstance(command, ManyValues)
     try:
-        command.make_parser(click.Context(command)).parse_args(spread(arguments))
+        command.make_parser(click.Context(command)).parse_args(command.spelled(arguments))
     except click.UsageError:
         return False
     return True

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 import ttmem
-from ttmem.cli.tables.arguments import ManyValues, levels_of
+from ttmem.cli.tables.arguments import FileName, ManyValues, levels_of
 from ttmem.cli.tables.request import DEMO_CHIPS, STANDARD_NAME, Request
 from ttmem.view.process_order import COLUMNS
 
@@ -97,9 +97,7 @@ _FORMS = (
     click.option(
         "-k", "--kernels", "is_kernels", is_flag=True, help="What programs do: kernels by core, ring, caches."
     ),
-    click.option(
-        "--picture", "picture_file", type=click.Path(dir_okay=False, path_type=str), help="Write the table as SVG."
-    ),
+    click.option("--picture", "picture_file", type=FileName(), help="Write the table as SVG."),
 )
 _TIMES = (
     click.option(
