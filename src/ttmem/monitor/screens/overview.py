@@ -24,6 +24,7 @@ from ttmem.monitor.screens.pen import Pen, shown_name
 from ttmem.snapshot.identity import chip_of as driver_chip_of
 from ttmem.snapshot.sights.overview import Overview
 from ttmem.snapshot.usage import DeviceUsage
+from ttmem.view.device_tables import device_word
 from ttmem.view.spans import Line, Role, Span, width_of
 from ttmem.view.sparkline import Sample
 from ttmem.view.words import plural
@@ -134,6 +135,7 @@ def _arrangement(frame: Frame, look: Look) -> Arrangement:
     chip_count, height = len(frame.overview.devices), look.height - 1
     processes = min(_PROCESSES_LEAST, len(frame.overview.processes))
     figures = max(map(figure_count, frame.overview.devices))
+    names = max(len(device_word(usage.device)) for usage in frame.overview.devices)
     for reserve in (processes + _ABOVE_PROCESSES if processes else 0, 0):
         how = arranged(
             chip_count,
@@ -143,6 +145,7 @@ def _arrangement(frame: Frame, look: Look) -> Arrangement:
             layout=look.layout,
             has_courses=frame.history is not None,
             aside=min(_PROCESSES_WANTED, len(frame.overview.processes)) - processes,
+            names=names,
         )
         if how.lines(chip_count) <= height - reserve:
             return how

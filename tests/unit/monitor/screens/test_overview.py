@@ -365,3 +365,15 @@ def test_every_figure_is_in_the_manual() -> None:
 
     names = [figure.name.split(" (")[0] for figure in figures_of(usage, pools_of(usage), is_ascii=True)]
     assert [name for name in names if not re.search(rf"^\|[^|]*\b{name}\b", manual, re.M)] == []
+
+
+@pytest.mark.parametrize("width", [80, 120, 148, 160, 200])
+def test_a_chip_without_an_index_has_room_for_its_long_name(width: int) -> None:
+    """Figures beside the bars give way to it."""
+    overview = an_overview(7, 0)
+    nameless = overview.devices[0]._replace(device=overview.devices[0].device._replace(index=None))
+    overview = overview._replace(devices=(nameless, *overview.devices[1:]))
+
+    for height in (20, 30, 40):
+        lines = drawn(overview, Look(width, height)).lines
+        assert max(sum(span.width for span in line) for line in lines) <= width

@@ -21,7 +21,8 @@ INDENT, PAIR_INDENT = 2, 3  # of figures below the bars of a card, and of a pair
 _LEAST = {"card": 50, "pair": 39, "line": 39}  # columns a chip needs
 _FIGURES_LEAST = 46  # columns from which on figures stand below a pair of bars
 _LINE_TELLING = 112  # columns from which on a single line tells more than a pair of bars without figures
-_BAR_AND_NUMBERS = 36  # columns of a name, a short bar, used of total and the share
+_NAME = 2  # columns of an index
+_BAR_AND_NUMBERS = 34  # of a short bar, used of total and the share, beside the name
 _COURSE_LEAST, _COURSE_MOST = 3, 10  # rows of a course
 
 
@@ -54,28 +55,36 @@ class Arrangement(NamedTuple):
 
 @lru_cache(maxsize=16)  # asked at every look, and mostly the same
 def arranged(
-    chip_count: int, figure_count: int, width: int, height: int, *, layout: Layout, has_courses: bool, aside: int = 0
+    chip_count: int,
+    figure_count: int,
+    width: int,
+    height: int,
+    *,
+    layout: Layout,
+    has_courses: bool,
+    aside: int = 0,
+    names: int = _NAME,
 ) -> Arrangement:
     """The fullest that fits; if none does, the barest of those asked for, which has to be scrolled.
 
-    So many rows are left `aside` before courses grow tall.
+    So many rows are left `aside` before courses grow tall; `names` of chips are so many columns wide.
     """
     chosen: Arrangement | None = None
-    for chosen in _choices(chip_count, figure_count, width, layout):
+    for chosen in _choices(chip_count, figure_count, width, layout, names):
         if chosen.lines(chip_count) <= height:
             return _with_courses(chosen, chip_count, height, aside) if has_courses else chosen
     assert chosen is not None
     return chosen
 
 
-def _choices(chip_count: int, figure_count: int, width: int, layout: Layout) -> Iterator[Arrangement]:
+def _choices(chip_count: int, figure_count: int, width: int, layout: Layout, names: int) -> Iterator[Arrangement]:
     if layout != "compact":
         yield from _cards(chip_count, figure_count, width)
     if layout == "auto":
-        yield from _pairs(chip_count, figure_count, width)
+        yield from _pairs(chip_count, figure_count, width, names)
         if width >= _LINE_TELLING:
             yield Arrangement("line", 1, width)
-        yield from _bare_pairs(chip_count, width)
+        yield from _bare_pairs(chip_count, width, names)
     if layout != "full":
         for columns in range(1, _across(_LEAST["line"], width, chip_count) + 1):
             yield Arrangement("line", columns, _cell(width, columns))
@@ -90,7 +99,7 @@ def _cards(chip_count: int, figure_count: int, width: int) -> Iterator[Arrangeme
         yield Arrangement("card", columns, cell, rows, gap=gap)
 
 
-def _pairs(chip_count: int, figure_count: int, width: int) -> Iterator[Arrangement]:
+def _pairs(chip_count: int, figure_count: int, width: int, names: int) -> Iterator[Arrangement]:
     """With all figures below the bars; then with some beside them, and ever fewer below."""
     columns = _across(max(_LEAST["pair"], _FIGURES_LEAST), width, chip_count)
     cell = _cell(width, columns)
@@ -98,7 +107,7 @@ def _pairs(chip_count: int, figure_count: int, width: int) -> Iterator[Arrangeme
     rows = _figure_rows(figure_count, across)
     yield Arrangement("pair", columns, cell, rows, gap=1)
     yield Arrangement("pair", columns, cell, rows)
-    beside = _beside(cell)
+    beside = _beside(cell, names)
     for figure_rows in range(_figure_rows(figure_count - 2 * beside, across), 0, -1):
         for gap in (1, 0):
             yield Arrangement("pair", columns, cell, figure_rows, gap=gap, beside=beside)
@@ -109,17 +118,17 @@ def _figure_rows(figure_count: int, across: int) -> int:
     return max(1, (figure_count - 1) // across if figure_count % across == 1 else -(-figure_count // across))
 
 
-def _bare_pairs(chip_count: int, width: int) -> Iterator[Arrangement]:
+def _bare_pairs(chip_count: int, width: int, names: int) -> Iterator[Arrangement]:
     """Two bars each, in as few columns as will do."""
     for columns in range(1, _across(_LEAST["pair"], width, chip_count) + 1):
         cell = _cell(width, columns)
         for gap in (1, 0):
-            yield Arrangement("pair", columns, cell, gap=gap, beside=_beside(cell))
+            yield Arrangement("pair", columns, cell, gap=gap, beside=_beside(cell, names))
 
 
-def _beside(cell: int) -> int:
+def _beside(cell: int, names: int) -> int:
     """How many figures there is room for beside each bar."""
-    return max(0, min(MOST_BESIDE, (cell - _BAR_AND_NUMBERS) // BESIDE))
+    return max(0, min(MOST_BESIDE, (cell - max(_NAME, names) - _BAR_AND_NUMBERS) // BESIDE))
 
 
 def _across(least: int, width: int, chip_count: int) -> int:
