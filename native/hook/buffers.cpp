@@ -178,8 +178,7 @@ bool take_handle(uint64_t id, const Mesh& mesh, uint64_t& handle) noexcept {
         context().loading != nullptr)
         return false;
     const Mesh* mesh = last_mesh_if(tell<const void*>(copy, Getter::buffer_device, buffer));
-    Memory* all = memory();
-    if (mesh == nullptr || all == nullptr) return false;
+    if (__builtin_expect(mesh == nullptr, 0)) return false;
     const uint64_t address = tell<uint32_t>(copy, Getter::buffer_address, buffer);
     const uint64_t size = tell<uint64_t>(copy, Getter::buffer_size, buffer);
     const uint64_t page = tell<uint64_t>(copy, Getter::buffer_page_size, buffer);
@@ -190,6 +189,8 @@ bool take_handle(uint64_t id, const Mesh& mesh, uint64_t& handle) noexcept {
                          tell<const void*>(copy, Getter::buffer_allocator, buffer) == mesh->allocator;
     if (__builtin_expect(!is_like, 0)) return false;
     const uint64_t id = tell<uint64_t>(copy, Getter::buffer_id, buffer);
+    Memory* all = memory();
+    if (__builtin_expect(all == nullptr, 0)) return false;
     std::atomic<uint64_t>* handle = all->handles.claim(key_of_handle(id, *mesh));
     if (__builtin_expect(handle == nullptr, 0)) return false;
     handle->store(allocate_described(one.tag, id, address | one.form, one.reserved, one.requested, one.per_bank),
@@ -220,7 +221,7 @@ bool must_name_bytes() noexcept {
     ttmem_free_id(target, TTMEM_BUFFER, id, pool, bytes);
 }
 
-[[gnu::always_inline]] inline void report_free(const Copy& copy, const void* buffer) noexcept {
+[[gnu::noinline]] void report_free(const Copy& copy, const void* buffer) noexcept {
     Mesh* mesh = mesh_holding(copy, buffer);
     if (mesh == nullptr) return;
     auto* id = getter_as<uint64_t(const void*)>(copy, Getter::buffer_id);
@@ -232,27 +233,64 @@ bool must_name_bytes() noexcept {
     ttmem_free_on(handle);
 }
 
+// The way of nearly all; false, and nothing done: as above.
+[[gnu::always_inline]] inline bool report_free_like_before(const Copy& copy, const void* buffer) noexcept {
+    if (!copy.tells_of_buffers || !has_journal()) return false;
+    const Mesh* mesh = last_mesh_if(tell<const void*>(copy, Getter::buffer_device, buffer));
+    if (__builtin_expect(mesh == nullptr || mesh->target.load(std::memory_order_acquire) == 0, 0)) return false;
+    uint64_t handle = 0;
+    if (__builtin_expect(!take_handle(tell<uint64_t>(copy, Getter::buffer_id, buffer), *mesh, handle), 0)) return false;
+    free_by_handle(handle);
+    return true;
+}
+
+void allocated(const Copy* copy, const void* buffer) noexcept {
+    if (TTMEM_ON && copy != nullptr && !report_like_before(*copy, buffer)) report_allocation(*copy, buffer);
+}
+
+void allocated_unlike(const Copy* copy, const void* buffer) noexcept {
+    if (TTMEM_ON && copy != nullptr) report_allocation(*copy, buffer);
+}
+
+void freed(const Copy* copy, const void* buffer) noexcept {
+    if (TTMEM_ON && copy != nullptr) report_free(*copy, buffer);
+}
+
+using Tracked = void(void*, const void*);
+using Tell = void(const Copy*, const void*) noexcept;
+
+// Somebody else's call, or one that is not like those before.
+template <Tell tell_of>
+[[gnu::noinline]] void track_elsewhere(void* self, const void* buffer, Hook hook, const void* caller) {
+    auto* real = reinterpret_cast<Tracked*>(original_from(hook, caller));
+    tell_of(current_copy, buffer);
+    if (real != nullptr) real(self, buffer);
+}
+
 }  // namespace
 }  // namespace ttmem::hook
 
 using ttmem::hook::Hook;
 
-TTMEM_INTERPOSE(track_allocate, void, (void* self, const void* buffer)) {
-    auto* real = ttmem::hook::original_as<void(void*, const void*)>(Hook::track_allocate);
-    const ttmem::hook::Copy* copy = ttmem::hook::current_copy;
-    if (TTMEM_ON && copy != nullptr && !ttmem::hook::report_like_before(*copy, buffer))
-        ttmem::hook::report_allocation(*copy, buffer);
-    if (real != nullptr) real(self, buffer);
+TTMEM_INTERPOSE_HOT(track_allocate, void, (void* self, const void* buffer)) {
+    const void* caller = __builtin_return_address(0);
+    const auto* copy = ttmem::hook::usual_copy();
+    if (!ttmem::hook::is_usual(caller))
+        return ttmem::hook::track_elsewhere<ttmem::hook::allocated>(self, buffer, Hook::track_allocate, caller);
+    if (!ttmem::hook::report_like_before(*copy, buffer))
+        return ttmem::hook::track_elsewhere<ttmem::hook::allocated_unlike>(self, buffer, Hook::track_allocate, caller);
+    ttmem::hook::original_in<ttmem::hook::Tracked>(copy, Hook::track_allocate)(self, buffer);
 }
 
-TTMEM_INTERPOSE(track_deallocate, void, (void* self, void* buffer)) {
-    auto* real = ttmem::hook::original_as<void(void*, void*)>(Hook::track_deallocate);
-    const ttmem::hook::Copy* copy = ttmem::hook::current_copy;
-    if (TTMEM_ON && copy != nullptr) ttmem::hook::report_free(*copy, buffer);
-    if (real != nullptr) real(self, buffer);
+TTMEM_INTERPOSE_HOT(track_deallocate, void, (void* self, void* buffer)) {
+    const void* caller = __builtin_return_address(0);
+    const auto* copy = ttmem::hook::usual_copy();
+    if (!ttmem::hook::is_usual(caller) || !ttmem::hook::report_free_like_before(*copy, buffer))
+        return ttmem::hook::track_elsewhere<ttmem::hook::freed>(self, buffer, Hook::track_deallocate, caller);
+    ttmem::hook::original_in<ttmem::hook::Tracked>(copy, Hook::track_deallocate)(self, buffer);
 }
 
-TTMEM_INTERPOSE(allocate_buffer, uint64_t, (void* self, void* buffer)) {
+TTMEM_INTERPOSE_HOT(allocate_buffer, uint64_t, (void* self, void* buffer)) {
     void* real = ttmem::hook::original(Hook::allocate_buffer);
     if (real == nullptr) return 0;
     return ttmem_guarded_pair(real, self, buffer, ttmem::hook::report_refusal);

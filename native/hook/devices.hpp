@@ -24,11 +24,12 @@ inline constexpr uint32_t kBufferTypes = 5;  // tt-metal's BufferType: DRAM, L1,
 inline constexpr uint8_t kPoolOf[kBufferTypes] = {TTMEM_DRAM, TTMEM_L1, TTMEM_HOST, TTMEM_L1_SMALL, TTMEM_TRACE};
 
 /// One opening of a mesh.
-struct Mesh {
+struct alignas(64) Mesh {          // every report looks at its first line of memory
     std::atomic<uint32_t> number;  // counts the openings of this process; 0: none
     std::atomic<uint64_t> name;    // the copy of the runtime that opened it, and its id there; 0: none
     std::atomic<bool> is_open;
     std::atomic<uint16_t> target;  // 0: not named yet, tracking being off
+    const void* allocator;
     uint16_t chip_count, rows, columns;
     int16_t chips[kChipsMost];           // the runtime's chip ids, in mesh order
     const void* devices[kChipsMost];     // its Device objects, in the same order
@@ -37,7 +38,6 @@ struct Mesh {
     uint64_t bank_bytes[kBufferTypes];
     uint16_t grid_x, grid_y;
     int32_t arch;
-    const void* allocator;
     uint64_t key;  // of the target: its chips, shape, and which of several equal meshes it is
 };
 

@@ -192,9 +192,9 @@ void remember(const Object& caller, const Copy* copy) noexcept {
 }  // namespace
 
 thread_local __attribute__((tls_model("initial-exec"))) const Copy* current_copy = nullptr;
-constinit Caller callers[kCallersMost]{};
+alignas(64) constinit Caller callers[kCallersMost]{};
 
-void* original_from(Hook hook, const void* caller) noexcept {
+[[gnu::noinline]] void* original_from(Hook hook, const void* caller) noexcept {
     const auto address = reinterpret_cast<uintptr_t>(caller);
     for (Caller& known : callers) {
         const uintptr_t end = known.end.load(std::memory_order_acquire);

@@ -67,16 +67,29 @@ struct Caller {
 inline constexpr uint32_t kCallersMost = 64;
 extern Caller callers[kCallersMost];
 
-// Inlined into the hook itself, whose return address is meant. Nearly all calls come from the first caller, the runtime.
+/// Whether a call comes from the first caller, as nearly all do: that is the runtime itself.
+[[gnu::always_inline]] inline bool is_usual(const void* caller) noexcept {
+    const auto address = reinterpret_cast<uintptr_t>(caller);
+    return __builtin_expect(address < callers[0].end.load(std::memory_order_acquire) &&
+                                address >= callers[0].begin.load(std::memory_order_relaxed),
+                            1);
+}
+
+/// Where such a call goes to. For hooks that hold on to it or ask no getters: it does not become the current copy.
+[[gnu::always_inline]] inline const Copy* usual_copy() noexcept {
+    return callers[0].copy.load(std::memory_order_relaxed);
+}
+
+template <class F>
+[[gnu::always_inline]] inline F* original_in(const Copy* copy, Hook hook) noexcept {
+    return reinterpret_cast<F*>(copy->originals[static_cast<uint32_t>(hook)]);
+}
+
+// Inlined into the hook itself, whose return address is meant.
 [[gnu::always_inline]] inline void* original(Hook hook) noexcept {
     const void* caller = __builtin_return_address(0);
-    const auto address = reinterpret_cast<uintptr_t>(caller);
-    const Caller& first = callers[0];
-    if (__builtin_expect(address >= first.end.load(std::memory_order_acquire) ||
-                             address < first.begin.load(std::memory_order_relaxed),
-                         0))
-        return original_from(hook, caller);
-    const Copy* copy = first.copy.load(std::memory_order_relaxed);
+    if (!is_usual(caller)) return original_from(hook, caller);
+    const Copy* copy = callers[0].copy.load(std::memory_order_relaxed);
     current_copy = copy;
     return copy->originals[static_cast<uint32_t>(hook)];
 }
@@ -122,4 +135,9 @@ inline R tell(const Copy& copy, Getter which, A... arguments) noexcept {
 ///   TTMEM_INTERPOSE(track_allocate, void, (void* self, const void* buffer)) { ... }
 #define TTMEM_INTERPOSE(name, result, arguments)                     \
     extern "C" __attribute__((used)) result hooked_##name arguments; \
+    extern "C" result hooked_##name arguments
+
+/// The same of a function that every operation of a host comes by: they lie side by side.
+#define TTMEM_INTERPOSE_HOT(name, result, arguments)                      \
+    extern "C" __attribute__((used, hot)) result hooked_##name arguments; \
     extern "C" result hooked_##name arguments

@@ -11,14 +11,15 @@
 
 namespace ttmem::hook {
 
-struct LaneEntry {
-    uint32_t address, size, sync_count;
-    bool is_whole_lane;  // not a launch: the mark of a trace that may have used every byte
+struct LanePlace {
+    uint32_t address, size;
     uint32_t end() const noexcept { return address + size; }
 };
 
-struct LanePlace {
-    uint32_t address, size;
+struct LaneEntry {
+    LanePlace place;
+    uint32_t sync_count;
+    bool is_whole_lane;  // not a launch: the mark of a trace that may have used every byte
 };
 
 /// Why a place must be waited for, and until which count.
@@ -34,7 +35,7 @@ struct Stretch {
 
 inline constexpr uint32_t kIntactMost = 512;
 
-class Lane {
+class alignas(64) Lane {  // what every launch needs lies in the first line of memory, entries behind it
 public:
     /// `intact`: room for kIntactMost, or null where nobody asks what is intact. Apart from the lane, for it is large:
     /// lanes lie side by side, and a launch touches few lines of memory.
@@ -44,7 +45,7 @@ public:
         intact_ = intact;
         entry_count_ = first_ = below_ = 0;
         above_ = kIntactMost;
-        live_ = retired_ = 0;
+        live_ = retired_ = 0;  // what was told of it stays: it may be news that nothing is there any more
     }
 
     uint32_t base() const noexcept { return base_; }
@@ -53,11 +54,26 @@ public:
     uint64_t retired() const noexcept { return retired_; }
     uint32_t entry_count() const noexcept { return entry_count_; }
 
+    /// Whether live or retired bytes are others than they were when this was asked last.
+    bool is_news() noexcept {
+        const uint64_t now = uint64_t{live_} << 32 | retired_;
+        const bool is_new = told_ != now;
+        told_ = now;
+        return is_new;
+    }
+
     /// What a launch of `size` has to wait for now.
-    LaneStall stall_of(uint32_t size) const noexcept {
-        for (uint32_t i = 0; size != 0 && i < entry_count_; ++i) {
-            LaneStall found{};
-            if (is_placed_before(i, size, found)) return found;
+    [[gnu::noinline, gnu::hot]] LaneStall stall_of(uint32_t size) const noexcept {
+        uint32_t at = first_;
+        for (uint32_t left = entry_count_; size != 0 && left != 0; --left) {
+            const LaneEntry& oldest = entries_[at];
+            at = (at + 1) % kTable;
+            const Fit fit = fit_before(oldest, left > 1 ? &entries_[at] : nullptr, size);
+            if (fit == Fit::now)
+                return left >= kTable - 1 ? LaneStall{TTMEM_STALL_ENTRIES, oldest.sync_count} : LaneStall{};
+            if (fit == Fit::after)
+                return {oldest.is_whole_lane ? uint8_t{TTMEM_STALL_FULL} : uint8_t{TTMEM_STALL_SPACE},
+                        oldest.sync_count};
         }
         return {};
     }
@@ -65,79 +81,98 @@ public:
     /// Of active ethernet cores: always the base, after whoever was there before.
     LaneStall stall_at_base(uint32_t size) const noexcept {
         if (size == 0 || entry_count_ == 0) return {};
-        return {entry(0).is_whole_lane ? uint8_t{TTMEM_STALL_FULL} : uint8_t{TTMEM_STALL_ORDER}, entry(0).sync_count};
+        const LaneEntry& oldest = entries_[first_];
+        return {oldest.is_whole_lane ? uint8_t{TTMEM_STALL_FULL} : uint8_t{TTMEM_STALL_ORDER}, oldest.sync_count};
     }
 
-    void take(const LanePlace& place, uint32_t sync_count) noexcept {
+    void take(LanePlace place, uint32_t sync_count) noexcept {
         if (place.size == 0) return;
         if (__builtin_expect(entry_count_ == kTable, 0)) retire_first();  // the runtime has room for one less
-        write_over(place.address, place.address + place.size);
-        append({place.address, place.size, sync_count, false});
-        tail_ = place.address + place.size;
+        write_over(place.address, place.end());
+        append({place, sync_count, false});
+        tail_ = place.end();
     }
 
-    /// Whether that changed anything.
-    bool retire(uint32_t sync_count) noexcept {
-        if (entry_count_ == 0 || entry(0).sync_count > sync_count) return false;
+    /// Ends launches whose count is below `end_count`; whether there were any.
+    bool retire_below(uint64_t end_count) noexcept {
+        if (entry_count_ == 0 || entries_[first_].sync_count >= end_count) return false;
         do retire_first();
-        while (entry_count_ != 0 && entry(0).sync_count <= sync_count);
+        while (entry_count_ != 0 && entries_[first_].sync_count < end_count);
         return true;
+    }
+    bool retire(uint32_t sync_count) noexcept { return retire_below(uint64_t{sync_count} + 1); }
+
+    /// Both, as a launch does them.
+    [[gnu::noinline, gnu::hot]] void go_on(uint64_t retired_below, LanePlace place, uint32_t sync_count) noexcept {
+        retire_below(retired_below);
+        take(place, sync_count);
+    }
+
+    /// The same as take() where nobody asks what is live or intact, but only who is in it: finished launches are left
+    /// until somebody retires them, or until the table is full, when the first of them is long finished.
+    void add(LanePlace place, uint32_t sync_count) noexcept {
+        entries_[(first_ + entry_count_) % kTable] = {place, sync_count, false};
+        tail_ = place.end();
+        if (__builtin_expect(entry_count_ == kTable, 1))
+            first_ = (first_ + 1) % kTable;
+        else
+            ++entry_count_;
     }
 
     void fill(uint32_t sync_count) noexcept {
         entry_count_ = below_ = 0;
         above_ = kIntactMost;
         live_ = retired_ = 0;
-        append({base_, size(), sync_count, true});
+        append({{base_, size()}, sync_count, true});
         tail_ = end_;
     }
 
 private:
     static constexpr uint32_t kTable = 8;  // entries; equal indices mean an empty table, so 7 are used
 
-    const LaneEntry& entry(uint32_t place) const noexcept { return entries_[(first_ + place) % kTable]; }
-
     void append(const LaneEntry& added) noexcept {
         entries_[(first_ + entry_count_++) % kTable] = added;
-        live_ += added.size;
+        live_ += added.place.size;
     }
 
-    // Whether the launch fits if the entry at `place` were the oldest; then what it waits for.
-    bool is_placed_before(uint32_t place, uint32_t size, LaneStall& found) const noexcept {
-        const LaneEntry& oldest = entry(place);
-        const bool is_tail_ahead = tail_ >= oldest.end();
-        uint32_t address = tail_, end = is_tail_ahead ? end_ : oldest.address;
+    enum class Fit : uint8_t { now, after, later };
+
+    // Whether a launch fits if `oldest` were the oldest entry: at once, after it has gone, or not even then. After the last
+    // one the whole lane is free.
+    Fit fit_before(const LaneEntry& oldest, const LaneEntry* following, uint32_t size) const noexcept {
+        const bool is_tail_ahead = tail_ >= oldest.place.end();
+        uint32_t address = tail_, end = is_tail_ahead ? end_ : oldest.place.address;
         if (is_tail_ahead && address + size > end) {
             address = base_;
-            end = oldest.address;
+            end = oldest.place.address;
         }
-        if (address + size <= end) {
-            if (entry_count_ - place >= kTable - 1) found = {TTMEM_STALL_ENTRIES, oldest.sync_count};
-            return true;
-        }
-        if (place + 1 < entry_count_) {  // after the last one the whole lane is free
-            const LaneEntry& following = entry(place + 1);
-            const uint32_t next_end = address >= following.address ? end_ : following.address;
-            if (address + size > next_end) return false;
-        }
-        found = {oldest.is_whole_lane ? uint8_t{TTMEM_STALL_FULL} : uint8_t{TTMEM_STALL_SPACE}, oldest.sync_count};
-        return true;
+        if (address + size <= end) return Fit::now;
+        if (following == nullptr) return Fit::after;
+        const uint32_t next_end = address >= following->place.address ? end_ : following->place.address;
+        return address + size <= next_end ? Fit::after : Fit::later;
     }
 
     void retire_first() noexcept {
-        const LaneEntry gone = entry(0);
+        const LaneEntry& gone = entries_[first_];
         first_ = (first_ + 1) % kTable;
         --entry_count_;
-        live_ -= gone.size;
-        if (gone.is_whole_lane || intact_ == nullptr || below_ == above_) return;
-        if (below_ != 0 || above_ != kIntactMost) part_at(gone.address);
-        intact_[below_++] = {gone.address, gone.end()};
-        retired_ += gone.size;
+        live_ -= gone.place.size;
+        if (intact_ == nullptr || gone.is_whole_lane || below_ == above_) return;
+        if (below_ != 0 || above_ != kIntactMost) part_at(gone.place.address);
+        intact_[below_++] = {gone.place.address, gone.place.end()};
+        retired_ += gone.place.size;
     }
 
+    // Parts the list at `begin` and drops what is overlapped, without moving it first.
     void write_over(uint32_t begin, uint32_t end) noexcept {
-        if (below_ == 0 && above_ == kIntactMost) return;
-        part_at(begin);
+        while (below_ != 0 && intact_[below_ - 1].end > begin) {
+            const Stretch last = intact_[--below_];
+            if (last.begin < end)
+                retired_ -= last.end - last.begin;
+            else
+                intact_[--above_] = last;
+        }
+        while (above_ != kIntactMost && intact_[above_].end <= begin) intact_[below_++] = intact_[above_++];
         for (; above_ != kIntactMost && intact_[above_].begin < end; ++above_)
             retired_ -= intact_[above_].end - intact_[above_].begin;
     }
@@ -148,13 +183,14 @@ private:
         while (above_ != kIntactMost && intact_[above_].end <= address) intact_[below_++] = intact_[above_++];
     }
 
-    uint64_t live_, retired_;
+    uint64_t told_;
+    uint32_t live_, retired_;  // no more than the lane has
     uint32_t base_, end_, tail_;
     uint32_t first_, entry_count_;
     // Of finished launches nobody wrote over, in order of address: from 0 to below_, and from above_ to the end.
     uint32_t below_, above_;
     Stretch* intact_;
-    LaneEntry entries_[kTable];
+    alignas(64) LaneEntry entries_[kTable];
 };
 
 }  // namespace ttmem::hook

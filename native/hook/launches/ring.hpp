@@ -11,17 +11,19 @@ inline constexpr uint32_t kLaunchLanes = 2;  // behind those of the core types: 
 
 inline constexpr uint32_t kSlotsMost = 64;  // of a lane of launch messages; those of core types count bytes
 
-struct Manager {
+struct alignas(64) Manager {
     const void* self;
     const Mesh* mesh;  // null: not heard of in a launch yet
+    const void*
+        places;  // the runtime's answer to the last request since a launch took its places; null: there was none
     uint32_t mesh_number;
     uint32_t lane_count;
-    bool is_in_use;             // something was asked of it since it was set up
-    bool has_reserved;          // since the last launch took its places
-    uint8_t stall;              // of the launch that is being placed
-    const void* places;         // the runtime's answer to the last request, good until the next one
-    uint32_t changed;           // since the last report: one bit for each lane
-    uint64_t told[kLanesMost];  // live and retired bytes as reported last
+    uint32_t core_lanes;   // one bit for each lane of a core type
+    uint32_t held;         // one bit for each of them that somebody may be in
+    uint32_t changed;      // since the last report: one bit for each lane
+    bool is_in_use;        // something was taken of it since it was set up
+    uint8_t stall;         // of the launch that is being placed
+    uint64_t freed_below;  // launches below this count are finished, whether their lanes know it or not
     Lane lanes[kLanesMost];
     Stretch intact[kLanesMost][kIntactMost];
 };

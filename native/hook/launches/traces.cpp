@@ -12,7 +12,6 @@ namespace {
 constexpr uint32_t kCapturesMost = 16;  // at once, one per mesh and queue
 
 std::atomic<Trace*> captures[kCapturesMost];
-std::atomic<uint32_t> capture_count{0};
 
 Mesh* mesh_of_impl(const void* impl) noexcept { return mesh_numbered(ask<int>(Getter::mesh_impl_id, -1, impl)); }
 
@@ -64,8 +63,9 @@ void drop(Trace& trace) noexcept {
 
 }  // namespace
 
-bool record_launch(const Workload& workload, const void* queue) noexcept {
-    if (__builtin_expect(capture_count.load(std::memory_order_acquire) == 0, 1)) return false;
+std::atomic<uint32_t> capture_count{0};
+
+[[gnu::noinline]] bool record_in_capture(const Workload& workload, const void* queue) noexcept {
     for (auto& place : captures) {
         Trace* trace = place.load(std::memory_order_acquire);
         if (trace == nullptr || trace->mesh != workload.mesh) continue;

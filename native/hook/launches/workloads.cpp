@@ -164,6 +164,22 @@ uint64_t load(void* real, const uint64_t (&arguments)[6], Workload& workload) {
     return result;
 }
 
+[[gnu::noinline]] uint64_t load_if_new(void* impl, void* queue, const void* caller) {
+    void* real = original_from(Hook::load_binaries, caller);
+    Workload* workload = TTMEM_ON ? find_workload(impl) : nullptr;
+    if (workload != nullptr && workload->status != TTMEM_COMMITTED)
+        return load(real, {word_of(impl), word_of(queue)}, *workload);
+    return reinterpret_cast<uint64_t (*)(void*, void*)>(real)(impl, queue);
+}
+
+[[gnu::noinline]] uint64_t set_status(void* impl, uint64_t mesh, int status, const void* caller) {
+    void* real = original_from(Hook::set_binary_status, caller);
+    const uint64_t result = reinterpret_cast<uint64_t (*)(void*, uint64_t, int)>(real)(impl, mesh, status);
+    if (TTMEM_ON)
+        if (Workload* workload = find_workload(impl)) tell_status(*workload, static_cast<uint8_t>(status));
+    return result;
+}
+
 }  // namespace
 
 namespace {
@@ -223,28 +239,33 @@ TTMEM_INTERPOSE(add_program, uint64_t, (void* workload, const void* range, void*
     return result;
 }
 
-TTMEM_INTERPOSE(enqueue_workload, void, (void* queue, void* const* workload, bool is_blocking)) {
+TTMEM_INTERPOSE_HOT(enqueue_workload, void, (void* queue, void* const* workload, bool is_blocking)) {
     void* real = ttmem::hook::original(Hook::enqueue_workload);
     if (TTMEM_ON) return ttmem::hook::enqueue(real, queue, workload, is_blocking);
     reinterpret_cast<void (*)(void*, void* const*, bool)>(real)(queue, workload, is_blocking);
 }
 
-TTMEM_INTERPOSE(load_binaries, uint64_t, (void* workload, void* queue)) {
-    void* real = ttmem::hook::original(Hook::load_binaries);
-    ttmem::hook::Workload* known = TTMEM_ON ? ttmem::hook::find_workload(workload) : nullptr;
-    // It is asked with every launch, and what was loaded once stays.
-    if (known != nullptr && known->status != TTMEM_COMMITTED)
-        return ttmem::hook::load(real, {word_of(workload), word_of(queue)}, *known);
-    return reinterpret_cast<uint64_t (*)(void*, void*)>(real)(workload, queue);
+// It is asked with every launch, and what was loaded once stays.
+TTMEM_INTERPOSE_HOT(load_binaries, uint64_t, (void* workload, void* queue)) {
+    const void* caller = __builtin_return_address(0);
+    const auto* enqueued = ttmem::hook::context().enqueued;
+    const bool is_loaded = enqueued != nullptr && enqueued->impl == workload && enqueued->status == TTMEM_COMMITTED;
+    if (__builtin_expect(!is_loaded, 0) || !ttmem::hook::is_usual(caller))
+        return ttmem::hook::load_if_new(workload, queue, caller);
+    const auto* copy = ttmem::hook::usual_copy();
+    return ttmem::hook::original_in<uint64_t(void*, void*)>(copy, Hook::load_binaries)(workload, queue);
 }
 
-TTMEM_INTERPOSE(set_binary_status, uint64_t, (void* workload, uint64_t mesh, int status)) {
-    auto* real = ttmem::hook::original_as<uint64_t(void*, uint64_t, int)>(Hook::set_binary_status);
-    const uint64_t result = real(workload, mesh, status);
-    if (TTMEM_ON)
-        if (auto* known = ttmem::hook::find_workload(workload))
-            ttmem::hook::tell_status(*known, static_cast<uint8_t>(status));
-    return result;
+TTMEM_INTERPOSE_HOT(set_binary_status, uint64_t, (void* workload, uint64_t mesh, int status)) {
+    const void* caller = __builtin_return_address(0);
+    const auto* enqueued = ttmem::hook::context().enqueued;
+    const bool is_known =
+        enqueued != nullptr && enqueued->impl == workload && enqueued->is_told && enqueued->status == status;
+    if (__builtin_expect(!is_known, 0) || !ttmem::hook::is_usual(caller))
+        return ttmem::hook::set_status(workload, mesh, status, caller);
+    const auto* copy = ttmem::hook::usual_copy();
+    return ttmem::hook::original_in<uint64_t(void*, uint64_t, int)>(copy, Hook::set_binary_status)(workload, mesh,
+                                                                                                   status);
 }
 
 TTMEM_INTERPOSE(workload_destroyed, void, (void* workload)) {

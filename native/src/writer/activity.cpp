@@ -6,16 +6,17 @@ namespace {
 
 constexpr uint64_t kLow48 = (1ull << 48) - 1;
 
+template <class Stamp = AnyStamp>
 void publish_activity(Type type, uint16_t target, const uint64_t (&values)[4], uint64_t words_of_its_own) noexcept {
     const Writer& writer = the_writer;
     const uint64_t sequence = take_sequence(writer);
     Words words;
-    words.time = raw_now(writer.clock);
+    words.time = Stamp::now();
     words.tag = tag_of(type, 0, 0, 0, 0);
     words.id = values[0];
     words.address = values[1];
     words.reserved = pack48(values[2], target);
-    words.requested = pack48(values[3], thread_number());
+    words.requested = pack48(values[3], Stamp::thread());
     words.per_bank = words_of_its_own;
     publish(writer, sequence, words);
 }
@@ -23,20 +24,31 @@ void publish_activity(Type type, uint16_t target, const uint64_t (&values)[4], u
 void count(Word& counter) noexcept { counter.fetch_add(1, std::memory_order_relaxed); }
 void keep(Word& gauge, uint64_t value) noexcept { gauge.store(value, std::memory_order_relaxed); }
 
+template <class Stamp>
+void move_ring(uint64_t live, uint64_t retired, uint64_t total, uint32_t entries, RingMove move) noexcept {
+    Target& target = the_writer.targets[move.target()];
+    RingCounters& ring = target.rings[move.core_type()];
+    keep(ring.live, live);
+    keep(ring.retired, retired);
+    keep(ring.entries, entries);
+    if (__builtin_expect(total != 0, 1)) keep(ring.total, total);
+    if (__builtin_expect(!move.is_aside(), 1)) count(ring.launches);
+    if (__builtin_expect(move.stall() != TTMEM_STALL_NONE, 1)) count(target.stalls[move.stall()]);
+    publish_activity<Stamp>(Type::ring_moved, static_cast<uint16_t>(move.target()), {live, retired, total, entries},
+                            move.word & kLow48);
+}
+
+__attribute__((noinline, flatten)) void move_ring_slowly(uint64_t live, uint64_t retired, uint64_t total,
+                                                         uint32_t entries, RingMove move) noexcept {
+    move_ring<AnyStamp>(live, retired, total, entries, move);
+}
+
 }  // namespace
 
-__attribute__((flatten)) void note_ring(const ttmem_ring_state& state) noexcept {
-    Target& target = the_writer.targets[state.target];
-    RingCounters& ring = target.rings[state.core_type];
-    keep(ring.live, state.live_bytes);
-    keep(ring.retired, state.retired_bytes);
-    keep(ring.entries, state.entry_count);
-    if (state.ring_bytes != 0) keep(ring.total, state.ring_bytes);
-    if (state.is_aside == 0) count(ring.launches);
-    if (state.stall != TTMEM_STALL_NONE) count(target.stalls[state.stall]);
-    publish_activity(Type::ring_moved, state.target,
-                     {state.live_bytes, state.retired_bytes, state.ring_bytes, state.entry_count},
-                     uint64_t{state.core_type} | uint64_t{state.stall} << 8 | uint64_t{state.is_aside} << 16);
+__attribute__((flatten, hot)) void note_ring(uint64_t live, uint64_t retired, uint64_t total, uint32_t entries,
+                                             RingMove move) noexcept {
+    if (!has_swift_stamp()) return move_ring_slowly(live, retired, total, entries, move);
+    move_ring<SwiftStamp>(live, retired, total, entries, move);
 }
 
 void note_cache(const ttmem_cache_answer& answer) noexcept {

@@ -180,16 +180,13 @@ void out_of_memory(uint16_t target, uint8_t pool, uint64_t requested, uint64_t f
 TTMEM_HOT void ring_state(const ttmem_ring_state* state) {
     if (!may_write()) return;
     uint8_t flags = 0;
-    ttmem_ring_state checked = *state;
-    checked.target = checked_target(checked.target);
-    checked.live_bytes = checked_size(checked.live_bytes, flags);
-    checked.retired_bytes = checked_size(checked.retired_bytes, flags);
-    checked.ring_bytes = checked_size(checked.ring_bytes, flags);
-    checked.is_aside = checked.is_aside != 0;
-    if (checked.core_type >= kCoreTypes) checked.core_type = TTMEM_CORE_UNKNOWN;
-    if (checked.stall >= kStalls) checked.stall = TTMEM_STALL_NONE;
+    const uint64_t live = checked_size(state->live_bytes, flags), retired = checked_size(state->retired_bytes, flags),
+                   total = checked_size(state->ring_bytes, flags);
+    const uint8_t core_type = state->core_type < kCoreTypes ? state->core_type : uint8_t{TTMEM_CORE_UNKNOWN};
+    const uint8_t stall = state->stall < kStalls ? state->stall : uint8_t{TTMEM_STALL_NONE};
     count_if_clamped(flags);
-    note_ring(checked);
+    note_ring(live, retired, total, state->entry_count,
+              RingMove::of(checked_target(state->target), core_type, stall, state->is_aside != 0));
 }
 
 void cache_answer(const ttmem_cache_answer* answer) {
@@ -258,7 +255,8 @@ void share_switch_with(int* copy) { share_switch(copy); }
 
 }  // namespace
 
-std::atomic<ttmem_site_source> site_source{nullptr};
+// Beside the word that says whether there is a journal, in .data: whoever looks at one looks at the other.
+__attribute__((section(".data"))) std::atomic<ttmem_site_source> site_source{nullptr};
 
 bool describe_buffer(const ttmem_buffer& buffer, Words& words) noexcept {
     const uint8_t flags = words_of(buffer, words);

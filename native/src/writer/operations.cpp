@@ -14,7 +14,7 @@ bool is_kernel(uint8_t kind) noexcept {
 }
 
 // Called from other translation units, too: in one piece there as in the C interface.
-#define TTMEM_WHOLE __attribute__((flatten))
+#define TTMEM_WHOLE __attribute__((flatten, hot))
 
 // Not `cold` too: that optimizes for size, and a full table would pay for it.
 #define TTMEM_RARE __attribute__((noinline))
@@ -60,7 +60,7 @@ ttmem_handle handle_of(uint64_t sequence, uint32_t entry) noexcept {
     return (sequence << 20 | entry) & ~kUntabledHandle;
 }
 
-void publish_freed(const Writer& writer, uint64_t sequence, uint64_t time, Words& words) noexcept;
+void publish_freed(const Writer& writer, uint64_t sequence, uint64_t time, uint16_t thread, Words& words) noexcept;
 
 void name_replaced(Words& words, uint64_t life) noexcept {
     words.tag |= uint64_t{kReplaced} << 24;
@@ -98,7 +98,7 @@ TTMEM_RARE bool settle(const Writer& writer, Found other, Key key, uint64_t hash
         if (replaced == 0)
             replaced = other.made_by;
         else
-            publish_freed(writer, take_sequence(writer), words.time, old);
+            publish_freed(writer, take_sequence(writer), words.time, thread_number(), old);
     }
     return true;
 }
@@ -166,11 +166,11 @@ TTMEM_RARE void free_untabled(const Writer& writer, uint64_t sequence, uint64_t 
     publish(writer, sequence, words);
 }
 
-void publish_freed(const Writer& writer, uint64_t sequence, uint64_t time, Words& words) noexcept {
+void publish_freed(const Writer& writer, uint64_t sequence, uint64_t time, uint16_t thread, Words& words) noexcept {
     words.address = words.sequence();
     words.time = time;
     words.tag = (words.tag & ~0xffull) | static_cast<uint64_t>(Type::freed);
-    words.requested = pack48(words.requested, thread_number());
+    words.requested = pack48(words.requested, thread);
     publish(writer, sequence, words);
 }
 
@@ -200,11 +200,24 @@ TTMEM_RARE void free_untabled_handle(const Writer& writer, ttmem_handle handle) 
 
 }  // namespace
 
-void bury(const Writer& writer, uint32_t entry, const Words& words, const Found* found, uint64_t hash) noexcept {
-    if (words.flags() & kIndexed) found != nullptr ? erase(writer, *found) : erase(writer, hash, entry);
+namespace {
+
+void bury_unlisted(const Writer& writer, uint32_t entry, const Words& words) noexcept {
     give_entry(writer, entry);
     TTMEM_TEST_YIELD(entry_given);
     discharge(writer, words);
+}
+
+// Apart: what is freed by its handle again and again is in no index.
+TTMEM_RARE void erase_indexed(const Writer& writer, uint32_t entry, Key key) noexcept {
+    erase(writer, hash_of(key), entry);
+}
+
+}  // namespace
+
+void bury(const Writer& writer, uint32_t entry, const Words& words, const Found* found, uint64_t hash) noexcept {
+    if (words.flags() & kIndexed) found != nullptr ? erase(writer, *found) : erase(writer, hash, entry);
+    bury_unlisted(writer, entry, words);
 }
 
 void publish(const Writer& writer, uint64_t sequence, const Words& words) noexcept {
@@ -231,15 +244,15 @@ void publish(const Writer& writer, uint64_t sequence, const Words& words) noexce
 
 namespace {
 
-template <bool is_indexed>
+template <bool is_indexed, class Stamp = AnyStamp>
 ttmem_handle begin_life(Words& words) noexcept {
     const Writer& writer = the_writer;
     const Key key = key_of(words);
     const uint64_t hash = is_indexed ? hash_of(key) : 0;
     if (is_indexed) fetch_window(writer, hash);
     const uint64_t sequence = take_sequence(writer);
-    words.time = raw_now(writer.clock);
-    words.requested = pack48(words.requested, thread_number());
+    words.time = Stamp::now();
+    words.requested = pack48(words.requested, Stamp::thread());
     TTMEM_TEST_YIELD(sequence_taken);
     if (words.kind() == TTMEM_PROGRAM_BINARY) words.per_bank = pack48(words.per_bank, static_cast<uint16_t>(sequence));
     Found found;
@@ -276,13 +289,9 @@ ttmem_handle begin_life(Words& words) noexcept {
     return handle_of(sequence, entry);
 }
 
-}  // namespace
-
-ttmem_handle allocate(Words& words) noexcept { return begin_life<true>(words); }
-ttmem_handle allocate_by_handle(Words& words) noexcept { return begin_life<false>(words); }
-
-TTMEM_WHOLE ttmem_handle allocate_described(uint64_t tag, uint64_t id, uint64_t address, uint64_t reserved,
-                                            uint64_t requested, uint64_t per_bank) noexcept {
+template <class Stamp>
+ttmem_handle begin_described(uint64_t tag, uint64_t id, uint64_t address, uint64_t reserved, uint64_t requested,
+                             uint64_t per_bank) noexcept {
     Words words;
     words.tag = tag;
     words.id = id;
@@ -291,28 +300,61 @@ TTMEM_WHOLE ttmem_handle allocate_described(uint64_t tag, uint64_t id, uint64_t 
     words.requested = requested;
     words.per_bank = per_bank;
     if (words.kind() != TTMEM_BUFFER) __builtin_unreachable();
-    return begin_life<false>(words);
+    return begin_life<false, Stamp>(words);
 }
 
-TTMEM_WHOLE void free_by_handle(ttmem_handle handle) noexcept {
-    if (handle == 0) return;
+TTMEM_RARE __attribute__((flatten)) ttmem_handle begin_described_slowly(uint64_t tag, uint64_t id, uint64_t address,
+                                                                        uint64_t reserved, uint64_t requested,
+                                                                        uint64_t per_bank) noexcept {
+    return begin_described<AnyStamp>(tag, id, address, reserved, requested, per_bank);
+}
+
+TTMEM_RARE void free_unmatched_handle(const Writer& writer, uint64_t sequence, uint64_t time,
+                                      ttmem_handle handle) noexcept {
+    const uint64_t made_by = handle >> 20;
+    const bool is_inherited = made_by < writer.header->identity.first_sequence;
+    const bool is_excused = made_by != 0 && (is_inherited || take_excuse_of(made_by));
+    free_unmatched(writer, sequence, time, {handle, 0, 0}, TTMEM_POOL_UNKNOWN, is_excused);
+}
+
+template <class Stamp>
+void end_handle(ttmem_handle handle) noexcept {
     const Writer& writer = the_writer;
-    if (handle & kUntabledHandle) return free_untabled_handle(writer, handle);
     const auto entry = static_cast<uint32_t>(handle & 0xf'ffff);
     const uint64_t made_by = handle >> 20;
     if (__builtin_expect(entry < writer.table, 1)) __builtin_prefetch(&writer.slab[entry], 1);
     const uint64_t sequence = take_sequence(writer);
-    const uint64_t time = raw_now(writer.clock);
+    const uint64_t time = Stamp::now();
     TTMEM_TEST_YIELD(sequence_taken);
     Words words;
     // Nothing was ever made by sequence 0; an entry that was never used would take it for its own.
-    if (__builtin_expect(entry >= writer.table || made_by == 0 || !end_life(writer, entry, made_by, words), 0)) {
-        const bool is_inherited = made_by < writer.header->identity.first_sequence;
-        const bool is_excused = made_by != 0 && (is_inherited || take_excuse_of(made_by));
-        return free_unmatched(writer, sequence, time, {handle, 0, 0}, TTMEM_POOL_UNKNOWN, is_excused);
-    }
-    bury(writer, entry, words, nullptr, (words.flags() & kIndexed) ? hash_of(key_of(words)) : 0);
-    publish_freed(writer, sequence, time, words);
+    if (__builtin_expect(entry >= writer.table || made_by == 0 || !end_life(writer, entry, made_by, words), 0))
+        return free_unmatched_handle(writer, sequence, time, handle);
+    if (__builtin_expect((words.flags() & kIndexed) != 0, 0)) erase_indexed(writer, entry, key_of(words));
+    bury_unlisted(writer, entry, words);
+    publish_freed(writer, sequence, time, Stamp::thread(), words);
+}
+
+TTMEM_RARE __attribute__((flatten)) void end_handle_slowly(ttmem_handle handle) noexcept {
+    end_handle<AnyStamp>(handle);
+}
+
+}  // namespace
+
+ttmem_handle allocate(Words& words) noexcept { return begin_life<true>(words); }
+ttmem_handle allocate_by_handle(Words& words) noexcept { return begin_life<false>(words); }
+
+TTMEM_WHOLE ttmem_handle allocate_described(uint64_t tag, uint64_t id, uint64_t address, uint64_t reserved,
+                                            uint64_t requested, uint64_t per_bank) noexcept {
+    if (!has_swift_stamp()) return begin_described_slowly(tag, id, address, reserved, requested, per_bank);
+    return begin_described<SwiftStamp>(tag, id, address, reserved, requested, per_bank);
+}
+
+TTMEM_WHOLE void free_by_handle(ttmem_handle handle) noexcept {
+    if (handle == 0) return;
+    if (handle & kUntabledHandle) return free_untabled_handle(the_writer, handle);
+    if (!has_swift_stamp()) return end_handle_slowly(handle);
+    end_handle<SwiftStamp>(handle);
 }
 
 void free_by_id(Key key, uint8_t pool, uint64_t bytes) noexcept {
@@ -333,7 +375,7 @@ void free_by_id(Key key, uint8_t pool, uint64_t bytes) noexcept {
         return free_unmatched(writer, sequence, time, key, pool < kPools ? pool : uint8_t{TTMEM_POOL_UNKNOWN},
                               take_excuse(key.target));
     bury(writer, found.entry, words, &found, hash);
-    publish_freed(writer, sequence, time, words);
+    publish_freed(writer, sequence, time, thread_number(), words);
 }
 
 RareLock::RareLock(std::atomic<uint32_t>& word) noexcept : word_(word) {

@@ -59,8 +59,20 @@ void note_out_of_memory(uint16_t target, uint8_t pool, uint64_t requested, uint6
 
 void note_clash(const ttmem_cb_clash& clash) noexcept;
 
-/// The kernel ring after a launch; the answer of a cache. Every number in them is in range.
-void note_ring(const ttmem_ring_state& state) noexcept;
+/// Where and how a kernel ring changed: what of ttmem_ring_state is small, in one word, as its record has it.
+struct RingMove {
+    uint64_t word;  // core type8 | stall8 | aside8, and target16 at the top
+
+    static RingMove of(uint16_t target, uint8_t core_type, uint8_t stall, bool is_aside) noexcept {
+        return {uint64_t{target} << 48 | uint64_t{core_type} | uint64_t{stall} << 8 | uint64_t{is_aside} << 16};
+    }
+    uint64_t target() const noexcept { return word >> 48; }
+    uint64_t core_type() const noexcept { return word & 0xff; }
+    uint64_t stall() const noexcept { return word >> 8 & 0xff; }
+    bool is_aside() const noexcept { return (word >> 16 & 0xff) != 0; }
+};
+/// The kernel ring after a launch, in bytes and entries; the answer of a cache. Every number in them is in range.
+void note_ring(uint64_t live, uint64_t retired, uint64_t total, uint32_t entries, RingMove move) noexcept;
 void note_cache(const ttmem_cache_answer& answer) noexcept;
 /// Nothing is held in rings and caches of a closed target.
 void end_activity(Target& target) noexcept;

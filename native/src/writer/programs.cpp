@@ -18,14 +18,15 @@ bool change_word(Word& word, uint64_t made_by, uint64_t keep, uint64_t set, uint
     return true;
 }
 
+template <class Stamp = AnyStamp>
 void publish_program(const Writer& writer, uint64_t sequence, Type type, uint16_t target, uint64_t program,
                      uint64_t value) noexcept {
     Words words;
-    words.time = raw_now(writer.clock);
+    words.time = Stamp::now();
     words.tag = tag_of(type, TTMEM_PROGRAM_BINARY, TTMEM_DRAM, 0, 0);
     words.id = program;
     words.reserved = pack48(0, target);
-    words.requested = pack48(value, thread_number());
+    words.requested = pack48(value, Stamp::thread());
     publish(writer, sequence, words);
 }
 
@@ -68,6 +69,7 @@ void change_status(uint16_t target, uint64_t program, uint8_t status, uint64_t b
 
 namespace {
 
+template <class Stamp>
 void count_launch_at(const Writer& writer, Key key, uint32_t place, uint64_t made_by) noexcept {
     Record& entry = writer.slab[place];
     uint64_t launched = entry.address.load(std::memory_order_relaxed), result = 0;
@@ -75,7 +77,7 @@ void count_launch_at(const Writer& writer, Key key, uint32_t place, uint64_t mad
     const uint64_t sequence = take_sequence(writer);
     // Another launch was faster, or the entry is somebody else's by now: then the word differs and is left alone.
     entry.address.compare_exchange_strong(launched, sequence, std::memory_order_release, std::memory_order_relaxed);
-    publish_program(writer, sequence, Type::launched, key.target, key.id, result & kLaunches);
+    publish_program<Stamp>(writer, sequence, Type::launched, key.target, key.id, result & kLaunches);
 }
 
 __attribute__((noinline)) uint32_t find_and_count_launch(const Writer& writer, Key key) noexcept {
@@ -88,19 +90,19 @@ __attribute__((noinline)) uint32_t find_and_count_launch(const Writer& writer, K
         add_program({key.target, key.id, TTMEM_NOT_SENT, 1, 0, 0, 0});
         return 0;
     }
-    count_launch_at(writer, key, found.entry, found.made_by);
+    count_launch_at<AnyStamp>(writer, key, found.entry, found.made_by);
     return found.entry + 1;
 }
 
 }  // namespace
 
-__attribute__((flatten)) uint32_t count_launch(uint16_t target, uint64_t program, uint32_t listed_at) noexcept {
+__attribute__((flatten, hot)) uint32_t count_launch(uint16_t target, uint64_t program, uint32_t listed_at) noexcept {
     const Writer& writer = the_writer;
     writer.targets[target].launches.fetch_add(1, std::memory_order_relaxed);
     const Key key{program, target, TTMEM_PROGRAM_BINARY};
     const uint64_t made_by = listed_at == 0 ? 0 : life_at(writer, key, listed_at - 1);
-    if (__builtin_expect(made_by == 0, 0)) return find_and_count_launch(writer, key);
-    count_launch_at(writer, key, listed_at - 1, made_by);
+    if (__builtin_expect(made_by == 0, 0) || !has_swift_stamp()) return find_and_count_launch(writer, key);
+    count_launch_at<SwiftStamp>(writer, key, listed_at - 1, made_by);
     return listed_at;
 }
 

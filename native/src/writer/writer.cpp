@@ -24,7 +24,6 @@ std::atomic<int> maker_pid{0};
 std::atomic<uint64_t> excuses[kTargets];
 std::atomic<std::atomic<uint64_t>*> own_alive_word{&never_alive};
 thread_local __attribute__((tls_model("initial-exec"))) bool is_making = false;
-thread_local __attribute__((tls_model("initial-exec"))) uint64_t cached_thread = 0;  // generation << 32 | number
 
 bool is_switch_on(const char* name) noexcept {
     const char* value = getenv(name);
@@ -113,6 +112,7 @@ bool make_journal(const char* directory, const Writer* parent) noexcept {
         return false;
     }
     made.generation = static_cast<uint32_t>(made.header->identity.nonce) | 1;
+    made.swift = made.clock == kClockTsc ? made.generation : 2;  // generations are odd
     made.device = journal.device;
     made.inode = journal.inode;
     made.bytes = journal.bytes;
@@ -174,6 +174,7 @@ bool wait_for_maker() noexcept {
 }  // namespace
 
 Writer the_writer;
+thread_local __attribute__((tls_model("initial-exec"))) uint64_t cached_thread = 0;
 std::atomic<std::atomic<uint64_t>*> the_alive_word{&never_alive};
 
 void open_parts(Writer& writer, void* base) noexcept {
@@ -264,11 +265,8 @@ bool take_excuse_of(uint64_t made_by) noexcept {
     return false;
 }
 
-uint16_t thread_number() noexcept {
+__attribute__((noinline)) uint16_t number_thread() noexcept {
     const Writer& writer = the_writer;
-    const uint64_t cached = cached_thread;
-    if (__builtin_expect(static_cast<uint32_t>(cached >> 32) == writer.generation, 1))
-        return static_cast<uint16_t>(cached);
     const uint32_t number = writer.header->threads_used.fetch_add(1, std::memory_order_relaxed) + 1;
     const bool has_room = number < kThreads;
     if (has_room) writer.threads[number].store(static_cast<uint32_t>(syscall(SYS_gettid)), std::memory_order_release);

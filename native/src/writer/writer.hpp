@@ -19,20 +19,21 @@ namespace ttmem {
 
 inline constexpr uint64_t kAlive = 0x616c'6976'6521'2121;
 
-struct Writer {
+struct alignas(64) Writer {  // every report looks at its first line of memory, few at more
     Header* header = nullptr;
     Target* targets = nullptr;
-    Half* threads = nullptr;
     Record* slab = nullptr;
-    Half* index[kIndexLevels] = {};
-    uint32_t index_buckets[kIndexLevels] = {};
-    uint32_t table = 0;
     Record* ring = nullptr;
     uint64_t ring_mask = 0;
-    PhasePeak* phases = nullptr;
-    char* arena = nullptr;
+    uint32_t table = 0;
     ClockKind clock = kClockMonotonic;
     uint32_t generation = 0;  // changes with every journal, so that a thread's cached number is not reused after fork
+    uint32_t swift = 0;       // the same if the clock is the processor's counter, else what no generation is
+    Half* threads = nullptr;
+    Half* index[kIndexLevels] = {};
+    uint32_t index_buckets[kIndexLevels] = {};
+    PhasePeak* phases = nullptr;
+    char* arena = nullptr;
     uint64_t device = 0, inode = 0;
     uint64_t bytes = 0;
     char path[512] = {};
@@ -70,7 +71,29 @@ bool take_excuse(uint16_t target) noexcept;
 /// The same for a free that does not say where: on any target whose close ended what `made_by` had made.
 bool take_excuse_of(uint64_t made_by) noexcept;
 
+extern thread_local __attribute__((tls_model("initial-exec"))) uint64_t cached_thread;  // generation << 32 | number
+
 /// The number of the calling thread in this journal's thread table; 0 when there is no room.
-uint16_t thread_number() noexcept;
+uint16_t number_thread() noexcept;
+inline uint16_t thread_number() noexcept {
+    const uint64_t cached = cached_thread;
+    const bool is_numbered = static_cast<uint32_t>(cached >> 32) == the_writer.generation;
+    return __builtin_expect(is_numbered, 1) ? static_cast<uint16_t>(cached) : number_thread();
+}
+
+/// Who reports, and when. A hot operation is there twice, for each kind of stamp: the swift one calls nobody, so that the
+/// operation around it needs no registers but those it may use without saving them.
+struct AnyStamp {
+    static uint64_t now() noexcept { return raw_now(the_writer.clock); }
+    static uint16_t thread() noexcept { return thread_number(); }
+};
+struct SwiftStamp {
+    static uint64_t now() noexcept { return raw_now(kClockTsc); }
+    static uint16_t thread() noexcept { return static_cast<uint16_t>(cached_thread); }
+};
+/// Whether the calling thread may use the swift one: it has its number, and the clock is the processor's counter.
+inline bool has_swift_stamp() noexcept {
+    return __builtin_expect(static_cast<uint32_t>(cached_thread >> 32) == the_writer.swift, 1);
+}
 
 }  // namespace ttmem

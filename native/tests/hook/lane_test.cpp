@@ -112,6 +112,40 @@ TEST(what_is_overwritten_in_part_is_not_intact) {
     CHECK_EQUAL(lane.retired(), 0u);
 }
 
+TEST(slots_that_are_retired_when_somebody_looks_make_launches_wait_as_if_they_were_retired_at_once) {
+    constexpr uint32_t kSlots = 8;
+    Lane at_once, later;
+    at_once.begin(0, kSlots, nullptr);
+    later.begin(0, kSlots, nullptr);
+    uint32_t tail = 0, finished = 0, random = 4'711, waits = 0;
+    for (uint32_t number = 1; number <= 20'000; ++number) {
+        random = random * 1'664'525 + 1'013'904'223;
+        if (random >> 24 == 0) {  // a trace was replayed
+            at_once.fill(number);
+            later.fill(number);
+            tail = kSlots;
+            continue;
+        }
+        const LaneStall stall = at_once.stall_of(1);
+        if (stall.reason != TTMEM_STALL_NONE || random >> 31 == 0) {
+            later.retire(finished);
+            CHECK_EQUAL(later.entry_count(), at_once.entry_count());
+            CHECK_EQUAL(later.stall_of(1).reason, stall.reason);
+            CHECK_EQUAL(later.stall_of(1).sync_count, stall.sync_count);
+        }
+        if (stall.reason != TTMEM_STALL_NONE) {
+            ++waits;
+            finished = stall.sync_count + (random >> 8) % (number - stall.sync_count);  // sometimes more are finished
+            at_once.retire(finished);
+        }
+        if (tail == kSlots) tail = 0;
+        at_once.take({tail, 1}, number);
+        later.add({tail, 1}, number);
+        ++tail;
+    }
+    CHECK_EQUAL(waits > 100, true);
+}
+
 TEST(what_is_intact_is_the_same_however_often_launches_go_round) {
     Lane lane = a_lane();
     Plainly plainly;
