@@ -13,7 +13,7 @@ from ttmem.daemon.asking.client import DaemonClient
 from ttmem.doctor.checks import Check, Status
 from ttmem.errors import RegionDamaged
 from ttmem.sources import Places
-from ttmem.sources.stock_shm.names import FILE_NAME, RUNTIME_DIRECTORY
+from ttmem.sources.stock_shm.names import RUNTIME_DIRECTORY, region_number
 from ttmem.sources.stock_shm.region import decode_region
 from ttmem.sources.stock_shm.regions import read_region_file
 
@@ -91,7 +91,7 @@ def _stock_counters(environ: Mapping[str, str]) -> Iterator[Check]:
         text = "TT_METAL_SHM_TRACKING_DISABLED is set: programs started plainly from here keep no counters to read"
         yield Check(Status.WARN, "counters", text, "unset it, or start them by `ttmem run`")
     try:
-        names = sorted(filter(FILE_NAME.fullmatch, os.listdir(directory)))
+        names = sorted(name for name in os.listdir(directory) if region_number(name) is not None)
     except OSError as error:
         yield Check(Status.WARN, "counters", f"{directory}: {error.strerror}", "set TTMEM_STOCK_SHM_DIR")
         return

@@ -9,7 +9,6 @@ root looks into that of containers as well.
 """
 
 import os
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
@@ -18,7 +17,7 @@ from ttmem.sources import procfs
 
 __all__ = ["Place", "Places", "Roots"]
 
-_NAME = re.compile(r"ttmem-(\d+)")
+_USERS_NAME = "ttmem-"  # and the uid
 _OTHERS_EVERY_SECONDS = 0.5
 
 
@@ -62,7 +61,7 @@ class Places:
         self._others: list[Place] = []
         self._container_shm: list[str] = []
         self._others_due = float("-inf")
-        self._own = [Place(os.path.join(roots.shm, f"ttmem-{uid}"), uid)]
+        self._own = [Place(os.path.join(roots.shm, f"{_USERS_NAME}{uid}"), uid)]
         if runtime_directory:
             self._own.append(Place(os.path.join(runtime_directory, "ttmem"), uid))
 
@@ -141,9 +140,9 @@ def _others_than(own: str, directories: list[str]) -> list[str]:
 
 def _users_directories(shm: str, outside: Callable[[int], int] = lambda uid: uid) -> Iterator[Place]:
     for name in _names(shm):
-        match = _NAME.fullmatch(name)
-        if match:
-            yield Place(os.path.join(shm, name), outside(int(match[1])))
+        uid = name.removeprefix(_USERS_NAME)
+        if uid.isdecimal() and uid != name:
+            yield Place(os.path.join(shm, name), outside(int(uid)))
 
 
 def _names(directory: str) -> list[str]:

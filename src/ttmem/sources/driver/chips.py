@@ -23,9 +23,10 @@ from ttmem.sources.procfs import command_of
 
 __all__ = ["Driver"]
 
-_NODE = re.compile(r"tenstorrent!(\d{1,6})")
-_BUS_ID = re.compile(r"[0-9a-fA-F]{4,}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-9a-fA-F]")
-_INPUT = re.compile(r"([a-z]+)(\d{1,3})_input")
+# Compiled when a chip is there to be read.
+_NODE = r"tenstorrent!(\d{1,6})"
+_BUS_ID = r"[0-9a-fA-F]{4,}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-9a-fA-F]"
+_INPUT = r"([a-z]+)(\d{1,3})_input"
 _MOST_NUMBER = 999
 _NUMBERS = ("aiclk", "axiclk", "arcclk", "heartbeat", "therm_trip_count")
 _ARCHES = ("wormhole", "blackhole")
@@ -83,7 +84,7 @@ class Driver:
             entries = os.listdir(self._classes)
         except OSError:
             return ()
-        nodes = sorted(int(match[1]) for match in map(_NODE.fullmatch, entries) if match)
+        nodes = sorted(int(match[1]) for name in entries if (match := re.fullmatch(_NODE, name)))
         self._names = {node: names for node, names in self._names.items() if node in nodes}
         commands = cache(lambda pid: command_of(pid, self._proc, _COMMAND_BYTES))  # one may have all chips open
         chips = (self._chip(node, commands) for node in nodes)
@@ -160,7 +161,7 @@ def _names_of(directory: str, identity: tuple[int, int], hwmons: str) -> _Names:
         directory=os.path.realpath(directory),
         has_sensors=hwmon is not None,
         sensors=_sensors_in(hwmon, read) if hwmon else {},
-        pci_bus_id=bus_id if _BUS_ID.fullmatch(bus_id) else None,
+        pci_bus_id=bus_id if re.fullmatch(_BUS_ID, bus_id) else None,
         card_type=read.text(os.path.join(directory, "tt_card_type")),
         serial=read.text(os.path.join(directory, "tt_serial")),
         asic_id=read.number(os.path.join(directory, "tt_asic_id"), base=16),
@@ -192,7 +193,7 @@ def _sensors_in(hwmon: str, read: Attributes) -> dict[str, _Source]:
     """The first of each kind: temp1_input before temp2_input; voltages are counted from 0."""
     first: dict[str, int] = {}
     for path in _inside(hwmon):
-        match = _INPUT.fullmatch(os.path.basename(path))
+        match = re.fullmatch(_INPUT, os.path.basename(path))
         if match and match[1] in _UNITS:
             first[match[1]] = min(first.get(match[1], _MOST_NUMBER), int(match[2]))
     found = {}

@@ -15,7 +15,7 @@ from ttmem.sources.inspected.journal import JOURNAL_MAGIC, journal_document
 from ttmem.sources.inspected.parts import Document
 from ttmem.sources.inspected.region import region_document
 from ttmem.sources.stock_shm.layouts import LAYOUTS
-from ttmem.sources.stock_shm.names import FILE_NAME
+from ttmem.sources.stock_shm.names import region_number
 from ttmem.sources.stock_shm.region import decode_region, region_version
 from ttmem.sources.stock_shm.regions import read_region_file
 
@@ -62,7 +62,7 @@ def _told(path: str, file: BinaryIO, size_bytes: int, most: int) -> tuple[str, D
         if head.startswith(magic):
             return kind, document(path, file, most)
     sizes = {size for layout in LAYOUTS.values() for size in layout.sizes_bytes}
-    has_name = FILE_NAME.fullmatch(os.path.basename(path)) is not None
+    has_name = region_number(os.path.basename(path)) is not None
     if has_name or (region_version(head) in LAYOUTS and size_bytes in sizes):
         try:
             return "region", region_document(decode_region(read_region_file(os.path.realpath(path)).data))

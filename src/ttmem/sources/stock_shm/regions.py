@@ -16,7 +16,7 @@ from ttmem.errors import RegionDamaged
 from ttmem.snapshot import Finding, Foreign
 from ttmem.snapshot.counters import NO_READINGS, ReadChip, Readings, ReadProcess
 from ttmem.sources.stock_shm.layouts import LARGEST_BYTES
-from ttmem.sources.stock_shm.names import FILE_NAME, RUNTIME_DIRECTORY, region_names
+from ttmem.sources.stock_shm.names import RUNTIME_DIRECTORY, region_names, region_number
 from ttmem.sources.stock_shm.owners import FileKey, LivingOwners, Owner, Owners
 from ttmem.sources.stock_shm.region import ProcessSlot, Region, Sums, decode_region
 
@@ -173,13 +173,12 @@ def _add(living: dict[int, tuple[Owner, Sums, int | None]], owner: Owner, slot: 
 
 
 def _chip(path: str, name: str, region: Region, judged: _Judged) -> ReadChip:
-    match = FILE_NAME.fullmatch(name)
-    number = int(match[1]) if match else _UNIQUE_IDS
+    number = region_number(name)
     held = Sums()
     for _, sums, _ in judged.living:
         held = held.plus(sums)
     return ReadChip(
-        unique_id=number if region.layout.is_named_by_unique_id and number < _UNIQUE_IDS else None,
+        unique_id=number if region.layout.is_named_by_unique_id and (number or 0) < _UNIQUE_IDS else None,
         name=name.removesuffix("_memory"),
         device_index=region.device_id,
         path=path,
