@@ -1,5 +1,6 @@
 """The picture of the table: sound SVG that says what the table says, with bars as long as the figures."""
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -20,7 +21,7 @@ def drawn(snapshot: Snapshot, width: int = 120) -> ElementTree.Element:
 def test_every_word_of_the_table_is_in_the_picture() -> None:
     snapshot = a_busy_snapshot()
     words = " ".join("".join(text.itertext()) for text in drawn(snapshot).iter(f"{SVG}text")).split()
-    printed = plain(page(snapshot, PageOptions(width=120)))
+    printed = re.sub(r"(\d)!", r"\1 !", plain(page(snapshot, PageOptions(width=120))))  # a mark is written by itself
 
     wanted = {word for word in printed.split() if not set(word) & set("█▏▎▍▌▋▊▉▒░")}
     assert wanted <= set(words)
