@@ -24,6 +24,7 @@ _COMFORTABLE_JOURNALS = 16
 _INSPECTOR = "TT_METAL_INSPECTOR_RPC_SERVER_ADDRESS"
 _INSPECTOR_ADDRESS = "localhost:50051"
 _CONNECT_SECONDS = 0.2
+_ROOT = 0
 _CARDS = "/dev/tenstorrent"
 _MADV_WIPEONFORK = getattr(mmap, "MADV_WIPEONFORK", 18)
 _OFF = ("0", "", "false", "off", "no")
@@ -42,24 +43,34 @@ def machine_checks(environ: Mapping[str, str], *, uid: int, cards: str = _CARDS)
 
 
 def _journals(directory: str, uid: int) -> Check:
+    """As strict as whoever makes a journal."""
     try:
-        facts = os.stat(directory)
+        facts = os.lstat(directory)
     except FileNotFoundError:
-        above = _standing_above(directory)
-        if os.access(above, os.W_OK | os.X_OK):
-            return Check(Status.PASS, "journals", f"{directory} will be made by the first program that reports")
-        advice = "set TTMEM_DIR to a directory of your own, for programs and viewers alike"
-        return Check(Status.FAIL, "journals", f"{directory} is not there, and {above} may not be written to", advice)
+        return _journals_to_be(directory)
     except OSError as error:
         return Check(Status.FAIL, "journals", f"{directory}: {error.strerror}", "set TTMEM_DIR to another directory")
     advice = f"remove it, or set TTMEM_DIR to a directory of uid {uid} with mode 0700"
+    if stat.S_ISLNK(facts.st_mode):
+        advice = f"name the directory itself: TTMEM_DIR={os.path.realpath(directory)}"
+        return Check(Status.FAIL, "journals", f"{directory} is a link, and those are not followed", advice)
     if not stat.S_ISDIR(facts.st_mode):
         return Check(Status.FAIL, "journals", f"{directory} is no directory", advice)
-    if facts.st_uid != uid and uid != 0:
+    if facts.st_uid not in (uid, _ROOT):
         return Check(Status.FAIL, "journals", f"{directory} belongs to uid {facts.st_uid}, not to you", advice)
     if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
         return Check(Status.FAIL, "journals", f"{directory} may not be read and written", advice)
     return Check(Status.PASS, "journals", f"{directory} is yours; no other rights (ptrace, root) are needed")
+
+
+def _journals_to_be(directory: str) -> Check:
+    """A directory that is not there is made, but none above it."""
+    above = os.path.dirname(directory.rstrip("/")) or "/"
+    if os.path.isdir(above) and os.access(above, os.W_OK | os.X_OK):
+        return Check(Status.PASS, "journals", f"{directory} will be made by the first program that reports")
+    trouble = "may not be written to" if os.path.isdir(above) else "is not there either"
+    advice = "make it, or set TTMEM_DIR to a directory of your own, for programs and viewers alike"
+    return Check(Status.FAIL, "journals", f"{directory} is not there, and {above} {trouble}", advice)
 
 
 def _standing_above(directory: str) -> str:

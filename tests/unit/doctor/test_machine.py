@@ -3,6 +3,9 @@
 import os
 import shutil
 import socket
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -29,12 +32,49 @@ def test_a_directory_of_ones_own_is_right(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_can_be_made_is_right_too(tmp_path: Path) -> None:
-    check = said("journals", tmp_path, TTMEM_DIR=str(tmp_path / "not" / "yet"))
+    check = said("journals", tmp_path, TTMEM_DIR=str(tmp_path / "yet"))
 
     assert (check.status, "will be made" in check.text) == (Status.PASS, True)
 
 
+def a_link(place: Path) -> Path:
+    (place / "directory").mkdir()
+    (place / "link").symlink_to("directory")
+    return place / "link"
+
+
+def somebodys(place: Path) -> Path:
+    os.chown(place, 65_534, -1)
+    return place
+
+
+@pytest.mark.parametrize(
+    ("directory_in", "words"),
+    [
+        (lambda place: place / "not" / "yet", "is not there either"),
+        (a_link, "is a link, and those are not followed"),
+        pytest.param(
+            somebodys,
+            "belongs to uid 65534",
+            marks=pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away"),
+        ),
+    ],
+)
+def test_a_directory_that_a_program_would_refuse_is_a_failure(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], directory_in: Callable[[Path], Path], words: str
+) -> None:
+    directory = directory_in(tmp_path)
+    check = said("journals", tmp_path, TTMEM_DIR=str(directory))
+    reporting = [sys.executable, "-c", "import ttmem; ttmem.open_device(5)"]
+    subprocess.run(reporting, env={**os.environ, "TTMEM": "1", "TTMEM_DIR": str(directory)}, check=True)
+
+    assert "the program runs on untracked" in capfd.readouterr().err
+    assert (check.status, words in check.text) == (Status.FAIL, True)
+
+
 def test_a_directory_of_somebody_else_is_a_failure_with_advice(tmp_path: Path) -> None:
+    if os.geteuid() == 0:  # what is root's may be meant for all
+        os.chown(tmp_path, 65_534, -1)
     check = said("journals", tmp_path, uid=os.geteuid() + 1)
 
     assert (check.status, "belongs to uid" in check.text, "TTMEM_DIR" in check.next_step) == (Status.FAIL, True, True)
