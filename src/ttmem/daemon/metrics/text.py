@@ -43,6 +43,7 @@ class PageText:
     def __init__(self) -> None:
         self._heads: dict[Family, dict[Labels, str]] = {}
         self._head_count = 0
+        self._last: dict[Family, tuple[Sequence[Row], str]] = {}
 
     def written(self, page: Page, content_type: str) -> bytes:
         is_open = content_type == OPEN_METRICS
@@ -59,12 +60,19 @@ class PageText:
 
     def _block(self, family: Family, rows: Sequence[Row]) -> str:
         """The rows of a family, which look the same in both formats."""
+        before, text = self._last.get(family, ((), ""))
+        if before != rows:  # comparing is quick, and of most families nothing has changed
+            text = self._lines(family, rows)
+            self._last[family] = (rows, text)
+        return text
+
+    def _lines(self, family: Family, rows: Sequence[Row]) -> str:
         heads = self._heads.setdefault(family, {})
         try:
             return "".join([f"{heads[labels]}{value}\n" for labels, value in rows])
         except KeyError:  # there are new ones
             self._learn(family, rows)
-            return self._block(family, rows)
+            return self._lines(family, rows)
 
     def _learn(self, family: Family, rows: Sequence[Row]) -> None:
         if self._head_count > _HEADS_MOST:

@@ -19,9 +19,17 @@ from ttmem.snapshot.rows import (
     held_from_rows,
     reason_of,
 )
-from ttmem.snapshot.sights.chips import Holders, device_usages, devices_from_rows, kind_from_row, pool_from_row
+from ttmem.snapshot.sights.chips import (
+    Holders,
+    device_usages,
+    devices_from_rows,
+    kind_from_row,
+    place_of,
+    pool_from_row,
+)
 from ttmem.snapshot.sights.overview import Overview, ParentOf, ProcessRow, no_parent, row_state
 from ttmem.snapshot.sights.regions import SizesOf
+from ttmem.snapshot.sights.twins import alike, only
 from ttmem.snapshot.usage import DeviceUsage, ProcessDevice, first_reason
 
 __all__ = ["Overviews", "overview_from_rows"]
@@ -40,6 +48,7 @@ class Overviews:
 
     def __init__(self) -> None:
         self._usages: tuple[list[Any], SizesOf | None, tuple[DeviceUsage, ...]] = ([], None, ())
+        self._devices: tuple[list[Any], dict[int, Device]] = ([], {})
         self._chips = _Chips(())
         self._processes: dict[int, _Kept] = {}
 
@@ -64,10 +73,16 @@ class Overviews:
         told = [rows[name] for name in sorted(rows.keys() - _NOT_OF_CHIPS)]
         before, same_sizes, usages = self._usages  # replaced as one: others may look at the same time
         if same_sizes is not sizes_of or told != before:
-            devices = devices_from_rows(rows)
-            usages = device_usages(devices, rows, _holders(rows, devices), sizes_of)
+            usages = _usages_from_rows(rows, self._devices_of(rows), sizes_of)
             self._usages = (told, sizes_of, usages)
         return usages
+
+    def _devices_of(self, rows: Rows) -> dict[int, Device]:
+        before, devices = self._devices
+        if before != rows["devices"]:
+            devices = devices_from_rows(rows)
+            self._devices = (rows["devices"], devices)
+        return devices
 
     def _rows_of(
         self, rows: Rows, usages: Sequence[DeviceUsage], surroundings: Surroundings, parent_of: ParentOf
@@ -87,6 +102,18 @@ class Overviews:
 
 
 _NOT_OF_CHIPS = {"time_ns", "processes", "sums", "whole", "damaged"}
+
+
+def _usages_from_rows(rows: Rows, devices: dict[int, Device], sizes_of: SizesOf) -> tuple[DeviceUsage, ...]:
+    """Every chip. Those that are alike are worked out once."""
+    first_of = alike(rows, devices)
+    numbers = frozenset(first_of.values())
+    if len(numbers) == len(devices):
+        return device_usages(devices, rows, _holders(rows, devices), sizes_of)
+    firsts, told = {number: devices[number] for number in numbers}, only(rows, numbers)
+    made = {usage.device.number: usage for usage in device_usages(firsts, told, _holders(told, firsts), sizes_of)}
+    found = ((device, made.get(first_of[device.number])) for device in sorted(devices.values(), key=place_of))
+    return tuple(usage if usage.device is device else usage._replace(device=device) for device, usage in found if usage)
 
 
 def _holders(rows: Rows, devices: dict[int, Device]) -> Holders:
