@@ -52,6 +52,7 @@ def draw(frame: Frame, look: Look, state: State) -> Drawing:
     first = min(state.first, _last_row(len(panels), tiling)) * tiling.columns
     shown = panels[first : first + tiling.shown]
     body, spots = _tiles(shown, history, tiling, look)
+    spoken = _spoken(frame, history, look, spare=area - len(body) - 1)
     lines = [_header(history, panels, look, state, tiling), *body[: max(0, area)]]
     lines += [()] * (look.height - len(spoken) - len(lines))
     drawn = tuple((*lines, *spoken)[: max(0, look.height)])
@@ -238,12 +239,13 @@ def _scales(panels: Sequence[Panel]) -> str:
     return f" up to {' and '.join(tops.values())}"
 
 
-def _spoken(frame: Frame, history: History, look: Look) -> list[Line]:
-    """What happened last, in words, and what the signs mean: as much as a third of the screen, on small ones less."""
-    told = [mark for mark in history.marks if not mark.what.startswith("phase") and mark.time_ns >= history.begin_ns]
+def _spoken(frame: Frame, history: History, look: Look, *, spare: int = 0) -> list[Line]:
+    """What happened last, in words, and what the signs mean: as much as a third of the screen, on small ones less;
+    and more in lines to spare."""
+    told = [mark for mark in history.marks if mark.what != "phase_ended" and mark.time_ns >= history.begin_ns]
     if not told or look.height < 12:
         return []
-    most = min(_SPOKEN_MOST, max(1, look.height // 8), len(told))
+    most = min(_SPOKEN_MOST, max(1, look.height // 8) + max(0, spare), len(told))
     chips = {device.number: device_word(device) for device in _devices(frame)}
     lines: list[Line] = [fitted((Span(" WHAT HAPPENED", Role.HEAD), *legend(told)), look.width)]
     for mark in reversed(_weightiest(told, most)):
@@ -253,10 +255,11 @@ def _spoken(frame: Frame, history: History, look: Look) -> list[Line]:
 
 
 def _weightiest(marks: Sequence[Mark], most: int) -> list[Mark]:
-    """The newest; what was refused before who came and went."""
-    refused = [mark for mark in marks if mark.what in ("out_of_memory", "clash")][-most:]
-    others = [mark for mark in marks if mark.what not in ("out_of_memory", "clash")]
-    kept = [*refused, *others[len(others) - min(len(others), most - len(refused)) :]]
+    """The newest; what was refused before who came and went, and that before phases."""
+    kept: list[Mark] = []
+    for kinds in (("out_of_memory", "clash"), ("process_began", "process_ended"), ("phase_began",)):
+        newest = [mark for mark in reversed(marks) if mark.what in kinds]
+        kept += newest[: most - len(kept)]
     return sorted(kept, key=lambda mark: mark.time_ns)
 
 

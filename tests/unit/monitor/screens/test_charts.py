@@ -10,7 +10,7 @@ from tests.support.courses import a_busy_history
 from tests.support.sights import an_overview
 from ttmem.devices import Pool
 from ttmem.monitor.screens.charts import State, acted, draw, pointed, wanted
-from ttmem.monitor.screens.courses.moments import TimeSpan, phase_lane
+from ttmem.monitor.screens.courses.moments import TimeSpan, axis, phase_lane
 from ttmem.monitor.screens.frame import Drawing, Frame, Look
 from ttmem.snapshot.sights.history import History, Mark
 from ttmem.view.spans import Role, plain
@@ -161,6 +161,34 @@ def test_phases_take_the_columns_that_their_letters_take(times: tuple[int, ...])
             assert sum(span.width for span in lane) == width
 
 
+def test_phases_of_many_chips_are_on_small_screens_too() -> None:
+    """Under the marks where there is no line of their own, and in words where there is room."""
+    lines = text(draw(a_frame(4), Look(80, 22), State())).splitlines()
+    axes = [line for line in lines if line.strip().startswith("└")]
+
+    assert len(axes) == 4
+    assert all("|prefill" in line for line in axes)
+    assert "| phase" in text(draw(a_frame(1), Look(120, 38), State()))
+
+
+def test_a_name_is_not_cut_where_nothing_follows() -> None:
+    marks = [Mark(10**9, "phase_began", "decode"), Mark(2 * 10**9, "phase_ended", "decode")]
+    span = TimeSpan(0, 10 * 10**9, 10)
+
+    assert plain([phase_lane(marks, span, is_ascii=False)]).rstrip("\n") == " |decode"
+    marks.append(Mark(4 * 10**9, "phase_began", "prefill"))
+    assert plain([phase_lane(marks, span, is_ascii=False)]).rstrip("\n") == " |· |prefi"
+
+
+@pytest.mark.parametrize("second", range(11))
+def test_a_mark_on_a_phase_takes_one_column(second: int) -> None:
+    marks = [Mark(0, "phase_began", "漢字漢字"), Mark(second * 10**9, "out_of_memory", "job")]
+    line = axis(marks, TimeSpan(0, 10 * 10**9, 11), has_phases=True, is_ascii=False)
+
+    assert sum(span.width for span in line) == 11
+    assert plain([line]).count("!") == 1
+
+
 def test_without_chips_the_page_is_cut_nowhere() -> None:
     history = History(end_ns=60 * 10**9, interval_ns=10**9, series=(), marks=())
 
@@ -177,7 +205,7 @@ def test_a_phase_that_began_before_the_span_covers_its_beginning() -> None:
 
 
 def test_what_happened_is_told_in_words_newest_first() -> None:
-    shown = text(draw(a_frame(4), Look(200, 58), State())).split("< ended\n")[1]
+    shown = text(draw(a_frame(4), Look(200, 58), State())).split("| phase\n")[1]
 
     assert "! out of memory  L1 64.0 MiB wanted  chip 0  pid 4001  llama-70b" in shown
     assert shown.index("< ended  ") < shown.index("x clash  ") < shown.index("> began  ")

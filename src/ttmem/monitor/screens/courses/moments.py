@@ -2,9 +2,12 @@
 
 ────!────────>───x──      out of memory, a process began, a clash
 |prefill···|decode··      phases, the innermost of those that ran
+──!prefill···|dec>de      both on one line, where there is room for no other
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from ttmem.monitor.screens.pen import shown_name
@@ -49,21 +52,27 @@ class TimeSpan(NamedTuple):
         return min(self.width - 1, (time_ns - self.begin_ns) * self.width // max(1, self.end_ns - self.begin_ns))
 
 
-def axis(marks: Iterable[Mark], span: TimeSpan, *, is_ascii: bool) -> Line:
-    """The axis with its marks: exactly `span.width` columns."""
+_PHASE = Sign("|", "phase", Role.NOTICE, 0)  # on a lane of its own, or under the others
+
+
+def axis(marks: Sequence[Mark], span: TimeSpan, *, has_phases: bool = False, is_ascii: bool) -> Line:
+    """The axis with its marks, and with phases where asked: exactly `span.width` columns."""
     found: dict[int, Sign] = {}
     for mark in marks:
         sign, column = SIGNS.get(mark.what), span.column(mark.time_ns)
         if sign and column is not None and sign.weight > found.get(column, _NO_SIGN).weight:
             found[column] = sign
-    base = "-" if is_ascii else "─"
-    spans: list[Span] = []
-    at = 0
-    for column in sorted(found):
-        spans += [Span(base * (column - at), Role.DIM), Span(found[column].character, found[column].role)]
-        at = column + 1
-    spans.append(Span(base * (span.width - at), Role.DIM))
-    return tuple(one for one in spans if one.text)
+    lane = (_lane(marks, span, is_ascii) if has_phases else []) or [" "] * span.width
+    base, dot = ("-", ".") if is_ascii else ("─", "·")
+    cells = [(base, Role.DIM) if text == " " else (text, _PHASE.role) for text in lane]
+    for column, sign in found.items():
+        if not lane[column]:
+            cells[column - 1] = (dot, _PHASE.role)
+        if lane[column + 1 : column + 2] == [""]:
+            cells[column + 1] = (dot, _PHASE.role)
+        cells[column] = (sign.character, sign.role)
+    runs = groupby(cells, key=itemgetter(1))
+    return tuple(Span("".join(text for text, _ in run), role) for role, run in runs)
 
 
 _NO_SIGN = Sign(" ", "", Role.DIM, 0)
@@ -81,18 +90,33 @@ def time_labels(span: TimeSpan) -> Line:
 
 def phase_lane(marks: Iterable[Mark], span: TimeSpan, *, is_ascii: bool) -> Line:
     """The phases that ran, by name; empty if there were none."""
-    lane: list[str] = []
-    for begin, end, name in _phases(marks, span):
-        lane = lane or [" "] * span.width
+    lane = _lane(marks, span, is_ascii)
+    return (Span("".join(lane), _PHASE.role),) if lane else ()
+
+
+def _lane(marks: Iterable[Mark], span: TimeSpan, is_ascii: bool) -> list[str]:
+    """What stands in each column; nothing beside a character that is two columns wide."""
+    phases = _phases(marks, span)
+    lane = [" "] * span.width if phases else []
+    dot = "." if is_ascii else "·"
+    followings = [begin for begin, _, _ in phases[1:]] + [span.width]
+    for (begin, end, name), following in zip(phases, followings, strict=False):
         shown = shown_name(name, is_ascii)
-        room, dot = end - begin - 1, "." if is_ascii else "·"
-        text = shown if room >= min(_READABLE, width_of(shown)) else ""  # one letter of a name says nothing
+        free = _free_until(begin + 1 + width_of(shown), end, following, lane)
+        is_named = free - begin - 1 >= min(_READABLE, width_of(shown))  # one letter of a name says nothing
+        end = free if is_named else end
         if not lane[begin]:
             lane[begin - 1] = dot
         if lane[end : end + 1] == [""]:
             lane[end] = dot
-        lane[begin:end] = ["|", *_columns_of(text, room, dot)]
-    return (Span("".join(lane), Role.NOTICE),) if lane else ()
+        lane[begin:end] = ["|", *_columns_of(shown if is_named else "", end - begin - 1, dot)]
+    return lane
+
+
+def _free_until(wanted: int, end: int, following: int, lane: Sequence[str]) -> int:
+    """Where a phase's name may end: beyond the phase, if it is cut otherwise, and nothing else is there."""
+    free = max(end, min(wanted, following))
+    return free if not "".join(lane[end:free]).strip() and "" not in lane[end:free] else end
 
 
 def _columns_of(text: str, width: int, dot: str) -> list[str]:
@@ -132,7 +156,8 @@ def legend(marks: Sequence[Mark]) -> Line:
     """The signs that are drawn, and what they mean."""
     kinds = {mark.what for mark in marks}
     spans: list[Span] = []
-    for what, sign in sorted(SIGNS.items(), key=lambda item: -item[1].weight):
+    signs: dict[MarkKind, Sign] = {**SIGNS, "phase_began": _PHASE}
+    for what, sign in sorted(signs.items(), key=lambda item: -item[1].weight):
         if what in kinds:
             spans += [Span("  "), Span(sign.character, sign.role), Span(f" {sign.words}", Role.DIM)]
     return tuple(spans)
@@ -140,8 +165,8 @@ def legend(marks: Sequence[Mark]) -> Line:
 
 def words_of(mark: Mark, chip: str, *, width: int, is_ascii: bool) -> Line:
     """One mark in one line: when, what, where, whose."""
-    sign = SIGNS.get(mark.what)
-    what = f"{sign.character} {sign.words}" if sign else mark.what.replace("_", " ")
+    sign = SIGNS.get(mark.what, _PHASE)
+    what = f"{sign.character} {sign.words}"
     wanted = ""
     if mark.what == "out_of_memory" and mark.pool is not None:
         wanted = f"  {mark.pool.name} {size_text(mark.size_bytes)} wanted"
@@ -149,7 +174,7 @@ def words_of(mark: Mark, chip: str, *, width: int, is_ascii: bool) -> Line:
     whose = (f"  pid {mark.pid}" if mark.pid is not None else "") + f"  {shown_name(mark.text, is_ascii)}"
     spans = (
         Span(f" {clock_text(mark.time_ns)}  ", Role.DIM),
-        Span(f"{what:<15}", sign.role if sign else Role.NOTICE),
+        Span(f"{what:<15}", sign.role),
         Span(f"{wanted}{where}{whose}"),
     )
     return fitted(spans, width)

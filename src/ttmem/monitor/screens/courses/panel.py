@@ -1,7 +1,8 @@
 """One panel: the course of one pool of one chip, in as much detail as its size allows.
 
 8 lines or more     title, plot with axis, marks on the axis of time, phases, how long ago
-4 to 7              title, plot with axis, marks on the axis of time
+6 and 7             title, plot with axis, marks on the axis of time, phases
+4 and 5             title, plot with axis, marks and phases on the axis of time
 2 and 3             title, and one line of blocks
 """
 
@@ -20,7 +21,7 @@ from ttmem.view.units import share_text, size_text, tight_size_text
 
 __all__ = ["PLOTTED", "Panel", "panel_lines"]
 
-_DETAILED = 8
+_DETAILED, _PHASED = 8, 6
 PLOTTED = 4  # lines, from which on a panel has an axis
 _ROOMY = 24  # columns, from which on a title has room for sizes in full
 
@@ -51,10 +52,9 @@ def panel_lines(panel: Panel, history: History, look: Look) -> list[Line]:
 
 def _plotted(panel: Panel, history: History, look: Look) -> list[Line]:
     span = TimeSpan(history.begin_ns, history.end_ns, max(0, look.width - GUTTER))
-    below = [axis(panel.marks, span, is_ascii=look.is_ascii)]
-    if look.height >= _DETAILED:
-        phases = phase_lane(panel.marks, span, is_ascii=look.is_ascii)
-        below += [line for line in (phases, time_labels(span)) if line]
+    below = [axis(panel.marks, span, has_phases=look.height < _PHASED, is_ascii=look.is_ascii)]
+    phases = phase_lane(panel.marks, span, is_ascii=look.is_ascii) if look.height >= _PHASED else ()
+    below += [line for line in (phases, time_labels(span) if look.height >= _DETAILED else ()) if line]
     rows = plot(
         panel.series.samples,
         width=look.width,
