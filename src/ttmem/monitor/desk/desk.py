@@ -113,14 +113,20 @@ class Desk:
         look = self.look
         width, height = self._size
         top, self._spots[0] = header(self, width)
-        bottom, self._spots[height - 1] = footer(self, width, self._banner)
         body = self._body(look)
+        bottom, self._spots[height - 1] = footer(self, width, self._banner)
         body += [()] * (look.height - len(body))
         if self._panels and self._panels[-1].place == "line":
             bottom = fitted(self._panels[-1].draw(look)[0], width)
         if width < _NARROW:
             body = [fitted(line, width) for line in body]
         return [top, *body, bottom][:height]
+
+    @property
+    def hidden_count(self) -> int:
+        """Rows of the view that do not fit."""
+        is_covered = any(panel.place == "page" for panel in self._panels)  # which has its own count
+        return 0 if is_covered else self._drawing.hidden_count
 
     def _body(self, look: Look) -> list[Line]:
         panel = self._panels[-1] if self._panels else None

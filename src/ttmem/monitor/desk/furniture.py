@@ -86,12 +86,15 @@ def _clock(desk: "Desk") -> str:
 
 
 def footer(desk: "Desk", width: int, banner: str) -> tuple[Line, list[Spot]]:
-    """What it is all about, if it is made up; then what went wrong, what was just done, or the keys."""
-    return _foot(banner, desk.frame.trouble, desk.note, width, desk.settings.ascii)
+    """What it is all about, if it is made up; then what went wrong, what was just done, or how many rows do not fit and
+    the keys."""
+    return _foot(banner, desk.frame.trouble, desk.note, desk.hidden_count, width, is_ascii=desk.settings.ascii)
 
 
 @lru_cache(maxsize=4)
-def _foot(banner: str, trouble: str, note: str, width: int, is_ascii: bool) -> tuple[Line, list[Spot]]:
+def _foot(
+    banner: str, trouble: str, note: str, hidden_count: int, width: int, *, is_ascii: bool
+) -> tuple[Line, list[Spot]]:
     spans = [Span(f" {banner} ", Role.NOTICE)] if banner else []
     at = sum(span.width for span in spans)
     if trouble:
@@ -102,6 +105,11 @@ def _foot(banner: str, trouble: str, note: str, width: int, is_ascii: bool) -> t
         text = clipped(said.text, width - at, is_ascii=is_ascii)
         return fitted((*spans, said._replace(text=text)), width), []
     spots: list[Spot] = []
+    hidden = f" {hidden_count:,} more"
+    if hidden_count and at + len(hidden) < width:
+        spans.append(Span(hidden, Role.HIGH))
+        spots.append(Spot(at, at + len(hidden), "down"))
+        at += len(hidden)
     for key, text in _HINTS:
         word = key_word(key)
         columns = len(word) + len(text) + 2

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.driver_chips import a_driver_chip
 from tests.support.figures import GIB
 from tests.support.sights import a_device_usage, an_overview
 from tests.support.sights_to_ask import a_frame
@@ -270,3 +271,18 @@ def test_what_counts_as_full_is_changed_in_the_settings_and_seen_at_once(tmp_pat
     assert "54% busy" in text_of(desk.picture())
     assert load({"XDG_CONFIG_HOME": str(tmp_path)})[0].levels == (50, 70, 90)
     Desk(Settings(), {}, is_readonly=False, banner="")  # with the usual ones
+
+
+def test_rows_that_do_not_fit_are_counted_at_the_foot(tmp_path: Path) -> None:
+    desk = Desk(Settings(view="telemetry"), {}, is_readonly=False, banner="")
+    desk.take(Frame(overview=an_overview(1, 0), telemetry=tuple(a_driver_chip(node, pids=()) for node in range(32))))
+    desk.resize(80, 24)
+    assert desk.picture()[-1][0].text == " 11 more"
+
+    desk.click(2, 23)
+    assert text_of(desk.picture()[2:3]).split()[0] == "1"  # one further down
+    desk.press("f1")
+    assert " more" not in text_of(desk.picture()[-1:])
+    desk.press("escape")
+    desk.resize(80, 40)
+    assert " more" not in text_of(desk.picture()[-1:])
