@@ -16,12 +16,17 @@ from ttmem.devices import Device
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
 from ttmem.snapshot.usage import DeviceUsage
 
-__all__ = ["Identity", "board_of", "chip_of", "identity_of", "nameless_chips", "open_count_of"]
+__all__ = ["TRAYS", "Identity", "board_of", "chip_of", "identity_of", "nameless_chips", "open_count_of", "tray_of"]
 
 _SINGLE_BLACKHOLES = ("p100", "p150")
 _SINGLE_WORMHOLES = ("n150",)
 _PAIRED_BOARDS = ("n300",)  # two chips, of which one is on the bus
 _SIDES = (" L", " R")  # as tt-smi tells them apart
+# The bus numbers of a Galaxy begin with its tray's, by tt-metal's get_ubb_id; the rest is the chip's place in it.
+TRAYS = {
+    "wormhole": {0xC0: 1, 0x80: 2, 0x00: 3, 0x40: 4},
+    "blackhole": {0x00: 1, 0x40: 2, 0xC0: 3, 0x80: 4},
+}
 
 
 class Identity(NamedTuple):
@@ -84,6 +89,19 @@ def identity_of(device: Device, telemetry: Sequence[ChipTelemetry]) -> Identity:
         chip.dev_node if chip else None,
         chip.pci_bus_id if chip else None,
     )
+
+
+def tray_of(device: Device, pci_bus_id: str) -> tuple[int, int] | None:
+    """Tray and place of a chip of a Galaxy, as tt-telemetry counts them; None for others, or where nobody can say."""
+    parts = pci_bus_id.split(":")
+    if "galaxy" not in device.board.lower() or len(parts) < 2:
+        return None
+    try:
+        bus = int(parts[-2], 16)
+    except ValueError:
+        return None
+    tray = TRAYS.get(device.arch.partition("_")[0], {}).get(bus & 0xF0)
+    return (tray, bus & 0x0F) if tray else None
 
 
 def open_count_of(usage: DeviceUsage, telemetry: Sequence[ChipTelemetry]) -> int | None:

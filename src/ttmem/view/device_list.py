@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ttmem.snapshot import Snapshot
-from ttmem.snapshot.identity import identity_of, open_count_of
+from ttmem.snapshot.identity import identity_of, open_count_of, tray_of
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
 from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.spans import Line, Role, Span, clean
@@ -31,7 +31,9 @@ def device_list(
     for usage in snapshot.devices:
         device, identity = usage.device, identity_of(usage.device, telemetry)
         grid_text = f"{device.grid[0]}x{device.grid[1]}" if device.grid else None
-        texts = (identity.dev_node, identity.pci_bus_id, identity.board, identity.arch, grid_text)
+        tray = tray_of(device, identity.pci_bus_id or "")
+        board = f"{identity.board} {tray[0]}:{tray[1]}" if tray else identity.board
+        texts = (identity.dev_node, identity.pci_bus_id, board, identity.arch, grid_text)
         index = cell(UNKNOWN, Role.DIM) if device.index is None else cell(str(device.index), Role.INDEX)
         name = device.uuid or clean(device.name)
         opened = count_text(open_count_of(usage, telemetry))

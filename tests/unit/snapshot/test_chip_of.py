@@ -7,10 +7,14 @@ import pytest
 
 from tests.support.driver_chips import a_driver_chip
 from tests.support.driver_tree import DriverTree
+from tests.support.figures import a_snapshot
 from tests.support.sights import a_chip
-from ttmem.snapshot.identity import chip_of, nameless_chips
+from ttmem.snapshot import DeviceUsage
+from ttmem.snapshot.identity import chip_of, nameless_chips, tray_of
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
 from ttmem.sources.driver import Driver
+from ttmem.view import plain
+from ttmem.view.device_list import device_list
 
 SEEN_ID = 0x8066_3228_3760  # of a p150a, in the runtime's own shared memory
 SEEN_SERIAL = "00000403319141BB"  # of the same card
@@ -86,3 +90,28 @@ def test_a_chip_that_may_be_one_of_those_somebody_speaks_of_is_told_from_one_tha
 
     assert nameless_chips([device], [chip]) == ([chip] if is_one_of_them else [])
     assert nameless_chips([], [chip]) == []
+
+
+@pytest.mark.parametrize(
+    ("arch", "board", "bus", "tray"),
+    [
+        ("wormhole_b0", "galaxy", "0000:c3:00.0", (1, 3)),
+        ("wormhole_b0", "galaxy", "0000:08:00.0", (3, 8)),
+        ("blackhole", "galaxy", "0000:41:00.0", (2, 1)),
+        ("wormhole_b0", "n300", "0000:c3:00.0", None),
+        ("wormhole_b0", "galaxy", "0000:33:00.0", None),
+        ("wormhole_b0", "galaxy", "", None),
+        ("wormhole_b0", "galaxy", "0000:zz:00.0", None),
+    ],
+)
+def test_a_chip_of_a_galaxy_is_told_by_tray_and_place(
+    arch: str, board: str, bus: str, tray: tuple[int, int] | None
+) -> None:
+    assert tray_of(a_chip()._replace(arch=arch, board=board), bus) == tray
+
+
+def test_the_list_of_chips_names_tray_and_place(tmp_path: Path) -> None:
+    chip = a_driver_chip(0, card_type="galaxy", pci_bus_id="0000:85:00.0", asic_id=77)
+    usage = DeviceUsage(a_chip(unique_id=77)._replace(board="galaxy", arch="wormhole_b0"), (), (), 0)
+
+    assert " galaxy 2:5 " in plain(device_list(a_snapshot()._replace(devices=(usage,)), [chip], width=None))

@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 
 from ttmem.devices import Device
 from ttmem.snapshot import Snapshot
+from ttmem.snapshot.identity import TRAYS
 
 __all__ = ["write_tree"]
 
+_TRAY_CHIPS = 8
 _PAIRED_BOARDS = ("n300", "t3000")  # of two chips of a card one is on the bus, and known to the driver
 # By architecture: label, what is read, and the limit, in parts of the unit as hwmon has them.
 _SENSORS: Mapping[str, Mapping[str, tuple[str, int, int | None]]] = {
@@ -52,7 +54,7 @@ def _is_on_bus(device: Device) -> bool:
 
 def _write_chip(root: str, node: int, device: Device) -> None:
     arch = device.arch.partition("_")[0]
-    on_bus = os.path.join(root, "sys/devices/pci0000:00", f"0000:{node + 1:02x}:00.0")
+    on_bus = os.path.join(root, "sys/devices/pci0000:00", f"0000:{_bus_of(node, device, arch):02x}:00.0")
     directory = os.path.join(on_bus, "tenstorrent", f"tenstorrent!{node}")
     attributes = {
         "aiclk": "1000" if arch == "wormhole" else "1350",
@@ -72,6 +74,14 @@ def _write_chip(root: str, node: int, device: Device) -> None:
     classes = os.path.join(root, "sys/class/tenstorrent")
     os.makedirs(classes, exist_ok=True)
     os.symlink(directory, os.path.join(classes, f"tenstorrent!{node}"))
+
+
+def _bus_of(node: int, device: Device, arch: str) -> int:
+    """One after the other; in a Galaxy by tray and place."""
+    if "galaxy" not in device.board:
+        return node + 1
+    trays = {tray: first for first, tray in TRAYS[arch].items()}
+    return trays[1 + node // _TRAY_CHIPS % len(trays)] | 1 + node % _TRAY_CHIPS
 
 
 def _write_sensors(directory: str, arch: str, node: int) -> None:

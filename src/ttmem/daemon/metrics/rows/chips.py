@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ttmem.daemon.metrics import catalogue as metric
 from ttmem.daemon.metrics.families import Rows
 from ttmem.devices import Kind, Pool
-from ttmem.snapshot import DeviceUsage, PoolUsage
+from ttmem.snapshot import DeviceUsage, PoolUsage, identity
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
 
 __all__ = ["MEMORIES", "Chip", "add_chip", "add_memory"]
@@ -40,25 +40,10 @@ def _identity(chip: Chip, telemetry: ChipTelemetry | None) -> Sequence[str]:
     return device.board, device.uuid or "", node, bus, *tray_of(chip, bus), grid
 
 
-# The bus numbers of a Galaxy begin with its tray's, by tt-metal's get_ubb_id; the rest is the chip's place in it.
-_TRAYS = {
-    "wormhole_b0": {0xC0: 1, 0x80: 2, 0x00: 3, 0x40: 4},
-    "blackhole": {0x00: 1, 0x40: 2, 0xC0: 3, 0x80: 4},
-}
-
-
 def tray_of(chip: Chip, pci_bus_id: str) -> tuple[str, str]:
     """Tray and chip as tt-telemetry counts them; without trays, no tray and the chip's own label."""
-    device, (label, _) = chip.usage.device, chip.labels
-    parts = pci_bus_id.split(":")
-    if "galaxy" not in device.board.lower() or len(parts) < 2:
-        return "", label
-    try:
-        bus = int(parts[-2], 16)
-    except ValueError:
-        return "", label
-    tray = _TRAYS.get(device.arch, {}).get(bus & 0xF0)
-    return (str(tray), str(bus & 0x0F)) if tray else ("", label)
+    found = identity.tray_of(chip.usage.device, pci_bus_id)
+    return (str(found[0]), str(found[1])) if found else ("", chip.labels[0])
 
 
 def add_memory(rows: Rows, chip: Chip) -> None:
