@@ -13,11 +13,10 @@ from ttmem.cli.screen import Screen
 from ttmem.cli.tables.forms import Form, StandardForm, Table, form_of, opened, screen_for
 from ttmem.cli.tables.looks import look
 from ttmem.cli.tables.options import table_command
-from ttmem.cli.tables.pages import check_picture, page_options, write_picture
 from ttmem.cli.tables.request import BANNER, Request
 from ttmem.daemon.asking.looking import Looking
 
-__all__ = ["answer", "check_picture", "ps", "write_picture"]
+__all__ = ["answer", "ps"]
 
 LEVELS_NAME = "TTMEM_MONITOR_LEVELS"
 _STORY = """Show which process holds what on which device.
@@ -60,6 +59,8 @@ def _answer(request: Request, form: Form, screen: Screen, environ: Mapping[str, 
             _repeat(looking, request, form, screen, seconds)
         seen = look(looking, request, has_identity=form.has_identity)
     if request.picture_file:
+        from ttmem.cli.tables.pages import page_options, write_picture
+
         write_picture(request.picture_file, seen.chosen, page_options(request, screen, seen))
     else:
         form.write(seen, is_again=False)

@@ -1,4 +1,7 @@
-"""The forms an answer can have. Each is told every look, and writes it: once, or again and again."""
+"""The forms an answer can have. Each is told every look, and writes it: once, or again and again.
+
+What a form needs is loaded when it writes: the others do without.
+"""
 
 import os
 import sys
@@ -12,11 +15,8 @@ import click
 from ttmem.cli.exits import NOTHING_READ
 from ttmem.cli.screen import Screen
 from ttmem.cli.tables.looks import Look
-from ttmem.cli.tables.pages import page_options
 from ttmem.cli.tables.request import STANDARD_NAME, Request
 from ttmem.errors import TtmemError
-from ttmem.view import Line
-from ttmem.view.page import PageOptions, nothing_to_show, page, shown_processes
 
 __all__ = ["Form", "StandardForm", "Table", "form_of", "opened", "screen_for"]
 
@@ -108,6 +108,7 @@ class Csv:
         self._has_header = self._form.has_header
 
     def write(self, look: Look, *, is_again: bool) -> None:
+        from ttmem.cli.tables.pages import listed_processes
         from ttmem.view.queries import app_rows, csv_header, csv_line, memory_rows
 
         lines = []
@@ -118,7 +119,7 @@ class Csv:
             rows = memory_rows(look.chosen, look.telemetry)
             lines += [csv_line(self._memory, row, self._form) for row in rows]
         if self._apps:
-            processes = shown_processes(look.chosen, page_options(self._request))
+            processes = listed_processes(self._request, look)
             apps = app_rows(look.chosen, processes, look.telemetry)
             lines += [csv_line(self._apps, app, self._form) for app in apps]
         self._stream.write("".join(line + "\n" for line in lines))
@@ -136,9 +137,10 @@ class Report:
         self._request, self._screen, self._sections = request, screen, request.chosen_sections
 
     def write(self, look: Look, *, is_again: bool) -> None:
+        from ttmem.cli.tables.pages import listed_processes
         from ttmem.view.report import report
 
-        processes = shown_processes(look.chosen, page_options(self._request))
+        processes = listed_processes(self._request, look)
         lines = report(look.chosen, processes, look.telemetry, self._sections)
         self._screen.frame(lines) if is_again else self._screen.show(lines)
 
@@ -167,16 +169,14 @@ class Table:
         self._request, self._screen = request, screen
 
     def write(self, look: Look, *, is_again: bool) -> None:
+        from ttmem.cli.tables.pages import page_options, table_lines
+        from ttmem.view.page import nothing_to_show
+
         options = page_options(self._request, self._screen, look)
         if is_again:
-            self._screen.frame(self._lines(look, options))
+            self._screen.frame(table_lines(look, options))
         elif look.snapshot.processes:
-            self._screen.show(self._lines(look, options))
+            self._screen.show(table_lines(look, options))
         else:
             screen_for(self._request, sys.stderr, os.environ).show(nothing_to_show(look.snapshot))
             raise click.exceptions.Exit(NOTHING_READ)
-
-    @staticmethod
-    def _lines(look: Look, options: PageOptions) -> list[Line]:
-        has_something = look.snapshot.live or (options.is_with_ended and look.snapshot.ended)
-        return page(look.chosen, options) if has_something else nothing_to_show(look.snapshot)

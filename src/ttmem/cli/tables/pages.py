@@ -9,9 +9,10 @@ from ttmem.cli.tables.looks import Look
 from ttmem.cli.tables.request import BANNER, Request
 from ttmem.snapshot import ProcessUsage, Snapshot
 from ttmem.sources.procfs import stat_of
-from ttmem.view.page import PageOptions, page
+from ttmem.view import Line
+from ttmem.view.page import PageOptions, nothing_to_show, page, shown_processes
 
-__all__ = ["check_picture", "page_options", "write_picture"]
+__all__ = ["check_picture", "listed_processes", "page_options", "table_lines", "write_picture"]
 
 _PICTURE_COLUMNS = 120
 _GENERATIONS = 1024  # a tree that changes while it is climbed must not hold us
@@ -28,6 +29,17 @@ def page_options(request: Request, screen: Screen | None = None, look: Look | No
         banner=BANNER if request.made_up_count else "",
         parents=_parents(look.chosen.live) if look and request.is_tree else None,
     )
+
+
+def table_lines(look: Look, options: PageOptions) -> list[Line]:
+    """The table, or what to do if nothing reports."""
+    has_something = look.snapshot.live or (options.is_with_ended and look.snapshot.ended)
+    return page(look.chosen, options) if has_something else nothing_to_show(look.snapshot)
+
+
+def listed_processes(request: Request, look: Look) -> list[ProcessUsage]:
+    """Those that other forms tell of, in the order of the table."""
+    return shown_processes(look.chosen, page_options(request))
 
 
 def _parents(processes: tuple[ProcessUsage, ...]) -> dict[int, int]:
