@@ -61,16 +61,16 @@ def draw(frame: Frame, look: Look, state: State) -> Drawing:
     visible = rows[first : first + page_rows(look)]
     table = table_for([entry for entry, _ in visible], state.sort, look.width, is_ascii=look.is_ascii)
     lines = [
-        _summary(state, look, problem, rows, total=total, has_sort=table.has_sort),
+        _summary(state, look, rows, total=total, has_sort=table.has_sort),
         table.titles(is_inverted=state.is_inverted),
     ]
     hits = {}
     for at, (entry, branch) in enumerate(visible):
         hits[len(lines)] = entry.stamp
         lines.append(table.line(Shown(entry, branch, first + at == cursor, entry.stamp in state.tags)))
-    if rows and len(lines) < look.height:
+    if (rows or problem) and len(lines) < look.height:
         lines += [()] * (page_rows(look) - len(visible))
-        lines.append(_footnote(rows[cursor][0], look))
+        lines.append(_problem_line(problem, look) if problem else _footnote(rows[cursor][0], look))
     return Drawing(tuple(lines[: look.height]), hits, hidden_count=len(rows) - len(visible))
 
 
@@ -249,7 +249,7 @@ def _row_of(stamp: int | None, frame: Frame) -> ProcessRow | None:
     return next((entry.row for entry in entries_of(frame) if entry.stamp == stamp), None) if stamp is not None else None
 
 
-def _summary(state: State, look: Look, problem: str, rows: Rows, *, total: int, has_sort: bool) -> Line:
+def _summary(state: State, look: Look, rows: Rows, *, total: int, has_sort: bool) -> Line:
     """How many are listed, which, and what those that live hold together."""
     shown, everybody = len(rows), plural(total, "process", "es")
     living = [entry for entry, _ in rows if not entry.is_dead]
@@ -264,9 +264,12 @@ def _summary(state: State, look: Look, problem: str, rows: Rows, *, total: int, 
             text = shown_name(value, look.is_ascii)
             pen.put(f"  {word} ", Role.DIM)
             pen.name(text, min(len(text), look.width - pen.at), Role.NOTICE, is_ascii=look.is_ascii)
-    if problem and pen.at + 4 < look.width:
-        pen.put("  ").name(problem, look.width - pen.at - 2, Role.FULL, is_ascii=look.is_ascii)
     return pen.done()
+
+
+def _problem_line(problem: str, look: Look) -> Line:
+    """What is wrong with the filter, where it has a line of its own."""
+    return Pen().put(" ").name(problem, look.width - 1, Role.FULL, is_ascii=look.is_ascii).done()
 
 
 def _footnote(entry: Entry, look: Look) -> Line:

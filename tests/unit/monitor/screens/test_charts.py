@@ -7,10 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.courses import a_busy_history
+from tests.support.figures import MIB
 from tests.support.sights import an_overview
 from ttmem.devices import Pool
 from ttmem.monitor.screens.charts import State, acted, draw, pointed, wanted
 from ttmem.monitor.screens.courses.moments import TimeSpan, axis, phase_lane
+from ttmem.monitor.screens.courses.plot import scale_top
 from ttmem.monitor.screens.frame import Drawing, Frame, Look
 from ttmem.snapshot.sights.history import History, Mark
 from ttmem.view.spans import Role, plain
@@ -284,3 +286,8 @@ def test_an_unknown_action_changes_nothing() -> None:
     state = State()
 
     assert acted("tree", state, a_frame(1), SIZES[0]) is state
+
+
+def test_a_pool_in_which_nothing_ever_lay_is_drawn_on_all_of_its_capacity() -> None:
+    assert scale_top(0, 100 * MIB) == 100 * MIB
+    assert scale_top(3 * MIB, 100 * MIB) < 10 * MIB

@@ -385,3 +385,11 @@ def test_every_column_is_in_the_manual() -> None:
     columns = manual.split("## Columns")[1].split("## Order")[0]
 
     assert [column.title for column in COLUMNS if not re.search(rf"^\|[^|]*\b{column.title}\b", columns, re.M)] == []
+
+
+@pytest.mark.parametrize("rows", [(), (a_row(),)])
+def test_what_is_wrong_with_a_filter_is_told_whole_in_80_columns(rows: tuple[ProcessRow, ...]) -> None:
+    drawing = screen.draw(a_frame(*rows), Look(80, 22), screen.State(query="dram>lots"))
+
+    told = "column 6: expected a size as 512, 64KiB or 1.5GiB, found lots"
+    assert text_of(drawing.lines[-1]).strip() == told

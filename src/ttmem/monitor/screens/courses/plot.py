@@ -25,8 +25,8 @@ def scale_top(highest_bytes: int | None, capacity_bytes: int | None) -> int:
     highest = highest_bytes or 0
     if not capacity_bytes:
         return 1 << max(10, highest.bit_length())
-    if highest > capacity_bytes:
-        return highest
+    if not highest or highest > capacity_bytes:
+        return highest or capacity_bytes
     parts = (capacity_bytes // zoom for zoom in reversed(_ZOOMS) if highest <= capacity_bytes // zoom)
     return max(1, next(parts, capacity_bytes))
 
