@@ -47,6 +47,18 @@ def test_a_full_table_is_said_so_and_the_total_stays_exact(
         assert watch.process_used(row["key"], CHIP) == total(range(1, 201))
 
 
+def test_a_size_below_zero_is_the_usual_one(programs: NativePrograms, journals: Path) -> None:
+    """And not the largest, as which a library would read it."""
+    sizes = []
+    for asked in ({}, {"TTMEM_RING": "-5", "TTMEM_TABLE": "-1"}):
+        with Writer(programs, journals, **asked) as writer:
+            writer.ask(f"open {CHIP}")
+            [journal] = journals.glob(f"{writer.pid}-*.journal")
+            sizes.append(journal.stat().st_size)
+
+    assert sizes[0] == sizes[1]
+
+
 def test_sized_frees_by_id_keep_the_total_exact_when_the_table_is_full(
     programs: NativePrograms, journals: Path, watch: Watch
 ) -> None:

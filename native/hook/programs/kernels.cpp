@@ -212,7 +212,6 @@ using ttmem::hook::Hook;
 
 TTMEM_INTERPOSE(source_from_path, void*, (void* result, uint64_t runtime_context, const void* path)) {
     ttmem::hook::forget_unloaded();  // a program may be made before any mesh
-    ttmem::hook::forget_unloaded();
     auto* real = ttmem::hook::original_as<void*(void*, uint64_t, const void*)>(Hook::source_from_path);
     if (TTMEM_ON)
         ttmem::hook::source_kind = ttmem::hook::kind_by_path(*static_cast<const ttmem::hook::RuntimeText*>(path));
@@ -222,7 +221,6 @@ TTMEM_INTERPOSE(source_from_path, void*, (void* result, uint64_t runtime_context
 // Before 0.77: a path, or the text of a kernel.
 TTMEM_INTERPOSE(source_made, void, (void* self, const void* source, const int* type)) {
     ttmem::hook::forget_unloaded();  // a program may be made before any mesh
-    ttmem::hook::forget_unloaded();
     auto* real = ttmem::hook::original_as<void(void*, const void*, const int*)>(Hook::source_made);
     if (TTMEM_ON && *type == 0)
         ttmem::hook::source_kind = ttmem::hook::kind_by_path(*static_cast<const ttmem::hook::RuntimeText*>(source));
@@ -231,7 +229,6 @@ TTMEM_INTERPOSE(source_made, void, (void* self, const void* source, const int* t
 
 TTMEM_INTERPOSE(add_kernel, uint64_t, (void* program, void* const* kernel, const int* core_type)) {
     ttmem::hook::forget_unloaded();  // a program may be made before any mesh
-    ttmem::hook::forget_unloaded();
     auto* real = ttmem::hook::original_as<uint64_t(void*, void* const*, const int*)>(Hook::add_kernel);
     const uint64_t handle = real(program, kernel, core_type);
     if (TTMEM_ON) ttmem::hook::note_kernel(program, *kernel, *core_type, static_cast<uint32_t>(handle));

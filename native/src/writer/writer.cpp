@@ -38,7 +38,7 @@ bool is_older_switch_on() noexcept {
 
 uint32_t power_of_two_from(const char* name, uint32_t fallback, uint32_t least, uint32_t most) noexcept {
     const char* text = getenv(name);
-    if (text == nullptr || *text == '\0') return fallback;
+    if (text == nullptr || *text < '0' || *text > '9') return fallback;  // a sign would be read, too
     char* end = nullptr;
     const unsigned long asked = strtoul(text, &end, 10);
     if (end == text || *end != '\0' || asked == 0) return fallback;
