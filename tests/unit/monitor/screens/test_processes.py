@@ -242,7 +242,7 @@ def test_a_bad_filter_hides_nobody_and_says_what_is_wrong() -> None:
     drawing = screen.draw(frame, LOOK, pressed(frame, "filter:dramm>4GiB"))
 
     assert len(drawing.hits) == 9
-    assert "no field dramm" in text_of(drawing.lines[0])
+    assert "no field dramm" in text_of(drawing.lines[-1])
 
 
 def test_one_users_processes_can_be_had_alone() -> None:
