@@ -22,11 +22,24 @@ std::map<std::pair<std::string, uint16_t>, Row> rows() {
     CHECK(reader->phase_rows(words));
     for (size_t i = 0; i + 3 < words.size(); i += 4) {
         if (words[i + 3] == 0 || static_cast<uint8_t>(words[i] >> 48) != TTMEM_DRAM) continue;
+        if (static_cast<uint16_t>(words[i] >> 32) == kNoTarget) continue;
         const std::string name = reader->item(static_cast<uint32_t>(words[i]), Item::text);
         const bool is_new =
             found.try_emplace({name, static_cast<uint16_t>(words[i] >> 32)}, Row{words[i + 1], words[i + 3]}).second;
         CHECK(is_new);
     }
+    return found;
+}
+
+/// How many phases of each name are open, as a viewer reads them.
+std::map<std::string, uint64_t> open_counts() {
+    std::map<std::string, uint64_t> found;
+    const auto reader = own_reader();
+    std::vector<uint64_t> words;
+    CHECK(reader->phase_rows(words));
+    for (size_t i = 0; i + 3 < words.size(); i += 4)
+        if (words[i + 3] != 0 && static_cast<uint16_t>(words[i] >> 32) == kNoTarget && words[i + 1] != 0)
+            found[reader->item(static_cast<uint32_t>(words[i]), Item::text)] = words[i + 1];
     return found;
 }
 
@@ -90,6 +103,21 @@ TEST(a_phase_run_again_keeps_its_highest_peak_and_counts) {
         ttmem_phase_end(phase);
     }
     CHECK(rows().at({"step", chip}) == (Row{300, 3}));
+}
+
+TEST(phases_that_did_not_end_are_told_by_name) {
+    track({64, 64});
+    const uint32_t outer = begin("outer");
+    const uint32_t first = begin("step");
+    const uint32_t second = begin("step");
+    CHECK(open_counts() == (std::map<std::string, uint64_t>{{"outer", 1}, {"step", 2}}));
+    ttmem_phase_end(first);
+    CHECK(open_counts() == (std::map<std::string, uint64_t>{{"outer", 1}, {"step", 1}}));
+    ttmem_phase_end(second);
+    ttmem_phase_end(outer);
+    CHECK(open_counts().empty());
+    CHECK(begin("outer") != 0);
+    CHECK(open_counts() == (std::map<std::string, uint64_t>{{"outer", 1}}));
 }
 
 TEST(more_open_phases_than_places_are_counted_as_lost_and_places_come_back) {
