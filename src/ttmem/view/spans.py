@@ -4,6 +4,7 @@ Names and commands come from other people's processes: what is not printable is 
 """
 
 import re
+import sys
 import unicodedata
 from enum import Enum
 from functools import lru_cache
@@ -110,10 +111,10 @@ def clipped(text: str, width: int, *, is_ascii: bool = False) -> str:
 def broken(text: str, width: int | None) -> list[str]:
     """A sentence in lines of a width; None: in one."""
     if text.isprintable() and (width is None or len(text) <= width):
-        return [text.rstrip()] if text else []
+        return [text.rstrip()] if text.strip() else []
     import textwrap  # here, since most sentences fit
 
-    return textwrap.wrap(text, width or len(text))
+    return textwrap.wrap(text, width or sys.maxsize)
 
 
 def fitted(line: Line, width: int) -> Line:

@@ -7,6 +7,7 @@ import pytest
 
 from ttmem.cli.tables.amounts import amount, rate, size
 from ttmem.cli.tables.arguments import spread
+from ttmem.cli.tables.options import table_command
 from ttmem.snapshot.verdicts.limits import Amount
 
 ME = str(os.geteuid())
@@ -35,6 +36,12 @@ def test_every_value_gets_a_flag_of_its_own(typed: str, meant: str) -> None:
 @pytest.mark.parametrize("typed", [["-i", "", "-s"], ["-p", "", "-s"], ["-p", "1,", "-s"]])
 def test_an_empty_value_stays_one_and_takes_no_flag_away(typed: list[str]) -> None:
     assert spread(typed)[-2:] == ["", "-s"]
+
+
+def test_a_flag_without_a_value_is_looked_up_by_its_long_name() -> None:
+    command = table_command(lambda request: 0, name="any", purpose="", story="")
+
+    assert command.spelled(["-s", "-i", "0", "-V", "--tree"]) == ["--json", "-i", "0", "--version", "--tree"]
 
 
 def test_an_empty_name_of_a_user_is_oneself() -> None:

@@ -1,8 +1,12 @@
 """Text on its way to a terminal: its width, its cuts, and nothing in it that a terminal would obey."""
 
-import pytest
+import textwrap
 
-from ttmem.view.spans import Span, clean, clipped, plain, width_of
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ttmem.view.spans import Span, broken, clean, clipped, plain, width_of
 
 
 def test_what_changes_the_width_of_its_neighbour_is_not_passed_on() -> None:
@@ -41,3 +45,9 @@ def test_what_a_terminal_would_obey_is_replaced(text: str) -> None:
 
 def test_lines_lose_the_blanks_at_their_ends() -> None:
     assert plain([(Span("a "), Span("  ")), ()]) == "a\n\n"
+
+
+@given(text=st.text("ab -,\t\n·"), width=st.integers(1, 12))
+def test_a_sentence_breaks_as_textwrap_breaks_it(text: str, width: int) -> None:
+    assert broken(text, width) == textwrap.wrap(text, width)
+    assert broken(text, None) == textwrap.wrap(text, 10_000)

@@ -182,7 +182,7 @@ _LOOKS = (
 )
 
 
-def table_command(answer: Callable[[Request], int], *, name: str, purpose: str, story: str) -> click.Command:
+def table_command(answer: Callable[[Request], int], *, name: str, purpose: str, story: str) -> ManyValues:
     """A command with all of these flags."""
 
     def asked(**values: Any) -> int:
@@ -192,5 +192,5 @@ def table_command(answer: Callable[[Request], int], *, name: str, purpose: str, 
     decorated: Any = asked
     for option in reversed((*_FORMS, *_TIMES, *_CHOICES, *_LOOKS)):
         decorated = option(decorated)
-    made: click.Command = command(decorated)
+    made: ManyValues = command(decorated)
     return made
