@@ -47,6 +47,7 @@ Without a verb, for scripts (ttmem ps --help tells all flags):
   -i LIST, -u [NAME], -p PID Only these chips, users, processes.
   -ls, -L, --list            The chips by all their names.
   -t, --sort COLUMN          Processes as a tree, or by a column.
+  --demo, --mock N           All of it, and the monitor, on made-up chips.
 
 Options:
   --completion SHELL         What makes bash, zsh or fish complete: eval it.
