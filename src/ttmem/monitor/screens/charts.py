@@ -4,7 +4,7 @@ All chips at once, DRAM beside L1 where there is room for both; or one chip with
 one scale, so that they can be compared.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ttmem.devices import Device, Pool
@@ -93,6 +93,7 @@ def _panels(frame: Frame, history: History, state: State) -> list[Panel]:
     devices = [chosen] if chosen else _devices(frame)
     pools = [Pool[state.pool.upper()]] if state.pool else list(Pool if chosen or len(devices) == 1 else _PAIR)
     found = [(device, series) for device in devices for pool in pools if (series := history.of(device, pool))]
+    chips = {row.pid: row.devices for row in frame.overview.processes} if frame.overview else {}
     tops: dict[tuple[Pool, int | None], int] = {}
     for _, series in found:
         scale = series.pool, series.capacity_bytes
@@ -105,7 +106,7 @@ def _panels(frame: Frame, history: History, state: State) -> list[Panel]:
             series,
             _used_bytes(frame, device, series),
             scale_top(tops[series.pool, series.capacity_bytes], series.capacity_bytes),
-            tuple(mark for mark in history.marks if _concerns(mark, device, series.pool)),
+            tuple(mark for mark in history.marks if _concerns(mark, device, series.pool, chips)),
         )
         for device, series in found
     ]
@@ -118,9 +119,11 @@ def _used_bytes(frame: Frame, device: Device, series: Series) -> int | None:
     return next((pool.used_bytes for pool in pools if pool.pool is series.pool), series.latest_bytes)
 
 
-def _concerns(mark: Mark, device: Device, pool: Pool) -> bool:
-    """Circular buffers clash with buffers in L1; what was refused concerns the pool it was refused in."""
-    if mark.device not in (None, device.number):
+def _concerns(mark: Mark, device: Device, pool: Pool, chips: Mapping[int, Sequence[int]]) -> bool:
+    """Phases of a process, its beginning and end concern its chips, or all where they are not known. Circular buffers
+    clash with buffers in L1; what was refused concerns the pool it was refused in."""
+    its_own = chips.get(mark.pid or 0, ()) if mark.device is None else (mark.device,)
+    if its_own and device.number not in its_own:
         return False
     return mark.pool in (None, pool) or (mark.what == "clash" and pool is Pool.L1)
 

@@ -6,7 +6,7 @@
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -97,26 +97,31 @@ def phase_lane(marks: Iterable[Mark], span: TimeSpan, *, is_ascii: bool) -> Line
 def _lane(marks: Iterable[Mark], span: TimeSpan, is_ascii: bool) -> list[str]:
     """What stands in each column; nothing beside a character that is two columns wide."""
     phases = _phases(marks, span)
-    lane = [" "] * span.width if phases else []
-    dot = "." if is_ascii else "·"
-    followings = [begin for begin, _, _ in phases[1:]] + [span.width]
-    for (begin, end, name), following in zip(phases, followings, strict=False):
-        shown = shown_name(name, is_ascii)
-        free = _free_until(begin + 1 + width_of(shown), end, following, lane)
-        is_named = free - begin - 1 >= min(_READABLE, width_of(shown))  # one letter of a name says nothing
-        end = free if is_named else end
-        if not lane[begin]:
-            lane[begin - 1] = dot
-        if lane[end : end + 1] == [""]:
-            lane[end] = dot
-        lane[begin:end] = ["|", *_columns_of(shown if is_named else "", end - begin - 1, dot)]
+    owners: list[int | None] = [None] * span.width
+    for at, (begin, end, _) in enumerate(phases):
+        owners[begin:end] = [at] * (end - begin)
+    runs = [(owner, len(list(columns))) for owner, columns in groupby(owners)] if phases else []
+    lane: list[str] = []
+    at = 0
+    for (owner, width), (following, free) in pairwise([*runs, (0, 0)]):
+        if owner is None:
+            lane += [" "] * (at + width - len(lane))
+        else:
+            begin, _, name = phases[owner]
+            shown = shown_name(name, is_ascii) if begin == at else None
+            lane += _stretch(shown, width, free if following is None else 0, "." if is_ascii else "·")
+        at += width
     return lane
 
 
-def _free_until(wanted: int, end: int, following: int, lane: Sequence[str]) -> int:
-    """Where a phase's name may end: beyond the phase, if it is cut otherwise, and nothing else is there."""
-    free = max(end, min(wanted, following))
-    return free if not "".join(lane[end:free]).strip() and "" not in lane[end:free] else end
+def _stretch(name: str | None, width: int, free: int, dot: str) -> list[str]:
+    """A phase from its beginning, or going on after one inside it. Its name may end in free columns behind it, rather
+    than be cut; one letter of a name says nothing."""
+    if name is None:
+        return [dot] * width
+    taken = max(width - 1, min(width_of(name), width - 1 + free))
+    is_named = taken >= min(_READABLE, width_of(name))
+    return ["|", *_columns_of(name if is_named else "", taken if is_named else width - 1, dot)]
 
 
 def _columns_of(text: str, width: int, dot: str) -> list[str]:

@@ -1,0 +1,48 @@
+"""Phases and marks on the axis of time: every column is taken once, and names are whole or not there."""
+
+import pytest
+
+from ttmem.monitor.screens.courses.moments import TimeSpan, axis, phase_lane
+from ttmem.snapshot.sights.history import Mark
+from ttmem.view.spans import plain
+
+
+@pytest.mark.parametrize("times", [(0, 10), (0, 2, 10), (0, 3, 4, 10), (0, 6, 7)])
+def test_phases_take_the_columns_that_their_letters_take(times: tuple[int, ...]) -> None:
+    marks = [
+        Mark(second * 10**9, "phase_began", name)
+        for second, name in zip(times, ["漢字漢字", "e\u0301tude", "b", "漢"], strict=False)
+    ]
+    for width in (10, 11, 20):
+        for is_ascii in (False, True):
+            lane = phase_lane(marks, TimeSpan(0, 10 * 10**9, width), is_ascii=is_ascii)
+            assert sum(span.width for span in lane) == width
+
+
+def test_of_a_phase_with_others_inside_no_single_letters_are_left() -> None:
+    marks = [
+        Mark(0, "phase_began", "decode"),
+        Mark(3 * 10**9, "phase_began", "a"),
+        Mark(5 * 10**9, "phase_ended", "a"),
+        Mark(9 * 10**9, "phase_ended", "decode"),
+    ]
+
+    assert plain([phase_lane(marks, TimeSpan(0, 10 * 10**9, 10), is_ascii=False)]).rstrip("\n") == "|··|a·····"
+
+
+def test_a_name_is_not_cut_where_nothing_follows() -> None:
+    marks = [Mark(10**9, "phase_began", "decode"), Mark(2 * 10**9, "phase_ended", "decode")]
+    span = TimeSpan(0, 10 * 10**9, 10)
+
+    assert plain([phase_lane(marks, span, is_ascii=False)]).rstrip("\n") == " |decode"
+    marks.append(Mark(4 * 10**9, "phase_began", "prefill"))
+    assert plain([phase_lane(marks, span, is_ascii=False)]).rstrip("\n") == " |· |prefi"
+
+
+@pytest.mark.parametrize("second", range(11))
+def test_a_mark_on_a_phase_takes_one_column(second: int) -> None:
+    marks = [Mark(0, "phase_began", "漢字漢字"), Mark(second * 10**9, "out_of_memory", "job")]
+    line = axis(marks, TimeSpan(0, 10 * 10**9, 11), has_phases=True, is_ascii=False)
+
+    assert sum(span.width for span in line) == 11
+    assert plain([line]).count("!") == 1
