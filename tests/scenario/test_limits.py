@@ -50,8 +50,8 @@ def test_a_full_table_is_said_so_and_the_total_stays_exact(
 def test_a_size_below_zero_is_the_usual_one(programs: NativePrograms, journals: Path) -> None:
     """And not the largest, as which a library would read it."""
     sizes = []
-    for asked in ({}, {"TTMEM_RING": "-5", "TTMEM_TABLE": "-1"}):
-        with Writer(programs, journals, **asked) as writer:
+    for ring, table in (("", ""), ("-5", "-1")):
+        with Writer(programs, journals, TTMEM_RING=ring, TTMEM_TABLE=table) as writer:
             writer.ask(f"open {CHIP}")
             [journal] = journals.glob(f"{writer.pid}-*.journal")
             sizes.append(journal.stat().st_size)
