@@ -175,7 +175,7 @@ private:
     void refresh_label(Process& process);
     void adopt(Process& process, uint64_t now_ns);
     bool read_targets(Process& process, uint32_t count);
-    bool read_stale_targets(Process& process);
+    bool read_stale_targets(Process& process, bool& has_changed);
     bool read_phases(Process& process);
     void compare(Process& process);
     void read_anew(Process& process, uint64_t head);

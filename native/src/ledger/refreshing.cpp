@@ -4,6 +4,7 @@
 // those are read again that a record told of: of a mesh of 32 chips one, not all. Now and then all are, for a journal may
 // be damaged.
 #include <cstring>
+#include <type_traits>
 
 #include "ledger/collector.hpp"
 
@@ -15,6 +16,11 @@ constexpr uint64_t kAllAgainNs = 5000 * kMs;
 bool is_acting(const TargetWords& target) {
     static const Activity kNothing{};
     return (target.launches | target.clashes) != 0 || std::memcmp(&target.activity, &kNothing, sizeof kNothing) != 0;
+}
+
+bool are_same(const std::vector<TargetWords>& a, const std::vector<TargetWords>& b) {
+    static_assert(std::has_unique_object_representations_v<TargetWords>);
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(TargetWords)) == 0;
 }
 
 void note(Process& process, uint32_t number) {
@@ -41,11 +47,17 @@ bool Collector::read_targets(Process& process, uint32_t count) {
     return true;
 }
 
-bool Collector::read_stale_targets(Process& process) {
+bool Collector::read_stale_targets(Process& process, bool& has_changed) {
     Noted& noted = process.noted;
     const uint32_t count = process.book.target_count();
     const bool is_known = noted.read_ns != 0 && process.targets.size() == count;
-    if (!is_known || nanoseconds(CLOCK_MONOTONIC) - noted.read_ns > kAllAgainNs) return read_targets(process, count);
+    if (!is_known || nanoseconds(CLOCK_MONOTONIC) - noted.read_ns > kAllAgainNs) {
+        const std::vector<TargetWords> before = process.targets;
+        if (!read_targets(process, count)) return false;
+        has_changed = !is_known || !are_same(before, process.targets);
+        return true;
+    }
+    has_changed = noted.stale.any();
     for (uint32_t i = 0; i < count && noted.stale.any(); ++i) {
         if (!noted.stale[i]) continue;
         if (!process.reader->target(process.targets[i], i)) return false;
@@ -59,12 +71,11 @@ bool Collector::read_stale_targets(Process& process) {
 // Counters, label and phases as they are now; the screen shows a process's own peaks from them.
 void Collector::refresh(Process& process) {
     if (process.reader == nullptr || process.mode == Mode::ended || process.mode == Mode::damaged) return;
-    const bool was_told = process.noted.stale.any() || process.noted.read_ns == 0;
-    const uint64_t read_ns = process.noted.read_ns;
-    if (!process.reader->look(process.hot) || !read_stale_targets(process) || !read_phases(process))
+    bool has_changed = false;
+    if (!process.reader->look(process.hot) || !read_stale_targets(process, has_changed) || !read_phases(process))
         return damage(process, kCut);
     refresh_label(process);
-    const bool has_changed = was_told || process.noted.read_ns != read_ns || process.hot != process.noted.hot;
+    has_changed |= process.hot != process.noted.hot;
     process.noted.hot = process.hot;
     if (!has_changed && process.mismatch_count == 0) return;
     ++process.figures;
