@@ -48,7 +48,8 @@ def main() -> Iterator[Path]:
 
 @contextmanager
 def a_look(main: Path, **settings: Any) -> Iterator[Looking]:
-    environ = {"TTMEM_DIR": str(main), "TTMEM_SYSTEM_DIR": str(main / "system")}
+    places = ("TTMEM_DIR", main), ("TTMEM_SYSTEM_DIR", main / "system"), ("TTMEM_STOCK_SHM_DIR", main / "stock")
+    environ = {name: str(path) for name, path in places}
     with Looking(environ, uid=os.geteuid(), **settings) as looking:
         yield looking
 
