@@ -24,7 +24,7 @@ from tests.support.hooked.process import Hooked, hook_path
 from tests.support.ttnn.runtime import has_compiler
 from tests.support.ttnn.stock import NotThere, Stock, installed
 
-COUPLES, BLOCKS, CALLS = 3, 9, 5_000
+COUPLES, BLOCKS, CALLS = 7, 9, 5_000  # layouts of memory alone make 3 % between two processes
 STARTS, DEATHS = 400, 9
 BASH = ("/bin/bash", "-c", "true")
 TENSOR = {"op": "alloc", "id": 1, "type": "DRAM", "shape": [1, 1, 512, 512], "dtype": "bfloat16", "is_tiled": True}
