@@ -2,7 +2,8 @@
 
 import pytest
 
-from ttmem.monitor.screens.courses.moments import TimeSpan, axis, phase_lane
+from ttmem.devices import Pool
+from ttmem.monitor.screens.courses.moments import TimeSpan, axis, phase_lane, words_of
 from ttmem.snapshot.sights.history import Mark
 from ttmem.view.spans import plain
 
@@ -46,3 +47,11 @@ def test_a_mark_on_a_phase_takes_one_column(second: int) -> None:
 
     assert sum(span.width for span in line) == 11
     assert plain([line]).count("!") == 1
+
+
+def test_words_move_together_before_a_name_is_cut() -> None:
+    mark = Mark(0, "out_of_memory", "oom-fragmented", 26490, 2, Pool.DRAM, 56 << 20)
+    wide, narrow = (plain([words_of(mark, "2", width=width, is_ascii=True)]) for width in (90, 80))
+
+    assert "DRAM 56.0 MiB wanted  chip 2  pid 26490  oom-fragmented" in wide
+    assert "DRAM 56.0 MiB wanted chip 2 pid 26490 oom-fragmented" in narrow

@@ -377,3 +377,15 @@ def test_a_chip_without_an_index_has_room_for_its_long_name(width: int) -> None:
     for height in (20, 30, 40):
         lines = drawn(overview, Look(width, height)).lines
         assert max(sum(span.width for span in line) for line in lines) <= width
+
+
+def test_where_nothing_ever_lay_the_largest_block_is_all_there_is() -> None:
+    overview = an_overview(1, 0)
+    [chip] = overview.devices
+    untouched = chip._replace(pools=tuple(pool for pool in chip.pools if pool.pool is not Pool.L1))
+    silent = untouched._replace(launch_count=None)
+    told = {one.name: one.tight for one in figures_of(untouched, pools_of(untouched), is_ascii=True)}
+    unknown = {one.name: one.tight for one in figures_of(silent, pools_of(silent), is_ascii=True)}
+
+    assert told["L1 block"] == tight_size_text(chip.device.capacity(Pool.L1))
+    assert unknown["L1 block"] == "[N/A]"

@@ -158,10 +158,10 @@ def figures_of(usage: DeviceUsage, pools: Pools, *, is_ascii: bool) -> Iterator[
     yield from _kernel_figures(usage)
     yield from _worst_figures(usage)
     yield _sized("L1_SMALL", "small", usage.used_bytes(Pool.L1_SMALL), SMALL)
-    yield _sized("L1 block", "L1 blk", _block(pools.get(Pool.L1)))
+    yield _sized("L1 block", "L1 blk", _block(Pool.L1, usage, pools))
     yield _peak("L1 peak", Pool.L1, usage, pools, is_ascii=is_ascii, column="L1 peak")
     yield _sized("trace", "trace", usage.used_bytes(Pool.TRACE))
-    yield _sized("DRAM block", "DRAM blk", _block(pools.get(Pool.DRAM)), column="D block")
+    yield _sized("DRAM block", "DRAM blk", _block(Pool.DRAM, usage, pools), column="D block")
     yield _peak("DRAM peak", Pool.DRAM, usage, pools, is_ascii=is_ascii, column="D peak")
     yield from _odd_figures(usage)
     yield Figure("launches", "launch", words=tight_count_text(usage.launch_count), role=Role.DIM)
@@ -178,7 +178,7 @@ def dense_figures_of(usage: DeviceUsage, pools: Pools, *, beside: int, is_ascii:
 def beside_figures(usage: DeviceUsage, pools: Pools, pool: Pool, *, beside: int, is_ascii: bool) -> list[Figure]:
     """What stands beside the bar of a memory: its peak, then its largest free block."""
     peak = _peak("peak", pool, usage, pools, is_ascii=is_ascii, column="pk")
-    return [peak, _sized("block", "block", _block(pools.get(pool)), column="blk")][:beside]
+    return [peak, _sized("block", "block", _block(pool, usage, pools), column="blk")][:beside]
 
 
 def figure_count(usage: DeviceUsage) -> int:
@@ -260,8 +260,12 @@ def _peak(name: str, pool: Pool, usage: DeviceUsage, pools: Pools, *, is_ascii: 
     return _sized(name, name, peak, mark=at_least, column=column)
 
 
-def _block(pool: PoolUsage | None) -> int | None:
-    return pool.largest_free_bytes if pool else None
+def _block(pool: Pool, usage: DeviceUsage, pools: Pools) -> int | None:
+    """The largest free block; where nothing ever lay, and somebody would have told of it, all there is."""
+    found = pools.get(pool)
+    if found:
+        return found.largest_free_bytes
+    return usage.device.capacity(pool) if usage.launch_count is not None else None
 
 
 def _used(pool: PoolUsage | None) -> int:

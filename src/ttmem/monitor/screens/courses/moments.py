@@ -172,17 +172,18 @@ def words_of(mark: Mark, chip: str, *, width: int, is_ascii: bool) -> Line:
     """One mark in one line: when, what, where, whose."""
     sign = SIGNS.get(mark.what, _PHASE)
     what = f"{sign.character} {sign.words}"
-    wanted = ""
-    if mark.what == "out_of_memory" and mark.pool is not None:
-        wanted = f"  {mark.pool.name} {size_text(mark.size_bytes)} wanted"
-    where = (f"  {mark.count} times" if mark.count > 1 else "") + (f"  chip {chip}" if chip else "")
-    whose = (f"  pid {mark.pid}" if mark.pid is not None else "") + f"  {shown_name(mark.text, is_ascii)}"
-    spans = (
-        Span(f" {clock_text(mark.time_ns)}  ", Role.DIM),
-        Span(f"{what:<15}", sign.role),
-        Span(f"{wanted}{where}{whose}"),
+    pool = mark.pool if mark.what == "out_of_memory" else None
+    told = (
+        f"{pool.name} {size_text(mark.size_bytes)} wanted" if pool is not None else "",
+        f"{mark.count} times" if mark.count > 1 else "",
+        f"chip {chip}" if chip else "",
+        f"pid {mark.pid}" if mark.pid is not None else "",
+        shown_name(mark.text, is_ascii),
     )
-    return fitted(spans, width)
+    head = (Span(f" {clock_text(mark.time_ns)}  ", Role.DIM), Span(f"{what:<15}", sign.role))
+    room = width - sum(span.width for span in head)
+    texts = ["".join(gap + text for text in told if text) for gap in ("  ", " ")]
+    return fitted((*head, Span(next((text for text in texts if width_of(text) <= room), texts[-1]))), width)
 
 
 def _ago(seconds: int) -> str:
