@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from ttmem.monitor import settings as kept
-from ttmem.monitor.desk.furniture import Spot, footer, greyed, header
+from ttmem.monitor.desk.furniture import Spot, footer, greyed, header, typed
 from ttmem.monitor.desk.process_keys import ProcessKeys
 from ttmem.monitor.desk.views import CLOSE_UPS, Views
 from ttmem.monitor.keys import action_of
@@ -117,7 +117,7 @@ class Desk:
         bottom, self._spots[height - 1] = footer(self, width, self._banner)
         body += [()] * (look.height - len(body))
         if self._panels and self._panels[-1].place == "line":
-            bottom = fitted(self._panels[-1].draw(look)[0], width)
+            bottom = typed(self._panels[-1], look, width, self._banner)
         if width < _NARROW:
             body = [fitted(line, width) for line in body]
         return [top, *body, bottom][:height]

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ttmem.monitor.desk.views import TITLES
 from ttmem.monitor.keys import key_word
+from ttmem.monitor.panels.panel import Panel
+from ttmem.monitor.screens.frame import Look
 from ttmem.monitor.settings import VIEWS
 from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted
 from ttmem.view.units import clock_text
@@ -12,7 +14,9 @@ from ttmem.view.units import clock_text
 if TYPE_CHECKING:
     from ttmem.monitor.desk.desk import Desk
 
-__all__ = ["Spot", "footer", "greyed", "header"]
+__all__ = ["Spot", "footer", "greyed", "header", "typed"]
+
+_TYPING_LEAST = 30  # columns
 
 _HINTS = (
     ("f1", "Help"),
@@ -119,6 +123,13 @@ def _foot(
         spots.append(Spot(at, at + columns, key))
         at += columns
     return fitted(tuple(spans), width), spots
+
+
+def typed(panel: Panel, look: Look, width: int, banner: str) -> Line:
+    """The last line while something is typed there: behind the banner, unless that leaves no room."""
+    before = (Span(f" {banner} ", Role.NOTICE),) if banner and width - len(banner) - 2 >= _TYPING_LEAST else ()
+    room = width - sum(span.width for span in before)
+    return fitted((*before, *panel.draw(look._replace(width=room))[0]), width)
 
 
 def greyed(line: Line) -> Line:

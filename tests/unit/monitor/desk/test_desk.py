@@ -56,6 +56,11 @@ def test_a_banner_is_always_on_screen(width: int) -> None:
         assert BANNER in text_of(desk.picture())
     desk.note = "something to say " * 20
     assert BANNER in text_of(desk.picture())
+    desk.take(FRAME)
+    for key in ("2", "/", *"user==ada"):
+        desk.press(key)
+    assert "user==ada" in text_of(desk.picture())
+    assert BANNER in text_of(desk.picture()) or width < 60
 
 
 def test_before_the_first_figures_it_says_so(tmp_path: Path) -> None:
