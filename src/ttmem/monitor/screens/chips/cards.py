@@ -246,7 +246,7 @@ def _figure(pen: Pen, figure: Figure, width: int, *, is_roomy: bool, is_ascii: b
     blank = "  " if width >= _SWATCHED else ""
     if figure.swatch:
         pen.put(figure.swatch.ascii_mark if is_ascii else figure.swatch.mark, figure.swatch.role)
-        blank = " "
+        blank = " " if width > DENSE else ""  # in the narrowest, long names have no room for it: then none has
     room = end - 1 - pen.at - len(blank)
     if is_roomy and len(figure.name) + 1 + len(value := figure.value) <= room:
         pen.put(blank + figure.name, Role.DIM).put(value.rjust(room - len(figure.name)) + " ", figure.role)
