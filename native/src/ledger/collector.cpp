@@ -85,6 +85,7 @@ uint64_t Collector::attach(const std::string& path, uint64_t device, uint64_t in
     check_life(*process, now_ns);
     if (process->ended_ns != 0) process->book.keep_to_yourself();
     start(*process, nanoseconds(CLOCK_REALTIME));
+    doubt_lives_before(*process);
     processes_.push_back(std::move(process));
     pair_ways(*processes_.back());
     return last_key_;

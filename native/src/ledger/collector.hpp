@@ -169,6 +169,7 @@ private:
     void fall_behind(Process& process, uint64_t now_ns);
     void damage(Process& process, const std::string& what);
     void check_life(Process& process, uint64_t now_ns);
+    void doubt_lives_before(const Process& process);
     void finish(Process& process, uint64_t now_ns);
     void read_to_end(Process& process, uint64_t now_ns);
     void refresh(Process& process);

@@ -65,6 +65,13 @@ void Collector::check_life(Process& process, uint64_t now) {
                        pid != process.pid;
 }
 
+// Who wrote another journal before has become another program, if it is the same process: that is no death that the
+// kernel would tell, and is asked for at the next pass.
+void Collector::doubt_lives_before(const Process& process) {
+    for (auto& earlier : processes_)
+        if (earlier->known_pid == process.known_pid && process.known_pid > 0) earlier->checked_ns = 0;
+}
+
 void Collector::look_for_deaths(uint64_t now) {
     epoll_event events[kDeathsAtOnce];
     const int count = deaths_ < 0 ? 0 : epoll_wait(deaths_, events, kDeathsAtOnce, 0);
