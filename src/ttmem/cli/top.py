@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ttmem.cli.screen import Screen, has_keys
-from ttmem.cli.tables.arguments import ManyValues, levels_of
+from ttmem.cli.tables.arguments import ManyValues
+from ttmem.cli.tables.common_options import LOOKS, MADE_UP, NO_DAEMON, with_options
 from ttmem.cli.tables.device_words import device_words
 from ttmem.cli.tables.request import DEMO_CHIPS, check_colours
 from ttmem.errors import SelectionError
@@ -35,16 +36,7 @@ def _column(context: click.Context, param: click.Parameter, value: str | None) -
 
 
 @click.command(cls=ManyValues, short_help="Watch which process holds what, live.")
-@click.option("--demo", "is_demo", is_flag=True, help="On made-up chips: a workload on the runtime model.")
-@click.option(
-    "--mock",
-    "chip_count",
-    type=click.IntRange(1, 64),
-    is_flag=False,
-    flag_value=DEMO_CHIPS,
-    metavar="[N]",
-    help=f"On so many made-up chips ({DEMO_CHIPS}).",
-)
+@with_options(MADE_UP)
 @click.option(
     "--interval", type=click.FloatRange(_LEAST_SECONDS, _MOST_SECONDS), metavar="SEC", help="Time between looks (1)."
 )
@@ -58,25 +50,9 @@ def _column(context: click.Context, param: click.Parameter, value: str | None) -
 @click.option("-t", "--tree", "is_tree", is_flag=True, help="Processes as a tree.")
 @click.option("--sort", metavar="COLUMN", callback=_column, help="Processes by this column.")
 @click.option("--readonly", "is_readonly", is_flag=True, help="Send no signals, change nothing.")
-@click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Bars and marks in ASCII.")
-@click.option("-C", "--no-color", "is_colourless", is_flag=True, help="No colours (NO_COLOR does the same).")
-@click.option(
-    "--color",
-    "colours",
-    type=click.Choice(["always", "never", "auto"]),
-    is_flag=False,
-    flag_value="always",
-    metavar="[WHEN]",
-    help="Colours always, also with NO_COLOR; never; or auto.",
-)
-@click.option(
-    "--levels",
-    metavar="B,H,F",
-    callback=levels_of,
-    help="Percent from which on a memory is busy, high, full (60,80,95).",
-)
+@with_options(LOOKS)
 @click.option("--light/--dark", "is_light", default=None, help="For a bright background, or a dark one.")
-@click.option("--no-daemon", "is_alone", is_flag=True, help="Read the journals here, whether a daemon runs or not.")
+@NO_DAEMON
 @click.pass_context
 def top(context: click.Context, /, **asked: Any) -> int:
     """Watch which process holds what on which device, live. q leaves, F1 tells all keys.

@@ -6,8 +6,9 @@ from typing import Any
 import click
 
 import ttmem
-from ttmem.cli.tables.arguments import FileName, ManyValues, levels_of
-from ttmem.cli.tables.request import DEMO_CHIPS, STANDARD_NAME, Request
+from ttmem.cli.tables.arguments import FileName, ManyValues
+from ttmem.cli.tables.common_options import LOOKS, MADE_UP, NO_DAEMON, with_options
+from ttmem.cli.tables.request import STANDARD_NAME, Request
 from ttmem.view.process_order import COLUMNS
 
 __all__ = ["table_command"]
@@ -133,17 +134,8 @@ _CHOICES = (
     ),
     click.option("-p", "--pid", "pids", multiple=True, type=int, metavar="PID...", help="Only these processes."),
     click.option("-a", "--all", "is_with_ended", is_flag=True, help="Also processes that have ended."),
-    click.option("--no-daemon", "is_alone", is_flag=True, help="Read the journals here, whether a daemon runs or not."),
-    click.option("--demo", "is_demo", is_flag=True, help="Of made-up chips: a workload on the runtime model."),
-    click.option(
-        "--mock",
-        "chip_count",
-        type=click.IntRange(1, 64),
-        is_flag=False,
-        flag_value=DEMO_CHIPS,
-        metavar="[N]",
-        help=f"Of so many made-up chips ({DEMO_CHIPS}).",
-    ),
+    NO_DAEMON,
+    *MADE_UP,
 )
 _LOOKS = (
     click.option("-t", "--tree", "is_tree", is_flag=True, help="Children below the processes that started them."),
@@ -153,23 +145,7 @@ _LOOKS = (
         shell_complete=_offer(lambda: COLUMNS),
         help="Processes by pid, user, label, age, dram, l1, cb, total, ...",
     ),
-    click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Bars and marks in ASCII."),
-    click.option("-C", "--no-color", "is_colourless", is_flag=True, help="No colours (NO_COLOR does the same)."),
-    click.option(
-        "--color",
-        "colours",
-        type=click.Choice(["always", "never", "auto"]),
-        is_flag=False,
-        flag_value="always",
-        metavar="[WHEN]",
-        help="Colours always, whatever it is written to; never; or auto.",
-    ),
-    click.option(
-        "--levels",
-        metavar="B,H,F",
-        callback=levels_of,
-        help="Percent from which on a memory is busy, high, full (60,80,95).",
-    ),
+    *LOOKS,
     click.option("--light", "is_light", is_flag=True, help="Colours for a bright background."),
     click.option(
         *("-V", "-v", "--version", "is_version"),
@@ -189,8 +165,5 @@ def table_command(answer: Callable[[Request], int], *, name: str, purpose: str, 
         return answer(Request(**values))
 
     command = click.command(name, cls=ManyValues, short_help=purpose, help=story)
-    decorated: Any = asked
-    for option in reversed((*_FORMS, *_TIMES, *_CHOICES, *_LOOKS)):
-        decorated = option(decorated)
-    made: ManyValues = command(decorated)
+    made: ManyValues = command(with_options((*_FORMS, *_TIMES, *_CHOICES, *_LOOKS))(asked))
     return made
