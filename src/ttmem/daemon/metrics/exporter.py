@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ttmem.collector import Collector
-from ttmem.daemon.metrics.families import Page, Rows
-from ttmem.daemon.metrics.page import Extras, chip_rows, whole_page
-from ttmem.daemon.metrics.rows.lifetime import Lifetime, lifetime_from_rows
+from ttmem.daemon.metrics.families import Page
+from ttmem.daemon.metrics.page import ChipRows, Extras, whole_page
+from ttmem.daemon.metrics.rows.lifetime import lifetime_from_rows
 from ttmem.daemon.metrics.rows.service import Service
 from ttmem.daemon.metrics.text import PageText, chosen_format
 from ttmem.snapshot.identity import chip_of
@@ -47,7 +47,7 @@ class Exporter:
         self._chips: tuple[ChipTelemetry, ...] = ()
         self._chips_until = float("-inf")
         self._has_data = False
-        self._last: tuple[object, object, object, Rows] = (None, None, None, Rows(()))
+        self._chip_rows = ChipRows()
 
     def page(self, accept: str) -> tuple[bytes, str]:
         """The page and its content type, by what the asker says it takes."""
@@ -65,16 +65,8 @@ class Exporter:
             overview, processes = self._collector.overview(), None
         lifetime = lifetime_from_rows(self._collector.ledger.lifetime())
         extras = Extras(self._known_chips(overview), processes, self._asked.workloads_most, self._asked.has_aliases)
-        chips = self._chip_rows(overview, lifetime, extras)
+        chips = self._chip_rows.of(overview.devices, lifetime.chips, extras.telemetry)
         return whole_page(overview, lifetime, self._service(), extras, chips=chips)
-
-    def _chip_rows(self, overview: Overview, lifetime: Lifetime, extras: Extras) -> Rows:
-        """Those of the last page, with their text, if nothing has happened since."""
-        devices, happened, telemetry, rows = self._last
-        if overview.devices is not devices or lifetime.chips != happened or extras.telemetry != telemetry:
-            rows = chip_rows(overview.devices, lifetime.chips, extras.telemetry)
-            self._last = (overview.devices, lifetime.chips, extras.telemetry, rows)
-        return rows
 
     def is_ready(self) -> bool:
         """Whether there was ever something whole to tell: every journal that was there has been read once."""

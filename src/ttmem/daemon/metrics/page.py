@@ -5,18 +5,22 @@ from typing import NamedTuple
 
 from ttmem.daemon.metrics import catalogue
 from ttmem.daemon.metrics.families import Page, Rows
+from ttmem.daemon.metrics.rows import chips as of_chips
+from ttmem.daemon.metrics.rows import happened as of_happened
+from ttmem.daemon.metrics.rows import programs as of_programs
 from ttmem.daemon.metrics.rows.aliases import add_aliases
-from ttmem.daemon.metrics.rows.chips import Chip, add_chip, add_memory, tray_of
-from ttmem.daemon.metrics.rows.lifetime import ChipLifetime, Lifetime, add_happened
+from ttmem.daemon.metrics.rows.kept import Chip, KeptRows
+from ttmem.daemon.metrics.rows.lifetime import ChipLifetime, Lifetime
 from ttmem.daemon.metrics.rows.naming import device_labels
-from ttmem.daemon.metrics.rows.programs import add_programs
 from ttmem.daemon.metrics.rows.service import Service, add_service
 from ttmem.daemon.metrics.rows.workloads import add_workloads
 from ttmem.snapshot import DeviceUsage, ProcessUsage
 from ttmem.snapshot.sights.overview import Overview
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
 
-__all__ = ["Extras", "chip_rows", "page_of", "whole_page"]
+__all__ = ["SUBJECTS", "ChipRows", "Extras", "page_of", "whole_page"]
+
+SUBJECTS = (*of_chips.SUBJECTS, *of_programs.SUBJECTS, *of_happened.SUBJECTS)  # in the order of the catalogue
 
 
 class Extras(NamedTuple):
@@ -31,11 +35,13 @@ class Extras(NamedTuple):
 
 def page_of(overview: Overview, lifetime: Lifetime, service: Service, extras: Extras) -> Page:
     """Everything, in the order of the catalogue."""
-    chips = chip_rows(overview.devices, lifetime.chips, extras.telemetry)
+    chips = ChipRows().of(overview.devices, lifetime.chips, extras.telemetry)
     return whole_page(overview, lifetime, service, extras, chips=chips)
 
 
-def whole_page(overview: Overview, lifetime: Lifetime, service: Service, extras: Extras, *, chips: Rows) -> Page:
+def whole_page(
+    overview: Overview, lifetime: Lifetime, service: Service, extras: Extras, *, chips: Sequence[Rows]
+) -> Page:
     """The same around rows about chips that are there already."""
     about, workloads, aliases = Rows(catalogue.SERVICE), Rows(catalogue.WORKLOADS), Rows(catalogue.ALIASES)
     add_service(about, overview, lifetime, service)
@@ -43,31 +49,44 @@ def whole_page(overview: Overview, lifetime: Lifetime, service: Service, extras:
         names = device_labels(usage.device for usage in overview.devices)
         add_workloads(workloads, extras.processes, names, extras.workloads_most)
     if extras.has_aliases:
-        places = [(chip.usage, *_place(chip, extras)) for chip in _chips(overview.devices)]
+        listed = _chips(overview.devices, lifetime.chips, extras.telemetry)
+        places = [(chip.usage, *_place(chip)) for chip in listed]
         add_aliases(aliases, overview.host.hostname, places)
-    return Page(about, chips, workloads, aliases)
+    return Page(about, *chips, workloads, aliases)
 
 
-def chip_rows(
+class ChipRows:
+    """All rows about chips, which are most of a page, from one page to the next. One thread at a time."""
+
+    def __init__(self) -> None:
+        self._kept = tuple(KeptRows(subject) for subject in SUBJECTS)
+        self._last: tuple[object, ...] = ()
+        self._rows: tuple[Rows, ...] = ()
+
+    def of(
+        self,
+        devices: Sequence[DeviceUsage],
+        happened: Mapping[int, ChipLifetime],
+        telemetry: Mapping[int, ChipTelemetry],
+    ) -> tuple[Rows, ...]:
+        """Those of the last page, with their text, as far as nothing has happened since."""
+        if self._last != (told := (devices, happened, telemetry)):
+            chips = _chips(devices, happened, telemetry)
+            self._last, self._rows = told, tuple([kept.of(chips) for kept in self._kept])
+        return self._rows
+
+
+def _chips(
     devices: Sequence[DeviceUsage], happened: Mapping[int, ChipLifetime], telemetry: Mapping[int, ChipTelemetry]
-) -> Rows:
-    """All rows about chips: most of a page."""
-    rows = Rows(catalogue.OF_CHIPS)
-    for chip in _chips(devices):
-        number = chip.usage.device.number
-        add_chip(rows, chip, telemetry.get(number))
-        add_memory(rows, chip)
-        add_programs(rows, chip)
-        if number in happened:
-            add_happened(rows, chip, happened[number])
-    return rows
-
-
-def _chips(devices: Sequence[DeviceUsage]) -> list[Chip]:
+) -> list[Chip]:
     names = device_labels(usage.device for usage in devices)
-    return [Chip(usage, (names[usage.device.number], usage.device.arch)) for usage in devices]
+    return [
+        Chip(usage, (names[number], usage.device.arch), telemetry.get(number), happened.get(number))
+        for usage in devices
+        for number in [usage.device.number]
+    ]
 
 
-def _place(chip: Chip, extras: Extras) -> tuple[str, str]:
-    known = extras.telemetry.get(chip.usage.device.number)
-    return tray_of(chip, (known.pci_bus_id or "") if known else "")
+def _place(chip: Chip) -> tuple[str, str]:
+    known = chip.telemetry
+    return of_chips.tray_of(chip.usage.device, chip.labels[0], (known.pci_bus_id or "") if known else "")

@@ -1,87 +1,100 @@
 """Rows about chips: what they are, and what is held of their memories."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ttmem.daemon.metrics import catalogue as metric
-from ttmem.daemon.metrics.families import Rows
-from ttmem.devices import Kind, Pool
+from ttmem.daemon.metrics.families import Labels, Part
+from ttmem.daemon.metrics.rows.kept import Chip, Item, Subject
+from ttmem.devices import PLANNED_POOLS, Device, Kind, Pool
 from ttmem.snapshot import DeviceUsage, PoolUsage, identity
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
 
-__all__ = ["MEMORIES", "Chip", "add_chip", "add_memory"]
+__all__ = ["MEMORIES", "SUBJECTS", "tray_of"]
 
 # Where allocations exclude each other. Inventories of programs are told apart from them: see `programs`.
 MEMORIES = (Pool.DRAM, Pool.TRACE, Pool.L1, Pool.L1_SMALL)
-_WORDS = {pool: pool.word for pool in Pool}  # looked up once: there are thousands of rows
+# Looked up once: there are thousands of rows.
+_MEMORY_WORDS = tuple((pool, pool.word) for pool in MEMORIES)
+_DRAM, _PROGRAM_BINARY = Pool.DRAM, Kind.PROGRAM_BINARY
 _BUFFERS = Kind.BUFFER.word
 _BINARIES = Kind.PROGRAM_BINARY.word
 
 
-class Chip(NamedTuple):
-    """A chip with the labels that all its rows begin with."""
-
-    usage: DeviceUsage
-    labels: tuple[str, str]  # device and arch
+def _chips(chips: Sequence[Chip]) -> list[Item]:
+    return [(chip.labels, (chip.usage.device, not chip.usage.reason, chip.telemetry)) for chip in chips]
 
 
-def add_chip(rows: Rows, chip: Chip, telemetry: ChipTelemetry | None) -> None:
-    """What it is, and who has it open."""
-    device = chip.usage.device
-    rows.add(metric.DEVICE, (*chip.labels, *_identity(chip, telemetry)), 1)
-    rows.add(metric.OPEN, chip.labels, device.open_count)
-    rows.add(metric.DEVICE_COMPLETE, chip.labels, int(not chip.usage.reason))
+def _add_identity(
+    part: Part, labels: tuple[str, str], device: Device, is_whole: bool, telemetry: ChipTelemetry | None
+) -> None:
+    part.add(metric.DEVICE, (*labels, *_identity(device, labels[0], telemetry)), 1)
+    part.add(metric.OPEN, labels, device.open_count)
+    part.add(metric.DEVICE_COMPLETE, labels, int(is_whole))
 
 
-def _identity(chip: Chip, telemetry: ChipTelemetry | None) -> Sequence[str]:
-    device = chip.usage.device
+def _identity(device: Device, label: str, telemetry: ChipTelemetry | None) -> Sequence[str]:
     grid = f"{device.grid[0]}x{device.grid[1]}" if device.grid else ""
     node, bus = (telemetry.dev_node, telemetry.pci_bus_id or "") if telemetry else ("", "")
-    return device.board, device.uuid or "", node, bus, *tray_of(chip, bus), grid
+    return device.board, device.uuid or "", node, bus, *tray_of(device, label, bus), grid
 
 
-def tray_of(chip: Chip, pci_bus_id: str) -> tuple[str, str]:
+def tray_of(device: Device, label: str, pci_bus_id: str) -> tuple[str, str]:
     """Tray and chip as tt-telemetry counts them; without trays, no tray and the chip's own label."""
-    found = identity.tray_of(chip.usage.device, pci_bus_id)
-    return (str(found[0]), str(found[1])) if found else ("", chip.labels[0])
+    found = identity.tray_of(device, pci_bus_id)
+    return (str(found[0]), str(found[1])) if found else ("", label)
 
 
-def add_memory(rows: Rows, chip: Chip) -> None:
-    """Every memory it has, or has something in."""
-    usages = {usage.pool: usage for usage in chip.usage.pools if not usage.is_planned}
-    binaries = sum(usage.used_bytes for usage in chip.usage.kinds if usage.kind is Kind.PROGRAM_BINARY)
-    for pool in MEMORIES:
-        capacity = chip.usage.device.capacity(pool)
-        if pool in usages:
-            _add_pool(rows, (*chip.labels, _WORDS[pool]), usages.pop(pool), binaries if pool is Pool.DRAM else 0)
-        elif capacity and chip.usage.used_bytes(pool) is not None:
-            _add_untouched(rows, (*chip.labels, _WORDS[pool]), capacity)
-    for pool, usage in usages.items():  # host memory, and what nobody knows the type of
-        _add_pool(rows, (*chip.labels, _WORDS[pool]), usage)
+def _memories(chips: Sequence[Chip]) -> list[Item]:
+    """Every memory a chip has, or has something in."""
+    items: list[Item] = []
+    for usage, labels, *_ in chips:
+        pools = {pool.pool: pool for pool in usage.pools if pool.pool not in PLANNED_POOLS}
+        for pool, word in _MEMORY_WORDS:
+            if pool in pools:
+                items.append(((*labels, word), (pools.pop(pool), _binaries(usage) if pool is _DRAM else 0)))
+            elif (capacity := usage.device.capacity(pool)) and usage.used_bytes(pool) is not None:
+                items.append(((*labels, word), (None, capacity)))
+        # host memory, and what nobody knows the type of
+        items += [((*labels, pool.word), (held, 0)) for pool, held in pools.items()]
+    return items
 
 
-def _add_pool(rows: Rows, labels: tuple[str, ...], usage: PoolUsage, binary_bytes: int = 0) -> None:
-    """One memory; `binary_bytes`: of what is used, what holds programs."""
-    rows.add(metric.CAPACITY, labels, usage.capacity_bytes)
-    rows.add(metric.STALE, labels, usage.stale_bytes)
+def _binaries(usage: DeviceUsage) -> int:
+    return sum([kind.used_bytes for kind in usage.kinds if kind.kind is _PROGRAM_BINARY])
+
+
+def _add_memory(part: Part, labels: Labels, usage: PoolUsage | None, size_bytes: int) -> None:
+    """One memory; `size_bytes`: of what is used, what holds programs, or all there is if nothing was ever taken."""
+    if usage:
+        _add_pool(part, labels, usage, size_bytes)
+    else:
+        _add_untouched(part, labels, size_bytes)
+
+
+def _add_pool(part: Part, labels: Labels, usage: PoolUsage, binary_bytes: int) -> None:
+    part.add(metric.CAPACITY, labels, usage.capacity_bytes)
+    part.add(metric.STALE, labels, usage.stale_bytes)
     if usage.is_read:  # another quantity, of another source: never one series with what was counted
-        rows.add(metric.READ, labels, usage.used_bytes)
+        part.add(metric.READ, labels, usage.used_bytes)
         return
-    rows.add(metric.READ, labels, usage.read_bytes)
+    part.add(metric.READ, labels, usage.read_bytes)
     binaries = min(binary_bytes, usage.used_bytes)
-    rows.add(metric.USED, (*labels, _BUFFERS), None if usage.known_bytes is None else usage.used_bytes - binaries)
-    rows.add(metric.USED, (*labels, _BINARIES), binaries or None)
-    rows.add(metric.PEAK, labels, usage.peak_bytes)
-    rows.add(metric.ALIVE, labels, usage.count)
-    rows.add(metric.UNATTRIBUTED, labels, usage.unattributed_bytes)
+    part.add(metric.USED, (*labels, _BUFFERS), None if usage.known_bytes is None else usage.used_bytes - binaries)
+    part.add(metric.USED, (*labels, _BINARIES), binaries or None)
+    part.add(metric.PEAK, labels, usage.peak_bytes)
+    part.add(metric.ALIVE, labels, usage.count)
+    part.add(metric.UNATTRIBUTED, labels, usage.unattributed_bytes)
     if not usage.read_bytes:  # others hold some of it, too: nobody knows what is left
-        rows.add(metric.LARGEST, labels, usage.largest_free_bytes)
-        rows.add(metric.FREE, labels, usage.free_bytes)
+        part.add(metric.LARGEST, labels, usage.largest_free_bytes)
+        part.add(metric.FREE, labels, usage.free_bytes)
 
 
-def _add_untouched(rows: Rows, labels: tuple[str, ...], capacity: int) -> None:
+def _add_untouched(part: Part, labels: Labels, capacity: int) -> None:
     """A memory of which nothing was ever taken since somebody looked."""
-    rows.add(metric.CAPACITY, labels, capacity)
-    rows.add(metric.USED, (*labels, _BUFFERS), 0)
-    rows.add(metric.FREE, labels, capacity)
-    rows.add(metric.ALIVE, labels, 0)
+    part.add(metric.CAPACITY, labels, capacity)
+    part.add(metric.USED, (*labels, _BUFFERS), 0)
+    part.add(metric.FREE, labels, capacity)
+    part.add(metric.ALIVE, labels, 0)
+
+
+SUBJECTS = (Subject(metric.CHIPS, _chips, _add_identity), Subject(metric.MEMORY, _memories, _add_memory))
