@@ -3,12 +3,12 @@
 A row without a value is left out: what nobody knows is absent, never 0.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
 
-__all__ = ["Family", "Labels", "Page", "Part", "Row", "Rows", "Type"]
+__all__ = ["Family", "Labels", "Page", "Row", "Rows", "Type"]
 
 Type = Literal["gauge", "counter", "info"]
 Labels = tuple[str, ...]
@@ -37,19 +37,6 @@ class Family:
         return self.name.removesuffix(suffix)
 
 
-class Part:
-    """A few rows of any families, made of the same figures."""
-
-    __slots__ = ("rows",)
-
-    def __init__(self) -> None:
-        self.rows: list[tuple[Family, Row]] = []
-
-    def add(self, family: Family, labels: Labels, value: int | float | None) -> None:
-        if value is not None:
-            self.rows.append((family, (labels, value)))
-
-
 class Rows:
     """The rows of a part of a page, family by family in their order; a family without rows is not told."""
 
@@ -64,11 +51,12 @@ class Rows:
         if value is not None:
             self._rows[family].append((labels, value))
 
-    def take(self, part: Part) -> None:
-        """The rows of a part: the very same, by which whoever kept them sees that they have not changed."""
+    def take(self, parts: Iterable[Sequence[tuple[Family, Row]]]) -> None:
+        """Rows of any families: the very same, by which whoever kept them sees that they have not changed."""
         lists = self._rows
-        for family, row in part.rows:
-            lists[family].append(row)
+        for part in parts:
+            for family, row in part:
+                lists[family].append(row)
 
 
 class Page:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from ttmem.daemon.metrics import catalogue as metric
-from ttmem.daemon.metrics.families import Labels, Part
-from ttmem.daemon.metrics.rows.kept import Chip, Item, Subject
+from ttmem.daemon.metrics.families import Labels
+from ttmem.daemon.metrics.rows.kept import Chip, Item, Subject, Told
 from ttmem.devices import PLANNED_POOLS, Device, Kind, Pool
 from ttmem.snapshot import DeviceUsage, PoolUsage, identity
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
@@ -24,12 +24,12 @@ def _chips(chips: Sequence[Chip]) -> list[Item]:
     return [(chip.labels, (chip.usage.device, not chip.usage.reason, chip.telemetry)) for chip in chips]
 
 
-def _add_identity(
-    part: Part, labels: tuple[str, str], device: Device, is_whole: bool, telemetry: ChipTelemetry | None
-) -> None:
-    part.add(metric.DEVICE, (*labels, *_identity(device, labels[0], telemetry)), 1)
-    part.add(metric.OPEN, labels, device.open_count)
-    part.add(metric.DEVICE_COMPLETE, labels, int(is_whole))
+def _chip_rows(labels: tuple[str, str], device: Device, is_whole: bool, telemetry: ChipTelemetry | None) -> Told:
+    return [
+        (metric.DEVICE, (*labels, *_identity(device, labels[0], telemetry)), 1),
+        (metric.OPEN, labels, device.open_count),
+        (metric.DEVICE_COMPLETE, labels, int(is_whole)),
+    ]
 
 
 def _identity(device: Device, label: str, telemetry: ChipTelemetry | None) -> Sequence[str]:
@@ -49,10 +49,11 @@ def _memories(chips: Sequence[Chip]) -> list[Item]:
     items: list[Item] = []
     for usage, labels, *_ in chips:
         pools = {pool.pool: pool for pool in usage.pools if pool.pool not in PLANNED_POOLS}
+        is_counted = usage.launch_count is not None and not usage.doubt  # what nobody tells of is then 0
         for pool, word in _MEMORY_WORDS:
             if pool in pools:
                 items.append(((*labels, word), (pools.pop(pool), _binaries(usage) if pool is _DRAM else 0)))
-            elif (capacity := usage.device.capacity(pool)) and usage.used_bytes(pool) is not None:
+            elif is_counted and (capacity := usage.device.capacity(pool)):
                 items.append(((*labels, word), (None, capacity)))
         # host memory, and what nobody knows the type of
         items += [((*labels, pool.word), (held, 0)) for pool, held in pools.items()]
@@ -63,38 +64,37 @@ def _binaries(usage: DeviceUsage) -> int:
     return sum([kind.used_bytes for kind in usage.kinds if kind.kind is _PROGRAM_BINARY])
 
 
-def _add_memory(part: Part, labels: Labels, usage: PoolUsage | None, size_bytes: int) -> None:
+def _memory_rows(labels: Labels, usage: PoolUsage | None, size_bytes: int) -> Told:
     """One memory; `size_bytes`: of what is used, what holds programs, or all there is if nothing was ever taken."""
-    if usage:
-        _add_pool(part, labels, usage, size_bytes)
-    else:
-        _add_untouched(part, labels, size_bytes)
+    return _pool_rows(labels, usage, size_bytes) if usage else _untouched_rows(labels, size_bytes)
 
 
-def _add_pool(part: Part, labels: Labels, usage: PoolUsage, binary_bytes: int) -> None:
-    part.add(metric.CAPACITY, labels, usage.capacity_bytes)
-    part.add(metric.STALE, labels, usage.stale_bytes)
+def _pool_rows(labels: Labels, usage: PoolUsage, binary_bytes: int) -> Told:
+    rows: Told = [(metric.CAPACITY, labels, usage.capacity_bytes), (metric.STALE, labels, usage.stale_bytes)]
     if usage.is_read:  # another quantity, of another source: never one series with what was counted
-        part.add(metric.READ, labels, usage.used_bytes)
-        return
-    part.add(metric.READ, labels, usage.read_bytes)
+        return [*rows, (metric.READ, labels, usage.used_bytes)]
     binaries = min(binary_bytes, usage.used_bytes)
-    part.add(metric.USED, (*labels, _BUFFERS), None if usage.known_bytes is None else usage.used_bytes - binaries)
-    part.add(metric.USED, (*labels, _BINARIES), binaries or None)
-    part.add(metric.PEAK, labels, usage.peak_bytes)
-    part.add(metric.ALIVE, labels, usage.count)
-    part.add(metric.UNATTRIBUTED, labels, usage.unattributed_bytes)
+    rows += [
+        (metric.READ, labels, usage.read_bytes),
+        (metric.USED, (*labels, _BUFFERS), None if usage.known_bytes is None else usage.used_bytes - binaries),
+        (metric.USED, (*labels, _BINARIES), binaries or None),
+        (metric.PEAK, labels, usage.peak_bytes),
+        (metric.ALIVE, labels, usage.count),
+        (metric.UNATTRIBUTED, labels, usage.unattributed_bytes),
+    ]
     if not usage.read_bytes:  # others hold some of it, too: nobody knows what is left
-        part.add(metric.LARGEST, labels, usage.largest_free_bytes)
-        part.add(metric.FREE, labels, usage.free_bytes)
+        rows += [(metric.LARGEST, labels, usage.largest_free_bytes), (metric.FREE, labels, usage.free_bytes)]
+    return rows
 
 
-def _add_untouched(part: Part, labels: Labels, capacity: int) -> None:
+def _untouched_rows(labels: Labels, capacity: int) -> Told:
     """A memory of which nothing was ever taken since somebody looked."""
-    part.add(metric.CAPACITY, labels, capacity)
-    part.add(metric.USED, (*labels, _BUFFERS), 0)
-    part.add(metric.FREE, labels, capacity)
-    part.add(metric.ALIVE, labels, 0)
+    return [
+        (metric.CAPACITY, labels, capacity),
+        (metric.USED, (*labels, _BUFFERS), 0),
+        (metric.FREE, labels, capacity),
+        (metric.ALIVE, labels, 0),
+    ]
 
 
-SUBJECTS = (Subject(metric.CHIPS, _chips, _add_identity), Subject(metric.MEMORY, _memories, _add_memory))
+SUBJECTS = (Subject(metric.CHIPS, _chips, _chip_rows), Subject(metric.MEMORY, _memories, _memory_rows))

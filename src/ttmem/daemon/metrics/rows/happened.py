@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from ttmem.daemon.metrics import catalogue as metric
-from ttmem.daemon.metrics.families import Labels, Part
+from ttmem.daemon.metrics.families import Labels
 from ttmem.daemon.metrics.rows.chips import MEMORIES
-from ttmem.daemon.metrics.rows.kept import Chip, Item, Subject
+from ttmem.daemon.metrics.rows.kept import Chip, Item, Subject, Told
 from ttmem.daemon.metrics.rows.lifetime import ChipLifetime
 from ttmem.devices import Pool
 from ttmem.tracking import Cache, CacheOutcome, Stall
@@ -32,17 +32,16 @@ def _launches(chips: Sequence[Chip]) -> list[Item]:
     return [(labels, (happened.launches,)) for labels, happened in _happened(chips)]
 
 
-def _add_launches(part: Part, labels: Labels, launches: int) -> None:
-    part.add(metric.LAUNCHES, labels, launches)
+def _launch_rows(labels: Labels, launches: int) -> Told:
+    return [(metric.LAUNCHES, labels, launches)]
 
 
 def _stalls(chips: Sequence[Chip]) -> list[Item]:
     return [(labels, (happened.stalls,)) for labels, happened in _happened(chips)]
 
 
-def _add_stalls(part: Part, labels: Labels, stalls: Sequence[int]) -> None:
-    for stall, word in _STALLS:
-        part.add(metric.STALLS, (*labels, word), stalls[stall] or None)
+def _stall_rows(labels: Labels, stalls: Sequence[int]) -> Told:
+    return [(metric.STALLS, (*labels, word), stalls[stall]) for stall, word in _STALLS if stalls[stall]]
 
 
 def _caches(chips: Sequence[Chip]) -> list[Item]:
@@ -54,10 +53,12 @@ def _caches(chips: Sequence[Chip]) -> list[Item]:
     ]
 
 
-def _add_cache(part: Part, labels: Labels, outcomes: Sequence[int]) -> None:
-    for outcome, result in _OUTCOMES:
-        if outcomes[outcome] or outcome in _ALWAYS_TOLD:
-            part.add(metric.CACHE, (*labels, result), outcomes[outcome])
+def _cache_rows(labels: Labels, outcomes: Sequence[int]) -> Told:
+    return [
+        (metric.CACHE, (*labels, result), outcomes[outcome])
+        for outcome, result in _OUTCOMES
+        if outcomes[outcome] or outcome in _ALWAYS_TOLD
+    ]
 
 
 def _pools(chips: Sequence[Chip]) -> list[Item]:
@@ -77,24 +78,26 @@ def _pools(chips: Sequence[Chip]) -> list[Item]:
     return items
 
 
-def _add_pool(part: Part, labels: Labels, allocations: int | None, frees: int | None, refusals: int) -> None:
-    part.add(metric.ALLOCATIONS, labels, allocations)
-    part.add(metric.FREES, labels, frees)
-    part.add(metric.OUT_OF_MEMORY, labels, refusals)
+def _pool_rows(labels: Labels, allocations: int | None, frees: int | None, refusals: int) -> Told:
+    return [
+        (metric.ALLOCATIONS, labels, allocations),
+        (metric.FREES, labels, frees),
+        (metric.OUT_OF_MEMORY, labels, refusals),
+    ]
 
 
 def _clashes(chips: Sequence[Chip]) -> list[Item]:
     return [(labels, (happened.clashes,)) for labels, happened in _happened(chips)]
 
 
-def _add_clashes(part: Part, labels: Labels, clashes: int) -> None:
-    part.add(metric.CLASHES, labels, clashes)
+def _clash_rows(labels: Labels, clashes: int) -> Told:
+    return [(metric.CLASHES, labels, clashes)]
 
 
 SUBJECTS = (
-    Subject((metric.LAUNCHES,), _launches, _add_launches),
-    Subject((metric.STALLS,), _stalls, _add_stalls),
-    Subject((metric.CACHE,), _caches, _add_cache),
-    Subject((metric.ALLOCATIONS, metric.FREES, metric.OUT_OF_MEMORY), _pools, _add_pool),
-    Subject((metric.CLASHES,), _clashes, _add_clashes),
+    Subject((metric.LAUNCHES,), _launches, _launch_rows),
+    Subject((metric.STALLS,), _stalls, _stall_rows),
+    Subject((metric.CACHE,), _caches, _cache_rows),
+    Subject((metric.ALLOCATIONS, metric.FREES, metric.OUT_OF_MEMORY), _pools, _pool_rows),
+    Subject((metric.CLASHES,), _clashes, _clash_rows),
 )

@@ -7,14 +7,17 @@ rows are made of; only where those are others than on the last page, rows and te
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ttmem.daemon.metrics.families import Family, Labels, Part, Rows
+from ttmem.daemon.metrics.families import Family, Labels, Row, Rows
 from ttmem.daemon.metrics.rows.lifetime import ChipLifetime
 from ttmem.snapshot import DeviceUsage
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
 
-__all__ = ["Chip", "Item", "KeptRows", "Subject"]
+__all__ = ["Chip", "Item", "KeptRows", "Subject", "Told"]
 
+Told = list[tuple[Family, Labels, int | float | None]]  # those without a value are left out
 Item = tuple[Labels, tuple[Any, ...]]  # the labels that some rows begin with, and the figures they are made of
+
+Kept = tuple[tuple[Any, ...], list[tuple[Family, Row]]]  # figures, and what was made of them
 
 
 class Chip(NamedTuple):
@@ -27,11 +30,11 @@ class Chip(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """`add(part, labels, *figures)` makes the rows of an item, of nothing but these."""
+    """`rows(labels, *figures)` makes the rows of an item, of nothing but these."""
 
     families: tuple[Family, ...]
     items: Callable[[Sequence[Chip]], list[Item]]
-    add: Callable[..., None]
+    rows: Callable[..., Told]
 
 
 class KeptRows:
@@ -40,7 +43,7 @@ class KeptRows:
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
         self._items: list[Item] = []
-        self._parts: dict[Labels, tuple[tuple[Any, ...], Part]] = {}
+        self._parts: dict[Labels, Kept] = {}
         self._rows = Rows(subject.families)
 
     def of(self, chips: Sequence[Chip]) -> Rows:
@@ -51,13 +54,15 @@ class KeptRows:
         return self._rows
 
     def _made(self, items: Sequence[Item]) -> Rows:
-        rows, before = Rows(self._subject.families), self._parts
-        self._parts = {}
+        before, rows_of = self._parts, self._subject.rows
+        parts: dict[Labels, Kept] = {}
         for labels, figures in items:
             kept = before.get(labels)
             if kept is None or kept[0] != figures:
-                kept = (figures, Part())
-                self._subject.add(kept[1], labels, *figures)
-            self._parts[labels] = kept
-            rows.take(kept[1])
+                told = rows_of(labels, *figures)
+                kept = (figures, [(family, (its, value)) for family, its, value in told if value is not None])
+            parts[labels] = kept
+        rows = Rows(self._subject.families)
+        rows.take([part for _, part in parts.values()])
+        self._parts = parts
         return rows

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from ttmem.daemon.metrics import catalogue as metric
-from ttmem.daemon.metrics.families import Labels, Part
-from ttmem.daemon.metrics.rows.kept import Chip, Item, Subject
+from ttmem.daemon.metrics.families import Labels
+from ttmem.daemon.metrics.rows.kept import Chip, Item, Subject, Told
 from ttmem.devices import Device, Kind, Pool
 from ttmem.snapshot import Footprint, KindUsage, PoolUsage
 from ttmem.tracking import Cache, CoreType
@@ -62,25 +62,27 @@ def _caches(chips: Sequence[Chip]) -> list[Item]:
     ]
 
 
-def _add_l1(
-    part: Part,
+def _l1_rows(
     labels: Labels,
     device: Device,
     pools: Sequence[PoolUsage],
     footprint: Footprint | None,
     ring_bytes: int | None,
     cores: tuple[int | None, int | None],
-) -> None:
+) -> Told:
     """`pools`: those that lie in L1; `cores`: what the fullest core gives up, and what each has."""
-    for pool in pools:
-        if not pool.is_read:
-            part.add(metric.L1, (*labels, _L1_KINDS[pool.pool]), pool.used_bytes)
-    part.add(metric.L1, (*labels, "circular_buffer"), footprint.resident_bytes if footprint else None)
-    part.add(metric.L1, (*labels, "kernel_ring"), ring_bytes)
-    part.add(metric.WORST, labels, cores[0])
-    if None not in cores:
-        part.add(metric.WORST_RESIDENT, labels, _worst_resident_bytes(device, pools, footprint, cores[1] or 0))
-    part.add(metric.CORE, labels, cores[1])
+    used, core_bytes = cores
+    resident = None
+    if used is not None and core_bytes is not None:
+        resident = _worst_resident_bytes(device, pools, footprint, core_bytes)
+    return [
+        *((metric.L1, (*labels, _L1_KINDS[pool.pool]), pool.used_bytes) for pool in pools if not pool.is_read),
+        (metric.L1, (*labels, "circular_buffer"), footprint.resident_bytes if footprint else None),
+        (metric.L1, (*labels, "kernel_ring"), ring_bytes),
+        (metric.WORST, labels, used),
+        (metric.WORST_RESIDENT, labels, resident),
+        (metric.CORE, labels, core_bytes),
+    ]
 
 
 def _worst_resident_bytes(
@@ -96,41 +98,46 @@ def _worst_resident_bytes(
     return min(core_bytes, -(-buffers // device.l1_bank_count) + resident + ring)
 
 
-def _add_circular_buffers(part: Part, labels: Labels, footprint: Footprint) -> None:
-    part.add(metric.CB_PLANNED, labels, footprint.planned_bytes)
-    part.add(metric.CB_RESIDENT, labels, footprint.resident_bytes)
-    part.add(metric.CB_WORST_PLANNED, labels, footprint.worst_planned_bytes)
-    part.add(metric.CB_WORST_RESIDENT, labels, footprint.worst_resident_bytes)
+def _circular_buffer_rows(labels: Labels, footprint: Footprint) -> Told:
+    return [
+        (metric.CB_PLANNED, labels, footprint.planned_bytes),
+        (metric.CB_RESIDENT, labels, footprint.resident_bytes),
+        (metric.CB_WORST_PLANNED, labels, footprint.worst_planned_bytes),
+        (metric.CB_WORST_RESIDENT, labels, footprint.worst_resident_bytes),
+    ]
 
 
-def _add_kernels(part: Part, labels: Labels, found: Mapping[Kind, KindUsage]) -> None:
+def _kernel_rows(labels: Labels, found: Mapping[Kind, KindUsage]) -> Told:
     """All types, also those of which there are none: these are counted."""
+    rows: Told = []
     for kind, word in _KERNELS.items():
         usage = found.get(kind)
         if usage is None and kind is Kind.KERNEL_UNKNOWN:
             continue
-        part.add(metric.KERNELS, (*labels, word), usage.count if usage else 0)
-        part.add(metric.KERNEL_BYTES, (*labels, word), usage.used_bytes if usage else 0)
+        rows.append((metric.KERNELS, (*labels, word), usage.count if usage else 0))
+        rows.append((metric.KERNEL_BYTES, (*labels, word), usage.used_bytes if usage else 0))
+    return rows
 
 
-def _add_ring(part: Part, labels: Labels, live: int, retired: int, free: int | None, entries: int) -> None:
-    part.add(metric.RING, (*labels, "live"), live)
-    part.add(metric.RING, (*labels, "retired"), retired)
-    part.add(metric.RING, (*labels, "free"), free)
-    part.add(metric.RING_ENTRIES, labels, entries)
+def _ring_rows(labels: Labels, live: int, retired: int, free: int | None, entries: int) -> Told:
+    return [
+        (metric.RING, (*labels, "live"), live),
+        (metric.RING, (*labels, "retired"), retired),
+        (metric.RING, (*labels, "free"), free),
+        (metric.RING_ENTRIES, labels, entries),
+    ]
 
 
-def _add_cache(part: Part, labels: Labels, entries: int, held_bytes: int) -> None:
-    part.add(metric.CACHE_ENTRIES, labels, entries)
-    part.add(metric.CACHE_BYTES, labels, held_bytes)
+def _cache_rows(labels: Labels, entries: int, held_bytes: int) -> Told:
+    return [(metric.CACHE_ENTRIES, labels, entries), (metric.CACHE_BYTES, labels, held_bytes)]
 
 
 _CORES = (metric.L1, metric.WORST, metric.WORST_RESIDENT, metric.CORE)
 _BUFFERS = (metric.CB_PLANNED, metric.CB_RESIDENT, metric.CB_WORST_PLANNED, metric.CB_WORST_RESIDENT)
 SUBJECTS = (
-    Subject(_CORES, _l1, _add_l1),
-    Subject(_BUFFERS, _circular_buffers, _add_circular_buffers),
-    Subject((metric.KERNELS, metric.KERNEL_BYTES), _kernels, _add_kernels),
-    Subject((metric.RING, metric.RING_ENTRIES), _rings, _add_ring),
-    Subject((metric.CACHE_ENTRIES, metric.CACHE_BYTES), _caches, _add_cache),
+    Subject(_CORES, _l1, _l1_rows),
+    Subject(_BUFFERS, _circular_buffers, _circular_buffer_rows),
+    Subject((metric.KERNELS, metric.KERNEL_BYTES), _kernels, _kernel_rows),
+    Subject((metric.RING, metric.RING_ENTRIES), _rings, _ring_rows),
+    Subject((metric.CACHE_ENTRIES, metric.CACHE_BYTES), _caches, _cache_rows),
 )
