@@ -96,21 +96,27 @@ NO_ACTIVITY = Activity()
 
 
 def activity_from_rows(
-    cores: Iterable[Sequence[Any]] = (),
-    footprints: Iterable[Sequence[Any]] = (),
-    rings: Iterable[Sequence[Any]] = (),
-    stalls: Iterable[Sequence[Any]] = (),
-    caches: Iterable[Sequence[Any]] = (),
+    cores: Iterable[tuple[Any, ...]] = (),
+    footprints: Iterable[tuple[Any, ...]] = (),
+    rings: Iterable[tuple[Any, ...]] = (),
+    stalls: Iterable[tuple[Any, ...]] = (),
+    caches: Iterable[tuple[Any, ...]] = (),
 ) -> Activity:
     """From the ledger's rows about one process and chip."""
-    return _activity(*(tuple(map(tuple, table)) for table in (cores, footprints, rings, stalls, caches)))
+    return _activity(tuple(cores), tuple(footprints), tuple(rings), tuple(stalls), tuple(caches))
+
+
+# What follows is remembered: chips of a mesh tell the same, again and again.
+@lru_cache(maxsize=1024)
+def cores_from_rows(table: Table) -> tuple[CoreUsage, ...]:
+    """Kernels by the type of core they are on."""
+    return tuple(CoreUsage(CoreType(core), *figures) for core, *figures in table)
 
 
 @lru_cache(maxsize=1024)
 def _activity(cores: Table, footprints: Table, rings: Table, stalls: Table, caches: Table) -> Activity:
-    """Remembered: chips of a mesh tell the same, again and again."""
     return Activity(
-        cores=tuple(CoreUsage(CoreType(core), *figures) for core, *figures in cores),
+        cores=cores_from_rows(cores),
         footprint=next(map(Footprint.from_row, footprints), None),
         rings=tuple(_ring_from_row(row) for row in rings),
         stalls=tuple((Stall(reason), count) for reason, count in stalls),
@@ -142,6 +148,7 @@ def together(parts: Sequence[Activity], cores: tuple[CoreUsage, ...]) -> Activit
     )
 
 
+@lru_cache(maxsize=1024)
 def _alone(part: Activity, cores: tuple[CoreUsage, ...]) -> Activity:
     """Of the only process on a chip: nothing to add up."""
     return Activity(

@@ -13,6 +13,7 @@ from ttmem.devices import BinaryStatus, Device, Pool
 from ttmem.snapshot.activity import NO_ACTIVITY, Activity, activity_from_rows
 from ttmem.snapshot.refusals import clashes_from_rows, out_of_memory_from_rows
 from ttmem.snapshot.sights.chips import (
+    Holder,
     Holders,
     device_usages,
     devices_from_rows,
@@ -219,19 +220,24 @@ def held_from_rows(
 
 def _activities(parts: Parts, key: int) -> dict[int, Activity]:
     """What a process does on each chip, by the chip's number."""
-    found: dict[int, list[list[Any]]] = defaultdict(lambda: [[] for _ in _ACTIVITY_TABLES])
-    for place, table in enumerate(_ACTIVITY_TABLES):
-        for row in parts.of(table, key):
+    return activities_on([parts.of(table, key) for table in _ACTIVITY_TABLES])
+
+
+def activities_on(tables: Sequence[Iterable[tuple[Any, ...]]]) -> dict[int, Activity]:
+    """By the chip that rows of cores, footprints, rings, stalls and caches begin with."""
+    found: dict[int, list[list[Any]]] = defaultdict(lambda: [[] for _ in tables])
+    for place, table in enumerate(tables):
+        for row in table:
             found[row[0]][place].append(row[1:])
-    return {device: activity_from_rows(*tables) for device, tables in found.items()}
+    return {device: activity_from_rows(*rows) for device, rows in found.items()}
 
 
 def _holders(processes: Sequence[ProcessUsage]) -> Holders:
     """Who holds something on each device, or speaks of it. Every table is gone through once: there may be thousands."""
-    holders: dict[int, list[ProcessDevice]] = defaultdict(list)
+    holders: dict[int, list[Holder]] = defaultdict(list)
     for process in processes:
         for held in process.devices if process.is_live else ():
-            holders[held.device.number].append(held)
+            holders[held.device.number].append(Holder.of(held))
     return Holders(holders, frozenset(device.number for device in _spoken_of(processes)))
 
 

@@ -296,8 +296,8 @@ REASONS = ("damaged", "table_full", "outrun", "restored", "uncounted", "settling
 
 def first_reason(reasons: Iterable[str]) -> str:
     """The worst of several reasons; empty if there is none."""
-    given = {reason for reason in reasons if reason}
-    known = [reason for reason in REASONS if reason in given]
+    given = set(filter(None, reasons))
+    known = [reason for reason in REASONS if reason in given] if given else ()
     return known[0] if known else min(given, default="")
 
 

@@ -7,13 +7,15 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from ttmem.devices import Device, Kind, Pool
-from ttmem.snapshot.activity import activity_from_rows, together
+from ttmem.snapshot.activity import Activity, cores_from_rows, together
 from ttmem.snapshot.sights.regions import BANKED, SizesOf, bank_count
-from ttmem.snapshot.sights.spaces import Largest, Spaces
+from ttmem.snapshot.sights.spaces import ChipKind, Largest, Row, Spaces
 from ttmem.snapshot.usage import DeviceUsage, KindUsage, Origin, PoolUsage, ProcessDevice, first_reason
 
 __all__ = [
+    "Holder",
     "Holders",
+    "Share",
     "device_usages",
     "devices_from_rows",
     "in_order",
@@ -28,10 +30,26 @@ Rows = dict[str, Any]
 Table = list[tuple[Any, ...]]
 
 
+Share = tuple[int, Origin, str]  # what a holder has of a pool, who told it, and why it may be more
+
+
+class Holder(NamedTuple):
+    """What somebody has on a chip."""
+
+    shares: Mapping[int, Share]  # by pool
+    launch_count: int
+    activity: Activity
+
+    @classmethod
+    def of(cls, held: ProcessDevice) -> "Holder":
+        shares = {int(usage.pool): (usage.used_bytes, usage.origin, usage.reason) for usage in held.pools}
+        return cls(shares, held.launch_count or 0, held.activity)
+
+
 class Holders(NamedTuple):
     """What the living hold on each device, by its number, and of which devices anybody has something to tell."""
 
-    on: Mapping[int, Sequence[ProcessDevice]]
+    on: Mapping[int, Sequence[Holder]]
     spoken_of: frozenset[int]
 
 
@@ -72,6 +90,11 @@ def kind_from_row(figures: Iterable[Any]) -> KindUsage:
 @lru_cache(maxsize=8192)
 def _kind(kind: int, used_bytes: int, count: int, is_estimated: bool) -> KindUsage:
     return KindUsage(Kind(kind), used_bytes, count, is_estimated)
+
+
+@lru_cache(maxsize=1024)
+def _kinds(table: tuple[tuple[Any, ...], ...]) -> tuple[KindUsage, ...]:
+    return tuple(map(kind_from_row, table))
 
 
 @lru_cache(maxsize=8192)
@@ -119,26 +142,48 @@ def device_usages(
 
 
 def _usage(
-    device: Device, tables: tuple[Table, Table, Table], held: Sequence[ProcessDevice], spaces: Spaces, doubt: str
+    device: Device, tables: tuple[Table, Table, Table], held: Sequence[Holder], spaces: Spaces, doubt: str
 ) -> DeviceUsage:
     pool_rows, kind_rows, core_rows = tables
-    shares = _Shares(held, doubt)
+    kind = spaces.kind_of(device)
     pools = tuple(
-        shares.pool(row, device.capacity(row[0]), spaces.largest(device, row[0])) for row in sorted(pool_rows)
+        [
+            _chip_pool(
+                kind,
+                row,
+                spaces.gaps_of(device.number, row[0]),
+                tuple([holder.shares[row[0]] for holder in held if row[0] in holder.shares]),
+                doubt,
+            )
+            for row in sorted(pool_rows)
+        ]
     )
-    activity = together([holder.activity for holder in held], activity_from_rows(cores=core_rows).cores)
+    activity = together([holder.activity for holder in held], cores_from_rows(tuple(core_rows)))
     worst_bytes, worst, core_bytes = spaces.fullest(device, pools, activity)
     return DeviceUsage(
         device,
         pools,
-        tuple(map(kind_from_row, kind_rows)),
-        sum(holder.launch_count or 0 for holder in held),
+        _kinds(tuple(kind_rows)),
+        sum([holder.launch_count for holder in held]),
         activity,
         doubt,
         worst_core_bytes=None if doubt else worst_bytes,
         worst_core=None if doubt else worst,
         core_bytes=core_bytes,
     )
+
+
+@lru_cache(maxsize=8192)
+def _chip_pool(
+    kind: ChipKind, figures: tuple[Any, ...], gaps: Row | None, shares: tuple[Share, ...], doubt: str
+) -> PoolUsage:
+    """A pool of a chip, by its row. In doubt nobody knows what is free in one piece."""
+    pool, used = Pool(figures[0]), figures[1]
+    largest = (None, None) if doubt else kind.largest(pool, gaps)
+    origin: Origin = "counter" if any(origin == "counter" for _, origin, _ in shares) else "counted"
+    unattributed = max(0, used - sum(share for share, _, _ in shares))
+    reason = doubt or first_reason(reason for _, _, reason in shares)
+    return _device_pool(figures, (kind.capacity(pool), largest), (origin, unattributed, reason))
 
 
 def with_empty_pools(usage: DeviceUsage) -> tuple[PoolUsage, ...]:
@@ -168,36 +213,6 @@ def _by_number(table: Iterable[tuple[Any, ...]]) -> dict[int, Table]:
     return found
 
 
-class _Shares:
-    """What holders have of the pools of one chip."""
-
-    def __init__(self, holders: Iterable[ProcessDevice], doubt: str) -> None:
-        self._doubt = doubt
-        self._held: dict[int, list[PoolUsage]] = defaultdict(list)
-        for holder in holders:
-            for usage in holder.pools:
-                self._held[usage.pool].append(usage)
-
-    def pool(self, figures: tuple[Any, ...], capacity: int | None, largest: Largest) -> PoolUsage:
-        """A pool of the chip, by its row. In doubt nobody knows what is free in one piece."""
-        largest = (None, None) if self._doubt else largest
-        used, held = figures[1], self._held.get(figures[0], ())
-        if len(held) == 1:  # mostly: one chip has one owner at a time
-            [only] = held
-            doubts = (_told_by(only.origin), max(0, used - only.used_bytes), self._doubt or only.reason)
-        else:
-            origin = _told_by("counter" if any(usage.origin == "counter" for usage in held) else "counted")
-            unattributed = max(0, used - sum(usage.used_bytes for usage in held))
-            doubts = (origin, unattributed, self._doubt or first_reason(usage.reason for usage in held))
-        return _device_pool(figures, (capacity, largest), doubts)
-
-
-def _told_by(origin: Origin) -> Origin:
-    """Of a chip: by counters of its holders' own, or by what was counted."""
-    return "counter" if origin == "counter" else "counted"
-
-
-@lru_cache(maxsize=8192)
 def _device_pool(
     figures: tuple[Any, ...], room: tuple[int | None, Largest], doubts: tuple[Origin, int, str]
 ) -> PoolUsage:

@@ -9,18 +9,19 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ttmem.devices import Device
+from ttmem.snapshot.activity import NO_ACTIVITY
 from ttmem.snapshot.rows import (
-    TABLES,
-    Parts,
     Rows,
     Surroundings,
+    activities_on,
     damaged_files,
     findings_of,
-    held_from_rows,
     reason_of,
 )
 from ttmem.snapshot.sights.chips import (
+    Holder,
     Holders,
+    Share,
     device_usages,
     devices_from_rows,
     kind_from_row,
@@ -30,7 +31,7 @@ from ttmem.snapshot.sights.chips import (
 from ttmem.snapshot.sights.overview import Overview, ParentOf, ProcessRow, no_parent, row_state
 from ttmem.snapshot.sights.regions import SizesOf
 from ttmem.snapshot.sights.twins import alike, only
-from ttmem.snapshot.usage import DeviceUsage, ProcessDevice, first_reason
+from ttmem.snapshot.usage import DeviceUsage, first_reason
 
 __all__ = ["Overviews", "overview_from_rows"]
 
@@ -109,22 +110,38 @@ def _usages_from_rows(rows: Rows, devices: dict[int, Device], sizes_of: SizesOf)
     first_of = alike(rows, devices)
     numbers = frozenset(first_of.values())
     if len(numbers) == len(devices):
-        return device_usages(devices, rows, _holders(rows, devices), sizes_of)
+        return device_usages(devices, rows, _holders(rows), sizes_of)
     firsts, told = {number: devices[number] for number in numbers}, only(rows, numbers)
-    made = {usage.device.number: usage for usage in device_usages(firsts, told, _holders(told, firsts), sizes_of)}
+    made = {usage.device.number: usage for usage in device_usages(firsts, told, _holders(told), sizes_of)}
     found = ((device, made.get(first_of[device.number])) for device in sorted(devices.values(), key=place_of))
     return tuple(usage if usage.device is device else usage._replace(device=device) for device, usage in found if usage)
 
 
-def _holders(rows: Rows, devices: dict[int, Device]) -> Holders:
-    parts = Parts({**dict.fromkeys(TABLES, ()), **rows}, devices)
-    on: dict[int, list[ProcessDevice]] = defaultdict(list)
+def _holders(rows: Rows) -> Holders:
+    """As the ledger took them together: the same as is made of processes, without what only those are asked for."""
+    by_key = {name: _by_holder(rows[name]) for name in _OF_HOLDERS}
+    on: dict[int, list[Holder]] = defaultdict(list)
     for key, origin, reason in rows["holders"]:
-        launches = dict(parts.of("launches", key))
-        pair = ("process_pools", "process_kinds")
-        for held in held_from_rows(parts, key, *pair, origin=origin, reason=reason, launches=launches):
-            on[held.device.number].append(held)
+        shares: dict[int, dict[int, Share]] = defaultdict(dict)
+        for row in by_key["process_pools"].get(key, ()):
+            shares[row[0]][row[1]] = (row[2], origin, reason)
+        launches = dict(by_key["launches"].get(key, ()))
+        activities = activities_on([(), *(by_key[name].get(key, ()) for name in _ACTIVITIES)])
+        for number in {*shares, *launches, *activities}:
+            there = (shares.get(number, {}), launches.get(number, 0), activities.get(number, NO_ACTIVITY))
+            on[number].append(Holder(*there))
     return Holders(on, frozenset(rows["spoken_of"]))
+
+
+def _by_holder(table: Sequence[tuple[Any, ...]]) -> dict[int, list[Any]]:
+    found: dict[int, list[Any]] = defaultdict(list)
+    for row in table:
+        found[row[0]].append(row[1:])
+    return found
+
+
+_ACTIVITIES = ("footprints", "rings", "stalls", "caches")
+_OF_HOLDERS = ("process_pools", "launches", *_ACTIVITIES)
 
 
 class _Chips:
