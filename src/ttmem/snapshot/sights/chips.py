@@ -159,7 +159,7 @@ def _usage(
         ]
     )
     activity = together([holder.activity for holder in held], cores_from_rows(tuple(core_rows)))
-    worst_bytes, worst, core_bytes = spaces.fullest(device, pools, activity)
+    worst_bytes, worst, core_bytes = spaces.fullest(device, kind.core_bytes, pools=pools, activity=activity)
     return DeviceUsage(
         device,
         pools,
@@ -173,7 +173,7 @@ def _usage(
     )
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def _chip_pool(
     kind: ChipKind, figures: tuple[Any, ...], gaps: Row | None, shares: tuple[Share, ...], doubt: str
 ) -> PoolUsage:

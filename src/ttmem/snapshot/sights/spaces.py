@@ -70,20 +70,26 @@ class Spaces:
         """The ledger's row about what a pool's allocations leave free; see `Gaps`."""
         return self._gaps.get((number, pool))
 
-    def fullest(self, device: Device, pools: Iterable[PoolUsage], activity: Activity) -> Fullest:
-        """The chip's fullest core, by what lies on it."""
-        number, has_bytes = device.number, self.kind_of(device).core_bytes
+    def fullest(
+        self, device: Device, has_bytes: int | None, *, pools: Iterable[PoolUsage], activity: Activity
+    ) -> Fullest:
+        """The chip's fullest core, by what lies on it; `has_bytes`: what a core has."""
+        number = device.number
         if number not in self._worst or has_bytes is None:
             return Fullest(None, None, has_bytes)
         has_worst, x, y, used = self._worst[number]
-        if any(self._gaps.get((number, pool), _NO_GAPS)[0] for pool in L1_POOLS):  # some did not say where they lie
+        if self._unplaced_count(number):
             planned = activity.footprint.worst_planned_bytes if activity.footprint else 0
             held = sum(pool.used_bytes for pool in pools if pool.pool in L1_POOLS)
             used = planned + -(-held // (device.l1_bank_count or 1))
         ring = device.kernel_ring_bytes if device.open_count else 0
         return Fullest(used + (ring or 0), (x, y) if has_worst else None, has_bytes)
 
+    def _unplaced_count(self, number: int) -> int:
+        """How many allocations in L1 did not say where they lie."""
+        gaps = self._gaps
+        return sum([gaps[number, pool][0] for pool in L1_POOLS if (number, pool) in gaps])
 
-_NO_GAPS = Gaps()
+
 _KINDS: dict[tuple[object, ...], ChipKind] = {}
 _KINDS_MOST = 256  # a machine has one or two
