@@ -19,11 +19,13 @@ Rows = dict[str, Any]
 def alike(rows: Rows, devices: Mapping[int, Device]) -> dict[int, int]:
     """Every chip by its number, and the first that is as it is, by the rows of an overview."""
     told: dict[int, list[Any]] = defaultdict(list)
-    for name in _OF_CHIPS:
+    for row in rows[_OF_CHIPS[0]]:
+        told[row[0]].append(row[1:])
+    if len({tuple(one) for one in told.values()}) == len(told):
+        return {number: number for number in devices}  # mostly seen at once
+    for name in _OF_CHIPS[1:]:
         for row in rows[name]:
             told[row[0]] += name, row[1:]
-        if name == _OF_CHIPS[0] and len({tuple(one) for one in told.values()}) == len(told):
-            return {number: number for number in devices}  # mostly seen at once
     for name in _OF_HOLDERS:
         for row in rows[name]:
             told[row[1]] += name, row[0], row[2:]
