@@ -71,7 +71,10 @@ def main(arguments: list[str] | None = None) -> "NoReturn":
         from ttmem.cli.program import run_program
     except KeyboardInterrupt:
         sys.exit(130)  # ttmem.cli.exits.INTERRUPTED; loading it could be interrupted again
-    code = run_program(given)
+    _end(run_program(given))
+
+
+def _end(code: int) -> "NoReturn":
     gc.freeze()  # all of it goes now: Python need not look for garbage first
     sys.exit(code)
 
@@ -90,9 +93,10 @@ def _tell(text: str) -> int:
 
 def monitor_as_seed(arguments: list[str] | None = None) -> "NoReturn":
     """The program `tt_smi_umd`: the same monitor under the older one's name."""
+    gc.disable()  # as above
     from ttmem.cli.program import run_seed_monitor
 
-    sys.exit(run_seed_monitor(sys.argv[1:] if arguments is None else arguments))
+    _end(run_seed_monitor(sys.argv[1:] if arguments is None else arguments))
 
 
 def serve_as_seed(arguments: list[str] | None = None) -> "NoReturn":

@@ -1,6 +1,5 @@
 """`ttmem top`: the live monitor; where nothing can be drawn over, in a pipe or a file, one table."""
 
-import gc
 import os
 import sys
 from functools import partial
@@ -59,7 +58,6 @@ def top(context: click.Context, /, **asked: Any) -> int:
 
     The figures are those of `ttmem ps`. Where nothing can be drawn over, in a pipe or a file, one table is shown.
     """
-    gc.disable()  # what is loaded now stays; the monitor turns it on again
     screen = Screen(sys.stdout, os.environ)
     orders = _orders(asked["chip_count"], is_demo=asked["is_demo"])
     if not screen.is_live or not has_keys():
