@@ -13,9 +13,8 @@ inline constexpr uint32_t kSlotsMost = 64;  // of a lane of launch messages; tho
 
 struct alignas(64) Manager {
     const void* self;
-    const Mesh* mesh;  // null: not heard of in a launch yet
-    const void*
-        places;  // the runtime's answer to the last request since a launch took its places; null: there was none
+    const Mesh* mesh;    // null: not heard of in a launch yet
+    const void* places;  // as the runtime answered last since a launch took its own; null: nobody asked
     uint32_t mesh_number;
     uint32_t lane_count;
     uint32_t core_lanes;   // one bit for each lane of a core type
