@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-SLOW_SECONDS = 1200
+from tests.support.watchdog import Watchdog
+
+SLOW_SECONDS = 300
 SEED = pytest.StashKey[int]()
 JOURNALS = pytest.StashKey[Path]()
 
@@ -29,6 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[SEED] = _order_seed(config)
     _heed_interrupts()
     config.stash[JOURNALS] = _private_journals()
+    config.pluginmanager.register(Watchdog())
     _give_examples_time()
 
 
