@@ -2,14 +2,18 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.processes.children import Actor
-from tests.support.terminals import a_terminal
+from tests.support.terminals import Terminal, a_terminal
+from tests.support.waiting import wait_until
+from ttmem.cli.exits import KILLED_BY
 
 HOLDING = "import ttmem; chip = ttmem.open_device(5, index=0); ttmem.report_buffer_alloc(chip, 1, 4 << 20)"
 
@@ -30,6 +34,105 @@ def test_on_a_terminal_it_follows_what_happens_until_it_is_left(tmp_path: Path) 
         assert terminal.end() == 0
         assert "\x1b[?1049l" in terminal.painted
         assert "\x1b[?25h" in terminal.painted
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    places = {"TTMEM_DIR": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    return {**os.environ, **places, "TERM": "xterm-256color"}
+
+
+@pytest.fixture
+def monitor(environ: dict[str, str]) -> Iterator[Terminal]:
+    """One that the toolkit has taken over."""
+    with a_terminal(["-m", "ttmem", "--no-daemon", "--interval", "0.1"], environ, columns=120) as terminal:
+        terminal.read_until(_TAKEN)
+        yield terminal
+
+
+_TAKEN, _LEFT, _ENTERED = "\x1b[?2004h", "\x1b[?1049l", "\x1b[?1049h"
+
+
+def thread_count(pid: int) -> int:
+    return len(os.listdir(f"/proc/{pid}/task"))
+
+
+def is_stopped(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+@pytest.mark.parametrize("is_told_to_go_on", [False, True])
+def test_it_ends_with_its_terminal(monitor: Terminal, is_told_to_go_on: bool) -> None:
+    if is_told_to_go_on:  # as some kernels do, once more
+        monitor.process.send_signal(signal.SIGCONT)
+    monitor.hang_up()
+
+    assert monitor.process.wait() == KILLED_BY + signal.SIGHUP
+
+
+def test_told_to_go_on_it_has_the_threads_it_had(monitor: Terminal) -> None:
+    pid = monitor.process.pid
+    wait_until(lambda: thread_count(pid) == 5)  # its own, collector, feed, keys, what is written
+    for _ in range(3):
+        monitor.painted = ""
+        monitor.process.send_signal(signal.SIGCONT)
+        monitor.read_until(_TAKEN)
+    wait_until(lambda: thread_count(pid) == 5)
+    monitor.press("q")
+
+    assert monitor.end() == 0
+
+
+def test_stopped_it_gives_the_terminal_back_and_takes_it_again(monitor: Terminal) -> None:
+    monitor.painted = ""
+    monitor.press("\x1a")
+    monitor.read_until(_LEFT)
+    wait_until(lambda: is_stopped(monitor.process.pid))
+    assert _ENTERED not in monitor.painted
+    monitor.process.send_signal(signal.SIGCONT)
+    monitor.read_until(_ENTERED)
+    monitor.press("2")
+    monitor.read_until("LABEL")
+    monitor.press("q")
+
+    assert monitor.end() == 0
+
+
+# A shell with one job. When that is stopped it is sent to the background so many times, where it may not have the
+# terminal, and then brought back; it ends as the job does.
+JOBS = """
+import os, signal, sys, time
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+job = os.fork()
+if job == 0:
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpid())
+    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+    os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
+os.waitpid(job, os.WUNTRACED)
+os.tcsetpgrp(0, os.getpgrp())
+for _ in range(int(sys.argv[1])):
+    os.kill(job, signal.SIGCONT)
+    os.waitpid(job, os.WUNTRACED)
+    time.sleep(0.1)
+os.tcsetpgrp(0, job)
+os.kill(job, signal.SIGCONT)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(job, 0)[1]))
+"""
+
+
+def test_sent_to_the_background_again_and_again_it_comes_back(environ: dict[str, str]) -> None:
+    command = ["-c", JOBS, "20", "-m", "ttmem", "--no-daemon", "--interval", "0.1"]
+    with a_terminal(command, environ, columns=120) as terminal:
+        terminal.read_until(_TAKEN)
+        terminal.painted = ""
+        terminal.press("\x1a")
+        terminal.read_until(_ENTERED)
+        terminal.press("2")
+        terminal.read_until("LABEL")
+        terminal.press("q")
+
+        assert terminal.end() == 0
 
 
 @pytest.mark.slow

@@ -31,6 +31,15 @@ class Terminal:
                 raise AssertionError(f"the program ended without painting {text!r}: {self.painted!r}")
         return self.painted
 
+    def hang_up(self) -> None:
+        """The window is closed."""
+        os.close(self._descriptor)
+        self._descriptor = -1
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            self.hang_up()
+
     def end(self) -> int:
         """Reads to the end of the program; its exit code."""
         while self._read():
@@ -62,13 +71,14 @@ def a_terminal(
         start_new_session=True,
     )
     os.close(theirs)
+    terminal = Terminal(process, ours)
     try:
-        yield Terminal(process, ours)
+        yield terminal
     finally:
         if process.poll() is None:
             process.kill()
         process.wait()
-        os.close(ours)
+        terminal.close()
 
 
 # Makes the terminal the one whose keys send signals, then becomes the program.

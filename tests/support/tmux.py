@@ -80,10 +80,27 @@ def a_pane(
     size = ("-x", str(columns), "-y", str(lines))
     tmux = [str(TMUX), "-S", str(socket), "-f", os.devnull]
     subprocess.run([*tmux, "new-session", "-d", *size, "sh", "-c", script], env=clean, check=True)
+    pane = Pane(socket)
+    shell = int(pane.told("pane_pid"))
     try:
-        yield Pane(socket)
+        yield pane
     finally:
         subprocess.run([*tmux, "kill-server"], check=False, capture_output=True)
+        wait_until(lambda: not _session(shell))  # a window that is closed ends all that is in it
+
+
+def _session(leader: int) -> list[int]:
+    """Who is still in the session of that process."""
+    stats = (_stat(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    return [int(words[0]) for words in stats if words and int(words[4]) == leader and words[1] != "Z"]
+
+
+def _stat(pid: str) -> list[str]:
+    """Its number, state, parent, group, session."""
+    try:
+        return [pid, *Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:4]]
+    except OSError:  # it has gone
+        return []
 
 
 def stty_changed(directory: Path) -> bool:

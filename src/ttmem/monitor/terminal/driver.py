@@ -1,14 +1,18 @@
-"""The toolkit's way to the terminal, but for what costs time while nothing happens.
+"""The toolkit's way to the terminal, but for what costs time while nothing happens, and for how it ends.
 
 It waits for keys without a clock: looking ten times a second whether it should end would be a tenth of all the monitor
 costs. Only after a key it looks a few times more, since Esc is a key of its own if nothing follows it.
+
+Signals that stop us and let us go on are heeded between two steps of the loop, and the terminal is taken only by who
+has not taken it yet: a terminal that goes away sends a hang-up and, right behind it, a signal to go on, and a second
+thread for keys would keep us alive for good.
 """
 
 import os
 import select
 import signal
-import sys
 from codecs import getincrementaldecoder
+from collections.abc import Callable
 from contextlib import suppress
 from threading import Event
 from typing import Any
@@ -23,6 +27,7 @@ __all__ = ["Terminal"]
 _TICK_MS = 50
 _TICKS_AFTER_INPUT = 10  # longer than anybody has to wait for an Esc to be one
 _READ_BYTES = 4096
+_OUTPUT = 1
 
 
 class Ending(Event):
@@ -45,15 +50,72 @@ class Ending(Event):
             os.eventfd_read(self.descriptor)
 
 
+class Paper:
+    """Standard output, for the toolkit's thread that writes: a terminal that is gone must not end that thread, whom
+    everybody else would wait for."""
+
+    def write(self, text: str) -> None:
+        rest = text.encode(errors="replace")
+        with suppress(OSError):
+            while rest:
+                rest = rest[os.write(_OUTPUT, rest) :]
+
+    def flush(self) -> None:
+        """Nothing is kept back."""
+
+    def fileno(self) -> int:
+        return _OUTPUT
+
+
 class Terminal(LinuxDriver):
     """Standard output, not standard error; and clicks and the wheel only: a mouse that moves costs nothing."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._file = sys.__stdout__
+        self._file: Any = Paper()
         self.exit_event: Ending = Ending()
+        self._has_terminal = False
+
+    @property
+    def _is_written_to(self) -> bool:
+        return self._writer_thread is not None and self._writer_thread.is_alive()
+
+    def start_application_mode(self) -> None:
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+        self._has_terminal = self._is_written_to
+        self._must_signal_resume |= not self._has_terminal  # we are in the background: the next time, perhaps
+
+    def stop_application_mode(self) -> None:
+        self._has_terminal = False
+        super().stop_application_mode()
+
+    def _sigtstp_application(self, *_: object) -> None:
+        self._soon(self._pause)
+
+    def _sigcont_application(self, *_: object) -> None:
+        self._soon(self._go_on)
+
+    def _soon(self, do: Callable[[], None]) -> None:
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(do)
+
+    def _pause(self) -> None:
+        if self._has_terminal:
+            self.suspend_application_mode()
+            self._must_signal_resume = True
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    def _go_on(self) -> None:
+        """After a stop we had no say in, a shell has had the terminal meanwhile."""
+        if self._has_terminal:
+            self.suspend_application_mode()
+        elif not self._must_signal_resume:  # we are about to end
+            return
+        self.resume_application_mode()
 
     def write(self, data: str) -> None:
+        if not self._is_written_to:  # whoever reads what waits to be written has gone: it would wait for ever
+            return
         if data == ENTER:
             if STAGE.is_entered:  # the first picture is there already: entering again would wipe it off
                 return
