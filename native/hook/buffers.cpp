@@ -94,6 +94,24 @@ uint64_t place_of(const Mesh& mesh, uint8_t type) noexcept {
     return mesh.number.load(std::memory_order_relaxed) | uint64_t{type} << 32;
 }
 
+// Whether the fields of a buffer say what the getters said.
+bool are_fields_right(const BufferLook& look, const ttmem_buffer& report, const void* device) noexcept {
+    return look.id() == report.id && look.address() == report.address && look.size() == report.requested_bytes &&
+           look.page_size() == report.page_bytes && look.type() == report.type && look.device() == device &&
+           look.layout() + TTMEM_INTERLEAVED == report.layout;
+}
+
+void compare(const Copy& copy, const void* buffer, Mesh& mesh, const ttmem_buffer& report) noexcept {
+    BufferFields& fields = copy.fields;
+    FieldsState state = fields.state.load(std::memory_order_acquire);
+    if (state == FieldsState::none) return;
+    const BufferLook look(fields, buffer);
+    if (!are_fields_right(look, report, tell<const void*>(copy, Getter::buffer_device, buffer)))
+        return fields.state.store(FieldsState::none, std::memory_order_release);
+    mesh.allocator_inside.store(look.allocator(), std::memory_order_relaxed);
+    if (state == FieldsState::read) fields.state.compare_exchange_strong(state, FieldsState::confirmed);
+}
+
 void remember(const Mesh& mesh, const ttmem_buffer& report) noexcept {
     Words words;
     if (report.target == 0 || !describe_buffer(report, words)) return;
@@ -109,7 +127,7 @@ struct Statistics {
 
 // An exception passes: memory ran out, or the request was impossible.
 void report_refusal(void* allocator, void* buffer) noexcept {
-    const Copy* copy = current_copy;
+    const Copy* copy = at_hand.copy;
     Mesh* mesh = copy == nullptr ? nullptr : mesh_holding(*copy, buffer);
     if (mesh == nullptr) return;
     const uint8_t type = type_of(*copy, buffer);
@@ -143,7 +161,7 @@ bool report_with_handle(ttmem_buffer& report, uint64_t key) noexcept {
     return true;
 }
 
-bool take_handle(uint64_t id, const Mesh& mesh, uint64_t& handle) noexcept {
+[[gnu::always_inline]] inline bool take_handle(uint64_t id, const Mesh& mesh, uint64_t& handle) noexcept {
     Memory* all = memory();
     return all != nullptr && all->handles.take(key_of_handle(id, mesh), handle);
 }
@@ -166,29 +184,54 @@ bool take_handle(uint64_t id, const Mesh& mesh, uint64_t& handle) noexcept {
         report.per_bank_bytes = share.per_bank_bytes;
         report.reserved_bytes = share.reserved_bytes;
     }
-    if (report.layout == TTMEM_INTERLEAVED && allocator == mesh->allocator) remember(*mesh, report);
-    if (report.target == 0 || hold_binaries(*mesh, report.id, report.reserved_bytes, address)) return;
+    if (report.layout == TTMEM_INTERLEAVED && allocator == mesh->allocator) {
+        compare(copy, buffer, *mesh, report);
+        remember(*mesh, report);
+    }
+    if (report.target == 0) return;
+    if (report.type == TTMEM_BUFFER_DRAM && hold_binaries(*mesh, report.id, report.reserved_bytes, address)) return;
     if (!report_with_handle(report, key_of_handle(report.id, *mesh))) ttmem_buffer_alloc(&report);
 }
 
+// A buffer that is asked for by its getters, where they must be called; else it is a BufferLook.
+class BufferAsked {
+public:
+    BufferAsked(const Copy& copy, const void* buffer) noexcept : copy_(copy), buffer_(buffer) {}
+
+    uint64_t id() const noexcept { return tell<uint64_t>(copy_, Getter::buffer_id, buffer_); }
+    uint64_t size() const noexcept { return tell<uint64_t>(copy_, Getter::buffer_size, buffer_); }
+    uint64_t page_size() const noexcept { return tell<uint64_t>(copy_, Getter::buffer_page_size, buffer_); }
+    const void* device() const noexcept { return tell<const void*>(copy_, Getter::buffer_device, buffer_); }
+    uint8_t type() const noexcept { return tell<uint8_t>(copy_, Getter::buffer_type, buffer_); }
+    uint8_t layout() const noexcept { return tell<uint8_t>(copy_, Getter::buffer_layout, buffer_); }
+    uint32_t address() const noexcept { return tell<uint32_t>(copy_, Getter::buffer_address, buffer_); }
+    const void* allocator() const noexcept { return tell<const void*>(copy_, Getter::buffer_allocator, buffer_); }
+
+private:
+    const Copy& copy_;
+    const void* buffer_;
+};
+
+bool is_of_whole(const BufferLook& look, const Mesh& mesh) noexcept {
+    return look.allocator() == mesh.allocator_inside.load(std::memory_order_relaxed);
+}
+bool is_of_whole(const BufferAsked& asked, const Mesh& mesh) noexcept { return asked.allocator() == mesh.allocator; }
+
 // The way of nearly all buffers. False, and nothing done: this one is not like one that was reported before, or nobody may
 // write, or it has no place for its handle.
-[[gnu::always_inline]] inline bool report_like_before(const Copy& copy, const void* buffer) noexcept {
-    if (!copy.tells_of_buffers || !has_journal() || site_source.load(std::memory_order_acquire) != nullptr ||
-        context().loading != nullptr)
-        return false;
-    const Mesh* mesh = last_mesh_if(tell<const void*>(copy, Getter::buffer_device, buffer));
+template <class Buffer>
+[[gnu::always_inline]] inline bool report_like_before(const Buffer& buffer) noexcept {
+    const bool is_alone = site_source.load(std::memory_order_acquire) == nullptr && context().enqueued == nullptr;
+    if (__builtin_expect(!has_journal() || !is_alone, 0)) return false;
+    const Mesh* mesh = last_mesh_if(buffer.device());
     if (__builtin_expect(mesh == nullptr, 0)) return false;
-    const uint64_t address = tell<uint32_t>(copy, Getter::buffer_address, buffer);
-    const uint64_t size = tell<uint64_t>(copy, Getter::buffer_size, buffer);
-    const uint64_t page = tell<uint64_t>(copy, Getter::buffer_page_size, buffer);
-    const uint64_t place = place_of(*mesh, tell<uint8_t>(copy, Getter::buffer_type, buffer));
+    const uint64_t address = buffer.address();
+    const uint64_t size = buffer.size(), page = buffer.page_size(), place = place_of(*mesh, buffer.type());
     const Remembered& one = remembered_for(size, page, place);
     const bool is_like = one.size == size && one.page == page && one.place == place && address != 0 &&
-                         tell<uint8_t>(copy, Getter::buffer_layout, buffer) == kInterleaved &&
-                         tell<const void*>(copy, Getter::buffer_allocator, buffer) == mesh->allocator;
+                         buffer.layout() == kInterleaved && is_of_whole(buffer, *mesh);
     if (__builtin_expect(!is_like, 0)) return false;
-    const uint64_t id = tell<uint64_t>(copy, Getter::buffer_id, buffer);
+    const uint64_t id = buffer.id();
     Memory* all = memory();
     if (__builtin_expect(all == nullptr, 0)) return false;
     std::atomic<uint64_t>* handle = all->handles.claim(key_of_handle(id, *mesh));
@@ -196,6 +239,15 @@ bool take_handle(uint64_t id, const Mesh& mesh, uint64_t& handle) noexcept {
     handle->store(allocate_described(one.tag, id, address | one.form, one.reserved, one.requested, one.per_bank),
                   std::memory_order_release);
     return true;
+}
+
+[[gnu::noinline]] bool report_asked(const Copy& copy, const void* buffer) noexcept {
+    return copy.tells_of_buffers && report_like_before(BufferAsked(copy, buffer));
+}
+
+[[gnu::always_inline]] inline bool report_like_before(const Copy& copy, const void* buffer) noexcept {
+    if (__builtin_expect(!copy.fields.are_sure(), 0)) return report_asked(copy, buffer);
+    return report_like_before(BufferLook(copy.fields, buffer));
 }
 
 // A free names its bytes for a table that was too full to keep the allocation; asking the runtime for them takes longer
@@ -234,14 +286,24 @@ bool must_name_bytes() noexcept {
 }
 
 // The way of nearly all; false, and nothing done: as above.
-[[gnu::always_inline]] inline bool report_free_like_before(const Copy& copy, const void* buffer) noexcept {
-    if (!copy.tells_of_buffers || !has_journal()) return false;
-    const Mesh* mesh = last_mesh_if(tell<const void*>(copy, Getter::buffer_device, buffer));
+template <class Buffer>
+[[gnu::always_inline]] inline bool report_free_like_before(const Buffer& buffer) noexcept {
+    if (__builtin_expect(!has_journal(), 0)) return false;
+    const Mesh* mesh = last_mesh_if(buffer.device());
     if (__builtin_expect(mesh == nullptr || mesh->target.load(std::memory_order_acquire) == 0, 0)) return false;
     uint64_t handle = 0;
-    if (__builtin_expect(!take_handle(tell<uint64_t>(copy, Getter::buffer_id, buffer), *mesh, handle), 0)) return false;
+    if (__builtin_expect(!take_handle(buffer.id(), *mesh, handle), 0)) return false;
     free_by_handle(handle);
     return true;
+}
+
+[[gnu::noinline]] bool report_free_asked(const Copy& copy, const void* buffer) noexcept {
+    return copy.tells_of_buffers && report_free_like_before(BufferAsked(copy, buffer));
+}
+
+[[gnu::always_inline]] inline bool report_free_like_before(const Copy& copy, const void* buffer) noexcept {
+    if (__builtin_expect(!copy.fields.are_sure(), 0)) return report_free_asked(copy, buffer);
+    return report_free_like_before(BufferLook(copy.fields, buffer));
 }
 
 void allocated(const Copy* copy, const void* buffer) noexcept {
@@ -263,7 +325,7 @@ using Tell = void(const Copy*, const void*) noexcept;
 template <Tell tell_of>
 [[gnu::noinline]] void track_elsewhere(void* self, const void* buffer, Hook hook, const void* caller) {
     auto* real = reinterpret_cast<Tracked*>(original_from(hook, caller));
-    tell_of(current_copy, buffer);
+    tell_of(at_hand.copy, buffer);
     if (real != nullptr) real(self, buffer);
 }
 
@@ -275,9 +337,9 @@ using ttmem::hook::Hook;
 TTMEM_INTERPOSE_HOT(track_allocate, void, (void* self, const void* buffer)) {
     const void* caller = __builtin_return_address(0);
     const auto* copy = ttmem::hook::usual_copy();
-    if (!ttmem::hook::is_usual(caller))
+    if (__builtin_expect(!ttmem::hook::is_usual(caller), 0))
         return ttmem::hook::track_elsewhere<ttmem::hook::allocated>(self, buffer, Hook::track_allocate, caller);
-    if (!ttmem::hook::report_like_before(*copy, buffer))
+    if (__builtin_expect(!ttmem::hook::report_like_before(*copy, buffer), 0))
         return ttmem::hook::track_elsewhere<ttmem::hook::allocated_unlike>(self, buffer, Hook::track_allocate, caller);
     ttmem::hook::original_in<ttmem::hook::Tracked>(copy, Hook::track_allocate)(self, buffer);
 }
@@ -285,7 +347,7 @@ TTMEM_INTERPOSE_HOT(track_allocate, void, (void* self, const void* buffer)) {
 TTMEM_INTERPOSE_HOT(track_deallocate, void, (void* self, void* buffer)) {
     const void* caller = __builtin_return_address(0);
     const auto* copy = ttmem::hook::usual_copy();
-    if (!ttmem::hook::is_usual(caller) || !ttmem::hook::report_free_like_before(*copy, buffer))
+    if (__builtin_expect(!ttmem::hook::is_usual(caller) || !ttmem::hook::report_free_like_before(*copy, buffer), 0))
         return ttmem::hook::track_elsewhere<ttmem::hook::freed>(self, buffer, Hook::track_deallocate, caller);
     ttmem::hook::original_in<ttmem::hook::Tracked>(copy, Hook::track_deallocate)(self, buffer);
 }

@@ -18,7 +18,7 @@ uint32_t opening_count;  // under `changing`
 
 // A mesh by the runtime's id of it, which another copy of the runtime may have given, too.
 uint64_t name_in_copy(int64_t id) noexcept {
-    const Copy* copy = current_copy;
+    const Copy* copy = at_hand.copy;
     return id < 0 || copy == nullptr ? 0 : uint64_t{copy->number} << 32 | static_cast<uint32_t>(id + 1);
 }
 
@@ -171,6 +171,7 @@ void open_mesh(const void* impl) noexcept {
         read_mesh(mesh, impl);
         if (mesh.chip_count == 0) return;
         mesh.key = key_of(mesh);
+        mesh.allocator_inside.store(nullptr, std::memory_order_relaxed);
         mesh.number.store(++opening_count, std::memory_order_relaxed);
         mesh.is_open.store(true, std::memory_order_release);
         mesh.name.store(name, std::memory_order_release);
@@ -180,8 +181,6 @@ void open_mesh(const void* impl) noexcept {
 }
 
 }  // namespace
-
-thread_local __attribute__((tls_model("initial-exec"))) LastMesh last_mesh;
 
 Mesh* mesh_numbered(int64_t id) noexcept {
     const uint64_t wanted = name_in_copy(id);
@@ -204,7 +203,7 @@ bool is_mesh(const void* device) noexcept {
     auto* id = getter_as<int(const void*)>(Getter::mesh_id);
     if (device == nullptr || id == nullptr || !is_mesh(device)) return nullptr;
     Mesh* mesh = mesh_numbered(id(device));
-    if (mesh != nullptr) last_mesh = {device, mesh, mesh->number.load(std::memory_order_relaxed)};
+    if (mesh != nullptr) at_hand.mesh = {device, mesh, mesh->number.load(std::memory_order_relaxed)};
     return mesh;
 }
 

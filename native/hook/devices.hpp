@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "hook/programs/context.hpp"
 #include "ttmem/client.h"
 
 namespace ttmem::hook {
@@ -30,6 +31,7 @@ struct alignas(64) Mesh {          // every report looks at its first line of me
     std::atomic<bool> is_open;
     std::atomic<uint16_t> target;  // 0: not named yet, tracking being off
     const void* allocator;
+    std::atomic<const void*> allocator_inside;  // what its buffers hold on to, by whoever saw one; null: nobody yet
     uint16_t chip_count, rows, columns;
     int16_t chips[kChipsMost];           // the runtime's chip ids, in mesh order
     const void* devices[kChipsMost];     // its Device objects, in the same order
@@ -41,16 +43,9 @@ struct alignas(64) Mesh {          // every report looks at its first line of me
     uint64_t key;  // of the target: its chips, shape, and which of several equal meshes it is
 };
 
-struct LastMesh {
-    const void* device;
-    Mesh* mesh;
-    uint32_t number;
-};
-extern thread_local __attribute__((tls_model("initial-exec"))) LastMesh last_mesh;
-
 // Most calls of a thread are about one mesh. Its object is not reused for another one while the mesh is open.
 inline Mesh* last_mesh_if(const void* device) noexcept {
-    const LastMesh& last = last_mesh;
+    const LastMesh& last = at_hand.mesh;
     Mesh* mesh = last.mesh;
     const bool is_it = device == last.device && mesh != nullptr &&
                        mesh->number.load(std::memory_order_relaxed) == last.number &&
@@ -65,6 +60,11 @@ Mesh* mesh_of_another(const void* device) noexcept;
 inline Mesh* mesh_of(const void* device) noexcept {
     Mesh* mesh = last_mesh_if(device);
     return __builtin_expect(mesh != nullptr, 1) ? mesh : mesh_of_another(device);
+}
+
+/// What its copy of the runtime calls a mesh.
+inline uint64_t id_of(const Mesh& mesh) noexcept {
+    return static_cast<uint32_t>(mesh.name.load(std::memory_order_acquire)) - 1;
 }
 
 /// The mesh that the current copy of the runtime knows by this id, or null.

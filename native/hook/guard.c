@@ -1,7 +1,5 @@
-/* The one frame of ours that an exception of the host passes and that has something to do then; see guard.h. */
+/* The frames of ours that an exception of the host passes and that have something to do then; see guard.h. */
 #include "guard.h"
-
-#include <string.h>
 
 typedef ttmem_result (*six_arguments)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 
@@ -11,7 +9,7 @@ struct watch {
     int has_returned;
 };
 
-static void look_after(struct watch* watch) {
+static inline void look_after(struct watch* watch) {
     if (!watch->has_returned) watch->on_throw(watch->context);
 }
 
@@ -49,18 +47,12 @@ uint64_t ttmem_guarded_pair(void* function, void* first, void* second, ttmem_on_
     return result;
 }
 
-struct put_aside {
-    void* place;
-    void* before;
-};
-
-static inline void put_back(struct put_aside* aside) { memcpy(aside->place, &aside->before, sizeof aside->before); }
-
-void ttmem_call_and_put_back(void* function, void* first, void* second, int third, void* place, void* before) {
+void ttmem_guarded_three(void* function, void* first, void* second, int third, ttmem_on_throw on_throw, void* context) {
     union {
         void* object;
         void (*call)(void*, void*, int);
     } real = {function};
-    __attribute__((cleanup(put_back))) struct put_aside aside = {place, before};
+    __attribute__((cleanup(look_after))) struct watch watch = {on_throw, context, 0};
     real.call(first, second, third);
+    watch.has_returned = 1;
 }

@@ -27,12 +27,12 @@ __attribute__((visibility("hidden"))) ttmem_result ttmem_guarded_call(void* func
 typedef void (*ttmem_on_throw_of_pair)(void* first, void* second);
 
 /* The same for two arguments, which on_throw gets too: nothing is stored before the call that is not needed after it. */
-__attribute__((visibility("hidden"))) uint64_t ttmem_guarded_pair(void* function, void* first, void* second,
-                                                                  ttmem_on_throw_of_pair on_throw);
+__attribute__((visibility("hidden"), hot)) uint64_t ttmem_guarded_pair(void* function, void* first, void* second,
+                                                                       ttmem_on_throw_of_pair on_throw);
 
-/* Calls `function` with three arguments, and afterwards, also if it throws, puts the pointer `before` back at `place`. */
-__attribute__((visibility("hidden"))) void ttmem_call_and_put_back(void* function, void* first, void* second, int third,
-                                                                   void* place, void* before);
+/* The same for three arguments, and something that on_throw gets. */
+__attribute__((visibility("hidden"), hot)) void ttmem_guarded_three(void* function, void* first, void* second,
+                                                                    int third, ttmem_on_throw on_throw, void* context);
 
 #ifdef __cplusplus
 }

@@ -24,7 +24,7 @@ constexpr const char* kGetterNames[] = {
 #undef TTMEM_GETTER
 };
 
-Copy copies[kCopiesMost];
+constinit Copy copies[kCopiesMost]{};
 uint32_t copy_count, caller_count, copies_ever;  // under `looking`
 std::atomic<bool> looking{false};
 std::atomic<uint64_t> unloads_seen{0};  // of any objects
@@ -103,6 +103,23 @@ void* symbol_in(const Object& object, const char* name) noexcept {
     return symbol;
 }
 
+// Once for each: others may read what is known of a copy while its next caller is looked for.
+void read_copy(Copy& copy, void* handle) noexcept {
+    copy.number = ++copies_ever;
+    for (uint32_t i = 0; i < kHooks; ++i) copy.originals[i] = dlsym(handle, kHookNames[i]);
+    for (uint32_t i = 0; i < kGetters; ++i) copy.getters[i] = dlsym(handle, kGetterNames[i]);
+    const auto code = [&copy](Getter which) noexcept { return copy.getters[static_cast<uint32_t>(which)]; };
+    const BufferGetters getters{code(Getter::buffer_id),        code(Getter::buffer_size),
+                                code(Getter::buffer_page_size), code(Getter::buffer_device),
+                                code(Getter::buffer_type),      code(Getter::buffer_layout),
+                                code(Getter::buffer_address),   code(Getter::buffer_allocator)};
+    copy.tells_of_buffers = true;
+    for (const void* one : {getters.id, getters.size, getters.page_size, getters.device, getters.type, getters.layout,
+                            getters.address, getters.allocator})
+        copy.tells_of_buffers &= one != nullptr;
+    read_getters(getters, copy.fields);
+}
+
 const Copy* copy_of(const Object& object) noexcept {
     uint32_t place = 0;
     while (place < copy_count && copies[place].base != object.base) ++place;
@@ -113,15 +130,8 @@ const Copy* copy_of(const Object& object) noexcept {
     if (handle == nullptr) return nullptr;
     if (place == copy_count) ++copy_count;
     Copy& copy = copies[place];
-    if (copy.base != object.base) copy.number = ++copies_ever;
+    if (copy.base != object.base) read_copy(copy, handle);
     copy.base = object.base;
-    for (uint32_t i = 0; i < kHooks; ++i) copy.originals[i] = dlsym(handle, kHookNames[i]);
-    for (uint32_t i = 0; i < kGetters; ++i) copy.getters[i] = dlsym(handle, kGetterNames[i]);
-    copy.tells_of_buffers = true;
-    for (const Getter which :
-         {Getter::buffer_id, Getter::buffer_address, Getter::buffer_size, Getter::buffer_type, Getter::buffer_layout,
-          Getter::buffer_page_size, Getter::buffer_device, Getter::buffer_allocator})
-        copy.tells_of_buffers &= copy.getters[static_cast<uint32_t>(which)] != nullptr;
     dlclose(handle);
     return &copy;
 }
@@ -163,10 +173,10 @@ bool runtime_of(const Object& caller, Hook hook, Object& runtime) noexcept {
 
 void remember(const Object& caller, const Copy* copy) noexcept {
     uint32_t free = 0;
-    while (free < caller_count && callers[free].begin.load(std::memory_order_relaxed) != kGone) ++free;
+    while (free < caller_count && at_hand_of_all.callers[free].begin.load(std::memory_order_relaxed) != kGone) ++free;
     if (copy == nullptr || free == kCallersMost) return;
     if (free == caller_count) ++caller_count;
-    Caller& place = callers[free];
+    Caller& place = at_hand_of_all.callers[free];
     place.copy.store(copy, std::memory_order_relaxed);
     place.begin.store(caller.begin, std::memory_order_relaxed);
     place.end.store(caller.end, std::memory_order_release);
@@ -185,23 +195,22 @@ void remember(const Object& caller, const Copy* copy) noexcept {
     remember(caller.found, copy);
     looking.store(false, std::memory_order_release);
     if (copy == nullptr) return symbol_in(runtime, kHookNames[number]);
-    current_copy = copy;
+    at_hand.copy = copy;
     return copy->originals[number];
 }
 
 }  // namespace
 
-thread_local __attribute__((tls_model("initial-exec"))) const Copy* current_copy = nullptr;
-alignas(64) constinit Caller callers[kCallersMost]{};
+constinit AtHandOfAll at_hand_of_all{};
 
 [[gnu::noinline]] void* original_from(Hook hook, const void* caller) noexcept {
     const auto address = reinterpret_cast<uintptr_t>(caller);
-    for (Caller& known : callers) {
+    for (Caller& known : at_hand_of_all.callers) {
         const uintptr_t end = known.end.load(std::memory_order_acquire);
         if (end == 0) break;
         if (address < known.begin.load(std::memory_order_relaxed) || address >= end) continue;
         const Copy* copy = known.copy.load(std::memory_order_relaxed);
-        current_copy = copy;
+        at_hand.copy = copy;
         return copy->originals[static_cast<uint32_t>(hook)];
     }
     return look_for(hook, address);
@@ -213,7 +222,7 @@ void forget_unloaded() noexcept {
     if (count == unloads_seen.load(std::memory_order_relaxed)) return;
     if (looking.exchange(true, std::memory_order_acquire)) return;
     unloads_seen.store(count, std::memory_order_relaxed);
-    for (uint32_t i = 0; i < caller_count; ++i) callers[i].begin.store(kGone, std::memory_order_relaxed);
+    for (uint32_t i = 0; i < caller_count; ++i) at_hand_of_all.callers[i].begin.store(kGone, std::memory_order_relaxed);
     for (uint32_t i = 0; i < copy_count; ++i)
         if (copies[i].base != kGone && !is_as_found(copies[i])) copies[i].base = kGone;
     looking.store(false, std::memory_order_release);

@@ -13,7 +13,12 @@
 #include <atomic>
 #include <cstdint>
 
+#include "hook/fields.hpp"
+#include "hook/programs/context.hpp"
+
 namespace ttmem::hook {
+
+struct Memory;
 
 enum class Hook : uint16_t {
 #define TTMEM_HOOK(name, mangled, gives) name,
@@ -33,11 +38,12 @@ inline constexpr uint32_t kHooks = static_cast<uint32_t>(Hook::count);
 inline constexpr uint32_t kGetters = static_cast<uint32_t>(Getter::count);
 
 /// One loaded runtime. Written by the thread that finds it, before anybody else can see it.
-struct Copy {
+struct alignas(64) Copy {
     uintptr_t base;
     uint32_t number;        // never used twice in a process
     bool tells_of_buffers;  // with every getter that describes one
-    void* originals[kHooks];
+    mutable BufferFields fields;
+    alignas(64) void* originals[kHooks];
     void* getters[kGetters];
 };
 
@@ -45,12 +51,9 @@ struct Copy {
 /// this thread. Null only if the loader knows no real function at all.
 void* original_from(Hook hook, const void* caller) noexcept;
 
-/// Which of a copy's functions the last call on this thread came to.
-extern thread_local __attribute__((tls_model("initial-exec"))) const Copy* current_copy;
-
 /// An exported function of the runtime, or null where this release has none.
 inline void* getter(Getter which) noexcept {
-    const Copy* copy = current_copy;
+    const Copy* copy = at_hand.copy;
     return copy == nullptr ? nullptr : copy->getters[static_cast<uint32_t>(which)];
 }
 
@@ -65,19 +68,35 @@ struct Caller {
     std::atomic<const Copy*> copy;
 };
 inline constexpr uint32_t kCallersMost = 64;
-extern Caller callers[kCallersMost];
+
+/// What the hooks of all threads need at hand, in one line as well: that of the first callers.
+///
+///   word       writer                                  readers  order
+///   memory     the first who needs it                  any      release / acquire
+///   captures   the beginning and the end of a capture  any      release / acquire
+///   callers    who finds one, under a flag             any      by their end
+struct alignas(64) AtHandOfAll {
+    std::atomic<Memory*> memory;     // all that we remember; null before there is anything
+    std::atomic<uint32_t> captures;  // how many traces are being captured
+    Caller callers[kCallersMost];
+};
+extern AtHandOfAll at_hand_of_all;
+
+[[gnu::always_inline]] inline bool is_from(const Caller& known, const void* caller) noexcept {
+    const auto address = reinterpret_cast<uintptr_t>(caller);
+    return __builtin_expect(
+        address < known.end.load(std::memory_order_acquire) && address >= known.begin.load(std::memory_order_relaxed),
+        1);
+}
 
 /// Whether a call comes from the first caller, as nearly all do: that is the runtime itself.
 [[gnu::always_inline]] inline bool is_usual(const void* caller) noexcept {
-    const auto address = reinterpret_cast<uintptr_t>(caller);
-    return __builtin_expect(address < callers[0].end.load(std::memory_order_acquire) &&
-                                address >= callers[0].begin.load(std::memory_order_relaxed),
-                            1);
+    return is_from(at_hand_of_all.callers[0], caller);
 }
 
 /// Where such a call goes to. For hooks that hold on to it or ask no getters: it does not become the current copy.
 [[gnu::always_inline]] inline const Copy* usual_copy() noexcept {
-    return callers[0].copy.load(std::memory_order_relaxed);
+    return at_hand_of_all.callers[0].copy.load(std::memory_order_relaxed);
 }
 
 template <class F>
@@ -85,12 +104,14 @@ template <class F>
     return reinterpret_cast<F*>(copy->originals[static_cast<uint32_t>(hook)]);
 }
 
-// Inlined into the hook itself, whose return address is meant.
-[[gnu::always_inline]] inline void* original(Hook hook) noexcept {
+// Inlined into the hook itself, whose return address is meant. `usual` is the caller that is looked at first: what users
+// of the runtime call comes from the second, which is most often the library of operations.
+[[gnu::always_inline]] inline void* original(Hook hook, uint32_t usual = 0) noexcept {
     const void* caller = __builtin_return_address(0);
-    if (!is_usual(caller)) return original_from(hook, caller);
-    const Copy* copy = callers[0].copy.load(std::memory_order_relaxed);
-    current_copy = copy;
+    const Caller& known = at_hand_of_all.callers[usual];
+    if (!is_from(known, caller)) return original_from(hook, caller);
+    const Copy* copy = known.copy.load(std::memory_order_relaxed);
+    at_hand.copy = copy;
     return copy->originals[static_cast<uint32_t>(hook)];
 }
 

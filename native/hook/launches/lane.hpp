@@ -54,16 +54,28 @@ public:
     uint64_t retired() const noexcept { return retired_; }
     uint32_t entry_count() const noexcept { return entry_count_; }
 
-    /// Whether live or retired bytes are others than they were when this was asked last.
+    /// What somebody is told of now: live bytes << 32 | retired ones.
+    uint64_t tell() noexcept { return told_ = uint64_t{live_} << 32 | retired_; }
+
+    /// Whether that is news; it is told then.
     bool is_news() noexcept {
-        const uint64_t now = uint64_t{live_} << 32 | retired_;
-        const bool is_new = told_ != now;
-        told_ = now;
-        return is_new;
+        const uint64_t before = told_;
+        return tell() != before;
+    }
+
+    /// Whether a launch of `size` has to wait for the oldest one, with that count, to leave its bytes, and for nobody else.
+    /// stall_of() would say so too, but here is no loop.
+    [[gnu::always_inline]] bool is_short_by_first(uint32_t size, uint64_t finished_below,
+                                                  uint32_t sync_count) const noexcept {
+        const LaneEntry& oldest = entries_[first_];
+        const bool is_waited_for = oldest.sync_count == sync_count && sync_count >= finished_below;
+        if (__builtin_expect(entry_count_ == 0 || !is_waited_for || oldest.is_whole_lane, 0)) return false;
+        const LaneEntry* following = entry_count_ > 1 ? &entries_[(first_ + 1) % kTable] : nullptr;
+        return size != 0 && fit_before(oldest, following, size) == Fit::after;
     }
 
     /// What a launch of `size` has to wait for now.
-    [[gnu::noinline, gnu::hot]] LaneStall stall_of(uint32_t size) const noexcept {
+    [[gnu::noinline]] LaneStall stall_of(uint32_t size) const noexcept {
         uint32_t at = first_;
         for (uint32_t left = entry_count_; size != 0 && left != 0; --left) {
             const LaneEntry& oldest = entries_[at];
@@ -86,11 +98,7 @@ public:
     }
 
     void take(LanePlace place, uint32_t sync_count) noexcept {
-        if (place.size == 0) return;
-        if (__builtin_expect(entry_count_ == kTable, 0)) retire_first();  // the runtime has room for one less
-        write_over(place.address, place.end());
-        append({place, sync_count, false});
-        tail_ = place.end();
+        if (place.size != 0) go_on(0, place, sync_count);
     }
 
     /// Ends launches whose count is below `end_count`; whether there were any.
@@ -102,10 +110,34 @@ public:
     }
     bool retire(uint32_t sync_count) noexcept { return retire_below(uint64_t{sync_count} + 1); }
 
-    /// Both, as a launch does them.
-    [[gnu::noinline, gnu::hot]] void go_on(uint64_t retired_below, LanePlace place, uint32_t sync_count) noexcept {
-        retire_below(retired_below);
-        take(place, sync_count);
+    /// Both, as a launch does them: what it writes over is gone without having been kept.
+    [[gnu::noinline]] void go_on(uint64_t retired_below, LanePlace place, uint32_t sync_count) noexcept {
+        while (entry_count_ != 0 && entries_[first_].sync_count < retired_below) {
+            const LaneEntry& gone = drop_first();
+            if (!is_over(place, gone.place)) keep(gone);
+        }
+        if (entry_count_ == kTable) retire_first();  // the runtime has room for one less
+        if (has_intact()) write_over(place.address, place.end());
+        append({place, sync_count, false});
+        tail_ = place.end();
+    }
+
+    /// The same of most launches: nobody is finished but, perhaps, the oldest, in whose place it is, and nothing is intact.
+    /// False, and nothing done, if it is not so. Without a loop, and without a call.
+    [[gnu::always_inline]] bool go_on_plainly(uint64_t retired_below, LanePlace place, uint32_t sync_count) noexcept {
+        if (__builtin_expect(has_intact() || entry_count_ - 1 >= kTable - 1, 0)) return false;  // neither none nor all
+        const LaneEntry& oldest = entries_[first_];
+        if (oldest.sync_count < retired_below) {
+            const uint32_t next = (first_ + 1) % kTable;
+            const bool is_next_gone = entry_count_ > 1 && entries_[next].sync_count < retired_below;
+            if (__builtin_expect(!is_over(place, oldest.place) || is_next_gone, 0)) return false;
+            first_ = next;
+            --entry_count_;
+            live_ -= oldest.place.size;
+        }
+        append({place, sync_count, false});
+        tail_ = place.end();
+        return true;
     }
 
     /// The same as take() where nobody asks what is live or intact, but only who is in it: finished launches are left
@@ -139,7 +171,8 @@ private:
 
     // Whether a launch fits if `oldest` were the oldest entry: at once, after it has gone, or not even then. After the last
     // one the whole lane is free.
-    Fit fit_before(const LaneEntry& oldest, const LaneEntry* following, uint32_t size) const noexcept {
+    [[gnu::always_inline]] Fit fit_before(const LaneEntry& oldest, const LaneEntry* following,
+                                          uint32_t size) const noexcept {
         const bool is_tail_ahead = tail_ >= oldest.place.end();
         uint32_t address = tail_, end = is_tail_ahead ? end_ : oldest.place.address;
         if (is_tail_ahead && address + size > end) {
@@ -152,13 +185,26 @@ private:
         return address + size <= next_end ? Fit::after : Fit::later;
     }
 
-    void retire_first() noexcept {
+    bool has_intact() const noexcept { return below_ != 0 || above_ != kIntactMost; }
+
+    static bool is_over(LanePlace place, LanePlace other) noexcept {
+        return other.address < place.end() && place.address < other.end();
+    }
+
+    const LaneEntry& drop_first() noexcept {
         const LaneEntry& gone = entries_[first_];
         first_ = (first_ + 1) % kTable;
         --entry_count_;
         live_ -= gone.place.size;
+        return gone;
+    }
+
+    void retire_first() noexcept { keep(drop_first()); }
+
+    // What it left is intact until somebody writes over it.
+    void keep(const LaneEntry& gone) noexcept {
         if (intact_ == nullptr || gone.is_whole_lane || below_ == above_) return;
-        if (below_ != 0 || above_ != kIntactMost) part_at(gone.place.address);
+        if (has_intact()) part_at(gone.place.address);
         intact_[below_++] = {gone.place.address, gone.place.end()};
         retired_ += gone.place.size;
     }
@@ -178,7 +224,7 @@ private:
     }
 
     // Launches follow each other up the lane: the gap goes along with them, and back once a round.
-    [[gnu::noinline]] void part_at(uint32_t address) noexcept {
+    void part_at(uint32_t address) noexcept {
         while (below_ != 0 && intact_[below_ - 1].end > address) intact_[--above_] = intact_[--below_];
         while (above_ != kIntactMost && intact_[above_].end <= address) intact_[below_++] = intact_[above_++];
     }

@@ -25,19 +25,20 @@ struct Sizes {
     const uint32_t *begin, *end;
 };
 
-// Launches follow each other on the same queue.
-thread_local __attribute__((tls_model("initial-exec"))) Manager* last_manager;
+Manager* make_manager(const void* self) noexcept;
 
 [[gnu::noinline]] Manager* look_for_manager(const void* self) noexcept {
     Memory* all = TTMEM_ON ? memory() : nullptr;
     Manager* found = all == nullptr ? nullptr : all->managers.find(word_of(self));
-    if (found != nullptr) last_manager = found;
+    if (found == nullptr && all != nullptr) found = make_manager(self);
+    if (found != nullptr) at_hand.manager = found;
     return found;
 }
 
-// A known ring is followed even while nothing is reported: what is told of it later is true.
+// Launches follow each other on the same queue. A known ring is followed even while nothing is reported: what is told of it
+// later is true.
 [[gnu::always_inline]] inline Manager* last_manager_if(const void* self) noexcept {
-    Manager* last = last_manager;
+    Manager* last = at_hand.manager;
     return __builtin_expect(last != nullptr && last->self == self, 1) ? last : nullptr;
 }
 
@@ -47,19 +48,34 @@ thread_local __attribute__((tls_model("initial-exec"))) Manager* last_manager;
 }
 
 bool is_on_open_mesh(const Manager& manager) noexcept {
-    return manager.mesh != nullptr && manager.mesh->is_open.load(std::memory_order_acquire) &&
-           manager.mesh->number.load(std::memory_order_acquire) == manager.mesh_number;
+    const Mesh* mesh = manager.mesh;
+    return mesh != nullptr && mesh->is_open.load(std::memory_order_acquire) &&
+           mesh->number.load(std::memory_order_acquire) == manager.mesh_number;
 }
 
 // Queues come and go with their meshes, and nobody says when: room is made when it is needed.
-Manager* add_manager(const void* self) noexcept {
-    Memory* all = memory();
-    if (all == nullptr) return nullptr;
-    if (Manager* found = all->managers.find_or_add(word_of(self))) return found;
-    all->managers.each([all](Manager& manager) noexcept {
-        if (!is_on_open_mesh(manager)) all->managers.remove(&manager);
+Manager* add_manager(Memory& all, const void* self) noexcept {
+    if (Manager* added = all.managers.add(word_of(self))) return added;
+    all.managers.each([&all](Manager& manager) noexcept {
+        if (!is_on_open_mesh(manager)) all.managers.remove(&manager);
     });
-    return all->managers.add(word_of(self));
+    return all.managers.add(word_of(self));
+}
+
+// What was set up long ago and never launched on has gone with its mesh, most likely.
+RingPlan* find_or_add_plan(Memory& all, const void* self) noexcept {
+    static std::atomic<uint32_t> numbers{0};
+    if (RingPlan* found = all.plans.find(word_of(self))) return found;
+    const uint32_t number = numbers.fetch_add(1, std::memory_order_relaxed);
+    RingPlan* added = all.plans.add(word_of(self));
+    if (added == nullptr) {
+        all.plans.each([&all, number](RingPlan& plan) noexcept {
+            if (number - plan.number > kPlans / 4) all.plans.remove(&plan);
+        });
+        added = all.plans.add(word_of(self));
+    }
+    if (added != nullptr) added->number = number;
+    return added;
 }
 
 bool is_of_cores(const Manager& manager, uint32_t lane) noexcept { return (manager.core_lanes >> lane & 1) != 0; }
@@ -81,17 +97,16 @@ uint8_t core_type_of(uint32_t lane) noexcept {
 }
 
 // Aside: it changed, but the launch that is told of took no room there.
-[[gnu::noinline, gnu::hot]] void report_lane(Manager& manager, uint32_t place, uint8_t stall, bool is_aside) noexcept {
+void report_lane(Manager& manager, uint32_t place, uint8_t stall, bool is_aside) noexcept {
     Lane& lane = manager.lanes[place];
     const bool is_news = lane.is_news();
     const uint16_t target = manager.mesh->target.load(std::memory_order_acquire);
     if (target == 0 || (is_aside && !is_news)) return;
-    const uint8_t core_type = core_type_of(place);
     if (has_journal())
-        return note_ring(lane.live(), lane.retired(), lane.size(), lane.entry_count(),
-                         RingMove::of(target, core_type, stall, is_aside));
-    const ttmem_ring_state state{lane.live(), lane.retired(), lane.size(), lane.entry_count(),
-                                 target,      core_type,      stall,       is_aside};
+        return note_ring({lane.live(), lane.retired(), lane.size(), lane.entry_count(),
+                          RingMove::of(target, core_type_of(place), stall, is_aside)});
+    const ttmem_ring_state state{lane.live(), lane.retired(),      lane.size(), lane.entry_count(),
+                                 target,      core_type_of(place), stall,       is_aside};
     ttmem_ring(&state);
 }
 
@@ -105,36 +120,93 @@ uint8_t core_type_of(uint32_t lane) noexcept {
     }
 }
 
+// What was left to be told with the launch is older than what is told now.
+void tell_left(LaunchedRing* room) noexcept {
+    if (room == nullptr || !room->is_there()) return;
+    if (has_journal()) tell_ring(*room);
+    *room = {};
+}
+
 // The rings that a launch used, and those that changed because it waited for others; its wait only once.
-[[gnu::noinline, gnu::hot]] void report(Manager& manager, uint32_t used) noexcept {
-    if (__builtin_expect(!is_on_open_mesh(manager), 0) && !settle_anew(manager)) return;
+[[gnu::noinline]] void report(Manager& manager, uint32_t used) noexcept {
+    tell_left(context().ring);
+    if (!is_on_open_mesh(manager) && !settle_anew(manager)) return;
     const uint32_t left = manager.changed & manager.core_lanes;
     manager.changed = 0;
-    if (__builtin_expect(left == used && (left & (left - 1)) == 0 && left != 0, 1))
-        return report_lane(manager, static_cast<uint32_t>(__builtin_ctz(left)), manager.stall, false);
     report_lanes(manager, left, used);
+}
+
+// The target of a launch that has room for the ring it moves, to be told of both at once; else 0.
+[[gnu::always_inline]] inline uint16_t target_of_launch(const Manager& manager, const LaunchedRing* room) noexcept {
+    if (__builtin_expect(room == nullptr || room->is_there() || !has_journal() || !is_on_open_mesh(manager), 0))
+        return 0;
+    return manager.mesh->target.load(std::memory_order_acquire);
+}
+
+// Leaves the ring of the workers there.
+[[gnu::always_inline]] inline void leave(Manager& manager, LaunchedRing& room, uint16_t target) noexcept {
+    Lane& lane = manager.lanes[0];
+    const RingMove move = RingMove::of(target, TTMEM_TENSIX, manager.stall, false);
+    manager.changed = 0;
+    room = {lane.tell(), lane.size(), LaunchedRing::word_of(move, lane.entry_count())};
+    keep_ring(lane.live(), lane.retired(), lane.size(), lane.entry_count(), move);
 }
 
 // ---- what the runtime does
 
-void note_lane(const void* self, uint32_t base, uint32_t size) noexcept {
-    Manager* manager = add_manager(self);
-    if (manager == nullptr) return;
+void add_lane(Manager& manager, uint32_t base, uint32_t size) noexcept {
     const bool is_round_again =
-        manager->lane_count > kLaunchLanes && manager->lanes[0].base() == base && manager->lanes[0].size() == size;
-    if (manager->is_in_use || manager->places != nullptr || is_round_again || manager->lane_count == kLanesMost) {
-        manager->is_in_use = false;
-        manager->freed_below = 0;
-        manager->places = nullptr;
-        manager->stall = TTMEM_STALL_NONE;
-        manager->lane_count = manager->held = 0;
+        manager.lane_count > kLaunchLanes && manager.lanes[0].base() == base && manager.lanes[0].size() == size;
+    if (manager.is_in_use || manager.places != nullptr || is_round_again || manager.lane_count == kLanesMost) {
+        manager.is_in_use = false;
+        manager.freed_below = 0;
+        manager.places = nullptr;
+        manager.stall = TTMEM_STALL_NONE;
+        manager.lane_count = manager.held = 0;
     }
-    manager->self = self;
-    Stretch* intact = size > kSlotsMost ? manager->intact[manager->lane_count] : nullptr;
-    manager->changed |= 1u << manager->lane_count;
-    manager->lanes[manager->lane_count++].begin(base, size, intact);
-    manager->core_lanes = manager->lane_count > kLaunchLanes ? (1u << (manager->lane_count - kLaunchLanes)) - 1 : 0;
-    if (manager->lane_count == 1) worker_ring_bytes.store(size, std::memory_order_relaxed);
+    Stretch* intact = size > kSlotsMost ? manager.intact[manager.lane_count] : nullptr;
+    manager.changed |= 1u << manager.lane_count;
+    manager.lanes[manager.lane_count++].begin(base, size, intact);
+    manager.core_lanes = manager.lane_count > kLaunchLanes ? (1u << (manager.lane_count - kLaunchLanes)) - 1 : 0;
+}
+
+void add_lane(RingPlan& plan, uint32_t base, uint32_t size) noexcept {
+    const LanePlace& first = plan.lanes[0];
+    const bool is_round_again = plan.lane_count > kLaunchLanes && first.address == base && first.size == size;
+    if (plan.is_begun || is_round_again || plan.lane_count == kLanesMost) {
+        plan.is_begun = plan.is_lost = false;
+        plan.lane_count = 0;
+    }
+    plan.lanes[plan.lane_count++] = {base, size};
+}
+
+// Also of a ring that is set up again: what was told of it before is told anew with its next launch.
+void note_lane(const void* self, uint32_t base, uint32_t size) noexcept {
+    Memory* all = memory();
+    if (all == nullptr) return;
+    if (Manager* manager = all->managers.find(word_of(self))) add_lane(*manager, base, size);
+    RingPlan* plan = find_or_add_plan(*all, self);
+    if (plan == nullptr) return;
+    add_lane(*plan, base, size);
+    if (plan->lane_count == 1) worker_ring_bytes.store(size, std::memory_order_relaxed);
+}
+
+// At its first launch; null if nobody saw how it was set up, or without room, which is counted.
+[[gnu::cold]] Manager* make_manager(const void* self) noexcept {
+    Memory& all = *memory();
+    RingPlan* plan = all.plans.find(word_of(self));
+    if (plan == nullptr || plan->is_lost) return nullptr;
+    Manager* made = add_manager(all, self);
+    if (made == nullptr) {
+        plan->is_lost = true;
+        count_lost();
+        return nullptr;
+    }
+    made->self = self;
+    for (uint32_t i = 0; i < plan->lane_count; ++i) add_lane(*made, plan->lanes[i].address, plan->lanes[i].size);
+    plan->is_begun = true;
+    settle_anew(*made);
+    return made;
 }
 
 // Why a launch of that size waits for a lane. Who is finished is found out when somebody looks.
@@ -151,7 +223,7 @@ LaneStall stall_of(Manager& manager, uint32_t place, uint32_t size) noexcept {
 
 // The lane that asks for the highest count is the one that is waited for; core types come before launch messages.
 // The runtime answers with that count: whoever comes first with it need not be compared with the others.
-uint8_t reason_of(Manager& manager, const Sizes& sizes, uint32_t answered) noexcept {
+[[gnu::noinline]] uint8_t reason_of(Manager& manager, const Sizes& sizes, uint32_t answered) noexcept {
     LaneStall worst{};
     for (uint32_t i = 0; i < manager.lane_count && sizes.begin + i < sizes.end; ++i) {
         if (sizes.begin[i] == 0) continue;
@@ -165,7 +237,12 @@ uint8_t reason_of(Manager& manager, const Sizes& sizes, uint32_t answered) noexc
 
 // Hands the answer on: whoever asks need not keep it meanwhile.
 [[gnu::noinline, gnu::hot]] ttmem_result note_stall(Manager& manager, const void* sizes, ttmem_result answer) noexcept {
-    manager.stall = reason_of(manager, *static_cast<const Sizes*>(sizes), static_cast<uint32_t>(answer.low >> 32));
+    const auto& wanted = *static_cast<const Sizes*>(sizes);
+    const auto answered = static_cast<uint32_t>(answer.low >> 32);
+    const Lane& workers = manager.lanes[0];  // mostly they are short of room
+    const bool is_plain =
+        wanted.begin != wanted.end && workers.is_short_by_first(*wanted.begin, manager.freed_below, answered);
+    manager.stall = __builtin_expect(is_plain, 1) ? uint8_t{TTMEM_STALL_SPACE} : reason_of(manager, wanted, answered);
     return answer;
 }
 
@@ -202,17 +279,22 @@ uint8_t reason_of(Manager& manager, const Sizes& sizes, uint32_t answered) noexc
     if (lane.entry_count() == 0) manager.held &= ~bit;
 }
 
+[[gnu::always_inline]] inline void end_placing(Manager& manager) noexcept {
+    manager.is_in_use = true;
+    manager.places = nullptr;
+    manager.stall = TTMEM_STALL_NONE;
+}
+
 // Which lanes of core types the launch used. Those that nobody is in and nobody wants are passed over.
-[[gnu::always_inline]] inline uint32_t take_places(Manager& manager, const ReservedPlaces& places,
-                                                   uint32_t sync_count) noexcept {
+uint32_t take_places(Manager& manager, const ReservedPlaces& places, uint32_t sync_count) noexcept {
     uint32_t used = 0, bit = 1;
-    if (__builtin_expect(sync_count < manager.freed_below, 0)) retire_freed(manager);
+    if (sync_count < manager.freed_below) retire_freed(manager);
     const ReservedPlace* place = places.begin;
     const auto told_count = static_cast<uint32_t>(places.end - place);  // one for each lane
     const uint32_t count = told_count < manager.lane_count ? told_count : manager.lane_count;
     for (Lane *lane = manager.lanes, *end = lane + count; lane != end; ++lane, ++place, bit <<= 1) {
         if (place->size == 0) {
-            if (__builtin_expect((manager.held & bit) != 0, 0)) retire_aside(manager, *lane, bit);
+            if ((manager.held & bit) != 0) retire_aside(manager, *lane, bit);
         } else if ((manager.core_lanes & bit) != 0) {
             lane->go_on(manager.freed_below, {place->address, place->size}, sync_count);
             used |= bit;
@@ -225,16 +307,56 @@ uint8_t reason_of(Manager& manager, const Sizes& sizes, uint32_t answered) noexc
     return used;
 }
 
-[[gnu::always_inline]] inline void note_taken(Manager& manager, uint32_t sync_count) noexcept {
+void take_any(Manager& manager, const ReservedPlaces& places, uint32_t sync_count) noexcept {
+    const uint32_t used = take_places(manager, places, sync_count);
+    LaunchedRing* room = context().ring;
+    const bool is_of_workers = used == 1 && (manager.changed & manager.core_lanes) == 1;
+    const uint16_t target = is_of_workers ? target_of_launch(manager, room) : uint16_t{0};
+    target != 0 ? leave(manager, *room, target) : report(manager, used);
+}
+
+// The lanes of today's chips: of cores, and of launch messages to many of them and to one.
+enum UsualLane : uint32_t { kWorkers, kActiveEthernet, kIdleEthernet, kToMany, kToOne, kUsualLanes };
+constexpr uint32_t kEthernetLanes = 1u << kActiveEthernet | 1u << kIdleEthernet;
+
+// The way of nearly all, as straight as it can be: workers run a program, are told so in one message, nobody is on other
+// cores, and the binaries are where they belong. False, and nothing done, if it is not so.
+[[gnu::always_inline]] inline bool take_plainly(Manager& manager, uint32_t sync_count) noexcept {
+    LaunchedRing* room = context().ring;
+    const auto* places = static_cast<const ReservedPlaces*>(manager.places);
+    if (__builtin_expect(places == nullptr || room == nullptr || manager.lane_count != kUsualLanes, 0)) return false;
+    const ReservedPlace* place = places->begin;
+    const bool is_usual = context().enqueued->status == TTMEM_COMMITTED && places->end - place == kUsualLanes &&
+                          (place[kActiveEthernet].size | place[kIdleEthernet].size | place[kToOne].size) == 0 &&
+                          ((manager.held | manager.changed) & kEthernetLanes) == 0 && place[kWorkers].size != 0 &&
+                          place[kToMany].size != 0 && sync_count >= manager.freed_below;
+    if (__builtin_expect(!is_usual, 0)) return false;
+    const uint16_t target = target_of_launch(manager, room);
+    if (__builtin_expect(target == 0, 0)) return false;
+    const LanePlace taken{place[kWorkers].address, place[kWorkers].size};
+    Lane& workers = manager.lanes[kWorkers];
+    if (__builtin_expect(!workers.go_on_plainly(manager.freed_below, taken, sync_count), 0))
+        workers.go_on(manager.freed_below, taken, sync_count);
+    manager.lanes[kToMany].add({place[kToMany].address, place[kToMany].size}, sync_count);
+    manager.held = 1u << kWorkers;
+    leave(manager, *room, target);
+    end_placing(manager);
+    return true;
+}
+
+void note_taken(Manager& manager, uint32_t sync_count) noexcept {
     const Workload* workload = context().enqueued;
     if (workload != nullptr && workload->is_told && workload->status == TTMEM_IN_FLIGHT)
         manager.stall = TTMEM_STALL_IN_FLIGHT;
     if (manager.places == nullptr) return;
-    const uint32_t used = take_places(manager, *static_cast<const ReservedPlaces*>(manager.places), sync_count);
-    report(manager, used);
-    manager.is_in_use = true;
-    manager.places = nullptr;
-    manager.stall = TTMEM_STALL_NONE;
+    take_any(manager, *static_cast<const ReservedPlaces*>(manager.places), sync_count);
+    end_placing(manager);
+}
+
+[[gnu::noinline]] void take_elsewhere(void* self, uint32_t sync_count, const void* caller) {
+    void* real = original_from(Hook::ring_take, caller);
+    if (Manager* manager = find_manager(self)) note_taken(*manager, sync_count);
+    reinterpret_cast<void (*)(void*, uint32_t)>(real)(self, sync_count);
 }
 
 void note_filled(Manager& manager, uint32_t sync_count) noexcept {
@@ -276,16 +398,20 @@ TTMEM_INTERPOSE_HOT(ring_reserve, ttmem_result, (void* self, const void* sizes))
 TTMEM_INTERPOSE_HOT(ring_free, void, (void* self, uint32_t sync_count)) {
     const void* caller = __builtin_return_address(0);
     auto* manager = ttmem::hook::last_manager_if(self);
-    if (manager == nullptr || !ttmem::hook::is_usual(caller))
+    if (__builtin_expect(manager == nullptr || !ttmem::hook::is_usual(caller), 0))
         return ttmem::hook::free_elsewhere(self, sync_count, caller);
     ttmem::hook::note_freed(*manager, sync_count);
     ttmem::hook::original_in<void(void*, uint32_t)>(ttmem::hook::usual_copy(), Hook::ring_free)(self, sync_count);
 }
 
 TTMEM_INTERPOSE_HOT(ring_take, void, (void* self, uint32_t sync_count)) {
-    auto* real = ttmem::hook::original_as<void(void*, uint32_t)>(Hook::ring_take);
-    if (auto* manager = ttmem::hook::find_manager(self)) ttmem::hook::note_taken(*manager, sync_count);
-    real(self, sync_count);
+    const void* caller = __builtin_return_address(0);
+    const auto* copy = ttmem::hook::usual_copy();
+    auto* manager = ttmem::hook::last_manager_if(self);
+    const bool is_usual = manager != nullptr && ttmem::hook::is_usual(caller);
+    if (__builtin_expect(!is_usual || !ttmem::hook::take_plainly(*manager, sync_count), 0))
+        return ttmem::hook::take_elsewhere(self, sync_count, caller);
+    ttmem::hook::original_in<void(void*, uint32_t)>(copy, Hook::ring_take)(self, sync_count);
 }
 
 TTMEM_INTERPOSE(ring_fill, void, (void* self, uint32_t sync_count)) {

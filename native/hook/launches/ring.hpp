@@ -11,6 +11,16 @@ inline constexpr uint32_t kLaunchLanes = 2;  // behind those of the core types: 
 
 inline constexpr uint32_t kSlotsMost = 64;  // of a lane of launch messages; those of core types count bytes
 
+/// A ring as it was set up. The runtime has one for each queue and each of the eight parts a chip may be divided into, and
+/// launches on few of them: only those get a Manager, which is large.
+struct RingPlan {
+    uint32_t number;  // in the order of set-ups
+    uint32_t lane_count;
+    bool is_begun;  // somebody launched on it
+    bool is_lost;   // there was no room for its Manager
+    LanePlace lanes[kLanesMost];
+};
+
 struct alignas(64) Manager {
     const void* self;
     const Mesh* mesh;    // null: not heard of in a launch yet

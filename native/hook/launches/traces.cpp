@@ -42,7 +42,7 @@ void begin_capture(const void* impl, uint8_t queue, uint32_t id) noexcept {
     for (auto& place : captures) {
         Trace* none = nullptr;
         if (!place.compare_exchange_strong(none, trace, std::memory_order_acq_rel)) continue;
-        capture_count.fetch_add(1, std::memory_order_release);
+        at_hand_of_all.captures.fetch_add(1, std::memory_order_release);
         return;
     }
 }
@@ -51,7 +51,7 @@ void end_capture(const Trace* trace) noexcept {
     for (auto& place : captures) {
         Trace* held = place.load(std::memory_order_acquire);
         if (held == nullptr || held != trace || !place.compare_exchange_strong(held, nullptr)) continue;
-        capture_count.fetch_sub(1, std::memory_order_release);
+        at_hand_of_all.captures.fetch_sub(1, std::memory_order_release);
     }
 }
 
@@ -62,8 +62,6 @@ void drop(Trace& trace) noexcept {
 }
 
 }  // namespace
-
-std::atomic<uint32_t> capture_count{0};
 
 [[gnu::noinline]] bool record_in_capture(const Workload& workload, const void* queue) noexcept {
     for (auto& place : captures) {

@@ -1,8 +1,8 @@
 // Launches, and the binaries of what is launched.
 //
-// Every launch enters EnqueueMeshWorkload once, cached or not. The first one loads the binaries into a buffer in DRAM; from
-// then until the runtime says "committed" they are in flight, which it keeps to itself. It says "committed" again with
-// every launch: only changes are reported.
+// Every launch enters EnqueueMeshWorkload once, cached or not. The first one loads the binaries into a buffer in DRAM, the
+// only buffer that a launch makes; from then until the runtime says "committed" they are in flight, which it keeps to
+// itself. It says so with every launch, and there is no way back: it is asked until it was said once.
 #include "hook/launches/workloads.hpp"
 
 #include "hook/programs/memory.hpp"
@@ -68,8 +68,6 @@ void give_words(uint32_t* first) noexcept {
 namespace {
 
 Workload* find_workload(const void* impl) noexcept {
-    Workload* enqueued = context().enqueued;
-    if (enqueued != nullptr && enqueued->impl == impl) return enqueued;
     Memory* all = memory();
     return all == nullptr ? nullptr : all->workloads.find(word_of(impl));
 }
@@ -122,16 +120,58 @@ void tell_status(Workload& workload, uint8_t status) noexcept {
     ttmem_binary_status(workload.target, workload.id, status, 0);
 }
 
-void count_launches(Workload& workload, const void* queue) noexcept {
-    if (!settle(workload) || record_launch(workload, queue)) return;
-    if (workload.program_count != 1) return each_word(workload.launches, count_launch_word);
-    if (__builtin_expect(!has_journal(), 0)) return count_launch_word(workload.only);
-    // Threads that launch it together may each have their own view of where it is; any of them is checked before use.
+// Of a workload whose binaries were not where they belong before it was launched. Slow dispatch has no status.
+[[gnu::noinline]] void ask_status(Workload& workload) noexcept {
+    if (!settle(workload)) return;
+    const auto status = ask<uint8_t>(Getter::binary_status, TTMEM_NOT_SENT, workload.impl, id_of(*workload.mesh));
+    if (status == TTMEM_IN_FLIGHT || status == TTMEM_COMMITTED) tell_status(workload, status);
+}
+
+// The launch that this thread is at: what is told when it has returned, or thrown.
+struct Launching {
+    Workload* workload;
+    Workload* enqueued_before;
+    LaunchedRing* ring_before;
+    LaunchedRing ring;
+};
+
+void put_back(const Launching& launching) noexcept {
+    context().enqueued = launching.enqueued_before;
+    context().ring = launching.ring_before;
+}
+
+// It came to nothing, but may have taken its place in the ring before, and its binaries may be where they belong.
+[[gnu::cold]] void end_early(void* given) noexcept {
+    const Launching& launching = *static_cast<Launching*>(given);
+    put_back(launching);
+    if (launching.workload != nullptr && launching.workload->status != TTMEM_COMMITTED) ask_status(*launching.workload);
+    if (has_journal()) tell_ring(launching.ring);
+}
+
+// Threads that launch it together may each have their own view of where it is; any of them is checked before use.
+[[gnu::always_inline]] inline void count_only_launch(Workload& workload, const LaunchedRing& ring) noexcept {
     const std::atomic_ref<uint32_t> listed_at(workload.listed_at);
     const uint32_t before = listed_at.load(std::memory_order_relaxed);
     const uint32_t now =
-        count_launch(static_cast<uint16_t>(workload.only >> 48), workload.only & kProgramOfLaunch, before);
+        count_launch(static_cast<uint16_t>(workload.only >> 48), workload.only & kProgramOfLaunch, before, ring);
     if (__builtin_expect(now != before, 0)) listed_at.store(now, std::memory_order_relaxed);
+}
+
+// The ring is told with the launch of one program on the same chips; else by itself.
+[[gnu::noinline]] void count_apart(Workload& workload, const LaunchedRing& ring, bool is_counted) noexcept {
+    if (has_journal()) tell_ring(ring);
+    if (!is_counted) return;
+    if (workload.program_count != 1) return each_word(workload.launches, count_launch_word);
+    has_journal() ? count_only_launch(workload, {}) : count_launch_word(workload.only);
+}
+
+[[gnu::always_inline]] inline void count_launches(Workload& workload, const void* queue,
+                                                  const LaunchedRing& ring) noexcept {
+    const bool is_counted = settle(workload) && !record_launch(workload, queue);
+    const bool is_together = ring.word >> 48 == workload.only >> 48 || !ring.is_there();
+    if (__builtin_expect(is_counted && is_together && workload.program_count == 1 && has_journal(), 1))
+        return count_only_launch(workload, ring);
+    count_apart(workload, ring, is_counted);
 }
 
 void end_workload(const void* impl) noexcept {
@@ -147,42 +187,17 @@ void end_workload(const void* impl) noexcept {
 }
 
 void enqueue(void* real, void* queue, void* const* launched, bool is_blocking) {
+    Context& now = context();
     Workload* workload = find_workload(*launched);
-    Workload*& enqueued = context().enqueued;
-    Workload* before = enqueued;
-    enqueued = workload;
-    ttmem_call_and_put_back(real, queue, const_cast<void**>(launched), is_blocking, &enqueued, before);
-    if (workload != nullptr) count_launches(*workload, queue);
+    Launching launching{workload, now.enqueued, now.ring, {}};
+    now.enqueued = workload;
+    now.ring = workload == nullptr || is_blocking ? nullptr : &launching.ring;  // its end may be long in coming
+    ttmem_guarded_three(real, queue, const_cast<void**>(launched), is_blocking, end_early, &launching);
+    put_back(launching);
+    if (__builtin_expect(workload == nullptr, 0)) return;
+    if (__builtin_expect(workload->status != TTMEM_COMMITTED, 0)) ask_status(*workload);
+    count_launches(*workload, queue, launching.ring);
 }
-
-uint64_t load(void* real, const uint64_t (&arguments)[6], Workload& workload) {
-    Context before = context();
-    const uint64_t held_bytes = workload.held_bytes;
-    context().loading = &workload;
-    const uint64_t result = call_within(real, arguments, before).low;
-    if (workload.held_bytes != held_bytes) tell_status(workload, TTMEM_IN_FLIGHT);
-    return result;
-}
-
-[[gnu::noinline]] uint64_t load_if_new(void* impl, void* queue, const void* caller) {
-    void* real = original_from(Hook::load_binaries, caller);
-    Workload* workload = TTMEM_ON ? find_workload(impl) : nullptr;
-    if (workload != nullptr && workload->status != TTMEM_COMMITTED)
-        return load(real, {word_of(impl), word_of(queue)}, *workload);
-    return reinterpret_cast<uint64_t (*)(void*, void*)>(real)(impl, queue);
-}
-
-[[gnu::noinline]] uint64_t set_status(void* impl, uint64_t mesh, int status, const void* caller) {
-    void* real = original_from(Hook::set_binary_status, caller);
-    const uint64_t result = reinterpret_cast<uint64_t (*)(void*, uint64_t, int)>(real)(impl, mesh, status);
-    if (TTMEM_ON)
-        if (Workload* workload = find_workload(impl)) tell_status(*workload, static_cast<uint8_t>(status));
-    return result;
-}
-
-}  // namespace
-
-namespace {
 
 // A buffer that is known by its address shares that with buffers of other meshes.
 uint64_t key_of_holding(const Mesh& mesh, uint64_t buffer_id) noexcept {
@@ -195,8 +210,8 @@ uint64_t mark_of(uint64_t key) noexcept { return (key ^ key >> 12) % kHoldingMar
 }  // namespace
 
 bool hold_binaries(const Mesh& mesh, uint64_t buffer_id, uint64_t reserved_bytes, uint64_t address) noexcept {
-    Workload* workload = context().loading;
-    if (__builtin_expect(workload == nullptr, 1)) return false;
+    Workload* workload = context().enqueued;
+    if (__builtin_expect(workload == nullptr || workload->status == TTMEM_COMMITTED, 1)) return false;
     const uint64_t key = key_of_holding(mesh, buffer_id);
     Holding* holding = settle(*workload) ? memory()->holdings.find_or_add(key) : nullptr;
     if (holding == nullptr) return false;
@@ -205,6 +220,8 @@ bool hold_binaries(const Mesh& mesh, uint64_t buffer_id, uint64_t reserved_bytes
     *holding = {workload->first_key, workload->id, target};
     if (workload->held_bytes != 0) address = 0;  // several buffers lie at no one address
     workload->held_bytes += reserved_bytes;
+    workload->status = TTMEM_IN_FLIGHT;
+    workload->is_told = true;
     ttmem_binaries_placed(target, workload->id, workload->status, workload->held_bytes, address);
     if (Program* program = program_with(workload->first_key))
         if (program->target == target) program->has_binaries = true;
@@ -240,32 +257,9 @@ TTMEM_INTERPOSE(add_program, uint64_t, (void* workload, const void* range, void*
 }
 
 TTMEM_INTERPOSE_HOT(enqueue_workload, void, (void* queue, void* const* workload, bool is_blocking)) {
-    void* real = ttmem::hook::original(Hook::enqueue_workload);
-    if (TTMEM_ON) return ttmem::hook::enqueue(real, queue, workload, is_blocking);
+    void* real = ttmem::hook::original(Hook::enqueue_workload, 1);
+    if (__builtin_expect(TTMEM_ON, 1)) return ttmem::hook::enqueue(real, queue, workload, is_blocking);
     reinterpret_cast<void (*)(void*, void* const*, bool)>(real)(queue, workload, is_blocking);
-}
-
-// It is asked with every launch, and what was loaded once stays.
-TTMEM_INTERPOSE_HOT(load_binaries, uint64_t, (void* workload, void* queue)) {
-    const void* caller = __builtin_return_address(0);
-    const auto* enqueued = ttmem::hook::context().enqueued;
-    const bool is_loaded = enqueued != nullptr && enqueued->impl == workload && enqueued->status == TTMEM_COMMITTED;
-    if (__builtin_expect(!is_loaded, 0) || !ttmem::hook::is_usual(caller))
-        return ttmem::hook::load_if_new(workload, queue, caller);
-    const auto* copy = ttmem::hook::usual_copy();
-    return ttmem::hook::original_in<uint64_t(void*, void*)>(copy, Hook::load_binaries)(workload, queue);
-}
-
-TTMEM_INTERPOSE_HOT(set_binary_status, uint64_t, (void* workload, uint64_t mesh, int status)) {
-    const void* caller = __builtin_return_address(0);
-    const auto* enqueued = ttmem::hook::context().enqueued;
-    const bool is_known =
-        enqueued != nullptr && enqueued->impl == workload && enqueued->is_told && enqueued->status == status;
-    if (__builtin_expect(!is_known, 0) || !ttmem::hook::is_usual(caller))
-        return ttmem::hook::set_status(workload, mesh, status, caller);
-    const auto* copy = ttmem::hook::usual_copy();
-    return ttmem::hook::original_in<uint64_t(void*, uint64_t, int)>(copy, Hook::set_binary_status)(workload, mesh,
-                                                                                                   status);
 }
 
 TTMEM_INTERPOSE(workload_destroyed, void, (void* workload)) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hook/programs/programs.hpp"
+#include "hook/runtime.hpp"
 
 namespace ttmem::hook {
 
@@ -66,12 +67,10 @@ inline void count_launch_word(uint64_t word) noexcept {
     ttmem_launch(static_cast<uint16_t>(word >> 48), word & kProgramOfLaunch);
 }
 
-/// How many traces are being captured.
-extern std::atomic<uint32_t> capture_count;
 /// Whether this launch is only recorded: a trace is being captured on that queue.
 bool record_in_capture(const Workload& workload, const void* queue) noexcept;
 inline bool record_launch(const Workload& workload, const void* queue) noexcept {
-    return __builtin_expect(capture_count.load(std::memory_order_acquire) != 0, 0) &&
+    return __builtin_expect(at_hand_of_all.captures.load(std::memory_order_acquire) != 0, 0) &&
            record_in_capture(workload, queue);
 }
 void drop_traces(const Mesh& mesh) noexcept;

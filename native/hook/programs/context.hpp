@@ -1,7 +1,7 @@
 // What the runtime is doing on this thread: hooks around a call leave word for the hooks that are reached inside it.
 //
-// Buffers that are allocated while a workload loads its binaries are the binaries of its program (docs/rules.md); for them
-// buffers.cpp asks here first:
+// A buffer in DRAM that is allocated while a workload is launched for the first time holds the binaries of its program
+// (docs/rules.md); for those buffers.cpp asks here first:
 //
 //   if (hold_binaries(mesh, buffer_id, reserved_bytes, address)) return;      // on allocation
 //   if (release_binaries(mesh, buffer_id)) return;                   // on release
@@ -13,26 +13,47 @@
 
 #include "hook/guard.h"
 
+namespace ttmem {
+struct LaunchedRing;
+}
+
 namespace ttmem::hook {
 
 struct Workload;
 struct LocalPass;
 struct MarkPass;
 struct Mesh;
+struct Manager;
+struct Copy;
 
 /// All zero on a thread that is in no call of the runtime's.
 struct Context {
-    Workload* enqueued;       // the workload that is being launched
-    Workload* loading;        // the workload whose binaries are being loaded
-    LocalPass* locals;        // circular buffers of a program are being laid out
-    MarkPass* marks;          // dataflow buffers or scratchpads of a program are being laid out
-    Mesh* mesh;               // the mesh that is being worked on
-    uint8_t owner;            // ttmem_kind of the kernels that are being configured: fabric, dispatch, or 0
+    Workload* enqueued;  // the workload that is being launched
+    LaunchedRing* ring;  // in the frame of that launch: where the ring it moves is left, to be told with it; or null
+    LocalPass* locals;   // circular buffers of a program are being laid out
+    MarkPass* marks;     // dataflow buffers or scratchpads of a program are being laid out
+    Mesh* mesh;          // the mesh that is being worked on
+    uint8_t owner;       // ttmem_kind of the kernels that are being configured: fabric, dispatch, or 0
     bool is_beginning_trace;  // the host's books are being put aside for a capture
 };
 
-extern thread_local __attribute__((tls_model("initial-exec"))) Context this_context;
-inline Context& context() noexcept { return this_context; }
+/// The mesh that a thread asked for last, and which opening of it that was.
+struct LastMesh {
+    const void* device;
+    Mesh* mesh;
+    uint32_t number;
+};
+
+/// What the hooks of a thread need at hand. Every operation of the host comes by and finds little of ours in the processor's
+/// cache: so what most of them need is in one line of memory.
+struct alignas(64) AtHand {
+    LastMesh mesh;
+    Manager* manager;  // of the ring that was looked for last
+    const Copy* copy;  // of the runtime, which the last call came to
+    Context context;
+};
+extern thread_local __attribute__((tls_model("initial-exec"))) AtHand at_hand;
+inline Context& context() noexcept { return at_hand.context; }
 
 /// Calls `real` with up to six words, with the context of this thread as it was set up by the caller, and afterwards, also
 /// if it throws, brings back `before`.

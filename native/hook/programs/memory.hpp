@@ -11,6 +11,7 @@ namespace ttmem::hook {
 
 inline constexpr uint32_t kHoldingMarks = 4096;
 inline constexpr uint32_t kHandles = 1u << 15;
+inline constexpr uint32_t kPlans = 1u << 13;
 
 struct Memory {
     Table<Program, 1u << 15> programs;                   // by key_of_program
@@ -20,7 +21,8 @@ struct Memory {
     std::atomic<uint32_t> holding_marks[kHoldingMarks];  // how many buffers there have this remainder: mostly none
     Handles<kHandles> handles;                           // by buffer
     Table<Trace, 1u << 10> traces;                       // by mesh and the runtime's number
-    Table<Manager, 1u << 8> managers;                    // by the runtime's WorkerConfigBufferMgr
+    Table<RingPlan, kPlans> plans;                       // by the runtime's WorkerConfigBufferMgr
+    Table<Manager, 1u << 9> managers;                    // the same, of those that were launched on
     Cells cells;
     std::atomic<uint32_t> waiting;  // programs that were compiled before their mesh was open
 };

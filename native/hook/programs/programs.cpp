@@ -8,7 +8,7 @@
 
 namespace ttmem::hook {
 
-thread_local __attribute__((tls_model("initial-exec"))) Context this_context;
+thread_local __attribute__((tls_model("initial-exec"))) AtHand at_hand;
 
 namespace {
 
@@ -20,7 +20,7 @@ std::atomic<uint64_t> next_id{1};  // for releases that do not tell a program's 
 
 uint64_t copy_bits() noexcept {
     uintptr_t first = 0;
-    const uintptr_t own = current_copy == nullptr ? 1 : current_copy->base | 1;
+    const uintptr_t own = at_hand.copy == nullptr ? 1 : at_hand.copy->base | 1;
     if (first_copy.compare_exchange_strong(first, own, std::memory_order_relaxed)) return 0;
     return first == own ? 0 : uint64_t{1} << kCopyBit;
 }

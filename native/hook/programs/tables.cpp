@@ -2,13 +2,13 @@
 #include <sys/mman.h>
 
 #include "hook/programs/memory.hpp"
+#include "hook/runtime.hpp"
 #include "writer/owner.hpp"
 #include "writer/writer.hpp"
 
 namespace ttmem::hook {
 namespace {
 
-std::atomic<Memory*> the_memory{nullptr};
 std::atomic<bool> has_no_memory{false};
 
 [[gnu::noinline, gnu::cold]] Memory* make_memory() noexcept {
@@ -22,7 +22,7 @@ std::atomic<bool> has_no_memory{false};
     madvise(piece, sizeof(Memory), MADV_WIPEONFORK);
     madvise(piece, sizeof(Memory), MADV_NOHUGEPAGE);  // few pages of it are ever touched
     Memory* none = nullptr;
-    if (the_memory.compare_exchange_strong(none, static_cast<Memory*>(piece), std::memory_order_acq_rel))
+    if (at_hand_of_all.memory.compare_exchange_strong(none, static_cast<Memory*>(piece), std::memory_order_acq_rel))
         return static_cast<Memory*>(piece);
     munmap(piece, sizeof(Memory));
     return none;
@@ -31,7 +31,7 @@ std::atomic<bool> has_no_memory{false};
 }  // namespace
 
 Memory* memory() noexcept {
-    Memory* made = the_memory.load(std::memory_order_acquire);
+    Memory* made = at_hand_of_all.memory.load(std::memory_order_acquire);
     return __builtin_expect(made != nullptr, 1) ? made : make_memory();
 }
 
@@ -39,6 +39,6 @@ void count_lost() noexcept {
     if (is_owner() && may_write()) the_writer.header->untabled_allocs.fetch_add(1, std::memory_order_relaxed);
 }
 
-Cells& cells() noexcept { return the_memory.load(std::memory_order_acquire)->cells; }
+Cells& cells() noexcept { return at_hand_of_all.memory.load(std::memory_order_acquire)->cells; }
 
 }  // namespace ttmem::hook

@@ -26,9 +26,8 @@ class Table {
 public:
     Slot* find(uint64_t key) noexcept {
         const uint32_t home = home_of(key);
-        for (uint32_t i = home; i < home + kWindow; ++i)
-            if (keys_[i].load(std::memory_order_acquire) == key) return &slots_[i];
-        return nullptr;
+        if (__builtin_expect(keys_[home].load(std::memory_order_acquire) == key, 1)) return &slots_[home];
+        return find_beyond(key, home);
     }
 
     /// A zeroed slot for a key that is not there yet (nor 0); null if there is no room.
@@ -63,6 +62,12 @@ public:
 private:
     static constexpr uint32_t kWindow = 16;
     static_assert((Size & (Size - 1)) == 0);
+    [[gnu::noinline]] Slot* find_beyond(uint64_t key, uint32_t home) noexcept {
+        for (uint32_t i = home + 1; i < home + kWindow; ++i)
+            if (keys_[i].load(std::memory_order_acquire) == key) return &slots_[i];
+        return nullptr;
+    }
+
     static uint32_t home_of(uint64_t key) noexcept {
         return static_cast<uint32_t>((key * 0x9e37'79b9'7f4a'7c15ull) >> 32) & (Size - 1);
     }

@@ -76,7 +76,7 @@ inline constexpr uint64_t seed_device(int32_t id) { return kSeedDevices | static
 //   allocated         the live entry's own words, as above (reserved has 5 bits more: see kReplaced)
 //   freed             as above          maker's sequence   as above        as above         as above
 //   status_changed    program           -                  -               status           -
-//   launched          program           -                  -               launches so far  -
+//   launched          program           retired, live      ring bytes      launches so far  as ring_moved | entries24
 //   target_opened     descriptor id     unique or mesh id  -               -                -
 //   target_closed     entries ended     unique or mesh id  -               -                -
 //   phase_began       phase number      name id            -               -                -
@@ -87,6 +87,10 @@ inline constexpr uint64_t seed_device(int32_t id) { return kSeedDevices | static
 //   clashed           program           end of the CBs     buffer address  -                -
 //   ring_moved        live bytes        retired bytes      ring bytes      live entries     core type8 | stall8 | aside8
 //   cache_answered    size asked for    held bytes         shared bytes    entries          cache8 | outcome8
+//
+// The ring that a launch moved is told together with it where both are on one target (kWithRing): 32 bits of live bytes
+// above 32 of retired ones. Else these words of a launch are 0, and the ring has a record of its own. (A reader that knows
+// nothing of it still has the counters of the ring.)
 //
 // A reader skips types it does not know, so new ones need no new version.
 enum class Type : uint8_t {
@@ -119,6 +123,7 @@ inline constexpr uint8_t kEstimated = 64;  // kernel charged by the seeds' rule,
 inline constexpr uint8_t kReplaced =
     128;  // of an allocated record: an older life of its key ended with it (see replaced_hint)
 inline constexpr uint8_t kStillborn = kExcused;  // of an allocated record: overtaken by a newer life of its key
+inline constexpr uint8_t kWithRing = kView;      // of a launched record: it tells of the kernel ring, too
 
 // Record and Entry, word for word:
 //

@@ -4,6 +4,17 @@
 
 namespace ttmem {
 
+bool has_ring(const Words& event) { return event.type() == Type::launched && (event.flags() & kWithRing) != 0; }
+
+Words ring_of_launch(const Words& launch) {
+    Words ring = launch;
+    ring.tag = tag_of(Type::ring_moved, 0, 0, 0, 0);
+    ring.id = launch.address >> 32;
+    ring.address = launch.address & 0xffff'ffff;
+    ring.requested = pack48(launch.low48(launch.per_bank) >> 24, launch.thread());
+    return ring;
+}
+
 bool apply_activity(Activity& activity, const Words& event) {
     const uint64_t first = event.per_bank & 0xff, second = event.per_bank >> 8 & 0xff;
     const uint64_t entries = event.requested_bytes();

@@ -265,6 +265,7 @@ void Book::change_program(Words& program, const Words& event) {
 void Book::on_program(const Words& event, const JournalReader* reader, uint64_t now_ns) {
     ensure_place(event.target(), now_ns);
     if (event.type() == Type::launched) note_launch(event);
+    if (has_ring(event)) on_activity(ring_of_launch(event), now_ns);
     const EntryKey key{event.id, event.target(), TTMEM_PROGRAM_BINARY};
     if (Words* program = table_.find_any(key, entry_hash(key))) return change_program(*program, event);
     const bool may_come = reader != nullptr && !reader->pending().empty() && programs_early_.size() < kPendingMost;

@@ -1,8 +1,8 @@
 // What a look reads of a journal besides its records: counters, label, phases; and whether they agree with the books.
 //
-// A counter never changes without a record that names its target, which is there once the counter has changed. So only
-// those are read again that a record told of: of a mesh of 32 chips one, not all. Now and then all are, for a journal may
-// be damaged.
+// A counter never changes without a record that names its target, which follows it at once; that of a kernel ring when the
+// launch that moved it has returned. So only those are read again that a record told of: of a mesh of 32 chips one, not all.
+// Now and then all are, for a launch may hang, and a journal may be damaged.
 #include <cstring>
 #include <type_traits>
 

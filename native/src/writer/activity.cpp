@@ -6,17 +6,16 @@ namespace {
 
 constexpr uint64_t kLow48 = (1ull << 48) - 1;
 
-template <class Stamp = AnyStamp>
 void publish_activity(Type type, uint16_t target, const uint64_t (&values)[4], uint64_t words_of_its_own) noexcept {
     const Writer& writer = the_writer;
     const uint64_t sequence = take_sequence(writer);
     Words words;
-    words.time = Stamp::now();
+    words.time = raw_now(writer.clock);
     words.tag = tag_of(type, 0, 0, 0, 0);
     words.id = values[0];
     words.address = values[1];
     words.reserved = pack48(values[2], target);
-    words.requested = pack48(values[3], Stamp::thread());
+    words.requested = pack48(values[3], thread_number());
     words.per_bank = words_of_its_own;
     publish(writer, sequence, words);
 }
@@ -24,31 +23,21 @@ void publish_activity(Type type, uint16_t target, const uint64_t (&values)[4], u
 void count(Word& counter) noexcept { counter.fetch_add(1, std::memory_order_relaxed); }
 void keep(Word& gauge, uint64_t value) noexcept { gauge.store(value, std::memory_order_relaxed); }
 
-template <class Stamp>
-void move_ring(uint64_t live, uint64_t retired, uint64_t total, uint32_t entries, RingMove move) noexcept {
-    Target& target = the_writer.targets[move.target()];
-    RingCounters& ring = target.rings[move.core_type()];
-    keep(ring.live, live);
-    keep(ring.retired, retired);
-    keep(ring.entries, entries);
-    if (__builtin_expect(total != 0, 1)) keep(ring.total, total);
-    if (__builtin_expect(!move.is_aside(), 1)) count(ring.launches);
-    if (__builtin_expect(move.stall() != TTMEM_STALL_NONE, 1)) count(target.stalls[move.stall()]);
-    publish_activity<Stamp>(Type::ring_moved, static_cast<uint16_t>(move.target()), {live, retired, total, entries},
-                            move.word & kLow48);
-}
-
-__attribute__((noinline, flatten)) void move_ring_slowly(uint64_t live, uint64_t retired, uint64_t total,
-                                                         uint32_t entries, RingMove move) noexcept {
-    move_ring<AnyStamp>(live, retired, total, entries, move);
+void publish_ring(const RingState& ring) noexcept {
+    publish_activity(Type::ring_moved, static_cast<uint16_t>(ring.move.target()),
+                     {ring.live, ring.retired, ring.total, ring.entries}, ring.move.word & kLow48);
 }
 
 }  // namespace
 
-__attribute__((flatten, hot)) void note_ring(uint64_t live, uint64_t retired, uint64_t total, uint32_t entries,
-                                             RingMove move) noexcept {
-    if (!has_swift_stamp()) return move_ring_slowly(live, retired, total, entries, move);
-    move_ring<SwiftStamp>(live, retired, total, entries, move);
+void note_ring(const RingState& ring) noexcept {
+    keep_ring(ring.live, ring.retired, ring.total, ring.entries, ring.move);
+    publish_ring(ring);
+}
+
+void tell_ring(const LaunchedRing& ring) noexcept {
+    if (ring.is_there())
+        publish_ring({ring.live(), ring.retired(), ring.total, static_cast<uint32_t>(ring.entries()), ring.move()});
 }
 
 void note_cache(const ttmem_cache_answer& answer) noexcept {

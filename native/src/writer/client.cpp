@@ -185,8 +185,8 @@ TTMEM_HOT void ring_state(const ttmem_ring_state* state) {
     const uint8_t core_type = state->core_type < kCoreTypes ? state->core_type : uint8_t{TTMEM_CORE_UNKNOWN};
     const uint8_t stall = state->stall < kStalls ? state->stall : uint8_t{TTMEM_STALL_NONE};
     count_if_clamped(flags);
-    note_ring(live, retired, total, state->entry_count,
-              RingMove::of(checked_target(state->target), core_type, stall, state->is_aside != 0));
+    note_ring({live, retired, total, state->entry_count,
+               RingMove::of(checked_target(state->target), core_type, stall, state->is_aside != 0)});
 }
 
 void cache_answer(const ttmem_cache_answer* answer) {

@@ -52,9 +52,6 @@ void free_by_id(Key key, uint8_t pool, uint64_t bytes) noexcept;
 /// A program's status, its bytes (0: as they were) or where they lie changed; its entry is made when it is not there yet.
 void change_status(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes, uint32_t address) noexcept;
 void count_launch(uint16_t target, uint64_t program) noexcept;
-/// The same for a host that launches it again and again: hands back where the program is listed, to be told the next time.
-/// That is looked at first, and believed only if the program is there; 0: nobody knows.
-uint32_t count_launch(uint16_t target, uint64_t program, uint32_t listed_at) noexcept;
 void note_out_of_memory(uint16_t target, uint8_t pool, uint64_t requested, uint64_t free, uint64_t largest) noexcept;
 
 void note_clash(const ttmem_cb_clash& clash) noexcept;
@@ -71,8 +68,49 @@ struct RingMove {
     uint64_t stall() const noexcept { return word >> 8 & 0xff; }
     bool is_aside() const noexcept { return (word >> 16 & 0xff) != 0; }
 };
-/// The kernel ring after a launch, in bytes and entries; the answer of a cache. Every number in them is in range.
-void note_ring(uint64_t live, uint64_t retired, uint64_t total, uint32_t entries, RingMove move) noexcept;
+/// A kernel ring after a launch, in bytes and entries. Every number in it is in range.
+struct RingState {
+    uint64_t live, retired, total;
+    uint32_t entries;
+    RingMove move;
+};
+void note_ring(const RingState& ring) noexcept;
+
+/// The same as the record of the launch has it, for a host that tells of both at once.
+struct LaunchedRing {
+    uint64_t levels;  // live bytes << 32 | retired bytes
+    uint64_t total;
+    uint64_t word;  // that of its move | entries << 24; 0: there is none
+
+    static uint64_t word_of(RingMove move, uint32_t entries) noexcept { return move.word | uint64_t{entries} << 24; }
+    bool is_there() const noexcept { return word != 0; }
+    uint64_t live() const noexcept { return levels >> 32; }
+    uint64_t retired() const noexcept { return levels & 0xffff'ffff; }
+    uint64_t entries() const noexcept { return word << 16 >> 40; }
+    RingMove move() const noexcept { return {word & ~0xffff'ff00'0000ull}; }
+};
+/// What can be read of a ring at any time. Whoever calls this must tell that it changed, soon.
+[[gnu::always_inline]] inline void keep_ring(uint64_t live, uint64_t retired, uint64_t total, uint64_t entries,
+                                             RingMove move) noexcept {
+    Target& target = the_writer.targets[move.target()];
+    RingCounters& ring = target.rings[move.core_type()];
+    ring.live.store(live, std::memory_order_relaxed);
+    ring.retired.store(retired, std::memory_order_relaxed);
+    ring.entries.store(entries, std::memory_order_relaxed);
+    if (__builtin_expect(total != 0, 1)) ring.total.store(total, std::memory_order_relaxed);
+    if (__builtin_expect(!move.is_aside(), 1)) ring.launches.fetch_add(1, std::memory_order_relaxed);
+    const uint64_t stall = move.stall();
+    if (__builtin_expect(stall != TTMEM_STALL_NONE, 1)) target.stalls[stall].fetch_add(1, std::memory_order_relaxed);
+}
+/// Tells by itself that a ring changed, if there is one.
+void tell_ring(const LaunchedRing& ring) noexcept;
+
+/// count_launch() for a host that launches it again and again: hands back where the program is listed, to be told the next
+/// time. That is looked at first, and believed only if the program is there; 0: nobody knows. The `ring` of its target, if
+/// there is one, is told in the same record.
+uint32_t count_launch(uint16_t target, uint64_t program, uint32_t listed_at, const LaunchedRing& ring = {}) noexcept;
+
+/// The answer of a cache. Every number in it is in range.
 void note_cache(const ttmem_cache_answer& answer) noexcept;
 /// Nothing is held in rings and caches of a closed target.
 void end_activity(Target& target) noexcept;

@@ -19,15 +19,29 @@ bool change_word(Word& word, uint64_t made_by, uint64_t keep, uint64_t set, uint
 }
 
 template <class Stamp = AnyStamp>
-void publish_program(const Writer& writer, uint64_t sequence, Type type, uint16_t target, uint64_t program,
-                     uint64_t value) noexcept {
-    Words words;
+void publish_program(const Writer& writer, uint64_t sequence, Words& words, Key key, uint64_t value) noexcept {
     words.time = Stamp::now();
-    words.tag = tag_of(type, TTMEM_PROGRAM_BINARY, TTMEM_DRAM, 0, 0);
-    words.id = program;
-    words.reserved = pack48(0, target);
+    words.id = key.id;
+    words.reserved |= pack48(0, key.target);
     words.requested = pack48(value, Stamp::thread());
     publish(writer, sequence, words);
+}
+
+void publish_plainly(const Writer& writer, Type type, Key key, uint64_t value) noexcept {
+    const uint64_t sequence = take_sequence(writer);
+    Words words;
+    words.tag = tag_of(type, TTMEM_PROGRAM_BINARY, TTMEM_DRAM, 0, 0);
+    publish_program(writer, sequence, words, key, value);
+}
+
+// A launch, and how it left the ring; without one the other words are nothing.
+Words words_of_launch(const LaunchedRing& ring) noexcept {
+    Words words;
+    words.tag = tag_of(Type::launched, TTMEM_PROGRAM_BINARY, TTMEM_DRAM, ring.is_there() ? kWithRing : uint8_t{0}, 0);
+    words.address = ring.levels;
+    words.reserved = ring.total;
+    words.per_bank = ring.word << 16 >> 16;
+    return words;
 }
 
 struct Program {
@@ -64,49 +78,53 @@ void change_status(uint16_t target, uint64_t program, uint8_t status, uint64_t b
     if (bytes != 0 && (bytes != had || (address != 0 && address != lay)))  // news of it: entered anew, with its history
         return add_program({target, program, status, result & kLaunches, bytes,
                             entry.address.load(std::memory_order_relaxed), address});
-    publish_program(writer, take_sequence(writer), Type::status_changed, target, program, status);
+    publish_plainly(writer, Type::status_changed, key, status);
 }
 
 namespace {
 
 template <class Stamp>
-void count_launch_at(const Writer& writer, Key key, uint32_t place, uint64_t made_by) noexcept {
+void count_launch_at(const Writer& writer, Key key, uint32_t place, uint64_t made_by,
+                     const LaunchedRing& ring) noexcept {
     Record& entry = writer.slab[place];
     uint64_t launched = entry.address.load(std::memory_order_relaxed), result = 0;
-    if (!change_word(entry.per_bank, made_by, ~uint64_t{0}, 0, 1, result)) return;
+    if (__builtin_expect(!change_word(entry.per_bank, made_by, ~uint64_t{0}, 0, 1, result), 0)) return tell_ring(ring);
     const uint64_t sequence = take_sequence(writer);
     // Another launch was faster, or the entry is somebody else's by now: then the word differs and is left alone.
     entry.address.compare_exchange_strong(launched, sequence, std::memory_order_release, std::memory_order_relaxed);
-    publish_program<Stamp>(writer, sequence, Type::launched, key.target, key.id, result & kLaunches);
+    Words words = words_of_launch(ring);
+    publish_program<Stamp>(writer, sequence, words, key, result & kLaunches);
 }
 
-__attribute__((noinline)) uint32_t find_and_count_launch(const Writer& writer, Key key) noexcept {
-    if (key.id == 0) {
-        publish_program(writer, take_sequence(writer), Type::launched, key.target, 0, 0);
-        return 0;
+__attribute__((noinline)) uint32_t find_and_count_launch(const Writer& writer, Key key,
+                                                         const LaunchedRing& ring) noexcept {
+    const Found found = key.id == 0 ? Found{} : find(writer, key, hash_of(key));
+    if (found.entry != kNoEntry) {
+        count_launch_at<AnyStamp>(writer, key, found.entry, found.made_by, ring);
+        return found.entry + 1;
     }
-    const Found found = find(writer, key, hash_of(key));
-    if (found.entry == kNoEntry) {
+    tell_ring(ring);
+    if (key.id == 0)
+        publish_plainly(writer, Type::launched, key, 0);
+    else
         add_program({key.target, key.id, TTMEM_NOT_SENT, 1, 0, 0, 0});
-        return 0;
-    }
-    count_launch_at<AnyStamp>(writer, key, found.entry, found.made_by);
-    return found.entry + 1;
+    return 0;
 }
 
 }  // namespace
 
-__attribute__((flatten, hot)) uint32_t count_launch(uint16_t target, uint64_t program, uint32_t listed_at) noexcept {
+__attribute__((flatten, hot)) uint32_t count_launch(uint16_t target, uint64_t program, uint32_t listed_at,
+                                                    const LaunchedRing& ring) noexcept {
     const Writer& writer = the_writer;
     writer.targets[target].launches.fetch_add(1, std::memory_order_relaxed);
     const Key key{program, target, TTMEM_PROGRAM_BINARY};
     const uint64_t made_by = listed_at == 0 ? 0 : life_at(writer, key, listed_at - 1);
-    if (__builtin_expect(made_by == 0, 0) || !has_swift_stamp()) return find_and_count_launch(writer, key);
-    count_launch_at<SwiftStamp>(writer, key, listed_at - 1, made_by);
+    if (__builtin_expect(made_by == 0, 0) || !has_swift_stamp()) return find_and_count_launch(writer, key, ring);
+    count_launch_at<SwiftStamp>(writer, key, listed_at - 1, made_by, ring);
     return listed_at;
 }
 
-void count_launch(uint16_t target, uint64_t program) noexcept { count_launch(target, program, 0); }
+void count_launch(uint16_t target, uint64_t program) noexcept { count_launch(target, program, 0, LaunchedRing{}); }
 
 void note_out_of_memory(uint16_t target, uint8_t pool, uint64_t requested, uint64_t free, uint64_t largest) noexcept {
     const Writer& writer = the_writer;

@@ -5,6 +5,7 @@
 
 #include "support/check.hpp"
 #include "support/collecting.hpp"
+#include "writer/operations.hpp"
 
 namespace ttmem {
 namespace {
@@ -74,6 +75,33 @@ TEST(records_alone_tell_the_same) {
     with_process(collector, key, [&](const Process& process) {
         const Activity& told = *process.book.targets()[chip].activity;
         CHECK(std::memcmp(&told, &counted, sizeof told) == 0);
+    });
+}
+
+TEST(a_launch_that_tells_of_the_ring_is_one_record_and_says_as_much_as_two) {
+    track({64, 4096});
+    const uint16_t chip = open_chip(7);
+    Collector collector(false);
+    const uint64_t key = attach_own(collector);
+    uint32_t listed_at = 0;
+    for (uint32_t i = 0; i < 100; ++i) {
+        const auto stall = static_cast<uint8_t>(i % kStalls);
+        const RingMove move = RingMove::of(chip, TTMEM_TENSIX, stall, false);
+        keep_ring(i, 0xffff'ffff - i, 70'656, 7, move);
+        const uint64_t before = the_writer.header->next_sequence.load();
+        const LaunchedRing ring{uint64_t{i} << 32 | (0xffff'ffff - i), 70'656, LaunchedRing::word_of(move, 7)};
+        listed_at = count_launch(chip, 9, listed_at, ring);
+        if (i > 1) CHECK_EQUAL(the_writer.header->next_sequence.load() - before, 1u);
+    }
+    count_launch(chip, 9, listed_at, {});
+    const Activity counted = counted_in(collector, key, chip);
+    CHECK_EQUAL(counted.rings[TTMEM_TENSIX].live, 99u);
+    CHECK_EQUAL(counted.rings[TTMEM_TENSIX].retired, 0xffff'ffffu - 99);
+    CHECK_EQUAL(counted.rings[TTMEM_TENSIX].entries, 7u);
+    CHECK_EQUAL(counted.rings[TTMEM_TENSIX].launches, 100u);
+    with_process(collector, key, [&](const Process& process) {
+        CHECK(std::memcmp(process.book.targets()[chip].activity.get(), &counted, sizeof counted) == 0);
+        CHECK_EQUAL(process.book.targets()[chip].launches, 101u);
     });
 }
 
@@ -150,7 +178,10 @@ TEST(a_hostile_record_is_a_finding) {
     words.commit = committed(6);
     words.tag = tag_of(Type::cache_answered, 0, 0, 0, 0);
     book.apply(words, nullptr, 1);
-    CHECK_EQUAL(book.findings().at("impossible_record"), 2u);
+    words.commit = committed(7);
+    words.tag = tag_of(Type::launched, TTMEM_PROGRAM_BINARY, TTMEM_DRAM, kWithRing, 0);
+    book.apply(words, nullptr, 1);
+    CHECK_EQUAL(book.findings().at("impossible_record"), 3u);
 }
 
 TEST(kernels_are_added_up_by_the_type_of_their_cores) {

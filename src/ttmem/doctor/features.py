@@ -106,8 +106,8 @@ FEATURES = (
     ),
     Feature(
         "binary status",
-        _on_a_mesh("set_binary_status", "add_program"),
-        _needs("load_binaries", "workload_destroyed"),
+        _on_a_mesh("enqueue_workload", "add_program", "binary_status"),
+        _needs("workload_destroyed"),
     ),
     Feature(
         "launches",

@@ -179,11 +179,28 @@ class BinaryStatusChanged(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramLaunched(Event):
+    """Mostly with the kernel ring that it moved; if not, all that is told of one is 0."""
+
     TYPE = 4
-    BITS: ClassVar[dict[str, Bits]] = {"program": Bits(ID), "launch_count": Bits(REQUESTED, 0, 48)}
+    BITS: ClassVar[dict[str, Bits]] = {
+        "program": Bits(ID),
+        "launch_count": Bits(REQUESTED, 0, 48),
+        "live_bytes": Bits(ADDRESS, 32, 32),
+        "retired_bytes": Bits(ADDRESS, 0, 32),
+        "ring_bytes": Bits(RESERVED, 0, 48),
+        "entry_count": Bits(PER_BANK, 24, 24),
+        "core_type": Bits(PER_BANK, 0, 8),
+        "stall": Bits(PER_BANK, 8, 8),
+    }
 
     program: int
     launch_count: int = 0
+    live_bytes: int = 0
+    retired_bytes: int = 0
+    ring_bytes: int = 0
+    entry_count: int = 0
+    core_type: CoreType = CoreType.UNKNOWN
+    stall: Stall = Stall.NONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

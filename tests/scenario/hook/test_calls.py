@@ -49,8 +49,6 @@ def test_the_story_reaches_every_function_that_is_replaced(host: Host) -> None:
         "mark_address",
         "set_global_buffer",
         "set_global_circular_buffer",
-        "load_binaries",
-        "set_program_binary_status",
         "reserve",
         "ring_free",
         "mark_completely_full",

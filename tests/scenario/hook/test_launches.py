@@ -1,10 +1,13 @@
 """Launches of the stand-in as the hook tells them: binaries on their way, room in the ring, traces."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.support.stand_in.host import CHIP, Host
 from tests.support.stand_in.stories import ADD_BINARY_BYTES, a_matmul, an_add
 from ttmem.devices import BinaryStatus, Kind, Pool
+from ttmem.sources.inspected import inspected
 from ttmem.tracking import CoreType, Stall
 
 ADD, MATMUL = 2, 4  # as reported: the runtime's number and 1
@@ -40,21 +43,66 @@ def test_the_status_of_binaries_is_told_when_it_changes(host: Host) -> None:
 
 
 def test_a_status_that_is_said_again_is_not_told_again(host: Host) -> None:
-    """A cached launch is two events: it is counted, and takes its place in the ring."""
+    """A cached launch is one event: it is counted, and the place it took in the ring is told with it."""
     host.tell("open 1 1 0", *an_add(), "enqueue 1", "enqueue 1")
     before = host.look().process["events"]
     host.tell(*["enqueue 1"] * 4)
 
-    assert host.look().process["events"] - before == 2 * 4
+    assert host.look().process["events"] - before == 4
+
+
+def test_a_launch_that_is_waited_for_tells_of_the_ring_before_its_end(host: Host) -> None:
+    host.tell("open 1 1 0", *an_add(), "enqueue 1", "enqueue 1 blocking")
+    before = host.look().process["events"]
+    host.tell(*["enqueue 1 blocking"] * 4)
+    look = host.look()
+
+    assert look.process["events"] - before == 2 * 4
+    assert (look.launches(CHIP), look.ring(CHIP, CoreType.TENSIX)["launches"]) == (6, 6)
+
+
+def test_a_first_launch_that_throws_may_have_brought_its_binaries_there(host: Host) -> None:
+    host.tell("open 1 1 0", *an_add(), "failing on", "enqueue 1")
+
+    assert host.look().programs(CHIP)[ADD] == (BinaryStatus.COMMITTED, 0)
+
+
+def test_of_two_moves_in_one_launch_the_newer_one_is_told_last(host: Host, journals: Path) -> None:
+    host.tell("open 1 1 0", *IN_HALVES[:4], "workload 1 1 0 0 1 2", "enqueue 1", "enqueue 1")
+    ring = host.look().ring(CHIP, CoreType.TENSIX)
+    [journal] = journals.iterdir()
+    moves = [one for one in inspected(str(journal), most=100)["recent"] if one["event"] == "RingMoved"]
+
+    assert len(moves) == 4
+    assert (moves[-1]["live_bytes"], moves[-1]["entry_count"]) == (ring["live"], ring["entries"])
+
+
+def test_a_launch_that_throws_when_it_has_its_room_is_no_launch_and_has_the_room(host: Host) -> None:
+    host.tell("open 1 1 0", *an_add(), "enqueue 1", "failing on")
+    before = host.look().process["events"]
+    answer = host.tell("enqueue 1")
+    look = host.look()
+
+    assert answer == "throws the device does not answer"
+    assert look.process["events"] - before == 1
+    assert look.launches(CHIP) == 1
+    assert look.ring(CHIP, CoreType.TENSIX)["entries"] == 2
+    assert look.programs(CHIP)[ADD] == (BinaryStatus.COMMITTED, 1)
+    host.tell("failing off", "enqueue 1")
+    look = host.look()
+    assert (look.launches(CHIP), look.ring(CHIP, CoreType.TENSIX)["entries"], look.findings) == (2, 3, {})
 
 
 def test_binaries_are_in_flight_until_the_runtime_says_otherwise(host: Host) -> None:
     host.tell("open 1 1 0", *an_add(), "stuck on", "enqueue 1")
     stuck = host.look().programs(CHIP)
+    host.tell("enqueue 1", "enqueue 1")
+    waiting = host.look().stalls(CHIP)
     host.tell("stuck off", "enqueue 1")
     moved = host.look().programs(CHIP)
 
     assert [status for status, _ in stuck.values()] == [BinaryStatus.IN_FLIGHT]
+    assert waiting == {Stall.IN_FLIGHT: 3}
     assert [status for status, _ in moved.values()] == [BinaryStatus.COMMITTED]
 
 

@@ -10,6 +10,7 @@ Beside what the other driver does, a line of JSON each:
     {"do": "clear"}                                             the program cache
     {"do": "open_device", "device": 0, "l1_small": 0}           a single chip, beside the mesh of `open`
     {"do": "alloc_on", "device": 0, "id": 1, "side": 32}, {"do": "close_device", "device": 0}
+    {"do": "add_on", "device": 0, "id": 1, "times": 2}           what `alloc_on` made to itself, there
     {"do": "drop"}                                              what `alloc_on` and `submeshes` made
     {"do": "submeshes", "shape": [1, 1]}                        of the mesh; each is a device, numbered from 100 on
     {"do": "elsewhere", "request": {...}}                       the same on a new thread, which then ends
@@ -48,6 +49,7 @@ class HookedDriver(Driver):
             "clear": self._clear,
             "open_device": self._open_device,
             "alloc_on": self._alloc_on,
+            "add_on": self._add_on,
             "close_device": self._close_device,
             "drop": self._drop,
             "submeshes": self._submeshes,
@@ -126,6 +128,12 @@ class HookedDriver(Driver):
         tensor = ttnn.empty(shape, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
         self.kept[request["id"]] = tensor
         return {"address": tensor.buffer_address(), "buffers": self._buffers(device)}
+
+    def _add_on(self, request: Request) -> Answer:
+        tensor = self.kept[request["id"]]
+        for _ in range(request["times"]):
+            self.ttnn.add(tensor, tensor)
+        return {}
 
     def _close_device(self, request: Request) -> Answer:
         """With whatever is still on it."""

@@ -13,6 +13,7 @@ from tests.support.ttnn.runtime import has_compiler
 from ttmem.devices import Pool
 from ttmem.tracking import CoreType
 
+needs_compiler = pytest.mark.skipif(not has_compiler(), reason="OPERATIONS NOT COMPARED: no riscv64-unknown-elf-gcc")
 MESHES = [("n300", (1, 2)), ("t3000", (2, 4)), ("galaxy", (8, 4)), ("p300", (1, 2))]
 BANKS, ALLOCATED = 0, 2
 DISPATCH = {"n300": "WORKER", "t3000": "WORKER"}  # else the runtime's own matmul believes in cores that are not there
@@ -65,7 +66,7 @@ def test_chips_are_named_by_unique_id_in_the_order_of_the_mesh(
             assert known["capacities"][Pool[name]] == bank_count * bank_bytes, name
 
 
-@pytest.mark.skipif(not has_compiler(), reason="OPERATIONS NOT COMPARED: no riscv64-unknown-elf-gcc")
+@needs_compiler
 @pytest.mark.parametrize(("board", "mesh"), MESHES, ids=[board for board, _ in MESHES])
 def test_an_operation_on_a_mesh_is_told_once_for_all_chips(
     board: str, mesh: tuple[int, int], hooked_of: StartedHooked
@@ -98,12 +99,34 @@ def look_at_one(hooked: Hooked, imagined: list[dict[str, Any]], before: Look, af
         assert after.launches(chip) - before.launches(chip) == ADD["times"]
         charged = sum(size * cores for _, size, cores in sizes)
         assert after.used(chip, Pool.CB) - before.used(chip, Pool.CB) == charged
-        rings = [look.ring(chip, CoreType.TENSIX)["launches"] for look in (before, after)]
-        assert rings[1] - rings[0] == ADD["times"]
+        assert ring_launches(after, chip) - ring_launches(before, chip) == ADD["times"]
+
+
+def ring_launches(look: Look, chip: int) -> int:
+    return look.ring(chip, CoreType.TENSIX)["launches"]
 
 
 def core_count(rectangles: list[list[int]]) -> int:
     return sum((right - left + 1) * (bottom - top + 1) for left, top, right, bottom in rectangles)
+
+
+@needs_compiler
+def test_every_part_of_a_mesh_has_a_ring_of_its_own(hooked_of: StartedHooked) -> None:
+    """A queue sets up eight rings; 32 parts of one chip have 256 of them, and launch on one each."""
+    hooked = hooked_of("galaxy")
+    with hooked.opened((8, 4)):
+        parts = hooked.ask({"do": "submeshes", "shape": [1, 1]})["chips"]
+        for number in range(len(parts)):
+            hooked.ask({"do": "alloc_on", "device": 100 + number, "id": number, "side": 64})
+        before = hooked.look()  # others may have launched in this process
+        for number in range(len(parts)):
+            hooked.ask({"do": "add_on", "device": 100 + number, "id": number, "times": 2})
+        look = hooked.look()
+        hooked.ask({"do": "drop"})
+
+    assert len(parts) == 32
+    assert [ring_launches(look, chip) - ring_launches(before, chip) for chip in hooked.runtime.chips] == [2] * 32
+    assert look.findings == {}
 
 
 def test_what_lies_on_a_part_of_a_mesh_counts_on_its_chips_alone(hooked_of: StartedHooked) -> None:

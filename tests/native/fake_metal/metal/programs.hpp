@@ -2,6 +2,8 @@
 #ifndef FAKE_METAL_PROGRAMS_HPP
 #define FAKE_METAL_PROGRAMS_HPP
 
+#include <map>
+
 #include "devices.hpp"
 
 namespace tt::tt_metal {
@@ -190,7 +192,9 @@ public:
     void mark_completely_full(uint32_t count);
 
     bool has_room = true;  // a script takes it away: the next launch stalls
-    std::vector<Room> rings, reserved, entries;
+    std::vector<Room> rings, reserved, entries;  // the last of the workers' ring
+    std::vector<uint32_t> tails;                 // of each ring: where the last launch ends
+    uint32_t last_on_ethernet = 0;               // the count of that launch
 };
 
 namespace distributed {
@@ -215,11 +219,13 @@ public:
     void finalize_offsets(MeshDevice* mesh);
     void load_binaries(MeshCommandQueue& queue);
     void set_program_binary_status(uint64_t mesh, ProgramBinaryStatus status);
+    ProgramBinaryStatus get_program_binary_status(uint64_t mesh) const;
 
     std::vector<Program> programs;
     std::unique_ptr<Buffer> binaries;
     MeshDevice* mesh = nullptr;
     uint64_t binary_bytes = 0, binary_id = 0;
+    std::map<uint64_t, ProgramBinaryStatus> statuses;  // by mesh
     bool is_finalized = false;
 };
 

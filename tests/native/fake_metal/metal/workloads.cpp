@@ -1,4 +1,5 @@
 // Launches: binaries loaded, room in the ring, traces; and the programs that the runtime itself runs.
+#include <algorithm>
 #include <utility>
 
 #include "../script/world.hpp"
@@ -11,7 +12,8 @@ using fake::Asked;
 namespace tt::tt_metal {
 namespace {
 
-constexpr uint32_t kRingEntriesMost = 7;
+constexpr int kRingEntriesMost = 7;
+constexpr size_t kActiveEthernet = 1;  // the ring in which every launch lies at the base
 
 void finalize(const detail::ProgramImpl& program, IDevice* device) {
     static std::vector<std::shared_ptr<KernelGroup>> groups;
@@ -39,16 +41,24 @@ void WorkerConfigBufferMgr::init_add_buffer(uint32_t base, uint32_t size) {
     const Arrived here("init_add_buffer", this, base, size);
     rings.push_back({base, size});
     reserved.push_back({base, 0, 0});
+    tails.push_back(base);
 }
 std::pair<WorkerConfigBufferMgr::Sync, std::vector<WorkerConfigBufferMgr::Room>&> WorkerConfigBufferMgr::reserve(
     const std::vector<uint32_t>& sizes) {
     const Arrived here("reserve", this, &sizes);
-    const bool is_full = !has_room || (!entries.empty() && entries.size() >= kRingEntriesMost);
-    uint32_t address = entries.empty() ? rings[0].address : entries.back().address + entries.back().size;
-    if (address + sizes[0] > rings[0].address + rings[0].size) address = rings[0].address;
-    for (size_t ring = 0; ring < sizes.size(); ++ring)
-        reserved[ring] = {ring == 0 ? address : rings[ring].address, sizes[ring], 0};
-    const bool is_needed = is_full && !entries.empty();
+    for (size_t ring = 0; ring < sizes.size(); ++ring) {
+        const bool fits = tails[ring] + sizes[ring] <= rings[ring].address + rings[ring].size;
+        reserved[ring] = {fits && ring != kActiveEthernet ? tails[ring] : rings[ring].address, sizes[ring], 0};
+    }
+    const Room& wanted = reserved[0];
+    const bool is_on_ethernet = sizes[kActiveEthernet] != 0;
+    const bool is_in_use = std::ranges::any_of(entries, [&](const Room& one) {
+        const bool is_over = one.address < wanted.address + wanted.size && wanted.address < one.address + one.size;
+        return (is_over && one.size != 0 && wanted.size != 0) || (is_on_ethernet && one.sync_count == last_on_ethernet);
+    });
+    const auto taken = std::ranges::count_if(entries, [](const Room& one) { return one.size != 0; });
+    const bool is_full = !has_room || (wanted.size != 0 && taken >= kRingEntriesMost);
+    const bool is_needed = !entries.empty() && (is_full || is_in_use);
     const Sync sync{is_needed, is_needed ? entries.front().sync_count : 0};
     fake::gave("reserve", fake::mixed(sync.is_needed, sync.count, &reserved));
     return {sync, reserved};
@@ -63,10 +73,14 @@ void WorkerConfigBufferMgr::alloc(uint32_t count) {
     Room taken = reserved[0];
     taken.sync_count = count;
     entries.push_back(taken);
+    if (reserved[kActiveEthernet].size != 0) last_on_ethernet = count;
+    for (size_t ring = 0; ring < reserved.size(); ++ring)
+        if (reserved[ring].size != 0) tails[ring] = reserved[ring].address + reserved[ring].size;
 }
 void WorkerConfigBufferMgr::mark_completely_full(uint32_t count) {
     const Arrived here("mark_completely_full", this, count);
     entries.assign(1, {rings[0].address, rings[0].size, count});
+    tails[0] = rings[0].address + rings[0].size;
     has_room = false;
 }
 
@@ -106,9 +120,15 @@ void MeshWorkloadImpl::load_binaries(MeshCommandQueue& queue) {
                             .type = BufferType::DRAM,
                             .is_bottom_up = false};
     binaries = std::make_unique<Buffer>(mesh, mesh->impl->impl.get(), form);
+    statuses[static_cast<uint64_t>(mesh->id())] = ProgramBinaryStatus::InFlight;
 }
 void MeshWorkloadImpl::set_program_binary_status(uint64_t mesh_id, ProgramBinaryStatus status) {
     const Arrived here("set_program_binary_status", this, mesh_id, static_cast<int>(status));
+    statuses[mesh_id] = status;
+}
+ProgramBinaryStatus MeshWorkloadImpl::get_program_binary_status(uint64_t mesh_id) const {
+    const auto known = statuses.find(mesh_id);
+    return known == statuses.end() ? ProgramBinaryStatus::NotSent : known->second;
 }
 
 // Everything that one launch does, in the runtime's order; a cached program skips what is done already.

@@ -1,4 +1,6 @@
 // Orders about programs, launches and traces.
+#include <algorithm>
+
 #include "../tallies.hpp"
 #include "words.hpp"
 
@@ -110,10 +112,12 @@ std::string make_workload(const Words& words) {
 std::string enqueue(const Words& words) {
     auto& made = world();
     auto& workload = made.workloads.at(number(words[1]));
-    auto& queue = words.size() > 2 ? made.other_queue : made.queue;
-    Asked call("EnqueueMeshWorkload", &queue, &workload, true);
+    const auto has = [&](const char* word) { return std::find(words.begin(), words.end(), word) != words.end(); };
+    auto& queue = has("other-queue") ? made.other_queue : made.queue;
+    const bool is_blocking = has("blocking");
+    Asked call("EnqueueMeshWorkload", &queue, &workload, is_blocking);
     const auto how = made.enqueue ? made.enqueue : metal::distributed::EnqueueMeshWorkload;
-    how(queue, workload, true);
+    how(queue, workload, is_blocking);
     call.back();
     return "launched";
 }
@@ -158,7 +162,10 @@ std::string release_trace(const Words& words) {
 std::string clear_workload(const Words& words) { return world().workloads.drop(number(words[1])), "cleared"; }
 std::string drop_program(const Words& words) { return world().programs.drop(number(words[1])), "dropped"; }
 std::string fill_ring(const Words&) { return world().ring.has_room = false, "full"; }
+std::string start_rings(const Words& words) { return world().start_rings(number(words[1])), "started"; }
+std::string begin_counts_anew(const Words&) { return world().worker_count = 0, "0"; }
 std::string set_slow(const Words& words) { return world().is_slow = words[1] == "on", "set"; }
+std::string set_failing(const Words& words) { return world().is_failing = words[1] == "on", "set"; }
 std::string set_stuck(const Words& words) { return world().is_stuck = words[1] == "on", "set"; }
 std::string make_program(const Words& words) {
     world().programs.put(number(words[1]), new metal::Program(number(words[1])));
@@ -189,7 +196,10 @@ const Order kProgramOrders[] = {{"programs", make_and_drop_programs},
                                 {"drop", drop_program},
                                 {"slow", set_slow},
                                 {"stuck", set_stuck},
+                                {"failing", set_failing},
                                 {"fill", fill_ring},
+                                {"count-anew", begin_counts_anew},
+                                {"rings", start_rings},
                                 {"begin", begin_trace},
                                 {"end", end_trace},
                                 {"replay", replay_trace},

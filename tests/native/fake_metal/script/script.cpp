@@ -9,8 +9,9 @@
 //   program ID                             kernel PROGRAM data|compute|ethernet|idle|dram PATH CORES BYTES,...
 //   cb PROGRAM CORES PAGES PAGE [BUFFER]   dataflow PROGRAM CORES SIZE            scratchpad PROGRAM CORES SIZE
 //   workload ID MESH BYTES BUFFER PROGRAM[@ROW,COLUMN-ROW,COLUMN]...
-//   enqueue ID [other-queue]               clear ID          drop PROGRAM         lessen PROGRAM
-//   move PROGRAM NUMBER BUFFER [remote]    fill              slow on|off          stuck on|off
+//   enqueue ID [other-queue] [blocking]    clear ID          drop PROGRAM         lessen PROGRAM
+//   move PROGRAM NUMBER BUFFER [remote]    fill  count-anew  slow on|off          stuck on|off         failing on|off
+//   rings COUNT (sets up its own, and so many that nobody launches on)
 //   begin MESH    end MESH TRACE BUFFER BYTES    replay MESH TRACE    release MESH TRACE
 //   tallies                                later exit|end ORDER                   repeat COUNT ORDER
 //

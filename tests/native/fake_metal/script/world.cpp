@@ -1,5 +1,6 @@
 #include "world.hpp"
 
+#include <stdexcept>
 #include <utility>
 
 #include "../tallies.hpp"
@@ -91,7 +92,8 @@ const std::vector<SystemKernel> kFabricKernels = {{"tt_metal/fabric/impl/kernels
 uint32_t text_bytes(const metal::detail::ProgramImpl& program) {
     uint32_t sum = 0;
     for (const auto& kernel : program.kernels)
-        for (const auto bytes : kernel->form.packed_bytes) sum += padded(bytes);
+        if (kernel->form.core_type == HalProgrammableCoreType::TENSIX)
+            for (const auto bytes : kernel->form.packed_bytes) sum += padded(bytes);
     return sum;
 }
 
@@ -141,9 +143,17 @@ void World::finalize_system_program(metal::Device& device) {
     call.back();
 }
 
+void World::start_rings(uint64_t count) {
+    if (ring.rings.empty()) start_ring(ring);
+    for (; count != 0; --count) start_ring(*unused_rings.emplace_back(std::make_unique<metal::WorkerConfigBufferMgr>()));
+}
+
 void World::take_room(const metal::detail::ProgramImpl& program, bool must_wait_for_all) {
     if (ring.rings.empty()) start_ring(ring);
-    const std::vector<uint32_t> sizes{kTextOffset + text_bytes(program), ethernet_bytes(program), 0, 0, 0};
+    const uint32_t on_ethernet = ethernet_bytes(program);
+    const uint32_t on_workers = text_bytes(program);
+    const std::vector<uint32_t> sizes{on_workers == 0 ? 0 : kTextOffset + on_workers, on_ethernet, 0,
+                                      on_workers == 0 ? 0u : 1u, on_ethernet == 0 ? 0u : 1u};
     if (must_wait_for_all) {
         asked_for_room(ring, sizes);
         wait_for_all();
@@ -186,6 +196,7 @@ void World::launch(metal::distributed::MeshCommandQueue& on, metal::distributed:
     Asked status("set_program_binary_status", &impl, mesh, 2);
     impl.set_program_binary_status(mesh, metal::ProgramBinaryStatus::Committed);
     status.back();
+    if (is_failing) throw std::runtime_error("the device does not answer");
 }
 
 }  // namespace fake

@@ -65,6 +65,7 @@ struct World {
     Shelf<metal::Program> programs, system_programs;
     Shelf<metal::distributed::MeshWorkload> workloads;
     metal::WorkerConfigBufferMgr ring;
+    std::vector<std::unique_ptr<metal::WorkerConfigBufferMgr>> unused_rings;
     std::mutex placing;  // one launch at a time finds its room, as on a queue of the runtime's
     metal::distributed::MeshCommandQueue queue, other_queue;
     uint64_t next_program = 0, trace_buffer_id = 0, trace_bytes = 0;
@@ -72,6 +73,7 @@ struct World {
     uint64_t opening = 0;  // the mesh whose system programs are made
     metal::Program* configured = nullptr;
     bool is_stuck = false;  // binaries stay on their way: nobody says that they arrived
+    bool is_failing = false;  // launches throw when all is done
     bool is_slow = false;   // slow dispatch: no ring, no binaries in DRAM, no status
     void (*enqueue)(metal::distributed::MeshCommandQueue&, metal::distributed::MeshWorkload&, bool) = nullptr;
 
@@ -80,6 +82,7 @@ struct World {
     void finalize_system_program(metal::Device& device);
     void launch(metal::distributed::MeshCommandQueue& queue, metal::distributed::MeshWorkload& workload);
     void wait_for_all();
+    void start_rings(uint64_t count);
     void take_room(const metal::detail::ProgramImpl& program, bool must_wait_for_all);
 };
 
