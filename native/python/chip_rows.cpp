@@ -3,6 +3,7 @@
 #include <map>
 #include <tuple>
 
+#include "journal/kernel_name.hpp"
 #include "python/entry_words.hpp"
 #include "python/rows.hpp"
 
@@ -64,13 +65,13 @@ nb::tuple kernel_row(const KernelEntry& found, const Sent* sent, const Timebase&
     const Words& words = found.words;
     const bool is_socket = found.process->way == Way::socket;
     const EntryWords its(words, is_socket);
-    const std::string name =
-        words.site() != 0 && !is_socket ? found.process->book.text(words.site()).substr(0, kNameMost) : "";
+    const KernelName told(words.site() != 0 && !is_socket ? found.process->book.text(words.site()) : std::string());
     return nb::make_tuple(found.process->key, its.program, words.id, words.kind(), words.flags(),
                           words.reserved_bytes(), is_socket ? uint64_t{0} : words.requested_bytes(),
                           is_socket ? uint64_t{0} : words.per_bank_bytes(), is_socket ? uint16_t{0} : words.count(),
                           its.core_type, its.found_by, sent != nullptr, sent != nullptr ? sent->status : uint8_t{0},
-                          sent != nullptr ? sent->launches : 0, found.process->realtime(words.time, time), text(name));
+                          sent != nullptr ? sent->launches : 0, found.process->realtime(words.time, time),
+                          size_row(told.packed_bytes), text(told.name.substr(0, kNameMost)));
 }
 
 bool is_any_kernel(uint8_t kind) {

@@ -3,6 +3,7 @@
 #include <map>
 #include <tuple>
 
+#include "journal/kernel_name.hpp"
 #include "python/entry_words.hpp"
 #include "python/peaks.hpp"
 #include "python/rows.hpp"
@@ -38,13 +39,13 @@ nb::tuple entry_row(const Teller& teller, const Words& words) {
     const uint64_t when = process.realtime(words.time, teller.time);
     const uint64_t id = is_socket && words.target() == SeedTargets::kUnknown ? words.address : words.id;
     const uint32_t site = is_program ? 0 : words.site();  // there the place of its binaries
-    const std::string name = site != 0 && !is_socket ? process.book.text(site).substr(0, kSiteMost) : "";
+    const KernelName told(site != 0 && !is_socket ? process.book.text(site) : std::string());
     return nb::make_tuple(nb::tuple(devices), words.kind(), id, words.pool(), words.flags(), words.reserved_bytes(),
                           its.asked, its.address, is_program || is_socket ? 0 : words.per_bank_bytes(),
                           is_program || is_buffer ? uint16_t{0} : words.count(), teller.thread_of(words), site, when,
                           words.sequence(), is_program ? words.status() : uint8_t{0}, is_program ? words.launches() : 0,
                           is_socket ? words.per_bank_bytes() : uint64_t{1}, its.program, its.core_type, its.found_by,
-                          its.layout, its.page, text(name));
+                          its.layout, its.page, size_row(told.packed_bytes), text(told.name.substr(0, kSiteMost)));
 }
 
 const Process* find_process(const Processes& processes, uint64_t key) {

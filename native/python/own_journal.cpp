@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "journal/clock.hpp"
+#include "journal/kernel_name.hpp"
 #include "python/entry_words.hpp"
 #include "python/reports.hpp"
 #include "python/rows.hpp"
@@ -169,11 +170,12 @@ nb::tuple entry_row(const OwnJournal& own, const Words& words, const Ages& ages)
     const EntryWords its(words);
     uint64_t length = 0;
     const char* site = is_program ? nullptr : own.item(words.site(), Item::text, length);
+    const KernelName told(site == nullptr ? std::string() : std::string(site, length));
     return nb::make_tuple(words.target(), words.kind(), words.id, words.pool(), words.flags(), words.reserved_bytes(),
                           its.asked, its.address, is_program ? 0 : words.per_bank_bytes(), its.page, its.layout,
                           is_program || is_buffer ? uint16_t{0} : words.count(), its.program,
-                          own.thread(words.thread()), ages.of(words.time),
-                          text(site == nullptr ? std::string() : std::string(site, length)));
+                          own.thread(words.thread()), ages.of(words.time), size_row(told.packed_bytes),
+                          text(told.name));
 }
 
 // Copied first, told afterwards: making objects of Python takes longer than the allocations of other threads do.

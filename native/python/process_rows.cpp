@@ -45,6 +45,12 @@ nb::str text(const std::string& bytes) {
     return nb::steal<nb::str>(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
 }
 
+nb::tuple size_row(const std::vector<uint64_t>& sizes) {
+    nb::list row;
+    for (const uint64_t size : sizes) row.append(size);
+    return nb::tuple(row);
+}
+
 const char* reason_of(const Process& process) {
     switch (process.mode) {
         case Mode::outrun:

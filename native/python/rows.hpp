@@ -10,6 +10,8 @@ namespace ttmem {
 /// Names come from other processes and may be anything.
 nanobind::str text(const std::string& bytes);
 
+nanobind::tuple size_row(const std::vector<uint64_t>& sizes);
+
 /// `devices`: only rows about these; None for all.
 nanobind::dict snapshot_rows(Collector& collector, nanobind::object devices);
 /// One process close up: what `snapshot_rows` says of it, and its `most` largest and oldest allocations. `key`: which of

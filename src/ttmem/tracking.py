@@ -141,6 +141,7 @@ class KernelFacts(NamedTuple):
     seed_rule_bytes: int | None = None  # None: size x cores
     payload_bytes: int = 0  # in DRAM, padded to pages
     image: int = 0  # equal for equal binaries
+    packed_bytes: tuple[int, ...] = ()  # of its binaries, one for each processor
 
 
 class Tracker(Protocol):

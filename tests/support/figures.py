@@ -255,6 +255,7 @@ def a_row(size: int, identity: int = 7, *, chips: tuple[int, ...] = (0,), **chan
         "found_by": 0,
         "layout": 0,
         "page_bytes": 0,
+        "packed": (),
         "name": "",
     }
     return tuple({**row, **changes}.values())
@@ -276,7 +277,18 @@ def busy_allocations() -> dict[int, list[tuple[Any, ...]]]:
             *(a_row(MIB * at, at, pool=2, holders=at) for at in range(1, 4)),
             a_row(5 * MIB, 0x1F00, pool=4, kind=2, count=64),
             a_row(0, 0x2F00, pool=4, kind=2, flags=1),
-            a_row(917_500, 1, pool=5, kind=5, count=16, program=99, core_type=1, found_by=1, name="reader_unary"),
+            a_row(
+                917_500,
+                1,
+                pool=5,
+                kind=5,
+                count=16,
+                program=99,
+                core_type=1,
+                found_by=1,
+                packed=(928,),
+                name="reader_unary",
+            ),
             a_row(4, 2, pool=5, kind=5, count=16, program=99, core_type=1, found_by=3),
             a_row(255_104, 3, pool=5, kind=6, flags=64),
             program_binary,

@@ -172,6 +172,7 @@ def an_allocation(number: int = 0, **changes: Any) -> Allocation:
         stack=(f"model.py:{40 + number} attention", "serve.py:12 main"),
         core_type=CoreType.UNKNOWN,
         found_by=FoundBy.UNKNOWN,
+        packed_bytes=(),
         size_bytes=(900 - number) * MIB,
         requested_bytes=(899 - number) * MIB,
         page_bytes=2048,

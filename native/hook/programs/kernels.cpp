@@ -3,6 +3,8 @@
 // A source is read (KernelSource::from_path), then a kernel made from it joins a program on the same thread
 // (ProgramImpl::add_kernel); the sizes of its binaries are known once the program is compiled. Compilers of several
 // kernels run on threads of their own; nothing is asked of them.
+#include <algorithm>
+
 #include "hook/programs/cores.hpp"
 #include "hook/programs/memory.hpp"
 #include "hook/runtime.hpp"
@@ -61,15 +63,24 @@ uint32_t binary_count_of(const void* kernel) noexcept {
     return 0;
 }
 
-void read_sizes(Part& part, const void* device) noexcept {
+// Packed bytes of its binaries, one for each processor that runs it.
+struct Binaries {
+    uint32_t count = 0;
+    uint32_t packed_bytes[kBinariesMost];
+};
+
+void read_binaries(const Part& part, const void* device, Binaries& binaries) noexcept {
     auto* packed_size = getter_as<uint32_t(const void*, const void*, int)>(Getter::kernel_packed_size);
+    binaries.count = packed_size == nullptr ? 0 : binary_count_of(part.object);
+    for (uint32_t i = 0; i < binaries.count; ++i)
+        binaries.packed_bytes[i] = packed_size(part.object, device, static_cast<int>(i));
+}
+
+void take_sizes(Part& part, const Binaries& binaries) noexcept {
     part.size_bytes = part.padded_bytes = 0;
-    if (packed_size == nullptr) return;
-    const uint32_t count = binary_count_of(part.object);
-    for (uint32_t i = 0; i < count; ++i) {
-        const uint64_t packed = packed_size(part.object, device, static_cast<int>(i));
-        part.size_bytes += up_to(packed, kCodeAlignment);
-        part.padded_bytes += up_to(packed, kPayloadPage);
+    for (uint32_t i = 0; i < binaries.count; ++i) {
+        part.size_bytes += up_to(binaries.packed_bytes[i], kCodeAlignment);
+        part.padded_bytes += up_to(binaries.packed_bytes[i], kPayloadPage);
     }
 }
 
@@ -85,14 +96,45 @@ void read_cores(Part& part) noexcept {
     part.core_count = static_cast<uint16_t>(count);
 }
 
-// "name/hash/": the first is what users know it by.
-void read_name(Part& part) noexcept {
-    const auto* name = ask<const RuntimeText*>(Getter::kernel_name, nullptr, part.object);
-    if (name == nullptr || name->length == 0) return;
-    const void* slash = std::memchr(name->letters, '/', name->length);
-    const uint64_t length =
-        slash == nullptr ? name->length : static_cast<uint64_t>(static_cast<const char*>(slash) - name->letters);
-    part.site = ttmem_intern(name->letters, static_cast<uint32_t>(length));
+// The text of a kernel's site, as kernel_name.hpp has it.
+class KernelText {
+public:
+    // Of the runtime's "name/hash/" the first is what users know it by.
+    void begin(const RuntimeText* name) noexcept {
+        if (name == nullptr) return;
+        length_ = static_cast<uint32_t>(std::min<uint64_t>(name->length, kNameMost));
+        if (length_ != 0) std::memcpy(letters_, name->letters, length_);
+        if (const void* slash = std::memchr(letters_, '/', length_))
+            length_ = static_cast<uint32_t>(static_cast<const char*>(slash) - letters_);
+    }
+    void add(const Binaries& binaries) noexcept {
+        for (uint32_t i = 0; i < binaries.count; ++i) {
+            letters_[length_++] = i == 0 ? '\0' : ',';
+            add(binaries.packed_bytes[i]);
+        }
+    }
+    uint32_t interned() const noexcept { return ttmem_intern(letters_, length_); }
+
+private:
+    static constexpr uint32_t kNameMost = 512, kSizeMost = 11;  // a comma and ten digits
+
+    void add(uint32_t size) noexcept {
+        char digits[kSizeMost];
+        uint32_t count = 0;
+        do digits[count++] = static_cast<char>('0' + size % 10);
+        while ((size /= 10) != 0);
+        while (count != 0) letters_[length_++] = digits[--count];
+    }
+
+    uint32_t length_ = 0;
+    char letters_[kNameMost + kSizeMost * kBinariesMost];
+};
+
+void read_name(Part& part, const Binaries& binaries) noexcept {
+    KernelText text;
+    text.begin(ask<const RuntimeText*>(Getter::kernel_name, nullptr, part.object));
+    text.add(binaries);
+    part.site = text.interned();
 }
 
 // The seeds' rule multiplies by all cores of the program: a list of cores for each core type.
@@ -164,9 +206,11 @@ void note_compiled(const void* impl, const void* device) noexcept {
     Memory& all = *memory();
     for (uint32_t cell = program->kernels; cell != 0; cell = all.cells.at<Part>(cell).next) {
         Part& part = all.cells.at<Part>(cell);
-        read_sizes(part, device);
+        Binaries binaries;
+        read_binaries(part, device, binaries);
+        take_sizes(part, binaries);
         read_cores(part);
-        read_name(part);
+        read_name(part, binaries);
     }
     if (is_settled)
         report_kernels(*program);

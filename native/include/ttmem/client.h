@@ -181,7 +181,8 @@ typedef struct ttmem_kernel {
     uint64_t binary_bytes;    /* one image */
     uint64_t exact_bytes;     /* over all cores and kernel groups; 0 unknown */
     uint64_t seed_rule_bytes; /* 0: binary_bytes x core_count */
-    uint32_t site;
+    uint32_t site; /* from ttmem_intern: its name; behind a zero byte, if they are known, the packed bytes of its
+                                 binaries, one for each processor: "eltwise_binary\0" "1252,860,1428" */
     uint16_t core_count;
     uint16_t target;
     uint8_t kind;      /* ttmem_kind: a kernel_... */

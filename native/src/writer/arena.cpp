@@ -8,9 +8,10 @@ namespace {
 
 // Texts seen before, by hash: a private cache in front of the arena. hash32 << 32 | id. Threads that come with one new text
 // at once agree on the id of the first; the others' copies stay behind unused. A forked child's arena begins as its parent's,
-// so what is known here stays true.
-constexpr uint32_t kCacheSlots = 16'384;
-constexpr uint32_t kProbes = 8;
+// so what is known here stays true. It has a place for every text that an arena can hold (of 16 bytes, at least): one that
+// found none would be kept again whenever it comes.
+constexpr uint32_t kCacheSlots = kArenaBytes / 16;
+constexpr uint32_t kProbes = 256;
 std::atomic<uint64_t> cache[kCacheSlots];
 std::atomic<bool> has_texts{false};
 
@@ -25,6 +26,14 @@ bool is_text(const Writer& writer, uint32_t id, const char* text, uint32_t lengt
     const uint64_t head = reinterpret_cast<const ItemHead*>(item)->head.load(std::memory_order_acquire);
     return static_cast<uint32_t>(head) == length && static_cast<Item>(head >> 32) == Item::text &&
            std::memcmp(item + sizeof(ItemHead), text, length) == 0;
+}
+
+// Sizes of a kernel follow on its name (journal/kernel_name.hpp). Kernels are built in any number of sizes: once half of the
+// arena is taken, new ones are known by their names alone, and the rest of it is for others.
+uint32_t kept_length(const Writer& writer, const char* text, uint32_t length) noexcept {
+    if (writer.header->arena_used.load(std::memory_order_relaxed) < kArenaBytes / 2) return length;
+    const void* end = std::memchr(text, '\0', length);
+    return end == nullptr ? length : static_cast<uint32_t>(static_cast<const char*>(end) - text);
 }
 
 }  // namespace
@@ -62,6 +71,8 @@ uint32_t intern(const char* text, uint32_t length) noexcept {
         auto& slot = cache[(hash + probe) % kCacheSlots];
         uint64_t word = slot.load(std::memory_order_acquire);
         if (word == 0) {
+            const uint32_t kept = kept_length(writer, text, length);
+            if (kept != length && own == 0) return intern(text, kept);
             if (own == 0) own = add_item(Item::text, text, length, nullptr, 0);
             if (own == 0) return 0;
             has_texts.store(true, std::memory_order_relaxed);
@@ -70,7 +81,9 @@ uint32_t intern(const char* text, uint32_t length) noexcept {
         const auto id = static_cast<uint32_t>(word);
         if (static_cast<uint32_t>(word >> 32) == hash && is_text(writer, id, text, length)) return id;
     }
-    return own != 0 ? own : add_item(Item::text, text, length, nullptr, 0);
+    if (own != 0) return own;
+    const uint32_t kept = kept_length(writer, text, length);
+    return kept != length ? intern(text, kept) : add_item(Item::text, text, length, nullptr, 0);
 }
 
 void set_label(const char* text) noexcept {

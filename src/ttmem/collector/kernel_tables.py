@@ -33,7 +33,7 @@ def kernel_table_of(
 
 def _row(row: Sequence[Any], pids: Mapping[int, int]) -> KernelRow:
     key, program, identity, kind, flags, charged, seed_rule, binary, cores, core_type, found_by, *rest = row
-    is_program_known, status, launches, time_ns, name = rest
+    is_program_known, status, launches, time_ns, packed, name = rest
     return KernelRow(
         pid=pids.get(key, 0),
         program=program or None,
@@ -43,6 +43,7 @@ def _row(row: Sequence[Any], pids: Mapping[int, int]) -> KernelRow:
         found_by=FoundBy(found_by),
         core_type=CoreType(core_type),
         binary_bytes=binary or None,
+        packed_bytes=packed,
         core_count=cores or None,
         exact_bytes=None if flags & _ESTIMATED else charged,
         seed_rule_bytes=seed_rule or (charged if flags & _ESTIMATED else None) or None,

@@ -47,6 +47,7 @@ class Allocation(NamedTuple):
     stack: tuple[str, ...]  # "file:line function" that asked for it, innermost first; empty if nobody told
     core_type: CoreType  # of a kernel
     found_by: FoundBy  # how the type of a kernel was found
+    packed_bytes: tuple[int, ...]  # of a kernel's binaries, one for each processor; empty if nobody told
     size_bytes: int  # what it is charged; 0 for a view
     requested_bytes: int
     page_bytes: int | None  # of a buffer, where it is known
@@ -216,7 +217,7 @@ def _largest(rows: list[tuple[Row, Owner]], most: int) -> tuple[Allocation, ...]
 
 def allocation_from_row(row: Row, owner: Owner) -> Allocation:
     _, kind_number, identity, pool, flags, reserved, requested, address, _, cores, thread, _, time_ns, *rest = row
-    *_, holders, program, core_type, found_by, layout, page_bytes, name = rest
+    *_, holders, program, core_type, found_by, layout, page_bytes, packed, name = rest
     kind = Kind(kind_number)
     return Allocation(
         kind=kind,
@@ -228,6 +229,7 @@ def allocation_from_row(row: Row, owner: Owner) -> Allocation:
         stack=() if kind.is_kernel or not name else tuple(name.split("\n")),
         core_type=CoreType(core_type),
         found_by=FoundBy(found_by),
+        packed_bytes=packed if kind.is_kernel else (),
         size_bytes=reserved,
         requested_bytes=requested,
         page_bytes=page_bytes or None,

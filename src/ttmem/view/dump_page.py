@@ -13,7 +13,7 @@ from ttmem.view.device_tables import device_title
 from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.page import PageOptions, source_line, wrapped
 from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of
-from ttmem.view.units import age_text, clock_text, count_text, size_text
+from ttmem.view.units import age_text, clock_text, count_text, packed_text, size_text
 from ttmem.view.words import plural, reason_text
 
 __all__ = ["dump_page"]
@@ -143,6 +143,8 @@ def _details(group: DumpGroup, options: PageOptions) -> Iterator[_Part]:
         lambda one: cell(clipped(clean(one.name), name_most, is_ascii=is_ascii)),
     )
     yield _Part(Column("CORES"), has_found, lambda one: cell(_cores_text(one)))
+    has_packed = has_room and any(one.packed_bytes for one in listed)
+    yield _Part(Column("PACKED", is_right=True), has_packed, lambda one: cell(packed_text(one.packed_bytes)))
     yield _Part(Column("FOUND BY"), has_found, lambda one: cell(one.found_by.word, Role.DIM))
     has_stack = has_room and any(one.stack for one in listed)
     yield _Part(

@@ -1,6 +1,7 @@
 """Numbers as people read them: 1024-based sizes, shares, times. Exact bytes are in JSON only."""
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 
 UNKNOWN = "[N/A]"
@@ -24,6 +25,11 @@ def size_text(size_bytes: int | None) -> str:
 def tight_size_text(size_bytes: int | None) -> str:
     """The same in at most 5 characters, where there is no room for more: 9.21G, 64.0K, 512B."""
     return size_text(size_bytes).replace(" ", "").removesuffix("iB")
+
+
+def packed_text(sizes_bytes: Sequence[int]) -> str:
+    """What a kernel's binaries take, one for each processor: 1252+860+1428; empty if nobody told."""
+    return "+".join(map(str, sizes_bytes))
 
 
 def size_of_text(text: str) -> int | None:

@@ -111,10 +111,8 @@ def test_figures_of_the_other_views_are_true(tmp_path: Path) -> None:
     with Model(tmp_path, "t3000", (1, 4)) as model, looking_at(tmp_path) as (looking, environ):
         model.run()
         truth = model.truth()
-        shown = {
-            view: rows_of(taken(Shot(view, Size(120, 40)), looking, environ))
-            for view in ("processes", "l1_map", "kernels", "charts")
-        }
+        widths = {"processes": 120, "l1_map": 120, "kernels": 160, "charts": 120}
+        shown = {view: rows_of(taken(Shot(view, Size(width, 40)), looking, environ)) for view, width in widths.items()}
 
     row = next(row for row in shown["processes"] if "the model" in row)
     words = row.partition("the model")[2].replace(" MiB", "_MiB").replace(" KiB", "_KiB").split()
@@ -137,8 +135,8 @@ def test_figures_of_the_other_views_are_true(tmp_path: Path) -> None:
 
     for number in range(3):
         line = next(row for row in shown["kernels"] if f" reader{number} " in row)
-        exact = (2352 + 16 * number) * 16
-        assert f" 16 {tight_size_text(exact)} " in " ".join(line.split())
+        packed = 2352 + 16 * number
+        assert f" {tight_size_text(packed)} {packed} 16 {tight_size_text(packed * 16)} " in " ".join(line.split())
         assert f" committed {number + 1} {number} " in " ".join(line.split())
 
     titles = "\n".join(shown["charts"])

@@ -29,6 +29,7 @@ def test_kernels_are_told_with_their_names_sizes_and_cores(host: Host) -> None:
     assert [kernel.per_bank_bytes for kernel in kernels] == [padded(*sizes) for sizes in ADD_KERNELS.values()]
     assert [kernel.reserved_bytes for kernel in kernels] == [kernel.per_bank_bytes * CORES for kernel in kernels]
     assert [kernel.name for kernel in kernels] == [str(Path(path).stem) for path in ADD_KERNELS]
+    assert [kernel.packed_bytes for kernel in kernels] == list(ADD_KERNELS.values())
 
 
 def test_nothing_of_a_program_is_charged_before_it_is_compiled(host: Host) -> None:

@@ -30,6 +30,7 @@ class Told:
     core_type: CoreType
     found_by: FoundBy
     name: str
+    packed_bytes: tuple[int, ...]  # of a kernel's binaries, one for each processor
     is_view: bool
 
 
@@ -59,6 +60,7 @@ class Look:
             core_type=CoreType(row[18]),
             found_by=FoundBy(row[19]),
             name=row[-1],
+            packed_bytes=row[-2],
             is_view=bool(flags & _VIEW),
         )
 

@@ -151,6 +151,7 @@ def test_kernels_are_told_with_name_type_cores_and_exact_bytes(name: str, story:
         sizes = story.binaries[told.name].values()
         assert told.kind is Kind.KERNEL_APPLICATION
         assert (told.core_type, told.found_by) == (CoreType.TENSIX, FoundBy.PATH)
+        assert told.packed_bytes == tuple(sizes)  # of a compute kernel trisc0 to trisc2
         assert told.per_bank_bytes == sum(rounded(size, CODE_ALIGNMENT) for size in sizes)
         assert told.reserved_bytes == told.per_bank_bytes * told.core_count
         assert told.requested_bytes == sum(rounded(size, PAGE_BYTES) for size in sizes) * program_cores

@@ -60,6 +60,18 @@ def test_a_kernel_is_charged_its_exact_bytes(tracker: GraphTracker, journal: Own
     assert (row[5], row[6]) == (18_400 * 56, 24_576 * 64)
 
 
+@pytest.mark.parametrize("name", ["compute", ""])
+def test_a_kernel_is_told_with_what_each_processor_gets(
+    name: str, tracker: GraphTracker, journal: OwnJournal, device: SmallDevice
+) -> None:
+    facts = KernelFacts(program=1, name=name, exact_bytes=3552, packed_bytes=(1252, 860, 1428))
+
+    tracker.track_kernel_load(3552, 1 << 12, device, APPLICATION, 1, facts=facts)
+
+    [row] = journal.allocations(Kind.KERNEL_APPLICATION)
+    assert row[-2:] == ((1252, 860, 1428), name)
+
+
 def test_without_exact_bytes_the_seeds_rule_stands_in_and_is_marked(
     tracker: GraphTracker, journal: OwnJournal, device: SmallDevice
 ) -> None:
@@ -126,6 +138,7 @@ def test_an_unloaded_kernel_is_given_back(tracker: GraphTracker, journal: OwnJou
         (200, KernelFacts(exact_bytes=1.5)),  # type: ignore[arg-type]
         (200, KernelFacts(image=5, payload_bytes="x")),  # type: ignore[arg-type]
         (200, KernelFacts(image=[])),  # type: ignore[arg-type]
+        (200, KernelFacts(packed_bytes=(1, "x"))),  # type: ignore[arg-type]
     ],
 )
 def test_a_kernel_outlives_a_report_that_cannot_take_its_place(

@@ -27,6 +27,7 @@ class LiveAllocation(TypedDict):
     cores: int | None
     program: int | None
     name: str | None  # of a kernel
+    packed: list[int]  # bytes of its binaries, one for each processor; empty if nobody told
     stack: list[str]  # "file:line function", innermost first; empty unless sites are recorded
     thread: int | None  # the kernel's number of the thread that allocated it
     age_seconds: float
@@ -46,7 +47,7 @@ def memory_snapshot(device: Any = None) -> list[LiveAllocation]:
 
 def _told(row: tuple[Any, ...], places: dict[int, list[int]]) -> LiveAllocation:
     target, kind_number, identity, pool, flags, size, requested, address, per_bank, page, layout, *rest = row
-    cores, program, thread, age_ns, site = rest
+    cores, program, thread, age_ns, packed, site = rest
     kind = Kind(kind_number)
     return {
         "devices": places.get(target, []),
@@ -62,6 +63,7 @@ def _told(row: tuple[Any, ...], places: dict[int, list[int]]) -> LiveAllocation:
         "cores": cores or None,
         "program": program or None,
         "name": site or None if kind.is_kernel else None,
+        "packed": list(packed) if kind.is_kernel else [],
         "stack": [] if kind.is_kernel or not site else site.split("\n"),
         "thread": thread or None,
         "age_seconds": age_ns / 1e9,

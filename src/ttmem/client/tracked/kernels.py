@@ -118,10 +118,16 @@ def _words(kernel_id: int, kind: Kind, load: KernelLoad, pool: int, found_by: Fo
         index(known.seed_rule_bytes or 0),
         index(known.program),
         pool,
-        _native.client.intern(known.name) if known.name else 0,
+        _native.client.intern(_site_text(known)) if known.name or known.packed_bytes else 0,
         index(known.core_type),
         int(found_by),
     )
+
+
+def _site_text(known: KernelFacts) -> str:
+    """A kernel's name, and behind a zero byte what native/src/journal/kernel_name.hpp says."""
+    sizes = ",".join(str(index(size)) for size in known.packed_bytes)
+    return f"{known.name}\0{sizes}" if sizes else known.name
 
 
 def _folded(kernel_id: int) -> int:

@@ -118,6 +118,7 @@ def track_kernels(host: Host, program: Program) -> None:
             seed_rule_bytes=payload_bytes * core_count,
             payload_bytes=payload_bytes,
             image=kernel.image,
+            packed_bytes=kernel.binaries,
         )
         host.reports.tracker.track_kernel_load(
             kernel.size_bytes,

@@ -20,7 +20,8 @@ class KernelRow:
     kind: Kind
     found_by: FoundBy
     core_type: CoreType
-    binary_bytes: int | None
+    binary_bytes: int | None  # on one core: all its binaries, each rounded up
+    packed_bytes: tuple[int, ...]  # of each binary, one for each processor; empty if nobody told
     core_count: int | None
     exact_bytes: int | None  # None: not known; then the seeds' rule stands for it
     seed_rule_bytes: int | None  # binary size x cores

@@ -13,7 +13,7 @@ from ttmem.devices import Kind, Pool
 from ttmem.errors import NothingToRead
 from ttmem.events import STRUCTS, decode_record
 from ttmem.snapshot.fields import time_text
-from ttmem.sources.inspected.parts import Document, PartReader, event_document, text_of, words_of
+from ttmem.sources.inspected.parts import Document, PartReader, event_document, sizes_of, text_of, words_of
 from ttmem.tracking import Cache, CoreType, Stall
 
 __all__ = ["JOURNAL_MAGIC", "journal_document"]
@@ -186,9 +186,13 @@ class _Journal:
         return found
 
     def _told(self, event: Document) -> Document:
-        """With the text behind its site, if it has one."""
-        text = self._text(event["site"])
-        return {**event, "site_text": text} if text else event
+        """With the text behind its site, if it has one; of a kernel also what its binaries take."""
+        kind, data = self._item(event["site"])
+        if kind != "text" or event["kind"] == Kind.PROGRAM_BINARY.word:  # whose site is a place in DRAM
+            return event
+        told = {"site_text": text} if (text := text_of(data)) else {}
+        sizes = {"packed_bytes": found} if (found := sizes_of(data)) else {}
+        return {**event, **told, **sizes}
 
     def _text(self, item_id: int) -> str:
         kind, data = self._item(item_id)

@@ -7,9 +7,10 @@ from typing import Any
 
 from ttmem.events import STRUCTS, BufferAllocated, Event
 
-__all__ = ["Document", "PartReader", "event_document", "text_of", "words_of"]
+__all__ = ["Document", "PartReader", "event_document", "sizes_of", "text_of", "words_of"]
 
 Document = dict[str, Any]
+_BINARIES_MOST, _DIGITS_MOST = 16, 10  # of a kernel, of the size of one
 _INTEGERS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
@@ -53,6 +54,13 @@ class PartReader:
 def text_of(data: bytes) -> str:
     """Up to its first zero."""
     return data.split(b"\0", 1)[0].decode(errors="replace")
+
+
+def sizes_of(data: bytes) -> list[int]:
+    """What follows on a kernel's name and a zero, as native/src/journal/kernel_name.hpp reads it."""
+    sizes = data.partition(b"\0")[2].split(b",")
+    is_sound = len(sizes) <= _BINARIES_MOST and all(size.isdigit() and len(size) <= _DIGITS_MOST for size in sizes)
+    return [int(size) for size in sizes] if is_sound else []
 
 
 def words_of(data: bytes) -> tuple[int, ...]:

@@ -46,6 +46,7 @@ def test_a_buffer_tells_all_that_was_reported_of_it(stage: Stage) -> None:
         "cores": None,
         "program": None,
         "name": None,
+        "packed": [],
         "stack": [],
         "thread": threading.get_native_id(),
         "age_seconds": 0.0,
@@ -55,7 +56,7 @@ def test_a_buffer_tells_all_that_was_reported_of_it(stage: Stage) -> None:
 
 
 def test_kernels_circular_buffers_and_programs_tell_what_is_theirs(stage: Stage) -> None:
-    ttmem.report_kernel_load(stage.left, 5, 5, 1000, 4, 0, 0, 9, 0, _native.client.intern("reader_unary"))
+    ttmem.report_kernel_load(stage.left, 5, 5, 1000, 4, 0, 0, 9, 0, _native.client.intern("reader_unary\0928,72"))
     ttmem.report_cb_alloc(stage.left, 6, 0x9000, 2048, 64, 1, 9)
     ttmem.report_binary_status(stage.left, 9, 2, 24_576)
 
@@ -67,6 +68,7 @@ def test_kernels_circular_buffers_and_programs_tell_what_is_theirs(stage: Stage)
         4,
         9,
     )
+    assert kernel["packed"] == [928, 72]
     assert (kernel["address"], kernel["stack"], kernel["is_estimated"]) == (None, [], True)
     assert (cb["kind"], cb["address"], cb["cores"], cb["per_bank"]) == ("circular_buffer", 0x9000, 64, 2048)
     assert (cb["is_view"], cb["size"]) == (True, 0)

@@ -15,6 +15,7 @@ from tests.support.programs import a_program
 from ttmem.devices import Pool
 from ttmem.errors import NothingToRead
 from ttmem.sources.inspected import inspected
+from ttmem.sources.inspected.parts import sizes_of
 
 MOST = 50
 PROGRAM = (
@@ -27,7 +28,9 @@ PROGRAM = (
     "with ttmem.phase('decode'):",
     "    ttmem.report_buffer_alloc(chip, 1, 512 << 10)",
     "ttmem.report_cb_alloc(chip, 7, 4096, 1024, 64)",
-    "ttmem.report_kernel_load(chip, 9, 5, 1000, 4)",
+    "from ttmem import _native",
+    "name = _native.client.intern('reader\\0928,72')",
+    "ttmem.report_kernel_load(chip, 9, 5, 1000, 4, 0, 0, 0, 0, name)",
     "ttmem.report_buffer_alloc(mesh, 2, 4096)",
     "ttmem.report_buffer_free(mesh, 2)",
     "ttmem.report_buffer_free(mesh, 2)",
@@ -91,8 +94,25 @@ def test_what_is_alive_is_listed_and_what_a_close_ended_is_not(journal: Path, do
         ("CircularBufferAllocated", 7, 64 << 10),
         ("KernelLoaded", 9, 4000),
     ]
+    assert (document["live"][2]["site_text"], document["live"][2]["packed_bytes"]) == ("reader", [928, 72])
     assert document["live_count"] == 3
     assert {one["id"] for one in document["live"]} <= {entry.id for entry in live_entries(journal)}
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        (b"reader", []),
+        (b"compute\x001252,860,1428", [1252, 860, 1428]),
+        (b"reader\0", []),
+        (b"reader\x001,", []),
+        (b"reader\x00-1", []),
+        (b"reader\x00" + b"9" * 5000, []),
+        (b"reader\x00" + b",".join([b"1"] * 17), []),
+    ],
+)
+def test_sizes_behind_a_name_are_told_if_they_are_sizes(text: bytes, sizes: list[int]) -> None:
+    assert sizes_of(text) == sizes
 
 
 def test_phases_findings_and_the_newest_events_are_told(document: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from ttmem.devices import BinaryStatus, Kind
 from ttmem.snapshot.sights.kernel_table import KernelRow
 from ttmem.view.spans import Role
-from ttmem.view.units import UNKNOWN, count_text, tight_size_text
+from ttmem.view.units import UNKNOWN, count_text, packed_text, tight_size_text
 
 __all__ = ["COLUMNS", "KernelColumn"]
 
@@ -107,6 +107,14 @@ COLUMNS = (
         is_descending=False,
     ),
     KernelColumn("binary", "BINARY", "BIN", lambda row: _size(row.binary_bytes), lambda row: _known(row.binary_bytes)),
+    KernelColumn(
+        "packed",
+        "PACKED",
+        "PACKED",
+        lambda row: _text(packed_text(row.packed_bytes) or UNKNOWN),
+        lambda row: row.packed_bytes,
+        rank=10,
+    ),
     KernelColumn("cores", "CORES", "CORES", lambda row: _count(row.core_count), lambda row: _known(row.core_count)),
     KernelColumn("exact", "EXACT", "EXACT", _exact, lambda row: _known(row.charged_bytes)),
     KernelColumn(
