@@ -107,3 +107,14 @@ def test_what_only_the_dead_left_behind_is_nothing_to_show(here: Path, capsys: p
 
     assert run_program(["ps"]) == 1
     assert "Nothing reports device memory now" in capsys.readouterr().err
+
+
+def test_of_many_files_that_are_no_regions_the_error_names_one(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for chip in range(5):
+        put(here, chip, b"nonsense")
+
+    assert run_program(["ps", "--json"]) == 1
+    out, err = capsys.readouterr()
+    assert (err.count("not a region"), err.count("\n")) == (1, 1)
+    assert err.endswith("(and 4 more findings: ttmem ps --json)\n")
+    assert len(json.loads(out)["findings"]) == 5

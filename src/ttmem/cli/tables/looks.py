@@ -13,6 +13,7 @@ from ttmem.errors import NothingToRead, SelectionError
 from ttmem.snapshot import DeviceUsage, Selection, Snapshot, selected
 from ttmem.snapshot.selection import device_test
 from ttmem.view.spans import clean
+from ttmem.view.words import plural
 
 if TYPE_CHECKING:
     from ttmem.snapshot.sights.telemetry import ChipTelemetry
@@ -41,10 +42,12 @@ class Look(NamedTuple):
 
 
 def _nothing_text(snapshot: Snapshot) -> str:
-    """Why there is nothing to show, in one line."""
+    """Why there is nothing to show, in one line; of what was found on the way the first."""
     theirs = f"; {len(snapshot.foreign)} of other users may not be read" if snapshot.foreign else ""
-    notes = "".join(f"; {finding.path}: {finding.text}" for finding in snapshot.findings)
-    return f"no process reports ({snapshot.source} looked in {', '.join(snapshot.places)}){theirs}{clean(notes)}"
+    note = "".join(f"; {finding.path}: {finding.text}" for finding in snapshot.findings[:1])
+    more_count = len(snapshot.findings) - 1
+    more = f" (and {plural(more_count, 'more finding', 's')}: ttmem ps --json)" if more_count > 0 else ""
+    return f"no process reports ({snapshot.source} looked in {', '.join(snapshot.places)}){theirs}{clean(note)}{more}"
 
 
 def look(looking: Looking, request: Request, *, has_identity: bool) -> Look:
