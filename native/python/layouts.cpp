@@ -147,6 +147,7 @@ nb::tuple identity() {
     TTMEM_FIELD(Identity, clock_monotonic_ns);
     TTMEM_FIELD(Identity, clock_realtime_ns);
     TTMEM_FIELD(Identity, command);
+    TTMEM_FIELD(Identity, run);
     return nb::make_tuple(sizeof(Identity), fields);
 }
 

@@ -110,6 +110,33 @@ def test_journals_of_others_do_not_count_as_ours(tmp_path: Path) -> None:
     assert "peaks" not in complaints
 
 
+def test_others_who_came_and_went_do_not_count_as_ours(tmp_path: Path) -> None:
+    """Nobody can ask them any more; their journals say that they were started otherwise, or by another run."""
+    environ = {**os.environ, "TTMEM_DIR": str(tmp_path)}
+    command = [*TTMEM, "run", "--summary", *python("print('here', flush=True); input()")]
+    with subprocess.Popen(
+        command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout is not None
+        run.stdout.readline()
+        for settings in ({}, {"TTMEM_RUN": "0123456789abcdef"}, {"TTMEM_RUN": "x" * 500}):
+            subprocess.run([sys.executable, "-c", REPORTING], env={**environ, "TTMEM": "1", **settings}, check=True)
+        _, complaints = run.communicate("\n")
+
+    assert len(list(tmp_path.glob("*.journal"))) == 3
+    assert "nothing in " in complaints
+    assert "peaks" not in complaints
+
+
+def test_a_run_within_a_run_is_told_by_both(tmp_path: Path) -> None:
+    inner = " ".join([*TTMEM, "run", "--label", "inner", "--", sys.executable, "-c", f"'{REPORTING}'"])
+
+    told = ttmem("run", "--label", "outer", "--", "sh", "-c", f"{inner}; true", directory=tmp_path).stderr
+
+    assert told.count("ttmem: peaks of") == 2
+    assert len(re.findall(r" inner +0 +dram +4\.00 MiB", told)) == 2
+
+
 @pytest.mark.parametrize(
     "how",
     [
@@ -284,6 +311,87 @@ def test_a_key_that_interrupts_reaches_the_program_once(tmp_path: Path) -> None:
         terminal.process.send_signal(signal.SIGUSR2)  # comes after any interrupt that was passed on
         terminal.read_until("counted 1")
         assert terminal.end() == 1
+
+
+def started(directory: Path, code: str) -> "subprocess.Popen[str]":
+    """A program under `ttmem run`, as a job of its own, that has begun."""
+    environ = {**os.environ, "TTMEM_DIR": str(directory)}
+    run = subprocess.Popen(
+        [*TTMEM, "run", *python(f"import signal; signal.alarm(30)\n{code}")],
+        env=environ,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=os.setpgrp,
+    )
+    assert run.stdout is not None
+    assert run.stdout.readline() == "here\n"
+    return run
+
+
+def is_waiting(pid: int, number: signal.Signals) -> bool:
+    """Whether a signal was sent to a process that has not taken it yet: one more of it would be the same one."""
+    [pending] = re.findall(r"ShdPnd:\t(\w+)", Path(f"/proc/{pid}/status").read_text())
+    return bool(int(pending, 16) >> (number - 1) & 1)
+
+
+def test_what_is_sent_to_all_of_a_job_reaches_the_program_once(tmp_path: Path) -> None:
+    """As `timeout`, a supervisor or `kill %1` do; an interrupt that came twice would break off what the first began."""
+    with started(tmp_path, COUNTING) as run:
+        assert run.stdout is not None
+        for _ in range(5):
+            os.killpg(run.pid, signal.SIGINT)
+            assert run.stdout.readline() == "got SIGINT\n"
+            wait_until(lambda: not is_waiting(run.pid, signal.SIGINT))
+            run.send_signal(signal.SIGINT)  # to us alone
+            assert run.stdout.readline() == "got SIGINT\n"
+        run.send_signal(signal.SIGUSR2)
+        run.communicate()
+
+    assert run.returncode == 10
+
+
+def test_what_is_sent_to_all_of_a_job_reaches_a_program_that_left_it(tmp_path: Path) -> None:
+    with started(tmp_path, f"import os; os.setpgid(0, 0)\n{COUNTING}") as run:
+        assert run.stdout is not None
+        os.killpg(run.pid, signal.SIGTERM)
+        assert run.stdout.readline() == "got SIGTERM\n"
+        run.send_signal(signal.SIGUSR2)
+        run.communicate()
+
+    assert run.returncode == 0
+
+
+def test_a_terminal_that_is_closed_ends_the_program(tmp_path: Path) -> None:
+    """A hang-up is sent to the leader of a session alone, which we are as `ssh -t host ttmem run ...`."""
+    note = tmp_path / "note"
+    code = f"""
+import contextlib, signal, sys, time
+def leave(number, frame):
+    open({str(note)!r}, "a").write(signal.Signals(number).name)
+    sys.exit()
+signal.signal(signal.SIGHUP, leave)
+with contextlib.suppress(OSError):  # the terminal may go before all is said
+    print("here", flush=True)
+time.sleep(30)
+"""
+    environ = {**os.environ, "TTMEM_DIR": str(tmp_path)}
+    with a_terminal(["-m", "ttmem", "run", *python(code)], environ) as terminal:
+        terminal.read_until("here")
+        terminal.hang_up()
+        wait_until(lambda: note.exists() and note.read_text() == "SIGHUP")
+
+
+def test_nobody_of_ours_stays_behind(tmp_path: Path) -> None:
+    """Whoever stands by ends with us, even if we are killed; and holds no pipe open."""
+    run = started(tmp_path, "import os, time; print('here', flush=True); os.close(1); time.sleep(30)")
+    children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+    run.kill()
+    out, _ = run.communicate()
+
+    assert (len(children), out) == (2, "")
+    bystander, program = children
+    wait_until(lambda: not Path(f"/proc/{bystander}").exists())
+    os.kill(int(program), signal.SIGKILL)
 
 
 def test_the_program_starts_with_no_signal_blocked(tmp_path: Path) -> None:

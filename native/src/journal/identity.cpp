@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "journal/clock.hpp"
@@ -44,6 +45,13 @@ void read_command(char (&command)[256]) noexcept {
     if (length <= 0) return;
     for (long i = 0; i < length - 1; ++i)
         if (command[i] == '\0') command[i] = ' ';
+}
+
+// `ttmem run` knows its processes by it, also those that are gone when it looks.
+void read_run(char (&run)[136]) noexcept {
+    const char* marks = getenv("TTMEM_RUN");
+    if (marks == nullptr || strnlen(marks, sizeof run) == sizeof run) return;
+    std::memcpy(run, marks, strlen(marks) + 1);
 }
 
 }  // namespace
@@ -113,6 +121,7 @@ void identify_self(Identity& identity) noexcept {
     if (getrandom(&identity.nonce, sizeof identity.nonce, GRND_NONBLOCK) != sizeof identity.nonce)
         identity.nonce = nanoseconds(CLOCK_REALTIME) ^ static_cast<uint64_t>(pid) << 32;
     read_command(identity.command);
+    read_run(identity.run);
 }
 
 }  // namespace ttmem

@@ -323,7 +323,7 @@ static_assert(sizeof(MeshDescriptor) == 16);
 // ---- header -------------------------------------------------------------------------------------
 enum ClockKind : uint32_t { kClockMonotonic = 0, kClockTsc = 1 };
 
-// What every journal of this version begins with. Everything up to `command` is written before the file gets its name
+// What every journal of this version begins with. All of it is written before the file gets its name
 // and never again.
 struct Identity {
     uint64_t magic;
@@ -343,8 +343,9 @@ struct Identity {
     uint64_t first_sequence;
     uint64_t clock_raw, clock_monotonic_ns, clock_realtime_ns;
     char command[256];
+    char run[136];  // marks of the runs (`ttmem run`) it belongs to, outermost first, a comma between them
 };
-static_assert(sizeof(Identity) == 456);
+static_assert(sizeof(Identity) == 592);
 
 // Hot words, each group on its own cache lines.
 //

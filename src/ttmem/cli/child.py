@@ -6,12 +6,12 @@ import shutil
 import signal
 from collections.abc import Callable, Mapping, Sequence
 
+from ttmem.cli.bystander import Bystander
 from ttmem.cli.exits import KILLED_BY
 
 __all__ = ["Child"]
 
-# What a user, a supervisor or a timer that was set before us may send to us and means for the program. What the
-# terminal sends reaches both of us by itself.
+# What a user, a supervisor, a terminal or a timer that was set before us may send to us and means for the program.
 _PASSED_ON = {
     signal.SIGABRT,
     signal.SIGALRM,
@@ -32,7 +32,7 @@ _PASSED_ON = {
 }
 _IGNORED_BY_PYTHON = {signal.SIGPIPE, signal.SIGXFSZ}  # by ours; the program has its own mind
 _SHELL = "/bin/sh"
-_SENT_BY_KERNEL = 0x80  # si_code of a signal from the terminal: the program got it as well
+_SENT_BY_KERNEL = 0x80  # si_code of a signal from the terminal or a timer
 
 
 class Child:
@@ -43,10 +43,11 @@ class Child:
         if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:  # so that there is somebody to wait for
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         self._mask_before = signal.pthread_sigmask(signal.SIG_BLOCK, waited_for)
+        self._bystander = _a_bystander()
         try:
             self.pid = self._started(command, environ)
         except OSError:
-            signal.pthread_sigmask(signal.SIG_SETMASK, self._mask_before)
+            self._end()
             raise
 
     def _started(self, command: Sequence[str], environ: Mapping[str, str]) -> int:
@@ -77,14 +78,36 @@ class Child:
                     self._pass_on(received)
                 look()
         finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, self._mask_before)
+            self._end()
         code = os.waitstatus_to_exitcode(status)
         return code if code >= 0 else KILLED_BY - code
 
+    def _end(self) -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask_before)
+        if self._bystander is not None:
+            self._bystander.dismiss()
+
     def _pass_on(self, received: signal.struct_siginfo) -> None:
-        if received.si_code != _SENT_BY_KERNEL or received.si_signo == signal.SIGALRM:  # a timer is ours alone
+        if not self._has_reached_program(received):
             os.kill(self.pid, received.si_signo)
         if received.si_signo == signal.SIGTSTP:  # waited for, and so not obeyed yet
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTSTP})
             signal.raise_signal(signal.SIGTSTP)  # as for the program: where nobody could go on with it, it is ignored
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTSTP})
+
+    def _has_reached_program(self, received: signal.struct_siginfo) -> bool:
+        """Whether it was sent to the whole group, and the program is in it; a shell, say, makes a group of its own, and
+        the terminal knows of that."""
+        is_from_kernel = received.si_code == _SENT_BY_KERNEL
+        if self._bystander is None:
+            return is_from_kernel and received.si_signo != signal.SIGALRM  # a timer is ours alone
+        if not self._bystander.has_heard(received.si_signo):
+            return False
+        return is_from_kernel or os.getpgid(self.pid) == os.getpgrp()
+
+
+def _a_bystander() -> Bystander | None:
+    try:
+        return Bystander()
+    except OSError:
+        return None

@@ -1,9 +1,8 @@
 """Which journals belong to a program we started, and to what that started in turn; and what they say in the end.
 
-A new journal names its process. While that lives, a mark in its environment or its ancestors tell whose child it is. A
-process that reported and ended between two looks cannot be asked any more; if it started after our program, it is
-taken for ours. A journal of ours is opened when it is found: later a daemon, or the next of many processes, may have
-removed the file of one that ended.
+A journal carries the marks of the runs it belongs to: its writer found them in its environment. One that was started
+without an environment is known by its ancestors, while it lives. A journal of ours is opened when it is found: later a
+daemon, or the next of many processes, may have removed the file of one that ended.
 """
 
 import os
@@ -35,15 +34,12 @@ class Offspring:
         self._collector: Collector | None = None
         self._mark = mark
         self._pid = 0
-        self._start_ticks = 0
         self._read_due = 0.0
         self.paths: set[str] = set()
 
     def began(self, pid: int) -> None:
         """Names the program, as soon as it runs."""
-        stat = procfs.stat_of(pid)
         self._pid = pid
-        self._start_ticks = stat.start_ticks if stat else 0
 
     def look(self) -> None:
         """Takes note of journals that have appeared."""
@@ -82,11 +78,26 @@ class Offspring:
         if match is None:
             return False
         pid, start_ticks = int(match[1]), int(match[2])
-        if pid == self._pid:
+        if pid == self._pid or self._mark in _marks_of(found.path):
             return True
         stat = procfs.stat_of(pid)
-        environment = procfs.environment_of(pid)
-        is_gone = stat is None or stat.start_ticks != start_ticks or environment == set()
-        if is_gone:
-            return start_ticks >= self._start_ticks
-        return self._mark in (environment or ()) or procfs.is_descendant(pid, self._pid)
+        is_living = stat is not None and stat.start_ticks == start_ticks
+        return is_living and procfs.is_descendant(pid, self._pid)
+
+
+def _marks_of(path: str) -> list[str]:
+    """Of the runs that the writer of a journal belongs to."""
+    from ttmem.events import STRUCTS
+
+    field = STRUCTS["Identity"].fields["run"]  # a journal begins with its identity
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return []
+    try:
+        text = os.pread(file, field.size_bytes, field.offset_bytes)
+    except OSError:
+        return []
+    finally:
+        os.close(file)
+    return text.partition(b"\0")[0].decode(errors="replace").split(",")

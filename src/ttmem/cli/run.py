@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LOOK_EVERY_SECONDS = 0.05
 _IDLE_SECONDS = 3600.0  # the end of the program wakes us
 _NAME_LENGTH = 100
-_MARK = "TTMEM_RUN"
+_MARK, _MARKS_MOST = "TTMEM_RUN", 8  # those of a run within a run are listed; a journal has room for so many
 
 
 @click.command(short_help="Run a program with tracking on.", context_settings={"allow_interspersed_args": False})
@@ -40,14 +40,18 @@ def run(
 
     Signals go through to it, and its exit code is ours (128 + signal if it was killed).
     """
-    environ = {**_own_environment(), "TTMEM": "1", _MARK: os.urandom(8).hex()}
+    environ = {**_own_environment(), "TTMEM": "1"}
+    mark = os.urandom(8).hex()
+    environ[_MARK] = ",".join([*environ.get(_MARK, "").split(",")[-_MARKS_MOST + 1 :], mark]).lstrip(",")
     if label:
         environ["TTMEM_LABEL"] = label
     directory = directory or environ.get("TTMEM_DIR")
     if directory:
         environ["TTMEM_DIR"] = os.path.abspath(directory)  # the program may go elsewhere
     environ = _hooked(command, environ, is_plain=is_plain)
-    offspring = None if has_summary is False else _offspring(environ)
+    offspring = (
+        None if has_summary is False else Offspring(Places.from_environment(environ, uid=os.geteuid()), mark=mark)
+    )
     try:
         child = Child(command, environ)
     except OSError as error:
@@ -66,11 +70,6 @@ def _name(command: Sequence[str]) -> str:
     """The command in one line of bearable length, as a shell would take it."""
     line = " ".join(shlex.join(command).split())
     return line if len(line) <= _NAME_LENGTH else line[: _NAME_LENGTH - 3] + "..."
-
-
-def _offspring(environ: dict[str, str]) -> Offspring:
-    places = Places.from_environment(environ, uid=os.geteuid())
-    return Offspring(places, mark=f"{_MARK}={environ[_MARK]}")
 
 
 def _own_environment() -> dict[str, str]:

@@ -119,6 +119,7 @@ STRUCTS["Identity"] = _struct(
         _Part("boot_id", 8, 2),
         *_words("nonce first_sequence clock_raw clock_monotonic_ns clock_realtime_ns"),
         _text("command", 256),
+        _text("run", 136),
     ]
 )
 

@@ -3,12 +3,14 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from tests.support.programs import a_program
 from ttmem.cli.offspring import Offspring
 from ttmem.sources import Places
 
 REPORTS = ("ttmem.open_device(5)", "meet()")
-MARK = "TTMEM_RUN=abc"
+MARK = "abc"
 
 
 def offspring_in(directory: Path) -> Offspring:
@@ -19,12 +21,13 @@ def paths_in(directory: Path) -> set[str]:
     return {str(path) for path in directory.glob("*.journal")}
 
 
-def test_a_process_with_the_mark_is_ours_wherever_it_hangs_in_the_tree(tmp_path: Path) -> None:
+@pytest.mark.parametrize("marks", ["abc", "outer,abc", "abc,inner"])
+def test_a_process_with_the_mark_is_ours_wherever_it_hangs_in_the_tree(tmp_path: Path, marks: str) -> None:
     with a_program(tmp_path, "meet()") as ours:
         ours.arrive()
         offspring = offspring_in(tmp_path)
         offspring.began(ours.pid)
-        with a_program(tmp_path, *REPORTS, TTMEM_RUN="abc") as other:
+        with a_program(tmp_path, *REPORTS, TTMEM_RUN=marks) as other:
             other.arrive()
             offspring.look()
 
@@ -66,16 +69,18 @@ def test_a_child_of_the_program_is_ours(tmp_path: Path) -> None:
     assert offspring.paths == paths_in(tmp_path)
 
 
-def test_a_process_that_came_and_went_after_the_program_began_is_taken_for_ours(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("marks", "is_ours"), [("abc", True), ("abcd", False), ("", False)])
+def test_a_process_that_came_and_went_is_ours_if_it_had_the_mark(tmp_path: Path, marks: str, is_ours: bool) -> None:
     with a_program(tmp_path, "meet()") as ours:
         ours.arrive()
         offspring = offspring_in(tmp_path)
         offspring.began(ours.pid)
-        with a_program(tmp_path, *REPORTS) as other:
+        with a_program(tmp_path, *REPORTS, TTMEM_RUN=marks) as other:
             other.arrive()
         offspring.look()
 
-    assert offspring.paths == paths_in(tmp_path)
+    assert offspring.paths == (paths_in(tmp_path) if is_ours else set())
+    assert len(paths_in(tmp_path)) == 1
 
 
 def test_journals_that_were_there_before_are_nobodys(tmp_path: Path) -> None:

@@ -82,6 +82,7 @@ class _Journal:
             "clock_kind": _CLOCKS[clock] if clock < len(_CLOCKS) else str(clock),
             "made": time_text(identity.integer("clock_realtime_ns")),
             "command": identity.text("command"),
+            "run": identity.text("run"),
         }
 
     def _targets(self) -> Iterator[Document]:

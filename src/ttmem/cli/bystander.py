@@ -1,0 +1,63 @@
+"""Tells signals that were sent to all of us from those that were sent to `ttmem run` alone.
+
+A program and whoever runs it are in one process group. What is sent to the group (a key at the terminal, `timeout`, a
+shell's `fg`, a supervisor that signals everybody) has reached the program already and must not reach it twice; what is
+sent to us alone must be passed on. A signal does not say which of the two it is. So a third process stands by: it runs
+nothing, blocks every signal, and is asked whether one came to it as well.
+"""
+
+import os
+import signal
+import socket
+from typing import NoReturn
+
+__all__ = ["Bystander"]
+
+_HEARING_SECONDS = 0.005  # members of a group are told one by one, within microseconds
+_ANSWER_SECONDS = 0.5
+_DESCRIPTORS_MOST = 1 << 20
+_NO, _YES = b"\0", b"\1"
+
+
+class Bystander:
+    """A child of ours that ends when we do, however that comes."""
+
+    def __init__(self) -> None:
+        """OSError where no more processes can be had."""
+        self._line, its_line = socket.socketpair()
+        self._line.settimeout(_ANSWER_SECONDS)
+        try:
+            self._pid = os.fork()
+        except OSError:
+            self._line.close()
+            its_line.close()
+            raise
+        if self._pid == 0:
+            _stand_by(its_line.fileno())
+        its_line.close()
+
+    def has_heard(self, number: int) -> bool:
+        """Whether that signal came to it too, since it was asked last."""
+        try:
+            self._line.sendall(bytes([number]))
+            return self._line.recv(1) == _YES
+        except OSError:
+            self._line.close()  # a late answer would be taken for that to the next question
+            return False
+
+    def dismiss(self) -> None:
+        self._line.close()
+        os.waitpid(self._pid, 0)
+
+
+def _stand_by(line: int) -> NoReturn:
+    """Holds nothing open but the line: nobody waits for the end of a pipe because of us."""
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        os.dup2(line, 0)
+        os.closerange(1, _DESCRIPTORS_MOST)
+        while asked := os.read(0, 1):
+            has_come = signal.sigtimedwait(set(asked), _HEARING_SECONDS) is not None
+            os.write(0, _YES if has_come else _NO)
+    finally:
+        os._exit(0)
