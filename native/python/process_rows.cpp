@@ -91,6 +91,7 @@ nb::dict process_row(const Process& process, const Timebase& time) {
         process.is_over() && process.way == Way::socket ? process.last_live_count : process.book.table().size();
     row["findings"] = findings_of(process);
     row["threads"] = process.hot.threads;
+    row["refusals"] = process.book.refusal_count();
     row["source"] = process.way == Way::socket ? "socket" : "journal";
     row["claimed_pid"] = process.claimed_pid;
     return row;

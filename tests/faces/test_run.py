@@ -86,6 +86,20 @@ def test_what_is_left_is_told_by_kind_and_chips_alike_share_a_row(tmp_path: Path
     assert "ran out of memory once; last device 2 dram: asked 7.00 MiB, free 1.00 MiB, largest 1.00 KiB" in told
 
 
+def test_who_outlives_the_program_is_told_with_what_it_holds_now(tmp_path: Path) -> None:
+    code = f"{REPORTING}; print(flush=True); __import__('time').sleep(30)"
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+
+    script = f'{sys.executable} -c "{code}" >{fifo} 2>&- & read line <{fifo}; echo $!'
+    result = ttmem("run", "--", "sh", "-c", script, directory=tmp_path / "journals")
+    os.kill(int(result.stdout), signal.SIGKILL)
+
+    assert "4.00 MiB held now" in result.stderr
+    assert f" pid {int(result.stdout)} (" in result.stderr
+    assert "still runs; its figures are those of now" in result.stderr
+
+
 def test_journals_of_others_do_not_count_as_ours(tmp_path: Path) -> None:
     """Another program of the same user begins to report while ours runs."""
     environ = {**os.environ, "TTMEM_DIR": str(tmp_path)}

@@ -78,6 +78,7 @@ def a_process(key: int = 1, **changes: Any) -> dict[str, Any]:
         "live_count": 2,
         "findings": {},
         "threads": 1,
+        "refusals": 0,
         "source": "journal",
         "claimed_pid": 0,
     }
@@ -124,6 +125,19 @@ BUSY_PHASES: dict[str, Any] = {
 }
 
 
+def _an_outrun_server(key: int) -> dict[str, Any]:
+    return a_process(
+        key,
+        refusals=1,
+        uid=1001,
+        label="a server with a rather long name",
+        origin="counter",
+        complete=False,
+        reason="outrun",
+        findings={"unknown_free": 3},
+    )
+
+
 def a_busy_snapshot() -> Snapshot:
     """Two processes on three chips, with a little of everything."""
     return a_snapshot(
@@ -145,15 +159,7 @@ def a_busy_snapshot() -> Snapshot:
         ],
         processes=[
             a_process(1),
-            a_process(
-                2,
-                uid=1001,
-                label="a server with a rather long name",
-                origin="counter",
-                complete=False,
-                reason="outrun",
-                findings={"unknown_free": 3},
-            ),
+            _an_outrun_server(2),
             a_process(3, state="ended", label="gone"),
         ],
         process_pools=[

@@ -138,6 +138,7 @@ class RuntimeCounters:
             untabled_count=0,
             live_count=None,
             thread_count=0,
+            refusal_count=0,
             devices=tuple(
                 ProcessDevice(device, () if is_unknown else self._pools(device, process, look.now_ns), (), None)
                 for device, _, process in held

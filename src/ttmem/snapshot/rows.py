@@ -131,6 +131,7 @@ def _process(row: Rows, parts: Parts, surroundings: Surroundings) -> ProcessUsag
         untabled_count=row["untabled"],
         live_count=row["live_count"],
         thread_count=row["threads"],
+        refusal_count=row["refusals"],
         devices=_process_devices(row, parts),
         other_devices=held_from_rows(parts, key, "other_pools", "other_kinds"),
         findings=findings_of(row),

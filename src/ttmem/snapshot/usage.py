@@ -221,6 +221,7 @@ class ProcessUsage(NamedTuple):
     untabled_count: int
     live_count: int | None
     thread_count: int
+    refusal_count: int  # how often memory ran out: all there were, of which the newest are listed, chip by chip
     devices: tuple[ProcessDevice, ...]
     other_devices: tuple[ProcessDevice, ...]  # as its socket or the runtime tells it: shown apart, counted nowhere
     programs: tuple[Program, ...]

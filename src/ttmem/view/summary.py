@@ -14,7 +14,6 @@ from ttmem.view.spans import Line, Role, Span, clean, width_of
 from ttmem.view.units import clock_text, count_text, size_text
 
 _LABEL_MOST = 40  # the heading has the whole command
-_REFUSALS_KEPT = 256  # as many as the ledger lists of each process (kRefusalsKept)
 _Thing = TypeVar("_Thing")
 
 
@@ -22,6 +21,7 @@ def summary(processes: Sequence[ProcessUsage]) -> list[Line]:
     """Per process, chips and pool the peak and when that was; of every phase too; what is left; what was refused."""
     lines = _peaks(processes)
     lines += _left(processes)
+    lines += _living(processes)
     for process in processes:
         lines += _refusals(process)
     return lines
@@ -33,7 +33,8 @@ def _peaks(processes: Sequence[ProcessUsage]) -> list[Line]:
         name = _name(process)
         for group in grouped(process.devices, _highest):
             for usage in group[0].pools:
-                rows.append([_pid(process), name, _where(held.device for held in group), *_peak(usage)])
+                where = _where(held.device for held in group)
+                rows.append([_pid(process), name, where, *_peak(usage, is_live=process.is_live)])
         for phases in grouped(
             process.phases, lambda phase: (phase.name, phase.pool, phase.peak_bytes, phase.run_count)
         ):
@@ -65,14 +66,23 @@ def _left(processes: Sequence[ProcessUsage]) -> list[Line]:
     return [(), *grid(columns, rows, width=None)]
 
 
+def _living(processes: Sequence[ProcessUsage]) -> list[Line]:
+    """Those that outlived the program: what they hold now, they may free yet."""
+    live = [process for process in processes if process.is_live]
+    words = Span("still runs; its figures are those of now", Role.DIM)
+    lines: list[Line] = [(Span(f" pid {process.pid} ({_label(process)}) "), words) for process in live]
+    return [(), *lines] if lines else []
+
+
 def _refusals(process: ProcessUsage) -> list[Line]:
     """How often memory ran out, and the last time; a refusal on a mesh was one."""
     lines: list[Line] = []
-    times = grouped(process.out_of_memory, lambda refused: (refused.time_ns, refused.pool, refused.requested_bytes))
-    if times:
-        last = max(times, key=lambda group: group[0].time_ns)
-        more = " or more" if len(process.out_of_memory) >= _REFUSALS_KEPT else ""
-        lines.append(_told(process, f"ran out of memory {_times(len(times))}{more}", f"last {_refusal_text(last)}"))
+    if process.out_of_memory:
+        newest = process.out_of_memory[-1]
+        last = [refused for refused in process.out_of_memory if refused._replace(device=newest.device) == newest]
+        more = " or more" if process.lost_record_count else ""
+        text = f"ran out of memory {_times(process.refusal_count)}{more}"
+        lines.append(_told(process, text, f"last {_refusal_text(last)}"))
     clash_count = max((held.clash_count for held in process.devices), default=0)
     if clash_count:
         lines.append(_told(process, f"had circular buffers refused {_times(clash_count)}", "they met an L1 buffer"))
@@ -80,7 +90,7 @@ def _refusals(process: ProcessUsage) -> list[Line]:
 
 
 def _told(process: ProcessUsage, what: str, more: str) -> Line:
-    return (Span(f" pid {process.pid} "), Span(what, Role.FULL), Span(f"; {more}", Role.DIM))
+    return (Span(f" pid {process.pid} ({_label(process)}) "), Span(what, Role.FULL), Span(f"; {more}", Role.DIM))
 
 
 def _refusal_text(group: Sequence[OutOfMemory]) -> str:
@@ -107,9 +117,13 @@ def _pid(process: ProcessUsage) -> Line:
 
 
 def _name(process: ProcessUsage) -> Line:
+    return cell(_label(process))
+
+
+def _label(process: ProcessUsage) -> str:
     """Of a long command the end: which program runs it says less than what it runs."""
     label = clean(process.label)
-    return cell(label if width_of(label) <= _LABEL_MOST else "~" + label[1 - _LABEL_MOST :])
+    return label if width_of(label) <= _LABEL_MOST else "~" + label[1 - _LABEL_MOST :]
 
 
 def _where(devices: Iterable[Device]) -> Line:
@@ -120,8 +134,8 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count_text(count)} times"
 
 
-def _peak(usage: PoolUsage) -> tuple[Line, ...]:
-    left = f"{size_text(usage.used_bytes)} never freed" if usage.used_bytes else ""
+def _peak(usage: PoolUsage, *, is_live: bool) -> tuple[Line, ...]:
+    left = f"{size_text(usage.used_bytes)} {'held now' if is_live else 'never freed'}" if usage.used_bytes else ""
     mark = "planned" if usage.is_planned else left
     peak = size_text(usage.peak_bytes)
     return cell(usage.pool.word), cell(peak), cell(clock_text(usage.peak_time_ns), Role.DIM), cell(mark, Role.DIM)

@@ -1,19 +1,17 @@
 """The few lines that `ttmem run` leaves behind: peaks, what is left, what was refused."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 from tests.support.figures import MIB, NOON_NS, a_busy_snapshot, a_device, a_process, a_snapshot
 from ttmem.view import plain
-from ttmem.view.summary import _REFUSALS_KEPT, summary
-
-LEDGER = Path(__file__).parents[3] / "native" / "src" / "ledger" / "book.cpp"
+from ttmem.view.summary import summary
 
 
-def told(**tables: Any) -> str:
+def told(refusals: int = 0, **tables: Any) -> str:
     devices = [a_device(0, index=0), a_device(1, index=1)]
-    return plain(summary(a_snapshot(devices=devices, processes=[a_process(1)], **tables).processes))
+    process = a_process(1, refusals=refusals, lost_records=tables.pop("lost_records", 0))
+    return plain(summary(a_snapshot(devices=devices, processes=[process], **tables).processes))
 
 
 def refused(count: int, *, chips: int = 1) -> list[tuple[int, ...]]:
@@ -21,31 +19,33 @@ def refused(count: int, *, chips: int = 1) -> list[tuple[int, ...]]:
     return [(1, chip, 2, 4 * MIB, 3 * MIB, 1 * MIB, NOON_NS + time) for chip, time in rows]
 
 
-def test_a_process_that_held_nothing_leaves_no_line() -> None:
-    assert told() == ""
-
-
 def test_a_refusal_on_a_mesh_was_one() -> None:
-    assert "ran out of memory once; last device 0-1 l1: asked 4.00 MiB" in told(out_of_memory=refused(1, chips=2))
-    assert "ran out of memory 3 times;" in told(out_of_memory=refused(3, chips=2))
+    assert "ran out of memory once; last device 0-1 l1: asked 4.00 MiB" in told(1, out_of_memory=refused(1, chips=2))
+    assert "ran out of memory 3 times; last device 0-1 " in told(3, out_of_memory=refused(3, chips=2))
 
 
-def test_a_list_of_refusals_that_may_have_been_longer_says_so() -> None:
-    assert "times or more;" in told(out_of_memory=refused(_REFUSALS_KEPT))
-    assert "or more" not in told(out_of_memory=refused(_REFUSALS_KEPT - 1))
+def test_all_refusals_count_though_only_the_newest_are_listed() -> None:
+    assert "ran out of memory 1,234 times;" in told(1234, out_of_memory=refused(8, chips=2))
 
 
-def test_the_ledger_keeps_as_many_refusals_as_are_believed_to_be_all() -> None:
-    kept = re.search(r"kRefusalsKept = (\d+);", LEDGER.read_text(encoding="utf-8"))
-
-    assert kept is not None
-    assert int(kept[1]) == _REFUSALS_KEPT
+def test_refusals_of_which_records_were_lost_may_have_been_more() -> None:
+    assert "ran out of memory 3 times or more;" in told(3, out_of_memory=refused(3), lost_records=1)
 
 
 def test_every_process_has_its_peaks_its_phases_and_what_it_left() -> None:
-    page = plain(summary(a_busy_snapshot().processes))
+    page = plain(summary([process._replace(state="ended") for process in a_busy_snapshot().processes]))
 
+    assert "still runs" not in page
     assert re.search(r"0-1 +dram +6\.00 GiB .* 6\.00 GiB never freed", page)
     assert re.search(r"phase decode +0 +l1 +84\.0 MiB .* 17 runs", page)
     assert re.search(r"0 +kernel fabric +1 +~249 KiB", page)
     assert "had circular buffers refused once" in page
+
+
+def test_who_outlives_the_program_holds_now_what_it_may_free_yet() -> None:
+    [first, second, *_] = a_busy_snapshot().processes
+    page = plain(summary([first, second._replace(state="ended")]))
+
+    assert re.search(r"0-1 +dram +6\.00 GiB .* 6\.00 GiB held now", page)
+    assert page.count("still runs; its figures are those of now") == 1
+    assert f" pid {first.pid} (" in page
