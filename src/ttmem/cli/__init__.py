@@ -69,9 +69,24 @@ def main(arguments: list[str] | None = None) -> "NoReturn":
     gc.disable()  # loading leaves no garbage, and neither does one table; a verb that stays turns it on again
     try:
         from ttmem.cli.program import run_program
+
+        code = run_program(given)
     except KeyboardInterrupt:
         sys.exit(130)  # ttmem.cli.exits.INTERRUPTED; loading it could be interrupted again
-    _end(run_program(given))
+    except ModuleNotFoundError as error:
+        _refuse(error)
+    _end(code)
+
+
+def _refuse(error: ModuleNotFoundError) -> "NoReturn":
+    """Installed without what it needs, `import ttmem` works and programs report; looking at them takes more."""
+    package = (error.name or "ttmem").partition(".")[0]
+    if package == "ttmem":
+        raise error
+    sys.exit(
+        f"ttmem: {package} is not installed in this Python, and this command needs it; "
+        "install ttmem with its dependencies (pip install without --no-deps), or use the ttmem of another Python"
+    )
 
 
 def _end(code: int) -> "NoReturn":

@@ -62,7 +62,7 @@ def run(
     offspring.began(child.pid)
     code = child.wait(offspring.look, every_seconds=_LOOK_EVERY_SECONDS)
     offspring.look()
-    _tell(offspring, _name(command), is_asked=has_summary is True)
+    _tell(offspring, _name(command), is_asked=has_summary is True, is_plain=is_plain)
     return code
 
 
@@ -103,17 +103,20 @@ def _hooked(command: Sequence[str], environ: dict[str, str], *, is_plain: bool) 
     return {**environ, **preloading(environ, hook)}
 
 
-def _tell(offspring: Offspring, name: str, *, is_asked: bool) -> None:
+def _tell(offspring: Offspring, name: str, *, is_asked: bool, is_plain: bool) -> None:
     """Says on stderr what was held at most and what is left. That nothing was reported is said to people only: to
     others a program that has nothing to do with devices looks exactly as without us."""
     if sys.stderr is None:
         return
     if not offspring.paths:
         if is_asked or sys.stderr.isatty():
-            _say(
-                f"ttmem: nothing in `{name}` reported device memory: no device was opened through ttnn or the "
-                "ttmem client, or no journal could be made; `ttmem doctor` tells what can be seen here"
+            cause = (
+                "the ttmem client opened no device, and what ttnn did was not seen (--no-hook)"
+                if is_plain
+                else "no device was opened through ttnn or the ttmem client, or no journal could be made; "
+                "`ttmem doctor` tells what can be seen here"
             )
+            _say(f"ttmem: nothing in `{name}` reported device memory: {cause}")
         return
     from ttmem.view.summary import summary
 

@@ -26,6 +26,8 @@ class Phase:
     __slots__ = ("_name", "_open")
 
     def __init__(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a phase is a text, not {name!r}")
         self._name = name
         self._open: list[int] = []
 

@@ -50,6 +50,8 @@ def is_enabled() -> bool:
 
 def label(text: str) -> None:
     """Names this process for those who watch; otherwise it goes by TTMEM_LABEL or its command."""
+    if not isinstance(text, str):
+        raise TypeError(f"a label is a text, not {text!r}")
     _native.client.set_label(text)
 
 

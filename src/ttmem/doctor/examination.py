@@ -79,9 +79,12 @@ def examine(environ: Mapping[str, str], *, uid: int, python: str | None = None, 
 
 def _hook(report: Report, environ: Mapping[str, str]) -> list[Entry]:
     path = hook_path(environ)
-    advice = "install ttmem again; until then `ttmem run` tracks only programs that use its client"
+    asked = environ.get("TTMEM_HOOK")
+    remedy = "unset TTMEM_HOOK, or name the hook there" if asked else "install ttmem again"
+    advice = f"{remedy}; until then `ttmem run` tracks only programs that use its client"
     if path is None:
-        report.checks.append(Check(Status.FAIL, "hook", "libttmem_hook.so is not there", advice))
+        text = f"TTMEM_HOOK={asked} is not there" if asked else "libttmem_hook.so is not there"
+        report.checks.append(Check(Status.FAIL, "hook", text, advice))
         return []
     try:
         entries = hook_entries(path)

@@ -12,10 +12,12 @@ __all__ = ["memory_summary"]
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _OFF = (
     "ttmem: tracking is off in this process, so nothing is known of its memory.\n"
-    "Turn it on with `ttmem run -- python ...` (TTMEM=1 in the environment), or with ttmem.enable() before the device\n"
-    "is opened.\n"
+    "Start it with `ttmem run -- python ...`, which also sees what ttnn allocates. TTMEM=1 in the environment, or\n"
+    "ttmem.enable(), count only what the program reports itself.\n"
 )
 _QUIET = "ttmem: tracking is on; no device has been opened{} yet.\n"
+_DEAF = "What ttnn does is not seen here: the hook is not loaded. `ttmem run -- python ...` loads it.\n"
+_HOOK = b"/libttmem_hook"
 _COLUMNS = ("pool", "used", "peak", "alive", "free", "total")
 
 
@@ -25,11 +27,19 @@ def memory_summary(device: Any = None) -> str:
         return _OFF
     found = chips() if device is None else chips_meant(device)
     if not found:
-        return _QUIET.format("" if device is None else f" as {device}")
+        return _QUIET.format("" if device is None else f" as {device}") + ("" if _has_hook() else _DEAF)
     tables: dict[str, list[Chip]] = {}
     for chip in found:  # chips of a mesh hold the same
         tables.setdefault(_table(chip), []).append(chip)
     return "\n".join(f"{_title(alike)}\n{table}" for table, alike in tables.items())
+
+
+def _has_hook() -> bool:
+    try:
+        with open("/proc/self/maps", "rb") as maps:
+            return any(_HOOK in line for line in maps)
+    except OSError:
+        return True  # nobody knows
 
 
 def _title(alike: list[Chip]) -> str:

@@ -47,8 +47,8 @@ def read_region_file(path: str) -> RegionFile:
         os.close(file)
     if before.st_size != after.st_size or len(data) != min(after.st_size, LARGEST_BYTES + 1):
         raise RegionDamaged(
-            f"changed its size while it was read, from {before.st_size:,} to {after.st_size:,} bytes; "
-            "a region keeps its size: look again"
+            f"changed its size while it was read: {before.st_size:,} bytes before, {len(data):,} read, "
+            f"{after.st_size:,} after; a region keeps its size: look again"
         )
     return RegionFile(data, (after.st_dev, after.st_ino), after.st_uid)
 

@@ -1,6 +1,13 @@
 """The table that `memory_summary` writes."""
 
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
 import ttmem
+from tests.support.hooked.process import hook_path
 from tests.unit.client.memory.conftest import LEFT, LEFT_INDEX, Stage
 from ttmem.devices import BufferType
 
@@ -38,7 +45,18 @@ def test_figures_are_those_of_the_other_functions(stage: Stage) -> None:
 
 def test_a_chip_without_figures_and_a_device_nobody_opened_are_said(stage: Stage) -> None:
     assert "device 4321" not in ttmem.memory_summary()
-    assert ttmem.memory_summary(4321) == "ttmem: tracking is on; no device has been opened as 4321 yet.\n"
+    assert ttmem.memory_summary(4321).startswith("ttmem: tracking is on; no device has been opened as 4321 yet.\n")
+
+
+@pytest.mark.parametrize("is_hooked", [True, False])
+def test_who_cannot_see_what_ttnn_does_is_told_how_to(is_hooked: bool, tmp_path: Path) -> None:
+    code = "import ttmem; print(ttmem.memory_summary())"
+    settings = {"TTMEM": "1", "TTMEM_DIR": str(tmp_path)} | ({"LD_PRELOAD": str(hook_path())} if is_hooked else {})
+
+    said = subprocess.run([sys.executable, "-c", code], env=settings, capture_output=True, text=True, check=True).stdout
+
+    assert said.startswith("ttmem: tracking is on; no device has been opened yet.\n")
+    assert ("the hook is not loaded. `ttmem run -- python ...` loads it" in said) == (not is_hooked)
 
 
 def own_part(summary: str) -> str:
