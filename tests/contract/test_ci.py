@@ -133,6 +133,26 @@ def test_a_step_that_begins_again_and_again_is_stopped_as_a_whole(project: Path)
     assert [pid for pid, words in commands() if words == f"sleep {seconds}"] == []
 
 
+def test_children_of_who_dies_first_are_ended_as_well(project: Path) -> None:
+    """A Python dies of being asked where it is; a child in a session of its own has another parent then."""
+    seconds = 20_000_000 + os.getpid()
+    code = f"import subprocess; subprocess.Popen(['sleep', '{seconds}'], start_new_session=True).wait()"
+    steps(project, f'python3 -c "{code}"')
+
+    ended = ci(project, "lint", step_seconds=1)
+
+    assert verdicts(ended.stdout) == {"lint": "FAILED"}
+    assert [pid for pid, words in commands() if words == f"sleep {seconds}"] == []
+
+
+@pytest.mark.parametrize(("status", "verdict"), [(0, "ok"), (1, "FAILED"), (3, "FAILED"), (77, "ok")])
+def test_only_a_runtime_that_cannot_be_had_is_no_failure(project: Path, status: int, verdict: str) -> None:
+    """pytest has codes of its own, among them 3 for what breaks in itself."""
+    steps(project, f"exit {status}")
+
+    assert verdicts(ci(project, "ttnn").stdout) == {"ttnn": verdict}
+
+
 def commands() -> Iterator[tuple[int, str]]:
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):

@@ -1,5 +1,6 @@
 """A test that nothing else can stop ends with its process, and is named."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -79,6 +80,16 @@ def test_of_several_workers_one_is_lost_and_the_test_is_named(tmp_path: Path) ->
     assert ended.returncode == 1
     assert "FAILED test_hanging.py::test_that_never_returns" in ended.stdout
     assert "1 failed, 2 passed" in ended.stdout
+
+
+def test_as_tests_of_the_stock_runtime_are_distributed_it_comes_to_an_end(tmp_path: Path) -> None:
+    """Where a file's tests stay together, a new worker would be given the one that ended the last."""
+    [words] = re.findall(r"pytest -m ttnn (.*) -r\w+", (ROOT / "run").read_text())
+
+    ended = pytest_of(tmp_path, HANGING, *words.split())
+
+    assert ended.returncode == 1
+    assert "FAILED test_hanging.py::test_that_never_returns" in ended.stdout
 
 
 def test_what_hangs_while_it_cleans_up_after_a_failure_ends_too(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """The stock runtime in an environment of its own: `build/ttnn`, made once by `./run test-ttnn`.
 
-    python -m tests.support.ttnn.stock      makes it, or says in one line what is missing and ends with status 3
+    python -m tests.support.ttnn.stock      makes it, or says in one line what is missing and ends with status 77
 
 The wheel exists for two Pythons only, so it runs in another process than the tests. It is installed by name from
 whatever index pip is told to use, pinned: its figures and its mangled names are those of one release.
@@ -18,7 +18,7 @@ PYTHONS = ("3.12", "3.10")
 # All that importing it takes; the wheel also asks for plotting libraries that only its profiler tools use.
 NEEDS = ("numpy<2", "loguru", "networkx", "graphviz", "pyyaml", "click", "ml_dtypes")
 HOME = Path(__file__).parents[3] / "build" / "ttnn"
-MISSING_STATUS = 3
+MISSING_STATUS = 77  # none of pytest's own, which may follow on it in ./run
 
 
 class NotThere(Exception):

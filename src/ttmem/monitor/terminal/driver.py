@@ -58,7 +58,16 @@ class Paper:
         rest = text.encode(errors="replace")
         with suppress(OSError):
             while rest:
-                rest = rest[os.write(_OUTPUT, rest) :]
+                rest = rest[self._write(rest) :]
+
+    @staticmethod
+    def _write(data: bytes) -> int:
+        """How much was taken; somebody who shares the terminal may have told it not to make anybody wait."""
+        try:
+            return os.write(_OUTPUT, data)
+        except BlockingIOError:
+            select.select((), (_OUTPUT,), ())
+            return 0
 
     def flush(self) -> None:
         """Nothing is kept back."""

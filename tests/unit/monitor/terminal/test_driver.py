@@ -14,6 +14,7 @@ import pytest
 from textual import events
 
 from tests.support.waiting import wait_until
+from ttmem.monitor.terminal import driver
 from ttmem.monitor.terminal.driver import Ending, Terminal
 
 
@@ -106,3 +107,31 @@ def test_a_terminal_that_is_gone_ends_it_as_a_hangup_does(monkeypatch: pytest.Mo
     assert not typing.thread.is_alive()
     assert sent == [signal.SIGHUP]  # once, and it did not turn in circles
     os.close(typing.line)
+
+
+def test_all_is_written_to_a_terminal_that_makes_nobody_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What shares it with a program that made it so takes a part of a frame, and the rest when it has room."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    monkeypatch.setattr(driver, "_OUTPUT", writing)
+    frame = "".join(f"row {number} │\n" for number in range(20_000))
+
+    writer = threading.Thread(target=driver.Paper().write, args=(frame,))
+    writer.start()
+    read = b""
+    while len(read) < len(frame.encode()):
+        read += os.read(reading, 1 << 16)
+    writer.join()
+    os.close(reading)
+    os.close(writing)
+
+    assert read.decode() == frame
+
+
+def test_a_terminal_that_is_gone_takes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    monkeypatch.setattr(driver, "_OUTPUT", writing)
+
+    driver.Paper().write("a frame")
+    os.close(writing)
