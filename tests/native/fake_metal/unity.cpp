@@ -1,6 +1,7 @@
 // The whole stand-in as one translation unit: the standard library's headers are read once.
 #include "metal/buffers.cpp"
 #include "metal/devices.cpp"
+#include "metal/getters.cpp"
 #include "metal/program_memory.cpp"
 #include "metal/programs.cpp"
 #include "metal/workloads.cpp"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.stand_in.build import StandIn
+from tests.support.stand_in.build import CURRENT, StandIn
 from tests.support.stand_in.host import Host
 
 STAND_IN = pytest.StashKey[StandIn]()
@@ -22,7 +22,13 @@ def stand_in(pytestconfig: pytest.Config) -> StandIn:
 
 
 @pytest.fixture
-def host(stand_in: StandIn, journals: Path) -> Iterator[Host]:
-    """A hooked process with the current release."""
-    with Host(stand_in, journals) as one:
+def release() -> str:
+    """What the host runs; a file whose tests hold for others, too, has its own."""
+    return CURRENT
+
+
+@pytest.fixture
+def host(stand_in: StandIn, journals: Path, release: str) -> Iterator[Host]:
+    """A hooked process with the runtime."""
+    with Host(stand_in, journals, release=release) as one:
         yield one

@@ -1,7 +1,8 @@
 """Our own stand-in for libtt_metal.so, compiled with the system's compiler when its sources have changed.
 
 One object file is linked once for each release that is played: the names that a release does not export are bound
-inside the library, as a compiler binds a function that it inlines, so that nobody outside finds or replaces them.
+inside the library, as a compiler binds a function that it inlines, so that nobody outside finds or replaces them. Two
+releases are compiled otherwise: what differs there is in their functions, not in their names.
 """
 
 import fcntl
@@ -22,6 +23,8 @@ CURRENT, OLD, OLDEST = "0.81", "0.78", "0.70"
 FUTURE = "future"  # calls the functions that are replaced, but whatever could be asked is called otherwise now
 NAMELESS = "nameless"  # every name is gone
 STRIPPED = "stripped"  # the current one without what `strip` takes away
+CALLED = "called"  # the getters of its buffers do more than to load a field
+REBUILT = "rebuilt"  # all functions are where the current one has them, and load from other places
 
 
 @dataclass(frozen=True)
@@ -43,14 +46,17 @@ def _is_function(export: Export) -> bool:
     return export.name.startswith("_ZN2tt")
 
 
+def _is_exported_by(release: str) -> Callable[[Export], bool]:
+    return lambda export: export.first <= release <= export.last
+
+
 RELEASES: dict[str, Callable[[Export], bool]] = {
-    **{
-        release: lambda export, release=release: export.first <= release <= export.last  # type: ignore[misc]
-        for release in (CURRENT, OLD, OLDEST)
-    },
+    **{release: _is_exported_by(release) for release in (CURRENT, OLD, OLDEST)},
+    **{release: _is_exported_by(CURRENT) for release in (CALLED, REBUILT)},
     FUTURE: lambda export: _is_function(export) and export.last == CURRENT,
     NAMELESS: lambda export: False,
 }
+DEFINITIONS = {CALLED: ["-DFAKE_CALLED_GETTERS"], REBUILT: ["-DFAKE_OTHER_BUILD"], CURRENT: []}
 
 
 @dataclass(frozen=True)
@@ -87,31 +93,35 @@ class StandIn:
 
     def _build(self) -> None:
         self.directory.mkdir()
-        compiled = self.directory / "fake_metal.o"
         compilers = [
-            _start("-Wall", "-Wextra", "-fPIC", "-c", str(SOURCES / "unity.cpp"), "-o", str(compiled)),
-            _start("-Wall", "-Wextra", "-pthread", str(SOURCES / "driver.cpp"), "-ldl", "-o", str(self.driver)),
+            _start("-Wall", "-Wextra", "-pthread", str(SOURCES / "driver.cpp"), "-ldl", "-o", str(self.driver))
         ]
+        for release, definitions in DEFINITIONS.items():
+            options = ["-Wall", "-Wextra", "-fPIC", *definitions, "-c", str(SOURCES / "unity.cpp")]
+            compilers.append(_start(*options, "-o", str(self._object(release))))
         for compiler in compilers:
             assert compiler.wait() == 0
-        linkers = [self._link(release, compiled) for release in RELEASES]
+        linkers = [self._link(release) for release in RELEASES]
         for linker in linkers:
             assert linker.wait() == 0
         shutil.copytree(self.directory / CURRENT, self.directory / STRIPPED)
         subprocess.run(["strip", str(self.library(STRIPPED))], check=True)
-        for release in (CURRENT, STRIPPED):
+        for release in (CURRENT, STRIPPED, CALLED, REBUILT):
             options = ["-fPIC", "-shared", str(SOURCES / "operations.cpp"), str(self.library(release))]
             made = ["-Wl,-rpath,$ORIGIN", "-o", str(self.operations(release))]
             assert _start(*options, *made).wait() == 0
 
-    def _link(self, release: str, compiled: Path) -> "subprocess.Popen[bytes]":
+    def _object(self, release: str) -> Path:
+        return self.directory / f"{release if release in DEFINITIONS else CURRENT}.o"
+
+    def _link(self, release: str) -> "subprocess.Popen[bytes]":
         library = self.library(release)
         library.parent.mkdir()
         names = "".join(f"{export.name};" for export in exports() if RELEASES[release](export))
         script = library.with_suffix(".map")
         script.write_text(f"{{ global: fake_*; {names} local: *; }};\n", encoding="utf-8")
         options = [f"-Wl,--version-script={script}", "-Wl,-soname,libtt_metal.so", "-pthread", "-o", str(library)]
-        return _start("-shared", str(compiled), *options)
+        return _start("-shared", str(self._object(release)), *options)
 
 
 def _digest() -> str:

@@ -62,14 +62,14 @@ class Host(Started, Spoken):
         preloaded: Sequence[Path] = (),
         **settings: str,
     ) -> None:
-        self.stand_in = stand_in
+        self.stand_in, self.release = stand_in, release
         preloads = [*preloaded, hook_path()] if is_hooked else [*preloaded]
         environment = tracked(journals, LD_PRELOAD=" ".join(map(str, preloads)), **settings)
         Started.__init__(self, [str(stand_in.driver)], environment)
         Spoken.__init__(self, self.pid, *self._pipes)
         self._watch = Watch(journals)
         assert self.hear() == "ready"
-        self.load("first", release)
+        self.load("first")
 
     def __enter__(self) -> "Host":
         return self
@@ -80,8 +80,9 @@ class Host(Started, Spoken):
         self._watch.collector.stop()
         Started.__exit__(self, kind, error, trace)
 
-    def load(self, name: str, release: str = CURRENT) -> None:
-        """Loads a copy; it is in use from then on."""
+    def load(self, name: str, release: str | None = None) -> None:
+        """Loads a copy, of its own release if nothing else is said; it is in use from then on."""
+        release = release or self.release
         operations = self.stand_in.operations(release)
         libraries = [self.stand_in.library(release), *([operations] if operations.exists() else [])]
         assert self.tell(f"load {name} {' '.join(map(str, libraries))}") == "loaded"

@@ -102,13 +102,24 @@ void AllocatorImpl::deallocate_buffer(Buffer* buffer) {
 
 // Allocates as the runtime does: a capture may take over; whoever tracks is told afterwards.
 Buffer::Buffer(IDevice* device, AllocatorImpl* allocator, const Form& asked)
-    : form(asked), owner(allocator), device_(device) {
+    : HidingPlace{.hidden = std::make_unique<Hidden>(Hidden{.device = device,
+                                                            .size_bytes = asked.size_bytes,
+                                                            .type = static_cast<uint32_t>(asked.type),
+                                                            .layout = asked.layout,
+                                                            .allocator = allocator,
+                                                            .has_place = false,
+                                                            .place = 0,
+                                                            .page_bytes = asked.page_bytes,
+                                                            .id = asked.id})},
+      form(asked),
+      owner(allocator) {
     auto& tracker = GraphTracker::instance();
     Asked hooking("hook_allocate", &tracker, this);
     is_hooked = hooking.got(tracker.hook_allocate(this));
     if (!is_hooked) {
         Asked call("allocate_buffer", allocator, this);
-        place = call.got(allocator->allocate_buffer(this));
+        hidden->place = place = call.got(allocator->allocate_buffer(this));
+        hidden->has_place = true;
     }
     Asked call("track_allocate", &tracker, this);
     tracker.track_allocate(this);
@@ -121,23 +132,15 @@ Buffer::~Buffer() {
     call.back();
     if (!is_hooked && owner != nullptr) owner->deallocate_buffer(this);
 }
-uint64_t Buffer::unique_id() const { return form.id; }
-uint32_t Buffer::address() const { return static_cast<uint32_t>(place); }
-uint64_t Buffer::size() const { return form.size_bytes; }
-uint64_t Buffer::page_size() const { return form.page_bytes; }
 uint64_t Buffer::aligned_page_size() const { return rounded(form.page_bytes); }
 uint64_t Buffer::aligned_size_per_bank() const {
     const uint64_t pages = (form.size_bytes + form.page_bytes - 1) / form.page_bytes;
     const uint64_t banks = form.core_count ? form.core_count : owner->banks[place_of(form.type)].count;
     return (pages + banks - 1) / banks * aligned_page_size();
 }
-BufferType Buffer::buffer_type() const { return form.type; }
-uint8_t Buffer::buffer_layout() const { return form.layout; }
-IDevice* Buffer::device() const { return device_; }
 std::optional<uint32_t> Buffer::num_cores() const {
     return form.core_count ? std::optional<uint32_t>(form.core_count) : std::nullopt;
 }
-Allocator* Buffer::allocator() const { return owner->view().get(); }
 bool Buffer::is_allocated() const { return true; }
 bool Buffer::is_dram() const { return form.type == BufferType::DRAM || form.type == BufferType::TRACE; }
 bool Buffer::is_l1() const { return !is_dram(); }

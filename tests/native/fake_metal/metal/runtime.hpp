@@ -2,7 +2,8 @@
 //
 // Only what a preloaded library can see is alike: names, arguments, results, and who calls whom in which order. Members
 // lie as they please, except where the runtime's own layout is visible from outside: a workload and a program begin with
-// a pointer to what they hold, a device with its table of virtual functions, a core range is four words.
+// a pointer to what they hold, a device with its table of virtual functions, a core range is four words, and the getters of
+// a buffer are loads (hidden.hpp).
 #ifndef FAKE_METAL_RUNTIME_HPP
 #define FAKE_METAL_RUNTIME_HPP
 
@@ -15,6 +16,8 @@
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include "hidden.hpp"
 
 // As the standard library's, which takes long to read: a text first, and what it was parted into.
 namespace std::filesystem {
@@ -129,7 +132,7 @@ private:
     std::unique_ptr<Allocator> view_;
 };
 
-class Buffer {
+class Buffer : public HidingPlace {
 public:
     struct Form {
         uint64_t id, size_bytes, page_bytes;
@@ -161,9 +164,6 @@ public:
     bool is_hooked = false;  // under a capture that allocates nothing
     uint64_t place = 0;
     AllocatorImpl* const owner;
-
-private:
-    IDevice* device_;
 };
 
 class GraphTracker {
