@@ -30,6 +30,14 @@ struct BufferFields {
     uint16_t has_address, address;  // a byte that is not 0 if there is one
     uint16_t allocator;             // the runtime's own, of which the one that it tells is a view
 
+    /// Whether everything that `others` say, if they say anything, is said here, too.
+    bool confirm(const BufferFields& others) const noexcept {
+        if (others.state.load(std::memory_order_acquire) == FieldsState::none) return true;
+        return state.load(std::memory_order_acquire) != FieldsState::none && hidden == others.hidden &&
+               id == others.id && size == others.size && page_size == others.page_size && device == others.device &&
+               type == others.type && layout == others.layout && has_address == others.has_address &&
+               address == others.address && allocator == others.allocator;
+    }
     bool are_sure() const noexcept {
         return __builtin_expect(state.load(std::memory_order_acquire) == FieldsState::confirmed, 1);
     }
