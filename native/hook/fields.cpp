@@ -15,7 +15,9 @@ public:
     explicit Code(const void* function) noexcept
         : next_(static_cast<const uint8_t*>(function)), is_sound_(function != nullptr) {
         constexpr uint8_t kMark[] = {0xf3, 0x0f, 0x1e, 0xfa};  // endbr64: some compilers begin every function with it
-        if (is_sound_ && *next_ == kMark[0] && std::memcmp(next_, kMark, sizeof kMark) == 0) next_ += sizeof kMark;
+        uint32_t same = 0;
+        while (is_sound_ && same < sizeof kMark && next_[same] == kMark[same]) ++same;
+        if (same == sizeof kMark) next_ += sizeof kMark;
     }
 
     Code& has(std::initializer_list<uint8_t> bytes) noexcept {

@@ -1,6 +1,10 @@
 // Getters of a buffer, read: what they load is found out, and whatever does more than that is called.
 #include "hook/fields.cpp"  // the hook is one piece with the runtime; this part of it needs none
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
 #include <vector>
 
 #include "support/check.hpp"
@@ -114,6 +118,22 @@ TEST(a_mark_at_the_beginning_is_passed_over) {
 #endif
 }
 
+TEST(nothing_behind_the_end_of_a_function_is_looked_at) {
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    auto* code =
+        static_cast<uint8_t*>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    CHECK(code != MAP_FAILED);
+    CHECK_EQUAL(mprotect(code + page, page, PROT_NONE), 0);
+    for (const Bytes& last : {Bytes{kReturn}, Bytes{0xf3, kReturn}, Bytes{0xf3, 0x0f, kReturn}}) {  // like a mark
+        const uint8_t* function = code + page - last.size();
+        std::memcpy(code + page - last.size(), last.data(), last.size());
+        BufferFields fields{};
+        read_getters({function, function, function, function, function, function, function, function}, fields);
+        CHECK(fields.state.load() == FieldsState::none);
+    }
+    munmap(code, 2 * page);
+}
+
 TEST(any_other_instruction_and_nothing_is_known) {
 #if defined(__x86_64__)
     CHECK(are_known(Getters{}));
@@ -154,6 +174,35 @@ TEST(a_getter_that_is_missing_or_goes_elsewhere_leaves_nothing_known) {
     Getters far;
     far.id[8] = 0x20;  // an offset beyond what an object has
     CHECK(!are_known(far));
+}
+
+TEST(fields_confirm_others_that_say_the_same_or_nothing) {
+    BufferFields nothing{};
+    CHECK(nothing.confirm(nothing));
+#if defined(__x86_64__)
+    BufferFields first{}, again{};
+    CHECK(are_known(Getters{}, first) && are_known(Getters{}, again));
+    first.state.store(FieldsState::confirmed);
+    CHECK(again.confirm(first));
+    CHECK(again.confirm(nothing));
+    CHECK(!nothing.confirm(first));
+    struct Offset {
+        std::size_t getter, place;
+    };
+    for (const auto& [getter, place] : {Offset{0, 7}, {1, 7}, {2, 7}, {4, 6}, {5, 6}, {6, 6}, {6, 12}, {7, 8}}) {
+        Getters moved;
+        uint8_t& offset = (*moved.all()[getter])[place];
+        offset = static_cast<uint8_t>(offset + 0x18);
+        BufferFields other{};
+        CHECK(are_known(moved, other));
+        CHECK(!other.confirm(first));
+    }
+    Getters elsewhere;
+    for (Bytes* code : elsewhere.all()) (*code)[code == &elsewhere.allocator ? 4 : 3] = 0x18;
+    BufferFields other{};
+    CHECK(are_known(elsewhere, other));
+    CHECK(!other.confirm(first));
+#endif
 }
 
 }  // namespace ttmem::hook
