@@ -336,9 +336,9 @@ using ttmem::hook::Hook;
 
 TTMEM_INTERPOSE_HOT(track_allocate, void, (void* self, const void* buffer)) {
     const void* caller = __builtin_return_address(0);
-    const auto* copy = ttmem::hook::usual_copy();
     if (__builtin_expect(!ttmem::hook::is_usual(caller), 0))
         return ttmem::hook::track_elsewhere<ttmem::hook::allocated>(self, buffer, Hook::track_allocate, caller);
+    const auto* copy = ttmem::hook::usual_copy();
     if (__builtin_expect(!ttmem::hook::report_like_before(*copy, buffer), 0))
         return ttmem::hook::track_elsewhere<ttmem::hook::allocated_unlike>(self, buffer, Hook::track_allocate, caller);
     ttmem::hook::original_in<ttmem::hook::Tracked>(copy, Hook::track_allocate)(self, buffer);
@@ -346,8 +346,10 @@ TTMEM_INTERPOSE_HOT(track_allocate, void, (void* self, const void* buffer)) {
 
 TTMEM_INTERPOSE_HOT(track_deallocate, void, (void* self, void* buffer)) {
     const void* caller = __builtin_return_address(0);
+    if (__builtin_expect(!ttmem::hook::is_usual(caller), 0))
+        return ttmem::hook::track_elsewhere<ttmem::hook::freed>(self, buffer, Hook::track_deallocate, caller);
     const auto* copy = ttmem::hook::usual_copy();
-    if (__builtin_expect(!ttmem::hook::is_usual(caller) || !ttmem::hook::report_free_like_before(*copy, buffer), 0))
+    if (__builtin_expect(!ttmem::hook::report_free_like_before(*copy, buffer), 0))
         return ttmem::hook::track_elsewhere<ttmem::hook::freed>(self, buffer, Hook::track_deallocate, caller);
     ttmem::hook::original_in<ttmem::hook::Tracked>(copy, Hook::track_deallocate)(self, buffer);
 }

@@ -94,7 +94,9 @@ extern AtHandOfAll at_hand_of_all;
     return is_from(at_hand_of_all.callers[0], caller);
 }
 
-/// Where such a call goes to. For hooks that hold on to it or ask no getters: it does not become the current copy.
+/// Where such a call goes to. For hooks that hold on to it or ask no getters: it does not become the current copy. Only to be
+/// asked when is_usual() said yes: that sees the caller's end, which is set last. Asked before, it may be null, or the copy
+/// that was here before, while another thread enters the first caller.
 [[gnu::always_inline]] inline const Copy* usual_copy() noexcept {
     return at_hand_of_all.callers[0].copy.load(std::memory_order_relaxed);
 }

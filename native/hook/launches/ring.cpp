@@ -406,12 +406,11 @@ TTMEM_INTERPOSE_HOT(ring_free, void, (void* self, uint32_t sync_count)) {
 
 TTMEM_INTERPOSE_HOT(ring_take, void, (void* self, uint32_t sync_count)) {
     const void* caller = __builtin_return_address(0);
-    const auto* copy = ttmem::hook::usual_copy();
     auto* manager = ttmem::hook::last_manager_if(self);
     const bool is_usual = manager != nullptr && ttmem::hook::is_usual(caller);
     if (__builtin_expect(!is_usual || !ttmem::hook::take_plainly(*manager, sync_count), 0))
         return ttmem::hook::take_elsewhere(self, sync_count, caller);
-    ttmem::hook::original_in<void(void*, uint32_t)>(copy, Hook::ring_take)(self, sync_count);
+    ttmem::hook::original_in<void(void*, uint32_t)>(ttmem::hook::usual_copy(), Hook::ring_take)(self, sync_count);
 }
 
 TTMEM_INTERPOSE(ring_fill, void, (void* self, uint32_t sync_count)) {
