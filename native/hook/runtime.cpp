@@ -10,7 +10,7 @@ namespace ttmem::hook {
 namespace {
 
 constexpr uint32_t kCopiesMost = 8;
-constexpr uintptr_t kGone = ~uintptr_t{0};  // nothing begins there
+constexpr uintptr_t kGone = ~uintptr_t{0};  // the base of a copy that was unloaded
 constexpr char kLibrary[] = "libtt_metal";
 
 constexpr const char* kHookNames[] = {
@@ -179,7 +179,8 @@ bool runtime_of(const Object& caller, Hook hook, Object& runtime) noexcept {
 
 void remember(const Object& caller, const Copy* copy) noexcept {
     uint32_t free = 0;
-    while (free < caller_count && at_hand_of_all.callers[free].begin.load(std::memory_order_relaxed) != kGone) ++free;
+    while (free < caller_count && at_hand_of_all.callers[free].end.load(std::memory_order_relaxed) != kNobodysEnd)
+        ++free;
     if (copy == nullptr || free == kCallersMost) return;
     if (free == caller_count) ++caller_count;
     Caller& place = at_hand_of_all.callers[free];
@@ -228,7 +229,8 @@ void forget_unloaded() noexcept {
     if (count == unloads_seen.load(std::memory_order_relaxed)) return;
     if (looking.exchange(true, std::memory_order_acquire)) return;
     unloads_seen.store(count, std::memory_order_relaxed);
-    for (uint32_t i = 0; i < caller_count; ++i) at_hand_of_all.callers[i].begin.store(kGone, std::memory_order_relaxed);
+    for (uint32_t i = 0; i < caller_count; ++i)
+        at_hand_of_all.callers[i].end.store(kNobodysEnd, std::memory_order_release);
     for (uint32_t i = 0; i < copy_count; ++i)
         if (copies[i].base != kGone && !is_as_found(copies[i])) copies[i].base = kGone;
     looking.store(false, std::memory_order_release);

@@ -61,12 +61,15 @@ inline void* getter(Getter which) noexcept {
 /// runtime comes to before all others; cheap as long as nothing was unloaded.
 void forget_unloaded() noexcept;
 
-/// A range of addresses whose calls go to one copy. An end of 0: not in use.
+/// A range of addresses whose calls go to one copy. An end of 0: not in use. The end is set last when a place is taken, and is
+/// nobody's from when it is given up: whoever takes it next has his beginning seen with no other end, but by a thread that
+/// sleeps between two loads for as long as a library goes and another one comes.
 struct Caller {
     std::atomic<uintptr_t> begin;
-    std::atomic<uintptr_t> end;  // set last
+    std::atomic<uintptr_t> end;
     std::atomic<const Copy*> copy;
 };
+inline constexpr uintptr_t kNobodysEnd = 1;  // nothing is below it
 inline constexpr uint32_t kCallersMost = 64;
 
 /// What the hooks of all threads need at hand, in one line as well: that of the first callers.
