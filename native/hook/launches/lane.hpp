@@ -185,7 +185,9 @@ private:
         return address + size <= next_end ? Fit::after : Fit::later;
     }
 
-    bool has_intact() const noexcept { return below_ != 0 || above_ != kIntactMost; }
+    // Where there is no room for them there are none, also in a lane of zeros, which nobody has begun yet. Asked last: mostly
+    // nothing is intact.
+    bool has_intact() const noexcept { return (below_ != 0 || above_ != kIntactMost) && intact_ != nullptr; }
 
     static bool is_over(LanePlace place, LanePlace other) noexcept {
         return other.address < place.end() && place.address < other.end();

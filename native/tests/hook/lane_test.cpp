@@ -68,6 +68,14 @@ struct Plainly {
 
 }  // namespace
 
+TEST(a_lane_that_nobody_has_begun_has_nothing_intact) {
+    Lane lane{};
+    lane.go_on(0, {64, 64}, 1);
+    lane.go_on(2, {64, 64}, 2);
+    CHECK_EQUAL(lane.live(), 64u);
+    CHECK_EQUAL(lane.retired(), 0u);
+}
+
 TEST(two_launches_of_a_third_and_more_fit_and_never_three) {
     Lane lane = a_lane();
     const uint32_t addresses[] = {35'008, 59'008, 35'008, 59'008};
