@@ -66,15 +66,16 @@ Manager* add_manager(Memory& all, const void* self) noexcept {
 RingPlan* find_or_add_plan(Memory& all, const void* self) noexcept {
     static std::atomic<uint32_t> numbers{0};
     if (RingPlan* found = all.plans.find(word_of(self))) return found;
-    const uint32_t number = numbers.fetch_add(1, std::memory_order_relaxed);
+    const uint32_t number = numbers.fetch_add(1, std::memory_order_relaxed) + 1;
     RingPlan* added = all.plans.add(word_of(self));
     if (added == nullptr) {
         all.plans.each([&all, number](RingPlan& plan) noexcept {
-            if (number - plan.number > kPlans / 4) all.plans.remove(&plan);
+            const uint32_t other = plan.number.load(std::memory_order_relaxed);
+            if (other != 0 && number - other > kPlans / 4) all.plans.remove(&plan);
         });
         added = all.plans.add(word_of(self));
     }
-    if (added != nullptr) added->number = number;
+    if (added != nullptr) added->number.store(number, std::memory_order_relaxed);
     return added;
 }
 
@@ -154,10 +155,24 @@ void tell_left(LaunchedRing* room) noexcept {
 
 // ---- what the runtime does
 
+// Lanes of launch messages come last: what follows is the first of a ring that is set up again, with whatever size (the
+// room of workers depends on how their mesh is opened).
+bool is_whole(const Manager& manager) noexcept {
+    if (manager.lane_count <= kLaunchLanes) return false;
+    const Lane* last = manager.lanes + manager.lane_count - 1;
+    return is_of_messages(last[-1].base(), last[-1].size()) && is_of_messages(last->base(), last->size());
+}
+
+bool is_whole(const RingPlan& plan) noexcept {
+    if (plan.lane_count <= kLaunchLanes) return false;
+    const LanePlace* last = plan.lanes + plan.lane_count - 1;
+    return is_of_messages(last[-1].address, last[-1].size) && is_of_messages(last->address, last->size);
+}
+
 void add_lane(Manager& manager, uint32_t base, uint32_t size) noexcept {
-    const bool is_round_again =
-        manager.lane_count > kLaunchLanes && manager.lanes[0].base() == base && manager.lanes[0].size() == size;
-    if (manager.is_in_use || manager.places != nullptr || is_round_again || manager.lane_count == kLanesMost) {
+    const bool is_used = manager.is_in_use || manager.places != nullptr;
+    if (is_used || is_whole(manager) || manager.lane_count == kLanesMost) {
+        manager.mesh = nullptr;  // another one may launch on it now
         manager.is_in_use = false;
         manager.freed_below = 0;
         manager.places = nullptr;
@@ -171,9 +186,7 @@ void add_lane(Manager& manager, uint32_t base, uint32_t size) noexcept {
 }
 
 void add_lane(RingPlan& plan, uint32_t base, uint32_t size) noexcept {
-    const LanePlace& first = plan.lanes[0];
-    const bool is_round_again = plan.lane_count > kLaunchLanes && first.address == base && first.size == size;
-    if (plan.is_begun || is_round_again || plan.lane_count == kLanesMost) {
+    if (plan.is_begun || is_whole(plan) || plan.lane_count == kLanesMost) {
         plan.is_begun = plan.is_lost = false;
         plan.lane_count = 0;
     }

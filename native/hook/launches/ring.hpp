@@ -1,6 +1,8 @@
 // One of the runtime's kernel ring managers (WorkerConfigBufferMgr): all lanes of one command queue and sub-device.
 #pragma once
 
+#include <atomic>
+
 #include "hook/launches/lane.hpp"
 #include "hook/programs/programs.hpp"
 
@@ -11,10 +13,15 @@ inline constexpr uint32_t kLaunchLanes = 2;  // behind those of the core types: 
 
 inline constexpr uint32_t kSlotsMost = 64;  // of a lane of launch messages; those of core types count bytes
 
+/// Lanes of launch messages begin at 0, where no core has its kernels.
+inline bool is_of_messages(uint32_t base, uint32_t size) noexcept {
+    return base == 0 && size != 0 && size <= kSlotsMost;
+}
+
 /// A ring as it was set up. The runtime has one for each queue and each of the eight parts a chip may be divided into, and
 /// launches on few of them: only those get a Manager, which is large.
 struct RingPlan {
-    uint32_t number;  // in the order of set-ups
+    std::atomic<uint32_t> number;  // in the order of set-ups, from 1; 0: it has none yet
     uint32_t lane_count;
     bool is_begun;  // somebody launched on it
     bool is_lost;   // there was no room for its Manager

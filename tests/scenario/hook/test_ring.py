@@ -83,10 +83,10 @@ def size(room: Room) -> int:
     return room.end - room.begin
 
 
-def a_program(number: int, kernel_bytes: int) -> tuple[str, ...]:
+def a_program(number: int, kernel_bytes: int, *, mesh: int = 1) -> tuple[str, ...]:
     kind = "ethernet" if number == ETHERNET else "data"
     kernel = f"kernel {number} {kind} ttnn/x{number}.cpp 0,0-0,0 {kernel_bytes}"
-    return f"program {number}", kernel, f"workload {number} 1 2048 {20 + 2 * number} {number}"
+    return f"program {number}", kernel, f"workload {number} {mesh} 2048 {20 + 2 * number} {number}"
 
 
 def test_large_programs_wait_for_the_room_of_the_oldest(host: Host) -> None:
@@ -114,6 +114,31 @@ def test_of_more_rings_than_can_be_remembered_the_oldest_is_not_followed(host: H
     look = host.look()
 
     assert (look.launches(CHIP), look.ring(CHIP, CoreType.TENSIX)["launches"], look.findings) == (3, 0, {})
+
+
+@pytest.mark.parametrize("size_before", [SIZE, 102_400])
+@pytest.mark.parametrize("launches_before", [0, 2])
+def test_a_ring_that_is_set_up_again_begins_anew_with_its_new_size(
+    size_before: int, launches_before: int, host: Host
+) -> None:
+    """The size follows from how much a mesh is opened with, also if nobody launched on the one before."""
+    first = [*a_program(2, KERNELS[2]), *["enqueue 2"] * launches_before, "clear 2"] if launches_before else []
+    host.tell(f"ring-again {size_before}", "open 1 1 0", *first, "close 1")
+    host.tell(f"ring-again {SIZE}", "open 3 1 0", *a_program(3, KERNELS[3], mesh=3), *["enqueue 3"] * 3)
+    ring = host.look().ring(CHIP, CoreType.TENSIX)
+
+    assert (ring["live"], ring["entries"], ring["total"]) == (3 * (TEXT_OFFSET + KERNELS[3]), 3, SIZE)
+    assert ring["launches"] == launches_before + 3
+
+
+def test_a_ring_that_is_set_up_again_is_told_where_it_is_launched_on_now(host: Host) -> None:
+    """Both meshes are open: the one that it was launched on before has nothing to do with it."""
+    host.tell("open 1 1 0", "open 3 1 1", *a_program(2, KERNELS[2]), *["enqueue 2"] * 2, f"ring-again {SIZE}")
+    host.tell(*a_program(3, KERNELS[3], mesh=3), *["enqueue 3"] * 3)
+    look = host.look()
+
+    assert [look.ring(CHIP + chip, CoreType.TENSIX)["launches"] for chip in range(2)] == [2, 3]
+    assert look.ring(CHIP + 1, CoreType.TENSIX)["live"] == 3 * (TEXT_OFFSET + KERNELS[3])
 
 
 def test_counts_that_begin_anew_end_nobody_who_came_after(host: Host) -> None:

@@ -163,6 +163,7 @@ std::string clear_workload(const Words& words) { return world().workloads.drop(n
 std::string drop_program(const Words& words) { return world().programs.drop(number(words[1])), "dropped"; }
 std::string fill_ring(const Words&) { return world().ring.has_room = false, "full"; }
 std::string start_rings(const Words& words) { return world().start_rings(number(words[1])), "started"; }
+std::string start_ring_again(const Words& words) { return world().start_ring_again(half(words[1])), "started"; }
 std::string begin_counts_anew(const Words&) { return world().worker_count = 0, "0"; }
 std::string set_slow(const Words& words) { return world().is_slow = words[1] == "on", "set"; }
 std::string set_failing(const Words& words) { return world().is_failing = words[1] == "on", "set"; }
@@ -200,6 +201,7 @@ const Order kProgramOrders[] = {{"programs", make_and_drop_programs},
                                 {"fill", fill_ring},
                                 {"count-anew", begin_counts_anew},
                                 {"rings", start_rings},
+                                {"ring-again", start_ring_again},
                                 {"begin", begin_trace},
                                 {"end", end_trace},
                                 {"replay", replay_trace},

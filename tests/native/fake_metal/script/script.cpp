@@ -11,7 +11,7 @@
 //   workload ID MESH BYTES BUFFER PROGRAM[@ROW,COLUMN-ROW,COLUMN]...
 //   enqueue ID [other-queue] [blocking]    clear ID          drop PROGRAM         lessen PROGRAM
 //   move PROGRAM NUMBER BUFFER [remote]    fill  count-anew  slow on|off          stuck on|off         failing on|off
-//   rings COUNT (sets up its own, and so many that nobody launches on)
+//   rings COUNT (sets up its own, and so many that nobody launches on)          ring-again BYTES (of a worker)
 //   begin MESH    end MESH TRACE BUFFER BYTES    replay MESH TRACE    release MESH TRACE
 //   tallies                                later exit|end ORDER                   repeat COUNT ORDER
 //

@@ -29,8 +29,10 @@ std::shared_ptr<metal::Kernel> made(const std::string& kind, metal::Kernel::Form
     return std::make_shared<metal::DataMovementKernel>(std::move(form));
 }
 
-void start_ring(metal::WorkerConfigBufferMgr& ring) {
-    for (const auto& [base, size] : kRings) {
+void start_ring(metal::WorkerConfigBufferMgr& ring, uint32_t worker_bytes = kRings[0].second) {
+    auto lanes = kRings;
+    lanes[0].second = worker_bytes;
+    for (const auto& [base, size] : lanes) {
         Asked call("init_add_buffer", &ring, base, size);
         ring.init_add_buffer(base, size);
         call.back();
@@ -146,6 +148,11 @@ void World::finalize_system_program(metal::Device& device) {
 void World::start_rings(uint64_t count) {
     if (ring.rings.empty()) start_ring(ring);
     for (; count != 0; --count) start_ring(*unused_rings.emplace_back(std::make_unique<metal::WorkerConfigBufferMgr>()));
+}
+
+void World::start_ring_again(uint32_t worker_bytes) {
+    ring = {};
+    start_ring(ring, worker_bytes);
 }
 
 void World::take_room(const metal::detail::ProgramImpl& program, bool must_wait_for_all) {

@@ -83,6 +83,7 @@ struct World {
     void launch(metal::distributed::MeshCommandQueue& queue, metal::distributed::MeshWorkload& workload);
     void wait_for_all();
     void start_rings(uint64_t count);
+    void start_ring_again(uint32_t worker_bytes);
     void take_room(const metal::detail::ProgramImpl& program, bool must_wait_for_all);
 };
 
