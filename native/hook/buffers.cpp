@@ -22,7 +22,8 @@ namespace {
 constexpr uint64_t kByAddress = 1ull << 63, kOpeningMask = 0xfff'ffff;
 constexpr uint32_t kOpeningShift = 35;
 constexpr uint8_t kUnknownType = 0xff;
-constexpr uint8_t kInterleaved = 0;                  // tt-metal's TensorMemoryLayout
+constexpr uint64_t kUntold = 0;      // the handle of a buffer that nobody was told of; its end is no event
+constexpr uint8_t kInterleaved = 0;  // tt-metal's TensorMemoryLayout
 constexpr uint64_t kAddressMask = (1ull << 48) - 1;  // in the word of an address
 
 [[gnu::always_inline]] inline uint8_t type_of(const Copy& copy, const void* buffer) noexcept {
@@ -224,7 +225,7 @@ template <class Buffer>
     const bool is_alone = site_source.load(std::memory_order_acquire) == nullptr && context().enqueued == nullptr;
     if (__builtin_expect(!has_journal() || !is_alone, 0)) return false;
     const Mesh* mesh = last_mesh_if(buffer.device());
-    if (__builtin_expect(mesh == nullptr, 0)) return false;
+    if (__builtin_expect(mesh == nullptr || mesh->target.load(std::memory_order_acquire) == 0, 0)) return false;
     const uint64_t address = buffer.address();
     const uint64_t size = buffer.size(), page = buffer.page_size(), place = place_of(*mesh, buffer.type());
     const Remembered& one = remembered_for(size, page, place);
@@ -306,16 +307,27 @@ template <class Buffer>
     return report_free_like_before(BufferLook(copy.fields, buffer));
 }
 
-void allocated(const Copy* copy, const void* buffer) noexcept {
-    if (TTMEM_ON && copy != nullptr && !report_like_before(*copy, buffer)) report_allocation(*copy, buffer);
+// Tracking is off, and may be on again when it ends: then it is known as one that nobody was told of.
+[[gnu::cold]] void keep_untold(const Copy& copy, const void* buffer) noexcept {
+    auto* id = getter_as<uint64_t(const void*)>(copy, Getter::buffer_id);
+    const Mesh* mesh = id == nullptr || !remembers() ? nullptr : mesh_holding(copy, buffer);
+    if (mesh == nullptr) return;
+    if (auto* handle = memory()->handles.claim(key_of_handle(id(buffer), *mesh)))
+        handle->store(kUntold, std::memory_order_release);
 }
 
 void allocated_unlike(const Copy* copy, const void* buffer) noexcept {
-    if (TTMEM_ON && copy != nullptr) report_allocation(*copy, buffer);
+    if (copy == nullptr) return;
+    TTMEM_ON ? report_allocation(*copy, buffer) : keep_untold(*copy, buffer);
 }
 
+void allocated(const Copy* copy, const void* buffer) noexcept {
+    if (copy == nullptr || !report_like_before(*copy, buffer)) allocated_unlike(copy, buffer);
+}
+
+// Also while tracking is off: nobody is told then, but its handle and its binaries are to be forgotten.
 void freed(const Copy* copy, const void* buffer) noexcept {
-    if (TTMEM_ON && copy != nullptr) report_free(*copy, buffer);
+    if (copy != nullptr && (TTMEM_ON || remembers())) report_free(*copy, buffer);
 }
 
 using Tracked = void(void*, const void*);

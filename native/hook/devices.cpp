@@ -124,8 +124,14 @@ uint64_t key_of(const Mesh& mesh) noexcept {
     uint16_t chips[kChipsMost];
     for (uint32_t i = 0; i < mesh.chip_count; ++i) chips[i] = name_chip(mesh, i);
     const uint16_t target = ttmem_mesh_open(mesh.key, mesh.rows, mesh.columns, chips, mesh.chip_count);
+    name_parts_again(mesh);
     mesh.target.store(target, std::memory_order_release);
     return target;
+}
+
+// The end of everything in the journal, but not here: a mesh that is open then is named when something is told of it again.
+void forget_names() noexcept {
+    for (Mesh& mesh : meshes) mesh.target.store(0, std::memory_order_release);
 }
 
 bool is_held(int16_t chip) noexcept {
@@ -163,6 +169,7 @@ void open_mesh(const void* impl) noexcept {
     const RareLock lock(changing);
     const uint64_t name = name_in_copy(ask<int>(Getter::mesh_impl_id, -1, impl));
     if (name == 0 || !lock.is_held()) return;
+    at_turn_off.store(forget_names, std::memory_order_release);
     close_namesakes(name);
     for (uint32_t i = 0; i < kMeshesMost; ++i) {
         Mesh& mesh = meshes[(name + i) % kMeshesMost];
@@ -233,8 +240,9 @@ Mesh* mesh_with_allocator(const void* allocator) noexcept {
     return open_count == 1 && !was_of_closed ? only : nullptr;
 }
 
-uint16_t name_if_open(Mesh& mesh) noexcept {
-    return TTMEM_ON && mesh.is_open.load(std::memory_order_acquire) ? name_mesh(mesh) : uint16_t{0};
+uint16_t name_if_open(const Mesh& mesh) noexcept {
+    const bool is_told = TTMEM_ON && mesh.is_open.load(std::memory_order_acquire);
+    return is_told ? name_mesh(meshes[&mesh - meshes]) : uint16_t{0};
 }
 
 uint16_t target_of(const void* device) noexcept {

@@ -6,7 +6,8 @@
 //
 //   word                    writer                            readers                             order
 //   Mesh, plain members     open, before the number is set    calls on a mesh that is still open  by the number
-//   number, is_open, target open, close, first report         any                                 release / acquire
+//   number, is_open, target open, close, first report; 0 by   any                                 release / acquire
+//                           who turns tracking off
 #pragma once
 
 #include <atomic>
@@ -29,7 +30,7 @@ struct alignas(64) Mesh {          // every report looks at its first line of me
     std::atomic<uint32_t> number;  // counts the openings of this process; 0: none
     std::atomic<uint64_t> name;    // the copy of the runtime that opened it, and its id there; 0: none
     std::atomic<bool> is_open;
-    std::atomic<uint16_t> target;  // 0: not named yet, tracking being off
+    std::atomic<uint16_t> target;  // 0: not named, tracking being off or having been
     const void* allocator;
     std::atomic<const void*> allocator_inside;  // what its buffers hold on to, by whoever saw one; null: nobody yet
     uint16_t chip_count, rows, columns;
@@ -76,11 +77,11 @@ Mesh* mesh_with_chip(const void* device) noexcept;
 /// The open mesh of this Allocator; the only open one where a part of a mesh has an allocator of its own. Null unknown.
 Mesh* mesh_with_allocator(const void* allocator) noexcept;
 
-/// Names a mesh that has no name in the journal yet.
-uint16_t name_if_open(Mesh& mesh) noexcept;
+/// Names a mesh that has no name in the journal, or none since tracking was turned off.
+uint16_t name_if_open(const Mesh& mesh) noexcept;
 
 /// What an open mesh is called in the journal; 0 when it was closed or tracking is off.
-inline uint16_t target_of(Mesh& mesh) noexcept {
+inline uint16_t target_of(const Mesh& mesh) noexcept {
     const uint16_t target = mesh.target.load(std::memory_order_acquire);
     return __builtin_expect(target != 0, 1) ? target : name_if_open(mesh);
 }

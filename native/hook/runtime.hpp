@@ -85,6 +85,10 @@ struct alignas(64) AtHandOfAll {
 };
 extern AtHandOfAll at_hand_of_all;
 
+/// Whether there is anything that may end or change. It does so whether or not tracking is on meanwhile: what is told when it
+/// is on again must be true.
+inline bool remembers() noexcept { return at_hand_of_all.memory.load(std::memory_order_acquire) != nullptr; }
+
 [[gnu::always_inline]] inline bool is_from(const Caller& known, const void* caller) noexcept {
     const auto address = reinterpret_cast<uintptr_t>(caller);
     return __builtin_expect(

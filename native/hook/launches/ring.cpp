@@ -28,15 +28,15 @@ struct Sizes {
 Manager* make_manager(const void* self) noexcept;
 
 [[gnu::noinline]] Manager* look_for_manager(const void* self) noexcept {
-    Memory* all = TTMEM_ON ? memory() : nullptr;
+    Memory* all = TTMEM_ON || remembers() ? memory() : nullptr;
     Manager* found = all == nullptr ? nullptr : all->managers.find(word_of(self));
     if (found == nullptr && all != nullptr) found = make_manager(self);
     if (found != nullptr) at_hand.manager = found;
     return found;
 }
 
-// Launches follow each other on the same queue. A known ring is followed even while nothing is reported: what is told of it
-// later is true.
+// Launches follow each other on the same queue. A ring is followed even while nothing is reported: what is told of it later
+// is true.
 [[gnu::always_inline]] inline Manager* last_manager_if(const void* self) noexcept {
     Manager* last = at_hand.manager;
     return __builtin_expect(last != nullptr && last->self == self, 1) ? last : nullptr;
@@ -101,7 +101,7 @@ uint8_t core_type_of(uint32_t lane) noexcept {
 void report_lane(Manager& manager, uint32_t place, uint8_t stall, bool is_aside) noexcept {
     Lane& lane = manager.lanes[place];
     const bool is_news = lane.is_news();
-    const uint16_t target = manager.mesh->target.load(std::memory_order_acquire);
+    const uint16_t target = target_of(*manager.mesh);
     if (target == 0 || (is_aside && !is_news)) return;
     if (has_journal())
         return note_ring({lane.live(), lane.retired(), lane.size(), lane.entry_count(),
@@ -396,7 +396,7 @@ using ttmem::hook::Hook;
 
 TTMEM_INTERPOSE(ring_add_lane, void, (void* self, uint32_t base, uint32_t size)) {
     auto* real = ttmem::hook::original_as<void(void*, uint32_t, uint32_t)>(Hook::ring_add_lane);
-    if (TTMEM_ON) ttmem::hook::note_lane(self, base, size);
+    if (TTMEM_ON || ttmem::hook::remembers()) ttmem::hook::note_lane(self, base, size);
     real(self, base, size);
 }
 

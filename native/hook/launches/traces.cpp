@@ -95,13 +95,14 @@ TTMEM_INTERPOSE(begin_trace, uint64_t, (void* mesh, uint8_t queue, const uint32_
     ttmem::hook::Context before = ttmem::hook::context();
     ttmem::hook::context().is_beginning_trace = true;
     const uint64_t result = ttmem::hook::call_within(real, {word_of(mesh), queue, word_of(id)}, before).low;
-    if (TTMEM_ON) ttmem::hook::begin_capture(mesh, queue, *id);
+    if (TTMEM_ON || ttmem::hook::remembers()) ttmem::hook::begin_capture(mesh, queue, *id);
     return result;
 }
 
 TTMEM_INTERPOSE(end_trace, uint64_t, (void* mesh, uint8_t queue, const uint32_t* id)) {
     auto* real = ttmem::hook::original_as<uint64_t(void*, uint8_t, const uint32_t*)>(Hook::end_trace);
-    if (TTMEM_ON) ttmem::hook::end_capture(ttmem::hook::find_trace(mesh, *id));  // also if it is refused: it is lost
+    if (ttmem::hook::remembers())
+        ttmem::hook::end_capture(ttmem::hook::find_trace(mesh, *id));  // also if it is refused: it is lost
     return real(mesh, queue, id);
 }
 
@@ -109,7 +110,7 @@ TTMEM_INTERPOSE(release_trace, uint64_t, (void* mesh, const uint32_t* id)) {
     auto* real = ttmem::hook::original_as<uint64_t(void*, const uint32_t*)>(Hook::release_trace);
     const uint32_t number = *id;  // it may go with the trace
     const uint64_t result = real(mesh, id);
-    if (TTMEM_ON)
+    if (ttmem::hook::remembers())
         if (auto* trace = ttmem::hook::find_trace(mesh, number)) ttmem::hook::drop(*trace);
     return result;
 }

@@ -58,9 +58,10 @@ void give_words(uint32_t* first) noexcept {
         only = uint64_t{program->target} << 48 | program->id;
         if (workload.program_count > 1) append_word(&workload.launches, only);
     });
-    if (!is_complete || mesh == nullptr) return false;
+    const uint16_t target = !is_complete || mesh == nullptr ? uint16_t{0} : target_of(*mesh);
+    if (target == 0) return false;
     workload.only = only;
-    workload.target = mesh->target.load(std::memory_order_acquire);
+    workload.target = target;
     workload.mesh = mesh;
     return true;
 }
@@ -122,7 +123,7 @@ void tell_status(Workload& workload, uint8_t status) noexcept {
 
 // Of a workload whose binaries were not where they belong before it was launched. Slow dispatch has no status.
 [[gnu::noinline]] void ask_status(Workload& workload) noexcept {
-    if (!settle(workload)) return;
+    if (!settle(workload) || target_of(*workload.mesh) == 0) return;
     const auto status = ask<uint8_t>(Getter::binary_status, TTMEM_NOT_SENT, workload.impl, id_of(*workload.mesh));
     if (status == TTMEM_IN_FLIGHT || status == TTMEM_COMMITTED) tell_status(workload, status);
 }
@@ -148,13 +149,20 @@ void put_back(const Launching& launching) noexcept {
     if (has_journal()) tell_ring(launching.ring);
 }
 
+// It is listed no longer, since tracking was off: its launch entered it anew, and the rest is told again.
+[[gnu::noinline, gnu::cold]] void tell_again(Workload& workload) noexcept {
+    if (workload.is_told) ttmem_binary_status(workload.target, workload.id, workload.status, workload.held_bytes);
+}
+
 // Threads that launch it together may each have their own view of where it is; any of them is checked before use.
 [[gnu::always_inline]] inline void count_only_launch(Workload& workload, const LaunchedRing& ring) noexcept {
     const std::atomic_ref<uint32_t> listed_at(workload.listed_at);
     const uint32_t before = listed_at.load(std::memory_order_relaxed);
     const uint32_t now =
         count_launch(static_cast<uint16_t>(workload.only >> 48), workload.only & kProgramOfLaunch, before, ring);
-    if (__builtin_expect(now != before, 0)) listed_at.store(now, std::memory_order_relaxed);
+    if (__builtin_expect(now == before, 1)) return;
+    listed_at.store(now, std::memory_order_relaxed);
+    if (now == 0) tell_again(workload);
 }
 
 // The ring is told with the launch of one program on the same chips; else by itself.
@@ -264,6 +272,6 @@ TTMEM_INTERPOSE_HOT(enqueue_workload, void, (void* queue, void* const* workload,
 
 TTMEM_INTERPOSE(workload_destroyed, void, (void* workload)) {
     auto* real = ttmem::hook::original_as<void(void*)>(Hook::workload_destroyed);
-    if (TTMEM_ON) ttmem::hook::end_workload(workload);
+    if (ttmem::hook::remembers()) ttmem::hook::end_workload(workload);
     real(workload);
 }

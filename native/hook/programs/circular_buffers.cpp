@@ -244,7 +244,7 @@ TTMEM_INTERPOSE(track_allocate_cb, void,
 
 TTMEM_INTERPOSE(deallocate_circular_buffers, uint64_t, (void* program)) {
     auto* real = ttmem::hook::original_as<uint64_t(void*)>(Hook::deallocate_circular_buffers);
-    if (TTMEM_ON) ttmem::hook::end_circular_buffers(program);
+    if (ttmem::hook::remembers()) ttmem::hook::end_circular_buffers(program);
     return real(program);
 }
 

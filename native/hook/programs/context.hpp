@@ -68,6 +68,9 @@ bool release_binaries(const Mesh& mesh, uint64_t buffer_id) noexcept;
 /// Chips got their names: what was loaded on them before is reported now.
 void report_waiting_programs() noexcept;
 
+/// The mesh has its name again: so have parts of it that programs run on.
+void name_parts_again(const Mesh& mesh) noexcept;
+
 /// The mesh was closed: parts of it that programs ran on end with it.
 void close_parts(const Mesh& mesh) noexcept;
 

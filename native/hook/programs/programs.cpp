@@ -91,6 +91,12 @@ uint16_t target_of_place(Mesh& mesh, const Place& place) noexcept {
     return target;
 }
 
+void name_parts_again(const Mesh& mesh) noexcept {
+    const RareLock lock(naming_places);
+    for (NamedPlace& named : named_places)
+        if (lock.is_held() && named.mesh == &mesh && is_current(named)) named.target = open_place(mesh, named.place);
+}
+
 void close_parts(const Mesh& mesh) noexcept {
     drop_traces(mesh);
     const RareLock lock(naming_places);
@@ -248,7 +254,7 @@ using ttmem::hook::Hook;
 
 TTMEM_INTERPOSE(program_destroyed, void, (const void* impl)) {
     auto* real = ttmem::hook::original_as<void(const void*)>(Hook::program_destroyed);
-    if (TTMEM_ON)
+    if (ttmem::hook::remembers())
         if (auto* program = ttmem::hook::find_program(impl))
             ttmem::hook::end_program(*program, ttmem::hook::is_reportable(*program));
     if (real != nullptr) real(impl);

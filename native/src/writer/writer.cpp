@@ -176,6 +176,7 @@ bool wait_for_maker() noexcept {
 Writer the_writer;
 thread_local __attribute__((tls_model("initial-exec"))) uint64_t cached_thread = 0;
 std::atomic<std::atomic<uint64_t>*> the_alive_word{&never_alive};
+std::atomic<void (*)() noexcept> at_turn_off{nullptr};
 
 void open_parts(Writer& writer, void* base) noexcept {
     auto* bytes = static_cast<char*>(base);
@@ -238,6 +239,7 @@ void turn_off() noexcept {
     state.store(kOff, std::memory_order_release);
     the_alive_word.store(&never_alive, std::memory_order_release);
     tell_copies(false);
+    if (auto* told = at_turn_off.load(std::memory_order_acquire)) told();
 }
 
 // In a forked child that has not reported yet the page is wiped, and the parent's journal is not the child's.

@@ -61,6 +61,9 @@ bool turn_on(const char* directory) noexcept;
 void turn_off() noexcept;
 bool is_on() noexcept;
 
+/// Told when it was turned off, which ended everything: whoever keeps names of targets must name them anew. Null: nobody.
+extern std::atomic<void (*)() noexcept> at_turn_off;
+
 /// Whether a report made now would be written: on, or undecided and asked for by the environment.
 bool is_wanted() noexcept;
 

@@ -10,6 +10,7 @@
 //   start COUNT ORDER       the same, without waiting; until finish COUNT
 //   fork ORDER; ORDER ...   in a forked child, which then leaves without exit handlers; answers all of its answers
 //   become                  starts over by exec
+//   tracking on|off         as ttmem.enable() and ttmem.disable() do it
 //   counted ORDER           the order's system calls and allocations of memory, after its answer
 //   exit                    ends in the ordinary way
 #include <dlfcn.h>
@@ -195,6 +196,21 @@ std::string in_child(const std::string& orders) {
     return std::to_string(status) + " " + answers.substr(0, length < 0 ? 0 : static_cast<size_t>(length));
 }
 
+// ---- the switch of the preloaded library, in the table that it exports
+
+std::string set_tracking(bool is_on) {
+    struct Table {
+        unsigned version, bytes;
+        int (*enable)(const char*);
+        void (*disable)();
+    };
+    const auto* table = static_cast<const Table*>(dlsym(RTLD_DEFAULT, "ttmem_writer_v1"));
+    if (table == nullptr) return "nobody tracks";
+    if (is_on) return table->enable(nullptr) != 0 ? "on" : "off";
+    table->disable();
+    return "off";
+}
+
 // The last order: there are no system calls afterwards.
 [[noreturn]] void obey_counted(const std::string& order) {
     stop_system_calls();
@@ -237,6 +253,7 @@ std::string obey(std::string line, char** arguments) {
     if (order == "finish") return finish(std::stoi(line));
     if (order == "fork") return in_child(line);
     if (order == "become") execv("/proc/self/exe", arguments);
+    if (order == "tracking") return set_tracking(line == "on");
     if (order == "counted") obey_counted(line);
     if (order == "exit") std::exit(0);
     return asked(whole);
