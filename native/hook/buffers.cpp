@@ -126,7 +126,18 @@ struct Statistics {
     uint64_t total, allocated, free, largest;  // of one bank
 };
 
-// An exception passes: memory ran out, or the request was impossible.
+// What the runtime says of the banks of a type at this instant; false if it says nothing.
+bool ask_statistics(const Copy& copy, const void* allocator, uint8_t type, Statistics& statistics) noexcept {
+    const auto* view = ask<const void* const*>(copy, Getter::allocator_view, nullptr, allocator);
+    auto* tell = getter_as<void(Statistics*, const void*, const int*)>(copy, Getter::bank_statistics);
+    if (view == nullptr || *view == nullptr || tell == nullptr) return false;
+    const int value = type;
+    tell(&statistics, *view, &value);
+    return true;
+}
+
+// An exception passes: memory ran out, or the request was impossible, as one for an interleaved buffer in L1_SMALL is. That
+// one is none of ours: a bank has a block that is large enough.
 void report_refusal(void* allocator, void* buffer) noexcept {
     const Copy* copy = at_hand.copy;
     Mesh* mesh = copy == nullptr ? nullptr : mesh_holding(*copy, buffer);
@@ -134,17 +145,14 @@ void report_refusal(void* allocator, void* buffer) noexcept {
     const uint8_t type = type_of(*copy, buffer);
     if (type >= kBufferTypes) return;
     Statistics statistics{};
-    const auto* view =
-        ask<const void* const*>(*copy, Getter::allocator_view, nullptr, static_cast<const void*>(allocator));
-    auto* tell = getter_as<void(Statistics*, const void*, const int*)>(*copy, Getter::bank_statistics);
-    const int value = type;
-    if (view != nullptr && *view != nullptr && tell != nullptr) tell(&statistics, *view, &value);
+    const bool is_known = ask_statistics(*copy, allocator, type, statistics);
     const uint64_t banks = mesh->bank_counts[type];
     const uint64_t size = size_of(*copy, buffer);
     // Of a memory that this device was opened without there are no banks, and the runtime would divide by none.
-    const uint64_t in_banks = banks == 0 ? 0 : ask_share(*copy, buffer, *mesh, mesh->allocator, type).reserved_bytes;
-    ttmem_out_of_memory(target_of(*mesh), kPoolOf[type], in_banks > size ? in_banks : size, statistics.free * banks,
-                        statistics.largest * banks);
+    const Share share = banks == 0 ? Share{} : ask_share(*copy, buffer, *mesh, mesh->allocator, type);
+    if (is_known && share.per_bank_bytes != 0 && share.per_bank_bytes <= statistics.largest) return;
+    const uint64_t needed = share.reserved_bytes > size ? share.reserved_bytes : size;
+    ttmem_out_of_memory(target_of(*mesh), kPoolOf[type], needed, statistics.free * banks, statistics.largest * banks);
 }
 
 // The runtime never uses an id again: one that lives already was left behind by a lost free.

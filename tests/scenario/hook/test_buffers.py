@@ -233,3 +233,24 @@ def test_a_refusal_tells_the_largest_hole_beside_all_that_is_free(host: Host) ->
     [(_, _, _, free, largest)] = look.refusals_since(before)
 
     assert (free, largest) == (capacity - 16 * page_bytes, capacity - 24 * page_bytes)
+
+
+def test_a_request_that_is_impossible_with_room_enough_is_not_told_as_out_of_memory(host: Host) -> None:
+    host.tell("small 32768", "open 1 1 0", "buffer 2 1 L1_SMALL 2048 2048 1")
+    before = host.look()
+    thrown = host.tell("buffer 4 1 L1_SMALL 131072 2048")
+    look = host.look()
+
+    assert thrown == "throws L1_SMALL only supports sharded allocations"
+    assert look.refusals_since(before) == []
+    assert [told.id for told in look.buffers] == [2]
+
+
+def test_the_last_byte_of_the_largest_block_decides_whether_memory_was_short(host: Host) -> None:
+    bank_bytes = 32_768
+    host.tell(f"small {bank_bytes}", "open 1 1 0")
+    before = host.look()
+    host.tell(f"buffer 2 1 L1_SMALL {bank_bytes * L1_BANKS} 2048", f"buffer 4 1 L1_SMALL {bank_bytes + 2048} 2048 1")
+    refusals = host.look().refusals_since(before)
+
+    assert refusals == [(CHIP, Pool.L1_SMALL, (bank_bytes + 2048) * L1_BANKS, *[bank_bytes * L1_BANKS] * 2)]

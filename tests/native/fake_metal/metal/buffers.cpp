@@ -81,7 +81,7 @@ AllocatorImpl::AllocatorImpl() : view_(std::make_unique<Allocator>(this)) {
     banks[place_of(BufferType::DRAM)] = {fake::kDramBase, fake::kDramTop - fake::kDramBase, fake::kDramBanks, {}};
     banks[place_of(BufferType::TRACE)] = {fake::kDramTop, fake::kTraceTop - fake::kDramTop, fake::kDramBanks, {}};
     banks[place_of(BufferType::L1)] = {fake::kL1Base, fake::kL1Top - fake::kL1Base, cores, {}};
-    banks[place_of(BufferType::L1_SMALL)] = {fake::kL1Top, 0, cores, {}};
+    banks[place_of(BufferType::L1_SMALL)] = {fake::kL1Top, fake::board.l1_small_bytes, cores, {}};
 }
 const std::unique_ptr<Allocator>& AllocatorImpl::view() const { return view_; }
 
@@ -92,6 +92,8 @@ uint64_t AllocatorImpl::allocate_buffer(Buffer* buffer) {
     const uint64_t bytes = rounded(buffer->aligned_size_per_bank());
     const auto address = held.place(bytes, buffer->form.is_bottom_up);
     if (!address) throw out_of_memory(*buffer, held);
+    if (buffer->form.type == BufferType::L1_SMALL && buffer->form.core_count == 0)
+        throw std::runtime_error("L1_SMALL only supports sharded allocations");
     held.blocks[*address] = bytes;
     return fake::gave("allocate_buffer", *address);
 }

@@ -144,6 +144,7 @@ std::string set_board(const Words& words) {
     return "set";
 }
 
+std::string set_small(const Words& words) { return board.l1_small_bytes = number(words[1]), "set"; }
 std::string free_buffer(const Words& words) { return world().buffers.drop(number(words[1])), "freed"; }
 std::string set_capture(const Words& words) {
     metal::GraphTracker::instance().is_capturing_only = words[1] == "on";
@@ -156,6 +157,7 @@ const Order kDeviceOrders[] = {{"board", set_board},       {"create", create_mes
                                {"open", open_mesh},        {"shut", shut_mesh},     {"close", close_mesh},
                                {"dispatch", add_dispatch}, {"fabric", add_fabric},  {"buffer", add_buffer},
                                {"free", free_buffer},      {"churn", churn},        {"capture", set_capture},
+                               {"small", set_small},
                                {nullptr, nullptr}};
 
 }  // namespace fake

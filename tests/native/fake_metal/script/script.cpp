@@ -1,6 +1,7 @@
 // The stand-in's script: one order a line, one answer a line. What a script makes has the numbers that it gives.
 //
 //   board 8 9 [without-counters]           grid of the chips; whether the runtime keeps counters in shared memory
+//   small BYTES                            of L1_SMALL in each bank, of meshes that are opened from then on
 //   create MESH ROWS CHIP...               initialize MESH   dispatch MESH        fabric MESH
 //   open MESH ROWS CHIP...                 close MESH        shut MESH
 //                                          (open: created and initialized; shut: closed, but still referred to)
