@@ -68,6 +68,8 @@ void give_words(uint32_t* first) noexcept {
 
 namespace {
 
+constexpr uint8_t kStatusUnknown = TTMEM_COMMITTED + 1;  // none of ttmem_binary_status
+
 Workload* find_workload(const void* impl) noexcept {
     Memory* all = memory();
     return all == nullptr ? nullptr : all->workloads.find(word_of(impl));
@@ -124,6 +126,11 @@ void tell_status(Workload& workload, uint8_t status) noexcept {
 // Of a workload whose binaries were not where they belong before it was launched. Slow dispatch has no status.
 [[gnu::noinline]] void ask_status(Workload& workload) noexcept {
     if (!settle(workload) || target_of(*workload.mesh) == 0) return;
+    if (getter(Getter::binary_status) == nullptr) {  // nobody will ever say that they arrived: not in flight for good
+        tell_status(workload, kStatusUnknown);
+        workload.status = TTMEM_COMMITTED;
+        return;
+    }
     const auto status = ask<uint8_t>(Getter::binary_status, TTMEM_NOT_SENT, workload.impl, id_of(*workload.mesh));
     if (status == TTMEM_IN_FLIGHT || status == TTMEM_COMMITTED) tell_status(workload, status);
 }
@@ -151,7 +158,8 @@ void put_back(const Launching& launching) noexcept {
 
 // It is listed no longer, since tracking was off: its launch entered it anew, and the rest is told again.
 [[gnu::noinline, gnu::cold]] void tell_again(Workload& workload) noexcept {
-    if (workload.is_told) ttmem_binary_status(workload.target, workload.id, workload.status, workload.held_bytes);
+    const uint8_t status = getter(Getter::binary_status) == nullptr ? kStatusUnknown : workload.status;
+    if (workload.is_told) ttmem_binary_status(workload.target, workload.id, status, workload.held_bytes);
 }
 
 // Threads that launch it together may each have their own view of where it is; any of them is checked before use.

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.stand_in.build import STATUSLESS
 from tests.support.stand_in.host import CHIP, Host
 from tests.support.stand_in.stories import ADD_BINARY_BYTES, a_matmul, an_add
 from ttmem.devices import BinaryStatus, Kind, Pool
@@ -297,6 +298,16 @@ def test_a_program_of_slow_dispatch_ends_like_any_other(host: Host) -> None:
     look = host.look()
 
     assert (look.alive, look.programs(CHIP), look.findings) == ([], {}, {})
+
+
+@pytest.mark.parametrize("release", [STATUSLESS])
+def test_binaries_of_which_nobody_says_where_they_are_are_not_in_flight_for_good(host: Host) -> None:
+    host.tell("open 1 1 0", *an_add(), *["enqueue 1"] * 6)
+    look = host.look()
+
+    assert look.programs(CHIP) == {ADD: (BinaryStatus.UNKNOWN, 6)}
+    assert look.stalls(CHIP) == {Stall.IN_FLIGHT: 1}  # the first one did wait for them
+    assert [told.reserved_bytes for told in look.of(Kind.PROGRAM_BINARY)] == [2048 * DRAM_BANKS]
 
 
 def test_a_launch_that_throws_is_no_launch(host: Host) -> None:

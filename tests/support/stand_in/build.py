@@ -24,6 +24,7 @@ FUTURE = "future"  # calls the functions that are replaced, but whatever could b
 NAMELESS = "nameless"  # every name is gone
 STRIPPED = "stripped"  # the current one without what `strip` takes away
 CALLED = "called"  # the getters of its buffers do more than to load a field
+STATUSLESS = "statusless"  # says nothing of where binaries are
 REBUILT = "rebuilt"  # all functions are where the current one has them, and load from other places
 
 
@@ -55,6 +56,7 @@ RELEASES: dict[str, Callable[[Export], bool]] = {
     **{release: _is_exported_by(CURRENT) for release in (CALLED, REBUILT)},
     FUTURE: lambda export: _is_function(export) and export.last == CURRENT,
     NAMELESS: lambda export: False,
+    STATUSLESS: lambda export: export.last == CURRENT and "get_program_binary_status" not in export.name,
 }
 DEFINITIONS = {CALLED: ["-DFAKE_CALLED_GETTERS"], REBUILT: ["-DFAKE_OTHER_BUILD"], CURRENT: []}
 
