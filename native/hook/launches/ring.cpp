@@ -13,6 +13,7 @@ namespace ttmem::hook {
 namespace {
 
 std::atomic<uint32_t> worker_ring_bytes{0};
+std::atomic<bool> has_rings{false};  // also of those that nobody is told of, tracking being off
 
 // A place as reserve() tells it, and its std::vector.
 struct ReservedPlace {
@@ -388,6 +389,12 @@ void note_filled(Manager& manager, uint32_t sync_count) noexcept {
 
 }  // namespace
 
+bool may_have_rings() noexcept {
+    const Copy* copy = at_hand.copy;
+    return has_rings.load(std::memory_order_relaxed) || copy == nullptr ||
+           copy->originals[static_cast<uint32_t>(Hook::ring_add_lane)] == nullptr;
+}
+
 uint32_t kernel_ring_bytes() noexcept { return worker_ring_bytes.load(std::memory_order_relaxed); }
 
 }  // namespace ttmem::hook
@@ -396,6 +403,7 @@ using ttmem::hook::Hook;
 
 TTMEM_INTERPOSE(ring_add_lane, void, (void* self, uint32_t base, uint32_t size)) {
     auto* real = ttmem::hook::original_as<void(void*, uint32_t, uint32_t)>(Hook::ring_add_lane);
+    ttmem::hook::has_rings.store(true, std::memory_order_relaxed);
     if (TTMEM_ON || ttmem::hook::remembers()) ttmem::hook::note_lane(self, base, size);
     real(self, base, size);
 }

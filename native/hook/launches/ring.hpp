@@ -44,4 +44,8 @@ struct alignas(64) Manager {
     Stretch intact[kLanesMost][kIntactMost];
 };
 
+/// Whether the runtime has kernel rings: it sets them up before anything is launched, and for slow dispatch it has none. True
+/// of a release that does not let us see it.
+bool may_have_rings() noexcept;
+
 }  // namespace ttmem::hook

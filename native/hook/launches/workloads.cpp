@@ -1,7 +1,7 @@
 // Launches, and the binaries of what is launched.
 //
 // Every launch enters EnqueueMeshWorkload once, cached or not. The first one loads the binaries into a buffer in DRAM, the
-// only buffer that a launch makes; from then until the runtime says "committed" they are in flight, which it keeps to
+// only buffer that a launch makes (slow dispatch, which has no kernel rings either, loads none); from then until the runtime says "committed" they are in flight, which it keeps to
 // itself. It says so with every launch, and there is no way back: it is asked until it was said once.
 #include "hook/launches/workloads.hpp"
 
@@ -125,6 +125,7 @@ void tell_status(Workload& workload, uint8_t status) noexcept {
 
 // Of a workload whose binaries were not where they belong before it was launched. Slow dispatch has no status.
 [[gnu::noinline]] void ask_status(Workload& workload) noexcept {
+    workload.are_loaded = workload.held_bytes != 0;
     if (!settle(workload) || target_of(*workload.mesh) == 0) return;
     if (getter(Getter::binary_status) == nullptr) {  // nobody will ever say that they arrived: not in flight for good
         tell_status(workload, kStatusUnknown);
@@ -228,6 +229,7 @@ uint64_t mark_of(uint64_t key) noexcept { return (key ^ key >> 12) % kHoldingMar
 bool hold_binaries(const Mesh& mesh, uint64_t buffer_id, uint64_t reserved_bytes, uint64_t address) noexcept {
     Workload* workload = context().enqueued;
     if (__builtin_expect(workload == nullptr || workload->status == TTMEM_COMMITTED, 1)) return false;
+    if (workload->are_loaded || !may_have_rings()) return false;  // not by this launch, or not at all: slow dispatch
     const uint64_t key = key_of_holding(mesh, buffer_id);
     Holding* holding = settle(*workload) ? memory()->holdings.find_or_add(key) : nullptr;
     if (holding == nullptr) return false;

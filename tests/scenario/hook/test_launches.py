@@ -283,7 +283,7 @@ def test_a_launch_that_waits_though_there_is_room_waits_for_binaries(host: Host)
 
 
 def test_slow_dispatch_tells_the_same_programs_without_ring_and_status(host: Host) -> None:
-    host.tell("open 1 1 0", "slow on", *an_add(), "enqueue 1", "enqueue 1")
+    host.tell("slow on", "open 1 1 0", *an_add(), "enqueue 1", "enqueue 1")
     look = host.look()
 
     assert len(look.kernels) == 3
@@ -294,10 +294,28 @@ def test_slow_dispatch_tells_the_same_programs_without_ring_and_status(host: Hos
 
 
 def test_a_program_of_slow_dispatch_ends_like_any_other(host: Host) -> None:
-    host.tell("open 1 1 0", "slow on", *an_add(), "enqueue 1", "clear 1")
+    host.tell("slow on", "open 1 1 0", *an_add(), "enqueue 1", "clear 1")
     look = host.look()
 
     assert (look.alive, look.programs(CHIP), look.findings) == ([], {}, {})
+
+
+def test_a_buffer_that_a_launch_of_slow_dispatch_makes_is_a_buffer(host: Host) -> None:
+    """It loads no binaries into DRAM."""
+    host.tell("slow on", "open 1 1 0", *an_add(), "within 50", "enqueue 1", "enqueue 1")
+    look = host.look()
+
+    assert [told.id for told in look.buffers] == [50]
+    assert [told.reserved_bytes for told in look.of(Kind.PROGRAM_BINARY)] == [0]
+
+
+def test_a_buffer_that_a_later_launch_makes_is_a_buffer(host: Host) -> None:
+    """Binaries that are still on their way were loaded by the launch before."""
+    host.tell("open 1 1 0", *an_add(), "stuck on", "enqueue 1", "within 50", "enqueue 1")
+    look = host.look()
+
+    assert [told.id for told in look.buffers] == [50]
+    assert [told.reserved_bytes for told in look.of(Kind.PROGRAM_BINARY)] == [2048 * DRAM_BANKS]
 
 
 @pytest.mark.parametrize("release", [STATUSLESS])

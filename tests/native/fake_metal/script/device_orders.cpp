@@ -60,6 +60,7 @@ std::string initialize_mesh(const Words& words) {
     Asked call("mesh_device_initialized", impl);
     metal::Inspector::mesh_device_initialized(impl);
     call.back();
+    if (!world().is_slow) world().start_rings(0);
     return "opened";
 }
 

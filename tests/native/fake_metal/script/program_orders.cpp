@@ -164,6 +164,7 @@ std::string drop_program(const Words& words) { return world().programs.drop(numb
 std::string fill_ring(const Words&) { return world().ring.has_room = false, "full"; }
 std::string start_rings(const Words& words) { return world().start_rings(number(words[1])), "started"; }
 std::string start_ring_again(const Words& words) { return world().start_ring_again(half(words[1])), "started"; }
+std::string make_buffer_within(const Words& words) { return world().next_buffer_within = number(words[1]), "later"; }
 std::string begin_counts_anew(const Words&) { return world().worker_count = 0, "0"; }
 std::string set_slow(const Words& words) { return world().is_slow = words[1] == "on", "set"; }
 std::string set_failing(const Words& words) { return world().is_failing = words[1] == "on", "set"; }
@@ -200,6 +201,7 @@ const Order kProgramOrders[] = {{"programs", make_and_drop_programs},
                                 {"failing", set_failing},
                                 {"fill", fill_ring},
                                 {"count-anew", begin_counts_anew},
+                                {"within", make_buffer_within},
                                 {"rings", start_rings},
                                 {"ring-again", start_ring_again},
                                 {"begin", begin_trace},

@@ -12,6 +12,8 @@
 //   workload ID MESH BYTES BUFFER PROGRAM[@ROW,COLUMN-ROW,COLUMN]...
 //   enqueue ID [other-queue] [blocking]    clear ID          drop PROGRAM         lessen PROGRAM
 //   move PROGRAM NUMBER BUFFER [remote]    fill  count-anew  slow on|off          stuck on|off         failing on|off
+//                                          (slow: as it is when a mesh is opened decides whether there is a ring)
+//   within BUFFER (which the next launch makes in DRAM)
 //   rings COUNT (sets up its own, and so many that nobody launches on)          ring-again BYTES (of a worker)
 //   begin MESH    end MESH TRACE BUFFER BYTES    replay MESH TRACE    release MESH TRACE
 //   tallies                                later exit|end ORDER                   repeat COUNT ORDER

@@ -187,6 +187,10 @@ void World::wait_for_all() {
 void World::launch(metal::distributed::MeshCommandQueue& on, metal::distributed::MeshWorkload& workload) {
     auto& impl = *workload.impl;
     for (const auto& program : impl.programs) prepare(*program.impl, impl.mesh);
+    if (const uint64_t id = std::exchange(next_buffer_within, 0); id != 0) {
+        const metal::Buffer::Form form{id, 4096, 2048, metal::BufferType::DRAM};
+        buffers.put(id, new metal::Buffer(impl.mesh, impl.mesh->impl->impl.get(), form));
+    }
     Asked finalizing("finalize_offsets", &impl, impl.mesh);
     impl.finalize_offsets(impl.mesh);
     finalizing.back();

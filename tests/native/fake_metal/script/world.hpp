@@ -69,6 +69,7 @@ struct World {
     std::mutex placing;  // one launch at a time finds its room, as on a queue of the runtime's
     metal::distributed::MeshCommandQueue queue, other_queue;
     uint64_t next_program = 0, trace_buffer_id = 0, trace_bytes = 0;
+    uint64_t next_buffer_within = 0;  // 0: none
     uint32_t next_trace = 0, worker_count = 0;
     uint64_t opening = 0;  // the mesh whose system programs are made
     metal::Program* configured = nullptr;
