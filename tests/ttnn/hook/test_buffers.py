@@ -14,7 +14,7 @@ from tests.support.hooked.process import StartedHooked
 from ttmem.devices import Pool
 
 L1_SMALL, TRACE = 32_768, 1 << 20
-TURNS, STEPS = 7, 600
+TURNS, STEPS = 8, 600
 BANKS, BANK_BYTES, ALLOCATED = 0, 1, 2  # of a view
 KIB, MIB = 1 << 10, 1 << 20
 MUCH = {"DRAM": 131_072, "L1": 8192}  # rows and columns that do not fit
