@@ -100,15 +100,21 @@ def test_who_outlives_the_program_is_told_with_what_it_holds_now(tmp_path: Path)
     assert "still runs; its figures are those of now" in result.stderr
 
 
+def a_waiting_run(environ: dict[str, str]) -> "subprocess.Popen[str]":
+    """A program under `ttmem run --summary` that has begun, reports nothing, and ends with the next line it reads."""
+    command = [*TTMEM, "run", "--summary", *python("print('here', flush=True); input()")]
+    run = subprocess.Popen(
+        command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert run.stdout is not None
+    assert run.stdout.readline() == "here\n"
+    return run
+
+
 def test_journals_of_others_do_not_count_as_ours(tmp_path: Path) -> None:
     """Another program of the same user begins to report while ours runs."""
     environ = {**os.environ, "TTMEM_DIR": str(tmp_path)}
-    command = [*TTMEM, "run", "--summary", *python("print('here', flush=True); input()")]
-    with subprocess.Popen(
-        command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as run:
-        assert run.stdout is not None
-        run.stdout.readline()
+    with a_waiting_run(environ) as run:
         other = subprocess.Popen(
             [sys.executable, "-c", f"{REPORTING}; print(flush=True); input()"],
             env={**environ, "TTMEM": "1"},
@@ -127,12 +133,7 @@ def test_journals_of_others_do_not_count_as_ours(tmp_path: Path) -> None:
 def test_others_who_came_and_went_do_not_count_as_ours(tmp_path: Path) -> None:
     """Nobody can ask them any more; their journals say that they were started otherwise, or by another run."""
     environ = {**os.environ, "TTMEM_DIR": str(tmp_path)}
-    command = [*TTMEM, "run", "--summary", *python("print('here', flush=True); input()")]
-    with subprocess.Popen(
-        command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as run:
-        assert run.stdout is not None
-        run.stdout.readline()
+    with a_waiting_run(environ) as run:
         for settings in ({}, {"TTMEM_RUN": "0123456789abcdef"}, {"TTMEM_RUN": "x" * 500}):
             subprocess.run([sys.executable, "-c", REPORTING], env={**environ, "TTMEM": "1", **settings}, check=True)
         _, complaints = run.communicate("\n")
