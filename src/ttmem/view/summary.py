@@ -6,7 +6,7 @@ Chips of a mesh on which a process held the same share a row; its figures are th
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
-from ttmem.devices import Device
+from ttmem.devices import Device, Kind
 from ttmem.snapshot import OutOfMemory, PoolUsage, ProcessDevice, ProcessUsage
 from ttmem.view.device_tables import devices_word
 from ttmem.view.grid import Column, cell, grid
@@ -49,12 +49,12 @@ def _peaks(processes: Sequence[ProcessUsage]) -> list[Line]:
 
 
 def _left(processes: Sequence[ProcessUsage]) -> list[Line]:
-    """By kind, what was not freed when the process ended."""
+    """By kind, what was not freed when the process ended; of programs, only if they have binaries in DRAM."""
     rows = []
     for process in processes:
         for group in grouped(process.devices, lambda held: held.kinds):
             for usage in group[0].kinds:
-                if usage.count:
+                if usage.used_bytes or (usage.count and usage.kind is not Kind.PROGRAM_BINARY):
                     mark = "~" if usage.is_estimated else ""
                     figures = cell(count_text(usage.count)), cell(mark + size_text(usage.used_bytes))
                     where = _where(held.device for held in group)

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from tests.support.figures import MIB, NOON_NS, a_busy_snapshot, a_device, a_process, a_snapshot
+from ttmem.devices import Kind
 from ttmem.view import plain
 from ttmem.view.summary import summary
 
@@ -49,3 +50,11 @@ def test_who_outlives_the_program_holds_now_what_it_may_free_yet() -> None:
     assert re.search(r"0-1 +dram +6\.00 GiB .* 6\.00 GiB held now", page)
     assert page.count("still runs; its figures are those of now") == 1
     assert f" pid {first.pid} (" in page
+
+
+def test_a_program_without_binaries_in_dram_left_nothing() -> None:
+    def left(used_bytes: int) -> str:
+        return told(process_kinds=[(1, 0, Kind.PROGRAM_BINARY, used_bytes, 3, 0)])
+
+    assert "STILL ALIVE" not in left(0)
+    assert re.search(r" 0 +program binary +3 +2\.00 KiB", left(2048))
