@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -166,6 +167,32 @@ def test_what_a_program_starts_in_turn_counts_as_ours(tmp_path: Path, how: str) 
 
     assert result.returncode == 3
     assert "4.00 MiB" in result.stderr
+
+
+# With the first one that fails a launcher ends all others: they wait until everybody has said what they have.
+RANK = f"""
+import os, pathlib, sys, time
+rank, here = os.environ["OMPI_COMM_WORLD_RANK"], pathlib.Path(os.environ["TTMEM_DIR"])
+{REPORTING.replace("4 << 20", "int(rank) + 1 << 20")}
+ttmem.label("rank " + rank)
+(here / ("said-" + rank)).touch()
+while len(list(here.glob("said-*"))) < 3:
+    time.sleep(0.01)
+sys.exit(3)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("mpirun") is None, reason="NOT LAUNCHED BY MPI: no mpirun (Debian: openmpi-bin)")
+def test_every_rank_of_a_launcher_is_told_and_its_exit_code_is_ours(tmp_path: Path) -> None:
+    settings = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "TMPDIR": str(tmp_path)}
+    launch = ["mpirun", "--oversubscribe", "-n", "3", sys.executable, "-c", RANK]
+
+    result = ttmem("run", "--", *launch, directory=tmp_path / "journals", **settings)
+
+    assert result.returncode == 3
+    for rank in range(3):
+        assert re.search(rf" rank {rank} +0 +dram +{rank + 1}\.00 MiB .* {rank + 1}\.00 MiB never freed", result.stderr)
 
 
 @pytest.mark.parametrize(
