@@ -9,13 +9,13 @@ nothing, blocks every signal, and is asked whether one came to it as well.
 import os
 import signal
 import socket
+from contextlib import suppress
 from typing import NoReturn
 
 __all__ = ["Bystander"]
 
 _HEARING_SECONDS = 0.005  # members of a group are told one by one, within microseconds
 _ANSWER_SECONDS = 0.5
-_DESCRIPTORS_MOST = 1 << 20
 _NO, _YES = b"\0", b"\1"
 
 
@@ -55,7 +55,9 @@ def _stand_by(line: int) -> NoReturn:
     try:
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         os.dup2(line, 0)
-        os.closerange(1, _DESCRIPTORS_MOST)
+        for descriptor in {int(name) for name in os.listdir("/proc/self/fd")} - {0}:
+            with suppress(OSError):  # that of the list itself
+                os.close(descriptor)
         while asked := os.read(0, 1):
             has_come = signal.sigtimedwait(set(asked), _HEARING_SECONDS) is not None
             os.write(0, _YES if has_come else _NO)
