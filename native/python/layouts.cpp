@@ -71,6 +71,7 @@ nb::tuple target() {
     TTMEM_FIELD(Target, closed_sequence);
     TTMEM_FIELD(Target, launches);
     TTMEM_FIELD(Target, clashes);
+    TTMEM_FIELD(Target, refusals);
     TTMEM_FIELD(Target, spare);
     TTMEM_FIELD(Target, kinds);
     TTMEM_FIELD(Target, kinds_spare);

@@ -91,7 +91,14 @@ nb::dict process_row(const Process& process, const Timebase& time) {
         process.is_over() && process.way == Way::socket ? process.last_live_count : process.book.table().size();
     row["findings"] = findings_of(process);
     row["threads"] = process.hot.threads;
-    row["refusals"] = process.book.refusal_count();
+    uint64_t refusals = 0, clashes = 0;  // on all targets: one on a mesh is one
+    for (size_t i = 0; i < process.book.target_count() && i < process.book.targets().size(); ++i) {
+        const bool is_counted = i < process.targets.size();
+        refusals += is_counted ? process.targets[i].refusals : process.book.targets()[i].refusals;
+        clashes += is_counted ? process.targets[i].clashes : process.book.targets()[i].clashes;
+    }
+    row["refusals"] = refusals;
+    row["clashes"] = clashes;
     row["source"] = process.way == Way::socket ? "socket" : "journal";
     row["claimed_pid"] = process.claimed_pid;
     return row;

@@ -423,10 +423,82 @@ time.sleep(30)
         wait_until(lambda: note.exists() and note.read_text() == "SIGHUP")
 
 
+def test_whoever_signals_all_that_is_called_ttmem_means_the_program(tmp_path: Path) -> None:
+    """As `pkill ttmem` and `kill $(pgrep -f "ttmem run")` do: one of ours that only stands by has another name."""
+    with started(tmp_path, COUNTING) as run:
+        assert run.stdout is not None
+        family = [run.pid, *map(int, children_of(run.pid))]
+        ours = [pid for pid in family if b"ttmem" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        names = [Path(f"/proc/{pid}/comm").read_text().strip() for pid in family]
+        for pid in ours:
+            os.kill(pid, signal.SIGTERM)
+        assert run.stdout.readline() == "got SIGTERM\n"
+        run.send_signal(signal.SIGUSR2)
+        run.communicate()
+
+    assert (ours, names[1], run.returncode) == ([run.pid], "bystander", 0)
+
+
+def test_a_key_that_interrupts_reaches_a_program_in_a_group_of_its_own(tmp_path: Path) -> None:
+    """`timeout` is one: the terminal knows of our group only."""
+    environ = {**os.environ, "TTMEM_DIR": str(tmp_path)}
+    with a_terminal(["-m", "ttmem", "run", "--", "timeout", "30", *python(COUNTING)[1:]], environ) as terminal:
+        terminal.read_until("here")
+        terminal.press("\x03")
+        terminal.read_until("got SIGINT")
+
+
+def test_a_signal_that_ends_the_program_leaves_us_the_summary(tmp_path: Path) -> None:
+    """Sent to all of us: that the program has ended is heard first, the signal itself afterwards."""
+    command = [*TTMEM, "run", *python(f"{REPORTING}; print('here', flush=True); import time; time.sleep(30)")]
+    environ = {**os.environ, "TTMEM_DIR": str(tmp_path)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    for number in (signal.SIGTERM, signal.SIGPROF, signal.SIGRTMIN):
+        with subprocess.Popen(command, env=environ, text=True, preexec_fn=os.setpgrp, **pipes) as run:  # type: ignore[call-overload]
+            assert run.stdout.readline() == "here\n"
+            os.killpg(run.pid, number)
+            _, told = run.communicate()
+
+        assert run.returncode == 128 + number
+        assert "4.00 MiB never freed" in told
+
+
+def test_where_one_process_can_be_made_it_is_the_program() -> None:
+    """The limit counts those of a user, and does not bind the superuser: one without any process is asked for."""
+    if os.geteuid() != 0:
+        pytest.skip("NOT LIMITED: only root can become a user who has no processes")
+    uid = 54_000 + os.getpid() % 1000
+    code = f"""
+import os, resource, sys
+from ttmem.cli.child import Child
+os.setgid({uid}); os.setuid({uid})
+resource.setrlimit(resource.RLIMIT_NPROC, (2, 2))
+sys.exit(Child(["echo", "ran"], os.environ).wait(lambda: None, every_seconds=1))
+"""
+
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+    assert (result.returncode, result.stdout) == (0, "ran\n"), result.stderr
+
+
+def test_a_stopped_bystander_keeps_nobody_waiting(tmp_path: Path) -> None:
+    with started(tmp_path, "print('here', flush=True); import time; time.sleep(30)") as run:
+        bystander = int(children_of(run.pid)[0])
+        os.kill(bystander, signal.SIGSTOP)
+        wait_until(lambda: state_of(bystander) == "T")
+        run.send_signal(signal.SIGTERM)
+
+        assert run.wait() == 128 + signal.SIGTERM
+
+
+def children_of(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
 def test_nobody_of_ours_stays_behind(tmp_path: Path) -> None:
     """Whoever stands by ends with us, even if we are killed; and holds no pipe open."""
     run = started(tmp_path, "import os, time; print('here', flush=True); os.close(1); time.sleep(30)")
-    children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+    children = children_of(run.pid)
     run.kill()
     out, _ = run.communicate()
 

@@ -9,6 +9,7 @@ import pytest
 from tests.support.processes.children import Actor, Writer, state_of
 from tests.support.processes.native_programs import NativePrograms
 from tests.support.processes.writer_log import differences, unexpected_findings
+from tests.support.programs import a_program
 from tests.support.waiting import wait_until
 from tests.support.watching import Watch, lock_holder
 
@@ -166,3 +167,28 @@ def test_a_child_forked_from_a_process_that_collects_can_collect_too(
         assert sorted(pids) == sorted([parent.pid, child.pid] if is_reporting else [parent.pid])
         assert child.ask(f"watch.device_used({CHIP})") == (4196 if is_reporting else 4096)
         assert lock_holder(parent.journal) == parent.pid
+
+
+def test_who_comes_late_knows_how_often_something_was_refused(journals: Path, watch: Watch) -> None:
+    """Records of it are written over long since; counters are not. One on a mesh is one."""
+    code = (
+        "chips = [ttmem.open_device(5 + index, index=index) for index in range(2)]",
+        "mesh = ttmem.open_mesh(chips)",
+        "for target in (*chips, mesh):",
+        "    ttmem.report_out_of_memory(target, 0, 7 << 20, 1 << 20, 1 << 10)",
+        "    ttmem.report_clash(target, 3, 4096, 2048)",
+        "meet()",
+        "for number in range(2000): ttmem.report_free(ttmem.report_buffer_alloc(mesh, number, 8))",
+        "meet()",
+    )
+    with a_program(journals, *code, TTMEM_RING="256") as program:
+        program.arrive()
+        [early] = watch.come_to_rest()["processes"]
+        program.go_on()
+        program.arrive()
+        with Watch(journals) as late_watch:
+            late_rows = late_watch.come_to_rest()
+            [late] = late_rows["processes"]
+
+    assert (early["refusals"], early["clashes"]) == (late["refusals"], late["clashes"]) == (3, 3)
+    assert late_rows["out_of_memory"] == []

@@ -79,6 +79,7 @@ def a_process(key: int = 1, **changes: Any) -> dict[str, Any]:
         "findings": {},
         "threads": 1,
         "refusals": 0,
+        "clashes": 0,
         "source": "journal",
         "claimed_pid": 0,
     }
@@ -158,7 +159,7 @@ def a_busy_snapshot() -> Snapshot:
             (0, 7, 0, 0, False),
         ],
         processes=[
-            a_process(1),
+            a_process(1, clashes=1),
             _an_outrun_server(2),
             a_process(3, state="ended", label="gone"),
         ],

@@ -267,7 +267,8 @@ struct Target {
     Word closed_sequence;  // entries made before it ended with that close
     Word launches;
     Word clashes;
-    Word spare[3];
+    Word refusals;  // how often memory ran out
+    Word spare[2];
     KindCounters kinds[kKinds];
     Word kinds_spare[4];
     PoolCounters pools[kPools];

@@ -274,7 +274,7 @@ void Book::on_program(const Words& event, const JournalReader* reader, uint64_t 
 
 void Book::on_out_of_memory(const Words& event, uint64_t now_ns) {
     ensure_place(event.target(), now_ns);
-    ++refusal_count_;
+    ++targets_[event.target()].refusals;
     for (const uint32_t device : targets_[event.target()].devices) {
         out_of_memory_.push_back({device, event.pool(), event.id, event.address, event.reserved_bytes(), event.time});
         if (event.pool() < kPools) ++refusals_[{device, event.pool()}];

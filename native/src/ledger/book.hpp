@@ -29,7 +29,7 @@ struct TargetBook {
     uint64_t unique_id = 0;
     uint64_t closed_sequence = 0;
     uint64_t launches = 0;
-    uint64_t clashes = 0;                // that records told of
+    uint64_t clashes = 0, refusals = 0;  // that records told of
     uint64_t launched_sequence = 0;      // of the last launch that was counted from a record
     std::unique_ptr<Activity> activity;  // none before there is some
     uint64_t activity_sequence = 0;
@@ -169,8 +169,6 @@ public:
     const std::deque<Clash>& clashes() const { return clashes_; }
     /// How many allocations were refused, of every device and pool: all there were.
     const std::map<std::pair<uint32_t, uint8_t>, uint64_t>& refusals() const { return refusals_; }
-    /// One on a mesh is one.
-    uint64_t refusal_count() const { return refusal_count_; }
     /// What happened since this was last asked, for whoever draws the course of time: phases, refusals. The newest few.
     std::deque<Happening> take_happenings() { return std::exchange(happenings_, {}); }
     uint64_t freed_dropped() const { return freed_dropped_; }
@@ -228,7 +226,6 @@ private:
     size_t freed_next_ = 0;
     std::deque<OutOfMemory> out_of_memory_;
     std::map<std::pair<uint32_t, uint8_t>, uint64_t> refusals_;
-    uint64_t refusal_count_ = 0;
     std::deque<Clash> clashes_;
     std::deque<Happening> happenings_;
     uint64_t phase_sequence_ = 0;  // of the last phase that began or ended

@@ -15,7 +15,8 @@ constexpr uint64_t kAllAgainNs = 5000 * kMs;
 
 bool is_acting(const TargetWords& target) {
     static const Activity kNothing{};
-    return (target.launches | target.clashes) != 0 || std::memcmp(&target.activity, &kNothing, sizeof kNothing) != 0;
+    return (target.launches | target.clashes | target.refusals) != 0 ||
+           std::memcmp(&target.activity, &kNothing, sizeof kNothing) != 0;
 }
 
 bool are_same(const std::vector<TargetWords>& a, const std::vector<TargetWords>& b) {

@@ -268,7 +268,7 @@ void Book::learn_targets(const std::vector<TargetWords>& targets, uint64_t now_n
             const auto& pools = words.pools;
             const bool was_used =
                 std::any_of(std::begin(pools), std::end(pools), [](const auto& pool) { return pool.peak != 0; });
-            if (words.launches != 0 || words.clashes != 0 || was_used) ensure_place(i, now_ns);
+            if ((words.launches | words.clashes | words.refusals) != 0 || was_used) ensure_place(i, now_ns);
             continue;
         }
         open_target(i, words.unique_id, words.descriptor, now_ns);

@@ -51,6 +51,7 @@ void unpack(const uint64_t* from, TargetWords& to) {
     to.closed_sequence = from[offsetof(Target, closed_sequence) / 8];
     to.launches = from[offsetof(Target, launches) / 8];
     to.clashes = from[offsetof(Target, clashes) / 8];
+    to.refusals = from[offsetof(Target, refusals) / 8];
     for (uint32_t k = 0; k < kKinds; ++k) {
         const uint64_t* kind = from + (offsetof(Target, kinds) + k * sizeof(KindCounters)) / 8;
         to.kinds[k] = {kind[0], kind[1]};

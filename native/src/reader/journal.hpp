@@ -43,7 +43,7 @@ static_assert(offsetof(Activity, rings) == offsetof(Target, rings) - offsetof(Ta
 /// The counters of one target, copied.
 struct TargetWords {
     uint32_t state = 0, descriptor = 0;
-    uint64_t unique_id = 0, closed_sequence = 0, launches = 0, clashes = 0;
+    uint64_t unique_id = 0, closed_sequence = 0, launches = 0, clashes = 0, refusals = 0;
     struct {
         uint64_t used, count;
     } kinds[kKinds] = {};

@@ -128,6 +128,7 @@ void count_launch(uint16_t target, uint64_t program) noexcept { count_launch(tar
 
 void note_out_of_memory(uint16_t target, uint8_t pool, uint64_t requested, uint64_t free, uint64_t largest) noexcept {
     const Writer& writer = the_writer;
+    writer.targets[target].refusals.fetch_add(1, std::memory_order_relaxed);
     const uint64_t sequence = take_sequence(writer);
     Words words;
     words.time = raw_now(writer.clock);

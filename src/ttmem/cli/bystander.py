@@ -3,13 +3,15 @@
 A program and whoever runs it are in one process group. What is sent to the group (a key at the terminal, `timeout`, a
 shell's `fg`, a supervisor that signals everybody) has reached the program already and must not reach it twice; what is
 sent to us alone must be passed on. A signal does not say which of the two it is. So a third process stands by: it runs
-nothing, blocks every signal, and is asked whether one came to it as well.
+nothing, blocks every signal, and is asked whether one came to it as well. It goes by a name of its own: whoever signals
+all that is called `ttmem` means us.
 """
 
 import os
 import signal
 import socket
 from contextlib import suppress
+from pathlib import Path
 from typing import NoReturn
 
 __all__ = ["Bystander"]
@@ -17,6 +19,8 @@ __all__ = ["Bystander"]
 _HEARING_SECONDS = 0.005  # members of a group are told one by one, within microseconds
 _ANSWER_SECONDS = 0.5
 _NO, _YES = b"\0", b"\1"
+_NAME = b"bystander"
+_ARGUMENTS_BEGIN, _ARGUMENTS_END = 45, 46  # in /proc/self/stat, counted from the state
 
 
 class Bystander:
@@ -47,6 +51,7 @@ class Bystander:
 
     def dismiss(self) -> None:
         self._line.close()
+        os.kill(self._pid, signal.SIGKILL)  # somebody may have stopped it
         os.waitpid(self._pid, 0)
 
 
@@ -55,6 +60,7 @@ def _stand_by(line: int) -> NoReturn:
     try:
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         os.dup2(line, 0)
+        _rename()
         for descriptor in {int(name) for name in os.listdir("/proc/self/fd")} - {0}:
             with suppress(OSError):  # that of the list itself
                 os.close(descriptor)
@@ -63,3 +69,14 @@ def _stand_by(line: int) -> NoReturn:
             os.write(0, _YES if has_come else _NO)
     finally:
         os._exit(0)
+
+
+def _rename() -> None:
+    """In every list of processes, by its name and by its words."""
+    with suppress(OSError):
+        Path("/proc/self/comm").write_bytes(_NAME)
+        words = Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()
+        begin, end = int(words[_ARGUMENTS_BEGIN]), int(words[_ARGUMENTS_END])
+        with open("/proc/self/mem", "r+b", buffering=0) as memory:
+            memory.seek(begin)
+            memory.write(_NAME.ljust(end - begin, b"\0")[: end - begin])

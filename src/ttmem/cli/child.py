@@ -45,10 +45,19 @@ class Child:
         self._mask_before = signal.pthread_sigmask(signal.SIG_BLOCK, waited_for)
         self._bystander = _a_bystander()
         try:
-            self.pid = self._started(command, environ)
+            self.pid = self._begun(command, environ)
         except OSError:
             self._end()
             raise
+
+    def _begun(self, command: Sequence[str], environ: Mapping[str, str]) -> int:
+        try:
+            return self._started(command, environ)
+        except BlockingIOError:  # no more processes: the program comes first
+            if self._bystander is None:
+                raise
+            self._dismiss()
+            return self._started(command, environ)
 
     def _started(self, command: Sequence[str], environ: Mapping[str, str]) -> int:
         if not command[0]:
@@ -83,9 +92,15 @@ class Child:
         return code if code >= 0 else KILLED_BY - code
 
     def _end(self) -> None:
+        while signal.sigtimedwait(_PASSED_ON, 0) is not None:
+            pass  # it was for the program, which has ended
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask_before)
+        self._dismiss()
+
+    def _dismiss(self) -> None:
         if self._bystander is not None:
             self._bystander.dismiss()
+        self._bystander = None
 
     def _pass_on(self, received: signal.struct_siginfo) -> None:
         if not self._has_reached_program(received):
@@ -96,14 +111,11 @@ class Child:
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTSTP})
 
     def _has_reached_program(self, received: signal.struct_siginfo) -> bool:
-        """Whether it was sent to the whole group, and the program is in it; a shell, say, makes a group of its own, and
-        the terminal knows of that."""
-        is_from_kernel = received.si_code == _SENT_BY_KERNEL
+        """Whether it was sent to the whole group, and the program is in it: `timeout`, say, makes another."""
         if self._bystander is None:
+            is_from_kernel = received.si_code == _SENT_BY_KERNEL
             return is_from_kernel and received.si_signo != signal.SIGALRM  # a timer is ours alone
-        if not self._bystander.has_heard(received.si_signo):
-            return False
-        return is_from_kernel or os.getpgid(self.pid) == os.getpgrp()
+        return self._bystander.has_heard(received.si_signo) and os.getpgid(self.pid) == os.getpgrp()
 
 
 def _a_bystander() -> Bystander | None:

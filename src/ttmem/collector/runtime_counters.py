@@ -139,6 +139,7 @@ class RuntimeCounters:
             live_count=None,
             thread_count=0,
             refusal_count=0,
+            clash_count=0,
             devices=tuple(
                 ProcessDevice(device, () if is_unknown else self._pools(device, process, look.now_ns), (), None)
                 for device, _, process in held

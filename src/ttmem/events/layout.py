@@ -79,8 +79,8 @@ STRUCTS["CacheCounters"] = _struct([_Part("outcomes", 8, _OUTCOME_COUNT), *_word
 STRUCTS["Target"] = _struct(
     [
         *_words("state descriptor", 4),
-        *_words("unique_id closed_sequence launches clashes"),
-        _Part("spare", 8, 3),
+        *_words("unique_id closed_sequence launches clashes refusals"),
+        _Part("spare", 8, 2),
         _Part("kinds", STRUCTS["KindCounters"].size_bytes, _KIND_COUNT, 8),
         _Part("kinds_spare", 8, 4),
         _Part("pools", STRUCTS["PoolCounters"].size_bytes, _POOL_COUNT, 8),

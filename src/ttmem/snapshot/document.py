@@ -210,6 +210,7 @@ def _process(process: ProcessUsage, telemetry: Sequence[ChipTelemetry]) -> Docum
         "live_count": process.live_count,
         "threads": process.thread_count,
         "refusals": process.refusal_count,
+        "clash_count": process.clash_count,
         "path": process.path,
         "devices": [
             process_device_document(held) | activity_document(held.activity) | {"clashes": held.clash_count}

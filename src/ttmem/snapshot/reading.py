@@ -240,6 +240,7 @@ def _process(row: Fields, key: int, devices: Devices) -> ProcessUsage:
         live_count=row.maybe_integer("live_count"),
         thread_count=row.integer("threads"),
         refusal_count=row.integer("refusals"),
+        clash_count=row.integer("clash_count"),
         devices=tuple(read_held_device(held, devices) for held in row.items("devices")),
         other_devices=tuple(read_process_device(held, devices) for held in row.items("other_devices")),
         programs=tuple(_program(program, devices) for program in row.items("programs")),

@@ -132,6 +132,7 @@ def _process(row: Rows, parts: Parts, surroundings: Surroundings) -> ProcessUsag
         live_count=row["live_count"],
         thread_count=row["threads"],
         refusal_count=row["refusals"],
+        clash_count=row["clashes"],
         devices=_process_devices(row, parts),
         other_devices=held_from_rows(parts, key, "other_pools", "other_kinds"),
         findings=findings_of(row),

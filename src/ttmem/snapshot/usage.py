@@ -222,6 +222,7 @@ class ProcessUsage(NamedTuple):
     live_count: int | None
     thread_count: int
     refusal_count: int  # how often memory ran out: all there were, of which the newest are listed, chip by chip
+    clash_count: int  # likewise, of circular buffers with an L1 buffer
     devices: tuple[ProcessDevice, ...]
     other_devices: tuple[ProcessDevice, ...]  # as its socket or the runtime tells it: shown apart, counted nowhere
     programs: tuple[Program, ...]

@@ -77,15 +77,14 @@ def _living(processes: Sequence[ProcessUsage]) -> list[Line]:
 def _refusals(process: ProcessUsage) -> list[Line]:
     """How often memory ran out, and the last time; a refusal on a mesh was one."""
     lines: list[Line] = []
-    if process.out_of_memory:
-        newest = process.out_of_memory[-1]
-        last = [refused for refused in process.out_of_memory if refused._replace(device=newest.device) == newest]
-        more = " or more" if process.lost_record_count else ""
-        text = f"ran out of memory {_times(process.refusal_count)}{more}"
-        lines.append(_told(process, text, f"last {_refusal_text(last)}"))
-    clash_count = max((held.clash_count for held in process.devices), default=0)
-    if clash_count:
-        lines.append(_told(process, f"had circular buffers refused {_times(clash_count)}", "they met an L1 buffer"))
+    if process.refusal_count:
+        newest = process.out_of_memory[-1:]
+        last = [one for one in process.out_of_memory if one._replace(device=newest[0].device) == newest[0]]
+        more = f"last {_refusal_text(last)}" if last else "what was asked for is not known any more"
+        lines.append(_told(process, f"ran out of memory {_times(process.refusal_count)}", more))
+    if process.clash_count:
+        text = f"had circular buffers refused {_times(process.clash_count)}"
+        lines.append(_told(process, text, "they met an L1 buffer"))
     return [(), *lines] if lines else []
 
 

@@ -60,11 +60,11 @@ def test_a_kernel_is_charged_its_exact_bytes(tracker: GraphTracker, journal: Own
     assert (row[5], row[6]) == (18_400 * 56, 24_576 * 64)
 
 
-@pytest.mark.parametrize("name", ["compute", ""])
+@pytest.mark.parametrize(("given", "name"), [("compute", "compute"), ("", ""), ("compute\0007", "compute")])
 def test_a_kernel_is_told_with_what_each_processor_gets(
-    name: str, tracker: GraphTracker, journal: OwnJournal, device: SmallDevice
+    given: str, name: str, tracker: GraphTracker, journal: OwnJournal, device: SmallDevice
 ) -> None:
-    facts = KernelFacts(program=1, name=name, exact_bytes=3552, packed_bytes=(1252, 860, 1428))
+    facts = KernelFacts(program=1, name=given, exact_bytes=3552, packed_bytes=(1252, 860, 1428))
 
     tracker.track_kernel_load(3552, 1 << 12, device, APPLICATION, 1, facts=facts)
 

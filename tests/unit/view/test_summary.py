@@ -11,7 +11,7 @@ from ttmem.view.summary import summary
 
 def told(refusals: int = 0, **tables: Any) -> str:
     devices = [a_device(0, index=0), a_device(1, index=1)]
-    process = a_process(1, refusals=refusals, lost_records=tables.pop("lost_records", 0))
+    process = a_process(1, refusals=refusals)
     return plain(summary(a_snapshot(devices=devices, processes=[process], **tables).processes))
 
 
@@ -29,8 +29,8 @@ def test_all_refusals_count_though_only_the_newest_are_listed() -> None:
     assert "ran out of memory 1,234 times;" in told(1234, out_of_memory=refused(8, chips=2))
 
 
-def test_refusals_of_which_records_were_lost_may_have_been_more() -> None:
-    assert "ran out of memory 3 times or more;" in told(3, out_of_memory=refused(3), lost_records=1)
+def test_a_refusal_of_which_no_record_is_left_is_counted_all_the_same() -> None:
+    assert "ran out of memory 3 times; what was asked for is not known any more" in told(3)
 
 
 def test_every_process_has_its_peaks_its_phases_and_what_it_left() -> None:

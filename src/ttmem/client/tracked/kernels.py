@@ -126,8 +126,9 @@ def _words(kernel_id: int, kind: Kind, load: KernelLoad, pool: int, found_by: Fo
 
 def _site_text(known: KernelFacts) -> str:
     """A kernel's name, and behind a zero byte what native/src/journal/kernel_name.hpp says."""
+    name = known.name.partition("\0")[0]
     sizes = ",".join(str(index(size)) for size in known.packed_bytes)
-    return f"{known.name}\0{sizes}" if sizes else known.name
+    return f"{name}\0{sizes}" if sizes else name
 
 
 def _folded(kernel_id: int) -> int:

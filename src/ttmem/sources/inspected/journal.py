@@ -103,7 +103,7 @@ class _Journal:
         return {
             "target": number,
             "state": _STATES[state] if state < len(_STATES) else str(state),
-            **target.integers("unique_id", "closed_sequence", "launches", "clashes"),
+            **target.integers("unique_id", "closed_sequence", "launches", "clashes", "refusals"),
             "described": self._descriptor(target.integer("descriptor")),
             "pools": {pool.word: found for pool, part in pools if any((found := part.all_integers()).values())},
             "kinds": {kind.word: found for kind, part in kinds if any((found := part.all_integers()).values())},
