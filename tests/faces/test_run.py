@@ -448,6 +448,33 @@ def test_a_key_that_interrupts_reaches_a_program_in_a_group_of_its_own(tmp_path:
         terminal.read_until("got SIGINT")
 
 
+def test_a_shell_that_is_suspended_gives_the_terminal_back(tmp_path: Path) -> None:
+    """It stops itself alone; the shell that it was started from waits for us."""
+    environ = {
+        **os.environ,
+        "TTMEM_DIR": str(tmp_path),
+        "HISTFILE": "/dev/null",
+        "BASH_SILENCE_DEPRECATION_WARNING": "1",
+    }
+    shell = "import os; os.execvp('bash', ['bash', '--norc', '--noprofile', '-i'])"
+    with a_terminal(["-c", shell], environ) as terminal:
+        terminal.press("echo outer-$((20 + 1))\n")
+        terminal.read_until("outer-21")
+        terminal.press(f"{sys.executable} -m ttmem run -- bash --norc --noprofile -i\n")
+        terminal.press("echo inner-$((20 + 2))\n")
+        terminal.read_until("inner-22")
+        terminal.press("suspend\n")
+        terminal.read_until("Stopped")
+        terminal.press("echo outer-$((20 + 3))\n")
+        terminal.read_until("outer-23")
+        terminal.press("fg\n")
+        terminal.press("echo inner-$((20 + 4))\n")
+        terminal.read_until("inner-24")
+        terminal.press("exit 5\n")
+        terminal.press("echo code-$?\n")
+        terminal.read_until("code-5")
+
+
 def test_a_signal_that_ends_the_program_leaves_us_the_summary(tmp_path: Path) -> None:
     """Sent to all of us: that the program has ended is heard first, the signal itself afterwards."""
     command = [*TTMEM, "run", *python(f"{REPORTING}; print('here', flush=True); import time; time.sleep(30)")]

@@ -80,9 +80,11 @@ class Child:
         try:
             while True:
                 received = signal.sigtimedwait(_PASSED_ON | {signal.SIGCHLD}, every_seconds)
-                ended, status = os.waitpid(self.pid, os.WNOHANG)
-                if ended:
+                changed, status = os.waitpid(self.pid, os.WNOHANG | os.WUNTRACED)
+                if changed and not os.WIFSTOPPED(status):
                     break
+                if changed:
+                    _stop_too()
                 if received is not None and received.si_signo != signal.SIGCHLD:
                     self._pass_on(received)
                 look()
@@ -116,6 +118,13 @@ class Child:
             is_from_kernel = received.si_code == _SENT_BY_KERNEL
             return is_from_kernel and received.si_signo != signal.SIGALRM  # a timer is ours alone
         return self._bystander.has_heard(received.si_signo) and os.getpgid(self.pid) == os.getpgrp()
+
+
+def _stop_too() -> None:
+    """At a terminal the shell waits for us: it is told that a program has stopped itself alone, as a shell does that is
+    to `suspend`. What makes us go on is passed on to it, unless that is here already."""
+    if os.isatty(0) and signal.SIGCONT not in signal.sigpending():
+        os.kill(os.getpid(), signal.SIGSTOP)
 
 
 def _a_bystander() -> Bystander | None:
