@@ -207,11 +207,10 @@ def test_a_server_that_comes_later_gets_everything_in_order(directory: Path) -> 
 def test_a_server_killed_in_mid_stream_harms_nobody_and_the_next_one_gets_whole_messages(directory: Path) -> None:
     path = directory / "seed.sock"
     lines = ["for id in range(24_000): A.report_allocation(0, 1, 0, id)", "print(A.lost_count())", "meet()"]
-    with Sender(directory, *lines) as sender:
-        with a_server_process(str(path), read_bytes=100) as first:
-            assert first.hear() == "accepted"
-            wait_until(lambda: int(first.hear()) > 100_000)
-            first.kill()  # with half a message read, and the buffer full of others
+    with a_server_process(str(path), read_bytes=100) as first, Sender(directory, *lines) as sender:
+        assert first.hear() == "accepted"
+        wait_until(lambda: int(first.hear()) > 100_000)
+        first.kill()  # with half a message read, and the buffer full of others
         path.unlink()
         with MessageServer(str(path)) as second:
             receiver = second.accept()
