@@ -6,11 +6,13 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.support.terminals import a_terminal
+from tests.support.terminals import Terminal, a_terminal
 from tests.support.waiting import wait_until
 
 TTMEM = [sys.executable, "-m", "ttmem"]
@@ -448,29 +450,43 @@ def test_a_key_that_interrupts_reaches_a_program_in_a_group_of_its_own(tmp_path:
         terminal.read_until("got SIGINT")
 
 
+SHELL = ["bash", "--norc", "--noprofile", "-i"]
+
+
+@contextmanager
+def an_outer_shell(directory: Path) -> Iterator[Terminal]:
+    """Somebody's terminal, with a shell that controls its jobs; its prompts are <1>, <2>, ..."""
+    environ = {**os.environ, "TTMEM_DIR": str(directory), "HISTFILE": "/dev/null", "PS1": r"<\#>"}
+    with a_terminal(["-c", f"import os; os.execvp('bash', {SHELL})"], environ) as terminal:
+        terminal.read_until("<1>")
+        yield terminal
+
+
+def test_a_job_is_stopped_and_goes_on_as_often_as_one_likes(tmp_path: Path) -> None:
+    code = "for line in iter(input, 'end'): print('heard', int(line) + 1, flush=True)"
+    with an_outer_shell(tmp_path) as terminal:
+        terminal.press(f'{sys.executable} -m ttmem run -- {sys.executable} -c "{code}"\n')
+        for command in range(1, 6):
+            terminal.press(f"{command}00\n")
+            terminal.read_until(f"heard {command}01")
+            terminal.press("\x1a")
+            terminal.read_until(f"<{command + 1}>")
+            terminal.press("fg\n")
+        terminal.press("600\n")
+        terminal.read_until("heard 601")
+
+
 def test_a_shell_that_is_suspended_gives_the_terminal_back(tmp_path: Path) -> None:
     """It stops itself alone; the shell that it was started from waits for us."""
-    environ = {
-        **os.environ,
-        "TTMEM_DIR": str(tmp_path),
-        "HISTFILE": "/dev/null",
-        "BASH_SILENCE_DEPRECATION_WARNING": "1",
-    }
-    shell = "import os; os.execvp('bash', ['bash', '--norc', '--noprofile', '-i'])"
-    with a_terminal(["-c", shell], environ) as terminal:
-        terminal.press("echo outer-$((20 + 1))\n")
-        terminal.read_until("outer-21")
-        terminal.press(f"{sys.executable} -m ttmem run -- bash --norc --noprofile -i\n")
-        terminal.press("echo inner-$((20 + 2))\n")
-        terminal.read_until("inner-22")
+    with an_outer_shell(tmp_path) as terminal:
+        terminal.press(f"{sys.executable} -m ttmem run -- env 'PS1=={{\\#}}' {' '.join(SHELL)}\n")
+        terminal.read_until("={1}")
         terminal.press("suspend\n")
-        terminal.read_until("Stopped")
-        terminal.press("echo outer-$((20 + 3))\n")
-        terminal.read_until("outer-23")
+        terminal.read_until("<2>")
         terminal.press("fg\n")
-        terminal.press("echo inner-$((20 + 4))\n")
-        terminal.read_until("inner-24")
+        terminal.read_until("={2}")
         terminal.press("exit 5\n")
+        terminal.read_until("<3>")
         terminal.press("echo code-$?\n")
         terminal.read_until("code-5")
 

@@ -44,6 +44,7 @@ class Child:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         self._mask_before = signal.pthread_sigmask(signal.SIG_BLOCK, waited_for)
         self._bystander = _a_bystander()
+        self._is_to_stop = False
         try:
             self.pid = self._begun(command, environ)
         except OSError:
@@ -80,12 +81,13 @@ class Child:
         try:
             while True:
                 received = signal.sigtimedwait(_PASSED_ON | {signal.SIGCHLD}, every_seconds)
-                changed, status = os.waitpid(self.pid, os.WNOHANG | os.WUNTRACED)
+                is_about_it = received is None or received.si_signo == signal.SIGCHLD
+                changed, status = os.waitpid(self.pid, os.WNOHANG | (os.WUNTRACED if is_about_it else 0))
                 if changed and not os.WIFSTOPPED(status):
                     break
                 if changed:
-                    _stop_too()
-                if received is not None and received.si_signo != signal.SIGCHLD:
+                    self._stop_too(os.WSTOPSIG(status))
+                if received is not None and not is_about_it:
                     self._pass_on(received)
                 look()
         finally:
@@ -105,12 +107,28 @@ class Child:
         self._bystander = None
 
     def _pass_on(self, received: signal.struct_siginfo) -> None:
-        if not self._has_reached_program(received):
+        if received.si_signo in (signal.SIGTSTP, signal.SIGCONT):
+            self._is_to_stop = received.si_signo == signal.SIGTSTP
+        if not self._has_reached_program(received) and not self._is_overtaken(received):
             os.kill(self.pid, received.si_signo)
-        if received.si_signo == signal.SIGTSTP:  # waited for, and so not obeyed yet
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTSTP})
-            signal.raise_signal(signal.SIGTSTP)  # as for the program: where nobody could go on with it, it is ignored
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTSTP})
+
+    @staticmethod
+    def _is_overtaken(received: signal.struct_siginfo) -> bool:
+        """A stop that came meanwhile has taken the signal to go on from everybody who had not heeded it yet."""
+        return received.si_signo == signal.SIGCONT and signal.SIGTSTP in signal.sigpending()
+
+    def _stop_too(self, number: int) -> None:
+        """When it has stopped, not before: whoever waits for us takes the terminal then, and the program must not read
+        from it any more. One that takes no notice of a stop, or that nobody could continue, goes on, and so do we. At a
+        terminal we also follow one that stops itself alone, as a shell does on `suspend`."""
+        must_stop = self._is_to_stop or os.isatty(0)
+        self._is_to_stop = False
+        if not must_stop or signal.SIGCONT in signal.sigpending():  # which will be passed on
+            return
+        if number not in signal.sigpending():  # one that came to all of us was waited for, and so not obeyed
+            os.kill(os.getpid(), number)
+        before = signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def _has_reached_program(self, received: signal.struct_siginfo) -> bool:
         """Whether it was sent to the whole group, and the program is in it: `timeout`, say, makes another."""
@@ -118,13 +136,6 @@ class Child:
             is_from_kernel = received.si_code == _SENT_BY_KERNEL
             return is_from_kernel and received.si_signo != signal.SIGALRM  # a timer is ours alone
         return self._bystander.has_heard(received.si_signo) and os.getpgid(self.pid) == os.getpgrp()
-
-
-def _stop_too() -> None:
-    """At a terminal the shell waits for us: it is told that a program has stopped itself alone, as a shell does that is
-    to `suspend`. What makes us go on is passed on to it, unless that is here already."""
-    if os.isatty(0) and signal.SIGCONT not in signal.sigpending():
-        os.kill(os.getpid(), signal.SIGSTOP)
 
 
 def _a_bystander() -> Bystander | None:
