@@ -4,12 +4,14 @@ import codecs
 import fcntl
 import os
 import pty
+import signal
 import struct
 import subprocess
 import sys
 import termios
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 
 class Terminal:
@@ -55,11 +57,20 @@ class Terminal:
         return bool(painted)
 
 
+def _session_of(leader: int) -> Iterator[int]:
+    """Whoever was started at that terminal, jobs of a shell included."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            session = path.read_text(errors="replace").rpartition(")")[2].split()[3]
+            if int(session) == leader:
+                yield int(path.parent.name)
+
+
 @contextmanager
 def a_terminal(
     arguments: list[str], environ: dict[str, str], *, columns: int = 80, lines: int = 24
 ) -> Iterator[Terminal]:
-    """`python ARGUMENTS` on a terminal of that size; killed at the end if it still runs."""
+    """`python ARGUMENTS` on a terminal of that size; killed at the end with all it started there."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", lines, columns, 0, 0))
     process = subprocess.Popen(
@@ -75,8 +86,9 @@ def a_terminal(
     try:
         yield terminal
     finally:
-        if process.poll() is None:
-            process.kill()
+        for pid in _session_of(process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         process.wait()
         terminal.close()
 

@@ -42,7 +42,8 @@ def run(
     """
     environ = {**_own_environment(), "TTMEM": "1"}
     mark = os.urandom(8).hex()
-    environ[_MARK] = ",".join([*environ.get(_MARK, "").split(",")[-_MARKS_MOST + 1 :], mark]).lstrip(",")
+    outer = [one for one in environ.get(_MARK, "").split(",") if len(one) == len(mark)]
+    environ[_MARK] = ",".join([*outer, mark][-_MARKS_MOST:])
     if label:
         environ["TTMEM_LABEL"] = label
     directory = directory or environ.get("TTMEM_DIR")
