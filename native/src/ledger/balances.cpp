@@ -85,10 +85,10 @@ void Devices::set_facts(uint32_t number, const DeviceDescriptor& facts) {
 bool Devices::has_room() const { return devices_.size() - vacant_.size() < kDevicesMost; }
 
 uint32_t Devices::numbered_count() const {
-    std::unordered_map<int32_t, bool> seen;
+    int32_t highest = -1;
     for (const Device& device : devices_)
-        if (device.facts.index >= 0 && (device.is_known || device.user_count > 0)) seen[device.facts.index] = true;
-    return static_cast<uint32_t>(seen.size());
+        if (device.is_known || device.user_count > 0) highest = std::max(highest, device.facts.index);
+    return static_cast<uint32_t>(highest) + 1;
 }
 
 void Devices::forget_unused() {

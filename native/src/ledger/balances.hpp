@@ -76,7 +76,7 @@ public:
     uint64_t changes() const { return changes_; }
     Device& at(uint32_t number) { return devices_[number]; }
     const std::vector<Device>& all() const { return devices_; }
-    /// Chips that have a number, for whoever asks how many there are.
+    /// The highest number of a chip, plus one: a monitor asks for every number below it.
     uint32_t numbered_count() const;
     /// Whether one more chip may be named by number.
     bool has_room() const;

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.seed_protocol.conftest import ClientMaker
 from tests.support.programs import a_program
 from tests.support.seed_bytes import SIZES, Type, alloc, cb_alloc, device_info, free, kernel_load, packed, unpacked
 from tests.support.seed_figures import of_document
@@ -115,6 +116,30 @@ def test_the_device_count_is_the_number_of_device_nodes(message_bytes: int) -> N
 
     count = {"num_devices": 32, "is_available": 1}
     assert heard == packed(message_bytes, type=Type.DEVICE_INFO_RESPONSE, device_id=-1, **count)
+
+
+@pytest.mark.parametrize(("named", "count"), [((2, 3), 4), ((7,), 8), ((0, 299), 300)])
+def test_the_device_count_reaches_the_highest_device_that_was_named(
+    engine: Engine, named: tuple[int, ...], count: int
+) -> None:
+    """A monitor shows devices 0 to count - 1: with fewer, it would never show the highest."""
+    with engine.line() as line:
+        line.say(*(alloc(1, 1000, device=device) for device in named))
+        answer = line.ask(device_info(-1))
+    assert (answer["num_devices"], answer["is_available"]) == (count, 1)
+
+
+def test_a_client_that_has_ended_no_longer_raises_the_device_count(engine: Engine, client_of: ClientMaker) -> None:
+    client = client_of(engine)
+    client.report(Type.ALLOC, device=6, size=10, id=1)
+    client.settle()
+    with engine.line() as line:
+        assert line.ask(device_info(-1))["num_devices"] == 7
+        client.kill()
+        wait_until(lambda: line.counters(6)["dram"] == 0)
+        line.say(alloc(1, 10, device=1))
+        engine.ledger.forget_ended()
+        assert line.ask(device_info(-1))["num_devices"] == 2
 
 
 def test_without_devices_none_is_available(engine: Engine) -> None:
