@@ -60,6 +60,7 @@ const char* reason_of(const Process& process) {
         case Mode::settling:
             return "settling";
         default:
+            if (process.hot.targets_refused != 0) return "targets_lost";
             return process.is_table_full ? "table_full" : (process.is_restored ? "restored" : "");
     }
 }

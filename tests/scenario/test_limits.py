@@ -8,6 +8,7 @@ from tests.support.processes.children import Actor, Writer
 from tests.support.processes.native_programs import NativePrograms
 from tests.support.processes.permitted import needs_mounts
 from tests.support.watching import Watch
+from ttmem.view.page import PageOptions, page
 
 CHIP = 0x1A2B
 BY_HANDLE = 2
@@ -198,3 +199,21 @@ def test_a_disk_with_room_for_one_journal_refuses_the_second_and_the_first_goes_
         assert [(row["pid"], row["live_count"]) for row in rows] == [(actor.pid, 2)]
         assert actor.ask(f"watch.device_used({CHIP})") == 4100
         assert len(actor.end().splitlines()) == 1
+
+
+def test_a_picture_without_all_devices_of_a_process_is_not_complete(
+    programs: NativePrograms, journals: Path, watch: Watch
+) -> None:
+    with Writer(programs, journals) as writer:
+        chips = [writer.ask(f"open {CHIP + at}") for at in range(300)]
+        for number, chip in enumerate(chips):
+            writer.ask(f"alloc {chip} {number} 4096 0")
+        row = watch.process(writer.pid)
+        snapshot, overview = watch.collector.snapshot(), watch.collector.overview()
+
+        assert (row["complete"], row["reason"]) == (False, "targets_lost")
+        assert (snapshot.reason, overview.reason) == ("targets_lost", "targets_lost")
+        assert "incomplete: targets_lost" in "".join(
+            span.text for line in page(snapshot, PageOptions(width=100)) for span in line
+        )
+        assert row["findings"]["targets_lost"] == 300 - 255

@@ -293,7 +293,7 @@ class Snapshot(NamedTuple):
 
 
 # Worst first: what to name when several processes are incomplete for several reasons.
-REASONS = ("damaged", "table_full", "outrun", "restored", "uncounted", "settling")
+REASONS = ("damaged", "targets_lost", "table_full", "outrun", "restored", "uncounted", "settling")
 
 
 def first_reason(reasons: Iterable[str]) -> str:

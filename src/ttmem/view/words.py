@@ -31,6 +31,8 @@ FINDINGS = {
 
 REASONS = {
     "outrun": "reports faster than they can be followed: totals are the process's own counters, the list lags",
+    "targets_lost": "opened more than the 255 chips and meshes a journal has room for: what it holds on the others is "
+    "counted under no chip",
     "table_full": "holds more than its table has room for: totals are right, the list is not whole (raise TTMEM_TABLE)",
     "damaged": "its journal is damaged: last figures that were read",
     "restored": "known from a daemon's checkpoint: what it did while no daemon ran is missing",
