@@ -203,7 +203,8 @@ class Ledger(Books):
 
     def __init__(self, tap: bool = False) -> None: ...
     def attach(self, path: str, device: int, inode: int) -> tuple[int, str]:
-        """Starts reading a journal: (process key, "") or (0, what is wrong with the file)."""
+        """Starts reading a journal: (process key, ""), (0, what is wrong with the file), or (0, "") if no descriptor is
+        free to open it now. One that is read already keeps its key."""
 
     def drain(self) -> int:
         """Applies what every journal has to say now, reaps the dead; returns how many events were applied."""

@@ -1,11 +1,6 @@
 #include "ledger/collector.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <map>
 #include <queue>
@@ -26,30 +21,19 @@ std::string journal_item(const void* from, uint32_t id, Item kind) {
 }
 
 // Our own journal is read through the writer's mapping: opening and closing the file would drop its lock.
-std::unique_ptr<Source> open_source(const std::string& path, uint64_t device, uint64_t inode, uint64_t& bytes,
-                                    const FileSource*& file, std::string& error) {
+std::unique_ptr<Source> open_source(JournalFiles& files, const std::string& path, uint64_t device, uint64_t inode,
+                                    uint64_t& bytes, JournalFile*& file, std::string& error) {
     Mapping own{};
     const WriterTable& writer = owner();
     if (writer.mapping(&own) != 0 && own.device == device && own.inode == inode) {
         bytes = own.bytes;
         return std::make_unique<MemorySource>(own.base, own.bytes);
     }
-    const int opened = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (opened < 0) {
-        error = errno == ENOENT ? kGone : std::string("cannot be opened: ") + strerror(errno);
-        return nullptr;
-    }
-    auto source = std::make_unique<FileSource>(opened);
-    struct stat facts{};
-    if (fstat(opened, &facts) != 0 || !S_ISREG(facts.st_mode)) {
-        error = "not a regular file";
-        return nullptr;
-    }
-    if (facts.st_ino != inode || facts.st_dev != device) {
-        error = kGone;
-        return nullptr;
-    }
-    bytes = static_cast<uint64_t>(facts.st_size);
+    auto source = std::make_unique<JournalFile>(files, path, device, inode);
+    const Reach reached = source->reach();
+    if (reached == Reach::gone) error = source->trouble().empty() ? kGone : source->trouble();
+    if (reached != Reach::open) return nullptr;
+    bytes = source->bytes();
     file = source.get();
     return source;
 }
@@ -59,14 +43,20 @@ std::unique_ptr<Source> open_source(const std::string& path, uint64_t device, ui
 uint64_t Collector::attach(const std::string& path, uint64_t device, uint64_t inode, std::string& error) {
     const std::lock_guard lock(mutex_);
     uint64_t bytes = 0;
-    const FileSource* file = nullptr;
-    std::unique_ptr<Source> source = open_source(path, device, inode, bytes, file, error);
+    JournalFile* file = nullptr;
+    std::unique_ptr<Source> source = open_source(files_, path, device, inode, bytes, file, error);
     std::unique_ptr<JournalReader> reader;
     if (source != nullptr) reader = JournalReader::open(std::move(source), bytes, error);
     if (reader == nullptr) {
-        if (error != kGone) keep_damage(path, error);
+        if (!error.empty() && error != kGone) keep_damage(path, error);
         return 0;
     }
+    for (const auto& known : processes_)
+        if (file != nullptr && known->file != nullptr && !known->is_over() && known->inode == inode &&
+            known->file->device() == device && known->reader->identity().nonce == reader->identity().nonce) {
+            known->file->move_to(path);
+            return known->key;
+        }
     auto process = std::make_unique<Process>(++last_key_, devices_, Way::journal);
     const Identity& identity = reader->identity();
     process->pid = identity.pid;
@@ -79,10 +69,12 @@ uint64_t Collector::attach(const std::string& path, uint64_t device, uint64_t in
     process->started_ns = identity.clock_realtime_ns;
     process->file = file;
     process->reader = std::move(reader);
+    if (file != nullptr) file->expect(process->reader->identity());
     process->book.set_arena(journal_item, process->reader.get());
     process->book.set_clock(timebase_, process->reader->identity());
-    const uint64_t now_ns = nanoseconds(CLOCK_MONOTONIC);
-    check_life(*process, now_ns);
+    const uint64_t now = process->heard_ns = nanoseconds(CLOCK_MONOTONIC);
+    keep_open(*process, now);
+    check_life(*process, now);
     if (process->ended_ns != 0) process->book.keep_to_yourself();
     start(*process, nanoseconds(CLOCK_REALTIME));
     doubt_lives_before(*process);

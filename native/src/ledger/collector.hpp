@@ -20,6 +20,7 @@
 #include "ledger/seed_targets.hpp"
 #include "ledger/timebase.hpp"
 #include "reader/journal.hpp"
+#include "reader/journal_file.hpp"
 
 namespace ttmem {
 
@@ -56,7 +57,7 @@ struct Process {
     Way way;
     Book book;
     std::unique_ptr<JournalReader> reader;  // none for a process that has no journal
-    const FileSource* file = nullptr;       // none when the journal is our own
+    JournalFile* file = nullptr;            // none when the journal is our own
     std::string path, label, command, damage;
     std::string arena;  // of a replayed process
     uint64_t inode = 0, started_ns = 0, ended_ns = 0;
@@ -80,6 +81,7 @@ struct Process {
     uint64_t figures = 0;                 // how often something changed that is shown of it
     uint64_t heard_ns = 0, asked_ns = 0;  // when its journal last had news, and when it was last looked into
     bool is_at_hand = false;              // looked into in this pass
+    uint64_t missing_since_ns = 0;        // it lives, but its file is gone
     std::vector<Words> batch, tapped;
     std::vector<uint64_t> phases;
     // Of a process that reports by socket:
@@ -102,7 +104,8 @@ public:
     Collector(const Collector&) = delete;
     Collector& operator=(const Collector&) = delete;
 
-    /// The new process's key, or 0 and what is wrong with the file.
+    /// The process's key, or 0 and what is wrong with the file: nothing if no descriptor is free to open it now. A journal
+    /// that is known already is the same process, by another path.
     uint64_t attach(const std::string& path, uint64_t device, uint64_t inode, std::string& error);
     uint64_t drain();
     uint64_t run(double seconds);
@@ -135,7 +138,7 @@ public:
     auto look(Visit visit) {
         const auto lock = enter();
         timebase_.refresh();
-        for (auto& process : processes_) refresh(*process);
+        for (auto& process : processes_) refresh(*process);  // of those that cannot be read now: as they were
         return visit(processes_, devices_, timebase_, damaged_);
     }
 
@@ -159,6 +162,14 @@ private:
     bool is_due(const Process& process, uint64_t now) const;
     void look_for_deaths(uint64_t now);
     void watch(Process& process);
+    bool is_visited(const Process& process) const { return process.file != nullptr && !process.file->is_kept(); }
+    uint64_t visit_ns() const;
+    bool reach(Process& process, uint64_t now);
+    void lose(Process& process, uint64_t now);
+    void keep_open(Process& process, uint64_t now);
+    void let_go(Process& process);
+    void keep_to_limit(uint64_t now);
+    Process* longest_silent(uint64_t before);
     uint64_t rest_ns() const;
     uint64_t patience_ns() const;
     void read_batch(Process& process, uint64_t now_ns);
@@ -186,6 +197,8 @@ private:
     void shadow(Process& socket, Process* journal);
 
     static constexpr size_t kBatch = 16'384;  // events of one journal in one pass
+    static constexpr const char* kRemoved =
+        "its file was removed while its process lives and no descriptor was free to hold it; its figures are unknown";
     static constexpr const char* kCut = "it was cut short while being read; the process's figures are unknown";
 
     std::mutex mutex_;
@@ -201,6 +214,9 @@ private:
     Devices devices_;
     Atlas atlas_;
     Timebase timebase_;
+    JournalFiles files_;
+    size_t visited_count_ = 0;     // living journals that are not held open
+    uint64_t none_silent_ns_ = 0;  // the pass in which no journal was found to close for another
     std::vector<std::unique_ptr<Process>> processes_;
     Lifetime forgotten_;
     std::vector<std::pair<std::string, std::string>> damaged_;

@@ -72,6 +72,7 @@ bool Collector::read_stale_targets(Process& process, bool& has_changed) {
 // Counters, label and phases as they are now; the screen shows a process's own peaks from them.
 void Collector::refresh(Process& process) {
     if (process.reader == nullptr || process.mode == Mode::ended || process.mode == Mode::damaged) return;
+    if (!reach(process, nanoseconds(CLOCK_MONOTONIC))) return;
     bool has_changed = false;
     if (!process.reader->look(process.hot) || !read_stale_targets(process, has_changed) || !read_phases(process))
         return damage(process, kCut);

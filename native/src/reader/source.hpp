@@ -1,4 +1,5 @@
-// Where a journal's bytes come from: a file that belongs to another process, or this process's own mapping.
+// Where a journal's bytes come from: a file that belongs to another process (journal_file.hpp), or this process's own
+// mapping.
 //
 // A file is only ever copied with pread. A mapping of somebody else's file could be cut short under us, and the
 // SIGBUS would be ours; a short read is just an answer.
@@ -24,33 +25,6 @@ public:
     virtual ~Source() = default;
     /// Copies whole words; false when the bytes are not (or no longer) there.
     virtual bool copy(uint64_t offset, void* to, size_t bytes) const noexcept = 0;
-};
-
-class FileSource final : public Source {
-public:
-    explicit FileSource(int file) : file_(file) {}
-    ~FileSource() override { close(file_); }
-    int file() const { return file_; }
-    uid_t owner() const {
-        struct stat facts{};
-        return fstat(file_, &facts) == 0 ? facts.st_uid : static_cast<uid_t>(-1);
-    }
-
-    bool copy(uint64_t offset, void* to, size_t bytes) const noexcept override {
-        auto* at = static_cast<char*>(to);
-        while (bytes > 0) {
-            const ssize_t got = pread(file_, at, bytes, static_cast<off_t>(offset));
-            if (got < 0 && errno == EINTR) continue;
-            if (got <= 0) return false;
-            at += got;
-            offset += static_cast<uint64_t>(got);
-            bytes -= static_cast<size_t>(got);
-        }
-        return true;
-    }
-
-private:
-    int file_;
 };
 
 class MemorySource final : public Source {

@@ -3,6 +3,7 @@
 import errno
 import gc
 import os
+import resource
 import sys
 from importlib import import_module
 from typing import Any, TextIO
@@ -18,6 +19,7 @@ __all__ = [
     "Verbs",
     "is_at_terminal",
     "program",
+    "raise_descriptor_limit",
     "run_program",
     "run_seed_monitor",
     "run_seed_server",
@@ -26,6 +28,8 @@ __all__ = [
 ]
 
 _STAYING = ("run", "serve", "demo")  # for long, that is; `top` and `ps -l` see to it themselves
+_WITH_A_PROGRAM = "run"  # it gets the limits that we were given: those are raised once it has started
+_OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -46,6 +50,8 @@ class Verbs(click.Group):
             raise click.UsageError(f"no verb {arguments[0]!r}; {words}")
         if arguments[0] in _STAYING:
             gc.enable()
+        if arguments[0] != _WITH_A_PROGRAM:
+            raise_descriptor_limit()
         return super().resolve_command(context, arguments)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
@@ -109,6 +115,7 @@ def run_seed_monitor(arguments: list[str]) -> int:
         return _exit_code(complete, "tt_smi_umd", arguments)
     from ttmem.cli.seed_monitor import tt_smi_umd
 
+    raise_descriptor_limit()
     return _exit_code(tt_smi_umd, "tt_smi_umd", [*arguments])
 
 
@@ -116,6 +123,7 @@ def run_seed_server(arguments: list[str]) -> int:
     """The same for the program with the older server's name."""
     from ttmem.cli.serve import allocation_server_poc
 
+    raise_descriptor_limit()
     return _exit_code(allocation_server_poc, "allocation_server_poc", [*arguments])
 
 
@@ -135,11 +143,24 @@ def _exit_code(command: click.Command, name: str, arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except OSError as error:
-        return unwritten(name, error)
+        return _without_descriptors(name) if error.errno in _OUT_OF_DESCRIPTORS else unwritten(name, error)
     except TtmemError as error:
         click.echo(f"{name}: {error}", err=True)
         return NOTHING_READ
     return result if isinstance(result, int) else DONE
+
+
+def raise_descriptor_limit() -> None:
+    """Lets this process have as many files open as its user may: every process that reports needs one or two."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _without_descriptors(name: str) -> int:
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    click.echo(f"{name}: all {limit} files that it may open are open; raise the limit (ulimit -n)", err=True)
+    return NOTHING_READ
 
 
 def unwritten(name: str, error: OSError) -> int:

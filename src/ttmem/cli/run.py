@@ -60,6 +60,9 @@ def run(
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
     if offspring is None:
         return child.wait(lambda: None, every_seconds=_IDLE_SECONDS)
+    from ttmem.cli.program import raise_descriptor_limit
+
+    raise_descriptor_limit()  # only now: the program has the limits that we were given
     offspring.began(child.pid)
     code = child.wait(offspring.look, every_seconds=_LOOK_EVERY_SECONDS)
     offspring.look()

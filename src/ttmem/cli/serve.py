@@ -1,7 +1,6 @@
 """`ttmem serve`: the daemon, also under the name of the older server it stands in for."""
 
 import os
-import resource
 import signal
 import sys
 from collections.abc import Callable
@@ -110,7 +109,6 @@ def _serve(
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # never fatal, not even while we start
     _have_standard_streams()
     _check(asked)
-    _raise_descriptor_limit()
     from ttmem.daemon.daemon import serve as serve_daemon
     from ttmem.daemon.doors import Plan
     from ttmem.daemon.metrics.exporter import Asked
@@ -160,10 +158,3 @@ def _have_standard_streams() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 as long-lived as what it stands for
-
-
-def _raise_descriptor_limit() -> None:
-    """As many connections as this user may have."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -93,7 +93,9 @@ class Collector:
         """Looks for new journals."""
         with self._scanning:
             for journal in self._journals.scan():
-                self._ledger.attach(journal.path, journal.device, journal.inode)
+                key, trouble = self._ledger.attach(journal.path, journal.device, journal.inode)
+                if not key and not trouble:
+                    self._journals.offer_again(journal)
 
     def wait_settled(self, timeout_seconds: float = 1.0) -> bool:
         """Ticks until no journal is still being read for the first time; False if that took too long."""

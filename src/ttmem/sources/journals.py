@@ -57,6 +57,7 @@ class Journals:
         self._names: dict[FileKey, set[str]] = {}
         self._ignored: dict[str, Finding] = {}
         self._strange: tuple[Finding, ...] = ()
+        self._put_back: list[FoundJournal] = []
         self.foreign: tuple[Foreign, ...] = ()
         self.looked_into: tuple[str, ...] = ()
 
@@ -67,7 +68,7 @@ class Journals:
 
     def scan(self) -> list[FoundJournal]:
         """The journals that no earlier scan has handed out."""
-        found: list[FoundJournal] = []
+        found, self._put_back = self._put_back, []
         seen: dict[FileKey, _Directory] = {}
         looked_into: list[str] = []
         for place in self.places.listed():
@@ -80,6 +81,10 @@ class Journals:
         self._strange = tuple(finding for directory in seen.values() for finding in directory.strange)
         self.looked_into = tuple(looked_into)
         return found
+
+    def offer_again(self, journal: FoundJournal) -> None:
+        """For the next scan: there was no descriptor to open it with."""
+        self._put_back.append(journal)
 
     def _look(self, place: Place, found: list[FoundJournal]) -> FileKey | None:
         try:
