@@ -13,7 +13,7 @@ from ttmem.metal.chips import BOARDS, Board, Chip, DispatchCores, UnknownHardwar
 from ttmem.metal.dispatch.caches import clear_kernel_cache
 from ttmem.metal.dispatch.fast import enqueue
 from ttmem.metal.dispatch.slow import launch
-from ttmem.metal.memory import Buffer, BufferSpec, Layout, MetalError, OutOfDeviceMemory, tensor
+from ttmem.metal.memory import Allocation, Buffer, BufferSpec, Layout, MetalError, OutOfDeviceMemory, tensor
 from ttmem.metal.mesh import MeshDevice, open_device, open_mesh
 from ttmem.metal.programs import (
     CircularBuffer,
@@ -32,6 +32,7 @@ from ttmem.metal.truth import ChipTruth, Truth
 
 __all__ = [
     "BOARDS",
+    "Allocation",
     "Board",
     "Buffer",
     "BufferSpec",

@@ -16,7 +16,7 @@ from ttmem.metal.dispatch.queue import CommandQueue
 from ttmem.metal.dispatch.ring import Request
 from ttmem.metal.dispatch.trace_storage import DramActivity
 from ttmem.metal.memory import Allocator, BadBuffer, Buffer, BufferSpec, OutOfDeviceMemory
-from ttmem.metal.programs import MeshRange, MeshWorkload, Program, ProgramMisuse
+from ttmem.metal.programs import CoreRange, CoreRanges, MeshRange, MeshWorkload, Program, ProgramMisuse
 from ttmem.metal.reports import Reports
 from ttmem.tracking import TrackedDevice, Tracker
 
@@ -48,7 +48,13 @@ class Host(ABC):
     """An open mesh of chips, used as one: one allocator, one set of queues, one record per operation."""
 
     def __init__(
-        self, chips: Sequence[Chip], shape: tuple[int, int], *, tracker: Tracker | None, command_queue_count: int
+        self,
+        chips: Sequence[Chip],
+        shape: tuple[int, int],
+        *,
+        tracker: Tracker | None,
+        command_queue_count: int,
+        is_hybrid: bool = False,
     ) -> None:
         self.id = next(_device_ids)
         self.chips = tuple(chips)
@@ -57,7 +63,7 @@ class Host(ABC):
         self.dispatch = chips[0].dispatch
         self.is_open = True
         self.reports = Reports(self, tracker)
-        self.allocator = Allocator(chips[0])
+        self.allocator = Allocator(chips[0], chip_count=len(chips), is_hybrid=is_hybrid)
         self.accounts: dict[TrackedDevice, Account] = {}
         self.chip_accounts: list[list[Account]] = [[] for _ in chips]  # of all places a chip belongs to
         self.jit_cache = JitCache(self.reports, (self.architecture.name, self.architecture.build))
@@ -189,6 +195,10 @@ class Host(ABC):
     def refuse_if_closed(self) -> None:
         if not self.is_open:
             raise ProgramMisuse(f"device {self.id} is closed")
+
+    def lowest_l1_address_on(self, cores: CoreRange) -> int | None:
+        """Where the lowest L1 buffer on these cores begins."""
+        return self.allocator.lowest_l1_address_on(CoreRanges([cores]))
 
     def _place_of(self, indices: tuple[int, ...], shape: tuple[int, int]) -> TrackedDevice:
         found = self._places.get(indices)

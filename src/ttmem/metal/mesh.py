@@ -40,8 +40,9 @@ class MeshDevice(Host):
         tracker: Tracker | None = None,
         command_queue_count: int = 1,
         has_fabric: bool | None = None,
+        is_hybrid: bool = False,
     ) -> None:
-        super().__init__(chips, shape, tracker=tracker, command_queue_count=command_queue_count)
+        super().__init__(chips, shape, tracker=tracker, command_queue_count=command_queue_count, is_hybrid=is_hybrid)
         self.traces = Traces(self)
         if has_fabric is None:
             has_fabric = len(chips) > 1
@@ -119,6 +120,7 @@ def open_device(
     trace_region_bytes: int = 0,
     command_queue_count: int = 1,
     has_fabric: bool | None = None,
+    is_hybrid: bool = False,
 ) -> MeshDevice:
     """Opens one chip of a board."""
     return open_mesh(
@@ -131,6 +133,7 @@ def open_device(
         trace_region_bytes=trace_region_bytes,
         command_queue_count=command_queue_count,
         has_fabric=has_fabric,
+        is_hybrid=is_hybrid,
     )
 
 
@@ -145,11 +148,13 @@ def open_mesh(
     trace_region_bytes: int = 0,
     command_queue_count: int = 1,
     has_fabric: bool | None = None,
+    is_hybrid: bool = False,
 ) -> MeshDevice:
     """Opens chips as one mesh: all of a board, or rows and columns of it from a chip on.
 
     A mesh larger than the board takes further boards of that kind. Without a word about it there is a fabric as soon
-    as there is more than one chip.
+    as there is more than one chip. `is_hybrid` is the runtime's allocator mode HYBRID: buffers may be allocated by
+    core (`Allocation.PER_CORE`).
     """
     kind = find_board(board)
     used = kind.default_dispatch if dispatch is None else dispatch
@@ -159,7 +164,14 @@ def open_mesh(
         kind.chip(index, dispatch=used, l1_small_bytes=l1_small_bytes, trace_region_bytes=trace_region_bytes)
         for index in _indices(kind, shape, chip_offset)
     ]
-    return MeshDevice(chips, shape, tracker=tracker, command_queue_count=command_queue_count, has_fabric=has_fabric)
+    return MeshDevice(
+        chips,
+        shape,
+        tracker=tracker,
+        command_queue_count=command_queue_count,
+        has_fabric=has_fabric,
+        is_hybrid=is_hybrid,
+    )
 
 
 def _refuse_misuse(dispatch: object, command_queue_count: object, tracker: object) -> None:

@@ -8,8 +8,8 @@
     {"do": "program", "buffers": [...], "last_core": [7, 7]}                                the same
 
 A step is `alloc` (a tensor), `direct` (a buffer with a direction), `free`, or of a trace `begin`, `end`, `release`. Its
-answer holds the address or the words of the refusal, and the figures of its memory afterwards: banks, then per bank
-size, allocated, free, largest free.
+answer holds the address, or those on each core of each chip, or the words of the refusal, and the figures of its memory
+afterwards: banks, then per bank size, allocated, free, largest free.
 """
 
 import importlib
@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.support.ttnn.core_sequences import cores_of
 from tests.support.ttnn.directed import DirectedBuffers
 from tests.support.ttnn.launching import Launches, reason
 
@@ -129,7 +130,17 @@ class Driver:
         except RuntimeError as refused:
             return {"refused": reason(str(refused))}
         self.tensors[step["id"]] = tensor
+        if step.get("allocation") == "PER_CORE":
+            return {"addresses": self._core_addresses(tensor, step)}
         return {"address": tensor.buffer_address()}
+
+    def _core_addresses(self, tensor: Any, step: Request) -> list[list[int]]:
+        """Chip after chip, on each core of the step."""
+        ttnn = self.ttnn
+        rows, columns = self.mesh.shape
+        chips = [ttnn.MeshCoordinate(row, column) for row in range(rows) for column in range(columns)]
+        cores = [ttnn.CoreCoord(*core) for core in cores_of(step)]
+        return [[tensor.experimental_per_core_buffer_address(chip, core) for core in cores] for chip in chips]
 
     def _memory_config(self, step: Request) -> Any:
         ttnn = self.ttnn
@@ -137,10 +148,18 @@ class Driver:
         buffer_type = getattr(ttnn.BufferType, step["type"])
         if "shard" not in step:
             return ttnn.MemoryConfig(layout, buffer_type)
-        width, height = step["grid"]
-        cores = ttnn.CoreRangeSet({ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(width - 1, height - 1))})
-        shard = ttnn.ShardSpec(cores, step["shard"], ttnn.ShardOrientation.ROW_MAJOR)
-        return ttnn.MemoryConfig(layout, buffer_type, shard)
+        corners = step.get("ranges") or [[0, 0, step["grid"][0] - 1, step["grid"][1] - 1]]
+        cores = ttnn.CoreRangeSet(
+            [ttnn.CoreRange(ttnn.CoreCoord(*four[:2]), ttnn.CoreCoord(*four[2:])) for four in corners]
+        )
+        orientation = "COL_MAJOR" if step.get("is_by_columns") else "ROW_MAJOR"
+        shard = ttnn.ShardSpec(cores, step["shard"], getattr(ttnn.ShardOrientation, orientation))
+        config = ttnn.MemoryConfig(layout, buffer_type, shard)
+        if step.get("allocation") == "PER_CORE":
+            config.experimental_set_per_core_allocation(True)
+        if step.get("allocation") == "RANGE_LOCKSTEP":
+            config.experimental_set_range_lockstep_allocation(True)
+        return config
 
     def _direct(self, step: Request) -> Answer:
         assert self.directed is not None

@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
+from tests.support.ttnn.core_sequences import cores_of
 from ttmem.devices import BufferType
 from ttmem.metal.chips import Chip
-from ttmem.metal.memory import Allocator, BufferSpec, Layout, MetalError, Placement, tensor
+from ttmem.metal.memory import Allocation, Allocator, BufferSpec, Layout, MetalError, Placement, tensor
 
 Step = dict[str, Any]
 Answer = dict[str, Any]
@@ -15,8 +16,8 @@ MEMORIES = ("DRAM", "L1", "L1_SMALL", "TRACE")
 class Model:
     """An allocator of ours under the same hands as the runtime's."""
 
-    def __init__(self, chip: Chip) -> None:
-        self.allocator = Allocator(chip)
+    def __init__(self, chip: Chip, *, chip_count: int = 1, is_hybrid: bool = False) -> None:
+        self.allocator = Allocator(chip, chip_count=chip_count, is_hybrid=is_hybrid)
         self._live: dict[int, Placement] = {}
 
     def steps(self, steps: Iterable[Step], runtime: Iterable[Answer]) -> list[Answer]:
@@ -43,6 +44,8 @@ class Model:
         except MetalError as refused:
             return {"refused": str(refused), "view": self.view(step["type"])}
         self._live[step["id"]] = placement
+        if placement.cores:
+            return {"addresses": [list(chip) for chip in placement.core_addresses], "view": self.view(step["type"])}
         return {
             "address": placement.address,
             "reserved": placement.reserved_bytes,
@@ -64,6 +67,8 @@ def spec_of(step: Step) -> BufferSpec:
         is_tiled=step["is_tiled"],
         shard=(shard[0], shard[1]) if shard else None,
         grid=(grid[0], grid[1]) if grid else None,
+        cores=cores_of(step) if "ranges" in step else None,
+        allocation=Allocation[step.get("allocation", "LOCKSTEP")],
     )
 
 

@@ -35,9 +35,9 @@ class ModelOfPrograms:
     def _run(self, event: Event) -> Answer:
         workload = self._workloads.get(event["number"])
         is_new = workload is None
-        if workload is None:
-            workload = MeshWorkload(self._program(event["buffers"]))
         try:
+            if workload is None:
+                workload = MeshWorkload(self._program(event["buffers"]))
             metal.enqueue(self._device, workload)
         except MetalError as refused:
             return {"refused": without_program_id(str(refused))}

@@ -78,6 +78,7 @@ def allocate_circular_buffers(host: Host, program: Program) -> None:
             alignment=silicon.dram_alignment,
             l1_bytes=silicon.l1_bytes,
             lowest_l1_address=host.allocator.lowest_l1_address,
+            lowest_on=host.lowest_l1_address_on,
         )
     except CircularBufferClash as clash:
         _report_clash(host, clash)

@@ -9,22 +9,25 @@ from ttmem.metal.memory.refusals import (
     MetalError,
     OutOfDeviceMemory,
 )
-from ttmem.metal.memory.specs import BufferSpec, Layout, Sharding
-from ttmem.metal.memory.statistics import Block, Statistics
+from ttmem.metal.memory.specs import Allocation, BufferSpec, Core, Layout, Sharding
+from ttmem.metal.memory.statistics import Block, Search, Statistics
 from ttmem.metal.memory.tensors import tensor
 
 __all__ = [
+    "Allocation",
     "AllocationRefused",
     "Allocator",
     "BadBuffer",
     "Block",
     "Buffer",
     "BufferSpec",
+    "Core",
     "ForeignPlacement",
     "Layout",
     "MetalError",
     "OutOfDeviceMemory",
     "Placement",
+    "Search",
     "Sharding",
     "Statistics",
     "tensor",

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from ttmem.metal.memory.holes import Holes
 from ttmem.metal.memory.statistics import Block, Statistics
 
-__all__ = ["Banks"]
+__all__ = ["Banks", "Range"]
+
+Range = tuple[int, int]  # first address, end
 
 
 class Banks:
@@ -41,6 +43,13 @@ class Banks:
         self._allocated_bytes += size_bytes
         return self.base + offset
 
+    def take_at(self, address: int, size_bytes: int) -> None:
+        """Take a block that is known to be free."""
+        offset = address - self.base
+        self._holes.take_at(offset, size_bytes)
+        self._taken[offset] = size_bytes
+        self._allocated_bytes += size_bytes
+
     def give_back(self, address: int) -> None:
         """Free the block that begins at an address."""
         size_bytes = self._taken.pop(address - self.base)
@@ -71,6 +80,24 @@ class Banks:
             return None
         start, size_bytes = next(iter(self._holes), (0, 0))
         return self.base + (0 if start else size_bytes)
+
+    def free_ranges(self, least_bytes: int) -> list[Range]:
+        """Free stretches of at least that size in address order."""
+        base = self.base
+        return [(base + start, base + start + size) for start, size in self._holes if size >= least_bytes]
+
+    def taken_ranges(self) -> list[Range]:
+        """Taken stretches in address order; blocks that touch are one."""
+        if not self._taken:
+            return []
+        ranges, end = [], self.base
+        for start, size in self._holes:
+            if self.base + start > end:
+                ranges.append((end, self.base + start))
+            end = self.base + start + size
+        if end < self.base + self.bank_bytes:
+            ranges.append((end, self.base + self.bank_bytes))
+        return ranges
 
     def blocks(self) -> Iterator[Block]:
         """Taken and free blocks in address order, without gaps."""

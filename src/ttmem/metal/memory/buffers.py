@@ -5,7 +5,7 @@ from itertools import count
 
 from ttmem.devices import BufferType
 from ttmem.metal.memory.allocator import Placement
-from ttmem.metal.memory.specs import BufferSpec
+from ttmem.metal.memory.specs import BufferSpec, Core
 from ttmem.tracking import TrackedDevice
 
 __all__ = ["Buffer"]
@@ -16,7 +16,8 @@ _unique_ids = count(1)
 class Buffer:
     """A buffer and where it lies; `release` is told once, when it is freed.
 
-    Sizes are those on one chip; a mesh holds one such buffer on each of its chips, at the same address.
+    Sizes are those on one chip; a mesh holds one such buffer on each of its chips, at the same address. One that is
+    allocated by core lies at address 0, as the runtime has it, and has an address on each core.
     """
 
     __slots__ = ("_release", "device", "is_allocated", "placement", "program", "spec", "unique_id")
@@ -41,6 +42,13 @@ class Buffer:
     @property
     def address(self) -> int:
         return self.placement.address
+
+    def address_on(self, core: Core, chip: int = 0) -> int | None:
+        """Where it lies on a core, by the place of its chip in the mesh; None if it is allocated on other cores."""
+        cores = self.placement.cores
+        if not cores:
+            return self.address
+        return self.placement.core_addresses[chip][cores.index(core)] if core in cores else None
 
     @property
     def requested_bytes(self) -> int:

@@ -65,6 +65,17 @@ class Holes:
                 return start + left
         return None
 
+    def take_at(self, start: int, size_bytes: int) -> None:
+        """Cut a stretch, all of which must be free, out of the block that it lies in."""
+        place = bisect_right(self._firsts, start) - 1
+        chunk = self._chunks[place]
+        block = chunk[bisect_right(chunk, start) - 1]
+        size, end = self._remove(block), start + size_bytes
+        if start > block:
+            self._insert(block, start - block)
+        if block + size > end:
+            self._insert(end, block + size - end)
+
     def put_back(self, start: int, size_bytes: int) -> None:
         """Free a block that was taken, merged with the free blocks it touches."""
         end = start + size_bytes

@@ -1,7 +1,7 @@
 """What the runtime would have thrown, in its own words and figures."""
 
 from ttmem.devices import BufferType
-from ttmem.metal.memory.statistics import Statistics
+from ttmem.metal.memory.statistics import Search, Statistics
 
 __all__ = ["AllocationRefused", "BadBuffer", "ForeignPlacement", "MetalError", "OutOfDeviceMemory"]
 
@@ -33,7 +33,8 @@ class OutOfDeviceMemory(MetalError):
     """No free block is large enough; its text is the runtime's.
 
     `requested_bytes` are whole aligned pages on one chip, `per_bank_bytes` what each of `bank_count` banks would have
-    to store; the statistics are those of the moment of the refusal.
+    to store; the statistics are those of the moment of the refusal. With `search`, it is the refusal of an allocator
+    that had to avoid others (the mode HYBRID); the statistics are then those of the refusing allocator alone.
     """
 
     def __init__(
@@ -44,21 +45,36 @@ class OutOfDeviceMemory(MetalError):
         per_bank_bytes: int,
         bank_count: int,
         statistics: Statistics,
+        search: Search | None = None,
     ) -> None:
         self.buffer_type = buffer_type
         self.requested_bytes = requested_bytes
         self.per_bank_bytes = per_bank_bytes
         self.bank_count = bank_count
         self.statistics = statistics
+        self.search = search
         super().__init__(self._text())
 
     def _text(self) -> str:
         figures = self.statistics
+        if self.search is not None:
+            return self._text_of_search(figures, self.search)
         return (
             f"Out of Memory: Not enough space to allocate {self.requested_bytes} B {self.buffer_type.name} buffer "
             f"across {self.bank_count} banks, where each bank needs to store {self.per_bank_bytes} B, but bank size is "
             f"{figures.bank_bytes} B (allocated: {figures.allocated_bytes} B, free: {figures.free_bytes} B, "
             f"largest free block: {figures.largest_free_bytes} B).{self._advice()}"
+        )
+
+    def _text_of_search(self, figures: Statistics, found: Search) -> str:
+        return (
+            f"Out of Memory: Not enough space after considering dependencies to allocate {self.requested_bytes} B "
+            f"{self.buffer_type.name} across {self.bank_count} banks ({self.per_bank_bytes} B per bank), bank size is "
+            f"{figures.bank_bytes} B (allocated: {figures.allocated_bytes} B, free: {figures.free_bytes} B, "
+            f"largest free block: {figures.largest_free_bytes} B). After subtracting {found.dependency_range_count} "
+            f"dependency range(s) and {found.occupied_range_count} additional occupied range(s), "
+            f"{found.placeable_bytes} B remained placeable across {found.window_count} window(s), largest "
+            f"{found.largest_window_bytes} B."
         )
 
     def _advice(self) -> str:

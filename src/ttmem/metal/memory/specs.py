@@ -8,7 +8,14 @@ from ttmem.devices import BufferType
 from ttmem.metal.arguments import are_whole
 from ttmem.metal.memory.refusals import BadBuffer
 
-__all__ = ["BufferSpec", "Layout", "Sharding", "refuse_unless_pair"]
+__all__ = ["Allocation", "BufferSpec", "Core", "Layout", "Sharding", "refuse_unless_pair"]
+
+Core = tuple[int, int]  # column and row
+
+
+# How two refusals of the runtime go on.
+_NO_SCAN = ": the scan it narrows runs over L1 banks, so the flag would be silently ignored anywhere else"
+_EVERY_BANK = ": an interleaved buffer spans every bank, so there is no narrower core set to scope the allocation to"
 
 
 class Layout(IntEnum):
@@ -20,6 +27,19 @@ class Layout(IntEnum):
     BLOCK_SHARDED = 4
 
 
+class Allocation(IntEnum):
+    """How the banks that hold a buffer in L1 get their addresses; all but LOCKSTEP is for shards only."""
+
+    LOCKSTEP = 0  # one address, given up by every bank
+    PER_CORE = 1  # each core of its own, and no other core gives anything up; needs a device in the mode HYBRID
+    RANGE_LOCKSTEP = 2  # one address, given up by every bank, but kept clear of per-core buffers on its own cores only
+
+    @property
+    def option(self) -> str:
+        """The runtime's word for it."""
+        return f"{self.name.lower()}_allocation"
+
+
 @dataclass(frozen=True, slots=True)
 class Sharding:
     """How a buffer is cut into shards, padding included; each shard lies in one bank."""
@@ -27,6 +47,8 @@ class Sharding:
     shard_count: int
     pages_per_shard: int
     grid: tuple[int, int] | None = None  # columns and rows of the cores it was meant for, from 0,0 on; None: any
+    cores: tuple[Core, ...] = ()  # instead of a grid: cores that lie anywhere, in the order of the shards
+    columns: int = 0  # of shards, where they keep their rows and columns on the cores (BLOCK_SHARDED)
 
     def __post_init__(self) -> None:
         if not are_whole(self.shard_count, self.pages_per_shard):
@@ -34,6 +56,25 @@ class Sharding:
                 f"{self.shard_count!r} shards of {self.pages_per_shard!r} pages; both are whole numbers, not below 0"
             )
         refuse_unless_pair(self.grid, "a grid of cores is columns and rows")
+        if not all(isinstance(core, tuple) and len(core) == 2 and are_whole(*core) for core in self.cores):
+            raise BadBuffer(f"no cores: {self.cores!r}; a core is its column and row, whole numbers from 0 on")
+        if len(set(self.cores)) < len(self.cores) or self.shard_count > len(self.cores) > 0:
+            raise BadBuffer(f"{self.shard_count} shards need as many different cores; got {self.cores!r}")
+
+    @property
+    def places(self) -> tuple[Core, ...]:
+        """The cores it was meant for, in the order of the shards; none if it was meant for no cores in particular."""
+        columns, rows = self.grid or (0, 0)
+        return self.cores or tuple((column, row) for row in range(rows) for column in range(columns))
+
+    @property
+    def holders(self) -> tuple[Core, ...]:
+        """Those of them that hold a shard."""
+        places = self.places
+        if not self.columns:
+            return places[: self.shard_count]
+        width = len({column for column, _ in places})
+        return tuple(place for number, place in enumerate(places) if number % width < self.columns)[: self.shard_count]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +86,7 @@ class BufferSpec:
     buffer_type: BufferType = BufferType.DRAM
     layout: Layout = Layout.INTERLEAVED
     sharding: Sharding | None = None
+    allocation: Allocation = Allocation.LOCKSTEP
 
     def __post_init__(self) -> None:
         if not are_whole(self.size_bytes, self.page_bytes) or (self.size_bytes and not self.page_bytes):
@@ -67,6 +109,7 @@ class BufferSpec:
             raise BadBuffer("an INTERLEAVED buffer has no shards")
         elif self.page_count * self.page_bytes < self.size_bytes:
             raise BadBuffer(f"{self.page_count} pages of {self.page_bytes} bytes do not hold {self.size_bytes} bytes")
+        self._refuse_unless_on_cores()
 
     @property
     def page_count(self) -> int:
@@ -74,6 +117,20 @@ class BufferSpec:
         if self.sharding is not None:
             return self.sharding.shard_count * self.sharding.pages_per_shard
         return self.size_bytes // self.page_bytes if self.size_bytes else 0
+
+    def _refuse_unless_on_cores(self) -> None:
+        """What the runtime says when a memory configuration is told how to allocate."""
+        if not isinstance(self.allocation, Allocation):
+            raise BadBuffer(f"no way to allocate: {self.allocation!r}; use Allocation, like Allocation.PER_CORE")
+        if self.allocation is Allocation.LOCKSTEP:
+            return
+        is_range, option = self.allocation is Allocation.RANGE_LOCKSTEP, self.allocation.option
+        if self.buffer_type is not BufferType.L1:
+            raise BadBuffer(f"{option} is only supported for L1 buffers{_NO_SCAN if is_range else ''}")
+        if self.sharding is None:
+            raise BadBuffer(f"{option} requires a sharded memory layout{_EVERY_BANK if is_range else ''}")
+        if not self.sharding.places:
+            raise BadBuffer(f"{option} without cores; give `grid` or `cores` of its shards")
 
 
 def refuse_unless_pair(pair: object, words: str) -> None:

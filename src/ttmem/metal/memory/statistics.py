@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-__all__ = ["Block", "Statistics"]
+__all__ = ["Block", "Search", "Statistics"]
 
 
 class Statistics(NamedTuple):
@@ -21,3 +21,13 @@ class Block(NamedTuple):
     offset_bytes: int
     size_bytes: int
     is_allocated: bool
+
+
+class Search(NamedTuple):
+    """What was left to choose from when allocators of the mode HYBRID had to avoid each other."""
+
+    dependency_range_count: int  # taken by the other allocators of the same chip
+    occupied_range_count: int  # taken by cores, on all chips
+    placeable_bytes: int  # in free blocks of the size asked for or larger, without what is taken
+    window_count: int
+    largest_window_bytes: int

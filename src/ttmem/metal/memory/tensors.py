@@ -5,7 +5,7 @@ are padded to whole tiles and a page is a tile. Row by row, a page is one row of
 then its columns are padded to whole shards.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from ttmem.devices import BufferType
 from ttmem.metal.arguments import are_whole
 from ttmem.metal.memory.element_types import TILE_SIDE, element_bytes, tile_bytes
 from ttmem.metal.memory.refusals import BadBuffer
-from ttmem.metal.memory.specs import BufferSpec, Layout, Sharding, refuse_unless_pair
+from ttmem.metal.memory.specs import Allocation, BufferSpec, Core, Layout, Sharding, refuse_unless_pair
 
 __all__ = ["tensor"]
 
@@ -40,10 +40,13 @@ def tensor(
     is_tiled: bool = True,
     shard: tuple[int, int] | None = None,
     grid: tuple[int, int] | None = None,
+    cores: Iterable[Core] | None = None,
+    allocation: Allocation = Allocation.LOCKSTEP,
 ) -> BufferSpec:
     """The buffer of a tensor on one chip.
 
     `shard`: rows and columns of one shard; `grid`: columns and rows of the cores (or DRAM banks) that shards go to.
+    Cores that do not begin at 0,0 are given as `cores` instead, like `CoreRanges.parse("2,1-5,1")`.
     """
     if not (isinstance(shape, Sequence) and are_whole(*shape)):
         raise BadBuffer(f"no shape of a tensor: {shape!r}; give its dimensions as whole numbers, like (1, 1, 32, 4096)")
@@ -51,8 +54,9 @@ def tensor(
     refuse_unless_pair(grid, "a grid of cores is columns and rows")
     plane = _plane(shape, shard, is_tiled=is_tiled)
     page_bytes = tile_bytes(dtype) if is_tiled else plane.page_columns * element_bytes(dtype)
-    sharding = None if shard is None else _sharding(plane, shard, layout=layout, grid=grid)
-    return BufferSpec(plane.page_count * page_bytes, page_bytes, buffer_type, layout, sharding)
+    places = () if cores is None else tuple(cores)
+    sharding = None if shard is None else _sharding(plane, shard, layout=layout, grid=grid, cores=places)
+    return BufferSpec(plane.page_count * page_bytes, page_bytes, buffer_type, layout, sharding, allocation)
 
 
 def _plane(shape: Sequence[int], shard: tuple[int, int] | None, *, is_tiled: bool) -> _Plane:
@@ -64,7 +68,9 @@ def _plane(shape: Sequence[int], shard: tuple[int, int] | None, *, is_tiled: boo
     return _Plane(prod(outer) * height, _rounded_up(width, page_columns), 1, page_columns)
 
 
-def _sharding(plane: _Plane, shard: tuple[int, int], *, layout: Layout, grid: tuple[int, int] | None) -> Sharding:
+def _sharding(
+    plane: _Plane, shard: tuple[int, int], *, layout: Layout, grid: tuple[int, int] | None, cores: tuple[Core, ...]
+) -> Sharding:
     """Shards enough for all rows and columns: fewer than there are cores if the last cores would get nothing."""
     height, width = shard
     if height <= 0 or width <= 0 or height % plane.page_rows or width % plane.page_columns:
@@ -74,10 +80,22 @@ def _sharding(plane: _Plane, shard: tuple[int, int], *, layout: Layout, grid: tu
         raise BadBuffer(f"height sharded: a shard is {width} columns wide, the tensor {plane.columns}")
     if layout is Layout.WIDTH_SHARDED and height != plane.rows:
         raise BadBuffer(f"width sharded: a shard is {height} rows high, the tensor {plane.rows}")
+    if cores:
+        grid = _extent(cores) if layout is Layout.BLOCK_SHARDED else (len(cores), 1)
     if grid is not None and not _fits(down, across, layout=layout, grid=grid):
         raise BadBuffer(f"{layout.name}: {down} x {across} shards do not fit {grid[1]} rows of {grid[0]} cores")
     pages_per_shard = height * width // (plane.page_rows * plane.page_columns)
-    return Sharding(down * across, pages_per_shard, grid and (grid[0], grid[1]))
+    columns = across if layout is Layout.BLOCK_SHARDED else 0
+    return Sharding(down * across, pages_per_shard, None if cores else grid and (grid[0], grid[1]), cores, columns)
+
+
+def _extent(cores: tuple[Core, ...]) -> tuple[int, int]:
+    """Columns and rows of a rectangle of cores, which blocks need; the cores follow one another row by row."""
+    (first_column, first_row), (last_column, last_row) = cores[0], cores[-1]
+    rows, columns = range(first_row, last_row + 1), range(first_column, last_column + 1)
+    if cores != tuple((column, row) for row in rows for column in columns):
+        raise BadBuffer(f"blocks need a rectangle of cores, row by row; got {cores!r}")
+    return len(columns), len(rows)
 
 
 def _fits(down: int, across: int, *, layout: Layout, grid: tuple[int, int]) -> bool:

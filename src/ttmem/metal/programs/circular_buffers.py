@@ -36,7 +36,7 @@ class CircularBuffer:
     def __post_init__(self) -> None:
         self.check()
         if self.buffer is not None:
-            self.address = self.buffer.address + self.offset_bytes
+            self.address = self.view_address(self.buffer)
 
     @property
     def is_global(self) -> bool:
@@ -88,6 +88,28 @@ class CircularBuffer:
                 size_bytes=self.offset_bytes + self.size_bytes,
                 limit_bytes=buffer.per_bank_bytes,
             )
+
+    def view_address(self, buffer: Buffer) -> int:
+        """Where it lies in a buffer, which must be the same on all its cores."""
+        if not buffer.placement.cores:
+            return buffer.address + self.offset_bytes
+        first, address = (0, 0), 0
+        for core in self.cores.in_order:
+            own = buffer.address_on(core)
+            if own is None:
+                raise ProgramMisuse(
+                    f"Per-core-allocated buffer has no shard on core {core[0]}-{core[1]}, so it has no address on "
+                    f"cores {self.cores.runtime_text}; limit the cores to the buffer's shard grid"
+                )
+            if not address:
+                first, address = core, own
+            elif own != address:
+                raise ProgramMisuse(
+                    f"Per-core-allocated buffer sits at {address:#x} on core {first[0]}-{first[1]} but {own:#x} on "
+                    f"core {core[0]}-{core[1]}, so cores {self.cores.runtime_text} do not share one address; split "
+                    "them into groups that do"
+                )
+        return address + self.offset_bytes
 
     def refuse_if_freed(self) -> None:
         """A view of a buffer that is gone would look at somebody else's bytes."""

@@ -123,6 +123,19 @@ class CoreRanges:
         is_apart = sum(one.core_count for one in self._given) == self.core_count
         return self._given if is_apart else self.ranges
 
+    @property
+    def in_order(self) -> Iterator[tuple[int, int]]:
+        """Its cores as the runtime goes through them: piece after piece, each row by row."""
+        for piece in self.pieces:
+            for y in range(piece.first_y, piece.last_y + 1):
+                for x in range(piece.first_x, piece.last_x + 1):
+                    yield x, y
+
+    @property
+    def runtime_text(self) -> str:
+        """As the runtime's messages write it."""
+        return f"{{{', '.join(piece.runtime_text for piece in self.pieces)}}}"
+
     @cached_property
     def core_count(self) -> int:
         return self.mask.bit_count()

@@ -8,7 +8,7 @@ the highest end among the allocators of exactly its own ranges, and is then mark
 overlaps one of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ttmem.devices import Kind
@@ -17,8 +17,9 @@ from ttmem.metal.programs.core_ranges import CoreRange
 from ttmem.metal.programs.kernels import rounded_up
 from ttmem.metal.programs.refusals import CircularBufferClash, CircularBufferMisfit
 
-__all__ = ["Layout", "Region", "lay_out"]
+__all__ = ["Layout", "LowestOn", "Region", "lay_out"]
 
+LowestOn = Callable[[CoreRange], int | None]
 Region = tuple[int, int, int]  # first byte, end, mask of the cores on which that is taken
 
 
@@ -34,8 +35,11 @@ class Layout:
     core_mask: int
     is_dataflow: bool
 
-    def check(self, l1_bytes: int, lowest_l1_address: int | None) -> None:
-        """Refuses what `ProgramImpl::validate_circular_buffer_region` refuses."""
+    def check(self, l1_bytes: int, lowest_l1_address: int | None, lowest_on: LowestOn | None = None) -> None:
+        """Refuses what `ProgramImpl::validate_circular_buffer_region` refuses.
+
+        `lowest_l1_address` is that of any core; `lowest_on`, that of some, if cores do not all have the same.
+        """
         if self.region_end <= l1_bytes and (lowest_l1_address is None or self.region_end <= lowest_l1_address):
             return
         word = "dataflow" if self.is_dataflow else "circular"
@@ -47,6 +51,8 @@ class Layout:
                     size_bytes=end,
                     limit_bytes=l1_bytes,
                 )
+            if lowest_on is not None:
+                lowest_l1_address = lowest_on(cores)
             if lowest_l1_address is not None and lowest_l1_address < end:
                 raise CircularBufferClash(
                     f"Statically allocated {word} buffers in program {self.program} clash with L1 buffers on core "

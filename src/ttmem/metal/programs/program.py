@@ -16,7 +16,7 @@ from ttmem.metal.programs.circular_buffers import CircularBuffer
 from ttmem.metal.programs.core_ranges import CoreRanges
 from ttmem.metal.programs.kernel_groups import KernelGroup, SlotOffsets, kernel_groups
 from ttmem.metal.programs.kernels import Kernel
-from ttmem.metal.programs.layout import Layout, lay_out
+from ttmem.metal.programs.layout import Layout, LowestOn, lay_out
 from ttmem.metal.programs.refusals import ProgramMisuse
 from ttmem.tracking import CoreType, KernelType, TrackedDevice
 
@@ -170,7 +170,7 @@ class Program:
         except BaseException:
             circular_buffer.buffer, circular_buffer.offset_bytes = before, before_bytes
             raise
-        address = buffer.address + offset_bytes
+        address = circular_buffer.view_address(buffer)
         if address != circular_buffer.address:
             circular_buffer.address = address
             self.moved_views.add(circular_buffer.id)
@@ -227,15 +227,21 @@ class Program:
         return self.offsets is not None
 
     def allocate_circular_buffers(
-        self, *, base: int, alignment: int, l1_bytes: int, lowest_l1_address: int | None
+        self,
+        *,
+        base: int,
+        alignment: int,
+        l1_bytes: int,
+        lowest_l1_address: int | None,
+        lowest_on: LowestOn | None = None,
     ) -> bool:
         """Makes sure that local circular buffers have addresses and room; whether they got them just now."""
         layout = self.layout
         if layout is not None:
-            layout.check(l1_bytes, lowest_l1_address)
+            layout.check(l1_bytes, lowest_l1_address, lowest_on)
             return False
         layout = lay_out(self.id, self.circular_buffers, base=base, alignment=alignment)
-        layout.check(l1_bytes, lowest_l1_address)
+        layout.check(l1_bytes, lowest_l1_address, lowest_on)
         for circular_buffer, address in layout.addresses:
             circular_buffer.address = address
         self.layout = layout
