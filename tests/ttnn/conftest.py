@@ -12,6 +12,7 @@ from tests.support.ttnn.runtime import Runtime, StartedRuntime
 from tests.support.ttnn.stock import NotThere, Stock, installed
 
 HERE = Path(__file__).parent
+HYBRID = {"TT_METAL_ALLOCATOR_MODE_HYBRID": "1"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -33,13 +34,14 @@ def stock() -> Stock:
 def runtime_of(stock: Stock, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartedRuntime]:
     """The stock runtime on a board: `runtime_of("n300")`, started once and used by one test after the other."""
     started: list[Runtime] = []
-    current: dict[tuple[str, bool], Runtime] = {}
+    current: dict[tuple[str, bool, bool], Runtime] = {}
 
-    def runtime_of(board: str, *, is_slow: bool = False) -> Runtime:
-        key = (board, is_slow)
+    def runtime_of(board: str, *, is_slow: bool = False, is_hybrid: bool = False) -> Runtime:
+        key = (board, is_slow, is_hybrid)
         if key not in current or not current[key].is_idle:
             directory = tmp_path_factory.mktemp(f"runtime-{board}")
-            current[key] = Runtime.started(stock, directory, board, is_slow=is_slow)
+            settings = HYBRID if is_hybrid else {}
+            current[key] = Runtime.started(stock, directory, board, is_slow=is_slow, settings=settings)
             started.append(current[key])
         return current[key]
 
