@@ -78,7 +78,7 @@ bool is_any_kernel(uint8_t kind) {
     return (kind >= TTMEM_KERNEL_APPLICATION && kind <= TTMEM_KERNEL_DISPATCH) || kind == TTMEM_KERNEL_UNKNOWN;
 }
 
-bool is_shown(const Process& process) { return !process.is_over() && process.shadowed_by == 0; }
+bool is_shown(const Process& process) { return process.is_counted(); }
 
 }  // namespace
 

@@ -126,7 +126,7 @@ nb::dict rows_of(Collector& collector, KeptRows& kept, const Timebase& time) {
         const KeptRows::Kept& one = kept.of(*process, time, summed.size());
         peaks.push_back(one.peaks);
         if (process->shadowed_by != 0) continue;  // shown once, by what tells more
-        if (!has_ended(*process) && process->mode != Mode::damaged) all.add(*process, one.share);
+        if (!has_ended(*process) && process->is_counted()) all.add(*process, one.share);
         listed.append(one.row);
         sums.append(one.sums);
         for (size_t number = 0; number < summed.size(); ++number) summed[number] = summed[number] || one.chips[number];

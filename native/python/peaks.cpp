@@ -116,7 +116,7 @@ std::vector<History> histories_of(const Devices& devices, const Processes& proce
     }
     for (size_t i = 0; i < processes.size(); ++i) {
         const auto& process = processes[i];
-        if (process->is_over()) continue;
+        if (process->is_over() || !process->is_verified) continue;
         const bool is_shown = is_live(*process);
         const OnChip* at = peaks[i]->data();
         const uint32_t pools = process->book.used_pools() | process->noted.raised_anywhere;

@@ -17,7 +17,7 @@ struct Peak {
 };
 
 /// Whose figures are among those of the chips.
-inline bool is_live(const Process& process) { return !process.is_over() && process.shadowed_by == 0; }
+inline bool is_live(const Process& process) { return process.is_counted(); }
 
 /// The peaks of one process on one chip, by pool.
 struct OnChip {

@@ -31,6 +31,7 @@ nb::dict findings_of(const Process& process) {
     put("lock_lost", process.has_lost_lock ? 1 : 0);
     put("counter_mismatch", process.mismatch_count);
     put("two_sources", process.other != 0 ? 1 : 0);
+    put("unverified", process.is_verified ? 0 : 1);
     return findings;
 }
 
@@ -54,12 +55,13 @@ nb::tuple size_row(const std::vector<uint64_t>& sizes) {
 const char* reason_of(const Process& process) {
     switch (process.mode) {
         case Mode::outrun:
-            return "outrun";
+            return process.is_verified ? "outrun" : "unverified";
         case Mode::damaged:
             return "damaged";
         case Mode::settling:
-            return "settling";
+            return process.is_verified ? "settling" : "unverified";
         default:
+            if (!process.is_verified) return "unverified";
             if (process.hot.targets_refused != 0) return "targets_lost";
             return process.is_table_full ? "table_full" : (process.is_restored ? "restored" : "");
     }

@@ -185,7 +185,8 @@ const Process* find_process(const Processes& processes, uint32_t pid, uint64_t k
 nb::list doubted_rows(const Processes& processes) {
     std::set<uint32_t> found;
     for (const auto& process : processes) {
-        if (process->mode != Mode::damaged || has_ended(*process) || process->shadowed_by != 0) continue;
+        if (process->mode != Mode::damaged || has_ended(*process) || process->shadowed_by != 0 || !process->is_verified)
+            continue;
         for (const TargetBook& target : process->book.targets())
             if (target.is_named) found.insert(target.devices.begin(), target.devices.end());
     }

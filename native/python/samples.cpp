@@ -62,7 +62,7 @@ nb::tuple sample_rows(Collector& collector) {
             lives.append(nb::make_tuple(process->key, process->pid,
                                         text(process->label.empty() ? process->command : process->label),
                                         !process->is_over(), process->started_ns, process->ended_ns));
-            happening_rows(*process, time, happenings);
+            if (process->is_verified) happening_rows(*process, time, happenings);
         }
         return nb::make_tuple(nanoseconds(CLOCK_REALTIME), nb::tuple(chips), nb::tuple(lives), nb::tuple(happenings));
     });

@@ -47,6 +47,8 @@ struct Process {
     Process& operator=(const Process&) = delete;
 
     bool is_over() const { return mode == Mode::ended || mode == Mode::damaged; }
+    /// Whether its figures are part of its chips'.
+    bool is_counted() const { return !is_over() && shadowed_by == 0 && is_verified; }
     /// Wall-clock time of a stamp: a journal's own clock, or for a socket the server's, which is wall-clock time already.
     uint64_t realtime(uint64_t raw, const Timebase& time) const {
         if (reader != nullptr) return time.realtime(raw, reader->identity());
@@ -67,6 +69,7 @@ struct Process {
     int pidfd = -1;
     Mode mode = Mode::settling;
     bool is_visible = true, has_lost_lock = false, is_late = false, is_table_full = false;
+    bool is_verified = true;  // false: nobody is known to have written its journal; it is shown, and counted nowhere
     bool has_fallen = false;  // its pidfd said so; the file decides
     int scans_in_row = 0;
     uint64_t settle_at = 0, retry_at_ns = 0, backoff_ns = 0, checked_ns = 0;
@@ -180,6 +183,7 @@ private:
     void fall_behind(Process& process, uint64_t now_ns);
     void damage(Process& process, const std::string& what);
     void check_life(Process& process, uint64_t now_ns);
+    void verify(Process& process, bool is_verified);
     void doubt_lives_before(const Process& process);
     void finish(Process& process, uint64_t now_ns);
     void read_to_end(Process& process, uint64_t now_ns);

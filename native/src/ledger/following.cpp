@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "ledger/collector.hpp"
 #include "reader/liveness.hpp"
@@ -29,6 +30,7 @@ constexpr uint64_t kSilentLookNs = 200'000;  // 5,000 looks a second
 constexpr uint64_t kUnwatchedLifeNs =
     20 * kMs;                                  // how often to ask whether somebody lives whose death nobody would tell
 constexpr uint64_t kWatchedLifeNs = 60 * kMs;  // ... and of others: they may have become another program
+constexpr uint64_t kUnverifiedLifeNs = 1000 * kMs;  // ... and of journals that count nowhere: anybody can make many
 constexpr int kDeathsAtOnce = 64;
 
 }  // namespace
@@ -53,21 +55,53 @@ void Collector::watch(Process& process) {
 void Collector::check_life(Process& process, uint64_t now) {
     process.checked_ns = now;
     if (process.file == nullptr || !reach(process, now)) return;  // our own: alive as long as we ask
-    const Liveness life =
-        liveness_of(process.file->file(), process.reader->identity(), process.inode, process.known_pid);
-    const bool was_visible = process.is_visible, had_lost_lock = process.has_lost_lock;
-    const uint32_t pid = process.pid;
+    const bool is_holder = process.is_verified && !process.has_lost_lock && process.known_pid > 0;
+    const KnownWriter known{process.known_pid, process.uid, process.start_ticks, is_holder,
+                            is_holder && process.pidfd >= 0};
+    const Liveness life = liveness_of(process.file->file(), process.reader->identity(), known);
+    const auto shown = [&] { return std::tuple(process.is_visible, process.has_lost_lock, process.pid, process.uid); };
+    const auto before = shown();
     process.has_lost_lock = life.has_lost_lock;
     process.is_visible = life.pid > 0;
-    if (life.is_alive && life.pid > 0) process.known_pid = life.pid;
-    if (life.is_alive && life.pid > 0) process.pid = static_cast<uint32_t>(life.pid);
+    if (life.is_alive) {
+        process.uid = life.uid;
+        if (life.is_verified) process.start_ticks = life.start_ticks;
+        if (life.pid > 0) process.known_pid = life.pid;
+        if (life.pid > 0) process.pid = static_cast<uint32_t>(life.pid);
+    }
+    if (life.is_alive || !life.is_verified) verify(process, life.is_verified);
     if (life.is_alive && process.pidfd < 0 && life.pid > 0 && !process.has_fallen && process.file->is_kept()) {
         process.pidfd = open_pidfd(life.pid);
         if (process.pidfd >= 0) watch(process);
     }
     if (!life.is_alive) process.ended_ns = nanoseconds(CLOCK_REALTIME);
-    process.figures += !life.is_alive || was_visible != process.is_visible || had_lost_lock != process.has_lost_lock ||
-                       pid != process.pid;
+    process.figures += !life.is_alive || before != shown();
+}
+
+// A journal that no process is known to have written is shown under no pid, pairs with nobody, and counts nowhere.
+void Collector::verify(Process& process, bool is_verified) {
+    if (!is_verified) {
+        process.pid = 0;
+        process.known_pid = 0;
+        process.start_ticks = process.pid_namespace = 0;
+        if (process.pidfd >= 0) close(process.pidfd);
+        process.pidfd = -1;
+    }
+    if (process.is_verified == is_verified) return;
+    process.is_verified = is_verified;
+    ++process.figures;
+    if (!is_verified) {
+        for (auto& other : processes_)
+            if (other->shadowed_by == process.key) shadow(*other, nullptr);
+        process.other = 0;
+        return process.book.leave();
+    }
+    if (process.is_over()) return;
+    process.pid_namespace = process.reader->identity().pid_namespace;
+    const uint64_t now_ns = nanoseconds(CLOCK_REALTIME);
+    process.book.rejoin(now_ns);
+    scan(process, now_ns);  // leaving had closed its targets: the journal says which are open
+    pair_ways(process);
 }
 
 // Who wrote another journal before has become another program, if it is the same process: that is no death that the
@@ -91,7 +125,9 @@ void Collector::look_for_deaths(uint64_t now) {
     for (auto& process : processes_) {
         if (process->reader == nullptr || process->mode == Mode::ended || process->ended_ns != 0) continue;
         if (is_visited(*process)) continue;  // at the visit
-        const uint64_t interval = process->pidfd >= 0 ? kWatchedLifeNs : kUnwatchedLifeNs;
+        const uint64_t interval = !process->is_verified ? kUnverifiedLifeNs
+                                  : process->pidfd >= 0 ? kWatchedLifeNs
+                                                        : kUnwatchedLifeNs;
         if (now - process->checked_ns > interval) check_life(*process, now);
     }
 }

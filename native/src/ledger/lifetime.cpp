@@ -27,7 +27,7 @@ void add_target(ChipLifetime& chip, const TargetBook& told) {
 }  // namespace
 
 void Lifetime::add(const Process& process, const Devices& devices) {
-    if (process.shadowed_by != 0) return;  // its own journal tells the same
+    if (process.shadowed_by != 0 || !process.is_verified) return;  // its own journal tells the same; or nobody's
     Intake& intake = process.way == Way::socket ? sockets : journals;
     intake.events += process.event_count;
     intake.lost += process.lost_records;

@@ -162,7 +162,7 @@ std::vector<uint16_t> Atlas::holding(const Process& process, const Devices& devi
 std::vector<Atlas::Holders> Atlas::holders_by_device(const Processes& processes, const Devices& devices) {
     std::vector<Holders> holders(devices.all().size());
     for (const auto& process : processes) {
-        if (process->is_over() || process->shadowed_by != 0) continue;
+        if (!process->is_counted()) continue;
         const std::vector<TargetBook>& targets = process->book.targets();
         const auto put = [&](uint16_t number, uint16_t as) {
             for (const uint32_t device : targets[number].devices)

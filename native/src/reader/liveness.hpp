@@ -1,10 +1,20 @@
-// Is the writer of a journal alive? Asked without its help, and never answered with a guess that could bury the living.
+// Is the writer of a journal alive, and which process is it? Asked of the kernel, never of the journal: a header may name
+// anybody. The answer never buries the living, and never shows figures under a process that did not write them.
 //
-//   lock held by anyone                                             alive
-//   nobody, and no process with its start time is to be found       dead (killed, zombie, reused pid, gone container)
-//   nobody, the process is there and still maps the journal         alive, `lock lost`: it closed its descriptors
-//   nobody, the process is there and no longer maps it              dead: it became another program by exec
-//   nobody, the process is there and may not be looked at           alive, `lock lost`
+//   lock                        the process it names                                  answer
+//   held by a process           owns the file, or maps it                             alive, that process
+//                               neither                                               alive, unverified
+//   held, in another namespace  -                                                     alive, not to be seen from here
+//   held, the holder unnamed    as without a lock; if that names nobody               alive, unverified
+//   nobody's                    none has the header's pid and start time              dead (killed, reused pid, container)
+//                               is there, owns the file and maps it                   alive, `lock lost`
+//                               is there, maps it and does not own it                 alive, unverified
+//                               is there and does not map it                          dead: became another program by exec
+//                               is there and may not be looked at                     alive, unverified
+//
+// A process owns a file if the file belongs to root or to one of the process's real, effective or saved uids, and nobody
+// else may write to it. It maps a file if its maps have the inode, on tmpfs with the device: elsewhere (btrfs, overlay)
+// the device in maps is another than stat's.
 #pragma once
 
 #include <sys/types.h>
@@ -18,11 +28,23 @@ namespace ttmem {
 struct Liveness {
     bool is_alive = true;
     bool has_lost_lock = false;
-    pid_t pid = 0;  // in our own pid namespace; 0: alive but not visible from here
+    bool is_verified = true;   // false: the process that wrote it is not known
+    pid_t pid = 0;             // in our own pid namespace; 0: not visible from here, or not known
+    uint32_t uid = 0;          // of the process, if it is known; else the file's owner
+    uint64_t start_ticks = 0;  // of the process, if it is known
 };
 
-/// `known_pid`: what an earlier look named, in our own pid namespace; 0 at the first.
-Liveness liveness_of(int file, const Identity& identity, uint64_t inode, pid_t known_pid);
+/// What earlier looks have found out; `pid` 0 at the first. `is_holder`: that process held the lock and was verified.
+/// `is_watched`: it has been alive ever since (a pidfd tells), so that its lock is all there is to ask for; else its start
+/// time tells.
+struct KnownWriter {
+    pid_t pid = 0;
+    uint32_t uid = 0;
+    uint64_t start_ticks = 0;
+    bool is_holder = false, is_watched = false;
+};
+
+Liveness liveness_of(int file, const Identity& identity, const KnownWriter& known);
 
 /// A descriptor that becomes readable when the process ends, or -1.
 int open_pidfd(pid_t pid);

@@ -40,6 +40,8 @@ class Happenings:
         self._marks.extend(refused.values())
         known, self._is_live = self._is_live, {}
         for key, pid, label, is_live, started_ns, ended_ns in lives:
+            if not pid:
+                continue  # no process is known to have written that journal
             self._is_live[key] = is_live
             if key not in known and started_ns:
                 self._marks.append(Mark(started_ns, "process_began", label, pid))

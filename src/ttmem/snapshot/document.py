@@ -185,7 +185,7 @@ def _process(process: ProcessUsage, telemetry: Sequence[ChipTelemetry]) -> Docum
     places = [held.device for held in process.devices if held.device.index is not None]
     first = min(places, key=lambda device: device.index or 0, default=None)
     return {
-        "pid": process.pid,
+        "pid": process.pid or None,
         "user": process.user,
         "device": first.index if first else None,
         "dev_node": identity_of(first, telemetry).dev_node if first else None,
@@ -199,6 +199,7 @@ def _process(process: ProcessUsage, telemetry: Sequence[ChipTelemetry]) -> Docum
         "visible": process.is_visible,
         "container": process.container,
         "start_time": time_text(process.start_time_ns),
+        "start_ticks": process.start_ticks,
         "last_event_time": time_text(process.last_event_time_ns),
         "complete": process.is_complete,
         "reason": process.reason or None,

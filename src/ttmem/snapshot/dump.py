@@ -164,7 +164,7 @@ _Rows = dict[tuple[int, str], list[tuple[Row, Owner]]]
 def _sorted_out(snapshot: Snapshot, allocations: Mapping[int, Iterable[Row]], wanted: set[int]) -> _Rows:
     """Rows by device and type; one on a mesh stands under every chip of it."""
     found: _Rows = defaultdict(list)
-    for process in snapshot.live:
+    for process in filter(lambda one: one.is_verified, snapshot.live):
         owner = owner_of(process)
         for row in allocations.get(process.key, ()):
             name = _type_of(Kind(row[1]), Pool(row[3]))

@@ -94,7 +94,7 @@ def allocation_document(one: Allocation, time_ns: int) -> Document:
 
 def _owner(owner: Owner) -> Document:
     return {
-        "pid": owner.pid,
+        "pid": owner.pid or None,
         "user": owner.user,
         "label": owner.label,
         "source": owner.source,
@@ -163,7 +163,7 @@ def read_allocation(row: Fields) -> Allocation:
 
 def _read_owner(row: Fields) -> Owner:
     return Owner(
-        pid=row.integer("pid"),
+        pid=row.maybe_integer("pid") or 0,
         user=row.text("user"),
         label=row.text("label"),
         source=row.word("source", _SOURCES),

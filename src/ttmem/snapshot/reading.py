@@ -215,10 +215,10 @@ def read_kind(word: str, row: Fields, kinds: dict[str, Kind]) -> KindUsage:
 
 
 def _process(row: Fields, key: int, devices: Devices) -> ProcessUsage:
-    pid, path = row.integer("pid"), row.text("path")
+    pid, path = row.maybe_integer("pid"), row.text("path")
     return ProcessUsage(
         key=key,
-        pid=pid,
+        pid=pid or 0,
         claimed_pid=row.maybe_integer("claimed_pid"),
         source=row.word("source", SOURCES),
         uid=row.integer("uid"),
@@ -250,6 +250,7 @@ def _process(row: Fields, key: int, devices: Devices) -> ProcessUsage:
         clashes=tuple(read_clash(clash, devices.named) for clash in row.items("clashes")),
         meshes=tuple(read_mesh(mesh, devices) for mesh in row.items("meshes")),
         findings=tuple(Finding(name, count, pid, path) for name, count in row.counts("findings").items()),
+        start_ticks=row.maybe_integer("start_ticks"),
     )
 
 

@@ -70,7 +70,7 @@ def snapshot_from_rows(rows: Rows, surroundings: Surroundings) -> Snapshot:
     """The snapshot that the rows of `Ledger.snapshot()` and their surroundings make."""
     devices = devices_from_rows(rows)
     processes = processes_from_rows(rows, devices, surroundings)
-    doubts = (finding for process in processes for finding in process.findings)
+    doubts = (explained(finding, process.uid) for process in processes for finding in process.findings)
     return Snapshot(
         time_ns=rows["time_ns"],
         source=surroundings.source,
@@ -136,6 +136,7 @@ def _process(row: Rows, parts: Parts, surroundings: Surroundings) -> ProcessUsag
         devices=_process_devices(row, parts),
         other_devices=held_from_rows(parts, key, "other_pools", "other_kinds"),
         findings=findings_of(row),
+        start_ticks=row["start_ticks"] or None,
         **_stories(key, parts),
     )
 
@@ -147,7 +148,18 @@ def reason_of(row: Rows) -> str:
 
 def findings_of(row: Rows) -> tuple[Finding, ...]:
     """What does not add up in a process's reports."""
-    return tuple(Finding(name, count, row["pid"], row["path"]) for name, count in row["findings"].items() if count)
+    pid = row["pid"] or None
+    return tuple(Finding(name, count, pid, row["path"]) for name, count in row["findings"].items() if count)
+
+
+def explained(finding: Finding, uid: int) -> Finding:
+    """A finding as it stands among those of all processes. That of an unverified journal names no pid: it says why."""
+    if finding.name != "unverified":
+        return finding
+    return finding._replace(
+        text=f"written by uid {uid}; no process is confirmed by the kernel as its writer, "
+        "so its figures are listed under no pid and counted nowhere"
+    )
 
 
 def damaged_files(rows: Rows) -> tuple[Finding, ...]:
@@ -238,7 +250,7 @@ def _holders(processes: Sequence[ProcessUsage]) -> Holders:
     """Who holds something on each device, or speaks of it. Every table is gone through once: there may be thousands."""
     holders: dict[int, list[Holder]] = defaultdict(list)
     for process in processes:
-        for held in process.devices if process.is_live else ():
+        for held in process.devices if process.is_live and process.is_verified else ():
             holders[held.device.number].append(Holder.of(held))
     return Holders(holders, frozenset(device.number for device in _spoken_of(processes)))
 

@@ -200,7 +200,7 @@ class ProcessUsage(NamedTuple):
     """One process that reports, or that the stock runtime's counters tell about."""
 
     key: int
-    pid: int
+    pid: int  # 0: no process is known to have written its journal
     claimed_pid: int | None  # what its messages say, if that is another pid
     source: Source  # how it reports: by journal or the seeds' socket; or not at all, but the runtime's counters tell
     uid: int
@@ -232,6 +232,7 @@ class ProcessUsage(NamedTuple):
     clashes: tuple[Clash, ...]
     meshes: tuple[Mesh, ...]
     findings: tuple[Finding, ...]
+    start_ticks: int | None = None  # when the process began, in ticks since boot, as the kernel says
 
     @property
     def is_live(self) -> bool:
@@ -240,6 +241,11 @@ class ProcessUsage(NamedTuple):
     @property
     def is_complete(self) -> bool:
         return not self.reason
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether the kernel confirms the process; without that its figures count nowhere."""
+        return self.reason != "unverified"
 
     @property
     def told_state(self) -> str:
@@ -293,7 +299,7 @@ class Snapshot(NamedTuple):
 
 
 # Worst first: what to name when several processes are incomplete for several reasons.
-REASONS = ("damaged", "targets_lost", "table_full", "outrun", "restored", "uncounted", "settling")
+REASONS = ("damaged", "unverified", "targets_lost", "table_full", "outrun", "restored", "uncounted", "settling")
 
 
 def first_reason(reasons: Iterable[str]) -> str:

@@ -186,6 +186,24 @@ def command_of(pid: int, proc: Folder = PROC, most_bytes: int = 255) -> str:
     return text.rstrip(b"\0").replace(b"\0", b" ")[:most_bytes].decode(errors="replace")
 
 
+class Uids(NamedTuple):
+    """The user ids of a process."""
+
+    real: int
+    effective: int
+    saved: int
+
+
+def uids_of(pid: int, proc: Folder = PROC) -> Uids | None:
+    """None if there is no such process (any more), or it may not be seen."""
+    try:
+        lines = _bytes_of(f"{proc}/{pid}/status").splitlines()
+    except OSError:
+        return None
+    found = next((line.split() for line in lines if line.startswith(b"Uid:")), [])
+    return Uids(*map(int, found[1:4])) if len(found) > 3 else None
+
+
 def pid_namespace_of(pid: int, proc: Folder = PROC) -> int | None:
     """The number that names its pid namespace; None if that may not be seen."""
     try:

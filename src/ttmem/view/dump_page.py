@@ -14,7 +14,7 @@ from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.page import PageOptions, source_line, wrapped
 from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of
 from ttmem.view.units import age_text, clock_text, count_text, packed_text, size_text
-from ttmem.view.words import plural, reason_text
+from ttmem.view.words import pid_text, plural, process_text, reason_text
 
 __all__ = ["dump_page"]
 
@@ -162,9 +162,7 @@ def _owners(group: DumpGroup, time_ns: int, options: PageOptions) -> Iterator[_P
     longest = max(width_of(clean(one.owner.label)) for one in group.allocations)
     label = Column("LABEL", least=min(longest, _LABEL_LEAST), most=longest if is_free else _LABEL_MOST)
     yield _Part(Column("AGE", is_right=True, least=6), True, lambda one: cell(_age(one, time_ns), Role.DIM))
-    yield _Part(
-        Column("PID", is_right=True), True, lambda one: cell(f"{one.owner.pid}{'' if one.owner.is_visible else '?'}")
-    )
+    yield _Part(Column("PID", is_right=True), True, lambda one: cell(_pid(one)))
     has_room = options.width is None or options.width >= _WIDE
     yield _Part(Column("THREAD", is_right=True), has_room and _has_threads(group), lambda one: cell(_thread_text(one)))
     yield _Part(Column("USER", least=0 if is_free else 6), True, lambda one: cell(_user(one, options)))
@@ -204,7 +202,7 @@ def _age(one: Allocation, time_ns: int) -> str:
 
 
 def _pid(one: Allocation) -> str:
-    return f"{one.owner.pid}{'' if one.owner.is_visible else '?'}"
+    return pid_text(one.owner.pid, is_visible=one.owner.is_visible)
 
 
 def _user(one: Allocation, options: PageOptions) -> str:
@@ -228,7 +226,7 @@ def _label(text: str, is_ascii: bool, width: int) -> Line:
 
 def _doubts(dump: Dump) -> Iterator[str]:
     for owner, reason in dump.unlisted:
-        yield f"pid {owner.pid} {clean(owner.label)}: {reason_text(reason)}"
+        yield f"{process_text(owner.pid, clean(owner.label))}: {reason_text(reason)}"
     yield from map(clean, dump.notes)
 
 

@@ -10,7 +10,7 @@ from ttmem.view.process_order import ordered, tree
 from ttmem.view.process_table import process_table
 from ttmem.view.spans import Line, Role, Span, broken, clean, clipped, fitted
 from ttmem.view.units import clock_text, size_text
-from ttmem.view.words import finding_text, plural, reason_text
+from ttmem.view.words import finding_text, plural, process_text, reason_text
 
 _NEWEST = 5  # refusals of a kind on a page; all are in JSON
 
@@ -156,7 +156,7 @@ def _clashes(processes: Sequence[ProcessUsage], options: PageOptions) -> list[Li
 
 def _refusal(time_ns: int, story: str, process: ProcessUsage, options: PageOptions) -> Line:
     time = Span(f" {clock_text(time_ns)}  ", Role.DIM)
-    who = f"  pid {process.pid} {clean(process.label)}"
+    who = f"  {process_text(process.pid, clean(process.label))}"
     if options.width:
         who = clipped(who, max(0, options.width - time.width - len(story)), is_ascii=options.is_ascii)
     return (time, Span(story), Span(who, Role.DIM))
@@ -165,7 +165,9 @@ def _refusal(time_ns: int, story: str, process: ProcessUsage, options: PageOptio
 def _doubts(snapshot: Snapshot, processes: Sequence[ProcessUsage]) -> list[str]:
     doubts = []
     for process in processes:
-        name = f"pid {process.pid} {clean(process.label)}"
+        if not process.is_verified:
+            continue  # its finding names the file
+        name = process_text(process.pid, clean(process.label))
         if process.reason:
             doubts.append(f"{name}: {reason_text(process.reason)}")
         doubts += [f"{name}: {finding_text(finding)}" for finding in process.findings]
@@ -195,7 +197,7 @@ def _notes(snapshot: Snapshot, processes: Sequence[ProcessUsage], options: PageO
                 where = f"device {device_word(device.device)} {usage.pool.word}"
                 yield f"{where}: {size_text(usage.unattributed_bytes)} belong to no process shown."
     yield from _read_notes(snapshot, options)
-    if any(not process.is_visible for process in processes):
+    if any(not process.is_visible and process.is_verified for process in processes):
         yield "A pid with ? counts in a pid namespace that cannot be seen from here."
     if snapshot.ended and not options.is_with_ended:
         yield f"{plural(len(snapshot.ended), 'ended process', 'es')} not shown (--all)."

@@ -17,6 +17,7 @@ from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.process_order import Branches
 from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of
 from ttmem.view.units import UNKNOWN, count_text, size_text
+from ttmem.view.words import pid_text
 
 # The order in which pools get a column of their own.
 _POOLS = (
@@ -158,7 +159,7 @@ def _head_cells(row: _Row, has_state: bool, has_source: bool, is_ascii: bool) ->
 
 
 def _pid_text(process: ProcessUsage) -> str:
-    return str(process.pid) if process.is_visible else f"{process.pid}?"
+    return pid_text(process.pid, is_visible=process.is_visible)
 
 
 def _clipped_cell(text: str, role: Role, is_ascii: bool, width: int) -> Line:

@@ -11,6 +11,7 @@ from ttmem.view.device_tables import Group, device_title, devices_word
 from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.spans import Line, Role, Span, broken, clean, clipped
 from ttmem.view.units import UNKNOWN, count_text, share_text, size_text
+from ttmem.view.words import pid_text
 
 __all__ = ["cache_table", "core_table", "footprint_table", "program_table", "ring_table"]
 
@@ -121,7 +122,7 @@ def program_table(processes: Sequence[ProcessUsage], *, width: int | None, is_as
     rows: list[list[Cell]] = [
         [
             cell(str(program.program)),
-            cell(str(process.pid)),
+            cell(pid_text(process.pid, is_visible=process.is_visible)),
             cell(devices_word(chip.device for chip in chips)),
             _status_cell(program.status),
             cell(size_text(program.dram_bytes)),

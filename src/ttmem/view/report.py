@@ -19,6 +19,7 @@ from ttmem.view.queries.apps import held_bytes
 from ttmem.view.queries.memory import source_of, timestamp
 from ttmem.view.spans import Line, Role, Span, clean
 from ttmem.view.units import UNKNOWN, count_text, share_text, size_text
+from ttmem.view.words import pid_text
 
 __all__ = ["SECTIONS", "report"]
 
@@ -171,7 +172,7 @@ def _processes(usage: DeviceUsage, processes: Sequence[ProcessUsage]) -> Iterato
     ]
     yield _Item(1, "Processes", None if holders else "None")
     for process, held in holders:
-        yield _Item(2, "Process ID", str(process.pid))
+        yield _Item(2, "Process ID", pid_text(process.pid, is_visible=process.is_visible))
         yield _Item(3, "User", process.user)
         yield _Item(3, "Name", process.label)
         yield _Item(3, "State", process.told_state)

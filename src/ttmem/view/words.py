@@ -27,6 +27,7 @@ FINDINGS = {
     "directory_ignored": "directory passed over",
     "file_ignored": "file passed over",
     "damaged": "file that is no sound journal",
+    "unverified": "journal of which no process is confirmed as the writer: listed under no pid, counted nowhere",
 }
 
 REASONS = {
@@ -40,6 +41,7 @@ REASONS = {
     "read": "does not report: the runtime's counters tell its sums, not its allocations",
     "unplaced": "some did not say where they lie: what is free between them is not known",
     "settling": "is being read for the first time",
+    "unverified": "the kernel confirms no process as the writer of its journal: its figures are counted nowhere",
     "unknown": "cannot be followed",
 }
 
@@ -54,6 +56,16 @@ def finding_text(finding: Finding) -> str:
 
 def reason_text(reason: str) -> str:
     return REASONS.get(reason, reason)
+
+
+def pid_text(pid: int, *, is_visible: bool = True) -> str:
+    """A pid as people read it: with a mark if it is another namespace's, and none if no process is known."""
+    return f"{pid or ''}{'' if is_visible and pid else '?'}"
+
+
+def process_text(pid: int, label: str) -> str:
+    """What a line about a process begins with."""
+    return f"pid {pid} {label}" if pid else f"unverified {label}"
 
 
 def plural(count: int, word: str, ending: str) -> str:

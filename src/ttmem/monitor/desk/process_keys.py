@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ttmem.monitor.desk.views import Views
 from ttmem.snapshot.sights.overview import ProcessRow
 from ttmem.view.spans import Line, Role, Span, clean
+from ttmem.view.words import pid_text
 
 if TYPE_CHECKING:
     from ttmem.monitor.desk.desk import Desk
@@ -119,7 +120,7 @@ class ProcessKeys:
         row = self._row()
         if row is not None:
             lines = environment_lines(row)
-            self._desk.open(Page(f"Environment of {row.pid} {clean(row.label)}", lambda look: lines))
+            self._desk.open(Page(f"Environment of {pid_text(row.pid)} {clean(row.label)}", lambda look: lines))
 
     def _kill(self, number: str) -> None:
         if self._desk.is_readonly:

@@ -11,7 +11,7 @@ from ttmem.snapshot.sights.overview import ProcessRow
 from ttmem.sources.procfs import environment_of
 from ttmem.view.spans import Line, Role, Span, clean
 from ttmem.view.units import clock_text
-from ttmem.view.words import finding_text, plural, reason_text
+from ttmem.view.words import finding_text, plural, process_text, reason_text
 
 __all__ = ["alert_lines", "environment_lines", "help_lines"]
 
@@ -69,11 +69,13 @@ def _doubts(frame: Frame) -> Iterator[str]:
         return
     if overview.reason:
         yield f"incomplete: {overview.reason}"
-    names = {row.pid: f"pid {row.pid} {row.label or row.command}: " for row in overview.processes}
+    names = {row.pid: f"{process_text(row.pid, row.label or row.command)}: " for row in overview.processes if row.pid}
     for finding in overview.findings:
         yield names.get(finding.pid or 0, finding.path and f"{finding.path}: ") + finding_text(finding)
     told = {finding.pid for finding in overview.findings}
     for row in overview.processes:
+        if not row.pid:
+            continue  # its finding names the file
         if row.finding_count and row.pid not in told:
             yield f"{names[row.pid]}{plural(row.finding_count, 'finding', 's')}; Enter on it tells them"
         if row.reason:
@@ -84,6 +86,8 @@ def _doubts(frame: Frame) -> Iterator[str]:
 
 def environment_lines(row: ProcessRow) -> list[Line]:
     """What it was started with, by name; or why that is not to be seen."""
+    if not row.pid:
+        return [(Span(" No process is known to have written its journal.", Role.HIGH),)]
     if not row.is_visible:
         return [(Span(" It lives in a container whose pids are not known here.", Role.HIGH),)]
     found = environment_of(row.pid)

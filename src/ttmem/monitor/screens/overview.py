@@ -104,7 +104,7 @@ def _heading(overview: Overview, look: Look) -> Line:
     """Host, who counted, how many of everything, and whether all is well; the app shows the time."""
     dead = sum(row.state == "dead" for row in overview.processes)
     findings = sum(row.finding_count for row in overview.processes)
-    known = {row.pid for row in overview.processes if row.finding_count}  # theirs are among those of all
+    known = {row.pid or None for row in overview.processes if row.finding_count}  # theirs are among those of all
     findings += sum(finding.count for finding in overview.findings if finding.pid not in known)
     told = [
         (overview.host.hostname, Role.TITLE),

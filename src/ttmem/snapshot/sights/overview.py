@@ -37,7 +37,7 @@ class ProcessRow(NamedTuple):
     """One process, its figures summed over its chips. A peak is the sum of the peaks on each chip."""
 
     key: int
-    pid: int
+    pid: int  # 0: no process is known to have written its journal
     parent_pid: int | None
     is_visible: bool  # False: `pid` is a number of another pid namespace
     source: Source
@@ -58,6 +58,7 @@ class ProcessRow(NamedTuple):
     finding_count: int  # of all kinds together
     cb_planned_bytes: int | None = None  # what its circular buffers take of all cores; None if that is not known
     last_event_time_ns: int | None = None
+    start_ticks: int | None = None  # when the process began, in ticks since boot, as the kernel says
 
     def used_bytes(self, *pools: Pool) -> int | None:
         """What it holds of some pools; None if it is not known of any of them."""
@@ -139,6 +140,7 @@ def process_row_of(process: ProcessUsage, listed: Iterable[int], parent_of: Pare
         finding_count=sum(finding.count for finding in process.findings),
         cb_planned_bytes=_planned_of(process),
         last_event_time_ns=process.last_event_time_ns,
+        start_ticks=process.start_ticks,
     )
 
 

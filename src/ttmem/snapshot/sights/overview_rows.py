@@ -15,6 +15,7 @@ from ttmem.snapshot.rows import (
     Surroundings,
     activities_on,
     damaged_files,
+    explained,
     findings_of,
     reason_of,
 )
@@ -57,7 +58,12 @@ class Overviews:
         """As `overview_from_rows`."""
         usages = self._usages_of(rows, surroundings.sizes_of)
         processes = tuple(self._rows_of(rows, usages, surroundings, parent_of))
-        doubts = [finding for row in rows["processes"] if row["findings"] for finding in findings_of(row)]
+        doubts = [
+            explained(finding, row["uid"])
+            for row in rows["processes"]
+            if row["findings"]
+            for finding in findings_of(row)
+        ]
         return Overview(
             time_ns=rows["time_ns"],
             source=surroundings.source,
@@ -204,4 +210,5 @@ def _process(
         finding_count=sum(row["findings"].values()),
         cb_planned_bytes=cb_planned,
         last_event_time_ns=row["last_event_ns"] or None,
+        start_ticks=row["start_ticks"] or None,
     )

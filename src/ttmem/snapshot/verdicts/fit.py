@@ -80,7 +80,7 @@ class _Openers:
     """Who has chips open, by the driver's list: those who do not report may hold anything."""
 
     def __init__(self, snapshot: Snapshot, telemetry: Sequence[ChipTelemetry]) -> None:
-        self._reporting = {process.pid for process in snapshot.live}
+        self._reporting = {process.pid for process in snapshot.live if process.is_visible}
         self._foreign = next(iter(snapshot.foreign), None)
         self._telemetry = telemetry
 

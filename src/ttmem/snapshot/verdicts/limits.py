@@ -155,7 +155,7 @@ def _pool(usage: DeviceUsage, pool: Pool) -> PoolUsage | None:
 
 def _holder(snapshot: Snapshot, device: Device, pools: Sequence[Pool]) -> tuple[ProcessUsage, int] | None:
     """Who holds most of some pools of a chip."""
-    held = [(process, _held(process, device, pools)) for process in snapshot.live]
+    held = [(process, _held(process, device, pools)) for process in snapshot.live if process.is_verified]
     return max((pair for pair in held if pair[1]), key=lambda pair: pair[1], default=None)
 
 
@@ -185,8 +185,9 @@ def _grown(limit: Limit, usage: DeviceUsage, watched: Sequence[Snapshot]) -> Ite
         grown = {
             process.key: _held(process, usage.device, (pool,)) - _held_before(before, process, usage.device, pool)
             for process in after.live
+            if process.is_verified
         }
-        holders = [(process, grown[process.key]) for process in after.live if grown[process.key] > 0]
+        holders = [(process, grown[process.key]) for process in after.live if grown.get(process.key, 0) > 0]
         rate = growths(series)
         yield Verdict(
             device=usage.device,

@@ -61,7 +61,7 @@ def _pool_field(pool: Pool) -> Field[AppRow]:
 
 APP_FIELDS: tuple[Field[AppRow], ...] = (
     Field("timestamp", "when the figures were taken, local time", lambda row: timestamp(row.time_ns)),
-    Field("pid", "process id as seen from here", lambda row: row.process.pid),
+    Field("pid", "process id as seen from here", lambda row: row.process.pid if row.process.is_visible else None),
     Field("process_name", "the program, without its arguments", lambda row: _program(row.process), aliases=("name",)),
     Field("user", "whose it is", lambda row: row.process.user),
     Field("label", "TTMEM_LABEL, what it called itself, or its command", lambda row: row.process.label),

@@ -15,6 +15,9 @@ from tests.unit.monitor.desk.test_every_key import a_desk, text_of
 from ttmem.monitor.desk import signals
 from ttmem.monitor.desk.desk import Desk
 from ttmem.snapshot.sights.overview import ProcessRow
+from ttmem.sources import procfs
+from ttmem.sources.hosts import user_name
+from ttmem.sources.procfs import Uids, stat_of
 
 
 @pytest.fixture
@@ -27,7 +30,15 @@ def sleepers() -> "Iterator[list[subprocess.Popen[bytes]]]":
 
 
 def row_of(process: "subprocess.Popen[bytes]", key: int) -> ProcessRow:
-    return a_row(key, pid=process.pid, uid=os.geteuid(), user="me", label=f"sleeper-{key}")
+    return a_row(
+        key, pid=process.pid, uid=os.geteuid(), user="me", label=f"sleeper-{key}", start_ticks=began(process.pid)
+    )
+
+
+def began(pid: int) -> int:
+    stat = stat_of(pid)
+    assert stat is not None
+    return stat.start_ticks
 
 
 def showing(tmp_path: Path, *rows: ProcessRow, is_readonly: bool = False) -> Desk:
@@ -117,13 +128,14 @@ def test_processes_of_others_are_refused_and_our_own_come_first(
     tmp_path: Path, sleepers: "list[subprocess.Popen[bytes]]", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 4711)
+    monkeypatch.setattr(procfs, "uids_of", lambda pid: Uids(4711, 4711, 4711))
     theirs = a_row(1, pid=sleepers[0].pid, uid=0, user="root", label="a-theirs")
-    ours = a_row(2, pid=sleepers[1].pid, uid=4711, user="me", label="b-ours")
+    ours = row_of(sleepers[1], 2)
     desk = showing(tmp_path, theirs, ours)
 
     text = pressed(desk, "space", "space", "K")
 
-    assert text.index("b-ours", text.index("Send")) < text.index("a-theirs", text.index("Send"))
+    assert text.index("sleep 60", text.index("Send")) < text.index("a-theirs", text.index("Send"))
     assert "not: belongs to root, and only root may do that" in text
     pressed(desk, "y")
     assert sleepers[1].wait(10) == -signal.SIGKILL
@@ -138,6 +150,10 @@ def test_processes_of_others_are_refused_and_our_own_come_first(
         ({"state": "dead"}, "has ended"),
         ({"pid": os.getpid()}, "is this monitor"),
         ({"pid": 2**22 + 1}, "no such process"),
+        ({"pid": 0, "is_visible": False, "reason": "unverified"}, "is unverified: no process is known"),
+        ({"pid": os.getppid(), "start_ticks": 1}, "is another process by now"),
+        ({"pid": os.getppid(), "start_ticks": None}, "is another process by now"),
+        ({"pid": os.getppid(), "start_ticks": began(os.getppid()), "uid": 61001}, "by now, not to"),
     ],
 )
 def test_what_cannot_get_a_signal_is_said_without_a_question(
@@ -158,7 +174,30 @@ def test_a_process_that_ended_while_we_asked_is_not_mistaken_for_the_next_with_i
     sleepers[0].kill()
     sleepers[0].wait()
 
-    assert signals.send(targets, signal.SIGTERM) == f"{sleepers[0].pid} no such process"
+    assert signals.send(targets, signal.SIGTERM) == f"{sleepers[0].pid} has ended"
+
+
+def test_the_question_shows_the_command_the_kernel_tells_not_the_journals(
+    tmp_path: Path, sleepers: "list[subprocess.Popen[bytes]]"
+) -> None:
+    row = row_of(sleepers[0], 1)._replace(label="evil", command="evil --twin", user="somebody")
+
+    text = pressed(showing(tmp_path, row), "K")
+    question = text[text.index("Send SIGKILL?") :]
+
+    assert f"{sleepers[0].pid} {user_name(os.geteuid())} sleep 60" in question
+
+
+def test_who_became_another_users_between_question_and_yes_gets_no_signal(
+    sleepers: "list[subprocess.Popen[bytes]]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 4711)
+    monkeypatch.setattr(procfs, "uids_of", lambda pid: Uids(4711, 4711, 4711))
+    targets = signals.targets_of([row_of(sleepers[0], 1)])
+    monkeypatch.setattr(procfs, "uids_of", lambda pid: Uids(61001, 61001, 61001))
+
+    assert "belongs to 61001 by now, not to me" in signals.send(targets, signal.SIGKILL)
+    assert sleepers[0].poll() is None
 
 
 def test_the_environment_of_a_process_is_shown_by_name(tmp_path: Path) -> None:

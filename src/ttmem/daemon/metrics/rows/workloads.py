@@ -55,7 +55,7 @@ class _Workload:
 def add_workloads(rows: Rows, processes: Iterable[ProcessUsage], devices: Mapping[int, str], most: int) -> None:
     """The largest, and `other` for the rest; `devices`: the labels of devices by their numbers."""
     found: dict[Name, _Workload] = defaultdict(_Workload)
-    for process in processes:
+    for process in filter(lambda one: one.is_verified, processes):
         name = (cut(process.label, _LABEL_BYTES) or "unknown", cut(process.user, _USER_BYTES))
         found[name].add(process, devices)
     order = sorted(found, key=lambda name: (-found[name].size_bytes, name))

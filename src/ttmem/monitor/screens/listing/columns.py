@@ -12,6 +12,7 @@ from ttmem.monitor.screens.listing.entries import HELD_POOLS, Entry
 from ttmem.view.device_tables import devices_word
 from ttmem.view.spans import Role
 from ttmem.view.units import UNKNOWN, age_text, count_text, size_text, tight_size_text
+from ttmem.view.words import pid_text
 
 __all__ = ["COLUMNS", "SIZES", "SORTS", "Cell", "Column", "Sizes", "chips_text", "tight_age_text"]
 
@@ -69,7 +70,7 @@ def _pid_cell(entry: Entry, sizes: Sizes) -> Cell:
     if entry.pid is None:
         return "-", Role.DIM
     is_hidden = entry.row is not None and not entry.row.is_visible
-    return f"{entry.pid}{'?' if is_hidden else ''}", Role.DIM if entry.is_dead else Role.PLAIN
+    return pid_text(entry.pid, is_visible=not is_hidden), Role.DIM if entry.is_dead else Role.PLAIN
 
 
 def _age_cell(entry: Entry, sizes: Sizes) -> Cell:

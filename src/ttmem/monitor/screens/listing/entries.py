@@ -103,6 +103,8 @@ class Entry(NamedTuple):
 
 def stamp_of(row: ProcessRow) -> int:
     """A number that no other process of this machine has, and the same whoever counts."""
+    if not row.pid:
+        return 1 << 70 | row.key  # no process is known: the reader's own number has to do
     began = (row.start_time_ns or 0) // _SECOND_NS
     return (row.pid << 32 | began & 0xFFFF_FFFF) + 1
 

@@ -20,7 +20,7 @@ from ttmem.snapshot.usage import ProcessDevice
 from ttmem.view.spans import Line, Role, width_of
 from ttmem.view.summary import grouped
 from ttmem.view.units import age_text, count_text, size_text
-from ttmem.view.words import finding_text, reason_text
+from ttmem.view.words import finding_text, pid_text, reason_text
 
 __all__ = ["State", "acted", "draw"]
 
@@ -67,7 +67,7 @@ def _rows(look: Look) -> int:
 
 def _head(detail: ProcessDetail, look: Look) -> list[Line]:
     row = detail.row
-    pen = Pen().put(f" {row.pid}{'' if row.is_visible else '?'} ", Role.INDEX)
+    pen = Pen().put(f" {pid_text(row.pid, is_visible=row.is_visible)} ", Role.INDEX)
     label = shown_name(row.label or row.command, look.is_ascii)
     told = [
         (row.user, Role.PLAIN),

@@ -72,7 +72,7 @@ def process_row_document(row: ProcessRow) -> Document:
     """One process of an overview."""
     return {
         "key": row.key,
-        "pid": row.pid,
+        "pid": row.pid or None,
         "parent": row.parent_pid,
         "user": row.user,
         "uid": row.uid,
@@ -83,6 +83,7 @@ def process_row_document(row: ProcessRow) -> Document:
         "visible": row.is_visible,
         "container": row.container,
         "start_time": time_text(row.start_time_ns),
+        "start_ticks": row.start_ticks,
         "last_event_time": time_text(row.last_event_time_ns),
         "reason": row.reason or None,
         "origin": row.origin,
@@ -119,7 +120,7 @@ def read_process_row(row: Fields) -> ProcessRow:
     reason = row.maybe_text("reason")
     return ProcessRow(
         key=row.integer("key"),
-        pid=row.integer("pid"),
+        pid=row.maybe_integer("pid") or 0,
         parent_pid=row.maybe_integer("parent"),
         is_visible=row.flag("visible"),
         source=row.word("source", SOURCES),
@@ -140,4 +141,5 @@ def read_process_row(row: Fields) -> ProcessRow:
         finding_count=row.integer("findings"),
         cb_planned_bytes=row.maybe_integer("cb_planned"),
         last_event_time_ns=row.maybe_time_ns("last_event_time"),
+        start_ticks=row.maybe_integer("start_ticks"),
     )

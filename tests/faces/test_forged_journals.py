@@ -1,0 +1,130 @@
+"""A journal that another user forged shows no figures under the victim's pid and gets nobody signalled, in any face."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.bad_journals import SAMPLE_CHIP, a_sample
+from tests.support.forgeries import FORGER_UID, VICTIM_UID, Somebody, forge, name_in, needs_two_users, somebody
+from tests.support.reporters import a_nursery
+from tests.support.seed_serving import a_daemon, short_directory
+from tests.support.terminals import a_terminal
+
+TTMEM = [sys.executable, "-m", "ttmem"]
+HONEST_BYTES = 4 << 20
+TAKEN = "\x1b[?2004h"  # the toolkit reads keys from here on
+
+pytestmark = needs_two_users
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Where somebody reports honestly, and somebody else has forged a journal in the name of a victim."""
+
+    journals: Path
+    victim: Somebody
+    honest_pid: int
+    environ: dict[str, str]
+
+    def ttmem(self, *arguments: str) -> str:
+        done = subprocess.run([*TTMEM, *arguments], env=self.environ, capture_output=True, text=True)
+        return done.stdout + done.stderr
+
+    @property
+    def victims_pid(self) -> "re.Pattern[str]":
+        return re.compile(rf"(?<!\d){self.victim.pid}(?!\d)")
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    with short_directory() as directory, a_nursery() as nursery, ExitStack() as stack:
+        journals = directory / "j"
+        journals.mkdir(mode=0o700)
+        sample = a_sample(nursery, tmp_path_factory.mktemp("sample"))
+        forged = forge(journals / "4000-77-0123abcd.journal", sample, owner_uid=FORGER_UID)
+        victim = stack.enter_context(somebody(VICTIM_UID, f"map:{forged}"))
+        name_in(forged, victim.pid)
+        honest = nursery.start(journals)
+        honest.call("set_label", "honest")
+        honest.call("report_buffer_alloc", honest.open_device(0xBEEF), 1, HONEST_BYTES)
+        places = {"TTMEM_DIR": str(journals), "XDG_CONFIG_HOME": str(directory / "config")}
+        yield Scene(journals, victim, honest.pid, {**os.environ, **places, "TERM": "xterm-256color"})
+        honest.kill()
+
+
+def test_the_table_lists_it_under_no_pid_and_says_why(scene: Scene) -> None:
+    page = scene.ttmem("ps", "--no-daemon")
+
+    assert not scene.victims_pid.search(page)
+    assert re.search(rf"! +\? +{FORGER_UID} +sample", page)
+    assert "incomplete: unverified" in page
+    assert "no process is confirmed by the kernel as its writer" in page
+    assert re.search(rf" {scene.honest_pid} +\w+ +honest .*4\.00 MiB", page)
+
+
+def test_json_has_its_figures_without_a_pid_and_counts_them_nowhere(scene: Scene) -> None:
+    document = json.loads(scene.ttmem("ps", "--json", "--no-daemon"))
+    [forged] = [process for process in document["processes"] if process["label"] == "sample"]
+    [chip] = [chip for chip in document["device_info"] if int(chip["uuid"], 16) == SAMPLE_CHIP]
+
+    assert (forged["pid"], forged["uid"], forged["reason"]) == (None, FORGER_UID, "unverified")
+    assert forged["memory"]["dram"]["used"] > 0
+    assert {pool["used"] for pool in chip["memory"].values()} <= {0}
+    assert document["complete"] is False
+    assert [finding["name"] for finding in document["findings"]] == ["unverified"]
+    assert not scene.victims_pid.search(json.dumps(document))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments",
+    [("-s",), ("--query-apps=pid,user,used_memory", "--format=csv"), ("dump",), ("dump", "--json"), ("ps", "-q")],
+)
+def test_no_other_form_names_the_victim(scene: Scene, arguments: tuple[str, ...]) -> None:
+    said = scene.ttmem(*arguments, "--no-daemon")
+
+    assert not scene.victims_pid.search(said)
+    assert str(scene.honest_pid) in said
+
+
+@pytest.mark.slow
+def test_metrics_count_it_for_no_workload_and_tell_that_it_is_there(scene: Scene) -> None:
+    options = ("--metrics-processes", "20")
+    with a_daemon(*options, directory=scene.journals.parent) as daemon:
+        status, body = daemon.get("/metrics")
+    page = body.decode()
+
+    assert status == 200
+
+    assert 'ttmem_findings{finding="unverified"} 1' in page
+    assert "ttmem_complete 0" in page
+    assert 'workload="honest"' in page
+    assert 'workload="sample"' not in page
+    assert not re.search(rf'ttmem_memory_used_bytes{{device="[^"]*{SAMPLE_CHIP:x}"[^}}]*}} [1-9]', page)
+    assert not scene.victims_pid.search(page)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(40)
+def test_the_monitor_sends_no_signal_for_it(scene: Scene) -> None:
+    arguments = ["-m", "ttmem", "top", "--no-daemon", "--interval", "0.1"]
+    with a_terminal(arguments, scene.environ, columns=140, lines=40) as terminal:
+        terminal.read_until(TAKEN)
+        terminal.press("2/sample\rK")
+        terminal.read_until("is unverified: no process is known to have written its journal")
+        terminal.press("y")
+        terminal.press("q")
+
+        assert terminal.end() == 0
+        assert "Send SIGKILL?" not in terminal.painted
+        assert "was sent" not in terminal.painted
+        assert not scene.victims_pid.search(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", " ", terminal.painted))
+    assert scene.victim.is_alive

@@ -1,0 +1,104 @@
+"""Journals that somebody forged: their headers name a process that did not write them.
+
+Two users who are not root are needed to tell whom a figure belongs to. They need no accounts: any uid will do, which
+only root can take.
+"""
+
+import os
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from tests.support.bad_journals import IDENTITY, Sample
+from ttmem.sources.procfs import own_pid_namespace, stat_of
+
+VICTIM_UID, FORGER_UID = 61001, 61002
+needs_two_users = pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can become two other users")
+
+# Does some lines of Python as another user; files are opened before, for they may be closed to that user.
+SOMEBODY = """\
+import fcntl, mmap, os, struct, sys
+uid = int(sys.argv[1])
+files = []
+for word in sys.argv[2:]:
+    what, path = word.split(":", 1)
+    file = open(path, "r+b")
+    if what == "map":
+        files.append(mmap.mmap(file.fileno(), 0))
+        file.close()
+        continue
+    files.append(file)
+    kind = {"lock": fcntl.F_SETLK, "open_file_lock": 37}[what]
+    fcntl.fcntl(file, kind, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+os.setgroups([])
+os.setresgid(uid, uid, uid)
+os.setresuid(uid, uid, uid)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@dataclass(frozen=True)
+class Somebody:
+    """A process of another user, which ends with its block."""
+
+    process: "subprocess.Popen[str]"
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        return self.process.poll() is None
+
+
+@contextmanager
+def somebody(uid: int, *does: str) -> Iterator[Somebody]:
+    """A process that runs as `uid`, whose `does` are "map:PATH", "lock:PATH" or "open_file_lock:PATH"."""
+    with started([sys.executable, "-c", SOMEBODY, str(uid), *does]) as process:
+        yield Somebody(process)
+
+
+@contextmanager
+def started(command: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
+    """A process that says when it is ready and waits; killed when the block is left."""
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        said: IO[str] | None = process.stdout
+        assert said is not None
+        assert said.readline() == "ready\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def forge(path: Path, sample: Sample, *, owner_uid: int) -> Path:
+    """A file for a forged journal; it names nobody yet."""
+    path.write_bytes(sample.content)
+    path.chmod(0o600)
+    os.chown(path, owner_uid, owner_uid)
+    return path
+
+
+def name_in(path: Path, pid: int, *, pid_namespace: int | None = None) -> None:
+    """Writes a living process into the header of a forged journal."""
+    stat = stat_of(pid)
+    assert stat is not None
+    fields = {
+        "pid": struct.pack("<I", pid),
+        "start_ticks": struct.pack("<Q", stat.start_ticks),
+        "pid_namespace": struct.pack("<Q", pid_namespace or own_pid_namespace() or 0),
+    }
+    with path.open("r+b") as file:
+        for name, value in fields.items():
+            assert len(value) == IDENTITY[name][1]
+            os.pwrite(file.fileno(), value, IDENTITY[name][0])
