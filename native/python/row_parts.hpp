@@ -55,10 +55,17 @@ nanobind::dict rows_about(const Processes& processes, const Timebase& time, cons
 void holding_rows(const Process& process, size_t most, const Timebase& time, nanobind::dict& rows);
 
 /// Files that are no sound journals.
-template <typename Damaged>
-nanobind::list damaged_rows(const Damaged& damaged) {
+inline nanobind::list damaged_rows(const std::map<uint32_t, Damaged>& damaged) {
     nanobind::list files;
-    for (const auto& [path, what] : damaged) files.append(nanobind::make_tuple(text(path), text(what)));
+    for (const auto& [uid, of_user] : damaged) {
+        for (const auto& [path, what] : of_user.newest) files.append(nanobind::make_tuple(text(path), text(what)));
+        if (of_user.more == 0) continue;
+        const std::string& path = of_user.newest.back().first;
+        const std::string words = "and " + std::to_string(of_user.more) + " more of " +
+                                  (uid == ~uint32_t{0} ? "others" : "uid " + std::to_string(uid)) +
+                                  " that were no sound journals either";
+        files.append(nanobind::make_tuple(text(path.substr(0, path.rfind('/'))), text(words)));
+    }
     return files;
 }
 

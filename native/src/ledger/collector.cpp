@@ -11,7 +11,9 @@ namespace ttmem {
 namespace {
 
 constexpr int kScansMost = 3;
-constexpr size_t kDamagedMost = 256;
+constexpr size_t kDamagedMost = 100;  // files of one user
+constexpr size_t kUsersMost = 256;    // beyond them all are one
+constexpr uint32_t kAnybody = ~uint32_t{0};
 constexpr const char* kGone = "went away, or was replaced, while it was being opened";
 constexpr const char* kContradiction =
     "its records contradict each other, or it was cut while being read; the process's figures are unknown";
@@ -46,9 +48,10 @@ uint64_t Collector::attach(const std::string& path, uint64_t device, uint64_t in
     JournalFile* file = nullptr;
     std::unique_ptr<Source> source = open_source(files_, path, device, inode, bytes, file, error);
     std::unique_ptr<JournalReader> reader;
+    const uint32_t uid = file != nullptr ? file->owner() : kAnybody;
     if (source != nullptr) reader = JournalReader::open(std::move(source), bytes, error);
     if (reader == nullptr) {
-        if (!error.empty() && error != kGone) keep_damage(path, error);
+        if (!error.empty() && error != kGone) keep_damage(path, error, uid);
         return 0;
     }
     for (const auto& known : processes_)
@@ -83,9 +86,14 @@ uint64_t Collector::attach(const std::string& path, uint64_t device, uint64_t in
     return last_key_;
 }
 
-void Collector::keep_damage(const std::string& path, const std::string& what) {
-    if (damaged_.size() >= kDamagedMost) damaged_.erase(damaged_.begin());
-    damaged_.emplace_back(path, what);
+void Collector::keep_damage(const std::string& path, const std::string& what, uint32_t uid) {
+    const bool is_listed = damaged_.contains(uid) || damaged_.size() < kUsersMost;
+    Damaged& damaged = damaged_[is_listed ? uid : kAnybody];
+    if (damaged.newest.size() >= kDamagedMost) {
+        damaged.newest.erase(damaged.newest.begin());
+        ++damaged.more;
+    }
+    damaged.newest.emplace_back(path, what);
 }
 
 // From the first record when all of it is still there (then even peaks are exact), else from the live state.
@@ -135,7 +143,7 @@ void Collector::damage(Process& process, const std::string& what) {
     process.mode = Mode::damaged;
     process.damage = what;
     ++process.figures;
-    keep_damage(process.path, what);
+    keep_damage(process.path, what, process.uid);
     process.batch.clear();  // what was read before the damage showed is no part of any balance
     process.book.leave();
     ++ended_count_;

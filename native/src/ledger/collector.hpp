@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <bitset>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -37,6 +38,12 @@ struct Noted {
     uint32_t raised_anywhere = 0;
     uint64_t read_ns = 0;  // all of them; 0: they are to be read anew
     Hot hot;               // as it was at the last look
+};
+
+/// Files of one user that are no sound journals: the newest, and how many more there were.
+struct Damaged {
+    std::vector<std::pair<std::string, std::string>> newest;  // path and what is wrong
+    uint64_t more = 0;
 };
 
 /// One process and everything known about it.
@@ -196,7 +203,7 @@ private:
     void compare(Process& process);
     void read_anew(Process& process, uint64_t head);
     void forget_oldest_ended();
-    void keep_damage(const std::string& path, const std::string& what);
+    void keep_damage(const std::string& path, const std::string& what, uint32_t uid);
     void follow_mapping(uint64_t now_ns);
     void shadow(Process& socket, Process* journal);
 
@@ -223,7 +230,7 @@ private:
     uint64_t none_silent_ns_ = 0;  // the pass in which no journal was found to close for another
     std::vector<std::unique_ptr<Process>> processes_;
     Lifetime forgotten_;
-    std::vector<std::pair<std::string, std::string>> damaged_;
+    std::map<uint32_t, Damaged> damaged_;  // by owner
 };
 
 }  // namespace ttmem

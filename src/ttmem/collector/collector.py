@@ -91,19 +91,27 @@ class Collector:
 
     def scan(self) -> None:
         """Looks for new journals."""
+        self._scan(is_hurried=False)
+
+    def _scan(self, *, is_hurried: bool) -> None:
         with self._scanning:
-            for journal in self._journals.scan():
+            found = self._journals.scan(is_hurried=is_hurried)
+            began = time.thread_time()
+            for journal in found:
                 key, trouble = self._ledger.attach(journal.path, journal.device, journal.inode)
                 if not key and not trouble:
                     self._journals.offer_again(journal)
+            self._journals.spent(time.thread_time() - began)
 
     def wait_settled(self, timeout_seconds: float = 1.0) -> bool:
         """Ticks until no journal is still being read for the first time; False if that took too long."""
         deadline = time.monotonic() + timeout_seconds
         self.tick()
-        while self._is_settling():
+        while self._journals.is_behind or self._is_settling():
             if time.monotonic() >= deadline:
                 return False
+            if self._journals.is_behind:
+                self._scan(is_hurried=True)
             self._ledger.run(0.002)
         return True
 

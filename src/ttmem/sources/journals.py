@@ -2,24 +2,30 @@
 
 A scan is cheap enough for twenty a second: a directory whose time stamp did not move is not read again. Links are never
 followed, and a file is known by device and inode, whichever way led to it.
+
+Nobody can hide journals among files that are none, or make a viewer busy with them. Every file whose lock is held is
+handed out; of the others at most 1,024 of one user in a scan. Of what was passed over 100 files of a user are named,
+and the rest are one count. `journal_directory` bounds what a directory may cost.
 """
 
 import os
 import stat
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ttmem.snapshot import Finding, Foreign
+from ttmem.sources import procfs
+from ttmem.sources.journal_directory import FileKey, JournalDirectory, examined
 from ttmem.sources.places import Place, Places
 
 __all__ = ["FoundJournal", "Journals"]
 
-# Time stamps of files move in steps of a few milliseconds: a directory changed this recently may change again
-# without a new stamp.
-_STAMP_SETTLES_NS = 100_000_000
-
-FileKey = tuple[int, int]
+UNLOCKED_MOST = 1024  # files of one user that are handed out in a scan though nobody holds their lock
+_EXAMINED_MOST = 32_768  # files of a directory in one scan, besides those whose lock is held
+NAMED_MOST = 100  # findings of one user
+_STRANGE = "is a link, a pipe or a directory, not a journal; ignored"
 
 
 class FoundJournal(NamedTuple):
@@ -30,14 +36,13 @@ class FoundJournal(NamedTuple):
     inode: int
 
 
-class _Directory(NamedTuple):
-    """What the last look into a directory showed."""
+class _Passed(NamedTuple):
+    """What was passed over in one directory."""
 
-    modified_ns: int
-    seen_ns: int
-    names: dict[str, FileKey]
     foreign: tuple[Foreign, ...]
-    strange: tuple[Finding, ...]
+    strange: dict[int, list[str]]  # by owner: the first of them
+    strange_count: Counter[int]
+    waiting_count: int
 
 
 class Journals:
@@ -53,59 +58,131 @@ class Journals:
         self.places = places
         self._user_of = user_of
         self._clock_ns = clock_ns
-        self._directories: dict[FileKey, _Directory] = {}
-        self._names: dict[FileKey, set[str]] = {}
+        self._directories: dict[FileKey, JournalDirectory] = {}
+        self._passed: dict[FileKey, _Passed] = {}
+        self._name_count: Counter[FileKey] = Counter()  # of every file that was handed out
         self._ignored: dict[str, Finding] = {}
-        self._strange: tuple[Finding, ...] = ()
         self._put_back: list[FoundJournal] = []
+        self._locked: frozenset[int] | None = None  # inodes, as long as a scan lasts
+        self._opened: Counter[int] = Counter()  # by owner: what this scan has handed out without a lock
+        self._unlocked: list[tuple[JournalDirectory, int]] = []  # ... and by directory
+        self._handed_out = 0
+        self._unlisted = places.unlisted
         self.foreign: tuple[Foreign, ...] = ()
+        self.findings: tuple[Finding, ...] = ()  # directories and files that were passed over: something is wrong
         self.looked_into: tuple[str, ...] = ()
+        self.is_behind = False  # files are left whose lock may be held by somebody who cannot be seen from here
 
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """Directories and files that were passed over because something is wrong with them."""
-        return (*self._ignored.values(), *self._strange)
-
-    def scan(self) -> list[FoundJournal]:
-        """The journals that no earlier scan has handed out."""
+    def scan(self, *, is_hurried: bool = False) -> list[FoundJournal]:
+        """The journals that no earlier scan has handed out; hurried: without rest after one that cost much."""
         found, self._put_back = self._put_back, []
-        seen: dict[FileKey, _Directory] = {}
-        looked_into: list[str] = []
+        self._locked = None
+        self._opened.clear()
+        self._unlocked.clear()
+        seen: dict[str, FileKey] = {}
+        is_same = True
         for place in self.places.listed():
-            key = self._look(place, found)
-            if key is None:
-                continue
-            looked_into.append(place.path)
-            seen[key] = self._directories[key]
-        self.foreign = tuple(row for directory in seen.values() for row in directory.foreign)
-        self._strange = tuple(finding for directory in seen.values() for finding in directory.strange)
-        self.looked_into = tuple(looked_into)
+            key, is_unchanged = self._look(place, found, is_hurried=is_hurried)
+            is_same = is_same and is_unchanged
+            if key is not None:
+                seen[place.path] = key
+        if not is_same or self.looked_into != tuple(seen) or self._unlisted is not self.places.unlisted:
+            self._unlisted = self.places.unlisted
+            self.looked_into = tuple(seen)
+            self._tell(seen)
+        self._handed_out = len(found)
         return found
+
+    def spent(self, cpu_seconds: float) -> None:
+        """What it cost to read what the last scan handed out: directories pay for the files that nobody holds."""
+        for directory, count in self._unlocked:
+            directory.pause(cpu_seconds * count / max(1, self._handed_out))
 
     def offer_again(self, journal: FoundJournal) -> None:
         """For the next scan: there was no descriptor to open it with."""
         self._put_back.append(journal)
 
-    def _look(self, place: Place, found: list[FoundJournal]) -> FileKey | None:
+    def _look(self, place: Place, found: list[FoundJournal], *, is_hurried: bool) -> tuple[FileKey | None, bool]:
+        """Which directory that is, if it can be used, and whether all is as it was."""
         try:
             facts = os.lstat(place.path)
         except OSError:  # not there (yet)
-            return None
+            return None, True
+        was_ignored = place.path in self._ignored
         if not self._is_sound(place, facts):
-            return None
+            return None, was_ignored
         key = (facts.st_dev, facts.st_ino)
-        known = self._directories.get(key)
-        if known and known.modified_ns == facts.st_mtime_ns < known.seen_ns - _STAMP_SETTLES_NS:
-            return key
-        seen_ns = self._clock_ns()
-        names, foreign, strange = self._read(place.path, facts)
-        self._forget(known.names if known else {}, names)
-        self._directories[key] = _Directory(facts.st_mtime_ns, seen_ns, names, foreign, strange)
-        for name, file in names.items():
-            if file not in self._names:
-                found.append(FoundJournal(os.path.join(place.path, name), *file))
-            self._names.setdefault(file, set()).add(name)
-        return key
+        directory = self._directories.setdefault(key, JournalDirectory())
+        has_changed = directory.has_changed(facts)
+        if not (has_changed or directory.waiting) or (directory.is_resting and not is_hurried):
+            return key, not was_ignored
+        began = time.thread_time()
+        if has_changed:
+            for file in directory.list_names(place.path, facts, self._clock_ns()):
+                self._forget(file)
+        self._examine(directory, place.path, found)
+        self._passed[key] = self._passed_over(directory, place.path)
+        directory.pause(time.thread_time() - began)
+        return key, False
+
+    def _examine(self, directory: JournalDirectory, path: str, found: list[FoundJournal]) -> None:
+        """Hands out what is new: all files whose lock is held, and some of the others."""
+        names = [*directory.waiting]
+        is_crowd = len(names) > UNLOCKED_MOST
+        locked = [name for name in names if directory.waiting[name] in self._locks()] if is_crowd else []
+        for name in locked:
+            self._take(directory, path, name, found, is_locked=True)
+        unlocked_before = sum(self._opened.values())
+        for name in names[:_EXAMINED_MOST]:
+            if name in directory.waiting:
+                self._take(directory, path, name, found, is_locked=False)
+        count = sum(self._opened.values()) - unlocked_before
+        if is_crowd and count:
+            self._unlocked.append((directory, count))
+
+    def _take(
+        self, directory: JournalDirectory, path: str, name: str, found: list[FoundJournal], *, is_locked: bool
+    ) -> None:
+        inode = directory.waiting[name]
+        owner = directory.owners.get(name)
+        if not is_locked and owner is not None and self._opened[owner] >= UNLOCKED_MOST:
+            return
+        del directory.waiting[name]
+        directory.owners.pop(name, None)
+        file = examined(os.path.join(path, name))
+        if file is None:
+            directory.forget(name)
+            return
+        if file.is_strange:
+            directory.strange[name] = file.uid
+        elif file.file is None:
+            directory.foreign[name] = file.uid
+        elif file.file in self._name_count or is_locked or self._may_open(file.uid, inode):
+            directory.files[name] = file.file
+            if file.file not in self._name_count:
+                found.append(FoundJournal(os.path.join(path, name), *file.file))
+            self._name_count[file.file] += 1
+        else:
+            directory.waiting[name] = inode  # at the end: others come first in the next scan
+            directory.owners[name] = file.uid
+
+    def _may_open(self, uid: int, inode: int) -> bool:
+        """Whether this scan may hand out one more file of a user."""
+        if self._opened[uid] >= UNLOCKED_MOST:
+            return inode in self._locks()
+        self._opened[uid] += 1
+        return True
+
+    def _locks(self) -> frozenset[int]:
+        if self._locked is None:
+            self._locked = procfs.locked_inodes()
+        return self._locked
+
+    def _forget(self, file: FileKey) -> None:
+        """Drops a name that went away, so that a new file with an old file's inode counts as new."""
+        self._name_count[file] -= 1
+        if self._name_count[file] <= 0:
+            del self._name_count[file]
 
     def _is_sound(self, place: Place, facts: os.stat_result) -> bool:
         trouble = ""
@@ -120,50 +197,54 @@ class Journals:
             self._ignored.pop(place.path, None)
         return not trouble
 
-    def _read(
-        self, path: str, facts: os.stat_result
-    ) -> tuple[dict[str, FileKey], tuple[Foreign, ...], tuple[Finding, ...]]:
-        try:
-            entries = list(_journal_files(path))
-        except PermissionError:
-            return {}, (Foreign(path, facts.st_uid, self._user_of(facts.st_uid)),), ()
-        except OSError:  # went away between the two looks
-            return {}, (), ()
-        names = {}
-        foreign: dict[int, Foreign] = {}  # one row per user
-        strange = []
-        for name, file in entries:
-            if not stat.S_ISREG(file.st_mode):
-                text = "is a link, a pipe or a directory, not a journal; ignored"
-                strange.append(Finding("file_ignored", 1, path=os.path.join(path, name), text=text))
-            elif _is_readable(os.path.join(path, name), file):
-                names[name] = (file.st_dev, file.st_ino)
-            else:
-                foreign[file.st_uid] = Foreign(path, file.st_uid, self._user_of(file.st_uid))
-        return names, tuple(foreign.values()), tuple(strange)
+    def _passed_over(self, directory: JournalDirectory, path: str) -> _Passed:
+        strange: dict[int, list[str]] = defaultdict(list)
+        for name, uid in directory.strange.items():
+            if len(strange[uid]) < NAMED_MOST:
+                strange[uid].append(name)
+        uids = [directory.refused_uid] if directory.refused_uid is not None else [*set(directory.foreign.values())]
+        foreign = tuple(Foreign(path, uid, self._user_of(uid)) for uid in uids)
+        return _Passed(foreign, strange, Counter(directory.strange.values()), len(directory.waiting))
 
-    def _forget(self, before: dict[str, FileKey], now: dict[str, FileKey]) -> None:
-        """Drops names that went away, so that a new file with an old file's inode counts as new."""
-        for name in before.keys() - now.keys():
-            file = before[name]
-            names = self._names.get(file, set())
-            names.discard(name)
-            if not names:
-                self._names.pop(file, None)
+    def _tell(self, seen: dict[str, FileKey]) -> None:
+        """Puts together what was passed over in all directories."""
+        passed = {path: self._passed[key] for path, key in seen.items()}
+        self.foreign = tuple(row for one in passed.values() for row in one.foreign)
+        self.findings = (
+            *self._ignored.values(),
+            *_more_directories(self._unlisted),
+            *_strange_files(passed),
+            *(_not_examined(path, one.waiting_count) for path, one in passed.items() if one.waiting_count),
+        )
+        self.is_behind = any(one.waiting_count for one in passed.values()) and not procfs.sees_all_locks()
 
 
-def _journal_files(path: str) -> Iterator[tuple[str, os.stat_result]]:
-    with os.scandir(path) as entries:
-        for entry in entries:
-            if not entry.name.endswith(".journal") or entry.name.startswith("."):
-                continue
-            try:
-                facts = entry.stat(follow_symlinks=False)
-            except FileNotFoundError:
-                continue
-            yield entry.name, facts
+def _strange_files(passed: dict[str, _Passed]) -> Iterator[Finding]:
+    """Files that are no journals: of every user the first, and how many more there are."""
+    named: Counter[int] = Counter()
+    counted: Counter[int] = Counter()
+    where: dict[int, str] = {}
+    for path, one in passed.items():
+        counted += one.strange_count
+        for uid, names in one.strange.items():
+            where[uid] = path
+            for name in names[: NAMED_MOST - named[uid]]:
+                named[uid] += 1
+                yield Finding("file_ignored", 1, path=os.path.join(path, name), text=_STRANGE)
+    for uid, count in (counted - named).items():
+        text = f"and {count:,} more links, pipes or directories of uid {uid}; ignored"
+        yield Finding("file_ignored", count, path=where[uid], text=text)
 
 
-def _is_readable(path: str, facts: os.stat_result) -> bool:
-    """Asked of others' files only: one's own journal must never be touched more than needed."""
-    return facts.st_uid == os.geteuid() or os.access(path, os.R_OK, effective_ids=True)
+def _more_directories(unlisted: dict[int, tuple[str, int]]) -> Iterator[Finding]:
+    for uid, (path, count) in unlisted.items():
+        text = f"and {count:,} more directories of uid {uid} under other users' names; ignored"
+        yield Finding("directory_ignored", count, path=path, text=text)
+
+
+def _not_examined(path: str, count: int) -> Finding:
+    text = (
+        f"{count:,} files of this directory were not opened in this look: nobody holds their lock, and at most "
+        f"{UNLOCKED_MOST:,} such files of a user are opened at once"
+    )
+    return Finding("file_ignored", count, path=path, text=text)

@@ -10,6 +10,7 @@ root looks into that of containers as well.
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -19,6 +20,8 @@ __all__ = ["Place", "Places", "Roots"]
 
 _USERS_NAME = "ttmem-"  # and the uid
 _OTHERS_EVERY_SECONDS = 0.5
+_PAUSE_PER_COST = 24  # a shared directory full of files costs at most about 4 % of a core
+_USURPED_MOST = 100  # directories with others' names that one user has made
 
 
 class Place(NamedTuple):
@@ -60,6 +63,7 @@ class Places:
         self._clock = clock
         self._others: list[Place] = []
         self._container_shm: list[str] = []
+        self.unlisted: dict[int, tuple[str, int]] = {}  # by owner: where, and how many directories are not listed
         self._others_due = float("-inf")
         self._own = [Place(os.path.join(roots.shm, f"{_USERS_NAME}{uid}"), uid)]
         if runtime_directory:
@@ -102,12 +106,15 @@ class Places:
         """A walk through /proc is too dear for every scan."""
         now = self._clock()
         if now >= self._others_due:
-            self._others_due = now + _OTHERS_EVERY_SECONDS
+            began = time.thread_time()
             own = {place.path for place in self._own}
             containers = self._namespaces.others() if self.uid == 0 else []
             self._container_shm = _others_than(self._roots.shm, [self._shm_of(pid) for pid in containers])
             if self._directory is None:
+                self.unlisted = {}
                 self._others = [place for place in self._find_others(containers) if place.path not in own]
+            cost = time.thread_time() - began
+            self._others_due = now + max(_OTHERS_EVERY_SECONDS, cost * _PAUSE_PER_COST)
 
     def _shm_of(self, pid: int) -> str:
         """The /dev/shm of a process in another mount namespace."""
@@ -115,7 +122,7 @@ class Places:
 
     def _find_others(self, containers: list[int]) -> Iterator[Place]:
         """Other people's directories, here and in the namespaces of these processes."""
-        yield from _users_directories(self._roots.shm)
+        yield from self._users_directories(self._roots.shm)
         if self.uid != 0:
             return
         for name in _names(self._roots.run):
@@ -123,7 +130,25 @@ class Places:
                 yield Place(os.path.join(self._roots.run, name, "ttmem"), int(name))
         for pid in containers:  # user ids of there read otherwise from here
             uids = procfs.UidMap.of(self._roots.proc, pid)
-            yield from _users_directories(self._shm_of(pid), uids.outside)
+            yield from self._users_directories(self._shm_of(pid), uids.outside)
+
+    def _users_directories(self, shm: str, outside: Callable[[int], int] = lambda uid: uid) -> Iterator[Place]:
+        """Directories with users' names. Those that another user has made are told of, but not by the thousand."""
+        usurped: Counter[int] = Counter()
+        for name in _names(shm):
+            uid = name.removeprefix(_USERS_NAME)
+            if not uid.isdecimal() or uid == name:
+                continue
+            place = Place(os.path.join(shm, name), outside(int(uid)))
+            owner = _owner_of(place.path)
+            if owner not in (place.owner_uid, 0, None):
+                usurped[owner] += 1
+                if usurped[owner] > _USURPED_MOST:
+                    continue
+            yield place
+        for owner, count in usurped.items():
+            if count > _USURPED_MOST:
+                self.unlisted[owner] = (shm, count - _USURPED_MOST)
 
 
 def _others_than(own: str, directories: list[str]) -> list[str]:
@@ -138,11 +163,11 @@ def _others_than(own: str, directories: list[str]) -> list[str]:
     return [path for path in found.values() if path != own]
 
 
-def _users_directories(shm: str, outside: Callable[[int], int] = lambda uid: uid) -> Iterator[Place]:
-    for name in _names(shm):
-        uid = name.removeprefix(_USERS_NAME)
-        if uid.isdecimal() and uid != name:
-            yield Place(os.path.join(shm, name), outside(int(uid)))
+def _owner_of(path: str) -> int | None:
+    try:
+        return os.lstat(path).st_uid
+    except OSError:  # gone, or not to be looked at
+        return None
 
 
 def _names(directory: str) -> list[str]:

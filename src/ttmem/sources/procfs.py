@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 Folder = str | os.PathLike[str]
 PROC = "/proc"
+_FIRST_PID_NAMESPACE = 0xEFFFFFFC  # its number is the same on every machine
+_LOCKS_MOST_BYTES = 4 << 20  # some 60,000 locks
 
 
 class Stat(NamedTuple):
@@ -71,6 +73,26 @@ def own_pid_namespace(proc: Folder = PROC) -> int | None:
         return os.stat(f"{proc}/self/ns/pid").st_ino
     except OSError:
         return None
+
+
+def sees_all_locks(proc: Folder = PROC) -> bool:
+    """Whether `locked_inodes` tells of everybody: a container sees no locks of processes outside."""
+    return own_pid_namespace(proc) == _FIRST_PID_NAMESPACE
+
+
+def locked_inodes(proc: Folder = PROC) -> frozenset[int]:
+    """Inodes of files that a process holds a record lock on, whichever file system they are on."""
+    found: set[int] = set()
+    try:
+        with open(f"{proc}/locks", "rb") as file:
+            text = file.read(_LOCKS_MOST_BYTES)  # its cost grows with the square of its length
+    except OSError:
+        return frozenset()
+    for line in text.splitlines():
+        fields = line.split()  # 7: POSIX ADVISORY WRITE 4711 00:1b:15002 0 EOF
+        if len(fields) == 8 and fields[1] == b"POSIX":
+            found.add(int(fields[5].rpartition(b":")[2]))
+    return frozenset(found)
 
 
 class MountNamespaces:

@@ -1,0 +1,167 @@
+"""Directories full of files that are no journals: no journal is hidden by them, and nobody is kept busy."""
+
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes.children import Writer
+from tests.support.processes.native_programs import NativePrograms
+from tests.support.seed_serving import Daemon, a_daemon
+from tests.support.waiting import wait_until
+from ttmem.collector import Collector
+from ttmem.sources import Journals, Places, Roots
+
+CHIP = 0x1A2B
+SOMEBODY = 65_534
+is_root = pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can make files that are another user's")
+
+
+def journals_in(directory: Path) -> Journals:
+    return Journals(Places(uid=os.geteuid(), directory=str(directory)))
+
+
+def junk(directory: Path, count: int, *, uid: int | None = None) -> None:
+    """Empty files with names of journals."""
+    for at in range(count):
+        path = directory / f"{at}-1-0000abcd.journal"
+        path.touch()
+        if uid is not None:
+            os.chown(path, uid, uid)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    with open(path, "w") as file:
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        yield
+
+
+def test_of_files_that_nobody_holds_so_many_of_a_user_are_handed_out_at_once(tmp_path: Path) -> None:
+    junk(tmp_path, 1500)
+    journals = journals_in(tmp_path)
+
+    assert len(journals.scan()) == 1024
+    assert [finding.count for finding in journals.findings] == [476]
+    assert len(journals.scan(is_hurried=True)) == 476
+    assert journals.findings == ()
+
+
+def test_every_file_whose_lock_is_held_is_handed_out_at_once(tmp_path: Path) -> None:
+    junk(tmp_path, 1500)
+    with locked(tmp_path / "a.journal"), locked(tmp_path / "zz.journal"):
+        found = {os.path.basename(journal.path) for journal in journals_in(tmp_path).scan()}
+
+    assert {"a.journal", "zz.journal"} <= found
+    assert len(found) <= 1024 + 2
+
+
+@is_root
+def test_one_users_files_take_no_place_of_anothers(tmp_path: Path) -> None:
+    junk(tmp_path, 1500, uid=SOMEBODY)
+    for at in range(20):
+        (tmp_path / f"own-{at}.journal").touch()
+    found = [os.path.basename(journal.path) for journal in journals_in(tmp_path).scan()]
+
+    assert sum(name.startswith("own-") for name in found) == 20
+    assert len(found) == 1024 + 20
+
+
+def test_a_hundred_files_that_are_no_journals_are_named_and_the_rest_counted(tmp_path: Path) -> None:
+    for at in range(150):
+        os.mkfifo(tmp_path / f"{at}.journal")
+    journals = journals_in(tmp_path)
+    journals.scan()
+    *named, rest = journals.findings
+
+    assert len({finding.path for finding in named}) == 100
+    assert (rest.count, rest.path) == (50, str(tmp_path))
+    assert f"and 50 more links, pipes or directories of uid {os.geteuid()}" in rest.text
+
+
+def test_a_hundred_broken_journals_are_named_and_the_rest_counted(tmp_path: Path) -> None:
+    junk(tmp_path, 150)
+    collector = Collector(Places(uid=os.geteuid(), directory=str(tmp_path)))
+    collector.tick()
+    *named, rest = collector.snapshot().damaged
+
+    assert len({finding.path for finding in named}) == 100
+    assert (rest.path, rest.text) == (
+        str(tmp_path),
+        f"and 50 more of uid {os.geteuid()} that were no sound journals either",
+    )
+
+
+@is_root
+def test_a_hundred_directories_under_others_names_are_told_of_and_the_rest_counted(tmp_path: Path) -> None:
+    for uid in range(1000, 1150):
+        (tmp_path / f"ttmem-{uid}").mkdir()
+        os.chown(tmp_path / f"ttmem-{uid}", SOMEBODY, SOMEBODY)
+    (tmp_path / "proc").mkdir()
+    roots = Roots(*(str(tmp_path / name) for name in (".", "run", "proc")))
+    journals = Journals(Places(uid=0, roots=roots))
+    journals.scan()
+    *named, rest = journals.findings
+
+    assert (len(named), rest.count) == (100, 50)
+    assert f"and 50 more directories of uid {SOMEBODY}" in rest.text
+
+
+@pytest.mark.slow
+def test_fifty_thousand_files_of_another_user_cost_little_and_hide_nothing(
+    programs: NativePrograms, journals: Path
+) -> None:
+    (journals / "j").mkdir()
+    journals.chmod(0o755)
+    with Writer(programs, journals / "j") as writer:
+        writer.ask(f"alloc {writer.ask(f'open {CHIP}')} 1 12345 0")
+        junk(journals / "j", 50_000, uid=SOMEBODY if os.geteuid() == 0 else None)
+        with a_daemon(directory=journals) as daemon, always_changing(journals / "j"):
+            assert used(daemon) == {writer.pid: 12345}
+            share = share_of_a_core(daemon, seconds=10)
+            with Writer(programs, journals / "j") as second:
+                second.ask(f"alloc {second.ask(f'open {CHIP}')} 1 777 0")
+                wait_until(lambda: used(daemon) == {writer.pid: 12345, second.pid: 777})
+
+    assert share < 0.08  # of which up to 0.02 go to a daemon that has nothing to do, and 0.05 to one user
+
+
+@contextmanager
+def always_changing(directory: Path) -> Iterator[None]:
+    """A file that comes and goes there, a hundred times a second."""
+    is_over = threading.Event()
+
+    def change() -> None:
+        while not is_over.wait(0.01):
+            (directory / "x.journal").touch()
+            (directory / "x.journal").unlink()
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def used(daemon: Daemon) -> dict[int, int]:
+    rows = [row for row in daemon.document()["processes"] if row["state"] == "live"]
+    return {row["pid"]: sum(one["memory"]["dram"]["used"] for one in row["devices"]) for row in rows}
+
+
+def share_of_a_core(daemon: Daemon, *, seconds: float) -> float:
+    """CPU time over time, of everything a daemon does."""
+    began, spent = time.monotonic(), cpu_seconds(daemon.pid)
+    threading.Event().wait(seconds)  # what is measured takes time
+    return (cpu_seconds(daemon.pid) - spent) / (time.monotonic() - began)
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
