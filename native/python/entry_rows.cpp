@@ -110,6 +110,7 @@ void holding_rows(const Process& process, size_t most, const Timebase& time, nb:
     std::vector<Words> largest, oldest;
     std::map<uint32_t, SiteSum> sites;
     process.book.table().for_each([&](const Words& words) {
+        if (is_bookkeeping(words)) return;
         keep_first(largest, words, most, is_larger);
         keep_first(oldest, words, most, is_older);
         if (process.way == Way::socket || !has_site(words)) return;
@@ -133,6 +134,7 @@ nb::list allocation_rows(Collector& collector, uint64_t key, size_t most) {
         // With a limit, so many of every target, pool and kind: a few kernels are not crowded out by a million buffers.
         std::map<std::tuple<uint16_t, uint8_t, uint8_t>, std::vector<Words>> kept;
         process->book.table().for_each([&](const Words& words) {
+            if (is_bookkeeping(words)) return;
             if (most == 0) return rows.append(entry_row(teller, words));
             keep_first(kept[{words.target(), words.pool(), words.kind()}], words, most, is_larger);
         });
@@ -154,7 +156,7 @@ nb::tuple alive_at_peak_rows(Collector& collector, uint64_t key, uint32_t device
         const PeakAmount& amount = cell->second.pools[pool];
         const uint64_t peak = amount.peak_sequence;
         const auto is_there = [&](const Words& words) {
-            return words.pool() == pool && words.sequence() <= peak &&
+            return words.pool() == pool && words.sequence() <= peak && !is_bookkeeping(words) &&
                    process->book.touches(process->book.targets()[words.target()], device);
         };
         process->book.table().for_each([&](const Words& words) {

@@ -23,7 +23,9 @@ uint64_t group_of(const Words& words) {
 
 Counts counts_of(const Process& process) {
     Counts counts;
-    process.book.table().for_each([&](const Words& words) { ++counts[group_of(words)]; });
+    process.book.table().for_each([&](const Words& words) {
+        if (!is_bookkeeping(words)) ++counts[group_of(words)];
+    });
     return counts;
 }
 

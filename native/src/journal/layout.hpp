@@ -190,6 +190,11 @@ struct Words {
     uint64_t sequence() const { return commit >> 1; }
 };
 static_assert(sizeof(Words) == sizeof(Record));
+
+/// The entry of a program whose binaries take no memory of their own: it carries status and launches, and is no allocation.
+inline bool is_bookkeeping(const Words& words) {
+    return words.kind() == TTMEM_PROGRAM_BINARY && words.reserved_bytes() == 0;
+}
 static_assert(kSizeMost < 1ull << 43, "sizes and the hint share 48 bits");
 
 /// Copies all words but the commit, which the caller judges before and after.

@@ -38,7 +38,7 @@ void Collector::dismiss(Process& process) {
     process.book.leave();
     if (process.pidfd >= 0) close(process.pidfd);
     process.pidfd = -1;
-    process.last_live_count = process.book.table().size();
+    process.last_live_count = process.book.table().allocation_count();
     if (process.way == Way::socket) process.book.drop_lists();  // what a journal says can be read again
     ++ended_count_;
     pair_ways(process);

@@ -32,6 +32,7 @@ TTMEM_RARE void raise_peak(PoolCounters& pool, uint64_t used, uint64_t time) noe
 
 // Signed comparisons: a free may be counted before the allocation it ends, and `used` is then below zero for an instant.
 void charge(const Writer& writer, const Words& words) noexcept {
+    if (is_bookkeeping(words)) return;
     Target& target = writer.targets[words.target()];
     PoolCounters& pool = target.pools[words.pool()];
     const uint64_t bytes = words.reserved_bytes();
@@ -46,6 +47,7 @@ void charge(const Writer& writer, const Words& words) noexcept {
 }
 
 void discharge(const Writer& writer, const Words& words) noexcept {
+    if (is_bookkeeping(words)) return;
     Target& target = writer.targets[words.target()];
     PoolCounters& pool = target.pools[words.pool()];
     pool.used.fetch_sub(words.reserved_bytes(), std::memory_order_relaxed);
