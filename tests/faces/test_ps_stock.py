@@ -102,11 +102,18 @@ def test_a_daemon_reads_them_as_well(tmp_path: Path, plain: int) -> None:
     assert re.search(rf" {plain} .* read +0 +2\.00 MiB", shown)
 
 
-def test_what_only_the_dead_left_behind_is_nothing_to_show(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_only_ended_processes_left_behind_is_a_note_and_stale(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     put(here, 5, (Path(__file__).parents[1] / "data" / "shm" / "special" / "stale-after-kill9.bin").read_bytes())
 
     assert run_program(["ps"]) == 1
-    assert "Nothing reports device memory now" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "Nothing reports device memory now" in err
+    assert "the runtime's counters still hold dram 2.00 MiB, l1 128 KiB of ended processes; left out." in err
+    run_program(["-s"])
+    [chip] = json.loads(capsys.readouterr().out)["device_info"]
+    assert (chip["memory"]["dram"]["used"], chip["memory"]["dram"]["stale"]) == (0, 2 << 20)
 
 
 def test_of_many_files_that_are_no_regions_the_error_names_one(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -174,7 +174,8 @@ class RuntimeCounters:
         usages = {usage.device.number: usage for usage in snapshot.devices}
         for device, chip in chips:
             known = usages.get(device.number)
-            if known or any(process.pid not in look.reporting for process in chip.processes):
+            has_plain = any(process.pid not in look.reporting for process in chip.processes)
+            if known or has_plain or any(chip.stale.values()):
                 usages[device.number] = self._device(known or DeviceUsage(device, (), (), None), chip, look)
         return tuple(sorted(usages.values(), key=lambda usage: place_of(usage.device)))
 
@@ -192,7 +193,7 @@ class RuntimeCounters:
             before = pools.get(pool)
             if before and not before.is_read:
                 pools[pool] = _beside(before, told, chip.stale[pool])
-            elif before or told or rest or (telling and pool in _ALWAYS_TOLD):
+            elif before or told or rest or chip.stale[pool] or (telling and pool in _ALWAYS_TOLD):
                 part = _Part(told, rest, chip.stale[pool])
                 pools[pool] = self._read_pool(usage.device, pool, before, part, now_ns=look.now_ns)
         return usage._replace(

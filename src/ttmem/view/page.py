@@ -96,7 +96,7 @@ def nothing_to_show(snapshot: Snapshot) -> list[Line]:
         ("ttmem demo", "shows made-up chips"),
     ):
         lines.append((Span(f"   {command:35}", Role.INDEX), Span(meaning, Role.DIM)))
-    notes = [*_foreign(snapshot), *_doubts(snapshot, [])]
+    notes = [*_stale_notes(snapshot), *_foreign(snapshot), *_doubts(snapshot, [])]
     if notes:
         lines += [(), *((Span(f" {note}", Role.DIM),) for note in notes)]
     return lines
@@ -214,9 +214,14 @@ def _read_notes(snapshot: Snapshot, options: PageOptions) -> Iterator[str]:
         )
     if any(usage.origin == "sample" for usage in pools):
         yield "~ circular buffers that were read are a sample: up to 100 ms old, without dataflow buffers."
+    if not options.is_kernels:
+        yield from _stale_notes(snapshot)
+
+
+def _stale_notes(snapshot: Snapshot) -> Iterator[str]:
     for device in snapshot.devices:
         stale = [f"{usage.pool.word} {size_text(usage.stale_bytes)}" for usage in device.pools if usage.stale_bytes]
-        if stale and not options.is_kernels:
+        if stale:
             where = f"device {device_word(device.device)}"
             yield f"{where}: the runtime's counters still hold {', '.join(stale)} of ended processes; left out."
 

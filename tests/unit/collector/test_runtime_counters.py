@@ -137,10 +137,12 @@ def test_bytes_that_no_slot_accounts_for_are_nobodys(counters: RuntimeCounters) 
     assert (dram.used_bytes, dram.unattributed_bytes) == (MIB + 100, 100)
 
 
-def test_a_chip_that_only_the_dead_used_is_not_shown(counters: RuntimeCounters) -> None:
+def test_a_chip_that_only_ended_processes_used_is_listed_with_what_they_left(counters: RuntimeCounters) -> None:
     joined = counters.joined(a_snapshot(), readings_of(a_chip(stale=2 * MIB)))
+    [usage] = joined.devices
+    dram = pools_of(usage)[Pool.DRAM]
 
-    assert (joined.devices, joined.processes) == ((), ())
+    assert (dram.used_bytes, dram.stale_bytes, joined.processes) == (0, 2 * MIB, ())
 
 
 @pytest.mark.parametrize("stamp", [None, QUIET - OLD_STAMP_NS - 1])
