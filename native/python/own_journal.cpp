@@ -8,6 +8,7 @@
 
 #include "journal/clock.hpp"
 #include "journal/kernel_name.hpp"
+#include "ledger/overlaps.hpp"
 #include "python/entry_words.hpp"
 #include "python/reports.hpp"
 #include "python/rows.hpp"
@@ -28,7 +29,19 @@ public:
     const Header& header() const { return *static_cast<const Header*>(where_.base); }
     const Identity& identity() const { return header().identity; }
     const Target& target(uint32_t number) const { return part<Target>(identity().targets_offset)[number]; }
-    const Record& entry(uint64_t number) const { return part<Record>(identity().slab_offset)[number]; }
+    /// Everything alive. A copy counts if the entry is the same life before and after it.
+    template <typename Visit>
+    void for_each_entry(Visit visit) const {
+        const uint64_t high = std::min<uint64_t>(header().slab_high.load(std::memory_order_acquire), identity().table);
+        const auto* entries = part<Record>(identity().slab_offset);
+        for (uint64_t i = 0; i < high; ++i) {
+            Words words;
+            words.commit = entries[i].commit.load(std::memory_order_acquire);
+            if (!is_committed(words.commit)) continue;
+            copy_words(entries[i], words);
+            if (entries[i].commit.load(std::memory_order_acquire) == words.commit) visit(words);
+        }
+    }
     uint32_t thread(uint16_t number) const {
         return number < kThreads ? part<Half>(identity().threads_offset)[number].load(std::memory_order_acquire) : 0;
     }
@@ -120,10 +133,34 @@ uint64_t number_of(nb::handle value) {  // members of an IntEnum among them, whi
     return word;
 }
 
+// What several targets hold at the same addresses, which is there once: a parent mesh and its submesh have allocators of
+// their own. Such targets are rare, and only then the list is gone through.
+int64_t overlap_of(const OwnJournal& own, const std::vector<uint16_t>& targets, uint64_t pool) {
+    uint64_t bank_count = 0;
+    for (uint32_t i = 1; i < own.target_count() && bank_count == 0; ++i) {  // chips of one process are alike
+        uint64_t length = 0;
+        const char* bytes = own.item(own.target(i).descriptor.load(std::memory_order_acquire), Item::device, length);
+        if (bytes != nullptr && length >= sizeof(DeviceDescriptor))
+            bank_count = bank_count_of(*reinterpret_cast<const DeviceDescriptor*>(bytes), static_cast<uint8_t>(pool));
+    }
+    Spans spans;
+    uint64_t sum = 0;
+    own.for_each_entry([&](const Words& words) {
+        if (words.pool() != pool || std::find(targets.begin(), targets.end(), words.target()) == targets.end()) return;
+        const Span span = charged_span(words, bank_count);
+        if (span.first == span.second) return;
+        spans.push_back(span);
+        sum += span.second - span.first;
+    });
+    join(spans);
+    return static_cast<int64_t>((sum - length_of(spans)) * bank_count);
+}
+
 // Several targets may stand for one chip (itself, and meshes with it). How high their sum has been nobody kept; it was at
 // least what is used now, and at least what each of them had.
 nb::tuple pool_figures(const nb::tuple& targets, nb::handle pool_number) {
     int64_t used = 0, peak = 0, count = 0;
+    std::vector<uint16_t> holding;
     const OwnJournal own;
     const uint64_t pool = number_of(pool_number);
     if (!own.is_there() || pool >= kPools) return nb::make_tuple(0, 0, 0);
@@ -133,9 +170,12 @@ nb::tuple pool_figures(const nb::tuple& targets, nb::handle pool_number) {
         const PoolCounters& counters = own.target(target).pools[pool];
         const auto frees = counters.frees.load(std::memory_order_relaxed);
         count += static_cast<int64_t>(counters.allocs.load(std::memory_order_relaxed) - frees);
-        used += std::max<int64_t>(static_cast<int64_t>(counters.used.load(std::memory_order_relaxed)), 0);
+        const auto held = std::max<int64_t>(static_cast<int64_t>(counters.used.load(std::memory_order_relaxed)), 0);
+        if (held > 0) holding.push_back(static_cast<uint16_t>(target));
+        used += held;
         peak = std::max(peak, static_cast<int64_t>(counters.own_peak.load(std::memory_order_relaxed)));
     }
+    if (holding.size() > 1 && pool < kPlacedPools) used = std::max<int64_t>(used - overlap_of(own, holding, pool), 0);
     return nb::make_tuple(used, std::max(used, peak), std::max<int64_t>(count, 0));
 }
 
@@ -157,14 +197,6 @@ private:
     uint64_t now_, passed_, passed_ns_;
 };
 
-// A copy counts if the entry is the same life before and after it.
-bool copy_entry(const Record& entry, Words& words) {
-    words.commit = entry.commit.load(std::memory_order_acquire);
-    if (!is_committed(words.commit)) return false;
-    copy_words(entry, words);
-    return entry.commit.load(std::memory_order_acquire) == words.commit;
-}
-
 nb::tuple entry_row(const OwnJournal& own, const Words& words, const Ages& ages) {
     const bool is_program = words.kind() == TTMEM_PROGRAM_BINARY, is_buffer = words.kind() == TTMEM_BUFFER;
     const EntryWords its(words);
@@ -184,11 +216,9 @@ nb::list entry_rows() {
     const OwnJournal own;
     if (!own.is_there()) return rows;
     std::vector<Words> alive;
-    const uint64_t table = own.identity().table;
-    const uint64_t high = std::min(own.header().slab_high.load(std::memory_order_acquire), table);
-    Words words;
-    for (uint64_t i = 0; i < high; ++i)
-        if (copy_entry(own.entry(i), words)) alive.push_back(words);
+    own.for_each_entry([&](const Words& words) {
+        if (!is_bookkeeping(words)) alive.push_back(words);
+    });
     std::sort(alive.begin(), alive.end(), [](const Words& a, const Words& b) { return a.commit < b.commit; });
     const Ages ages(own.identity());
     for (const Words& one : alive) rows.append(entry_row(own, one, ages));

@@ -9,6 +9,27 @@ namespace nb = nanobind;
 namespace ttmem {
 namespace {
 
+nb::tuple numbers_of(const std::vector<uint32_t>& devices) {
+    nb::list numbers;
+    for (const uint32_t device : devices) numbers.append(device);
+    return nb::tuple(numbers);
+}
+
+nb::tuple owner_row(const TargetBook& target) {
+    return nb::make_tuple(target.rows, target.columns, numbers_of(target.devices));
+}
+
+// Addresses that two targets hold at once, and which targets those are.
+nb::list overlap_rows(const Process& process) {
+    nb::list rows;
+    if (has_ended(process)) return rows;
+    for (const Overlap& one : overlaps_of(process.book))
+        rows.append(nb::make_tuple(one.pool, one.address, one.bytes, numbers_of(one.devices),
+                                   owner_row(process.book.targets()[one.first]),
+                                   owner_row(process.book.targets()[one.second])));
+    return rows;
+}
+
 nb::dict findings_of(const Process& process) {
     nb::dict findings;
     const auto put = [&](const char* name, uint64_t count) {
@@ -90,9 +111,12 @@ nb::dict process_row(const Process& process, const Timebase& time) {
     row["lost_records"] = process.lost_records;
     row["skipped"] = process.hot.skipped;
     row["untabled"] = process.hot.untabled_allocs;
-    row["live_count"] =
-        process.is_over() && process.way == Way::socket ? process.last_live_count : process.book.table().size();
+    row["live_count"] = process.is_over() && process.way == Way::socket ? process.last_live_count
+                                                                        : process.book.table().allocation_count();
+    const nb::list overlaps = overlap_rows(process);
     row["findings"] = findings_of(process);
+    if (nb::len(overlaps) != 0) row["findings"]["overlap"] = nb::len(overlaps);
+    row["overlaps"] = overlaps;
     row["threads"] = process.hot.threads;
     uint64_t refusals = 0, clashes = 0;  // on all targets: one on a mesh is one
     for (size_t i = 0; i < process.book.target_count() && i < process.book.targets().size(); ++i) {

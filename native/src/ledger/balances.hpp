@@ -42,6 +42,8 @@ struct Cell {
     KindAmount kinds[kKinds];
     KindAmount cores[kCoreTypes];
     int open_targets = 0;  // of the process, that stand for this chip among others
+    // Of the process: the target that holds something of dram, trace, l1, l1_small there; one of them if several do.
+    uint16_t holders[4] = {kNoTarget, kNoTarget, kNoTarget, kNoTarget};
 };
 
 struct Device {

@@ -89,7 +89,7 @@ void Book::keep_freed(const Words& words, uint64_t freed_sequence) {
 }
 
 void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t raw, uint64_t now_ns) {
-    if (!is_counting_) return;
+    if (!is_counting_ || is_bookkeeping(words)) return;
     TargetBook& target = targets_[words.target()];
     const int64_t used = sign * static_cast<int64_t>(words.reserved_bytes());
     const int64_t requested = sign * requested_of(words);
@@ -104,12 +104,15 @@ void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t 
     add(target.totals.pools[pool]);
     used_pools_ |= 1u << pool;
     used_kinds_ |= 1u << kind;
-    const bool has_cores = is_kernel(kind);
+    const bool has_cores = is_kernel(kind), may_share = has_addresses_ && pool < kPlacedPools;
     add_kind(target.totals.kinds[kind]);
     if (has_cores) add_kind(*cores_of(target.totals.cores, words));
     for (const uint32_t number : target.devices) {
         Cell& own = *cell_of_[number];
-        if (add_to(own.pools[pool], used, requested, sign, !is_held_)) {
+        // Usually one target alone holds something of a pool; what several hold at one address is there once.
+        const bool is_alone = !may_share || (shared_.empty() && (sign < 0 || own.holders[pool] == words.target()));
+        const int64_t by = is_alone ? used : used - overlap_change(words, number, sign > 0);
+        if (add_to(own.pools[pool], by, requested, sign, !is_held_)) {
             own.pools[pool].peak_sequence = sequence;
             own.pools[pool].peak_raw = raw;
         }
@@ -118,7 +121,7 @@ void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t 
         if (!is_shared_) continue;
         Device& device = devices_.at(number);
         PeakAmount& all = device.cell.pools[pool];
-        if (add_to(all, used, requested, sign, device.unsettled == 0))
+        if (add_to(all, by, requested, sign, device.unsettled == 0))
             all.peak_time_ns = when(raw, now_ns);
         else if (all.used > all.peak && !is_held_)
             device.is_lower_bound = true;  // a peak, but nobody can say how high
@@ -381,6 +384,7 @@ size_t Book::apply_run(const std::vector<Words>& events, size_t from, uint64_t u
 }
 
 void Book::rebuild(const std::vector<Words>& alive, const std::vector<Words>& ends, uint64_t now_ns) {
+    forget_sharing();
     table_.clear();
     programs_early_.clear();
     freed_early_.clear();
@@ -404,6 +408,7 @@ void Book::rebuild(const std::vector<Words>& alive, const std::vector<Words>& en
         const uint32_t hash = entry_hash(key);
         Totals& totals = fresh[words.target()];
         const auto add = [&](const Words& one, int64_t sign) {
+            if (is_bookkeeping(one)) return;
             totals.pools[one.pool()].used += sign * static_cast<int64_t>(one.reserved_bytes());
             totals.pools[one.pool()].requested += sign * requested_of(one);
             totals.pools[one.pool()].count += sign;
@@ -419,13 +424,13 @@ void Book::rebuild(const std::vector<Words>& alive, const std::vector<Words>& en
         if (twin != nullptr && (twin->flags() & kIndexed) != 0) {
             if (twin->sequence() >= words.sequence()) continue;
             add(*twin, -1);
-            *twin = words;
-        } else {
-            table_.insert(words, hash);
+            table_.erase(key, hash, twin->sequence());
         }
+        table_.insert(words, hash);
         add(words, +1);
     }
     for (uint16_t i = 0; i < target_count_; ++i) set_totals(targets_[i], fresh[i], now_ns);
+    find_sharing();
 }
 
 }  // namespace ttmem

@@ -15,6 +15,7 @@
 
 #include "ledger/activity.hpp"
 #include "ledger/balances.hpp"
+#include "ledger/overlaps.hpp"
 #include "ledger/table.hpp"
 #include "ledger/timebase.hpp"
 #include "reader/journal.hpp"
@@ -72,6 +73,7 @@ public:
     Book(uint64_t key, Devices& devices, bool has_journal = true)
         : key_(key),
           devices_(devices),
+          has_addresses_(has_journal),
           targets_(has_journal ? kTargets : 1),
           freed_most_(has_journal ? kFreedKept : 4096) {}
     ~Book();
@@ -163,6 +165,8 @@ public:
     /// Bits: pools, and kinds, that anything was ever counted in.
     uint32_t used_pools() const { return used_pools_; }
     uint32_t used_kinds() const { return used_kinds_; }
+    /// Pools of chips that several targets hold something of at once, by device number and pool.
+    const std::map<std::pair<uint32_t, uint8_t>, SharedPool>& shared_pools() const { return shared_; }
     const std::map<std::string, uint64_t>& findings() const { return findings_; }
     const std::vector<Freed>& freed() const { return freed_; }
     const std::deque<OutOfMemory>& out_of_memory() const { return out_of_memory_; }
@@ -201,6 +205,11 @@ private:
     void ensure_place(uint16_t number, uint64_t now_ns);
     void charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t raw, uint64_t now_ns);
     void carry(uint32_t device, const Totals& change, uint64_t now_ns);
+    int64_t overlap_change(const Words& words, uint32_t device, bool is_added);
+    void begin_sharing(uint32_t device, uint8_t pool, uint64_t newest);
+    void take_off(uint32_t device, uint8_t pool, int64_t overlap);
+    void forget_sharing();
+    void find_sharing();
     void hold_peaks_of(uint32_t device);
     void let_go();
     void move_history(uint32_t from, uint32_t to);
@@ -213,10 +222,12 @@ private:
     uint64_t key_;
     Devices& devices_;
     EntryTable table_;
+    bool has_addresses_;  // as a journal tells them
     std::vector<TargetBook> targets_;
     size_t freed_most_;
     std::map<uint32_t, Cell> cells_;
     std::vector<Cell*> cell_of_;  // by device number, for the hot path
+    std::map<std::pair<uint32_t, uint8_t>, SharedPool> shared_;
     uint32_t used_pools_ = 0, used_kinds_ = 0;
     std::map<std::string, uint64_t> findings_;
     std::unordered_set<uint64_t> freed_early_;  // lives whose end was read before their pending beginning

@@ -8,33 +8,10 @@
 namespace ttmem {
 namespace {
 
-// What every bank gives up for an allocation: its share of what all give up together, or what it says of one.
-uint64_t block_of(const Words& words, uint64_t bank_count) {
-    const uint64_t said = words.kind() == TTMEM_BUFFER ? words.per_bank_bytes() : 0;
-    const uint64_t share = bank_count == 0 ? 0 : (words.reserved_bytes() + bank_count - 1) / bank_count;
-    return std::max(said, share);
-}
-
-// Binaries of a program lie at the address that their entry has in place of a site.
-uint64_t address_of(const Words& words) {
-    if (words.kind() == TTMEM_BUFFER) return words.buffer_address();
-    return words.kind() == TTMEM_PROGRAM_BINARY ? words.site() : 0;
-}
-
-bool is_held(const Words& words) {
-    return words.pool() < kPlacedPools && words.reserved_bytes() != 0 && (words.flags() & kView) == 0;
-}
-
-struct BankCounts {
-    uint64_t dram = 0, l1 = 0;
-    uint64_t of(uint8_t pool) const { return pool <= TTMEM_TRACE ? dram : l1; }
-};
-
 // Chips of one mesh are alike.
-BankCounts banks_of(const TargetBook& target, const Devices& devices) {
+DeviceDescriptor facts_of(const TargetBook& target, const Devices& devices) {
     if (target.devices.empty() || target.devices.front() >= devices.all().size()) return {};
-    const DeviceDescriptor& facts = devices.all()[target.devices.front()].facts;
-    return {facts.dram_banks, facts.l1_banks};
+    return devices.all()[target.devices.front()].facts;
 }
 
 void append(Taken& to, Span span, uint32_t count) {
@@ -122,20 +99,20 @@ Gaps gaps_of(const Spans& joined) {
 
 std::map<uint16_t, TakenPools> taken_by(const Book& book, const Devices& devices, bool is_placed) {
     const size_t count = std::min<size_t>(book.targets().size(), book.target_count());
-    std::vector<BankCounts> banks;
-    for (size_t i = 0; i < count; ++i) banks.push_back(banks_of(book.targets()[i], devices));
+    std::vector<DeviceDescriptor> facts;
+    for (size_t i = 0; i < count; ++i) facts.push_back(facts_of(book.targets()[i], devices));
     std::vector<TakenPools> targets(count);
     book.table().for_each([&](const Words& words) {
-        if (!is_held(words) || words.target() >= count) return;
+        if (!takes_banks(words) || words.target() >= count) return;
         TakenPools& pools = targets[words.target()];
         if (pools.empty()) pools.resize(kPlacedPools);
         Taken& taken = pools[words.pool()];
-        const uint64_t address = is_placed ? address_of(words) : 0;
-        const uint64_t block = address == 0 ? 0 : block_of(words, banks[words.target()].of(words.pool()));
-        if (block == 0)
+        const uint64_t bank_count = bank_count_of(facts[words.target()], words.pool());
+        const Span span = is_placed ? placed_span(words, bank_count) : Span{};
+        if (span.first == span.second)
             ++taken.unplaced;
         else
-            taken.spans.push_back(span_at(address, block));
+            taken.spans.push_back(span);
     });
     std::map<uint16_t, TakenPools> found;
     for (size_t number = 0; number < targets.size(); ++number) {

@@ -15,15 +15,12 @@
 #include <vector>
 
 #include "ledger/footprint.hpp"
+#include "ledger/overlaps.hpp"
 #include "ledger/spans.hpp"
 
 namespace ttmem {
 
 struct Process;
-
-/// Pools whose buffers have addresses: dram, trace, l1, l1_small.
-inline constexpr uint32_t kPlacedPools = 4;
-static_assert(TTMEM_DRAM == 0 && TTMEM_TRACE == 1 && TTMEM_L1 == 2 && TTMEM_L1_SMALL == 3);
 
 /// One pool, in each bank.
 struct Taken {

@@ -116,6 +116,8 @@ void Book::set_totals(TargetBook& target, const Totals& totals, uint64_t now_ns)
 
 void Book::place_target(TargetBook& target, std::vector<uint32_t> devices, uint64_t now_ns) {
     if (target.devices == devices) return;
+    const bool is_moving = !target.devices.empty();
+    if (is_moving) forget_sharing();
     const Totals held = target.totals;
     set_totals(target, Totals{}, now_ns);
     target.devices = std::move(devices);
@@ -128,6 +130,7 @@ void Book::place_target(TargetBook& target, std::vector<uint32_t> devices, uint6
         if (is_held_) hold_peaks_of(number);
     }
     set_totals(target, held, now_ns);
+    if (is_moving) find_sharing();
 }
 
 TargetBook& Book::target_at(uint16_t number) {
@@ -289,6 +292,7 @@ void Book::inherit_targets(const std::vector<TargetWords>& targets, uint64_t now
 
 void Book::adopt_counters(const std::vector<TargetWords>& targets, uint64_t now_ns) {
     is_counting_ = false;
+    forget_sharing();
     for (uint16_t i = 0; i < targets.size() && i < kTargets; ++i) {
         Totals totals;
         bool has_any = false;
@@ -319,6 +323,8 @@ void Book::adopt_counters(const std::vector<TargetWords>& targets, uint64_t now_
 
 // Every target's totals, into the chips' sums or out of them.
 void Book::add_shares(int64_t sign, uint64_t now_ns) {
+    for (const auto& [place, shared] : shared_)
+        add_to(devices_.at(place.first).cell.pools[place.second].used, -sign * shared.overlap);
     for (uint32_t i = 0; i < target_count_; ++i) {
         const Totals& held = targets_[i].totals;
         for (const uint32_t number : targets_[i].devices) {

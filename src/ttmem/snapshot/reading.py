@@ -4,6 +4,7 @@ The inverse of `document`, up to what it does not say: times are whole microseco
 processes go by inside of one snapshot are given anew.
 """
 
+from collections.abc import Mapping
 from typing import get_args
 
 from ttmem.devices import BinaryStatus, Device, Kind, Pool
@@ -53,19 +54,30 @@ def snapshot_from_document(document: Document) -> Snapshot:
     check_schema(fields)
     devices = Devices()
     usages = tuple(without_empty_pools(read_device_usage(row, devices)) for row in fields.items("device_info"))
+    findings = tuple(read_finding(row) for row in fields.items("findings"))
+    worded = {(finding.name, finding.pid, finding.path): finding for finding in findings}
     return Snapshot(
         time_ns=fields.nanoseconds("time_ns"),
         source=fields.text("source"),
         places=fields.texts("places"),
         host=read_host(fields.inner("host_info"))._replace(version=fields.inner("host_sw_vers").maybe_text("ttmem")),
         devices=usages,
-        processes=tuple(_process(row, key, devices) for key, row in enumerate(fields.items("processes"), start=1)),
+        processes=tuple(
+            _with_words(_process(row, key, devices), worded)
+            for key, row in enumerate(fields.items("processes"), start=1)
+        ),
         foreign=tuple(read_foreign(row) for row in fields.items("foreign")),
         damaged=tuple(
             Finding("damaged", 1, path=row.text("path"), text=row.text("text")) for row in fields.items("damaged")
         ),
-        findings=tuple(read_finding(row) for row in fields.items("findings")),
+        findings=findings,
     )
+
+
+def _with_words(process: ProcessUsage, worded: Mapping[tuple[str, int | None, str], Finding]) -> ProcessUsage:
+    """A document counts the findings of a process by name; their sentences stand in the list of all."""
+    found = (worded.get((one.name, one.pid, one.path), one) for one in process.findings)
+    return process._replace(findings=tuple(found))
 
 
 def check_schema(fields: Fields) -> None:

@@ -135,7 +135,7 @@ def _process(row: Rows, parts: Parts, surroundings: Surroundings) -> ProcessUsag
         clash_count=row["clashes"],
         devices=_process_devices(row, parts),
         other_devices=held_from_rows(parts, key, "other_pools", "other_kinds"),
-        findings=findings_of(row),
+        findings=findings_of(row, parts.devices),
         start_ticks=row["start_ticks"] or None,
         **_stories(key, parts),
     )
@@ -146,10 +146,14 @@ def reason_of(row: Rows) -> str:
     return "" if row["complete"] else row["reason"] or "unknown"
 
 
-def findings_of(row: Rows) -> tuple[Finding, ...]:
+def findings_of(row: Rows, devices: Mapping[int, Device]) -> tuple[Finding, ...]:
     """What does not add up in a process's reports."""
     pid = row["pid"] or None
-    return tuple(Finding(name, count, pid, row["path"]) for name, count in row["findings"].items() if count)
+    return tuple(
+        Finding(name, count, pid, row["path"], _overlap_text(row, devices) if name == "overlap" else "")
+        for name, count in row["findings"].items()
+        if count
+    )
 
 
 def explained(finding: Finding, uid: int) -> Finding:
@@ -160,6 +164,29 @@ def explained(finding: Finding, uid: int) -> Finding:
         text=f"written by uid {uid}; no process is confirmed by the kernel as its writer, "
         "so its figures are listed under no pid and counted nowhere"
     )
+
+
+_OVERLAPS_NAMED = 3
+
+
+def _overlap_text(row: Rows, devices: Mapping[int, Device]) -> str:
+    """Both owners of every overlap; a finding that is one sentence for each."""
+
+    def chips(numbers: Iterable[int]) -> str:
+        found = [devices[number] for number in numbers]
+        names = [str(device.index) if device.index is not None else device.name for device in found]
+        return f"chip{'s' if len(names) > 1 else ''} {', '.join(names)}"
+
+    def owner(rows: int, columns: int, numbers: Iterable[int]) -> str:
+        return f"mesh {rows}x{columns} ({chips(numbers)})" if rows else f"{chips(numbers)} alone"
+
+    sentences = [
+        f"{owner(*first)} and {owner(*second)} both hold {size_bytes:,} bytes of {Pool(pool).word} from {address:#x} "
+        f"on, on {chips(where)}: they overwrite each other"
+        for pool, address, size_bytes, where, first, second in row["overlaps"][:_OVERLAPS_NAMED]
+    ]
+    more = len(row["overlaps"]) - len(sentences)
+    return "; ".join(sentences) + (f"; and {more} more" if more else "")
 
 
 def damaged_files(rows: Rows) -> tuple[Finding, ...]:

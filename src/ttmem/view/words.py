@@ -10,6 +10,7 @@ FINDINGS = {
     "clamped": "size beyond what any device has, cut",
     "shrunk_kernel": "kernel loaded again with a smaller size",
     "lock_lost": "process alive but its lock on the journal is gone (it closed all its descriptors)",
+    "overlap": "address that two meshes over one chip both hold: they overwrite each other",
     "counter_mismatch": "counter that differs from the list of what is alive",
     "unsized_free": "free without a size while the table was full: counters are no longer exact",
     "names_lost": "name that found no room",

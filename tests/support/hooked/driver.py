@@ -9,7 +9,8 @@ Beside what the other driver does, a line of JSON each:
     {"do": "imagine", ...}                                      the same as run, captured and not dispatched
     {"do": "clear"}                                             the program cache
     {"do": "open_device", "device": 0, "l1_small": 0}           a single chip, beside the mesh of `open`
-    {"do": "alloc_on", "device": 0, "id": 1, "side": 32}, {"do": "close_device", "device": 0}
+    {"do": "alloc_on", "device": 0, "id": 1, "side": 32}        "device": "mesh" is the mesh of `open`
+    {"do": "close_device", "device": 0}
     {"do": "add_on", "device": 0, "id": 1, "times": 2}           what `alloc_on` made to itself, there
     {"do": "drop"}                                              what `alloc_on` and `submeshes` made
     {"do": "submeshes", "shape": [1, 1]}                        of the mesh; each is a device, numbered from 100 on
@@ -123,7 +124,7 @@ class HookedDriver(Driver):
         return {"id": device.id(), "chips": list(device.get_device_ids())}
 
     def _alloc_on(self, request: Request) -> Answer:
-        ttnn, device = self.ttnn, self.devices[request["device"]]
+        ttnn, device = self.ttnn, self.mesh if request["device"] == "mesh" else self.devices[request["device"]]
         shape = (1, 1, request["side"], request["side"])
         tensor = ttnn.empty(shape, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
         self.kept[request["id"]] = tensor

@@ -139,8 +139,8 @@ def test_what_is_freed_after_the_end_of_its_device_is_no_finding(tracker: GraphT
 
 def test_two_open_devices_on_one_chip_do_not_end_each_other(tracker: GraphTracker, journal: OwnJournal) -> None:
     first, second, mesh = (a_watched(device, tracker) for device in (a_chip_alone(), a_chip_alone(), a_mesh(1, 2)))
-    for device in (first, second, mesh):
-        tracker.track_allocate(SmallBuffer(device, 4096))
+    for number, device in enumerate((first, second, mesh), start=1):
+        tracker.track_allocate(SmallBuffer(device, 4096, address=0x1000 * number))
 
     tracker.track_device_closed(first)
     assert journal.used(CHIP) == {Pool.DRAM: 8192}

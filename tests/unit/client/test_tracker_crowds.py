@@ -68,7 +68,7 @@ def test_threads_lose_no_circular_buffer_of_programs_they_share(journal: OwnJour
 def test_trackers_do_not_end_each_others_memory(journal: OwnJournal, shape: tuple[int, int]) -> None:
     first, second, device = GraphTracker(), GraphTracker(), a_mesh(*shape)
     first.track_allocate(SmallBuffer(device, 300, unique_id=7))
-    second.track_allocate(SmallBuffer(device, 5000, unique_id=7))
+    second.track_allocate(SmallBuffer(device, 5000, address=0x2000, unique_id=7))
     assert journal.used(CHIP) == {Pool.DRAM: 5300}
 
     second.close()

@@ -58,12 +58,9 @@ class Overviews:
         """As `overview_from_rows`."""
         usages = self._usages_of(rows, surroundings.sizes_of)
         processes = tuple(self._rows_of(rows, usages, surroundings, parent_of))
-        doubts = [
-            explained(finding, row["uid"])
-            for row in rows["processes"]
-            if row["findings"]
-            for finding in findings_of(row)
-        ]
+        doubtful = [row for row in rows["processes"] if row["findings"]]
+        devices = self._devices_of(rows) if doubtful else {}
+        doubts = [explained(finding, row["uid"]) for row in doubtful for finding in findings_of(row, devices)]
         return Overview(
             time_ns=rows["time_ns"],
             source=surroundings.source,
