@@ -12,6 +12,7 @@
 #include "python/kept_rows.hpp"
 #include "python/layouts.hpp"
 #include "python/own_journal.hpp"
+#include "python/released.hpp"
 #include "python/reports.hpp"
 #include "python/rows.hpp"
 #include "python/seeds.hpp"
@@ -126,7 +127,7 @@ nb::tuple attach(Collector& collector, nb::object file, uint64_t device, uint64_
     std::string error;
     uint64_t key = 0;
     {
-        nb::gil_scoped_release released;
+        const Released released;
         key = collector.attach(path, device, inode, error);
     }
     return nb::make_tuple(key, error);
@@ -154,10 +155,10 @@ struct Ledger : Collector {
 
 // One at a time; whoever waits for that waits without the interpreter, which the one at work will need again.
 nb::object take_checkpoint(Ledger& ledger) {
-    nb::gil_scoped_release released;
+    Released released;
     const std::lock_guard one_at_a_time(ledger.checkpointing);
     const std::string& bytes = ledger.checkpoint.take();
-    nb::gil_scoped_acquire acquired;
+    released.end();
     return bytes.empty() ? nb::none() : nb::object(nb::bytes(bytes.data(), bytes.size()));
 }
 
@@ -170,7 +171,7 @@ nb::tuple restore_checkpoint(Ledger& ledger, nb::bytes bytes) {
 nb::dict overview_of(Ledger& ledger, nb::iterable pids) { return overview_rows(ledger, ledger.kept, pids); }
 
 void add_ledger(nb::module_& module) {
-    using Unlocked = nb::call_guard<nb::gil_scoped_release>;
+    using Unlocked = nb::call_guard<Released>;
     nb::class_<Collector>(module, "Books");
     nb::class_<Ledger, Collector>(module, "Ledger", "Balances of every process that reports by journal or socket.")
         .def(nb::init<bool>(), nb::arg("tap") = false)

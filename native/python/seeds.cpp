@@ -7,6 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "python/released.hpp"
 #include "seeds/server.hpp"
 
 namespace nb = nanobind;
@@ -32,7 +33,7 @@ nb::dict statistics(const Server& server) {
 nb::tuple take_log(Server& server, double wait_seconds) {
     std::string text;
     {
-        nb::gil_scoped_release released;
+        const Released released;
         text = server.take_log(wait_seconds);
     }
     const auto [dumps, kernel_dumps] = server.take_dump_requests();
@@ -42,7 +43,7 @@ nb::tuple take_log(Server& server, double wait_seconds) {
 }  // namespace
 
 void add_seed_server(nb::module_& module) {
-    using Unlocked = nb::call_guard<nb::gil_scoped_release>;
+    using Unlocked = nb::call_guard<Released>;
     nb::class_<Server>(module, "SeedServer", "Serves the seeds' socket: what is reported there goes into a ledger.")
         .def("__init__", make_server, nb::arg("ledger"), nb::arg("listener"), nb::arg("log_events") = false,
              nb::arg("device_nodes") = 0, nb::keep_alive<1, 2>())
