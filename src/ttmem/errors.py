@@ -6,6 +6,7 @@ the figures.
 
 __all__ = [
     "CannotServe",
+    "DaemonBusy",
     "DaemonGone",
     "MessageMalformed",
     "NothingToRead",
@@ -23,6 +24,10 @@ class TtmemError(Exception):
 
 class DaemonGone(TtmemError):
     """A daemon that is there by name does not answer, or is not to be trusted."""
+
+
+class DaemonBusy(DaemonGone):
+    """A daemon that runs, but gave no answer in time or refused to."""
 
 
 class CannotServe(TtmemError):

@@ -57,6 +57,19 @@ def test_a_process_on_the_socket_is_seen_through_the_daemon(daemon: Daemon) -> N
     assert "kernels: 1 fabric ~896 KiB · 2 dispatch ~92.0 KiB" in shown
 
 
+def test_a_daemon_that_does_not_answer_is_told_from_none(daemon: Daemon) -> None:
+    daemon.process.send_signal(signal.SIGSTOP)
+    try:
+        told = daemon.run("serve", "--status", check=False)
+    finally:
+        daemon.process.send_signal(signal.SIGCONT)
+
+    path = journals_of(daemon) / "daemon.sock"
+    assert (told.returncode, told.stdout) == (4, "")
+    assert told.stderr.startswith(f"ttmem: a daemon runs, but is busy or hangs ({path}: gave no answer within 1 s; ")
+    assert told.stderr.endswith("; try again, or restart it\n")
+
+
 def test_what_the_seeds_clients_send_is_printed_as_the_seeds_block_and_the_daemon_says_that_it_runs(
     daemon: Daemon,
 ) -> None:

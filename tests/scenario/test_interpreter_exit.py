@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-# While the last object of the main module is destroyed the interpreter is ending already, and other threads may still ask
-# for its lock: long enough for every thread below to come back from native code.
+# While the last object of the main module is destroyed the interpreter is ending already, and other threads may still
+# ask for its lock: long enough for every thread below to come back from native code.
 PROGRAM = """
 import os, signal, socket, sys, threading, time
 from ttmem import _native
@@ -39,11 +39,19 @@ collector.start()
 while not is_in_native_code():
     time.sleep(0.001)
 """
+SERVING = """
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1] + "/s")
+listener.listen()
+server = _native.SeedServer(collector.ledger, listener.fileno(), True)
+in_background(lambda: again_and_again(lambda: server.run(0.01)))
+in_background(lambda: again_and_again(lambda: server.take_log(0.01)))
+"""
 ENDS = {
     "falls off its end": (FOLLOWING, 0),
     "is interrupted": (f"{FOLLOWING}os.kill(os.getpid(), signal.SIGINT)\ntime.sleep(20)\n", -signal.SIGINT),
     "forks": (
-        f"{FOLLOWING}child = os.fork()\nif child:\n    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) + 5)\n",
+        f"{FOLLOWING}child = os.fork()\nif child: sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) + 5)\n",
         5,
     ),
 }
@@ -54,14 +62,7 @@ RARE_ENDS = {
     "stops it in a thread": (f"{FOLLOWING}threading.Thread(target=collector.stop).start()\n", 0),
     "looks in a thread of its own": (f"{PROGRAM}in_background(lambda: again_and_again(collector.tick))\n", 0),
     "takes checkpoints": (f"{PROGRAM}in_background(lambda: again_and_again(collector.ledger.checkpoint))\n", 0),
-    "serves a socket": (
-        f"{PROGRAM}listener = socket.socket(socket.AF_UNIX)\n"
-        "listener.bind(sys.argv[1] + '/s'); listener.listen()\n"
-        "server = _native.SeedServer(collector.ledger, listener.fileno(), True)\n"
-        "in_background(lambda: again_and_again(lambda: server.run(0.01)))\n"
-        "in_background(lambda: again_and_again(lambda: server.take_log(0.01)))\n",
-        0,
-    ),
+    "serves a socket": (f"{PROGRAM}{SERVING}", 0),
 }
 
 

@@ -10,7 +10,7 @@ namespace ttmem {
 namespace {
 
 constexpr char kCheckpointMagic[8] = {'T', 'T', 'M', 'E', 'M', 'C', 'P', '1'};
-constexpr uint32_t kCheckpointVersion = 1;
+constexpr uint32_t kCheckpointVersion = 2;
 constexpr uint64_t kSeed = 0xcbf2'9ce4'8422'2325ull;
 
 uint64_t mixed(uint64_t hash, uint64_t word) {
@@ -18,14 +18,20 @@ uint64_t mixed(uint64_t hash, uint64_t word) {
     return hash ^ hash >> 29;
 }
 
-uint64_t checksum_of(const char* bytes, size_t size) {
-    uint64_t hash = kSeed;
+uint64_t mixed_words(uint64_t hash, const char* bytes, size_t size) {
     for (; size >= 8; bytes += 8, size -= 8) {
         uint64_t word = 0;
         std::memcpy(&word, bytes, 8);
         hash = mixed(hash, word);
     }
-    return mixed(hash, size);  // bodies consist of whole words
+    return mixed(hash, size);  // heads and bodies consist of whole words
+}
+
+// Of the head, but for the checksum itself, and of the body.
+uint64_t checksum_of(CheckpointHead head, const char* body, size_t body_bytes) {
+    head.checksum = 0;
+    const uint64_t hash = mixed_words(kSeed, reinterpret_cast<const char*>(&head), sizeof head);
+    return mixed_words(hash, body, body_bytes);
 }
 
 struct Kept {
@@ -136,7 +142,7 @@ std::string trouble_with(const std::string& bytes, CheckpointHead& head) {
         return "it is of version " + std::to_string(head.version) + ", this program reads version " +
                std::to_string(kCheckpointVersion);
     if (head.body_bytes != bytes.size() - sizeof head || head.body_bytes % 8 != 0) return "it was cut short";
-    if (head.checksum != checksum_of(bytes.data() + sizeof head, bytes.size() - sizeof head))
+    if (head.checksum != checksum_of(head, bytes.data() + sizeof head, bytes.size() - sizeof head))
         return "its checksum is wrong";
     return {};
 }
@@ -170,7 +176,7 @@ const std::string& Checkpoint::take() {
     std::memcpy(head.boot_id, self.boot_id, sizeof head.boot_id);
     head.time_ns = nanoseconds(CLOCK_REALTIME);
     head.body_bytes = bytes_.size() - sizeof head;
-    head.checksum = checksum_of(bytes_.data() + sizeof head, head.body_bytes);
+    head.checksum = checksum_of(head, bytes_.data() + sizeof head, head.body_bytes);
     std::memcpy(bytes_.data(), &head, sizeof head);
     return bytes_;
 }

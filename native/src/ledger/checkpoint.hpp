@@ -23,7 +23,7 @@ struct CheckpointHead {
     uint64_t boot_id[2];
     uint64_t time_ns;
     uint64_t body_bytes;
-    uint64_t checksum;  // of the body
+    uint64_t checksum;  // of all the rest, this head included
 };
 static_assert(sizeof(CheckpointHead) == 56);
 

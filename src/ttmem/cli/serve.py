@@ -23,7 +23,8 @@ def _socket_options(command: Command) -> Command:
         click.option(
             "--listen",
             metavar="ADDRESS:PORT",
-            help="Also answer on a loopback port, e.g. 127.0.0.1:8265; every user of this machine can ask there.",
+            help="Also answer on a loopback port, e.g. 127.0.0.1:8265. Every user of this machine can read there what "
+            "all processes hold, with their users, commands and labels; nobody can change anything there.",
         ),
         click.option("--query-socket", metavar="PATH", help="Where to answer (default: daemon.sock in $TTMEM_DIR)."),
         click.option(
@@ -53,7 +54,12 @@ def _socket_options(command: Command) -> Command:
 )
 @click.option("--metrics-aliases", "has_aliases", is_flag=True, help="DRAM under tt-telemetry's names, too.")
 @click.option("--install-unit", "is_installation", is_flag=True, help="Print how to run it under systemd, and exit.")
-@click.option("--status", "is_status", is_flag=True, help="Say whether one runs: exit code 0, or 3 if none does.")
+@click.option(
+    "--status",
+    "is_status",
+    is_flag=True,
+    help="Say whether one runs: exit code 0, 3 if none does, 4 if one runs but does not answer.",
+)
 def serve(
     *,
     logs_events: bool,

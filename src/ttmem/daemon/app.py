@@ -8,13 +8,12 @@ GET  /process, ...  close-ups, see `Answers.sights`; ?pid=N&most=N
 GET  /dump          what is alive, allocation by allocation; ?kernels=1&device=N&most=N
 GET  /healthz       whether all is well; 503 if it is not
 GET  /metrics, ...  for Prometheus, in its formats: see `answering/scrapes.py`
-POST /reset-peaks   forgets peaks: from now on they start at what is used
+POST /reset-peaks   forgets peaks: from now on they start at what is used; on the Unix socket only
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -22,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from ttmem.daemon.answering.connections import in_thread
 from ttmem.daemon.answering.questions import BadQuestion, number_in
 from ttmem.daemon.answering.sights import Sight
 from ttmem.daemon.asking.remembered import TIME_HEADER
@@ -34,7 +34,6 @@ __all__ = ["Answers", "application"]
 _LONGEST_INTERVAL_SECONDS = 3600.0
 _MOST_ALLOCATIONS = 50
 _UNCACHED = {"cache-control": "no-store"}
-Value = TypeVar("Value")
 
 
 class Answers(NamedTuple):
@@ -70,7 +69,7 @@ def application(answers: Answers, frames: Mapping[str, Frames]) -> Doorkeeper:
 
     def close_up(sight: Sight) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
-            return JSONResponse(await _in_thread(lambda: sight(request.query_params)), headers=_UNCACHED)
+            return JSONResponse(await in_thread(request.scope, lambda: sight(request.query_params)), headers=_UNCACHED)
 
         return answer
 
@@ -89,14 +88,15 @@ def application(answers: Answers, frames: Mapping[str, Frames]) -> Doorkeeper:
         device = request.query_params.get("device")
         most = int(number_in(request.query_params, "most", _MOST_ALLOCATIONS, least=0, most=1_000_000))
         has_kernels = request.query_params.get("kernels", "") not in ("", "0", "false")
-        return JSONResponse(await _in_thread(lambda: answers.dump(has_kernels, device, most)), headers=_UNCACHED)
+        found = await in_thread(request.scope, lambda: answers.dump(has_kernels, device, most))
+        return JSONResponse(found, headers=_UNCACHED)
 
     async def healthz(request: Request) -> Response:
-        is_well, facts = await _in_thread(answers.health)
+        is_well, facts = await in_thread(request.scope, answers.health)
         return JSONResponse(facts, status_code=200 if is_well else 503, headers=_UNCACHED)
 
     async def reset_peaks(request: Request) -> Response:
-        await _in_thread(answers.reset_peaks)
+        await in_thread(request.scope, answers.reset_peaks)
         return Response(status_code=204)
 
     routes = [
@@ -131,7 +131,3 @@ async def _no_such_route(request: Request, error: Exception) -> Response:
 
 
 _HANDLERS = {BadQuestion: _refused, SelectionError: _not_found, HTTPException: _no_such_route}
-
-
-def _in_thread(work: Callable[[], Value]) -> Awaitable[Value]:
-    return asyncio.get_running_loop().run_in_executor(None, work)

@@ -1,13 +1,17 @@
-"""Lets nobody in through a browser who was not meant to be.
+"""What a request over a loopback port may not do.
 
-On the Unix socket, file modes decide. A loopback port is open to every program of the machine, hence also to pages of
-foreign sites in a browser: those come with a foreign name in `Host` (rebound names) or an `Origin` (cross-site posts).
+On the Unix socket, file modes decide who may ask. A port is open to every program of the machine, so nothing can be
+changed there: only GET and HEAD are answered. Pages of other sites in a browser reach it as well. Those come with a
+foreign name in `Host` (rebound names) or a foreign `Origin`; a request with two of either is refused, since two readers
+may believe different ones.
 """
 
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any
 
 from starlette.responses import JSONResponse
+
+from ttmem.daemon.answering.connections import came_by_port
 
 __all__ = ["Doorkeeper"]
 
@@ -15,6 +19,7 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 _LOOPBACK_NAMES = frozenset({"localhost", "[::1]"})
+_READING = frozenset({"GET", "HEAD"})
 
 
 class Doorkeeper:
@@ -24,22 +29,30 @@ class Doorkeeper:
         self._inner = inner
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and _came_by_port(scope) and not _is_welcome(dict(scope["headers"])):
-            text = "expected a request to a loopback address, not one of another site's page"
-            await JSONResponse({"error": text}, status_code=403)(scope, receive, send)
-        else:
+        refusal = _refusal_of(scope) if scope["type"] == "http" and came_by_port(scope) else None
+        if refusal is None:
             await self._inner(scope, receive, send)
+            return
+        status, text = refusal
+        await JSONResponse({"error": text}, status_code=status)(scope, receive, send)
 
 
-def _came_by_port(scope: Scope) -> bool:
-    server = scope.get("server")
-    return server is not None and server[1] is not None
+def _refusal_of(scope: Scope) -> tuple[int, str] | None:
+    """Status and message for a request that came over a port and may not be answered."""
+    hosts, origins = _all(scope, b"host"), _all(scope, b"origin")
+    if len(hosts) > 1 or len(origins) > 1:
+        name, count = ("Host", len(hosts)) if len(hosts) > 1 else ("Origin", len(origins))
+        return 400, f"expected one header {name}, found {count}"
+    if not _is_loopback("".join(hosts)) or (origins and origins[0] != f"http://{''.join(hosts)}"):
+        return 403, "expected a request to a loopback address, not one of another site's page"
+    if scope["method"] not in _READING:
+        found = f"{scope['method']} {scope['path']}"
+        return 403, f"{found}: a port is for reading only (GET); send this to the daemon's Unix socket instead"
+    return None
 
 
-def _is_welcome(headers: dict[bytes, bytes]) -> bool:
-    host = headers.get(b"host", b"").decode("latin-1")
-    origin = headers.get(b"origin")
-    return _is_loopback(host) and (origin is None or origin.decode("latin-1") == f"http://{host}")
+def _all(scope: Scope, name: bytes) -> Sequence[str]:
+    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
 
 
 def _is_loopback(host: str) -> bool:

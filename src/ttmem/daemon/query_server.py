@@ -10,6 +10,7 @@ from typing import Any
 
 import uvicorn
 
+from ttmem.daemon.answering.connections import limited_connections
 from ttmem.daemon.app import Answers, application
 from ttmem.daemon.frames import Frames
 from ttmem.errors import CannotServe
@@ -18,7 +19,6 @@ __all__ = ["QueryServer", "loopback_address", "loopback_listener"]
 
 _START_SECONDS = 10.0
 _GRACE_SECONDS = 0.1  # for answers under way; a viewer that has stopped reading does not hold us
-_MOST_CLIENTS = 512
 _BACKLOG = 128  # viewers that may wait to be let in
 _ACCEPTED_AT_ONCE = 16  # asyncio tries that often also while there is no descriptor left, and complains of each try
 _OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
@@ -100,14 +100,13 @@ class QueryServer:
         config = uvicorn.Config(
             application(self._answers, frames),
             loop="asyncio",
-            http="h11",
+            http=limited_connections(),
             ws="none",
             lifespan="off",
             log_config=None,
             log_level="error",
             access_log=False,
             server_header=False,
-            limit_concurrency=_MOST_CLIENTS,
             backlog=_ACCEPTED_AT_ONCE,
         )
         self._server = _Server(config, frames.values(), self._has_started)

@@ -86,6 +86,11 @@ class Places:
         """The first place where this user's own journals are looked for."""
         return self._directory or self._own[0].path
 
+    @property
+    def own(self) -> list[str]:
+        """All places of this user's own journals, in the order in which programs try them."""
+        return [self._directory] if self._directory else [place.path for place in self._own]
+
     def stock_listed(self) -> list[str]:
         """The directories in which the stock runtime keeps its counters; none if nobody said where."""
         if self._stock_directory is None:

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.seed_bytes import alloc
+from tests.support.seed_serving import an_engine
+from ttmem import _native
 from ttmem.daemon.checkpoint import Checkpoint
 
 
@@ -110,3 +113,33 @@ def test_what_could_not_be_written_is_written_later(path: Path) -> None:
 
     assert place.read_bytes().endswith(b"balances")
     assert checkpoint.facts()["error"] is None
+
+
+def a_kept_ledger() -> bytes:
+    """The checkpoint of a real ledger that one client, this process, reports to."""
+    with an_engine() as engine, engine.line() as line:
+        line.say(alloc(1, 4096))
+        line.counters()  # answered once all before it was heard
+        kept = engine.ledger.checkpoint()
+    assert kept is not None
+    return kept
+
+
+def test_a_byte_that_changed_anywhere_is_noticed() -> None:
+    kept = a_kept_ledger()
+    bent = (kept[:at] + bytes([kept[at] ^ 0x41]) + kept[at + 1 :] for at in range(len(kept)))
+
+    assert _native.Ledger().restore(kept) == (1, "")
+    assert [at for at, one in enumerate(bent) if _native.Ledger().restore(one)[1] == ""] == []
+
+
+def test_a_checkpoint_of_an_older_version_is_set_aside_in_one_sentence(path: Path) -> None:
+    kept = bytearray(a_kept_ledger())
+    kept[8:12] = (1).to_bytes(4, "little")
+    path.write_bytes(kept)
+    said: list[str] = []
+
+    Checkpoint(str(path), _native.Ledger(), say=said.append).restore()
+
+    why = "it is of version 1, this program reads version 2"
+    assert said == [f"{path}: the checkpoint is not used: {why}; it is kept as {path}.damaged"]

@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import json
 import os
+import select
 import socket
 import tempfile
 import threading
@@ -16,6 +17,7 @@ import pytest
 
 from tests.support.stopwatch import Stopwatch
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
+from ttmem.daemon.answering import connections
 from ttmem.daemon.app import Answers
 from ttmem.daemon.frames import Encoded
 from ttmem.daemon.query_server import QueryServer, loopback_listener
@@ -211,6 +213,64 @@ def test_a_port_answers_too(serving: Serving) -> None:
 def test_a_page_of_another_site_is_not_let_in(serving: Serving, headers: dict[str, str]) -> None:
     assert serving.ask("/reset-peaks", "POST", by_port=True, **headers)[0] == 403
     assert serving.desk.reset_count == 0
+
+
+@pytest.mark.parametrize("name", ["Host", "Origin"])
+def test_a_request_with_two_origins_or_hosts_is_not_let_in(serving: Serving, name: str) -> None:
+    host, number = serving.port.getsockname()
+    own = {"Host": f"{host}:{number}", "Origin": f"http://{host}:{number}"}[name]
+    with socket.create_connection((host, number), timeout=PATIENCE_SECONDS) as line:
+        hosts = "" if name == "Host" else f"Host: {host}:{number}\r\n"
+        line.sendall(f"GET /healthz HTTP/1.0\r\n{hosts}{name}: http://evil.example\r\n{name}: {own}\r\n\r\n".encode())
+        answer = line.makefile("rb").read()
+
+    assert answer.startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_nothing_is_changed_over_a_port(serving: Serving, method: str) -> None:
+    status, body = serving.ask("/reset-peaks", method, by_port=True)
+
+    text = f"{method} /reset-peaks: a port is for reading only (GET); send this to the daemon's Unix socket instead"
+    assert (status, json.loads(body)) == (403, {"error": text})
+    assert serving.desk.reset_count == 0
+
+
+def half_sent(serving: Serving) -> socket.socket:
+    line = socket.create_connection(serving.port.getsockname(), timeout=PATIENCE_SECONDS)
+    line.sendall(b"GET /healthz HTTP/1.1\r\nHost: ")
+    return line
+
+
+def test_a_request_that_trickles_in_is_given_up(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.1)
+    with half_sent(serving) as line:
+        with contextlib.suppress(OSError):  # it hangs up on us in the middle of a byte
+            while not select.select([line], [], [], 0.01)[0]:
+                line.sendall(b"x")
+
+        assert line.recv(1000).startswith(b"HTTP/1.1 408 ")
+
+
+def test_half_sent_requests_on_a_port_shut_neither_it_nor_the_socket(serving: Serving) -> None:
+    with contextlib.ExitStack() as lines:
+        for _ in range(600):
+            lines.enter_context(half_sent(serving))
+
+        assert [serving.ask("/healthz", by_port=by_port)[0] for by_port in (False, True)] == [200, 200]
+
+
+def test_a_port_with_too_many_streams_refuses_more_and_the_socket_does_not(serving: Serving) -> None:
+    host, number = serving.port.getsockname()
+    with contextlib.ExitStack() as streams:
+        for _ in range(256):
+            line = streams.enter_context(socket.create_connection((host, number), timeout=PATIENCE_SECONDS))
+            line.sendall(b"GET /events?interval=3600 HTTP/1.1\r\nHost: %s\r\n\r\n" % host.encode())
+            assert line.recv(12) == b"HTTP/1.1 200"
+
+        assert serving.ask("/healthz", by_port=True)[0] == 503
+        assert serving.ask("/healthz")[0] == 200
+    wait_until(lambda: serving.ask("/healthz", by_port=True)[0] == 200)
 
 
 def test_garbage_harms_nobody(serving: Serving) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ttmem.daemon.asking.answer import Answer, parsed, received
 from ttmem.daemon.asking.remembered import TIME_HEADER, Remembered
-from ttmem.errors import DaemonGone, SelectionError
+from ttmem.errors import DaemonBusy, DaemonGone, SelectionError
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.reading import snapshot_from_document
 from ttmem.snapshot.selection import MOST
@@ -36,6 +36,7 @@ __all__ = ["SOCKET_NAME", "DaemonClient"]
 SOCKET_NAME = "daemon.sock"
 _TIMEOUT_SECONDS = 1.0
 _HEALTH = "/healthz"
+_UNAVAILABLE = 503
 _HEALTH_SECONDS = 0.6
 _BUSY_SECONDS = 15.0  # for somebody who is well, but has much to tell
 _WORKING_SHARE = 0.05  # of a processor: a daemon that only waits uses far less
@@ -140,6 +141,14 @@ class DaemonClient:
         if status != 204:
             raise DaemonGone(f"answers /reset-peaks with status {status}")
 
+    def health(self) -> dict[str, Any]:
+        """What the daemon tells of itself, also when something has failed there."""
+        answer = self._answer(_HEALTH)
+        found = _document(_HEALTH, answer._replace(status=200) if answer.status == _UNAVAILABLE else answer)
+        if not isinstance(found, dict):
+            raise DaemonGone(f"answers {_HEALTH} with something that is no object")
+        return found
+
     def _answer(self, target: str, method: str = "GET", *, headers: Mapping[str, str] = MappingProxyType({})) -> Answer:
         deadline = time.monotonic() + self._timeout_seconds
         with self._connected(deadline) as line:
@@ -156,7 +165,7 @@ class DaemonClient:
                         raise
                     return parsed(received(line, answer, deadline + _BUSY_SECONDS))
             except TimeoutError:
-                raise DaemonGone(f"gave no answer within {self._timeout_seconds:.2g} s") from None
+                raise DaemonBusy(f"gave no answer within {self._timeout_seconds:.2g} s") from None
             except OSError as error:
                 raise DaemonGone(f"went away while it was asked ({error.strerror or error})") from None
 
@@ -165,7 +174,7 @@ class DaemonClient:
         if self._timeout_seconds < _HEALTH_SECONDS:
             return False
         try:
-            return self.patient(_HEALTH_SECONDS)._answer(_HEALTH).status == 200
+            return self.patient(_HEALTH_SECONDS)._answer(_HEALTH).status in (200, _UNAVAILABLE)  # it lives, at least
         except DaemonGone:
             return effort.is_going_on()
 
@@ -185,7 +194,7 @@ class DaemonClient:
             raise DaemonGone("nobody answers there: the daemon that made it has ended") from None
         except (TimeoutError, BlockingIOError):
             line.close()
-            raise DaemonGone("takes no connection: the daemon hangs") from None
+            raise DaemonBusy("takes no connection: the daemon hangs") from None
         except OSError as error:
             line.close()
             raise DaemonGone(f"cannot be asked: {(error.strerror or str(error)).lower()}") from None
@@ -222,7 +231,9 @@ def _peer_of(line: socket.socket) -> tuple[int, int]:
 
 def _document(target: str, answer: Answer) -> Any:
     if answer.status != 200:
-        raise DaemonGone(f"answers {target} with status {answer.status}")
+        raise (DaemonBusy if answer.status == _UNAVAILABLE else DaemonGone)(
+            f"answers {target} with status {answer.status}"
+        )
     try:
         return json.loads(answer.body)
     except (ValueError, RecursionError):

@@ -1,6 +1,6 @@
 """Where viewers get their figures: from a daemon if one answers, else from a collector of their own.
 
-A daemon is looked for in the directory of our own journals, then in the system's. It must look where we would look
+A daemon is looked for in the directories of our own journals, then in the system's. It must look where we would look
 ourselves; one that is dead, hangs, is somebody else's or speaks another version is passed over with one note. Nothing
 of that is an error, and none of it takes more than about a second. Who asks again and again (`--watch`) moves to the
 collector when the daemon goes, and back when one is there.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ttmem.snapshot.sights.telemetry import ChipTelemetry
     from ttmem.sources.driver import Driver
 
-__all__ = ["Looking"]
+__all__ = ["Looking", "daemon_directories"]
 
 SYSTEM_DIRECTORY = "/run/ttmem"  # or $TTMEM_SYSTEM_DIR
 _SETTLE_SECONDS = 2.0
@@ -46,6 +46,11 @@ Answer = TypeVar("Answer")
 Whole = TypeVar("Whole", Snapshot, "Overview")  # answers that tell where was looked, and what is doubtful
 
 
+def daemon_directories(places: Places, environ: Mapping[str, str]) -> list[str]:
+    """Where a daemon may be found, in this order: beside our own journals, then where the system's is."""
+    return list(dict.fromkeys([*places.own, environ.get("TTMEM_SYSTEM_DIR") or SYSTEM_DIRECTORY]))
+
+
 class Looking:
     """Figures, and who counted them. For one look, or with `is_following` for many."""
 
@@ -53,8 +58,7 @@ class Looking:
         self, environ: Mapping[str, str], *, uid: int, has_daemon: bool = True, is_following: bool = False
     ) -> None:
         self._places = Places.from_environment(environ, uid=uid)
-        system = environ.get("TTMEM_SYSTEM_DIR") or SYSTEM_DIRECTORY
-        self._directories = dict.fromkeys([self._places.main, system]) if has_daemon else {}
+        self._directories = daemon_directories(self._places, environ) if has_daemon else []
         self._is_following = is_following
         self._collector: Collector | None = None
         self._environ = dict(environ)
