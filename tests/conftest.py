@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.preloads import library_directory
 from tests.support.watchdog import Watchdog
+from ttmem.doctor.hook import hook_path
 
 SLOW_SECONDS = 300
 SEED = pytest.StashKey[int]()
@@ -87,6 +89,9 @@ def _private_journals() -> Path:
     os.environ["TTMEM_DIR"] = str(directory)
     os.environ["TTMEM_SYSTEM_DIR"] = str(directory / "system")  # a daemon of this machine is none of ours
     os.environ["TTMEM_STOCK_SHM_DIR"] = str(directory / "stock")  # nor are programs that use its chips
+    hook = library_directory() / "libttmem_hook.so"
+    if hook_path({}) != str(hook):  # this checkout's path has a blank, which LD_PRELOAD cannot name
+        os.environ["TTMEM_HOOK"] = str(hook)
     return directory
 
 

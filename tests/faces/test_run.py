@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -80,7 +81,7 @@ def test_who_outlives_the_program_is_told_with_what_it_holds_now(tmp_path: Path)
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
 
-    script = f'{sys.executable} -c "{code}" >{fifo} 2>&- & read line <{fifo}; echo $!'
+    script = f'{shlex.quote(sys.executable)} -c "{code}" >{fifo} 2>&- & read line <{fifo}; echo $!'
     result = ttmem("run", "--", "sh", "-c", script, directory=tmp_path / "journals")
     os.kill(int(result.stdout), signal.SIGKILL)
 
@@ -133,7 +134,7 @@ def test_others_who_came_and_went_do_not_count_as_ours(tmp_path: Path) -> None:
 
 
 def test_a_run_within_a_run_is_told_by_both(tmp_path: Path) -> None:
-    inner = " ".join([*TTMEM, "run", "--label", "inner", "--", sys.executable, "-c", f"'{REPORTING}'"])
+    inner = shlex.join([*TTMEM, "run", "--label", "inner", "--", sys.executable, "-c", REPORTING])
 
     told = ttmem("run", "--label", "outer", "--", "sh", "-c", f"{inner}; true", directory=tmp_path).stderr
 
@@ -149,7 +150,7 @@ def test_a_run_within_a_run_is_told_by_both(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_program_starts_in_turn_counts_as_ours(tmp_path: Path, how: str) -> None:
-    script = how.format(python=sys.executable, code=REPORTING)
+    script = how.format(python=shlex.quote(sys.executable), code=REPORTING)
 
     result = ttmem("run", "--", "sh", "-c", script, directory=tmp_path)
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -193,7 +194,7 @@ def test_whoever_signals_all_that_is_called_ttmem_means_the_program(tmp_path: Pa
     with started(tmp_path, COUNTING) as run:
         assert run.stdout is not None
         family = [run.pid, *map(int, children_of(run.pid))]
-        ours = [pid for pid in family if b"ttmem" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        ours = [pid for pid in family if b"ttmem" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")]
         names = [Path(f"/proc/{pid}/comm").read_text().strip() for pid in family]
         for pid in ours:
             os.kill(pid, signal.SIGTERM)
@@ -228,7 +229,7 @@ def an_outer_shell(directory: Path) -> Iterator[Terminal]:
 def test_a_job_is_stopped_and_goes_on_as_often_as_one_likes(tmp_path: Path) -> None:
     code = "for line in iter(input, 'end'): print('heard', int(line) + 1, flush=True)"
     with an_outer_shell(tmp_path) as terminal:
-        terminal.press(f'{sys.executable} -m ttmem run -- {sys.executable} -c "{code}"\n')
+        terminal.press(f'{shlex.join([*TTMEM, "run", "--", sys.executable])} -c "{code}"\n')
         for command in range(1, 6):
             terminal.press(f"{command}00\n")
             terminal.read_until(f"heard {command}01")
@@ -242,7 +243,7 @@ def test_a_job_is_stopped_and_goes_on_as_often_as_one_likes(tmp_path: Path) -> N
 def test_a_shell_that_is_suspended_gives_the_terminal_back(tmp_path: Path) -> None:
     """It stops itself alone; the shell that it was started from waits for us."""
     with an_outer_shell(tmp_path) as terminal:
-        terminal.press(f"{sys.executable} -m ttmem run -- env 'PS1=={{\\#}}' {' '.join(SHELL)}\n")
+        terminal.press(f"{shlex.join(TTMEM)} run -- env 'PS1=={{\\#}}' {' '.join(SHELL)}\n")
         terminal.read_until("={1}")
         terminal.press("suspend\n")
         terminal.read_until("<2>")

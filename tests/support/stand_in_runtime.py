@@ -1,5 +1,6 @@
 """A libtt_metal.so with the right names and nothing behind them: what a doctor looks at, and no more."""
 
+import os
 from collections.abc import Collection
 from pathlib import Path
 
@@ -12,7 +13,7 @@ __all__ = ["a_runtime", "entries"]
 
 def entries() -> list[Entry]:
     """What the installed hook lists."""
-    path = hook_path({})
+    path = hook_path(os.environ)
     assert path is not None, "the hook was not built"
     return hook_entries(path)
 

@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -159,7 +160,7 @@ def test_a_reader_of_the_log_that_leaves_is_no_reason_to_end(directory: Path) ->
 
 
 def test_it_serves_without_any_standard_stream(directory: Path) -> None:
-    command = " ".join([*SERVE, "--log-events", "--socket", str(directory / "s")])
+    command = shlex.join([*SERVE, "--log-events", "--socket", str(directory / "s")])
     process = subprocess.Popen(
         ["sh", "-c", f"exec {command} <&- >&- 2>&-"], env={**os.environ, "TTMEM_DIR": str(directory)}
     )

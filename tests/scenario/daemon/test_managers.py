@@ -127,8 +127,10 @@ def test_the_printed_commands_install_the_units_with_the_right_program(directory
     units = installed_to(directory)
 
     assert [unit.name for unit in units] == ["ttmem-query.socket", "ttmem.service", "ttmem.socket"]
-    [program] = re.findall(r"^ExecStart=(\S+) serve ", (directory / "ttmem.service").read_text(), flags=re.MULTILINE)
-    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    [program] = re.findall(
+        r"^ExecStart=(\S+|\".+\") serve ", (directory / "ttmem.service").read_text(), flags=re.MULTILINE
+    )
+    version = subprocess.run([program.strip('"'), "--version"], capture_output=True, text=True, check=True).stdout
     assert version.startswith("ttmem ")
     assert (directory / "asked").read_text() == (
         "daemon-reload\nenable --now ttmem-query.socket ttmem.socket ttmem.service\n"

@@ -12,7 +12,7 @@ from tests.support.compiled import GREETING, compiled
 from tests.support.terminals import a_terminal
 from ttmem.doctor.hook import hook_path
 
-HOOK = hook_path({})
+HOOK = hook_path(os.environ)
 RUN = [sys.executable, "-m", "ttmem", "run"]
 OURS = {"TTMEM", "TTMEM_RUN", "LD_PRELOAD", "ASAN_OPTIONS"}
 
@@ -100,7 +100,7 @@ def test_a_script_without_a_first_line_is_run_by_the_shell(tmp_path: Path) -> No
 
 def test_a_program_finds_its_own_environment_and_a_few_variables_of_ours(tmp_path: Path) -> None:
     """Python makes up a locale where there is none; the program must not see that."""
-    given = {"PATH": os.environ["PATH"], "TTMEM_DIR": str(tmp_path), "A": "b\udcff"}
+    given = {"PATH": os.environ["PATH"], "TTMEM_HOOK": str(HOOK), "TTMEM_DIR": str(tmp_path), "A": "b\udcff"}
     result = subprocess.run([*RUN, "env", "-0"], env=given, capture_output=True, check=True)
     found = dict(os.fsdecode(line).split("=", 1) for line in result.stdout.split(b"\0") if line)
 

@@ -8,6 +8,7 @@ with hooked.opened() as device:
 `is_hooked=False` starts the same without the hook, to compare with.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +26,7 @@ DRIVER = "tests.support.hooked.driver"
 
 def hook_path() -> Path:
     """The library to preload, in the installed package."""
-    path = hook.hook_path({})
+    path = hook.hook_path(os.environ)
     assert path is not None, "the hook was not built"
     return Path(path)
 

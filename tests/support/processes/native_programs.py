@@ -8,11 +8,11 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from ttmem import _native
+from tests.support.preloads import library_directory
 
 ROOT = Path(__file__).parents[3]
 SOURCES = ROOT / "tests" / "support" / "native"
-CLIENT_LIBRARY = Path(_native.__file__).parent / "lib" / "libttmem_client.so.0"
+CLIENT_LIBRARY = library_directory() / "libttmem_client.so.0"
 
 
 @dataclass(frozen=True)

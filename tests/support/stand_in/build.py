@@ -15,9 +15,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.preloads import plain
+
 ROOT = Path(__file__).parents[3]
 SOURCES = ROOT / "tests" / "native" / "fake_metal"
-BUILDS = ROOT / "build" / "stand-in"
+BUILDS = plain(ROOT) / "build" / "stand-in"
 
 CURRENT, OLD, OLDEST = "0.81", "0.78", "0.70"
 FUTURE = "future"  # calls the functions that are replaced, but whatever could be asked is called otherwise now

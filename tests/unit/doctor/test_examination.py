@@ -24,7 +24,8 @@ def examined(place: Path, **settings: str) -> Report:
     journals.mkdir(mode=0o700, exist_ok=True)
     regions.mkdir(exist_ok=True)
     places = {"TTMEM_DIR": str(journals), "TTMEM_STOCK_SHM_DIR": str(regions), "TTMEM_SYSTEM_DIR": str(place)}
-    environ = {"PATH": os.environ["PATH"], **places, **settings}
+    hook = {"TTMEM_HOOK": os.environ["TTMEM_HOOK"]} if "TTMEM_HOOK" in os.environ else {}
+    environ = {"PATH": os.environ["PATH"], **places, **hook, **settings}
     return examine(environ, uid=os.geteuid(), **asked)
 
 

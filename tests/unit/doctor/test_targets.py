@@ -15,7 +15,7 @@ from tests.support.compiled import GREETING, compiled
 from ttmem.doctor.hook import preloading, unhooked
 from ttmem.doctor.targets import obstacle_of
 
-SELF = sys.executable  # any library or program of this machine's kind will do in the hook's place
+SELF = os.path.realpath(sys.executable)  # any library or program of this machine's kind will do in the hook's place
 X86 = platform.machine() == "x86_64"
 
 
