@@ -10,6 +10,7 @@ __all__ = [
     "DaemonGone",
     "MessageMalformed",
     "NothingToRead",
+    "PlaceBlocked",
     "RecordDamaged",
     "RegionDamaged",
     "SelectionError",
@@ -32,6 +33,10 @@ class DaemonBusy(DaemonGone):
 
 class CannotServe(TtmemError):
     """A socket that is somebody else's, or a place where none can be."""
+
+
+class PlaceBlocked(CannotServe):
+    """Something of another user, or a full file system, is in the way: another place may do."""
 
 
 class MessageMalformed(TtmemError):

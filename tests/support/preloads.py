@@ -17,8 +17,8 @@ def plain(directory: Path) -> Path:
         return directory
     place = Path(tempfile.mkdtemp(prefix="ttmem-plain-"))
     atexit.register(shutil.rmtree, place, ignore_errors=True)
-    (place / directory.name).symlink_to(directory)
-    return place / directory.name
+    (place / "linked").symlink_to(directory)
+    return place / "linked"
 
 
 def library_directory() -> Path:

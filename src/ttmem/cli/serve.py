@@ -115,6 +115,8 @@ def _serve(
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # never fatal, not even while we start
     _have_standard_streams()
     _check(asked)
+    from ttmem.daemon.asking.client import SOCKET_NAME
+    from ttmem.daemon.asking.looking import daemon_directories
     from ttmem.daemon.daemon import serve as serve_daemon
     from ttmem.daemon.doors import Plan
     from ttmem.daemon.metrics.exporter import Asked
@@ -124,9 +126,12 @@ def _serve(
     for name in ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET"):
         os.environ.pop(name, None)  # meant for this process alone
     places = Places.from_environment(environ, uid=os.geteuid())
+    known = daemon_directories(places, environ) if os.geteuid() == 0 else places.own  # where viewers look
+    paths = [os.path.join(directory, SOCKET_NAME) for directory in known]
     plan = Plan(
         seed_path=seed_socket_path(asked.seed_socket, environ) if has_seed_socket else None,
-        query_path=asked.query_socket or os.path.join(places.main, "daemon.sock"),
+        query_path=asked.query_socket or paths[0],
+        next_query_paths=tuple(paths if asked.query_socket else paths[1:]),
         group=asked.group,
         listen=asked.listen,
     )

@@ -156,9 +156,10 @@ class Connection:
         uid = server_uid(connection)
         if uid in (0, os.geteuid()):
             return True
+        expected = f"0 (root) or {os.geteuid()}" if os.geteuid() else "0 (root)"
         warn_once(
             "server_uid",
-            f"the allocation server at {self._path} runs as uid {uid}, expected 0 or {os.geteuid()}: nothing is sent "
+            f"the allocation server at {self._path} runs as uid {uid}, expected {expected}: nothing is sent "
             "to it; set TTMEM_SEED_SOCKET to a socket of your own",
         )
         return False

@@ -11,6 +11,7 @@ kept for an hour.
    _overviews                whoever needs it first makes it; any thread may use it
    _thread, _is_stopping     the owner of the collector; the thread only reads _is_stopping
    _tick_seconds             the owner before it starts the thread, then nobody
+   notes                     replaced as a whole by the owner, read by anybody
 
 `source` is how its snapshots say who read the journals.
 """
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from ttmem import _native
 from ttmem.collector.silicon import bank_sizes
 from ttmem.collector.stock import Stock
-from ttmem.snapshot import Host, ProcessUsage, Readings, Snapshot, Surroundings, snapshot_from_rows
+from ttmem.snapshot import Finding, Host, ProcessUsage, Readings, Snapshot, Surroundings, snapshot_from_rows
 from ttmem.snapshot.rows import processes_from_rows
 from ttmem.snapshot.selection import MOST, found_device
 from ttmem.snapshot.sights.chips import devices_from_rows
@@ -58,6 +59,7 @@ class Collector:
         self, places: Places, *, host: Host | None = None, has_tap: bool = False, source: str = SOURCE
     ) -> None:
         self.source = source
+        self.notes: tuple[Finding, ...] = ()  # what else whoever owns it wants to be seen
         self._ledger = _native.Ledger(has_tap)
         self._journals = Journals(places, user_of=user_name)
         self._stock = Stock(places.stock_listed)
@@ -199,7 +201,7 @@ class Collector:
             user_of=user_name,
             pid_namespace=self._pid_namespace,
             foreign=self._journals.foreign,
-            findings=self._journals.findings,
+            findings=(*self._journals.findings, *self.notes),
             sizes_of=bank_sizes,
         )
 

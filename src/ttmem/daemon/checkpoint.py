@@ -69,6 +69,12 @@ class Checkpoint:
         self._written_ns = time.time_ns()
         self._pending = None
 
+    @property
+    def trouble(self) -> str:
+        """Why it could not be written the last time; empty if it could."""
+        lost = "what programs report by socket would be lost at a restart"
+        return f"{self.path}: the checkpoint cannot be written ({self._error}): {lost}" if self._error else ""
+
     def facts(self) -> dict[str, Any]:
         """What /healthz tells about it."""
         return {
@@ -94,6 +100,11 @@ def _replace(path: str, text: bytes) -> None:
     with suppress(FileNotFoundError):
         os.unlink(new)
     file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with open(file, "wb") as opened:
-        opened.write(text)
-    os.replace(new, path)
+    try:
+        with open(file, "wb") as opened:
+            opened.write(text)
+        os.replace(new, path)
+    except OSError:
+        with suppress(OSError):  # half a checkpoint is of use to nobody, least of all on a full disk
+            os.unlink(new)
+        raise

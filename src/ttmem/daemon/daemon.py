@@ -35,6 +35,8 @@ from ttmem.daemon.metrics.rows.service import Service
 from ttmem.daemon.query_server import QueryServer
 from ttmem.daemon.signals import Signals
 from ttmem.daemon.statistics import Statistics
+from ttmem.errors import CannotServe
+from ttmem.snapshot import Finding
 from ttmem.snapshot.document import document
 from ttmem.sources import Places
 from ttmem.sources.driver import Driver
@@ -47,6 +49,7 @@ _CHECKPOINT_EVERY_SECONDS = 1.0
 _CHECKPOINT_SHARE = 5  # of the time, at most one part for writing: with millions of allocations, less often
 _STOP_SECONDS = 0.7  # for viewers that are still being answered, and for the last checkpoint
 _LAST_WORDS_SECONDS = 0.15  # for a disk or a reader of the log that hangs
+_TRY_AGAIN_SECONDS = 5.0  # a socket that another user keeps us from
 _STDOUT = 1
 
 
@@ -79,12 +82,13 @@ class Daemon:
         self._driver = driver
         self._began, self._began_ns = time.monotonic(), time.time_ns()
         self._collector = Collector(places, source=f"daemon pid {os.getpid()}")
-        self._feed = None
+        self._logs_events = logs_events
+        self._feed: SeedFeed | None = None
         if doors.seed is not None:
             self._feed = SeedFeed(self._collector.ledger, doors.seed, logs_events=logs_events)
+        self._tried = self._began
         self._dumping = Dumping(self._collector)
-        take_log = self._feed.take_log if self._feed else None
-        self.log = Log(_STDOUT, source=take_log, dump=self._dumping.text, complain=complain)
+        self.log = Log(_STDOUT, source=self._take_log, dump=self._dumping.text, complain=complain)
         self._statistics = Statistics(self._collector.snapshot) if logs_events else None
         if self._statistics:
             self.log.regularly(self._statistics.regular_text)
@@ -125,6 +129,7 @@ class Daemon:
         self._collector.wait_settled(_SETTLE_SECONDS)
         self._checkpoints.start()
         self._queries.start()
+        self._note_troubles()
         self.log.start(f"ttmem: {self.ready_line}")
 
     def stop(self) -> None:
@@ -156,6 +161,36 @@ class Daemon:
         for door in (self._doors.seed, self._doors.query):
             if door and not door.is_in_place():
                 self._complain_once(f"{door.path}: somebody removed or replaced this socket; restart this daemon")
+        if self._doors.is_seed_blocked and time.monotonic() >= self._tried + _TRY_AGAIN_SECONDS:
+            self._tried = time.monotonic()
+            self._try_seed()
+
+    def _try_seed(self) -> None:
+        """Serves the socket after all, if what was in its way is gone."""
+        try:
+            seed = self._doors.try_seed()
+        except CannotServe as error:  # now it is a server of our own user
+            self._complain_once(str(error))
+            return
+        if seed is not None:
+            self._feed = SeedFeed(self._collector.ledger, seed, logs_events=self._logs_events)
+            self._feed.start()
+            self.log.say(f"ttmem: {seed.path}: free by now; serving it")
+        self._note_troubles()
+
+    def _note_troubles(self) -> None:
+        """Tells in the log, once, and to whoever looks at figures, which sockets are not as they were asked for."""
+        for trouble in self._doors.troubles:
+            if trouble not in self._complaints:
+                self._complaints.add(trouble)
+                self.log.say(f"ttmem: {trouble}")
+        self._collector.notes = tuple(Finding("socket_blocked", 1, text=text) for text in self._doors.troubles)
+
+    def _take_log(self, wait_seconds: float) -> tuple[bytes, int, int, int]:
+        if self._feed is not None:
+            return self._feed.take_log(wait_seconds)
+        self._is_drained.wait(wait_seconds)
+        return b"", 0, 0, 0
 
     def _complain_once(self, text: str) -> None:
         if text not in self._complaints:
@@ -192,12 +227,19 @@ class Daemon:
     def _service(self) -> Service:
         return Service(self._is_well(), ttmem.__version__, self._began_ns, time.time_ns(), self.log.lost_count)
 
+    def _troubles(self) -> list[str]:
+        """What has failed, one sentence each: the figures are right, but this is not as it should be."""
+        ended = [name for name, is_alive in self._workers().items() if not is_alive]
+        found = [f"the {name} has ended by a fault of its own" for name in ended]
+        return [*found, *self._doors.troubles, *filter(None, [self._checkpoint.trouble])]
+
     def _health(self) -> tuple[bool, dict[str, Any]]:
-        is_well = self._is_well()
+        is_well, troubles = self._is_well(), self._troubles()
         rows = self._collector.ledger.snapshot(())["processes"]
         seed = self._doors.seed
-        return is_well, {
-            "status": "ok" if is_well else "ailing",
+        return is_well and not troubles, {
+            "status": "ailing" if not is_well else "degraded" if troubles else "ok",
+            "reasons": troubles,
             "pid": os.getpid(),
             "version": ttmem.__version__,
             "uptime_seconds": round(time.monotonic() - self._began, 3),

@@ -1,14 +1,19 @@
-"""The sockets of a daemon: where programs report, where viewers ask, and on request a port for browsers."""
+"""The sockets of a daemon: where programs report, where viewers ask, and on request a port for browsers.
+
+Another user may have put something in the way: a file, a socket or a lock in /tmp, a directory in /dev/shm. Then the
+query socket goes to the next place where viewers look for it. The socket where programs report has one place only:
+without it root's daemon goes on, tells so, and tries again now and then; a daemon of another user is refused.
+"""
 
 import os
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from typing import NamedTuple
 
 from ttmem.daemon.activation import given_sockets
 from ttmem.daemon.query_server import loopback_listener
-from ttmem.errors import CannotServe
+from ttmem.errors import CannotServe, PlaceBlocked
 from ttmem.sources.hosts import user_name
 from ttmem.sources.seed_socket import ServedSocket, Sharing, group_id
 
@@ -16,20 +21,37 @@ __all__ = ["Doors", "Plan", "open_doors"]
 
 
 class Plan(NamedTuple):
-    """What was asked for. `seed_path` None: no socket of the seeds; `group`: who else may ask and report."""
+    """What was asked for. `seed_path` None: no socket of the seeds; `group`: who else may ask and report.
+
+    `next_query_paths`: where else to answer if something of others is in the way at `query_path`.
+    """
 
     seed_path: str | None
     query_path: str
     group: str | None = None
     listen: str | None = None
+    next_query_paths: tuple[str, ...] = ()
 
 
-class Doors(NamedTuple):
-    """What is open, until the block that opened it ends."""
+class Doors:
+    """What is open, until the block that opened it ends. Used by one thread, but for `seed` and `troubles`."""
 
-    seed: ServedSocket | None
-    query: ServedSocket
-    port: socket.socket | None
+    def __init__(self, open_seed: Callable[[], ServedSocket] | None) -> None:
+        self.seed: ServedSocket | None = None
+        self.query: ServedSocket
+        self.port: socket.socket | None = None
+        self._open_seed = open_seed  # until it is open
+        self._seed_trouble = ""
+        self.query_trouble = ""
+
+    @property
+    def is_seed_blocked(self) -> bool:
+        return bool(self._seed_trouble)
+
+    @property
+    def troubles(self) -> list[str]:
+        """What is not as it was asked for, and why."""
+        return [trouble for trouble in (self._seed_trouble, self.query_trouble) if trouble]
 
     @property
     def listeners(self) -> list[socket.socket]:
@@ -44,29 +66,75 @@ class Doors(NamedTuple):
         host, port = self.port.getsockname()[:2]
         return f"http://[{host}]:{port}" if self.port.family == socket.AF_INET6 else f"http://{host}:{port}"
 
+    def try_seed(self) -> ServedSocket | None:
+        """Opens the socket where programs report, if it is wanted and not open yet; None if root finds it blocked."""
+        if self._open_seed is None:
+            return None
+        try:
+            self.seed = self._open_seed()
+        except PlaceBlocked as error:
+            if os.geteuid() != 0:
+                raise
+            self._seed_trouble = f"programs that report by socket are not heard: {error}"
+            return None
+        self._open_seed, self._seed_trouble = None, ""
+        return self.seed
+
+    def close(self) -> None:
+        if self.seed is not None:
+            self.seed.close()
+
 
 @contextmanager
 def open_doors(plan: Plan, environ: Mapping[str, str]) -> Iterator[Doors]:
     """Opens all of them, or none and says why; sockets of a service manager stand in for our own."""
     group = group_id(plan.group) if plan.group else None
-    with ExitStack() as doors:
+    with ExitStack() as closing:
         given = given_sockets(environ)
-        seed = None
-        if "seed" in given or plan.seed_path is not None:
-            is_for_all = group is not None or os.geteuid() == 0
-            seed = _door(given.get("seed"), plan.seed_path or "", Sharing(0o666 if is_for_all else 0o600))
-            doors.callback(seed.close)
-        if "query" not in given:
-            _prepare_directory(os.path.dirname(os.path.abspath(plan.query_path)), group)
-        sharing = Sharing() if group is None else Sharing(0o660, group)
-        query = _door(given.get("query"), plan.query_path, sharing)
-        doors.callback(query.close)
-        port = doors.enter_context(loopback_listener(plan.listen)) if plan.listen else None
-        yield Doors(seed, query, port)
+        is_for_all = group is not None or os.geteuid() == 0
+        sharing = Sharing(0o666 if is_for_all else 0o600)
+        is_wanted = "seed" in given or plan.seed_path is not None
+        doors = Doors((lambda: _door(given.get("seed"), plan.seed_path or "", sharing)) if is_wanted else None)
+        closing.callback(doors.close)
+        doors.try_seed()
+        doors.query, doors.query_trouble = _query_door(given.get("query"), plan, group)
+        closing.callback(doors.query.close)
+        doors.port = closing.enter_context(loopback_listener(plan.listen)) if plan.listen else None
+        yield doors
+
+
+def _query_door(given: socket.socket | None, plan: Plan, group: int | None) -> tuple[ServedSocket, str]:
+    """The socket where questions are asked, at the first place that is free of others; and why not at the first."""
+    if given is not None:
+        return ServedSocket.given(given), ""
+    sharing = Sharing() if group is None else Sharing(0o660, group)
+    trouble: PlaceBlocked | None = None
+    for path in (plan.query_path, *plan.next_query_paths):
+        try:
+            _prepare_directory(os.path.dirname(os.path.abspath(path)), group)
+            served = ServedSocket.taken(path, sharing)
+        except PlaceBlocked as error:
+            trouble = trouble or error
+            continue
+        return served, "" if trouble is None else f"answering on {served.path} instead: {trouble}"
+    assert trouble is not None
+    raise trouble
 
 
 def _door(given: socket.socket | None, path: str, sharing: Sharing) -> ServedSocket:
     return ServedSocket.given(given) if given is not None else ServedSocket.taken(path, sharing)
+
+
+def _check_owner(directory: str, owner: int, *, is_private: bool) -> None:
+    """Of the directory of our own name, a link counts as what it is, not as what it leads to."""
+    own = os.geteuid()
+    if os.path.basename(directory) == f"ttmem-{own}":
+        owner, is_private = os.lstat(directory).st_uid, True
+    if is_private and owner not in (own, 0):
+        raise PlaceBlocked(
+            f"{directory}: expected a directory of {user_name(own)}, found one of {user_name(owner)}; "
+            "remove it, or set TTMEM_DIR to one of your own"
+        )
 
 
 def _prepare_directory(directory: str, group: int | None) -> None:
@@ -78,11 +146,7 @@ def _prepare_directory(directory: str, group: int | None) -> None:
     except OSError:
         return
     is_private = facts.st_mode & 0o077 == 0
-    if is_private and facts.st_uid not in (os.geteuid(), 0):
-        raise CannotServe(
-            f"{directory}: expected a directory of {user_name(os.geteuid())}, found one of "
-            f"{user_name(facts.st_uid)}; set TTMEM_DIR to one of your own"
-        )
+    _check_owner(directory, facts.st_uid, is_private=is_private)
     if group is None or facts.st_mode & 0o001 or (facts.st_gid == group and facts.st_mode & 0o010):
         return
     try:

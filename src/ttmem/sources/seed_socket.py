@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from ttmem.errors import CannotServe
+from ttmem.errors import CannotServe, PlaceBlocked
 from ttmem.sources.hosts import user_name
-from ttmem.sources.serving_lock import Held, ServingLock, kind_word
+from ttmem.sources.serving_lock import FULL, Held, ServingLock, is_foreign, kind_word
 
 __all__ = ["ServedSocket", "Sharing", "group_id", "seed_socket_path"]
 
@@ -58,7 +58,7 @@ def _checked_number(digits: str) -> int:
 class ServedSocket:
     """A listening socket that only we serve; its path and its lock go away with `close`."""
 
-    def __init__(self, path: str, listener: socket.socket, lock: ServingLock, *, is_own: bool) -> None:
+    def __init__(self, path: str, listener: socket.socket, lock: ServingLock | None, *, is_own: bool) -> None:
         self.path = path
         self.listener = listener
         self._lock = lock
@@ -84,7 +84,14 @@ class ServedSocket:
         path = listener.getsockname()
         if listener.family != socket.AF_UNIX or not isinstance(path, str) or not path:
             raise CannotServe(f"{path!r}: expected a Unix socket with a path from the service manager")
-        return cls(path, listener, _lock(path), is_own=False)
+        lock = None
+        try:
+            lock = ServingLock(f"{path}.lock")
+        except Held as held:
+            raise _refusal(path, held.pid) from None
+        except PlaceBlocked:  # somebody else's file says nothing about a socket that is ours already
+            pass
+        return cls(path, listener, lock, is_own=False)
 
     def is_in_place(self) -> bool:
         """Whether the path still leads to this socket; an older server unlinks whatever it finds."""
@@ -100,7 +107,8 @@ class ServedSocket:
     def close(self) -> None:
         self.remove()
         self.listener.close()
-        self._lock.release()
+        if self._lock is not None:
+            self._lock.release()
 
 
 def _facts_of(path: str) -> os.stat_result | None:
@@ -130,8 +138,11 @@ def _check_place(path: str) -> None:
         )
     facts = _facts_of(path)
     if facts is not None and not stat.S_ISSOCK(facts.st_mode):
-        raise CannotServe(
-            f"{path}: expected a socket or nothing, found {kind_word(facts.st_mode)}; remove it or choose another path"
+        found = f"found {kind_word(facts.st_mode)}"
+        if is_foreign(facts):
+            found += f" of {user_name(facts.st_uid)}"
+        raise (PlaceBlocked if is_foreign(facts) else CannotServe)(
+            f"{path}: expected a socket or nothing, {found}; remove it or choose another path"
         )
 
 
@@ -154,11 +165,11 @@ def _clear(path: str) -> None:
         return
     found = _server_of(path)
     if found is not None and found.is_alive:
-        raise _refusal(path, found.pid, found.uid)
-    if before.st_uid != os.geteuid():
+        raise _refusal(path, found.pid, before.st_uid if found.uid is None else found.uid)
+    if is_foreign(before):
         owner = f"{user_name(before.st_uid)} (uid {before.st_uid})"
         state = "nobody answers on it" if found is None else f"{user_name(os.geteuid())} may not connect to it"
-        raise CannotServe(
+        raise PlaceBlocked(
             f"{path}: this socket belongs to {owner}, and {state}; "
             "choose another path, or have its owner or root remove it"
         )
@@ -195,9 +206,11 @@ def _server_of(path: str) -> _Server | None:
 
 def _refusal(path: str, pid: int | None, uid: int | None = None) -> CannotServe:
     who = f"pid {pid}" if pid else "another process"
+    kind = CannotServe
     if uid is not None and uid != os.geteuid():
         who += f" of {user_name(uid)}"
-    return CannotServe(f"{path}: already served by {who}; end that one first, or choose another path")
+        kind = PlaceBlocked
+    return kind(f"{path}: already served by {who}; end that one first, or choose another path")
 
 
 def _bound(path: str, sharing: Sharing) -> socket.socket:
@@ -209,7 +222,9 @@ def _bound(path: str, sharing: Sharing) -> socket.socket:
         listener.bind(path)
     except OSError as error:
         listener.close()
-        raise CannotServe(f"{path}: cannot be bound ({error.strerror}); choose another path") from error
+        there = _facts_of(path)
+        kind = PlaceBlocked if error.errno in FULL or (there and is_foreign(there)) else CannotServe
+        raise kind(f"{path}: cannot be bound ({error.strerror}); choose another path") from error
     finally:
         os.umask(before)
     try:

@@ -1,21 +1,25 @@
 """The lock beside a socket: whoever holds it serves.
 
 PATH.lock is a file with the holder's pid, locked with flock for as long as the holder lives and removed when it ends.
-A lock that a killed server left behind is free at once: the kernel let go of it.
+A lock that a killed server left behind is free at once: the kernel let go of it. The pid is for messages only: on a
+full file system the file is empty, and locks all the same. A file with other names (hard links) is never written to: it
+may be anything.
 """
 
+import errno
 import fcntl
 import os
 import stat
 from contextlib import suppress
 
-from ttmem.errors import CannotServe
+from ttmem.errors import CannotServe, PlaceBlocked
 from ttmem.sources.hosts import user_name
 
-__all__ = ["Held", "ServingLock"]
+__all__ = ["FULL", "Held", "ServingLock", "is_foreign"]
 
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _TRIES = 100
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Held(CannotServe):
@@ -32,8 +36,9 @@ class ServingLock:
     def __init__(self, path: str) -> None:
         self.path = path
         self._file = _locked(path)
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
+        with suppress(OSError):
+            os.ftruncate(self._file, 0)
+            os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
         """Removes the file, then lets go: who waited for this one sees that it is gone, and makes its own."""
@@ -68,6 +73,9 @@ def _opened(path: str) -> int:
     try:
         file = os.open(path, _FLAGS, 0o600)
     except OSError as error:
+        if error.errno in FULL:
+            text = f"{path}: the lock cannot be made ({error.strerror}); free some space there, or choose another path"
+            raise PlaceBlocked(text) from error
         raise CannotServe(f"{path}: cannot be made or opened as the lock ({error.strerror}); remove it") from error
     try:
         _check(path, os.fstat(file))
@@ -78,14 +86,23 @@ def _opened(path: str) -> int:
 
 
 def _check(path: str, facts: os.stat_result) -> None:
-    if not stat.S_ISREG(facts.st_mode):
-        raise CannotServe(f"{path}: expected the lock of a server, found {kind_word(facts.st_mode)}; remove it")
-    if facts.st_uid != os.geteuid():
+    if is_foreign(facts):
         owner = f"{user_name(facts.st_uid)} (uid {facts.st_uid})"
-        raise CannotServe(
-            f"{path}: this lock belongs to {owner}, not to {user_name(os.geteuid())}; "
+        what = "this lock" if stat.S_ISREG(facts.st_mode) else f"{kind_word(facts.st_mode)} in the place of the lock"
+        raise PlaceBlocked(
+            f"{path}: {what} belongs to {owner}, not to {user_name(os.geteuid())}; "
             "if that user's server has ended, its owner or root may remove it"
         )
+    if not stat.S_ISREG(facts.st_mode):
+        raise CannotServe(f"{path}: expected the lock of a server, found {kind_word(facts.st_mode)}; remove it")
+    if facts.st_nlink > 1:
+        found = f"a file with {facts.st_nlink} names (hard links)"
+        raise PlaceBlocked(f"{path}: expected the lock of a server, found {found}; remove this one")
+
+
+def is_foreign(facts: os.stat_result) -> bool:
+    """Whether a file is another user's; to everybody but root, root's as well."""
+    return facts.st_uid != os.geteuid()
 
 
 def kind_word(mode: int) -> str:

@@ -25,6 +25,7 @@ FINDINGS = {
     "runtime_exceeds": "the runtime's counter says more than was counted, which is shown",
     "region_ignored": "file of the runtime's counters passed over",
     "daemon_ignored": "daemon passed over",
+    "socket_blocked": "socket of the daemon that something of another user, or a full disk, keeps it from",
     "directory_ignored": "directory passed over",
     "file_ignored": "file passed over",
     "damaged": "file that is no sound journal",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ttmem.daemon.doors import Plan, open_doors
-from ttmem.errors import CannotServe
+from ttmem.errors import CannotServe, PlaceBlocked
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can give files away")
 
@@ -68,15 +68,36 @@ def test_a_directory_of_another_group_is_not_taken_from_it(directory: Path) -> N
 
 
 @as_root
-def test_a_private_directory_of_another_user_is_refused(directory: Path) -> None:
-    (directory / "d").mkdir(mode=0o700)
-    os.chown(directory / "d", 65534, 65534)
+@pytest.mark.parametrize(("name", "mode"), [("d", 0o700), ("ttmem-0", 0o777)])
+def test_a_directory_of_another_user_is_passed_over_for_the_next_place(directory: Path, name: str, mode: int) -> None:
+    """A private one, and whatever has the name of our own."""
+    place, other = directory / name, directory / "other"
+    place.mkdir()
+    place.chmod(mode)
+    os.chown(place, 65534, 65534)
+    plan = Plan(None, str(place / "q"))
 
-    with (
-        pytest.raises(CannotServe, match="expected a directory of root, found one of nobody"),
-        open_doors(Plan(None, str(directory / "d" / "q")), {}),
-    ):
+    with pytest.raises(PlaceBlocked, match="expected a directory of root, found one of nobody"), open_doors(plan, {}):
         pass
+    with open_doors(plan._replace(next_query_paths=(str(other / "q"),)), {}) as doors:
+        assert doors.query.path == str(other / "q")
+        assert doors.troubles[0].startswith(
+            f"answering on {other / 'q'} instead: {place}: expected a directory of root"
+        )
+    assert os.listdir(place) == []
+
+
+@as_root
+def test_a_socket_that_another_user_blocks_is_opened_once_it_is_free(directory: Path) -> None:
+    (directory / "s.lock").touch()
+    os.chown(directory / "s.lock", 65534, 65534)
+
+    with open_doors(Plan(str(directory / "s"), str(directory / "q")), {}) as doors:
+        assert (doors.seed, doors.try_seed(), len(doors.troubles)) == (None, None, 1)
+        (directory / "s.lock").unlink()
+        assert doors.try_seed() is doors.seed is not None
+        assert doors.troubles == []
+    assert os.listdir(directory) == []
 
 
 @pytest.mark.parametrize(("address", "url"), [("127.0.0.1:0", "http://127.0.0.1:"), ("[::1]:0", "http://[::1]:")])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ttmem.errors import CannotServe
+from ttmem.errors import CannotServe, PlaceBlocked
 from ttmem.sources.serving_lock import Held, ServingLock
 
 HOLD = """\
@@ -99,3 +99,15 @@ def test_a_lock_of_another_user_is_refused(path: str) -> None:
 
     with pytest.raises(CannotServe, match=r"belongs to nobody \(uid 65534\)"):
         ServingLock(path)
+
+
+def test_a_lock_with_another_name_is_refused_and_not_written_to(path: str) -> None:
+    """A hard link to some file of this user, made by somebody else: its text must stay."""
+    precious = Path(f"{path}-precious")
+    precious.write_text("precious")
+    os.link(precious, path)
+
+    with pytest.raises(PlaceBlocked, match=r"found a file with 2 names \(hard links\); remove this one"):
+        ServingLock(path)
+    assert precious.read_text() == "precious"
+    assert os.path.exists(path)

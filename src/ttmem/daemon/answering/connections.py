@@ -90,7 +90,7 @@ class LimitedConnection(H11Protocol):
 
     def _keep_time(self) -> None:
         """Starts the clock when a request is waited for, and stops it when one is there."""
-        if self.cycle is not None and not self.cycle.response_complete:
+        if self._has_asked() and not self.cycle.response_complete:
             self._connected.waiting.pop(self, None)
             self._stop_timer()
         elif self._timer is None and self in self._connected.all:
@@ -104,10 +104,14 @@ class LimitedConnection(H11Protocol):
         unsent_bytes = self.transport.get_write_buffer_size()
         if 0 < unsent_bytes < self._unsent_bytes:  # it reads, slowly
             self._keep_time()
-        elif unsent_bytes or self.cycle is not None:
+        elif unsent_bytes or self._has_asked():
             self.transport.abort()
         else:
             self._end_with(b"408 Request Timeout", b'{"error":"expected a whole request within 5 s"}')
+
+    def _has_asked(self) -> bool:
+        """Whether there was a complete request yet."""
+        return self.cycle is not None
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
