@@ -53,7 +53,7 @@ def test_a_checkpoint_is_told_whoever_lives(tmp_path: Path) -> None:
     told = inspected(str(path), most=1)
     [process] = told["processes"]
 
-    assert (told["kind"], told["version"]) == ("checkpoint", 1)
+    assert (told["kind"], told["version"]) == ("checkpoint", 2)
     assert described("A checkpoint") == set(told) - {"path", "kind", "bytes"}
     assert (process["pid"], process["live_count"], len(process["live"])) == (os.getpid(), 2, 1)
     assert {2, 3} <= set(process["chips"])
