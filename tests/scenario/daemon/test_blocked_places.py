@@ -192,6 +192,7 @@ def test_a_full_file_system_costs_the_checkpoint_alone_and_that_is_what_is_said(
         with daemon.line() as line:
             line.say(alloc(1, 4096))
             [reason] = wait_until(lambda: client.health()["reasons"])
+            assert client.health()["status"] == "degraded"
             names = sorted(path.name for path in inside.iterdir())
 
         why = f"{journals / 'daemon.checkpoint'}: the checkpoint cannot be written (No space left on device)"

@@ -107,12 +107,15 @@ def test_what_could_not_be_written_is_written_later(path: Path) -> None:
     checkpoint.write()
     assert len(said) == 1
     assert checkpoint.facts()["error"]
+    assert checkpoint.trouble.startswith(
+        f"{place}: the checkpoint cannot be written (No such file or directory): what "
+    )
 
     place.parent.mkdir()
     checkpoint.write()
 
     assert place.read_bytes().endswith(b"balances")
-    assert checkpoint.facts()["error"] is None
+    assert (checkpoint.facts()["error"], checkpoint.trouble) == (None, "")
 
 
 def a_kept_ledger() -> bytes:
