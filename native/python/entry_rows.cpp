@@ -29,11 +29,68 @@ struct Teller {
     std::vector<uint32_t> threads;
 };
 
-nb::tuple entry_row(const Teller& teller, const Words& words) {
+// Buffers that are allocated by core have one row each, whatever their parts. A first part waits here until all are known;
+// then it stands for the buffer, with the bytes of all.
+class Joined {
+public:
+    explicit Joined(const Process& process) : is_told_(process.way != Way::socket) {}
+
+    /// Whether it has to wait.
+    bool take(const Words& words) {
+        if (!is_told_ || !words.is_by_core()) return false;
+        if (words.is_further())
+            further_[{words.target(), words.id}].push_back(words);
+        else
+            first_.push_back(words);
+        return true;
+    }
+
+    template <typename Visit>
+    void for_each_buffer(Visit visit) const {
+        for (const Words& first : first_) {
+            Words whole = first;
+            for (const Words& part : parts_after(first)) {
+                whole.reserved = pack48(whole.reserved_bytes() + part.reserved_bytes(), whole.target());
+                whole.requested = pack48(whole.requested_bytes() + part.requested_bytes(), whole.thread());
+            }
+            visit(whole);
+        }
+    }
+
+    /// (address, core count, core set) of each part; none for what is not allocated by core.
+    nb::tuple parts_of(const Words& whole, const Book& book) const {
+        nb::list rows;
+        if (!is_told_ || !whole.is_by_core()) return nb::tuple(rows);
+        uint64_t rest = whole.core_count();
+        const std::vector<Words>& others = parts_after(whole);
+        for (const Words& part : others) rest -= std::min(rest, part.core_count());
+        const auto add = [&](const Words& part, uint64_t core_count) {
+            const uint32_t cores = part.core_set();
+            rows.append(nb::make_tuple(part.buffer_address(), core_count,
+                                       text(cores == 0 ? std::string() : book.text(cores).substr(0, kSiteMost))));
+        };
+        add(whole, rest);
+        for (const Words& part : others) add(part, part.core_count());
+        return nb::tuple(rows);
+    }
+
+private:
+    const std::vector<Words>& parts_after(const Words& first) const {
+        static const std::vector<Words> none;
+        const auto found = first.next_part() == 0 ? further_.end() : further_.find({first.target(), first.id});
+        return found == further_.end() ? none : found->second;
+    }
+
+    bool is_told_;
+    std::vector<Words> first_;
+    std::map<std::pair<uint16_t, uint64_t>, std::vector<Words>> further_;
+};
+
+nb::tuple entry_row(const Teller& teller, const Joined& joined, const Words& words) {
     const Process& process = teller.process;
     nb::list devices;
     for (const uint32_t device : process.book.targets()[words.target()].devices) devices.append(device);
-    const bool is_program = words.kind() == TTMEM_PROGRAM_BINARY, is_buffer = words.kind() == TTMEM_BUFFER;
+    const bool is_program = words.kind() == TTMEM_PROGRAM_BINARY;
     const bool is_socket = process.way == Way::socket;  // there the place of the per-bank bytes counts holders
     const EntryWords its(words, is_socket);
     const uint64_t when = process.realtime(words.time, teller.time);
@@ -41,11 +98,11 @@ nb::tuple entry_row(const Teller& teller, const Words& words) {
     const uint32_t site = is_program ? 0 : words.site();  // there the place of its binaries
     const KernelName told(site != 0 && !is_socket ? process.book.text(site) : std::string());
     return nb::make_tuple(nb::tuple(devices), words.kind(), id, words.pool(), words.flags(), words.reserved_bytes(),
-                          its.asked, its.address, is_program || is_socket ? 0 : words.per_bank_bytes(),
-                          is_program || is_buffer ? uint16_t{0} : words.count(), teller.thread_of(words), site, when,
+                          its.asked, its.address, its.per_bank, its.core_count, teller.thread_of(words), site, when,
                           words.sequence(), is_program ? words.status() : uint8_t{0}, is_program ? words.launches() : 0,
                           is_socket ? words.per_bank_bytes() : uint64_t{1}, its.program, its.core_type, its.found_by,
-                          its.layout, its.page, size_row(told.packed_bytes), text(told.name.substr(0, kSiteMost)));
+                          its.layout, its.page, size_row(told.packed_bytes), text(told.name.substr(0, kSiteMost)),
+                          joined.parts_of(words, process.book));
 }
 
 const Process* find_process(const Processes& processes, uint64_t key) {
@@ -74,10 +131,11 @@ void keep_first(std::vector<Words>& kept, const Words& words, size_t most, IsBef
     std::push_heap(kept.begin(), kept.end(), is_before);
 }
 
-nb::list rows_of(const Teller& teller, std::vector<Words>& kept, bool (*is_before)(const Words&, const Words&)) {
+nb::list rows_of(const Teller& teller, const Joined& joined, std::vector<Words>& kept,
+                 bool (*is_before)(const Words&, const Words&)) {
     std::sort_heap(kept.begin(), kept.end(), is_before);
     nb::list rows;
-    for (const Words& words : kept) rows.append(entry_row(teller, words));
+    for (const Words& words : kept) rows.append(entry_row(teller, joined, words));
     return rows;
 }
 
@@ -109,7 +167,8 @@ nb::list site_rows(const Process& process, const std::map<uint32_t, SiteSum>& su
 void holding_rows(const Process& process, size_t most, const Timebase& time, nb::dict& rows) {
     std::vector<Words> largest, oldest;
     std::map<uint32_t, SiteSum> sites;
-    process.book.table().for_each([&](const Words& words) {
+    Joined joined(process);
+    const auto add = [&](const Words& words) {
         if (is_bookkeeping(words)) return;
         keep_first(largest, words, most, is_larger);
         keep_first(oldest, words, most, is_older);
@@ -117,10 +176,14 @@ void holding_rows(const Process& process, size_t most, const Timebase& time, nb:
         SiteSum& sum = sites[words.site()];
         sum.bytes += words.reserved_bytes() * process.book.targets()[words.target()].devices.size();
         ++sum.count;
+    };
+    process.book.table().for_each([&](const Words& words) {
+        if (!joined.take(words)) add(words);
     });
+    joined.for_each_buffer(add);
     const Teller teller(process, time);
-    rows["largest"] = rows_of(teller, largest, is_larger);
-    rows["oldest"] = rows_of(teller, oldest, is_older);
+    rows["largest"] = rows_of(teller, joined, largest, is_larger);
+    rows["oldest"] = rows_of(teller, joined, oldest, is_older);
     rows["sites"] = site_rows(process, sites, most);
     rows["site_count"] = sites.size();
 }
@@ -133,13 +196,18 @@ nb::list allocation_rows(Collector& collector, uint64_t key, size_t most) {
         const Teller teller(*process, time);
         // With a limit, so many of every target, pool and kind: a few kernels are not crowded out by a million buffers.
         std::map<std::tuple<uint16_t, uint8_t, uint8_t>, std::vector<Words>> kept;
-        process->book.table().for_each([&](const Words& words) {
+        Joined joined(*process);
+        const auto add = [&](const Words& words) {
             if (is_bookkeeping(words)) return;
-            if (most == 0) return rows.append(entry_row(teller, words));
+            if (most == 0) return rows.append(entry_row(teller, joined, words));
             keep_first(kept[{words.target(), words.pool(), words.kind()}], words, most, is_larger);
+        };
+        process->book.table().for_each([&](const Words& words) {
+            if (!joined.take(words)) add(words);
         });
+        joined.for_each_buffer(add);
         for (const auto& [type, entries] : kept)
-            for (const Words& words : entries) rows.append(entry_row(teller, words));
+            for (const Words& words : entries) rows.append(entry_row(teller, joined, words));
         return rows;
     });
 }
@@ -159,11 +227,17 @@ nb::tuple alive_at_peak_rows(Collector& collector, uint64_t key, uint32_t device
             return words.pool() == pool && words.sequence() <= peak && !is_bookkeeping(words) &&
                    process->book.touches(process->book.targets()[words.target()], device);
         };
+        Joined joined(*process);
+        const auto add = [&](const Words& words) { rows.append(entry_row(teller, joined, words)); };
+        const auto add_or_wait = [&](const Words& words) {
+            if (!joined.take(words)) add(words);
+        };
         process->book.table().for_each([&](const Words& words) {
-            if (is_there(words)) rows.append(entry_row(teller, words));
+            if (is_there(words)) add_or_wait(words);
         });
         for (const Freed& freed : process->book.freed())
-            if (freed.freed_sequence > peak && is_there(freed.words)) rows.append(entry_row(teller, freed.words));
+            if (freed.freed_sequence > peak && is_there(freed.words)) add_or_wait(freed.words);
+        joined.for_each_buffer(add);
         const Peak known = own_peaks_on(*process, time, device).pools[pool];
         const bool is_whole = process->book.freed_dropped() <= peak && known.bytes == amount.peak &&
                               process->book.is_counting() && peak != 0;

@@ -6,7 +6,9 @@
 namespace ttmem {
 
 struct EntryWords {
-    uint64_t address = 0, asked = 0, program = 0, page = 0;
+    uint64_t address = 0, asked = 0, program = 0, page = 0, per_bank = 0;
+    uint64_t core_count = 0;
+    uint32_t core_set = 0;  // a text of its journal, 0 unknown
     uint8_t core_type = 0, found_by = 0, layout = 0;
 
     /// `is_socket`: told by the seeds' protocol, where an address has all 64 bits and there is nothing beside it.
@@ -18,9 +20,15 @@ struct EntryWords {
         } else if (kind >= TTMEM_CIRCULAR_BUFFER && kind <= TTMEM_SCRATCHPAD) {
             const uint64_t place = is_socket ? words.address : words.address & 0xffff'ffff;
             *this = {place, words.reserved_bytes(), is_socket ? 0 : words.requested_bytes()};
+            if (!is_socket) core_set = static_cast<uint32_t>(words.address >> 32);
         } else if (!is_socket) {
             take_all(words);
         }
+        if (is_socket || kind == TTMEM_PROGRAM_BINARY) return;
+        const bool is_by_core = words.is_by_core();
+        per_bank = is_by_core ? words.per_core_bytes() : words.per_bank_bytes();
+        if (kind != TTMEM_BUFFER) core_count = words.count();
+        if (is_by_core) core_count = words.core_count();
     }
 
 private:
@@ -29,8 +37,11 @@ private:
     void take_all(const Words& words) {
         if (words.kind() == TTMEM_BUFFER) {
             address = words.buffer_address();
-            page = words.page_bytes();
             layout = words.layout();
+            if (words.is_by_core())
+                core_set = words.core_set();
+            else
+                page = words.page_bytes();
         } else if (words.kind() != TTMEM_KIND_UNKNOWN) {  // a kernel
             address = 0;
             program = words.low48(words.address);

@@ -173,6 +173,7 @@ nb::tuple header() {
     TTMEM_FIELD(Header, label);
     TTMEM_FIELD(Header, threads_used);
     TTMEM_FIELD(Header, target_refused);
+    TTMEM_FIELD(Header, unreported);
     return nb::make_tuple(sizeof(Header), fields);
 }
 

@@ -49,6 +49,7 @@ nb::dict findings_of(const Process& process) {
     put("names_lost", hot.arena_refused);
     put("phases_lost", hot.phases_refused);
     put("targets_lost", hot.targets_refused);
+    put("unknown_device", hot.unreported);
     put("lock_lost", process.has_lost_lock ? 1 : 0);
     put("counter_mismatch", process.mismatch_count);
     put("two_sources", process.other != 0 ? 1 : 0);
@@ -84,6 +85,7 @@ const char* reason_of(const Process& process) {
         default:
             if (!process.is_verified) return "unverified";
             if (process.hot.targets_refused != 0) return "targets_lost";
+            if (process.hot.unreported != 0) return "unknown_device";
             return process.is_table_full ? "table_full" : (process.is_restored ? "restored" : "");
     }
 }

@@ -4,6 +4,8 @@
 
 #include <Python.h>
 
+#include <vector>
+
 #include "ttmem/client.h"
 
 namespace ttmem {
@@ -75,6 +77,51 @@ PyObject* report_buffer_alloc(PyObject*, Values values, Py_ssize_t count) {
     buffer.page_bytes = a.size(9);
     buffer.layout = byte_of(a.word[10]);
     return handle_object(ttmem_buffer_alloc_on(&buffer));
+}
+
+// One address of a buffer that is allocated by core: (address, core_set, core_count).
+bool read_part(PyObject* given, ttmem_core_part& part, bool& is_countable) {
+    PyObject* fields = PySequence_Fast(given, "report_core_buffer_alloc(): a part is (address, core_set, core_count)");
+    if (fields == nullptr) return false;
+    const Arguments a("a part of report_core_buffer_alloc", PySequence_Fast_ITEMS(fields),
+                      PySequence_Fast_GET_SIZE(fields), 3, 3);
+    part = {half_of(a.word[0]), half_of(a.word[1]), count_of(a.word[2])};
+    is_countable &= a.word[2] <= 0xffff;
+    Py_DECREF(fields);
+    return a.is_good;
+}
+
+PyObject* report_core_buffer_alloc(PyObject*, Values values, Py_ssize_t count) {
+    if (!TTMEM_ON) return PyLong_FromLong(0);
+    if (count < 4) {
+        PyErr_Format(PyExc_TypeError, "report_core_buffer_alloc() takes 4 to 9 positional arguments (%zd given)",
+                     count);
+        return nullptr;
+    }
+    PyObject* rest[8] = {values[0], values[1], values[2]};  // all but the parts
+    for (Py_ssize_t i = 4; i < count && i < 9; ++i) rest[i - 1] = values[i];
+    const Arguments a("report_core_buffer_alloc", rest, count - 1, 3, 8);
+    PyObject* given =
+        a.is_good ? PySequence_Fast(values[3], "report_core_buffer_alloc(): parts must be a sequence") : nullptr;
+    if (given == nullptr) return nullptr;
+    std::vector<ttmem_core_part> parts(static_cast<size_t>(PySequence_Fast_GET_SIZE(given)));
+    bool is_good = true, is_countable = true;
+    for (size_t i = 0; i < parts.size() && is_good; ++i)
+        is_good = read_part(PySequence_Fast_GET_ITEM(given, static_cast<Py_ssize_t>(i)), parts[i], is_countable);
+    Py_DECREF(given);
+    if (!is_good) return nullptr;
+    ttmem_core_buffer buffer{};
+    buffer.target = target_of(a.word[0]);
+    buffer.id = a.word[1];
+    buffer.size_per_core_bytes = is_countable ? a.size(2) : ~uint64_t{0};
+    buffer.parts = parts.data();
+    buffer.part_count = static_cast<uint32_t>(parts.size());
+    buffer.requested_bytes = a.size(3);
+    buffer.type = count > 5 ? byte_of(a.word[4]) : uint8_t{TTMEM_BUFFER_L1};
+    buffer.site = half_of(a.word[5]);
+    buffer.options = byte_of(a.word[6]);
+    buffer.layout = byte_of(a.word[7]);
+    return handle_object(ttmem_core_buffer_alloc_on(&buffer));
 }
 
 PyObject* report_cb_alloc(PyObject*, Values values, Py_ssize_t count) {
@@ -237,6 +284,9 @@ PyMethodDef kReports[] = {
     {"report_buffer_alloc", as_builtin(report_buffer_alloc), METH_FASTCALL,
      "report_buffer_alloc(target, id, reserved_bytes, requested_bytes=0, address=0, per_bank_bytes=0, buffer_type=0, "
      "site=0, options=0, page_bytes=0, layout=0, /) -> handle"},
+    {"report_core_buffer_alloc", as_builtin(report_core_buffer_alloc), METH_FASTCALL,
+     "report_core_buffer_alloc(target, id, size_per_core_bytes, parts, requested_bytes=0, buffer_type=1, site=0, "
+     "options=0, layout=0, /) -> handle; parts: (address, core_set, core_count) for each address"},
     {"report_cb_alloc", as_builtin(report_cb_alloc), METH_FASTCALL,
      "report_cb_alloc(target, id, address, size_per_core_bytes, core_count, options=0, program=0, kind=2, site=0, "
      "core_set=0, /) -> handle"},

@@ -6,7 +6,7 @@ balances; its methods release the interpreter lock while they work. `layout` tel
 struct, for the test that compares both languages.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 class client:  # really a submodule
@@ -81,6 +81,19 @@ class client:  # really a submodule
     ) -> int: ...
     @staticmethod
     def report_free(handle: int, /) -> None: ...
+    @staticmethod
+    def report_core_buffer_alloc(
+        target: int,
+        id: int,
+        size_per_core_bytes: int,
+        parts: Sequence[tuple[int, int, int]],
+        requested_bytes: int = 0,
+        buffer_type: int = 1,
+        site: int = 0,
+        options: int = 0,
+        layout: int = 0,
+        /,
+    ) -> int: ...
     @staticmethod
     def report_buffer_free(target: int, id: int, buffer_type: int = 0, reserved_bytes: int = 0, /) -> None: ...
     @staticmethod

@@ -14,6 +14,8 @@ from ttmem.devices import BinaryStatus, BufferType, Cache, CoreType, Kind, Pool,
 __all__ = [
     "Cache",
     "CacheOutcome",
+    "CoreAllocated",
+    "CorePart",
     "CoreSet",
     "CoreType",
     "FoundBy",
@@ -129,6 +131,21 @@ class TrackedBuffer(Protocol):
         """The program whose binaries it holds, or 0."""
 
 
+class CorePart(NamedTuple):
+    """One address of a buffer that is allocated by core, and the cores it has there."""
+
+    address: int
+    cores: CoreSet
+
+
+class CoreAllocated(TrackedBuffer, Protocol):
+    """A buffer that only some cores give memory for, each where it has room; `per_bank_bytes` are those of one core."""
+
+    @property
+    def core_parts(self) -> Sequence[Sequence[CorePart]]:
+        """For every chip of its device, in order: its parts, one for each address. Empty: not allocated by core."""
+
+
 class KernelFacts(NamedTuple):
     """What a runtime knows of a kernel besides its size; every field may be left unknown."""
 
@@ -147,7 +164,9 @@ class KernelFacts(NamedTuple):
 class Tracker(Protocol):
     """The calls of the seeds' GraphTracker. None may raise, block or change what its caller does."""
 
-    def track_allocate(self, buffer: TrackedBuffer) -> None: ...
+    def track_allocate(self, buffer: TrackedBuffer) -> None:
+        """A buffer; one that is allocated by core is a `CoreAllocated`, which has parts."""
+
     def track_deallocate(self, buffer: TrackedBuffer) -> None: ...
     def track_allocate_cb(
         self,

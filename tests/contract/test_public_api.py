@@ -20,6 +20,7 @@ REPORTS = [
     "report_cb_alloc",
     "report_cb_free",
     "report_clash",
+    "report_core_buffer_alloc",
     "report_free",
     "report_kernel_load",
     "report_kernel_unload",

@@ -264,6 +264,7 @@ def a_row(size: int, identity: int = 7, *, chips: tuple[int, ...] = (0,), **chan
         "page_bytes": 0,
         "packed": (),
         "name": "",
+        "parts": (),
     }
     return tuple({**row, **changes}.values())
 

@@ -15,7 +15,9 @@ REQUESTS = SIZES | st.just(-1)
 FLAGS = st.booleans()
 POOLS = st.integers(0, 9)
 CORE_TYPES = st.integers(0, 4)
-REASONS = st.sampled_from(["outrun", "targets_lost", "table_full", "damaged", "settling", "restored", ""])
+REASONS = st.sampled_from(
+    ["outrun", "targets_lost", "unknown_device", "table_full", "damaged", "settling", "restored", ""]
+)
 
 
 @st.composite

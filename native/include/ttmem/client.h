@@ -162,6 +162,28 @@ typedef struct ttmem_buffer {
     uint8_t layout;  /* ttmem_layout */
 } ttmem_buffer;
 
+/* One address of a buffer that is allocated by core, and the cores it has there. */
+typedef struct ttmem_core_part {
+    uint32_t address;
+    uint32_t core_set; /* from ttmem_intern, as that of a circular buffer; 0 unknown */
+    uint16_t core_count;
+} ttmem_core_part;
+
+/* A buffer that only some cores give memory for, each where it has room. It is listed once for each address and charged
+ * bytes x cores; freeing it, by handle or id, ends all its parts. */
+typedef struct ttmem_core_buffer {
+    uint64_t id;
+    uint64_t requested_bytes;     /* 0: what its cores give up */
+    uint64_t size_per_core_bytes; /* below 2^27 */
+    const ttmem_core_part* parts;
+    uint32_t part_count; /* at least 1 */
+    uint32_t site;       /* as that of a buffer */
+    uint16_t target;     /* the chip; a mesh if each of its chips has it at the same addresses */
+    uint8_t type;        /* ttmem_buffer_type */
+    uint8_t options;     /* ttmem_option bits */
+    uint8_t layout;      /* ttmem_layout */
+} ttmem_core_buffer;
+
 typedef struct ttmem_circular_buffer {
     uint64_t id;
     uint64_t program; /* owner, 0 unknown; one of more than 48 bits is not kept */
@@ -247,6 +269,8 @@ TTMEM_API uint16_t ttmem_mesh_open_on(uint64_t mesh_id, uint16_t rows, uint16_t 
 TTMEM_API void ttmem_target_close_on(uint16_t target);
 
 TTMEM_API ttmem_handle ttmem_buffer_alloc_on(const ttmem_buffer* buffer);
+TTMEM_API ttmem_handle ttmem_core_buffer_alloc_on(const ttmem_core_buffer* buffer);
+TTMEM_API void ttmem_unreported_on(uint64_t count);
 TTMEM_API ttmem_handle ttmem_cb_alloc_on(const ttmem_circular_buffer* cb);
 TTMEM_API ttmem_handle ttmem_kernel_load_on(const ttmem_kernel* kernel);
 TTMEM_API void ttmem_free_on(ttmem_handle handle);
@@ -281,6 +305,14 @@ static inline void ttmem_mesh_close(uint16_t target) {
 }
 static inline ttmem_handle ttmem_buffer_alloc(const ttmem_buffer* buffer) {
     return TTMEM_ON ? ttmem_buffer_alloc_on(buffer) : 0;
+}
+static inline ttmem_handle ttmem_core_buffer_alloc(const ttmem_core_buffer* buffer) {
+    return TTMEM_ON ? ttmem_core_buffer_alloc_on(buffer) : 0;
+}
+/* Allocations that were seen but cannot be reported, because nobody knows on which device they are: a finding, and the
+ * figures of this process are shown as incomplete. */
+static inline void ttmem_unreported(uint64_t count) {
+    if (TTMEM_ON) ttmem_unreported_on(count);
 }
 static inline ttmem_handle ttmem_cb_alloc(const ttmem_circular_buffer* cb) {
     return TTMEM_ON ? ttmem_cb_alloc_on(cb) : 0;

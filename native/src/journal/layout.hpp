@@ -63,11 +63,18 @@ inline constexpr uint64_t seed_device(int32_t id) { return kSeedDevices | static
 //   kind              address (4)           requested (6)     per_bank (7)            count (7)
 //   buffer            address48 | layout4   requested         per bank                page, its upper 16 bits
 //                     | page, its lower 12
+//   buffer, by core   address48 | layout4   requested         per core27              core set, its upper 16 bits
+//                     | core set, lower 12                    | next part21
 //   circular_buffer.. address | core_set<<32 program           size per core           cores
 //   kernel_*          program48 | core     seed rule         one binary              cores
 //                     type4 | found by4
 //   program_binary    last launch's         -                 launches46 | status2    low 16 bits of the maker's sequence
 //                     sequence, 0 none      (its site is the address of its binaries in each bank, 0 unknown)
+//
+// A buffer that is allocated by core (kByCore in its layout) has one entry for each address at which it lies, its parts.
+// The first is the buffer: it is found by id or handle, and counted. Further parts (kFurther) are charged and listed, and
+// end with the first, which names the next one by its place in the slab + 1, and so on; 0 ends the chain. The core set takes
+// the 28 bits of the page.
 //
 // A page takes 28 bits: its bytes, or from 2^27 on a mark and how many pages the requested bytes are (see page_code).
 // reserved is what the allocation is charged (0 for a view; a kernel's exact bytes, else its seed rule).
@@ -113,13 +120,14 @@ enum class Type : uint8_t {
 inline constexpr Type kNewestType = Type::clashed;
 
 // Flags of a record or entry.
-inline constexpr uint8_t kView = 1;        // belongs to another allocation: charged 0
-inline constexpr uint8_t kIndexed = 2;     // entry is in the index by id
-inline constexpr uint8_t kUntabled = 4;    // the live table was full: counted, not listed
-inline constexpr uint8_t kUnmatched = 8;   // a free that matched nothing alive
-inline constexpr uint8_t kExcused = 16;    // ... of an allocation that its target's close, or a fork, had ended
-inline constexpr uint8_t kClamped = 32;    // a size beyond kSizeMost was cut
-inline constexpr uint8_t kEstimated = 64;  // kernel charged by the seeds' rule, its exact size being unknown
+inline constexpr uint8_t kView = 1;              // belongs to another allocation: charged 0
+inline constexpr uint8_t kIndexed = 2;           // entry is in the index by id
+inline constexpr uint8_t kUntabled = 4;          // the live table was full: counted, not listed
+inline constexpr uint8_t kUnmatched = 8;         // a free that matched nothing alive
+inline constexpr uint8_t kExcused = 16;          // ... of an allocation that its target's close, or a fork, had ended
+inline constexpr uint8_t kClamped = 32;          // a size beyond kSizeMost was cut
+inline constexpr uint8_t kEstimated = 64;        // kernel charged by the seeds' rule, its exact size being unknown
+inline constexpr uint8_t kFurther = kEstimated;  // of a buffer: not the first part of one that is allocated by core
 inline constexpr uint8_t kReplaced =
     128;  // of an allocated record: an older life of its key ended with it (see replaced_hint)
 inline constexpr uint8_t kStillborn = kExcused;  // of an allocated record: overtaken by a newer life of its key
@@ -161,6 +169,13 @@ inline constexpr uint64_t page_from(uint64_t code, uint64_t requested_bytes) {
     return code != kPageCounted ? requested_bytes / (code - kPageCounted) : 0;
 }
 
+// Of a buffer that is allocated by core.
+inline constexpr uint8_t kByCore = 8;  // in its layout
+inline constexpr uint32_t kPerCoreBits = 27, kNextPartBits = 21, kCoreSetBits = 28;
+inline constexpr uint64_t kPerCoreMost = (1ull << kPerCoreBits) - 1;
+static_assert(kTableMost < 1u << kNextPartBits && kArenaBytes / 8 < 1u << kCoreSetBits);
+static_assert(TTMEM_LAYOUT_COUNT <= kByCore, "a layout, and whether it is by core, share 4 bits");
+
 // Plain copy of a record, and what its packed words say.
 struct Words {
     uint64_t commit = 0, time = 0, tag = 0, id = 0, address = 0, reserved = 0, requested = 0, per_bank = 0;
@@ -185,7 +200,15 @@ struct Words {
     uint8_t core_type() const { return static_cast<uint8_t>(address >> 48 & 15); }  // of a kernel
     uint8_t found_by() const { return static_cast<uint8_t>(address >> 52 & 15); }
     uint64_t buffer_address() const { return low48(address); }  // these three: of a buffer that a journal tells of
-    uint8_t layout() const { return static_cast<uint8_t>(address >> 48 & 15); }
+    uint8_t layout() const { return static_cast<uint8_t>(address >> 48 & 7); }
+    // Allocated by core, and then: a part's bytes on each of its cores, how many those are, the text that names them, and
+    // where the next part is.
+    bool is_by_core() const { return (address >> 48 & kByCore) != 0 && kind() == TTMEM_BUFFER; }
+    bool is_further() const { return kind() == TTMEM_BUFFER && (flags() & kFurther) != 0; }
+    uint64_t per_core_bytes() const { return per_bank & kPerCoreMost; }
+    uint64_t core_count() const { return per_core_bytes() == 0 ? 0 : reserved_bytes() / per_core_bytes(); }
+    uint32_t core_set() const { return static_cast<uint32_t>(address >> 52 | uint64_t{count()} << 12); }
+    uint32_t next_part() const { return static_cast<uint32_t>(per_bank >> kPerCoreBits & ((1u << kNextPartBits) - 1)); }
     uint64_t page_bytes() const { return page_from(uint64_t{count()} << 12 | address >> 52, requested_bytes()); }
     uint64_t sequence() const { return commit >> 1; }
 };
@@ -385,7 +408,8 @@ struct Header {
     Half label;           // arena id, 0: the command
     Half threads_used;
     Word target_refused;  // devices or meshes beyond kTargets
-    uint8_t pad3[kPage - 1024 - 64 - 64 - 13 * 8];
+    Word unreported;      // allocations that were seen and not reported, their device being unknown
+    uint8_t pad3[kPage - 1024 - 64 - 64 - 14 * 8];
 };
 static_assert(sizeof(Header) == kPage && offsetof(Header, next_sequence) == 1024 &&
               offsetof(Header, free_head) == 1088 && offsetof(Header, skipped) == 1152);

@@ -22,6 +22,11 @@ bool is_kernel(uint8_t kind) {
     return (kind >= TTMEM_KERNEL_APPLICATION && kind <= TTMEM_KERNEL_DISPATCH) || kind == TTMEM_KERNEL_UNKNOWN;
 }
 
+// A buffer is one allocation, however many parts it has.
+int64_t count_of(const Words& words) { return words.is_further() ? 0 : 1; }
+
+bool is_estimated(const Words& words) { return words.kind() != TTMEM_BUFFER && (words.flags() & kEstimated) != 0; }
+
 // Which sum of kernels by core type an entry belongs to.
 KindAmount* cores_of(KindAmount (&cores)[kCoreTypes], const Words& words) {
     if (!is_kernel(words.kind())) return nullptr;
@@ -93,14 +98,14 @@ void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t 
     TargetBook& target = targets_[words.target()];
     const int64_t used = sign * static_cast<int64_t>(words.reserved_bytes());
     const int64_t requested = sign * requested_of(words);
-    const int64_t estimated = (words.flags() & kEstimated) ? sign : 0;
+    const int64_t count = sign * count_of(words), estimated = is_estimated(words) ? sign : 0;
     const uint8_t pool = words.pool(), kind = words.kind();
     const auto add = [&](Amount& to) {
         to.used += used;
         to.requested += requested;
-        to.count += sign;
+        to.count += count;
     };
-    const auto add_kind = [&](KindAmount& to) { add_to(to, used, sign, estimated); };
+    const auto add_kind = [&](KindAmount& to) { add_to(to, used, count, estimated); };
     add(target.totals.pools[pool]);
     used_pools_ |= 1u << pool;
     used_kinds_ |= 1u << kind;
@@ -109,10 +114,14 @@ void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t 
     if (has_cores) add_kind(*cores_of(target.totals.cores, words));
     for (const uint32_t number : target.devices) {
         Cell& own = *cell_of_[number];
+<<<<<<< HEAD
         // Usually one target alone holds something of a pool; what several hold at one address is there once.
         const bool is_alone = !may_share || (shared_.empty() && (sign < 0 || own.holders[pool] == words.target()));
         const int64_t by = is_alone ? used : used - overlap_change(words, number, sign > 0);
         if (add_to(own.pools[pool], by, requested, sign, !is_held_)) {
+=======
+        if (add_to(own.pools[pool], used, requested, count, !is_held_)) {
+>>>>>>> d5630c4 (Report buffers that are allocated by core)
             own.pools[pool].peak_sequence = sequence;
             own.pools[pool].peak_raw = raw;
         }
@@ -121,7 +130,11 @@ void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t 
         if (!is_shared_) continue;
         Device& device = devices_.at(number);
         PeakAmount& all = device.cell.pools[pool];
+<<<<<<< HEAD
         if (add_to(all, by, requested, sign, device.unsettled == 0))
+=======
+        if (add_to(all, used, requested, count, device.unsettled == 0))
+>>>>>>> d5630c4 (Report buffers that are allocated by core)
             all.peak_time_ns = when(raw, now_ns);
         else if (all.used > all.peak && !is_held_)
             device.is_lower_bound = true;  // a peak, but nobody can say how high
@@ -411,13 +424,12 @@ void Book::rebuild(const std::vector<Words>& alive, const std::vector<Words>& en
             if (is_bookkeeping(one)) return;
             totals.pools[one.pool()].used += sign * static_cast<int64_t>(one.reserved_bytes());
             totals.pools[one.pool()].requested += sign * requested_of(one);
-            totals.pools[one.pool()].count += sign;
+            totals.pools[one.pool()].count += sign * count_of(one);
             totals.kinds[one.kind()].used += sign * static_cast<int64_t>(one.reserved_bytes());
-            totals.kinds[one.kind()].count += sign;
-            totals.kinds[one.kind()].estimated += (one.flags() & kEstimated) ? sign : 0;
+            totals.kinds[one.kind()].count += sign * count_of(one);
+            totals.kinds[one.kind()].estimated += is_estimated(one) ? sign : 0;
             if (KindAmount* cores = cores_of(totals.cores, one))
-                add_to(*cores, sign * static_cast<int64_t>(one.reserved_bytes()), sign,
-                       (one.flags() & kEstimated) ? sign : 0);
+                add_to(*cores, sign * static_cast<int64_t>(one.reserved_bytes()), sign, is_estimated(one) ? sign : 0);
         };
         // Two lives of one id in the index: the call that ends the older one is still under way.
         Words* twin = (words.flags() & kIndexed) != 0 ? table_.find_any(key, hash) : nullptr;

@@ -8,23 +8,24 @@ size_t EntryTable::slot_where(EntryKey key, uint32_t hash, Is is_it) const {
     for (size_t i = hash & mask_; slots_[i] != 0; i = (i + 1) & mask_) {
         if (static_cast<uint32_t>(slots_[i] >> 32) != hash) continue;
         const Words& entry = at(static_cast<uint32_t>(slots_[i]) - 1);
-        if (entry_key(entry) == key && is_it(entry.sequence())) return i;
+        if (entry_key(entry) == key && is_it(entry)) return i;
     }
     return kNowhere;
 }
 
 size_t EntryTable::slot_of(EntryKey key, uint32_t hash, uint64_t made_by) const {
-    return slot_where(key, hash, [made_by](uint64_t sequence) { return sequence == made_by; });
+    return slot_where(key, hash, [made_by](const Words& life) { return life.sequence() == made_by; });
 }
 
 size_t EntryTable::slot_of_any(EntryKey key, uint32_t hash) const {
-    return slot_where(key, hash, [](uint64_t) { return true; });
+    return slot_where(key, hash, [](const Words& life) { return !life.is_further(); });
 }
 
 size_t EntryTable::slot_replaced_by(const Words& replacement, uint32_t hash) const {
     uint64_t newest = 0;
-    slot_where(entry_key(replacement), hash, [&](uint64_t sequence) {
-        if (replacement.is_replacement_of(sequence) && sequence > newest) newest = sequence;
+    slot_where(entry_key(replacement), hash, [&](const Words& life) {
+        if (!life.is_further() && replacement.is_replacement_of(life.sequence()) && life.sequence() > newest)
+            newest = life.sequence();
         return false;  // look at them all
     });
     return newest == 0 ? kNowhere : slot_of(entry_key(replacement), hash, newest);

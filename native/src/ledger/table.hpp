@@ -44,7 +44,7 @@ public:
     size_t slot_of(EntryKey key, uint32_t hash, uint64_t made_by) const;
     Words* at_slot(size_t slot) { return slot == kNowhere ? nullptr : &at(static_cast<uint32_t>(slots_[slot]) - 1); }
     void erase_at(size_t slot);
-    /// Some life of a key.
+    /// Some life of a key, but for further parts of a buffer.
     Words* find_any(EntryKey key, uint32_t hash) { return at_slot(slot_of_any(key, hash)); }
     size_t slot_of_any(EntryKey key, uint32_t hash) const;
     const Words* find(EntryKey key) const { return const_cast<EntryTable*>(this)->find_any(key, entry_hash(key)); }

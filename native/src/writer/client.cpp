@@ -103,6 +103,88 @@ TTMEM_HOT ttmem_handle buffer_alloc(const ttmem_buffer* buffer) {
                                              : report_buffer<allocate>(*buffer);
 }
 
+// What the parts of a buffer that is allocated by core have in common.
+struct CoreBuffer {
+    const ttmem_core_buffer& told;
+    uint32_t site;
+    uint8_t flags = 0;
+    uint64_t per_core = 0, core_count = 0, requested = 0;
+
+    explicit CoreBuffer(const ttmem_core_buffer& buffer) noexcept : told(buffer), site(site_of(buffer.site)) {
+        per_core = checked_size(buffer.size_per_core_bytes, flags);
+        for (uint32_t i = 0; i < buffer.part_count; ++i) core_count += buffer.parts[i].core_count;
+        requested = checked_size(buffer.requested_bytes, flags);
+        if (requested == 0) requested = checked_product(per_core, core_count, flags);
+        if (per_core > kPerCoreMost) flags |= kClamped;
+        count_if_clamped(flags);
+    }
+
+    // What was asked for is shared by cores; the first part has what is left over.
+    uint64_t requested_of(uint32_t part) const noexcept {
+        const auto share = [this](uint32_t i) { return requested * told.parts[i].core_count / core_count; };
+        if (core_count == 0) return part == 0 ? requested : 0;
+        if (part != 0) return share(part);
+        uint64_t left = requested;
+        for (uint32_t i = 1; i < told.part_count; ++i) left -= share(i);
+        return left;
+    }
+
+    void describe(uint32_t address, uint64_t core_set, uint64_t cores, uint32_t next, Words& words) const noexcept {
+        uint8_t cut = flags;
+        if (core_set >> kCoreSetBits != 0) core_set = 0;
+        const uint64_t layout = told.layout < TTMEM_LAYOUT_COUNT ? told.layout : uint8_t{TTMEM_LAYOUT_UNKNOWN};
+        const uint64_t listed = per_core < kPerCoreMost ? per_core : kPerCoreMost;
+        const bool is_view = (told.options & TTMEM_VIEW) != 0;
+        const uint64_t reserved = is_view ? 0 : checked_product(per_core, cores, cut);
+        words.id = told.id;
+        words.address = uint64_t{address} | (layout | kByCore) << 48 | core_set << 52;
+        words.reserved = pack48(reserved, checked_target(told.target));
+        words.per_bank = pack48(listed | uint64_t{next} << kPerCoreBits, static_cast<uint16_t>(core_set >> 12));
+        words.tag = tag_of(Type::allocated, TTMEM_BUFFER, pool_of_buffer(told.type),
+                           static_cast<uint8_t>(cut | (is_view ? kView : 0)), site);
+    }
+
+    void describe_part(uint32_t part, uint32_t next, Words& words) const noexcept {
+        const ttmem_core_part& one = told.parts[part];
+        describe(one.address, one.core_set, one.core_count, next, words);
+        words.requested = requested_of(part);
+    }
+};
+
+// Once for each part, the last one first; all or none, as the counters are right either way.
+ttmem_handle core_buffer_alloc(const ttmem_core_buffer* told) {
+    if (!may_write() || told->parts == nullptr || told->part_count == 0) return 0;
+    const CoreBuffer buffer(*told);
+    const Key key{told->id, checked_target(told->target), TTMEM_BUFFER};
+    Words words;
+    uint32_t next = 0;
+    bool has_room = true;
+    for (uint32_t part = told->part_count - 1; part != 0 && has_room; --part) {
+        buffer.describe_part(part, next, words);
+        const uint32_t made = begin_further(words);
+        has_room = made != 0;
+        if (has_room) next = made;
+    }
+    if (has_room) {
+        buffer.describe_part(0, next, words);
+        const ttmem_handle handle = allocate_as_asked(words, told->options);
+        if (told->part_count == 1 || is_alive(handle)) return handle;
+        const bool is_listed = (handle & kUntabledHandle) == 0;
+        end_further(key, is_listed ? handle >> 20 : ~uint64_t{0}, next);
+        if (is_listed) return handle;  // it began and ended before
+        free_by_handle(handle);
+    } else {
+        end_further(key, ~uint64_t{0}, next);
+    }
+    buffer.describe(told->parts[0].address, 0, buffer.core_count, 0, words);
+    words.requested = buffer.requested;
+    return allocate_unlisted(words);
+}
+
+void unreported(uint64_t count) {
+    if (may_write()) the_writer.header->unreported.fetch_add(count, std::memory_order_relaxed);
+}
+
 TTMEM_HOT ttmem_handle cb_alloc(const ttmem_circular_buffer* cb) {
     if (!may_write()) return 0;
     uint8_t flags = 0;
@@ -298,6 +380,8 @@ extern const ttmem::WriterTable ttmem_own_writer = {
     ttmem::set_site_source,
     ttmem::reset_peaks,
     ttmem::binaries_placed,
+    ttmem::core_buffer_alloc,
+    ttmem::unreported,
 };
 extern const ttmem::WriterTable ttmem_writer_v1 __attribute__((alias("ttmem_own_writer")));
 
@@ -317,6 +401,10 @@ uint16_t ttmem_mesh_open_on(uint64_t mesh_id, uint16_t rows, uint16_t columns, c
 }
 void ttmem_target_close_on(uint16_t target) { TTMEM_ROUTE(target_close, target_close, target); }
 ttmem_handle ttmem_buffer_alloc_on(const ttmem_buffer* buffer) { TTMEM_ROUTE(buffer_alloc, buffer_alloc, buffer); }
+ttmem_handle ttmem_core_buffer_alloc_on(const ttmem_core_buffer* buffer) {
+    TTMEM_ROUTE(core_buffer_alloc, core_buffer_alloc, buffer);
+}
+void ttmem_unreported_on(uint64_t count) { TTMEM_ROUTE(unreported, unreported, count); }
 ttmem_handle ttmem_cb_alloc_on(const ttmem_circular_buffer* cb) { TTMEM_ROUTE(cb_alloc, cb_alloc, cb); }
 ttmem_handle ttmem_kernel_load_on(const ttmem_kernel* kernel) { TTMEM_ROUTE(kernel_load, kernel_load, kernel); }
 void ttmem_free_on(ttmem_handle handle) { TTMEM_ROUTE(free_handle, free_handle, handle); }

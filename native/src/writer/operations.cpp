@@ -37,9 +37,10 @@ void charge(const Writer& writer, const Words& words) noexcept {
     PoolCounters& pool = target.pools[words.pool()];
     const uint64_t bytes = words.reserved_bytes();
     const uint64_t used = pool.used.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-    pool.allocs.fetch_add(1, std::memory_order_relaxed);
     if (static_cast<int64_t>(used) > static_cast<int64_t>(pool.window_peak.load(std::memory_order_relaxed)))
         raise_peak(pool, used, words.time);
+    if (__builtin_expect(words.is_further(), 0)) return;
+    pool.allocs.fetch_add(1, std::memory_order_relaxed);
     if (words.kind() == TTMEM_BUFFER) return;
     KindCounters& kind = target.kinds[words.kind()];
     kind.used.fetch_add(bytes, std::memory_order_relaxed);
@@ -51,6 +52,7 @@ void discharge(const Writer& writer, const Words& words) noexcept {
     Target& target = writer.targets[words.target()];
     PoolCounters& pool = target.pools[words.pool()];
     pool.used.fetch_sub(words.reserved_bytes(), std::memory_order_relaxed);
+    if (__builtin_expect(words.is_further(), 0)) return;
     pool.frees.fetch_add(1, std::memory_order_relaxed);
     if (words.kind() == TTMEM_BUFFER) return;
     KindCounters& kind = target.kinds[words.kind()];
@@ -63,6 +65,18 @@ ttmem_handle handle_of(uint64_t sequence, uint32_t entry) noexcept {
 }
 
 void publish_freed(const Writer& writer, uint64_t sequence, uint64_t time, uint16_t thread, Words& words) noexcept;
+
+// One test for what is not allocated by core: of other kinds no address reaches this bit.
+[[gnu::always_inline]] inline bool may_have_parts(const Words& words) noexcept {
+    return __builtin_expect((words.address >> 48 & kByCore) != 0, 0);
+}
+
+TTMEM_RARE void end_parts_of(const Words& first, uint64_t address) noexcept {
+    Words by_core = first;
+    by_core.address = address;
+    if (by_core.is_by_core() && !by_core.is_further())
+        end_further(key_of(first), first.sequence(), by_core.next_part());
+}
 
 void name_replaced(Words& words, uint64_t life) noexcept {
     words.tag |= uint64_t{kReplaced} << 24;
@@ -96,6 +110,7 @@ TTMEM_RARE bool settle(const Writer& writer, Found other, Key key, uint64_t hash
         }
         if (!end_life(writer, other.entry, other.made_by, old)) continue;
         bury(writer, other.entry, old, &other, 0);
+        if (may_have_parts(old)) end_parts_of(old, old.address);
         count_replaced(writer, old, words.reserved_bytes());
         if (replaced == 0)
             replaced = other.made_by;
@@ -120,6 +135,7 @@ TTMEM_RARE uint32_t take_entry_of(const Writer& writer, Found found, uint64_t ne
     Words old;
     if (!end_life(writer, found.entry, found.made_by, old)) return kNoEntry;
     bury(writer, found.entry, old, &found, 0);
+    if (may_have_parts(old)) end_parts_of(old, old.address);
     count_replaced(writer, old, new_bytes);
     replaced = found.made_by;
     return take_entry(writer);
@@ -334,7 +350,10 @@ void end_handle(ttmem_handle handle) noexcept {
         return free_unmatched_handle(writer, sequence, time, handle);
     if (__builtin_expect((words.flags() & kIndexed) != 0, 0)) erase_indexed(writer, entry, key_of(words));
     bury_unlisted(writer, entry, words);
+    const uint64_t address = words.address;
+    const bool has_parts = may_have_parts(words);
     publish_freed(writer, sequence, time, Stamp::thread(), words);
+    if (__builtin_expect(has_parts, 0)) end_parts_of(words, address);
 }
 
 TTMEM_RARE __attribute__((flatten)) void end_handle_slowly(ttmem_handle handle) noexcept {
@@ -377,7 +396,54 @@ void free_by_id(Key key, uint8_t pool, uint64_t bytes) noexcept {
         return free_unmatched(writer, sequence, time, key, pool < kPools ? pool : uint8_t{TTMEM_POOL_UNKNOWN},
                               take_excuse(key.target));
     bury(writer, found.entry, words, &found, hash);
+    const uint64_t address = words.address;
+    const bool has_parts = may_have_parts(words);
     publish_freed(writer, sequence, time, thread_number(), words);
+    if (__builtin_expect(has_parts, 0)) end_parts_of(words, address);
+}
+
+uint32_t begin_further(Words& words) noexcept {
+    const Writer& writer = the_writer;
+    const uint32_t entry = take_entry(writer);
+    if (entry == kNoEntry) return 0;
+    const uint64_t sequence = take_sequence(writer);
+    words.time = raw_now(writer.clock);
+    words.requested = pack48(words.requested, thread_number());
+    words.tag |= uint64_t{kFurther} << 24;
+    commit_entry(writer, entry, sequence, words);
+    TTMEM_TEST_YIELD(entry_committed);
+    charge(writer, words);
+    publish(writer, sequence, words);
+    return entry + 1;
+}
+
+// Whoever closes the target meanwhile ends parts by themselves, and an entry may have another life then: one of another
+// key, or a later one.
+void end_further(Key key, uint64_t first_made_by, uint32_t next) noexcept {
+    const Writer& writer = the_writer;
+    while (next != 0 && next <= writer.table) {
+        const uint32_t entry = next - 1;
+        const uint64_t made_by = life_at(writer, key, entry);
+        Words words;
+        if (made_by == 0 || made_by >= first_made_by || !end_life(writer, entry, made_by, words)) return;
+        next = words.next_part();
+        bury_unlisted(writer, entry, words);
+        publish_freed(writer, take_sequence(writer), raw_now(writer.clock), thread_number(), words);
+    }
+}
+
+bool is_alive(ttmem_handle handle) noexcept {
+    const auto entry = static_cast<uint32_t>(handle & 0xf'ffff);
+    return (handle & kUntabledHandle) == 0 && entry < the_writer.table &&
+           the_writer.slab[entry].commit.load(std::memory_order_acquire) == committed(handle >> 20);
+}
+
+ttmem_handle allocate_unlisted(Words& words) noexcept {
+    const Writer& writer = the_writer;
+    const uint64_t sequence = take_sequence(writer);
+    words.time = raw_now(writer.clock);
+    words.requested = pack48(words.requested, thread_number());
+    return allocate_untabled(writer, sequence, words, 0);
 }
 
 RareLock::RareLock(std::atomic<uint32_t>& word) noexcept : word_(word) {

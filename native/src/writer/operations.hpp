@@ -29,13 +29,25 @@ inline uint64_t take_sequence(const Writer& writer) noexcept {
 /// record is lost (history only) and `skipped` tells readers to look at the live state again.
 void publish(const Writer& writer, uint64_t sequence, const Words& words) noexcept;
 
-/// The owner of an ended life takes it off the books: index, slab, counters. `found` when its slot is known.
+/// The owner of an ended life takes it off the books: index, slab, counters. `found` when its slot is known. Further parts
+/// are left alone.
 void bury(const Writer& writer, uint32_t entry, const Words& words, const Found* found, uint64_t hash) noexcept;
 
 /// `words` holds tag, id, address, reserved, requested and per_bank; thread and time are filled in.
 ttmem_handle allocate(Words& words) noexcept;
 /// The same of something that is freed by its handle only, and is not entered in the index.
 ttmem_handle allocate_by_handle(Words& words) noexcept;
+
+/// Parts of a buffer that is allocated by core, in the order in which they are made: further ones, the last of the chain
+/// first, each named by the one that is made next; then the first part, as any allocation.
+/// A further part: its place in the slab + 1, or 0 where the table is full. It is charged, but not counted.
+uint32_t begin_further(Words& words) noexcept;
+/// Ends the chain that begins at `next`, made before `first_made_by`.
+void end_further(Key key, uint64_t first_made_by, uint32_t next) noexcept;
+/// Whether the life that a handle names has not ended.
+bool is_alive(ttmem_handle handle) noexcept;
+/// A buffer whose parts do not all fit in the table: only the counters take it.
+ttmem_handle allocate_unlisted(Words& words) noexcept;
 
 /// The words of a buffer as they are before its life begins, for a host that has many like it; false if it is not reported
 /// as it was told, and so must be told each time.

@@ -12,7 +12,7 @@ namespace ttmem {
 namespace {
 
 // All that a copy of this version must have.
-constexpr size_t kOldestTable = offsetof(WriterTable, binaries_placed) + sizeof(WriterTable::binaries_placed);
+constexpr size_t kOldestTable = offsetof(WriterTable, unreported) + sizeof(WriterTable::unreported);
 
 constexpr uint32_t kCopiesMost = 16;
 constexpr int kOnSwitch = 1, kOffSwitch = 0;

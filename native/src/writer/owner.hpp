@@ -50,6 +50,8 @@ struct WriterTable {
     void (*set_site_source)(ttmem_site_source);
     void (*reset_peaks)(uint16_t);
     void (*binaries_placed)(uint16_t, uint64_t, uint8_t, uint64_t, uint64_t);
+    ttmem_handle (*core_buffer_alloc)(const ttmem_core_buffer*);
+    void (*unreported)(uint64_t);
 };
 
 /// The owner's table; found at the first call and the same ever after.

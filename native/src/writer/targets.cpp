@@ -106,7 +106,7 @@ uint64_t end_lives(const Writer& writer, uint16_t target, uint64_t before) noexc
         Words words;
         if (!end_life(writer, entry, commit >> 1, words)) continue;
         bury(writer, entry, words, is_indexed ? &found : nullptr, 0);
-        ++ended;
+        ended += words.is_further() ? 0 : 1;  // nobody will free one
     }
     return ended;
 }

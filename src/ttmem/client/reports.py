@@ -15,6 +15,7 @@ report_cache = _native.client.report_cache
 report_cb_alloc = _native.client.report_cb_alloc
 report_cb_free = _native.client.report_cb_free
 report_clash = _native.client.report_clash
+report_core_buffer_alloc = _native.client.report_core_buffer_alloc
 report_free = _native.client.report_free
 report_kernel_load = _native.client.report_kernel_load
 report_kernel_unload = _native.client.report_kernel_unload

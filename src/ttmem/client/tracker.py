@@ -7,6 +7,7 @@ tell of the same kernel; it is charged once. docs/rules.md has the rules, each w
 
 import os
 from types import TracebackType
+from typing import cast
 
 from ttmem.client.notices import warn_once
 from ttmem.client.reporter import Client, is_enabled
@@ -17,6 +18,7 @@ from ttmem.client.reports import (
     report_out_of_memory,
     report_ring,
 )
+from ttmem.client.tracked import core_buffers
 from ttmem.client.tracked.devices import OpenDevice, OpenDevices
 from ttmem.client.tracked.kernel_log import kernel_log
 from ttmem.client.tracked.kernel_types import UNSAID, Said
@@ -25,6 +27,7 @@ from ttmem.devices import BinaryStatus, BufferType, Kind, Pool
 from ttmem.tracking import (
     Cache,
     CacheOutcome,
+    CoreAllocated,
     CoreSet,
     CoreType,
     KernelFacts,
@@ -85,6 +88,10 @@ class GraphTracker:
             if opened is None:
                 return
             kind = buffer.buffer_type
+            parts = getattr(buffer, "core_parts", None)
+            if parts:
+                core_buffers.report(opened, cast("CoreAllocated", buffer), parts)
+                return
             if buffer.program and kind == _DRAM:
                 opened.programs.hold(buffer.program, buffer.reserved_bytes, buffer.address)
                 return
@@ -105,6 +112,10 @@ class GraphTracker:
         try:
             opened = self._find(buffer.device.id)
             if opened is None:
+                return
+            parts = getattr(buffer, "core_parts", None)
+            if parts:
+                core_buffers.end(opened, cast("CoreAllocated", buffer), parts)
                 return
             kind, reserved_bytes = buffer.buffer_type, buffer.reserved_bytes
             if buffer.program and kind == _DRAM:

@@ -135,8 +135,8 @@ STRUCTS["Header"] = _struct(
         *_words("skipped untabled_allocs untabled_frees unsized_frees unmatched_frees replaced clamped shrunk_kernels"),
         *_words("arena_used arena_refused phases_refused"),
         *_words("label threads_used", 4),
-        *_words("target_refused"),
-        _text("pad3", _PAGE_BYTES - 1024 - 64 - 64 - 13 * 8),
+        *_words("target_refused unreported"),
+        _text("pad3", _PAGE_BYTES - 1024 - 64 - 64 - 14 * 8),
     ]
 )
 

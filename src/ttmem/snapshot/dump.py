@@ -16,7 +16,7 @@ from ttmem.snapshot.selection import MOST, device_test, known_devices
 from ttmem.snapshot.usage import DeviceUsage, KindUsage, PoolUsage, ProcessUsage, Snapshot, Source
 from ttmem.tracking import CoreType, FoundBy
 
-__all__ = ["Allocation", "Dump", "DumpDevice", "DumpGroup", "Owner", "Unlisted", "dump_of"]
+__all__ = ["Allocation", "Dump", "DumpDevice", "DumpGroup", "Owner", "PlacedPart", "Unlisted", "dump_of"]
 
 _VIEW, _ESTIMATED = 1, 64  # flags of a row
 _KERNEL_POOLS = frozenset({Pool.KERNEL, Pool.ETH, Pool.DISPATCH})  # told by type of kernel, not by place
@@ -33,6 +33,14 @@ class Owner(NamedTuple):
     label: str
     source: Source = "journal"
     is_visible: bool = True  # False: `pid` is a number of another pid namespace
+
+
+class PlacedPart(NamedTuple):
+    """One address of a buffer that is allocated by core, and the cores it has there."""
+
+    address: int
+    core_count: int
+    core_set: str  # `0,0-7,7;0,8-3,8`: rectangles, corners included; empty if nobody told
 
 
 class Allocation(NamedTuple):
@@ -52,13 +60,15 @@ class Allocation(NamedTuple):
     requested_bytes: int
     page_bytes: int | None  # of a buffer, where it is known
     layout: BufferLayout  # of a buffer
-    core_count: int | None  # of kernels and circular buffers
+    core_count: int | None  # of kernels, circular buffers, and buffers that are allocated by core
     holder_count: int  # how often it was allocated at the same place and not yet freed
     is_view: bool  # memory that belongs to another allocation
     is_estimated: bool
     time_ns: int | None
     thread: int | None  # that made it, by the kernel's number; None where nobody told
     owner: Owner
+    per_core_bytes: int | None = None  # of a buffer that is allocated by core
+    parts: tuple[PlacedPart, ...] = ()  # of such a buffer, one for each address
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +226,9 @@ def _largest(rows: list[tuple[Row, Owner]], most: int) -> tuple[Allocation, ...]
 
 
 def allocation_from_row(row: Row, owner: Owner) -> Allocation:
-    _, kind_number, identity, pool, flags, reserved, requested, address, _, cores, thread, _, time_ns, *rest = row
-    *_, holders, program, core_type, found_by, layout, page_bytes, packed, name = rest
+    _, kind_number, identity, pool, flags, reserved, requested, address, per_bank, cores, *others = row
+    thread, _, time_ns, *rest = others
+    *_, holders, program, core_type, found_by, layout, page_bytes, packed, name, parts = rest
     kind = Kind(kind_number)
     return Allocation(
         kind=kind,
@@ -234,10 +245,12 @@ def allocation_from_row(row: Row, owner: Owner) -> Allocation:
         requested_bytes=requested,
         page_bytes=page_bytes or None,
         layout=BufferLayout(layout),
-        core_count=None if kind is Kind.BUFFER else cores or None,
+        core_count=cores or None,
+        per_core_bytes=per_bank if parts else None,
+        parts=tuple(PlacedPart(*part) for part in parts),
         holder_count=holders,
         is_view=bool(flags & _VIEW),
-        is_estimated=bool(flags & _ESTIMATED),
+        is_estimated=kind is not Kind.BUFFER and bool(flags & _ESTIMATED),
         time_ns=time_ns or None,
         thread=thread or None,
         owner=owner,

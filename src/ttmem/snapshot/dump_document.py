@@ -8,7 +8,7 @@ from typing import get_args
 
 from ttmem.devices import BufferLayout, Kind, Pool
 from ttmem.snapshot.document import SCHEMA, Document, device_name
-from ttmem.snapshot.dump import Allocation, Dump, DumpDevice, DumpGroup, Owner, Unlisted
+from ttmem.snapshot.dump import Allocation, Dump, DumpDevice, DumpGroup, Owner, PlacedPart, Unlisted
 from ttmem.snapshot.fields import Fields, time_text
 from ttmem.snapshot.reading import bare_device, check_schema
 from ttmem.snapshot.usage import Source
@@ -81,6 +81,11 @@ def allocation_document(one: Allocation, time_ns: int) -> Document:
         "page": one.page_bytes,
         "layout": one.layout.word if one.kind is Kind.BUFFER else None,
         "cores": one.core_count,
+        "per_core": one.per_core_bytes,
+        "parts": [
+            {"address": hex(part.address), "cores": part.core_count, "core_set": part.core_set or None}
+            for part in one.parts
+        ],
         "holders": one.holder_count,
         "view": one.is_view,
         "estimated": one.is_estimated,
@@ -152,6 +157,11 @@ def read_allocation(row: Fields) -> Allocation:
         page_bytes=row.maybe_integer("page"),
         layout=_LAYOUTS[row.maybe_word("layout", tuple(_LAYOUTS))],
         core_count=row.maybe_integer("cores"),
+        per_core_bytes=row.maybe_integer("per_core"),
+        parts=tuple(
+            PlacedPart(part.hexadecimal("address") or 0, part.integer("cores"), part.maybe_text("core_set"))
+            for part in row.items("parts")
+        ),
         holder_count=row.integer("holders"),
         is_view=row.flag("view"),
         is_estimated=row.flag("estimated"),

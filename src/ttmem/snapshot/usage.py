@@ -299,7 +299,8 @@ class Snapshot(NamedTuple):
 
 
 # Worst first: what to name when several processes are incomplete for several reasons.
-REASONS = ("damaged", "unverified", "targets_lost", "table_full", "outrun", "restored", "uncounted", "settling")
+_WORST = ("damaged", "unverified", "targets_lost", "unknown_device", "table_full")
+REASONS = (*_WORST, "outrun", "restored", "uncounted", "settling")
 
 
 def first_reason(reasons: Iterable[str]) -> str:

@@ -143,6 +143,11 @@ def _details(group: DumpGroup, options: PageOptions) -> Iterator[_Part]:
         lambda one: cell(clipped(clean(one.name), name_most, is_ascii=is_ascii)),
     )
     yield _Part(Column("CORES"), has_found, lambda one: cell(_cores_text(one)))
+    yield _Part(
+        Column("CORES"),
+        any(one.parts for one in listed),
+        lambda one: cell(_clipped_parts(one, options)),
+    )
     has_packed = has_room and any(one.packed_bytes for one in listed)
     yield _Part(Column("PACKED", is_right=True), has_packed, lambda one: cell(packed_text(one.packed_bytes)))
     yield _Part(Column("FOUND BY"), has_found, lambda one: cell(one.found_by.word, Role.DIM))
@@ -212,6 +217,22 @@ def _user(one: Allocation, options: PageOptions) -> str:
 
 def _cores_text(one: Allocation) -> str:
     return f"{one.core_count or '?'} {one.core_type.word}" if one.core_type else str(one.core_count or "")
+
+
+def _parts_text(one: Allocation) -> str:
+    """Of a buffer that is allocated by core: what each core gives, and which they are; where, if not at its address."""
+    if not one.parts:
+        return ""
+    sets = (
+        (part.core_set or "?") + ("" if part.address == one.address else f" at {hex(part.address)}")
+        for part in one.parts
+    )
+    return f"{one.core_count or '?'} x {size_text(one.per_core_bytes or 0)}: {'; '.join(sets)}"
+
+
+def _clipped_parts(one: Allocation, options: PageOptions) -> str:
+    text = clean(_parts_text(one))
+    return text if options.width is None else clipped(text, _NAME_LEAST, is_ascii=options.is_ascii)
 
 
 def _size(one: Allocation) -> Line:

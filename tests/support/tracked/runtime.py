@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from ttmem.devices import BufferType, Pool
+from ttmem.tracking import CorePart
 
 _IDS = count(1)
 DRAM_BYTES = 12 << 30
@@ -50,6 +51,15 @@ class SmallCores:
 
     def __str__(self) -> str:
         return self.text
+
+
+@dataclass(frozen=True)
+class SmallCoreBuffer(SmallBuffer):
+    """A buffer that is allocated by core."""
+
+    per_bank_bytes: int = 1024
+    buffer_type: BufferType = BufferType.L1
+    core_parts: tuple[tuple[CorePart, ...], ...] = ()
 
 
 def a_chip_alone(unique_id: int = 0xC0) -> SmallDevice:

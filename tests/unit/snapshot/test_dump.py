@@ -23,8 +23,9 @@ from tests.support.figures import (
 )
 from ttmem.devices import Kind
 from ttmem.errors import SelectionError, VersionMismatch
-from ttmem.snapshot.dump import Dump, DumpGroup, Owner, dump_of
-from ttmem.snapshot.dump_document import dump_document, dump_from_document
+from ttmem.snapshot.dump import Dump, DumpGroup, Owner, PlacedPart, allocation_from_row, dump_of
+from ttmem.snapshot.dump_document import allocation_document, dump_document, dump_from_document, read_allocation
+from ttmem.snapshot.fields import Fields
 
 DOCS = (Path(__file__).parents[3] / "docs" / "dump.md").read_text(encoding="utf-8")
 
@@ -196,7 +197,28 @@ def keys_in(value: Any, path: str = "") -> set[str]:
     return {key for name, inner in value.items() for key in {f"{path}.{name}"[1:]} | keys_in(inner, f"{path}.{name}")}
 
 
+def by_core() -> tuple[Any, ...]:
+    """A buffer of 7 cores, at two addresses."""
+    parts = ((0x100000, 4, "0,0-3,0"), (0xF0000, 3, ""))
+    return a_row(7 << 15, pool=2, address=0x100000, per_bank=1 << 15, count=7, layout=3, parts=parts)
+
+
+def test_a_buffer_by_core_is_listed_once_with_its_parts() -> None:
+    one = allocation_from_row(by_core(), Owner(1, "ada", "x"))
+
+    assert (one.size_bytes, one.core_count, one.per_core_bytes) == (7 << 15, 7, 1 << 15)
+    assert one.parts == (PlacedPart(0x100000, 4, "0,0-3,0"), PlacedPart(0xF0000, 3, ""))
+
+
+def test_parts_read_back_say_the_same() -> None:
+    document = allocation_document(allocation_from_row(by_core(), Owner(1, "ada", "x")), NOON_NS)
+
+    assert allocation_document(read_allocation(Fields(document)), NOON_NS) == document
+
+
 def test_every_field_is_described_and_nothing_else(busy: dict[str, Any]) -> None:
+    part = allocation_document(allocation_from_row(by_core(), Owner(1, "ada", "x")), NOON_NS)
+    busy["devices"][0]["groups"][0]["allocations"].append(part)
     described = set(re.findall(r"^\| `([^`-][^`]*)` \|", DOCS, flags=re.MULTILINE))
 
     assert {key.lstrip(".") for key in keys_in(busy)} == described

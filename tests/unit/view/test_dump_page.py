@@ -53,6 +53,20 @@ def test_a_list_tells_size_place_layout_age_and_owner() -> None:
     assert re.search(r" 1\.00 GiB +0x10 +0x2001 +interleaved +2\.00 KiB +1 min +4001 +ada +job-1\n", text_of(a_dump()))
 
 
+def test_a_buffer_by_core_names_its_cores_and_where_they_have_it() -> None:
+    snapshot = a_snapshot(
+        devices=[a_device(0)],
+        device_pools=[(0, 2, 7 << 15, 7 << 15, 1, 7 << 15, NOON_NS, NOON_NS, False)],
+        processes=[a_process(1)],
+    )
+    parts = ((0x100000, 4, "0,0-3,0"), (0xF0000, 3, "4,0-6,0"))
+    row = a_row(7 << 15, pool=2, address=0x100000, per_bank=1 << 15, count=7, parts=parts)
+
+    text = text_of(dump_of(snapshot, {1: [row]}), width=None)
+
+    assert re.search(r" 224 KiB +0x7 +0x100000 +7 x 32\.0 KiB: 0,0-3,0; 4,0-6,0 at 0xf0000 ", text)
+
+
 def test_a_cut_list_says_how_many_are_missing() -> None:
     assert "   ... 33 more, 3.00 GiB (--all)\n" in text_of(a_dump())
 

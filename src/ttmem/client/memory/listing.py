@@ -68,5 +68,5 @@ def _told(row: tuple[Any, ...], places: dict[int, list[int]]) -> LiveAllocation:
         "thread": thread or None,
         "age_seconds": age_ns / 1e9,
         "is_view": bool(flags & _VIEW),
-        "is_estimated": bool(flags & _ESTIMATED),
+        "is_estimated": kind is not Kind.BUFFER and bool(flags & _ESTIMATED),
     }
