@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "writer/own_stack.hpp"
+
 namespace ttmem::hook {
 namespace {
 
@@ -191,7 +193,7 @@ void remember(const Object& caller, const Copy* copy) noexcept {
 
 // The first call from an object: rare, and allowed to ask the loader. Should another thread be at it (or have been at a
 // fork), this one looks for its function alone and leaves nothing behind.
-[[gnu::noinline, gnu::cold]] void* look_for(Hook hook, uintptr_t address) noexcept {
+void* look_for_apart(Hook hook, uintptr_t address) noexcept {
     ByAddress caller{address, {}};
     Object runtime;
     const bool is_known = dl_iterate_phdr(note_by_address, &caller) != 0 && runtime_of(caller.found, hook, runtime);
@@ -204,6 +206,13 @@ void remember(const Object& caller, const Copy* copy) noexcept {
     if (copy == nullptr) return symbol_in(runtime, kHookNames[number]);
     at_hand.copy = copy;
     return copy->originals[number];
+}
+
+// Takes little of the caller's stack, and keeps errno.
+[[gnu::noinline, gnu::cold]] void* look_for(Hook hook, uintptr_t address) noexcept {
+    void* found = nullptr;
+    const bool has_stack = on_own_stack([&]() noexcept { found = look_for_apart(hook, address); });
+    return has_stack ? found : look_for_apart(hook, address);
 }
 
 }  // namespace
@@ -224,6 +233,7 @@ constinit AtHandOfAll at_hand_of_all{};
 }
 
 void forget_unloaded() noexcept {
+    const KeptErrno kept;
     uint64_t count = 0;
     dl_iterate_phdr(note_unload_count, &count);
     if (count == unloads_seen.load(std::memory_order_relaxed)) return;

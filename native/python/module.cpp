@@ -1,6 +1,7 @@
 // The one door between Python and the native core: `_native`. Its manual is ttmem/_native.pyi.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+#include <sys/auxv.h>
 
 #include <limits>
 #include <mutex>
@@ -94,6 +95,7 @@ void add_client(nb::module_& module) {
     client.def("enable", enable, nb::arg() = nb::none(), sig("def enable(directory: str | None = None, /) -> bool"));
     client.def("disable", [] { ttmem_disable(); });
     client.def("is_enabled", [] { return owner().would_write() != 0; });
+    client.def("ignores_environment", [] { return getauxval(AT_SECURE) != 0; });
     client.def(
         "journal_path", [] { return nb::steal(PyUnicode_DecodeFSDefault(ttmem_journal_path())); },
         sig("def journal_path() -> str"));

@@ -8,6 +8,7 @@ its calls with `AllocationClient`, and a runtime is handed a `GraphTracker`. Not
 import os
 
 from ttmem.errors import TtmemError
+from ttmem.switches import is_off
 
 TYPE_CHECKING = False  # type checkers know the name, and `typing` alone costs more than all of `ttmem --help`
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-if os.environ.get("TTMEM_SITES", "") not in ("", "0"):  # importing us is all that a workload does for it
+if not is_off(os.environ.get("TTMEM_SITES", "")):  # importing us is all that a workload does for it
     from ttmem.client import record_sites
 
     record_sites()

@@ -2,7 +2,13 @@
  *
  * Every call here is safe from any thread and from signal handlers, makes no system call after the first,
  * never blocks, never throws and never fails the host: what cannot be recorded is counted, and the
- * count is shown. With tracking off a call is one load and one branch, inlined below.
+ * count is shown. With tracking off a call is one load and one branch, inlined below. A call takes at most 2 KiB of
+ * the caller's stack and leaves errno alone.
+ *
+ * The first report of a process, and of a forked child, makes its journal: some milliseconds on a stack of its own, in
+ * which the thread's signals wait. Besides system calls it then uses getenv(): a handler must not make it while the
+ * program changes its environment. The loader is asked when this library is loaded, not later. ttmem_enable() and
+ * ttmem_disable() are meant for ordinary code.
  *
  *   ttmem_device chip = {.unique_id = 0x1a2b, .index = 0, .grid_x = 8, .grid_y = 8};
  *   uint16_t target = ttmem_device_open(&chip);
@@ -12,7 +18,10 @@
  *
  * Words: a *target* is one chip, or one mesh of chips; on a mesh one call stands for all its chips and the
  * bytes are those of one chip. A *handle* is what an allocation returns; freeing by it is the fast way.
- * Tracking is on when TTMEM=1 or TT_ALLOC_TRACKING_ENABLED=1 at the first call, or after ttmem_enable().
+ * Tracking is on when TTMEM=1 or TT_ALLOC_TRACKING_ENABLED=1 at the first call, or after ttmem_enable(). TTMEM is off when
+ * it is empty, 0, off, false or no (in any case), and on for every other word; TT_ALLOC_TRACKING_ENABLED is on for 1 alone,
+ * and asked only where TTMEM is not set or empty. A program that runs with more rights than its caller (setuid, setgid,
+ * file capabilities) ignores both, and TTMEM_DIR and all the others too: there only ttmem_enable() turns tracking on.
  */
 #ifndef TTMEM_CLIENT_H
 #define TTMEM_CLIENT_H
@@ -23,7 +32,17 @@
 extern "C" {
 #endif
 
-#define TTMEM_API __attribute__((visibility("default")))
+#define TTMEM_DATA __attribute__((visibility("default")))
+/* A call goes to an address that was found when the program was loaded. Else the first call would ask the loader, which
+ * takes kilobytes of the caller's stack, in a signal handler too. */
+#if defined(__has_attribute)
+#if __has_attribute(noplt)
+#define TTMEM_API TTMEM_DATA __attribute__((noplt))
+#endif
+#endif
+#ifndef TTMEM_API
+#define TTMEM_API TTMEM_DATA
+#endif
 
 /* What an allocation is. Part of its key: (process, target, kind, id). */
 enum ttmem_kind {
@@ -249,7 +268,7 @@ typedef struct ttmem_cb_clash {
 typedef uint32_t (*ttmem_site_source)(void);
 
 /* 0 = off. Anything else: call in and see (the first call decides by the environment). */
-extern TTMEM_API int ttmem_tracking;
+extern TTMEM_DATA int ttmem_tracking;
 #define TTMEM_ON __atomic_load_n(&ttmem_tracking, __ATOMIC_RELAXED)
 
 /* Turns tracking on or off from code. `directory` NULL: $TTMEM_DIR or the default. Returns 1 if tracking is on afterwards. */

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "journal/clock.hpp"
+#include "journal/environment.hpp"
 
 namespace ttmem {
 namespace {
@@ -49,7 +50,7 @@ void read_command(char (&command)[256]) noexcept {
 
 // `ttmem run` knows its processes by it, also those that are gone when it looks.
 void read_run(char (&run)[136]) noexcept {
-    const char* marks = getenv("TTMEM_RUN");
+    const char* marks = environment("TTMEM_RUN");
     if (marks == nullptr || strnlen(marks, sizeof run) == sizeof run) return;
     std::memcpy(run, marks, strlen(marks) + 1);
 }

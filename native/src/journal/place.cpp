@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "journal/clock.hpp"
+#include "journal/environment.hpp"
 #include "journal/identity.hpp"
 #include "journal/lock.hpp"
 
@@ -40,7 +41,7 @@ int open_directory(const char* path) noexcept {
 }
 
 bool choose_directory(const char* asked, NewJournal& journal) noexcept {
-    const char* wanted = asked != nullptr ? asked : getenv("TTMEM_DIR");
+    const char* wanted = asked != nullptr ? asked : environment("TTMEM_DIR");
     if (wanted != nullptr && *wanted != '\0') {
         const auto length = std::snprintf(journal.path, sizeof journal.path, "%s", wanted);
         errno = ENAMETOOLONG;  // a path cut short would be another directory
@@ -53,7 +54,7 @@ bool choose_directory(const char* asked, NewJournal& journal) noexcept {
     std::snprintf(journal.path, sizeof journal.path, "/dev/shm/ttmem-%u", static_cast<unsigned>(geteuid()));
     journal.directory = open_directory(journal.path);
     if (journal.directory >= 0) return true;
-    const char* runtime = getenv("XDG_RUNTIME_DIR");
+    const char* runtime = environment("XDG_RUNTIME_DIR");
     if (runtime != nullptr && *runtime == '/') {
         std::snprintf(journal.path, sizeof journal.path, "%s/ttmem", runtime);
         journal.directory = open_directory(journal.path);

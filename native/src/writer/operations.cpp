@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "writer/own_stack.hpp"
 #include "writer/steps.hpp"
 
 namespace ttmem {
@@ -447,6 +448,7 @@ ttmem_handle allocate_unlisted(Words& words) noexcept {
 }
 
 RareLock::RareLock(std::atomic<uint32_t>& word) noexcept : word_(word) {
+    const KeptErrno kept;
     const auto own = static_cast<uint32_t>(syscall(SYS_getpid));
     for (int tries = 0; tries < 100; ++tries) {
         uint32_t holder = word.load(std::memory_order_relaxed);

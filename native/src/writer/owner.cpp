@@ -8,6 +8,8 @@
 #include <cstring>
 #include <new>
 
+#include "writer/own_stack.hpp"
+
 namespace ttmem {
 namespace {
 
@@ -76,14 +78,29 @@ const WriterTable* find_owner() noexcept {
 
 }  // namespace
 
-const WriterTable& owner() noexcept {
-    const WriterTable* known = found_owner.load(std::memory_order_acquire);
-    if (__builtin_expect(known != nullptr, 1)) return *known;
-    pin_self();
-    const WriterTable* found = find_owner();
+namespace {
+
+__attribute__((noinline, cold)) const WriterTable& look_for_owner() noexcept {
+    const WriterTable* found = nullptr;
+    on_own_stack([&found]() noexcept {
+        pin_self();
+        found = find_owner();
+    });
+    if (found == nullptr) return ttmem_own_writer;  // no memory: the next call looks again
     found_owner.store(found, std::memory_order_release);
     if (found != &ttmem_own_writer) found->share_switch(&ttmem_tracking);
     return *found;
+}
+
+// When this copy is loaded, before the host's own constructors: the loader must not be asked by a signal handler, which
+// may have interrupted it.
+__attribute__((constructor(101))) void look_for_owner_at_load() noexcept { owner(); }
+
+}  // namespace
+
+const WriterTable& owner() noexcept {
+    const WriterTable* known = found_owner.load(std::memory_order_acquire);
+    return __builtin_expect(known != nullptr, 1) ? *known : look_for_owner();
 }
 
 bool is_owner() noexcept { return &owner() == &ttmem_own_writer; }

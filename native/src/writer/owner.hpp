@@ -54,7 +54,7 @@ struct WriterTable {
     void (*unreported)(uint64_t);
 };
 
-/// The owner's table; found at the first call and the same ever after.
+/// The owner's table; found when this copy is loaded, and the same ever after.
 const WriterTable& owner() noexcept;
 
 /// True when this very copy owns the journal.
@@ -68,7 +68,7 @@ void tell_copies(bool is_on) noexcept;
 
 }  // namespace ttmem
 
-extern "C" TTMEM_API const ttmem::WriterTable ttmem_writer_v1;
+extern "C" TTMEM_DATA const ttmem::WriterTable ttmem_writer_v1;
 
 /// The same table, by a name that cannot be anybody else's: a loader binds the exported one to the first copy it finds,
 /// so a copy that compared with it would take itself for that one.

@@ -7,6 +7,7 @@ namespace ttmem {
 namespace {
 
 std::atomic<uint32_t> naming{0};
+uint64_t chip_ids[kTargets];  // of the mesh that is being named, under `naming`: a caller's stack may be small
 
 void copy_name(char (&to)[32], const char* from) noexcept {
     if (from == nullptr) return;
@@ -48,9 +49,16 @@ struct Description {
     Item item;
     const void* head;
     uint32_t head_bytes;
-    const void* body;
-    uint32_t body_bytes;
+    const uint16_t* chips;
+    uint32_t chip_count;
+    uint32_t body_bytes() const noexcept { return chip_count * uint32_t{sizeof *chip_ids}; }
 };
+
+void look_up_chips(const Writer& writer, const Description& by) noexcept {
+    for (uint32_t i = 0; i < by.chip_count; ++i)
+        chip_ids[i] =
+            by.chips[i] < kTargets ? writer.targets[by.chips[i]].unique_id.load(std::memory_order_relaxed) : 0;
+}
 
 // A target that is opened again and again as what it was takes no more room in the arena.
 bool is_described_so(const Writer& writer, const Target& target, const Description& by) noexcept {
@@ -58,10 +66,10 @@ bool is_described_so(const Writer& writer, const Target& target, const Descripti
     if (descriptor == 0) return false;
     const char* item = writer.arena + uint64_t{descriptor} * 8;
     const uint64_t head = reinterpret_cast<const ItemHead*>(item)->head.load(std::memory_order_acquire);
-    if (head != (uint64_t{static_cast<uint32_t>(by.item)} << 32 | (by.head_bytes + by.body_bytes))) return false;
+    if (head != (uint64_t{static_cast<uint32_t>(by.item)} << 32 | (by.head_bytes + by.body_bytes()))) return false;
     const char* bytes = item + sizeof(ItemHead);
     return std::memcmp(bytes, by.head, by.head_bytes) == 0 &&
-           (by.body_bytes == 0 || std::memcmp(bytes + by.head_bytes, by.body, by.body_bytes) == 0);
+           std::memcmp(bytes + by.head_bytes, chip_ids, by.body_bytes()) == 0;
 }
 
 uint16_t name_target(uint64_t unique_id, const Description& description) noexcept {
@@ -76,10 +84,11 @@ uint16_t name_target(uint64_t unique_id, const Description& description) noexcep
             return 0;
         }
         Target& target = writer.targets[number];
+        look_up_chips(writer, description);
         descriptor = is_described_so(writer, target, description)
                          ? target.descriptor.load(std::memory_order_relaxed)
-                         : add_item(description.item, description.head, description.head_bytes, description.body,
-                                    description.body_bytes);
+                         : add_item(description.item, description.head, description.head_bytes, chip_ids,
+                                    description.body_bytes());
         target.unique_id.store(unique_id, std::memory_order_relaxed);
         target.descriptor.store(descriptor, std::memory_order_release);
         target.state.store(kTargetOpen, std::memory_order_release);
@@ -129,17 +138,12 @@ uint16_t open_device(const ttmem_device& device) noexcept {
 }
 
 uint16_t open_mesh(uint64_t mesh_id, uint16_t rows, uint16_t columns, const uint16_t* chips, uint32_t count) noexcept {
-    uint64_t unique_ids[kTargets];
     if (chips == nullptr || count == 0 || count > kTargets) {
         the_writer.header->target_refused.fetch_add(1, std::memory_order_relaxed);
         return 0;
     }
-    for (uint32_t i = 0; i < count; ++i)
-        unique_ids[i] =
-            chips[i] < kTargets ? the_writer.targets[chips[i]].unique_id.load(std::memory_order_relaxed) : 0;
     const MeshDescriptor descriptor{mesh_id, rows, columns, count};
-    const uint32_t chip_bytes = count * uint32_t{sizeof(uint64_t)};
-    return name_target(mesh_id, {Item::mesh, &descriptor, sizeof descriptor, unique_ids, chip_bytes});
+    return name_target(mesh_id, {Item::mesh, &descriptor, sizeof descriptor, chips, count});
 }
 
 void close_target(uint16_t number) noexcept {

@@ -9,8 +9,10 @@
 #include <cstring>
 #include <new>
 
+#include "journal/environment.hpp"
 #include "journal/place.hpp"
 #include "writer/operations.hpp"
+#include "writer/own_stack.hpp"
 #include "writer/owner.hpp"
 
 namespace ttmem {
@@ -25,19 +27,8 @@ std::atomic<uint64_t> excuses[kTargets];
 std::atomic<std::atomic<uint64_t>*> own_alive_word{&never_alive};
 thread_local __attribute__((tls_model("initial-exec"))) bool is_making = false;
 
-bool is_switch_on(const char* name) noexcept {
-    const char* value = getenv(name);
-    return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
-}
-
-// The older design's switch, as strict as it was there.
-bool is_older_switch_on() noexcept {
-    const char* value = getenv("TT_ALLOC_TRACKING_ENABLED");
-    return value != nullptr && std::strcmp(value, "1") == 0;
-}
-
 uint32_t power_of_two_from(const char* name, uint32_t fallback, uint32_t least, uint32_t most) noexcept {
-    const char* text = getenv(name);
+    const char* text = environment(name);
     if (text == nullptr || *text < '0' || *text > '9') return fallback;  // a sign would be read, too
     char* end = nullptr;
     const unsigned long asked = strtoul(text, &end, 10);
@@ -47,10 +38,14 @@ uint32_t power_of_two_from(const char* name, uint32_t fallback, uint32_t least, 
     return size;
 }
 
+void write_line(const char* line) noexcept {
+    if (write(STDERR_FILENO, line, std::strlen(line)) < 0) return;  // nobody reads it: the host goes on all the same
+}
+
 void warn(const char* sentence) noexcept {
     char line[768];
-    const int length = std::snprintf(line, sizeof line, "ttmem: %s\n", sentence);
-    if (length > 0 && write(STDERR_FILENO, line, static_cast<size_t>(length)) < 0) return;
+    std::snprintf(line, sizeof line - 1, "ttmem: %s", sentence);
+    write_line(std::strcat(line, "\n"));
 }
 
 std::atomic<uint64_t>* make_alive_page() noexcept {
@@ -127,7 +122,7 @@ bool make_journal(const char* directory, const Writer* parent) noexcept {
         mmap(static_cast<void*>(parent->header), parent->bytes, PROT_READ,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
     if (parent == nullptr) {
-        const char* label = getenv("TTMEM_LABEL");
+        const char* label = environment("TTMEM_LABEL");
         if (label != nullptr && *label != '\0') set_label(label);
     }
     return true;
@@ -160,6 +155,17 @@ bool make_under_flag(int from, const char* directory) noexcept {
     state.store(made ? kOn : kRefused, std::memory_order_release);
     tell_copies(made);
     return made;
+}
+
+// Takes little of the caller's stack, and keeps errno.
+bool make_on_own_stack(int from, const char* directory) noexcept {
+    bool made = false;
+    if (on_own_stack([&]() noexcept { made = make_under_flag(from, directory); })) return made;
+    if (!state.compare_exchange_strong(from, kRefused, std::memory_order_acq_rel)) return false;
+    the_alive_word.store(&never_alive, std::memory_order_release);
+    tell_copies(false);
+    write_line("ttmem: no memory to make a journal; the program runs on untracked\n");
+    return false;
 }
 
 // Another thread is making the journal: worth a bounded wait once per process, for its calls would be lost otherwise.
@@ -200,6 +206,7 @@ void open_parts(Writer& writer, void* base) noexcept {
 }
 
 __attribute__((noinline, cold)) bool prepare() noexcept {
+    const KeptErrno kept;
     const int now = state.load(std::memory_order_acquire);
     if (now == kRefused || now == kOff || is_making) return false;
     if (now == kUndecided) {
@@ -208,7 +215,7 @@ __attribute__((noinline, cold)) bool prepare() noexcept {
             if (state.compare_exchange_strong(undecided, kOff, std::memory_order_acq_rel)) tell_copies(false);
             return false;
         }
-        return make_under_flag(kUndecided, nullptr) || wait_for_maker();
+        return make_on_own_stack(kUndecided, nullptr) || wait_for_maker();
     }
     if (now == kMaking) {
         if (maker_pid.load(std::memory_order_relaxed) == static_cast<int>(syscall(SYS_getpid))) return wait_for_maker();
@@ -216,10 +223,11 @@ __attribute__((noinline, cold)) bool prepare() noexcept {
         state.compare_exchange_strong(making, kUndecided, std::memory_order_acq_rel);
         return prepare();
     }
-    return has_journal() || make_under_flag(kOn, nullptr) || wait_for_maker();  // not alive: a forked child
+    return has_journal() || make_on_own_stack(kOn, nullptr) || wait_for_maker();  // not alive: a forked child
 }
 
 bool turn_on(const char* directory) noexcept {
+    const KeptErrno kept;
     const int now = state.load(std::memory_order_acquire);
     if (now == kOn) return may_write();
     if (now == kMaking || is_making) return wait_for_maker();
@@ -231,10 +239,11 @@ bool turn_on(const char* directory) noexcept {
         tell_copies(true);
         return true;
     }
-    return make_under_flag(now, directory) || wait_for_maker();
+    return make_on_own_stack(now, directory) || wait_for_maker();
 }
 
 void turn_off() noexcept {
+    const KeptErrno kept;
     if (state.load(std::memory_order_acquire) == kOn && may_write()) end_everything();
     state.store(kOff, std::memory_order_release);
     the_alive_word.store(&never_alive, std::memory_order_release);
@@ -247,7 +256,7 @@ bool is_on() noexcept { return state.load(std::memory_order_acquire) == kOn && h
 
 bool is_wanted() noexcept {
     const int now = state.load(std::memory_order_acquire);
-    if (now == kUndecided) return is_switch_on("TTMEM") || is_older_switch_on();
+    if (now == kUndecided) return is_tracking_asked_for();
     return now == kOn || now == kMaking;
 }
 

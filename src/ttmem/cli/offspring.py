@@ -41,6 +41,11 @@ class Offspring:
         """Names the program, as soon as it runs."""
         self._pid = pid
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether the program could be started."""
+        return self._pid != 0
+
     def look(self) -> None:
         """Takes note of journals that have appeared."""
         for found in self._journals.scan():

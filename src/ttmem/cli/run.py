@@ -3,7 +3,7 @@
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from ttmem.cli.offspring import Offspring
 from ttmem.doctor.hook import hook_path, preloading, unhooked
 from ttmem.doctor.targets import obstacle_of
 from ttmem.sources import Places
+from ttmem.switches import is_off
 
 if TYPE_CHECKING:
     from ttmem.view import Line
@@ -40,7 +41,11 @@ def run(
 
     Signals go through to it, and its exit code is ours (128 + signal if it was killed).
     """
-    environ = {**_own_environment(), "TTMEM": "1"}
+    environ = _own_environment()
+    if environ.get("TTMEM") and is_off(environ["TTMEM"]):
+        _say(f"ttmem: TTMEM={environ['TTMEM']} is set: the program runs untracked; unset it, or set TTMEM=1")
+        return _run_untracked(command, environ)
+    environ["TTMEM"] = "1"
     mark = os.urandom(8).hex()
     outer = [one for one in environ.get(_MARK, "").split(",") if len(one) == len(mark)]
     environ[_MARK] = ",".join([*outer, mark][-_MARKS_MOST:])
@@ -53,6 +58,19 @@ def run(
     offspring = (
         None if has_summary is False else Offspring(Places.from_environment(environ, uid=os.geteuid()), mark=mark)
     )
+    code = _run_to_end(command, environ, offspring)
+    if offspring is not None and offspring.has_begun:
+        _tell(offspring, _name(command), is_asked=has_summary is True, is_plain=is_plain)
+    return code
+
+
+def _run_untracked(command: Sequence[str], environ: dict[str, str]) -> int:
+    hook = hook_path(environ)
+    return _run_to_end(command, unhooked(environ, hook) if hook else environ, None)
+
+
+def _run_to_end(command: Sequence[str], environ: Mapping[str, str], offspring: Offspring | None) -> int:
+    """Its exit code, or why it could not be started."""
     try:
         child = Child(command, environ)
     except OSError as error:
@@ -66,7 +84,6 @@ def run(
     offspring.began(child.pid)
     code = child.wait(offspring.look, every_seconds=_LOOK_EVERY_SECONDS)
     offspring.look()
-    _tell(offspring, _name(command), is_asked=has_summary is True, is_plain=is_plain)
     return code
 
 

@@ -13,6 +13,7 @@ from ttmem.client import claims
 from ttmem.client.phases import Phase
 from ttmem.client.reports import Reports
 from ttmem.devices import Pool
+from ttmem.switches import is_tracking_asked_for
 
 __all__ = [
     "Client",
@@ -202,6 +203,5 @@ class Client(Reports):
 
 
 def is_asked_for(environ: Mapping[str, str]) -> bool:
-    """Whether the environment turns tracking on."""
-    # The second is the older design's switch, as strict as it was there.
-    return environ.get("TTMEM", "") not in ("", "0") or environ.get("TT_ALLOC_TRACKING_ENABLED") == "1"
+    """Whether the environment turns tracking on; never in a program that has more rights than its caller (setuid)."""
+    return is_tracking_asked_for(environ) and not _native.client.ignores_environment()

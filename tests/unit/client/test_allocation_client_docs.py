@@ -17,7 +17,8 @@ from ttmem.wire import DEFAULT_SOCKET
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "allocation-client.md").read_text(encoding="utf-8")
-CODE = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src" / "ttmem" / "client").glob("*.py"))
+SOURCES = [*(ROOT / "src" / "ttmem" / "client").glob("*.py"), ROOT / "src" / "ttmem" / "switches.py"]
+CODE = "".join(path.read_text(encoding="utf-8") for path in SOURCES)
 
 
 def first_column(section: str) -> list[str]:

@@ -30,7 +30,10 @@ _ENVIRONMENT = (
     ("TTMEM_SYSTEM_DIR", "Where the socket of the system's daemon is, instead of /run/ttmem."),
     ("TTMEM_STOCK_SHM_DIR", "Where the stock runtime's counters are, instead of /dev/shm."),
     ("TTMEM_SYSFS_ROOT", "The root below which the driver's sys and proc are looked for."),
-    ("TTMEM", "1 switches tracking on in a program that reports."),
+    (
+        "TTMEM",
+        "1 switches tracking on in a program that reports; 0, off, false or no switch it off, under ttmem run too.",
+    ),
     ("TTMEM_LABEL", "What a reporting program is called."),
     ("NO_COLOR", "No colours, if it is set to anything."),
 )
