@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,55 +14,41 @@
 #include <cstring>
 
 #include "journal/clock.hpp"
-#include "journal/environment.hpp"
+#include "journal/directories.hpp"
 #include "journal/identity.hpp"
 #include "journal/lock.hpp"
 
 namespace ttmem {
 namespace {
 
-bool refuse(NewJournal& journal, const char* what, const char* next_step) noexcept {
-    const int why = errno;
-    std::snprintf(journal.error, sizeof journal.error, "%s: %s (%s); %s", journal.path, what, strerror(why), next_step);
+constexpr char kRunsOn[] = "the program runs on untracked";
+
+bool refuse(NewJournal& journal, const Trouble& trouble) noexcept {
+    std::snprintf(journal.message, sizeof journal.message, "%s; %s; %s", trouble.what, trouble.next_step, kRunsOn);
     return false;
 }
 
-// A directory of ours, not a link, owned by this user (or root, for one that an administrator set up).
-int open_directory(const char* path) noexcept {
-    if (mkdir(path, 0700) != 0 && errno != EEXIST) return -1;
-    const int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (directory < 0) return -1;
-    struct stat facts{};
-    if (fstat(directory, &facts) == 0 && (facts.st_uid == geteuid() || facts.st_uid == 0) &&
-        faccessat(directory, ".", W_OK | X_OK, AT_EACCESS) == 0)
-        return directory;
-    close(directory);
-    errno = EACCES;
-    return -1;
+void describe(Trouble& trouble, const NewJournal& journal, const char* what, const char* next_step) noexcept {
+    const int why = errno;
+    if (trouble.is_set()) return;
+    std::snprintf(trouble.what, sizeof trouble.what, "%s: %s (%s)", journal.path, what, strerror(why));
+    trouble.next_step = next_step;
 }
 
-bool choose_directory(const char* asked, NewJournal& journal) noexcept {
-    const char* wanted = asked != nullptr ? asked : environment("TTMEM_DIR");
-    if (wanted != nullptr && *wanted != '\0') {
-        const auto length = std::snprintf(journal.path, sizeof journal.path, "%s", wanted);
-        errno = ENAMETOOLONG;  // a path cut short would be another directory
-        if (static_cast<size_t>(length) + 1 + sizeof journal.name < sizeof journal.path)
-            journal.directory = open_directory(journal.path);
-        return journal.directory >= 0 ||
-               refuse(journal, "not a directory this user may write to",
-                      "make it, or set TTMEM_DIR to one that is; the program runs on untracked");
-    }
-    std::snprintf(journal.path, sizeof journal.path, "/dev/shm/ttmem-%u", static_cast<unsigned>(geteuid()));
-    journal.directory = open_directory(journal.path);
-    if (journal.directory >= 0) return true;
-    const char* runtime = environment("XDG_RUNTIME_DIR");
-    if (runtime != nullptr && *runtime == '/') {
-        std::snprintf(journal.path, sizeof journal.path, "%s/ttmem", runtime);
-        journal.directory = open_directory(journal.path);
-        if (journal.directory >= 0) return true;
-    }
-    return refuse(journal, "cannot be used for journals",
-                  "set TTMEM_DIR to a writable directory; the program runs on untracked");
+void describe_lack_of_room(Trouble& trouble, const NewJournal& journal) noexcept {
+    const int why = errno;
+    struct statvfs room{};
+    char what[112];
+    fstatvfs(journal.directory, &room);
+    const auto tenths = [](uint64_t bytes) noexcept { return static_cast<unsigned long long>(bytes * 10 >> 20); };
+    const auto needed = tenths(journal.bytes) + 1;  // rather too much than too little
+    const auto left = tenths(uint64_t{room.f_bavail} * room.f_frsize);
+    std::snprintf(what, sizeof what, "no room for a journal: it needs %llu.%llu MiB, and %llu.%llu MiB are free there",
+                  needed / 10, needed % 10, left / 10, left % 10);
+    errno = why;
+    const bool is_first = !trouble.is_set();
+    describe(trouble, journal, what, "make room, lower TTMEM_TABLE, or set TTMEM_DIR to another file system");
+    if (is_first) trouble.is_noteworthy = true;
 }
 
 // O_TMPFILE where the file system has it, else a dot name that viewers pass over.
@@ -173,41 +160,80 @@ bool is_within_limit(uint64_t bytes) noexcept {
 
 }  // namespace
 
+namespace {
+
+bool is_lack_of_room(int why) noexcept { return why == ENOSPC || why == EDQUOT; }
+
+// Reserved whole: a full file system then refuses here, and does not end the host later.
+bool reserve(NewJournal& journal) noexcept {
+    const auto bytes = static_cast<off_t>(journal.bytes);
+    if (fallocate(journal.file, 0, 0, bytes) == 0) return true;
+    if (!is_lack_of_room(errno)) return false;
+    remove_dead_journals(journal.directory, geteuid(), {0, 0});  // what lives goes before what is kept of the dead
+    return fallocate(journal.file, 0, 0, bytes) == 0;
+}
+
+// Says why, and what to do about it, if nothing was said before. Returns whether there was no room.
+bool complain(Trouble& trouble, const NewJournal& journal, const char* what, const char* next_step) noexcept {
+    const bool has_no_room = is_lack_of_room(errno);
+    if (has_no_room)
+        describe_lack_of_room(trouble, journal);
+    else
+        describe(trouble, journal, what, next_step);
+    return has_no_room;
+}
+
+enum class Outcome { made, no_room, refused };
+
+// The file has no name yet.
+Outcome make_file(NewJournal& journal, Trouble& trouble) noexcept {
+    constexpr char kNothing[] = "no journal can be made here";
+    constexpr char kNext[] = "check the directory, or set TTMEM_DIR to another";
+    journal.file = open_unnamed(journal);
+    if (journal.file < 0) return complain(trouble, journal, kNothing, kNext) ? Outcome::no_room : Outcome::refused;
+    if (!is_within_limit(journal.bytes)) {
+        errno = EFBIG;
+        describe(trouble, journal, kNothing, "raise the limit on file sizes");
+        return Outcome::refused;
+    }
+    struct stat facts{};
+    void* base = MAP_FAILED;
+    if (reserve(journal) && fstat(journal.file, &facts) == 0)
+        base = mmap(nullptr, journal.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, journal.file, 0);
+    if (base == MAP_FAILED)
+        return complain(trouble, journal, "no room for a journal", kNext) ? Outcome::no_room : Outcome::refused;
+    journal.base = base;
+    journal.device = facts.st_dev;
+    journal.inode = facts.st_ino;
+    return Outcome::made;
+}
+
+}  // namespace
+
 bool begin_journal(const char* asked_directory, Sizes sizes, NewJournal& journal) noexcept {
-    if (!choose_directory(asked_directory, journal)) return false;
     Identity self{};
     identify_self(self);
     std::snprintf(journal.name, sizeof journal.name, "%u-%llu-%08x.journal", self.pid,
                   static_cast<unsigned long long>(self.start_ticks), static_cast<unsigned>(self.nonce));
-    remove_dead_journals(journal.directory, self.uid);
-    const char* next = "free some room there or set TTMEM_DIR; the program runs on untracked";
-    journal.file = open_unnamed(journal);
-    if (journal.file < 0) {
-        refuse(journal, "no journal can be made here", next);
-        abandon_journal(journal);
-        return false;
-    }
     journal.bytes = plan_of(sizes).file;
-    struct stat facts{};
-    void* base = MAP_FAILED;
-    if (!is_within_limit(journal.bytes)) {
-        errno = EFBIG;
-        refuse(journal, "no journal can be made here", "raise the limit on file sizes; the program runs on untracked");
+    Directories directories(asked_directory);
+    journal.is_in_default_place = directories.is_default();
+    Trouble trouble;
+    while ((journal.directory = directories.open_next(journal.path, trouble)) >= 0) {
+        remove_dead_journals(journal.directory, self.uid);
+        const Outcome outcome = make_file(journal, trouble);
+        if (outcome == Outcome::made) {
+            if (trouble.is_noteworthy)
+                std::snprintf(journal.message, sizeof journal.message, "%s; the journal of this program is in %s",
+                              trouble.what, journal.path);
+            fill_identity(journal, sizes);
+            return true;
+        }
+        if (outcome == Outcome::no_room) directories.pass_over_device_of(journal.directory);
         abandon_journal(journal);
-        return false;
+        if (outcome == Outcome::refused) break;
     }
-    if (fallocate(journal.file, 0, 0, static_cast<off_t>(journal.bytes)) == 0 && fstat(journal.file, &facts) == 0)
-        base = mmap(nullptr, journal.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, journal.file, 0);
-    if (base == MAP_FAILED) {
-        refuse(journal, "no room for a journal", next);
-        abandon_journal(journal);
-        return false;
-    }
-    journal.base = base;
-    journal.device = facts.st_dev;
-    journal.inode = facts.st_ino;
-    fill_identity(journal, sizes);
-    return true;
+    return refuse(journal, trouble);
 }
 
 bool name_journal(NewJournal& journal) noexcept {
@@ -219,9 +245,10 @@ bool name_journal(NewJournal& journal) noexcept {
         (journal.has_dot_name ? renameat(journal.directory, dotted, journal.directory, journal.name) == 0
                               : linkat(AT_FDCWD, descriptor, journal.directory, journal.name, AT_SYMLINK_FOLLOW) == 0);
     if (!named) {
-        refuse(journal, "the journal could not be named", "check the directory; the program runs on untracked");
+        Trouble trouble;
+        describe(trouble, journal, "the journal could not be named", "check the directory");
         abandon_journal(journal);
-        return false;
+        return refuse(journal, trouble);
     }
     close(journal.directory);
     journal.directory = -1;
@@ -243,22 +270,22 @@ void abandon_journal(NewJournal& journal) noexcept {
     journal.file = journal.directory = -1;
 }
 
-void remove_dead_journals(int directory, uint32_t own_uid) noexcept {
+void remove_dead_journals(int directory, uint32_t own_uid, DeadKept kept) noexcept {
     constexpr uint32_t kMost = 1024;
     void* room = mmap(nullptr, kMost * sizeof(Corpse), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (room == MAP_FAILED) return;
     auto* corpses = static_cast<Corpse*>(room);
     const uint32_t count = collect_corpses(directory, own_uid, corpses, kMost);
     uint64_t bytes = 0;
-    for (uint32_t kept = 0; kept < count; ++kept) {  // selection by age, newest first: few files, no allocation
-        uint32_t newest = kept;
-        for (uint32_t i = kept + 1; i < count; ++i)
+    for (uint32_t place = 0; place < count; ++place) {  // selection by age, newest first: few files, no allocation
+        uint32_t newest = place;
+        for (uint32_t i = place + 1; i < count; ++i)
             if (corpses[i].modified_ns > corpses[newest].modified_ns) newest = i;
         const Corpse corpse = corpses[newest];
-        corpses[newest] = corpses[kept];
-        corpses[kept] = corpse;
+        corpses[newest] = corpses[place];
+        corpses[place] = corpse;
         bytes += corpse.bytes;
-        if (kept >= kDeadKept || bytes > kDeadBytesKept) unlinkat(directory, corpse.name, 0);
+        if (place >= kept.count || bytes > kept.bytes) unlinkat(directory, corpse.name, 0);
     }
     munmap(room, kMost * sizeof(Corpse));
 }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "journal/directories.hpp"
 #include "journal/layout.hpp"
 
 namespace ttmem {
@@ -23,11 +24,12 @@ struct NewJournal {
     bool has_dot_name = false;
     uint64_t device = 0, inode = 0;
     char name[80] = {};
-    char path[512] = {};
-    char error[640] = {};  // one sentence when something failed
+    char path[kPathRoom] = {};
+    bool is_in_default_place = false;
+    char message[kPathRoom + 1024] = {};  // one sentence when it failed, or when it had to go elsewhere; else empty
 };
 
-/// Opens the directory (asked, $TTMEM_DIR, /dev/shm/ttmem-<uid>, $XDG_RUNTIME_DIR/ttmem) and makes the unnamed file.
+/// Makes the unnamed file in the first place that can be used and has room (directories.hpp).
 bool begin_journal(const char* asked_directory, Sizes sizes, NewJournal& journal) noexcept;
 
 /// Takes the lock that says alive and gives the file its name. On failure everything is undone.
@@ -36,7 +38,13 @@ bool name_journal(NewJournal& journal) noexcept;
 /// Undoes begin_journal.
 void abandon_journal(NewJournal& journal) noexcept;
 
-/// Removes this user's dead journals beyond the newest 16 or 256 MiB.
-void remove_dead_journals(int directory, uint32_t own_uid) noexcept;
+/// How much is kept of this user's dead journals.
+struct DeadKept {
+    uint32_t count = kDeadKept;
+    uint64_t bytes = kDeadBytesKept;
+};
+
+/// Removes this user's dead journals beyond the newest that are kept.
+void remove_dead_journals(int directory, uint32_t own_uid, DeadKept kept = {}) noexcept;
 
 }  // namespace ttmem

@@ -43,7 +43,7 @@ void write_line(const char* line) noexcept {
 }
 
 void warn(const char* sentence) noexcept {
-    char line[768];
+    char line[sizeof(NewJournal::message) + 16];
     std::snprintf(line, sizeof line - 1, "ttmem: %s", sentence);
     write_line(std::strcat(line, "\n"));
 }
@@ -90,7 +90,7 @@ bool make_journal(const char* directory, const Writer* parent) noexcept {
     sizes.ring_slots = power_of_two_from("TTMEM_RING", kRingSlots, 16, kRingSlotsMost);
     NewJournal journal;
     if (!begin_journal(directory, sizes, journal)) {
-        warn(journal.error);
+        warn(journal.message);
         return false;
     }
     Writer made;
@@ -103,14 +103,16 @@ bool make_journal(const char* directory, const Writer* parent) noexcept {
         return false;
     }
     if (!name_journal(journal)) {
-        warn(journal.error);
+        warn(journal.message);
         return false;
     }
+    if (journal.message[0] != '\0' && parent == nullptr) warn(journal.message);
     made.generation = static_cast<uint32_t>(made.header->identity.nonce) | 1;
     made.swift = made.clock == kClockTsc ? made.generation : 2;  // generations are odd
     made.device = journal.device;
     made.inode = journal.inode;
     made.bytes = journal.bytes;
+    made.is_in_default_place = journal.is_in_default_place;
     std::memcpy(made.path, journal.path, sizeof made.path);
     if (parent == nullptr) forget_texts();
     the_writer = made;
@@ -148,7 +150,7 @@ bool make_under_flag(int from, const char* directory) noexcept {
     is_making = true;
     const Writer parent = the_writer;
     char parents_directory[sizeof parent.path];
-    if (is_child) directory = directory_of(parent.path, parents_directory);
+    if (is_child) directory = parent.is_in_default_place ? "" : directory_of(parent.path, parents_directory);
     const bool made = make_journal(directory, is_child ? &parent : nullptr);
     is_making = false;
     if (!made) the_alive_word.store(&never_alive, std::memory_order_release);

@@ -37,6 +37,7 @@ struct alignas(64) Writer {  // every report looks at its first line of memory, 
     uint64_t device = 0, inode = 0;
     uint64_t bytes = 0;
     char path[512] = {};
+    bool is_in_default_place = false;  // then a forked child goes through the places too
 };
 
 /// Points the fields at the parts of a mapped journal.

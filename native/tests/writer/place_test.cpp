@@ -44,7 +44,7 @@ std::string refusal(const std::string& path) {
     CHECK_EQUAL(journal.directory, -1);
     CHECK_EQUAL(journal.file, -1);
     CHECK(journal.base == nullptr);
-    return journal.error;
+    return journal.message;
 }
 
 /// A pid that was somebody's and is nobody's now.

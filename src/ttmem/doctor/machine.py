@@ -33,7 +33,7 @@ _OFF = ("0", "", "false", "off", "no")
 def machine_checks(environ: Mapping[str, str], *, uid: int, cards: str = _CARDS) -> Iterator[Check]:
     """All of them, in the order in which they matter."""
     places = Places.from_environment(environ, uid=uid)
-    yield _journals(places.main, uid)
+    yield _journals(places.main, uid, is_named=bool(environ.get("TTMEM_DIR")))
     yield _room(places.main)
     yield from _stock_counters(environ)
     yield _inspector(environ)
@@ -42,8 +42,8 @@ def machine_checks(environ: Mapping[str, str], *, uid: int, cards: str = _CARDS)
     yield _kernel()
 
 
-def _journals(directory: str, uid: int) -> Check:
-    """As strict as whoever makes a journal."""
+def _journals(directory: str, uid: int, *, is_named: bool) -> Check:
+    """As strict as a program that makes a journal. Instead of a directory that nobody named it takes the next place."""
     try:
         facts = os.lstat(directory)
     except FileNotFoundError:
@@ -56,6 +56,9 @@ def _journals(directory: str, uid: int) -> Check:
         return Check(Status.FAIL, "journals", f"{directory} is a link, and those are not followed", advice)
     if not stat.S_ISDIR(facts.st_mode):
         return Check(Status.FAIL, "journals", f"{directory} is no directory", advice)
+    if facts.st_uid not in (uid, _ROOT) and not is_named:
+        text = f"{directory} belongs to uid {facts.st_uid}, not to you; programs report in the next place"
+        return Check(Status.WARN, "journals", text, "have it removed, by its owner or root")
     if facts.st_uid not in (uid, _ROOT):
         return Check(Status.FAIL, "journals", f"{directory} belongs to uid {facts.st_uid}, not to you", advice)
     if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):

@@ -191,7 +191,10 @@ class Journals:
         elif place.owner_uid is not None and facts.st_uid not in (place.owner_uid, 0):
             trouble = f"belongs to uid {facts.st_uid}, not to uid {place.owner_uid} of its name"
         if trouble:
-            finding = Finding("directory_ignored", 1, path=place.path, text=f"{trouble}; ignored")
+            text = f"{trouble}; ignored"
+            if place.owner_uid is not None:
+                text += f", programs of uid {place.owner_uid} report in the next of their places instead"
+            finding = Finding("directory_ignored", 1, path=place.path, text=text)
             self._ignored.setdefault(place.path, finding)
         else:
             self._ignored.pop(place.path, None)

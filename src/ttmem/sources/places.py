@@ -1,8 +1,12 @@
 """The directories that may hold journals.
 
-`$TTMEM_DIR` if it is set, and only that. Else `/dev/shm/ttmem-<uid>` and `$XDG_RUNTIME_DIR/ttmem`; everybody also
-learns that other users' directories are there. Root looks into all of them, into `/run/user/*/ttmem`, and into the
-/dev/shm of every other mount namespace (containers), through procfs.
+`$TTMEM_DIR` if it is set, and only that. Else those in which a program tries to make its journal, one after the other
+(`native/src/journal/directories.hpp`): `/dev/shm/ttmem-<uid>`, `$XDG_RUNTIME_DIR/ttmem`, `/run/user/<uid>/ttmem` and
+`/dev/shm/ttmem-<uid>.<random>`. Anybody may make the first of them in another's name; nobody can make the last, so one
+that does not belong to its user is passed over without a word.
+
+Everybody also learns that other users' directories are there. Root looks into all of them, into `/run/user/*/ttmem`, and
+into the /dev/shm of every other mount namespace (containers), through procfs.
 
 The stock runtime's own counters lie in `/dev/shm` (`$TTMEM_STOCK_SHM_DIR` names another directory, and then only that);
 root looks into that of containers as well.
@@ -66,8 +70,10 @@ class Places:
         self.unlisted: dict[int, tuple[str, int]] = {}  # by owner: where, and how many directories are not listed
         self._others_due = float("-inf")
         self._own = [Place(os.path.join(roots.shm, f"{_USERS_NAME}{uid}"), uid)]
-        if runtime_directory:
-            self._own.append(Place(os.path.join(runtime_directory, "ttmem"), uid))
+        for runtime in filter(None, (runtime_directory, os.path.join(roots.run, str(uid)))):
+            place = Place(os.path.join(runtime, "ttmem"), uid)
+            if place not in self._own:
+                self._own.append(place)
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str], *, uid: int, roots: Roots = SYSTEM) -> "Places":
@@ -141,14 +147,14 @@ class Places:
         """Directories with users' names. Those that another user has made are told of, but not by the thousand."""
         usurped: Counter[int] = Counter()
         for name in _names(shm):
-            uid = name.removeprefix(_USERS_NAME)
-            if not uid.isdecimal() or uid == name:
+            uid, dot, _ = name.removeprefix(_USERS_NAME).partition(".")
+            if not uid.isdecimal() or not name.startswith(_USERS_NAME):
                 continue
             place = Place(os.path.join(shm, name), outside(int(uid)))
             owner = _owner_of(place.path)
             if owner not in (place.owner_uid, 0, None):
-                usurped[owner] += 1
-                if usurped[owner] > _USURPED_MOST:
+                usurped[owner] += not dot  # nobody misses anything there
+                if dot or usurped[owner] > _USURPED_MOST:
                     continue
             yield place
         for owner, count in usurped.items():

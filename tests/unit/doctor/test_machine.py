@@ -80,6 +80,20 @@ def test_a_directory_of_somebody_else_is_a_failure_with_advice(tmp_path: Path) -
     assert (check.status, "belongs to uid" in check.text, "TTMEM_DIR" in check.next_step) == (Status.FAIL, True, True)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can give a directory away")
+def test_a_default_directory_of_somebody_else_is_a_warning_since_there_are_other_places(tmp_path: Path) -> None:
+    uid = 3_200_000_000 + os.getpid()  # of nobody
+    squatted = Path(f"/dev/shm/ttmem-{uid}")
+    squatted.mkdir(mode=0o700)
+    try:
+        os.chown(squatted, uid + 1, -1)
+        check = said("journals", tmp_path, uid=uid, TTMEM_DIR="")
+    finally:
+        squatted.rmdir()
+
+    assert (check.status, "programs report in the next place" in check.text) == (Status.WARN, True)
+
+
 def test_a_file_in_place_of_the_directory_is_a_failure(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from ttmem.sources import Place, Places, Roots
 
 
@@ -35,7 +37,10 @@ def test_an_empty_setting_is_no_setting(tmp_path: Path) -> None:
     roots = roots_in(tmp_path)
     places = Places.from_environment({"TTMEM_DIR": "", "XDG_RUNTIME_DIR": ""}, uid=5, roots=roots)
 
-    assert places.listed() == [Place(str(Path(roots.shm) / "ttmem-5"), 5)]
+    assert places.listed() == [
+        Place(str(Path(roots.shm) / "ttmem-5"), 5),
+        Place(str(Path(roots.run) / "5" / "ttmem"), 5),
+    ]
 
 
 def test_a_user_looks_into_its_own_places_and_learns_of_others(tmp_path: Path) -> None:
@@ -48,8 +53,30 @@ def test_a_user_looks_into_its_own_places_and_learns_of_others(tmp_path: Path) -
     assert places.listed() == [
         Place(str(Path(roots.shm) / "ttmem-5"), 5),
         Place("/run/user/5/ttmem", 5),
+        Place(str(Path(roots.run) / "5" / "ttmem"), 5),
         Place(str(Path(roots.shm) / "ttmem-7"), 7),
     ]
+
+
+def test_a_runtime_directory_is_listed_once(tmp_path: Path) -> None:
+    roots = roots_in(tmp_path)
+    places = Places.from_environment({"XDG_RUNTIME_DIR": str(Path(roots.run) / "5")}, uid=5, roots=roots)
+
+    assert [place.path for place in places.listed()].count(str(Path(roots.run) / "5" / "ttmem")) == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can give a directory away")
+def test_a_further_directory_counts_only_if_it_is_its_users_own(tmp_path: Path) -> None:
+    roots = roots_in(tmp_path)
+    for name, owner in (("ttmem-5.1f", 5), ("ttmem-5.2f", 7), ("ttmem-7.3f", 7), ("ttmem-x.4f", 5)):
+        (Path(roots.shm) / name).mkdir()
+        os.chown(Path(roots.shm) / name, owner, owner)
+    listed = Places(uid=5, roots=roots).listed()
+
+    assert {os.path.basename(place.path) for place in listed if "." in os.path.basename(place.path)} == {
+        "ttmem-5.1f",
+        "ttmem-7.3f",
+    }
 
 
 def test_root_also_looks_into_runtime_directories_and_other_mount_namespaces(tmp_path: Path) -> None:
@@ -109,10 +136,10 @@ def test_others_are_looked_up_at_most_twice_a_second(tmp_path: Path) -> None:
     roots = roots_in(tmp_path)
     now = [100.0]
     places = Places(uid=5, roots=roots, clock=lambda: now[0])
-    assert len(places.listed()) == 1
+    own_count = len(places.listed())
     (Path(roots.shm) / "ttmem-7").mkdir()
 
     now[0] += 0.4
-    assert len(places.listed()) == 1
+    assert len(places.listed()) == own_count
     now[0] += 0.2
-    assert len(places.listed()) == 2
+    assert len(places.listed()) == own_count + 1
