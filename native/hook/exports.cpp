@@ -4,6 +4,10 @@
 // that a mangled name stands in one place: hooks.def.
 #include "hook/runtime.hpp"
 #include "ttmem/client.h"
+#include "writer/owner.hpp"
+
+// Nothing runs when the hook is loaded: the client's other copies are looked for at its first call (writer/at_load.cpp).
+std::atomic<const ttmem::WriterTable*> ttmem::found_owner{nullptr};
 
 #define TTMEM_HOOK(name, mangled, gives) \
     __asm__(".globl " mangled "\n.type " mangled ", @function\n.set " mangled ", hooked_" #name);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kShared[] = "/dev/shm";
 constexpr int kPlaces = 4;
-constexpr int kNotThere = -2;  // nothing to complain about
+constexpr int kNotThere = -2;     // nothing to complain about
 constexpr size_t kNameRoom = 96;  // for the file, behind the directory's path
 
 // A directory of ours, not a link, owned by this user (or root, for one that an administrator set up).
@@ -105,8 +105,7 @@ void describe(Trouble& trouble, const char* path, bool is_named) noexcept {
 
 }  // namespace
 
-Directories::Directories(const char* asked) noexcept
-    : named_(asked != nullptr ? asked : environment("TTMEM_DIR")) {
+Directories::Directories(const char* asked) noexcept : named_(asked != nullptr ? asked : environment("TTMEM_DIR")) {
     if (named_ != nullptr && *named_ == '\0') named_ = nullptr;
 }
 
@@ -132,8 +131,10 @@ int Directories::open_place(int number, char (&path)[kPathRoom]) noexcept {
         case 1:
             if (runtime == nullptr || *runtime != '/' || is_on_full_device(runtime)) return kNotThere;
             return open_in_runtime(runtime, path);
-        case 2: return is_on_full_device(usual) ? kNotThere : open_in_runtime(usual, path);
-        default: return is_on_full_device(kShared) ? kNotThere : open_further(path);
+        case 2:
+            return is_on_full_device(usual) ? kNotThere : open_in_runtime(usual, path);
+        default:
+            return is_on_full_device(kShared) ? kNotThere : open_further(path);
     }
 }
 

@@ -19,7 +19,6 @@ constexpr size_t kOldestTable = offsetof(WriterTable, unreported) + sizeof(Write
 constexpr uint32_t kCopiesMost = 16;
 constexpr int kOnSwitch = 1, kOffSwitch = 0;
 
-std::atomic<const WriterTable*> found_owner{nullptr};
 std::atomic<int*> switches[kCopiesMost];
 
 // The table an object itself defines. dlsym also searches an object's dependencies, hence the check of the address.
@@ -91,10 +90,6 @@ __attribute__((noinline, cold)) const WriterTable& look_for_owner() noexcept {
     if (found != &ttmem_own_writer) found->share_switch(&ttmem_tracking);
     return *found;
 }
-
-// When this copy is loaded, before the host's own constructors: the loader must not be asked by a signal handler, which
-// may have interrupted it.
-__attribute__((constructor(101))) void look_for_owner_at_load() noexcept { owner(); }
 
 }  // namespace
 

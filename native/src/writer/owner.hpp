@@ -6,6 +6,7 @@
 // and copies in use pin themselves), so all copies come to the same answer without talking.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "ttmem/client.h"
@@ -54,7 +55,10 @@ struct WriterTable {
     void (*unreported)(uint64_t);
 };
 
-/// The owner's table; found when this copy is loaded, and the same ever after.
+/// The owner's table, or null before it was found.
+extern __attribute__((visibility("hidden"))) std::atomic<const WriterTable*> found_owner;
+
+/// The owner's table; found when this copy is loaded (the hook's: at its first call), and the same ever after.
 const WriterTable& owner() noexcept;
 
 /// True when this very copy owns the journal.

@@ -85,9 +85,7 @@ def staged() -> Iterator[Staged]:
     place.chmod(0o755)
     library = place / CLIENT_LIBRARY.name
     library.write_bytes(CLIENT_LIBRARY.read_bytes())
-    program = compiled(
-        place / "program", PROGRAM, f"-I{ROOT}/native/include", str(library), f"-Wl,-rpath,{place}"
-    )
+    program = compiled(place / "program", PROGRAM, f"-I{ROOT}/native/include", str(library), f"-Wl,-rpath,{place}")
 
     def stage(
         *made: tuple[str, int, str], uid: int = OWN, times: int = 1, shm: str = "64m", run: str = "64m", **settings: str
