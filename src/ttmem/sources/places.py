@@ -5,8 +5,8 @@
 `/dev/shm/ttmem-<uid>.<random>`. Anybody may make the first of them in another's name; nobody can make the last, so one
 that does not belong to its user is passed over without a word.
 
-Everybody also learns that other users' directories are there. Root looks into all of them, into `/run/user/*/ttmem`, and
-into the /dev/shm of every other mount namespace (containers), through procfs.
+Everybody also learns that other users' directories are there. Root looks into all of them, into `/run/user/*/ttmem`,
+and into the /dev/shm of every other mount namespace (containers), through procfs.
 
 The stock runtime's own counters lie in `/dev/shm` (`$TTMEM_STOCK_SHM_DIR` names another directory, and then only that);
 root looks into that of containers as well.
@@ -94,8 +94,10 @@ class Places:
 
     @property
     def own(self) -> list[str]:
-        """All places of this user's own journals, in the order in which programs try them."""
-        return [self._directory] if self._directory else [place.path for place in self._own]
+        """The places of this user's own journals that are there or can be made, in the order programs try them."""
+        if self._directory:
+            return [self._directory]
+        return [place.path for place in self._own if os.path.isdir(os.path.dirname(place.path))] or [self.main]
 
     def stock_listed(self) -> list[str]:
         """The directories in which the stock runtime keeps its counters; none if nobody said where."""

@@ -175,8 +175,9 @@ def test_a_full_shared_memory_is_said_in_one_true_sentence(staged: Staged) -> No
 
     assert path == ""
     assert said == (
-        f"ttmem: {FIRST}: no room for a journal: it needs 15.6 MiB, and 8.0 MiB are free there (No space left on device); "
-        "make room, lower TTMEM_TABLE, or set TTMEM_DIR to another file system; the program runs on untracked\n"
+        f"ttmem: {FIRST}: no room for a journal: it needs 15.6 MiB, and 8.0 MiB are free there (No space left on "
+        "device); make room, lower TTMEM_TABLE, or set TTMEM_DIR to another file system; the program "
+        "runs on untracked\n"
     )
 
 
