@@ -24,11 +24,7 @@ uint64_t group_of(const Words& words) {
 Counts counts_of(const Process& process) {
     Counts counts;
     process.book.table().for_each([&](const Words& words) {
-<<<<<<< HEAD
-        if (!is_bookkeeping(words)) ++counts[group_of(words)];
-=======
-        if (!words.is_further()) ++counts[group_of(words)];
->>>>>>> d5630c4 (Report buffers that are allocated by core)
+        if (!is_bookkeeping(words) && !words.is_further()) ++counts[group_of(words)];
     });
     return counts;
 }

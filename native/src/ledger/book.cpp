@@ -114,14 +114,10 @@ void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t 
     if (has_cores) add_kind(*cores_of(target.totals.cores, words));
     for (const uint32_t number : target.devices) {
         Cell& own = *cell_of_[number];
-<<<<<<< HEAD
         // Usually one target alone holds something of a pool; what several hold at one address is there once.
         const bool is_alone = !may_share || (shared_.empty() && (sign < 0 || own.holders[pool] == words.target()));
         const int64_t by = is_alone ? used : used - overlap_change(words, number, sign > 0);
-        if (add_to(own.pools[pool], by, requested, sign, !is_held_)) {
-=======
-        if (add_to(own.pools[pool], used, requested, count, !is_held_)) {
->>>>>>> d5630c4 (Report buffers that are allocated by core)
+        if (add_to(own.pools[pool], by, requested, count, !is_held_)) {
             own.pools[pool].peak_sequence = sequence;
             own.pools[pool].peak_raw = raw;
         }
@@ -130,11 +126,7 @@ void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t 
         if (!is_shared_) continue;
         Device& device = devices_.at(number);
         PeakAmount& all = device.cell.pools[pool];
-<<<<<<< HEAD
-        if (add_to(all, by, requested, sign, device.unsettled == 0))
-=======
-        if (add_to(all, used, requested, count, device.unsettled == 0))
->>>>>>> d5630c4 (Report buffers that are allocated by core)
+        if (add_to(all, by, requested, count, device.unsettled == 0))
             all.peak_time_ns = when(raw, now_ns);
         else if (all.used > all.peak && !is_held_)
             device.is_lower_bound = true;  // a peak, but nobody can say how high

@@ -10,6 +10,7 @@ namespace {
 
 // Binaries of a program lie at the address that their entry has in place of a site.
 uint64_t address_of(const Words& words) {
+    if (words.is_by_core()) return 0;  // it takes memory of some cores only
     if (words.kind() == TTMEM_BUFFER) return words.buffer_address();
     return words.kind() == TTMEM_PROGRAM_BINARY ? words.site() : 0;
 }
