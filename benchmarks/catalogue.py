@@ -29,6 +29,7 @@ MODULES = (
     "hook",
     "death",
     "visibility",
+    "crowded",
     "stock_counters",
     "monitor",
     "monitor_scale",

@@ -111,6 +111,15 @@ def crowd(setting: Setting, process_count: int, chip_count: int, live_count: int
 
 
 @contextmanager
+def multitude(setting: Setting, process_count: int) -> Iterator[Actor]:
+    """Thousands of processes with one allocation each; see `measure/multitude.cpp`."""
+    command = [str(setting.programs / "multitude"), str(process_count), str(setting.directory)]
+    with _acting(Actor(command, setting.environment(TTMEM="0"))) as actor:
+        actor.hear()
+        yield actor
+
+
+@contextmanager
 def seed_server(setting: Setting) -> Iterator[tuple[Actor, Path]]:
     """The old design's server and its socket."""
     path = setting.directory / "seed.sock"

@@ -9,9 +9,9 @@
 namespace ttmem {
 namespace {
 
-constexpr uint64_t kVisitNs = 200'000;           // 5,000 visits a second,
-constexpr uint64_t kVisitLeastNs = 20 * kMs;     // one journal not more often than that,
-constexpr uint64_t kVisitMostNs = 1000 * kMs;    // nor more rarely
+constexpr uint64_t kVisitNs = 500'000;           // 2,000 visits a second, unless that is
+constexpr uint64_t kVisitLeastNs = 20 * kMs;     // one journal more often than that,
+constexpr uint64_t kVisitMostNs = 1000 * kMs;    // or more rarely
 constexpr uint64_t kSilentNs = 1000 * kMs;       // without news for that long: others may need its descriptors more
 constexpr uint64_t kMissingMostNs = 5000 * kMs;  // a removed file may be found again by another path until then
 

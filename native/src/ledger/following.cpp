@@ -5,8 +5,8 @@
 // soon as anybody has news all are looked into as often as few would be, so that what happened on a chip is counted in
 // the order in which it happened. Whoever asks for figures drains first and never waits for a turn.
 //
-// Journals beyond what descriptors allow are visited: opened, asked for life and news, and closed, 5,000 a second at most
-// and each once a second at least. Whoever has news when it is visited takes the place of one that has had none for long.
+// Journals beyond what descriptors allow are visited: opened, asked for life and news, and closed, 2,000 a second and each
+// once a second at least. Whoever has news when it is visited takes the place of one that has had none for long.
 // What is given up: a death is noticed at the next visit, not at once; a fast writer may have overwritten its ring by then
 // (the live state and the counters make that exact again); and a chip's peak between two visits may have been higher.
 #include <poll.h>
