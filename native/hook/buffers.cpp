@@ -5,7 +5,7 @@
 // at address 0, where no real one is: they are not charged.
 //
 // Releases before 0.79 do not export a buffer's id, type and device. There a buffer is known by its address, which no
-// other living one of its mesh and pool has, its mesh by its allocator, and its size by its pages.
+// other living one of its mesh and pool has, its mesh by its allocator, and its size by its pages. L1_SMALL lies above L1.
 #include "hook/devices.hpp"
 #include "hook/guard.h"
 #include "hook/programs/context.hpp"
@@ -26,11 +26,21 @@ constexpr uint64_t kUntold = 0;      // the handle of a buffer that nobody was t
 constexpr uint8_t kInterleaved = 0;  // tt-metal's TensorMemoryLayout
 constexpr uint64_t kAddressMask = (1ull << 48) - 1;  // in the word of an address
 
+// Without the address: L1 stands for L1_SMALL, too, in a release that does not tell a buffer's type.
 [[gnu::always_inline]] inline uint8_t type_of(const Copy& copy, const void* buffer) noexcept {
     if (auto* type = getter_as<int(const void*)>(copy, Getter::buffer_type)) return static_cast<uint8_t>(type(buffer));
     if (ask<bool>(copy, Getter::buffer_is_trace, false, buffer)) return TTMEM_BUFFER_TRACE;
     if (ask<bool>(copy, Getter::buffer_is_dram, false, buffer)) return TTMEM_BUFFER_DRAM;
     return ask<bool>(copy, Getter::buffer_is_l1, false, buffer) ? uint8_t{TTMEM_BUFFER_L1} : kUnknownType;
+}
+
+[[gnu::always_inline]] inline uint8_t type_at(const Copy& copy, const void* buffer, const Mesh& mesh,
+                                              uint64_t address) noexcept {
+    const uint8_t type = type_of(copy, buffer);
+    const bool may_be_small =
+        type == TTMEM_BUFFER_L1 && getter_as<int(const void*)>(copy, Getter::buffer_type) == nullptr;
+    const bool is_small = may_be_small && mesh.l1_small_begin != 0 && address >= mesh.l1_small_begin;
+    return is_small ? uint8_t{TTMEM_BUFFER_L1_SMALL} : type;
 }
 
 [[gnu::always_inline]] inline uint8_t layout_of(const Copy& copy, const void* buffer) noexcept {
@@ -136,13 +146,23 @@ bool ask_statistics(const Copy& copy, const void* allocator, uint8_t type, Stati
     return true;
 }
 
+// What was refused, where a release does not tell L1_SMALL from L1: what L1 has a block for was not refused by L1.
+uint8_t type_refused(const Copy& copy, void* allocator, const void* buffer, const Mesh& mesh) noexcept {
+    const uint8_t type = type_of(copy, buffer);
+    if (type != TTMEM_BUFFER_L1 || getter_as<int(const void*)>(copy, Getter::buffer_type) != nullptr) return type;
+    Statistics statistics{};
+    if (mesh.bank_bytes[TTMEM_BUFFER_L1_SMALL] == 0 || !ask_statistics(copy, allocator, type, statistics)) return type;
+    const uint64_t bytes = ask_share(copy, buffer, mesh, mesh.allocator, type).per_bank_bytes;
+    return bytes != 0 && bytes <= statistics.largest ? uint8_t{TTMEM_BUFFER_L1_SMALL} : type;
+}
+
 // An exception passes: memory ran out, or the request was impossible, as one for an interleaved buffer in L1_SMALL is. That
 // one is none of ours: a bank has a block that is large enough.
 void report_refusal(void* allocator, void* buffer) noexcept {
     const Copy* copy = at_hand.copy;
     Mesh* mesh = copy == nullptr ? nullptr : mesh_holding(*copy, buffer);
     if (mesh == nullptr) return;
-    const uint8_t type = type_of(*copy, buffer);
+    const uint8_t type = type_refused(*copy, allocator, buffer, *mesh);
     if (type >= kBufferTypes) return;
     Statistics statistics{};
     const bool is_known = ask_statistics(*copy, allocator, type, statistics);
@@ -181,7 +201,7 @@ bool report_with_handle(ttmem_buffer& report, uint64_t key) noexcept {
     if (mesh == nullptr) return;
     ttmem_buffer report{};
     report.target = target_of(*mesh);
-    report.type = type_of(copy, buffer);
+    report.type = type_at(copy, buffer, *mesh, address);
     report.id = id_of(copy, buffer, *mesh, address, report.type);
     report.address = address;
     report.requested_bytes = size_of(copy, buffer);
@@ -198,7 +218,9 @@ bool report_with_handle(ttmem_buffer& report, uint64_t key) noexcept {
         remember(*mesh, report);
     }
     if (report.target == 0) return;
-    if (report.type == TTMEM_BUFFER_DRAM && hold_binaries(*mesh, report.id, report.reserved_bytes, address)) return;
+    if (report.type == TTMEM_BUFFER_DRAM &&
+        (hold_binaries(*mesh, report.id, report.reserved_bytes, address) || hold_trace(*mesh, report)))
+        return;
     if (!report_with_handle(report, key_of_handle(report.id, *mesh))) ttmem_buffer_alloc(&report);
 }
 
@@ -230,7 +252,9 @@ bool is_of_whole(const BufferAsked& asked, const Mesh& mesh) noexcept { return a
 // write, or it has no place for its handle.
 template <class Buffer>
 [[gnu::always_inline]] inline bool report_like_before(const Buffer& buffer) noexcept {
-    const bool is_alone = site_source.load(std::memory_order_acquire) == nullptr && context().enqueued == nullptr;
+    const Context& now = context();
+    const bool is_alone = site_source.load(std::memory_order_acquire) == nullptr &&
+                          (word_of(now.enqueued) | uint64_t{now.is_ending_trace}) == 0;
     if (__builtin_expect(!has_journal() || !is_alone, 0)) return false;
     const Mesh* mesh = last_mesh_if(buffer.device());
     if (__builtin_expect(mesh == nullptr || mesh->target.load(std::memory_order_acquire) == 0, 0)) return false;
@@ -269,9 +293,9 @@ bool must_name_bytes() noexcept {
     const uint64_t address = ask<uint32_t>(copy, Getter::buffer_address, 0, buffer);
     if (address == 0) return;
     const uint16_t target = target_of(mesh);
-    const uint8_t type = type_of(copy, buffer);
+    const uint8_t type = type_at(copy, buffer, mesh, address);
     const uint64_t id = id_of(copy, buffer, mesh, address, type);
-    if ((type == TTMEM_BUFFER_DRAM && release_binaries(mesh, id)) || target == 0) return;
+    if ((type == TTMEM_BUFFER_DRAM && release_held(mesh, id)) || target == 0) return;
     const bool is_known = type < kBufferTypes;
     uint64_t bytes = 0;
     if (__builtin_expect(is_known && must_name_bytes(), 0)) {

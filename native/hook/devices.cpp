@@ -8,6 +8,8 @@
 #include "hook/runtime.hpp"
 #include "ttmem/client.h"
 #include "writer/operations.hpp"
+#include "writer/owner.hpp"
+#include "writer/writer.hpp"
 
 namespace ttmem::hook {
 namespace {
@@ -53,7 +55,17 @@ void read_chips(Mesh& mesh, const void* impl) noexcept {
     }
 }
 
+// tt-metal's AllocatorImpl lays L1_SMALL right above the banks of L1, which begin at its base address.
+uint64_t ask_small_begin(const Mesh& mesh) noexcept {
+    constexpr int kL1Memory = 0;  // tt-metal's HalMemType
+    if (mesh.bank_bytes[TTMEM_BUFFER_L1] == 0 || mesh.bank_counts[TTMEM_BUFFER_L1] == 0) return 0;
+    if (mesh.bank_bytes[TTMEM_BUFFER_L1_SMALL] == 0) return ~uint64_t{0};  // there is none
+    const uint64_t base = ask<uint32_t>(Getter::bank_base, 0, mesh.allocator, &kL1Memory);
+    return base == 0 ? 0 : base + mesh.bank_bytes[TTMEM_BUFFER_L1];
+}
+
 void read_banks(Mesh& mesh, const void* impl) noexcept {
+    mesh.l1_small_begin = 0;
     const auto* holder = ask<const void* const*>(Getter::mesh_impl_allocator, nullptr, impl);
     mesh.allocator = holder == nullptr ? nullptr : *holder;
     if (mesh.allocator == nullptr) return;
@@ -64,6 +76,7 @@ void read_banks(Mesh& mesh, const void* impl) noexcept {
         mesh.bank_bytes[type] = ask<uint64_t>(Getter::bank_size, 0, mesh.allocator, &value);
     }
     mesh.dram_alignment = ask<uint32_t>(Getter::bank_alignment, 0, mesh.allocator, int{TTMEM_BUFFER_DRAM});
+    mesh.l1_small_begin = ask_small_begin(mesh);
 }
 
 void read_mesh(Mesh& mesh, const void* impl) noexcept {
@@ -79,6 +92,11 @@ void read_mesh(Mesh& mesh, const void* impl) noexcept {
 }
 
 // ---- names in the journal
+
+// Whether L1_SMALL buffers cannot be told from others: by their type, which older releases do not export, nor by address.
+bool is_undivided(const Mesh& mesh) noexcept {
+    return mesh.l1_small_begin == 0 && getter(Getter::buffer_type) == nullptr;
+}
 
 uint16_t name_chip(const Mesh& mesh, uint32_t place) noexcept {
     ttmem_device chip{};
@@ -96,6 +114,10 @@ uint16_t name_chip(const Mesh& mesh, uint32_t place) noexcept {
     chip.l1_banks = static_cast<uint16_t>(mesh.bank_counts[TTMEM_BUFFER_L1]);
     for (uint32_t type = 0; type < kBufferTypes; ++type)
         chip.capacity_bytes[kPoolOf[type]] = mesh.bank_counts[type] * mesh.bank_bytes[type];
+    if (is_undivided(mesh)) {  // what is counted as L1 may lie in either
+        chip.capacity_bytes[TTMEM_L1] += chip.capacity_bytes[TTMEM_L1_SMALL];
+        chip.capacity_bytes[TTMEM_L1_SMALL] = 0;
+    }
     const uint16_t target = ttmem_device_open(&chip);
     note_chip_target(chip.index, target);
     return target;
@@ -120,11 +142,16 @@ uint64_t key_of(const Mesh& mesh) noexcept {
     return key;
 }
 
+void count_undivided() noexcept {
+    if (is_owner() && may_write()) the_writer.header->undivided_l1.fetch_add(1, std::memory_order_relaxed);
+}
+
 [[gnu::noinline, gnu::cold]] uint16_t name_mesh(Mesh& mesh) noexcept {
     uint16_t chips[kChipsMost];
     for (uint32_t i = 0; i < mesh.chip_count; ++i) chips[i] = name_chip(mesh, i);
     const uint16_t target = ttmem_mesh_open(mesh.key, mesh.rows, mesh.columns, chips, mesh.chip_count);
     name_parts_again(mesh);
+    if (is_undivided(mesh)) count_undivided();
     mesh.target.store(target, std::memory_order_release);
     return target;
 }

@@ -39,6 +39,7 @@ struct alignas(64) Mesh {          // every report looks at its first line of me
     uint32_t bank_counts[kBufferTypes];  // 0 unknown
     uint32_t dram_alignment;             // 0 unknown
     uint64_t bank_bytes[kBufferTypes];
+    uint64_t l1_small_begin;  // buffers in L1 from this address on are L1_SMALL; 0: nobody can say which are
     uint16_t grid_x, grid_y;
     int32_t arch;
     uint64_t key;  // of the target: its chips, shape, and which of several equal meshes it is

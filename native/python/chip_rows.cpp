@@ -66,7 +66,7 @@ nb::tuple kernel_row(const KernelEntry& found, const Sent* sent, const Timebase&
     const bool is_socket = found.process->way == Way::socket;
     const EntryWords its(words, is_socket);
     const KernelName told(words.site() != 0 && !is_socket ? found.process->book.text(words.site()) : std::string());
-    return nb::make_tuple(found.process->key, its.program, words.id, words.kind(), words.flags(),
+    return nb::make_tuple(found.process->key, program_number(its.program), words.id, words.kind(), words.flags(),
                           words.reserved_bytes(), is_socket ? uint64_t{0} : words.requested_bytes(),
                           is_socket ? uint64_t{0} : words.per_bank_bytes(), is_socket ? uint16_t{0} : words.count(),
                           its.core_type, its.found_by, sent != nullptr, sent != nullptr ? sent->status : uint8_t{0},

@@ -94,14 +94,15 @@ nb::tuple entry_row(const Teller& teller, const Joined& joined, const Words& wor
     const bool is_socket = process.way == Way::socket;  // there the place of the per-bank bytes counts holders
     const EntryWords its(words, is_socket);
     const uint64_t when = process.realtime(words.time, teller.time);
-    const uint64_t id = is_socket && words.target() == SeedTargets::kUnknown ? words.address : words.id;
+    const uint64_t told_id = is_socket && words.target() == SeedTargets::kUnknown ? words.address : words.id;
+    const uint64_t id = is_program && told_id == TTMEM_PROGRAM_ZERO ? 0 : told_id;
     const uint32_t site = is_program ? 0 : words.site();  // there the place of its binaries
     const KernelName told(site != 0 && !is_socket ? process.book.text(site) : std::string());
     return nb::make_tuple(nb::tuple(devices), words.kind(), id, words.pool(), words.flags(), words.reserved_bytes(),
                           its.asked, its.address, its.per_bank, its.core_count, teller.thread_of(words), site, when,
                           words.sequence(), is_program ? words.status() : uint8_t{0}, is_program ? words.launches() : 0,
-                          is_socket ? words.per_bank_bytes() : uint64_t{1}, its.program, its.core_type, its.found_by,
-                          its.layout, its.page, size_row(told.packed_bytes), text(told.name.substr(0, kSiteMost)),
+                          is_socket ? words.per_bank_bytes() : uint64_t{1}, program_number(its.program), its.core_type,
+                          its.found_by, its.layout, its.page, size_row(told.packed_bytes), text(told.name.substr(0, kSiteMost)),
                           joined.parts_of(words, process.book));
 }
 
@@ -145,8 +146,8 @@ struct SiteSum {
 };
 
 bool has_site(const Words& words) {
-    return words.site() != 0 && (words.kind() == TTMEM_BUFFER ||
-                                 (words.kind() >= TTMEM_CIRCULAR_BUFFER && words.kind() <= TTMEM_SCRATCHPAD));
+    return words.site() != 0 &&
+           (is_buffer(words.kind()) || (words.kind() >= TTMEM_CIRCULAR_BUFFER && words.kind() <= TTMEM_SCRATCHPAD));
 }
 
 nb::list site_rows(const Process& process, const std::map<uint32_t, SiteSum>& sums, size_t most) {

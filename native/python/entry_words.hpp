@@ -27,7 +27,7 @@ struct EntryWords {
         if (is_socket || kind == TTMEM_PROGRAM_BINARY) return;
         const bool is_by_core = words.is_by_core();
         per_bank = is_by_core ? words.per_core_bytes() : words.per_bank_bytes();
-        if (kind != TTMEM_BUFFER) core_count = words.count();
+        if (!is_buffer(kind)) core_count = words.count();
         if (is_by_core) core_count = words.core_count();
     }
 
@@ -35,7 +35,7 @@ private:
     EntryWords(uint64_t place, uint64_t size, uint64_t owner) : address(place), asked(size), program(owner) {}
 
     void take_all(const Words& words) {
-        if (words.kind() == TTMEM_BUFFER) {
+        if (is_buffer(words.kind())) {
             address = words.buffer_address();
             layout = words.layout();
             if (words.is_by_core())

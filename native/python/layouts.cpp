@@ -174,6 +174,7 @@ nb::tuple header() {
     TTMEM_FIELD(Header, threads_used);
     TTMEM_FIELD(Header, target_refused);
     TTMEM_FIELD(Header, unreported);
+    TTMEM_FIELD(Header, undivided_l1);
     return nb::make_tuple(sizeof(Header), fields);
 }
 

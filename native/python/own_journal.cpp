@@ -200,11 +200,13 @@ private:
 nb::tuple entry_row(const OwnJournal& own, const Words& words, const Ages& ages) {
     const bool is_program = words.kind() == TTMEM_PROGRAM_BINARY;
     const EntryWords its(words);
+    const uint64_t id = is_program && words.id == TTMEM_PROGRAM_ZERO ? 0 : words.id;
     uint64_t length = 0;
     const char* site = is_program ? nullptr : own.item(words.site(), Item::text, length);
     const KernelName told(site == nullptr ? std::string() : std::string(site, length));
-    return nb::make_tuple(words.target(), words.kind(), words.id, words.pool(), words.flags(), words.reserved_bytes(),
-                          its.asked, its.address, its.per_bank, its.page, its.layout, its.core_count, its.program,
+    return nb::make_tuple(words.target(), words.kind(), id, words.pool(), words.flags(), words.reserved_bytes(),
+                          its.asked, its.address, its.per_bank, its.page, its.layout, its.core_count,
+                          program_number(its.program),
                           own.thread(words.thread()), ages.of(words.time), size_row(told.packed_bytes),
                           text(told.name));
 }

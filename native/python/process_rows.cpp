@@ -50,6 +50,7 @@ nb::dict findings_of(const Process& process) {
     put("phases_lost", hot.phases_refused);
     put("targets_lost", hot.targets_refused);
     put("unknown_device", hot.unreported);
+    put("undivided_l1", hot.undivided_l1);
     put("lock_lost", process.has_lost_lock ? 1 : 0);
     put("counter_mismatch", process.mismatch_count);
     put("two_sources", process.other != 0 ? 1 : 0);
@@ -74,6 +75,11 @@ nb::tuple size_row(const std::vector<uint64_t>& sizes) {
     return nb::tuple(row);
 }
 
+nb::object program_number(uint64_t reported) {
+    if (reported == 0) return nb::none();
+    return nb::cast(reported == TTMEM_PROGRAM_ZERO ? uint64_t{0} : reported);
+}
+
 const char* reason_of(const Process& process) {
     switch (process.mode) {
         case Mode::outrun:
@@ -86,7 +92,9 @@ const char* reason_of(const Process& process) {
             if (!process.is_verified) return "unverified";
             if (process.hot.targets_refused != 0) return "targets_lost";
             if (process.hot.unreported != 0) return "unknown_device";
-            return process.is_table_full ? "table_full" : (process.is_restored ? "restored" : "");
+            if (process.is_table_full) return "table_full";
+            if (process.is_restored) return "restored";
+            return process.hot.undivided_l1 != 0 ? "undivided" : "";
     }
 }
 

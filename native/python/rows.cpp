@@ -86,8 +86,8 @@ void program_rows(const Process& process, ProcessLists& lists) {
     process.book.table().for_each([&](const Words& words) {
         if (words.kind() != TTMEM_PROGRAM_BINARY) return;
         for (const uint32_t device : process.book.targets()[words.target()].devices)
-            lists.programs.append(nb::make_tuple(process.key, device, words.id, words.status(), words.launches(),
-                                                 words.reserved_bytes()));
+            lists.programs.append(nb::make_tuple(process.key, device, program_number(words.id), words.status(),
+                                                 words.launches(), words.reserved_bytes()));
     });
 }
 
@@ -125,8 +125,8 @@ void history_rows(const Process& process, const Timebase& time, ProcessLists& li
         lists.out_of_memory.append(
             nb::make_tuple(process.key, one.device, one.pool, one.requested, one.free, one.largest, when(one.raw)));
     for (const Clash& one : process.book.clashes())
-        lists.clashes.append(
-            nb::make_tuple(process.key, one.device, one.program, one.cb_end, one.buffer, when(one.raw)));
+        lists.clashes.append(nb::make_tuple(process.key, one.device, program_number(one.program), one.cb_end,
+                                            one.buffer, when(one.raw)));
 }
 
 void add_process(const Process& process, const Timebase& time, const Wanted& wanted, ProcessLists& lists) {

@@ -12,6 +12,9 @@ nanobind::str text(const std::string& bytes);
 
 nanobind::tuple size_row(const std::vector<uint64_t>& sizes);
 
+/// The runtime's number of a program, as it was reported; None unknown.
+nanobind::object program_number(uint64_t reported);
+
 /// `devices`: only rows about these; None for all.
 nanobind::dict snapshot_rows(Collector& collector, nanobind::object devices);
 /// One process close up: what `snapshot_rows` says of it, and its `most` largest and oldest allocations. `key`: which of

@@ -42,6 +42,7 @@ void happening_rows(Process& process, const Timebase& time, nb::list& rows) {
         nb::object figure = nb::int_(one.figure);
         if (is_phase && process.reader != nullptr)
             figure = text(process.reader->item(static_cast<uint32_t>(one.figure), Item::text).substr(0, 256));
+        if (one.what == Type::clashed && one.figure == TTMEM_PROGRAM_ZERO) figure = nb::int_(0);
         const nb::object device = is_phase ? nb::none() : nb::object(nb::int_(one.device));
         rows.append(
             nb::make_tuple(process.key, word_of(one.what), device, one.pool, figure, process.realtime(one.raw, time)));

@@ -67,6 +67,7 @@ class Kind(Word):
     KERNEL_DISPATCH = 7
     PROGRAM_BINARY = 8
     KERNEL_UNKNOWN = 9
+    TRACE_BUFFER = 10  # a captured trace in plain DRAM, on a device without a trace region
 
     @property
     def is_kernel(self) -> bool:

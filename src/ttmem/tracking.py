@@ -108,7 +108,7 @@ class TrackedDevice(Protocol):
 
 
 class TrackedBuffer(Protocol):
-    """A buffer; sizes are those on one chip."""
+    """A buffer; sizes are those on one chip. One that stores a captured trace may say so: `holds_trace = True`."""
 
     @property
     def unique_id(self) -> int: ...

@@ -25,15 +25,22 @@ def test_without_a_python_for_the_wheel_one_line_says_so(tmp_path: Path) -> None
     assert "Python 3.12 or 3.10" in line
 
 
-def test_a_wheel_that_cannot_be_had_is_named_with_the_last_words_of_the_installer(tmp_path: Path) -> None:
+def test_a_wheel_that_cannot_be_had_is_named_with_the_last_words_of_the_installer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stock, "HOME", tmp_path / "home")
     python = tmp_path / "python3.12"
     python.write_text("#!/bin/sh\ncase $* in *venv\\ --clear*) echo no disk; exit 1;; esac; echo 3.12\n")
     python.chmod(0o755)
 
     with pytest.raises(stock.NotThere, match=r"ttnn 0\.81\.1 cannot be installed here; .* ends with: no disk"):
-        stock.install(str(python), tmp_path / "home")
+        stock.install(str(python), stock.RELEASE)
 
 
-def test_a_wheel_that_was_not_installed_is_not_looked_for_elsewhere(tmp_path: Path) -> None:
+def test_a_wheel_that_was_not_installed_is_not_looked_for_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stock, "HOME", tmp_path)
+
     with pytest.raises(stock.NotThere, match=r"\./run test-ttnn installs it"):
-        stock.installed(tmp_path)
+        stock.installed()

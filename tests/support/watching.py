@@ -80,7 +80,8 @@ class Watch:
         def at_rest() -> Row:
             applied = self.collector.tick()
             rows = self.collector.ledger.snapshot()
-            is_whole = all(row["reason"] in ("", "table_full", "damaged", "unverified") for row in rows["processes"])
+            whole = ("", "table_full", "damaged", "unverified", "undivided")
+            is_whole = all(row["reason"] in whole for row in rows["processes"])
             return rows if applied == 0 and is_whole else {}
 
         return wait_until(at_rest)

@@ -100,10 +100,12 @@ TTMEM_INTERPOSE(begin_trace, uint64_t, (void* mesh, uint8_t queue, const uint32_
 }
 
 TTMEM_INTERPOSE(end_trace, uint64_t, (void* mesh, uint8_t queue, const uint32_t* id)) {
-    auto* real = ttmem::hook::original_as<uint64_t(void*, uint8_t, const uint32_t*)>(Hook::end_trace);
+    void* real = ttmem::hook::original(Hook::end_trace);
     if (ttmem::hook::remembers())
         ttmem::hook::end_capture(ttmem::hook::find_trace(mesh, *id));  // also if it is refused: it is lost
-    return real(mesh, queue, id);
+    ttmem::hook::Context before = ttmem::hook::context();
+    ttmem::hook::context().is_ending_trace = true;
+    return ttmem::hook::call_within(real, {word_of(mesh), queue, word_of(id)}, before).low;
 }
 
 TTMEM_INTERPOSE(release_trace, uint64_t, (void* mesh, const uint32_t* id)) {

@@ -235,7 +235,7 @@ bool hold_binaries(const Mesh& mesh, uint64_t buffer_id, uint64_t reserved_bytes
     if (holding == nullptr) return false;
     const uint16_t target = mesh.target.load(std::memory_order_acquire);
     memory()->holding_marks[mark_of(key)].fetch_add(1, std::memory_order_release);
-    *holding = {workload->first_key, workload->id, target};
+    *holding = {workload->first_key, workload->id, target, 0};
     if (workload->held_bytes != 0) address = 0;  // several buffers lie at no one address
     workload->held_bytes += reserved_bytes;
     workload->status = TTMEM_IN_FLIGHT;
@@ -246,14 +246,28 @@ bool hold_binaries(const Mesh& mesh, uint64_t buffer_id, uint64_t reserved_bytes
     return true;
 }
 
-bool release_binaries(const Mesh& mesh, uint64_t buffer_id) noexcept {
+// A device that was opened without a trace region stores traces in DRAM: the only buffer that the end of a capture makes.
+bool hold_trace(const Mesh& mesh, ttmem_buffer& report) noexcept {
+    if (__builtin_expect(!context().is_ending_trace, 1)) return false;
+    const uint64_t key = key_of_holding(mesh, report.id);
+    Memory* all = memory();
+    Holding* holding = all == nullptr ? nullptr : all->holdings.find_or_add(key);
+    if (holding == nullptr) return false;
+    all->holding_marks[mark_of(key)].fetch_add(1, std::memory_order_release);
+    report.options = TTMEM_HOLDS_TRACE;
+    *holding = {0, report.id, report.target, ttmem_buffer_alloc(&report)};
+    return true;
+}
+
+bool release_held(const Mesh& mesh, uint64_t buffer_id) noexcept {
     Memory* all = memory();
     const uint64_t key = key_of_holding(mesh, buffer_id);
     if (all == nullptr || all->holding_marks[mark_of(key)].load(std::memory_order_acquire) == 0) return false;
     Holding* holding = all->holdings.find(key);
     if (holding == nullptr) return false;
-    if (mesh.is_open.load(std::memory_order_acquire)) ttmem_program_end(holding->target, holding->id);
-    Program* program = program_with(holding->program_key);
+    const bool is_told = mesh.is_open.load(std::memory_order_acquire);
+    if (is_told) holding->trace != 0 ? ttmem_free(holding->trace) : ttmem_program_end(holding->target, holding->id);
+    Program* program = holding->program_key == 0 ? nullptr : program_with(holding->program_key);
     if (program != nullptr && program->target == holding->target) program->has_binaries = program->is_entered = false;
     all->holding_marks[mark_of(key)].fetch_sub(1, std::memory_order_release);
     all->holdings.remove(holding);

@@ -30,10 +30,11 @@ struct alignas(64) Workload {  // every launch looks at its first line of memory
     uint32_t programs;    // their keys
 };
 
-/// Binaries in DRAM, by their buffer.
+/// Binaries in DRAM, or a stored trace, by their buffer.
 struct Holding {
     uint64_t program_key, id;
     uint16_t target;
+    ttmem_handle trace;  // of a trace; else 0
 };
 
 /// A trace, and what a replay of it launches.

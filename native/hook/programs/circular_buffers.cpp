@@ -50,7 +50,7 @@ void take_layout(const Program& program, Part& part, const Part& layout) noexcep
 
 void report_part(const Program& program, Part& part) noexcept {
     ttmem_circular_buffer told{};
-    told.id = program.id << kNumberBits | part.number;
+    told.id = program.number << kNumberBits | part.number;
     told.program = program.id;
     told.address = part.address;
     told.core_set = part.core_set;

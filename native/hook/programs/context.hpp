@@ -4,7 +4,9 @@
 // (docs/rules.md); for those buffers.cpp asks here first:
 //
 //   if (hold_binaries(mesh, buffer_id, reserved_bytes, address)) return;      // on allocation
-//   if (release_binaries(mesh, buffer_id)) return;                   // on release
+//   if (release_held(mesh, buffer_id)) return;                       // on release
+//
+// One that is allocated while a capture ends holds the commands of its trace: hold_trace() books it as that.
 //
 // A word that a call leaves is taken back when the call returns or throws (call_within).
 #pragma once
@@ -12,6 +14,7 @@
 #include <cstdint>
 
 #include "hook/guard.h"
+#include "ttmem/client.h"
 
 namespace ttmem {
 struct LaunchedRing;
@@ -35,6 +38,7 @@ struct Context {
     Mesh* mesh;          // the mesh that is being worked on
     uint8_t owner;       // ttmem_kind of the kernels that are being configured: fabric, dispatch, or 0
     bool is_beginning_trace;  // the host's books are being put aside for a capture
+    bool is_ending_trace;     // what was captured is being stored
 };
 
 /// The mesh that a thread asked for last, and which opening of it that was.
@@ -62,8 +66,11 @@ ttmem_result call_within(void* real, const uint64_t (&arguments)[6], Context& be
 /// Whether a buffer that was allocated on this thread just now holds the binaries of a program; if so it is booked there.
 bool hold_binaries(const Mesh& mesh, uint64_t buffer_id, uint64_t reserved_bytes, uint64_t address) noexcept;
 
-/// Whether this buffer held such binaries; they are given back.
-bool release_binaries(const Mesh& mesh, uint64_t buffer_id) noexcept;
+/// Whether a buffer that was allocated on this thread just now holds a captured trace; if so it is booked as that.
+bool hold_trace(const Mesh& mesh, ttmem_buffer& report) noexcept;
+
+/// Whether this buffer held binaries or a trace; they are given back.
+bool release_held(const Mesh& mesh, uint64_t buffer_id) noexcept;
 
 /// Chips got their names: what was loaded on them before is reported now.
 void report_waiting_programs() noexcept;

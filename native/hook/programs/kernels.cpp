@@ -69,9 +69,36 @@ struct Binaries {
     uint32_t packed_bytes[kBinariesMost];
 };
 
+// A std::vector of pointers, as Kernel::set_binaries is given it.
+struct BinaryList {
+    const void *const *begin, *const *end;
+};
+
+// Releases from 0.70 on give each kernel as many binaries as its class has, and do not call this by name.
+void note_binaries(const void* kernel, const BinaryList& binaries) noexcept {
+    Memory* all = memory();
+    if (all == nullptr) return;
+    bool is_hollow = static_cast<uint64_t>(binaries.end - binaries.begin) < binary_count_of(kernel);
+    for (const void* const* one = binaries.begin; one != binaries.end; ++one) is_hollow |= *one == nullptr;
+    Hollow* hollow = all->hollow.find(word_of(kernel));
+    if (is_hollow && hollow == nullptr) {
+        hollow = all->hollow.add(word_of(kernel));
+        if (hollow != nullptr) hollow->kernel = kernel;
+        if (hollow == nullptr) all->has_lost_hollow.store(true, std::memory_order_release);
+    } else if (!is_hollow && hollow != nullptr) {  // another kernel was there before
+        all->hollow.remove(hollow);
+    }
+}
+
+bool may_be_asked(const void* kernel) noexcept {
+    Memory* all = memory();
+    return all != nullptr && !all->has_lost_hollow.load(std::memory_order_acquire) &&
+           all->hollow.find(word_of(kernel)) == nullptr;
+}
+
 void read_binaries(const Part& part, const void* device, Binaries& binaries) noexcept {
     auto* packed_size = getter_as<uint32_t(const void*, const void*, int)>(Getter::kernel_packed_size);
-    binaries.count = packed_size == nullptr ? 0 : binary_count_of(part.object);
+    binaries.count = packed_size == nullptr || !may_be_asked(part.object) ? 0 : binary_count_of(part.object);
     for (uint32_t i = 0; i < binaries.count; ++i)
         binaries.packed_bytes[i] = packed_size(part.object, device, static_cast<int>(i));
 }
@@ -167,7 +194,7 @@ uint8_t pool_of(uint8_t kind, uint8_t core_type) noexcept {
 void report_kernel(const Program& program, Part& part) noexcept {
     const uint8_t kind = program.owner != 0 ? program.owner : part.kind;
     ttmem_kernel kernel{};
-    kernel.id = program.id << kNumberBits | part.number;
+    kernel.id = program.number << kNumberBits | part.number;
     kernel.program = program.id;
     kernel.binary_bytes = part.size_bytes;
     kernel.exact_bytes = part.size_bytes * part.core_count;
@@ -180,6 +207,7 @@ void report_kernel(const Program& program, Part& part) noexcept {
     kernel.pool = pool_of(kind, part.core_type);
     kernel.core_type = part.core_type;
     kernel.found_by = program.owner != 0 ? uint8_t{TTMEM_FOUND_OWNER} : part.found_by;
+    if (part.handle == 0) log_kernel(program, kernel);  // else it is only told again, as another owner's
     part.handle = ttmem_kernel_load(&kernel);
 }
 
@@ -277,6 +305,12 @@ TTMEM_INTERPOSE(add_kernel, uint64_t, (void* program, void* const* kernel, const
     const uint64_t handle = real(program, kernel, core_type);
     if (TTMEM_ON) ttmem::hook::note_kernel(program, *kernel, *core_type, static_cast<uint32_t>(handle));
     return handle;
+}
+
+TTMEM_INTERPOSE(set_binaries, void, (void* kernel, uint64_t build_key, const void* binaries)) {
+    auto* real = ttmem::hook::original_as<void(void*, uint64_t, const void*)>(Hook::set_binaries);
+    if (TTMEM_ON) ttmem::hook::note_binaries(kernel, *static_cast<const ttmem::hook::BinaryList*>(binaries));
+    if (real != nullptr) real(kernel, build_key, binaries);
 }
 
 TTMEM_INTERPOSE(program_compile_finished, void, (const void* program, const void* device, uint64_t build_key)) {

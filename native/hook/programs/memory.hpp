@@ -23,8 +23,10 @@ struct Memory {
     Table<Trace, 1u << 10> traces;                       // by mesh and the runtime's number
     Table<RingPlan, kPlans> plans;                       // by the runtime's WorkerConfigBufferMgr
     Table<Manager, 1u << 9> managers;                    // the same, of those that were launched on
+    Table<Hollow, 1u << 13> hollow;                      // by the runtime's Kernel
     Cells cells;
-    std::atomic<uint32_t> waiting;  // programs that were compiled before their mesh was open
+    std::atomic<bool> has_lost_hollow;  // more than there is room for: then nobody is asked for sizes
+    std::atomic<uint32_t> waiting;      // programs that were compiled before their mesh was open
 };
 
 }  // namespace ttmem::hook

@@ -150,7 +150,8 @@ Program* find_or_add_program(const void* impl) noexcept {
     } else {
         program->key = key;
         program->impl = impl;
-        program->id = key == word_of(impl) ? next_id.fetch_add(1, std::memory_order_relaxed) : key;
+        program->number = key == word_of(impl) ? next_id.fetch_add(1, std::memory_order_relaxed) : key - 1;
+        program->id = program->number == 0 ? TTMEM_PROGRAM_ZERO : program->number;
         program->owner = context().owner;
     }
     return program;

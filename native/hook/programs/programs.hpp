@@ -1,7 +1,7 @@
 // Programs as the runtime knows them, and what of each is in the journal.
 //
-// The runtime numbers programs from 0; a journal knows 0 as "unknown". So a program is reported as the runtime's number
-// plus 1, its kernels as (program << 12 | handle), its circular buffers as (program << 12 | their place in it).
+// A program is reported by the runtime's own number (0 as TTMEM_PROGRAM_ZERO), its kernels as (number << 12 | handle), its
+// circular buffers as (number << 12 | their place in it).
 // Pointers are used again at once when a program ends, numbers never.
 #pragma once
 
@@ -36,8 +36,14 @@ struct Place {
     bool is_everywhere() const noexcept { return row_end == 0; }
 };
 
+/// A kernel that was given no binaries: to ask for their sizes would be to read what is not there.
+struct Hollow {
+    const void* kernel;
+};
+
 struct Program {
     uint64_t key;        // in the table
+    uint64_t number;     // the runtime's
     uint64_t id;         // as it is reported
     const void* impl;    // the runtime's object; another one: this program was unloaded with its runtime
     const void* device;  // it was compiled for
@@ -85,6 +91,8 @@ void end_parts(uint32_t* link, bool is_told) noexcept;
 
 void report_part(const Program& program, Part& part) noexcept;
 void report_kernels(Program& program) noexcept;
+/// With TT_METAL_KERNEL_BACKTRACE=1: a line on stderr, and the native stack.
+void log_kernel(const Program& program, const ttmem_kernel& kernel) noexcept;
 /// Inside configure_fabric and configure_command_queue_programs: the program is the runtime's own.
 void claim_for_owner(const void* impl) noexcept;
 

@@ -56,8 +56,12 @@ enum ttmem_kind {
     TTMEM_KERNEL_DISPATCH = 7,
     TTMEM_PROGRAM_BINARY = 8,
     TTMEM_KERNEL_UNKNOWN = 9,
-    TTMEM_KIND_COUNT = 10
+    TTMEM_TRACE_BUFFER = 10, /* a captured trace in plain DRAM, where the device has no trace region */
+    TTMEM_KIND_COUNT = 11
 };
+
+/* Programs are named by the runtime's own numbers. 0 means unknown, so the program whose number is 0 is reported as this. */
+#define TTMEM_PROGRAM_ZERO 0xffffffffffffull
 
 /* Where its bytes live. */
 enum ttmem_pool {
@@ -150,8 +154,9 @@ enum ttmem_outcome {
 
 /* Options of an allocation. */
 enum ttmem_option {
-    TTMEM_VIEW = 1,     /* the memory belongs to another allocation: listed, charged 0 */
-    TTMEM_BY_HANDLE = 2 /* will only be freed by its handle: not entered in the index by id */
+    TTMEM_VIEW = 1,       /* the memory belongs to another allocation: listed, charged 0 */
+    TTMEM_BY_HANDLE = 2,  /* will only be freed by its handle: not entered in the index by id */
+    TTMEM_HOLDS_TRACE = 4 /* of a buffer in DRAM: its kind is trace_buffer; it is freed by its handle */
 };
 
 typedef uint64_t ttmem_handle; /* 0: nothing was recorded; freeing 0 is allowed and does nothing */

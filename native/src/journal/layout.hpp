@@ -61,7 +61,7 @@ inline constexpr uint64_t seed_device(int32_t id) { return kSeedDevices | static
 //                                                                    | target16      | thread16      | count16
 //
 //   kind              address (4)           requested (6)     per_bank (7)            count (7)
-//   buffer            address48 | layout4   requested         per bank                page, its upper 16 bits
+//   buffer, trace_buf. address48 | layout4   requested         per bank                page, its upper 16 bits
 //                     | page, its lower 12
 //   buffer, by core   address48 | layout4   requested         per core27              core set, its upper 16 bits
 //                     | core set, lower 12                    | next part21
@@ -154,6 +154,9 @@ struct Record {
     Word per_bank;
 };
 static_assert(sizeof(Record) == 64 && alignof(Record) == 8, "one cache line");
+
+/// Whether a live entry of this kind has the words of a buffer.
+inline constexpr bool is_buffer(uint8_t kind) { return kind == TTMEM_BUFFER || kind == TTMEM_TRACE_BUFFER; }
 
 inline constexpr uint64_t kHintMask = 31;
 
@@ -298,7 +301,7 @@ struct Target {
     Word refusals;  // how often memory ran out
     Word spare[2];
     KindCounters kinds[kKinds];
-    Word kinds_spare[4];
+    Word kinds_spare[2];
     PoolCounters pools[kPools];
     Word pools_spare[16];
     CacheCounters caches[kCaches];
@@ -409,7 +412,8 @@ struct Header {
     Half threads_used;
     Word target_refused;  // devices or meshes beyond kTargets
     Word unreported;      // allocations that were seen and not reported, their device being unknown
-    uint8_t pad3[kPage - 1024 - 64 - 64 - 14 * 8];
+    Word undivided_l1;    // openings of devices whose L1_SMALL buffers are counted as L1: nobody could tell them apart
+    uint8_t pad3[kPage - 1024 - 64 - 64 - 15 * 8];
 };
 static_assert(sizeof(Header) == kPage && offsetof(Header, next_sequence) == 1024 &&
               offsetof(Header, free_head) == 1088 && offsetof(Header, skipped) == 1152);

@@ -14,7 +14,7 @@ constexpr size_t kEntriesMost = kTableMost + kPendingMost;  // more no journal c
 
 // Only buffers ask for less than they get; for everything else what was charged was asked for.
 int64_t requested_of(const Words& words) {
-    const bool is_plain_buffer = words.kind() == TTMEM_BUFFER && (words.flags() & kView) == 0;
+    const bool is_plain_buffer = is_buffer(words.kind()) && (words.flags() & kView) == 0;
     return static_cast<int64_t>(is_plain_buffer ? words.requested_bytes() : words.reserved_bytes());
 }
 
@@ -46,8 +46,7 @@ Words as_kept(const Words& entry) {
 bool is_sound(const Words& event) {
     if (event.target() >= kTargets || event.kind() >= kKinds || event.pool() >= kPools) return false;
     if (event.type() > Type::freed) return true;  // only these two are charged; a phase's peak is a sum of many
-    return event.reserved_bytes() <= kSizeMost &&
-           (event.kind() != TTMEM_BUFFER || event.requested_bytes() <= kSizeMost);
+    return event.reserved_bytes() <= kSizeMost && (!is_buffer(event.kind()) || event.requested_bytes() <= kSizeMost);
 }
 
 // A newer writer may know more kinds and pools: those are kept as unknown. False when nothing makes sense of it.

@@ -11,7 +11,7 @@ namespace {
 // Binaries of a program lie at the address that their entry has in place of a site.
 uint64_t address_of(const Words& words) {
     if (words.is_by_core()) return 0;  // it takes memory of some cores only
-    if (words.kind() == TTMEM_BUFFER) return words.buffer_address();
+    if (is_buffer(words.kind())) return words.buffer_address();
     return words.kind() == TTMEM_PROGRAM_BINARY ? words.site() : 0;
 }
 
@@ -44,7 +44,7 @@ Span placed_span(const Words& words, uint64_t bank_count) {
     const uint64_t address = takes_banks(words) ? address_of(words) : 0;
     if (address == 0) return {};
     // Its share of what all banks give up together, or what it says of one.
-    const uint64_t said = words.kind() == TTMEM_BUFFER ? words.per_bank_bytes() : 0;
+    const uint64_t said = is_buffer(words.kind()) ? words.per_bank_bytes() : 0;
     const uint64_t share = bank_count == 0 ? 0 : (words.reserved_bytes() + bank_count - 1) / bank_count;
     const uint64_t block = std::max(said, share);
     return block == 0 ? Span{} : span_at(address, block);

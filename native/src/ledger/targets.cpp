@@ -309,7 +309,8 @@ void Book::adopt_counters(const std::vector<TargetWords>& targets, uint64_t now_
         for (uint32_t k = 0; k < kKinds; ++k) {
             if (k == TTMEM_BUFFER) continue;
             totals.kinds[k] = {clamped(targets[i].kinds[k].used), clamped(targets[i].kinds[k].count), 0};
-            if (k >= TTMEM_KERNEL_APPLICATION && k != TTMEM_PROGRAM_BINARY)  // counters do not tell on which cores
+            if (k >= TTMEM_KERNEL_APPLICATION && k != TTMEM_PROGRAM_BINARY &&
+                k != TTMEM_TRACE_BUFFER)  // counters do not tell on which cores
                 add_to(totals.cores[TTMEM_CORE_UNKNOWN], totals.kinds[k].used, totals.kinds[k].count, 0);
             buffers -= totals.kinds[k].used;
             buffer_count -= totals.kinds[k].count;

@@ -108,6 +108,7 @@ bool JournalReader::look(Hot& hot) const {
     hot.phases_refused = word(offsetof(Header, phases_refused));
     hot.targets_refused = word(offsetof(Header, target_refused));
     hot.unreported = word(offsetof(Header, unreported));
+    hot.undivided_l1 = word(offsetof(Header, undivided_l1));
     hot.label = static_cast<uint32_t>(word(offsetof(Header, label)));
     hot.threads = static_cast<uint32_t>(word(offsetof(Header, label)) >> 32);
     return true;

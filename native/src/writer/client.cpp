@@ -97,8 +97,16 @@ ttmem_handle report_buffer(const ttmem_buffer& buffer) noexcept {
     return allocate_words(words);
 }
 
+[[gnu::noinline]] ttmem_handle trace_buffer_alloc(const ttmem_buffer& buffer) noexcept {
+    Words words;
+    const uint8_t flags = words_of(buffer, words);
+    tag_allocation(words, TTMEM_TRACE_BUFFER, pool_of_buffer(buffer.type), flags, site_of(buffer.site), buffer.options);
+    return allocate_by_handle(words);
+}
+
 TTMEM_HOT ttmem_handle buffer_alloc(const ttmem_buffer* buffer) {
     if (!may_write()) return 0;
+    if (__builtin_expect((buffer->options & TTMEM_HOLDS_TRACE) != 0, 0)) return trace_buffer_alloc(*buffer);
     return buffer->options & TTMEM_BY_HANDLE ? report_buffer<allocate_by_handle>(*buffer)
                                              : report_buffer<allocate>(*buffer);
 }

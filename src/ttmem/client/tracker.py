@@ -15,6 +15,7 @@ from ttmem.client.reports import (
     report_buffer_alloc,
     report_buffer_free,
     report_cache,
+    report_free,
     report_out_of_memory,
     report_ring,
 )
@@ -40,6 +41,7 @@ __all__ = ["GraphTracker"]
 
 _NO_ID = Said(0)
 _DRAM = BufferType.DRAM
+_HOLDS_TRACE = 4  # of ttmem_option
 
 # A runtime's objects are somebody else's code and may raise anything; all but what ends the program stays here.
 # ruff: noqa: BLE001
@@ -95,7 +97,8 @@ class GraphTracker:
             if buffer.program and kind == _DRAM:
                 opened.programs.hold(buffer.program, buffer.reserved_bytes, buffer.address)
                 return
-            report_buffer_alloc(
+            is_trace = kind == _DRAM and getattr(buffer, "holds_trace", False)  # which not every host's buffers say
+            handle = report_buffer_alloc(
                 opened.target,
                 buffer.unique_id,
                 buffer.reserved_bytes,
@@ -103,7 +106,11 @@ class GraphTracker:
                 buffer.address,
                 buffer.per_bank_bytes,
                 kind,
+                0,
+                _HOLDS_TRACE if is_trace else 0,
             )
+            if is_trace:
+                opened.traces[buffer.unique_id] = handle
         except Exception as fault:
             self._count_fault("track_allocate", fault)
 
@@ -120,6 +127,8 @@ class GraphTracker:
             kind, reserved_bytes = buffer.buffer_type, buffer.reserved_bytes
             if buffer.program and kind == _DRAM:
                 opened.programs.release(buffer.program, reserved_bytes)
+            elif buffer.unique_id in opened.traces:
+                report_free(opened.traces.pop(buffer.unique_id))
             else:
                 report_buffer_free(opened.target, buffer.unique_id, kind, reserved_bytes)
         except Exception as fault:

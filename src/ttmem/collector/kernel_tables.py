@@ -36,7 +36,7 @@ def _row(row: Sequence[Any], pids: Mapping[int, int]) -> KernelRow:
     is_program_known, status, launches, time_ns, packed, name = rest
     return KernelRow(
         pid=pids.get(key, 0),
-        program=program or None,
+        program=program,
         id=identity,
         name=name,
         kind=Kind(kind),

@@ -3,6 +3,7 @@
 from ttmem.events.codec import decode_record, decode_records, encode_record
 from ttmem.events.layout import STRUCTS, Field, Struct
 from ttmem.events.records import (
+    PROGRAM_ZERO,
     AllocationFreed,
     AllocationMade,
     BinaryStatusChanged,
@@ -26,6 +27,7 @@ from ttmem.events.records import (
 )
 
 __all__ = [
+    "PROGRAM_ZERO",
     "STRUCTS",
     "AllocationFreed",
     "AllocationMade",

@@ -52,6 +52,7 @@ _BY_TYPE: dict[int, type[Event]] = {
 }
 _ALLOCATED_BY_KIND: dict[int, type[Event]] = {
     Kind.BUFFER: BufferAllocated,
+    Kind.TRACE_BUFFER: BufferAllocated,
     Kind.CIRCULAR_BUFFER: CircularBufferAllocated,
     Kind.DATAFLOW_BUFFER: CircularBufferAllocated,
     Kind.SCRATCHPAD: CircularBufferAllocated,

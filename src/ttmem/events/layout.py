@@ -54,7 +54,7 @@ def _text(name: str, length: int) -> _Part:
 
 
 _POOL_COUNT = 10
-_KIND_COUNT = 10
+_KIND_COUNT = 11
 _CORE_TYPE_COUNT = 5
 _CACHE_COUNT = 5
 _OUTCOME_COUNT = 5
@@ -82,7 +82,7 @@ STRUCTS["Target"] = _struct(
         *_words("unique_id closed_sequence launches clashes refusals"),
         _Part("spare", 8, 2),
         _Part("kinds", STRUCTS["KindCounters"].size_bytes, _KIND_COUNT, 8),
-        _Part("kinds_spare", 8, 4),
+        _Part("kinds_spare", 8, 2),
         _Part("pools", STRUCTS["PoolCounters"].size_bytes, _POOL_COUNT, 8),
         _Part("pools_spare", 8, 16),
         _Part("caches", STRUCTS["CacheCounters"].size_bytes, _CACHE_COUNT, 8),
@@ -135,8 +135,8 @@ STRUCTS["Header"] = _struct(
         *_words("skipped untabled_allocs untabled_frees unsized_frees unmatched_frees replaced clamped shrunk_kernels"),
         *_words("arena_used arena_refused phases_refused"),
         *_words("label threads_used", 4),
-        *_words("target_refused unreported"),
-        _text("pad3", _PAGE_BYTES - 1024 - 64 - 64 - 14 * 8),
+        *_words("target_refused unreported undivided_l1"),
+        _text("pad3", _PAGE_BYTES - 1024 - 64 - 64 - 15 * 8),
     ]
 )
 

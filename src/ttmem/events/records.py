@@ -75,6 +75,9 @@ class BufferAllocated(Event):
         return self.requested_bytes // (code - _PAGE_COUNTED) if code > _PAGE_COUNTED else 0
 
 
+PROGRAM_ZERO = (1 << 48) - 1  # how the program is reported whose number is 0, which alone means unknown
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CircularBufferAllocated(Event):
     """A circular buffer, a dataflow buffer or a scratchpad."""

@@ -36,6 +36,12 @@ def kernel_pool(kernel_type: KernelType, core_type: CoreType) -> Pool:
     return Pool.ETH if core_type in ETHERNET else Pool.KERNEL
 
 
+def _kind_of(buffer: Buffer) -> Kind:
+    if buffer.program:
+        return Kind.PROGRAM_BINARY
+    return Kind.TRACE_BUFFER if buffer.holds_trace and buffer.buffer_type is BufferType.DRAM else Kind.BUFFER
+
+
 class Account:
     """Everything alive on one place; bytes are those of each of its chips."""
 
@@ -60,7 +66,7 @@ class Account:
         """A buffer was allocated; freed, with -1."""
         self.change_count += 1
         self.used_bytes[POOLS[buffer.buffer_type]] += sign * buffer.reserved_bytes
-        self.counts[Kind.PROGRAM_BINARY if buffer.program else Kind.BUFFER] += sign
+        self.counts[_kind_of(buffer)] += sign
 
     def lay_out(self, program: Program, layout: Layout) -> None:
         """The circular buffers of a program have addresses, or new ones."""

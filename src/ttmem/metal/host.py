@@ -105,7 +105,9 @@ class Host(ABC):
 
     # Buffers
 
-    def create_buffer(self, spec: BufferSpec, *, is_bottom_up: bool | None = None, program: int = 0) -> Buffer:
+    def create_buffer(
+        self, spec: BufferSpec, *, is_bottom_up: bool | None = None, program: int = 0, holds_trace: bool = False
+    ) -> Buffer:
         """Allocates a buffer on every chip of the mesh; refused, nothing is changed."""
         if not isinstance(spec, BufferSpec):
             raise BadBuffer(f"no buffer to create: {spec!r}; use a BufferSpec, or what tensor() makes of a shape")
@@ -122,7 +124,7 @@ class Host(ABC):
                 largest_free_bytes=figures.largest_free_bytes * bank_count,
             )
             raise
-        buffer = Buffer(spec, placement, self, program=program, release=self._release_buffer)
+        buffer = Buffer(spec, placement, self, program=program, holds_trace=holds_trace, release=self._release_buffer)
         self.buffers[buffer.unique_id] = buffer
         self.accounts[self].add_buffer(buffer)
         try:

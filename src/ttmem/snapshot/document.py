@@ -85,7 +85,9 @@ def _device_usage(usage: DeviceUsage, telemetry: Sequence[ChipTelemetry]) -> Doc
     """With the keys that scripts for tt-smi expect."""
     device = usage.device
     skeleton = skeleton_document(device, identity_of(device, telemetry), chip_of(device, telemetry))
-    memory = {pool.pool.word: _device_pool(pool) for pool in with_empty_pools(usage)}
+    memory: Document = {pool.pool.word: _device_pool(pool) for pool in with_empty_pools(usage)}
+    if usage.is_l1_undivided:
+        memory.setdefault(Pool.L1_SMALL.word, None)
     return device_usage_document(usage) | {"memory": memory} | skeleton
 
 

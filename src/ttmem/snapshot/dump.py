@@ -235,7 +235,7 @@ def allocation_from_row(row: Row, owner: Owner) -> Allocation:
         pool=Pool(pool),
         id=identity,
         address=address or None,
-        program=program or None,
+        program=program,
         name=name if kind.is_kernel else "",
         stack=() if kind.is_kernel or not name else tuple(name.split("\n")),
         core_type=CoreType(core_type),

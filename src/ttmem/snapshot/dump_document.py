@@ -79,7 +79,7 @@ def allocation_document(one: Allocation, time_ns: int) -> Document:
         "size": one.size_bytes,
         "requested": one.requested_bytes,
         "page": one.page_bytes,
-        "layout": one.layout.word if one.kind is Kind.BUFFER else None,
+        "layout": one.layout.word if one.kind in (Kind.BUFFER, Kind.TRACE_BUFFER) else None,
         "cores": one.core_count,
         "per_core": one.per_core_bytes,
         "parts": [

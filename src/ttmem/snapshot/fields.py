@@ -137,10 +137,11 @@ class Fields:
             yield Fields(value, self, f"{name}[{at}]")
 
     def named(self, name: str) -> Iterator[tuple[str, "Fields"]]:
-        """The objects of an object, with the names they have there."""
+        """The objects of an object, with the names they have there; without those that are null."""
         inner = self.inner(name)
         for key in inner._values:
-            yield key, Fields(inner._values[key], inner, key)
+            if inner._values[key] is not None:
+                yield key, Fields(inner._values[key], inner, key)
 
     def maybe_named(self, name: str) -> Iterator[tuple[str, "Fields"]]:
         """The same; nothing for null."""

@@ -279,7 +279,7 @@ def read_process_device(row: Fields, devices: Devices) -> ProcessDevice:
 def _program(row: Fields, devices: Devices) -> Program:
     return Program(
         device=devices.named(row),
-        program=row.integer("program"),
+        program=row.maybe_integer("program"),
         status=_STATUSES[row.word("status", tuple(_STATUSES))],
         launch_count=row.integer("launches"),
         dram_bytes=row.integer("dram"),

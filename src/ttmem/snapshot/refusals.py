@@ -62,7 +62,7 @@ def out_of_memory_from_rows(rows: Rows, devices: Mapping[int, Device]) -> tuple[
 
 
 def clashes_from_rows(rows: Rows, devices: Mapping[int, Device]) -> tuple[Clash, ...]:
-    return tuple(Clash(devices[device], program or None, *figures) for device, program, *figures in rows)
+    return tuple(Clash(devices[device], *figures) for device, *figures in rows)
 
 
 def read_out_of_memory(row: Fields, named: Callable[[Fields], Device]) -> OutOfMemory:

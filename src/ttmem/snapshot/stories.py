@@ -11,7 +11,7 @@ class Program(NamedTuple):
     """A program whose binaries a process sent, or is about to send."""
 
     device: Device
-    program: int
+    program: int | None  # the runtime's number; None: it was launched without one
     status: BinaryStatus
     launch_count: int
     dram_bytes: int

@@ -164,9 +164,19 @@ class DeviceUsage(NamedTuple):
     def used_bytes(self, pool: Pool) -> int | None:
         """What is used of a pool: 0 only if somebody counts there who would know of more."""
         found = next((usage.used_bytes for usage in self.pools if usage.pool is pool), None)
-        if found is None and self.launch_count is None:
+        if found is None and (self.launch_count is None or (pool is Pool.L1_SMALL and self.is_l1_undivided)):
             return None
         return found or (None if self.doubt else 0)
+
+    @property
+    def trace_bytes(self) -> int:
+        """Of DRAM, what holds captured traces: those of devices that were opened without a trace region."""
+        return sum(usage.used_bytes for usage in self.kinds if usage.kind is Kind.TRACE_BUFFER)
+
+    @property
+    def is_l1_undivided(self) -> bool:
+        """Whether somebody's L1_SMALL buffers are counted as L1, because his runtime does not tell them apart."""
+        return any(usage.reason == "undivided" for usage in self.pools)
 
     @property
     def reason(self) -> str:
@@ -300,7 +310,7 @@ class Snapshot(NamedTuple):
 
 # Worst first: what to name when several processes are incomplete for several reasons.
 _WORST = ("damaged", "unverified", "targets_lost", "unknown_device", "table_full")
-REASONS = (*_WORST, "outrun", "restored", "uncounted", "settling")
+REASONS = (*_WORST, "outrun", "restored", "uncounted", "undivided", "settling")
 
 
 def first_reason(reasons: Iterable[str]) -> str:

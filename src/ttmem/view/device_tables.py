@@ -39,7 +39,7 @@ def alike(devices: Sequence[DeviceUsage]) -> list[Group]:
             continue
         pools = tuple(pool._replace(peak_time_ns=None, since_ns=None) for pool in usage.pools)
         chip = (device.is_seed, device.board, device.arch, device.grid)
-        what = (chip, pools, usage.kernels, usage.launch_count, usage.activity, usage.doubt)
+        what = (chip, pools, usage.kernels, usage.launch_count, usage.activity, usage.doubt, usage.trace_bytes)
         groups.setdefault(what, []).append(usage)
     return [tuple(group) for group in groups.values()]
 
@@ -72,6 +72,8 @@ def _usage_lines(usage: DeviceUsage, is_ascii: bool) -> list[list[Cell]]:
     lines: list[list[Cell]] = []
     for pool in usage.pools:
         lines.append(_pool_cells(pool, usage.activity.footprint, is_ascii))
+        if pool.pool is Pool.DRAM and usage.trace_bytes:
+            lines.append([cell("  traces", Role.DIM), (), cell(size_text(usage.trace_bytes)), (), (), (), (), ()])
         if pool.read_bytes is not None:
             lines.append(_beside_cells(pool))
     if not lines or (usage.doubt and not usage.pools):

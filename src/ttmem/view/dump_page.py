@@ -129,14 +129,16 @@ def _details(group: DumpGroup, options: PageOptions) -> Iterator[_Part]:
     has_room = options.width is None or options.width >= _WIDE
     name_most = _NAME_MOST if has_room else _NAME_LEAST
     has_kind = any(one.kind not in _NATURAL for one in listed) and not group.is_kernel
-    has_program = has_room and any(one.program and one.kind is not Kind.PROGRAM_BINARY for one in listed)
+    has_program = has_room and any(one.program is not None and one.kind is not Kind.PROGRAM_BINARY for one in listed)
     has_found = has_room and any(one.found_by for one in listed)
     yield _Part(Column("ADDRESS"), any(one.address not in (None, one.id) for one in listed), _address)
     has_layout, has_page = (has_room and any(map(known, listed)) for known in (_layout_text, _page_text))
     yield _Part(Column("LAYOUT"), has_layout, lambda one: cell(_layout_text(one), Role.DIM))
     yield _Part(Column("PAGE", is_right=True), has_page, lambda one: cell(_page_text(one)))
     yield _Part(Column("KIND"), has_kind, lambda one: cell("" if one.kind in _NATURAL else one.kind.word, Role.DIM))
-    yield _Part(Column("PROGRAM", is_right=True), has_program, lambda one: cell(str(one.program or "")))
+    yield _Part(
+        Column("PROGRAM", is_right=True), has_program, lambda one: cell("" if one.program is None else str(one.program))
+    )
     yield _Part(
         Column("KERNEL"),
         any(one.name for one in listed),

@@ -147,7 +147,7 @@ def _clashes(processes: Sequence[ProcessUsage], options: PageOptions) -> list[Li
     for alike_ones in sorted(together.values(), key=lambda pairs: pairs[0][0].time_ns)[-_NEWEST:]:
         clash, process = alike_ones[0]
         more = f" +{len(alike_ones) - 1}" if len(alike_ones) > 1 else ""
-        program = f" program {clash.program}" if clash.program else ""
+        program = f" program {clash.program}" if clash.program is not None else ""
         where = f"device {device_word(clash.device)}{more}{program}"
         story = f"{where}: CBs {size_text(clash.overlap_bytes)} into L1 buffer {hex(clash.buffer_address)}"
         lines.append(_refusal(clash.time_ns, story, process, options))

@@ -121,7 +121,7 @@ def program_table(processes: Sequence[ProcessUsage], *, width: int | None, is_as
     ]
     rows: list[list[Cell]] = [
         [
-            cell(str(program.program)),
+            cell(UNKNOWN if program.program is None else str(program.program)),
             cell(pid_text(process.pid, is_visible=process.is_visible)),
             cell(devices_word(chip.device for chip in chips)),
             _status_cell(program.status),
@@ -142,7 +142,7 @@ def program_table(processes: Sequence[ProcessUsage], *, width: int | None, is_as
 def _programs(processes: Sequence[ProcessUsage]) -> Iterator[tuple[ProcessUsage, Program, list[Program]]]:
     """Each program once, with its rows on all chips."""
     for process in processes:
-        by_number: dict[tuple[int, int, BinaryStatus], list[Program]] = {}
+        by_number: dict[tuple[int | None, int, BinaryStatus], list[Program]] = {}
         for program in process.programs:
             by_number.setdefault((program.program, program.launch_count, program.status), []).append(program)
         for chips in by_number.values():

@@ -156,7 +156,7 @@ def test_what_runs_on_one_chip_outlives_another_mesh_that_has_the_chip(host: Hos
     host.tell("close 3")
     look = host.look()
 
-    assert [(told.program, told.chips) for told in left.kernels] == [(6, (CHIP,))]
+    assert [(told.program, told.chips) for told in left.kernels] == [(5, (CHIP,))]
     assert (look.alive, look.open_chips) == ([], [])
 
 

@@ -11,7 +11,7 @@ from ttmem.devices import BinaryStatus, Kind, Pool
 from ttmem.sources.inspected import inspected
 from ttmem.tracking import CoreType, Stall
 
-ADD, MATMUL = 2, 4  # as reported: the runtime's number and 1
+ADD, MATMUL = 1, 3  # the runtime's numbers
 ADD_ROOM, MATMUL_ROOM = 208 + 7392, 208 + 5728  # where the text begins, and the samples' sizes of it
 ETHERNET_ROOM = 112
 DRAM_BANKS = 12
@@ -187,7 +187,7 @@ def test_a_trace_of_a_closed_mesh_is_forgotten(host: Host) -> None:
     host.tell("open 3 1 0", *an_add(7, mesh=3), "enqueue 1", "begin 3", "end 3 1 120 2048", "replay 3 1")
     look = host.look()
 
-    assert look.programs(CHIP) == {8: (BinaryStatus.COMMITTED, 1)}
+    assert look.programs(CHIP) == {7: (BinaryStatus.COMMITTED, 1)}
     assert look.findings == {}
 
 
@@ -212,7 +212,7 @@ def test_a_program_in_the_place_of_another_has_launches_of_its_own(host: Host) -
     host.tell("open 1 1 0", *an_add(), *["enqueue 1"] * 5, "clear 1", *an_add(7), *["enqueue 1"] * 3)
     look = host.look()
 
-    assert look.programs(CHIP) == {8: (BinaryStatus.COMMITTED, 3)}
+    assert look.programs(CHIP) == {7: (BinaryStatus.COMMITTED, 3)}
     assert (look.launches(CHIP), look.findings) == (8, {})
 
 
@@ -222,7 +222,7 @@ def test_a_mesh_that_is_opened_again_counts_from_the_beginning(host: Host) -> No
     look = host.look()
     ring = look.ring(CHIP, CoreType.TENSIX)
 
-    assert look.programs(CHIP) == {8: (BinaryStatus.COMMITTED, 4)}
+    assert look.programs(CHIP) == {7: (BinaryStatus.COMMITTED, 4)}
     assert (ring["live"], ring["entries"]) == (4 * ADD_ROOM, 4)
     assert look.findings == {}
 

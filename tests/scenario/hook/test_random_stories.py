@@ -24,7 +24,7 @@ def tell_and_judge(host: Host, seed: int, steps: int, *, has_numbers: bool = Tru
     if has_numbers:
         assert {told.id for told in look.buffers} == set(story.buffers), seed
     assert look.findings == {}, seed
-    programs = {number + 1: (mesh, launches) for number, (mesh, launches) in story.programs.items()}
+    programs = {number: (mesh, launches) for number, (mesh, launches) in story.programs.items()}
     assert {told.program for told in look.kernels} == set(programs), seed
     assert (len(look.kernels), len(look.circular)) == (KERNELS_EACH * len(programs), PARTS_EACH * len(programs)), seed
     for program, (mesh, launches) in programs.items():

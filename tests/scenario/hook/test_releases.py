@@ -6,9 +6,19 @@ from pathlib import Path
 import pytest
 
 from tests.support.hooked.process import hook_path
-from tests.support.stand_in.build import CURRENT, FUTURE, NAMELESS, OLD, OLDEST, STRIPPED, StandIn
+from tests.support.stand_in.build import (
+    BASELESS,
+    CURRENT,
+    FUTURE,
+    HOLLOW,
+    NAMELESS,
+    OLD,
+    OLDEST,
+    STRIPPED,
+    StandIn,
+)
 from tests.support.stand_in.host import CHIP, Host, HostLook
-from tests.support.stand_in.stories import NEARLY_ALL_L1, an_add
+from tests.support.stand_in.stories import NEARLY_ALL_L1, a_matmul, an_add
 from ttmem.devices import BinaryStatus, Kind, Pool
 from ttmem.doctor.entries import hook_entries
 from ttmem.doctor.installation import of_library
@@ -49,6 +59,109 @@ def test_buffers_of_a_release_without_their_getters_have_all_their_figures(
     assert [one.requested_bytes for one in told.values()] == [8192, 2048, 8192]
     assert look.used(CHIP, Pool.DRAM) == 2048 * 12
     assert look.findings == {}
+
+
+SMALL_BYTES = 32_768
+L1_BANKS = 72
+SMALL = (f"small {SMALL_BYTES}", "open 1 1 0", "buffer 2 1 L1 8192 2048", "buffer 4 1 L1_SMALL 2048 2048 1")
+
+
+@pytest.mark.parametrize("release", [CURRENT, OLD, OLDEST])
+def test_small_buffers_are_told_from_others_also_where_only_their_address_differs(
+    release: str, stand_in: StandIn, journals: Path
+) -> None:
+    with Host(stand_in, journals, release=release) as host:
+        host.tell(*SMALL)
+        look = host.look()
+        host.tell("free 4")
+        freed = host.look()
+
+    assert sorted((one.pool, one.per_bank_bytes) for one in look.buffers) == [(Pool.L1, 2048), (Pool.L1_SMALL, 2048)]
+    assert look.used(CHIP, Pool.L1_SMALL) == 2048 * L1_BANKS
+    assert freed.used(CHIP, Pool.L1_SMALL) == 0
+    assert freed.findings == {}
+
+
+@pytest.mark.parametrize("release", [CURRENT, OLD])
+def test_a_refusal_of_small_memory_names_it_also_where_only_addresses_differ(
+    release: str, stand_in: StandIn, journals: Path
+) -> None:
+    with Host(stand_in, journals, release=release) as host:
+        host.tell(*SMALL)
+        before = host.look()
+        host.tell(f"buffer 6 1 L1_SMALL {SMALL_BYTES} 2048 1")
+        look = host.look()
+
+    [(_, pool, *_)] = look.refusals_since(before)
+    assert pool is Pool.L1_SMALL
+
+
+def test_where_nobody_can_tell_small_buffers_apart_they_are_unknown_and_not_zero(
+    stand_in: StandIn, journals: Path
+) -> None:
+    with Host(stand_in, journals, release=BASELESS) as host:
+        host.tell(*SMALL)
+        look = host.look()
+        seen = host.document()
+
+    [chip] = seen["device_info"]
+    [process] = seen["processes"]
+    assert {one.pool for one in look.buffers} == {Pool.L1}
+    assert look.findings == {"undivided_l1": 1}
+    assert chip["memory"]["l1_small"] is None
+    assert chip["memory"]["l1"]["used"] == 2 * 2048 * L1_BANKS <= chip["memory"]["l1"]["total"]
+    assert (chip["memory"]["l1"]["complete"], chip["memory"]["l1"]["reason"]) == (False, "undivided")
+    assert (process["complete"], process["reason"]) == (False, "undivided")
+    assert process["findings"] == {"undivided_l1": 1}
+
+
+@pytest.mark.parametrize("release", [CURRENT, OLD])
+def test_a_trace_without_a_region_is_told_as_one(release: str, stand_in: StandIn, journals: Path) -> None:
+    with Host(stand_in, journals, release=release) as host:
+        host.tell("region off", "open 1 1 0", "buffer 2 1 DRAM 8192 2048", "begin 1", "end 1 0 118 14336")
+        look = host.look()
+        host.tell("release 1 0", "buffer 4 1 DRAM 14336 2048")
+        released = host.look()
+
+    [trace] = look.of(Kind.TRACE_BUFFER)
+    assert (trace.pool, trace.requested_bytes, trace.reserved_bytes) == (Pool.DRAM, 14_336, 2048 * 12)
+    assert len(look.buffers) == 1
+    assert look.used(CHIP, Pool.DRAM) == 2 * 2048 * 12
+    assert released.of(Kind.TRACE_BUFFER) == []
+    assert len(released.buffers) == 2
+    assert (look.findings, released.findings) == ({}, {})
+
+
+def test_kernels_without_binaries_are_listed_and_not_asked_for_their_sizes(stand_in: StandIn, journals: Path) -> None:
+    with Host(stand_in, journals, release=HOLLOW) as host:
+        host.tell("open 1 1 0", "binaries off", *an_add(), "enqueue 1")
+        hollow = host.look()
+        host.tell("clear 1", "binaries on", *an_add(3, workload=3, binaries=12), "enqueue 3")
+        look = host.look()
+
+    assert [(kernel.per_bank_bytes, kernel.packed_bytes) for kernel in hollow.kernels] == [(0, ())] * 3
+    assert len(look.kernels) == 3
+    assert all(kernel.per_bank_bytes for kernel in look.kernels)
+
+
+def test_a_program_goes_by_the_number_that_the_runtime_has_for_it(stand_in: StandIn, journals: Path) -> None:
+    """0, too, which is another thing than a program that nobody knows."""
+    with Host(stand_in, journals) as host:
+        host.tell("open 1 1 0", *an_add(0), *a_matmul(4), "enqueue 1", "enqueue 2", "buffer 2 1 DRAM 8192 2048")
+        look = host.look()
+        nothing = host.look()
+        host.tell(f"buffer 8 1 L1 {NEARLY_ALL_L1} 2048", "enqueue 1")
+        clashed = host.look()
+        seen = host.document()
+
+    assert {kernel.program for kernel in look.kernels} == {0, 4}
+    assert {one.program for one in look.circular} == {0, 4}
+    assert set(look.programs(CHIP)) == {0, 4}
+    assert sorted(kernel.id >> 12 for kernel in look.kernels) == [0, 0, 0, 4, 4, 4]
+    assert [one.program for one in look.buffers] == [None]
+    assert [program for _, program, *_ in clashed.clashes_since(nothing)] == [0]
+    assert [clash["program"] for clash in seen["processes"][0]["clashes"]] == [0]
+    assert {program["program"] for program in seen["processes"][0]["programs"]} == {0, 4}
 
 
 @pytest.mark.parametrize("release", [OLD, OLDEST])

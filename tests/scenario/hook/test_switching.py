@@ -66,7 +66,7 @@ def test_a_program_goes_on_where_it_was(host: Host) -> None:
     host.tell("clear 1")
     cleared = host.look()
 
-    assert look.programs(CHIP) == {2: (BinaryStatus.COMMITTED, 2)}
+    assert look.programs(CHIP) == {1: (BinaryStatus.COMMITTED, 2)}
     assert (look.launches(CHIP), ring["live"], ring["entries"]) == (2 + 2, 5 * ADD_ROOM, 5)
     assert binaries.reserved_bytes == 2048 * DRAM_BANKS
     assert (cleared.alive, cleared.findings) == ([], {})
@@ -76,8 +76,8 @@ def test_a_workload_in_the_place_of_one_that_ended_meanwhile_is_not_taken_for_it
     host.tell(OPEN, *an_add(), *["enqueue 1"] * 3, OFF, "clear 1", ON, *an_add(7), *["enqueue 1"] * 2)
     look = host.look()
 
-    assert look.programs(CHIP) == {8: (BinaryStatus.COMMITTED, 2)}
-    assert {told.program for told in look.kernels} == {8}
+    assert look.programs(CHIP) == {7: (BinaryStatus.COMMITTED, 2)}
+    assert {told.program for told in look.kernels} == {7}
     assert look.buffers == []  # the binaries are known as such
     assert look.findings == {}
 
@@ -102,7 +102,7 @@ def test_a_ring_that_was_set_up_again_meanwhile_is_followed(size_before: int, ho
     ring = look.ring(CHIP, CoreType.TENSIX)
 
     assert (ring["live"], ring["entries"], ring["total"]) == (2 * ADD_ROOM, 2, RING_BYTES)
-    assert look.programs(CHIP) == {8: (BinaryStatus.COMMITTED, 2)}
+    assert look.programs(CHIP) == {7: (BinaryStatus.COMMITTED, 2)}
 
 
 @pytest.mark.parametrize("ends", [("end 1 0 118 14336",), ("end 1 0 118 14336", "release 1 0")])

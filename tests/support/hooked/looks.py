@@ -26,7 +26,7 @@ class Told:
     address: int
     per_bank_bytes: int  # of a buffer in each bank; of a circular buffer on each core; of a kernel one binary
     core_count: int
-    program: int
+    program: int | None  # the runtime's number; None unknown
     core_type: CoreType
     found_by: FoundBy
     name: str
@@ -111,7 +111,7 @@ class Look:
     def launches(self, chip: int) -> int:
         return sum(count for number, count in self._table("launches") if self._chips[number] == chip)
 
-    def programs(self, chip: int) -> dict[int, tuple[BinaryStatus, int]]:
+    def programs(self, chip: int) -> dict[int | None, tuple[BinaryStatus, int]]:
         """Of each program the status of its binaries, and how often it was launched."""
         return {
             program: (BinaryStatus(status), launches)
@@ -135,7 +135,7 @@ class Look:
             for number, pool, *figures in self._new("out_of_memory", earlier)
         ]
 
-    def clashes_since(self, earlier: "Look") -> list[tuple[int, int, int, int]]:
+    def clashes_since(self, earlier: "Look") -> list[tuple[int, int | None, int, int]]:
         """Chip, program, where its circular buffers end, and the buffer that lies below that."""
         return [(self._chips[number], *figures) for number, *figures in self._new("clashes", earlier)]
 

@@ -27,6 +27,8 @@ NAMELESS = "nameless"  # every name is gone
 STRIPPED = "stripped"  # the current one without what `strip` takes away
 CALLED = "called"  # the getters of its buffers do more than to load a field
 STATUSLESS = "statusless"  # says nothing of where binaries are
+BASELESS = "baseless"  # the old one, and it does not say where its banks begin
+HOLLOW = "0.69"  # the oldest one, and it gives kernels their binaries by a call that can be seen
 REBUILT = "rebuilt"  # all functions are where the current one has them, and load from other places
 
 
@@ -56,6 +58,8 @@ def _is_exported_by(release: str) -> Callable[[Export], bool]:
 RELEASES: dict[str, Callable[[Export], bool]] = {
     **{release: _is_exported_by(release) for release in (CURRENT, OLD, OLDEST)},
     **{release: _is_exported_by(CURRENT) for release in (CALLED, REBUILT)},
+    BASELESS: lambda export: _is_exported_by(OLD)(export) and "get_base_allocator_addr" not in export.name,
+    HOLLOW: lambda export: _is_exported_by(OLDEST)(export) or export.first == HOLLOW,
     FUTURE: lambda export: _is_function(export) and export.last == CURRENT,
     NAMELESS: lambda export: False,
     STATUSLESS: lambda export: export.last == CURRENT and "get_program_binary_status" not in export.name,

@@ -19,6 +19,7 @@ from tests.support.programs import tracked
 from tests.support.stand_in.build import CURRENT, StandIn
 from tests.support.watching import Watch
 from ttmem.devices import BufferLayout
+from ttmem.snapshot.document import document
 from ttmem.tracking import Stall
 
 NOT_PERMITTED = 77
@@ -100,6 +101,11 @@ class Host(Started, Spoken):
         rows = self._watch.come_to_rest()
         [row] = [row for row in rows["processes"] if row["pid"] == self.pid and row["state"] == "live"]
         return HostLook(self._watch.rows(), self._watch.allocations(row["key"]), row["key"])
+
+    def document(self) -> dict[str, Any]:
+        """The same as `ttmem ps --json` has it."""
+        self._watch.come_to_rest()
+        return document(self._watch.collector.snapshot())
 
     def look_if_any(self) -> HostLook | None:
         """The same of a process that perhaps reports nothing at all."""

@@ -1,23 +1,26 @@
-"""The stock runtime in an environment of its own: `build/ttnn`, made once by `./run test-ttnn`.
+"""The stock runtime in environments of its own: `build/ttnn`, and `build/ttnn-0.78.0` and so on for other releases.
 
-    python -m tests.support.ttnn.stock      makes it, or says in one line what is missing and ends with status 77
+    python -m tests.support.ttnn.stock                makes what `./run test-ttnn` needs
+    python -m tests.support.ttnn.stock 0.75.0 0.79.0  makes these instead
 
 The wheel exists for two Pythons only, so it runs in another process than the tests. It is installed by name from
-whatever index pip is told to use, pinned: its figures and its mangled names are those of one release.
+whatever index pip is told to use, pinned: figures and mangled names are those of one release. A release that is missing
+is named in one line, with the reason; without the newest one, or any that was named, the status is 77.
 """
 
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 RELEASE = "0.81.1"
+OLDER_RELEASES = ("0.78.0", "0.80.0")  # what differs between releases is compared with these, too
 PYTHONS = ("3.12", "3.10")
 # All that importing it takes; the wheel also asks for plotting libraries that only its profiler tools use.
 NEEDS = ("numpy<2", "loguru", "networkx", "graphviz", "pyyaml", "click", "ml_dtypes")
-HOME = Path(__file__).parents[3] / "build" / "ttnn"
+HOME = Path(__file__).parents[3] / "build" / "ttnn"  # of RELEASE; others lie beside it
 MISSING_STATUS = 77  # none of pytest's own, which may follow on it in ./run
 
 
@@ -31,6 +34,7 @@ class Stock:
 
     python: Path
     package: Path
+    release: str = RELEASE
 
     @property
     def metal_library(self) -> Path:
@@ -39,32 +43,36 @@ class Stock:
         return library
 
 
-def installed(home: Path | None = None) -> Stock:
+def home_of(release: str) -> Path:
+    """Where a release is installed."""
+    return HOME if release == RELEASE else HOME.with_name(f"{HOME.name}-{release}")
+
+
+def installed(release: str = RELEASE) -> Stock:
     """What `make` left behind."""
-    home = home or HOME
+    home = home_of(release)
     python = home / "venv" / "bin" / "python"
     packages = sorted(home.glob("venv/lib/python*/site-packages/ttnn"))
-    if not (home / f"installed-{RELEASE}").exists() or not python.exists() or not packages:
-        raise NotThere(f"ttnn {RELEASE} is not in {home}; ./run test-ttnn installs it")
-    return Stock(python, packages[0])
+    if not (home / f"installed-{release}").exists() or not python.exists() or not packages:
+        raise NotThere(f"ttnn {release} is not in {home}; ./run test-ttnn installs it")
+    return Stock(python, packages[0], release)
 
 
-def make(home: Path | None = None) -> Stock:
+def make(release: str = RELEASE) -> Stock:
     """Installs the wheel unless it is there already."""
-    home = home or HOME
     try:
-        return installed(home)
+        return installed(release)
     except NotThere:
-        install(_base_python(), home)
-    return installed(home)
+        install(_base_python(release), release)
+    return installed(release)
 
 
-def _base_python() -> str:
+def _base_python(release: str) -> str:
     for version in PYTHONS:
         for candidate in _candidates(version):
             if _is_version(candidate, version):
                 return candidate
-    raise NotThere(f"the wheel of ttnn {RELEASE} is for Python {' or '.join(PYTHONS)}, and neither is on this machine")
+    raise NotThere(f"the wheel of ttnn {release} is for Python {' or '.join(PYTHONS)}, and neither is on this machine")
 
 
 def _candidates(version: str) -> Iterator[str]:
@@ -83,33 +91,38 @@ def _is_version(python: str, version: str) -> bool:
     return answer.returncode == 0 and answer.stdout.strip() == version
 
 
-def install(base: str, home: Path) -> None:
+def install(base: str, release: str) -> None:
     """An environment of that Python with nothing in it but the wheel and what it needs."""
+    home = home_of(release)
     home.mkdir(parents=True, exist_ok=True)
     pip = [str(home / "venv" / "bin" / "python"), "-m", "pip", "install", "--no-deps", "--no-compile"]
-    _run([base, "-m", "venv", "--clear", str(home / "venv")], home)
-    _run([*pip, "--only-binary", ":all:", f"ttnn=={RELEASE}", *NEEDS], home)
-    (home / f"installed-{RELEASE}").touch()
+    _run([base, "-m", "venv", "--clear", str(home / "venv")], release)
+    _run([*pip, "--only-binary", ":all:", f"ttnn=={release}", *NEEDS], release)
+    (home / f"installed-{release}").touch()
 
 
-def _run(command: list[str], home: Path) -> None:
-    log = home / "install.log"
+def _run(command: list[str], release: str) -> None:
+    log = home_of(release) / "install.log"
     with log.open("w", encoding="utf-8") as words:
         status = subprocess.run(command, stdout=words, stderr=subprocess.STDOUT, check=False).returncode
     if status != 0:
         said = log.read_text(encoding="utf-8").strip().splitlines() or ["nothing"]
-        raise NotThere(f"ttnn {RELEASE} cannot be installed here; {log} ends with: {said[-1]}")
+        raise NotThere(f"ttnn {release} cannot be installed here; {log} ends with: {said[-1]}")
 
 
-def main() -> int:
-    """Makes the environment; the one line on failure is what `./run test-ttnn` shows."""
-    try:
-        make()
-    except NotThere as missing:
-        print(f"NOT COMPARED WITH THE STOCK RUNTIME: {missing}", file=sys.stderr)
-        return MISSING_STATUS
-    return 0
+def main(releases: Sequence[str] = ()) -> int:
+    """Makes the environments; a line for each that cannot be made is what `./run test-ttnn` shows."""
+    missing: set[str] = set()
+    for release in releases or (RELEASE, *OLDER_RELEASES):
+        try:
+            make(release)
+        except NotThere as why:
+            print(f"NOT COMPARED WITH THE STOCK RUNTIME: {why}", file=sys.stderr)
+            missing.add(release)
+            if release == RELEASE:
+                break  # the same would be said of all others
+    return MISSING_STATUS if missing & {RELEASE, *releases} else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -119,7 +119,9 @@ def counted(life: Life, chip: int, system: ChipTruth) -> tuple[dict[Pool, int], 
     used, counts = Counter(system.used_bytes), Counter(system.counts)
     for buffer in life.mesh.buffers.values():
         used[POOLS[buffer.buffer_type]] += buffer.reserved_bytes
-        counts[Kind.PROGRAM_BINARY if buffer.program else Kind.BUFFER] += 1
+        is_trace = buffer.holds_trace and buffer.buffer_type is BufferType.DRAM
+        other = Kind.TRACE_BUFFER if is_trace else Kind.BUFFER
+        counts[Kind.PROGRAM_BINARY if buffer.program else other] += 1
     for program in alive(life, chip):
         for kernel in program.kernels:
             used[kernel_pool(program.kernel_type, kernel.core_type)] += kernel.size_bytes * kernel.core_count

@@ -61,7 +61,7 @@ def _told(row: tuple[Any, ...], places: dict[int, list[int]]) -> LiveAllocation:
         "page": page or None,
         "layout": BufferLayout(layout).word if layout else None,
         "cores": cores or None,
-        "program": program or None,
+        "program": program,
         "name": site or None if kind.is_kernel else None,
         "packed": list(packed) if kind.is_kernel else [],
         "stack": [] if kind.is_kernel or not site else site.split("\n"),

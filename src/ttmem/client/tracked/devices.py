@@ -32,7 +32,7 @@ _close = _native.client.close_target
 class OpenDevice:
     """One open device, and what is alive on it besides buffers."""
 
-    __slots__ = ("chips", "circular_buffers", "is_told", "kernels", "programs", "target")
+    __slots__ = ("chips", "circular_buffers", "is_told", "kernels", "programs", "target", "traces")
 
     def __init__(self, target: int, chips: list[int]) -> None:
         self.target = target
@@ -45,6 +45,7 @@ class OpenDevice:
         self.kernels = Kernels(self.target)
         self.circular_buffers = CircularBuffers(self.target)
         self.programs = Programs(self.target)
+        self.traces: dict[int, int] = {}  # handles of those in plain DRAM, by buffer
 
 
 class OpenDevices:

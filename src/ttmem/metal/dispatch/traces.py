@@ -172,7 +172,7 @@ class Traces:
             raise
         try:
             spec = BufferSpec(stored.padded_bytes, stored.page_bytes, stored.buffer_type)
-            buffer = self._host.create_buffer(spec, is_bottom_up=stored.is_bottom_up)
+            buffer = self._host.create_buffer(spec, is_bottom_up=stored.is_bottom_up, holds_trace=True)
         except BaseException:
             self._storage.release(capture.trace)
             raise

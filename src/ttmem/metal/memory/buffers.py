@@ -20,7 +20,7 @@ class Buffer:
     allocated by core lies at address 0, as the runtime has it, and has an address on each core.
     """
 
-    __slots__ = ("_release", "device", "is_allocated", "placement", "program", "spec", "unique_id")
+    __slots__ = ("_release", "device", "holds_trace", "is_allocated", "placement", "program", "spec", "unique_id")
 
     def __init__(
         self,
@@ -29,6 +29,7 @@ class Buffer:
         device: TrackedDevice,
         *,
         program: int = 0,
+        holds_trace: bool = False,
         release: Callable[["Buffer"], None] | None = None,
     ) -> None:
         self.unique_id = next(_unique_ids)
@@ -36,6 +37,7 @@ class Buffer:
         self.placement = placement
         self.device = device
         self.program = program
+        self.holds_trace = holds_trace
         self.is_allocated = True
         self._release = release
 

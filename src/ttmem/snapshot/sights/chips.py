@@ -10,7 +10,7 @@ from ttmem.devices import Device, Kind, Pool
 from ttmem.snapshot.activity import Activity, cores_from_rows, together
 from ttmem.snapshot.sights.regions import BANKED, SizesOf, bank_count
 from ttmem.snapshot.sights.spaces import ChipKind, Largest, Row, Spaces
-from ttmem.snapshot.usage import DeviceUsage, KindUsage, Origin, PoolUsage, ProcessDevice, first_reason
+from ttmem.snapshot.usage import L1_POOLS, DeviceUsage, KindUsage, Origin, PoolUsage, ProcessDevice, first_reason
 
 __all__ = [
     "Holder",
@@ -110,7 +110,7 @@ def pool_from_row(figures: tuple[Any, ...], origin: Origin, reason: str) -> Pool
         peak_time_ns=peak_time_ns or None,
         is_lower_bound=is_lower_bound,
         origin=origin,
-        reason=reason,
+        reason="" if reason == "undivided" and pool not in L1_POOLS else reason,
     )
 
 
@@ -191,6 +191,8 @@ def with_empty_pools(usage: DeviceUsage) -> tuple[PoolUsage, ...]:
     device, named = usage.device, {pool.pool for pool in usage.pools}
     if usage.launch_count is None or usage.doubt:
         return usage.pools
+    if usage.is_l1_undivided:  # nobody knows what lies in L1_SMALL
+        named.add(Pool.L1_SMALL)
     empty = (_empty(pool, device.capacity(pool) or 0, bank_count(device, pool)) for pool in BANKED if pool not in named)
     return in_order([*usage.pools, *(pool for pool in empty if pool.capacity_bytes)])
 

@@ -11,7 +11,7 @@ from typing import BinaryIO
 from ttmem import _native
 from ttmem.devices import Kind, Pool
 from ttmem.errors import NothingToRead
-from ttmem.events import STRUCTS, decode_record
+from ttmem.events import PROGRAM_ZERO, STRUCTS, decode_record
 from ttmem.snapshot.fields import time_text
 from ttmem.sources.inspected.parts import Document, PartReader, event_document, sizes_of, text_of, words_of
 from ttmem.tracking import Cache, CoreType, Stall
@@ -25,7 +25,7 @@ _CLOCKS = ("monotonic", "tsc")
 _ITEMS = {1: "text", 2: "device", 3: "mesh"}
 _FINDINGS = (
     *("skipped", "untabled_allocs", "untabled_frees", "unsized_frees", "unmatched_frees", "replaced", "clamped"),
-    *("shrunk_kernels", "arena_refused", "phases_refused", "target_refused", "unreported"),
+    *("shrunk_kernels", "arena_refused", "phases_refused", "target_refused", "unreported", "undivided_l1"),
 )
 _NO_TARGET = 0xFFFF  # in a row of phases: how many are open
 _SLAB_CHUNK = 4096  # entries
@@ -188,6 +188,8 @@ class _Journal:
 
     def _told(self, event: Document) -> Document:
         """With the text behind its site, if it has one; of a kernel also what its binaries take."""
+        if event.get("program") == PROGRAM_ZERO:
+            event = {**event, "program": 0}
         kind, data = self._item(event["site"])
         if kind != "text" or event["kind"] == Kind.PROGRAM_BINARY.word:  # whose site is a place in DRAM
             return event

@@ -75,6 +75,9 @@ uint32_t Allocator::get_num_banks(const BufferType& type) const { return impl_->
 uint64_t Allocator::get_bank_size(const BufferType& type) const { return impl_->banks[place_of(type)].size_bytes; }
 Statistics Allocator::get_statistics(const BufferType& type) const { return impl_->banks[place_of(type)].statistics(); }
 uint32_t Allocator::get_alignment(BufferType) const { return kAlignment; }
+uint32_t Allocator::get_base_allocator_addr(const HalMemType& memory) const {
+    return static_cast<uint32_t>(memory == HalMemType::L1 ? fake::kL1Base : fake::kDramBase);
+}
 
 AllocatorImpl::AllocatorImpl() : view_(std::make_unique<Allocator>(this)) {
     const auto cores = static_cast<uint32_t>(fake::board.grid_x * fake::board.grid_y);

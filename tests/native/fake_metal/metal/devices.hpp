@@ -102,6 +102,8 @@ struct Board {
     uint64_t grid_x = 8, grid_y = 9;           // the simulated board of the samples
     bool has_own_counters = true;              // whether SharedMemoryStatsProvider is made
     uint64_t l1_small_bytes = 0;               // in each bank
+    bool has_binaries = true;                  // else kernels are compiled to nothing
+    bool has_trace_region = true;              // else traces are stored in DRAM, from its top
     uint64_t first_unique_id = 1649267441665;  // of chip 0; the next chip has the next one
 };
 inline Board board;

@@ -2,9 +2,11 @@
 
 #include <pthread.h>
 
+#include <cstdlib>
 #include <utility>
 
 #include "../tallies.hpp"
+#include "devices.hpp"
 
 using fake::Arrived;
 using fake::Asked;
@@ -27,6 +29,11 @@ void* kernel_compiled(void* given) {
     const auto& [program, device, compiled, thread] = *static_cast<Compiler*>(given);
     const auto& kernel = *compiled;
     const std::string path = "cache/tt-metal-cache" + std::to_string(kBuildKey) + "/kernels/";
+    std::vector<const ll_api::memory*> binaries(fake::board.has_binaries ? kernel->expected_num_binaries() : 0,
+                                                reinterpret_cast<const ll_api::memory*>(&kernel->form));
+    Asked setting("set_binaries", kernel.get(), kBuildKey, &binaries);
+    kernel->set_binaries(kBuildKey, std::move(binaries));
+    setting.back();
     kernel->is_compiled = true;
     Asked call("program_kernel_compile_finished", program, device, &kernel, &options, &path);
     Inspector::program_kernel_compile_finished(program, device, kernel, options, path);
@@ -51,7 +58,13 @@ Kernel::Kernel(Form asked) : form(std::move(asked)), full_name_(form.name + "/12
 Kernel::~Kernel() = default;
 std::string Kernel::name() const { return form.name; }
 const std::string& Kernel::get_full_kernel_name() const { return full_name_; }
+void Kernel::set_binaries(uint64_t build_key, std::vector<const ll_api::memory*>&& given) {
+    const Arrived here("set_binaries", this, build_key, &given);
+    binaries = std::move(given);
+}
+// As the runtime does: of a kernel that has none, whatever lies behind a null pointer.
 uint32_t Kernel::get_binary_packed_size(IDevice*, int index) const {
+    if (is_compiled && static_cast<size_t>(index) >= binaries.size()) std::abort();
     return is_compiled ? form.packed_bytes.at(static_cast<size_t>(index)) : 0;
 }
 std::vector<CoreRange> Kernel::logical_coreranges() const { return form.cores; }

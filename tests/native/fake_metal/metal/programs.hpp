@@ -6,6 +6,10 @@
 
 #include "devices.hpp"
 
+namespace ll_api {
+class memory;
+}
+
 namespace tt::tt_metal {
 
 inline bool holds(const CoreRange& range, const xy_pair& core) {
@@ -37,11 +41,13 @@ public:
     std::string name() const __attribute__((abi_tag("cxx11")));
     const std::string& get_full_kernel_name() const __attribute__((abi_tag("cxx11")));
     uint32_t get_binary_packed_size(IDevice* device, int index) const;
+    void set_binaries(uint64_t build_key, std::vector<const ll_api::memory*>&& binaries);
     std::vector<CoreRange> logical_coreranges() const;
     HalProgrammableCoreType get_kernel_core_type() const;
 
     const Form form;
     bool is_compiled = false;
+    std::vector<const ll_api::memory*> binaries;
 
 private:
     std::string full_name_;
@@ -191,7 +197,7 @@ public:
     void alloc(uint32_t count);
     void mark_completely_full(uint32_t count);
 
-    bool has_room = true;  // a script takes it away: the next launch stalls
+    bool has_room = true;                        // a script takes it away: the next launch stalls
     std::vector<Room> rings, reserved, entries;  // the last of the workers' ring
     std::vector<uint32_t> tails;                 // of each ring: where the last launch ends
     uint32_t last_on_ethernet = 0;               // the count of that launch

@@ -65,6 +65,7 @@ struct CoreRange {
     xy_pair start, end;
 };
 
+enum class HalMemType : uint8_t { L1, DRAM };
 enum class BufferType { DRAM, L1, SYSTEM_MEMORY, L1_SMALL, TRACE };
 enum class ProgramBinaryStatus : uint8_t { NotSent, InFlight, Committed };
 enum class HalProgrammableCoreType { TENSIX, ACTIVE_ETH, IDLE_ETH };
@@ -105,6 +106,7 @@ public:
     uint64_t get_bank_size(const BufferType& type) const;
     Statistics get_statistics(const BufferType& type) const;
     uint32_t get_alignment(BufferType type) const;
+    uint32_t get_base_allocator_addr(const HalMemType& memory) const;
 
 private:
     AllocatorImpl* impl_;

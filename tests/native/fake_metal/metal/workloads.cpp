@@ -181,8 +181,10 @@ void MeshDeviceImpl::begin_mesh_trace(uint8_t queue, const MeshTraceId& trace) {
 void MeshDeviceImpl::end_mesh_trace(uint8_t queue, const MeshTraceId& trace) {
     const Arrived here("impl_end_mesh_trace", this, queue, &trace);
     auto& world = fake::world();
-    const Buffer::Form form{
-        .id = world.trace_buffer_id, .size_bytes = world.trace_bytes, .page_bytes = 2048, .type = BufferType::TRACE};
+    const Buffer::Form form{.id = world.trace_buffer_id,
+                            .size_bytes = world.trace_bytes,
+                            .page_bytes = 2048,
+                            .type = fake::board.has_trace_region ? BufferType::TRACE : BufferType::DRAM};
     auto* const mesh = &world.meshes.at(static_cast<uint64_t>(id()));
     world.traces.put(trace.value, new Buffer(mesh, impl.get(), form));
 }

@@ -146,6 +146,8 @@ std::string set_board(const Words& words) {
 }
 
 std::string set_small(const Words& words) { return board.l1_small_bytes = number(words[1]), "set"; }
+std::string set_binaries(const Words& words) { return board.has_binaries = words[1] == "on", "set"; }
+std::string set_region(const Words& words) { return board.has_trace_region = words[1] == "on", "set"; }
 std::string free_buffer(const Words& words) { return world().buffers.drop(number(words[1])), "freed"; }
 std::string set_capture(const Words& words) {
     metal::GraphTracker::instance().is_capturing_only = words[1] == "on";
@@ -154,11 +156,11 @@ std::string set_capture(const Words& words) {
 
 }  // namespace
 
-const Order kDeviceOrders[] = {{"board", set_board},       {"create", create_mesh}, {"initialize", initialize_mesh},
-                               {"open", open_mesh},        {"shut", shut_mesh},     {"close", close_mesh},
-                               {"dispatch", add_dispatch}, {"fabric", add_fabric},  {"buffer", add_buffer},
-                               {"free", free_buffer},      {"churn", churn},        {"capture", set_capture},
-                               {"small", set_small},
+const Order kDeviceOrders[] = {{"board", set_board},       {"create", create_mesh},    {"initialize", initialize_mesh},
+                               {"open", open_mesh},        {"shut", shut_mesh},        {"close", close_mesh},
+                               {"dispatch", add_dispatch}, {"fabric", add_fabric},     {"buffer", add_buffer},
+                               {"free", free_buffer},      {"churn", churn},           {"capture", set_capture},
+                               {"small", set_small},       {"binaries", set_binaries}, {"region", set_region},
                                {nullptr, nullptr}};
 
 }  // namespace fake

@@ -2,6 +2,8 @@
 //
 //   board 8 9 [without-counters]           grid of the chips; whether the runtime keeps counters in shared memory
 //   small BYTES                            of L1_SMALL in each bank, of meshes that are opened from then on
+//   region on|off                          whether there is a trace region; without one traces are stored in DRAM
+//   binaries on|off                        whether kernels are compiled to anything
 //   create MESH ROWS CHIP...               initialize MESH   dispatch MESH        fabric MESH
 //   open MESH ROWS CHIP...                 close MESH        shut MESH
 //                                          (open: created and initialized; shut: closed, but still referred to)

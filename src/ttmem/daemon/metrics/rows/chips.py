@@ -18,6 +18,8 @@ _MEMORY_WORDS = tuple((pool, pool.word) for pool in MEMORIES)
 _DRAM, _PROGRAM_BINARY = Pool.DRAM, Kind.PROGRAM_BINARY
 _BUFFERS = Kind.BUFFER.word
 _BINARIES = Kind.PROGRAM_BINARY.word
+_TRACES = Kind.TRACE_BUFFER.word
+_NOTHING = (0, 0)
 
 
 def _chips(chips: Sequence[Chip]) -> list[Item]:
@@ -52,32 +54,37 @@ def _memories(chips: Sequence[Chip]) -> list[Item]:
         is_counted = usage.launch_count is not None and not usage.doubt  # what nobody tells of is then 0
         for pool, word in _MEMORY_WORDS:
             if pool in pools:
-                items.append(((*labels, word), (pools.pop(pool), _binaries(usage) if pool is _DRAM else 0)))
-            elif is_counted and (capacity := usage.device.capacity(pool)):
-                items.append(((*labels, word), (None, capacity)))
+                items.append(((*labels, word), (pools.pop(pool), _apart(usage) if pool is _DRAM else _NOTHING)))
+            elif is_counted and usage.used_bytes(pool) == 0 and (capacity := usage.device.capacity(pool)):
+                items.append(((*labels, word), (None, (capacity,))))
         # host memory, and what nobody knows the type of
-        items += [((*labels, pool.word), (held, 0)) for pool, held in pools.items()]
+        items += [((*labels, pool.word), (held, _NOTHING)) for pool, held in pools.items()]
     return items
 
 
-def _binaries(usage: DeviceUsage) -> int:
-    return sum([kind.used_bytes for kind in usage.kinds if kind.kind is _PROGRAM_BINARY])
+def _apart(usage: DeviceUsage) -> tuple[int, int]:
+    """Of what is used of DRAM, what holds programs, and what holds traces."""
+    binaries = sum([kind.used_bytes for kind in usage.kinds if kind.kind is _PROGRAM_BINARY])
+    return binaries, usage.trace_bytes
 
 
-def _memory_rows(labels: Labels, usage: PoolUsage | None, size_bytes: int) -> Told:
-    """One memory; `size_bytes`: of what is used, what holds programs, or all there is if nothing was ever taken."""
-    return _pool_rows(labels, usage, size_bytes) if usage else _untouched_rows(labels, size_bytes)
+def _memory_rows(labels: Labels, usage: PoolUsage | None, sizes: tuple[int, ...]) -> Told:
+    """One memory; `sizes`: of what is used, programs and traces, or all there is if nothing was ever taken."""
+    return _pool_rows(labels, usage, *sizes) if usage else _untouched_rows(labels, *sizes)
 
 
-def _pool_rows(labels: Labels, usage: PoolUsage, binary_bytes: int) -> Told:
+def _pool_rows(labels: Labels, usage: PoolUsage, binary_bytes: int, trace_bytes: int) -> Told:
     rows: Told = [(metric.CAPACITY, labels, usage.capacity_bytes), (metric.STALE, labels, usage.stale_bytes)]
     if usage.is_read:  # another quantity, of another source: never one series with what was counted
         return [*rows, (metric.READ, labels, usage.used_bytes)]
     binaries = min(binary_bytes, usage.used_bytes)
+    traces = min(trace_bytes, usage.used_bytes - binaries)
+    buffers = usage.used_bytes - binaries - traces
     rows += [
         (metric.READ, labels, usage.read_bytes),
-        (metric.USED, (*labels, _BUFFERS), None if usage.known_bytes is None else usage.used_bytes - binaries),
+        (metric.USED, (*labels, _BUFFERS), None if usage.known_bytes is None else buffers),
         (metric.USED, (*labels, _BINARIES), binaries or None),
+        (metric.USED, (*labels, _TRACES), traces or None),
         (metric.PEAK, labels, usage.peak_bytes),
         (metric.ALIVE, labels, usage.count),
         (metric.UNATTRIBUTED, labels, usage.unattributed_bytes),

@@ -149,7 +149,7 @@ def refusal_line(group: Sequence[OutOfMemory], sheet: Sheet) -> Line:
 def clash_line(group: Sequence[Clash], sheet: Sheet) -> Line:
     clash = group[0]
     pen = _chips(_when(clash.time_ns), group, sheet)
-    pen.put(f"program {clash.program} " if clash.program else "", Role.DIM)
+    pen.put(f"program {clash.program} " if clash.program is not None else "", Role.DIM)
     pen.put(size_text(clash.overlap_bytes), Role.FULL).put(" into the buffer at ", Role.DIM)
     return pen.put(hex(clash.buffer_address)).done()
 
