@@ -257,7 +257,7 @@ def a_row(size: int, identity: int = 7, *, chips: tuple[int, ...] = (0,), **chan
         "status": 0,
         "launches": 0,
         "holders": 1,
-        "program": 0,
+        "program": None,
         "core_type": 0,
         "found_by": 0,
         "layout": 0,
