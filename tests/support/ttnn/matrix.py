@@ -4,7 +4,7 @@
     ./run matrix 0.78.0 0.80.0  these; the table then has these alone
 
 Every row is one measurement under the hook, held against what the release says of itself: `exact` if it is equal,
-`differs` if not, `missing` if ttmem tells nothing of it, `not measured` where made-up chips of that release do not do it.
+`differs` if not, `missing` if ttmem tells nothing of it, `not measured` where its made-up chips do not do it.
 """
 
 import sys
@@ -186,8 +186,8 @@ Written by `./run matrix`, which runs each release under the hook on made-up chi
 what ttmem tells against the release's own getters, lists, graph and ELF files. Not written by hand.
 
 `exact`: equal. `missing`: the release does not give it, and ttmem tells nothing. `differs`: ttmem tells something else.
-`not measured`: made-up chips of that release do not do it, or this machine lacks a compiler for kernels. Nothing in this
-table is estimated; figures that can be are marked where they are shown (kernels charged by size x cores).
+`not measured`: made-up chips of that release do not do it, or this machine lacks a compiler for kernels. Nothing in
+this table is estimated; figures that can be are marked where they are shown (kernels charged by size x cores).
 
 """
 
