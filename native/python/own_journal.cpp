@@ -206,9 +206,8 @@ nb::tuple entry_row(const OwnJournal& own, const Words& words, const Ages& ages)
     const KernelName told(site == nullptr ? std::string() : std::string(site, length));
     return nb::make_tuple(words.target(), words.kind(), id, words.pool(), words.flags(), words.reserved_bytes(),
                           its.asked, its.address, its.per_bank, its.page, its.layout, its.core_count,
-                          program_number(its.program),
-                          own.thread(words.thread()), ages.of(words.time), size_row(told.packed_bytes),
-                          text(told.name));
+                          program_number(its.program), own.thread(words.thread()), ages.of(words.time),
+                          size_row(told.packed_bytes), text(told.name));
 }
 
 // Copied first, told afterwards: making objects of Python takes longer than the allocations of other threads do.
