@@ -264,6 +264,12 @@ def test_the_block_of_the_seeds_is_printed_byte_for_byte() -> None:
     )
 
 
+def test_blocks_of_no_devices_say_that_there_are_none() -> None:
+    assert (
+        seed_blocks(a_snapshot(devices=[])) == "No devices: no program has reported one, and the driver shows none.\n"
+    )
+
+
 def test_stored_documents_are_whole() -> None:
     for name in SNAPSHOTS:
         stored = json.loads((GOLDEN / f"snapshot-{name}.json").read_text(encoding="utf-8"))

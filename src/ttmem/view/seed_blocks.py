@@ -23,6 +23,8 @@ from ttmem.view.units import UNKNOWN
 
 __all__ = ["seed_blocks"]
 
+NOTHING = "No devices: no program has reported one, and the driver shows none.\n"
+
 _UNITS = ("B", "KB", "MB", "GB", "TB")
 _TYPES = {
     Kind.KERNEL_FABRIC: "Fabric",
@@ -34,7 +36,9 @@ _VALUE_AT, _COUNT_AT = 20, 28  # columns
 
 
 def seed_blocks(snapshot: Snapshot) -> str:
-    """One block per device, a blank line between."""
+    """One block per device, a blank line between; one line if there is no device."""
+    if not snapshot.devices:
+        return NOTHING
     return "\n".join("".join(line + "\n" for line in _block(usage)) for usage in snapshot.devices)
 
 
