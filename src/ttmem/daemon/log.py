@@ -17,10 +17,11 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-__all__ = ["Log", "LogSource"]
+__all__ = ["KERNELS", "PAGE", "REMAINING", "Log", "LogSource"]
 
 LogSource = Callable[[float], tuple[bytes, int, int, int]]
-Dumps = Callable[[bool], str]
+Dumps = Callable[[str], str]  # one of the words below -> its text
+PAGE, REMAINING, KERNELS = "page", "remaining", "kernels"  # asked for by a signal, and by two messages of the protocol
 
 _WAIT_SECONDS = 0.1
 _DUMP_EVERY_SECONDS = 1.0  # however often anybody asks
@@ -47,7 +48,7 @@ class Log:
         self._is_given_up = False
         self._has_complained = False  # of a disk that may be emptied
         self._is_dump_asked_for = threading.Event()
-        self._due: dict[bool, bool] = {False: False, True: False}  # dumps without and with kernels alone
+        self._due = dict.fromkeys((PAGE, REMAINING, KERNELS), False)
         self._dump_from = float("-inf")
         self._is_over = threading.Event()
         self._regular: list[Callable[[], str]] = []
@@ -97,8 +98,8 @@ class Log:
             self._write(self._own_lines())
             text, dropped, remaining, kernels = self._source(0.0 if is_last else _WAIT_SECONDS)
             self._write(text)
-            self._due[False] |= bool(remaining)
-            self._due[True] |= bool(kernels)
+            self._due[REMAINING] |= bool(remaining)
+            self._due[KERNELS] |= bool(kernels)
             self._write_dumps()
             for regular in self._regular:
                 self._write(regular().encode())
@@ -116,15 +117,15 @@ class Log:
     def _write_dumps(self) -> None:
         if self._is_dump_asked_for.is_set():
             self._is_dump_asked_for.clear()
-            self._due[False] = True
+            self._due[PAGE] = True
         now = time.monotonic()
         if now < self._dump_from or not any(self._due.values()):
             return
         self._dump_from = now + _DUMP_EVERY_SECONDS
-        for has_kernels_alone, is_due in self._due.items():
+        for what, is_due in self._due.items():
             if is_due:
-                self._write(self._dump(has_kernels_alone).encode(errors="replace"))
-                self._due[has_kernels_alone] = False
+                self._write(self._dump(what).encode(errors="replace"))
+                self._due[what] = False
 
     def _tell_losses(self, dropped: int) -> None:
         self._dropped = dropped

@@ -187,15 +187,18 @@ def test_usr1_prints_what_is_alive_and_ends_nothing(daemon: Daemon) -> None:
         assert line.counters()["dram"] == 4096
 
 
-def test_a_client_does_not_make_a_quiet_server_print_but_usr1_does(directory: Path) -> None:
+def test_a_quiet_server_prints_a_page_for_usr1_and_a_block_for_a_message(directory: Path) -> None:
     with a_daemon(directory=directory) as daemon, daemon.line() as line:
         line.say(alloc(0xABC, 4096), Message(Type.DUMP_REMAINING), Message(Type.DUMP_KERNELS))
         line.counters()
+        daemon.text_with("Total remaining buffers: 1")
+        daemon.text_with("Total loaded kernels: 0")
         daemon.process.send_signal(signal.SIGUSR1)
-        daemon.text_with("0xabc")
+        daemon.text_with("ttmem dump")
         ends_well(daemon.process)
 
         assert daemon.text().count("ttmem dump") == 1
+        assert "Allocated 4096" not in daemon.text()
 
 
 def test_usr1_comes_from_everywhere_at_once_and_ends_nothing(daemon: Daemon) -> None:

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -158,13 +159,26 @@ def test_an_l1_peak_is_told_with_its_time_and_its_buffers(talkative: Daemon) -> 
     assert re.fullmatch(r"\[\d+ms\] L1 Peak on device 0: 12 MB \(4\d buffers\)", lines[-1])
 
 
-def test_the_end_of_a_process_is_told_with_what_it_left(talkative: Daemon, client_of: ClientMaker) -> None:
-    client = client_of(talkative)
-    _load_everything(client, 0)
-    client.kill()
+def test_every_program_has_its_own_l1_peaks_counted_from_its_own_start(
+    talkative: Daemon, client_of: ClientMaker
+) -> None:
+    for _ in range(2):
+        client = client_of(talkative)
+        client.report(Type.ALLOC, device=0, size=12 << 20, kind=1, id=1)
+        client.settle()
+        ran_ms = (time.clock_gettime(time.CLOCK_BOOTTIME) - _started(client.pid)) * 1000
+        client.kill()
+        wait_until(lambda: not asked(talkative.path, range(1)))
 
-    lines = wait_for_lines(talkative, f"{client.pid}", 1)
-    assert lines
+    lines = grepped(talkative, "L1 Peak on device 0: 12 MB (1 buffers)")
+    assert len(lines) == 2
+    assert int(re.findall(r"\[(\d+)ms\]", lines[1])[0]) <= ran_ms + 10  # that of a tick
+
+
+def _started(pid: int) -> float:
+    """When a process started, in seconds since boot."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[19]) / os.sysconf("SC_CLK_TCK")
 
 
 def test_the_seeds_command_line_works_as_written(program: Path) -> None:
@@ -188,16 +202,60 @@ def test_the_seeds_program_is_quiet_when_asked(program: Path) -> None:
         assert grepped(daemon, "KERNEL_LOAD") == grepped(daemon, "Allocated") == []
 
 
-@pytest.mark.parametrize("type", [Type.DUMP_REMAINING, Type.DUMP_KERNELS])
-def test_a_dump_goes_to_the_servers_log_and_nothing_to_the_asker(type: Type) -> None:
-    with a_daemon("--log-events") as daemon, daemon.line() as line:
-        line.say(kernel_load(1, FABRIC_BYTES, kind=1), alloc(0xABCD, 4096))
+DUMPS = {
+    Type.DUMP_REMAINING: (
+        "REMAINING ALLOCATED BUFFERS",
+        "Total tracked allocations: 3",
+        "Device 0:",
+        "  DRAM: 2 buffers, 0.00585938 MB total",
+        f"    - Buffer 0xabcd: 4 KB (PID {US}, ref_count=2)",
+        f"    - Buffer 0xdef: 2 KB (PID {US}, ref_count=1)",
+        "Device 3:",
+        f"    - Buffer 0x9: 0.5 KB (PID {US}, ref_count=1)",
+        "Total remaining buffers: 3",
+    ),
+    Type.DUMP_KERNELS: ("Total loaded kernels: 1", "Device 0: 1 kernels", "  Kernel ID: 0x1f, Size: 896 KB, PID: "),
+}
+
+
+@pytest.mark.parametrize("option", ["--log-events", "--quiet"])
+@pytest.mark.parametrize("type", DUMPS)
+def test_a_dump_goes_to_the_servers_log_and_nothing_to_the_asker(type: Type, option: str) -> None:
+    with a_daemon(option) as daemon, daemon.line() as line:
+        line.say(kernel_load(0x1F, FABRIC_BYTES, kind=1), alloc(0xABCD, 4096), alloc(0xABCD, 4096))
+        line.say(alloc(0xDEF, 2048), alloc(9, 512, kind=1, device=3), cb_alloc(1, 64))
         line.counters()
         line.say(Message(type))
 
-        daemon.text_with("seed:0")
+        text = daemon.text_with(DUMPS[type][-1])
+        shown = [line for line in text[text.index("╔") :].splitlines() if line]
+        found = [line for line in shown for words in DUMPS[type] if words in line]
+        assert [words for words in DUMPS[type] if not any(words in line for line in found)] == []
         assert line.hear(1, seconds=0.05) == b""
-        assert line.counters()["dram"] == 4096
+        assert line.counters()["dram"] == 4096 + 2048
+
+
+@pytest.mark.parametrize("option", ["--log-events", "--quiet"])
+def test_a_dump_of_nothing_says_that_nothing_remains(option: str) -> None:
+    with a_daemon(option) as daemon, daemon.line() as line:
+        line.say(Message(Type.DUMP_REMAINING))
+        text = daemon.text_with("No buffers remaining - perfect cleanup!")
+    assert "Total tracked allocations: 0" in text
+
+
+def test_the_end_of_a_process_is_told_in_the_same_words_by_a_quiet_server(client_of: ClientMaker) -> None:
+    with a_daemon("--quiet") as daemon:
+        client = client_of(daemon)
+        _load_everything(client, 0)
+        client.report(Type.ALLOC, device=1, size=3 << 20, id=7)
+        client.settle()
+        client.kill()
+
+        text = daemon.text_with("kernels")
+    assert f"PID {client.pid} is dead, removing its buffers..." in text
+    assert f"   ✓ Removed 1 buffers (3 MB) from PID {client.pid}\n" in text
+    assert f"   ✓ Removed 1 CBs (0.00390625 MB) from PID {client.pid}\n" in text
+    assert f"   ✓ Removed 3 kernels (8.77734 MB) from PID {client.pid}\n" in text
 
 
 def test_the_answer_to_a_dump_goes_to_whoever_asks_ttmem(daemon: Daemon) -> None:
