@@ -170,6 +170,15 @@ nb::tuple restore_checkpoint(Ledger& ledger, nb::bytes bytes) {
     return nb::make_tuple(count, error);
 }
 
+nb::tuple take_log(Ledger& ledger, double wait_seconds) {
+    std::string text;
+    {
+        nb::gil_scoped_release released;
+        text = ledger.log().wait(wait_seconds);
+    }
+    return nb::make_tuple(nb::bytes(text.data(), text.size()), ledger.log().dropped());
+}
+
 nb::dict overview_of(Ledger& ledger, nb::iterable pids) { return overview_rows(ledger, ledger.kept, pids); }
 
 void add_ledger(nb::module_& module) {
@@ -196,6 +205,8 @@ void add_ledger(nb::module_& module) {
         .def("feed", feed, nb::arg("records"), nb::arg("arena"), nb::arg("identity"))
         .def("end", &Collector::end, nb::arg("process"), Unlocked())
         .def("forget_ended", &Collector::forget_ended, Unlocked())
+        .def("log_events", [](Ledger& ledger) { ledger.log().turn_on(); })
+        .def("take_log", take_log, nb::arg("wait_seconds"))
         .def("reset_peaks", &Collector::reset_peaks, Unlocked())
         .def("checkpoint", take_checkpoint, nb::sig("def checkpoint(self) -> bytes | None"))
         .def("restore", restore_checkpoint, nb::arg("checkpoint"));

@@ -302,6 +302,12 @@ class Ledger(Books):
     def forget_ended(self) -> None:
         """Drops the list of ended processes."""
 
+    def log_events(self) -> None:
+        """Makes a line of every event from now on, of whoever reports in whichever way; before anything is attached."""
+
+    def take_log(self, wait_seconds: float) -> tuple[bytes, int]:
+        """Waits for lines: (text, lines dropped so far). From one thread, and not beside `SeedServer.take_log`."""
+
     def reset_peaks(self) -> None:
         """Peaks of chips and processes start anew from what is held now."""
 

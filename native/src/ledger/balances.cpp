@@ -140,7 +140,6 @@ void Devices::reset_peaks(uint64_t now_ns) {
         }
         device.since_ns = now_ns;
         device.is_lower_bound = false;
-        device.shown_peak_mb = 0;
     }
 }
 

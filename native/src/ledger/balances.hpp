@@ -26,6 +26,7 @@ struct Totals {
     Amount pools[kPools];
     KindAmount kinds[kKinds];
     KindAmount cores[kCoreTypes];  // of kernels, by the type of core they run on
+    int64_t kernel_rule = 0;       // of kernels, as the allocation server's protocol counts them: binary size x cores
 };
 
 struct PeakAmount : Amount {
@@ -41,7 +42,9 @@ struct Cell {
     PeakAmount pools[kPools];
     KindAmount kinds[kKinds];
     KindAmount cores[kCoreTypes];
-    int open_targets = 0;  // of the process, that stand for this chip among others
+    int64_t kernel_rule = 0;
+    int open_targets = 0;        // of the process, that stand for this chip among others
+    uint32_t shown_peak_mb = 0;  // of the process: of L1, in the last line of the log about it
     // Of the process: the target that holds something of dram, trace, l1, l1_small there; one of them if several do.
     uint16_t holders[4] = {kNoTarget, kNoTarget, kNoTarget, kNoTarget};
 };
@@ -56,7 +59,6 @@ struct Device {
     uint64_t since_ns = 0;        // its peaks are those since then
     bool is_lower_bound = false;  // a gap may have hidden a higher one
     int unsettled = 0;            // processes whose share is between a scan and exactness: no peak is taken meanwhile
-    uint32_t shown_peak_mb = 0;   // of L1, in the last line about it
     int user_count = 0;           // books that have a cell here
     bool is_vacant() const { return !is_known && name.empty(); }
 };

@@ -18,10 +18,6 @@ int64_t requested_of(const Words& words) {
     return static_cast<int64_t>(is_plain_buffer ? words.requested_bytes() : words.reserved_bytes());
 }
 
-bool is_kernel(uint8_t kind) {
-    return (kind >= TTMEM_KERNEL_APPLICATION && kind <= TTMEM_KERNEL_DISPATCH) || kind == TTMEM_KERNEL_UNKNOWN;
-}
-
 // A buffer is one allocation, however many parts it has.
 int64_t count_of(const Words& words) { return words.is_further() ? 0 : 1; }
 
@@ -109,8 +105,10 @@ void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t 
     used_pools_ |= 1u << pool;
     used_kinds_ |= 1u << kind;
     const bool has_cores = is_kernel(kind), may_share = has_addresses_ && pool < kPlacedPools;
+    const int64_t rule = has_cores ? sign * static_cast<int64_t>(rule_bytes(words)) : 0;
     add_kind(target.totals.kinds[kind]);
     if (has_cores) add_kind(*cores_of(target.totals.cores, words));
+    target.totals.kernel_rule += rule;
     for (const uint32_t number : target.devices) {
         Cell& own = *cell_of_[number];
         // Usually one target alone holds something of a pool; what several hold at one address is there once.
@@ -122,6 +120,7 @@ void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t 
         }
         add_kind(own.kinds[kind]);
         if (has_cores) add_kind(*cores_of(own.cores, words));
+        add_to(own.kernel_rule, rule);
         if (!is_shared_) continue;
         Device& device = devices_.at(number);
         PeakAmount& all = device.cell.pools[pool];
@@ -131,6 +130,7 @@ void Book::charge(const Words& words, int64_t sign, uint64_t sequence, uint64_t 
             device.is_lower_bound = true;  // a peak, but nobody can say how high
         add_kind(device.cell.kinds[kind]);
         if (has_cores) add_kind(*cores_of(device.cell.cores, words));
+        add_to(device.cell.kernel_rule, rule);
     }
 }
 
@@ -144,11 +144,16 @@ void Book::end_life(size_t slot, const Words& by, const JournalReader* reader, u
 }
 
 // An allocation of an id that was alive names the life that ended with it. If that one's own record is still pending, it
-// is remembered until it comes.
-void Book::on_replaced(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns) {
+// is remembered until it comes. Returns what a kernel that ended took.
+uint64_t Book::on_replaced(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns) {
     const size_t slot = table_.slot_replaced_by(event, hash);
-    if (table_.at_slot(slot) != nullptr) return end_life(slot, event, reader, now_ns);
+    if (const Words* life = table_.at_slot(slot)) {
+        const uint64_t bytes = is_kernel(life->kind()) ? rule_bytes(*life) : 0;
+        end_life(slot, event, reader, now_ns);
+        return bytes;
+    }
     if (reader != nullptr && !reader->pending().empty()) replaced_early_.push_back(event);
+    return 0;
 }
 
 bool Book::has_ended_early(const Words& event) {
@@ -160,9 +165,12 @@ bool Book::has_ended_early(const Words& event) {
 
 void Book::on_allocated(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns) {
     ensure_place(event.target(), now_ns);
-    if ((event.flags() & kReplaced) != 0) on_replaced(event, hash, reader, now_ns);
+    const uint64_t replaced = (event.flags() & kReplaced) != 0 ? on_replaced(event, hash, reader, now_ns) : 0;
     if ((event.flags() & kStillborn) != 0) return;
-    if ((event.flags() & kUntabled) != 0) return;  // counted by the counters, which this journal is then read by
+    if ((event.flags() & kUntabled) != 0) {  // counted by the counters, which this journal is then read by
+        if (log_ != nullptr) say_begun(event, event, replaced);
+        return;
+    }
     const uint64_t sequence = event.sequence();
     if (sequence < targets_[event.target()].closed_sequence) return;
     if ((!freed_early_.empty() || !replaced_early_.empty()) && has_ended_early(event)) return;
@@ -184,16 +192,30 @@ void Book::on_allocated(const Words& event, uint32_t hash, const JournalReader* 
     }
     table_.insert(life, hash);
     charge(life, +1, sequence, event.time, now_ns);
+    if (log_ != nullptr) say_begun(event, life, replaced);
+}
+
+void Book::end_aloud(size_t slot, const Words& by, const JournalReader* reader, uint64_t now_ns) {
+    const bool is_said = may_say(by.sequence());  // before it ends: it may be one that is still to be said
+    const Words life = *table_.at_slot(slot);
+    end_life(slot, by, reader, now_ns);
+    if (is_said) say_ended(life);
 }
 
 void Book::on_freed(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns) {
-    if ((event.flags() & kUnmatched) != 0) return note_unmatched(event);
+    if ((event.flags() & kUnmatched) != 0) {
+        if (log_ != nullptr && (event.flags() & kExcused) == 0) say_unmatched(event);
+        return note_unmatched(event);
+    }
     ensure_place(event.target(), now_ns);
-    if ((event.flags() & kUntabled) != 0) return;
+    if ((event.flags() & kUntabled) != 0) {
+        if (log_ != nullptr && may_say(event.sequence())) say_ended(event);
+        return;
+    }
     const uint64_t made_by = event.address;
     const size_t slot = table_.slot_of(entry_key(event), hash, made_by);
     if (table_.at_slot(slot) != nullptr)
-        end_life(slot, event, reader, now_ns);
+        log_ != nullptr ? end_aloud(slot, event, reader, now_ns) : end_life(slot, event, reader, now_ns);
     else if (reader != nullptr && reader->is_pending(made_by))
         freed_early_.insert(made_by);
 }
@@ -419,8 +441,10 @@ void Book::rebuild(const std::vector<Words>& alive, const std::vector<Words>& en
             totals.kinds[one.kind()].used += sign * static_cast<int64_t>(one.reserved_bytes());
             totals.kinds[one.kind()].count += sign * count_of(one);
             totals.kinds[one.kind()].estimated += is_estimated(one) ? sign : 0;
-            if (KindAmount* cores = cores_of(totals.cores, one))
+            if (KindAmount* cores = cores_of(totals.cores, one)) {
                 add_to(*cores, sign * static_cast<int64_t>(one.reserved_bytes()), sign, is_estimated(one) ? sign : 0);
+                totals.kernel_rule += sign * static_cast<int64_t>(rule_bytes(one));
+            }
         };
         // Two lives of one id in the index: the call that ends the older one is still under way.
         Words* twin = (words.flags() & kIndexed) != 0 ? table_.find_any(key, hash) : nullptr;

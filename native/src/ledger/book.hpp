@@ -13,8 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "journal/pools.hpp"
 #include "ledger/activity.hpp"
 #include "ledger/balances.hpp"
+#include "ledger/event_log.hpp"
 #include "ledger/overlaps.hpp"
 #include "ledger/table.hpp"
 #include "ledger/timebase.hpp"
@@ -63,6 +65,16 @@ struct Happening {
     uint64_t figure;  // bytes refused; the program that clashed; the name of a phase
     uint64_t raw;
 };
+
+inline bool is_kernel(uint8_t kind) {
+    return (kind >= TTMEM_KERNEL_APPLICATION && kind <= TTMEM_KERNEL_DISPATCH) || kind == TTMEM_KERNEL_UNKNOWN;
+}
+
+/// A kernel's bytes as the allocation server's protocol counts them: binary size x cores.
+inline uint64_t rule_bytes(const Words& kernel) {
+    const uint64_t told = kernel.requested_bytes();
+    return told != 0 && told <= kSizeMost ? told : kernel.reserved_bytes();
+}
 
 /// Turns an arena id into its text or descriptor: from the journal, or from a recording.
 using Arena = std::string (*)(const void* from, uint32_t id, Item kind);
@@ -120,6 +132,24 @@ public:
     void note_unmatched(const Words& event);
     void note(const char* finding, uint64_t count = 1) { findings_[finding] += count; }
     void touch(uint64_t raw) { last_raw_ = raw; }
+
+    /// What happens from now on is said in a log, under this pid; the ticks are when the process started.
+    void log_to(EventLog& log, const uint32_t& pid, uint64_t start_ticks);
+    bool is_logged() const { return log_ != nullptr; }
+    bool is_found_running() const { return is_found_running_; }
+    /// Which record is the first that the log should know, and whether the process was there before the log was.
+    void log_from(uint64_t first, bool is_found_running);
+    /// Records from `read_until` on are worked out instead of read: nothing is said before `settled_at` is reached.
+    void hold_log(uint64_t read_until, uint64_t settled_at);
+    /// All of that was read: what is alive of it is said.
+    void catch_up_log();
+    /// From here on the journal tells nothing.
+    void say_damaged();
+    /// What a process that ended has left.
+    void say_left(EventLog& log, uint32_t pid) const;
+    /// For those who keep the lives themselves: a life that was there before the log; a new peak of chip `id`.
+    void say_before(const Words& life);
+    void say_peak(uint32_t number, int32_t id);
 
     /// Chips known by number follow whatever stands for that number now.
     void follow_mapping(uint64_t now_ns);
@@ -187,9 +217,10 @@ private:
     void apply_hashed(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
     void on_allocated(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
     bool has_ended_early(const Words& event);
-    void on_replaced(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
+    uint64_t on_replaced(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
     void end_life(size_t slot, const Words& by, const JournalReader* reader, uint64_t now_ns);
     void on_freed(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
+    void end_aloud(size_t slot, const Words& by, const JournalReader* reader, uint64_t now_ns);
     void on_opened(const Words& event, uint64_t now_ns);
     void on_closed(const Words& event, uint64_t now_ns);
     void on_program(const Words& event, const JournalReader* reader, uint64_t now_ns);
@@ -218,6 +249,11 @@ private:
     void set_open(TargetBook& target, bool is_open);
     void set_totals(TargetBook& target, const Totals& totals, uint64_t now_ns);
     void keep_freed(const Words& words, uint64_t freed_sequence);
+    bool may_say(uint64_t sequence);
+    void say_begun(const Words& event, const Words& life, uint64_t replaced_bytes);
+    void say_ended(const Words& life);
+    void say_unmatched(const Words& event);
+    void say_life(LineKind said, const Words& life, uint64_t size, bool is_before);
 
     uint64_t key_;
     Devices& devices_;
@@ -248,6 +284,12 @@ private:
     bool is_shared_ = true;
     bool is_held_ = false;        // peaks are
     std::vector<uint32_t> held_;  // devices that count us as unsettled
+    EventLog* log_ = nullptr;     // none: nothing is said
+    const uint32_t* log_pid_ = nullptr;
+    uint64_t log_start_ticks_ = 0;
+    uint64_t said_until_ = 0;      // records below were said, or are none of the log's
+    uint64_t log_held_until_ = 0;  // with is_log_held_: until this record is read
+    bool is_log_held_ = false, is_found_running_ = false;
     Arena arena_ = nullptr;
     const Timebase* clock_ = nullptr;
     const Identity* journal_ = nullptr;

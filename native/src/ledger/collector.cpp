@@ -79,11 +79,22 @@ uint64_t Collector::attach(const std::string& path, uint64_t device, uint64_t in
     keep_open(*process, now);
     check_life(*process, now);
     if (process->ended_ns != 0) process->book.keep_to_yourself();
+    log_events_of(*process);
     start(*process, nanoseconds(CLOCK_REALTIME));
     doubt_lives_before(*process);
     processes_.push_back(std::move(process));
     pair_ways(*processes_.back());
     return last_key_;
+}
+
+// Whoever was there before the log was is found running; of one that had ended by then nothing is said.
+void Collector::log_events_of(Process& process) {
+    if (!log_.is_on()) return;
+    const Identity& identity = process.reader->identity();
+    const bool is_found = identity.clock_monotonic_ns < log_.since_ns();
+    if (is_found && process.ended_ns != 0) return;
+    process.book.log_to(log_, process.pid, process.start_ticks);
+    process.book.log_from(identity.first_sequence, is_found);
 }
 
 void Collector::keep_damage(const std::string& path, const std::string& what, uint32_t uid) {
@@ -101,31 +112,35 @@ void Collector::start(Process& process, uint64_t now_ns) {
     if (process.reader->start_at_beginning()) {
         process.mode = Mode::settling;
         process.settle_at = process.reader->settled_at();
+        if (process.book.is_found_running()) process.book.hold_log(0, process.settle_at);
         if (process.reader->identity().first_sequence == 1) return;
         if (!read_targets(process, kTargets)) return damage(process, kCut);
         return process.book.inherit_targets(process.targets, now_ns);  // a forked child: its parent had named them
     }
     process.is_late = true;
-    scan(process, now_ns);
+    scan(process, now_ns, process.reader->identity().first_sequence);
 }
 
-void Collector::scan(Process& process, uint64_t now_ns) {
+// Works out what is alive; records up to `read_until` were read before.
+void Collector::scan(Process& process, uint64_t now_ns, uint64_t read_until) {
     std::vector<Words> alive;
-    if (++process.scans_in_row > kScansMost) return fall_behind(process, now_ns);
+    if (++process.scans_in_row > kScansMost) return fall_behind(process, now_ns, read_until);
     if (process.reader->scan(alive) != ReadResult::ok) return damage(process, kContradiction);
     if (!read_targets(process, kTargets)) return damage(process, kCut);
     process.book.hold_peaks();
     process.book.learn_targets(process.targets, now_ns);  // before the entries: their chips must be known
     process.book.rebuild(alive, process.reader->ended_early(), now_ns);
     process.settle_at = process.reader->settled_at();
+    process.book.hold_log(read_until, process.settle_at);
     process.mode = Mode::settling;
     ++process.figures;
 }
 
 // Writers were faster three times in a row: the journal's counters are right whatever happens, so they are shown.
-void Collector::fall_behind(Process& process, uint64_t now_ns) {
+void Collector::fall_behind(Process& process, uint64_t now_ns, uint64_t read_until) {
     process.mode = Mode::outrun;
     process.scans_in_row = 0;
+    process.book.hold_log(read_until, process.reader->settled_at());
     process.backoff_ns = std::min<uint64_t>(process.backoff_ns == 0 ? 20 * kMs : process.backoff_ns * 2, 500 * kMs);
     process.retry_at_ns = nanoseconds(CLOCK_MONOTONIC) + process.backoff_ns;
     adopt(process, now_ns);
@@ -145,6 +160,7 @@ void Collector::damage(Process& process, const std::string& what) {
     ++process.figures;
     keep_damage(process.path, what, process.uid);
     process.batch.clear();  // what was read before the damage showed is no part of any balance
+    process.book.say_damaged();
     process.book.leave();
     ++ended_count_;
     pair_ways(process);
@@ -153,9 +169,10 @@ void Collector::damage(Process& process, const std::string& what) {
 void Collector::read_batch(Process& process, uint64_t now_ns) {
     process.batch.clear();
     if (process.mode == Mode::ended || process.mode == Mode::damaged || process.reader == nullptr) return;
+    const uint64_t read_until = process.reader->position();
     if (process.mode == Mode::outrun) {
         if (nanoseconds(CLOCK_MONOTONIC) < process.retry_at_ns && process.ended_ns == 0) return adopt(process, now_ns);
-        scan(process, now_ns);
+        scan(process, now_ns, read_until);
         if (process.mode != Mode::settling) return;
     }
     switch (process.reader->read(process.batch, kBatch)) {
@@ -170,7 +187,7 @@ void Collector::read_batch(Process& process, uint64_t now_ns) {
                 process.lost_records += hot.head - process.reader->position();
             process.book.note_gap();
             process.is_late = true;
-            scan(process, now_ns);
+            scan(process, now_ns, read_until);
         }
     }
 }
@@ -189,6 +206,7 @@ void Collector::after_batch(Process& process, uint64_t now_ns) {
     if (process.mode == Mode::settling && process.reader->position() >= process.settle_at) {
         process.mode = Mode::following;
         process.book.take_peaks(process.reader->position() - 1, now_ns);
+        process.book.catch_up_log();
         process.scans_in_row = 0;
         process.backoff_ns = 0;
         ++process.figures;
@@ -226,7 +244,7 @@ void Collector::finish(Process& process, uint64_t now_ns) {
         // A scan while it wrote may have seen both lives of a replacement that was never finished, and the ring then
         // told of the older one again. Now nothing moves any more: the newer counts.
         process.scans_in_row = 0;
-        scan(process, now_ns);
+        scan(process, now_ns, process.reader->position());
         read_to_end(process, now_ns);
     }
     process.noted.read_ns = 0;  // a call that was cut off has counted, and left no record

@@ -4,6 +4,7 @@
 //   field                     guarded by
 //   processes, devices, ...   mutex_ (every public method takes it)
 //   should_stop_, waiting_    atomic
+//   log_                      mutex_ for whoever writes; see event_log.hpp for its reader
 #pragma once
 
 #include <atomic>
@@ -16,6 +17,7 @@
 
 #include "ledger/balances.hpp"
 #include "ledger/book.hpp"
+#include "ledger/event_log.hpp"
 #include "ledger/lifetime.hpp"
 #include "ledger/places.hpp"
 #include "ledger/seed_targets.hpp"
@@ -96,6 +98,7 @@ struct Process {
     std::vector<uint64_t> phases;
     // Of a process that reports by socket:
     uint64_t sequence = 0;         // of its last message
+    uint64_t image = 0;            // which program it runs, 0 unknown: exec makes it another
     uint32_t claimed_pid = 0;      // what its messages say, if that is another pid
     bool is_restored = false;      // from a checkpoint: it may have gone on meanwhile
     uint64_t last_live_count = 0;  // once it has ended
@@ -137,6 +140,7 @@ public:
     bool is_wanted() const { return waiting_.load(std::memory_order_relaxed) != 0; }
     Devices& devices() { return devices_; }  // while held, as what follows
     Atlas& atlas() { return atlas_; }
+    EventLog& log() { return log_; }
     Process& admit(Way way);
     void dismiss(Process& process);
     /// Once a process came or went: whoever reports twice is counted once.
@@ -185,9 +189,10 @@ private:
     void read_batch(Process& process, uint64_t now_ns);
     uint64_t apply_merged(uint64_t now_ns);
     void after_batch(Process& process, uint64_t now_ns);
+    void log_events_of(Process& process);
     void start(Process& process, uint64_t now_ns);
-    void scan(Process& process, uint64_t now_ns);
-    void fall_behind(Process& process, uint64_t now_ns);
+    void scan(Process& process, uint64_t now_ns, uint64_t read_until);
+    void fall_behind(Process& process, uint64_t now_ns, uint64_t read_until);
     void damage(Process& process, const std::string& what);
     void check_life(Process& process, uint64_t now_ns);
     void verify(Process& process, bool is_verified);
@@ -228,6 +233,7 @@ private:
     JournalFiles files_;
     size_t visited_count_ = 0;     // living journals that are not held open
     uint64_t none_silent_ns_ = 0;  // the pass in which no journal was found to close for another
+    EventLog log_;  // written while mutex_ is held
     std::vector<std::unique_ptr<Process>> processes_;
     Lifetime forgotten_;
     std::map<uint32_t, Damaged> damaged_;  // by owner

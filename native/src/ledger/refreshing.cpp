@@ -128,9 +128,10 @@ void Collector::compare(Process& process) {
 // live state knows; only what still differs from it is a finding.
 void Collector::read_anew(Process& process, uint64_t head) {
     process.rescanned_at = head;
-    scan(process, nanoseconds(CLOCK_REALTIME));
+    scan(process, nanoseconds(CLOCK_REALTIME), process.reader->position());
     if (process.mode == Mode::settling && process.reader->position() >= process.settle_at) {
         process.mode = Mode::following;
+        process.book.catch_up_log();
         process.scans_in_row = 0;
     }
     if (process.reader->look(process.hot) && read_targets(process, process.book.target_count())) compare(process);

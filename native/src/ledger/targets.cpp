@@ -31,6 +31,7 @@ void subtract(Totals& from, const Totals& what) {
         from.cores[c].count -= what.cores[c].count;
         from.cores[c].estimated -= what.cores[c].estimated;
     }
+    from.kernel_rule -= what.kernel_rule;
 }
 
 }  // namespace
@@ -53,6 +54,7 @@ void Book::carry(uint32_t number, const Totals& change, uint64_t now_ns) {
             const KindAmount& by = change.cores[c];
             add_to(cell.cores[c], by.used, by.count, by.estimated);
         }
+        add_to(cell.kernel_rule, change.kernel_rule);
     };
     carry_to(*cell_of_[number], !is_held_, [this](PeakAmount& pool) { pool.peak_raw = last_raw_; });
     if (!is_shared_) return;
@@ -256,10 +258,12 @@ void Book::on_closed(const Words& event, uint64_t now_ns) {
     table_.for_each([&](const Words& words) {
         if (words.target() == number && words.sequence() < sequence) ended.push_back(words);
     });
+    const bool is_said = log_ != nullptr && may_say(sequence);
     for (const Words& words : ended) {
         charge(words, -1, sequence, event.time, now_ns);
         keep_freed(words, sequence);
         table_.erase(entry_key(words), entry_hash(entry_key(words)), words.sequence());
+        if (is_said) say_ended(words);
     }
 }
 
@@ -312,6 +316,7 @@ void Book::adopt_counters(const std::vector<TargetWords>& targets, uint64_t now_
             if (k >= TTMEM_KERNEL_APPLICATION && k != TTMEM_PROGRAM_BINARY &&
                 k != TTMEM_TRACE_BUFFER)  // counters do not tell on which cores
                 add_to(totals.cores[TTMEM_CORE_UNKNOWN], totals.kinds[k].used, totals.kinds[k].count, 0);
+            if (is_kernel(static_cast<uint8_t>(k))) totals.kernel_rule += totals.kinds[k].used;  // nor binary x cores
             buffers -= totals.kinds[k].used;
             buffer_count -= totals.kinds[k].count;
         }
@@ -344,6 +349,7 @@ void Book::add_shares(int64_t sign, uint64_t now_ns) {
                 const KindAmount& by = held.cores[c];
                 add_to(device.cell.cores[c], sign * by.used, sign * by.count, sign * by.estimated);
             }
+            add_to(device.cell.kernel_rule, sign * held.kernel_rule);
         }
     }
 }
@@ -364,12 +370,14 @@ void Book::rejoin(uint64_t now_ns) {
 }
 
 void Book::reset_peaks() {
-    for (auto& [number, cell] : cells_)
+    for (auto& [number, cell] : cells_) {
         for (PeakAmount& pool : cell.pools) {
             pool.peak = pool.used;
             pool.peak_sequence = 0;
             pool.peak_raw = last_raw_;
         }
+        cell.shown_peak_mb = 0;
+    }
 }
 
 std::string Book::difference(const std::vector<TargetWords>& targets) const {

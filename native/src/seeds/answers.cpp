@@ -31,7 +31,7 @@ void Server::answer(Connection& connection, const ucred& who, const Head& head, 
             return;
         default: {  // replies are ours to send
             count(counts_.unknown_types);
-            LogLine line{Said::unknown_type};
+            LogLine line{LineKind::unknown_type};
             line.pid = static_cast<uint32_t>(who.pid);
             line.id = head.type;
             return log_.say(line);
@@ -43,7 +43,7 @@ void Server::send_reply(Connection& connection, const Head& head, size_t size) {
     const Reply reply = reply_to(head, size, collector_.devices(), node_count_);
     if (reply.saturated_channel_bytes != 0) {
         count(counts_.saturated);
-        LogLine line{Said::saturated};
+        LogLine line{LineKind::saturated};
         line.device = head.device_id;
         line.size = reply.saturated_channel_bytes;
         log_.warn(line);
@@ -66,11 +66,37 @@ void Server::answer_silent(uint64_t now_ns) {
     const auto held = collector_.hold();
     for (const int file : std::vector<int>(lone_)) {
         const auto known = connections_.find(file);
-        if (known == connections_.end() || known->second->lone_since_ns == 0)
+        if (known == connections_.end()) {
             std::erase(lone_, file);
-        else if (now_ns - known->second->lone_since_ns > kSilenceNs)
-            answer_lone(*known->second);
+            continue;
+        }
+        Connection& connection = *known->second;
+        if (connection.scored_since_ns != 0 && now_ns - connection.scored_since_ns > kSilenceNs)
+            settle_size(connection);
+        if (connection.lone_since_ns != 0 && now_ns - connection.lone_since_ns > kSilenceNs) answer_lone(connection);
+        if (connection.lone_since_ns == 0 && connection.scored_since_ns == 0) std::erase(lone_, file);
     }
+}
+
+// Messages whose tails are not zero have no size yet: who has sent all it wants to would wait for an answer for ever.
+void Server::await_size(Connection& connection, const ucred& who) {
+    const bool is_waiting = connection.scored_since_ns != 0;
+    const bool is_scored = connection.framing.state() == Framing::State::scoring;
+    connection.scored_since_ns = is_scored ? nanoseconds(CLOCK_MONOTONIC) : 0;
+    connection.scored_writer = who;
+    if (is_scored && !is_waiting) lone_.push_back(connection.file);
+}
+
+void Server::settle_size(Connection& connection) {
+    const ucred who = connection.scored_writer;
+    std::string& left = connection.left;
+    connection.scored_since_ns = 0;  // silence tells no more the second time
+    if (!connection.framing.settle(left.data(), left.size(), who.pid)) return;
+    const auto visit = [&](const char* first, size_t heads, size_t stride) {
+        if (connection.lone_since_ns != 0) answer_lone(connection);
+        take_heads(connection, who, first, heads, stride);
+    };
+    left.erase(0, connection.framing.take(left.data(), left.size(), who.pid, visit));
 }
 
 void Server::flush(Connection& connection) {

@@ -28,7 +28,9 @@ struct Connection {
     std::unordered_set<uint64_t> writers;  // keys of the processes that wrote on it
     int64_t place = 0;                     // of a writer that cannot be seen from here
     uint64_t byte_count = 0;
-    uint64_t lone_since_ns = 0;  // a first question that waits for the size of its answer
+    uint64_t lone_since_ns = 0;    // a first question that waits for the size of its answer
+    uint64_t scored_since_ns = 0;  // messages that wait for their size: silence decides
+    ucred scored_writer{};         // who sent the last of those
     Head lone{};
     uint32_t watched = 0;  // the events asked of epoll
     bool has_ended = false, is_unreadable = false;

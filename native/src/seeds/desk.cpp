@@ -60,11 +60,7 @@ struct Desk::Step {
     uint64_t next_sequence() const { return ++process.sequence; }
 };
 
-uint64_t kernel_bytes(const Device& device) {
-    int64_t sum = 0;
-    for (const uint8_t kind : kKernelKinds) sum += device.cell.kinds[kind].used;
-    return shown(sum);
-}
+uint64_t kernel_bytes(const Device& device) { return shown(device.cell.kernel_rule); }
 
 uint16_t Desk::target_of(Process& process, int32_t id, uint64_t now_ns) {
     const uint16_t known = process.seeds.find(id);
@@ -166,18 +162,19 @@ void Desk::on_allocated(Step& step) {
         }
         begin(step);
     }
-    if (!log_.is_on()) return;
+    if (!is_said(step)) return;
     if (step.is_about_cb())
-        say(step, Said::cb_allocated, holders == 1 ? step.size : 0, holders);
+        say(step, LineKind::cb_allocated, holders == 1 ? step.size : 0, holders);
     else
-        say(step, Said::allocated, step.size, holders);
-    if (step.pool == TTMEM_L1) say_peak(step);
+        say(step, LineKind::allocated, step.size, holders);
+    if (step.pool == TTMEM_L1) step.book.say_peak(step.book.targets()[step.key.target].devices[0], step.head.device_id);
 }
 
 void Desk::on_freed(Step& step) {
     const size_t slot = step.book.slot_of(step.key, step.hash);
     Words* life = step.book.at_slot(slot);
-    if (life == nullptr) return note_unmatched(step, step.is_about_cb() ? Said::unknown_cb_free : Said::unknown_free);
+    if (life == nullptr)
+        return note_unmatched(step, step.is_about_cb() ? LineKind::unknown_cb_free : LineKind::unknown_free);
     const uint64_t size = life->reserved_bytes(), left = holders_of(*life) - 1;
     if (step.is_about_cb() && step.head.size != 0 && step.size != size) step.book.note("free_size");
     if (left != 0) {
@@ -186,11 +183,11 @@ void Desk::on_freed(Step& step) {
     } else {
         step.book.end(slot, step.next_sequence(), step.now_ns);
     }
-    if (!log_.is_on()) return;
+    if (!is_said(step)) return;
     if (step.is_about_cb())
-        say(step, Said::cb_freed, left == 0 ? size : 0, left);
+        say(step, LineKind::cb_freed, left == 0 ? size : 0, left);
     else
-        say(step, Said::freed, size, left);
+        say(step, LineKind::freed, size, left);
 }
 
 void Desk::on_kernel_loaded(Step& step) {
@@ -216,10 +213,10 @@ void Desk::on_kernel_loaded(Step& step) {
     }
     step.process.kernel_kinds |= 1u << step.key.kind;
     if (!is_there) begin(step);
-    if (!log_.is_on()) return;
+    if (!is_said(step)) return;
     const bool is_less = step.size < before;
-    say(step, is_less ? Said::kernel_shrunk : Said::kernel_loaded, is_less ? before - step.size : step.size - before,
-        1);
+    say(step, is_less ? LineKind::kernel_shrunk : LineKind::kernel_loaded,
+        is_less ? before - step.size : step.size - before, 1);
 }
 
 void Desk::on_kernel_unloaded(Step& step) {
@@ -232,13 +229,13 @@ void Desk::on_kernel_unloaded(Step& step) {
         const uint64_t size = life->reserved_bytes();
         if (step.head.size != 0 && step.size != size) step.book.note("free_size");
         step.book.end(slot, step.next_sequence(), step.now_ns);
-        if (log_.is_on()) say(step, Said::kernel_unloaded, size, 0);
+        if (is_said(step)) say(step, LineKind::kernel_unloaded, size, 0);
         return;
     }
-    note_unmatched(step, Said::unknown_kernel_unload);
+    note_unmatched(step, LineKind::unknown_kernel_unload);
 }
 
-void Desk::note_unmatched(Step& step, Said said) {
+void Desk::note_unmatched(Step& step, LineKind said) {
     Words event;
     event.commit = committed(step.next_sequence());
     event.tag = tag_of(Type::freed, step.key.kind, step.pool, kUnmatched, 0);
@@ -249,12 +246,13 @@ void Desk::note_unmatched(Step& step, Said said) {
         ++step.process.hot.unmatched_frees;
         step.book.note_unmatched(event);
     }
-    if (log_.is_on()) say(step, said, 0, 0);
+    if (is_said(step)) say(step, said, 0, 0);
 }
 
-void Desk::say(const Step& step, Said said, uint64_t size, uint64_t holders) {
+void Desk::say(const Step& step, LineKind said, uint64_t size, uint64_t holders) {
     const std::vector<uint32_t>& chips = step.book.targets()[step.key.target].devices;
-    const bool is_kernel = said == Said::kernel_loaded || said == Said::kernel_shrunk || said == Said::kernel_unloaded;
+    const bool is_kernel =
+        said == LineKind::kernel_loaded || said == LineKind::kernel_shrunk || said == LineKind::kernel_unloaded;
     LogLine line{said};
     line.type = is_kernel ? step.key.kind : step.head.buffer_type;
     line.pid = step.process.pid;
@@ -263,26 +261,13 @@ void Desk::say(const Step& step, Said said, uint64_t size, uint64_t holders) {
     line.id = step.head.buffer_id;
     if (!chips.empty()) {
         const Device& device = devices_.at(chips[0]);
-        line.total = is_kernel ? kernel_bytes(device) : shown(device.cell.kinds[step.key.kind].used);
+        line.total = is_kernel ? kernel_bytes(device) : shown(device.cell.pools[TTMEM_CB].used);
     }
     line.holders = holders;
     log_.say(line);
 }
 
-// A line whenever the highest use of L1 has grown by what it shows: whole megabytes, from one on.
-void Desk::say_peak(const Step& step) {
-    Device& device = devices_.at(step.book.targets()[step.key.target].devices[0]);
-    const PeakAmount& l1 = device.cell.pools[TTMEM_L1];
-    constexpr int64_t kMiB = 1 << 20;
-    const auto peak_mb = static_cast<uint32_t>((l1.peak + kMiB / 2) / kMiB);
-    if (l1.peak <= kMiB || peak_mb <= device.shown_peak_mb) return;
-    device.shown_peak_mb = peak_mb;
-    LogLine line{Said::l1_peak};
-    line.device = step.head.device_id;
-    line.size = shown(l1.peak);
-    line.holders = shown(l1.count);
-    line.extra = (step.now_ns - std::min(step.now_ns, started_ns_)) / 1'000'000;
-    log_.say(line);
-}
+// What somebody also reports by journal is said from there.
+bool Desk::is_said(const Step& step) const { return log_.is_on() && step.process.shadowed_by == 0; }
 
 }  // namespace ttmem::seeds

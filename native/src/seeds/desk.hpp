@@ -9,15 +9,13 @@
 #include <cstdint>
 
 #include "ledger/collector.hpp"
-#include "seeds/log.hpp"
 #include "seeds/message.hpp"
 
 namespace ttmem::seeds {
 
 class Desk {
 public:
-    Desk(Collector& collector, Log& log, uint64_t started_ns)
-        : devices_(collector.devices()), log_(log), started_ns_(started_ns) {}
+    explicit Desk(Collector& collector) : devices_(collector.devices()), log_(collector.log()) {}
 
     /// Applies heads that lie `stride` bytes apart until one asks something; returns how many were applied.
     size_t apply(Process& process, const char* first, size_t count, size_t stride, uint64_t now_ns);
@@ -29,20 +27,19 @@ private:
     void on_kernel_loaded(Step& step);
     void on_kernel_unloaded(Step& step);
     void begin(Step& step);
-    void note_unmatched(Step& step, Said said);
-    void say(const Step& step, Said said, uint64_t size, uint64_t holders);
-    void say_peak(const Step& step);
+    void note_unmatched(Step& step, LineKind said);
+    void say(const Step& step, LineKind said, uint64_t size, uint64_t holders);
+    bool is_said(const Step& step) const;
     uint16_t target_of(Process& process, int32_t id, uint64_t now_ns);
 
     Devices& devices_;
-    Log& log_;
-    uint64_t started_ns_;
+    EventLog& log_;
 };
 
 /// Holders of a life that was reported by socket.
 inline uint64_t holders_of(const Words& life) { return life.per_bank_bytes(); }
 
-/// Everything a chip's kernels take, whatever their type.
+/// Everything a chip's kernels take by the protocol's rule, whatever their type.
 uint64_t kernel_bytes(const Device& device);
 
 }  // namespace ttmem::seeds

@@ -30,10 +30,10 @@ struct Score {
     bool fits = true;
 };
 
-Score score_of(const char* bytes, size_t size, size_t stride, int32_t peer_pid) {
+Score score_of(const char* bytes, size_t size, size_t stride, int32_t peer_pid, size_t most = kHeadsScored) {
     Score score;
     const int32_t first_pid = pid_in(bytes);
-    for (size_t at = 0; at + sizeof(Head) <= size && score.heads < kHeadsScored; at += stride) {
+    for (size_t at = 0; at + sizeof(Head) <= size && score.heads < most; at += stride) {
         ++score.heads;
         score.fits = score.fits && could_be_head(bytes + at);
         score.pids += pid_in(bytes + at) == peer_pid || pid_in(bytes + at) == first_pid;
@@ -83,6 +83,22 @@ void Framing::score(const char* bytes, size_t size, int32_t peer_pid) {
         state_ = State::pinned;
         stride_ = best;
     }
+}
+
+// Sizes have different numbers of heads here: what counts is which part of them names the peer.
+bool Framing::settle(const char* bytes, size_t size, int32_t peer_pid) {
+    if (state_ != State::scoring) return false;
+    Score best;
+    for (const size_t stride : kStrides) {
+        if (size < 2 * stride || size % stride != 0) continue;
+        const Score one = score_of(bytes, size, stride, peer_pid, size / stride);
+        if (!one.fits || (best.heads != 0 && one.pids * best.heads <= best.pids * one.heads)) continue;
+        best = one;
+        stride_ = stride;
+    }
+    if (best.heads == 0) return false;
+    state_ = State::pinned;
+    return true;
 }
 
 }  // namespace ttmem::seeds

@@ -5,6 +5,7 @@
 //   │             │  or there is none up to 144                                                   ──▶ pinned
 //   │             │  it stands elsewhere: tails are not zero                                       ──▶ scoring
 //   ├─ scoring ───┤  four heads of every size that fits could be looked at: pids, then the smallest ──▶ pinned
+//   │             │  silence, and what came is whole messages of a size that fits                  ──▶ pinned
 //   │             │  none fits                                                                   ──▶ unreadable
 //   └─ pinned ────┘  a head that is none                                                         ──▶ unreadable
 //
@@ -48,6 +49,10 @@ public:
     size_t size_by_silence(size_t left) const {
         return state_ != State::pinned && has_first_ && is_stride(left) ? left : 0;
     }
+
+    /// Silence while sizes are scored: if the bytes are two or more whole messages of some size, that is the size. True
+    /// once it is pinned; then take() hands out what is left.
+    bool settle(const char* bytes, size_t size, int32_t peer_pid);
 
     State state() const { return state_; }
     size_t stride() const { return state_ == State::pinned ? stride_ : 0; }

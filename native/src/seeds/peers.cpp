@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "journal/identity.hpp"
 #include "reader/liveness.hpp"
@@ -39,6 +40,26 @@ uint64_t pid_namespace_of(pid_t pid) {
     return std::sscanf(text, "pid:[%lu]", &number) == 1 ? number : 0;
 }
 
+constexpr uint64_t kImageEveryNs = 250 * kMs;
+
+// The image that a process runs, by where its stack begins (field 28 of /proc/PID/stat): another place after each exec. 0
+// where that may not be read, which is so of other users' processes unless the server is root's.
+uint64_t image_of(pid_t pid) {
+    constexpr int kStackField = 28;
+    char path[48], text[1024];
+    std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(pid));
+    if (read_small_file(path, text, sizeof text) <= 0) return 0;
+    const char* at = std::strrchr(text, ')');  // ends the name, which may hold anything
+    for (int field = 2; at != nullptr && field < kStackField; ++field) at = std::strchr(at + 1, ' ');
+    uint64_t stack = 0;
+    return at != nullptr && std::sscanf(at, " %lu", &stack) == 1 ? stack : 0;
+}
+
+bool has_other_image(const Process& process) {
+    const uint64_t image = process.image == 0 ? 0 : image_of(static_cast<pid_t>(process.pid));
+    return image != 0 && image != process.image;
+}
+
 // Of whoever connected, even if that process is gone and its pid belongs to another one already.
 int peer_pidfd(int connection) {
     int pidfd = -1;
@@ -50,7 +71,14 @@ int peer_pidfd(int connection) {
 
 Process& Peers::writer(Connection& connection, const ucred& who) {
     const int64_t place = who.pid > 0 ? int64_t{who.pid} : place_unseen(connection);
-    const auto known = by_place_.find(place);
+    auto known = by_place_.find(place);
+    if (known != by_place_.end() && !connection.writers.contains(known->second->key) &&
+        has_other_image(*known->second)) {
+        Process& former = *known->second;
+        forget(former);
+        collector_.dismiss(former);
+        known = by_place_.end();
+    }
     Process& process = known != by_place_.end() ? *known->second : admit(connection, who, place);
     connection.writers.insert(process.key);
     return process;
@@ -82,14 +110,29 @@ Process& Peers::admit(Connection& connection, const ucred& who, int64_t place) {
     if (pidfd < 0 && who.pid > 0) pidfd = open_pidfd(who.pid);
     if (who.pid > 0) {
         process.start_ticks = start_ticks_of(who.pid);
+        process.image = image_of(who.pid);
         process.command = command_of(who.pid);
         process.pid_namespace = pid_namespace_of(who.pid);
     }
+    log_events_of(process);
     by_place_[place] = &process;
     place_of_[process.key] = place;
     watch(process, pidfd);
     collector_.pair_ways(process);
     return process;
+}
+
+// What a checkpoint brought back was alive before the log could tell of it.
+void Peers::log_events_of(Process& process) {
+    if (!collector_.log().is_on()) return;
+    process.book.log_to(collector_.log(), process.pid, process.start_ticks);
+    std::vector<Words> lives;
+    process.book.table().copy_to(lives);
+    std::sort(lives.begin(), lives.end(), [](const Words& a, const Words& b) { return a.commit < b.commit; });
+    for (Words& life : lives) {
+        if (life.target() != SeedTargets::kUnknown) life.address = 0;  // its id says the same
+        process.book.say_before(life);
+    }
 }
 
 void Peers::watch(Process& process, int pidfd) {
@@ -149,12 +192,23 @@ std::vector<uint64_t> Peers::gone_unwatched(size_t most) {
     return gone;
 }
 
+void Peers::find_other_images(uint64_t now_ns, size_t most, std::vector<uint64_t>& found) {
+    for (const auto& [place, process] : by_place_) {
+        if (process->image == 0 || now_ns - process->checked_ns < kImageEveryNs) continue;
+        if (most-- == 0) return;
+        process->checked_ns = now_ns;
+        if (has_other_image(*process)) found.push_back(process->key);
+    }
+}
+
 void Peers::adopt() {
     for (auto& process : collector_.processes()) {
         if (process->way != Way::socket || process->is_over() || place_of_.contains(process->key)) continue;
+        process->image = image_of(static_cast<pid_t>(process->pid));
         by_place_[process->pid] = process.get();
         place_of_[process->key] = process->pid;
         watch(*process, open_pidfd(static_cast<pid_t>(process->pid)));
+        log_events_of(*process);
     }
 }
 

@@ -26,6 +26,9 @@ public:
     void forget(Process& process);
     /// Processes that have no pidfd are asked for from time to time; at most so many that are gone.
     std::vector<uint64_t> gone_unwatched(size_t most);
+    /// Processes that became another program, which holds nothing of what the one before held: exec is no death that the
+    /// kernel would tell. At most so many are asked for at once, each a few times a second.
+    void find_other_images(uint64_t now_ns, size_t most, std::vector<uint64_t>& found);
     /// Takes over the processes that a checkpoint brought back.
     void adopt();
     size_t watched_count() const { return watched_; }
@@ -35,6 +38,7 @@ private:
     int64_t place_unseen(Connection& connection);
     bool is_gone(Process& process);
     void watch(Process& process, int pidfd);
+    void log_events_of(Process& process);
 
     Collector& collector_;
     int epoll_;

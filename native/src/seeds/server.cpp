@@ -21,10 +21,9 @@ constexpr size_t kOutgoingMost = 64 * 1024;  // unread replies: from there on th
 constexpr int kEvents = 512;
 constexpr uint64_t kGoneEveryNs = 20 * kMs;
 constexpr size_t kGoneAtOnce = 64;
+constexpr size_t kImagesAtOnce = 64;
 constexpr uint64_t kClosedNs = 100 * kMs;
 constexpr uint64_t kFinishNs = 300 * kMs;
-constexpr size_t kLogAtOnce = 1024;
-constexpr uint64_t kLogNapMostNs = 16 * kMs;
 
 void watch_file(int epoll, int operation, int file, uint32_t events, uint64_t word) {
     epoll_event event{};
@@ -49,10 +48,11 @@ Server::Server(Collector& collector, int listener, bool has_log, uint32_t node_c
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       spare_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
       node_count_(node_count),
-      log_(has_log),
-      desk_(collector, log_, nanoseconds(CLOCK_REALTIME)),
+      log_(collector.log()),
+      desk_(collector),
       peers_(collector, epoll_),
       room_(new char[Framing::kLeftMost + kReadMost]) {
+    if (has_log) log_.turn_on();
     const int on = 1;
     setsockopt(listener_, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);  // what is sent before we accept has a sender too
     fcntl(listener_, F_SETFL, fcntl(listener_, F_GETFL) | O_NONBLOCK);
@@ -197,6 +197,10 @@ bool Server::read_from(Connection& connection, size_t most, bool is_drained) {
         if (static_cast<size_t>(got) < kReadMost / 2 && !is_drained) break;  // most likely that was all
     }
     if (connection.has_ended) {
+        if (connection.scored_since_ns != 0) {
+            const auto held = collector_.hold();
+            settle_size(connection);
+        }
         if (connection.lone_since_ns != 0) {
             const auto held = collector_.hold();
             answer_lone(connection);
@@ -230,6 +234,13 @@ bool Server::take_bytes(Connection& connection, const ucred& who, char* bytes, s
         connection.left.assign(from + done, all - done);
         connection.is_unreadable = connection.framing.state() == Framing::State::unreadable;
         if (connection.lone_since_ns != 0 && connection.framing.stride() != 0) answer_lone(connection);
+        await_size(connection, who);
+        if (connection.is_unreadable) {
+            LogLine line{LineKind::unreadable};
+            line.pid = static_cast<uint32_t>(who.pid);
+            line.size = connection.byte_count;
+            log_.warn(line);
+        }
     }
     if (collector_.is_wanted()) {  // somebody wants to look: a thread that lets go for an instant only would win again
         const timespec nap{0, 20'000};
@@ -237,10 +248,6 @@ bool Server::take_bytes(Connection& connection, const ucred& who, char* bytes, s
     }
     if (!connection.is_unreadable) return true;
     count(counts_.closed_unreadable);
-    LogLine line{Said::unreadable};
-    line.pid = static_cast<uint32_t>(who.pid);
-    line.size = connection.byte_count;
-    log_.warn(line);
     hang_up(connection);
     return false;
 }
@@ -311,19 +318,6 @@ void Server::end_process(uint64_t key) {
     const auto held = collector_.hold();
     Process* process = peers_.find(key);
     if (process == nullptr) return;
-    LogLine line{Said::process_ended};
-    line.pid = process->pid;
-    for (const auto& [device, cell] : process->book.cells()) {
-        line.id += static_cast<uint64_t>(std::max<int64_t>(cell.kinds[TTMEM_BUFFER].count, 0));
-        line.size += static_cast<uint64_t>(std::max<int64_t>(cell.kinds[TTMEM_BUFFER].used, 0));
-        line.holders += static_cast<uint64_t>(std::max<int64_t>(cell.kinds[TTMEM_CIRCULAR_BUFFER].count, 0));
-        for (const int kind :
-             {TTMEM_KERNEL_APPLICATION, TTMEM_KERNEL_FABRIC, TTMEM_KERNEL_DISPATCH, TTMEM_KERNEL_UNKNOWN}) {
-            line.extra += static_cast<uint64_t>(std::max<int64_t>(cell.kinds[kind].count, 0));
-            line.total += static_cast<uint64_t>(std::max<int64_t>(cell.kinds[kind].used, 0));
-        }
-    }
-    if (line.id + line.holders + line.extra != 0) log_.say(line);
     peers_.forget(*process);
     collector_.dismiss(*process);
     count(counts_.processes_ended);
@@ -334,6 +328,7 @@ void Server::end_gone(uint64_t now_ns) {
     {
         const auto held = collector_.hold();
         gone = peers_.gone_unwatched(kGoneAtOnce);
+        peers_.find_other_images(now_ns, kImagesAtOnce, gone);
     }
     for (const uint64_t key : gone) end_process(key);
     gone_asked_ns_ = gone.size() == kGoneAtOnce ? 0 : now_ns;  // the others have their turn in between
@@ -381,17 +376,6 @@ std::vector<std::pair<const char*, uint64_t>> Server::statistics() const {
             {"pidfds", of(counts_.pidfds)},
             {"log_lines", log_.written()},
             {"log_dropped", log_.dropped()}};
-}
-
-std::string Server::take_log(double wait_seconds) {
-    const uint64_t until = nanoseconds(CLOCK_MONOTONIC) + static_cast<uint64_t>(wait_seconds * 1e9);
-    for (uint64_t nap_ns = kMs; true;
-         nap_ns = std::min(nap_ns * 2, kLogNapMostNs)) {  // nobody wakes us: that would cost
-        std::string text = log_.take(kLogAtOnce);
-        if (!text.empty() || nanoseconds(CLOCK_MONOTONIC) >= until) return text;
-        const timespec nap{0, static_cast<long>(nap_ns)};
-        nanosleep(&nap, nullptr);
-    }
 }
 
 }  // namespace ttmem::seeds

@@ -20,7 +20,6 @@
 #include "ledger/collector.hpp"
 #include "seeds/connection.hpp"
 #include "seeds/desk.hpp"
-#include "seeds/log.hpp"
 #include "seeds/peers.hpp"
 
 namespace ttmem::seeds {
@@ -52,7 +51,7 @@ public:
 
     std::vector<std::pair<const char*, uint64_t>> statistics() const;
     /// Lines said since the last time, waited for if there are none.
-    std::string take_log(double wait_seconds);
+    std::string take_log(double wait_seconds) { return log_.wait(wait_seconds); }
     uint64_t log_dropped() const { return log_.dropped(); }
     /// How often a dump was asked for since the last time: of everything, and of kernels.
     std::pair<uint64_t, uint64_t> take_dump_requests() {
@@ -75,6 +74,8 @@ private:
     void send_reply(Connection& connection, const Head& head, size_t size);
     void answer_lone(Connection& connection);
     void answer_silent(uint64_t now_ns);
+    void await_size(Connection& connection, const ucred& who);
+    void settle_size(Connection& connection);
     bool settle(Connection& connection);
     void flush(Connection& connection);
     void watch(Connection& connection);
@@ -91,12 +92,12 @@ private:
     uint64_t closed_until_ns_ = 0;  // the listener is not asked until then; 0: it is
     std::mutex serving_;
     std::atomic<bool> should_stop_{false};
-    Log log_;
+    EventLog& log_;
     Desk desk_;
     Peers peers_;
     Counts counts_;
     std::unordered_map<int, std::unique_ptr<Connection>> connections_;
-    std::vector<int> lone_;  // connections with a question that waits for silence
+    std::vector<int> lone_;  // connections with something that waits for silence
     std::unique_ptr<char[]> room_;
 };
 

@@ -32,14 +32,14 @@ constexpr int64_t kHonestBytes = 12'345;
 /// What one connection made of its bytes, and what that did to the books.
 struct Heard {
     Collector collector{false};
-    Log log{true, 64};
-    Desk desk{collector, log, 0};
+    Desk desk{collector};
     Process& honest = collector.admit(Way::socket);
     Process& peer = collector.admit(Way::socket);
     Framing framing;
     std::string left, heads;
 
     Heard() {
+        collector.log().turn_on(64);
         Head head{};
         head.type = 1;
         head.size = static_cast<uint64_t>(kHonestBytes);
@@ -74,7 +74,7 @@ struct Heard {
         for (const Device& device : collector.devices().all())
             for (const PeakAmount& pool : device.cell.pools)
                 if (pool.used < 0 || pool.count < 0 || pool.peak < pool.used) fail("a figure is below zero");
-        log.take(~size_t{0} >> 1);
+        collector.log().take(~size_t{0} >> 1);
         collector.dismiss(peer);
         collector.dismiss(honest);
         for (const Device& device : collector.devices().all())

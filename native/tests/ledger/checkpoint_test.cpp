@@ -16,8 +16,7 @@ using seeds::MessageType;
 struct Room {
     Collector collector{false};
     Checkpoint checkpoint{collector};
-    seeds::Log log{false};
-    seeds::Desk desk{collector, log, 0};
+    seeds::Desk desk{collector};
 
     Process& admit(pid_t pid) {
         Process& process = collector.admit(Way::socket);

@@ -12,8 +12,7 @@ namespace {
 
 struct Counter {
     Collector collector{false};
-    Log log{false};
-    Desk desk{collector, log, 0};
+    Desk desk{collector};
     Process& process = collector.admit(Way::socket);
 
     Counter() { process.pid = 4711; }

@@ -141,4 +141,19 @@ TEST(less_than_a_head_is_never_a_message) {
     CHECK(listener.framing.state() == Framing::State::unlearned);
 }
 
+TEST(silence_after_two_messages_with_full_tails_tells_their_size) {
+    for (const size_t size : kStrides) {
+        std::string bytes = stream_of(size, 2);
+        for (size_t at = 0; at < bytes.size(); ++at)
+            if (at % size >= sizeof(Head)) bytes[at] = static_cast<char>(0xa0 + at % 7);
+        Listener listener;
+        listener.hear(bytes);
+        CHECK(!listener.framing.settle(listener.left.data(), listener.left.size() - 1, kPeer));
+        CHECK(listener.framing.settle(listener.left.data(), listener.left.size(), kPeer));
+        listener.hear("");
+        CHECK(listener.ids == up_to(2));
+        CHECK_EQUAL(listener.framing.stride(), size);
+    }
+}
+
 }  // namespace ttmem::seeds

@@ -220,3 +220,22 @@ def test_a_client_that_resets_in_the_middle_is_no_trouble(engine: Engine) -> Non
         del number
     with engine.line() as honest:
         assert honest.counters()["dram"] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("option", ["--quiet", "--log-events"])
+def test_a_server_with_a_million_buffers_ends_within_a_second_of_cpu(option: str) -> None:
+    count = 1_000_000
+    with a_daemon(option) as daemon, daemon.line() as line:
+        for first in range(0, count, 100_000):
+            line.say_bytes(stream([alloc(id, 1) for id in range(first, first + 100_000)]))
+        assert line.counters()["dram"] == count
+        others, used = _cpu_of_ended_children(), _cpu_seconds(daemon.pid)
+        assert daemon.terminate() == 0
+        spent = _cpu_of_ended_children() - others - used
+    assert spent < 1, f"{spent:.2f} s of CPU after SIGTERM"
+
+
+def _cpu_of_ended_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -202,3 +202,22 @@ def test_tails_with_one_full_byte_anywhere_are_understood(engine: Engine, messag
                 line.say_bytes(bytes(message))
             line.say(query())
             assert unpacked(line.hear())["dram_allocated"] == 8 * round_number, f"a full byte at {at}"
+
+
+@every_size
+@pytest.mark.parametrize("pieces", [1, 2])
+def test_a_report_and_a_question_with_full_tails_are_answered(engine: Engine, message_bytes: int, pieces: int) -> None:
+    """Structs that nobody cleared: two messages do not tell their size by themselves, but silence after them does."""
+    tails = random.Random(message_bytes)
+    said = [
+        message.to_bytes(message_bytes)[:40] + bytes(tails.randrange(128, 256) for _ in range(message_bytes - 40))
+        for message in (alloc(1, 1000), query())
+    ]
+    with engine.line(message_bytes) as line:
+        for piece in said if pieces == 2 else [b"".join(said)]:
+            line.say_bytes(piece)
+
+        answer = unpacked(line.hear())
+        assert answer["dram_allocated"] == 1000
+        line.say(alloc(2, 500))
+        assert line.counters()["dram"] == 1500
