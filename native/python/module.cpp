@@ -17,6 +17,7 @@
 #include "python/reports.hpp"
 #include "python/rows.hpp"
 #include "python/seeds.hpp"
+#include "python/socket_reports.hpp"
 #include "ttmem/client.h"
 #include "writer/owner.hpp"
 
@@ -121,7 +122,7 @@ void add_client(nb::module_& module) {
 
 void add_older_client(nb::module_& module) {
     nb::module_ client = module.def_submodule("allocation_client", "The older client's calls, into the journal.");
-    if (!add_allocation_client(client.ptr())) throw nb::python_error();
+    if (!add_allocation_client(client.ptr()) || !add_socket_reports(client.ptr())) throw nb::python_error();
 }
 
 nb::tuple attach(Collector& collector, nb::object file, uint64_t device, uint64_t inode) {

@@ -6,7 +6,7 @@ balances; its methods release the interpreter lock while they work. `layout` tel
 struct, for the test that compares both languages.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Sized
 from typing import Any
 
 class client:  # really a submodule
@@ -172,6 +172,15 @@ class allocation_client:  # really a submodule
     def lost_count() -> int: ...
     @staticmethod
     def count_lost() -> None: ...
+    @staticmethod
+    def at_once(name: str, call: Callable[..., None], /) -> Callable[..., None]:
+        """What `call` does, one of the reports over the socket: sent by itself while `arm` says that it may be."""
+    @staticmethod
+    def arm(descriptor: int, backlog: Sized, flight: Sized, /) -> bool:
+        """From now on reports go straight to this socket, if nothing waits; what it does not take goes to `call`."""
+    @staticmethod
+    def disarm() -> None:
+        """Something waits: every report goes to its `call`."""
 
 class own:  # really a submodule
     """What this process itself has reported, read from its mapped journal; nothing, as long as it has none."""

@@ -233,7 +233,7 @@ private:
     JournalFiles files_;
     size_t visited_count_ = 0;     // living journals that are not held open
     uint64_t none_silent_ns_ = 0;  // the pass in which no journal was found to close for another
-    EventLog log_;  // written while mutex_ is held
+    EventLog log_;                 // written while mutex_ is held
     std::vector<std::unique_ptr<Process>> processes_;
     Lifetime forgotten_;
     std::map<uint32_t, Damaged> damaged_;  // by owner

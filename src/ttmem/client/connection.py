@@ -16,6 +16,9 @@ backlog of a server that is quick enough; so in a crowd they offer it, as long a
 Signal handlers may come in between any two steps, report something themselves, or raise. So nobody waits for _lock
 (whoever holds it looks at the backlog again after letting it go), and a step that must not be lost (bytes were
 written, messages taken, the lock held) is done and noted by one call: `list.extend(map(...))`.
+
+While nothing waits, reports do not come here at all: armed, the native core sends them by itself. What waits is never
+overtaken: a message is on the backlog before the core is disarmed, and the core looks at both lists when it is armed.
 """
 
 import _thread
@@ -28,6 +31,7 @@ import time
 from collections import deque
 from itertools import repeat
 
+from ttmem import _native
 from ttmem.client.notices import warn_once
 from ttmem.client.own_socket import OwnSocket
 
@@ -44,6 +48,7 @@ SEND_BUFFER_BYTES = 1 << 20
 _FLAGS = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
 _AT_ONCE = (False,)
 _CREDENTIALS = struct.Struct("iII")
+_arm, _disarm = _native.allocation_client.arm, _native.allocation_client.disarm
 
 
 # Messages taken from the backlog, and how many bytes of them each write took.
@@ -63,7 +68,10 @@ class Connection:
 
     def send(self, message: bytes) -> None:
         """Sends now if the server takes it, else as soon as it does."""
-        self.backlog.append(message)
+        try:
+            self.backlog.append(message)
+        finally:  # a signal handler may raise in between
+            _disarm()
         if self._idle:
             self._drain()
         crowd = len(self.backlog)
@@ -71,6 +79,7 @@ class Connection:
             time.sleep(0)  # the server takes more: whoever writes only lacks the interpreter
 
     def _begin(self) -> None:
+        _disarm()
         self.backlog.clear()
         self._flight: Flight = ([], [])
         self._lock = _thread.allocate_lock()
@@ -125,6 +134,8 @@ class Connection:
                 return False
             if written[-1] == len(data):
                 self._flight = ([], [])
+        if self._connection is not None:
+            _arm(self._connection.fileno(), backlog, self._flight[0])
         return True
 
     def _connected(self) -> OwnSocket | None:
@@ -166,6 +177,7 @@ class Connection:
 
     def _disconnect(self) -> None:
         """Of what the lost connection took only in part, the message is sent again, whole."""
+        _disarm()
         connection, self._connection = self._connection, None
         messages, written = self._flight
         whole, left = 0, sum(written)

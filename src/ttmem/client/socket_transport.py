@@ -1,7 +1,8 @@
 """The calls of `AllocationClient` as messages on the older design's socket: TTMEM_TRANSPORT=socket.
 
 Each call is one message of 144 bytes, with exactly the fields that the older client filled, so a server of either
-design understands it. No call blocks or raises: see `connection` for how they are sent.
+design understands it. No call blocks or raises: see `connection` for how they are sent. While the server takes
+everything at once, the native core packs and sends it, without the Python of this module.
 """
 
 import os
@@ -74,7 +75,10 @@ class SocketTransport:
         """What becomes the static methods of `AllocationClient`; with tracking off they do nothing at all."""
         backlog = self._connection.backlog
         named = [name for name in dir(self) if name.startswith("report_")]
-        reports = {name: harmless(getattr(self, name), backlog) if self._is_on else nothing for name in named}
+        at_once = _native.allocation_client.at_once
+        reports = {
+            name: at_once(name, harmless(getattr(self, name), backlog)) if self._is_on else nothing for name in named
+        }
         return {**reports, "is_enabled": self.is_enabled, "lost_count": _native.allocation_client.lost_count}
 
     def is_enabled(self) -> bool:
