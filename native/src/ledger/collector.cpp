@@ -95,6 +95,7 @@ void Collector::log_events_of(Process& process) {
     if (is_found && process.ended_ns != 0) return;
     process.book.log_to(log_, process.pid, process.start_ticks);
     process.book.log_from(identity.first_sequence, is_found);
+    if (!process.is_verified) process.book.hold_log(identity.first_sequence, ~uint64_t{0});
 }
 
 void Collector::keep_damage(const std::string& path, const std::string& what, uint32_t uid) {

@@ -85,7 +85,7 @@ void Book::hold_log(uint64_t read_until, uint64_t settled_at) {
 
 // Of a process found running everything alive is said; after a gap only what began in it, and how much else there was.
 void Book::catch_up_log() {
-    if (log_ == nullptr || !is_log_held_) return;
+    if (log_ == nullptr || !is_log_held_ || *log_pid_ == 0) return;  // of a journal that is nobody's nothing is said
     is_log_held_ = false;
     const uint64_t from = is_found_running_ ? 0 : said_until_;
     std::vector<Words> lives;
@@ -175,7 +175,7 @@ void Book::say_peak(uint32_t number, int32_t id) {
 }
 
 void Book::say_damaged() {
-    if (log_ == nullptr) return;
+    if (log_ == nullptr || *log_pid_ == 0) return;
     LogLine line{LineKind::damaged};
     line.pid = *log_pid_;
     log_->say(line);

@@ -94,13 +94,15 @@ void Collector::verify(Process& process, bool is_verified) {
         for (auto& other : processes_)
             if (other->shadowed_by == process.key) shadow(*other, nullptr);
         process.other = 0;
+        process.book.hold_log(process.reader->position(), ~uint64_t{0});
         return process.book.leave();
     }
     if (process.is_over()) return;
     process.pid_namespace = process.reader->identity().pid_namespace;
     const uint64_t now_ns = nanoseconds(CLOCK_REALTIME);
     process.book.rejoin(now_ns);
-    scan(process, now_ns);  // leaving had closed its targets: the journal says which are open
+    scan(process, now_ns,
+         process.reader->position());  // leaving had closed its targets: the journal says which are open
     pair_ways(process);
 }
 

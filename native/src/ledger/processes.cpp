@@ -37,7 +37,7 @@ void Collector::dismiss(Process& process) {
     if (process.ended_ns == 0) process.ended_ns = nanoseconds(CLOCK_REALTIME);
     process.book.catch_up_log();
     const bool is_told = process.book.is_shared() || (process.book.is_logged() && process.shadowed_by == 0);
-    if (is_told && process.way != Way::replay) process.book.say_left(log_, process.pid);
+    if (is_told && process.is_verified && process.way != Way::replay) process.book.say_left(log_, process.pid);
     process.book.leave();
     if (process.pidfd >= 0) close(process.pidfd);
     process.pidfd = -1;
