@@ -1,6 +1,11 @@
 #include "ledger/table.hpp"
 
 namespace ttmem {
+namespace {
+
+bool is_counted(const Words& words) { return !is_bookkeeping(words) && !words.is_further(); }
+
+}  // namespace
 
 template <typename Is>
 size_t EntryTable::slot_where(EntryKey key, uint32_t hash, Is is_it) const {
@@ -66,14 +71,14 @@ void EntryTable::insert(const Words& words, uint32_t hash) {
     while (slots_[i] != 0) i = (i + 1) & mask_;
     slots_[i] = uint64_t{hash} << 32 | (entry + 1);
     ++size_;
-    bookkeeping_ += is_bookkeeping(words) ? 1 : 0;
+    uncounted_ += is_counted(words) ? 0 : 1;
 }
 
 void EntryTable::erase_at(size_t hole) {
     if (hole == kNowhere) return;
     ++changes_;
     const uint32_t entry = static_cast<uint32_t>(slots_[hole]) - 1;
-    bookkeeping_ -= is_bookkeeping(at(entry)) ? 1 : 0;
+    uncounted_ -= is_counted(at(entry)) ? 0 : 1;
     at(entry).id = free_head_;
     at(entry).commit = kFree;
     free_head_ = entry + 1;
@@ -93,7 +98,7 @@ void EntryTable::clear() {
     small_.clear();
     large_.clear();
     slots_.clear();
-    mask_ = size_ = bookkeeping_ = 0;
+    mask_ = size_ = uncounted_ = 0;
     used_ = free_head_ = 0;
 }
 

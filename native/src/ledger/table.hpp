@@ -34,8 +34,8 @@ inline uint32_t entry_hash(EntryKey key) {
 class EntryTable {
 public:
     size_t size() const { return size_; }
-    /// How many of them are allocations: programs without memory of their own are not.
-    size_t allocation_count() const { return size_ - bookkeeping_; }
+    /// How many of them are allocations: programs without memory of their own, and further parts of a buffer, are not.
+    size_t allocation_count() const { return size_ - uncounted_; }
     /// How often something came or went: whoever has worked something out from all entries sees whether it still holds.
     uint64_t changes() const { return changes_; }
     /// A life by its key and the sequence that made it.
@@ -110,7 +110,7 @@ private:
     std::vector<Block<Words>> small_, large_;
     std::vector<uint64_t, BlockAllocator<uint64_t>> slots_;
     size_t mask_ = 0;
-    size_t size_ = 0, bookkeeping_ = 0;
+    size_t size_ = 0, uncounted_ = 0;
     uint64_t changes_ = 0;
     uint32_t used_ = 0;       // entries ever taken from the chunks
     uint32_t free_head_ = 0;  // entry + 1 of the last freed; a free entry keeps the next one in `id`
