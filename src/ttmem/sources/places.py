@@ -92,6 +92,15 @@ class Places:
         """The first place where this user's own journals are looked for."""
         return self._directory or self._own[0].path
 
+    def is_main_ours(self) -> bool:
+        """Whether journals may be read from there: from a directory of our name that somebody else made, none are."""
+        if self._directory:
+            return True
+        try:
+            return os.lstat(self.main).st_uid in (self.uid, 0)
+        except OSError:
+            return False
+
     @property
     def own(self) -> list[str]:
         """The places of this user's own journals that are there or can be made, in the order programs try them."""

@@ -188,7 +188,7 @@ class Looking:
     def _is_covered(self, places: tuple[str, ...]) -> bool:
         """Whether somebody who looked there has seen our own journals, if there are any."""
         main = os.path.realpath(self._places.main)
-        if main in map(os.path.realpath, places):
+        if main in map(os.path.realpath, places) or not self._places.is_main_ours():
             return True
         try:
             return not any(name.endswith(".journal") for name in os.listdir(main))

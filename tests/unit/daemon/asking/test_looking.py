@@ -32,6 +32,7 @@ from ttmem.snapshot.document import document
 from ttmem.snapshot.dump_document import dump_document
 from ttmem.snapshot.sights.documents.overview import overview_document
 from ttmem.snapshot.sights.overview import overview_of
+from ttmem.sources.places import Places, Roots
 
 NOBODY = 65_534
 EMBEDDED = "embedded collector"
@@ -109,6 +110,20 @@ def test_a_daemon_can_be_left_alone(main: Path) -> None:
 def test_a_daemon_that_looks_elsewhere_will_do_while_we_have_no_journals(main: Path) -> None:
     with a_false_daemon(main / "system", a_sound_daemon(main / "system")):
         assert looked(main).source == "daemon pid 7"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can give files away")
+def test_a_directory_of_our_name_that_another_user_made_does_not_hide_the_daemon(main: Path) -> None:
+    """Whatever is in it: neither the daemon nor we would read it."""
+    foreign = main / "shm" / "ttmem-0"
+    foreign.mkdir(parents=True)
+    (foreign / "1.journal").touch()
+    os.chown(foreign, 65534, 65534)
+    settings = {"TTMEM_DIR": str(main), "TTMEM_SYSTEM_DIR": str(main / "system")}
+    with a_false_daemon(main / "system", a_sound_daemon(main / "system")), Looking(settings, uid=0) as looking:
+        looking._places = Places(uid=0, roots=Roots(shm=str(main / "shm"), run=str(main), proc=str(main)))
+
+        assert looking.snapshot().source == "daemon pid 7"
 
 
 def test_a_daemon_that_misses_our_journals_is_passed_over(main: Path) -> None:
