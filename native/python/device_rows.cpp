@@ -62,6 +62,14 @@ void device_rows(const Devices& devices, const std::vector<History>& histories, 
                 cores.append(nb::make_tuple(number, c, shown(core.used), core.count, core.estimated > 0));
         }
     }
+    nb::list contradictions;
+    for (uint32_t number = 0; number < devices.all().size(); ++number) {
+        const Contradiction& found = devices.all()[number].contradiction;
+        if (found.count != 0 && wanted.has(number))
+            contradictions.append(nb::make_tuple(number, found.believed, found.other, text(found.what),
+                                                 text(found.believed_text), text(found.other_text), found.count));
+    }
+    rows["contradictions"] = contradictions;
     rows["devices"] = device_list(devices, wanted);
     rows["device_pools"] = pools;
     rows["device_kinds"] = kinds;

@@ -81,6 +81,28 @@ def started(command: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
         process.communicate()
 
 
+REPORTER = """\
+import os, sys
+import ttmem
+from ttmem import _native
+uid, directory, what = int(sys.argv[1]), *sys.argv[2:]
+os.setgroups([])
+os.setresgid(uid, uid, uid)
+os.setresuid(uid, uid, uid)
+_native.client.enable(directory)
+exec(what)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def reporting(directory: Path, uid: int, what: str) -> Iterator["subprocess.Popen[str]"]:
+    """A process that runs as `uid`, has done `what` and reports it into a directory."""
+    with started([sys.executable, "-c", REPORTER, str(uid), str(directory), what]) as process:
+        yield process
+
+
 def forge(path: Path, sample: Sample, *, owner_uid: int) -> Path:
     """A file for a forged journal; it names nobody yet."""
     path.write_bytes(sample.content)

@@ -49,12 +49,32 @@ struct Cell {
     uint16_t holders[4] = {kNoTarget, kNoTarget, kNoTarget, kNoTarget};
 };
 
+/// Whose description of a chip is believed: never that of a journal nobody is known to have written, root's first.
+enum class Trust : uint8_t { nobody, user, root };
+
+/// What a process that has a chip open says of it.
+struct Claim {
+    uint64_t key = 0;  // of the process
+    Trust trust = Trust::user;
+    DeviceDescriptor facts{};
+};
+
+/// Two descriptions of one chip that cannot both be true: one is believed.
+struct Contradiction {
+    uint64_t believed = 0, other = 0;  // keys of processes
+    std::string what, believed_text, other_text;
+    uint32_t count = 0;  // how many contradict
+};
+
 struct Device {
     uint64_t unique_id = 0;
     bool is_known = false;
     std::string name;  // "unknown:9" for a target nobody opened, "seed:0" for one known by its number only
     DeviceDescriptor facts{};
     int open_count = 0;  // live processes that have it open
+    std::vector<Claim> claims;  // of those, in the order in which they came
+    Trust trust = Trust::nobody;  // of who said `facts`
+    Contradiction contradiction;
     Cell cell;
     uint64_t since_ns = 0;        // its peaks are those since then
     bool is_lower_bound = false;  // a gap may have hidden a higher one
@@ -74,7 +94,9 @@ public:
     uint32_t by_seed_id(int32_t id, uint64_t now_ns);
     /// The same, if anybody ever spoke of it.
     const Device* find_seed_id(int32_t id) const;
-    void set_facts(uint32_t number, const DeviceDescriptor& facts);
+    /// A process says what a chip is. `is_open`: it has it open now, and what it says stands until `withdraw`.
+    void describe(uint32_t number, const Claim& claim, bool is_open);
+    void withdraw(uint32_t number, uint64_t key);
     uint64_t mapping() const { return mapping_; }
     /// How often a chip came or went, was named or had its peaks changed, whatever processes do there.
     uint64_t changes() const { return changes_; }
@@ -97,6 +119,9 @@ public:
 
 private:
     uint32_t add(uint64_t now_ns);
+    void adopt(uint32_t number, const Claim& claim);
+    void compare(Device& device);
+    void set_facts(uint32_t number, const DeviceDescriptor& facts);
     const uint32_t* only_chip(int32_t index) const;
 
     std::vector<Device> devices_;

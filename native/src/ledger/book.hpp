@@ -111,6 +111,9 @@ public:
     /// A process that was dead before we came: its own figures are read, but it never was on anybody's chip with others.
     void keep_to_yourself() { is_shared_ = false; }
 
+    /// How far its descriptions of chips are believed.
+    void set_trust(Trust trust) { trust_ = trust; }
+
     /// Events in the order of a journal. `pending` tells which sequences have not been seen yet.
     void apply(const Words& event, const JournalReader* reader, uint64_t now_ns);
     void apply_all(const std::vector<Words>& events, const JournalReader* reader, uint64_t now_ns) {
@@ -282,6 +285,7 @@ private:
     uint32_t target_count_ = 1;
     bool is_counting_ = true;
     bool is_shared_ = true;
+    Trust trust_ = Trust::user;
     bool is_held_ = false;        // peaks are
     std::vector<uint32_t> held_;  // devices that count us as unsettled
     EventLog* log_ = nullptr;     // none: nothing is said

@@ -69,6 +69,7 @@ void Collector::check_life(Process& process, uint64_t now) {
         if (life.pid > 0) process.known_pid = life.pid;
         if (life.pid > 0) process.pid = static_cast<uint32_t>(life.pid);
     }
+    process.book.set_trust(!life.is_verified ? Trust::nobody : process.uid == 0 ? Trust::root : Trust::user);
     if (life.is_alive || !life.is_verified) verify(process, life.is_verified);
     if (life.is_alive && process.pidfd < 0 && life.pid > 0 && !process.has_fallen && process.file->is_kept()) {
         process.pidfd = open_pidfd(life.pid);

@@ -106,6 +106,7 @@ void Book::set_open(TargetBook& target, bool is_open) {
         own.open_targets += is_open ? 1 : -1;
         const bool has_changed = own.open_targets == (is_open ? 1 : 0);
         if (is_shared_ && has_changed) devices_.at(device).open_count += is_open ? 1 : -1;
+        if (is_shared_ && has_changed && !is_open) devices_.withdraw(device, key_);
     }
 }
 
@@ -225,13 +226,11 @@ void Book::open_target(uint16_t number, uint64_t unique_id, uint32_t descriptor,
                                                     : devices_.by_unique_id(unique_id, now_ns);
         devices.push_back(device);
         const std::string bytes = arena_ != nullptr ? arena_(arena_from_, descriptor, Item::device) : std::string();
-        DeviceDescriptor facts{};
-        Device& known = devices_.at(device);
-        if (target.seed_id < 0 && bytes.size() == sizeof facts &&
-            (known.open_count == 0 || target.is_open || known.facts.unique_id == 0)) {
-            std::memcpy(&facts, bytes.data(), sizeof facts);  // while others have the chip open, what they said stands
-            facts.arch[sizeof facts.arch - 1] = facts.board[sizeof facts.board - 1] = '\0';
-            devices_.set_facts(device, facts);
+        Claim claim{key_, trust_, {}};
+        if (target.seed_id < 0 && bytes.size() == sizeof claim.facts) {
+            std::memcpy(&claim.facts, bytes.data(), sizeof claim.facts);
+            claim.facts.arch[sizeof claim.facts.arch - 1] = claim.facts.board[sizeof claim.facts.board - 1] = '\0';
+            devices_.describe(device, claim, is_shared_);
         }
     }
     target.is_named = true;

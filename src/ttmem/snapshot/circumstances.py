@@ -16,6 +16,12 @@ class Finding(NamedTuple):
     path: str = ""
     text: str = ""
 
+    @property
+    def line(self) -> str:
+        """What it says, and of which file."""
+        told = self.text or self.name
+        return f"{self.path}: {told}" if self.path else told
+
 
 class Foreign(NamedTuple):
     """Journals, or the runtime's counters, of another user that may not be read."""

@@ -154,7 +154,7 @@ def dump_of(
         ended_count=len(snapshot.ended),
         devices=tuple(found for found in devices if found.groups),
         unlisted=tuple(Unlisted(owner_of(process), reason) for process in snapshot.live if (reason := _why(process))),
-        notes=tuple(f"{finding.path}: {finding.text}" for finding in snapshot.findings if finding.pid is None),
+        notes=tuple(finding.line for finding in snapshot.findings if finding.pid is None),
     )
 
 

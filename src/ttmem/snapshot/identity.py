@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from ttmem.devices import Device
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
-from ttmem.snapshot.usage import DeviceUsage
+from ttmem.snapshot.usage import DeviceUsage, Finding, Snapshot
+from ttmem.snapshot.verdicts.contradictions import chip_name
 
 __all__ = ["TRAYS", "Identity", "board_of", "chip_of", "identity_of", "nameless_chips", "open_count_of", "tray_of"]
 
@@ -77,19 +78,56 @@ def _may_be(chip: ChipTelemetry, device: Device) -> bool:
     return chip.pids is None or bool(chip.pids) == bool(device.open_count)
 
 
+def differs(one: str, other: str) -> bool:
+    """Whether two names of a board or an architecture cannot be of one: n300 may be n300 L."""
+    one, other = one.lower(), other.lower()
+    return not one.startswith(other) and not other.startswith(one)
+
+
+def _believed(opener: str, driver: str | None) -> str:
+    """The driver's word, where an opener contradicts it; else the opener's, which says more."""
+    return driver if driver and (not opener or differs(opener, driver)) else opener
+
+
 def identity_of(device: Device, telemetry: Sequence[ChipTelemetry]) -> Identity:
     """What is known of a device by its openers and by the driver."""
     chip = chip_of(device, telemetry)
-    board = device.board or (chip.card_type if chip else "") or None
+    board = _believed(device.board, chip.card_type if chip else None) or None
     if chip and board in _PAIRED_BOARDS:
         board += _SIDES[0]  # what cannot be told from others may be either
     return Identity(
         board,
-        device.arch or (chip.arch if chip else "") or None,
+        _believed(device.arch, chip.arch if chip else None) or None,
         chip.dev_node if chip else None,
         chip.pci_bus_id if chip else None,
     )
 
+
+def checked_by_driver(snapshot: Snapshot, telemetry: Sequence[ChipTelemetry]) -> Snapshot:
+    """The same with a finding for every chip that its openers say to be another than the driver does."""
+    found = [usage.device for usage in snapshot.devices]
+    doubted = {device.number: text for device in found if (text := _driver_says(device, telemetry))}
+    if not doubted:
+        return snapshot
+    devices = tuple(
+        usage._replace(doubt=usage.doubt or "contradicted", worst_core_bytes=None, worst_core=None)
+        if usage.device.number in doubted
+        else usage
+        for usage in snapshot.devices
+    )
+    findings = (Finding("contradicted", 1, text=text) for text in doubted.values())
+    return snapshot._replace(devices=devices, findings=(*snapshot.findings, *findings))
+
+
+def _driver_says(device: Device, telemetry: Sequence[ChipTelemetry]) -> str:
+    chip = chip_of(device, telemetry)
+    for what, driver, opener in (
+        ("architecture", chip and chip.arch, device.arch),
+        ("board", chip and chip.card_type, device.board),
+    ):
+        if driver and opener and differs(driver, opener):
+            return f"{chip_name(device)}: its opener says {what} {opener}, the driver says {driver} and is believed"
+    return ""
 
 def tray_of(device: Device, pci_bus_id: str) -> tuple[int, int] | None:
     """Tray and place of a chip of a Galaxy, as tt-telemetry counts them; None for others, or where nobody can say."""

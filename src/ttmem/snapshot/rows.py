@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ttmem.devices import BinaryStatus, Device, Pool
 from ttmem.snapshot.activity import NO_ACTIVITY, Activity, activity_from_rows
+from ttmem.snapshot.verdicts.contradictions import chip_findings
 from ttmem.snapshot.refusals import clashes_from_rows, out_of_memory_from_rows
 from ttmem.snapshot.sights.chips import (
     Holder,
@@ -71,16 +72,17 @@ def snapshot_from_rows(rows: Rows, surroundings: Surroundings) -> Snapshot:
     devices = devices_from_rows(rows)
     processes = processes_from_rows(rows, devices, surroundings)
     doubts = (explained(finding, process.uid) for process in processes for finding in process.findings)
+    usages = device_usages(devices, rows, _holders(processes), surroundings.sizes_of)
     return Snapshot(
         time_ns=rows["time_ns"],
         source=surroundings.source,
         places=surroundings.places,
         host=surroundings.host,
-        devices=device_usages(devices, rows, _holders(processes), surroundings.sizes_of),
+        devices=usages,
         processes=processes,
         foreign=surroundings.foreign,
         damaged=damaged_files(rows),
-        findings=(*doubts, *surroundings.findings),
+        findings=(*doubts, *chip_findings(rows, devices, usages), *surroundings.findings),
     )
 
 

@@ -46,7 +46,7 @@ Source = Literal["journal", "socket", "runtime"]
 
 L1_POOLS = (Pool.L1, Pool.L1_SMALL)
 STALE_REASONS = frozenset({"damaged", "restored", "uncounted"})  # for which figures are not of now
-DOUBTS = frozenset({"damaged", "uncounted"})  # for which a chip may hold more than anybody says
+DOUBTS = frozenset({"damaged", "uncounted", "contradicted", "over_capacity"})  # for which a chip may hold more than anybody says
 SAMPLE_MS = 100  # between two samples that the stock runtime takes of circular buffers
 
 
@@ -292,7 +292,7 @@ class Snapshot(NamedTuple):
     @property
     def reason(self) -> str:
         """Why the figures are not complete; empty when they are."""
-        return first_reason(process.reason for process in self.live)
+        return first_reason([*(process.reason for process in self.live), *(usage.doubt for usage in self.devices)])
 
     @property
     def is_complete(self) -> bool:
@@ -303,13 +303,16 @@ class Snapshot(NamedTuple):
         """What could not be read while the rest could, one line each."""
         files = (*self.damaged, *(finding for finding in self.findings if finding.pid is None))
         return (
-            *(f"{finding.path}: {finding.text or finding.name}" for finding in files),
+            *(finding.line for finding in files),
             *(f"{row.path}: {row.what} of uid {row.uid} may not be read" for row in self.foreign),
         )
 
 
 # Worst first: what to name when several processes are incomplete for several reasons.
-_WORST = ("damaged", "unverified", "targets_lost", "unknown_device", "table_full")
+_WORST = (
+    *("damaged", "unverified", "contradicted", "over_capacity"),
+    *("targets_lost", "unknown_device", "table_full"),
+)
 REASONS = (*_WORST, "outrun", "restored", "uncounted", "undivided", "settling")
 
 

@@ -31,6 +31,8 @@ FINDINGS = {
     "directory_ignored": "directory passed over",
     "file_ignored": "file passed over",
     "damaged": "file that is no sound journal",
+    "contradicted": "description of a chip that another opener, or the driver, contradicts",
+    "over_capacity": "more in use than the chip has",
     "unverified": "journal of which no process is confirmed as the writer: listed under no pid, counted nowhere",
 }
 
@@ -47,6 +49,8 @@ REASONS = {
     "unplaced": "some did not say where they lie: what is free between them is not known",
     "undivided": "this release of the runtime does not tell L1_SMALL from L1: l1 is both together, l1_small is unknown",
     "settling": "is being read for the first time",
+    "contradicted": "openers, or the driver, say different things of it: which are true is not known",
+    "over_capacity": "more is reported than it has: what is free is not known",
     "unverified": "the kernel confirms no process as the writer of its journal: its figures are counted nowhere",
     "unknown": "cannot be followed",
 }

@@ -44,7 +44,7 @@ class Look(NamedTuple):
 def _nothing_text(snapshot: Snapshot) -> str:
     """Why there is nothing to show, in one line; of what was found on the way the first."""
     theirs = f"; {len(snapshot.foreign)} of other users may not be read" if snapshot.foreign else ""
-    note = "".join(f"; {finding.path}: {finding.text}" for finding in snapshot.findings[:1])
+    note = "".join(f"; {finding.line}" for finding in snapshot.findings[:1])
     more_count = len(snapshot.findings) - 1
     more = f" (and {plural(more_count, 'more finding', 's')}: ttmem ps --json)" if more_count > 0 else ""
     return f"no process reports ({snapshot.source} looked in {', '.join(snapshot.places)}){theirs}{clean(note)}{more}"
@@ -54,6 +54,10 @@ def look(looking: Looking, request: Request, *, has_identity: bool) -> Look:
     """Looks now. `has_identity`: also at what the driver says, and at chips that nobody has opened."""
     telemetry = looking.telemetry() if has_identity else ()
     snapshot = looking.snapshot()
+    if telemetry:
+        from ttmem.snapshot.identity import checked_by_driver  # here, since a table does without
+
+        snapshot = checked_by_driver(snapshot, telemetry)
     if request.made_up_count and has_identity:  # a table has a banner
         snapshot = snapshot._replace(source=BANNER)
     try:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from ttmem.devices import Device, Kind, Pool
+from ttmem.devices import PLANNED_POOLS, Device, Kind, Pool
 from ttmem.snapshot.activity import Activity, cores_from_rows, together
 from ttmem.snapshot.sights.regions import BANKED, SizesOf, bank_count
 from ttmem.snapshot.sights.spaces import ChipKind, Largest, Row, Spaces
@@ -128,7 +128,8 @@ def device_usages(
     left out, and so is one without a name of its own once all are gone who spoke of it: each of them had another."""
     pools, kinds = _by_number(rows["device_pools"]), _by_number(rows["device_kinds"])
     cores = _by_number(rows["device_cores"])
-    doubted = frozenset(rows.get("doubted", ()))
+    doubted = dict.fromkeys((row[0] for row in rows.get("contradictions", ())), "contradicted")
+    doubted |= dict.fromkeys(rows.get("doubted", ()), "damaged")
     named = {*pools, *kinds, *holders.spoken_of}
     spaces = Spaces(rows["spaces"], rows["worst_cores"], sizes_of)
     found = []
@@ -137,8 +138,15 @@ def device_usages(
         held = holders.on.get(number, ())
         if device.is_known or device.open_count or (number in named and (device.is_seed or held)) or number in doubted:
             tables = (pools[number], kinds[number], cores[number])
-            found.append(_usage(device, tables, held, spaces, "damaged" if number in doubted else ""))
+            found.append(_usage(device, tables, held, spaces, doubted.get(number) or _excess(device, pools[number])))
     return tuple(found)
+
+
+def _excess(device: Device, pools: Table) -> str:
+    """The doubt about a chip on which more is reported than it has."""
+    found = ((Pool(row[0]), row[1]) for row in pools)
+    is_over = any(used > (device.capacity(pool) or used) for pool, used in found if pool not in PLANNED_POOLS)
+    return "over_capacity" if is_over else ""
 
 
 def _usage(

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ttmem.devices import Device
 from ttmem.snapshot.activity import NO_ACTIVITY
+from ttmem.snapshot.verdicts.contradictions import chip_findings
 from ttmem.snapshot.rows import (
     Rows,
     Surroundings,
@@ -69,8 +70,15 @@ class Overviews:
             devices=usages,
             processes=processes,
             foreign=surroundings.foreign,
-            findings=(*damaged_files(rows), *doubts, *surroundings.findings),
-            reason=first_reason(row.reason for row in processes if row.state != "dead"),
+            findings=(
+                *damaged_files(rows),
+                *doubts,
+                *chip_findings(rows, self._devices_of(rows), usages),
+                *surroundings.findings,
+            ),
+            reason=first_reason(
+                [*(row.reason for row in processes if row.state != "dead"), *(usage.doubt for usage in usages)]
+            ),
         )
 
     def _usages_of(self, rows: Rows, sizes_of: SizesOf) -> tuple[DeviceUsage, ...]:

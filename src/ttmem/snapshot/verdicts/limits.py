@@ -13,6 +13,7 @@ from ttmem.snapshot.usage import DeviceUsage, PoolUsage, ProcessUsage, Snapshot
 
 __all__ = ["Amount", "Limit", "Verdict", "Which", "growths", "judged"]
 
+_NOT_BELIEVED = ("contradicted", "over_capacity")  # doubts for which a figure of a chip crosses nothing
 _GROWING = (Pool.DRAM, Pool.TRACE, Pool.L1, Pool.L1_SMALL)
 
 
@@ -137,7 +138,7 @@ def _verdict(
         device=usage.device,
         limit=limit,
         what=what,
-        figure_bytes=figure_bytes,
+        figure_bytes=None if usage.doubt in _NOT_BELIEVED else figure_bytes,
         limit_bytes=limit.amount.of(total_bytes),
         holder=holder,
         is_partial=_is_partial(usage),
