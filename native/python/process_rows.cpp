@@ -54,6 +54,7 @@ nb::dict findings_of(const Process& process) {
     put("lock_lost", process.has_lost_lock ? 1 : 0);
     put("counter_mismatch", process.mismatch_count);
     put("two_sources", process.other != 0 ? 1 : 0);
+    put("file_removed", process.is_removed && !has_ended(process) ? 1 : 0);
     put("unverified", process.is_verified ? 0 : 1);
     return findings;
 }

@@ -85,6 +85,7 @@ REPORTER = """\
 import os, sys
 import ttmem
 from ttmem import _native
+ttmem.open_device, ttmem.report_buffer_alloc  # loads what another user may not read
 uid, directory, what = int(sys.argv[1]), *sys.argv[2:]
 os.setgroups([])
 os.setresgid(uid, uid, uid)

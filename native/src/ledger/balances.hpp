@@ -71,8 +71,8 @@ struct Device {
     bool is_known = false;
     std::string name;  // "unknown:9" for a target nobody opened, "seed:0" for one known by its number only
     DeviceDescriptor facts{};
-    int open_count = 0;  // live processes that have it open
-    std::vector<Claim> claims;  // of those, in the order in which they came
+    int open_count = 0;           // live processes that have it open
+    std::vector<Claim> claims;    // of those, in the order in which they came
     Trust trust = Trust::nobody;  // of who said `facts`
     Contradiction contradiction;
     Cell cell;

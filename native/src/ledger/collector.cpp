@@ -58,6 +58,8 @@ uint64_t Collector::attach(const std::string& path, uint64_t device, uint64_t in
         if (file != nullptr && known->file != nullptr && !known->is_over() && known->inode == inode &&
             known->file->device() == device && known->reader->identity().nonce == reader->identity().nonce) {
             known->file->move_to(path);
+            known->figures += known->is_removed != is_descriptor(path);
+            known->is_removed = is_descriptor(path);
             return known->key;
         }
     auto process = std::make_unique<Process>(++last_key_, devices_, Way::journal);
@@ -68,6 +70,7 @@ uint64_t Collector::attach(const std::string& path, uint64_t device, uint64_t in
     process->pid_namespace = identity.pid_namespace;
     process->command = identity.command;
     process->path = path;
+    process->is_removed = is_descriptor(path);
     process->inode = inode;
     process->started_ns = identity.clock_realtime_ns;
     process->file = file;

@@ -78,6 +78,7 @@ struct Process {
     int pidfd = -1;
     Mode mode = Mode::settling;
     bool is_visible = true, has_lost_lock = false, is_late = false, is_table_full = false;
+    bool is_removed = false;  // its file has no name any more; it is read through its writer's descriptor
     bool is_verified = true;  // false: nobody is known to have written its journal; it is shown, and counted nowhere
     bool has_fallen = false;  // its pidfd said so; the file decides
     int scans_in_row = 0;

@@ -49,11 +49,10 @@ Difference difference(const DeviceDescriptor& a, const DeviceDescriptor& b) {
         (a.grid_x != b.grid_x || a.grid_y != b.grid_y))
         return {"grid", grid_text(a), grid_text(b)};
     const bool has_ring = a.kernel_ring_bytes != 0 && b.kernel_ring_bytes != 0;
-    for (const Difference& found :
-         std::initializer_list<Difference>{numbers("DRAM banks", a.dram_banks, b.dram_banks, ""),
-                                           numbers("L1 banks", a.l1_banks, b.l1_banks, ""),
-                                           numbers("DRAM", dram_of(a), dram_of(b), " bytes"),
-                                           numbers("L1", l1_of(a, has_ring), l1_of(b, has_ring), " bytes")})
+    for (const Difference& found : std::initializer_list<Difference>{
+             numbers("DRAM banks", a.dram_banks, b.dram_banks, ""), numbers("L1 banks", a.l1_banks, b.l1_banks, ""),
+             numbers("DRAM", dram_of(a), dram_of(b), " bytes"),
+             numbers("L1", l1_of(a, has_ring), l1_of(b, has_ring), " bytes")})
         if (!found.what.empty()) return found;
     return {};
 }
@@ -66,7 +65,8 @@ bool says_something(const DeviceDescriptor& facts) {
 const Claim* best_of(const std::vector<Claim>& claims) {
     const Claim* best = nullptr;
     for (const Claim& claim : claims)
-        if (best == nullptr || (says_something(claim.facts) && (!says_something(best->facts) || claim.trust > best->trust)))
+        if (best == nullptr ||
+            (says_something(claim.facts) && (!says_something(best->facts) || claim.trust > best->trust)))
             best = &claim;
     return best;
 }
@@ -111,8 +111,8 @@ void Devices::compare(Device& device) {
     for (const Claim& claim : device.claims) {
         Difference found = difference(best->facts, claim.facts);
         if (found.what.empty() || device.contradiction.count++ != 0) continue;
-        device.contradiction = {best->key, claim.key, std::move(found.what), std::move(found.believed),
-                                std::move(found.other), 1};
+        device.contradiction = {
+            best->key, claim.key, std::move(found.what), std::move(found.believed), std::move(found.other), 1};
     }
     changes_ += had || device.contradiction.count != 0;
 }

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "writer/owner.hpp"
 
@@ -20,6 +21,12 @@ bool is_our_own(const struct stat& facts) {
 }
 
 }  // namespace
+
+bool is_descriptor(const std::string& path) {
+    int pid = 0, number = 0, length = 0;
+    return std::sscanf(path.c_str(), "/proc/%d/fd/%d%n", &pid, &number, &length) == 2 &&
+           static_cast<size_t>(length) == path.size();
+}
 
 void JournalFiles::read_limit() {
     rlimit limit{};
@@ -76,10 +83,11 @@ Reach JournalFile::reach() {
 
 Reach JournalFile::open_now() {
     trouble_.clear();
-    int opened = open(path_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | (is_descriptor(path_) ? 0 : O_NOFOLLOW);
+    int opened = open(path_.c_str(), flags);
     for (int tries = 0; opened < 0 && (errno == EMFILE || errno == ENFILE || errno == EINTR) && tries < 4; ++tries) {
         if (errno != EINTR && !files_.close_one()) return Reach::later;
-        opened = open(path_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        opened = open(path_.c_str(), flags);
     }
     if (opened < 0) {
         if (errno == EMFILE || errno == ENFILE || errno == EINTR || errno == ENOMEM) return Reach::later;

@@ -47,6 +47,9 @@ private:
 
 enum class Reach { open, later, gone };
 
+/// A file by somebody's descriptor, /proc/PID/fd/N: a link that only the kernel makes. Other links are never followed.
+bool is_descriptor(const std::string& path);
+
 class JournalFile final : public Source {
 public:
     JournalFile(JournalFiles& files, std::string path, uint64_t device, uint64_t inode)

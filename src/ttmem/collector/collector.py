@@ -33,6 +33,7 @@ from ttmem.sources.journals import Journals
 from ttmem.sources.parents import Parents
 from ttmem.sources.places import Places
 from ttmem.sources.procfs import own_pid_namespace
+from ttmem.sources.removed import RemovedJournals
 
 if TYPE_CHECKING:
     from ttmem.collector.history import Course
@@ -62,6 +63,7 @@ class Collector:
         self.notes: tuple[Finding, ...] = ()  # what else whoever owns it wants to be seen
         self._ledger = _native.Ledger(has_tap)
         self._journals = Journals(places, user_of=user_name)
+        self._removed = RemovedJournals(places)
         self._stock = Stock(places.stock_listed)
         self._scanning = threading.Lock()
         self._host = host or read_host()
@@ -99,7 +101,7 @@ class Collector:
         with self._scanning:
             found = self._journals.scan(is_hurried=is_hurried)
             began = time.thread_time()
-            for journal in found:
+            for journal in (*found, *self._removed.scan(self._journals.files)):
                 key, trouble = self._ledger.attach(journal.path, journal.device, journal.inode)
                 if not key and not trouble:
                     self._journals.offer_again(journal)

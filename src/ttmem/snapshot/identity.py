@@ -129,6 +129,7 @@ def _driver_says(device: Device, telemetry: Sequence[ChipTelemetry]) -> str:
             return f"{chip_name(device)}: its opener says {what} {opener}, the driver says {driver} and is believed"
     return ""
 
+
 def tray_of(device: Device, pci_bus_id: str) -> tuple[int, int] | None:
     """Tray and place of a chip of a Galaxy, as tt-telemetry counts them; None for others, or where nobody can say."""
     parts = pci_bus_id.split(":")

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from ttmem.devices import BinaryStatus, Device, Pool
 from ttmem.snapshot.activity import NO_ACTIVITY, Activity, activity_from_rows
-from ttmem.snapshot.verdicts.contradictions import chip_findings
 from ttmem.snapshot.refusals import clashes_from_rows, out_of_memory_from_rows
 from ttmem.snapshot.sights.chips import (
     Holder,
@@ -39,6 +38,7 @@ from ttmem.snapshot.usage import (
     Program,
     Snapshot,
 )
+from ttmem.snapshot.verdicts.contradictions import chip_findings
 
 Rows = dict[str, Any]
 _ACTIVITY_TABLES = ("process_cores", "footprints", "rings", "stalls", "caches")

@@ -46,7 +46,9 @@ Source = Literal["journal", "socket", "runtime"]
 
 L1_POOLS = (Pool.L1, Pool.L1_SMALL)
 STALE_REASONS = frozenset({"damaged", "restored", "uncounted"})  # for which figures are not of now
-DOUBTS = frozenset({"damaged", "uncounted", "contradicted", "over_capacity"})  # for which a chip may hold more than anybody says
+DOUBTS = frozenset(
+    {"damaged", "uncounted", "contradicted", "over_capacity"}
+)  # for which a chip may hold more than anybody says
 SAMPLE_MS = 100  # between two samples that the stock runtime takes of circular buffers
 
 

@@ -12,7 +12,7 @@ import os
 import stat
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
 from ttmem.snapshot import Finding, Foreign
@@ -72,6 +72,11 @@ class Journals:
         self.findings: tuple[Finding, ...] = ()  # directories and files that were passed over: something is wrong
         self.looked_into: tuple[str, ...] = ()
         self.is_behind = False  # files are left whose lock may be held by somebody who cannot be seen from here
+
+    @property
+    def files(self) -> Collection[FileKey]:
+        """Every file that has a name in these places and was handed out."""
+        return self._name_count.keys()
 
     def scan(self, *, is_hurried: bool = False) -> list[FoundJournal]:
         """The journals that no earlier scan has handed out; hurried: without rest after one that cost much."""

@@ -33,6 +33,7 @@ FINDINGS = {
     "damaged": "file that is no sound journal",
     "contradicted": "description of a chip that another opener, or the driver, contradicts",
     "over_capacity": "more in use than the chip has",
+    "file_removed": "journal removed while its process lives: read through the descriptor of the process",
     "unverified": "journal of which no process is confirmed as the writer: listed under no pid, counted nowhere",
 }
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.driver_chips import a_driver_chip
 from tests.support.forgeries import FORGER_UID, VICTIM_UID, needs_two_users, reporting
 from tests.support.reporters import Nursery, Reporter, a_nursery
 from tests.support.watching import Watch
@@ -13,7 +14,6 @@ from ttmem.snapshot import Snapshot
 from ttmem.snapshot.identity import checked_by_driver
 from ttmem.snapshot.verdicts.fit import Need, candidates
 from ttmem.snapshot.verdicts.limits import Amount, Limit, judged
-from tests.support.driver_chips import a_driver_chip
 
 CHIP = 0x99
 GIB = 1 << 30

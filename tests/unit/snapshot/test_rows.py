@@ -82,13 +82,14 @@ def test_a_request_that_counters_do_not_know_is_none() -> None:
     assert pool_of(snapshot, 0, Pool.DRAM).requested_bytes == 9 * GIB - 5
 
 
-def test_free_is_what_capacity_leaves_and_never_below_zero() -> None:
+def test_free_is_what_capacity_leaves_and_unknown_where_more_is_told_than_there_is() -> None:
     def free(used_bytes: int) -> int | None:
         row = (0, 0, used_bytes, used_bytes, 1, used_bytes, NOON_NS, NOON_NS, False)
         return pool_of(a_snapshot(devices=[a_device()], device_pools=[row]), 0, Pool.DRAM).free_bytes
 
     assert free(2 * GIB) == 10 * GIB
-    assert free(13 * GIB) == 0
+    assert free(12 * GIB) == 0
+    assert free(13 * GIB) is None
 
 
 def test_an_inventory_has_no_free_bytes() -> None:

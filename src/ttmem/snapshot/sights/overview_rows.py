@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from ttmem.devices import Device
 from ttmem.snapshot.activity import NO_ACTIVITY
-from ttmem.snapshot.verdicts.contradictions import chip_findings
 from ttmem.snapshot.rows import (
     Rows,
     Surroundings,
@@ -34,6 +33,7 @@ from ttmem.snapshot.sights.overview import Overview, ParentOf, ProcessRow, no_pa
 from ttmem.snapshot.sights.regions import SizesOf
 from ttmem.snapshot.sights.twins import alike, only
 from ttmem.snapshot.usage import DeviceUsage, first_reason
+from ttmem.snapshot.verdicts.contradictions import chip_findings
 
 __all__ = ["Overviews", "overview_from_rows"]
 

@@ -26,7 +26,7 @@ def alike(rows: Rows, devices: Mapping[int, Device]) -> dict[int, int]:
     if len({tuple(one) for one in told.values()}) == len(told):
         return {number: number for number in devices}  # mostly seen at once
     for name in _OF_CHIPS[1:]:
-        for row in rows[name]:
+        for row in rows.get(name, ()):
             told[row[0]] += name, row[1:]
     for name in _OF_HOLDERS:
         for row in rows[name]:
@@ -50,6 +50,6 @@ def only(rows: Rows, numbers: frozenset[int]) -> Rows:
     """The rows that are about some chips."""
     return {
         **rows,
-        **{name: [row for row in rows[name] if row[0] in numbers] for name in _OF_CHIPS},
+        **{name: [row for row in rows.get(name, ()) if row[0] in numbers] for name in _OF_CHIPS},
         **{name: [row for row in rows[name] if row[1] in numbers] for name in _OF_HOLDERS},
     }

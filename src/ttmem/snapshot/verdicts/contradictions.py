@@ -15,8 +15,9 @@ Rows = dict[str, Any]
 
 def chip_findings(rows: Rows, devices: Mapping[int, Device], usages: Iterable[DeviceUsage]) -> Iterator[Finding]:
     """Those of all chips, by the ledger's rows and what was made of them."""
-    processes = {row["key"]: row for row in rows["processes"]} if rows["contradictions"] else {}
-    for number, believed, other, what, told, said, count in rows["contradictions"]:
+    contradictions = rows.get("contradictions", ())
+    processes = {row["key"]: row for row in rows["processes"]} if contradictions else {}
+    for number, believed, other, what, told, said, count in contradictions:
         if number in devices:
             first, second = processes.get(believed, _GONE), processes.get(other, _GONE)
             text = (
