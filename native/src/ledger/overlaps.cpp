@@ -41,7 +41,7 @@ std::map<uint16_t, Spans> spans_by_target(const Book& book, uint32_t device, uin
 }  // namespace
 
 Span placed_span(const Words& words, uint64_t bank_count) {
-    const uint64_t address = takes_banks(words) ? address_of(words) : 0;
+    const uint64_t address = takes_banks(words) && !words.is_by_core() ? address_of(words) : 0;
     if (address == 0) return {};
     // Its share of what all banks give up together, or what it says of one.
     const uint64_t said = is_buffer(words.kind()) ? words.per_bank_bytes() : 0;
@@ -51,7 +51,9 @@ Span placed_span(const Words& words, uint64_t bank_count) {
 }
 
 Span charged_span(const Words& words, uint64_t bank_count) {
-    const uint64_t address = takes_banks(words) && bank_count != 0 ? address_of(words) : 0;
+    // One that is allocated by core is on its chip beside what the mesh holds there: the runtime keeps both apart.
+    const bool is_everywhere = takes_banks(words) && bank_count != 0 && !words.is_by_core();
+    const uint64_t address = is_everywhere ? address_of(words) : 0;
     return address == 0 ? Span{} : span_at(address, words.reserved_bytes() / bank_count);
 }
 
