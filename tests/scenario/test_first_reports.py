@@ -91,7 +91,7 @@ def test_a_library_that_was_loaded_while_running_reports_from_a_small_stack(
     )
     program = tmp_path / "loader"
     program.write_text(
-        f"#!{sys.executable}\n"
+        f"#!{os.path.realpath(sys.executable)}\n"  # of the checkout's own the path may have a blank
         "import ctypes, sys\n"
         f"library = ctypes.CDLL({str(library)!r})\n"
         "words = (ctypes.c_char_p * 3)(b'first_reports', *map(str.encode, sys.argv[1:]))\n"
