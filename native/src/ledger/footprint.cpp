@@ -78,19 +78,18 @@ Cores first_cores(uint32_t count) {
     return cores;
 }
 
-uint64_t core_set_of(const Words& cb, const Book& book, Laid& laid) {
-    const uint64_t told = cb.address >> 32;
+uint64_t core_set_of(uint64_t told, uint64_t count, const Book& book, Laid& laid) {
     if (told != 0) {
         const auto known = laid.core_sets.find(told);
         const Cores& cores = known != laid.core_sets.end()
                                  ? known->second
                                  : learn_cores(laid, told, cores_of(book.text(static_cast<uint32_t>(told))));
-        laid.has_unplaced |= !cores.empty() && cores.size() != cb.count();  // it says two things
+        laid.has_unplaced |= !cores.empty() && cores.size() != count;  // it says two things
         if (!cores.empty()) return told;
     }
     laid.has_unplaced = true;
-    const uint64_t name = kFirstCores | cb.count();
-    if (!laid.core_sets.contains(name)) learn_cores(laid, name, first_cores(cb.count()));
+    const uint64_t name = kFirstCores | count;
+    if (!laid.core_sets.contains(name)) learn_cores(laid, name, first_cores(static_cast<uint32_t>(count)));
     return name;
 }
 
@@ -120,7 +119,8 @@ Laid laid_by(const Book& book) {
         const uint64_t begin = words.address & 0xffff'ffff;
         const uint64_t program = words.requested_bytes();  // its place
         const auto [first, last] = span_at(begin, words.per_bank_bytes());
-        laid.by_target[words.target()].push_back({first, last, core_set_of(words, book, laid), program, 0});
+        const uint64_t cores = core_set_of(words.address >> 32, words.count(), book, laid);
+        laid.by_target[words.target()].push_back({first, last, cores, program, 0});
     });
     for (auto& [target, spans] : laid.by_target)
         for (CbSpan& span : spans) {
@@ -128,6 +128,17 @@ Laid laid_by(const Book& book) {
             if (last != launched.end() && span.program != 0) span.launched = last->second;
             if (span.program != 0) span.program |= uint64_t{target} << 48;  // another target's program is another one
         }
+    return laid;
+}
+
+Laid core_buffers_of(const Book& book) {
+    Laid laid;
+    book.table().for_each([&](const Words& words) {
+        if (!words.is_by_core() || laid.is_too_much()) return;
+        const auto [first, last] = span_at(words.buffer_address(), words.per_core_bytes());
+        const uint64_t cores = core_set_of(words.core_set(), words.core_count(), book, laid);
+        laid.by_target[words.target()].push_back({first, last, cores, 0, 0});
+    });
     return laid;
 }
 

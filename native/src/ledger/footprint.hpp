@@ -45,6 +45,9 @@ struct Laid {
 };
 Laid laid_by(const Book& book);
 
+/// Buffers that are allocated by core, laid out the same way.
+Laid core_buffers_of(const Book& book);
+
 /// Cores on which the same circular buffers lie.
 struct CoreGroup {
     Cores cores;

@@ -69,6 +69,24 @@ void lay_on_cores(const Laid& laid, const std::vector<uint16_t>& targets, std::m
         }
 }
 
+// Buffers that are allocated by core: on their cores, and together as what a bank that stands for all has taken.
+Taken lay_core_buffers(const Laid& laid, const std::vector<uint16_t>& targets, std::map<uint32_t, CoreTaken>& cores) {
+    Taken taken;
+    for (const uint16_t target : targets) {
+        const auto found = laid.by_target.find(target);
+        if (found == laid.by_target.end()) continue;
+        for (const CbSpan& span : found->second) taken.spans.emplace_back(span.begin, span.end);
+        for (const CoreGroup& group : core_groups(found->second, laid.core_sets))
+            for (const uint32_t core : group.cores) {
+                cores[core].core = core;
+                append(cores[core].own, group.planned);
+            }
+    }
+    taken.count = taken.spans.size();
+    join(taken.spans, &taken.counts);
+    return taken;
+}
+
 void fill_cores(Places& places, std::map<uint32_t, CoreTaken>& cores) {
     Spans buffers = places.pools[TTMEM_L1].spans;
     append(buffers, places.pools[TTMEM_L1_SMALL].spans);
@@ -77,7 +95,10 @@ void fill_cores(Places& places, std::map<uint32_t, CoreTaken>& cores) {
     for (auto& [number, core] : cores) {
         join(core.planned);
         join(core.resident);
-        core.used = places.buffers + length_of(core.planned) - overlap_of(buffers, core.planned);
+        Spans all = core.own;
+        append(all, core.planned);
+        join(all);
+        core.used = places.buffers + length_of(all) - overlap_of(buffers, all);
         if (places.cores.empty() || core.used > places.cores[places.worst].used) places.worst = places.cores.size();
         places.cores.push_back(std::move(core));
     }
@@ -97,13 +118,17 @@ Gaps gaps_of(const Spans& joined) {
     return gaps;
 }
 
-std::map<uint16_t, TakenPools> taken_by(const Book& book, const Devices& devices, bool is_placed) {
+std::map<uint16_t, TakenPools> taken_by(const Book& book, const Devices& devices, bool is_placed, bool& has_by_core) {
     const size_t count = std::min<size_t>(book.targets().size(), book.target_count());
     std::vector<DeviceDescriptor> facts;
     for (size_t i = 0; i < count; ++i) facts.push_back(facts_of(book.targets()[i], devices));
     std::vector<TakenPools> targets(count);
     book.table().for_each([&](const Words& words) {
         if (!takes_banks(words) || words.target() >= count) return;
+        if (is_placed && words.is_by_core()) {
+            has_by_core = true;
+            return;
+        }
         TakenPools& pools = targets[words.target()];
         if (pools.empty()) pools.resize(kPlacedPools);
         Taken& taken = pools[words.pool()];
@@ -130,7 +155,8 @@ std::vector<uint16_t> Atlas::holding(const Process& process, const Devices& devi
     const Sorted& own = sorted(process, devices);
     std::vector<uint16_t> targets;
     for (const auto& [target, pools] : own.targets) targets.push_back(target);
-    for (const auto& [target, spans] : own.laid.by_target) targets.push_back(target);
+    for (const Laid* laid : {&own.laid, &own.core_buffers})
+        for (const auto& [target, spans] : laid->by_target) targets.push_back(target);
     std::sort(targets.begin(), targets.end());
     targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
     return targets;
@@ -169,8 +195,10 @@ const Atlas::Sorted& Atlas::sorted(const Process& process, const Devices& device
     Sorted& sorted = processes_[process.key];
     const uint64_t changes = process.book.table().changes();
     if (sorted.changes != changes) {
-        sorted.targets = taken_by(process.book, devices, process.way != Way::socket);
+        bool has_by_core = false;
+        sorted.targets = taken_by(process.book, devices, process.way != Way::socket, has_by_core);
         sorted.laid = laid_by(process.book);
+        sorted.core_buffers = has_by_core ? core_buffers_of(process.book) : Laid{};
         sorted.changes = changes;
     }
     return sorted;
@@ -180,6 +208,7 @@ Places Atlas::together(const Holders& holders, const Devices& devices, bool is_n
     Places places;
     std::map<uint32_t, CoreTaken> cores;
     std::vector<const Taken*> parts[kPlacedPools];
+    Taken on_cores;
     for (auto holder = holders.begin(); holder != holders.end();) {
         const Process& process = *holder->process;
         std::vector<uint16_t> targets;
@@ -195,15 +224,16 @@ Places Atlas::together(const Holders& holders, const Devices& devices, bool is_n
             for (uint32_t pool = 0; found != own.targets.end() && pool < kPlacedPools; ++pool)
                 parts[pool].push_back(&found->second[pool]);
         }
-        places.is_followed &= !own.laid.is_too_much();
-        places.is_estimated |= own.laid.has_unplaced;
+        places.is_followed &= !own.laid.is_too_much() && !own.core_buffers.is_too_much();
+        places.is_estimated |= own.laid.has_unplaced || own.core_buffers.has_unplaced;
+        on_cores = ttmem::together(on_cores, lay_core_buffers(own.core_buffers, targets, cores));
         lay_on_cores(is_now ? laid_by(process.book) : own.laid, targets, cores);
     }
-    for (uint32_t pool = 0; pool < kPlacedPools; ++pool) {
+    for (uint32_t pool = 0; pool < kPlacedPools; ++pool)
         places.pools[pool] = ttmem::together(parts[pool], 0, parts[pool].size());
-        places.gaps[pool] = gaps_of(places.pools[pool].spans);
-    }
     fill_cores(places, cores);
+    places.pools[TTMEM_L1] = ttmem::together(places.pools[TTMEM_L1], on_cores);
+    for (uint32_t pool = 0; pool < kPlacedPools; ++pool) places.gaps[pool] = gaps_of(places.pools[pool].spans);
     return places;
 }
 

@@ -4,6 +4,9 @@
 // also of those that hold none of its bytes. So one bank stands for all, and a sharded buffer takes as much of the
 // cores that have no shard of it. What did not say where it lies is counted, and no more is known of it.
 //
+// A buffer that is allocated by core takes its addresses of its own cores only. For a bank that stands for all they are
+// taken, too: what is free there is free on every core.
+//
 // Sorting every allocation takes a while. What a process has is sorted anew only when its table has changed since, and
 // what several have together only when one of theirs has. Chips of one mesh have the same, which is worked out once.
 #pragma once
@@ -37,10 +40,11 @@ struct Gaps {
 };
 Gaps gaps_of(const Spans& joined);
 
-/// Circular buffers of one core, and how much of it these and buffers take.
+/// Circular buffers of one core, its own buffers, and how much of it these and the buffers of all cores take.
 struct CoreTaken {
     uint32_t core = 0;  // y * 256 + x
     Spans planned, resident;
+    Spans own;          // buffers that are allocated by core
     uint64_t used = 0;  // with buffers; where both lie, once
 };
 
@@ -48,17 +52,17 @@ struct CoreTaken {
 struct Places {
     Taken pools[kPlacedPools];
     Gaps gaps[kPlacedPools];
-    std::vector<CoreTaken> cores;  // those with circular buffers, in order
+    std::vector<CoreTaken> cores;  // those with circular buffers or buffers of their own, in order
     size_t worst = 0;              // the fullest of them
     uint64_t buffers = 0;          // what buffers take of every core
     bool is_followed = true;       // False: the list of somebody's allocations is not whole
     bool is_estimated = false;     // some circular buffers did not say on which cores they lie
 };
 
-/// What has an address in the table of a process: of each target its four pools. `is_placed`: this process tells
-/// addresses at all.
+/// What has an address in the table of a process: of each target its four pools, without buffers that are allocated by
+/// core: `has_by_core` says whether there are any. `is_placed`: this process tells addresses at all.
 using TakenPools = std::vector<Taken>;
-std::map<uint16_t, TakenPools> taken_by(const Book& book, const Devices& devices, bool is_placed);
+std::map<uint16_t, TakenPools> taken_by(const Book& book, const Devices& devices, bool is_placed, bool& has_by_core);
 
 using Processes = std::vector<std::unique_ptr<Process>>;
 
@@ -85,6 +89,7 @@ private:
         uint64_t changes = ~uint64_t{0};
         std::map<uint16_t, TakenPools> targets;
         Laid laid;
+        Laid core_buffers;
     };
 
     std::vector<Holders> holders_by_device(const Processes& processes, const Devices& devices);

@@ -68,7 +68,7 @@ def test_chips_with_the_same_parts_share_their_entries(tracker: GraphTracker, jo
     tracker.track_allocate(buffer)
 
     assert [journal.used(CHIP + index) for index in range(2)] == [{Pool.L1: 5 * 1024}] * 2
-    assert journal.live_count() == len(PARTS)
+    assert journal.live_count() == 1  # one allocation, however many addresses it has
     tracker.track_deallocate(buffer)
     assert (journal.live_count(), journal.findings()) == (0, {})
 
