@@ -7,6 +7,7 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ttmem.devices import BufferType, Pool
 from ttmem.metal.accounts import POOLS, Account
@@ -15,10 +16,10 @@ from ttmem.metal.dispatch.caches import JitCache, ProgramCache
 from ttmem.metal.dispatch.queue import CommandQueue
 from ttmem.metal.dispatch.ring import Request
 from ttmem.metal.dispatch.trace_storage import DramActivity
-from ttmem.metal.memory import Allocator, BadBuffer, Buffer, BufferSpec, OutOfDeviceMemory
+from ttmem.metal.memory import Allocator, BadBuffer, Buffer, BufferSpec, Core, OutOfDeviceMemory
 from ttmem.metal.programs import CoreRange, CoreRanges, MeshRange, MeshWorkload, Program, ProgramMisuse
 from ttmem.metal.reports import Reports
-from ttmem.tracking import TrackedDevice, Tracker
+from ttmem.tracking import CorePart, TrackedDevice, Tracker
 
 __all__ = ["Capture", "Host", "Place"]
 
@@ -124,7 +125,16 @@ class Host(ABC):
                 largest_free_bytes=figures.largest_free_bytes * bank_count,
             )
             raise
-        buffer = Buffer(spec, placement, self, program=program, holds_trace=holds_trace, release=self._release_buffer)
+        parts = [_core_parts(placement.cores, addresses) for addresses in placement.core_addresses]
+        buffer = Buffer(
+            spec,
+            placement,
+            self,
+            program=program,
+            holds_trace=holds_trace,
+            core_parts=parts,
+            release=self._release_buffer,
+        )
         self.buffers[buffer.unique_id] = buffer
         self.accounts[self].add_buffer(buffer)
         try:
@@ -215,3 +225,12 @@ class Host(ABC):
         for index in indices:
             self.chip_accounts[index].append(account)
         self.reports.open(place)
+
+
+@lru_cache(maxsize=256)
+def _core_parts(cores: tuple[Core, ...], addresses: tuple[int, ...]) -> tuple[CorePart, ...]:
+    """The cores of one chip by the address they have a buffer at; chips and buffers that lie alike share the answer."""
+    cores_at: dict[int, list[Core]] = {}
+    for core, address in zip(cores, addresses, strict=True):
+        cores_at.setdefault(address, []).append(core)
+    return tuple(CorePart(address, CoreRanges.at(*found)) for address, found in cores_at.items())

@@ -11,7 +11,8 @@ from tests.support.tracked.places import map_differences
 from ttmem import GraphTracker, metal
 from ttmem.collector import Collector
 from ttmem.devices import BinaryStatus, BufferType, Kind, Pool
-from ttmem.metal import BufferSpec, CoreRanges, Kernel, MeshWorkload, Processor
+from ttmem.metal import Allocation, BufferSpec, CoreRanges, Kernel, Layout, MeshWorkload, Processor
+from ttmem.metal.memory import Sharding
 from ttmem.sources import Places
 from ttmem.tracking import CoreType, FoundBy
 
@@ -35,20 +36,31 @@ def a_workload(dice: random.Random) -> MeshWorkload:
     return MeshWorkload(program)
 
 
-@pytest.mark.parametrize("board", ["n300", "p150"])
+def a_buffer_on_cores(dice: random.Random) -> BufferSpec:
+    """Shards on a row of cores, allocated in any way."""
+    cores = [(column, dice.randrange(7)) for column in range(dice.randint(1, 7))]
+    sharding = Sharding(len(cores), dice.randint(1, 30), cores=tuple(cores))
+    size_bytes = 2048 * sharding.pages_per_shard * len(cores)
+    allocation = dice.choice([*Allocation])
+    return BufferSpec(size_bytes, 2048, BufferType.L1, Layout.HEIGHT_SHARDED, sharding, allocation)
+
+
+@pytest.mark.parametrize(("board", "is_hybrid"), [("n300", False), ("p150", False), ("n300", True)])
 def test_a_map_shows_what_the_allocator_has_at_every_look(
-    board: str, tracker: GraphTracker, collector: Collector
+    board: str, is_hybrid: bool, tracker: GraphTracker, collector: Collector
 ) -> None:
     dice = random.Random(board)
     buffers: list[metal.Buffer] = []
     workloads: list[MeshWorkload] = []
-    with metal.open_mesh(board, tracker=tracker, l1_small_bytes=32_768, trace_region_bytes=1 << 24) as mesh:
+    with metal.open_mesh(
+        board, tracker=tracker, l1_small_bytes=32_768, trace_region_bytes=1 << 24, is_hybrid=is_hybrid
+    ) as mesh:
         for step in range(1, STEPS + 1):
             if buffers and dice.random() < 0.4:
                 buffers.pop(dice.randrange(len(buffers))).deallocate()
             else:
                 spec = BufferSpec(2048 * dice.randint(1, 600), 2048, dice.choice(KINDS))
-                buffers.append(mesh.create_buffer(spec))
+                buffers.append(mesh.create_buffer(a_buffer_on_cores(dice) if is_hybrid and step % 2 else spec))
             if step % 20 == 0:
                 workloads.append(a_workload(dice))
                 metal.enqueue(mesh, workloads[-1])
@@ -93,3 +105,28 @@ def test_kernels_are_listed_with_what_their_programs_did(tracker: GraphTracker, 
     assert (len(cut.rows), cut.more_count) == (1, len(table.rows) - 1)
     assert table.more_count == 0
     assert table.activity.rings
+
+
+def test_buffers_on_other_cores_may_have_the_same_address(tracker: GraphTracker, journal: OwnJournal) -> None:
+    """A refusal makes the two chips differ, so each is reported by itself; range lockstep lies beside, for both."""
+
+    def on(cores: str, core_bytes: int, allocation: Allocation) -> BufferSpec:
+        places = tuple(CoreRanges.parse(cores))
+        sharding = Sharding(len(places), core_bytes // 1024, cores=places)
+        size_bytes = core_bytes * len(places)
+        return BufferSpec(size_bytes, 1024, BufferType.L1, Layout.HEIGHT_SHARDED, sharding, allocation)
+
+    with metal.open_mesh("n300", tracker=tracker, is_hybrid=True) as mesh:
+        full = mesh.create_buffer(on("2,0-2,0", 1_024_000, Allocation.PER_CORE))
+        with pytest.raises(metal.OutOfDeviceMemory):
+            mesh.create_buffer(on("0,0-3,0", 512_000, Allocation.PER_CORE))
+        own = mesh.create_buffer(on("0,0-3,0", 8192, Allocation.PER_CORE))
+        beside = mesh.create_buffer(on("5,0-5,0", 8192, Allocation.RANGE_LOCKSTEP))
+        assert own.core_parts[0] != own.core_parts[1]
+        assert beside.address == own.address_on((3, 0))
+        for place, chip in enumerate(mesh.chips):
+            assert journal.used(chip.unique_id)[Pool.L1] == mesh.truth()[place].used_bytes[Pool.L1]
+        assert "overlap" not in journal.findings()
+        for buffer in (full, own, beside):
+            buffer.deallocate()
+        assert Pool.L1 not in journal.used(mesh.chips[0].unique_id)

@@ -27,7 +27,17 @@ from tests.support.tracked.shown import ShownFigures, expected_in_table, in_tabl
 from tests.support.tracked.told import ToldFigures
 from ttmem import GraphTracker, metal
 from ttmem.devices import BufferType
-from ttmem.metal import BufferSpec, CoreRange, CoreRanges, Kernel, MeshRange, MeshWorkload, Processor, Program
+from ttmem.metal import (
+    Allocation,
+    BufferSpec,
+    CoreRange,
+    CoreRanges,
+    Kernel,
+    MeshRange,
+    MeshWorkload,
+    Processor,
+    Program,
+)
 from ttmem.metal.dispatch.trace_storage import TraceMisplaced, TraceRegionFull
 from ttmem.metal.memory import Layout, Sharding
 from ttmem.tracking import CoreType
@@ -146,14 +156,14 @@ class Stories(RuleBasedStateMachine):
 
     @initialize(choice=choices)
     def first_mesh(self, choice: int) -> None:
-        self._open(choice, has_trace_region=bool(choice & 1), has_l1_small=bool(choice & 2))
+        self._open(choice, has_trace_region=bool(choice & 1), has_l1_small=bool(choice & 2), is_hybrid=bool(choice & 4))
 
-    @rule(choice=choices, has_trace_region=st.booleans(), has_l1_small=st.booleans())
+    @rule(choice=choices, has_trace_region=st.booleans(), has_l1_small=st.booleans(), is_hybrid=st.booleans())
     @precondition(lambda self: len(self.meshes) < OPEN_MOST)
-    def another_mesh(self, choice: int, has_trace_region: bool, has_l1_small: bool) -> None:
-        self._open(choice, has_trace_region=has_trace_region, has_l1_small=has_l1_small)
+    def another_mesh(self, choice: int, has_trace_region: bool, has_l1_small: bool, is_hybrid: bool) -> None:
+        self._open(choice, has_trace_region=has_trace_region, has_l1_small=has_l1_small, is_hybrid=is_hybrid)
 
-    def _open(self, choice: int, *, has_trace_region: bool, has_l1_small: bool) -> None:
+    def _open(self, choice: int, *, has_trace_region: bool, has_l1_small: bool, is_hybrid: bool) -> None:
         free = [line for line in range(len(PLACES)) if line not in [mesh.line for mesh in self.meshes]]
         line = free[choice % len(free)]
         board, shape, offset = PLACES[line][choice // len(free) % len(PLACES[line])]
@@ -164,6 +174,7 @@ class Stories(RuleBasedStateMachine):
             tracker=self.tracker,
             l1_small_bytes=L1_SMALL_BYTES if has_l1_small else 0,
             trace_region_bytes=1 << 20 if has_trace_region else 0,
+            is_hybrid=is_hybrid,
         )
         self.meshes.append(Mesh(line, device))
         self.true.opened(device)
@@ -212,6 +223,21 @@ class Stories(RuleBasedStateMachine):
         kind = BufferType.L1_SMALL if is_small else BufferType.L1
         sharding = Sharding(shards, pages)
         self._create(choice, BufferSpec(shards * pages * 1024, 1024, kind, Layout.HEIGHT_SHARDED, sharding))
+
+    @rule(
+        choice=choices,
+        cores=core_sets(),
+        pages=st.integers(1, 400),
+        page_bytes=st.sampled_from([1024, 1040]),
+        allocation=st.sampled_from([*Allocation, Allocation.PER_CORE]),
+    )
+    def create_buffer_on_cores(
+        self, choice: int, cores: CoreRanges, pages: int, page_bytes: int, allocation: Allocation
+    ) -> None:
+        sharding = Sharding(cores.core_count, pages, cores=tuple(cores))
+        size_bytes = cores.core_count * pages * page_bytes
+        layout = Layout.HEIGHT_SHARDED
+        self._create(choice, BufferSpec(size_bytes, page_bytes, BufferType.L1, layout, sharding, allocation))
 
     def _create(self, choice: int, spec: BufferSpec) -> None:
         mesh = self._mesh(choice)

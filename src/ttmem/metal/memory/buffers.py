@@ -1,12 +1,12 @@
 """A buffer that lies on a device, from its allocation until it is freed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 
 from ttmem.devices import BufferType
 from ttmem.metal.memory.allocator import Placement
 from ttmem.metal.memory.specs import BufferSpec, Core
-from ttmem.tracking import TrackedDevice
+from ttmem.tracking import CorePart, TrackedDevice
 
 __all__ = ["Buffer"]
 
@@ -17,10 +17,21 @@ class Buffer:
     """A buffer and where it lies; `release` is told once, when it is freed.
 
     Sizes are those on one chip; a mesh holds one such buffer on each of its chips, at the same address. One that is
-    allocated by core lies at address 0, as the runtime has it, and has an address on each core.
+    allocated by core lies at address 0, as the runtime has it, and has `core_parts`: of each chip, which cores have it
+    at which address.
     """
 
-    __slots__ = ("_release", "device", "holds_trace", "is_allocated", "placement", "program", "spec", "unique_id")
+    __slots__ = (
+        "_release",
+        "core_parts",
+        "device",
+        "holds_trace",
+        "is_allocated",
+        "placement",
+        "program",
+        "spec",
+        "unique_id",
+    )
 
     def __init__(
         self,
@@ -30,6 +41,7 @@ class Buffer:
         *,
         program: int = 0,
         holds_trace: bool = False,
+        core_parts: Sequence[Sequence[CorePart]] = (),
         release: Callable[["Buffer"], None] | None = None,
     ) -> None:
         self.unique_id = next(_unique_ids)
@@ -38,6 +50,7 @@ class Buffer:
         self.device = device
         self.program = program
         self.holds_trace = holds_trace
+        self.core_parts = core_parts
         self.is_allocated = True
         self._release = release
 
@@ -58,7 +71,8 @@ class Buffer:
 
     @property
     def per_bank_bytes(self) -> int:
-        return self.placement.per_bank_bytes
+        """What a bank stores; allocated by core, what each of its cores gives up."""
+        return self.placement.block_bytes if self.placement.cores else self.placement.per_bank_bytes
 
     @property
     def reserved_bytes(self) -> int:

@@ -81,12 +81,12 @@ class CircularBuffer:
                 "BufferType.L1"
             )
         self.refuse_if_freed()
-        if self.offset_bytes + self.size_bytes > buffer.per_bank_bytes:
+        if self.offset_bytes + self.size_bytes > buffer.placement.per_bank_bytes:
             raise CircularBufferMisfit(
                 f"Requested to set globally allocated circular buffer size to {self.size_bytes} B. This is larger than "
-                f"the associated dynamically allocated L1 buffer bank size of {buffer.per_bank_bytes} B",
+                f"the associated dynamically allocated L1 buffer bank size of {buffer.placement.per_bank_bytes} B",
                 size_bytes=self.offset_bytes + self.size_bytes,
-                limit_bytes=buffer.per_bank_bytes,
+                limit_bytes=buffer.placement.per_bank_bytes,
             )
 
     def view_address(self, buffer: Buffer) -> int:
