@@ -152,7 +152,7 @@ TEST(a_chip_that_a_journal_names_takes_the_place_of_its_number) {
     facts.index = 4;
     facts.dram_banks = 2;
     facts.capacity_bytes[TTMEM_DRAM] = uint64_t{16} << 30;
-    devices.set_facts(chip, facts);
+    devices.describe(chip, {1, Trust::user, facts}, true);
     counter.collector.drain();
     CHECK_EQUAL(devices.at(chip).cell.pools[TTMEM_DRAM].used, 10);
     const Reply reply = reply_to(a_head({Type::info_query, 0, 0, 4}), 144, devices, 0);
@@ -163,7 +163,7 @@ TEST(a_chip_that_a_journal_names_takes_the_place_of_its_number) {
     CHECK_EQUAL(whole.info.total_dram, uint64_t{16} << 30);
 
     const uint32_t twin = devices.by_unique_id(0xdef, 1);  // now nobody can tell which one it is
-    devices.set_facts(twin, facts);
+    devices.describe(twin, {1, Trust::user, facts}, true);
     counter.collector.drain();
     CHECK_EQUAL(devices.at(chip).cell.pools[TTMEM_DRAM].used, 0);
     CHECK_EQUAL(counter.pool(TTMEM_DRAM, 4), 10);
