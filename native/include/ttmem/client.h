@@ -5,7 +5,7 @@
  * count is shown. With tracking off a call is one load and one branch, inlined below. A call takes at most 2 KiB of
  * the caller's stack and leaves errno alone.
  *
- * The first report of a process, and of a forked child, makes its journal: some milliseconds on a stack of its own, in
+ * The first report of a process, and of a forked child, makes its journal: up to tens of milliseconds, on a stack of its own, in
  * which the thread's signals wait. Besides system calls it then uses getenv(): a handler must not make it while the
  * program changes its environment. The loader is asked when this library is loaded, not later. ttmem_enable() and
  * ttmem_disable() are meant for ordinary code.
