@@ -6,6 +6,7 @@
 //
 // Releases before 0.79 do not export a buffer's id, type and device. There a buffer is known by its address, which no
 // other living one of its mesh and pool has, its mesh by its allocator, and its size by its pages. L1_SMALL lies above L1.
+#include "hook/core_buffers.hpp"
 #include "hook/devices.hpp"
 #include "hook/guard.h"
 #include "hook/programs/context.hpp"
@@ -22,8 +23,9 @@ namespace {
 constexpr uint64_t kByAddress = 1ull << 63, kOpeningMask = 0xfff'ffff;
 constexpr uint32_t kOpeningShift = 35;
 constexpr uint8_t kUnknownType = 0xff;
-constexpr uint64_t kUntold = 0;      // the handle of a buffer that nobody was told of; its end is no event
-constexpr uint8_t kInterleaved = 0;  // tt-metal's TensorMemoryLayout
+constexpr uint64_t kUntold = 0;          // the handle of a buffer that nobody was told of; its end is no event
+constexpr uint8_t kInterleaved = 0;      // tt-metal's TensorMemoryLayout
+constexpr uint32_t kOnChip = 0xff'ffff;  // in a key, for the number of a mesh: no mesh has this one
 constexpr uint64_t kAddressMask = (1ull << 48) - 1;  // in the word of an address
 
 // Without the address: L1 stands for L1_SMALL, too, in a release that does not tell a buffer's type.
@@ -195,10 +197,54 @@ bool report_with_handle(ttmem_buffer& report, uint64_t key) noexcept {
     return all != nullptr && all->handles.take(key_of_handle(id, mesh), handle);
 }
 
+// The handle of a buffer that is on a chip: whichever mesh of the chip is found, it is found again.
+uint64_t key_on_chip(uint64_t id) noexcept { return decltype(Memory::handles)::key_of(id, kOnChip); }
+
+// A buffer on no mesh that is known; nor on a chip that is known: then nobody can say where its bytes are missing.
+[[gnu::noinline]] void report_on_chip(const Copy& copy, const void* buffer) noexcept {
+    const bool is_cored = is_by_core(copy, buffer);
+    const uint64_t address = is_cored ? 0 : ask<uint32_t>(copy, Getter::buffer_address, 0, buffer);
+    if (!is_cored && address == 0) return;  // imagined
+    const void* device = ask<const void*>(copy, Getter::buffer_device, nullptr, buffer);
+    auto* id = getter_as<uint64_t(const void*)>(copy, Getter::buffer_id);
+    ttmem_buffer report{};
+    report.target = device == nullptr ? uint16_t{0} : target_of(device);
+    report.type = type_of(copy, buffer);
+    const Mesh* mesh = report.target == 0 || report.type >= kBufferTypes ? nullptr : mesh_with_chip(device);
+    Memory* all = memory();
+    if (mesh == nullptr || id == nullptr || all == nullptr) return ttmem_unreported(1);
+    report.id = id(buffer);
+    report.address = address;
+    report.requested_bytes = size_of(copy, buffer);
+    report.page_bytes = ask<uint64_t>(copy, Getter::buffer_page_size, 0, buffer);
+    report.layout = layout_of(copy, buffer);
+    const Share share = ask_share(copy, buffer, *mesh, mesh->allocator, report.type);
+    report.per_bank_bytes = share.per_bank_bytes;
+    report.reserved_bytes = share.reserved_bytes;
+    std::atomic<uint64_t>* handle = all->handles.claim(key_on_chip(report.id));
+    report.options = handle == nullptr ? 0 : TTMEM_BY_HANDLE;
+    const ttmem_handle told = is_cored ? report_by_core(copy, buffer, report) : ttmem_buffer_alloc(&report);
+    if (handle != nullptr) handle->store(told, std::memory_order_release);
+    if (told == 0) ttmem_unreported(1);
+}
+
+void report_free_on_chip(const Copy& copy, const void* buffer) noexcept {
+    auto* id = getter_as<uint64_t(const void*)>(copy, Getter::buffer_id);
+    Memory* all = memory();
+    uint64_t handle = 0;
+    if (id == nullptr || all == nullptr) return;
+    if (all->handles.take(key_on_chip(id(buffer)), handle)) return ttmem_free(handle);
+    const void* device = ask<const void*>(copy, Getter::buffer_device, nullptr, buffer);
+    const uint16_t target = device == nullptr ? uint16_t{0} : target_of(device);
+    const uint8_t type = type_of(copy, buffer);
+    if (target != 0 && type < kBufferTypes) ttmem_free_id(target, TTMEM_BUFFER, id(buffer), kPoolOf[type], 0);
+}
+
 [[gnu::noinline]] void report_allocation(const Copy& copy, const void* buffer) noexcept {
+    Mesh* mesh = mesh_holding(copy, buffer);
+    if (mesh == nullptr) return report_on_chip(copy, buffer);
     const uint64_t address = ask<uint32_t>(copy, Getter::buffer_address, 0, buffer);
-    Mesh* mesh = address == 0 ? nullptr : mesh_holding(copy, buffer);
-    if (mesh == nullptr) return;
+    if (address == 0) return;
     ttmem_buffer report{};
     report.target = target_of(*mesh);
     report.type = type_at(copy, buffer, *mesh, address);
@@ -308,7 +354,7 @@ bool must_name_bytes() noexcept {
 
 [[gnu::noinline]] void report_free(const Copy& copy, const void* buffer) noexcept {
     Mesh* mesh = mesh_holding(copy, buffer);
-    if (mesh == nullptr) return;
+    if (mesh == nullptr) return report_free_on_chip(copy, buffer);
     auto* id = getter_as<uint64_t(const void*)>(copy, Getter::buffer_id);
     uint64_t handle = 0;
     if (__builtin_expect(id == nullptr || !take_handle(id(buffer), *mesh, handle), 0))
@@ -342,10 +388,10 @@ template <class Buffer>
 // Tracking is off, and may be on again when it ends: then it is known as one that nobody was told of.
 [[gnu::cold]] void keep_untold(const Copy& copy, const void* buffer) noexcept {
     auto* id = getter_as<uint64_t(const void*)>(copy, Getter::buffer_id);
-    const Mesh* mesh = id == nullptr || !remembers() ? nullptr : mesh_holding(copy, buffer);
-    if (mesh == nullptr) return;
-    if (auto* handle = memory()->handles.claim(key_of_handle(id(buffer), *mesh)))
-        handle->store(kUntold, std::memory_order_release);
+    if (id == nullptr || !remembers()) return;
+    const Mesh* mesh = mesh_holding(copy, buffer);
+    const uint64_t key = mesh == nullptr ? key_on_chip(id(buffer)) : key_of_handle(id(buffer), *mesh);
+    if (auto* handle = memory()->handles.claim(key)) handle->store(kUntold, std::memory_order_release);
 }
 
 void allocated_unlike(const Copy* copy, const void* buffer) noexcept {

@@ -151,7 +151,7 @@ def test_a_close_up_lists_the_largest_the_oldest_and_the_sums_of_sites(nursery: 
 def _site_sums(rows: list[Any]) -> dict[str, tuple[int, int]]:
     sums: dict[str, tuple[int, int]] = {}
     for row in rows:
-        if row[-1]:
-            size, count = sums.get(row[-1], (0, 0))
-            sums[row[-1]] = size + row[5] * len(row[0]), count + 1
+        if row[-2]:
+            size, count = sums.get(row[-2], (0, 0))
+            sums[row[-2]] = size + row[5] * len(row[0]), count + 1
     return sums

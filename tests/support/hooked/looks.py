@@ -32,6 +32,7 @@ class Told:
     name: str
     packed_bytes: tuple[int, ...]  # of a kernel's binaries, one for each processor
     is_view: bool
+    parts: tuple[tuple[int, int, str], ...]  # of a buffer that is allocated by core: address, core count, core set
 
 
 class Look:
@@ -59,8 +60,9 @@ class Look:
             program=row[17],
             core_type=CoreType(row[18]),
             found_by=FoundBy(row[19]),
-            name=row[-1],
-            packed_bytes=row[-2],
+            name=row[-2],
+            packed_bytes=row[-3],
+            parts=row[-1],
             is_view=bool(flags & _VIEW),
         )
 

@@ -49,8 +49,9 @@ class Hooked:
         is_slow: bool = False,
         is_hooked: bool = True,
         has_counters: bool = False,
+        is_hybrid: bool = False,
     ) -> "Hooked":
-        """`has_counters`: with the runtime's own counters in shared memory."""
+        """`has_counters`: with the runtime's own counters in shared memory; `is_hybrid`: with allocation by core."""
         journals = directory / "journals"
         journals.mkdir()
         settings = {"TTMEM_DIR": str(journals)}
@@ -58,6 +59,8 @@ class Hooked:
             settings |= {"TTMEM": "1", "LD_PRELOAD": str(hook_path())}
         if has_counters:
             settings["TT_METAL_SHM_TRACKING_DISABLED"] = "0"
+        if is_hybrid:
+            settings["TT_METAL_ALLOCATOR_MODE_HYBRID"] = "1"
         runtime = Runtime.started(stock, directory, board, is_slow=is_slow, driver=DRIVER, settings=settings)
         return cls(runtime, journals)
 
