@@ -88,7 +88,7 @@ def test_a_clash_passes_unharmed_and_is_told_with_its_figures(is_slow: bool, hoo
     words = CLASHED.search(said["refused"])
     assert words
     program, address, end = (int(number) for number in words.groups())
-    assert look.clashes_since(before) == [(hooked.runtime.chips[0], program + 1, end, address)]
+    assert look.clashes_since(before) == [(hooked.runtime.chips[0], program, end, address)]
     assert look.circular == []
     assert look.findings == {}
 
