@@ -6,6 +6,8 @@
 //
 // Releases before 0.79 do not export a buffer's id, type and device. There a buffer is known by its address, which no
 // other living one of its mesh and pool has, its mesh by its allocator, and its size by its pages. L1_SMALL lies above L1.
+#include <cstdlib>
+
 #include "hook/core_buffers.hpp"
 #include "hook/devices.hpp"
 #include "hook/guard.h"
@@ -69,6 +71,7 @@ uint64_t key_of_handle(uint64_t id, const Mesh& mesh) noexcept {
 
 [[gnu::always_inline]] inline Mesh* mesh_holding(const Copy& copy, const void* buffer) noexcept {
     if (auto* device = getter_as<const void*(const void*)>(copy, Getter::buffer_device)) return mesh_of(device(buffer));
+    if (is_by_core(copy, buffer)) return nullptr;  // on one chip, and such a release does not say on which
     return mesh_with_allocator(ask<const void*>(copy, Getter::buffer_allocator, nullptr, buffer));
 }
 
@@ -158,11 +161,24 @@ uint8_t type_refused(const Copy& copy, void* allocator, const void* buffer, cons
     return bytes != 0 && bytes <= statistics.largest ? uint8_t{TTMEM_BUFFER_L1_SMALL} : type;
 }
 
+// Of a buffer by core nobody outside can say what its cores had free. Without this mode the request was impossible.
+void report_refusal_by_core(const Copy& copy, const void* buffer) noexcept {
+    const char* mode = std::getenv("TT_METAL_ALLOCATOR_MODE_HYBRID");
+    const void* device = ask<const void*>(copy, Getter::buffer_device, nullptr, buffer);
+    const uint16_t target = device == nullptr ? uint16_t{0} : target_of(device);
+    const uint8_t type = type_of(copy, buffer);
+    const bool is_hybrid = mode != nullptr && *mode != '\0' && *mode != '0';
+    if (is_hybrid && target != 0 && type < kBufferTypes)
+        ttmem_out_of_memory(target, kPoolOf[type], size_of(copy, buffer), 0, 0);
+}
+
 // An exception passes: memory ran out, or the request was impossible, as one for an interleaved buffer in L1_SMALL is. That
 // one is none of ours: a bank has a block that is large enough.
 void report_refusal(void* allocator, void* buffer) noexcept {
     const Copy* copy = at_hand.copy;
-    Mesh* mesh = copy == nullptr ? nullptr : mesh_holding(*copy, buffer);
+    if (copy == nullptr) return;
+    if (is_by_core(*copy, buffer)) return report_refusal_by_core(*copy, buffer);
+    Mesh* mesh = mesh_holding(*copy, buffer);
     if (mesh == nullptr) return;
     const uint8_t type = type_refused(*copy, allocator, buffer, *mesh);
     if (type >= kBufferTypes) return;
@@ -200,11 +216,15 @@ bool report_with_handle(ttmem_buffer& report, uint64_t key) noexcept {
 // The handle of a buffer that is on a chip: whichever mesh of the chip is found, it is found again.
 uint64_t key_on_chip(uint64_t id) noexcept { return decltype(Memory::handles)::key_of(id, kOnChip); }
 
+bool is_imagined(const Copy& copy, const void* buffer) noexcept {
+    if (is_by_core(copy, buffer)) return is_on_no_core(copy, buffer);
+    return ask<uint32_t>(copy, Getter::buffer_address, 0, buffer) == 0;
+}
+
 // A buffer on no mesh that is known; nor on a chip that is known: then nobody can say where its bytes are missing.
 [[gnu::noinline]] void report_on_chip(const Copy& copy, const void* buffer) noexcept {
+    if (is_imagined(copy, buffer)) return;
     const bool is_cored = is_by_core(copy, buffer);
-    const uint64_t address = is_cored ? 0 : ask<uint32_t>(copy, Getter::buffer_address, 0, buffer);
-    if (!is_cored && address == 0) return;  // imagined
     const void* device = ask<const void*>(copy, Getter::buffer_device, nullptr, buffer);
     auto* id = getter_as<uint64_t(const void*)>(copy, Getter::buffer_id);
     ttmem_buffer report{};
@@ -214,7 +234,7 @@ uint64_t key_on_chip(uint64_t id) noexcept { return decltype(Memory::handles)::k
     Memory* all = memory();
     if (mesh == nullptr || id == nullptr || all == nullptr) return ttmem_unreported(1);
     report.id = id(buffer);
-    report.address = address;
+    report.address = is_cored ? 0 : ask<uint32_t>(copy, Getter::buffer_address, 0, buffer);
     report.requested_bytes = size_of(copy, buffer);
     report.page_bytes = ask<uint64_t>(copy, Getter::buffer_page_size, 0, buffer);
     report.layout = layout_of(copy, buffer);
@@ -234,6 +254,7 @@ void report_free_on_chip(const Copy& copy, const void* buffer) noexcept {
     uint64_t handle = 0;
     if (id == nullptr || all == nullptr) return;
     if (all->handles.take(key_on_chip(id(buffer)), handle)) return ttmem_free(handle);
+    if (is_imagined(copy, buffer)) return;
     const void* device = ask<const void*>(copy, Getter::buffer_device, nullptr, buffer);
     const uint16_t target = device == nullptr ? uint16_t{0} : target_of(device);
     const uint8_t type = type_of(copy, buffer);

@@ -125,6 +125,11 @@ bool is_by_core(const Copy& copy, const void* buffer) noexcept {
     return ask<bool>(copy, Getter::buffer_is_by_core, false, buffer);
 }
 
+bool is_on_no_core(const Copy& copy, const void* buffer) noexcept {
+    const auto* map = ask<const AddressMap*>(copy, Getter::buffer_core_addresses, nullptr, buffer);
+    return map != nullptr && map->count == 0 && map->first == nullptr;
+}
+
 ttmem_handle report_by_core(const Copy& copy, const void* buffer, const ttmem_buffer& report) noexcept {
     const auto* map = ask<const AddressMap*>(copy, Getter::buffer_core_addresses, nullptr, buffer);
     if (map == nullptr) return 0;

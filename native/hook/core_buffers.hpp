@@ -15,7 +15,10 @@ namespace ttmem::hook {
 /// Whether it is allocated by core.
 bool is_by_core(const Copy& copy, const void* buffer) noexcept;
 
-/// Reports such a buffer; `per_core_bytes` are what each of its cores gives. 0: it could not be.
+/// Whether such a buffer has no address on any core: a capture only imagines it.
+bool is_on_no_core(const Copy& copy, const void* buffer) noexcept;
+
+/// Reports such a buffer; `report.per_bank_bytes` are what each of its cores gives. 0: it could not be.
 ttmem_handle report_by_core(const Copy& copy, const void* buffer, const ttmem_buffer& report) noexcept;
 
 }  // namespace ttmem::hook

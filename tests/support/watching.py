@@ -80,7 +80,7 @@ class Watch:
         def at_rest() -> Row:
             applied = self.collector.tick()
             rows = self.collector.ledger.snapshot()
-            whole = ("", "table_full", "damaged", "unverified", "undivided")
+            whole = ("", "table_full", "damaged", "unverified", "undivided", "unknown_device")
             is_whole = all(row["reason"] in whole for row in rows["processes"])
             return rows if applied == 0 and is_whole else {}
 

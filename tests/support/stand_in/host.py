@@ -19,6 +19,7 @@ from tests.support.programs import tracked
 from tests.support.stand_in.build import CURRENT, StandIn
 from tests.support.watching import Watch
 from ttmem.devices import BufferLayout
+from ttmem.snapshot import Snapshot
 from ttmem.snapshot.document import document
 from ttmem.tracking import Stall
 
@@ -104,8 +105,12 @@ class Host(Started, Spoken):
 
     def document(self) -> dict[str, Any]:
         """The same as `ttmem ps --json` has it."""
+        return document(self.snapshot())
+
+    def snapshot(self) -> Snapshot:
+        """What every page is made of."""
         self._watch.come_to_rest()
-        return document(self._watch.collector.snapshot())
+        return self._watch.collector.snapshot()
 
     def look_if_any(self) -> HostLook | None:
         """The same of a process that perhaps reports nothing at all."""

@@ -66,3 +66,28 @@ def test_a_buffer_by_core_is_reported_where_the_runtime_has_it(
     assert on_mesh == {16 * KIB: lockstep["address"], 4 * KIB: ranged["address"]}
     assert (look.findings, freed.findings, empty.findings, empty.buffers) == ({}, {}, {}, [])
     assert look.process["complete"]
+
+
+def test_a_refused_buffer_by_core_is_out_of_memory_on_its_chip(hooked_of: StartedHooked) -> None:
+    hooked = hooked_of("n150", is_hybrid=True)
+    with hooked.opened((1, 1)):
+        hooked.runtime.steps([a_tensor(1, 900)])
+        before = hooked.look()
+        [refused] = hooked.runtime.steps([a_tensor(2, 700)])
+        look = hooked.look()
+
+    [chip] = hooked.runtime.chips
+    assert refused["refused"].startswith("Out of Memory")
+    assert look.refusals_since(before) == [(chip, Pool.L1, 4 * 700 * KIB, 0, 0)]
+    assert (look.findings, look.process["complete"]) == ({}, True)
+
+
+def test_a_buffer_by_core_without_the_mode_for_it_is_not_out_of_memory(hooked_of: StartedHooked) -> None:
+    hooked = hooked_of("n150", is_hybrid=False)
+    with hooked.opened((1, 1)):
+        before = hooked.look()
+        [refused] = hooked.runtime.steps([a_tensor(1, 8)])
+        look = hooked.look()
+
+    assert "requires AllocatorMode::HYBRID" in refused["refused"]
+    assert (look.refusals_since(before), look.buffers, look.findings) == ([], [], {})

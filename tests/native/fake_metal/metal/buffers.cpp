@@ -2,6 +2,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "../tallies.hpp"
@@ -91,6 +92,7 @@ const std::unique_ptr<Allocator>& AllocatorImpl::view() const { return view_; }
 uint64_t AllocatorImpl::allocate_buffer(Buffer* buffer) {
     const Arrived here("allocate_buffer", this, buffer);
     const OneAtATime turn;
+    if (!buffer->form.cores.empty()) return fake::gave("allocate_buffer", allocate_by_core(*buffer));
     auto& held = banks[place_of(buffer->form.type)];
     const uint64_t bytes = rounded(buffer->aligned_size_per_bank());
     const auto address = held.place(bytes, buffer->form.is_bottom_up);
@@ -100,9 +102,26 @@ uint64_t AllocatorImpl::allocate_buffer(Buffer* buffer) {
     held.blocks[*address] = bytes;
     return fake::gave("allocate_buffer", *address);
 }
+// Each core gives memory where it has room. What all banks hold together is left out: no script has both.
+uint64_t AllocatorImpl::allocate_by_core(Buffer& buffer) {
+    if (std::getenv("TT_METAL_ALLOCATOR_MODE_HYBRID") == nullptr)
+        throw std::runtime_error("Per-core allocation requires AllocatorMode::HYBRID when opening the device");
+    const uint64_t bytes = rounded(buffer.aligned_size_per_bank());
+    std::unordered_map<xy_pair, uint64_t> found;
+    for (const auto& core : buffer.form.cores) {
+        auto& held = cores.try_emplace(core, Banks{fake::kL1Base, fake::kL1Top - fake::kL1Base, 1, {}}).first->second;
+        const auto address = held.place(bytes, buffer.form.is_bottom_up);
+        if (!address) throw out_of_memory(buffer, held);
+        found[core] = *address;
+    }
+    for (const auto& [core, address] : found) cores.at(core).blocks[address] = bytes;
+    buffer.core_places = std::move(found);
+    return buffer.core_places.at(buffer.form.cores.front());
+}
 void AllocatorImpl::deallocate_buffer(Buffer* buffer) {
     const OneAtATime turn;
-    banks[place_of(buffer->form.type)].blocks.erase(buffer->place);
+    for (const auto& [core, address] : buffer->core_places) cores.at(core).blocks.erase(address);
+    if (buffer->core_places.empty()) banks[place_of(buffer->form.type)].blocks.erase(buffer->place);
 }
 
 // Allocates as the runtime does: a capture may take over; whoever tracks is told afterwards.
@@ -151,6 +170,14 @@ bool Buffer::is_dram() const { return form.type == BufferType::DRAM || form.type
 bool Buffer::is_l1() const { return !is_dram(); }
 bool Buffer::is_trace() const { return form.type == BufferType::TRACE; }
 uint32_t Buffer::num_pages() const { return static_cast<uint32_t>(form.size_bytes / form.page_bytes); }
+
+bool experimental::per_core_allocation::is_per_core_allocation(const Buffer& buffer) {
+    return !buffer.form.cores.empty();
+}
+const std::unordered_map<xy_pair, uint64_t>& experimental::per_core_allocation::get_per_core_addresses(
+    const Buffer& buffer) {
+    return buffer.core_places;
+}
 
 GraphTracker& GraphTracker::instance() {
     static GraphTracker tracker;

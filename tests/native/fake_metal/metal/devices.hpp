@@ -16,6 +16,8 @@ public:
     void configure_fabric();
     void configure_command_queue_programs(DispatchTopology* topology);
 
+    AllocatorImpl impl;  // of buffers that are on this chip alone
+
 private:
     int chip_;
 };

@@ -40,6 +40,7 @@ struct StrongType {
 namespace tt {
 struct xy_pair {
     uint64_t x, y;
+    bool operator==(const xy_pair&) const = default;
 };
 enum class ARCH { GRAYSKULL = 1, WORMHOLE_B0 = 2, BLACKHOLE = 3 };
 enum class BoardType : uint32_t { N150 = 3 };
@@ -58,6 +59,11 @@ public:
     BoardType get_board_type(int chip) const;
 };
 }  // namespace tt
+
+template <>
+struct std::hash<tt::xy_pair> {
+    size_t operator()(const tt::xy_pair& core) const noexcept { return core.x << 16 ^ core.y; }
+};
 
 namespace tt::tt_metal {
 
@@ -112,7 +118,7 @@ private:
     AllocatorImpl* impl_;
 };
 
-// One list of blocks for all banks of a type.
+// One list of blocks for all banks of a type; or that of one core.
 struct Banks {
     uint64_t base = 0, size_bytes = 0;
     uint32_t count = 0;
@@ -129,8 +135,10 @@ public:
     void deallocate_buffer(Buffer* buffer);
     const std::unique_ptr<Allocator>& view() const;
     std::array<Banks, 5> banks;
+    std::unordered_map<xy_pair, Banks> cores;  // L1 of those that hold what is allocated by core
 
 private:
+    uint64_t allocate_by_core(Buffer& buffer);
     std::unique_ptr<Allocator> view_;
 };
 
@@ -142,6 +150,7 @@ public:
         bool is_bottom_up = true;
         uint32_t core_count = 0;  // of a sharded one
         uint8_t layout = 0;
+        std::vector<xy_pair> cores = {};  // of one that is allocated by core
     };
     Buffer(IDevice* device, AllocatorImpl* allocator, const Form& form);
     ~Buffer();
@@ -165,8 +174,14 @@ public:
     const Form form;
     bool is_hooked = false;  // under a capture that allocates nothing
     uint64_t place = 0;
+    std::unordered_map<xy_pair, uint64_t> core_places;
     AllocatorImpl* const owner;
 };
+
+namespace experimental::per_core_allocation {
+bool is_per_core_allocation(const Buffer& buffer);
+const std::unordered_map<xy_pair, uint64_t>& get_per_core_addresses(const Buffer& buffer);
+}  // namespace experimental::per_core_allocation
 
 class GraphTracker {
 public:

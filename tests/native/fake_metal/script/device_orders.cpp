@@ -17,11 +17,32 @@ metal::BufferType type_of(const std::string& name) {
 metal::Buffer::Form form_of(const Words& words) {
     metal::Buffer::Form form{number(words[1]), number(words[4]), number(words[5]), type_of(words[3])};
     form.is_bottom_up = form.type != metal::BufferType::L1;
-    if (words.size() > 6) {
+    if (words.size() <= 6) return form;
+    form.layout = 2;  // sharded by height
+    if (words[6].find(',') == std::string::npos) {
         form.core_count = half(words[6]);
-        form.layout = 2;  // sharded by height
+        return form;
     }
+    for (const auto& range : cores_of(words[6]))
+        for (uint64_t y = range.start.y; y <= range.end.y; ++y)
+            for (uint64_t x = range.start.x; x <= range.end.x; ++x) form.cores.push_back({x, y});
+    form.core_count = static_cast<uint32_t>(form.cores.size());
     return form;
+}
+
+// Who allocates a buffer.
+struct Holder {
+    metal::IDevice* device;
+    metal::AllocatorImpl* allocator;
+};
+Holder holder_of(const std::string& text) {
+    static auto* const stray = new metal::Device(31);
+    if (text == "nowhere") return {stray, &stray->impl};
+    const Words parts = parted(text, '@');
+    auto& mesh = world().meshes.at(number(parts[0]));
+    if (parts.size() == 1) return {&mesh, mesh.impl->impl.get()};
+    auto& chip = *mesh.impl->devices.at(number(parts[1]));
+    return {&chip, &chip.impl};
 }
 
 // The runtime's counters in shared memory, by the constructor of either generation: a release exports one of them.
@@ -118,10 +139,14 @@ std::string add_fabric(const Words& words) {
 }
 
 std::string add_buffer(const Words& words) {
-    auto& mesh = world().meshes.at(number(words[2]));
-    auto* const buffer = new metal::Buffer(&mesh, mesh.impl->impl.get(), form_of(words));
+    const auto [device, allocator] = holder_of(words[2]);
+    auto* const buffer = new metal::Buffer(device, allocator, form_of(words));
     world().buffers.put(buffer->form.id, buffer);
-    return std::to_string(buffer->place);
+    if (buffer->core_places.empty()) return std::to_string(buffer->place);
+    std::string answer;  // the address on each core, in the order of the cores
+    for (const auto& core : buffer->form.cores)
+        answer += (answer.empty() ? "" : " ") + std::to_string(buffer->core_places.at(core));
+    return answer;
 }
 
 // Allocates and frees at full speed; any number of threads may do it at once.

@@ -8,6 +8,8 @@
 //   open MESH ROWS CHIP...                 close MESH        shut MESH
 //                                          (open: created and initialized; shut: closed, but still referred to)
 //   buffer ID MESH TYPE SIZE PAGE [CORES]  free ID           capture on|off       churn MESH FIRST COUNT
+//                                          (MESH@PLACE: on that chip of the mesh alone; "nowhere": on a chip of no
+//                                          mesh; CORES as X,Y-X,Y instead of a count: allocated by core)
 //   programs MESH FIRST COUNT              (made, compiled, laid out and dropped again)
 //   program ID                             kernel PROGRAM data|compute|ethernet|idle|dram PATH CORES BYTES,...
 //   cb PROGRAM CORES PAGES PAGE [BUFFER]   dataflow PROGRAM CORES SIZE            scratchpad PROGRAM CORES SIZE
