@@ -8,6 +8,7 @@ from ttmem.devices import BinaryStatus, BufferLayout, Kind, Pool
 from ttmem.errors import RecordDamaged
 from ttmem.events.bits import HEAD, KIND, RECORD_BYTES, TYPE
 from ttmem.events.records import (
+    BY_CORE,
     AllocationFreed,
     AllocationMade,
     BinaryStatusChanged,
@@ -16,6 +17,7 @@ from ttmem.events.records import (
     BuffersClashed,
     CacheAnswered,
     CircularBufferAllocated,
+    CoreBufferAllocated,
     Event,
     KernelLoaded,
     LabelChanged,
@@ -76,12 +78,17 @@ def decode_record(record: bytes) -> Event:
         raise RecordDamaged(f"a record has {RECORD_BYTES} bytes, this one has {len(record)}")
     words = _LAYOUT.unpack(record)
     number = TYPE.read(words)
-    event = _ALLOCATED_BY_KIND.get(KIND.read(words), AllocationMade) if number == 1 else _BY_TYPE.get(number)
+    event = _allocated(words) if number == 1 else _BY_TYPE.get(number)
     values: dict[str, Any] = {name: bits.read(words) for name, bits in HEAD.items()}
     if event is None:
         return UnknownRecorded(type=number, record=record, **_named(values))
     values.update((name, bits.read(words)) for name, bits in event.BITS.items())
     return event(**_named(values))
+
+
+def _allocated(words: tuple[int, ...]) -> type[Event]:
+    event = _ALLOCATED_BY_KIND.get(kind := KIND.read(words), AllocationMade)
+    return CoreBufferAllocated if kind == Kind.BUFFER and BY_CORE.read(words) else event
 
 
 def decode_records(records: bytes) -> Iterator[Event]:
@@ -98,6 +105,8 @@ def encode_record(event: Event) -> bytes:
     TYPE.write(words, event.TYPE)
     for name, bits in {**HEAD, **event.BITS}.items():
         bits.write(words, int(getattr(event, name)))
+    if isinstance(event, CoreBufferAllocated):
+        BY_CORE.write(words, 1)
     return _LAYOUT.pack(*words)
 
 

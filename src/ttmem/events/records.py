@@ -11,6 +11,8 @@ from ttmem.events.bits import ADDRESS, ALLOCATION, ID, PER_BANK, PHASE, REQUESTE
 from ttmem.tracking import CoreType, FoundBy, Stall
 
 _PAGE_COUNTED = 1 << 27  # a page's code with this bit is a number of pages
+_FURTHER = 64  # among the flags of a buffer
+BY_CORE = Bits(ADDRESS, 51, 1)  # of a buffer: it is allocated by core
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +53,7 @@ class BufferAllocated(Event):
     BITS: ClassVar[dict[str, Bits]] = {
         **{k: v for k, v in ALLOCATION.items() if k not in ("address", "count")},
         "address": Bits(ADDRESS, 0, 48),
-        "layout": Bits(ADDRESS, 48, 4),
+        "layout": Bits(ADDRESS, 48, 3),
         "page_low": Bits(ADDRESS, 52, 12),
         "page_high": Bits(PER_BANK, 48, 16),
     }
@@ -73,6 +75,49 @@ class BufferAllocated(Event):
         if code < _PAGE_COUNTED:
             return code
         return self.requested_bytes // (code - _PAGE_COUNTED) if code > _PAGE_COUNTED else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoreBufferAllocated(Event):
+    """A buffer that is allocated by core, or a further part of one: what lies at one address, on some of its cores."""
+
+    TYPE = 1
+    BITS: ClassVar[dict[str, Bits]] = {
+        "id": Bits(ID),
+        "address": Bits(ADDRESS, 0, 48),
+        "layout": Bits(ADDRESS, 48, 3),  # and BY_CORE
+        "core_set_low": Bits(ADDRESS, 52, 12),
+        "reserved_bytes": Bits(RESERVED, 0, 43),
+        "requested_bytes": Bits(REQUESTED, 0, 48),
+        "size_per_core_bytes": Bits(PER_BANK, 0, 27),
+        "next_part": Bits(PER_BANK, 27, 21),
+        "core_set_high": Bits(PER_BANK, 48, 16),
+    }
+
+    kind: Kind = Kind.BUFFER
+    pool: Pool = Pool.L1
+    id: int
+    address: int = 0
+    layout: BufferLayout = BufferLayout.UNKNOWN
+    core_set_low: int = 0  # bits 0 to 11
+    reserved_bytes: int = 0
+    requested_bytes: int = 0
+    size_per_core_bytes: int = 0
+    next_part: int = 0  # its place among the live entries + 1; 0: none follows
+    core_set_high: int = 0  # bits 12 to 27
+
+    @property
+    def core_set(self) -> int:
+        return self.core_set_high << 12 | self.core_set_low
+
+    @property
+    def core_count(self) -> int:
+        return self.reserved_bytes // self.size_per_core_bytes if self.size_per_core_bytes else 0
+
+    @property
+    def is_further(self) -> bool:
+        """Whether it is not the first part, which alone counts as an allocation."""
+        return bool(self.flags & _FURTHER)
 
 
 PROGRAM_ZERO = (1 << 48) - 1  # how the program is reported whose number is 0, which alone means unknown

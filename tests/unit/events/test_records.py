@@ -106,6 +106,33 @@ def test_a_buffer_lies_where_the_layout_draws_it() -> None:
     assert event.page_bytes == 4096 + 2048
 
 
+def test_a_buffer_by_core_has_a_core_set_where_others_have_a_page() -> None:
+    place, per_core = 0x1000 | (8 | 3) << 48 | 0x7FF << 52, 2048 | 5 << 27 | 3 << 48
+    words = (18, 7, tag(1, kind=1, pool=2, flags=64), 11, place, 8192 | 3 << 48, 8000 | 9 << 48, per_core)
+
+    event = decode_record(record(*words))
+
+    assert event == events.CoreBufferAllocated(
+        sequence=9,
+        time_ticks=7,
+        pool=Pool.L1,
+        flags=64,
+        id=11,
+        address=0x1000,
+        layout=BufferLayout.HEIGHT_SHARDED,
+        reserved_bytes=8192,
+        target=3,
+        requested_bytes=8000,
+        thread=9,
+        size_per_core_bytes=2048,
+        next_part=5,
+        core_set_low=0x7FF,
+        core_set_high=3,
+    )
+    assert isinstance(event, events.CoreBufferAllocated)
+    assert (event.core_set, event.core_count, event.is_further) == (3 << 12 | 0x7FF, 4, True)
+
+
 @pytest.mark.parametrize(("code", "page"), [((1 << 27) - 1, (1 << 27) - 1), (1 << 27, 0), (1 << 27 | 3, 100 << 20)])
 def test_a_large_page_is_told_by_the_number_of_pages(code: int, page: int) -> None:
     event = events.BufferAllocated(id=1, requested_bytes=300 << 20, page_low=code & 0xFFF, page_high=code >> 12)

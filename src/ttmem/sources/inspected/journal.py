@@ -6,6 +6,7 @@ left out. Whether the writer still lives is not asked.
 
 import os
 from collections.abc import Iterator
+from itertools import chain
 from typing import BinaryIO
 
 from ttmem import _native
@@ -55,6 +56,7 @@ class _Journal:
         targets = list(self._targets())
         alive = self._alive()
         listed = [event for _, event in zip(range(most), alive, strict=False)]
+        live_count = sum(not event.get("is_further") for event in chain(listed, alive))
         return {
             "identity": self._identity_document(),
             "label": self._text(self._header.integer("label")) or self._identity.text("command"),
@@ -67,7 +69,7 @@ class _Journal:
             "targets": targets,
             "phases": list(self._phases()),
             "open_phases": list(self._open_phases()),
-            "live_count": len(listed) + sum(1 for _ in alive),
+            "live_count": live_count,
             "live": listed,
             "recent": self._recent(most),
         }
@@ -187,9 +189,11 @@ class _Journal:
         return found
 
     def _told(self, event: Document) -> Document:
-        """With the text behind its site, if it has one; of a kernel also what its binaries take."""
+        """With the text behind its site and its core set, if it has one; of a kernel also what its binaries take."""
         if event.get("program") == PROGRAM_ZERO:
             event = {**event, "program": 0}
+        if cores := self._text(event.get("core_set", 0)):
+            event = {**event, "core_set_text": cores}
         kind, data = self._item(event["site"])
         if kind != "text" or event["kind"] == Kind.PROGRAM_BINARY.word:  # whose site is a place in DRAM
             return event

@@ -5,7 +5,7 @@ from dataclasses import fields
 from enum import IntEnum
 from typing import Any
 
-from ttmem.events import STRUCTS, BufferAllocated, Event
+from ttmem.events import STRUCTS, BufferAllocated, CoreBufferAllocated, Event
 
 __all__ = ["Document", "PartReader", "event_document", "sizes_of", "text_of", "words_of"]
 
@@ -78,4 +78,6 @@ def event_document(event: Event) -> Document:
         document[field.name] = value.hex() if isinstance(value, bytes) else value
     if isinstance(event, BufferAllocated):
         document["page_bytes"] = event.page_bytes
+    if isinstance(event, CoreBufferAllocated):
+        document |= {name: getattr(event, name) for name in ("core_set", "core_count", "is_further")}
     return document

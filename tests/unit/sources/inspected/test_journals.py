@@ -99,6 +99,26 @@ def test_what_is_alive_is_listed_and_what_a_close_ended_is_not(journal: Path, do
     assert {one["id"] for one in document["live"]} <= {entry.id for entry in live_entries(journal)}
 
 
+def test_a_buffer_by_core_is_shown_by_its_parts_and_counts_once(tmp_path: Path) -> None:
+    cores = "square, column = (_native.client.intern(text) for text in ('0,0-1,1', '2,0-2,1'))"
+    alloc = "ttmem.report_core_buffer_alloc(chip, 5, 2048, [(8192, square, 4), (4096, column, 2)], 12000)"
+    with a_program(tmp_path, "from ttmem import _native", "chip = ttmem.open_device(7)", cores, alloc, "meet()") as one:
+        one.arrive()
+    [path] = tmp_path.glob("*.journal")
+    document = inspected(str(path), most=MOST)
+    first, further = sorted(document["live"], key=lambda part: part["is_further"])
+
+    shown = ("event", "id", "address", "size_per_core_bytes", "core_count", "core_set_text", "layout", "is_further")
+    assert [first[name] for name in shown] == ["CoreBufferAllocated", 5, 8192, 2048, 4, "0,0-1,1", "unknown", False]
+    assert [further[name] for name in shown] == ["CoreBufferAllocated", 5, 4096, 2048, 2, "2,0-2,1", "unknown", True]
+    assert [(part["reserved_bytes"], part["requested_bytes"]) for part in (first, further)] == [
+        (8192, 8000),
+        (4096, 4000),
+    ]
+    assert document["live_count"] == 1
+    assert not {"page_bytes", "per_bank_bytes"} & {*first, *further}
+
+
 @pytest.mark.parametrize(
     ("text", "sizes"),
     [
