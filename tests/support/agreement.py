@@ -146,7 +146,9 @@ class Expected:
             "launches": self._launches(),
             "programs": self._programs(),
             "meshes": self._meshes(),
-            "live_counts": {process.name: len(process.live) for process in self.processes},
+            "live_counts": {
+                process.name: sum(life.is_allocation for life in process.live.values()) for process in self.processes
+            },
             "states": {process.name: "live" if process.is_alive else "ended" for process in self.processes},
         }
 
@@ -205,7 +207,7 @@ class Expected:
 
     def allocations(self) -> dict[str, Counter[Any]]:
         return {
-            process.name: Counter(one_life(process, life) for life in process.live.values())
+            process.name: Counter(one_life(process, life) for life in process.live.values() if life.is_allocation)
             for process in self.processes
         }
 
@@ -231,6 +233,8 @@ def _pools(held: Iterable[tuple[DeviceName, Life]]) -> dict[Any, tuple[int, int,
     """Used, requested and count of every pool; a view takes nothing and asks for nothing, but is there."""
     sums: dict[Any, tuple[int, int, int]] = {}
     for device, life in held:
+        if not life.is_allocation:
+            continue
         used, requested, count = sums.get((device, life.pool), (0, 0, 0))
         asked = 0 if life.is_view else life.requested
         sums[device, life.pool] = (used + life.reserved, requested + asked, count + 1)
@@ -240,6 +244,8 @@ def _pools(held: Iterable[tuple[DeviceName, Life]]) -> dict[Any, tuple[int, int,
 def _kinds(held: Iterable[tuple[DeviceName, Life]]) -> dict[Any, tuple[int, int, bool]]:
     sums: dict[Any, tuple[int, int, bool]] = {}
     for device, life in held:
+        if not life.is_allocation:
+            continue
         used, count, is_estimated = sums.get((device, life.kind), (0, 0, False))
         sums[device, life.kind] = (used + life.reserved, count + 1, is_estimated or life.is_estimated)
     return sums

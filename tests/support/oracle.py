@@ -58,6 +58,11 @@ class Life:
     def key(self) -> Key:
         return (self.target, self.kind, self.id)
 
+    @property
+    def is_allocation(self) -> bool:
+        """A program without memory of its own is none."""
+        return self.kind != Kind.PROGRAM_BINARY or self.reserved != 0
+
 
 @dataclass
 class Target:

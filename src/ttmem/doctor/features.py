@@ -64,6 +64,7 @@ FEATURES = (
         ),
         is_vital=True,
     ),
+    Feature("buffers by core", _needs("buffer_is_by_core", "buffer_core_addresses"), ()),
     Feature(
         "out of memory",
         _on_a_mesh("allocate_buffer", "buffer_device|buffer_allocator", "buffer_type|buffer_is_dram"),

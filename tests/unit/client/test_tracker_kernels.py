@@ -69,7 +69,7 @@ def test_a_kernel_is_told_with_what_each_processor_gets(
     tracker.track_kernel_load(3552, 1 << 12, device, APPLICATION, 1, facts=facts)
 
     [row] = journal.allocations(Kind.KERNEL_APPLICATION)
-    assert row[-2:] == ((1252, 860, 1428), name)
+    assert row[-3:-1] == ((1252, 860, 1428), name)
 
 
 def test_without_exact_bytes_the_seeds_rule_stands_in_and_is_marked(
