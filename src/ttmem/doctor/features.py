@@ -61,6 +61,7 @@ FEATURES = (
         _needs(
             *("buffer_id", "buffer_layout", "buffer_page_size", "buffer_bank_size", "mesh_id"),
             *("buffer_type|buffer_is_l1", "buffer_type|buffer_is_trace", "bank_base|buffer_type"),
+            *("buffer_is_by_core", "buffer_core_addresses"),
         ),
         is_vital=True,
     ),

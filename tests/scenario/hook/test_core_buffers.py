@@ -114,6 +114,15 @@ def test_a_buffer_by_core_of_a_release_that_names_no_devices_is_missing_and_know
     assert (look.process["complete"], look.process["reason"]) == (False, "unknown_device")
 
 
+def test_a_buffer_by_core_whose_map_of_addresses_is_not_as_expected_is_missing_and_known_to_be(host: Host) -> None:
+    """No chip has a column 300: whatever the hook reads there is no map of cores."""
+    host.tell("open 1 1 0", by_core(2, 32, "300,0-303,0", 4), by_core(4, 32, "0,0-3,0", 4), "free 2")
+    look = host.look()
+
+    assert ([told.id for told in look.buffers], look.findings) == ([4], {"unknown_device": 1})
+    assert (look.process["complete"], look.process["reason"]) == (False, "unknown_device")
+
+
 def test_a_refusal_of_a_buffer_by_core_is_reported_on_its_chip(host: Host) -> None:
     host.tell("open 1 1 0 1", by_core(2, 32, "0,0-3,0", 4, "1@1"))
     before = host.look()
