@@ -42,6 +42,22 @@ std::vector<uint64_t>& image() {
     return words;
 }
 
+/// At two addresses; one that lives, and one that ended with all its parts.
+void report_by_core(uint16_t chip) {
+    const ttmem_core_part parts[] = {{8192, ttmem_intern("0,0-1,1", 7), 4}, {4096, ttmem_intern("2,0-2,1", 7), 2}};
+    for (uint64_t id = 20; id < 22; ++id) {
+        ttmem_core_buffer buffer{};
+        buffer.id = id;
+        buffer.size_per_core_bytes = 2048;
+        buffer.parts = parts;
+        buffer.part_count = 2;
+        buffer.target = chip;
+        buffer.type = TTMEM_BUFFER_L1;
+        ttmem_core_buffer_alloc(&buffer);
+    }
+    ttmem_free_id(chip, TTMEM_BUFFER, 21, TTMEM_L1, 0);
+}
+
 /// A journal with something of everything in it.
 void report_everything() {
     uint16_t chips[2];
@@ -87,6 +103,7 @@ void report_everything() {
     ttmem_free_id(chips[0], TTMEM_BUFFER, 2, TTMEM_DRAM, 0);
     ttmem_out_of_memory(chips[0], TTMEM_L1, 1 << 20, 4096, 1024);
     ttmem_clash(mesh, 5, 0x9'0000, 0x8'f000);
+    report_by_core(chips[0]);
     ttmem_device_close(chips[1]);
     ttmem_phase_end(phase);
 }
@@ -192,7 +209,7 @@ void check_totals(const Book& book) {
     book.table().for_each([&](const Words& words) {
         Amount& pool = sums[words.target()].pools[words.pool()];
         pool.used += static_cast<int64_t>(words.reserved_bytes());
-        ++pool.count;
+        pool.count += words.is_further() ? 0 : 1;  // a buffer by core is one, however many parts it has
     });
     for (uint32_t target = 0; target < kTargets; ++target)
         for (uint32_t p = 0; p < kPools; ++p) {
