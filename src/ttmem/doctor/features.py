@@ -61,11 +61,17 @@ FEATURES = (
         _needs(
             *("buffer_id", "buffer_layout", "buffer_page_size", "buffer_bank_size", "mesh_id"),
             *("buffer_type|buffer_is_l1", "buffer_type|buffer_is_trace", "bank_base|buffer_type"),
-            *("buffer_is_by_core", "buffer_core_addresses"),
         ),
         is_vital=True,
     ),
-    Feature("buffers by core", _needs("buffer_is_by_core", "buffer_core_addresses"), ()),
+    Feature(
+        "buffers by core",
+        _on_a_mesh(
+            *("track_allocate", "track_deallocate", "buffer_id", "buffer_device", "mesh_impl_devices"),
+            *("buffer_is_by_core", "buffer_core_addresses", "buffer_type|buffer_is_dram"),
+        ),
+        (),
+    ),
     Feature(
         "out of memory",
         _on_a_mesh("allocate_buffer", "buffer_device|buffer_allocator", "buffer_type|buffer_is_dram"),

@@ -250,6 +250,7 @@ def test_old_and_new_releases_in_one_process_are_asked_in_their_own_way(stand_in
 STORY = (
     "open 1 1 0",
     "buffer 2 1 DRAM 8192 2048",
+    "buffer 3 1@0 L1 131072 1024 0,0-3,0",
     "buffer 4 1 DRAM 99999999999999 2048",
     *an_add(),
     "enqueue 1",
@@ -274,6 +275,7 @@ def told(look: HostLook | None, nothing: HostLook) -> dict[str, bool]:
     return {
         "devices": look.open_chips == [CHIP],
         "buffers": any(told.pool is Pool.DRAM for told in look.buffers),
+        "buffers by core": any(told.parts for told in look.buffers),
         "out of memory": look.refusals_since(nothing) != [],
         "circular buffers": look.circular != [],
         "clashes": look.clashes_since(nothing) != [],
@@ -287,7 +289,7 @@ def told(look: HostLook | None, nothing: HostLook) -> dict[str, bool]:
 
 @pytest.mark.parametrize("release", [CURRENT, STRIPPED, OLD, OLDEST, FUTURE, NAMELESS])
 def test_doctor_promises_what_the_hook_tells(release: str, stand_in: StandIn, journals: Path) -> None:
-    with Host(stand_in, journals, release=release) as host:
+    with Host(stand_in, journals, release=release, TT_METAL_ALLOCATOR_MODE_HYBRID="1") as host:
         host.tell(STORY[0])
         nothing = host.look_if_any()
         host.tell(*STORY[1:])
