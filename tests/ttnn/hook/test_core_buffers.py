@@ -91,3 +91,17 @@ def test_a_buffer_by_core_without_the_mode_for_it_is_not_out_of_memory(hooked_of
 
     assert "requires AllocatorMode::HYBRID" in refused["refused"]
     assert (look.refusals_since(before), look.buffers, look.findings) == ([], [], {})
+
+
+def test_a_release_that_does_not_tell_the_chip_of_a_buffer_by_core_is_known_to_miss_it(
+    hooked_of: StartedHooked,
+) -> None:
+    hooked = hooked_of("n150", is_hybrid=True, release="0.78.0")
+    with hooked.opened((1, 1)):
+        hooked.runtime.steps([a_tensor(1, 8)])
+        look = hooked.look()
+        hooked.runtime.steps([{"op": "free", "id": 1, "type": "L1"}])
+        freed = hooked.look()
+
+    assert (look.buffers, look.findings, look.process["complete"]) == ([], {"unknown_device": 1}, False)
+    assert (freed.buffers, freed.findings) == ([], {"unknown_device": 1})
