@@ -496,4 +496,4 @@ def test_the_ledger_agrees_with_the_oracle_after_every_step(nursery: Nursery) ->
 
 @pytest.mark.slow
 def test_the_ledger_agrees_with_the_oracle_in_long_stories(nursery: Nursery) -> None:
-    run_stories(nursery, examples=120, steps=120)
+    run_stories(nursery, examples=60, steps=120)

@@ -93,7 +93,7 @@ class OracleProcess:
         self.open_phases: dict[int, OpenPhase] = {}
         self.phase_peaks: dict[tuple[str, int, int], tuple[int, int]] = {}  # name, target, pool: peak, runs
         self.out_of_memory: list[tuple[DeviceName, int, int, int, int]] = []
-        self.clashes: list[tuple[DeviceName, int, int, int]] = []
+        self.clashes: list[tuple[DeviceName, int | None, int, int]] = []
         self.peaks: Counter[tuple[DeviceName, int]] = Counter()
         self.alive_at_peak: dict[tuple[DeviceName, int], list[Life]] = {}
         self._oracle = oracle
@@ -291,7 +291,7 @@ class OracleProcess:
     def clash(self, target: int, program: int, cb_end: int, buffer: int) -> None:
         """An address that no device has is unknown, not cut."""
         places = [address if address < 1 << 48 else 0 for address in (cb_end, buffer)]
-        self.clashes += [(device, program, places[0], places[1]) for device in self.devices_of(target)]
+        self.clashes += [(device, program or None, places[0], places[1]) for device in self.devices_of(target)]
 
 
 class Oracle:
