@@ -60,10 +60,13 @@ class RemovedJournals:
         before = self._until if len(self._until) < _REMEMBERED_MOST else {}
         self._until = {lock: before[lock] for lock in held if lock in before}
         found = []
+        unnamed: dict[int, dict[int, list[FoundJournal]]] = {}  # by process: its descriptors are gone through once
         for lock in held:
             if self._until.get(lock, now) > now:
                 continue
-            journal = self._journal_of(lock)
+            if lock.pid not in unnamed:
+                unnamed[lock.pid] = self._unnamed_files_of(lock.pid)
+            journal = self._journal_among(unnamed[lock.pid].get(lock.file[1], []))
             self._until[lock] = float("inf") if journal else now + _AGAIN_SECONDS
             found += [journal] if journal else []
         return found
@@ -80,20 +83,29 @@ class RemovedJournals:
                 major, minor, inode = words[5].split(b":")
                 yield _Lock(int(words[4]), (os.makedev(int(major, 16), int(minor, 16)), int(inode)))
 
-    def _journal_of(self, lock: _Lock) -> FoundJournal | None:
-        """The journal behind a lock, if its holder has it open and it has no name."""
-        folder = f"{self._proc}/{lock.pid}/fd"
+    def _unnamed_files_of(self, pid: int) -> dict[int, list[FoundJournal]]:
+        """The files without a name that a process has open, by inode; those of several file systems may share one."""
+        folder = f"{self._proc}/{pid}/fd"
+        found: dict[int, list[FoundJournal]] = {}
         try:
             names = os.listdir(folder)
         except OSError:  # gone, or not ours to look into
-            return None
+            return found
         for name in names:
             path = f"{folder}/{name}"
             try:
                 facts = os.stat(path)
-                if facts.st_ino == lock.file[1] and stat.S_ISREG(facts.st_mode):
-                    is_one = facts.st_nlink == 0 and self._is_placed(os.readlink(path)) and _is_journal(path)
-                    return FoundJournal(path, facts.st_dev, facts.st_ino) if is_one else None
+            except OSError:
+                continue
+            if stat.S_ISREG(facts.st_mode) and facts.st_nlink == 0:
+                found.setdefault(facts.st_ino, []).append(FoundJournal(path, facts.st_dev, facts.st_ino))
+        return found
+
+    def _journal_among(self, files: list[FoundJournal]) -> FoundJournal | None:
+        for file in files:
+            try:
+                if self._is_placed(os.readlink(file.path)) and _is_journal(file.path):
+                    return file
             except OSError:
                 continue
         return None
