@@ -207,6 +207,7 @@ void check_totals(const Book& book) {
     if (!book.is_counting()) return;
     std::vector<Totals> sums(kTargets);
     book.table().for_each([&](const Words& words) {
+        if (ttmem::is_bookkeeping(words)) return;  // a program without memory of its own is no allocation
         Amount& pool = sums[words.target()].pools[words.pool()];
         pool.used += static_cast<int64_t>(words.reserved_bytes());
         pool.count += words.is_further() ? 0 : 1;  // a buffer by core is one, however many parts it has
