@@ -13,6 +13,7 @@ root looks into that of containers as well.
 """
 
 import os
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -44,10 +45,14 @@ class Roots(NamedTuple):
 
 
 SYSTEM = Roots()
+_Unlisted = dict[int, tuple[str, int]]  # by owner: where, and how many directories are not listed
 
 
 class Places:
-    """Lists the directories worth a look, for one user; new users and containers are noticed on the way."""
+    """Lists the directories worth a look, for one user; new users and containers are noticed on the way.
+
+    Any thread may ask. What is found is replaced as a whole, by one thread at a time: whoever has _looking.
+    """
 
     def __init__(
         self,
@@ -67,7 +72,8 @@ class Places:
         self._clock = clock
         self._others: list[Place] = []
         self._container_shm: list[str] = []
-        self.unlisted: dict[int, tuple[str, int]] = {}  # by owner: where, and how many directories are not listed
+        self._looking = threading.Lock()
+        self.unlisted: _Unlisted = {}
         self._others_due = float("-inf")
         self._own = [Place(os.path.join(roots.shm, f"{_USERS_NAME}{uid}"), uid)]
         for runtime in filter(None, (runtime_directory, os.path.join(roots.run, str(uid)))):
@@ -126,15 +132,21 @@ class Places:
 
     def _look_around(self) -> None:
         """A walk through /proc is too dear for every scan."""
-        now = self._clock()
-        if now >= self._others_due:
+        if self._clock() < self._others_due:
+            return
+        with self._looking:
+            now = self._clock()
+            if now < self._others_due:  # somebody else did it meanwhile
+                return
             began = time.thread_time()
             own = {place.path for place in self._own}
             containers = self._namespaces.others() if self.uid == 0 else []
             self._container_shm = _others_than(self._roots.shm, [self._shm_of(pid) for pid in containers])
             if self._directory is None:
-                self.unlisted = {}
-                self._others = [place for place in self._find_others(containers) if place.path not in own]
+                unlisted: _Unlisted = {}
+                others = self._find_others(containers, unlisted)
+                self._others = [place for place in others if place.path not in own]
+                self.unlisted = unlisted
             cost = time.thread_time() - began
             self._others_due = now + max(_OTHERS_EVERY_SECONDS, cost * _PAUSE_PER_COST)
 
@@ -142,9 +154,9 @@ class Places:
         """The /dev/shm of a process in another mount namespace."""
         return f"{self._roots.proc}/{pid}/root/dev/shm"
 
-    def _find_others(self, containers: list[int]) -> Iterator[Place]:
+    def _find_others(self, containers: list[int], unlisted: _Unlisted) -> Iterator[Place]:
         """Other people's directories, here and in the namespaces of these processes."""
-        yield from self._users_directories(self._roots.shm)
+        yield from self._users_directories(self._roots.shm, unlisted)
         if self.uid != 0:
             return
         for name in _names(self._roots.run):
@@ -152,9 +164,11 @@ class Places:
                 yield Place(os.path.join(self._roots.run, name, "ttmem"), int(name))
         for pid in containers:  # user ids of there read otherwise from here
             uids = procfs.UidMap.of(self._roots.proc, pid)
-            yield from self._users_directories(self._shm_of(pid), uids.outside)
+            yield from self._users_directories(self._shm_of(pid), unlisted, uids.outside)
 
-    def _users_directories(self, shm: str, outside: Callable[[int], int] = lambda uid: uid) -> Iterator[Place]:
+    def _users_directories(
+        self, shm: str, unlisted: _Unlisted, outside: Callable[[int], int] = lambda uid: uid
+    ) -> Iterator[Place]:
         """Directories with users' names. Those that another user has made are told of, but not by the thousand."""
         usurped: Counter[int] = Counter()
         for name in _names(shm):
@@ -170,7 +184,7 @@ class Places:
             yield place
         for owner, count in usurped.items():
             if count > _USURPED_MOST:
-                self.unlisted[owner] = (shm, count - _USURPED_MOST)
+                unlisted[owner] = (shm, count - _USURPED_MOST)
 
 
 def _others_than(own: str, directories: list[str]) -> list[str]:

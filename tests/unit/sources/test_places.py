@@ -1,11 +1,13 @@
 """Where journals are looked for: by whom, and in which order."""
 
 import os
+import sys
+import threading
 from pathlib import Path
 
 import pytest
 
-from ttmem.sources import Place, Places, Roots
+from ttmem.sources import Place, Places, Roots, procfs
 
 
 def roots_in(folder: Path) -> Roots:
@@ -143,3 +145,36 @@ def test_others_are_looked_up_at_most_twice_a_second(tmp_path: Path) -> None:
     assert len(places.listed()) == own_count
     now[0] += 0.2
     assert len(places.listed()) == own_count + 1
+
+
+def test_threads_that_look_at_once_look_around_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second comes while the first goes through all processes: it waits for what the first finds."""
+    is_looking, has_come = threading.Event(), threading.Event()
+    looked: list[str] = []
+
+    def others(namespaces: procfs.MountNamespaces) -> list[int]:
+        looked.append(threading.current_thread().name)
+        is_looking.set()
+        has_come.wait()
+        return []
+
+    def clock() -> float:
+        if threading.current_thread().name == "second":
+            has_come.set()
+        return 100.0
+
+    monkeypatch.setattr(procfs.MountNamespaces, "others", others)
+    places = Places(uid=0, roots=roots_in(tmp_path), clock=clock)
+    threads = [threading.Thread(target=places.listed, name=name) for name in ("first", "second")]
+    interval = sys.getswitchinterval()
+    try:
+        sys.setswitchinterval(1000)  # the second goes on until it has to wait
+        threads[0].start()
+        is_looking.wait()
+        threads[1].start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+
+    assert looked == ["first"]
