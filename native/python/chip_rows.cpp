@@ -82,9 +82,9 @@ bool is_shown(const Process& process) { return process.is_counted(); }
 
 }  // namespace
 
-void space_rows(Collector& collector, const Processes& processes, const Devices& devices, nb::dict& rows) {
+void space_rows(Atlas& atlas, const Processes& processes, const Devices& devices, nb::dict& rows) {
     nb::list spaces, cores;
-    const auto all = collector.atlas().look(processes, devices);
+    const auto all = atlas.look(processes, devices);
     for (uint32_t number = 0; number < all.size(); ++number) {
         static const Places nothing;
         const Places& places = all[number] == nullptr ? nothing : *all[number];
@@ -100,10 +100,10 @@ void space_rows(Collector& collector, const Processes& processes, const Devices&
     rows["worst_cores"] = cores;
 }
 
-nb::dict chip_rows(Collector& collector, uint32_t device, size_t most) {
-    return collector.look([&](Processes& processes, Devices& devices, const Timebase&, const auto&) {
+nb::dict chip_rows(Books& books, uint32_t device, size_t most) {
+    return books.look([&](Processes& processes, Devices& devices, const Timebase&, const Besides& besides) {
         nb::dict rows;
-        const Places places = collector.atlas().look_at(processes, devices, device);
+        const Places places = besides.atlas.look_at(processes, devices, device);
         nb::list pools, cores;
         for (uint32_t pool = 0; pool < kPlacedPools; ++pool)
             pools.append(gap_row(places.pools[pool], places.gaps[pool]) +
@@ -124,8 +124,8 @@ nb::dict chip_rows(Collector& collector, uint32_t device, size_t most) {
     });
 }
 
-nb::tuple kernel_rows(Collector& collector, uint32_t device, size_t most) {
-    return collector.look([=](Processes& processes, Devices&, const Timebase& time, const auto&) {
+nb::tuple kernel_rows(Books& books, uint32_t device, size_t most) {
+    return books.look([=](Processes& processes, Devices&, const Timebase& time, const auto&) {
         std::vector<KernelEntry> found;
         std::map<std::tuple<uint64_t, uint16_t, uint64_t>, Sent> sent;  // by process, target and program
         for (const auto& process : processes) {

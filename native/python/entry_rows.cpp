@@ -189,8 +189,8 @@ void holding_rows(const Process& process, size_t most, const Timebase& time, nb:
     rows["site_count"] = sites.size();
 }
 
-nb::list allocation_rows(Collector& collector, uint64_t key, size_t most) {
-    return collector.look([=](Processes& processes, Devices&, const Timebase& time, const auto&) {
+nb::list allocation_rows(Books& books, uint64_t key, size_t most) {
+    return books.look([=](Processes& processes, Devices&, const Timebase& time, const auto&) {
         nb::list rows;
         const Process* process = find_process(processes, key);
         if (process == nullptr) return rows;
@@ -214,8 +214,8 @@ nb::list allocation_rows(Collector& collector, uint64_t key, size_t most) {
 }
 
 // Alive at the peak: made at or before it and not freed before it.
-nb::tuple alive_at_peak_rows(Collector& collector, uint64_t key, uint32_t device, uint8_t pool) {
-    return collector.look([=](Processes& processes, Devices&, const Timebase& time, const auto&) {
+nb::tuple alive_at_peak_rows(Books& books, uint64_t key, uint32_t device, uint8_t pool) {
+    return books.look([=](Processes& processes, Devices&, const Timebase& time, const auto&) {
         nb::list rows;
         const Process* process = find_process(processes, key);
         if (process == nullptr || pool >= kPools) return nb::make_tuple(rows, false);

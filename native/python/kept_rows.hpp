@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "ledger/collector.hpp"
+#include "python/books.hpp"
 
 namespace ttmem {
 
@@ -35,6 +35,6 @@ private:
     Names names_;
 };
 
-nanobind::dict overview_rows(Collector& collector, KeptRows& kept, nanobind::iterable pids);
+nanobind::dict overview_rows(Books& books, KeptRows& kept, nanobind::iterable pids);
 
 }  // namespace ttmem

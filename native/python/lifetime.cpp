@@ -31,8 +31,8 @@ nb::tuple intake_row(const Intake& intake) {
 
 }  // namespace
 
-nb::tuple lifetime_rows(Collector& collector) {
-    const Lifetime sums = collector.lifetime();
+nb::tuple lifetime_rows(Books& books) {
+    const Lifetime sums = books.without_python([](Collector& collector) { return collector.lifetime(); });
     nb::list chips;
     for (const auto& [number, chip] : sums.chips) chips.append(chip_row(number, chip));
     return nb::make_tuple(nb::tuple(chips), intake_row(sums.journals), intake_row(sums.sockets));

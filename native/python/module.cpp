@@ -125,72 +125,77 @@ void add_older_client(nb::module_& module) {
     if (!add_allocation_client(client.ptr()) || !add_socket_reports(client.ptr())) throw nb::python_error();
 }
 
-nb::tuple attach(Collector& collector, nb::object file, uint64_t device, uint64_t inode) {
+nb::tuple attach(Books& books, nb::object file, uint64_t device, uint64_t inode) {
     const std::string path = path_of(file);
     std::string error;
-    uint64_t key = 0;
-    {
-        const Released released;
-        key = collector.attach(path, device, inode, error);
-    }
+    const uint64_t key =
+        books.without_python([&](Collector& collector) { return collector.attach(path, device, inode, error); });
     return nb::make_tuple(key, error);
 }
 
-nb::tuple taken(Collector& collector, uint64_t process) {
+nb::tuple taken(Books& books, uint64_t process) {
     std::string records, arena;
-    collector.taken(process, records, arena);
+    books.without_python([&](Collector& collector) { return collector.taken(process, records, arena); });
     return nb::make_tuple(nb::bytes(records.data(), records.size()), nb::bytes(arena.data(), arena.size()));
 }
 
-uint64_t feed(Collector& collector, nb::bytes records, nb::bytes arena, const nb::tuple& identity) {
-    return collector.feed(std::string(records.c_str(), records.size()), std::string(arena.c_str(), arena.size()),
-                          nb::cast<uint32_t>(identity[0]), nb::cast<uint32_t>(identity[1]),
-                          nb::cast<uint64_t>(identity[2]), nb::cast<std::string>(identity[3]));
+uint64_t feed(Books& books, nb::bytes records, nb::bytes arena, const nb::tuple& identity) {
+    const std::string all(records.c_str(), records.size()), names(arena.c_str(), arena.size());
+    const auto pid = nb::cast<uint32_t>(identity[0]), uid = nb::cast<uint32_t>(identity[1]);
+    const auto start = nb::cast<uint64_t>(identity[2]);
+    const auto label = nb::cast<std::string>(identity[3]);
+    return books.without_python(
+        [&](Collector& collector) { return collector.feed(all, names, pid, uid, start, label); });
 }
 
 // A ledger, and what it last wrote of those who cannot be asked again.
-struct Ledger : Collector {
-    explicit Ledger(bool tap) : Collector(tap), checkpoint(*this) {}
+struct Ledger : Books {
+    explicit Ledger(bool tap)
+        : Books(tap), checkpoint(without_python([](Collector& collector) { return Checkpoint(collector); })) {}
     Checkpoint checkpoint;
-    std::mutex checkpointing;
+    std::mutex checkpointing;  // waited for as a collector's mutex is: without the interpreter lock
     KeptRows kept;
 };
 
-// One at a time; whoever waits for that waits without the interpreter, which the one at work will need again.
 nb::object take_checkpoint(Ledger& ledger) {
     Released released;
-    const std::lock_guard one_at_a_time(ledger.checkpointing);
+    std::unique_lock one_at_a_time(ledger.checkpointing);
     const std::string& bytes = ledger.checkpoint.take();
-    released.end();
+    released.end([&] { one_at_a_time.unlock(); });
     return bytes.empty() ? nb::none() : nb::object(nb::bytes(bytes.data(), bytes.size()));
 }
 
 nb::tuple restore_checkpoint(Ledger& ledger, nb::bytes bytes) {
+    const std::string all(bytes.c_str(), bytes.size());
     std::string error;
-    const uint32_t count = ledger.checkpoint.restore(std::string(bytes.c_str(), bytes.size()), error);
+    const uint32_t count = ledger.without_python([&](Collector&) { return ledger.checkpoint.restore(all, error); });
     return nb::make_tuple(count, error);
 }
 
 nb::tuple take_log(Ledger& ledger, double wait_seconds) {
     std::string text;
     {
-        nb::gil_scoped_release released;
+        const Released released;
         text = ledger.log().wait(wait_seconds);
     }
     return nb::make_tuple(nb::bytes(text.data(), text.size()), ledger.log().dropped());
 }
 
+template <auto method, typename... Values>
+auto without_python(Books& books, Values... values) {
+    return books.without_python([&](Collector& collector) { return (collector.*method)(values...); });
+}
+
 nb::dict overview_of(Ledger& ledger, nb::iterable pids) { return overview_rows(ledger, ledger.kept, pids); }
 
 void add_ledger(nb::module_& module) {
-    using Unlocked = nb::call_guard<Released>;
-    nb::class_<Collector>(module, "Books");
-    nb::class_<Ledger, Collector>(module, "Ledger", "Balances of every process that reports by journal or socket.")
+    nb::class_<Books>(module, "Books");
+    nb::class_<Ledger, Books>(module, "Ledger", "Balances of every process that reports by journal or socket.")
         .def(nb::init<bool>(), nb::arg("tap") = false)
         .def("attach", attach, nb::arg("path"), nb::arg("device"), nb::arg("inode"))
-        .def("drain", &Collector::drain, Unlocked())
-        .def("run", &Collector::run, nb::arg("seconds"), Unlocked())
-        .def("stop", &Collector::stop)
+        .def("drain", without_python<&Collector::drain>)
+        .def("run", without_python<&Collector::run, double>, nb::arg("seconds"))
+        .def("stop", &Ledger::stop)
         .def("snapshot", snapshot_rows, nb::arg("devices") = nb::none())
         .def("overview", overview_of, nb::arg("pids") = nb::make_tuple())
         .def("process", process_rows, nb::arg("pid"), nb::arg("key"), nb::arg("most"))
@@ -204,11 +209,11 @@ void add_ledger(nb::module_& module) {
         .def("alive_at_peak", alive_at_peak_rows, nb::arg("process"), nb::arg("device"), nb::arg("pool"))
         .def("taken", taken, nb::arg("process"))
         .def("feed", feed, nb::arg("records"), nb::arg("arena"), nb::arg("identity"))
-        .def("end", &Collector::end, nb::arg("process"), Unlocked())
-        .def("forget_ended", &Collector::forget_ended, Unlocked())
+        .def("end", without_python<&Collector::end, uint64_t>, nb::arg("process"))
+        .def("forget_ended", without_python<&Collector::forget_ended>)
         .def("log_events", [](Ledger& ledger) { ledger.log().turn_on(); })
         .def("take_log", take_log, nb::arg("wait_seconds"))
-        .def("reset_peaks", &Collector::reset_peaks, Unlocked())
+        .def("reset_peaks", without_python<&Collector::reset_peaks>)
         .def("checkpoint", take_checkpoint, nb::sig("def checkpoint(self) -> bytes | None"))
         .def("restore", restore_checkpoint, nb::arg("checkpoint"));
 }

@@ -114,9 +114,8 @@ struct KeptRows::Kept {
 
 namespace {
 
-nb::dict rows_of(Collector& collector, KeptRows& kept, const Timebase& time) {
-    const Processes& processes = collector.processes();
-    const Devices& devices = collector.devices();
+nb::dict rows_of(const Processes& processes, const Devices& devices, const Timebase& time, Atlas& atlas,
+                 KeptRows& kept) {
     nb::dict rows;
     nb::list listed, sums;
     Everybody all;
@@ -133,7 +132,7 @@ nb::dict rows_of(Collector& collector, KeptRows& kept, const Timebase& time) {
     }
     kept.forget(processes);
     device_rows(devices, histories_of(devices, processes, peaks), Wanted{nb::none()}, rows);
-    space_rows(collector, processes, devices, rows);
+    space_rows(atlas, processes, devices, rows);
     rows["processes"] = listed;
     rows["sums"] = sums;
     everybody_rows(all, rows);
@@ -188,14 +187,15 @@ bool KeptRows::are_still(const Processes& processes, uint64_t chips) {
     return is_same;
 }
 
-nb::dict overview_rows(Collector& collector, KeptRows& kept, nb::iterable pids) {
+nb::dict overview_rows(Books& books, KeptRows& kept, nb::iterable pids) {
     std::vector<uint32_t> wanted;
     for (const nb::handle pid : pids) wanted.push_back(nb::cast<uint32_t>(pid));
-    return collector.look([&](Processes& processes, Devices& devices, const Timebase& time, const auto& damaged) {
-        if (!kept.are_still(processes, devices.changes())) kept.rows = rows_of(collector, kept, time);
+    return books.look([&](Processes& processes, Devices& devices, const Timebase& time, const Besides& besides) {
+        if (!kept.are_still(processes, devices.changes()))
+            kept.rows = rows_of(processes, devices, time, besides.atlas, kept);
         nb::dict rows = nb::steal<nb::dict>(PyDict_Copy(kept.rows.ptr()));
         rows["time_ns"] = nanoseconds(CLOCK_REALTIME);
-        rows["damaged"] = damaged_rows(damaged);
+        rows["damaged"] = damaged_rows(besides.damaged);
         if (!wanted.empty()) rows["whole"] = rows_about(processes, time, wanted);
         return rows;
     });

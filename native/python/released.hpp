@@ -18,15 +18,21 @@ public:
     Released(const Released&) = delete;
     Released& operator=(const Released&) = delete;
 
-    /// Takes the lock back. Does not return if the interpreter is ending.
-    void end() noexcept {
+    /// Takes the lock back. Does not return if the interpreter is ending: `let_go` is called before this thread stops, but
+    /// not by Python 3.14 and newer, which stop it themselves.
+    template <typename LetGo>
+    void end(LetGo let_go) noexcept {
         if (state_ == nullptr) return;
         try {
             PyEval_RestoreThread(state_);
         } catch (...) {  // nothing else can come: it is a C function
+            let_go();
             for (;;) pause();
         }
         state_ = nullptr;
+    }
+    void end() noexcept {
+        end([] {});
     }
 
 private:

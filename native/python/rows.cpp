@@ -195,19 +195,19 @@ nb::list doubted_rows(const Processes& processes) {
     return numbers;
 }
 
-nb::dict snapshot_rows(Collector& collector, nb::object only) {
+nb::dict snapshot_rows(Books& books, nb::object only) {
     const Wanted wanted(only);
-    return collector.look([&](Processes& processes, Devices& devices, const Timebase& time, const auto& damaged) {
+    return books.look([&](Processes& processes, Devices& devices, const Timebase& time, const Besides& besides) {
         nb::dict rows;
         ProcessLists lists;
         rows["time_ns"] = nanoseconds(CLOCK_REALTIME);
         device_rows(devices, histories_of(devices, processes, all_peaks(processes, time)), wanted, rows);
         rows["spaces"] = rows["worst_cores"] = nb::list();
-        if (wanted.is_all()) space_rows(collector, processes, devices, rows);
+        if (wanted.is_all()) space_rows(besides.atlas, processes, devices, rows);
         for (const auto& process : processes) add_process(*process, time, wanted, lists);
         put_into(rows, lists);
         rows["doubted"] = doubted_rows(processes);
-        rows["damaged"] = damaged_rows(damaged);
+        rows["damaged"] = damaged_rows(besides.damaged);
         return rows;
     });
 }
@@ -223,8 +223,8 @@ nb::dict rows_about(const Processes& processes, const Timebase& time, const std:
     return rows;
 }
 
-nb::dict process_rows(Collector& collector, uint32_t pid, uint64_t key, size_t most) {
-    return collector.look([=](Processes& processes, Devices& devices, const Timebase& time, const auto&) {
+nb::dict process_rows(Books& books, uint32_t pid, uint64_t key, size_t most) {
+    return books.look([=](Processes& processes, Devices& devices, const Timebase& time, const auto&) {
         nb::dict rows;
         const Wanted all{nb::none()};
         const Process* process = find_process(processes, pid, key);

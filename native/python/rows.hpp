@@ -3,7 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "ledger/collector.hpp"
+#include "python/books.hpp"
 
 namespace ttmem {
 
@@ -16,26 +16,26 @@ nanobind::tuple size_row(const std::vector<uint64_t>& sizes);
 nanobind::object program_number(uint64_t reported);
 
 /// `devices`: only rows about these; None for all.
-nanobind::dict snapshot_rows(Collector& collector, nanobind::object devices);
+nanobind::dict snapshot_rows(Books& books, nanobind::object devices);
 /// One process close up: what `snapshot_rows` says of it, and its `most` largest and oldest allocations. `key`: which of
 /// several of that pid; 0 for the one that lives. Empty if there is none.
-nanobind::dict process_rows(Collector& collector, uint32_t pid, uint64_t key, size_t most);
+nanobind::dict process_rows(Books& books, uint32_t pid, uint64_t key, size_t most);
 /// What every chip was at its highest, and what happened, since this was last asked; and who lives.
-nanobind::tuple sample_rows(Collector& collector);
+nanobind::tuple sample_rows(Books& books);
 /// Sums that never fall, of chips and of all that was read.
-nanobind::tuple lifetime_rows(Collector& collector);
+nanobind::tuple lifetime_rows(Books& books);
 /// `most`: only so many, the largest; 0 for all.
-nanobind::list allocation_rows(Collector& collector, uint64_t process, size_t most);
+nanobind::list allocation_rows(Books& books, uint64_t process, size_t most);
 /// The same counted: (device numbers, kind, flags, whether it takes bytes, how many).
-nanobind::list tally_rows(Collector& collector, uint64_t process);
+nanobind::list tally_rows(Books& books, uint64_t process);
 /// Devices of which `snapshot_rows` has the same figures, in tuples.
-nanobind::list alike_rows(Collector& collector);
+nanobind::list alike_rows(Books& books);
 /// What lies where on every chip, as few figures: into `rows`.
-void space_rows(Collector& collector, const Processes& processes, const Devices& devices, nanobind::dict& rows);
+void space_rows(Atlas& atlas, const Processes& processes, const Devices& devices, nanobind::dict& rows);
 /// What lies where on one chip; stretches of a pool beyond `most` are put together, across the smallest holes.
-nanobind::dict chip_rows(Collector& collector, uint32_t device, size_t most);
+nanobind::dict chip_rows(Books& books, uint32_t device, size_t most);
 /// The kernels on one chip, the `most` largest, and how many there are.
-nanobind::tuple kernel_rows(Collector& collector, uint32_t device, size_t most);
-nanobind::tuple alive_at_peak_rows(Collector& collector, uint64_t process, uint32_t device, uint8_t pool);
+nanobind::tuple kernel_rows(Books& books, uint32_t device, size_t most);
+nanobind::tuple alive_at_peak_rows(Books& books, uint64_t process, uint32_t device, uint8_t pool);
 
 }  // namespace ttmem

@@ -51,8 +51,8 @@ void happening_rows(Process& process, const Timebase& time, nb::list& rows) {
 
 }  // namespace
 
-nb::tuple sample_rows(Collector& collector) {
-    return collector.glance([](Processes& processes, Devices& devices, const Timebase& time) {
+nb::tuple sample_rows(Books& books) {
+    return books.glance([](Processes& processes, Devices& devices, const Timebase& time, const auto&) {
         nb::list chips, lives, happenings;
         for (uint32_t number = 0; number < devices.all().size(); ++number) {
             const Device& device = devices.all()[number];

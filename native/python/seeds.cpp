@@ -7,7 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "python/released.hpp"
+#include "python/books.hpp"
 #include "seeds/server.hpp"
 
 namespace nb = nanobind;
@@ -18,10 +18,11 @@ namespace {
 using seeds::Server;
 
 // The caller keeps its own descriptor: ours is a copy.
-void make_server(Server* self, Collector& ledger, int listener, bool log_events, uint32_t device_nodes) {
+void make_server(Server* self, Books& ledger, int listener, bool log_events, uint32_t device_nodes) {
     const int file = fcntl(listener, F_DUPFD_CLOEXEC, 0);
     if (file < 0) throw std::runtime_error("descriptor " + std::to_string(listener) + ": " + strerror(errno));
-    new (self) Server(ledger, file, log_events, device_nodes);
+    ledger.without_python(
+        [&](Collector& collector) { return new (self) Server(collector, file, log_events, device_nodes); });
 }
 
 nb::dict statistics(const Server& server) {

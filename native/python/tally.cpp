@@ -118,24 +118,26 @@ void say(Said& said, const Process& process, const Timebase& time, uint32_t devi
 
 }  // namespace
 
-nb::list tally_rows(Collector& collector, uint64_t key) {
-    const auto held = collector.hold();
-    nb::list rows;
-    for (const auto& process : collector.processes()) {
-        if (process->key != key) continue;
-        std::unordered_map<uint64_t, nb::tuple> devices;
-        for (const auto& [group, count] : counts_of(*process)) {
-            const uint64_t target = group >> 32;
-            const auto [known, is_new] = devices.try_emplace(target);
-            if (is_new) known->second = tuple_of(process->book.targets()[target].devices);
-            rows.append(nb::make_tuple(known->second, group >> 16 & 0xff, group >> 8 & 0xff, (group & 1) != 0, count));
+nb::list tally_rows(Books& books, uint64_t key) {
+    return books.glance([=](Processes& processes, Devices&, const Timebase&, const auto&) {
+        nb::list rows;
+        for (const auto& process : processes) {
+            if (process->key != key) continue;
+            std::unordered_map<uint64_t, nb::tuple> devices;
+            for (const auto& [group, count] : counts_of(*process)) {
+                const uint64_t target = group >> 32;
+                const auto [known, is_new] = devices.try_emplace(target);
+                if (is_new) known->second = tuple_of(process->book.targets()[target].devices);
+                rows.append(
+                    nb::make_tuple(known->second, group >> 16 & 0xff, group >> 8 & 0xff, (group & 1) != 0, count));
+            }
         }
-    }
-    return rows;
+        return rows;
+    });
 }
 
-nb::list alike_rows(Collector& collector) {
-    return collector.look([](Processes& processes, Devices& devices, const Timebase& time, const auto&) {
+nb::list alike_rows(Books& books) {
+    return books.look([](Processes& processes, Devices& devices, const Timebase& time, const auto&) {
         std::vector<Said> said(devices.all().size());
         for (uint32_t number = 0; number < said.size(); ++number) say(said[number], devices.all()[number]);
         for (const auto& process : processes)

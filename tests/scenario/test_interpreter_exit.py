@@ -11,7 +11,7 @@ import pytest
 # While the last object of the main module is destroyed the interpreter is ending already, and other threads may still
 # ask for its lock: long enough for every thread below to come back from native code.
 PROGRAM = """
-import os, signal, socket, sys, threading, time
+import collections, os, signal, socket, sys, threading, time
 from ttmem import _native
 from ttmem.collector import Collector
 from ttmem.sources import Places
@@ -47,6 +47,23 @@ server = _native.SeedServer(collector.ledger, listener.fileno(), True)
 in_background(lambda: again_and_again(lambda: server.run(0.01)))
 in_background(lambda: again_and_again(lambda: server.take_log(0.01)))
 """
+# Other threads stop where they want the interpreter lock back, which is in the middle of a look: not with the ledger's.
+# They run no function of the main module, which would keep that alive.
+ASKING = f"""{PROGRAM}
+class Asking:
+    def __init__(self, ledger):
+        self.ledger = ledger
+
+    def __del__(self, write=os.write):
+        for _ in range(100):
+            self.ledger.overview()
+        write(1, b"asked")
+
+asking = Asking(collector.ledger)
+for _ in range(3):
+    endless = iter(collector.ledger.overview, None)
+    threading.Thread(target=collections.deque, args=(endless, 0), daemon=True).start()
+"""
 ENDS = {
     "falls off its end": (FOLLOWING, 0),
     "is interrupted": (f"{FOLLOWING}os.kill(os.getpid(), signal.SIGINT)\ntime.sleep(20)\n", -signal.SIGINT),
@@ -79,6 +96,10 @@ def test_a_program_that_ends_while_it_collects_ends_as_it_would_without(tmp_path
     code, expected = ENDS[end]
 
     assert ended(code, tmp_path) == (expected, "KeyboardInterrupt" if expected == -signal.SIGINT else "")
+
+
+def test_a_ledger_can_be_asked_while_python_ends(tmp_path: Path) -> None:
+    assert ended(ASKING, tmp_path) == (0, "asked")
 
 
 @pytest.mark.slow

@@ -5,6 +5,13 @@
 //   processes, devices, ...   mutex_ (every public method takes it)
 //   should_stop_, waiting_    atomic
 //   log_                      mutex_ for whoever writes; see event_log.hpp for its reader
+//
+// Where Python is, there is a second lock, the interpreter's. The order of locks, outermost first:
+//
+//   seeds::Server::serving_, Ledger::checkpointing -> mutex_ -> the interpreter lock
+//
+// Nobody waits for mutex_ while holding the interpreter lock: its holder may be waiting for that one, and both would wait
+// for good. Bindings reach a collector through python/books.hpp alone, which sees to it.
 #pragma once
 
 #include <atomic>
@@ -111,6 +118,12 @@ struct Process {
     uint64_t peaks_since_ns = 0;  // peaks before that were reset
 };
 
+/// What else a visitor of the books may look at.
+struct Besides {
+    Atlas& atlas;
+    const std::map<uint32_t, Damaged>& damaged;  // by owner
+};
+
 class Collector {
 public:
     explicit Collector(bool tap);
@@ -148,21 +161,33 @@ public:
     void pair_ways(Process& changed);
     std::vector<std::unique_ptr<Process>>& processes() { return processes_; }
 
-    /// Calls `visit(processes, devices, timebase)` with everything held still and freshly read.
-    template <typename Visit>
-    auto look(Visit visit) {
-        const auto lock = enter();
+    /// Everything held still and freshly read.
+    [[nodiscard]] std::unique_lock<std::mutex> hold_fresh() {
+        auto lock = enter();
         timebase_.refresh();
         for (auto& process : processes_) refresh(*process);  // of those that cannot be read now: as they were
-        return visit(processes_, devices_, timebase_, damaged_);
+        return lock;
     }
 
-    /// The same with what the last pass has seen: for those who look often and need no counters.
-    template <typename Visit>
-    auto glance(Visit visit) {
-        const auto lock = enter();
+    /// Everything held still as the last pass has seen it: for those who look often and need no counters.
+    [[nodiscard]] std::unique_lock<std::mutex> hold_seen() {
+        auto lock = enter();
         for (auto& process : processes_) refresh_label(*process);
-        return visit(processes_, devices_, timebase_);
+        return lock;
+    }
+
+    /// Calls `visit` with what is held, by whoever holds it.
+    template <typename Visit>
+    auto show(Visit& visit) {
+        const Besides besides{atlas_, damaged_};
+        return visit(processes_, devices_, timebase_, besides);
+    }
+
+    /// Calls `visit(processes, devices, timebase, besides)` with everything held still and freshly read.
+    template <typename Visit>
+    auto look(Visit visit) {
+        const auto lock = hold_fresh();
+        return show(visit);
     }
 
 private:

@@ -229,9 +229,9 @@ TEST(a_journal_cut_while_it_is_read_is_damage_to_nobody_else) {
     CHECK_EQUAL(used_on(collector, 0), 60);
     CHECK(mode_of(collector, first) == Mode::following);
     CHECK(alive_in(collector, first) == kBase);
-    collector.look([&](auto&, auto&, auto&, const auto& damaged) {
-        REQUIRE(damaged.size() == 1);
-        CHECK_EQUAL(damaged.at(geteuid()).newest.at(0).first, bad.path);
+    collector.look([&](auto&, auto&, auto&, const Besides& besides) {
+        REQUIRE(besides.damaged.size() == 1);
+        CHECK_EQUAL(besides.damaged.at(geteuid()).newest.at(0).first, bad.path);
     });
 }
 
