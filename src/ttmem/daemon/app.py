@@ -22,6 +22,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from ttmem.daemon.answering.connections import in_thread
+from ttmem.daemon.answering.encoding import encoded
 from ttmem.daemon.answering.questions import BadQuestion, number_in
 from ttmem.daemon.answering.sights import Sight
 from ttmem.daemon.asking.remembered import TIME_HEADER
@@ -37,7 +38,7 @@ _UNCACHED = {"cache-control": "no-store"}
 
 
 class Answers(NamedTuple):
-    """Who knows the answers. These are called in threads, and may take a while."""
+    """Who knows the answers. These are called in threads, and may take a while; documents are encoded there, too."""
 
     snapshot: Callable[[], Encoded]
     dump: Callable[[bool, str | None, int], dict[str, Any]]  # kernels alone, device, most
@@ -69,7 +70,7 @@ def application(answers: Answers, frames: Mapping[str, Frames]) -> Doorkeeper:
 
     def close_up(sight: Sight) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
-            return JSONResponse(await in_thread(request.scope, lambda: sight(request.query_params)), headers=_UNCACHED)
+            return await _json_answer(request, lambda: sight(request.query_params))
 
         return answer
 
@@ -88,8 +89,7 @@ def application(answers: Answers, frames: Mapping[str, Frames]) -> Doorkeeper:
         device = request.query_params.get("device")
         most = int(number_in(request.query_params, "most", _MOST_ALLOCATIONS, least=0, most=1_000_000))
         has_kernels = request.query_params.get("kernels", "") not in ("", "0", "false")
-        found = await in_thread(request.scope, lambda: answers.dump(has_kernels, device, most))
-        return JSONResponse(found, headers=_UNCACHED)
+        return await _json_answer(request, lambda: answers.dump(has_kernels, device, most))
 
     async def healthz(request: Request) -> Response:
         is_well, facts = await in_thread(request.scope, answers.health)
@@ -109,6 +109,12 @@ def application(answers: Answers, frames: Mapping[str, Frames]) -> Doorkeeper:
         *answers.routes,
     ]
     return Doorkeeper(Starlette(routes=routes, exception_handlers=_HANDLERS))
+
+
+async def _json_answer(request: Request, document: Callable[[], dict[str, Any]]) -> Response:
+    """A document of any length: made and encoded in a thread, while the event loop answers others."""
+    body = await in_thread(request.scope, lambda: encoded(document()))
+    return Response(body, media_type="application/json", headers=_UNCACHED)
 
 
 async def _events(frames: Frames, interval_seconds: float) -> AsyncIterator[bytes]:

@@ -10,7 +10,6 @@ ttmem-checkpoint   writes a file once a second                      the disk
 """
 
 import gc
-import json
 import os
 import signal
 import sys
@@ -22,6 +21,7 @@ from typing import Any
 import ttmem
 from ttmem.collector import Collector
 from ttmem.daemon.activation import tell_manager
+from ttmem.daemon.answering.encoding import encoded
 from ttmem.daemon.answering.scrapes import scrape_routes
 from ttmem.daemon.answering.sights import Sights
 from ttmem.daemon.app import Answers
@@ -221,8 +221,7 @@ class Daemon:
 
     def _snapshot(self) -> Encoded:
         self._collector.tick()  # also the journal that was made a moment ago
-        told = document(self._collector.snapshot(), self._driver.telemetry())
-        return Encoded(json.dumps(told, separators=(",", ":")).encode())
+        return Encoded(encoded(document(self._collector.snapshot(), self._driver.telemetry())))
 
     def _is_well(self) -> bool:
         doors = (self._doors.seed, self._doors.query)

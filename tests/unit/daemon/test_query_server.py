@@ -27,10 +27,27 @@ BODY = b'{"schema":1,"filler":"' + b"x" * 50_000 + b'"}'
 OVERVIEW = b'{"overview":1}'
 
 
+class HeldDocument(dict[str, Any]):
+    """Cannot be encoded before it is let go; tells who encodes it."""
+
+    def __init__(self, **parts: Any) -> None:
+        super().__init__(**parts)
+        self.is_begun, self.is_let_go = threading.Event(), threading.Event()
+        self.encoded_by = ""
+
+    def items(self) -> Any:
+        self.encoded_by = threading.current_thread().name
+        self.is_begun.set()
+        self.is_let_go.wait(3 * PATIENCE_SECONDS)  # longer than anybody waits for an answer
+        return super().items()
+
+
 class Desk:
     """Stands for what the daemon knows."""
 
     def __init__(self) -> None:
+        self.found: dict[str, Any] = {"dump": 1}
+        self.makers: list[str] = []
         self.is_well = True
         self.snapshot_count = 0
         self.reset_count = 0
@@ -38,18 +55,23 @@ class Desk:
 
     def snapshot(self) -> Encoded:
         self.snapshot_count += 1
+        self.makers.append(threading.current_thread().name)
         return Encoded(BODY)
+
+    def overview(self) -> Encoded:
+        self.makers.append(threading.current_thread().name)
+        return Encoded(OVERVIEW, '"7"', 1234)
 
     def dump(self, kernels: bool, device: str | None, most: int) -> dict[str, Any]:
         if device == "9":
             raise SelectionError("no device 9 here")
         self.questions.append((kernels, device, most))
-        return {"dump": 1}
+        return self.found
 
     def process(self, parameters: Mapping[str, str]) -> dict[str, Any]:
         if parameters.get("pid") == "9":
             raise SelectionError("no process 9 here")
-        return {"process": dict(parameters)}
+        return {"process": dict(parameters)} if parameters else self.found
 
     def health(self) -> tuple[bool, dict[str, Any]]:
         return self.is_well, {"status": "ok" if self.is_well else "ailing"}
@@ -64,7 +86,7 @@ class Desk:
             dump=self.dump,
             health=self.health,
             reset_peaks=self.reset_peaks,
-            overview=lambda: Encoded(OVERVIEW, '"7"', 1234),
+            overview=self.overview,
             sights={"process": self.process},
         )
 
@@ -234,6 +256,31 @@ def test_nothing_is_changed_over_a_port(serving: Serving, method: str) -> None:
     text = f"{method} /reset-peaks: a port is for reading only (GET); send this to the daemon's Unix socket instead"
     assert (status, json.loads(body)) == (403, {"error": text})
     assert serving.desk.reset_count == 0
+
+
+@pytest.mark.parametrize("question", ["/dump", "/process"])
+@pytest.mark.parametrize("by_port", [True, False])
+def test_others_are_answered_while_a_large_answer_is_encoded(serving: Serving, question: str, by_port: bool) -> None:
+    held = serving.desk.found = HeldDocument(large=1)
+    answers: list[tuple[int, bytes]] = []
+    asking = threading.Thread(target=lambda: answers.append(serving.ask(question, by_port=by_port)))
+    asking.start()
+    try:
+        assert held.is_begun.wait(PATIENCE_SECONDS)
+        assert [serving.ask("/healthz", by_port=one)[0] for one in (False, True)] == [200, 200]
+    finally:
+        held.is_let_go.set()
+        asking.join()
+
+    assert answers == [(200, b'{"large":1}')]
+    assert held.encoded_by.startswith("ttmem-port" if by_port else "asyncio_")
+
+
+def test_what_is_made_for_all_is_made_beside_the_event_loop(serving: Serving) -> None:
+    for question in ("/snapshot", "/overview"):
+        assert serving.ask(question, by_port=True)[0] == 200
+
+    assert [maker.partition("_")[0] for maker in serving.desk.makers] == ["asyncio", "asyncio"]
 
 
 def half_sent(serving: Serving) -> socket.socket:

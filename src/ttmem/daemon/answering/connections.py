@@ -7,7 +7,7 @@ What happens on the port must not shut the socket, hence:
   that has been waiting longest for its request; if all are being answered, the new one is refused with status 503.
 - A request must be complete within 5 seconds, however its bytes come in: else its connection is closed.
 - A client that stops reading an answer is given up after a minute.
-- Answers to the port are made by two threads of their own, see `in_thread`.
+- Answers to the port are made and encoded by two threads of their own, see `in_thread`.
 """
 
 import asyncio
