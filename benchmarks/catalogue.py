@@ -26,6 +26,7 @@ MODULES = (
     "ledger_memory",
     "metal",
     "seed_socket",
+    "ending",
     "hook",
     "death",
     "visibility",

@@ -5,6 +5,11 @@
 namespace ttmem::hook {
 namespace {
 
+#if defined(__x86_64__)
+constexpr bool kKnowsInstructions = true;
+#else
+constexpr bool kKnowsInstructions = false;  // getters are called
+#endif
 constexpr uint8_t kRax = 0, kRdi = 7;
 constexpr uint32_t kOffsetMost = 4095;
 
@@ -99,7 +104,7 @@ bool reads_allocator(const void* getter, uint16_t& hidden, BufferFields& fields)
 
 void read_getters(const BufferGetters& getters, BufferFields& fields) noexcept {
     fields.state.store(FieldsState::none, std::memory_order_release);
-#if defined(__x86_64__)
+    if constexpr (!kKnowsInstructions) return;
     uint16_t hidden[8] = {};
     bool are_known = reads_field(getters.id, true, hidden[0], fields.id) &&
                      reads_field(getters.size, true, hidden[1], fields.size) &&
@@ -112,9 +117,6 @@ void read_getters(const BufferGetters& getters, BufferFields& fields) noexcept {
     for (const uint16_t one : hidden) are_known = are_known && one == hidden[0];
     fields.hidden = hidden[0];
     if (are_known) fields.state.store(FieldsState::read, std::memory_order_release);
-#else
-    (void)getters;
-#endif
 }
 
 }  // namespace ttmem::hook

@@ -72,6 +72,22 @@ class Engine:
     def statistics(self) -> dict[str, int]:
         return dict(self.server.statistics())
 
+    def attach_all(self, directory: Path) -> None:
+        """Follows every journal that lies there now."""
+        for journal in directory.glob("*.journal"):
+            facts = journal.stat()
+            key, why = self.ledger.attach(str(journal), facts.st_dev, facts.st_ino)
+            assert key, why
+
+    def rest_of_log(self) -> tuple[bytes, int]:
+        """All lines that wait to be read, and how many were dropped."""
+        text = b""
+        while True:
+            more, dropped, *_ = self.server.take_log(0.0)
+            if not more:
+                return text, dropped
+            text += more
+
     def log(self, until: str = "", *, seconds: float = PATIENCE_SECONDS) -> str:
         """Log lines since the last call, until one holds the given text."""
         text = ""

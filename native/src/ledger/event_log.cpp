@@ -155,7 +155,8 @@ bool EventLog::may_warn() {
 void EventLog::put(const LogLine& line) {
     const uint64_t at = written_.load(std::memory_order_relaxed);
     if (at - read_.load(std::memory_order_acquire) >= lines_.size()) {
-        dropped_.fetch_add(1, std::memory_order_relaxed);
+        const uint64_t events = line.said == LineKind::missed ? line.size : 1;  // else their number would be lost, too
+        dropped_.fetch_add(events, std::memory_order_relaxed);
         return;
     }
     lines_[at % lines_.size()] = line;

@@ -80,6 +80,7 @@ public:
     /// The same, waited for if there is nothing yet.
     std::string wait(double seconds);
     uint64_t written() const { return written_.load(std::memory_order_relaxed); }
+    /// Lines that found no room; one about missed events counts as the lines of all those events.
     uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 
 private:

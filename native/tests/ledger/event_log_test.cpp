@@ -39,6 +39,18 @@ TEST(lines_that_find_no_room_are_counted_and_the_oldest_stay) {
     CHECK(log.take(10).find("+7 MB") != std::string::npos);
 }
 
+TEST(missed_events_of_which_there_is_no_room_to_tell_are_counted_one_by_one) {
+    EventLog log;
+    log.turn_on(1);
+    LogLine missed{LineKind::missed};
+    missed.size = 100;
+    log.say(missed);
+    CHECK_EQUAL(log.dropped(), 0u);
+    log.say(missed);
+    log.say(a_kernel(1));
+    CHECK_EQUAL(log.dropped(), 101u);
+}
+
 TEST(a_quiet_log_has_no_events_and_few_warnings) {
     EventLog log;
     LogLine line{LineKind::damaged};

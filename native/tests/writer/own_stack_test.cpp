@@ -6,7 +6,9 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <unwind.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -93,6 +95,18 @@ bool is_on_stack_of(const char* where, const char* caller) {
 
 std::atomic<int> signals_seen{0};
 
+// Where each frame continues, from the innermost one.
+std::vector<uintptr_t> frames() {
+    std::vector<uintptr_t> found;
+    _Unwind_Backtrace(
+        [](_Unwind_Context* context, void* to) {
+            static_cast<std::vector<uintptr_t>*>(to)->push_back(_Unwind_GetIP(context));
+            return _URC_NO_REASON;
+        },
+        &found);
+    return found;
+}
+
 }  // namespace
 
 TEST(work_runs_on_other_memory_than_its_callers_stack) {
@@ -115,6 +129,14 @@ TEST(work_may_take_most_of_its_stack_and_use_it_again_and_again) {
         }));
         CHECK_EQUAL(sum, 200);
     }
+}
+
+TEST(debuggers_and_profilers_find_the_caller) {
+    std::vector<uintptr_t> outside = frames(), inside;
+    on_own_stack([&]() noexcept { inside = frames(); });
+    REQUIRE(outside.size() > 2 && inside.size() > outside.size());
+    outside.erase(outside.begin(), outside.begin() + 2);  // frames() and this function, which has gone on meanwhile
+    CHECK(std::equal(outside.rbegin(), outside.rend(), inside.rbegin()));
 }
 
 TEST(errno_is_what_it_was) {

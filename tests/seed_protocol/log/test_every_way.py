@@ -79,7 +79,9 @@ sys.stdin.readline()
 
 @pytest.fixture
 def talkative() -> Iterator[Daemon]:
-    with a_daemon("--log-events") as one:
+    """`allocation_server_poc > out.log &`"""
+    script = Path(sys.executable).with_name("allocation_server_poc")
+    with a_daemon(program=[str(script)]) as one:
         yield one
 
 
@@ -124,6 +126,17 @@ def test_the_default_client_has_every_line_of_its_older_transport() -> None:
     assert "✓ [KERNEL_LOAD] Fabric kernel on Device 3: +0.875 MB (Total: 0.875 MB)" in by_journal
     assert "✓ [PID PID] Allocated 17386 bytes of SYSTEM_MEMORY on device 3 (buffer_id=0x4002)" in by_journal
     assert "   ✓ Removed 10 buffers (3.13 MB) from PID PID" in [re.sub(r"3\.1\d+", "3.13", line) for line in by_journal]
+
+
+def test_everything_the_default_client_reported_is_in_the_log(talkative: Daemon) -> None:
+    with a_program(journals_of(talkative), CLIENT, TTMEM_SEED_SOCKET=str(talkative.path)) as program:
+        program.arrive()
+        talkative.text_with("0x777")
+        counts = {word: count_of(talkative, word) for word in WORDS}
+
+    # Kernel 3 of device 0 is loaded with another size in between: it ends, and begins again.
+    assert counts == {"Allocated": 11, "Freed": 1, "CB_ALLOC": 4, "CB_FREE": 1, "KERNEL_LOAD": 7, "KERNEL_UNLOAD": 2}
+    assert "Missed" not in talkative.text()
 
 
 def test_everything_a_graph_tracker_was_told_is_in_the_log(talkative: Daemon) -> None:

@@ -98,7 +98,7 @@ def test_what_a_lapped_reader_missed_is_counted(logging: Engine, tmp_path: Path)
     count = 40_000  # 80,000 records, and the ring has 65,536
     with a_program(tmp_path, *a_flood(count)) as program:
         program.arrive()
-        attach_all(logging, tmp_path)
+        logging.attach_all(tmp_path)
         logging.ledger.drain()
         before = logging.log("Allocated")
         program.go_on()
@@ -120,7 +120,7 @@ def test_a_program_that_was_faster_than_its_first_reader_is_counted_whole(loggin
         program.arrive()
         program.go_on()
         program.arrive()
-        attach_all(logging, tmp_path)
+        logging.attach_all(tmp_path)
         logging.ledger.drain()
         logging.ledger.drain()
         text = logging.log("buffer_id=0x3)")
@@ -133,7 +133,7 @@ def test_a_program_that_was_faster_than_its_first_reader_is_counted_whole(loggin
 def test_a_program_that_ended_between_two_looks_has_all_its_lines(logging: Engine, tmp_path: Path) -> None:
     with a_program(tmp_path, *OPENED, "for id in range(9): n.client.report_buffer_alloc(chip, id, 100)") as program:
         assert program.end() == 0
-        attach_all(logging, tmp_path)
+        logging.attach_all(tmp_path)
         logging.ledger.drain()
         text = logging.log("Removed")
 
@@ -145,18 +145,11 @@ def test_a_program_that_had_ended_before_the_log_has_no_lines(tmp_path: Path) ->
     with a_program(tmp_path, *OPENED, "n.client.report_buffer_alloc(chip, 1, 100)") as program:
         assert program.end() == 0
     with an_engine(log_events=True) as engine, engine.line() as line:
-        attach_all(engine, tmp_path)
+        engine.attach_all(tmp_path)
         engine.ledger.drain()
         line.say(alloc(1, 5))
         line.counters()
         assert lines_of(engine.log("Allocated"), "Allocated", "100 bytes") == []
-
-
-def attach_all(engine: Engine, directory: Path) -> None:
-    for journal in directory.glob("*.journal"):
-        facts = journal.stat()
-        key, why = engine.ledger.attach(str(journal), facts.st_dev, facts.st_ino)
-        assert key, why
 
 
 def test_a_program_on_both_ways_has_each_line_once() -> None:

@@ -9,7 +9,7 @@ Beside what the other driver does, a line of JSON each:
     {"do": "imagine", ...}                                      the same as run, captured and not dispatched
     {"do": "clear"}                                             the program cache
     {"do": "open_device", "device": 0, "l1_small": 0}           a single chip, beside the mesh of `open`
-    {"do": "alloc_on", "device": 0, "id": 1, "side": 32}        "device": "mesh" is the mesh of `open`
+    {"do": "alloc_on", "device": 0, "id": 1, "side": 32}        in DRAM or "memory"; "device": "mesh" is that of `open`
     {"do": "close_device", "device": 0}
     {"do": "add_on", "device": 0, "id": 1, "times": 2}           what `alloc_on` made to itself, there
     {"do": "drop"}                                              what `alloc_on` and `submeshes` made
@@ -126,7 +126,9 @@ class HookedDriver(Driver):
     def _alloc_on(self, request: Request) -> Answer:
         ttnn, device = self.ttnn, self.mesh if request["device"] == "mesh" else self.devices[request["device"]]
         shape = (1, 1, request["side"], request["side"])
-        tensor = ttnn.empty(shape, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+        memory = getattr(ttnn, f"{request.get('memory', 'DRAM')}_MEMORY_CONFIG")
+        form = {"dtype": ttnn.bfloat16, "layout": ttnn.TILE_LAYOUT, "memory_config": memory}
+        tensor = ttnn.empty(shape, device=device, **form)
         self.kept[request["id"]] = tensor
         return {"address": tensor.buffer_address(), "buffers": self._buffers(device)}
 

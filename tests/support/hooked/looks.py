@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ttmem.devices import BinaryStatus, Kind, Pool
 from ttmem.tracking import CoreType, FoundBy
@@ -33,6 +33,14 @@ class Told:
     packed_bytes: tuple[int, ...]  # of a kernel's binaries, one for each processor
     is_view: bool
     parts: tuple[tuple[int, int, str], ...]  # of a buffer that is allocated by core: address, core count, core set
+
+
+class Owner(NamedTuple):
+    """A mesh that holds memory; one chip opened by itself has no rows and columns."""
+
+    rows: int
+    columns: int
+    chips: tuple[int, ...]
 
 
 class Look:
@@ -109,6 +117,20 @@ class Look:
             (number, rows, columns, tuple(self._chips[chip] for chip in chips))
             for number, rows, columns, chips in self._table("meshes")
         ]
+
+    @property
+    def overlaps(self) -> list[tuple[Pool, int, int, tuple[int, ...], Owner, Owner]]:
+        """What two meshes hold at once: pool, lowest address, bytes of all banks, on which chips, and both of them."""
+        return [
+            (Pool(pool), address, size_bytes, self._named(chips), self._owner(*first), self._owner(*second))
+            for pool, address, size_bytes, chips, first, second in self.process["overlaps"]
+        ]
+
+    def _named(self, numbers: Iterable[int]) -> tuple[int, ...]:
+        return tuple(self._chips[number] for number in numbers)
+
+    def _owner(self, rows: int, columns: int, chips: Iterable[int]) -> Owner:
+        return Owner(rows, columns, self._named(chips))
 
     def launches(self, chip: int) -> int:
         return sum(count for number, count in self._table("launches") if self._chips[number] == chip)

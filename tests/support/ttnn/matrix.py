@@ -4,7 +4,8 @@
     ./run matrix 0.78.0 0.80.0  these; the table then has these alone
 
 Every row is one measurement under the hook, held against what the release says of itself: `exact` if it is equal,
-`differs` if not, `missing` if ttmem tells nothing of it, `not measured` where its made-up chips do not do it.
+`differs` if not, `missing` if ttmem tells nothing of it, `missing, a finding` if it says that something is missing,
+`not in it` if the release has no such thing, `not measured` where its made-up chips do not do it.
 """
 
 import sys
@@ -16,8 +17,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.support.hooked.binaries import compiled
+from tests.support.hooked.core_buffers import KIB, on_cores, places_of
+from tests.support.hooked.core_buffers import said as places_said
 from tests.support.hooked.crowds import turns
-from tests.support.hooked.looks import Look, places
+from tests.support.hooked.looks import Look, Owner, places
 from tests.support.hooked.process import Hooked
 from tests.support.ttnn.runtime import has_compiler
 from tests.support.ttnn.stock import MISSING_STATUS, OLDER_RELEASES, RELEASE, NotThere, Stock, make
@@ -27,6 +30,7 @@ from ttmem.tracking import CoreType
 RELEASES = ("0.75.0", OLDER_RELEASES[0], "0.79.0", *OLDER_RELEASES[1:], RELEASE)
 PAGE = Path(__file__).parents[3] / "docs" / "matrix.md"
 EXACT, DIFFERS, MISSING, UNMEASURED = "exact", "**differs**", "missing", "not measured"
+MISSING_SAID, ABSENT = "missing, a finding", "not in it"
 BANKS, BANK_BYTES, ALLOCATED = 0, 1, 2  # of a view
 MUCH = 131_072  # rows and columns that do not fit
 
@@ -106,7 +110,7 @@ def measure_traces(hooked: Hooked) -> Answers:
         [listed] = hooked.ask({"do": "judge"})["buffers"]
         found = hooked.look().of(Kind.TRACE_BUFFER)
         told = [[one.address, one.pool.name, one.per_bank_bytes] for one in found]
-        return {"traces in plain DRAM": word(told == [listed], is_told=bool(found))}
+        return {"trace storage without a region, in plain DRAM": word(told == [listed], is_told=bool(found))}
 
 
 def measure_refusals(hooked: Hooked) -> Answers:
@@ -126,6 +130,58 @@ def measure_meshes(hooked: Hooked) -> Answers:
         view = hooked.ask({"do": "judge"})["views"]["DRAM"]
         used = [look.used(chip, Pool.DRAM) for chip in hooked.runtime.chips]
         return {"each chip of a mesh": word(used == [view[ALLOCATED] * view[BANKS]] * 2)}
+
+
+def measure_core_buffers(hooked: Hooked) -> Answers:
+    """Two buffers by core, of which the second lies at two addresses; the runtime's own view leaves both out."""
+    with hooked.opened((1, 2)):
+        [small, skewed] = hooked.runtime.steps([on_cores(1, 8, last=0), on_cores(2, 32)])
+        look = hooked.look()
+        wanted = [
+            ({8 * KIB: places_said(few), 32 * KIB: places_said(many)}, (8 + 4 * 32) * KIB)
+            for few, many in zip(small["addresses"], skewed["addresses"], strict=True)
+        ]
+    told = [(places_of(look, chip), look.used(chip, Pool.L1)) for chip in hooked.runtime.chips]
+    answer = word(told == wanted and look.findings == {})
+    if told == [({}, 0)] * 2:
+        answer = MISSING_SAID if "unknown_device" in look.findings and not look.process["complete"] else MISSING
+    return {"buffers by core: addresses, cores, L1 in use": answer}
+
+
+def measure_range_lockstep(hooked: Hooked) -> Answers:
+    with hooked.opened((1, 2)):
+        [answer] = hooked.runtime.steps([on_cores(1, 4, "RANGE_LOCKSTEP", first=1, last=2)])
+        look = hooked.look()
+    if "lacking" in answer:
+        return {"buffers in range lockstep: address, L1 in use": ABSENT}
+    told = [(one.address, one.per_bank_bytes, one.chips) for one in look.buffers]
+    used = [look.used(chip, Pool.L1) for chip in hooked.runtime.chips]
+    is_right = told == [(answer["address"], 4 * KIB, tuple(hooked.runtime.chips))]
+    is_right &= used == [answer["view"][ALLOCATED] * answer["view"][BANKS]] * 2
+    return {"buffers in range lockstep: address, L1 in use": word(is_right, is_told=bool(told))}
+
+
+def measure_overlaps(hooked: Hooked) -> Answers:
+    """A mesh and a part of it, each with an allocator of its own: chips hold the union, and both owners are named."""
+    with hooked.opened((1, 2)):
+        hooked.ask({"do": "submeshes", "shape": [1, 1]})
+        [[address, _, small]] = hooked.ask({"do": "alloc_on", "device": "mesh", "id": 1, "side": 512})["buffers"]
+        [[beside, _, large]] = hooked.ask({"do": "alloc_on", "device": 100, "id": 2, "side": 1024})["buffers"]
+        look = hooked.look()
+        hooked.ask({"do": "drop"})
+    chips = tuple(hooked.runtime.chips)
+    first = chips[0]
+    banks = look.device(first)["banks"][0]
+    used = [look.used(chip, Pool.DRAM) for chip in chips]
+    owners = (Owner(1, 2, chips), Owner(1, 1, (first,)))
+    overlap = (Pool.DRAM, address, small * banks, (first,), *owners)
+    assert address == beside, "a release in which they share an allocator is to be measured another way"
+    return {
+        "a mesh and its submesh: union of their addresses": word(used == [large * banks, small * banks]),
+        "a mesh and its submesh: both owners of an overlap": word(
+            look.overlaps == [overlap], is_told=bool(look.overlaps)
+        ),
+    }
 
 
 def measure_programs(hooked: Hooked, directory: Path) -> Answers:
@@ -157,20 +213,28 @@ def measure_programs(hooked: Hooked, directory: Path) -> Answers:
     }
 
 
+Measure = Callable[[Hooked, Path], Answers]
+IS_HYBRID = True  # the runtime's mode in which buffers are allocated by core
+PARTS: list[tuple[str, bool, Measure]] = [
+    ("n150", False, lambda hooked, _: measure_buffers(hooked)),
+    ("n150", False, lambda hooked, _: measure_traces(hooked)),
+    ("n150", False, lambda hooked, _: measure_refusals(hooked)),
+    ("n300", False, lambda hooked, _: measure_meshes(hooked)),
+    ("n300", False, lambda hooked, _: measure_overlaps(hooked)),
+    ("n300", IS_HYBRID, lambda hooked, _: measure_core_buffers(hooked)),
+    ("n300", IS_HYBRID, lambda hooked, _: measure_range_lockstep(hooked)),
+    ("n150", False, measure_programs),
+]
+
+
 def measured(stock: Stock) -> Answers:
     """All rows of one release. A part that its made-up chips do not survive is not measured."""
     answers: Answers = {}
-    parts: list[tuple[str, Callable[[Hooked, Path], Answers]]] = [
-        ("n150", lambda hooked, _: measure_buffers(hooked)),
-        ("n150", lambda hooked, _: measure_traces(hooked)),
-        ("n150", lambda hooked, _: measure_refusals(hooked)),
-        ("n300", lambda hooked, _: measure_meshes(hooked)),
-    ]
-    if has_compiler():
-        parts.append(("n150", measure_programs))
-    for board, measure in parts:
+    for board, is_hybrid, measure in PARTS:
+        if measure is measure_programs and not has_compiler():
+            continue
         with tempfile.TemporaryDirectory(prefix="matrix-") as place:
-            hooked = Hooked.started(stock, Path(place), board)
+            hooked = Hooked.started(stock, Path(place), board, is_hybrid=is_hybrid)
             try:
                 answers |= measure(hooked, Path(place))
             except AssertionError as ended:
@@ -185,9 +249,12 @@ HEAD = """# Releases of ttnn, figure by figure
 Written by `./run matrix`, which runs each release under the hook on made-up chips (n150, n300; fast dispatch) and holds
 what ttmem tells against the release's own getters, lists, graph and ELF files. Not written by hand.
 
-`exact`: equal. `missing`: the release does not give it, and ttmem tells nothing. `differs`: ttmem tells something else.
-`not measured`: made-up chips of that release do not do it, or this machine lacks a compiler for kernels. Nothing in
-this table is estimated; figures that can be are marked where they are shown (kernels charged by size x cores).
+`exact`: equal. `missing`: the release does not give it, and ttmem shows nothing. `missing, a finding`: the finding
+`unknown_device` says that something is missing, and the figures are not `complete`. `differs`: ttmem shows something
+else. `not in it`: the release has no such thing. `not measured`: made-up chips of that release do not do it, or this
+machine lacks a compiler for kernels. Nothing in this table is estimated; figures that can be are marked where they are
+shown (kernels charged by size x cores). What buffers by core take is in no release's own view of L1: it is held against
+their addresses and sizes.
 
 """
 

@@ -143,25 +143,3 @@ def test_what_lies_on_a_part_of_a_mesh_counts_on_its_chips_alone(hooked_of: Star
     assert [one.chips for one in told] == [tuple(hooked.runtime.chips[number] for number in part) for part in parts]
     assert [one.address for one in told] == [one["address"] for one in said]
     assert (dropped.buffers, dropped.findings) == ([], {})
-
-
-def test_a_parent_and_its_submesh_are_used_by_the_union_of_their_addresses(hooked_of: StartedHooked) -> None:
-    hooked = hooked_of("n300")
-    with hooked.opened((1, 2)) as device:
-        hooked.ask({"do": "submeshes", "shape": [1, 1]})
-        whole = hooked.ask({"do": "alloc_on", "device": "mesh", "id": 1, "side": 512})
-        apart = hooked.look()
-        part = hooked.ask({"do": "alloc_on", "device": 100, "id": 2, "side": 1024})
-        look = hooked.look()
-        hooked.ask({"do": "drop"})
-        dropped = hooked.look()
-
-    assert whole["address"] == part["address"], "each has an allocator of its own"
-    banks = device.views["DRAM"][BANKS]
-    taken = {one.requested_bytes: one.reserved_bytes for one in look.buffers}
-    small, large = sorted(taken.values())
-    first, second = hooked.runtime.chips
-    assert (small % banks, apart.findings) == (0, {})
-    assert [look.used(chip, Pool.DRAM) for chip in (first, second)] == [large, small]
-    assert look.findings == {"overlap": 1}
-    assert (dropped.buffers, dropped.findings) == ([], {})

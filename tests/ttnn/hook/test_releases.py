@@ -4,13 +4,14 @@ A test names the releases it runs on; `./run test-ttnn` installs them side by si
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
 import pytest
 
 from tests.support.hooked.crowds import turns
-from tests.support.hooked.looks import Look, places
+from tests.support.hooked.looks import Look, Owner, places
 from tests.support.hooked.process import StartedHooked
 from tests.support.ttnn.stock import OLDER_RELEASES, RELEASE
 from ttmem.devices import Kind, Pool
@@ -97,3 +98,40 @@ def test_what_a_mesh_and_its_parts_hold_is_told_of_their_own_chips(release: str,
     told = sorted((one.address, one.chips, one.requested_bytes) for one in look.buffers)
     of_part = tuple(chips[number] for number in parts[1])
     assert told == sorted([(whole["address"], tuple(chips), 2048), (part["address"], of_part, 8192)])
+
+
+@on_every_release
+@pytest.mark.parametrize("memory", ["DRAM", "L1"])
+def test_a_parent_and_its_submesh_are_used_by_the_union_of_their_addresses(
+    release: str, memory: str, hooked_of: StartedHooked
+) -> None:
+    hooked = hooked_of("n300", release=release)
+    with hooked.opened((1, 2)):
+        hooked.ask({"do": "submeshes", "shape": [1, 1]})
+        whole = hooked.ask({"do": "alloc_on", "device": "mesh", "id": 1, "side": 512, "memory": memory})
+        apart = hooked.look()
+        part = hooked.ask({"do": "alloc_on", "device": 100, "id": 2, "side": 1024, "memory": memory})
+        look = hooked.look()
+        hooked.ask({"do": "drop"})
+        dropped = hooked.look()
+
+    assert (apart.findings, dropped.buffers, dropped.findings) == ({}, [], {})
+    agree_on_the_union(look, Pool[memory], whole, part, list(hooked.runtime.chips))
+    assert look.findings == {"overlap": 1}
+
+
+def agree_on_the_union(
+    look: Look, pool: Pool, whole: dict[str, Any], part: dict[str, Any], chips: Sequence[int]
+) -> None:
+    """Each has an allocator of its own, which the runtime lists apart: what both hold is told with both owners."""
+    first, second = chips
+    [[address, name, whole_bytes]] = whole["buffers"]
+    [[part_address, part_name, part_bytes]] = part["buffers"]
+    assert (name, part_name) == (pool.name, pool.name)
+    banks = look.device(first)["banks"][pool is Pool.L1]
+    both = range(max(address, part_address), min(address + whole_bytes, part_address + part_bytes))
+    assert len(both) == min(whole_bytes, part_bytes), "the smaller lies in the larger"
+    assert look.used(first, pool) == max(whole_bytes, part_bytes) * banks
+    assert look.used(second, pool) == whole_bytes * banks
+    owners = (Owner(1, 2, (first, second)), Owner(1, 1, (first,)))
+    assert look.overlaps == [(pool, both.start, len(both) * banks, (first,), *owners)]
