@@ -209,6 +209,8 @@ void add_ledger(nb::module_& module) {
         .def("log_events", [](Ledger& ledger) { ledger.log().turn_on(); })
         .def("take_log", take_log, nb::arg("wait_seconds"))
         .def("reset_peaks", &Collector::reset_peaks, Unlocked())
+        .def("describe_by_driver", &Collector::describe_by_driver, nb::arg("unique_id"), nb::arg("arch"),
+             nb::arg("board"), nb::arg("dram_bytes"), nb::arg("l1_bytes"), Unlocked())
         .def("checkpoint", take_checkpoint, nb::sig("def checkpoint(self) -> bytes | None"))
         .def("restore", restore_checkpoint, nb::arg("checkpoint"));
 }

@@ -140,6 +140,10 @@ public:
     /// Peaks of chips and processes start anew from what is held now.
     void reset_peaks();
 
+    /// What the driver says of a chip, by its unique id; returns whether that is news.
+    bool describe_by_driver(uint64_t unique_id, const std::string& arch, const std::string& board, uint64_t dram_bytes,
+                            uint64_t l1_bytes);
+
     /// The books are for those who report by socket too, as long as they hold this.
     [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
     bool is_wanted() const { return waiting_.load(std::memory_order_relaxed) != 0; }
