@@ -35,7 +35,7 @@ from ttmem.sources.journals import Journals
 from ttmem.sources.parents import Parents
 from ttmem.sources.places import Places
 from ttmem.sources.procfs import own_pid_namespace
-from ttmem.sources.removed import RemovedJournals
+from ttmem.sources.unlisted import UnlistedJournals
 
 if TYPE_CHECKING:
     from ttmem.collector.history import Course
@@ -72,7 +72,7 @@ class Collector:
         self.notes: tuple[Finding, ...] = ()  # what else whoever owns it wants to be seen
         self._ledger = _native.Ledger(has_tap)
         self._journals = Journals(places, user_of=user_name)
-        self._removed = RemovedJournals(places)
+        self._unlisted = UnlistedJournals(places)
         self._driver = DriverWord(driver) if driver is not None else None
         self._stock = Stock(places.stock_listed)
         self._scanning = threading.Lock()
@@ -111,7 +111,7 @@ class Collector:
         with self._scanning:
             found = self._journals.scan(is_hurried=is_hurried)
             began = time.thread_time()
-            for journal in (*found, *self._removed.scan(self._journals.files)):
+            for journal in (*found, *self._unlisted.scan(self._journals.files)):
                 key, trouble = self._ledger.attach(journal.path, journal.device, journal.inode)
                 if not key and not trouble:
                     self._journals.offer_again(journal)
