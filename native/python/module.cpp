@@ -214,6 +214,9 @@ void add_ledger(nb::module_& module) {
         .def("log_events", [](Ledger& ledger) { ledger.log().turn_on(); })
         .def("take_log", take_log, nb::arg("wait_seconds"))
         .def("reset_peaks", without_python<&Collector::reset_peaks>)
+        .def("describe_by_driver",
+             without_python<&Collector::describe_by_driver, uint64_t, std::string, std::string, uint64_t, uint64_t>,
+             nb::arg("unique_id"), nb::arg("arch"), nb::arg("board"), nb::arg("dram_bytes"), nb::arg("l1_bytes"))
         .def("checkpoint", take_checkpoint, nb::sig("def checkpoint(self) -> bytes | None"))
         .def("restore", restore_checkpoint, nb::arg("checkpoint"));
 }

@@ -55,7 +55,7 @@ nb::dict findings_of(const Process& process) {
     put("counter_mismatch", process.mismatch_count);
     put("two_sources", process.other != 0 ? 1 : 0);
     put("file_removed", process.is_removed && !has_ended(process) ? 1 : 0);
-    put("unverified", process.is_verified ? 0 : 1);
+    put("unverified", process.is_verified || has_ended(process) ? 0 : 1);
     return findings;
 }
 

@@ -320,6 +320,10 @@ class Ledger(Books):
     def reset_peaks(self) -> None:
         """Peaks of chips and processes start anew from what is held now."""
 
+    def describe_by_driver(self, unique_id: int, arch: str, board: str, dram_bytes: int, l1_bytes: int) -> bool:
+        """What the driver says of a chip: it is believed before those who open it. Sizes are the most that such a chip
+        can have; 0 and "" for what it does not say. Returns whether that is news."""
+
     def checkpoint(self) -> bytes | None:
         """What processes reported by socket; None if nothing has changed since the last call."""
 

@@ -1,63 +1,28 @@
 """A journal that another user forged shows no figures under the victim's pid and gets nobody signalled, in any face."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
-from tests.support.bad_journals import SAMPLE_CHIP, a_sample
-from tests.support.forgeries import FORGER_UID, VICTIM_UID, Somebody, forge, name_in, needs_two_users, somebody
-from tests.support.reporters import a_nursery
-from tests.support.seed_serving import a_daemon, short_directory
+from tests.support.bad_journals import SAMPLE_CHIP
+from tests.support.forged_scenes import Scene, a_scene
+from tests.support.forgeries import FORGER_UID, name_in, needs_two_users
+from tests.support.seed_serving import a_daemon
 from tests.support.terminals import a_terminal
 
-TTMEM = [sys.executable, "-m", "ttmem"]
-HONEST_BYTES = 4 << 20
 TAKEN = "\x1b[?2004h"  # the toolkit reads keys from here on
 
 pytestmark = needs_two_users
 
 
-@dataclass(frozen=True)
-class Scene:
-    """Where somebody reports honestly, and somebody else has forged a journal in the name of a victim."""
-
-    journals: Path
-    victim: Somebody
-    honest_pid: int
-    environ: dict[str, str]
-
-    def ttmem(self, *arguments: str) -> str:
-        done = subprocess.run([*TTMEM, *arguments], env=self.environ, capture_output=True, text=True)
-        return done.stdout + done.stderr
-
-    @property
-    def victims_pid(self) -> "re.Pattern[str]":
-        return re.compile(rf"(?<!\d){self.victim.pid}(?!\d)")
-
-
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    with short_directory() as directory, a_nursery() as nursery, ExitStack() as stack:
-        journals = directory / "j"
-        journals.mkdir(mode=0o700)
-        sample = a_sample(nursery, tmp_path_factory.mktemp("sample"))
-        forged = forge(journals / "4000-77-0123abcd.journal", sample, owner_uid=FORGER_UID)
-        victim = stack.enter_context(somebody(VICTIM_UID, f"map:{forged}"))
-        name_in(forged, victim.pid)
-        honest = nursery.start(journals)
-        honest.call("set_label", "honest")
-        honest.call("report_buffer_alloc", honest.open_device(0xBEEF), 1, HONEST_BYTES)
-        places = {"TTMEM_DIR": str(journals), "XDG_CONFIG_HOME": str(directory / "config")}
-        yield Scene(journals, victim, honest.pid, {**os.environ, **places, "TERM": "xterm-256color"})
-        honest.kill()
+    """The victim maps the forged journal, and is named in it as what it is."""
+    with a_scene(tmp_path_factory, is_mapped=True) as scene:
+        name_in(scene.forged, scene.victim.pid)
+        yield scene
 
 
 def test_the_table_lists_it_under_no_pid_and_says_why(scene: Scene) -> None:

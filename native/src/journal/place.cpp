@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "journal/clock.hpp"
+#include "journal/dead_journals.hpp"
 #include "journal/directories.hpp"
 #include "journal/identity.hpp"
 #include "journal/lock.hpp"
@@ -61,11 +62,12 @@ int open_unnamed(NewJournal& journal) noexcept {
     return openat(journal.directory, dotted, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
-void fill_identity(NewJournal& journal, Sizes sizes) noexcept {
+// The name of a journal follows from its identity: who has it open, and no name, finds it by that.
+void fill_identity(NewJournal& journal, Sizes sizes, const Identity& self) noexcept {
     const Plan plan = plan_of(sizes);
     auto& header = *static_cast<Header*>(journal.base);
     Identity& identity = header.identity;
-    identify_self(identity);
+    identity = self;
     identity.magic = kMagic;
     identity.version = kVersion;
     identity.header_bytes = sizeof(Header);
@@ -94,64 +96,6 @@ void fill_identity(NewJournal& journal, Sizes sizes) noexcept {
     header.arena_used.store(8, std::memory_order_relaxed);  // id 0 stands for nothing
 }
 
-bool ends_with(const char* text, const char* end) noexcept {
-    const size_t length = std::strlen(text), tail = std::strlen(end);
-    return length > tail && std::strcmp(text + length - tail, end) == 0;
-}
-
-struct Corpse {
-    int64_t modified_ns;
-    uint64_t bytes;
-    char name[80];
-};
-
-// Dead: our own kind of file, nobody holds its lock, and its process is gone (or of another pid namespace).
-bool is_corpse(int directory, const char* name, uint32_t own_uid, Corpse& corpse) noexcept {
-    const int file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (file < 0) return false;
-    struct stat facts{};
-    Identity identity{};
-    Identity self{};
-    bool dead = fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_uid == own_uid &&
-                pread(file, &identity, sizeof identity, 0) == sizeof identity && identity.magic == kMagic &&
-                lock_holder(file) == kNobody;
-    close(file);
-    if (!dead) return false;
-    identify_self(self);
-    if (identity.pid_namespace == self.pid_namespace && identity.boot_id[0] == self.boot_id[0] &&
-        start_ticks_of(static_cast<pid_t>(identity.pid)) == identity.start_ticks)
-        return false;
-    corpse.modified_ns = int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec;
-    corpse.bytes = static_cast<uint64_t>(facts.st_blocks) * 512;
-    std::snprintf(corpse.name, sizeof corpse.name, "%s", name);
-    return true;
-}
-
-uint32_t collect_corpses(int directory, uint32_t own_uid, Corpse* corpses, uint32_t most) noexcept {
-    struct Entry {
-        uint64_t inode;
-        int64_t offset;
-        uint16_t length;
-        uint8_t type;
-        char name[1];
-    };
-    alignas(Entry) char batch[4096];
-    uint32_t count = 0;
-    lseek(directory, 0, SEEK_SET);
-    for (long got; count < most && (got = syscall(SYS_getdents64, directory, batch, sizeof batch)) > 0;) {
-        for (long at = 0; at < got && count < most;) {
-            uint16_t length;
-            std::memcpy(&length, batch + at + offsetof(Entry, length), sizeof length);
-            const char* name = batch + at + offsetof(Entry, name);
-            if (name[0] != '.' && std::strlen(name) < sizeof(Corpse::name) && ends_with(name, ".journal") &&
-                is_corpse(directory, name, own_uid, corpses[count]))
-                ++count;
-            at += length;
-        }
-    }
-    return count;
-}
-
 // A file beyond the process's own limit is refused with a signal that ends most programs.
 bool is_within_limit(uint64_t bytes) noexcept {
     rlimit limit{};
@@ -169,7 +113,7 @@ bool reserve(NewJournal& journal) noexcept {
     const auto bytes = static_cast<off_t>(journal.bytes);
     if (fallocate(journal.file, 0, 0, bytes) == 0) return true;
     if (!is_lack_of_room(errno)) return false;
-    remove_dead_journals(journal.directory, geteuid(), {0, 0});  // what lives goes before what is kept of the dead
+    remove_dead_journals(journal.directory, geteuid(), kMakeRoom);  // what lives goes before what is kept of the dead
     return fallocate(journal.file, 0, 0, bytes) == 0;
 }
 
@@ -226,7 +170,7 @@ bool begin_journal(const char* asked_directory, Sizes sizes, NewJournal& journal
             if (trouble.is_noteworthy)
                 std::snprintf(journal.message, sizeof journal.message, "%s; the journal of this program is in %s",
                               trouble.what, journal.path);
-            fill_identity(journal, sizes);
+            fill_identity(journal, sizes, self);
             return true;
         }
         if (outcome == Outcome::no_room) directories.pass_over_device_of(journal.directory);
@@ -268,26 +212,6 @@ void abandon_journal(NewJournal& journal) noexcept {
     if (journal.directory >= 0) close(journal.directory);
     journal.base = nullptr;
     journal.file = journal.directory = -1;
-}
-
-void remove_dead_journals(int directory, uint32_t own_uid, DeadKept kept) noexcept {
-    constexpr uint32_t kMost = 1024;
-    void* room = mmap(nullptr, kMost * sizeof(Corpse), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (room == MAP_FAILED) return;
-    auto* corpses = static_cast<Corpse*>(room);
-    const uint32_t count = collect_corpses(directory, own_uid, corpses, kMost);
-    uint64_t bytes = 0;
-    for (uint32_t place = 0; place < count; ++place) {  // selection by age, newest first: few files, no allocation
-        uint32_t newest = place;
-        for (uint32_t i = place + 1; i < count; ++i)
-            if (corpses[i].modified_ns > corpses[newest].modified_ns) newest = i;
-        const Corpse corpse = corpses[newest];
-        corpses[newest] = corpses[place];
-        corpses[place] = corpse;
-        bytes += corpse.bytes;
-        if (place >= kept.count || bytes > kept.bytes) unlinkat(directory, corpse.name, 0);
-    }
-    munmap(room, kMost * sizeof(Corpse));
 }
 
 }  // namespace ttmem

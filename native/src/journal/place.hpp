@@ -12,9 +12,6 @@
 
 namespace ttmem {
 
-inline constexpr uint32_t kDeadKept = 16;
-inline constexpr uint64_t kDeadBytesKept = 256ull << 20;
-
 /// A new journal before it is named: mapped for writing, identity filled in, not yet visible to anyone.
 struct NewJournal {
     int directory = -1;
@@ -37,14 +34,5 @@ bool name_journal(NewJournal& journal) noexcept;
 
 /// Undoes begin_journal.
 void abandon_journal(NewJournal& journal) noexcept;
-
-/// How much is kept of this user's dead journals.
-struct DeadKept {
-    uint32_t count = kDeadKept;
-    uint64_t bytes = kDeadBytesKept;
-};
-
-/// Removes this user's dead journals beyond the newest that are kept.
-void remove_dead_journals(int directory, uint32_t own_uid, DeadKept kept = {}) noexcept;
 
 }  // namespace ttmem

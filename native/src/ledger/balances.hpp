@@ -59,9 +59,16 @@ struct Claim {
     DeviceDescriptor facts{};
 };
 
+/// What the kernel's driver says of a chip. It is believed before everybody; 0 and empty: it does not say.
+struct DriverWord {
+    std::string arch, board;
+    uint64_t dram_bytes = 0, l1_bytes = 0;  // no chip of that card has more
+    bool operator==(const DriverWord&) const = default;
+};
+
 /// Two descriptions of one chip that cannot both be true: one is believed.
 struct Contradiction {
-    uint64_t believed = 0, other = 0;  // keys of processes
+    uint64_t believed = 0, other = 0;  // keys of processes; 0: the driver
     std::string what, believed_text, other_text;
     uint32_t count = 0;  // how many contradict
 };
@@ -74,6 +81,7 @@ struct Device {
     int open_count = 0;           // live processes that have it open
     std::vector<Claim> claims;    // of those, in the order in which they came
     Trust trust = Trust::nobody;  // of who said `facts`
+    DriverWord driver;
     Contradiction contradiction;
     Cell cell;
     uint64_t since_ns = 0;        // its peaks are those since then
@@ -97,6 +105,8 @@ public:
     /// A process says what a chip is. `is_open`: it has it open now, and what it says stands until `withdraw`.
     void describe(uint32_t number, const Claim& claim, bool is_open);
     void withdraw(uint32_t number, uint64_t key);
+    /// What the driver says of a chip that somebody has named; returns whether that is news.
+    bool describe_by_driver(uint64_t unique_id, const DriverWord& word);
     uint64_t mapping() const { return mapping_; }
     /// How often a chip came or went, was named or had its peaks changed, whatever processes do there.
     uint64_t changes() const { return changes_; }

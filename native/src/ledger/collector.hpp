@@ -34,6 +34,8 @@
 
 namespace ttmem {
 
+struct Liveness;
+
 inline constexpr uint64_t kMs = 1'000'000;
 
 enum class Mode { settling, following, outrun, ended, damaged };
@@ -87,6 +89,8 @@ struct Process {
     bool is_visible = true, has_lost_lock = false, is_late = false, is_table_full = false;
     bool is_removed = false;  // its file has no name any more; it is read through its writer's descriptor
     bool is_verified = true;  // false: nobody is known to have written its journal; it is shown, and counted nowhere
+    bool is_seen = false;     // the kernel confirmed it while it lived
+    bool is_claimed = false;  // it had ended before it was seen: its header alone names its pid
     bool has_fallen = false;  // its pidfd said so; the file decides
     int scans_in_row = 0;
     uint64_t settle_at = 0, retry_at_ns = 0, backoff_ns = 0, checked_ns = 0;
@@ -148,6 +152,10 @@ public:
 
     /// Peaks of chips and processes start anew from what is held now.
     void reset_peaks();
+
+    /// What the driver says of a chip, by its unique id; returns whether that is news.
+    bool describe_by_driver(uint64_t unique_id, const std::string& arch, const std::string& board, uint64_t dram_bytes,
+                            uint64_t l1_bytes);
 
     /// The books are for those who report by socket too, as long as they hold this.
     [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
@@ -222,6 +230,8 @@ private:
     void damage(Process& process, const std::string& what);
     void check_life(Process& process, uint64_t now_ns);
     void verify(Process& process, bool is_verified);
+    void conclude(Process& process, const Liveness& life);
+    void doubt_claims();
     void doubt_lives_before(const Process& process);
     void finish(Process& process, uint64_t now_ns);
     void read_to_end(Process& process, uint64_t now_ns);

@@ -1,5 +1,6 @@
-// What chips are said to be. Whoever opens one describes it; root is believed before others, and of equals the first.
-// Descriptions that cannot both be true are kept as a contradiction, to be shown beside the chip's figures.
+// What chips are said to be. Whoever opens one describes it; the driver is believed before everybody, root before others,
+// and of equals the first. Descriptions that cannot both be true are kept as a contradiction, to be shown beside the
+// chip's figures.
 #include <strings.h>
 
 #include <algorithm>
@@ -57,17 +58,58 @@ Difference difference(const DeviceDescriptor& a, const DeviceDescriptor& b) {
     return {};
 }
 
+// The first thing in which a description cannot be true by the driver's word.
+Difference difference(const DriverWord& word, const DeviceDescriptor& facts) {
+    const auto beyond = [](const char* what, uint64_t most, uint64_t told) -> Difference {
+        if (most == 0 || told <= most) return {};
+        return {what, "at most " + std::to_string(most) + " bytes", std::to_string(told) + " bytes"};
+    };
+    if (differ(word.arch.c_str(), facts.arch)) return {"architecture", word.arch, facts.arch};
+    if (differ(word.board.c_str(), facts.board)) return {"board", word.board, facts.board};
+    const Difference dram = beyond("DRAM", word.dram_bytes, dram_of(facts));
+    return dram.what.empty() ? beyond("L1", word.l1_bytes, l1_of(facts, false)) : dram;
+}
+
+void copy_name(char (&to)[32], const std::string& name) {
+    std::memset(to, 0, sizeof to);
+    std::memcpy(to, name.data(), std::min(name.size(), sizeof to - 1));
+}
+
+// A description as far as the driver lets it be true. Of one that cannot be nothing is left but the chip's number.
+DeviceDescriptor corrected(const DeviceDescriptor& told, const DriverWord& word) {
+    DeviceDescriptor facts = told;
+    if (!difference(word, told).what.empty()) {
+        facts = {};
+        facts.unique_id = told.unique_id;
+        facts.index = told.index;
+        copy_name(facts.arch, word.arch);
+        copy_name(facts.board, word.board);
+    }
+    if (dram_of(facts) == 0) facts.capacity_bytes[TTMEM_DRAM] = word.dram_bytes;
+    return facts;
+}
+
 bool says_something(const DeviceDescriptor& facts) {
     return facts.arch[0] != 0 || facts.board[0] != 0 || facts.grid_x != 0 || dram_of(facts) != 0 ||
            facts.capacity_bytes[TTMEM_L1] != 0;
 }
 
-const Claim* best_of(const std::vector<Claim>& claims) {
+// How much a claim is worth: one that the driver contradicts least, then one that says nothing.
+int worth(const Claim& claim, const DriverWord& driver) {
+    if (!difference(driver, claim.facts).what.empty()) return 0;
+    return says_something(claim.facts) ? 1 + static_cast<int>(claim.trust) : 1;
+}
+
+const Claim* best_of(const Device& device) {
     const Claim* best = nullptr;
-    for (const Claim& claim : claims)
-        if (best == nullptr ||
-            (says_something(claim.facts) && (!says_something(best->facts) || claim.trust > best->trust)))
+    int most = -1;
+    for (const Claim& claim : device.claims) {
+        const int own = worth(claim, device.driver);
+        if (own > most) {
+            most = own;
             best = &claim;
+        }
+    }
     return best;
 }
 
@@ -75,14 +117,15 @@ const Claim* best_of(const std::vector<Claim>& claims) {
 
 void Devices::adopt(uint32_t number, const Claim& claim) {
     devices_[number].trust = claim.trust;
-    set_facts(number, claim.facts);
+    set_facts(number, corrected(claim.facts, devices_[number].driver));
 }
 
 void Devices::describe(uint32_t number, const Claim& claim, bool is_open) {
     Device& device = devices_[number];
     if (claim.trust == Trust::nobody) return;
     if (!is_open) {  // of an earlier life: good as long as nobody better speaks
-        if (device.claims.empty() && claim.trust >= device.trust) adopt(number, claim);
+        if (device.claims.empty() && claim.trust >= device.trust && worth(claim, device.driver) > 0)
+            adopt(number, claim);
         return;
     }
     const auto known = std::find_if(device.claims.begin(), device.claims.end(),
@@ -92,27 +135,43 @@ void Devices::describe(uint32_t number, const Claim& claim, bool is_open) {
         *known = claim;
     else
         device.claims.push_back(claim);
-    if (is_first || best_of(device.claims)->key == claim.key || device.facts.unique_id == 0) adopt(number, claim);
+    if (is_first || best_of(device)->key == claim.key || device.facts.unique_id == 0) adopt(number, claim);
     compare(device);
 }
 
 void Devices::withdraw(uint32_t number, uint64_t key) {
     Device& device = devices_[number];
     if (std::erase_if(device.claims, [key](const Claim& claim) { return claim.key == key; }) == 0) return;
-    const Claim* best = best_of(device.claims);
+    const Claim* best = best_of(device);
     if (best != nullptr && !difference(best->facts, device.facts).what.empty()) adopt(number, *best);
     compare(device);
+}
+
+bool Devices::describe_by_driver(uint64_t unique_id, const DriverWord& word) {
+    const auto found = numbers_.find(unique_id);
+    if (found == numbers_.end() || devices_[found->second].driver == word) return false;
+    Device& device = devices_[found->second];
+    device.driver = word;
+    ++changes_;
+    if (const Claim* best = best_of(device); best != nullptr)
+        adopt(found->second, *best);
+    else if (device.facts.unique_id != 0)  // of an earlier life
+        set_facts(found->second, corrected(device.facts, word));
+    compare(device);
+    return true;
 }
 
 void Devices::compare(Device& device) {
     const bool had = device.contradiction.count != 0;
     device.contradiction = {};
-    const Claim* best = best_of(device.claims);
+    const Claim* best = best_of(device);
     for (const Claim& claim : device.claims) {
-        Difference found = difference(best->facts, claim.facts);
+        Difference found = difference(device.driver, claim.facts);
+        const uint64_t believed = found.what.empty() ? best->key : 0;
+        if (found.what.empty()) found = difference(best->facts, claim.facts);
         if (found.what.empty() || device.contradiction.count++ != 0) continue;
         device.contradiction = {
-            best->key, claim.key, std::move(found.what), std::move(found.believed), std::move(found.other), 1};
+            believed, claim.key, std::move(found.what), std::move(found.believed), std::move(found.other), 1};
     }
     changes_ += had || device.contradiction.count != 0;
 }

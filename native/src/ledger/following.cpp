@@ -33,6 +33,10 @@ constexpr uint64_t kWatchedLifeNs = 60 * kMs;  // ... and of others: they may ha
 constexpr uint64_t kUnverifiedLifeNs = 1000 * kMs;  // ... and of journals that count nowhere: anybody can make many
 constexpr int kDeathsAtOnce = 64;
 
+void set_trust(Process& process, bool is_verified) {
+    process.book.set_trust(!is_verified ? Trust::nobody : process.uid == 0 ? Trust::root : Trust::user);
+}
+
 }  // namespace
 
 Collector::Collector(bool tap) : has_tap_(tap), deaths_(epoll_create1(EPOLL_CLOEXEC)) { timebase_.refresh(); }
@@ -62,21 +66,45 @@ void Collector::check_life(Process& process, uint64_t now) {
     const auto shown = [&] { return std::tuple(process.is_visible, process.has_lost_lock, process.pid, process.uid); };
     const auto before = shown();
     process.has_lost_lock = life.has_lost_lock;
-    process.is_visible = life.pid > 0;
-    if (life.is_alive) {
-        process.uid = life.uid;
-        if (life.is_verified) process.start_ticks = life.start_ticks;
-        if (life.pid > 0) process.known_pid = life.pid;
-        if (life.pid > 0) process.pid = static_cast<uint32_t>(life.pid);
+    if (!life.is_alive) {
+        conclude(process, life);
+        ++process.figures;
+        return;
     }
-    process.book.set_trust(!life.is_verified ? Trust::nobody : process.uid == 0 ? Trust::root : Trust::user);
-    if (life.is_alive || !life.is_verified) verify(process, life.is_verified);
-    if (life.is_alive && process.pidfd < 0 && life.pid > 0 && !process.has_fallen && process.file->is_kept()) {
+    process.is_visible = life.pid > 0;
+    process.uid = life.uid;
+    process.is_seen |= life.is_verified;
+    if (life.is_verified) process.start_ticks = life.start_ticks;
+    if (life.pid > 0) process.known_pid = life.pid;
+    if (life.pid > 0) process.pid = static_cast<uint32_t>(life.pid);
+    set_trust(process, life.is_verified);
+    verify(process, life.is_verified);
+    if (process.pidfd < 0 && life.pid > 0 && !process.has_fallen && process.file->is_kept()) {
         process.pidfd = open_pidfd(life.pid);
         if (process.pidfd >= 0) watch(process);
     }
-    if (!life.is_alive) process.ended_ns = nanoseconds(CLOCK_REALTIME);
-    process.figures += !life.is_alive || before != shown();
+    process.figures += before != shown();
+}
+
+// Its writer is dead. Whom the kernel has confirmed before keeps its name, whoever has its number by now.
+void Collector::conclude(Process& process, const Liveness& life) {
+    process.ended_ns = nanoseconds(CLOCK_REALTIME);
+    if (process.is_seen || !process.is_verified) return;
+    process.is_visible = life.pid > 0;
+    process.is_claimed = life.is_claimed;
+    if (life.pid > 0) process.pid = static_cast<uint32_t>(life.pid);
+    set_trust(process, life.is_verified);
+    if (!life.is_verified) verify(process, false);
+}
+
+// A process may have got the number that a dead journal's header claims: then that is not shown any more.
+void Collector::doubt_claims() {
+    for (auto& process : processes_)
+        if (process->is_claimed && is_pid_in_use(static_cast<pid_t>(process->pid))) {
+            forgotten_.add(*process, devices_);  // what has happened has happened: sums never fall
+            process->is_claimed = process->is_visible = false;
+            verify(*process, false);
+        }
 }
 
 // A journal that no process is known to have written is shown under no pid, pairs with nobody, and counts nowhere.
@@ -157,6 +185,7 @@ uint64_t Collector::pass(bool is_whole) {
         clock_read_ns_ = now;
         keep_to_limit(now);
     }
+    if (is_whole) doubt_claims();  // somebody asks for figures
     look_for_deaths(now);
     size_t visited = 0;
     for (auto& process : processes_) {

@@ -110,6 +110,12 @@ void Collector::reset_peaks() {
     }
 }
 
+bool Collector::describe_by_driver(uint64_t unique_id, const std::string& arch, const std::string& board,
+                                   uint64_t dram_bytes, uint64_t l1_bytes) {
+    const std::lock_guard lock(mutex_);
+    return devices_.describe_by_driver(unique_id, {arch, board, dram_bytes, l1_bytes});
+}
+
 // A viewer that runs for days meets many processes; the newest dead are enough. Those that named thousands of chips are
 // let go at once: nobody will read that.
 void Collector::forget_oldest_ended() {

@@ -1,6 +1,8 @@
 #include "reader/liveness.hpp"
 
 #include <dirent.h>
+#include <errno.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -141,6 +143,19 @@ Liveness unverified(const File& file) {
     return {.is_alive = true, .has_lost_lock = false, .is_verified = false, .uid = file.owner};
 }
 
+// Nobody has confirmed the process that the header names. Its number is shown only while no process has it: it would be
+// read as that process.
+Liveness ended(const Identity& identity, const File& file) {
+    const auto named = static_cast<pid_t>(identity.pid);
+    const bool may_be_named = named > 0 && file.is_owners_alone && !is_pid_in_use(named);
+    return {.is_alive = false,
+            .is_verified = may_be_named,
+            .is_claimed = may_be_named,
+            .pid = may_be_named && !is_foreign(identity) ? named : 0,
+            .uid = file.owner,
+            .start_ticks = identity.start_ticks};
+}
+
 Liveness of_holder(pid_t holder, const File& file) {
     const Uids uids = uids_of(holder);
     const bool may_be_hidden = file.is_owners_alone && !uids.is_known;
@@ -155,21 +170,20 @@ Liveness of_header(const Identity& identity, const File& file, pid_t known_pid) 
     const bool is_elsewhere = is_foreign(identity);
     const auto named = static_cast<pid_t>(identity.pid);
     pid_t pid = is_elsewhere ? known_pid : named;
-    const Liveness dead{.is_alive = false, .pid = named, .uid = file.owner, .start_ticks = identity.start_ticks};
-    if (identity.start_ticks == 0) return dead;
+    if (identity.start_ticks == 0) return ended(identity, file);
     if (pid <= 0 || start_ticks_of(pid) != identity.start_ticks)
         pid = is_elsewhere ? find_by_map(identity.start_ticks, file) : 0;
-    if (pid <= 0) return dead;
+    if (pid <= 0) return ended(identity, file);
     const Uids uids = uids_of(pid);
     const bool is_owner = owns(uids, file);
     const Maps maps = look_into_maps(pid, file);
-    if (start_ticks_of(pid) != identity.start_ticks) return dead;  // ended meanwhile
-    if (maps == Maps::lacks_it) {
-        Liveness over = dead;
-        over.is_verified = is_owner;  // else the header names somebody else's process
-        over.pid = is_owner ? pid : 0;
-        return over;
-    }
+    if (start_ticks_of(pid) != identity.start_ticks) return ended(identity, file);  // meanwhile
+    if (maps == Maps::lacks_it)
+        return {.is_alive = false,
+                .is_verified = is_owner,  // else the header names somebody else's process
+                .pid = is_owner ? pid : 0,
+                .uid = file.owner,
+                .start_ticks = identity.start_ticks};
     if (!is_owner || maps != Maps::has_it) return unverified(file);
     return {.has_lost_lock = true, .pid = pid, .uid = shown_uid(uids, file), .start_ticks = identity.start_ticks};
 }
@@ -197,6 +211,12 @@ Liveness judged(pid_t holder, int descriptor, const Identity& identity, const Kn
 uint64_t own_pid_namespace() {
     struct stat ns{};
     return stat("/proc/self/ns/pid", &ns) == 0 ? ns.st_ino : 0;
+}
+
+// A number that we may not ask about belongs to somebody else.
+bool is_pid_in_use(pid_t pid) {
+    if (kill(pid, 0) != 0) return errno == EPERM;
+    return start_ticks_of(pid) != 0;
 }
 
 int open_pidfd(pid_t pid) {

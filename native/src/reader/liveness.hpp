@@ -6,11 +6,15 @@
 //                               neither                                               alive, unverified
 //   held, in another namespace  -                                                     alive, not to be seen from here
 //   held, the holder unnamed    as without a lock; if that names nobody               alive, unverified
-//   nobody's                    none has the header's pid and start time              dead (killed, reused pid, container)
+//   nobody's                    none has the header's pid                             dead (killed, container), claimed
+//                               another has the header's pid                          dead, unverified
 //                               is there, owns the file and maps it                   alive, `lock lost`
 //                               is there, maps it and does not own it                 alive, unverified
 //                               is there and does not map it                          dead: became another program by exec
 //                               is there and may not be looked at                     alive, unverified
+//
+// What a header alone claims of a dead process can be a stranger's number, or become one: whoever keeps the answer asks
+// again whether a process has it (is_pid_in_use). A file that others may write to is unverified when its writer is dead, too.
 //
 // A process owns a file if the file belongs to root or to one of the process's real, effective or saved uids, and nobody
 // else may write to it. It maps a file if its maps have the inode, on tmpfs with the device: elsewhere (btrfs, overlay)
@@ -29,6 +33,7 @@ struct Liveness {
     bool is_alive = true;
     bool has_lost_lock = false;
     bool is_verified = true;   // false: the process that wrote it is not known
+    bool is_claimed = false;   // dead, and only the header names the process: nobody has its pid now
     pid_t pid = 0;             // in our own pid namespace; 0: not visible from here, or not known
     uint32_t uid = 0;          // of the process, if it is known; else the file's owner
     uint64_t start_ticks = 0;  // of the process, if it is known
@@ -45,6 +50,9 @@ struct KnownWriter {
 };
 
 Liveness liveness_of(int file, const Identity& identity, const KnownWriter& known);
+
+/// Whether a process that lives has this pid in our own pid namespace.
+bool is_pid_in_use(pid_t pid);
 
 /// A descriptor that becomes readable when the process ends, or -1.
 int open_pidfd(pid_t pid);

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <set>
 
+#include "journal/dead_journals.hpp"
 #include "journal/identity.hpp"
 #include "journal/lock.hpp"
 #include "support/check.hpp"
@@ -75,10 +76,20 @@ std::string leave_dead_journal(const std::string& path, int number, int age_s, o
     return name;
 }
 
-void clear_away(const std::string& path) {
+Cleared clear_away(const std::string& path, const ClearingBounds& bounds = {}) {
     const int directory = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    remove_dead_journals(directory, geteuid());
+    const Cleared done = remove_dead_journals(directory, geteuid(), bounds);
     close(directory);
+    return done;
+}
+
+void leave_junk(const std::string& path, int count, uid_t uid) {
+    for (int i = 0; i < count; ++i) {
+        const std::string name = path + "/" + std::to_string(i) + "-1-junk.journal";
+        const int file = open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+        REQUIRE(file >= 0 && ftruncate(file, 8192) == 0 && fchown(file, uid, uid) == 0);
+        close(file);
+    }
 }
 
 /// From here on, O_TMPFILE is refused as file systems do that lack it.
@@ -105,6 +116,10 @@ void check_creation_in(const std::string& path) {
     REQUIRE(name_journal(journal));
     const std::string own = std::to_string(getpid()) + "-" + std::to_string(start_ticks_of(getpid())) + "-";
     CHECK_EQUAL(std::string(journal.name).substr(0, own.size()), own);
+    char end[24];
+    std::snprintf(end, sizeof end, "%08x.journal",
+                  static_cast<unsigned>(static_cast<const Header*>(journal.base)->identity.nonce));
+    CHECK_EQUAL(std::string(journal.name), own + end);
     CHECK(names_in(path) == std::set<std::string>{journal.name});
     CHECK_EQUAL(std::string(journal.path), path + "/" + journal.name);
     struct stat facts{};
@@ -277,6 +292,37 @@ TEST(a_live_journal_stays_however_old_and_whatever_its_owner_did) {
     CHECK_EQUAL(dead, 16u);
     close(leave[1]);
     for (const pid_t child : children) waitpid(child, nullptr, 0);
+}
+
+TEST(files_of_others_are_not_opened_and_of_many_only_some_are_examined) {
+    if (geteuid() != 0) check::skip("only root can make files of another user");
+    leave_junk(check::directory(), 9000, 4711);
+    for (int i = 0; i < 20; ++i) leave_dead_journal(check::directory(), i, 1000 + i, 4096, a_dead_pid());
+    const Cleared done = clear_away(check::directory());
+    CHECK_EQUAL(done.listed, 8192u);
+    CHECK_EQUAL(done.examined, 512u);
+    CHECK(done.opened <= 20u);
+}
+
+TEST(every_start_gets_to_other_files_until_all_were_examined) {
+    const pid_t pid = a_dead_pid();
+    leave_junk(check::directory(), 1500, geteuid());
+    for (int i = 0; i < 100; ++i) leave_dead_journal(check::directory(), i, 1000 + i, 4096, pid);
+    uint32_t removed = 0;
+    for (int starts = 0; starts < 10'000 && removed < 50; ++starts) {
+        const Cleared done = clear_away(check::directory());
+        CHECK_EQUAL(done.examined, 512u);
+        CHECK(done.opened <= 512u);
+        removed += done.removed;
+    }
+    CHECK(removed >= 50u);
+}
+
+TEST(one_start_removes_sixty_four_dead_journals_at_most) {
+    const pid_t pid = a_dead_pid();
+    for (int i = 0; i < 200; ++i) leave_dead_journal(check::directory(), i, 1000 + i, 4096, pid);
+    CHECK_EQUAL(clear_away(check::directory()).removed, 64u);
+    CHECK_EQUAL(clear_away(check::directory(), kMakeRoom).removed, 64u);
 }
 
 TEST(what_is_not_a_dead_journal_of_ours_is_not_touched) {

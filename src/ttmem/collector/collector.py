@@ -8,6 +8,7 @@ kept for an hour.
    _journals                 whoever scans: the thread while it runs, else the caller; guarded by _scanning
    _ledger, _stock           anybody; each has its own lock
    _course                   whoever needs it first makes it; has its own lock
+   _driver                   anybody; two at once tell the ledger the same
    _overviews                whoever needs it first makes it; any thread may use it
    _thread, _is_stopping     the owner of the collector; the thread only reads _is_stopping
    _tick_seconds             the owner before it starts the thread, then nobody
@@ -18,11 +19,12 @@ kept for an hour.
 
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ttmem import _native
-from ttmem.collector.silicon import bank_sizes
+from ttmem.collector.silicon import DriverWord, bank_sizes
 from ttmem.collector.stock import Stock
 from ttmem.snapshot import Finding, Host, ProcessUsage, Readings, Snapshot, Surroundings, snapshot_from_rows
 from ttmem.snapshot.rows import processes_from_rows
@@ -33,7 +35,7 @@ from ttmem.sources.journals import Journals
 from ttmem.sources.parents import Parents
 from ttmem.sources.places import Places
 from ttmem.sources.procfs import own_pid_namespace
-from ttmem.sources.removed import RemovedJournals
+from ttmem.sources.unlisted import UnlistedJournals
 
 if TYPE_CHECKING:
     from ttmem.collector.history import Course
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from ttmem.snapshot.sights.overview import Overview
     from ttmem.snapshot.sights.overview_rows import Overviews
     from ttmem.snapshot.sights.process_detail import ProcessDetail
+    from ttmem.sources.driver import Driver
 
 __all__ = ["Collector"]
 
@@ -57,13 +60,20 @@ class Collector:
     """Follows every journal in some places. Any number of collectors may do so at once; they agree."""
 
     def __init__(
-        self, places: Places, *, host: Host | None = None, has_tap: bool = False, source: str = SOURCE
+        self,
+        places: Places,
+        *,
+        host: Host | None = None,
+        has_tap: bool = False,
+        source: str = SOURCE,
+        driver: "Driver | None" = None,
     ) -> None:
         self.source = source
         self.notes: tuple[Finding, ...] = ()  # what else whoever owns it wants to be seen
         self._ledger = _native.Ledger(has_tap)
         self._journals = Journals(places, user_of=user_name)
-        self._removed = RemovedJournals(places)
+        self._unlisted = UnlistedJournals(places)
+        self._driver = DriverWord(driver) if driver is not None else None
         self._stock = Stock(places.stock_listed)
         self._scanning = threading.Lock()
         self._host = host or read_host()
@@ -101,7 +111,7 @@ class Collector:
         with self._scanning:
             found = self._journals.scan(is_hurried=is_hurried)
             began = time.thread_time()
-            for journal in (*found, *self._removed.scan(self._journals.files)):
+            for journal in (*found, *self._unlisted.scan(self._journals.files)):
                 key, trouble = self._ledger.attach(journal.path, journal.device, journal.inode)
                 if not key and not trouble:
                     self._journals.offer_again(journal)
@@ -144,7 +154,8 @@ class Collector:
     def snapshot(self) -> Snapshot:
         """Everything known at this instant."""
         readings = self._readings()
-        return self._stock.joined(snapshot_from_rows(self._ledger.snapshot(), self._surroundings()), readings)
+        rows = self._believed(self._ledger.snapshot)
+        return self._stock.joined(snapshot_from_rows(rows, self._surroundings()), readings)
 
     def overview(self) -> "Overview":
         """Everything at a glance; the same as `overview_of` makes of a snapshot."""
@@ -152,11 +163,17 @@ class Collector:
 
         readings, surroundings = self._readings(), self._surroundings()
         if not readings.chips:
-            return self._made_of(self._ledger.overview(), surrounding(surroundings, readings))
-        rows = self._ledger.overview(sorted(readings.pids))
+            return self._made_of(self._believed(self._ledger.overview), surrounding(surroundings, readings))
+        rows = self._believed(lambda: self._ledger.overview(sorted(readings.pids)))
         overview = self._made_of(rows, surroundings)
         told_twice = processes_from_rows(rows["whole"], devices_from_rows(rows), surroundings) if readings.pids else ()
         return joined_overview(self._stock.counters, overview, told_twice, readings, self._parents.parent_of)
+
+    def _believed(self, look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """The ledger's rows, of chips of which it knows what the driver says."""
+        rows = look()
+        is_news = self._driver is not None and self._driver.tell(self._ledger, rows)
+        return look() if is_news else rows
 
     def _made_of(self, rows: dict[str, Any], surroundings: Surroundings) -> "Overview":
         from ttmem.snapshot.sights.overview_rows import Overviews

@@ -28,6 +28,7 @@ from ttmem.snapshot import (
     Snapshot,
     place_of,
 )
+from ttmem.snapshot.usage import first_reason
 
 __all__ = ["RuntimeCounters"]
 
@@ -199,7 +200,7 @@ class RuntimeCounters:
         return usage._replace(
             device=usage.device._replace(open_count=usage.device.open_count + len(plain)) if plain else usage.device,
             pools=tuple(pools[pool] for pool in sorted(pools)),
-            doubt="uncounted" if len(telling) < len(plain) else usage.doubt,
+            doubt=first_reason([usage.doubt, "uncounted" if len(telling) < len(plain) else ""]),
         )
 
     def _read_pool(

@@ -1,23 +1,75 @@
-"""How large the banks of an architecture are: from the tables of the runtime model, without waking the model itself."""
+"""What chips are, whatever their openers say: by the kernel's driver, and by the tables of the runtime model, which is
+not woken for that."""
 
 import os
+import time
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
+from ttmem.snapshot.sights.chips import devices_from_rows
 from ttmem.snapshot.sights.regions import BankSizes
 
-__all__ = ["bank_sizes"]
+if TYPE_CHECKING:
+    from ttmem._native import Ledger
+    from ttmem.snapshot.sights.telemetry import ChipTelemetry
+    from ttmem.sources.driver import Driver
 
-_TABLE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "metal", "chips", "architectures.json")
+__all__ = ["DriverWord", "bank_sizes", "most_memory"]
+
+_TABLES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "metal", "chips")
+_AGAIN_SECONDS = 10.0  # what the driver calls chips hardly ever changes
 
 
-def bank_sizes(arch: str) -> BankSizes | None:
-    """The banks of an architecture by the name tt-metal gives it; None for one that nobody here knows."""
-    return _known().get(arch)
+class DriverWord:
+    """Tells a ledger what the driver says of the chips that processes have named. Any thread may ask for that."""
+
+    def __init__(self, driver: "Driver") -> None:
+        self._driver = driver
+        self._known: tuple[ChipTelemetry, ...] = ()
+        self._due = float("-inf")
+
+    def tell(self, ledger: "Ledger", rows: dict[str, Any]) -> bool:
+        """Tells of the chips in its rows. Whether any of that was news: then the rows are to be taken again."""
+        if time.monotonic() >= self._due:
+            self._known = self._driver.identities()
+            self._due = time.monotonic() + _AGAIN_SECONDS
+        if not self._known:
+            return False
+        from ttmem.snapshot.identity import chip_of  # here, since most machines have no chips
+
+        is_news = False
+        for device in devices_from_rows(rows).values():
+            chip = chip_of(device, self._known)
+            if chip is not None:
+                arch, card = chip.arch or "", chip.card_type or ""
+                is_news |= ledger.describe_by_driver(device.unique_id, arch, card, *most_memory(arch, card))
+        return is_news
 
 
 @cache
-def _known() -> dict[str, BankSizes]:
+def bank_sizes(arch: str) -> BankSizes | None:
+    """The banks of an architecture by the name tt-metal gives it; None for one that nobody here knows."""
+    row = _table("architectures").get(arch)
+    return BankSizes(row["dram_bank_bytes"], row["l1_bytes"]) if row else None
+
+
+def most_memory(arch: str, card: str) -> tuple[int, int]:
+    """DRAM and L1 of a chip, by the driver's names of its architecture and card; 0 where nobody here knows. Some of its
+    cores may be switched off: no chip of that card has more."""
+    found = [row for name, row in _table("architectures").items() if arch and name.startswith(arch)]
+    boards = [row for name, row in _table("boards").items() if card.lower().startswith(name)]
+    if len(found) != 1:
+        return 0, 0
+    [chip] = found
+    missing = boards[0].get("harvested_dram_channel_count", 0) if boards else 0
+    dram_banks = (chip["dram_channel_count"] - missing) * chip["dram_banks_per_channel"]
+    columns, rows = chip["tensix_grid"]
+    return dram_banks * chip["dram_bank_bytes"], columns * rows * chip["l1_bytes"]
+
+
+@cache
+def _table(name: str) -> dict[str, dict[str, Any]]:
     import json  # here, since a table may show nothing that follows from it
 
-    with open(_TABLE, encoding="utf-8") as table:
-        return {arch: BankSizes(row["dram_bank_bytes"], row["l1_bytes"]) for arch, row in json.load(table).items()}
+    with open(os.path.join(_TABLES, f"{name}.json"), encoding="utf-8") as table:
+        return dict(json.load(table))

@@ -81,7 +81,7 @@ class Daemon:
         self._doors = doors
         self._driver = driver
         self._began, self._began_ns = time.monotonic(), time.time_ns()
-        self._collector = Collector(places, source=f"daemon pid {os.getpid()}")
+        self._collector = Collector(places, source=f"daemon pid {os.getpid()}", driver=driver)
         if logs_events:
             self._collector.ledger.log_events()
         self._logs_events = logs_events

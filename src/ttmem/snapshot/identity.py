@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from ttmem.devices import Device
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
-from ttmem.snapshot.usage import DeviceUsage, Finding, Snapshot
-from ttmem.snapshot.verdicts.contradictions import chip_name
+from ttmem.snapshot.usage import DeviceUsage
 
 __all__ = ["TRAYS", "Identity", "board_of", "chip_of", "identity_of", "nameless_chips", "open_count_of", "tray_of"]
 
@@ -101,33 +100,6 @@ def identity_of(device: Device, telemetry: Sequence[ChipTelemetry]) -> Identity:
         chip.dev_node if chip else None,
         chip.pci_bus_id if chip else None,
     )
-
-
-def checked_by_driver(snapshot: Snapshot, telemetry: Sequence[ChipTelemetry]) -> Snapshot:
-    """The same with a finding for every chip that its openers say to be another than the driver does."""
-    found = [usage.device for usage in snapshot.devices]
-    doubted = {device.number: text for device in found if (text := _driver_says(device, telemetry))}
-    if not doubted:
-        return snapshot
-    devices = tuple(
-        usage._replace(doubt=usage.doubt or "contradicted", worst_core_bytes=None, worst_core=None)
-        if usage.device.number in doubted
-        else usage
-        for usage in snapshot.devices
-    )
-    findings = (Finding("contradicted", 1, text=text) for text in doubted.values())
-    return snapshot._replace(devices=devices, findings=(*snapshot.findings, *findings))
-
-
-def _driver_says(device: Device, telemetry: Sequence[ChipTelemetry]) -> str:
-    chip = chip_of(device, telemetry)
-    for what, driver, opener in (
-        ("architecture", chip and chip.arch, device.arch),
-        ("board", chip and chip.card_type, device.board),
-    ):
-        if driver and opener and differs(driver, opener):
-            return f"{chip_name(device)}: its opener says {what} {opener}, the driver says {driver} and is believed"
-    return ""
 
 
 def tray_of(device: Device, pci_bus_id: str) -> tuple[int, int] | None:

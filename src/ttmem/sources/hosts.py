@@ -3,16 +3,22 @@
 import os
 import pwd
 import sys
+from collections.abc import Mapping
 from functools import lru_cache
 
 import ttmem
 from ttmem.snapshot import Host
 
-__all__ = ["read_host", "user_name"]
+__all__ = ["chip_directory", "read_host", "user_name"]
 
 
 _PAGE_BYTES, _PAGES = "SC_PAGE_SIZE", "SC_PHYS_PAGES"
 _RELEASE, _DRIVER = "/etc/os-release", "/sys/module/tenstorrent/version"
+
+
+def chip_directory(environ: Mapping[str, str]) -> str:
+    """Where the kernel's driver lists its chips; it is there only with that driver."""
+    return os.path.join(environ.get("TTMEM_SYSFS_ROOT") or "/", "sys/class/tenstorrent")
 
 
 def read_host() -> Host:

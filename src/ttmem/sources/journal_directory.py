@@ -1,19 +1,20 @@
 """One directory of journals, and what is known about each of its files.
 
 A directory may hold a hundred thousand files that are no journals. Its names are listed without a question about each,
-and what is new is examined in portions. A directory that took long to look into is left alone for 24 times as long, so
-that nobody can make a viewer spend more than about 4 % of a core on it.
+and what is new is examined in portions. A user whose directories took long to look into is left alone for 24 times as
+long, so that nobody can make a viewer spend more than about 4 % of a core.
 """
 
 import os
 import stat
-import time
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-__all__ = ["Examined", "FileKey", "JournalDirectory", "examined"]
+__all__ = ["Examined", "FileKey", "JournalDirectory", "Payer", "Rests", "examined", "payer_of"]
 
 FileKey = tuple[int, int]  # device and inode
+Payer = tuple[int, int]  # who has to wait for what directories cost: a user
 
 _FREE_SECONDS = 0.002  # what a look may cost without a pause: 20 of them a second are 4 %
 _PAUSE_PER_COST = 24
@@ -21,6 +22,35 @@ _PAUSE_PER_COST = 24
 # Time stamps of files move in steps of a few milliseconds: a directory changed this recently may change again
 # without a new stamp.
 _STAMP_SETTLES_NS = 100_000_000
+
+
+def payer_of(facts: os.stat_result) -> Payer:
+    """The owner of a directory. Containers of root are users of their own: each has its own file system."""
+    return facts.st_uid, facts.st_dev if facts.st_uid == 0 else 0
+
+
+class Rests:
+    """Whose directories are left alone for now, by what all of them together cost in a look."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._due: dict[Payer, float] = {}
+        self._spent: dict[Payer, float] = defaultdict(float)
+
+    def has(self, payer: Payer) -> bool:
+        return self._clock() < self._due.get(payer, float("-inf"))
+
+    def spend(self, payer: Payer, cpu_seconds: float) -> None:
+        self._spent[payer] += cpu_seconds
+
+    def settle(self) -> None:
+        """Ends a look: who has spent more than is free has to wait."""
+        now = self._clock()
+        self._due = {payer: due for payer, due in self._due.items() if due > now}
+        for payer, cost in self._spent.items():
+            if cost > _FREE_SECONDS:
+                self._due[payer] = max(self._due.get(payer, now), now) + cost * _PAUSE_PER_COST
+        self._spent.clear()
 
 
 class Examined(NamedTuple):
@@ -44,25 +74,14 @@ class JournalDirectory:
         self._inodes: dict[str, int] = {}
         self._modified_ns = -1
         self._seen_ns = 0
-        self._due = float("-inf")
 
     def has_changed(self, facts: os.stat_result) -> bool:
         """Whether names may have come or gone since they were listed."""
         return not self._modified_ns == facts.st_mtime_ns < self._seen_ns - _STAMP_SETTLES_NS
 
-    @property
-    def is_resting(self) -> bool:
-        """Whether it is left alone for now."""
-        return time.monotonic() < self._due
-
     def forget(self, name: str) -> None:
         """A name that is gone already: if it comes back it is new."""
         self._inodes.pop(name, None)
-
-    def pause(self, cost_seconds: float) -> None:
-        """Leaves the directory alone for a while, by what it cost to look into it."""
-        if cost_seconds > _FREE_SECONDS:
-            self._due = max(self._due, time.monotonic()) + cost_seconds * _PAUSE_PER_COST
 
     def list_names(self, path: str, facts: os.stat_result, seen_ns: int) -> Iterator[FileKey]:
         """Takes note of what came; yields the files of names that went away."""

@@ -5,20 +5,21 @@ followed, and a file is known by device and inode, whichever way led to it.
 
 Nobody can hide journals among files that are none, or make a viewer busy with them. Every file whose lock is held is
 handed out; of the others at most 1,024 of one user in a scan. Of what was passed over 100 files of a user are named,
-and the rest are one count. `journal_directory` bounds what a directory may cost.
+and the rest are one count. `journal_directory` bounds what the directories of a user may cost, `places` how many there
+are.
 """
 
 import os
 import stat
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from ttmem.snapshot import Finding, Foreign
 from ttmem.sources import procfs
-from ttmem.sources.journal_directory import FileKey, JournalDirectory, examined
-from ttmem.sources.places import Place, Places
+from ttmem.sources.journal_directory import FileKey, JournalDirectory, Payer, Rests, examined, payer_of
+from ttmem.sources.places import Place, Places, Unlisted
 
 __all__ = ["FoundJournal", "Journals"]
 
@@ -45,6 +46,9 @@ class _Passed(NamedTuple):
     waiting_count: int
 
 
+_NOTHING = _Passed((), {}, Counter(), 0)
+
+
 class Journals:
     """All journals in a set of places; each is handed out once, when it is first seen."""
 
@@ -54,18 +58,23 @@ class Journals:
         *,
         user_of: Callable[[int], str] = str,
         clock_ns: Callable[[], int] = time.time_ns,
+        clock: Callable[[], float] = time.monotonic,
+        cpu_clock: Callable[[], float] = time.thread_time,
     ) -> None:
         self.places = places
         self._user_of = user_of
         self._clock_ns = clock_ns
+        self._cpu_clock = cpu_clock
+        self._rests = Rests(clock)
         self._directories: dict[FileKey, JournalDirectory] = {}
+        self._paths: dict[FileKey, str] = {}  # of those directories
         self._passed: dict[FileKey, _Passed] = {}
         self._name_count: Counter[FileKey] = Counter()  # of every file that was handed out
         self._ignored: dict[str, Finding] = {}
         self._put_back: list[FoundJournal] = []
         self._locked: frozenset[int] | None = None  # inodes, as long as a scan lasts
         self._opened: Counter[int] = Counter()  # by owner: what this scan has handed out without a lock
-        self._unlocked: list[tuple[JournalDirectory, int]] = []  # ... and by directory
+        self._unlocked: Counter[Payer] = Counter()  # ... and of crowded directories, by who pays for it
         self._handed_out = 0
         self._unlisted = places.unlisted
         self.foreign: tuple[Foreign, ...] = ()
@@ -86,12 +95,15 @@ class Journals:
         self._unlocked.clear()
         seen: dict[str, FileKey] = {}
         is_same = True
-        for place in self.places.listed():
+        listed = self.places.listed()
+        for place in listed:
             key, is_unchanged = self._look(place, found, is_hurried=is_hurried)
             is_same = is_same and is_unchanged
             if key is not None:
                 seen[place.path] = key
-        if not is_same or self.looked_into != tuple(seen) or self._unlisted is not self.places.unlisted:
+        self._rests.settle()
+        is_same = not self._forget_directories(listed, seen) and is_same
+        if not is_same or self.looked_into != tuple(seen) or self._unlisted != self.places.unlisted:
             self._unlisted = self.places.unlisted
             self.looked_into = tuple(seen)
             self._tell(seen)
@@ -100,8 +112,9 @@ class Journals:
 
     def spent(self, cpu_seconds: float) -> None:
         """What it cost to read what the last scan handed out: directories pay for the files that nobody holds."""
-        for directory, count in self._unlocked:
-            directory.pause(cpu_seconds * count / max(1, self._handed_out))
+        for payer, count in self._unlocked.items():
+            self._rests.spend(payer, cpu_seconds * count / max(1, self._handed_out))
+        self._rests.settle()
 
     def offer_again(self, journal: FoundJournal) -> None:
         """For the next scan: there was no descriptor to open it with."""
@@ -111,27 +124,45 @@ class Journals:
         """Which directory that is, if it can be used, and whether all is as it was."""
         try:
             facts = os.lstat(place.path)
-        except OSError:  # not there (yet)
-            return None, True
+        except OSError:  # not there (yet, or any more)
+            return None, self._ignored.pop(place.path, None) is None
         was_ignored = place.path in self._ignored
         if not self._is_sound(place, facts):
             return None, was_ignored
         key = (facts.st_dev, facts.st_ino)
         directory = self._directories.setdefault(key, JournalDirectory())
-        has_changed = directory.has_changed(facts)
-        if not (has_changed or directory.waiting) or (directory.is_resting and not is_hurried):
+        self._paths[key] = place.path
+        has_changed, payer = directory.has_changed(facts), payer_of(facts)
+        if not (has_changed or directory.waiting) or (self._rests.has(payer) and not is_hurried):
+            self._passed.setdefault(key, _NOTHING)
             return key, not was_ignored
-        began = time.thread_time()
+        began = self._cpu_clock()
         if has_changed:
             for file in directory.list_names(place.path, facts, self._clock_ns()):
                 self._forget(file)
-        self._examine(directory, place.path, found)
+        self._unlocked[payer] += self._examine(directory, place.path, found)
         self._passed[key] = self._passed_over(directory, place.path)
-        directory.pause(time.thread_time() - began)
+        self._rests.spend(payer, self._cpu_clock() - began)
         return key, False
 
-    def _examine(self, directory: JournalDirectory, path: str, found: list[FoundJournal]) -> None:
-        """Hands out what is new: all files whose lock is held, and some of the others."""
+    def _forget_directories(self, listed: list[Place], seen: dict[str, FileKey]) -> bool:
+        """Whatever is not listed any more, or was replaced; whether there was any. One that cannot be reached for a
+        moment is kept: the process by which a container was found may have ended."""
+        paths, keys = {place.path for place in listed}, set(seen.values())
+        ignored = [path for path in self._ignored if path not in paths]
+        for path in ignored:
+            del self._ignored[path]
+        unseen = [key for key in self._directories if key not in keys]
+        gone = [key for key in unseen if self._paths[key] not in paths or self._paths[key] in seen]
+        for key in gone:
+            for file in self._directories.pop(key).files.values():
+                self._forget(file)
+            del self._paths[key]
+            self._passed.pop(key, None)
+        return bool(ignored or gone)
+
+    def _examine(self, directory: JournalDirectory, path: str, found: list[FoundJournal]) -> int:
+        """Hands out what is new: all files whose lock is held, and some of the others. Of a crowd, how many others."""
         names = [*directory.waiting]
         is_crowd = len(names) > UNLOCKED_MOST
         locked = [name for name in names if directory.waiting[name] in self._locks()] if is_crowd else []
@@ -141,9 +172,7 @@ class Journals:
         for name in names[:_EXAMINED_MOST]:
             if name in directory.waiting:
                 self._take(directory, path, name, found, is_locked=False)
-        count = sum(self._opened.values()) - unlocked_before
-        if is_crowd and count:
-            self._unlocked.append((directory, count))
+        return sum(self._opened.values()) - unlocked_before if is_crowd else 0
 
     def _take(
         self, directory: JournalDirectory, path: str, name: str, found: list[FoundJournal], *, is_locked: bool
@@ -244,9 +273,14 @@ def _strange_files(passed: dict[str, _Passed]) -> Iterator[Finding]:
         yield Finding("file_ignored", count, path=where[uid], text=text)
 
 
-def _more_directories(unlisted: dict[int, tuple[str, int]]) -> Iterator[Finding]:
-    for uid, (path, count) in unlisted.items():
-        text = f"and {count:,} more directories of uid {uid} under other users' names; ignored"
+def _more_directories(unlisted: Iterable[Unlisted]) -> Iterator[Finding]:
+    for uid, path, count, is_usurped in unlisted:
+        text = f"and {count:,} more directories of uid {uid}"
+        text += (
+            " under other users' names; ignored"
+            if is_usurped
+            else " are not looked into; journals there are shown if their lock is held"
+        )
         yield Finding("directory_ignored", count, path=path, text=text)
 
 

@@ -3,7 +3,8 @@
 `$TTMEM_DIR` if it is set, and only that. Else those in which a program tries to make its journal, one after the other
 (`native/src/journal/directories.hpp`): `/dev/shm/ttmem-<uid>`, `$XDG_RUNTIME_DIR/ttmem`, `/run/user/<uid>/ttmem` and
 `/dev/shm/ttmem-<uid>.<random>`. Anybody may make the first of them in another's name; nobody can make the last, so one
-that does not belong to its user is passed over without a word.
+that does not belong to its user is passed over without a word. A program makes one such directory if it has to; of a
+user that has made more, 16 are listed and the others counted (`unlisted` finds journals there by their locks).
 
 Everybody also learns that other users' directories are there. Root looks into all of them, into `/run/user/*/ttmem`,
 and into the /dev/shm of every other mount namespace (containers), through procfs.
@@ -21,12 +22,13 @@ from typing import NamedTuple
 
 from ttmem.sources import procfs
 
-__all__ = ["Place", "Places", "Roots"]
+__all__ = ["Place", "Places", "Roots", "Unlisted"]
 
 _USERS_NAME = "ttmem-"  # and the uid
 _OTHERS_EVERY_SECONDS = 0.5
 _PAUSE_PER_COST = 24  # a shared directory full of files costs at most about 4 % of a core
 _USURPED_MOST = 100  # directories with others' names that one user has made
+_FURTHER_MOST = 16  # directories with its own name and something behind it
 
 
 class Place(NamedTuple):
@@ -34,6 +36,15 @@ class Place(NamedTuple):
 
     path: str
     owner_uid: int | None
+
+
+class Unlisted(NamedTuple):
+    """How many directories of a user are not listed, and where."""
+
+    uid: int
+    path: str
+    directory_count: int
+    is_usurped: bool  # they have other users' names
 
 
 class Roots(NamedTuple):
@@ -73,7 +84,7 @@ class Places:
         self._others: list[Place] = []
         self._container_shm: list[str] = []
         self._looking = threading.Lock()
-        self.unlisted: _Unlisted = {}
+        self.unlisted: tuple[Unlisted, ...] = ()
         self._others_due = float("-inf")
         self._own = [Place(os.path.join(roots.shm, f"{_USERS_NAME}{uid}"), uid)]
         for runtime in filter(None, (runtime_directory, os.path.join(roots.run, str(uid)))):
@@ -143,10 +154,9 @@ class Places:
             containers = self._namespaces.others() if self.uid == 0 else []
             self._container_shm = _others_than(self._roots.shm, [self._shm_of(pid) for pid in containers])
             if self._directory is None:
-                unlisted: _Unlisted = {}
-                others = self._find_others(containers, unlisted)
-                self._others = [place for place in others if place.path not in own]
-                self.unlisted = unlisted
+                found = _Found()
+                self._others = [place for place in self._find_others(containers, found) if place.path not in own]
+                self.unlisted = tuple(found.unlisted())
             cost = time.thread_time() - began
             self._others_due = now + max(_OTHERS_EVERY_SECONDS, cost * _PAUSE_PER_COST)
 
@@ -154,9 +164,16 @@ class Places:
         """The /dev/shm of a process in another mount namespace."""
         return f"{self._roots.proc}/{pid}/root/dev/shm"
 
-    def _find_others(self, containers: list[int], unlisted: _Unlisted) -> Iterator[Place]:
+    def is_further(self, directory: str) -> bool:
+        """Whether that is one of the directories of which a user may have made many."""
+        above, name = os.path.split(directory)
+        uid, _, rest = name.removeprefix(_USERS_NAME).partition(".")
+        is_named = name.startswith(_USERS_NAME) and uid.isdecimal() and rest != ""
+        return self._directory is None and is_named and above == self._roots.shm
+
+    def _find_others(self, containers: list[int], found: "_Found") -> Iterator[Place]:
         """Other people's directories, here and in the namespaces of these processes."""
-        yield from self._users_directories(self._roots.shm, unlisted)
+        yield from found.directories(self._roots.shm)
         if self.uid != 0:
             return
         for name in _names(self._roots.run):
@@ -164,27 +181,46 @@ class Places:
                 yield Place(os.path.join(self._roots.run, name, "ttmem"), int(name))
         for pid in containers:  # user ids of there read otherwise from here
             uids = procfs.UidMap.of(self._roots.proc, pid)
-            yield from self._users_directories(self._shm_of(pid), unlisted, uids.outside)
+            yield from found.directories(self._shm_of(pid), uids.outside)
 
-    def _users_directories(
-        self, shm: str, unlisted: _Unlisted, outside: Callable[[int], int] = lambda uid: uid
-    ) -> Iterator[Place]:
-        """Directories with users' names. Those that another user has made are told of, but not by the thousand."""
-        usurped: Counter[int] = Counter()
+
+class _Found:
+    """Directories with users' names, at one look around. What one user has made is bounded, wherever it is."""
+
+    def __init__(self) -> None:
+        self._counts: dict[bool, Counter[int]] = {True: Counter(), False: Counter()}  # usurped, or further of its own
+        self._where: dict[tuple[bool, int], str] = {}
+
+    def directories(self, shm: str, outside: Callable[[int], int] = lambda uid: uid) -> Iterator[Place]:
+        """Those to be looked into."""
         for name in _names(shm):
             uid, dot, _ = name.removeprefix(_USERS_NAME).partition(".")
             if not uid.isdecimal() or not name.startswith(_USERS_NAME):
                 continue
             place = Place(os.path.join(shm, name), outside(int(uid)))
             owner = _owner_of(place.path)
-            if owner not in (place.owner_uid, 0, None):
-                usurped[owner] += not dot  # nobody misses anything there
-                if dot or usurped[owner] > _USURPED_MOST:
-                    continue
-            yield place
-        for owner, count in usurped.items():
-            if count > _USURPED_MOST:
-                unlisted[owner] = (shm, count - _USURPED_MOST)
+            is_usurped = owner not in (place.owner_uid, 0, None)
+            if is_usurped and dot:  # nobody misses anything there
+                continue
+            if owner is None or not (is_usurped or dot) or self._has_room(owner, shm, is_usurped=is_usurped):
+                yield place
+
+    def _has_room(self, owner: int, shm: str, *, is_usurped: bool) -> bool:
+        count = self._counts[is_usurped]
+        count[owner] += 1
+        if count[owner] <= _most(is_usurped=is_usurped):
+            return True
+        self._where.setdefault((is_usurped, owner), shm)
+        return False
+
+    def unlisted(self) -> Iterator[Unlisted]:
+        """What was left out."""
+        for (is_usurped, uid), shm in self._where.items():
+            yield Unlisted(uid, shm, self._counts[is_usurped][uid] - _most(is_usurped=is_usurped), is_usurped)
+
+
+def _most(*, is_usurped: bool) -> int:
+    return _USURPED_MOST if is_usurped else _FURTHER_MOST
 
 
 def _others_than(own: str, directories: list[str]) -> list[str]:

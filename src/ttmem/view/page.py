@@ -199,6 +199,8 @@ def _notes(snapshot: Snapshot, processes: Sequence[ProcessUsage], options: PageO
     yield from _read_notes(snapshot, options)
     if any(not process.is_visible and process.is_verified for process in processes):
         yield "A pid with ? counts in a pid namespace that cannot be seen from here."
+    if any(not process.is_verified and not process.is_live for process in processes):
+        yield "An ended process with ? for its pid: another process has the pid that its journal names."
     if snapshot.ended and not options.is_with_ended:
         yield f"{plural(len(snapshot.ended), 'ended process', 'es')} not shown (--all)."
     yield from _foreign(snapshot)

@@ -1,17 +1,19 @@
 """Directories full of files that are no journals: no journal is hidden by them, and nobody is kept busy."""
 
+import ctypes
 import fcntl
 import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from tests.support.processes.children import Writer
 from tests.support.processes.native_programs import NativePrograms
+from tests.support.reporters import Nursery, a_nursery
 from tests.support.seed_serving import Daemon, a_daemon
 from tests.support.waiting import wait_until
 from ttmem.collector import Collector
@@ -20,6 +22,12 @@ from ttmem.sources import Journals, Places, Roots
 CHIP = 0x1A2B
 SOMEBODY = 65_534
 is_root = pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can make files that are another user's")
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    with a_nursery() as nursery:
+        yield nursery
 
 
 def journals_in(directory: Path) -> Journals:
@@ -165,3 +173,40 @@ def share_of_a_core(daemon: Daemon, *, seconds: float) -> float:
 def cpu_seconds(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_program_that_starts_among_many_files_opens_none_of_others(nursery: Nursery, journals: Path) -> None:
+    """It looks for dead journals to clear away; the kernel counts what is opened in the directory."""
+    junk(journals, 2000, uid=SOMEBODY if os.geteuid() == 0 else None)
+    left = nursery.start(journals)
+    left.kill()
+    with opened_in(journals) as names:
+        reporter = nursery.start(journals)
+        reporter.kill()
+
+    assert {name for name in names if name.endswith("-1-0000abcd.journal")} == set()
+    assert "" in names  # the directory itself, which it lists
+    assert os.path.exists(left.journal)
+
+
+IN_OPEN = 0x20
+
+
+@contextmanager
+def opened_in(directory: Path) -> Iterator[list[str]]:
+    """The names of all files that are opened there, complete when the block is left."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    watch = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+    assert watch >= 0
+    names: list[str] = []
+    try:
+        assert libc.inotify_add_watch(watch, os.fsencode(directory), IN_OPEN) >= 0
+        yield names
+        with suppress(BlockingIOError):
+            while data := os.read(watch, 1 << 20):
+                while data:
+                    length = int.from_bytes(data[12:16], "little")
+                    names.append(data[16 : 16 + length].rstrip(b"\0").decode())
+                    data = data[16 + length :]
+    finally:
+        os.close(watch)

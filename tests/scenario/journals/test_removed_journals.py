@@ -10,7 +10,7 @@ from tests.support.reporters import Nursery, Reporter, a_nursery
 from tests.support.waiting import wait_until
 from tests.support.watching import Watch
 from ttmem.sources import Places
-from ttmem.sources.removed import RemovedJournals
+from ttmem.sources.unlisted import UnlistedJournals
 
 CHIP = 0x5EED
 
@@ -57,8 +57,8 @@ def test_a_journal_removed_while_it_is_followed_stays_and_says_so(
 def test_one_that_was_made_elsewhere_is_not_looked_for(nursery: Nursery, journals: Path, tmp_path: Path) -> None:
     reporter = a_reporter(nursery, journals)
     os.unlink(reporter.journal)
-    elsewhere = RemovedJournals(Places(uid=os.geteuid(), directory=str(tmp_path)))
-    here = RemovedJournals(Places(uid=os.geteuid(), directory=str(journals)))
+    elsewhere = UnlistedJournals(Places(uid=os.geteuid(), directory=str(tmp_path)))
+    here = UnlistedJournals(Places(uid=os.geteuid(), directory=str(journals)))
 
     assert (len(elsewhere.scan(())), len(here.scan(()))) == (0, 1)
     reporter.kill()
@@ -68,7 +68,7 @@ def test_each_is_handed_out_once_and_known_ones_not_at_all(nursery: Nursery, jou
     reporter = a_reporter(nursery, journals)
     facts = os.stat(reporter.journal)
     ticks = iter(range(0, 1000, 2))
-    removed = RemovedJournals(Places(uid=os.geteuid(), directory=str(journals)), clock=lambda: float(next(ticks)))
+    removed = UnlistedJournals(Places(uid=os.geteuid(), directory=str(journals)), clock=lambda: float(next(ticks)))
 
     assert removed.scan({(facts.st_dev, facts.st_ino)}) == []
     os.unlink(reporter.journal)

@@ -1,19 +1,22 @@
 """What a chip is said to be: contradictions and impossible figures are findings, and nobody is fooled by them."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.driver_chips import a_driver_chip
+from tests.support.driver_tree import DriverTree
 from tests.support.forgeries import FORGER_UID, VICTIM_UID, needs_two_users, reporting
 from tests.support.reporters import Nursery, Reporter, a_nursery
 from tests.support.watching import Watch
+from ttmem.collector import Collector
 from ttmem.devices import Pool
-from ttmem.snapshot import Snapshot
-from ttmem.snapshot.identity import checked_by_driver
+from ttmem.snapshot import DeviceUsage, Snapshot
 from ttmem.snapshot.verdicts.fit import Need, candidates
 from ttmem.snapshot.verdicts.limits import Amount, Limit, judged
+from ttmem.sources import Places
+from ttmem.sources.driver import Driver
 
 CHIP = 0x99
 GIB = 1 << 30
@@ -120,12 +123,93 @@ def test_a_full_chip_is_no_finding(nursery: Nursery, journals: Path, watch: Watc
     assert (snapshot.reason, snapshot.findings, verdict.is_crossed) == ("", (), True)
 
 
-def test_the_driver_is_believed_before_an_opener(nursery: Nursery, journals: Path, watch: Watch) -> None:
+@pytest.fixture
+def driven(journals: Path, tmp_path: Path) -> Watch:
+    """A collector on a machine whose driver knows the chip as an n300."""
+    tree = DriverTree(tmp_path)
+    tree.chip(0, "wormhole", asic_id=f"{CHIP:016X}", card_type="n300")
+    watch = Watch(journals)
+    watch.collector = Collector(Places(uid=os.geteuid(), directory=str(journals)), driver=Driver(tree.environ))
+    return watch
+
+
+def only(snapshot: Snapshot) -> tuple[DeviceUsage, str]:
+    """The chip, and the text of the finding."""
+    [usage], [finding] = snapshot.devices, snapshot.findings
+    return usage, finding.text
+
+
+@needs_two_users
+def test_who_agrees_with_the_driver_is_believed_before_root(everybodys: Path, driven: Watch) -> None:
+    with reporting(everybodys, 0, opening(FALSE)) as root, reporting(everybodys, VICTIM_UID, opening(TRUE)):
+        usage, text = only(seen(driven))
+
+        assert (usage.device.board, usage.device.capacity(Pool.DRAM)) == ("n300", 12 * GIB)
+        assert usage.doubt == "contradicted"
+        assert text.endswith(f": pid {root.pid} (uid 0) says board FAKE, the driver says n300 and is believed")
+
+
+def test_of_an_opener_whom_the_driver_contradicts_nothing_is_believed(
+    nursery: Nursery, journals: Path, driven: Watch
+) -> None:
+    reporter = nursery.start(journals)
+    reporter.call("open_device", CHIP, 0, "blackhole", "p150", (14, 10), (8, 140), (32 * GIB, *[0] * 9), 0)
+    usage, text = only(seen(driven))
+    reporter.kill()
+
+    assert (usage.device.arch, usage.device.board, usage.device.grid) == ("wormhole", "n300", None)
+    assert usage.device.capacity(Pool.DRAM) == 12 * GIB
+    assert text.endswith("says architecture blackhole, the driver says wormhole and is believed")
+
+
+def test_a_card_has_no_more_memory_than_such_cards_have(nursery: Nursery, journals: Path, driven: Watch) -> None:
+    """The names are right; only the size is not."""
+    reporter = nursery.start(journals)
+    chip = reporter.call("open_device", CHIP, *FACTS[:5], (4096 * GIB, *[0] * 9), 0)
+    for number in range(40):
+        reporter.call("report_buffer_alloc", chip, number, GIB)
+    snapshot = seen(driven)
+    reporter.kill()
+
+    assert snapshot.devices[0].device.capacity(Pool.DRAM) == 12 * GIB
+    said = f"says DRAM {4096 * GIB} bytes, the driver says at most {12 * GIB} bytes and is believed"
+    assert [finding.text.partition(": ")[2] for finding in snapshot.findings] == [
+        f"pid {reporter.pid} (uid {os.geteuid()}) {said}",
+        f"{40 * GIB:,} bytes of dram are reported, it has {12 * GIB:,}",
+    ]
+    assert candidates(snapshot, Need(dram_bytes=GIB))[0].fits is None
+
+
+def test_more_than_a_card_has_is_a_finding_though_its_opener_names_no_size(
+    nursery: Nursery, journals: Path, driven: Watch
+) -> None:
+    reporter = nursery.start(journals)
+    chip = reporter.open_device(CHIP)
+    for number in range(40):
+        reporter.call("report_buffer_alloc", chip, number, GIB)
+    usage, text = only(seen(driven))
+    reporter.kill()
+
+    assert usage.doubt == "over_capacity"
+    assert text.endswith(f"{40 * GIB:,} bytes of dram are reported, it has {12 * GIB:,}")
+
+
+def test_a_true_opener_is_no_finding_and_keeps_its_own_words(nursery: Nursery, journals: Path, driven: Watch) -> None:
+    reporter = nursery.start(journals)
+    reporter.call("open_device", CHIP, 0, "wormhole_b0", "n300 L", *FACTS[3:])
+    snapshot = seen(driven)
+    reporter.kill()
+    [usage] = snapshot.devices
+
+    assert (usage.device.arch, usage.device.board, usage.device.grid) == ("wormhole_b0", "n300 L", (8, 8))
+    assert (snapshot.reason, snapshot.findings) == ("", ())
+
+
+def test_an_ended_opener_that_the_driver_contradicts_describes_nothing(
+    nursery: Nursery, journals: Path, driven: Watch
+) -> None:
     reporter = nursery.start(journals)
     reporter.call("open_device", CHIP, 0, "wormhole_b0", "FAKE", *FACTS[3:])
-    snapshot = checked_by_driver(seen(watch), [a_driver_chip(asic_id=CHIP, card_type="n300", arch="wormhole_b0")])
     reporter.kill()
-    [finding] = snapshot.findings
 
-    assert (snapshot.reason, finding.name) == ("contradicted", "contradicted")
-    assert finding.text == "device 0: its opener says board FAKE, the driver says n300 and is believed"
+    assert {usage.device.board for usage in seen(driven).devices} == {"n300"}

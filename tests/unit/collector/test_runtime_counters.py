@@ -154,6 +154,16 @@ def test_attached_without_bytes_and_with_an_old_stamp_is_unknown(counters: Runti
     assert (usage.pools, usage.reason, joined.is_complete, joined.reason) == ((), "uncounted", False, "uncounted")
 
 
+def test_somebody_unknown_on_a_chip_hides_no_worse_doubt_about_it(counters: RuntimeCounters) -> None:
+    snapshot = counted(MIB)
+    [usage] = snapshot.devices
+    doubted = snapshot._replace(devices=(usage._replace(doubt="over_capacity"),))
+    joined = counters.joined(doubted, readings_of(a_chip(a_reading(77, last_update_ns=None))))
+
+    assert [usage.doubt for usage in joined.devices] == ["over_capacity"]
+    assert {process.reason for process in plain(joined)} == {"uncounted"}
+
+
 def test_a_young_stamp_without_bytes_is_nothing_held(counters: RuntimeCounters) -> None:
     joined = counters.joined(a_snapshot(), readings_of(a_chip(a_reading(77, last_update_ns=QUIET - SECOND_NS))))
 

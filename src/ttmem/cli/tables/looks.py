@@ -54,10 +54,6 @@ def look(looking: Looking, request: Request, *, has_identity: bool) -> Look:
     """Looks now. `has_identity`: also at what the driver says, and at chips that nobody has opened."""
     telemetry = looking.telemetry() if has_identity else ()
     snapshot = looking.snapshot()
-    if telemetry:
-        from ttmem.snapshot.identity import checked_by_driver  # here, since a table does without
-
-        snapshot = checked_by_driver(snapshot, telemetry)
     if request.made_up_count and has_identity:  # a table has a banner
         snapshot = snapshot._replace(source=BANNER)
     try:

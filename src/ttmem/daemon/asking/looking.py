@@ -17,6 +17,7 @@ from ttmem.errors import DaemonGone, SelectionError, TtmemError
 from ttmem.snapshot import Finding, Snapshot
 from ttmem.snapshot.selection import MOST
 from ttmem.sources import Places
+from ttmem.sources.hosts import chip_directory
 
 if TYPE_CHECKING:
     from ttmem.collector import Collector
@@ -108,11 +109,14 @@ class Looking:
 
     def telemetry(self) -> "tuple[ChipTelemetry, ...]":
         """What the driver tells of its chips. Read here, whoever counts: it costs little, and needs no daemon."""
-        from ttmem.sources.driver import Driver  # here, since not every table shows it
+        return self._known_driver().telemetry()
+
+    def _known_driver(self) -> "Driver":
+        from ttmem.sources.driver import Driver  # here, since most machines have none
 
         if self._driver is None:
             self._driver = Driver(self._environ)
-        return self._driver.telemetry()
+        return self._driver
 
     def dump(self, *, kernels: bool, device: str | None, most: int) -> "Dump":
         """What is alive now. A device that is not there is a SelectionError."""
@@ -200,7 +204,8 @@ class Looking:
         if self._collector is None:
             from ttmem.collector import Collector
 
-            self._collector = Collector(self._places)
+            has_driver = os.path.isdir(chip_directory(self._environ))
+            self._collector = Collector(self._places, driver=self._known_driver() if has_driver else None)
             if self._is_following:
                 self._collector.start(tick_seconds=_TICK_SECONDS)
             self._collector.wait_settled(_SETTLE_SECONDS)

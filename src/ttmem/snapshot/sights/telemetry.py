@@ -26,17 +26,17 @@ class ChipTelemetry(NamedTuple):
     asic_id: int | None  # what the driver calls the chip; not always the unique id by which the runtime knows it
     firmware: str | None
     arch: str | None
-    temperature: Sensor | None
-    power: Sensor | None
-    current: Sensor | None
-    voltage: Sensor | None
-    fan: Sensor | None
-    aiclk_mhz: int | None
-    axiclk_mhz: int | None
-    arcclk_mhz: int | None
-    heartbeat: int | None
-    thermal_trip_count: int | None
-    pids: tuple[int, ...] | None  # who has it open, but for ourselves; None if the driver does not tell
+    temperature: Sensor | None = None
+    power: Sensor | None = None
+    current: Sensor | None = None
+    voltage: Sensor | None = None
+    fan: Sensor | None = None
+    aiclk_mhz: int | None = None
+    axiclk_mhz: int | None = None
+    arcclk_mhz: int | None = None
+    heartbeat: int | None = None
+    thermal_trip_count: int | None = None
+    pids: tuple[int, ...] | None = None  # who has it open, but for ourselves; None if the driver does not tell
     commands: tuple[str, ...] = ()  # of those, in their order; empty texts where that may not be seen
     notes: tuple[str, ...] = ()  # what the driver said that makes no sense
 

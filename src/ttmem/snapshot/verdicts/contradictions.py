@@ -1,5 +1,5 @@
-"""What chips are said to be, where that cannot be true: openers that contradict each other, and more memory in use
-than a chip has."""
+"""What chips are said to be, where that cannot be true: openers that contradict each other or the driver, and more
+memory in use than a chip has."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -19,19 +19,21 @@ def chip_findings(rows: Rows, devices: Mapping[int, Device], usages: Iterable[De
     processes = {row["key"]: row for row in rows["processes"]} if contradictions else {}
     for number, believed, other, what, told, said, count in contradictions:
         if number in devices:
-            first, second = processes.get(believed, _GONE), processes.get(other, _GONE)
-            text = (
-                f"{chip_name(devices[number])}: pid {second['pid']} (uid {second['uid']}) says {what} {said}, "
-                f"pid {first['pid']} (uid {first['uid']}) says {told} and is believed"
-            )
-            yield Finding("contradicted", count, path=second["path"], text=text)
+            second = processes.get(other, _GONE)
+            first = _opener(processes.get(believed, _GONE)) if believed else "the driver"
+            text = f"{_opener(second)} says {what} {said}, {first} says {told} and is believed"
+            yield Finding("contradicted", count, path=second["path"], text=f"{chip_name(devices[number])}: {text}")
     for usage in usages:
-        for pool in usage.pools if usage.doubt == "over_capacity" else ():
+        for pool in usage.pools if usage.doubt in ("over_capacity", "contradicted") else ():
             if not pool.is_planned and pool.used_bytes > (pool.capacity_bytes or pool.used_bytes):
                 yield Finding("over_capacity", 1, text=_excess(usage.device, pool.pool, pool.used_bytes))
 
 
 _GONE: Rows = {"pid": "?", "uid": "?", "path": ""}
+
+
+def _opener(process: Rows) -> str:
+    return f"pid {process['pid']} (uid {process['uid']})"
 
 
 def _excess(device: Device, pool: Pool, used_bytes: int) -> str:

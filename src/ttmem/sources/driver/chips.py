@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from ttmem.snapshot.sights.telemetry import ChipTelemetry, Sensor
 from ttmem.sources.driver.attributes import Attributes
+from ttmem.sources.hosts import chip_directory
 from ttmem.sources.procfs import command_of
 
 __all__ = ["Driver"]
@@ -66,7 +67,7 @@ class Driver:
 
     def __init__(self, environ: Mapping[str, str], *, own_pid: int | None = None) -> None:
         root = environ.get("TTMEM_SYSFS_ROOT") or "/"
-        self._classes = os.path.join(root, "sys/class/tenstorrent")
+        self._classes = chip_directory(environ)
         self._lists = os.path.join(root, "proc/driver/tenstorrent")
         self._hwmons = os.path.join(root, "sys/class/hwmon")
         self._proc = os.path.join(root, "proc")
@@ -80,33 +81,29 @@ class Driver:
 
     def telemetry(self) -> tuple[ChipTelemetry, ...]:
         """Every chip, by number. One that goes while it is read is told as far as it was; none of that is an error."""
+        commands = cache(lambda pid: command_of(pid, self._proc, _COMMAND_BYTES))  # one may have all chips open
+        return tuple(self._chip(node, names, commands) for node, names in self._present())
+
+    def identities(self) -> tuple[ChipTelemetry, ...]:
+        """What every chip is, without a word about how it does: no sensor is read."""
+        return tuple(_identity(node, names) for node, names in self._present())
+
+    def _present(self) -> list[tuple[int, _Names]]:
         try:
             entries = os.listdir(self._classes)
         except OSError:
-            return ()
+            return []
         nodes = sorted(int(match[1]) for name in entries if (match := re.fullmatch(_NODE, name)))
         self._names = {node: names for node, names in self._names.items() if node in nodes}
-        commands = cache(lambda pid: command_of(pid, self._proc, _COMMAND_BYTES))  # one may have all chips open
-        chips = (self._chip(node, commands) for node in nodes)
-        return tuple(chip for chip in chips if chip is not None)
+        found = ((node, self._known_names(node, f"{self._classes}/tenstorrent!{node}")) for node in nodes)
+        return [(node, names) for node, names in found if names is not None]
 
-    def _chip(self, node: int, commands: Callable[[int], str]) -> ChipTelemetry | None:
-        directory = f"{self._classes}/tenstorrent!{node}"
-        names = self._known_names(node, directory)
-        if names is None:
-            return None
+    def _chip(self, node: int, names: _Names, commands: Callable[[int], str]) -> ChipTelemetry:
         read = Attributes()
         sensors = {kind: _sensor(read, source) for kind, source in names.sensors.items()}
         numbers = {name: read.number(f"{names.directory}/tt_{name}") for name in _NUMBERS}
         pids = self._openers(node)
-        return ChipTelemetry(
-            node=node,
-            pci_bus_id=names.pci_bus_id,
-            card_type=names.card_type,
-            serial=names.serial,
-            asic_id=names.asic_id,
-            firmware=names.firmware,
-            arch=names.arch,
+        return _identity(node, names)._replace(
             temperature=sensors.get("temp"),
             power=sensors.get("power"),
             current=sensors.get("curr"),
@@ -144,6 +141,19 @@ class Driver:
         pids = {int(word) for word in words if word.isdigit() and len(word) <= 10}
         # Zero is somebody of a pid namespace that we cannot see into; we ourselves have nothing open.
         return tuple(sorted(pids - {0, self._own_pid}))
+
+
+def _identity(node: int, names: _Names) -> ChipTelemetry:
+    return ChipTelemetry(
+        node=node,
+        pci_bus_id=names.pci_bus_id,
+        card_type=names.card_type,
+        serial=names.serial,
+        asic_id=names.asic_id,
+        firmware=names.firmware,
+        arch=names.arch,
+        notes=names.notes,
+    )
 
 
 def _is_whole(names: _Names) -> bool:

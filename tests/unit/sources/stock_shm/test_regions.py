@@ -186,3 +186,61 @@ def test_what_may_not_be_read_is_listed_as_foreign() -> None:
     [row] = readings.foreign
     assert (row.path, row.uid, row.what) == (str(path), 0, "counters")
     assert (readings.chips, readings.findings) == ((), ())
+
+
+def test_of_more_files_than_any_machine_has_chips_so_many_of_a_user_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(1000):
+        put(tmp_path, number, b"no region")
+    opened: list[str] = []
+    real = os.open
+
+    def counted(path: str, flags: int) -> int:
+        opened.append(path)
+        return real(path, flags)
+
+    monkeypatch.setattr(os, "open", counted)
+    readings = read(tmp_path)
+    *named, rest = readings.findings
+
+    assert len(opened) == len(named) == 256
+    assert (rest.count, rest.path) == (744, str(tmp_path))
+    assert f"and 744 more files of uid {os.geteuid()}" in rest.text
+
+
+@needs_root
+def test_one_users_files_take_no_place_of_anothers(tmp_path: Path) -> None:
+    for number in range(1000):
+        put(tmp_path, number, b"no region")
+        os.chown(tmp_path / f"tt_device_{number}_memory", 65_534, 65_534)
+    put(tmp_path, 2000, a_region(Slot(7, (10, 0, 0, 0, 0))))
+
+    assert [chip.used[Pool.DRAM] for chip in read(tmp_path, alive=(7,)).chips] == [10]
+
+
+@pytest.mark.parametrize(("file_count", "looks"), [(200, 100), (1000, 4)])
+def test_a_crowd_is_looked_at_rarely(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_count: int, looks: int
+) -> None:
+    """On clocks of the test: every look takes 100 ms, and somebody asks ten times a second."""
+    for number in range(file_count):
+        put(tmp_path, number, b"no region")
+    now, cpu, listed = [0.0], [0.0], [0]
+    real = os.listdir
+
+    def listdir(path: str) -> list[str]:
+        cpu[0] += 0.1
+        listed[0] += 1
+        return real(path)
+
+    monkeypatch.setattr(os, "listdir", listdir)
+    counters = StockCounters(
+        lambda: [str(tmp_path)], owners=KnownOwners(()), clock=lambda: now[0], cpu_clock=lambda: cpu[0]
+    )
+    for _ in range(100):
+        assert counters.read().places == (str(tmp_path),)
+        now[0] += 0.1
+
+    assert listed[0] <= looks + 1
+    assert listed[0] >= looks

@@ -1,0 +1,36 @@
+// Clears away journals whose processes are gone; done by whoever makes a new one, so that nothing has to run for it.
+//
+// That happens inside a host program, in a directory that others may write to: what it costs is bounded, however many
+// files are there. Of the names that are listed some are drawn at random if there are more than are examined, so that
+// every start gets to other files. A file of another user, or one that is too short, is not opened.
+#pragma once
+
+#include <cstdint>
+
+namespace ttmem {
+
+inline constexpr uint32_t kDeadKept = 16;
+inline constexpr uint64_t kDeadBytesKept = 256ull << 20;
+
+/// How much is kept of this user's dead journals, and how many names are listed and examined in order to find them.
+struct ClearingBounds {
+    uint32_t kept_count = kDeadKept;
+    uint64_t kept_bytes = kDeadBytesKept;
+    uint32_t listed_most = 8192;
+    uint32_t examined_most = 512;
+};
+
+/// Where there is no room for a new journal: nothing is kept, and more is done to find something.
+inline constexpr ClearingBounds kMakeRoom{0, 0, 65'536, 8192};
+
+inline constexpr uint32_t kRemovedMost = 64;  // files: to free their memory takes time
+
+/// What was done.
+struct Cleared {
+    uint32_t listed = 0, examined = 0, opened = 0, removed = 0;
+};
+
+/// Removes this user's dead journals beyond the newest that are kept.
+Cleared remove_dead_journals(int directory, uint32_t own_uid, const ClearingBounds& bounds = {}) noexcept;
+
+}  // namespace ttmem
