@@ -269,6 +269,43 @@ typedef struct ttmem_cb_clash {
     uint16_t target;
 } ttmem_cb_clash;
 
+/* What is kept of the moments at which something was refused. */
+enum ttmem_incident_kind {
+    TTMEM_INCIDENT_NONE = 0,
+    TTMEM_INCIDENT_OUT_OF_MEMORY = 1,
+    TTMEM_INCIDENT_CLASH = 2,         /* circular buffers would reach into an L1 buffer */
+    TTMEM_INCIDENT_UNSAFE_REPLAY = 3, /* a trace is replayed while a buffer lies where it writes */
+    TTMEM_INCIDENT_KIND_COUNT = 4
+};
+enum ttmem_incident_option {
+    TTMEM_FIGURES_READ_LATER = 1, /* figures were asked for a moment after the refusal */
+    TTMEM_FIGURES_OF_TEXT = 4,    /* figures are those of `text` */
+    TTMEM_PER_CORE = 8            /* asked of single cores: per_bank is bytes of each core, bank_count how many cores */
+};
+#define TTMEM_UNKNOWN_FIGURE (~0ull)
+
+/* An incident, told by the thread to which it happened. Figures that are not known are TTMEM_UNKNOWN_FIGURE; ids, addresses
+ * and counts that are not known are 0. What is alive on the target is copied beside it. */
+typedef struct ttmem_incident {
+    uint32_t struct_bytes; /* sizeof(ttmem_incident): fields are only ever appended */
+    uint16_t target;
+    uint8_t kind; /* ttmem_incident_kind */
+    uint8_t pool; /* ttmem_pool */
+    uint64_t requested_bytes, per_bank_bytes;           /* asked for: in all banks, of each bank */
+    uint64_t free_bytes, largest_free_bytes;            /* in all banks */
+    uint64_t bank_free_bytes, bank_largest_free_bytes;  /* of one bank */
+    uint32_t bank_count;
+    uint32_t core_set;                          /* from ttmem_intern, 0 unknown */
+    uint64_t space_begin_address, space_end_address; /* of the allocator that refused, in each bank; both 0 unknown */
+    uint64_t program;
+    uint64_t cb_end_address, buffer_address; /* of a clash; also of memory refused in L1, where they are known */
+    uint64_t trace, address;                 /* of an unsafe replay */
+    uint32_t site, other_site;               /* 0: the source of sites is asked; of an unsafe replay the other is who captured */
+    uint32_t options;                        /* ttmem_incident_option bits */
+    uint32_t text_bytes;
+    const char* text; /* what the runtime said; its first 512 bytes are kept */
+} ttmem_incident;
+
 /* Names the place in the caller's program that asks for memory now; 0 if there is nothing to tell. */
 typedef uint32_t (*ttmem_site_source)(void);
 

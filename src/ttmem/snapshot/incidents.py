@@ -1,0 +1,117 @@
+"""Incidents: memory that was refused, circular buffers that clashed, traces that were replayed over somebody's buffer.
+
+An incident belongs to one process and one target (a chip, or a mesh: then it lists all chips of it), is numbered from 1
+within its process, and is kept in the journal with a copy of what was alive there (`IncidentCopy`, asked for apart).
+Bytes and counts that nobody knows are None, never 0.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+__all__ = ["Frame", "HeldEntry", "Incident", "IncidentCopy", "IncidentKind", "Site", "incident_name"]
+
+IncidentKind = Literal["out_of_memory", "clash", "unsafe_replay"]
+Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """One line of Python: the last three parts of its path, its line, its function."""
+
+    file: str
+    line: int
+    function: str
+
+
+class Site(msgspec.Struct, frozen=True):
+    """Who asked: Python frames, innermost first, and what is known of the operation and the tensor."""
+
+    frames: tuple[Frame, ...] = ()
+    operation: str | None = None  # the user's: "ttnn.matmul"
+    device_operation: str | None = None  # "MatmulDeviceOperation"
+    tensor: str | None = None  # "1x1x32x14336 bfloat16 tile"
+    text: str | None = None  # of a program that names its sites itself
+    is_other: bool = False  # there was no room for this stack
+
+
+class Incident(msgspec.Struct, frozen=True, kw_only=True):
+    """One incident, without what was alive then."""
+
+    number: Count
+    kind: IncidentKind
+    memory: str  # the pool's word: "l1", "dram", ...
+    time_ns: Count  # since 1970
+    device_ids: tuple[str, ...]  # unique ids of its chips, as elsewhere in the snapshot
+    is_mesh: bool
+    thread: int | None = None
+    repeat_count: Count = 0  # how often it happened again within a second each time
+    last_time_ns: Count | None = None
+    is_read_later: bool = False  # figures were asked for a moment after the refusal
+    is_of_text: bool = False  # figures are those of the runtime's own text
+    is_per_core: bool = False  # asked of single cores: "bank" means core
+    requested_bytes: Count | None = None
+    requested_per_bank_bytes: Count | None = None
+    free_bytes: Count | None = None
+    largest_free_bytes: Count | None = None
+    free_per_bank_bytes: Count | None = None
+    largest_free_per_bank_bytes: Count | None = None
+    bank_count: Count | None = None
+    space_begin_address: Count | None = None
+    space_end_address: Count | None = None
+    program: int | None = None
+    operation: str | None = None  # of the program, or of the launch that asked
+    cores: str | None = None  # "0,0-7,7"
+    cb_end_address: Count | None = None
+    lowest_buffer_address: Count | None = None
+    trace: int | None = None
+    address: Count | None = None  # of an unsafe replay: the buffer that lies where the trace writes
+    phase: str | None = None
+    site: Site | None = None
+    other_site: Site | None = None  # of an unsafe replay: who captured
+    launches_before: Count = 0  # on its target
+    launches_since: Count | None = None
+    operations_since: Count | None = None  # reports of any kind after it; 0: the last thing the program did
+    entry_count: Count | None = None  # in its copy; None: the copy was not kept
+    left_out_count: Count = 0
+    left_out_bytes: Count = 0
+    text: str = ""  # what the runtime said, its beginning
+
+
+class HeldEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One allocation that was alive at an incident."""
+
+    kind: str  # "buffer", "circular_buffer", ...
+    memory: str
+    id: str
+    address: Count | None
+    reserved_bytes: Count  # in all banks, or on all its cores
+    requested_bytes: Count
+    per_bank_bytes: Count | None  # of one bank, or core
+    program: int | None = None
+    operation: str | None = None
+    cores: str | None = None  # None: every bank
+    core_count: Count | None = None
+    is_per_core: bool = False
+    is_view: bool = False
+    layout: str | None = None
+    page_bytes: Count | None = None
+    thread: int | None = None
+    time_ns: Count
+    sequence: Count  # which of two is newer
+    phase: str | None = None  # that was open when it was made, where that is known
+    site: Site | None = None
+
+
+class IncidentCopy(msgspec.Struct, frozen=True, kw_only=True):
+    """What was alive on an incident's target, of the pools that matter to it."""
+
+    incident: Incident
+    pid: int
+    entries: tuple[HeldEntry, ...]
+    sequence_before: Count
+    sequence_after: Count  # larger by what other threads did while it was copied
+
+
+def incident_name(pid: int, incident: Incident) -> str:
+    """How an incident is called where several processes are shown."""
+    return f"{pid}-{incident.number}"
