@@ -36,18 +36,21 @@ def is_freeable(entry: HeldEntry) -> bool:
 
 
 def lockstep_banks(copy: IncidentCopy) -> int | None:
-    """How many banks give up a block for a buffer in lockstep."""
-    memory = copy.incident.memory
+    """How many banks give up a block for a buffer in lockstep: the smallest guess, since blocks are rounded up."""
+    incident = copy.incident
     found: list[int] = [
         entry.reserved_bytes // entry.per_bank_bytes
         for entry in copy.entries
-        if entry.memory == memory and entry.per_bank_bytes and not (entry.is_per_core or entry.is_view)
+        if entry.memory == incident.memory and entry.per_bank_bytes and not (entry.is_per_core or entry.is_view)
     ]
-    least = min(found, default=0)  # what blocks are rounded up by makes others larger
-    if least:
-        return least
-    free_bytes, per_bank_bytes = copy.incident.free_bytes, copy.incident.free_per_bank_bytes
-    return free_bytes // per_bank_bytes if free_bytes and per_bank_bytes else copy.incident.bank_count
+    if not incident.is_per_core:
+        for free, of_bank in (
+            (incident.free_bytes, incident.free_per_bank_bytes),
+            (incident.largest_free_bytes, incident.largest_free_per_bank_bytes),
+        ):
+            found.append(free // of_bank if free and of_bank else 0)
+    known = [count for count in found if count]
+    return min(known) if known else None if incident.is_per_core else incident.bank_count
 
 
 def entry_bytes(entry: HeldEntry, banks: int | None) -> int:

@@ -67,7 +67,7 @@ class Freeing(msgspec.Struct, frozen=True, kw_only=True):
     total_bytes: int
     opened_address: int
     opened_bytes: int
-    choice_count: int  # sets of as few buffers that would do as well, this one included
+    choice_count: int  # sets of as few buffers that would do as well, this one included; counted up to 256
     is_least: bool  # False: there were too many combinations to try all
 
 
