@@ -31,6 +31,7 @@ def explain(copy: IncidentCopy, *, phase_run: int | None = None) -> Explanation:
         incident=incident,
         after=after_of(incident),
         phase_run=phase_run,
+        bank_count=banks,
         cause=_cause(incident, layout) if is_refusal else None,
         missing_bytes=_missing(incident, layout) if is_refusal else None,
         lines=_tightest(layout),

@@ -144,7 +144,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     incident: Incident
     after: After
-    phase_run: int | None = None
+    phase_run: int | None = None  # how often its phase had run
+    bank_count: int | None = None  # over how many banks memory in lockstep is spread
     cause: Cause | None = None
     missing_bytes: int | None = None  # by so much the largest block was too small
     lines: tuple[AddressLine, ...] = ()
