@@ -34,7 +34,7 @@ def incident_block(
     if explanation.replay is not None:
         rows = [
             ("made by", site_text(explanation.replay.made_by), Role.PLAIN),
-            ("captured by", site_text(explanation.replay.captured_by), Role.PLAIN),
+            ("captured", site_text(explanation.replay.captured_by), Role.PLAIN),
         ]
     if explanation.clash is not None:
         rows += _in_the_way(explanation, options)

@@ -21,7 +21,7 @@ from ttmem.view.incidents.words import (
     site_text,
 )
 from ttmem.view.page import PageOptions, wrapped
-from ttmem.view.spans import Line, Role, Span, clean, clipped
+from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted
 from ttmem.view.units import count_text, size_text
 from ttmem.view.words import plural
 
@@ -52,7 +52,7 @@ def incident_story(
     lines: list[Line] = []
     for block in filter(None, blocks):
         lines += [(), *block] if lines else block
-    return lines
+    return [fitted(line, options.width) for line in lines] if options.width else lines
 
 
 def _head(explanation: Explanation, devices: Sequence[Device], options: PageOptions) -> list[Line]:
@@ -61,7 +61,7 @@ def _head(explanation: Explanation, devices: Sequence[Device], options: PageOpti
     rows = []
     if explanation.replay is not None:
         rows.append(("made by", site_text(explanation.replay.made_by), Role.PLAIN))
-        rows.append(("captured by", site_text(explanation.replay.captured_by), Role.PLAIN))
+        rows.append(("captured", site_text(explanation.replay.captured_by), Role.PLAIN))
     else:
         rows.append(("asked by", asked_by(explanation), Role.PLAIN))
     rows += [("why", text, Role.TITLE) for text in _why(explanation)]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from ttmem.analysis import Explanation, MemoryHolder
 from ttmem.devices import Device
 from ttmem.snapshot.incidents import Frame, HeldEntry, Incident, Site
-from ttmem.view.device_tables import device_word, devices_word
+from ttmem.view.device_tables import devices_word
 from ttmem.view.spans import clean
 from ttmem.view.units import age_text, count_text, size_text
 from ttmem.view.words import plural
@@ -50,12 +50,10 @@ def is_per_core_memory(incident: Incident) -> bool:
 
 def chips_text(incident: Incident, devices: Sequence[Device]) -> str:
     """`chip 0`, or `chips 0-7 (one mesh)`."""
-    known = {device.uuid: device for device in devices}
-    found = [known[uuid] for uuid in incident.device_ids if uuid in known]
-    others = [clean(uuid) for uuid in incident.device_ids if uuid not in known]
-    names = ",".join(
-        filter(None, [devices_word(found) if len(found) > 1 else "".join(map(device_word, found)), *others])
-    )
+    known = {device.uuid or device.name: device for device in devices}
+    found = [known[word] for word in incident.device_ids if word in known]
+    others = [clean(word) for word in incident.device_ids if word not in known]
+    names = ",".join(filter(None, [devices_word(found) if found else "", *others]))
     if len(incident.device_ids) == 1:
         return f"chip {names}"
     return f"chips {names or _UNKNOWN}{' (one mesh)' if incident.is_mesh else ''}"
