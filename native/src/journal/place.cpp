@@ -41,7 +41,7 @@ void describe_lack_of_room(Trouble& trouble, const NewJournal& journal) noexcept
     char what[112];
     fstatvfs(journal.directory, &room);
     const auto tenths = [](uint64_t bytes) noexcept { return static_cast<unsigned long long>(bytes * 10 >> 20); };
-    const auto needed = tenths(journal.bytes) + 1;  // rather too much than too little
+    const auto needed = tenths(journal.reserved_bytes) + 1;  // rather too much than too little
     const auto left = tenths(uint64_t{room.f_bavail} * room.f_frsize);
     std::snprintf(what, sizeof what, "no room for a journal: it needs %llu.%llu MiB, and %llu.%llu MiB are free there",
                   needed / 10, needed % 10, left / 10, left % 10);
@@ -220,8 +220,7 @@ Outcome make_file(NewJournal& journal, Trouble& trouble) noexcept {
     }
     struct stat facts{};
     void* base = MAP_FAILED;
-    if (reserve(journal) && fstat(journal.file, &facts) == 0)
-        base = map_journal(journal);
+    if (reserve(journal) && fstat(journal.file, &facts) == 0) base = map_journal(journal);
     if (base == MAP_FAILED)
         return complain(trouble, journal, "no room for a journal", kNext) ? Outcome::no_room : Outcome::refused;
     journal.base = base;
