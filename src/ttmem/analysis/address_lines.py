@@ -9,12 +9,14 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+import msgspec
+
 from ttmem.analysis.core_sets import Core, cores_of, cores_text
 from ttmem.analysis.explanation import AddressLine, AddressStretch, StretchUse
 from ttmem.analysis.fewest import Addresses, TakenBlock, holes
 from ttmem.snapshot.incidents import HeldEntry, Incident, IncidentCopy
 
-__all__ = ["AllocatorLines", "entry_bytes", "is_freeable", "layout_of", "lockstep_banks"]
+__all__ = ["AllocatorLines", "entry_bytes", "is_freeable", "layout_of", "lockstep_banks", "with_bank_figures"]
 
 _BLOCK = 32  # smallest unit of the runtime's allocators
 _BOTTOM_UP = ("dram", "trace")  # L1 is handed out from its end
@@ -51,6 +53,24 @@ def lockstep_banks(copy: IncidentCopy) -> int | None:
             found.append(free // of_bank if free and of_bank else 0)
     known = [count for count in found if count]
     return min(known) if known else None if incident.is_per_core else incident.bank_count
+
+
+def with_bank_figures(incident: Incident, banks: int | None) -> Incident:
+    """The incident with what each bank was asked for and had, where only the figures of all banks were told."""
+    if incident.kind != "out_of_memory" or incident.requested_per_bank_bytes is not None or not banks:
+        return incident
+    each = (
+        None if size is None else -(-size // banks)
+        for size in (incident.requested_bytes, incident.free_bytes, incident.largest_free_bytes)
+    )
+    requested, free, largest = each
+    return msgspec.structs.replace(
+        incident,
+        requested_per_bank_bytes=requested,
+        free_per_bank_bytes=free,
+        largest_free_per_bank_bytes=largest,
+        bank_count=incident.bank_count or banks,
+    )
 
 
 def entry_bytes(entry: HeldEntry, banks: int | None) -> int:
@@ -119,13 +139,13 @@ def _bounds(incident: Incident, placed: Sequence[_Placed]) -> tuple[int, int, bo
     begin, end = incident.space_begin_address, incident.space_end_address
     if begin is not None and end is not None and end > begin:
         return begin, end, False
-    if not placed:
+    if not placed or incident.free_per_bank_bytes is None:
         return None
     lowest, highest = min(one.begin for one in placed), max(one.end for one in placed)
     inner = sum(
         last - first for first, last in holes(Addresses(lowest, highest, [TakenBlock(*one[:2], 0) for one in placed]))
     )
-    outer = max(0, (incident.free_per_bank_bytes or 0) - inner)
+    outer = max(0, incident.free_per_bank_bytes - inner)
     if incident.memory in _BOTTOM_UP:
         return lowest, highest + outer, True
     return max(0, lowest - outer), highest, True

@@ -72,7 +72,11 @@ def _head(explanation: Explanation, devices: Sequence[Device], options: PageOpti
 def _why(explanation: Explanation) -> Iterator[str]:
     """One sentence with the cause."""
     incident = explanation.incident
-    each = " per core" if is_per_core_memory(incident) else ""
+    if explanation.clash is not None and explanation.clash.missing_bytes:
+        yield f"{size_text(explanation.clash.missing_bytes)} per core are missing"
+    if incident.free_bytes is None and incident.free_per_bank_bytes is None and explanation.cause != "too_large":
+        return
+    each = " per core" if is_per_core_memory(incident) and incident.free_per_bank_bytes is not None else ""
     missing = f": {amount(explanation, explanation.missing_bytes)} too little" if explanation.missing_bytes else ""
     free = amount(explanation, incident.free_per_bank_bytes, incident.free_bytes)
     largest = amount(explanation, incident.largest_free_per_bank_bytes, incident.largest_free_bytes)
@@ -93,8 +97,6 @@ def _why(explanation: Explanation) -> Iterator[str]:
         case "too_large":
             space = max(line.end_address - line.begin_address for line in explanation.lines)
             yield f"there are {amount(explanation, space)} in all: it would not fit if everything were freed"
-    if explanation.clash is not None and explanation.clash.missing_bytes:
-        yield f"{size_text(explanation.clash.missing_bytes)} per core are missing"
 
 
 def _phase(explanation: Explanation) -> Iterator[str]:
@@ -145,7 +147,9 @@ def _to_free(explanation: Explanation, options: PageOptions, most: int) -> list[
     if explanation.cause is None:
         return []
     if freeing is None:
-        if explanation.cause == "room_seen" or not explanation.lines:
+        if explanation.cause == "room_seen" or explanation.incident.requested_per_bank_bytes is None:
+            return []
+        if not explanation.lines:
             return []
         text = (
             "No set of buffers would open a large enough block: what is in the way cannot be freed, or it is too large."
