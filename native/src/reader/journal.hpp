@@ -13,6 +13,7 @@
 
 #include "journal/layout.hpp"
 #include "reader/source.hpp"
+#include "reader/stacks.hpp"
 
 namespace ttmem {
 
@@ -95,8 +96,10 @@ public:
     bool has_phases() const;
     /// The kernel's number of each thread that reported, by its number in records; empty if they cannot be read.
     std::vector<uint32_t> threads() const;
-    /// A text or descriptor of the arena; empty when the id leads nowhere.
+    /// A text or descriptor of the arena; empty when the id leads nowhere. The text of a site that is a node: its frames.
     std::string item(uint32_t id, Item kind) const;
+    /// What a site says, if it is a node.
+    SitePath site(uint32_t site) const { return stacks_.path(*source_, identity_, site); }
     std::string arena() const;
 
 private:
@@ -116,6 +119,7 @@ private:
     uint64_t skipped_seen_ = 0;
     std::vector<uint64_t> pending_;
     std::vector<Words> ended_early_;
+    mutable StackReader stacks_;
     mutable std::vector<Words> before_, after_;  // copies of a batch, kept to avoid allocating
 };
 
