@@ -11,9 +11,9 @@ namespace ttmem {
 
 /// Who asked: what a site of a journal says.
 struct SiteText {
+    SitePath path;
     std::string text;  // of a program that names its sites itself
-    bool is_other = false;
-    bool is_known() const { return is_other || !text.empty(); }
+    bool is_known() const { return path.is_other || !path.nodes.empty() || !text.empty(); }
 };
 SiteText site_text(const JournalReader& reader, uint32_t site);
 
