@@ -2,7 +2,14 @@
 
 import msgspec
 
-from ttmem.analysis.address_lines import AllocatorLines, entry_bytes, layout_of, lockstep_banks, with_bank_figures
+from ttmem.analysis.address_lines import (
+    AllocatorLines,
+    entry_bytes,
+    is_of_allocator,
+    layout_of,
+    lockstep_banks,
+    with_bank_figures,
+)
 from ttmem.analysis.explanation import AddressLine, After, Cause, Explanation, Freeing, ReplayDetails
 from ttmem.analysis.fewest import Choice, fewest_on_all, holes
 from ttmem.analysis.holders import by_kind, by_line, by_phase, phase_share, with_blocks
@@ -22,7 +29,7 @@ def explain(copy: IncidentCopy, *, phase_run: int | None = None) -> Explanation:
     incident = with_bank_figures(copy.incident, banks)
     is_divided = incident is not copy.incident
     copy = msgspec.structs.replace(copy, incident=incident)
-    own = [entry for entry in copy.entries if entry.memory == incident.memory]
+    own = [entry for entry in copy.entries if is_of_allocator(entry, incident)]
     is_refusal = incident.kind == "out_of_memory"
     layout = layout_of(copy) if is_refusal else None
     if incident.kind == "clash":

@@ -107,6 +107,36 @@ def test_where_nobody_said_where_addresses_end_it_follows_from_what_is_free() ->
     assert any("inferred" in note for note in found.notes)
 
 
+def test_what_another_mesh_over_the_same_chips_holds_is_of_another_allocator() -> None:
+    """It lies where it likes, also where this allocator gave memory to somebody."""
+    chip, copy = a_refusal()
+    other = msgspec.structs.replace(
+        copy.entries[1], id="other", sequence=90, device_ids=("0x0000000000000001",), site=site("other.py:1 a")
+    )
+
+    found = explain(chip.copy(copy.incident, [other]))
+
+    assert found.freeing == explain(copy).freeing
+    assert found.holders == explain(copy).holders
+
+
+def test_buffers_of_the_same_core_on_two_chips_are_both_in_the_way() -> None:
+    """One address on all chips must be clear of both."""
+    chip = RefusingChip(chip_count=2, is_hybrid=True)
+    chip.hold("first", chip.on_cores("3,3-3,3", 300 * KIB), "moe.py:8 first")
+    copy = chip.refused(chip.l1(1200 * KIB))
+    [first] = copy.entries
+    on_chip = [
+        msgspec.structs.replace(first, id=name, sequence=number, device_ids=(name,))
+        for number, name in enumerate(("0x0000000000000000", "0x0000000000000001"), start=1)
+    ]
+
+    found = explain(msgspec.structs.replace(copy, entries=tuple(on_chip)))
+
+    assert found.freeing is not None
+    assert {entry.id for entry in found.freeing.entries} == {entry.id for entry in on_chip}
+
+
 def test_figures_of_all_banks_are_divided_where_no_others_were_told() -> None:
     _, copy = a_refusal()
     bare = changed(

@@ -1,6 +1,6 @@
 """The whole story of an incident, as `ttmem explain` shows it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ttmem.analysis import AddressLine, Explanation, MemoryHolder
 from ttmem.devices import Device
@@ -21,7 +21,7 @@ from ttmem.view.incidents.words import (
     site_text,
 )
 from ttmem.view.page import PageOptions, wrapped
-from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted
+from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted, width_of
 from ttmem.view.units import count_text, size_text
 from ttmem.view.words import plural
 
@@ -188,7 +188,7 @@ def _entries(entries: Sequence[HeldEntry], explanation: Explanation, options: Pa
     columns = [
         Column("SIZE", is_right=True, least=9),
         Column("ADDRESS"),
-        Column("MADE BY", least=_NAME_LEAST, most=_NAME_MOST),
+        _name_column("MADE BY", map(entry_line, entries), options),
         Column("PHASE"),
         Column("AGE", is_right=True),
     ]
@@ -210,6 +210,12 @@ def _entries(entries: Sequence[HeldEntry], explanation: Explanation, options: Pa
     return grid(columns, rows, width=options.width)
 
 
+def _name_column(title: str, names: Iterable[str], options: PageOptions) -> Column:
+    """As wide as its names; on a terminal they may be cut."""
+    longest = max(_NAME_LEAST, *map(width_of, names))
+    return Column(title, least=_NAME_LEAST, most=min(_NAME_MOST, longest) if options.width else longest)
+
+
 def _clipped(text: str, options: PageOptions) -> Cell:
     return lambda width: cell(text if options.width is None else clipped(text, width, is_ascii=options.is_ascii))
 
@@ -220,16 +226,17 @@ def _holders(
     if not holders:
         return []
     has_blocks = any(holder.block_if_freed_bytes is not None for holder in holders[:most])
+    is_by_line = title.endswith("LINE")
+    names = [holder_name(one) if is_by_line else clean(one.name or "not known") for one in holders[:most]]
     columns = [
         Column("SIZE", is_right=True, least=9),
         Column("COUNT", is_right=True),
-        Column(title.partition(" BY ")[2], least=_NAME_LEAST, most=_NAME_MOST),
+        _name_column(title.partition(" BY ")[2], names, options),
         Column("AGE"),
         *([Column("BLOCK IF FREED", is_right=True)] if has_blocks else []),
     ]
     rows: list[list[Cell]] = []
-    for holder in holders[:most]:
-        name = holder_name(holder) if title.endswith("LINE") else clean(holder.name or "not known")
+    for holder, name in zip(holders, names, strict=False):
         ages = ages_text(explanation, (holder.oldest_time_ns, holder.newest_time_ns)).removesuffix(" old")
         block = holder.block_if_freed_bytes
         rows.append(
