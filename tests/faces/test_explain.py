@@ -3,13 +3,16 @@
 import json
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from tests.support.programs import a_program
 from tests.support.running import python, ttmem
 from tests.support.seed_serving import a_daemon
+from ttmem.cli.program import run_program
 
 # A model on made-up chips: 700 KiB of every core are held when 900 KiB are asked for.
 MODEL = """
@@ -35,6 +38,26 @@ with ttmem.phase("decode"):
 FAILING = MODEL.format(handled="sys.exit(3)")
 HANDLING = MODEL.format(handled="small = of_every_core(device, 100)")
 ASKED = "L1: asked 900 KiB per core on 64 cores, free 661 KiB, largest block 661 KiB per core"
+
+
+class Said(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def explain(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+    """`ttmem explain` in this process: most of what a process of its own costs is starting it."""
+
+    def said(*words: str, directory: Path, **settings: str) -> Said:
+        for name, value in {"TTMEM_DIR": str(directory), **settings}.items():
+            monkeypatch.setenv(name, value)
+        capsys.readouterr()
+        code = run_program(["explain", *words])
+        return Said(code, *capsys.readouterr())
+
+    return said
 
 
 def pid_of(text: str) -> int:
@@ -90,7 +113,9 @@ sys.exit(max(rank.wait() for rank in started))
 
 
 @pytest.mark.parametrize("form", ["nothing", "pid", "name", "file", "number"])
-def test_a_dead_process_is_explained_however_it_is_named(failed: tuple[Path, str], form: str) -> None:
+def test_a_dead_process_is_explained_however_it_is_named(
+    failed: tuple[Path, str], form: str, explain: Callable[..., Said]
+) -> None:
     directory, told = failed
     pid = pid_of(told)
     [journal] = directory.glob("*.journal")
@@ -102,10 +127,10 @@ def test_a_dead_process_is_explained_however_it_is_named(failed: tuple[Path, str
         "number": ["--incident", "1"],
     }[form]
 
-    result = ttmem("explain", *words, directory=directory)
+    result = explain(*words, directory=directory)
 
-    assert result.returncode == 0, result.stderr
-    text = result.stdout
+    assert result.code == 0, result.err
+    text = result.out
     assert text.startswith(f" ttmem explain  {pid}-1  ")
     assert "· ended · " in text
     assert ASKED in text
@@ -114,10 +139,10 @@ def test_a_dead_process_is_explained_however_it_is_named(failed: tuple[Path, str
     assert "opens a block of 1.33 MiB." in text
 
 
-def test_json_has_the_whole_explanation(failed: tuple[Path, str]) -> None:
+def test_json_has_the_whole_explanation(failed: tuple[Path, str], explain: Callable[..., Said]) -> None:
     directory, told = failed
 
-    document = json.loads(ttmem("explain", "--json", directory=directory).stdout)
+    document = json.loads(explain("--json", directory=directory).out)
 
     [one] = document["explanations"]
     assert (one["pid"], one["incident"]["kind"], one["cause"]) == (pid_of(told), "out_of_memory", "full")
@@ -125,71 +150,73 @@ def test_json_has_the_whole_explanation(failed: tuple[Path, str]) -> None:
     assert document["processes"][0]["kept"] == [1]
 
 
-def test_a_living_process_and_a_daemon_tell_the_same() -> None:
+def test_a_living_process_and_a_daemon_tell_the_same(explain: Callable[..., Said]) -> None:
     with a_daemon() as daemon:
         settings = {name: value for name, value in daemon.environment.items() if name.startswith("TTMEM")}
         directory = Path(settings.pop("TTMEM_DIR"))
         with a_program(directory, MODEL.format(handled="pass"), "meet()", **settings) as program:
             program.arrive()
-            through = ttmem("explain", str(program.pid), directory=directory, **settings)
-            alone = ttmem("explain", "--no-daemon", str(program.pid), directory=directory, **settings)
+            through = explain(str(program.pid), directory=directory, **settings)
+            alone = explain("--no-daemon", str(program.pid), directory=directory, **settings)
 
-    assert (through.returncode, alone.returncode) == (0, 0), through.stderr + alone.stderr
-    assert "· still runs · " in through.stdout
-    assert through.stdout.splitlines()[1:] == alone.stdout.splitlines()[1:]  # the first says how long ago
+    assert (through.code, alone.code) == (0, 0), through.err + alone.err
+    assert "· still runs · " in through.out
+    assert through.out.splitlines()[1:] == alone.out.splitlines()[1:]  # the first says how long ago
 
 
 def test_a_wrong_pid_is_a_mistake_and_an_empty_place_has_nothing_to_read(
-    failed: tuple[Path, str], tmp_path: Path
+    failed: tuple[Path, str], tmp_path: Path, explain: Callable[..., Said]
 ) -> None:
     directory, told = failed
     pid = pid_of(told)
 
-    wrong = ttmem("explain", "1", directory=directory)
-    beyond = ttmem("explain", f"{pid}-7", directory=directory)
-    nothing = ttmem("explain", directory=tmp_path)
-    missing = ttmem("explain", str(tmp_path / "no.journal"), directory=tmp_path)
+    wrong = explain("1", directory=directory)
+    beyond = explain(f"{pid}-7", directory=directory)
+    nothing = explain(directory=tmp_path)
+    missing = explain(str(tmp_path / "no.journal"), directory=tmp_path)
     (tmp_path / "false.journal").write_bytes(b"no journal" * 1000)
-    false = ttmem("explain", str(tmp_path / "false.journal"), directory=tmp_path)
+    false = explain(str(tmp_path / "false.journal"), directory=tmp_path)
 
-    assert wrong.returncode == 2
-    assert f"no process 1 reports, and no journal of it is kept; known: {pid}" in wrong.stderr
-    assert (beyond.returncode, f"kept: {pid}-1" in beyond.stderr) == (2, True)
-    assert (nothing.returncode, "no process reports" in nothing.stderr) == (1, True)
-    assert (missing.returncode, false.returncode) == (1, 1)
-    assert all(len(one.stderr.splitlines()) == 1 for one in (wrong, beyond, nothing, missing, false))
+    assert wrong.code == 2
+    assert f"no process 1 reports, and no journal of it is kept; known: {pid}" in wrong.err
+    assert (beyond.code, f"kept: {pid}-1" in beyond.err) == (2, True)
+    assert (nothing.code, "no process reports" in nothing.err) == (1, True)
+    assert (missing.code, false.code) == (1, 1)
+    assert all(len(one.err.splitlines()) == 1 for one in (wrong, beyond, nothing, missing, false))
 
 
-def test_without_an_incident_it_shows_how_much_room_there_is(tmp_path: Path) -> None:
+def test_without_an_incident_it_shows_how_much_room_there_is(tmp_path: Path, explain: Callable[..., Said]) -> None:
     code = MODEL.partition("with ttmem.phase")[0]
     with a_program(tmp_path, code, "kept = attention(device)", "meet()") as program:
         program.arrive()
-        result = ttmem("explain", str(program.pid), directory=tmp_path)
-        as_json = json.loads(ttmem("explain", "--json", directory=tmp_path).stdout)
+        result = explain(str(program.pid), directory=tmp_path)
+        as_json = json.loads(explain("--json", directory=tmp_path).out)
 
-    assert result.returncode == 0
-    assert result.stdout.startswith(f" No incidents of pid {program.pid} ")
-    assert re.search(r" CHIP +HEADROOM +L1 BLOCK +DRAM BLOCK +FULLEST CORE\n", result.stdout)
-    assert re.search(r"\n 0 n150 +661 KiB +661 KiB ", result.stdout)
+    assert result.code == 0
+    assert result.out.startswith(f" No incidents of pid {program.pid} ")
+    assert re.search(r" CHIP +HEADROOM +L1 BLOCK +DRAM BLOCK +FULLEST CORE\n", result.out)
+    assert re.search(r"\n 0 n150 +661 KiB +661 KiB ", result.out)
     assert as_json["explanations"] == []
     assert as_json["devices"][0]["blocks"]["l1"]["largest_free_per_bank"] == 676_512
 
 
-def test_several_journals_of_one_pid_are_listed(failed: tuple[Path, str], tmp_path: Path) -> None:
+def test_several_journals_of_one_pid_are_listed(
+    failed: tuple[Path, str], tmp_path: Path, explain: Callable[..., Said]
+) -> None:
     directory, told = failed
     [journal] = directory.glob("*.journal")
     (tmp_path / journal.name).write_bytes(journal.read_bytes())
     pid, ticks, mark = journal.stem.split("-")
     (tmp_path / f"{pid}-{int(ticks) - 1}-{mark}.journal").write_bytes(journal.read_bytes())
 
-    text = ttmem("explain", pid, directory=tmp_path).stdout
+    text = explain(pid, directory=tmp_path).out
 
     assert f"pid {pid} has 2 journals; ttmem explain FILE chooses one:" in text
     assert text.count(f"{tmp_path}{os.sep}{pid}-") == 2
     assert pid == str(pid_of(told))
 
 
-def test_all_of_its_incidents_newest_first(tmp_path: Path) -> None:
+def test_all_of_its_incidents_newest_first(tmp_path: Path, explain: Callable[..., Said]) -> None:
     twice = (
         HANDLING
         + "\n    try:\n        of_every_core(device, 1000)\n    except metal.MetalError:\n        sys.exit(4)\n"
@@ -197,8 +224,8 @@ def test_all_of_its_incidents_newest_first(tmp_path: Path) -> None:
     told = ttmem("run", *python(twice), directory=tmp_path).stderr
     pid = pid_of(told)
 
-    one = ttmem("explain", str(pid), directory=tmp_path).stdout
-    both = ttmem("explain", str(pid), "--all", directory=tmp_path).stdout
+    one = explain(str(pid), directory=tmp_path).out
+    both = explain(str(pid), "--all", directory=tmp_path).out
 
     assert "asked 1000 KiB" in told
     assert f"Other incidents of pid {pid}: {pid}-1 (out of memory, L1) (ttmem explain {pid} --all)." in one

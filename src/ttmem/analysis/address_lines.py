@@ -136,7 +136,9 @@ def layout_of(copy: IncidentCopy) -> AllocatorLines | None:
     for cores, on_cores in groups:
         blocks = [
             TakenBlock(
-                max(begin, one.begin), min(end, one.end), numbers[buffer_key(one.entry)] if _is_free(one) else None
+                max(begin, one.begin),
+                min(end, one.end),
+                numbers[buffer_key(one.entry)] if is_freeable(one.entry) else None,
             )
             for one in (*lockstep, *on_cores)
         ]
@@ -146,10 +148,6 @@ def layout_of(copy: IncidentCopy) -> AllocatorLines | None:
     total = {number: sum(part.reserved_bytes for part in found) for number, found in enumerate(buffers)}
     unplaced = tuple(entry for entry in own if entry.address is None and entry.reserved_bytes)
     return AllocatorLines(tuple(lines), tuple(spans), buffers, unplaced, total)
-
-
-def _is_free(one: _Placed) -> bool:
-    return is_freeable(one.entry)
 
 
 def buffer_key(entry: HeldEntry) -> BufferKey:
