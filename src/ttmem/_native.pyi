@@ -304,7 +304,8 @@ class Ledger(Books):
         """An incident of a process with what was alive then: `incident` as in the rows of processes; `entries` as
         (kind, pool, id, address, reserved, requested, per bank, program, cores, how many, whether allocated by core,
         whether a view, layout, page, thread, time_ns, sequence, phase, site, devices if others); `sequence_before` and
-        `sequence_after` the copy; `pid`; `devices`. `key`: which of several of that pid; else one that lives. None if it is not kept."""
+        `sequence_after` the copy; `pid`; `devices`. `key`: which of several of that pid; else one that lives. None if
+        it is not kept."""
 
     def taken(self, process: int) -> tuple[bytes, bytes]:
         """With tap: the records applied so far for a process (64 bytes each) and its arena; then forgets them."""
