@@ -23,7 +23,16 @@ nb::object unless_empty(const std::string& bytes) {
 // (frames as (file, line, function), operation, device operation, tensor, text, whether there was no room for it)
 nb::object site_row(const SiteText& site) {
     if (!site.is_known()) return nb::none();
-    return nb::make_tuple(nb::tuple(), nb::none(), nb::none(), nb::none(), unless_empty(site.text), site.is_other);
+    nb::list frames;
+    std::string operation, device_operation, tensor;
+    for (const SiteNode& node : site.path.nodes) {
+        if (node.kind == Node::frame) frames.append(nb::make_tuple(text(node.file), node.line, text(node.name)));
+        if (node.kind == Node::operation && operation.empty()) operation = node.name;
+        if (node.kind == Node::device_operation && device_operation.empty()) device_operation = node.name;
+        if (node.kind == Node::tensor && tensor.empty()) tensor = node.name;
+    }
+    return nb::make_tuple(nb::tuple(frames), unless_empty(operation), unless_empty(device_operation),
+                          unless_empty(tensor), unless_empty(site.text), site.path.is_other);
 }
 
 // What came after it: launches on its target, and records of any kind.
@@ -32,8 +41,9 @@ void put_since(const Process& process, const IncidentWords& words, nb::dict& row
     const bool is_counted = target < process.targets.size() && process.targets[target].launches >= words.launches;
     row["launches_since"] =
         number_or_none(is_counted, is_counted ? process.targets[target].launches - words.launches : 0);
-    const bool is_known = words.sequence_after != 0 && process.hot.head >= words.sequence_after;
-    row["operations_since"] = number_or_none(is_known, process.hot.head - words.sequence_after);
+    const uint64_t own = words.sequence_after + words.repeats;  // each repetition has a record
+    const bool is_known = words.sequence_after != 0 && process.hot.head >= own;
+    row["operations_since"] = number_or_none(is_known, process.hot.head - own);
 }
 
 void put_figures(const IncidentWords& words, nb::dict& row) {
@@ -87,10 +97,13 @@ nb::dict incident_row(const Process& process, const KeptIncident& incident, cons
 }
 
 // (kind, pool, id, address, reserved, requested, per bank, program, cores, core count, whether by core, whether a view,
-// layout, page, thread, time_ns, sequence, phase, site)
+// layout, page, thread, time_ns, sequence, phase, site, numbers of its devices if these are not the incident's)
 nb::tuple held_row(const Process& process, const KeptIncident& incident, const Words& words,
                    const std::vector<uint32_t>& threads, const Timebase& time) {
     const EntryWords its(words);
+    nb::list devices;
+    if (words.target() != incident.words.target())
+        for (const uint32_t device : process.book.targets()[words.target()].devices) devices.append(device);
     const bool is_program = words.kind() == TTMEM_PROGRAM_BINARY;
     const bool is_in_phase = incident.phase_began != 0 && words.time >= incident.phase_began;
     const std::string cores =
@@ -102,10 +115,10 @@ nb::tuple held_row(const Process& process, const KeptIncident& incident, const W
         (words.flags() & kView) != 0, its.layout, unless_zero(its.page),
         unless_zero(words.thread() < threads.size() ? threads[words.thread()] : 0), process.realtime(words.time, time),
         words.sequence(), unless_empty(is_in_phase ? incident.phase : std::string()),
-        site_row(is_program ? SiteText() : site_text(*process.reader, words.site())));
+        site_row(is_program ? SiteText() : site_text(*process.reader, words.site())), nb::tuple(devices));
 }
 
-bool is_told(const Words& entry) { return entry.kind() < kKinds && entry.pool() < kPools; }
+bool is_told(const Words& entry) { return entry.kind() < kKinds && entry.pool() < kPools && entry.target() < kTargets; }
 
 const KeptIncident* find_incident(const Process& process, uint64_t number) {
     for (const KeptIncident& one : process.incidents.heads)

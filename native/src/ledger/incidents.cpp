@@ -19,7 +19,8 @@ uint64_t phase_began(const JournalReader& reader, const IncidentWords& words) {
 }
 
 KeptIncident with_texts(const JournalReader& reader, const IncidentWords& words) {
-    KeptIncident kept{words};
+    KeptIncident kept;
+    kept.words = words;
     const std::vector<uint32_t> threads = reader.threads();
     if (words.thread() < threads.size()) kept.thread = threads[words.thread()];
     kept.phase = reader.item(words.phase(), Item::text).substr(0, kNameMost);
@@ -33,9 +34,8 @@ KeptIncident with_texts(const JournalReader& reader, const IncidentWords& words)
 }  // namespace
 
 SiteText site_text(const JournalReader& reader, uint32_t site) {
-    if (site == kOtherSite) return {{}, true};
-    if (site == 0 || (site & kStackSite) != 0) return {};
-    return {reader.item(site, Item::text).substr(0, kTextMost)};
+    if (is_stack_site(site)) return {reader.site(site), {}};
+    return {{}, site == 0 ? std::string() : reader.item(site, Item::text).substr(0, kTextMost)};
 }
 
 bool KeptIncidents::read(const JournalReader& reader, bool& has_changed) {

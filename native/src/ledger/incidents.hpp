@@ -11,14 +11,14 @@ namespace ttmem {
 
 /// Who asked: what a site of a journal says.
 struct SiteText {
+    SitePath path;
     std::string text;  // of a program that names its sites itself
-    bool is_other = false;
-    bool is_known() const { return is_other || !text.empty(); }
+    bool is_known() const { return path.is_other || !path.nodes.empty() || !text.empty(); }
 };
 SiteText site_text(const JournalReader& reader, uint32_t site);
 
 struct KeptIncident {
-    IncidentWords words;
+    IncidentWords words{};
     uint32_t thread = 0;       // the kernel's number, 0 unknown
     uint64_t phase_began = 0;  // by the journal's clock, 0 unknown
     std::string phase, cores;

@@ -227,6 +227,7 @@ bool JournalReader::has_phases() const {
 }
 
 std::string JournalReader::item(uint32_t id, Item kind) const {
+    if (is_stack_site(id)) return kind == Item::text ? frames_text(site(id)) : std::string();
     const uint64_t at = uint64_t{id} * 8;
     uint64_t head = 0;
     if (id == 0 || at + sizeof head > kArenaBytes || !source_->copy(identity_.arena_offset + at, &head, sizeof head))

@@ -14,6 +14,7 @@
 #include "journal/layout.hpp"
 #include "reader/incidents.hpp"
 #include "reader/source.hpp"
+#include "reader/stacks.hpp"
 
 namespace ttmem {
 
@@ -106,8 +107,10 @@ public:
     bool incidents(std::vector<IncidentWords>& heads, uint64_t& count) const;
     /// What was alive at one of them; false if a later one has taken its place.
     bool incident_copy(const IncidentWords& head, std::vector<Words>& entries) const;
-    /// A text or descriptor of the arena; empty when the id leads nowhere.
+    /// A text or descriptor of the arena; empty when the id leads nowhere. The text of a site that is a node: its frames.
     std::string item(uint32_t id, Item kind) const;
+    /// What a site says, if it is a node.
+    SitePath site(uint32_t site) const { return stacks_.path(*source_, identity_, site); }
     std::string arena() const;
 
 private:
@@ -128,7 +131,8 @@ private:
     uint64_t skipped_seen_ = 0;
     std::vector<uint64_t> pending_;
     std::vector<Words> ended_early_, refused_before_;
-    std::vector<uint64_t> refusals_seen_;        // sequences of such records, as a scan goes through the ring
+    std::vector<uint64_t> refusals_seen_;  // sequences of such records, as a scan goes through the ring
+    mutable StackReader stacks_;
     mutable std::vector<Words> before_, after_;  // copies of a batch, kept to avoid allocating
 };
 

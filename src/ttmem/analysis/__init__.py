@@ -14,6 +14,7 @@ from ttmem.analysis.explanation import (
     ProgramNeed,
     ReplayDetails,
 )
+from ttmem.analysis.holders import text_lines
 
 __all__ = [
     "AddressLine",
@@ -28,4 +29,5 @@ __all__ = [
     "ProgramNeed",
     "ReplayDetails",
     "explain",
+    "text_lines",
 ]

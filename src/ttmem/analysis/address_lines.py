@@ -9,12 +9,26 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+import msgspec
+
 from ttmem.analysis.core_sets import Core, cores_of, cores_text
 from ttmem.analysis.explanation import AddressLine, AddressStretch, StretchUse
 from ttmem.analysis.fewest import Addresses, TakenBlock, holes
 from ttmem.snapshot.incidents import HeldEntry, Incident, IncidentCopy
 
-__all__ = ["AllocatorLines", "entry_bytes", "is_freeable", "layout_of", "lockstep_banks"]
+__all__ = [
+    "AllocatorLines",
+    "BufferKey",
+    "buffer_key",
+    "entry_bytes",
+    "is_freeable",
+    "is_of_allocator",
+    "layout_of",
+    "lockstep_banks",
+    "with_bank_figures",
+]
+
+BufferKey = tuple[str, str, tuple[str, ...]]  # parts of one buffer have the same
 
 _BLOCK = 32  # smallest unit of the runtime's allocators
 _BOTTOM_UP = ("dram", "trace")  # L1 is handed out from its end
@@ -41,7 +55,7 @@ def lockstep_banks(copy: IncidentCopy) -> int | None:
     found: list[int] = [
         entry.reserved_bytes // entry.per_bank_bytes
         for entry in copy.entries
-        if entry.memory == incident.memory and entry.per_bank_bytes and not (entry.is_per_core or entry.is_view)
+        if is_of_allocator(entry, incident) and entry.per_bank_bytes and not (entry.is_per_core or entry.is_view)
     ]
     if not incident.is_per_core:
         for free, of_bank in (
@@ -51,6 +65,32 @@ def lockstep_banks(copy: IncidentCopy) -> int | None:
             found.append(free // of_bank if free and of_bank else 0)
     known = [count for count in found if count]
     return min(known) if known else None if incident.is_per_core else incident.bank_count
+
+
+def is_of_allocator(entry: HeldEntry, incident: Incident) -> bool:
+    """Whether the allocator that refused gave it, or has to stay clear of it. Other meshes over the same chips have
+    allocators of their own; what single cores hold is in everybody's way."""
+    if entry.memory != incident.memory:
+        return False
+    return not entry.device_ids or entry.is_per_core or incident.is_per_core
+
+
+def with_bank_figures(incident: Incident, banks: int | None) -> Incident:
+    """The incident with what each bank was asked for and had, where only the figures of all banks were told."""
+    if incident.kind != "out_of_memory" or incident.requested_per_bank_bytes is not None or not banks:
+        return incident
+    each = (
+        None if size is None else -(-size // banks)
+        for size in (incident.requested_bytes, incident.free_bytes, incident.largest_free_bytes)
+    )
+    requested, free, largest = each
+    return msgspec.structs.replace(
+        incident,
+        requested_per_bank_bytes=requested,
+        free_per_bank_bytes=free,
+        largest_free_per_bank_bytes=largest,
+        bank_count=incident.bank_count or banks,
+    )
 
 
 def entry_bytes(entry: HeldEntry, banks: int | None) -> int:
@@ -77,7 +117,7 @@ def layout_of(copy: IncidentCopy) -> AllocatorLines | None:
     if incident.entry_count is None:
         return None
     banks = lockstep_banks(copy)
-    own = [entry for entry in copy.entries if entry.memory == incident.memory and not entry.is_view]
+    own = [entry for entry in copy.entries if is_of_allocator(entry, incident) and not entry.is_view]
     placed = [
         _Placed(entry.address, entry.address + size, entry)
         for entry in own
@@ -95,7 +135,11 @@ def layout_of(copy: IncidentCopy) -> AllocatorLines | None:
     lines, spans = [], []
     for cores, on_cores in groups:
         blocks = [
-            TakenBlock(max(begin, one.begin), min(end, one.end), numbers[_key(one.entry)] if _is_free(one) else None)
+            TakenBlock(
+                max(begin, one.begin),
+                min(end, one.end),
+                numbers[buffer_key(one.entry)] if is_freeable(one.entry) else None,
+            )
             for one in (*lockstep, *on_cores)
         ]
         span = Addresses(begin, end, sorted(blocks, key=lambda block: (block.begin, block.end)))
@@ -106,12 +150,9 @@ def layout_of(copy: IncidentCopy) -> AllocatorLines | None:
     return AllocatorLines(tuple(lines), tuple(spans), buffers, unplaced, total)
 
 
-def _is_free(one: _Placed) -> bool:
-    return is_freeable(one.entry)
-
-
-def _key(entry: HeldEntry) -> tuple[str, str]:
-    return entry.kind, entry.id
+def buffer_key(entry: HeldEntry) -> BufferKey:
+    """The buffer that an entry is, or is a part of."""
+    return entry.kind, entry.id, entry.device_ids
 
 
 def _bounds(incident: Incident, placed: Sequence[_Placed]) -> tuple[int, int, bool] | None:
@@ -119,13 +160,13 @@ def _bounds(incident: Incident, placed: Sequence[_Placed]) -> tuple[int, int, bo
     begin, end = incident.space_begin_address, incident.space_end_address
     if begin is not None and end is not None and end > begin:
         return begin, end, False
-    if not placed:
+    if not placed or incident.free_per_bank_bytes is None:
         return None
     lowest, highest = min(one.begin for one in placed), max(one.end for one in placed)
     inner = sum(
         last - first for first, last in holes(Addresses(lowest, highest, [TakenBlock(*one[:2], 0) for one in placed]))
     )
-    outer = max(0, (incident.free_per_bank_bytes or 0) - inner)
+    outer = max(0, incident.free_per_bank_bytes - inner)
     if incident.memory in _BOTTOM_UP:
         return lowest, highest + outer, True
     return max(0, lowest - outer), highest, True
@@ -146,25 +187,24 @@ def _newest(placed: Iterable[_Placed]) -> list[_Placed]:
 
 def _newest_parts(parts: Sequence[_Placed]) -> list[_Placed]:
     """The same for parts on single cores, which overlap only where they share a core."""
-    by_core: dict[Core | None, list[_Placed]] = {}
+    by_core: dict[tuple[tuple[str, ...], Core], list[_Placed]] = {}  # of which chip
     for one in parts:
-        for core in cores_of(one.entry.cores) or (None,):
-            by_core.setdefault(core, []).append(one)
+        for core in cores_of(one.entry.cores) or ():
+            by_core.setdefault((one.entry.device_ids, core), []).append(one)
     lost: set[int] = set()
-    for core, there in by_core.items():
-        if core is not None:
-            kept = set(map(id, _newest(there)))
-            lost.update(id(one) for one in there if id(one) not in kept)
+    for there in by_core.values():
+        kept = set(map(id, _newest(there)))
+        lost.update(id(one) for one in there if id(one) not in kept)
     return [one for one in parts if id(one) not in lost]
 
 
 def _buffers(
     placed: Iterable[_Placed],
-) -> tuple[tuple[tuple[HeldEntry, ...], ...], dict[tuple[str, str], int]]:
+) -> tuple[tuple[tuple[HeldEntry, ...], ...], dict[BufferKey, int]]:
     """Entries by buffer, the oldest buffer first; and the number of each."""
-    found: dict[tuple[str, str], list[HeldEntry]] = {}
+    found: dict[BufferKey, list[HeldEntry]] = {}
     for one in sorted(placed, key=lambda one: (one.entry.sequence, one.begin)):
-        found.setdefault(_key(one.entry), []).append(one.entry)
+        found.setdefault(buffer_key(one.entry), []).append(one.entry)
     return tuple(map(tuple, found.values())), {key: number for number, key in enumerate(found)}
 
 

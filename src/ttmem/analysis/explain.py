@@ -1,6 +1,15 @@
 """An explanation of one incident, from its head and the copy of what was alive then."""
 
-from ttmem.analysis.address_lines import AllocatorLines, entry_bytes, layout_of, lockstep_banks
+import msgspec
+
+from ttmem.analysis.address_lines import (
+    AllocatorLines,
+    entry_bytes,
+    is_of_allocator,
+    layout_of,
+    lockstep_banks,
+    with_bank_figures,
+)
 from ttmem.analysis.explanation import AddressLine, After, Cause, Explanation, Freeing, ReplayDetails
 from ttmem.analysis.fewest import Choice, fewest_on_all, holes
 from ttmem.analysis.holders import by_kind, by_line, by_phase, phase_share, with_blocks
@@ -9,15 +18,18 @@ from ttmem.snapshot.incidents import HeldEntry, Incident, IncidentCopy, incident
 
 __all__ = ["after_of", "explain"]
 
+_DIVIDED = "Figures of one bank are inferred from those of all banks."
 _MOST_LINES = 8  # address lines that are kept: of the cores where least is free
 _MOST_BLOCKS = 16  # holders of which is worked out what freeing them would open
 
 
 def explain(copy: IncidentCopy, *, phase_run: int | None = None) -> Explanation:
     """Why it happened, who held what, and what would have helped. `phase_run`: how often its phase had run."""
-    incident = copy.incident
-    own = [entry for entry in copy.entries if entry.memory == incident.memory]
     banks = lockstep_banks(copy)
+    incident = with_bank_figures(copy.incident, banks)
+    is_divided = incident is not copy.incident
+    copy = msgspec.structs.replace(copy, incident=incident)
+    own = [entry for entry in copy.entries if is_of_allocator(entry, incident)]
     is_refusal = incident.kind == "out_of_memory"
     layout = layout_of(copy) if is_refusal else None
     if incident.kind == "clash":
@@ -43,7 +55,7 @@ def explain(copy: IncidentCopy, *, phase_run: int | None = None) -> Explanation:
         floor=floor_of(copy) if is_in_l1 else None,
         clash=clash_of(copy) if incident.kind == "clash" else None,
         replay=_replay(copy) if incident.kind == "unsafe_replay" else None,
-        notes=tuple(_notes(copy, layout)),
+        notes=(*([_DIVIDED] if is_divided else []), *_notes(copy, layout)),
     )
 
 

@@ -3,19 +3,21 @@
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
-from ttmem.analysis.address_lines import AllocatorLines, entry_bytes, is_freeable
+import msgspec
+
+from ttmem.analysis.address_lines import AllocatorLines, BufferKey, buffer_key, entry_bytes, is_freeable
 from ttmem.analysis.explanation import MemoryHolder, PhaseShare
 from ttmem.analysis.fewest import holes
 from ttmem.snapshot.incidents import HeldEntry, Incident, Site
 
-__all__ = ["NamedHolder", "by_kind", "by_line", "by_phase", "line_name", "phase_share", "with_blocks"]
+__all__ = ["NamedHolder", "by_kind", "by_line", "by_phase", "line_name", "phase_share", "text_lines", "with_blocks"]
 
 
 class NamedHolder(NamedTuple):
     """A holder and the buffers it is made of."""
 
     holder: MemoryHolder
-    ids: frozenset[tuple[str, str]]
+    buffers: frozenset[BufferKey]
 
 
 def line_name(site: Site | None) -> str | None:
@@ -26,8 +28,15 @@ def line_name(site: Site | None) -> str | None:
         frame = site.frames[0]
         return f"{frame.file.rpartition('/')[2]}:{frame.line} {frame.function}".rstrip()
     if site.text:
-        return site.text
+        return text_lines(site.text)[0]
     return "other lines" if site.is_other else site.operation or site.device_operation
+
+
+def text_lines(text: str) -> list[str]:
+    """The lines of a site that a program named itself, without directories: innermost first."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    places = (line.partition(" ") for line in lines)
+    return [f"{place.rpartition('/')[2]}{blank}{rest}" for place, blank, rest in places] or [text]
 
 
 def by_line(entries: Iterable[HeldEntry], banks: int | None) -> list[NamedHolder]:
@@ -48,7 +57,7 @@ def by_kind(entries: Iterable[HeldEntry], banks: int | None) -> list[NamedHolder
         entries,
         lambda entry: (entry.memory, entry.kind),
         banks,
-        lambda entry: f"{entry.memory} {entry.kind}".replace("_", " "),
+        lambda entry: (f"{entry.memory} buffer" if entry.kind == "buffer" else entry.kind).replace("_", " "),
     )
 
 
@@ -84,27 +93,13 @@ def with_blocks(found: Sequence[NamedHolder], layout: AllocatorLines | None, mos
             owners = frozenset(
                 owner
                 for owner, parts in enumerate(layout.buffers)
-                if (parts[0].kind, parts[0].id) in one.ids and is_freeable(parts[0])
+                if buffer_key(parts[0]) in one.buffers and is_freeable(parts[0])
             )
             if owners:
                 block_bytes = min(
                     max((end - begin for begin, end in holes(span, owners)), default=0) for span in layout.spans
                 )
-        holder = one.holder
-        holders.append(
-            MemoryHolder(
-                name=holder.name,
-                site=holder.site,
-                kind=holder.kind,
-                count=holder.count,
-                size_bytes=holder.size_bytes,
-                total_bytes=holder.total_bytes,
-                oldest_time_ns=holder.oldest_time_ns,
-                newest_time_ns=holder.newest_time_ns,
-                is_freeable=holder.is_freeable,
-                block_if_freed_bytes=block_bytes,
-            )
-        )
+        holders.append(msgspec.structs.replace(one.holder, block_if_freed_bytes=block_bytes))
     return tuple(holders)
 
 
@@ -123,9 +118,9 @@ def _grouped(
 
 
 def _named(group: Sequence[HeldEntry], banks: int | None, name: str | None) -> NamedHolder:
-    per_bank: dict[tuple[str, str], int] = {}
+    per_bank: dict[BufferKey, int] = {}
     for entry in group:  # parts of one buffer lie on different cores
-        key = entry.kind, entry.id
+        key = buffer_key(entry)
         per_bank[key] = max(per_bank.get(key, 0), entry_bytes(entry, banks))
     holder = MemoryHolder(
         name=name,

@@ -123,6 +123,7 @@ class HeldEntry(msgspec.Struct, frozen=True, kw_only=True):
     thread: int | None = None
     time_ns: Count
     sequence: Count  # which of two is newer
+    device_ids: tuple[str, ...] = ()  # its chips, if they are not those of the incident: a mesh of it, or one of a mesh
     phase: str | None = None  # that was open when it was made, where that is known
     site: Site | None = None
 
@@ -154,12 +155,12 @@ def incidents_from_rows(rows: Iterable[Mapping[str, Any]], devices: Mapping[int,
 
 def _incident(row: Mapping[str, Any], devices: Mapping[int, Device]) -> Incident:
     facts = dict(row)
-    chips = [devices[number] for number in facts.pop("devices")]
+    chips = _names(facts.pop("devices"), devices)
     site, other_site = _site(facts.pop("site")), _site(facts.pop("other_site"))
     return Incident(
         kind=KINDS[facts.pop("kind")],
         memory=Pool(facts.pop("pool")).word,
-        device_ids=tuple(device.uuid or device.name for device in chips),
+        device_ids=chips,
         operation=site.operation or site.device_operation if site else None,
         site=site,
         other_site=other_site,
@@ -209,15 +210,15 @@ def copy_from_rows(rows: Mapping[str, Any], devices: Mapping[int, Device]) -> In
     return IncidentCopy(
         incident=_incident(rows["incident"], devices),
         pid=rows["pid"],
-        entries=tuple(_held_entry(*row) for row in rows["entries"]),
+        entries=tuple(_held_entry(devices, *row) for row in rows["entries"]),
         sequence_before=rows["sequence_before"],
         sequence_after=rows["sequence_after"],
     )
 
 
-def _held_entry(kind: int, pool: int, identity: int, *facts: Any) -> HeldEntry:
+def _held_entry(devices: Mapping[int, Device], kind: int, pool: int, identity: int, *facts: Any) -> HeldEntry:
     address, reserved, requested, per_bank, program, cores, core_count, is_per_core, is_view, *rest = facts
-    layout, page_bytes, thread, time_ns, sequence, phase, site_row = rest
+    layout, page_bytes, thread, time_ns, sequence, phase, site_row, chips = rest
     site = _site(site_row)
     return HeldEntry(
         kind=Kind(kind).word,
@@ -240,7 +241,12 @@ def _held_entry(kind: int, pool: int, identity: int, *facts: Any) -> HeldEntry:
         sequence=sequence,
         phase=phase,
         site=site,
+        device_ids=_names(chips, devices),
     )
+
+
+def _names(numbers: Iterable[int], devices: Mapping[int, Device]) -> tuple[str, ...]:
+    return tuple(devices[number].uuid or devices[number].name for number in numbers)
 
 
 def copy_document(copy: IncidentCopy) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 from tests.support.refused_memory import KIB, MIB, NOW, PID, RefusingChip, site
 from ttmem.analysis import Explanation, explain
 from ttmem.analysis.core_sets import cores_of, cores_text, share_cores
-from ttmem.snapshot.incidents import HeldEntry, Incident, IncidentCopy
+from ttmem.snapshot.incidents import HeldEntry, Incident, IncidentCopy, Site
 
 
 def changed(copy: IncidentCopy, **changes: object) -> IncidentCopy:
@@ -105,6 +105,67 @@ def test_where_nobody_said_where_addresses_end_it_follows_from_what_is_free() ->
     assert found.lines[0].is_inferred
     assert (found.lines[0].begin_address, found.lines[0].end_address) == (told.begin_address, told.end_address)
     assert any("inferred" in note for note in found.notes)
+
+
+def test_what_another_mesh_over_the_same_chips_holds_is_of_another_allocator() -> None:
+    """It lies where it likes, also where this allocator gave memory to somebody."""
+    chip, copy = a_refusal()
+    other = msgspec.structs.replace(
+        copy.entries[1], id="other", sequence=90, device_ids=("0x0000000000000001",), site=site("other.py:1 a")
+    )
+
+    found = explain(chip.copy(copy.incident, [other]))
+
+    assert found.freeing == explain(copy).freeing
+    assert found.holders == explain(copy).holders
+
+
+def test_buffers_of_the_same_core_on_two_chips_are_both_in_the_way() -> None:
+    """One address on all chips must be clear of both."""
+    chip = RefusingChip(chip_count=2, is_hybrid=True)
+    chip.hold("first", chip.on_cores("3,3-3,3", 300 * KIB), "moe.py:8 first")
+    copy = chip.refused(chip.l1(1200 * KIB))
+    [first] = copy.entries
+    on_chip = [
+        msgspec.structs.replace(first, id=name, sequence=number, device_ids=(name,))
+        for number, name in enumerate(("0x0000000000000000", "0x0000000000000001"), start=1)
+    ]
+
+    found = explain(msgspec.structs.replace(copy, entries=tuple(on_chip)))
+
+    assert found.freeing is not None
+    assert {entry.id for entry in found.freeing.entries} == {entry.id for entry in on_chip}
+
+
+def test_figures_of_all_banks_are_divided_where_no_others_were_told() -> None:
+    _, copy = a_refusal()
+    bare = changed(
+        copy,
+        requested_per_bank_bytes=None,
+        free_per_bank_bytes=None,
+        largest_free_per_bank_bytes=None,
+        bank_count=None,
+        space_begin_address=None,
+        space_end_address=None,
+    )
+
+    found, told = explain(bare), explain(copy)
+
+    assert (found.cause, found.freeing, found.missing_bytes) == (told.cause, told.freeing, told.missing_bytes)
+    assert found.lines[0].begin_address == told.lines[0].begin_address
+    assert "inferred" in found.notes[0]
+
+
+def test_a_site_that_a_program_named_itself_is_told_without_its_directories() -> None:
+    chip = RefusingChip()
+    chip.hold("a", chip.l1(1000 * KIB))
+    copy = chip.refused(chip.l1(700 * KIB))
+    named = Site(text="src/model.py:12 load\nsrc/main.py:9 main")
+    entries = tuple(msgspec.structs.replace(entry, site=named) for entry in copy.entries)
+
+    [holder] = explain(msgspec.structs.replace(copy, entries=entries)).holders
+
+    assert holder.name == "model.py:12 load"
 
 
 def test_what_the_allocator_counts_and_nobody_reports_is_said() -> None:

@@ -37,7 +37,7 @@ def run_incidents(
         if has_failed and number < _BLOCKS_MOST:
             lines += _block(group, explain, options)
         else:
-            lines += _brief(group, options)
+            lines += _brief(group, explain, options)
     return lines
 
 
@@ -62,13 +62,14 @@ def _block(group: Sequence[ProcessUsage], explain: Explain, options: PageOptions
     return [*lines, *labelled(rows, options.width)]
 
 
-def _brief(group: Sequence[ProcessUsage], options: PageOptions) -> list[Line]:
+def _brief(group: Sequence[ProcessUsage], explain: Explain, options: PageOptions) -> list[Line]:
     """One line."""
-    process, newest = group[0], group[0].incidents[-1]
+    process = group[0]
+    newest = explain(process, process.incidents[-1]).incident
     times = sum(one.incident_count + sum(each.repeat_count for each in one.incidents) for one in group)
     what = incident_title(newest).lower()
     who = f"pid {_pids(group)}"
-    story = f"{headline(newest, _devices(group))}"
+    story = headline(newest, _devices(group))
     line = (
         Span(f" {who} "),
         Span(f"{count_text(times)} x {what}" if times > 1 else what, Role.HIGH),

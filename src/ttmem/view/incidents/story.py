@@ -1,6 +1,6 @@
 """The whole story of an incident, as `ttmem explain` shows it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ttmem.analysis import AddressLine, Explanation, MemoryHolder
 from ttmem.devices import Device
@@ -21,7 +21,7 @@ from ttmem.view.incidents.words import (
     site_text,
 )
 from ttmem.view.page import PageOptions, wrapped
-from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted
+from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted, width_of
 from ttmem.view.units import count_text, size_text
 from ttmem.view.words import plural
 
@@ -72,7 +72,11 @@ def _head(explanation: Explanation, devices: Sequence[Device], options: PageOpti
 def _why(explanation: Explanation) -> Iterator[str]:
     """One sentence with the cause."""
     incident = explanation.incident
-    each = " per core" if is_per_core_memory(incident) else ""
+    if explanation.clash is not None and explanation.clash.missing_bytes:
+        yield f"{size_text(explanation.clash.missing_bytes)} per core are missing"
+    if incident.free_bytes is None and incident.free_per_bank_bytes is None and explanation.cause != "too_large":
+        return
+    each = " per core" if is_per_core_memory(incident) and incident.free_per_bank_bytes is not None else ""
     missing = f": {amount(explanation, explanation.missing_bytes)} too little" if explanation.missing_bytes else ""
     free = amount(explanation, incident.free_per_bank_bytes, incident.free_bytes)
     largest = amount(explanation, incident.largest_free_per_bank_bytes, incident.largest_free_bytes)
@@ -93,8 +97,6 @@ def _why(explanation: Explanation) -> Iterator[str]:
         case "too_large":
             space = max(line.end_address - line.begin_address for line in explanation.lines)
             yield f"there are {amount(explanation, space)} in all: it would not fit if everything were freed"
-    if explanation.clash is not None and explanation.clash.missing_bytes:
-        yield f"{size_text(explanation.clash.missing_bytes)} per core are missing"
 
 
 def _phase(explanation: Explanation) -> Iterator[str]:
@@ -145,7 +147,9 @@ def _to_free(explanation: Explanation, options: PageOptions, most: int) -> list[
     if explanation.cause is None:
         return []
     if freeing is None:
-        if explanation.cause == "room_seen" or not explanation.lines:
+        if explanation.cause == "room_seen" or explanation.incident.requested_per_bank_bytes is None:
+            return []
+        if not explanation.lines:
             return []
         text = (
             "No set of buffers would open a large enough block: what is in the way cannot be freed, or it is too large."
@@ -184,7 +188,7 @@ def _entries(entries: Sequence[HeldEntry], explanation: Explanation, options: Pa
     columns = [
         Column("SIZE", is_right=True, least=9),
         Column("ADDRESS"),
-        Column("MADE BY", least=_NAME_LEAST, most=_NAME_MOST),
+        _name_column("MADE BY", map(entry_line, entries), options),
         Column("PHASE"),
         Column("AGE", is_right=True),
     ]
@@ -206,6 +210,12 @@ def _entries(entries: Sequence[HeldEntry], explanation: Explanation, options: Pa
     return grid(columns, rows, width=options.width)
 
 
+def _name_column(title: str, names: Iterable[str], options: PageOptions) -> Column:
+    """As wide as its names; on a terminal they may be cut."""
+    longest = max(_NAME_LEAST, *map(width_of, names))
+    return Column(title, least=_NAME_LEAST, most=min(_NAME_MOST, longest) if options.width else longest)
+
+
 def _clipped(text: str, options: PageOptions) -> Cell:
     return lambda width: cell(text if options.width is None else clipped(text, width, is_ascii=options.is_ascii))
 
@@ -216,16 +226,17 @@ def _holders(
     if not holders:
         return []
     has_blocks = any(holder.block_if_freed_bytes is not None for holder in holders[:most])
+    is_by_line = title.endswith("LINE")
+    names = [holder_name(one) if is_by_line else clean(one.name or "not known") for one in holders[:most]]
     columns = [
         Column("SIZE", is_right=True, least=9),
         Column("COUNT", is_right=True),
-        Column(title.partition(" BY ")[2], least=_NAME_LEAST, most=_NAME_MOST),
+        _name_column(title.partition(" BY ")[2], names, options),
         Column("AGE"),
         *([Column("BLOCK IF FREED", is_right=True)] if has_blocks else []),
     ]
     rows: list[list[Cell]] = []
-    for holder in holders[:most]:
-        name = holder_name(holder) if title.endswith("LINE") else clean(holder.name or "not known")
+    for holder, name in zip(holders, names, strict=False):
         ages = ages_text(explanation, (holder.oldest_time_ns, holder.newest_time_ns)).removesuffix(" old")
         block = holder.block_if_freed_bytes
         rows.append(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from ttmem.analysis import Explanation, MemoryHolder
+from ttmem.analysis import Explanation, MemoryHolder, text_lines
 from ttmem.devices import Device
 from ttmem.snapshot.incidents import Frame, HeldEntry, Incident, Site
 from ttmem.view.device_tables import devices_word
@@ -122,7 +122,7 @@ def site_text(site: Site | None, frames: int = _FRAMES) -> str:
     if site.frames:
         return clean(" < ".join(map(_frame, site.frames[:frames])))
     if site.text:
-        return clean(site.text)
+        return clean(" < ".join(text_lines(site.text)[:frames]))
     if site.is_other:
         return "a line that found no room"
     return clean(site.operation or site.device_operation or "line not known")
@@ -173,7 +173,7 @@ def after_text(explanation: Explanation) -> str:
 def amount(explanation: Explanation, bank_bytes: int | None, total_bytes: int | None = None) -> str:
     """Bytes as this memory is spoken of: L1 by core, other memory in all banks together."""
     if is_per_core_memory(explanation.incident) or explanation.incident.kind == "clash":
-        return _size(bank_bytes)
+        return _size(total_bytes if bank_bytes is None else bank_bytes)
     if total_bytes is None and bank_bytes is not None and explanation.bank_count:
         total_bytes = bank_bytes * explanation.bank_count
     return _size(total_bytes) if total_bytes is not None else f"{_size(bank_bytes)} per bank"
