@@ -21,6 +21,7 @@ from ttmem.view.words import plural, process_text
 __all__ = ["Told", "alert_texts", "is_fresh", "line_of", "lines_of", "marked_chips", "told_incidents", "unkept_texts"]
 
 _FRESH_NS = 60 * 10**9
+_TITLES = {"clash": "CLASH"}  # shorter than elsewhere: a line has little room
 
 
 class Reporting(Protocol):
@@ -89,12 +90,15 @@ def line_of(one: Told, devices: Sequence[Device], width: int | None, *, is_ascii
     """What matters most first; free memory, the time and the label only where there is room."""
     incident = one.incident
     more = f" x{count_text(incident.repeat_count + 1)}" if incident.repeat_count else ""
-    title = f" {incident_title(incident)}{more}"
-    body = f"  {chips_text(incident, devices)}  {_name(one)}  {_asked(incident)}  {_line(incident)}"
+    title = f" {_TITLES.get(incident.kind, incident_title(incident))}{more}"
+    chips = chips_text(incident, devices).removesuffix(" (one mesh)")
+    body = f"  {chips}  {_name(one)}  {_asked(incident)}  {site_text(incident.site, 1)}"
     extras = [f"  {_free(incident)}", f"  {clock_text(one.time_ns)}", f"  {clean(one.label)}"]
     taken = width_of(title) + width_of(body)
     rest = ""
-    for text in extras if incident.kind == "out_of_memory" else extras[1:]:
+    for text in extras:
+        if not text.strip():
+            continue
         if width is None or taken + width_of(rest) + width_of(text) <= width:
             rest += text
     if width is not None:
@@ -110,7 +114,7 @@ def _asked(incident: Incident) -> str:
     if incident.kind == "clash":
         end = incident.cb_end_address
         program = "a program" if incident.program is None else f"program {incident.program}"
-        return f"{program} asked up to {hex(end)}" if end is not None else f"{program} asked too much"
+        return f"{program} asked more than there is" if end is None else f"{program} asked CBs up to {hex(end)}"
     if incident.kind == "unsafe_replay":
         return "a trace" if incident.trace is None else f"trace {incident.trace}"
     memory = memory_word(incident.memory)
@@ -120,16 +124,15 @@ def _asked(incident: Incident) -> str:
 
 
 def _free(incident: Incident) -> str:
+    """What there was instead; empty if that is not known."""
+    if incident.kind == "clash" and incident.cb_end_address is not None and incident.lowest_buffer_address is not None:
+        return f"{size_text(incident.cb_end_address - incident.lowest_buffer_address)} too far"
     is_per_core = is_per_core_memory(incident) and incident.requested_per_bank_bytes is not None
     free = incident.free_per_bank_bytes if is_per_core else incident.free_bytes
     largest = incident.largest_free_per_bank_bytes if is_per_core else incident.largest_free_bytes
     if free is None or largest is None:
         return ""
     return f"free {size_text(free)}, largest block {size_text(largest)}"
-
-
-def _line(incident: Incident) -> str:
-    return site_text(incident.site, 1)
 
 
 def alert_texts(overview: Overview) -> Iterator[tuple[int, str, Role, str]]:
