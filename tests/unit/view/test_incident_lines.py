@@ -107,7 +107,7 @@ def test_refusals_that_no_incident_tells_of_are_said() -> None:
 
     text = plain(lines_of(a_snapshot(devices=[a_device(0)], processes=[process]), width=120))
 
-    assert "2 allocations refused, 1 program refused for their circular buffers; details not kept" in text
+    assert "2 allocations refused, 1 launch refused for circular buffers; details not kept" in text
 
 
 def test_those_of_ended_processes_are_said_where_these_are_not_listed() -> None:

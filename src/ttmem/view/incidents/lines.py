@@ -125,6 +125,8 @@ def _asked(incident: Incident) -> str:
 
 def _free(incident: Incident) -> str:
     """What there was instead; empty if that is not known."""
+    if incident.kind == "unsafe_replay":
+        return ""
     if incident.kind == "clash" and incident.cb_end_address is not None and incident.lowest_buffer_address is not None:
         return f"{size_text(incident.cb_end_address - incident.lowest_buffer_address)} too far"
     is_per_core = is_per_core_memory(incident) and incident.requested_per_bank_bytes is not None
@@ -161,7 +163,7 @@ def unkept_texts(processes: Iterable[Reporting]) -> Iterator[str]:
             yield f"{name}: {plural(process.unlisted_incident_count, 'incident', 's')}, details not kept."
         elif not process.incident_count and (process.refusal_count or process.clash_count):
             refused = plural(process.refusal_count, "allocation", "s")
-            clashes = plural(process.clash_count, "program", "s")
+            clashes = plural(process.clash_count, "launch", "es")
             texts = [f"{refused} refused"] * bool(process.refusal_count)
-            texts += [f"{clashes} refused for their circular buffers"] * bool(process.clash_count)
+            texts += [f"{clashes} refused for circular buffers"] * bool(process.clash_count)
             yield f"{name}: {', '.join(texts)}; details not kept."
