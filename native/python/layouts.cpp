@@ -92,6 +92,50 @@ nb::tuple phase_peak() {
     return nb::make_tuple(sizeof(PhasePeak), fields);
 }
 
+nb::tuple incident() {
+    nb::dict fields;
+    TTMEM_FIELD(Incident, commit);
+    TTMEM_FIELD(Incident, repeats);
+    TTMEM_FIELD(Incident, last_time);
+    TTMEM_FIELD(Incident, time);
+    TTMEM_FIELD(Incident, place);
+    TTMEM_FIELD(Incident, site_and_phase);
+    TTMEM_FIELD(Incident, other_site_and_cores);
+    TTMEM_FIELD(Incident, requested);
+    TTMEM_FIELD(Incident, per_bank);
+    TTMEM_FIELD(Incident, free);
+    TTMEM_FIELD(Incident, largest);
+    TTMEM_FIELD(Incident, bank_free);
+    TTMEM_FIELD(Incident, bank_largest);
+    TTMEM_FIELD(Incident, banks);
+    TTMEM_FIELD(Incident, space_begin);
+    TTMEM_FIELD(Incident, space_end);
+    TTMEM_FIELD(Incident, program);
+    TTMEM_FIELD(Incident, cb_end);
+    TTMEM_FIELD(Incident, lowest_buffer);
+    TTMEM_FIELD(Incident, trace);
+    TTMEM_FIELD(Incident, address);
+    TTMEM_FIELD(Incident, launches);
+    TTMEM_FIELD(Incident, sequence_before);
+    TTMEM_FIELD(Incident, sequence_after);
+    TTMEM_FIELD(Incident, entries);
+    TTMEM_FIELD(Incident, left_out);
+    TTMEM_FIELD(Incident, left_out_bytes);
+    TTMEM_FIELD(Incident, text_bytes);
+    TTMEM_FIELD(Incident, spare);
+    TTMEM_FIELD(Incident, text);
+    return nb::make_tuple(sizeof(Incident), fields);
+}
+
+nb::tuple stack_node() {
+    nb::dict fields;
+    TTMEM_FIELD(StackNode, parent);
+    TTMEM_FIELD(StackNode, name);
+    TTMEM_FIELD(StackNode, file);
+    TTMEM_FIELD(StackNode, kind_and_line);
+    return nb::make_tuple(sizeof(StackNode), fields);
+}
+
 nb::tuple device_descriptor() {
     nb::dict fields;
     TTMEM_FIELD(DeviceDescriptor, unique_id);
@@ -149,6 +193,14 @@ nb::tuple identity() {
     TTMEM_FIELD(Identity, clock_realtime_ns);
     TTMEM_FIELD(Identity, command);
     TTMEM_FIELD(Identity, run);
+    TTMEM_FIELD(Identity, incidents_offset);
+    TTMEM_FIELD(Identity, copies_offset);
+    TTMEM_FIELD(Identity, stack_nodes_offset);
+    TTMEM_FIELD(Identity, stack_texts_offset);
+    TTMEM_FIELD(Identity, incident_slots);
+    TTMEM_FIELD(Identity, incident_entries);
+    TTMEM_FIELD(Identity, stack_nodes);
+    TTMEM_FIELD(Identity, stack_text_bytes);
     return nb::make_tuple(sizeof(Identity), fields);
 }
 
@@ -175,6 +227,13 @@ nb::tuple header() {
     TTMEM_FIELD(Header, target_refused);
     TTMEM_FIELD(Header, unreported);
     TTMEM_FIELD(Header, undivided_l1);
+    TTMEM_FIELD(Header, incidents);
+    TTMEM_FIELD(Header, incident_counts);
+    TTMEM_FIELD(Header, stack_nodes_used);
+    TTMEM_FIELD(Header, stack_texts_used);
+    TTMEM_FIELD(Header, stacks_refused);
+    TTMEM_FIELD(Header, sites_off);
+    TTMEM_FIELD(Header, sites_spare);
     return nb::make_tuple(sizeof(Header), fields);
 }
 
@@ -258,6 +317,8 @@ nb::dict layouts() {
     all["CacheCounters"] = cache_counters();
     all["Target"] = target();
     all["PhasePeak"] = phase_peak();
+    all["Incident"] = incident();
+    all["StackNode"] = stack_node();
     all["DeviceDescriptor"] = device_descriptor();
     all["MeshDescriptor"] = mesh_descriptor();
     all["Identity"] = identity();

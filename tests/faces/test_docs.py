@@ -11,6 +11,7 @@ import pytest
 from ttmem.cli.check import check
 from ttmem.cli.doctor import doctor
 from ttmem.cli.dump import dump
+from ttmem.cli.explain import explain
 from ttmem.cli.fit import fit
 from ttmem.cli.inspect import inspect
 from ttmem.cli.ps import ps
@@ -39,6 +40,7 @@ def first_column(page: str, section: str) -> list[str]:
         ("inspect.md", inspect),
         ("fit.md", fit),
         ("check.md", check),
+        ("out-of-memory.md", explain),
     ],
 )
 def test_every_flag_is_described_and_no_other(page: str, command: click.Command) -> None:

@@ -80,3 +80,34 @@ def test_a_limit_of_which_nothing_is_known_was_not_checked(machine: Machine) -> 
     assert (said.code, said.out) == (1, "0 devices within limits, 1 unknown\n")
     assert said.err.splitlines()[0] == "unknown: device 3 dram largest free block: nobody tells it"
     assert said.err.splitlines()[-1] == "ttmem: --min-largest-free: not known of any chip"
+
+
+def test_incidents_beyond_the_limit_are_listed_and_code_5_also_after_the_end(silence: Machine, tmp_path: Path) -> None:
+    refused = "ttmem.report_out_of_memory(1, 2, 7 << 20, 1 << 20, 1 << 10)"
+    with a_program(tmp_path / "nothing", "ttmem.open_device(9, index=9)", refused, "meet()") as program:
+        program.arrive()
+        alive = silence.ttmem("check", "--max-incidents", "0")
+        allowed = silence.ttmem("check", "--max-incidents", "1")
+    ended = silence.ttmem("check", "--max-incidents", "0", "--json")
+
+    assert (alive.code, alive.out.splitlines()[0]) == (5, "1 incident > 0")
+    assert "OUT OF MEMORY  chip 9  " in alive.out
+    assert "asked 7.00 MiB of L1" in alive.out
+    assert (allowed.code, allowed.out) == (0, "1 incident in 1 process\n")
+    assert (ended.code, ended.document["ok"], ended.document["incidents"]["count"]) == (5, False, 1)
+
+
+def test_incidents_of_processes_that_ended_before_do_not_count(silence: Machine, tmp_path: Path) -> None:
+    refused = "ttmem.report_out_of_memory(1, 2, 7 << 20, 1 << 20, 1 << 10)"
+    with a_program(tmp_path / "nothing", "ttmem.open_device(9, index=9)", refused, "meet()") as program:
+        program.arrive()
+
+    assert silence.ttmem("check", "--max-incidents", "0", "--since", "1d").code == 5
+    assert silence.ttmem("check", "--max-incidents", "0", "--since", "0s").code == 1  # nobody is left to check
+
+
+def test_a_time_that_is_none_is_refused(silence: Machine) -> None:
+    said = silence.ttmem("check", "--max-incidents", "0", "--since", "soon")
+
+    assert said.code == 2
+    assert "'soon' is no time: give one such as 30s, 10min, 2h or 1d" in said.err

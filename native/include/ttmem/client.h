@@ -269,6 +269,50 @@ typedef struct ttmem_cb_clash {
     uint16_t target;
 } ttmem_cb_clash;
 
+/* What is kept of the moments at which something was refused. */
+enum ttmem_incident_kind {
+    TTMEM_INCIDENT_NONE = 0,
+    TTMEM_INCIDENT_OUT_OF_MEMORY = 1,
+    TTMEM_INCIDENT_CLASH = 2,         /* circular buffers would reach into an L1 buffer */
+    TTMEM_INCIDENT_UNSAFE_REPLAY = 3, /* a trace is replayed while a buffer lies where it writes */
+    TTMEM_INCIDENT_KIND_COUNT = 4
+};
+enum ttmem_incident_option {
+    TTMEM_FIGURES_READ_LATER = 1, /* figures were asked for a moment after the refusal */
+    TTMEM_FIGURES_OF_TEXT = 4,    /* figures are those of `text` */
+    TTMEM_PER_CORE = 8            /* asked of single cores: per_bank is bytes of each core, bank_count how many cores */
+};
+#define TTMEM_UNKNOWN_FIGURE (~0ull)
+
+/* An incident, told by the thread to which it happened. Figures that are not known are TTMEM_UNKNOWN_FIGURE; ids, addresses
+ * and counts that are not known are 0. What is alive on the target is copied beside it. */
+typedef struct ttmem_incident {
+    uint32_t struct_bytes; /* sizeof(ttmem_incident): fields are only ever appended */
+    uint16_t target;
+    uint8_t kind;                                      /* ttmem_incident_kind */
+    uint8_t pool;                                      /* ttmem_pool */
+    uint64_t requested_bytes, per_bank_bytes;          /* asked for: in all banks, of each bank */
+    uint64_t free_bytes, largest_free_bytes;           /* in all banks */
+    uint64_t bank_free_bytes, bank_largest_free_bytes; /* of one bank */
+    uint32_t bank_count;
+    uint32_t core_set;                               /* from ttmem_intern, 0 unknown */
+    uint64_t space_begin_address, space_end_address; /* of the allocator that refused, in each bank; both 0 unknown */
+    uint64_t program;
+    uint64_t cb_end_address, buffer_address; /* of a clash; also of memory refused in L1, where they are known */
+    uint64_t trace, address;                 /* of an unsafe replay */
+    uint32_t site, other_site; /* 0: the source of sites is asked; of an unsafe replay the other is who captured */
+    uint32_t options;          /* ttmem_incident_option bits */
+    uint32_t text_bytes;
+    const char* text; /* what the runtime said; its first 512 bytes are kept */
+} ttmem_incident;
+
+typedef enum ttmem_node {
+    TTMEM_FRAME = 1,            /* name: the function; file and line */
+    TTMEM_TENSOR = 2,           /* name: "1x1x32x14336 bfloat16 tile" */
+    TTMEM_OPERATION = 3,        /* name: the user's, "ttnn.matmul" */
+    TTMEM_DEVICE_OPERATION = 4, /* name: "MatmulDeviceOperation" */
+} ttmem_node;
+
 /* Names the place in the caller's program that asks for memory now; 0 if there is nothing to tell. */
 typedef uint32_t (*ttmem_site_source)(void);
 
@@ -282,6 +326,11 @@ TTMEM_API void ttmem_disable(void);
 /* Who is asked for the site of buffers reported without one; NULL: nobody. One per process, whichever copy sets it. It is
  * called by the reporting thread, inside the report, and must neither block nor throw. */
 TTMEM_API void ttmem_set_site_source(ttmem_site_source source);
+/* Makes the Python stacks of reporting threads the source of sites (1), or nobody (0). The interpreter's lock is never taken;
+ * frames of ttmem, ttnn, torch and pytest are left out. */
+TTMEM_API void ttmem_python_sites(int is_on);
+/* The site of the caller's Python stack, as a buffer would get it; 0: there is none. */
+TTMEM_API uint32_t ttmem_python_site_on(void);
 /* The path of this process's journal, or "" when there is none. */
 TTMEM_API const char* ttmem_journal_path(void);
 
@@ -306,8 +355,10 @@ TTMEM_API void ttmem_launch_on(uint16_t target, uint64_t program);
 TTMEM_API void ttmem_out_of_memory_on(uint16_t target, uint8_t pool, uint64_t requested_bytes, uint64_t free_bytes,
                                       uint64_t largest_free_bytes);
 TTMEM_API void ttmem_clash_on(const ttmem_cb_clash* clash);
+TTMEM_API void ttmem_incident_on(const ttmem_incident* incident);
 TTMEM_API void ttmem_ring_on(const ttmem_ring_state* state);
 TTMEM_API void ttmem_cache_on(const ttmem_cache_answer* answer);
+TTMEM_API uint32_t ttmem_stack_node_on(uint32_t parent, uint8_t kind, const char* name, const char* file, uint32_t line);
 TTMEM_API uint32_t ttmem_intern_on(const char* text, uint32_t length);
 TTMEM_API uint32_t ttmem_phase_begin_on(uint32_t name);
 TTMEM_API void ttmem_phase_end_on(uint32_t phase);
@@ -382,6 +433,12 @@ static inline void ttmem_clash(uint16_t target, uint64_t program, uint64_t cb_en
         ttmem_clash_on(&clash);
     }
 }
+/* Numbered within the process, counted, and kept with a copy of what is alive there: the first two and the last six. The same
+ * again by the same thread within a second is counted with the one before. Calls for memory that ran out and for clashes
+ * are incidents, too, of which less is told; an incident of these two kinds is counted as they are. */
+static inline void ttmem_report_incident(const ttmem_incident* incident) {
+    if (TTMEM_ON) ttmem_incident_on(incident);
+}
 /* What a launch left of the kernel ring; stalls are counted by reason. */
 static inline void ttmem_ring(const ttmem_ring_state* state) {
     if (TTMEM_ON) ttmem_ring_on(state);
@@ -393,6 +450,13 @@ static inline void ttmem_cache(const ttmem_cache_answer* answer) {
 /* A 4-byte name for a text (site, phase, core set), valid in this process; 0 when there is no room. */
 static inline uint32_t ttmem_intern(const char* text, uint32_t length) {
     return TTMEM_ON ? ttmem_intern_on(text, length) : 0;
+}
+/* A site that is a node of a tree: a frame (name: the function), a tensor or an operation, below `parent` (such a site, or 0).
+ * The same arguments give the same site; one of "other" when there is no room. Valid in this process: a forked child makes
+ * its own. */
+static inline uint32_t ttmem_stack_node(uint32_t parent, uint8_t kind, const char* name, const char* file,
+                                        uint32_t line) {
+    return TTMEM_ON ? ttmem_stack_node_on(parent, kind, name, file, line) : 0;
 }
 static inline uint32_t ttmem_phase_begin(uint32_t name) { return TTMEM_ON ? ttmem_phase_begin_on(name) : 0; }
 static inline void ttmem_phase_end(uint32_t phase) {

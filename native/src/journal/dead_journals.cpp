@@ -23,6 +23,7 @@ struct Candidate {
     char name[80];
     int64_t modified_ns;
     uint64_t bytes;
+    bool has_incidents;
 };
 
 /// Numbers of which nobody can tell the next: which files are examined is not for others to choose.
@@ -77,6 +78,12 @@ bool may_be_ours(const struct stat& facts, uint32_t own_uid) noexcept {
     return S_ISREG(facts.st_mode) && facts.st_uid == own_uid && facts.st_size >= static_cast<off_t>(sizeof(Identity));
 }
 
+bool has_incidents(int file, const Identity& identity) noexcept {
+    uint64_t incidents = 0;
+    return identity.version == kVersion &&
+           pread(file, &incidents, sizeof incidents, offsetof(Header, incidents)) == sizeof incidents && incidents != 0;
+}
+
 // Dead: our own kind of file, nobody holds its lock, and its process is gone (or of another pid namespace).
 bool is_dead(int directory, Candidate& candidate, uint32_t own_uid, const Identity& self, uint32_t& opened) noexcept {
     struct stat facts{};
@@ -89,6 +96,7 @@ bool is_dead(int directory, Candidate& candidate, uint32_t own_uid, const Identi
     const bool is_left = fstat(file, &facts) == 0 && may_be_ours(facts, own_uid) &&
                          pread(file, &identity, sizeof identity, 0) == sizeof identity && identity.magic == kMagic &&
                          lock_holder(file) == kNobody;
+    candidate.has_incidents = is_left && has_incidents(file, identity);
     close(file);
     if (!is_left) return false;
     if (identity.pid_namespace == self.pid_namespace && identity.boot_id[0] == self.boot_id[0] &&
@@ -99,20 +107,27 @@ bool is_dead(int directory, Candidate& candidate, uint32_t own_uid, const Identi
     return true;
 }
 
-// Puts those that are kept first, the newest of all; returns how many they are.
-uint32_t keep_newest(Candidate* dead, uint32_t count, const ClearingBounds& bounds) noexcept {
-    uint64_t bytes = 0;
+// Puts the newest first, perhaps only of those with incidents; returns how many are so, and adds up their bytes.
+uint32_t keep_newest(Candidate* dead, uint32_t count, uint32_t most, bool with_incidents_only, uint64_t bytes_most,
+                     uint64_t& bytes) noexcept {
     uint32_t kept = 0;
-    while (kept < count && kept < bounds.kept_count) {
-        uint32_t newest = kept;
-        for (uint32_t i = kept + 1; i < count; ++i)
-            if (dead[i].modified_ns > dead[newest].modified_ns) newest = i;
+    for (; kept < count && kept < most; ++kept) {
+        uint32_t newest = count;
+        for (uint32_t i = kept; i < count; ++i)
+            if ((dead[i].has_incidents || !with_incidents_only) &&
+                (newest == count || dead[i].modified_ns > dead[newest].modified_ns))
+                newest = i;
+        if (newest == count || bytes + dead[newest].bytes > bytes_most) break;
         std::swap(dead[kept], dead[newest]);
         bytes += dead[kept].bytes;
-        if (bytes > bounds.kept_bytes) break;
-        ++kept;
     }
     return kept;
+}
+
+uint32_t keep_newest(Candidate* dead, uint32_t count, const ClearingBounds& bounds) noexcept {
+    uint64_t bytes = 0;
+    const uint32_t told = keep_newest(dead, count, bounds.kept_with_incidents, true, bounds.kept_bytes, bytes);
+    return told + keep_newest(dead + told, count - told, bounds.kept_count, false, bounds.kept_bytes, bytes);
 }
 
 }  // namespace
@@ -130,8 +145,10 @@ Cleared remove_dead_journals(int directory, uint32_t own_uid, const ClearingBoun
     for (uint32_t i = 0; i < done.examined; ++i)
         if (is_dead(directory, candidates[i], own_uid, self, done.opened)) candidates[dead++] = candidates[i];
     const uint32_t kept = keep_newest(candidates, dead, bounds);
-    for (uint32_t i = kept; i < dead && done.removed < kRemovedMost; ++i)
-        done.removed += unlinkat(directory, candidates[i].name, 0) == 0;
+    for (const bool with_incidents : {false, true})
+        for (uint32_t i = kept; i < dead && done.removed < kRemovedMost; ++i)
+            if (candidates[i].has_incidents == with_incidents)
+                done.removed += unlinkat(directory, candidates[i].name, 0) == 0;
     munmap(room, bytes);
     return done;
 }

@@ -1,11 +1,14 @@
 // The bytes of a journal: one shared-memory file per reporting process.
 //
-//   ┌────────┬─────────┬─────────┬───────┬─────────┬───────┬────────┐
-//   │ Header │ targets │ threads │ slab  │ index   │ ring  │ phases │ arena
-//   └────────┴─────────┴─────────┴───────┴─────────┴───────┴────────┘
-//   identity  counters  numbers   what is alive now  what    peaks    strings and
-//   and hot   (always   -> tids   (64 B an entry,    just    per      descriptors
-//   words     right)              found by id)       happened phase   (append only)
+//   ┌────────┬─────────┬─────────┬───────┬─────────┬───────┬────────┬───────┬───────────┐┌────────┬────────┐
+//   │ Header │ targets │ threads │ slab  │ index   │ ring  │ phases │ arena │ incidents ││ copies │ stacks │
+//   └────────┴─────────┴─────────┴───────┴─────────┴───────┴────────┴───────┴───────────┘└────────┴────────┘
+//   identity  counters  numbers   what is alive now  what    peaks   strings  what was    what was  who asked
+//   and hot   (always   -> tids   (64 B an entry,    just    per     and de-  refused     alive
+//   words     right)              found by id)       happened phase  scriptors            then
+//
+// The file has room for everything left of the gap from its beginning. Copies and stacks are holes: their pages are asked
+// for when they are first needed, and where the file system refuses them only these details are missing.
 //
 // Every word that two threads or processes share is a naturally aligned std::atomic<uint64_t> or
 // uint32_t, lock free, so a copy taken at any instant consists of whole words. One process writes;
@@ -26,7 +29,7 @@ static_assert(Word::is_always_lock_free && sizeof(Word) == 8, "shared words must
 static_assert(Half::is_always_lock_free && sizeof(Half) == 4, "shared words must be plain words");
 
 inline constexpr uint64_t kMagic = 0x314c'4e4a'4d45'4d54;  // "TMEMJNL1" in the file
-inline constexpr uint32_t kVersion = 3;
+inline constexpr uint32_t kVersion = 4;
 inline constexpr uint32_t kPage = 4096;
 inline constexpr uint32_t kTargets = 256;  // target 0 stands for everything that could not be named
 inline constexpr uint32_t kThreads = 1024;
@@ -43,6 +46,13 @@ inline constexpr uint32_t kCoreTypes = TTMEM_CORE_TYPE_COUNT;
 inline constexpr uint32_t kCaches = TTMEM_CACHE_COUNT;
 inline constexpr uint32_t kOutcomes = TTMEM_OUTCOME_COUNT;
 inline constexpr uint32_t kStalls = TTMEM_STALL_COUNT;
+inline constexpr uint32_t kIncidentSlots = 8;  // the first two incidents and the last six
+inline constexpr uint32_t kIncidentsFirst = 2;
+inline constexpr uint32_t kIncidentEntries = 4096;  // in the copy of what was alive
+inline constexpr uint32_t kIncidentTextBytes = 512;
+inline constexpr uint32_t kIncidentKinds = TTMEM_INCIDENT_KIND_COUNT;
+inline constexpr uint32_t kStackNodes = 65'536;  // node 0 stands for "other"
+inline constexpr uint32_t kStackTextBytes = 2u << 20;
 inline constexpr uint32_t kIndexLevels = 3;
 inline constexpr uint32_t kBucketSlots = 16;       // of 4 bytes: one cache line
 inline constexpr uint64_t kSizeMost = 1ull << 42;  // 2^20 live entries of this size still sum below 2^63
@@ -68,7 +78,7 @@ inline constexpr uint64_t seed_device(int32_t id) { return kSeedDevices | static
 //   circular_buffer.. address | core_set<<32 program           size per core           cores
 //   kernel_*          program48 | core     seed rule         one binary              cores
 //                     type4 | found by4
-//   program_binary    last launch's         -                 launches46 | status2    low 16 bits of the maker's sequence
+//   program_binary    last launch's         operation's site  launches46 | status2    low 16 bits of the maker's sequence
 //                     sequence, 0 none      (its site is the address of its binaries in each bank, 0 unknown)
 //
 // A buffer that is allocated by core (kByCore in its layout) has one entry for each address at which it lies, its parts.
@@ -94,6 +104,12 @@ inline constexpr uint64_t seed_device(int32_t id) { return kSeedDevices | static
 //   clashed           program           end of the CBs     buffer address  -                -
 //   ring_moved        live bytes        retired bytes      ring bytes      live entries     core type8 | stall8 | aside8
 //   cache_answered    size asked for    held bytes         shared bytes    entries          cache8 | outcome8
+//   incident          its number        kind               asked bytes     -                -            (target, pool)
+//   trace_captured    trace             -                  bytes           -                -
+//   trace_replayed    trace             -                  -               -                -
+//   trace_released    trace             -                  -               -                -
+//   program_named     program           operation's site   -               -                -
+//   site_changed      as of the entry   maker's sequence   -               -                -            (new site in the tag)
 //
 // The ring that a launch moved is told together with it where both are on one target (kWithRing): 32 bits of live bytes
 // above 32 of retired ones. Else these words of a launch are 0, and the ring has a record of its own. (A reader that knows
@@ -116,8 +132,14 @@ enum class Type : uint8_t {
     ring_moved = 12,
     cache_answered = 13,
     clashed = 14,
+    incident = 15,
+    trace_captured = 16,
+    trace_replayed = 17,
+    trace_released = 18,
+    program_named = 19,
+    site_changed = 20,
 };
-inline constexpr Type kNewestType = Type::clashed;
+inline constexpr Type kNewestType = Type::site_changed;
 
 // Flags of a record or entry.
 inline constexpr uint8_t kView = 1;              // belongs to another allocation: charged 0
@@ -352,6 +374,86 @@ struct MeshDescriptor {  // followed by chip_count uint64_t unique ids, row by r
 };
 static_assert(sizeof(MeshDescriptor) == 16);
 
+// ---- incidents ----------------------------------------------------------------------------------
+// Memory that was refused, circular buffers that clashed, unsafe replays of a trace: numbered from 1 within their process.
+// `incidents` in the header moves first, so whoever is killed inside leaves at least a count. Incident n has the slot
+// slot_of(n), taken as a ring slot is: committed(older) --CAS--> busy(n) --stores--> committed(n). Whoever finds busy or newer
+// leaves the slot alone. A repetition (same thread, target, site, kind, pool, size and end of circular buffers, within a second)
+// only raises `repeats` and `last_time` of its slot.
+//
+// The records of an incident are given out before its copy is made, and each repetition gives out one: what came after it
+// is next_sequence - sequence_after - repeats.
+//
+// The copy of what was alive is in `copies`, at the place of the same slot: whole entries of the slab as they were, each
+// judged by its commit word before and after it was copied. It counts only together with a committed head that says how
+// many entries it has.
+inline constexpr uint32_t slot_of(uint64_t number) {
+    if (number <= kIncidentsFirst) return static_cast<uint32_t>(number - 1);
+    return kIncidentsFirst + static_cast<uint32_t>((number - 1 - kIncidentsFirst) % (kIncidentSlots - kIncidentsFirst));
+}
+
+enum IncidentFlags : uint32_t {
+    kReadLater = 1,  // figures were asked for a moment after the refusal, when other threads may have gone on
+    kNoCopy = 2,     // no pages for the copy: what was alive is not kept
+    kHasText = 4,    // figures are those of the runtime's own text
+    kPerCore = 8,    // asked of single cores: per_bank and banks are bytes of a core, and how many cores
+};
+
+inline constexpr uint64_t kUnknownFigure = ~0ull;
+
+//   field               writer                                     reader                      order
+//   commit              owner of the slot                          any, before and after copy  release / acquire
+//   repeats, last_time  any thread that repeats it, while committed any                        relaxed
+//   others              owner only, between busy and committed     any, judged by commit       relaxed
+struct Incident {
+    Word commit;
+    Word repeats;    // how often it happened again
+    Word last_time;  // of the newest repetition, 0: none
+    Word time;
+    Word place;                    // kind8 | pool8 | target16 | thread16 | flags16
+    Word site_and_phase;           // site32 | phase's name id32
+    Word other_site_and_cores;     // site32 of the other side (unsafe replay) | core set's text id32
+    Word requested, per_bank;      // asked for: in all banks, of each bank
+    Word free, largest;            // in all banks
+    Word bank_free, bank_largest;  // of one bank
+    Word banks;                    // how many, 0 unknown
+    Word space_begin, space_end;   // addresses of the allocator that refused, in each bank; both 0 unknown
+    Word program;
+    Word cb_end, lowest_buffer;            // addresses
+    Word trace, address;                   // of an unsafe replay: the trace, and the buffer that lies where it writes
+    Word launches;                         // on its target, before it
+    Word sequence_before, sequence_after;  // what had been given out before and after the copy was made
+    Word entries;                          // in the copy
+    Word left_out, left_out_bytes;         // what was alive beyond them
+    Word text_bytes;
+    Word spare[36];
+    char text[kIncidentTextBytes];  // what the runtime said, its beginning
+};
+static_assert(sizeof(Incident) == 1024 && offsetof(Incident, text) == 512);
+
+// ---- stacks -------------------------------------------------------------------------------------
+// Who asked, as paths in a tree: a site whose highest bit is set names a node (kStackSite | its number); other sites are
+// texts of the arena. A path goes from the node to the outermost frame: an operation, a tensor's form, then frames, the
+// innermost first. Nodes and texts are append only: reserved by fetch_add, filled, and published by a release store of
+// `kind_and_line` (0: not there yet), or of a text's head. Texts are items as in the arena, at offsets / 8 of their own part.
+// Node 0 is kOtherSite: a stack that found no room.
+inline constexpr uint32_t kStackSite = 1u << 31;
+inline constexpr uint32_t kOtherSite = kStackSite;
+
+enum class Node : uint32_t {
+    frame = 1,             // name: function, file, line
+    tensor = 2,            // name: "1x1x32x14336 bfloat16 tile"
+    operation = 3,         // name: the user's, "ttnn.matmul"
+    device_operation = 4,  // name: "MatmulDeviceOperation"
+};
+
+struct StackNode {
+    Half parent;  // a node's number, 0: none
+    Half name, file;
+    Half kind_and_line;  // Node << 28 | line
+};
+static_assert(sizeof(StackNode) == 16);
+
 // ---- header -------------------------------------------------------------------------------------
 enum ClockKind : uint32_t { kClockMonotonic = 0, kClockTsc = 1 };
 
@@ -376,8 +478,10 @@ struct Identity {
     uint64_t clock_raw, clock_monotonic_ns, clock_realtime_ns;
     char command[256];
     char run[136];  // marks of the runs (`ttmem run`) it belongs to, outermost first, a comma between them
+    uint64_t incidents_offset, copies_offset, stack_nodes_offset, stack_texts_offset;
+    uint32_t incident_slots, incident_entries, stack_nodes, stack_text_bytes;
 };
-static_assert(sizeof(Identity) == 592);
+static_assert(sizeof(Identity) == 640);
 
 // Hot words, each group on its own cache lines.
 //
@@ -413,7 +517,14 @@ struct Header {
     Word target_refused;  // devices or meshes beyond kTargets
     Word unreported;      // allocations that were seen and not reported, their device being unknown
     Word undivided_l1;    // openings of devices whose L1_SMALL buffers are counted as L1: nobody could tell them apart
-    uint8_t pad3[kPage - 1024 - 64 - 64 - 15 * 8];
+    Word incidents;       // how many there were: the number of the newest
+    Word incident_counts[kIncidentKinds][kPools];  // the same by kind and pool
+    Word stack_nodes_used;                         // the next node to be given
+    Word stack_texts_used;                         // bytes
+    Word stacks_refused;                           // stacks that found no room: their site is "other"
+    Half sites_off;  // arena id of the reason why Python stacks are not recorded, 0: none known
+    Half sites_spare;
+    uint8_t pad3[kPage - 1024 - 64 - 64 - (20 + kIncidentKinds * kPools) * 8];
 };
 static_assert(sizeof(Header) == kPage && offsetof(Header, next_sequence) == 1024 &&
               offsetof(Header, free_head) == 1088 && offsetof(Header, skipped) == 1152);
@@ -425,7 +536,9 @@ struct Sizes {
 };
 
 struct Plan {  // offsets of the parts for given sizes; one arithmetic for writer and reader
-    uint64_t targets, threads, slab, index, ring, phases, arena, file;
+    uint64_t targets, threads, slab, index, ring, phases, arena, incidents;
+    uint64_t holes;  // what lies before has room in the file from its beginning
+    uint64_t copies, stack_nodes, stack_texts, file;
     uint32_t index_slots[kIndexLevels];
 };
 
@@ -446,7 +559,12 @@ inline constexpr Plan plan_of(Sizes sizes) {
     plan.ring = plan.index + page_up(index);
     plan.phases = plan.ring + page_up(uint64_t{sizes.ring_slots} * sizeof(Record));
     plan.arena = plan.phases + page_up(uint64_t{kPhasePeaks} * sizeof(PhasePeak));
-    plan.file = plan.arena + kArenaBytes;
+    plan.incidents = plan.arena + kArenaBytes;
+    plan.holes = plan.incidents + page_up(uint64_t{kIncidentSlots} * sizeof(Incident));
+    plan.copies = plan.holes;
+    plan.stack_nodes = plan.copies + uint64_t{kIncidentSlots} * kIncidentEntries * sizeof(Record);
+    plan.stack_texts = plan.stack_nodes + uint64_t{kStackNodes} * sizeof(StackNode);
+    plan.file = plan.stack_texts + kStackTextBytes;
     return plan;
 }
 

@@ -42,7 +42,7 @@ void describe_lack_of_room(Trouble& trouble, const NewJournal& journal) noexcept
     char what[112];
     fstatvfs(journal.directory, &room);
     const auto tenths = [](uint64_t bytes) noexcept { return static_cast<unsigned long long>(bytes * 10 >> 20); };
-    const auto needed = tenths(journal.bytes) + 1;  // rather too much than too little
+    const auto needed = tenths(journal.reserved_bytes) + 1;  // rather too much than too little
     const auto left = tenths(uint64_t{room.f_bavail} * room.f_frsize);
     std::snprintf(what, sizeof what, "no room for a journal: it needs %llu.%llu MiB, and %llu.%llu MiB are free there",
                   needed / 10, needed % 10, left / 10, left % 10);
@@ -79,6 +79,14 @@ void fill_identity(NewJournal& journal, Sizes sizes, const Identity& self) noexc
     identity.ring_offset = plan.ring;
     identity.phases_offset = plan.phases;
     identity.arena_offset = plan.arena;
+    identity.incidents_offset = plan.incidents;
+    identity.copies_offset = plan.copies;
+    identity.stack_nodes_offset = plan.stack_nodes;
+    identity.stack_texts_offset = plan.stack_texts;
+    identity.incident_slots = kIncidentSlots;
+    identity.incident_entries = kIncidentEntries;
+    identity.stack_nodes = kStackNodes;
+    identity.stack_text_bytes = kStackTextBytes;
     identity.target_count = kTargets;
     identity.thread_count = kThreads;
     identity.table = sizes.table;
@@ -94,6 +102,8 @@ void fill_identity(NewJournal& journal, Sizes sizes, const Identity& self) noexc
     identity.clock_realtime_ns = nanoseconds(CLOCK_REALTIME);
     header.next_sequence.store(1, std::memory_order_relaxed);
     header.arena_used.store(8, std::memory_order_relaxed);  // id 0 stands for nothing
+    header.stack_nodes_used.store(1, std::memory_order_relaxed);
+    header.stack_texts_used.store(8, std::memory_order_relaxed);
 }
 
 // A file beyond the process's own limit is refused with a signal that ends most programs.
@@ -108,13 +118,30 @@ namespace {
 
 bool is_lack_of_room(int why) noexcept { return why == ENOSPC || why == EDQUOT; }
 
-// Reserved whole: a full file system then refuses here, and does not end the host later.
+// Reserved up to its holes: a full file system then refuses here, and does not end the host later.
 bool reserve(NewJournal& journal) noexcept {
-    const auto bytes = static_cast<off_t>(journal.bytes);
+    const auto bytes = static_cast<off_t>(journal.reserved_bytes);
+    if (ftruncate(journal.file, static_cast<off_t>(journal.bytes)) != 0) return false;
     if (fallocate(journal.file, 0, 0, bytes) == 0) return true;
     if (!is_lack_of_room(errno)) return false;
-    remove_dead_journals(journal.directory, geteuid(), kMakeRoom);  // what lives goes before what is kept of the dead
-    return fallocate(journal.file, 0, 0, bytes) == 0;
+    for (const uint32_t with_incidents : {8, 4, 2, 1, 0}) {  // what lives goes before what is kept of the dead
+        ClearingBounds bounds = kMakeRoom;
+        bounds.kept_with_incidents = with_incidents;
+        remove_dead_journals(journal.directory, geteuid(), bounds);
+        if (fallocate(journal.file, 0, 0, bytes) == 0) return true;
+    }
+    return false;
+}
+
+// One range of addresses: what is reserved is there at once, pages of the holes when they were asked for.
+void* map_journal(const NewJournal& journal) noexcept {
+    constexpr int kAccess = PROT_READ | PROT_WRITE;
+    void* base = mmap(nullptr, journal.bytes, kAccess, MAP_SHARED, journal.file, 0);
+    if (base == MAP_FAILED) return base;
+    void* again = mmap(base, journal.reserved_bytes, kAccess, MAP_SHARED | MAP_FIXED | MAP_POPULATE, journal.file, 0);
+    if (again != MAP_FAILED) return base;
+    munmap(base, journal.bytes);
+    return MAP_FAILED;
 }
 
 // Says why, and what to do about it, if nothing was said before. Returns whether there was no room.
@@ -142,8 +169,7 @@ Outcome make_file(NewJournal& journal, Trouble& trouble) noexcept {
     }
     struct stat facts{};
     void* base = MAP_FAILED;
-    if (reserve(journal) && fstat(journal.file, &facts) == 0)
-        base = mmap(nullptr, journal.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, journal.file, 0);
+    if (reserve(journal) && fstat(journal.file, &facts) == 0) base = map_journal(journal);
     if (base == MAP_FAILED)
         return complain(trouble, journal, "no room for a journal", kNext) ? Outcome::no_room : Outcome::refused;
     journal.base = base;
@@ -160,6 +186,7 @@ bool begin_journal(const char* asked_directory, Sizes sizes, NewJournal& journal
     std::snprintf(journal.name, sizeof journal.name, "%u-%llu-%08x.journal", self.pid,
                   static_cast<unsigned long long>(self.start_ticks), static_cast<unsigned>(self.nonce));
     journal.bytes = plan_of(sizes).file;
+    journal.reserved_bytes = plan_of(sizes).holes;
     Directories directories(asked_directory);
     journal.is_in_default_place = directories.is_default();
     Trouble trouble;

@@ -17,7 +17,7 @@ struct NewJournal {
     int directory = -1;
     int file = -1;
     void* base = nullptr;
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, reserved_bytes = 0;  // in all; before its holes
     bool has_dot_name = false;
     uint64_t device = 0, inode = 0;
     char name[80] = {};

@@ -18,6 +18,7 @@ VERBS = {
     "top": "Watch which process holds what, live.",
     "ps": "Show which process holds what on which device.",
     "dump": "Show what is alive, allocation by allocation.",
+    "explain": "Show why memory ran out, and who held it.",
     "fit": "Tell which chips would still take so much.",
     "check": "Fail if a chip is fuller than it may be.",
     "inspect": "Show what a journal, region or checkpoint file holds.",

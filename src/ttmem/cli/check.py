@@ -1,4 +1,4 @@
-"""`ttmem check`: fails if a chip is fuller than it may be; for scripts, health checks and continuous integration."""
+"""`ttmem check`: fails if a chip is fuller than it may be, or if something was refused; for scripts and CI."""
 
 import os
 import sys
@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from ttmem.cli.exits import CROSSED, DONE
-from ttmem.cli.tables.amounts import amount, rate
+from ttmem.cli.tables.amounts import amount, duration, rate
+from ttmem.cli.tables.incident_limit import IncidentLimit
 from ttmem.cli.tables.looks import look
 from ttmem.cli.tables.request import Request
 from ttmem.daemon.asking.looking import Looking
@@ -35,7 +36,7 @@ _FLAGS: dict[str, Which] = {
 }
 
 
-@click.command(short_help="Fail if a chip is fuller than it may be.")
+@click.command(short_help="Fail if a chip is too full, or something was refused.")
 @click.option("--max-dram", callback=amount, metavar="AMOUNT", help="DRAM used of a chip: 90% or 10GiB.")
 @click.option("--max-l1", callback=amount, metavar="AMOUNT", help="L1 used of a chip: buffers and kernel ring.")
 @click.option(
@@ -45,32 +46,62 @@ _FLAGS: dict[str, Which] = {
 @click.option("--min-free", callback=amount, metavar="AMOUNT", help="DRAM of a chip that must be free.")
 @click.option("--min-largest-free", callback=amount, metavar="AMOUNT", help="The same in one piece.")
 @click.option(
+    "--max-incidents",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Memory refused, clashes, unsafe replays: of processes that run, and of those that ended.",
+)
+@click.option(
+    "--since",
+    callback=duration,
+    metavar="TIME",
+    help="Of the ended only those that ended since: 10min, 2h (all).",
+)
+@click.option(
     "--seconds", type=click.FloatRange(min=0.1), default=_SECONDS, help=f"How long growth is watched ({_SECONDS:g})."
 )
 @click.option("-i", "--id", "devices", metavar="LIST", help="Only these chips, as ttmem ps -i takes them.")
 @click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/check.md).")
 @click.option("--no-daemon", "is_alone", is_flag=True, help="Read the journals here, whether a daemon runs or not.")
-def check(*, seconds: float, devices: str | None, is_json: bool, is_alone: bool, **amounts: Amount | None) -> int:
-    """Say which limits are crossed, a line for each with the process that holds most; exit code 5 then.
+def check(
+    *,
+    seconds: float,
+    devices: str | None,
+    is_json: bool,
+    is_alone: bool,
+    max_incidents: int | None,
+    since: float | None,
+    **amounts: Amount | None,
+) -> int:
+    """List the limits that are crossed, a line for each with the process that holds most; exit code 5 then.
 
     What nobody knows is told on standard error, and crosses nothing. Exit code 1 if a limit could be judged on no chip.
     """
     limits = [Limit(_FLAGS[name], amount) for name, amount in amounts.items() if amount is not None]
-    if not limits:
-        raise click.UsageError("say what to check: --max-dram, --max-l1, --max-core, --max-growth, --min-free, ...")
+    if not limits and max_incidents is None:
+        raise click.UsageError("say what to check: --max-dram, --max-l1, --max-core, --max-incidents, ...")
+    if since is not None and max_incidents is None:
+        raise click.UsageError("--since goes with --max-incidents")
     is_watching = any(limit.which == "growth" for limit in limits)
     with Looking(os.environ, uid=os.geteuid(), has_daemon=not is_alone, is_following=is_watching) as looking:
-        watched = _watch(looking, Request(devices=devices), seconds if is_watching else 0.0)
+        request = Request(devices=devices, is_with_ended=max_incidents is not None)
+        watched = _watch(looking, request, seconds if is_watching else 0.0)
     verdicts = list(judged(limits, watched))
-    if not verdicts:
+    incidents = None if max_incidents is None else IncidentLimit.judged(watched[-1], max_incidents, since)
+    if (limits and not verdicts) or (incidents and not incidents.process_count):
         raise NothingToRead("no process reports: there is nothing to check")
     if is_json:
-        click.echo(json_text(_document(verdicts, watched[-1]), is_pretty=sys.stdout.isatty()))
+        document = _document(verdicts, watched[-1])
+        if incidents:
+            document |= {"ok": document["ok"] and not incidents.is_crossed, "incidents": incidents.document()}
+        click.echo(json_text(document, is_pretty=sys.stdout.isatty()))
     else:
         _tell(verdicts)
+        for line in incidents.texts() if incidents else ():
+            click.echo(line)
     for error in watched[-1].errors:
         click.echo(f"ttmem: {error}", err=True)
-    if any(verdict.is_crossed for verdict in verdicts):
+    if any(verdict.is_crossed for verdict in verdicts) or (incidents and incidents.is_crossed):
         return CROSSED
     _refuse_unknown(limits, verdicts)
     return DONE
@@ -105,7 +136,7 @@ def _tell(verdicts: Sequence[Verdict]) -> None:
             click.echo(_line(verdict))
         elif verdict.is_crossed is None:
             click.echo(f"unknown: device {device_word(verdict.device)} {verdict.what}: {_gap(verdict)}", err=True)
-    if not any(verdict.is_crossed for verdict in verdicts):
+    if verdicts and not any(verdict.is_crossed for verdict in verdicts):
         click.echo(_within(verdicts))
 
 

@@ -15,6 +15,7 @@ from ttmem.sources import FoundJournal, Journals, Places, procfs
 if TYPE_CHECKING:
     from ttmem.collector import Collector
     from ttmem.snapshot import ProcessUsage
+    from ttmem.snapshot.incidents import IncidentCopy
 
 __all__ = ["Offspring"]
 
@@ -66,6 +67,10 @@ class Offspring:
             ledger.run(_STEP_SECONDS)
             found = self._ours()
         return sorted(found, key=lambda process: process.pid)
+
+    def incident_copy(self, pid: int, number: int, *, key: int) -> "IncidentCopy | None":
+        """An incident of a process of ours, with what was alive then."""
+        return self._collecting().incident_copy(pid, number, key=key)
 
     def _ours(self) -> "list[ProcessUsage]":
         return [process for process in self._collecting().snapshot().processes if process.path in self.paths]

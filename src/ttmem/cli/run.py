@@ -18,6 +18,7 @@ from ttmem.sources import Places
 from ttmem.switches import is_off
 
 if TYPE_CHECKING:
+    from ttmem.snapshot import ProcessUsage
     from ttmem.view import Line
 
 _LOOK_EVERY_SECONDS = 0.05
@@ -60,7 +61,7 @@ def run(
     )
     code = _run_to_end(command, environ, offspring)
     if offspring is not None and offspring.has_begun:
-        _tell(offspring, _name(command), is_asked=has_summary is True, is_plain=is_plain)
+        _tell(offspring, _name(command), code, is_asked=has_summary is True, is_plain=is_plain)
     return code
 
 
@@ -124,9 +125,9 @@ def _hooked(command: Sequence[str], environ: dict[str, str], *, is_plain: bool) 
     return {**environ, **preloading(environ, hook)}
 
 
-def _tell(offspring: Offspring, name: str, *, is_asked: bool, is_plain: bool) -> None:
-    """Says on stderr what was held at most and what is left. That nothing was reported is said to people only: to
-    others a program that has nothing to do with devices looks exactly as without us."""
+def _tell(offspring: Offspring, name: str, code: int, *, is_asked: bool, is_plain: bool) -> None:
+    """Says on stderr what was held at most, what is left, and why memory ran out. That nothing was reported is said to
+    people only: to others a program that has nothing to do with devices looks exactly as without us."""
     if sys.stderr is None:
         return
     if not offspring.paths:
@@ -141,8 +142,29 @@ def _tell(offspring: Offspring, name: str, *, is_asked: bool, is_plain: bool) ->
         return
     from ttmem.view.summary import summary
 
-    lines = summary(offspring.usages())
-    _say(f"ttmem: peaks of `{name}`" if lines else f"ttmem: `{name}` reported, but held no device memory", lines)
+    usages = offspring.usages()
+    lines = summary(usages)
+    incidents = _incidents(offspring, usages, has_failed=code != 0)
+    title = f"ttmem: peaks of `{name}`" if lines else f"ttmem: `{name}` reported, but held no device memory"
+    _say(title, [*lines, *incidents])
+
+
+def _incidents(offspring: Offspring, usages: "Sequence[ProcessUsage]", *, has_failed: bool) -> "list[Line]":
+    if not any(process.incidents for process in usages):
+        return []
+    from ttmem.cli.explain import explanation_of
+    from ttmem.cli.screen import Screen
+    from ttmem.view.incidents.run_summary import run_incidents
+    from ttmem.view.page import PageOptions
+
+    screen = Screen(sys.stderr, os.environ)
+    options = PageOptions(screen.width, is_ascii=not screen.is_unicode)
+    return run_incidents(
+        usages,
+        lambda process, incident: explanation_of(process, incident, offspring),
+        options,
+        has_failed=has_failed,
+    )
 
 
 def _say(text: str, lines: "Sequence[Line]" = ()) -> None:

@@ -60,6 +60,8 @@ _CACHE_COUNT = 5
 _OUTCOME_COUNT = 5
 _STALL_COUNT = 7
 _INDEX_LEVELS = 3
+_INCIDENT_KIND_COUNT = 4
+_INCIDENT_TEXT_BYTES = 512
 _PAGE_BYTES = 4096
 
 STRUCTS: dict[str, Struct] = {}
@@ -93,6 +95,22 @@ STRUCTS["Target"] = _struct(
 
 STRUCTS["PhasePeak"] = _struct(_words("name_and_place peak time runs"))
 
+STRUCTS["Incident"] = _struct(
+    [
+        *_words(
+            "commit repeats last_time time place site_and_phase other_site_and_cores requested per_bank free largest"
+        ),
+        *_words(
+            "bank_free bank_largest banks space_begin space_end program cb_end lowest_buffer trace address launches"
+        ),
+        *_words("sequence_before sequence_after entries left_out left_out_bytes text_bytes"),
+        _Part("spare", 8, 36),
+        _text("text", _INCIDENT_TEXT_BYTES),
+    ]
+)
+
+STRUCTS["StackNode"] = _struct(_words("parent name file kind_and_line", 4))
+
 STRUCTS["DeviceDescriptor"] = _struct(
     [
         *_words("unique_id"),
@@ -120,6 +138,8 @@ STRUCTS["Identity"] = _struct(
         *_words("nonce first_sequence clock_raw clock_monotonic_ns clock_realtime_ns"),
         _text("command", 256),
         _text("run", 136),
+        *_words("incidents_offset copies_offset stack_nodes_offset stack_texts_offset"),
+        *_words("incident_slots incident_entries stack_nodes stack_text_bytes", 4),
     ]
 )
 
@@ -135,8 +155,11 @@ STRUCTS["Header"] = _struct(
         *_words("skipped untabled_allocs untabled_frees unsized_frees unmatched_frees replaced clamped shrunk_kernels"),
         *_words("arena_used arena_refused phases_refused"),
         *_words("label threads_used", 4),
-        *_words("target_refused unreported undivided_l1"),
-        _text("pad3", _PAGE_BYTES - 1024 - 64 - 64 - 15 * 8),
+        *_words("target_refused unreported undivided_l1 incidents"),
+        _Part("incident_counts", 8, _INCIDENT_KIND_COUNT * _POOL_COUNT),
+        *_words("stack_nodes_used stack_texts_used stacks_refused"),
+        *_words("sites_off sites_spare", 4),
+        _text("pad3", _PAGE_BYTES - 1024 - 64 - 64 - (20 + _INCIDENT_KIND_COUNT * _POOL_COUNT) * 8),
     ]
 )
 

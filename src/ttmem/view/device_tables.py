@@ -3,9 +3,10 @@
 Where room is scarce, chips of a mesh on which exactly the same is held share their rows.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
+from types import MappingProxyType
 
 from ttmem.devices import Device, Kind, Pool
 from ttmem.snapshot import DeviceUsage, Footprint, KindUsage, PoolUsage
@@ -18,6 +19,7 @@ from ttmem.view.units import UNKNOWN, count_text, ranges_text, share_text, size_
 _LIST_MOST = 16  # of device numbers, before a list is shortened
 _COUNT_MOST = 999  # of kernels, where four types of them hardly fit side by side
 _WIDE = 112  # from here on there is room for the columns that matter less
+_NONE: Mapping[str, Role] = MappingProxyType({})
 _KERNELS = (Kind.KERNEL_APPLICATION, Kind.KERNEL_FABRIC, Kind.KERNEL_DISPATCH, Kind.KERNEL_UNKNOWN)
 
 
@@ -44,8 +46,10 @@ def alike(devices: Sequence[DeviceUsage]) -> list[Group]:
     return [tuple(group) for group in groups.values()]
 
 
-def device_table(groups: Sequence[Group], *, width: int | None, is_ascii: bool) -> list[Line]:
-    """Device x pool: used of capacity as a bar and in numbers, and the peak."""
+def device_table(
+    groups: Sequence[Group], *, width: int | None, is_ascii: bool, refused: Mapping[str, Role] = _NONE
+) -> list[Line]:
+    """Device x pool: used of capacity as a bar and in numbers, and the peak; `refused`: chips with incidents, by id."""
     is_wide = width is None or width >= _WIDE
     columns = [
         Column("DEVICE", least=13),
@@ -61,7 +65,7 @@ def device_table(groups: Sequence[Group], *, width: int | None, is_ascii: bool) 
     rows: list[list[Cell]] = []
     for group in groups:
         lines = _usage_lines(group[0], is_ascii)
-        names = _device_lines(group, 18 if is_wide else 11, is_ascii)[: max(2, len(lines))]
+        names = _device_lines(group, 18 if is_wide else 11, is_ascii, refused)[: max(2, len(lines))]
         for name, cells in zip_longest(names, lines):
             rows.append([name or (), *(cells or _empty_cells())[: len(columns) - 1]])
     return grid(columns, rows, width=width)
@@ -135,24 +139,28 @@ def _shortened(ranges: str, most: int) -> str:
     return ranges[: ranges.rindex(",", 0, most - 3) + 1] + "..." if "," in ranges[: most - 3] else ranges
 
 
-def device_title(devices: Sequence[Device], *, is_doubted: bool = False) -> Line:
-    """What devices that are shown as one are called: their numbers, `!` if figures are not whole, the first's board."""
+def device_title(devices: Sequence[Device], mark: Role | None = None) -> Line:
+    """What devices that are shown as one are called: their numbers, `!` if something is wrong, the first's board."""
     name = clean(devices[0].board or devices[0].arch)
-    doubt = (Span("!", Role.HIGH),) if is_doubted else ()
-    return (Span(devices_word(devices), Role.INDEX), *doubt, Span(f" {name}" if name else ""))
+    marked = (Span("!", mark),) if mark is not None else ()
+    return (Span(devices_word(devices), Role.INDEX), *marked, Span(f" {name}" if name else ""))
 
 
-def _title(group: Group) -> Line:
-    return device_title([usage.device for usage in group], is_doubted=bool(group[0].reason))
+def _title(group: Group, refused: Mapping[str, Role] = _NONE) -> Line:
+    """An incident of a minute ago matters more than figures that are not whole, and an old one less."""
+    devices = [usage.device for usage in group]
+    marks = {refused.get(device.uuid or device.name) for device in devices} if refused else set()
+    doubt = Role.HIGH if group[0].reason else Role.DIM if Role.DIM in marks else None
+    return device_title(devices, Role.FULL if Role.FULL in marks else doubt)
 
 
-def _device_lines(group: Group, width: int, is_ascii: bool) -> list[Line]:
+def _device_lines(group: Group, width: int, is_ascii: bool, refused: Mapping[str, Role]) -> list[Line]:
     """What a device is called, most telling first."""
     device = group[0].device
     cores = f"{device.grid[0]}x{device.grid[1]} cores" if device.grid else ""
     name = _short_id(device, width, is_ascii) if len(group) == 1 else f"{len(group)} alike"
     details = [name, clean(device.arch), cores]
-    return [_title(group), *(cell(f"  {text}", Role.DIM) for text in details if text)]
+    return [_title(group, refused), *(cell(f"  {text}", Role.DIM) for text in details if text)]
 
 
 def _short_id(device: Device, width: int, is_ascii: bool) -> str:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ttmem.snapshot import Clash, ProcessUsage, Snapshot
+from ttmem.snapshot import ProcessUsage, Snapshot
 from ttmem.view.device_tables import Group, alike, alone, device_table, device_word, kernel_table
 from ttmem.view.process_order import ordered, tree
 from ttmem.view.process_table import process_table
@@ -12,7 +12,7 @@ from ttmem.view.spans import Line, Role, Span, broken, clean, clipped, fitted
 from ttmem.view.units import clock_text, size_text
 from ttmem.view.words import finding_text, plural, process_text, reason_text
 
-_NEWEST = 5  # refusals of a kind on a page; all are in JSON
+_NEWEST = 5  # incidents on a page; all that are kept are in JSON
 
 
 class PageOptions(NamedTuple):
@@ -36,9 +36,8 @@ def page(snapshot: Snapshot, options: PageOptions) -> list[Line]:
     if options.is_kernels:
         blocks += _programs(groups, processes, options)
     else:
-        blocks += _holders(groups, processes, options)
-    blocks.append(_out_of_memory(processes, options))
-    blocks.append(_clashes(processes, options))
+        blocks += _holders(groups, processes, options, snapshot.time_ns)
+    blocks.append(_incidents(snapshot, processes, options))
     blocks.append(wrapped(_doubts(snapshot, processes), Role.HIGH, "! ", options))
     blocks.append(wrapped(_notes(snapshot, processes, options), Role.DIM, "", options))
     lines: list[Line] = []
@@ -47,16 +46,39 @@ def page(snapshot: Snapshot, options: PageOptions) -> list[Line]:
     return lines
 
 
-def _holders(groups: Sequence[Group], processes: Sequence[ProcessUsage], options: PageOptions) -> Iterator[list[Line]]:
+def _holders(
+    groups: Sequence[Group], processes: Sequence[ProcessUsage], options: PageOptions, time_ns: int
+) -> Iterator[list[Line]]:
     width, is_ascii = options.width, options.is_ascii
+    marks = _marks(processes, time_ns)
     if groups:
-        yield device_table(groups, width=width, is_ascii=is_ascii)
+        yield device_table(groups, width=width, is_ascii=is_ascii, refused=marks.chips)
     if any(usage.kernels or usage.launch_count for group in groups for usage in group):
         yield kernel_table(groups, width=width)
     if processes:
         branches = {} if options.parents is None else tree(processes, options.parents, is_ascii=is_ascii)[1]
         has_state = options.is_with_ended
-        yield process_table(processes, width=width, is_ascii=is_ascii, has_state=has_state, branches=branches)
+        yield process_table(
+            processes, width=width, is_ascii=is_ascii, has_state=has_state, branches=branches, refused=marks.processes
+        )
+
+
+class _Marks(NamedTuple):
+    """Who had incidents: chips by their ids, processes by their keys; in red if that is news."""
+
+    chips: Mapping[str, Role]
+    processes: Mapping[int, Role]
+
+
+def _marks(processes: Sequence[ProcessUsage], time_ns: int) -> _Marks:
+    refused = [process for process in processes if process.was_refused]
+    if not refused:
+        return _Marks({}, {})
+    from ttmem.view.incidents.lines import marked_chips, told_incidents  # here: most pages have none
+
+    found = {process.key: told_incidents([(process, not process.is_live)], time_ns) for process in refused}
+    news = {key: Role.FULL if any(one.is_fresh for one in told) else Role.DIM for key, told in found.items()}
+    return _Marks(marked_chips(one for told in found.values() for one in told), news)
 
 
 def _programs(groups: Sequence[Group], processes: Sequence[ProcessUsage], options: PageOptions) -> Iterator[list[Line]]:
@@ -99,7 +121,8 @@ def nothing_to_show(snapshot: Snapshot) -> list[Line]:
     notes = [*_stale_notes(snapshot), *_foreign(snapshot), *_doubts(snapshot, [])]
     if notes:
         lines += [(), *((Span(f" {note}", Role.DIM),) for note in notes)]
-    return lines
+    incidents = _incidents(snapshot, [], PageOptions())
+    return [*lines, (), *incidents] if incidents else lines
 
 
 def _heading(snapshot: Snapshot, options: PageOptions) -> Iterator[Line]:
@@ -120,46 +143,31 @@ def source_line(source: str, places: Sequence[str], options: PageOptions) -> Lin
     return (Span(clipped(text, options.width, is_ascii=options.is_ascii) if options.width else text, Role.DIM),)
 
 
-def _out_of_memory(processes: Sequence[ProcessUsage], options: PageOptions) -> list[Line]:
-    refusals = [(refused, process) for process in processes for refused in process.out_of_memory]
-    refusals.sort(key=lambda pair: pair[0].time_ns)
-    if not refusals:
+def _incidents(snapshot: Snapshot, processes: Sequence[ProcessUsage], options: PageOptions) -> list[Line]:
+    """A line for each incident of the processes shown, the newest first; those of ended ones are counted."""
+    shown = {process.key for process in processes}
+    hidden = [process for process in snapshot.ended if process.key not in shown and process.was_refused]
+    refused = [process for process in processes if process.was_refused]
+    if not refused and not hidden:
         return []
-    lines: list[Line] = [(Span(" OUT OF MEMORY", Role.FULL),)]
-    for refused, process in refusals[-_NEWEST:]:
-        where = f"device {device_word(refused.device)} {refused.pool.word}"
-        sizes = f"free {size_text(refused.free_bytes)}, largest {size_text(refused.largest_free_bytes)}"
-        story = f"{where}: asked {size_text(refused.requested_bytes)}, {sizes}"
-        lines.append(_refusal(refused.time_ns, story, process, options))
-    return lines
+    from ttmem.view.incidents.lines import lines_of, told_incidents, unkept_texts  # here: most pages have none
+
+    told = told_incidents([(process, not process.is_live) for process in refused], snapshot.time_ns)
+    count = sum(max(process.incident_count, 1) for process in refused)
+    title = Role.FULL if any(one.is_fresh for one in told) else Role.HEAD
+    lines: list[Line] = [(Span(f" INCIDENTS {count:,}", title),)] if refused else []
+    devices = [usage.device for usage in snapshot.devices]
+    lines += lines_of(told[:_NEWEST], devices, options.width, is_ascii=options.is_ascii)
+    notes = [f"and {len(told) - _NEWEST:,} earlier (--json lists them)."] if len(told) > _NEWEST else []
+    notes += unkept_texts(refused)
+    notes += [f"{_ended_text(hidden)}: ttmem ps --all, ttmem explain {hidden[-1].pid}"] if hidden else []
+    return lines + wrapped(notes, Role.DIM, "", options)
 
 
-def _clashes(processes: Sequence[ProcessUsage], options: PageOptions) -> list[Line]:
-    """A clash on a mesh was one; the chips share its line."""
-    together: dict[object, list[tuple[Clash, ProcessUsage]]] = {}
-    for process in processes:
-        for clash in process.clashes:
-            what = (clash.time_ns, process.key, clash.program, clash.cb_end_address, clash.buffer_address)
-            together.setdefault(what, []).append((clash, process))
-    if not together:
-        return []
-    lines: list[Line] = [(Span(" CIRCULAR BUFFER CLASHES", Role.FULL),)]
-    for alike_ones in sorted(together.values(), key=lambda pairs: pairs[0][0].time_ns)[-_NEWEST:]:
-        clash, process = alike_ones[0]
-        more = f" +{len(alike_ones) - 1}" if len(alike_ones) > 1 else ""
-        program = f" program {clash.program}" if clash.program is not None else ""
-        where = f"device {device_word(clash.device)}{more}{program}"
-        story = f"{where}: CBs {size_text(clash.overlap_bytes)} into L1 buffer {hex(clash.buffer_address)}"
-        lines.append(_refusal(clash.time_ns, story, process, options))
-    return lines
-
-
-def _refusal(time_ns: int, story: str, process: ProcessUsage, options: PageOptions) -> Line:
-    time = Span(f" {clock_text(time_ns)}  ", Role.DIM)
-    who = f"  {process_text(process.pid, clean(process.label))}"
-    if options.width:
-        who = clipped(who, max(0, options.width - time.width - len(story)), is_ascii=options.is_ascii)
-    return (time, Span(story), Span(who, Role.DIM))
+def _ended_text(hidden: Sequence[ProcessUsage]) -> str:
+    """1 ended process had 2 incidents."""
+    count = sum(max(process.incident_count, 1) for process in hidden)
+    return f"{plural(len(hidden), 'ended process', 'es')} had {plural(count, 'incident', 's')}"
 
 
 def _doubts(snapshot: Snapshot, processes: Sequence[ProcessUsage]) -> list[str]:

@@ -5,7 +5,7 @@ own below, as do kernels of other types than the application's, a pid that a pro
 its other source tells; nothing is left out and nothing is added up.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
@@ -60,8 +60,9 @@ def process_table(
     is_ascii: bool,
     has_state: bool,
     branches: Branches = MappingProxyType({}),
+    refused: Mapping[int, Role] = MappingProxyType({}),
 ) -> list[Line]:
-    """Process x device x pool; `branches` are drawn before the labels of a tree."""
+    """Process x device x pool; `branches` go before the labels of a tree; `refused`: who had incidents, by key."""
     processes = [process._replace(label=branches.get(process.key, "") + process.label) for process in processes]
     rows = [row for process in processes for row in _rows_of(process)]
     pools = [pool for pool in _POOLS if any(pool in row.held for row in rows)]
@@ -76,7 +77,7 @@ def process_table(
     shown, rest = pools[:room], pools[room:]
     has_launches = room > len(pools)
     columns = [*head, *figures[:room]]
-    lines = [[*_head_cells(row, has_state, has_source, is_ascii), *_pool_cells(row, shown)] for row in rows]
+    lines = [[*_head_cells(row, has_state, has_source, is_ascii, refused), *_pool_cells(row, shown)] for row in rows]
     if has_launches:
         for line, row in zip(lines, rows, strict=True):
             line.append(cell("-", Role.DIM) if row.launch_count is None else cell(count_text(row.launch_count)))
@@ -139,14 +140,18 @@ def _head_columns(rows: Sequence[_Row], *, has_state: bool, has_source: bool, wi
     return [*columns, Column("DEV", least=devices)]
 
 
-def _head_cells(row: _Row, has_state: bool, has_source: bool, is_ascii: bool) -> list[Cell]:
+def _head_cells(
+    row: _Row, has_state: bool, has_source: bool, is_ascii: bool, refused: Mapping[int, Role]
+) -> list[Cell]:
     process = row.process
     if not row.is_first:
         return [*([()] * (4 + has_state + has_source)), cell(row.devices, Role.INDEX)]
-    is_doubted = bool(process.reason or process.findings)
+    mark = refused.get(process.key)
+    if mark is not Role.FULL and (process.reason or process.findings):
+        mark = Role.HIGH
     role = Role.PLAIN if process.is_live else Role.DIM
     cells: list[Cell] = [
-        cell("!", Role.HIGH) if is_doubted else (),
+        () if mark is None else cell("!", mark),
         cell(_pid_text(process), role),
         partial(_clipped_cell, clean(process.user), role, is_ascii),
         partial(_clipped_cell, clean(process.label), role, is_ascii),

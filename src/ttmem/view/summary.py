@@ -75,8 +75,10 @@ def _living(processes: Sequence[ProcessUsage]) -> list[Line]:
 
 
 def _refusals(process: ProcessUsage) -> list[Line]:
-    """How often memory ran out, and the last time; a refusal on a mesh was one."""
+    """How often memory ran out, and the last time, where no incident tells it; a refusal on a mesh was one."""
     lines: list[Line] = []
+    if process.incidents:
+        return lines
     if process.refusal_count:
         newest = process.out_of_memory[-1:]
         last = [one for one in process.out_of_memory if one._replace(device=newest[0].device) == newest[0]]

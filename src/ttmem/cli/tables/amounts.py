@@ -1,13 +1,13 @@
-"""Sizes, shares and rates on the command line: 4GiB, 200KiB, 90%, 1MiB/s."""
+"""Sizes, shares, rates and times on the command line: 4GiB, 200KiB, 90%, 1MiB/s, 10min."""
 
 import click
 
 from ttmem.snapshot.verdicts.limits import Amount
 from ttmem.view.units import size_of_text
 
-__all__ = ["amount", "rate", "size"]
+__all__ = ["amount", "duration", "rate", "size"]
 
-_SECONDS = {"s": 1, "sec": 1, "min": 60, "h": 3600}
+_SECONDS = {"s": 1, "sec": 1, "min": 60, "h": 3600, "d": 86_400}
 
 
 def size(context: click.Context, param: click.Parameter, value: str | None) -> int | None:
@@ -40,6 +40,18 @@ def rate(context: click.Context, param: click.Parameter, value: str | None) -> A
     if size_bytes is None or seconds is None:
         raise click.BadParameter(f"{value!r} is no rate: give one such as 1MiB/s, 64KiB/min or 1GiB/h", param=param)
     return Amount(size_bytes // seconds)
+
+
+def duration(context: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """Seconds: 30s, 10min, 2h, 1d."""
+    if value is None:
+        return None
+    text = value.strip()
+    number = text.rstrip("abcdefghijklmnopqrstuvwxyz")
+    seconds = _SECONDS.get(text[len(number) :])
+    if seconds is None or not number.replace(".", "", 1).isdecimal():
+        raise click.BadParameter(f"{value!r} is no time: give one such as 30s, 10min, 2h or 1d", param=param)
+    return float(number) * seconds
 
 
 def _fraction(text: str) -> float | None:

@@ -25,7 +25,6 @@ __all__ = ["Desk", "Errand"]
 
 Errand = Literal["now", "reset_peaks", "suspend"]
 ALERTS = "Alerts"
-_ALERT_SECONDS = 3600  # back from now
 _NARROW = 60  # columns: below that a view may need more than there is
 _NOTE_SECONDS = 15.0
 _FRAME_ROWS = 2  # the tab line above a view, and the line of keys below it
@@ -101,12 +100,7 @@ class Desk:
 
     def wanted(self) -> Wanted:
         """Exactly what is on screen; the overview always, for it is what everything else is named after."""
-        wanted = self.views.wanted(self._view, self.frame)
-        return wanted._replace(history_seconds=_ALERT_SECONDS) if self._is_on_alerts else wanted
-
-    @property
-    def _is_on_alerts(self) -> bool:
-        return any(panel.title == ALERTS for panel in self._panels)
+        return self.views.wanted(self._view, self.frame)
 
     def picture(self) -> list[Line]:
         """The whole screen, top to bottom."""

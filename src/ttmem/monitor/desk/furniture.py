@@ -7,6 +7,7 @@ from ttmem.monitor.desk.views import TITLES
 from ttmem.monitor.keys import key_word
 from ttmem.monitor.panels.panel import Panel
 from ttmem.monitor.screens.frame import Look
+from ttmem.monitor.screens.incidents import fresh_count
 from ttmem.monitor.settings import VIEWS
 from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted
 from ttmem.view.units import clock_text
@@ -92,12 +93,13 @@ def _clock(desk: "Desk") -> str:
 def footer(desk: "Desk", width: int, banner: str) -> tuple[Line, list[Spot]]:
     """What it is all about, if it is made up; then what went wrong, what was just done, or how many rows do not fit and
     the keys."""
-    return _foot(banner, desk.frame.trouble, desk.note, desk.hidden_count, width, is_ascii=desk.settings.ascii)
+    news = fresh_count(desk.frame)
+    return _foot(banner, desk.frame.trouble, desk.note, desk.hidden_count, news, width, is_ascii=desk.settings.ascii)
 
 
 @lru_cache(maxsize=4)
 def _foot(
-    banner: str, trouble: str, note: str, hidden_count: int, width: int, *, is_ascii: bool
+    banner: str, trouble: str, note: str, hidden_count: int, incident_count: int, width: int, *, is_ascii: bool
 ) -> tuple[Line, list[Spot]]:
     spans = [Span(f" {banner} ", Role.NOTICE)] if banner else []
     at = sum(span.width for span in spans)
@@ -114,12 +116,13 @@ def _foot(
         spans.append(Span(hidden, Role.HIGH))
         spots.append(Spot(at, at + len(hidden), "down"))
         at += len(hidden)
-    for key, text in _HINTS:
+    news = (("A", f"Alerts ({incident_count:,})"),) if incident_count else ()
+    for key, text in (*news, *(hint for hint in _HINTS if not news or hint[0] != "A")):
         word = key_word(key)
         columns = len(word) + len(text) + 2
         if at + columns > width:
             break
-        spans += [Span(f" {word}", Role.KEY), Span(f" {text}", Role.DIM)]
+        spans += [Span(f" {word}", Role.KEY), Span(f" {text}", Role.FULL if (key, text) in news else Role.DIM)]
         spots.append(Spot(at, at + columns, key))
         at += columns
     return fitted(tuple(spans), width), spots

@@ -50,17 +50,17 @@ def _padded(line: Line, width: int) -> Line:
 def alert_lines(frame: Frame, look: Look) -> list[Line]:
     """What went wrong and when, the newest first, and what does not add up."""
     lines: list[Line] = []
-    for mark in reversed(frame.history.marks if frame.history else ()):
-        if mark.what in ("out_of_memory", "clash"):
-            word = "out of memory" if mark.what == "out_of_memory" else "clash"
-            who = f"pid {mark.pid}  " if mark.pid is not None else ""
-            where = f"chip {mark.device}  " if mark.device is not None else ""
-            lines.append((Span(f" {clock_text(mark.time_ns)}  "), Span(f"{word:14}", Role.FULL),
-                          Span(f"{who}{where}{shown_name(mark.text, look.is_ascii)}")))  # fmt: skip
+    if frame.overview is not None and any(row.was_refused for row in frame.overview.processes):
+        from ttmem.view.incidents.lines import alert_texts  # here: most have none
+
+        for time_ns, title, role, text in alert_texts(frame.overview):
+            shown = textwrap.wrap(shown_name(text, look.is_ascii), max(20, look.width - 3)) or [""]
+            lines.append((Span(f" {clock_text(time_ns)}  " if time_ns else " ", Role.DIM), Span(title, role)))
+            lines += [(Span(f"   {one}"),) for one in shown]
     for text in _doubts(frame):
         told = textwrap.wrap(shown_name(text, look.is_ascii), max(20, look.width - 1), subsequent_indent="  ")
         lines += [(Span(f" {one}", Role.HIGH),) for one in told]
-    return lines or [(Span(" Nothing went wrong that is known here.", Role.GOOD),)]
+    return lines or [(Span(" No incidents, no findings.", Role.GOOD),)]
 
 
 def _doubts(frame: Frame) -> Iterator[str]:

@@ -17,6 +17,7 @@ from ttmem.monitor.screens.chips.figures import figure_count
 from ttmem.monitor.screens.chips.kept import Kept
 from ttmem.monitor.screens.chips.single_lines import LinePlan, line_plan, single_line, titles_line
 from ttmem.monitor.screens.frame import Drawing, Frame, Look, Spot, Wanted
+from ttmem.monitor.screens.incidents import chip_marks, fresh_count, incident_lines
 from ttmem.monitor.screens.listing.entries import entries_of
 from ttmem.monitor.screens.listing.order import in_order
 from ttmem.monitor.screens.listing.table import Shown, table_for
@@ -51,11 +52,12 @@ def draw(frame: Frame, look: Look, state: State) -> Drawing:
     overview = frame.overview
     if overview is None:
         return Drawing(((), (Span(" Looking ...", Role.DIM),)))
-    lines: list[Line] = [_heading(overview, look)]
+    incidents = incident_lines(frame, look)
+    lines: list[Line] = [_heading(frame, overview, look), *incidents]
     if not overview.devices:
         lines += [(), (Span(" No chip is open, and nobody reports.", Role.DIM),)]
         return Drawing(tuple([*lines, *_processes(frame, look, look.height - len(lines))][: look.height]))
-    how = _arrangement(frame, look)
+    how = _arrangement(frame, look, len(incidents))
     chips, spots = _chips(frame, look, state, how, len(lines))
     lines += chips
     lines += _processes(frame, look, look.height - len(lines))
@@ -69,7 +71,7 @@ def acted(action: str, state: State, frame: Frame, look: Look) -> State:
     if frame.overview is None or not frame.overview.devices:
         return state
     numbers = [usage.device.number for usage in frame.overview.devices]
-    how = _arrangement(frame, look)
+    how = _arrangement(frame, look, len(incident_lines(frame, look)))
     page = how.columns * max(1, (look.height - 2) // (how.height + how.gap))
     steps = {"left": -1, "right": 1, "up": -how.columns, "down": how.columns, "page_up": -page, "page_down": page}
     steps |= {"home": -len(numbers), "end": len(numbers)}
@@ -100,9 +102,10 @@ def selected(state: State, frame: Frame) -> DeviceUsage | None:
     return next((usage for usage in devices if usage.device.number == state.chip), None)
 
 
-def _heading(overview: Overview, look: Look) -> Line:
+def _heading(frame: Frame, overview: Overview, look: Look) -> Line:
     """Host, who counted, how many of everything, and whether all is well; the app shows the time."""
     dead = sum(row.state == "dead" for row in overview.processes)
+    incidents = sum(max(row.incident_count, 1) for row in overview.processes if row.was_refused)
     findings = sum(row.finding_count for row in overview.processes)
     known = {row.pid or None for row in overview.processes if row.finding_count}  # theirs are among those of all
     findings += sum(finding.count for finding in overview.findings if finding.pid not in known)
@@ -111,6 +114,7 @@ def _heading(overview: Overview, look: Look) -> Line:
         (overview.source, Role.DIM),
         (plural(len(overview.devices), "chip", "s"), Role.PLAIN),
         (plural(len(overview.processes) - dead, "process", "es"), Role.PLAIN),
+        (plural(incidents, "incident", "s") if incidents else "", Role.FULL if fresh_count(frame) else Role.PLAIN),
         (plural(findings, "finding", "s") if findings else "", Role.HIGH),
         (
             f"incomplete: {overview.reason}" if overview.reason else "complete",
@@ -129,10 +133,10 @@ def _heading(overview: Overview, look: Look) -> Line:
     return pen.done()
 
 
-def _arrangement(frame: Frame, look: Look) -> Arrangement:
-    """The fullest that leaves room for some processes, if any does; else the fullest that fits."""
+def _arrangement(frame: Frame, look: Look, above: int) -> Arrangement:
+    """The fullest that leaves room for some processes, if any does; else the fullest that fits below so many lines."""
     assert frame.overview is not None
-    chip_count, height = len(frame.overview.devices), look.height - 1
+    chip_count, height = len(frame.overview.devices), look.height - 1 - above
     processes = min(_PROCESSES_LEAST, len(frame.overview.processes))
     figures = max(map(figure_count, frame.overview.devices))
     names = max(len(device_word(usage.device)) for usage in frame.overview.devices)
@@ -155,9 +159,15 @@ def _arrangement(frame: Frame, look: Look) -> Arrangement:
 def _chips(frame: Frame, look: Look, state: State, how: Arrangement, above: int) -> tuple[list[Line], list[Spot]]:
     """The lines of all chips, and where each of them is."""
     assert frame.overview is not None
-    courses = _courses(frame)
+    courses, marks = _courses(frame), chip_marks(frame)
     chips = [
-        _chip(usage, courses, is_selected=usage.device.number == state.chip, is_ascii=look.is_ascii)
+        _chip(
+            usage,
+            courses,
+            marks.get(usage.device.uuid or usage.device.name),
+            is_selected=usage.device.number == state.chip,
+            is_ascii=look.is_ascii,
+        )
         for usage in frame.overview.devices
     ]
     names = name_width(chips, how.width)
@@ -177,13 +187,13 @@ def _chips(frame: Frame, look: Look, state: State, how: Arrangement, above: int)
     return lines, spots
 
 
-def _chip(usage: DeviceUsage, courses: Courses, *, is_selected: bool, is_ascii: bool) -> Chip:
+def _chip(usage: DeviceUsage, courses: Courses, refused: Role | None, *, is_selected: bool, is_ascii: bool) -> Chip:
     known_by = usage.device.uuid or usage.device.number
     found = courses.get((known_by, Pool.DRAM), ()), courses.get((known_by, Pool.L1), ())
     return _kept_chips.of(
         usage.device.number,
-        (usage, found, is_selected, is_ascii),
-        lambda: chip_of(usage, found, is_selected=is_selected, is_ascii=is_ascii),
+        (usage, found, refused, is_selected, is_ascii),
+        lambda: chip_of(usage, found, is_selected=is_selected, is_ascii=is_ascii)._replace(refused=refused),
     )
 
 

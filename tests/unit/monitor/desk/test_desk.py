@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.driver_chips import a_driver_chip
-from tests.support.figures import GIB
+from tests.support.figures import GIB, a_device, a_process, a_snapshot, an_incident
 from tests.support.sights import a_device_usage, an_overview
 from tests.support.sights_to_ask import a_frame
 from tests.unit.monitor.desk.test_every_key import a_desk, text_of
@@ -16,6 +16,7 @@ from ttmem.devices import Pool
 from ttmem.monitor.desk.desk import Desk
 from ttmem.monitor.screens.frame import Frame
 from ttmem.monitor.settings import VIEWS, Settings, load
+from ttmem.snapshot.sights.overview import no_parent, overview_of
 from ttmem.snapshot.usage import Finding
 from ttmem.view.spans import Role
 
@@ -139,17 +140,20 @@ def test_a_click_beside_everything_does_nothing(tmp_path: Path) -> None:
     assert desk.picture() == before
 
 
-def test_alerts_want_an_hour_while_they_are_open(tmp_path: Path) -> None:
-    desk = a_desk(tmp_path)
-    assert desk.wanted().history_seconds is None
+def test_alerts_and_the_footer_tell_of_incidents(tmp_path: Path) -> None:
+    desk, frame = a_desk(tmp_path), a_frame()
+    assert frame.overview is not None
+    refused = a_snapshot(
+        devices=[a_device(0), a_device(1)],
+        processes=[a_process(1, incidents=[an_incident()], incident_count=1)],
+    )
+    rows = overview_of(refused, no_parent).processes
+    desk.take(frame._replace(overview=frame.overview._replace(processes=rows)))
+    assert "A Alerts (1)" in text_of(desk.picture())
 
     desk.press("A")
-    assert desk.wanted().history_seconds == 3600
-    desk.press("escape")
-    assert desk.wanted().history_seconds is None
-    desk.press("1")
-    desk.press("A")
-    assert desk.wanted().history_seconds == 3600
+
+    assert "OUT OF MEMORY  pid 4001-1" in text_of(desk.picture())
 
 
 def test_alerts_say_once_whose_findings_they_are(tmp_path: Path) -> None:

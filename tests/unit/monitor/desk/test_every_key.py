@@ -60,7 +60,7 @@ STORIES: dict[str, Story] = {
     "now": ("processes", (), lambda desk, _: desk.errands == ["now"]),
     "faster": ("processes", (), lambda desk, _: desk.settings.interval == 0.5),
     "slower": ("processes", (), lambda desk, _: desk.settings.interval == 2.0),
-    "alerts": ("processes", (), shows("40.0 MiB of l1, 13.0 MiB in one piece")),
+    "alerts": ("processes", (), shows("Alerts  Esc back")),
     "reset_peaks": ("processes", (), lambda desk, _: desk.errands == ["reset_peaks"]),
     "quit": ("processes", (), lambda desk, _: desk.is_over),
     "suspend": ("processes", (), lambda desk, _: desk.errands == ["suspend"]),

@@ -67,6 +67,7 @@ class Chip(NamedTuple):
     dram_course: Sequence[Sample]
     l1_course: Sequence[Sample]
     is_selected: bool = False
+    refused: Role | None = None  # it had an incident
 
     def figures(self, *, is_ascii: bool) -> Iterator[Figure]:
         return figures_of(self.usage, pools_of(self.usage), is_ascii=is_ascii)
@@ -83,7 +84,9 @@ class Chip(NamedTuple):
 
     @property
     def mark(self) -> tuple[str, Role]:
-        """`!`: its figures are not whole; `+`: something is held beside them, which cards tell."""
+        """`!`: an incident, or its figures are not whole; `+`: something is held beside them, which cards tell."""
+        if self.refused is not None and (self.refused is Role.FULL or not self.usage.reason):
+            return "!", self.refused
         if self.usage.reason:
             return "!", Role.HIGH
         return ("+", Role.NOTICE) if any(has_more(pool) for pool in self.usage.pools) else (" ", Role.PLAIN)

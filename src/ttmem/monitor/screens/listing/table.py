@@ -61,8 +61,10 @@ class Table(NamedTuple):
     def line(self, shown: Shown) -> Line:
         entry = shown.entry
         pen = Pen()
+        was_refused = entry.row is not None and entry.row.was_refused
         pen.put(
-            "*" if shown.is_tagged else "!" if entry.is_doubted else " ", Role.TAGGED if shown.is_tagged else Role.HIGH
+            "*" if shown.is_tagged else "!" if entry.is_doubted or was_refused else " ",
+            Role.TAGGED if shown.is_tagged else Role.FULL if was_refused else Role.HIGH,
         )
         for column, width in self.columns:
             text, role = column.cell(entry, self.sizes)

@@ -1,0 +1,33 @@
+"""Why memory ran out: pure functions from what was kept of an incident to an explanation of it."""
+
+from ttmem.analysis.explain import explain
+from ttmem.analysis.explanation import (
+    AddressLine,
+    AddressStretch,
+    Cause,
+    ClashDetails,
+    Explanation,
+    Floor,
+    Freeing,
+    MemoryHolder,
+    PhaseShare,
+    ProgramNeed,
+    ReplayDetails,
+)
+from ttmem.analysis.holders import text_lines
+
+__all__ = [
+    "AddressLine",
+    "AddressStretch",
+    "Cause",
+    "ClashDetails",
+    "Explanation",
+    "Floor",
+    "Freeing",
+    "MemoryHolder",
+    "PhaseShare",
+    "ProgramNeed",
+    "ReplayDetails",
+    "explain",
+    "text_lines",
+]

@@ -1,0 +1,106 @@
+"""L1 of a core at an incident: where buffers begin, how far circular buffers reach, what lies in their way."""
+
+from collections.abc import Sequence
+
+from ttmem.analysis.address_lines import entry_bytes
+from ttmem.analysis.core_sets import share_cores
+from ttmem.analysis.explanation import ClashDetails, Floor, ProgramNeed
+from ttmem.snapshot.incidents import HeldEntry, Incident, IncidentCopy
+
+__all__ = ["IN_L1", "clash_of", "floor_of"]
+
+IN_L1 = ("l1", "l1_small", "cb")
+_CIRCULAR = ("circular_buffer", "dataflow_buffer", "scratchpad")
+
+
+def floor_of(copy: IncidentCopy) -> Floor | None:
+    """The lowest L1 buffer and the headroom below it; None if no copy was kept, or nothing is known of either."""
+    incident = copy.incident
+    if incident.entry_count is None:
+        return None
+    buffers = _l1_buffers(copy.entries)
+    entry = min(buffers, key=lambda one: (one.address or 0, one.sequence), default=None)
+    needs = _needs(copy, buffers)
+    highest = max(needs, key=lambda need: (need.missing_bytes, need.end_address), default=None)
+    address = entry.address if entry is not None else incident.lowest_buffer_address
+    if highest is not None:
+        headroom_bytes: int | None = -highest.missing_bytes
+    elif address is not None and incident.memory == "l1" and incident.space_begin_address is not None:
+        headroom_bytes = address - incident.space_begin_address
+    else:
+        headroom_bytes = None
+    if address is None and highest is None:
+        return None
+    refused = tuple(need for need in needs if need.missing_bytes > 0)
+    return Floor(entry=entry, address=address, highest=highest, headroom_bytes=headroom_bytes, refused=refused)
+
+
+def clash_of(copy: IncidentCopy) -> ClashDetails:
+    """What lies in the way of the program's circular buffers: everything that begins below their end on its cores."""
+    incident = copy.incident
+    end = incident.cb_end_address
+    buffers = [one for one in _l1_buffers(copy.entries) if _is_there(one, incident.cores)]
+    below = sorted(
+        (one for one in buffers if end is not None and one.address is not None and one.address < end),
+        key=lambda one: (one.address or 0, one.sequence),
+    )
+    lowest = below[0].address if below else incident.lowest_buffer_address
+    missing = None if end is None or lowest is None else max(0, end - lowest)
+    own = (one for one in copy.entries if one.kind in _CIRCULAR and one.program == incident.program is not None)
+    return ClashDetails(
+        end_address=end,
+        lowest_address=lowest,
+        missing_bytes=missing,
+        in_the_way=tuple(below),
+        in_the_way_bytes=sum(entry_bytes(one, None) for one in below),
+        circular_buffers=tuple(sorted(own, key=lambda one: (one.address or 0, one.sequence))),
+    )
+
+
+def _l1_buffers(entries: Sequence[HeldEntry]) -> list[HeldEntry]:
+    return [one for one in entries if one.memory == "l1" and one.address is not None and not one.is_view]
+
+
+def _is_there(buffer: HeldEntry, cores: str | None) -> bool:
+    """Whether a buffer lies on one of these cores; in lockstep it lies on all."""
+    return not buffer.is_per_core or share_cores(buffer.cores, cores)
+
+
+def _needs(copy: IncidentCopy, buffers: Sequence[HeldEntry]) -> list[ProgramNeed]:
+    """By program, how far its circular buffers reach, against the lowest buffer on their cores; tightest first."""
+    found: dict[int | None, ProgramNeed] = {}
+    for one in copy.entries:
+        if one.kind in _CIRCULAR and not one.is_view and one.address is not None and one.per_bank_bytes:
+            _add(found, _need(one.program, one.operation, one.address + one.per_bank_bytes, one.cores, copy, buffers))
+    told = copy.incident
+    if told.cb_end_address is not None:
+        need = _need(told.program, told.operation, told.cb_end_address, told.cores, copy, buffers)
+        if told.program is None or told.program not in found:
+            _add(found, need)
+    return sorted(found.values(), key=lambda need: (-need.missing_bytes, -need.end_address))
+
+
+def _add(found: dict[int | None, ProgramNeed], need: ProgramNeed | None) -> None:
+    if need is not None:
+        before = found.get(need.program)
+        if before is None or (need.missing_bytes, need.end_address) > (before.missing_bytes, before.end_address):
+            found[need.program] = need
+
+
+def _need(
+    program: int | None,
+    operation: str | None,
+    end: int,
+    cores: str | None,
+    copy: IncidentCopy,
+    buffers: Sequence[HeldEntry],
+) -> ProgramNeed | None:
+    lowest = min((one.address or 0 for one in buffers if _is_there(one, cores)), default=_top(copy.incident))
+    if lowest is None:
+        return None
+    return ProgramNeed(program=program, operation=operation, end_address=end, cores=cores, missing_bytes=end - lowest)
+
+
+def _top(incident: Incident) -> int | None:
+    """Where circular buffers must end if no buffer lies there: the end of L1."""
+    return incident.space_end_address if incident.memory in ("l1", "cb") else incident.lowest_buffer_address

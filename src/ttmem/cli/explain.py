@@ -1,0 +1,204 @@
+"""`ttmem explain`: why memory ran out, who held it, and what would have helped."""
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import click
+
+from ttmem.cli.screen import Screen
+from ttmem.daemon.asking.looking import Looking
+from ttmem.errors import NothingToRead
+from ttmem.snapshot import DeviceUsage, ProcessUsage, Snapshot
+from ttmem.snapshot.document import SCHEMA, device_name, json_text
+from ttmem.snapshot.fields import time_text
+from ttmem.view.page import PageOptions
+from ttmem.view.words import plural
+
+if TYPE_CHECKING:
+    from ttmem.analysis import Explanation
+    from ttmem.snapshot.incidents import Incident, IncidentCopy
+
+__all__ = ["Incidents", "explain", "explanation_of"]
+
+_PID = re.compile(r"(\d+)(?:-(\d+))?")
+
+
+class Incidents(Protocol):
+    """Who has the copies: a daemon or collector, or a file."""
+
+    def incident_copy(self, pid: int, number: int, *, key: int) -> "IncidentCopy | None": ...
+
+
+class _Subject(NamedTuple):
+    """What was asked about."""
+
+    pid: int | None
+    path: str | None
+    number: int | None
+
+
+@click.command(short_help="Show why memory ran out, and who held it.")
+@click.argument("subject", required=False, metavar="[PID|FILE]")
+@click.option(
+    "--incident", "number", type=click.IntRange(min=1), metavar="N", help="Incident N of it (default: the newest)."
+)
+@click.option("--all", "is_whole", is_flag=True, help="All incidents that are kept, and all rows of their lists.")
+@click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/out-of-memory.md).")
+@click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Maps and marks in ASCII.")
+@click.option("-C", "--no-color", "is_colourless", is_flag=True, help="No colours (NO_COLOR does the same).")
+@click.option("--no-daemon", "is_alone", is_flag=True, help="Read the journals here, whether a daemon runs or not.")
+def explain(
+    *,
+    subject: str | None,
+    number: int | None,
+    is_whole: bool,
+    is_json: bool,
+    is_ascii: bool,
+    is_colourless: bool,
+    is_alone: bool,
+) -> int:
+    """Show why memory ran out: what was asked, the holes, the fewest buffers to free, who held what.
+    Of a clash: what is in the way of the circular buffers.
+
+    PID is a process, living or ended (4711-2: its incident 2); FILE is a journal. Without either: the newest incident.
+    Without any incident: how much room there is. Exit code 1 if nothing could be read, 2 for an unknown PID.
+    """
+    asked = _subject(subject, number)
+    screen = Screen(sys.stdout, os.environ, has_colour=not is_colourless)
+    with Looking(os.environ, uid=os.geteuid(), has_daemon=not is_alone) as looking:
+        if asked.path is not None:
+            from ttmem.cli.journal_file import JournalFile  # here, since few ask for one
+
+            file = JournalFile(asked.path)
+            source: Incidents = file
+            snapshot = file.snapshot()
+        else:
+            source, snapshot = looking, looking.snapshot()
+        chosen = _processes(snapshot, asked)
+        explained = [
+            (process, explanation_of(process, incident, source))
+            for process, incident in _incidents(chosen, asked, is_whole=is_whole)
+        ]
+    devices = _devices(snapshot, chosen, is_all=asked.pid is None and asked.path is None)
+    if is_json:
+        told = _document(explained, snapshot, chosen, devices)
+        click.echo(json_text(told, is_pretty=screen.is_terminal))
+        return 0
+    from ttmem.view.incidents.page import explanation_page, no_incident_page
+
+    options = PageOptions(screen.width, is_ascii or not screen.is_unicode)
+    screen.show(
+        explanation_page(explained, snapshot, options, is_whole=is_whole, chosen=chosen)
+        if explained
+        else no_incident_page(devices, chosen, options)
+    )
+    return 0
+
+
+def explanation_of(process: ProcessUsage, incident: "Incident", source: Incidents) -> "Explanation":
+    """With the copy of what was alive, or by the incident's own figures where none was kept."""
+    import msgspec
+
+    from ttmem.analysis import explain as explained
+    from ttmem.snapshot.incidents import IncidentCopy
+
+    copy = source.incident_copy(process.pid, incident.number, key=process.key)
+    if copy is None:
+        bare = msgspec.structs.replace(incident, entry_count=None)
+        copy = IncidentCopy(incident=bare, pid=process.pid, entries=(), sequence_before=0, sequence_after=0)
+    runs = [phase.run_count for phase in process.phases if phase.name == incident.phase]
+    is_newest = not incident.launches_since  # else the phase may have run again
+    return explained(copy, phase_run=max(runs) if runs and is_newest else None)
+
+
+def _subject(text: str | None, number: int | None) -> _Subject:
+    found = _PID.fullmatch(text or "")
+    if found is None:
+        return _Subject(None, text, number)
+    if found[2] and number is not None and int(found[2]) != number:
+        raise click.UsageError(f"{text} and --incident {number} contradict each other")
+    return _Subject(int(found[1]), None, int(found[2]) if found[2] else number)
+
+
+def _processes(snapshot: Snapshot, asked: _Subject) -> Sequence[ProcessUsage]:
+    if asked.pid is not None:
+        found = [process for process in snapshot.processes if asked.pid in (process.pid, process.claimed_pid)]
+        if not found:
+            known = ", ".join(str(process.pid) for process in snapshot.processes[:8])
+            more = f"; known: {known}" if known else "; no process reports"
+            raise click.BadParameter(f"no process {asked.pid} reports, and no journal of it is kept{more}")
+        return found
+    if not snapshot.processes:
+        theirs = f"; {plural(len(snapshot.foreign), 'place', 's')} of other users may not be read"
+        raise NothingToRead(
+            f"no process reports ({snapshot.source} looked in {', '.join(snapshot.places)})"
+            f"{theirs if snapshot.foreign else ''}"
+        )
+    return snapshot.processes
+
+
+def _incidents(
+    chosen: Sequence[ProcessUsage], asked: _Subject, *, is_whole: bool
+) -> "list[tuple[ProcessUsage, Incident]]":
+    """Those that are to be explained: the newest, or all, the newest first."""
+    kept = [(process, incident) for process in chosen for incident in process.incidents]
+    found = [one for one in kept if asked.number is None or one[1].number == asked.number]
+    if asked.number is not None and not found:
+        names = ", ".join(f"{process.pid}-{incident.number}" for process, incident in kept[-8:])
+        raise click.BadParameter(
+            f"incident {asked.number} is not kept; kept: {names}" if names else "no incident is kept",
+            param_hint="--incident",
+        )
+    found.sort(key=lambda one: (one[1].time_ns, one[0].key, one[1].number), reverse=True)
+    return found if is_whole else found[:1]
+
+
+def _devices(snapshot: Snapshot, chosen: Sequence[ProcessUsage], *, is_all: bool) -> Sequence[DeviceUsage]:
+    if is_all:
+        return snapshot.devices
+    numbers = {held.device.number for process in chosen for held in process.devices}
+    return [usage for usage in snapshot.devices if usage.device.number in numbers]
+
+
+def _document(
+    explained: "Sequence[tuple[ProcessUsage, Explanation]]",
+    snapshot: Snapshot,
+    chosen: Sequence[ProcessUsage],
+    devices: Sequence[DeviceUsage],
+) -> dict[str, Any]:
+    import msgspec
+
+    return {
+        "schema": SCHEMA,
+        "time": time_text(snapshot.time_ns),
+        "explanations": [msgspec.to_builtins(one) for _, one in explained],
+        "processes": [
+            {
+                "pid": process.pid,
+                "label": process.label,
+                "state": process.state,
+                "path": process.path,
+                "incident_count": process.incident_count,
+                "kept": [incident.number for incident in process.incidents],
+            }
+            for process in chosen
+        ],
+        "devices": [_room(usage) for usage in devices],
+    }
+
+
+def _room(usage: DeviceUsage) -> dict[str, Any]:
+    blocks = {
+        pool.pool.word: {"largest_free": pool.largest_free_bytes, "largest_free_per_bank": pool.largest_free_bank_bytes}
+        for pool in usage.pools
+        if not pool.is_planned
+    }
+    return {
+        **device_name(usage.device),
+        "headroom": usage.headroom_bytes,
+        "blocks": blocks,
+        "fullest_core": {"core": usage.worst_core, "used": usage.worst_core_bytes, "total": usage.core_bytes},
+    }

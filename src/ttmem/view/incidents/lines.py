@@ -1,0 +1,169 @@
+"""One line per incident, for tables and the monitor's first screen: kind, chips, pid, how much was asked, the line."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from ttmem.devices import Device
+from ttmem.snapshot.incidents import Incident, incident_name
+from ttmem.snapshot.sights.overview import Overview
+from ttmem.view.incidents.words import (
+    chips_text,
+    headline,
+    incident_title,
+    is_per_core_memory,
+    memory_word,
+    site_text,
+)
+from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of
+from ttmem.view.units import clock_text, count_text, size_text
+from ttmem.view.words import plural, process_text
+
+__all__ = ["Told", "alert_texts", "is_fresh", "line_of", "lines_of", "marked_chips", "told_incidents", "unkept_texts"]
+
+_FRESH_NS = 60 * 10**9
+_TITLES = {"clash": "CLASH"}  # shorter than elsewhere: a line has little room
+
+
+class Reporting(Protocol):
+    """A process, as far as its incidents go: a row of the overview or of a snapshot."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def incidents(self) -> tuple[Incident, ...]: ...
+    @property
+    def unlisted_incident_count(self) -> int: ...
+    @property
+    def incident_count(self) -> int: ...
+    @property
+    def refusal_count(self) -> int: ...
+    @property
+    def clash_count(self) -> int: ...
+
+
+class Told(NamedTuple):
+    """An incident and whose it is."""
+
+    incident: Incident
+    pid: int
+    label: str
+    is_fresh: bool
+
+    @property
+    def time_ns(self) -> int:
+        return self.incident.last_time_ns or self.incident.time_ns
+
+
+def is_fresh(incident: Incident, time_ns: int, *, is_ended: bool) -> bool:
+    """Whether it is shown in red: it is newer than a minute, or the program ended with it."""
+    age_ns = time_ns - (incident.last_time_ns or incident.time_ns)
+    return age_ns < _FRESH_NS or (is_ended and incident.operations_since == 0)
+
+
+def told_incidents(processes: Iterable[tuple[Reporting, bool]], time_ns: int) -> list[Told]:
+    """The incidents of processes, the newest first; beside each process whether it has ended."""
+    told = [
+        Told(incident, process.pid, process.label, is_fresh(incident, time_ns, is_ended=is_ended))
+        for process, is_ended in processes
+        for incident in process.incidents
+    ]
+    return sorted(told, key=lambda one: one.time_ns, reverse=True)
+
+
+def marked_chips(told: Iterable[Told]) -> dict[str, Role]:
+    """The chips of incidents by their ids: in red where one of them is."""
+    marks: dict[str, Role] = {}
+    for one in told:
+        for chip in one.incident.device_ids:
+            if one.is_fresh or chip not in marks:
+                marks[chip] = Role.FULL if one.is_fresh else Role.DIM
+    return marks
+
+
+def lines_of(told: Sequence[Told], devices: Sequence[Device], width: int | None, *, is_ascii: bool) -> list[Line]:
+    return [line_of(one, devices, width, is_ascii=is_ascii) for one in told]
+
+
+def line_of(one: Told, devices: Sequence[Device], width: int | None, *, is_ascii: bool) -> Line:
+    """What matters most first; free memory, the time and the label only where there is room."""
+    incident = one.incident
+    more = f" x{count_text(incident.repeat_count + 1)}" if incident.repeat_count else ""
+    title = f" {_TITLES.get(incident.kind, incident_title(incident))}{more}"
+    chips = chips_text(incident, devices).removesuffix(" (one mesh)")
+    body = f"  {chips}  {_name(one)}  {_asked(incident)}  {site_text(incident.site, 1)}"
+    extras = [f"  {_free(incident)}", f"  {clock_text(one.time_ns)}", f"  {clean(one.label)}"]
+    taken = width_of(title) + width_of(body)
+    rest = ""
+    for text in extras:
+        if not text.strip():
+            continue
+        if width is None or taken + width_of(rest) + width_of(text) <= width:
+            rest += text
+    if width is not None:
+        body = clipped(body, max(0, width - width_of(title)), is_ascii=is_ascii)
+    return Span(title, Role.FULL if one.is_fresh else Role.DIM), Span(body), Span(rest, Role.DIM)
+
+
+def _name(one: Told) -> str:
+    return f"pid {incident_name(one.pid, one.incident)}" if one.pid else f"incident {one.incident.number}"
+
+
+def _asked(incident: Incident) -> str:
+    if incident.kind == "clash":
+        end = incident.cb_end_address
+        program = "a program" if incident.program is None else f"program {incident.program}"
+        return f"{program} asked more than there is" if end is None else f"{program} asked CBs up to {hex(end)}"
+    if incident.kind == "unsafe_replay":
+        return "a trace" if incident.trace is None else f"trace {incident.trace}"
+    memory = memory_word(incident.memory)
+    if is_per_core_memory(incident) and incident.requested_per_bank_bytes is not None:
+        return f"asked {size_text(incident.requested_per_bank_bytes)}/core of {memory}"
+    return f"asked {size_text(incident.requested_bytes)} of {memory}"
+
+
+def _free(incident: Incident) -> str:
+    """What there was instead; empty if that is not known."""
+    if incident.kind == "unsafe_replay":
+        return ""
+    if incident.kind == "clash" and incident.cb_end_address is not None and incident.lowest_buffer_address is not None:
+        return f"{size_text(incident.cb_end_address - incident.lowest_buffer_address)} too far"
+    is_per_core = is_per_core_memory(incident) and incident.requested_per_bank_bytes is not None
+    free = incident.free_per_bank_bytes if is_per_core else incident.free_bytes
+    largest = incident.largest_free_per_bank_bytes if is_per_core else incident.largest_free_bytes
+    if free is None or largest is None:
+        return ""
+    return f"free {size_text(free)}, largest block {size_text(largest)}"
+
+
+def alert_texts(overview: Overview) -> Iterator[tuple[int, str, Role, str]]:
+    """Of each incident, the newest first: when, what, in which colour, and all its figures in a sentence."""
+    refused = [(row, row.state == "dead") for row in overview.processes if row.was_refused]
+    devices = [usage.device for usage in overview.devices]
+    for one in told_incidents(refused, overview.time_ns):
+        text = f"{headline(one.incident, devices)}. Asked by {site_text(one.incident.site)}"
+        phase = f", phase {clean(one.incident.phase)}" if one.incident.phase else ""
+        repeats = f", {count_text(one.incident.repeat_count)} more times" if one.incident.repeat_count else ""
+        who = f"{_name(one)} {clean(one.label)}"
+        step = f"ttmem explain {incident_name(one.pid, one.incident)}" if one.pid else "ttmem explain"
+        role = Role.FULL if one.is_fresh else Role.PLAIN
+        yield one.time_ns, f"{incident_title(one.incident)}  {who}", role, f"{text}{phase}{repeats}. {step}"
+    for text in unkept_texts(row for row, _ in refused):
+        yield 0, "INCIDENTS", Role.HIGH, text
+
+
+def unkept_texts(processes: Iterable[Reporting]) -> Iterator[str]:
+    """What is known of incidents whose details are not: nothing is never said when something was."""
+    for process in processes:
+        name = process_text(process.pid, clean(process.label)) if process.pid else clean(process.label)
+        if process.unlisted_incident_count and process.incidents:
+            yield f"{name}: {plural(process.unlisted_incident_count, 'earlier incident', 's')}, details not kept."
+        elif process.unlisted_incident_count:
+            yield f"{name}: {plural(process.unlisted_incident_count, 'incident', 's')}, details not kept."
+        elif not process.incident_count and (process.refusal_count or process.clash_count):
+            refused = plural(process.refusal_count, "allocation", "s")
+            clashes = plural(process.clash_count, "launch", "es")
+            texts = [f"{refused} refused"] * bool(process.refusal_count)
+            texts += [f"{clashes} refused for circular buffers"] * bool(process.clash_count)
+            yield f"{name}: {', '.join(texts)}; details not kept."

@@ -1,0 +1,70 @@
+"""Incidents on the monitor's first screen, in its footer and among alerts."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.figures import NOON_NS, a_device, a_process, a_snapshot, an_incident
+from ttmem.monitor.panels.reading import alert_lines
+from ttmem.monitor.screens.frame import Frame, Look
+from ttmem.monitor.screens.incidents import chip_marks, fresh_count, incident_lines
+from ttmem.monitor.screens.overview import State, draw
+from ttmem.snapshot.sights.overview import no_parent, overview_of
+from ttmem.view import plain
+from ttmem.view.spans import Role
+
+LOOK = Look(width=80, height=22)
+
+
+def a_frame(*incidents: dict[str, Any], **changes: Any) -> Frame:
+    process = a_process(1, incidents=list(incidents), incident_count=len(incidents), **changes)
+    snapshot = a_snapshot(devices=[a_device(0), a_device(1)], processes=[process])
+    return Frame(overview=overview_of(snapshot, no_parent))
+
+
+def test_the_first_screen_names_kind_chips_pid_asked_and_the_line() -> None:
+    text = plain(list(draw(a_frame(an_incident()), LOOK, State()).lines))
+
+    for part in ("1 incident", "OUT OF MEMORY", "chips 0-1", "4001-1", "asked 512 KiB/core", "model.py:118"):
+        assert part in text
+
+
+def test_nothing_is_said_where_nothing_was() -> None:
+    frame = a_frame()
+
+    assert (incident_lines(frame, LOOK), chip_marks(frame), fresh_count(frame)) == ((), {}, 0)
+    assert plain(alert_lines(frame, LOOK)).strip() == "No incidents, no findings."
+
+
+def test_only_the_newest_of_those_that_are_no_news_has_a_line() -> None:
+    old = [an_incident(number, time_ns=NOON_NS - (99 - number) * 60 * 10**9) for number in (1, 2, 3)]
+
+    first, second = (plain([line]).strip() for line in incident_lines(a_frame(*old), LOOK))
+
+    assert "4001-3" in first
+    assert second == "2 more incidents: A lists them"
+    assert fresh_count(a_frame(*old)) == 0
+
+
+def test_chips_of_an_incident_are_marked_in_red_while_it_is_news() -> None:
+    old = an_incident(time_ns=NOON_NS - 3600 * 10**9)
+
+    assert set(chip_marks(a_frame(an_incident())).values()) == {Role.FULL}
+    assert set(chip_marks(a_frame(old)).values()) == {Role.DIM}
+    assert len(chip_marks(a_frame(old))) == 2
+
+
+@pytest.mark.parametrize("height", [1, 2, 3, 8, 22])
+def test_the_screen_keeps_its_height(height: int) -> None:
+    drawn = draw(a_frame(an_incident()), LOOK._replace(height=height), State())
+
+    assert len(drawn.lines) <= height
+
+
+def test_alerts_tell_all_figures_and_what_to_do() -> None:
+    text = " ".join(plain(alert_lines(a_frame(an_incident()), LOOK)).split())
+
+    assert "OUT OF MEMORY pid 4001-1 job-1" in text
+    assert "asked 512 KiB per core on 64 cores, free 485 KiB, largest block 301 KiB per core" in text
+    assert "Asked by model.py:118 forward < demo.py:201 main, phase decode" in text
+    assert "ttmem explain 4001-1" in text
