@@ -22,7 +22,9 @@ def files() -> Iterator[Path]:
     """What belongs to the project, whether committed yet or not."""
     for folder, inner, names in os.walk(ROOT):
         inner[:] = [name for name in inner if name not in MADE_DIRECTORIES and not name.endswith("_cache")]
-        yield from (Path(folder, name) for name in names if not name.endswith((".whl", ".pyc", ".so")))
+        # Where this is a linked worktree, .git is a file.
+        ours = (name for name in names if name != ".git" and not name.endswith((".whl", ".pyc", ".so")))
+        yield from (Path(folder, name) for name in ours)
 
 
 FILES = sorted(files())
