@@ -1,5 +1,7 @@
 """An explanation of one incident, from its head and the copy of what was alive then."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from ttmem.analysis.address_lines import (
@@ -14,11 +16,13 @@ from ttmem.analysis.explanation import AddressLine, After, Cause, Explanation, F
 from ttmem.analysis.fewest import Choice, fewest_on_all, holes
 from ttmem.analysis.holders import by_kind, by_line, by_phase, phase_share, with_blocks
 from ttmem.analysis.l1 import IN_L1, clash_of, floor_of
+from ttmem.devices import PLANNED_POOLS
 from ttmem.snapshot.incidents import HeldEntry, Incident, IncidentCopy, incident_name
 
 __all__ = ["after_of", "explain"]
 
 _DIVIDED = "Figures of one bank are inferred from those of all banks."
+_PLANNED = frozenset(pool.word for pool in PLANNED_POOLS)
 _MOST_LINES = 8  # address lines that are kept: of the cores where least is free
 _MOST_BLOCKS = 16  # holders of which is worked out what freeing them would open
 
@@ -49,7 +53,7 @@ def explain(copy: IncidentCopy, *, phase_run: int | None = None) -> Explanation:
         lines=_tightest(layout),
         freeing=_freeing(layout, choice, banks) if layout is not None and choice is not None else None,
         holders=with_blocks(by_line(own, banks), layout, _MOST_BLOCKS),
-        by_kind=tuple(one.holder for one in by_kind(copy.entries, banks)),
+        by_kind=tuple(one.holder for one in by_kind(_held(copy.entries), banks)),
         by_phase=tuple(one.holder for one in by_phase(own, banks) if any(entry.phase for entry in own)),
         phase_share=phase_share(own, incident),
         floor=floor_of(copy) if is_in_l1 else None,
@@ -66,6 +70,11 @@ def after_of(incident: Incident) -> After:
     if incident.launches_since is None:
         return "unknown"
     return "went_on" if incident.launches_since else "no_launch"
+
+
+def _held(entries: Iterable[HeldEntry]) -> list[HeldEntry]:
+    """Without circular buffers and kernels: programs share that memory, so their sum says nothing."""
+    return [entry for entry in entries if entry.memory not in _PLANNED]
 
 
 def _choice(layout: AllocatorLines | None, needed_bytes: int | None) -> Choice | None:

@@ -161,6 +161,15 @@ def test_the_block_of_a_clash_names_program_cores_addresses_and_what_is_in_the_w
     assert len([line for line in lines if "keep_hidden" in line]) == 2  # the other is the floor
 
 
+def test_circular_buffers_that_alone_are_too_large_have_nothing_in_their_way() -> None:
+    incident = msgspec.structs.replace(a_clash().incident, lowest_buffer_address=None, cb_end_address=0x200000)
+
+    text = plain(incident_story(explain(RefusingChip().copy(incident)), chips(1), WIDE))
+
+    assert "program 3 (ttnn.rms_norm) needs circular buffers up to 0x200000 on cores 0,0-7,7\n" in text
+    assert "No L1 buffer: the circular buffers alone reach beyond the end of L1." in text
+
+
 def test_the_block_of_an_unsafe_replay_names_both_sites() -> None:
     incident = Incident(
         number=1,

@@ -172,7 +172,12 @@ def _in_the_way(explanation: Explanation, options: PageOptions, most: int) -> li
         return []
     title = " IN THE WAY"
     if not clash.in_the_way:
-        text = "Which buffers those are was not kept."
+        is_whole = explanation.incident.entry_count is not None and not explanation.incident.left_out_count
+        text = (
+            "No L1 buffer: the circular buffers alone reach beyond the end of L1."
+            if is_whole
+            else ("Which buffers those are was not kept.")
+        )
         return [(Span(title, Role.TITLE),), *wrapped([text], Role.PLAIN, "", options)]
     words = f"  every buffer that begins below {hex(clash.end_address or 0)} on those cores; lowest first"
     lines: list[Line] = [(Span(title, Role.TITLE), Span(words, Role.DIM))]
