@@ -1,18 +1,15 @@
-// Buffers: what the allocator gave, what came back, and what it could not give.
+// Buffers: what the allocator gave, and what came back (refusals/ has what it could not give).
 //
 // The runtime tells its graph tracker of every buffer once per mesh, on the thread that allocates, after the memory was
 // had; and of its end before the memory goes back. A capture that only imagines its operations tells the same of buffers
 // at address 0, where no real one is: they are not charged.
-//
-// Releases before 0.79 do not export a buffer's id, type and device. There a buffer is known by its address, which no
-// other living one of its mesh and pool has, its mesh by its allocator, and its size by its pages. L1_SMALL lies above L1.
-#include <cstdlib>
-
+#include "hook/buffer_facts.hpp"
 #include "hook/core_buffers.hpp"
 #include "hook/devices.hpp"
 #include "hook/guard.h"
 #include "hook/programs/context.hpp"
 #include "hook/programs/memory.hpp"
+#include "hook/refusals/refusals.hpp"
 #include "hook/runtime.hpp"
 #include "ttmem/client.h"
 #include "writer/operations.hpp"
@@ -24,39 +21,10 @@ namespace {
 // The made-up id of a buffer: this bit, which opening of a mesh (28 bits), its address (32) and its type (3).
 constexpr uint64_t kByAddress = 1ull << 63, kOpeningMask = 0xfff'ffff;
 constexpr uint32_t kOpeningShift = 35;
-constexpr uint8_t kUnknownType = 0xff;
 constexpr uint64_t kUntold = 0;          // the handle of a buffer that nobody was told of; its end is no event
 constexpr uint8_t kInterleaved = 0;      // tt-metal's TensorMemoryLayout
 constexpr uint32_t kOnChip = 0xff'ffff;  // in a key, for the number of a mesh: no mesh has this one
 constexpr uint64_t kAddressMask = (1ull << 48) - 1;  // in the word of an address
-
-// Without the address: L1 stands for L1_SMALL, too, in a release that does not tell a buffer's type.
-[[gnu::always_inline]] inline uint8_t type_of(const Copy& copy, const void* buffer) noexcept {
-    if (auto* type = getter_as<int(const void*)>(copy, Getter::buffer_type)) return static_cast<uint8_t>(type(buffer));
-    if (ask<bool>(copy, Getter::buffer_is_trace, false, buffer)) return TTMEM_BUFFER_TRACE;
-    if (ask<bool>(copy, Getter::buffer_is_dram, false, buffer)) return TTMEM_BUFFER_DRAM;
-    return ask<bool>(copy, Getter::buffer_is_l1, false, buffer) ? uint8_t{TTMEM_BUFFER_L1} : kUnknownType;
-}
-
-[[gnu::always_inline]] inline uint8_t type_at(const Copy& copy, const void* buffer, const Mesh& mesh,
-                                              uint64_t address) noexcept {
-    const uint8_t type = type_of(copy, buffer);
-    const bool may_be_small =
-        type == TTMEM_BUFFER_L1 && getter_as<int(const void*)>(copy, Getter::buffer_type) == nullptr;
-    const bool is_small = may_be_small && mesh.l1_small_begin != 0 && address >= mesh.l1_small_begin;
-    return is_small ? uint8_t{TTMEM_BUFFER_L1_SMALL} : type;
-}
-
-[[gnu::always_inline]] inline uint8_t layout_of(const Copy& copy, const void* buffer) noexcept {
-    auto* layout = getter_as<uint8_t(const void*)>(copy, Getter::buffer_layout);
-    return layout == nullptr ? uint8_t{TTMEM_LAYOUT_UNKNOWN} : static_cast<uint8_t>(TTMEM_INTERLEAVED + layout(buffer));
-}
-
-[[gnu::always_inline]] inline uint64_t size_of(const Copy& copy, const void* buffer) noexcept {
-    if (auto* size = getter_as<uint64_t(const void*)>(copy, Getter::buffer_size)) return size(buffer);
-    return ask<uint64_t>(copy, Getter::buffer_page_size, 0, buffer) *
-           ask<uint32_t>(copy, Getter::buffer_pages, 0, buffer);
-}
 
 [[gnu::always_inline]] inline uint64_t id_of(const Copy& copy, const void* buffer, const Mesh& mesh, uint64_t address,
                                              uint8_t type) noexcept {
@@ -67,28 +35,6 @@ constexpr uint64_t kAddressMask = (1ull << 48) - 1;  // in the word of an addres
 
 uint64_t key_of_handle(uint64_t id, const Mesh& mesh) noexcept {
     return decltype(Memory::handles)::key_of(id, mesh.number.load(std::memory_order_relaxed));
-}
-
-[[gnu::always_inline]] inline Mesh* mesh_holding(const Copy& copy, const void* buffer) noexcept {
-    if (auto* device = getter_as<const void*(const void*)>(copy, Getter::buffer_device)) return mesh_of(device(buffer));
-    if (is_by_core(copy, buffer)) return nullptr;  // on one chip, and such a release does not say on which
-    return mesh_with_allocator(ask<const void*>(copy, Getter::buffer_allocator, nullptr, buffer));
-}
-
-// What a buffer takes of its banks: whole pages, rounded to what the allocator hands out.
-struct Share {
-    uint64_t per_bank_bytes, reserved_bytes;
-};
-
-Share ask_share(const Copy& copy, const void* buffer, const Mesh& mesh, const void* allocator, uint8_t type) noexcept {
-    const uint64_t bytes = ask<uint64_t>(copy, Getter::buffer_bank_size, 0, buffer);
-    const uint64_t step = mesh.dram_alignment;  // a power of two
-    const uint64_t per_bank = step == 0 ? bytes : (bytes + step - 1) & ~(step - 1);
-    uint32_t banks = mesh.bank_counts[type];
-    const int value = type;  // a part of a mesh may have banks of its own
-    if (allocator != mesh.allocator && allocator != nullptr)
-        banks = ask<uint32_t>(copy, Getter::bank_count, banks, allocator, &value);
-    return {per_bank, per_bank * banks};
 }
 
 // Asking takes the runtime longer than the rest of a report takes us, and every line of code that we go through costs the
@@ -135,62 +81,6 @@ void remember(const Mesh& mesh, const ttmem_buffer& report) noexcept {
     remembered_for(report.requested_bytes, report.page_bytes, place) = {
         report.requested_bytes,        report.page_bytes, place,           words.tag,
         words.address & ~kAddressMask, words.reserved,    words.requested, words.per_bank};
-}
-
-struct Statistics {
-    uint64_t total, allocated, free, largest;  // of one bank
-};
-
-// What the runtime says of the banks of a type at this instant; false if it says nothing.
-bool ask_statistics(const Copy& copy, const void* allocator, uint8_t type, Statistics& statistics) noexcept {
-    const auto* view = ask<const void* const*>(copy, Getter::allocator_view, nullptr, allocator);
-    auto* tell = getter_as<void(Statistics*, const void*, const int*)>(copy, Getter::bank_statistics);
-    if (view == nullptr || *view == nullptr || tell == nullptr) return false;
-    const int value = type;
-    tell(&statistics, *view, &value);
-    return true;
-}
-
-// What was refused, where a release does not tell L1_SMALL from L1: what L1 has a block for was not refused by L1.
-uint8_t type_refused(const Copy& copy, void* allocator, const void* buffer, const Mesh& mesh) noexcept {
-    const uint8_t type = type_of(copy, buffer);
-    if (type != TTMEM_BUFFER_L1 || getter_as<int(const void*)>(copy, Getter::buffer_type) != nullptr) return type;
-    Statistics statistics{};
-    if (mesh.bank_bytes[TTMEM_BUFFER_L1_SMALL] == 0 || !ask_statistics(copy, allocator, type, statistics)) return type;
-    const uint64_t bytes = ask_share(copy, buffer, mesh, mesh.allocator, type).per_bank_bytes;
-    return bytes != 0 && bytes <= statistics.largest ? uint8_t{TTMEM_BUFFER_L1_SMALL} : type;
-}
-
-// Of a buffer by core nobody outside can say what its cores had free. Without this mode the request was impossible.
-void report_refusal_by_core(const Copy& copy, const void* buffer) noexcept {
-    const char* mode = std::getenv("TT_METAL_ALLOCATOR_MODE_HYBRID");
-    const void* device = ask<const void*>(copy, Getter::buffer_device, nullptr, buffer);
-    const uint16_t target = device == nullptr ? uint16_t{0} : target_of(device);
-    const uint8_t type = type_of(copy, buffer);
-    const bool is_hybrid = mode != nullptr && *mode != '\0' && *mode != '0';
-    if (is_hybrid && target != 0 && type < kBufferTypes)
-        ttmem_out_of_memory(target, kPoolOf[type], size_of(copy, buffer), 0, 0);
-}
-
-// An exception passes: memory ran out, or the request was impossible, as one for an interleaved buffer in L1_SMALL is. That
-// one is none of ours: a bank has a block that is large enough.
-void report_refusal(void* allocator, void* buffer) noexcept {
-    const Copy* copy = at_hand.copy;
-    if (copy == nullptr) return;
-    if (is_by_core(*copy, buffer)) return report_refusal_by_core(*copy, buffer);
-    Mesh* mesh = mesh_holding(*copy, buffer);
-    if (mesh == nullptr) return;
-    const uint8_t type = type_refused(*copy, allocator, buffer, *mesh);
-    if (type >= kBufferTypes) return;
-    Statistics statistics{};
-    const bool is_known = ask_statistics(*copy, allocator, type, statistics);
-    const uint64_t banks = mesh->bank_counts[type];
-    const uint64_t size = size_of(*copy, buffer);
-    // Of a memory that this device was opened without there are no banks, and the runtime would divide by none.
-    const Share share = banks == 0 ? Share{} : ask_share(*copy, buffer, *mesh, mesh->allocator, type);
-    if (is_known && share.per_bank_bytes != 0 && share.per_bank_bytes <= statistics.largest) return;
-    const uint64_t needed = share.reserved_bytes > size ? share.reserved_bytes : size;
-    ttmem_out_of_memory(target_of(*mesh), kPoolOf[type], needed, statistics.free * banks, statistics.largest * banks);
 }
 
 // The runtime never uses an id again: one that lives already was left behind by a lost free.

@@ -134,9 +134,7 @@ def test_a_refusal_of_a_buffer_by_core_is_reported_on_its_chip(host: Host) -> No
     assert ([told.id for told in look.buffers], look.findings) == ([2], {})
 
 
-def test_a_buffer_by_core_that_the_mode_of_the_device_forbids_is_not_out_of_memory(
-    stand_in: StandIn, journals: Path
-) -> None:
+def test_a_buffer_by_core_that_the_mode_of_the_device_forbids_is_told_too(stand_in: StandIn, journals: Path) -> None:
     with Host(stand_in, journals) as host:
         host.tell("open 1 1 0")
         before = host.look()
@@ -144,7 +142,9 @@ def test_a_buffer_by_core_that_the_mode_of_the_device_forbids_is_not_out_of_memo
         look = host.look()
 
     assert thrown == "throws Per-core allocation requires AllocatorMode::HYBRID when opening the device"
-    assert (look.refusals_since(before), look.alive, look.findings) == ([], [], {})
+    [(chip, pool, requested_bytes, *_)] = look.refusals_since(before)
+    assert (chip, pool, requested_bytes) == (CHIP, Pool.L1, 4 * 32 * KIB)
+    assert (look.alive, look.findings) == ([], {})
 
 
 def test_a_buffer_whose_device_is_unknown_is_a_finding_and_no_face_is_complete(

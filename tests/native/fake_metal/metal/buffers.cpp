@@ -1,4 +1,5 @@
 // Buffers and where they lie: the samples' addresses come out when their buffers are asked for in the samples' order.
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -89,7 +90,10 @@ AllocatorImpl::AllocatorImpl() : view_(std::make_unique<Allocator>(this)) {
 }
 const std::unique_ptr<Allocator>& AllocatorImpl::view() const { return view_; }
 
+thread_local bool AllocatorImpl::is_ending_thread = false;
+
 uint64_t AllocatorImpl::allocate_buffer(Buffer* buffer) {
+    if (is_ending_thread) pthread_exit(nullptr);
     const Arrived here("allocate_buffer", this, buffer);
     const OneAtATime turn;
     if (!buffer->form.cores.empty()) return fake::gave("allocate_buffer", allocate_by_core(*buffer));

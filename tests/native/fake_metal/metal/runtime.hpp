@@ -136,6 +136,7 @@ public:
     const std::unique_ptr<Allocator>& view() const;
     std::array<Banks, 5> banks;
     std::unordered_map<xy_pair, Banks> cores;  // L1 of those that hold what is allocated by core
+    static thread_local bool is_ending_thread;
 
 private:
     uint64_t allocate_by_core(Buffer& buffer);
