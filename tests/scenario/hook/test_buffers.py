@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.stand_in.build import CALLED, CURRENT, StandIn
+from tests.support.stand_in.build import StandIn
 from tests.support.stand_in.host import CHIP, Host, unequal
 from tests.support.stand_in.stories import an_add
 from ttmem.devices import BufferLayout, Pool
@@ -12,12 +12,6 @@ from ttmem.devices import BufferLayout, Pool
 DRAM_BANKS, L1_BANKS = 12, 72
 RING_BYTES = 70_656  # of a worker's kernels
 SMALLEST_TABLE = 64
-
-
-@pytest.fixture(params=[CURRENT, CALLED])
-def release(request: pytest.FixtureRequest) -> str:
-    """Getters that are read, and getters that must be called: what they tell is the same."""
-    return str(request.param)
 
 
 def test_a_buffer_is_told_as_the_allocator_gave_it(host: Host) -> None:

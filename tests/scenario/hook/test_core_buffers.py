@@ -8,18 +8,13 @@ import pytest
 
 from tests.support.running import ttmem
 from tests.support.scraped import rows_of, scraped, value
-from tests.support.stand_in.build import CALLED, CURRENT, OLD, StandIn
+from tests.support.stand_in.build import OLD, StandIn
 from tests.support.stand_in.host import CHIP, Host, unequal
 from ttmem.devices import BufferLayout, Pool
 
 KIB = 1024
 DRAM_BANKS = 12
 REFUSED = 1400  # KiB: more than a core has
-
-
-@pytest.fixture(params=[CURRENT, CALLED])
-def release(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 @pytest.fixture

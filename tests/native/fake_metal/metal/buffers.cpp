@@ -130,24 +130,13 @@ void AllocatorImpl::deallocate_buffer(Buffer* buffer) {
 
 // Allocates as the runtime does: a capture may take over; whoever tracks is told afterwards.
 Buffer::Buffer(IDevice* device, AllocatorImpl* allocator, const Form& asked)
-    : HidingPlace{.hidden = std::make_unique<Hidden>(Hidden{.device = device,
-                                                            .size_bytes = asked.size_bytes,
-                                                            .type = static_cast<uint32_t>(asked.type),
-                                                            .layout = asked.layout,
-                                                            .allocator = allocator,
-                                                            .has_place = false,
-                                                            .place = 0,
-                                                            .page_bytes = asked.page_bytes,
-                                                            .id = asked.id})},
-      form(asked),
-      owner(allocator) {
+    : form(asked), holder(device), owner(allocator) {
     auto& tracker = GraphTracker::instance();
     Asked hooking("hook_allocate", &tracker, this);
     is_hooked = hooking.got(tracker.hook_allocate(this));
     if (!is_hooked) {
         Asked call("allocate_buffer", allocator, this);
-        hidden->place = place = call.got(allocator->allocate_buffer(this));
-        hidden->has_place = true;
+        place = call.got(allocator->allocate_buffer(this));
     }
     Asked call("track_allocate", &tracker, this);
     tracker.track_allocate(this);
