@@ -46,7 +46,7 @@ inline constexpr uint32_t kCoreTypes = TTMEM_CORE_TYPE_COUNT;
 inline constexpr uint32_t kCaches = TTMEM_CACHE_COUNT;
 inline constexpr uint32_t kOutcomes = TTMEM_OUTCOME_COUNT;
 inline constexpr uint32_t kStalls = TTMEM_STALL_COUNT;
-inline constexpr uint32_t kIncidentSlots = 8;      // the first two incidents and the last six
+inline constexpr uint32_t kIncidentSlots = 8;  // the first two incidents and the last six
 inline constexpr uint32_t kIncidentsFirst = 2;
 inline constexpr uint32_t kIncidentEntries = 4096;  // in the copy of what was alive
 inline constexpr uint32_t kIncidentTextBytes = 512;
@@ -378,8 +378,11 @@ static_assert(sizeof(MeshDescriptor) == 16);
 // Memory that was refused, circular buffers that clashed, unsafe replays of a trace: numbered from 1 within their process.
 // `incidents` in the header moves first, so whoever is killed inside leaves at least a count. Incident n has the slot
 // slot_of(n), taken as a ring slot is: committed(older) --CAS--> busy(n) --stores--> committed(n). Whoever finds busy or newer
-// leaves the slot alone. A repetition (same thread, site, kind, pool and size, within a second) only raises `repeats` and
-// `last_time` of its slot.
+// leaves the slot alone. A repetition (same thread, target, site, kind, pool, size and end of circular buffers, within a second)
+// only raises `repeats` and `last_time` of its slot.
+//
+// The records of an incident are given out before its copy is made, and each repetition gives out one: what came after it
+// is next_sequence - sequence_after - repeats.
 //
 // The copy of what was alive is in `copies`, at the place of the same slot: whole entries of the slab as they were, each
 // judged by its commit word before and after it was copied. It counts only together with a committed head that says how
@@ -390,10 +393,10 @@ inline constexpr uint32_t slot_of(uint64_t number) {
 }
 
 enum IncidentFlags : uint32_t {
-    kReadLater = 1,   // figures were asked for a moment after the refusal, when other threads may have gone on
-    kNoCopy = 2,      // no pages for the copy: what was alive is not kept
-    kHasText = 4,     // figures are those of the runtime's own text
-    kPerCore = 8,     // asked of single cores: per_bank and banks are bytes of a core, and how many cores
+    kReadLater = 1,  // figures were asked for a moment after the refusal, when other threads may have gone on
+    kNoCopy = 2,     // no pages for the copy: what was alive is not kept
+    kHasText = 4,    // figures are those of the runtime's own text
+    kPerCore = 8,    // asked of single cores: per_bank and banks are bytes of a core, and how many cores
 };
 
 inline constexpr uint64_t kUnknownFigure = ~0ull;
@@ -407,21 +410,21 @@ struct Incident {
     Word repeats;    // how often it happened again
     Word last_time;  // of the newest repetition, 0: none
     Word time;
-    Word place;                  // kind8 | pool8 | target16 | thread16 | flags16
-    Word site_and_phase;         // site32 | phase's name id32
-    Word other_site_and_cores;   // site32 of the other side (unsafe replay) | core set's text id32
-    Word requested, per_bank;    // asked for: in all banks, of each bank
-    Word free, largest;          // in all banks
+    Word place;                    // kind8 | pool8 | target16 | thread16 | flags16
+    Word site_and_phase;           // site32 | phase's name id32
+    Word other_site_and_cores;     // site32 of the other side (unsafe replay) | core set's text id32
+    Word requested, per_bank;      // asked for: in all banks, of each bank
+    Word free, largest;            // in all banks
     Word bank_free, bank_largest;  // of one bank
-    Word banks;                  // how many, 0 unknown
-    Word space_begin, space_end;  // addresses of the allocator that refused, in each bank; both 0 unknown
+    Word banks;                    // how many, 0 unknown
+    Word space_begin, space_end;   // addresses of the allocator that refused, in each bank; both 0 unknown
     Word program;
-    Word cb_end, lowest_buffer;   // addresses
-    Word trace, address;          // of an unsafe replay: the trace, and the buffer that lies where it writes
-    Word launches;                // on its target, before it
+    Word cb_end, lowest_buffer;            // addresses
+    Word trace, address;                   // of an unsafe replay: the trace, and the buffer that lies where it writes
+    Word launches;                         // on its target, before it
     Word sequence_before, sequence_after;  // what had been given out before and after the copy was made
-    Word entries;                 // in the copy
-    Word left_out, left_out_bytes;  // what was alive beyond them
+    Word entries;                          // in the copy
+    Word left_out, left_out_bytes;         // what was alive beyond them
     Word text_bytes;
     Word spare[36];
     char text[kIncidentTextBytes];  // what the runtime said, its beginning
@@ -516,10 +519,10 @@ struct Header {
     Word undivided_l1;    // openings of devices whose L1_SMALL buffers are counted as L1: nobody could tell them apart
     Word incidents;       // how many there were: the number of the newest
     Word incident_counts[kIncidentKinds][kPools];  // the same by kind and pool
-    Word stack_nodes_used;   // the next node to be given
-    Word stack_texts_used;   // bytes
-    Word stacks_refused;     // stacks that found no room: their site is "other"
-    Half sites_off;          // arena id of the reason why Python stacks are not recorded, 0: none known
+    Word stack_nodes_used;                         // the next node to be given
+    Word stack_texts_used;                         // bytes
+    Word stacks_refused;                           // stacks that found no room: their site is "other"
+    Half sites_off;  // arena id of the reason why Python stacks are not recorded, 0: none known
     Half sites_spare;
     uint8_t pad3[kPage - 1024 - 64 - 64 - (20 + kIncidentKinds * kPools) * 8];
 };

@@ -136,6 +136,8 @@ void set_label(const char* text) noexcept;
 
 uint32_t begin_phase(uint32_t name) noexcept;
 void end_phase(uint32_t phase) noexcept;
+/// The name of the innermost phase that the calling thread has open, else of the newest that anybody has; 0: none.
+uint32_t open_phase_name() noexcept;
 /// The host's own peaks of a target start over at what is used now; what others read stays as it is.
 void reset_own_peaks(uint16_t target) noexcept;
 

@@ -53,6 +53,7 @@ struct WriterTable {
     void (*binaries_placed)(uint16_t, uint64_t, uint8_t, uint64_t, uint64_t);
     ttmem_handle (*core_buffer_alloc)(const ttmem_core_buffer*);
     void (*unreported)(uint64_t);
+    void (*incident)(const ttmem_incident*);
 };
 
 /// The owner's table, or null before it was found.

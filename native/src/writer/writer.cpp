@@ -112,6 +112,7 @@ bool make_journal(const char* directory, const Writer* parent) noexcept {
     made.device = journal.device;
     made.inode = journal.inode;
     made.bytes = journal.bytes;
+    made.file = journal.file;
     made.is_in_default_place = journal.is_in_default_place;
     std::memcpy(made.path, journal.path, sizeof made.path);
     if (parent == nullptr) forget_texts();

@@ -36,6 +36,7 @@ struct alignas(64) Writer {  // every report looks at its first line of memory, 
     char* arena = nullptr;
     uint64_t device = 0, inode = 0;
     uint64_t bytes = 0;
+    int file = -1;  // open for as long as the journal is locked; the host may have closed it all the same
     char path[512] = {};
     bool is_in_default_place = false;  // then a forked child goes through the places too
 };
