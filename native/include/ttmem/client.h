@@ -289,19 +289,19 @@ enum ttmem_incident_option {
 typedef struct ttmem_incident {
     uint32_t struct_bytes; /* sizeof(ttmem_incident): fields are only ever appended */
     uint16_t target;
-    uint8_t kind; /* ttmem_incident_kind */
-    uint8_t pool; /* ttmem_pool */
-    uint64_t requested_bytes, per_bank_bytes;           /* asked for: in all banks, of each bank */
-    uint64_t free_bytes, largest_free_bytes;            /* in all banks */
-    uint64_t bank_free_bytes, bank_largest_free_bytes;  /* of one bank */
+    uint8_t kind;                                      /* ttmem_incident_kind */
+    uint8_t pool;                                      /* ttmem_pool */
+    uint64_t requested_bytes, per_bank_bytes;          /* asked for: in all banks, of each bank */
+    uint64_t free_bytes, largest_free_bytes;           /* in all banks */
+    uint64_t bank_free_bytes, bank_largest_free_bytes; /* of one bank */
     uint32_t bank_count;
-    uint32_t core_set;                          /* from ttmem_intern, 0 unknown */
+    uint32_t core_set;                               /* from ttmem_intern, 0 unknown */
     uint64_t space_begin_address, space_end_address; /* of the allocator that refused, in each bank; both 0 unknown */
     uint64_t program;
     uint64_t cb_end_address, buffer_address; /* of a clash; also of memory refused in L1, where they are known */
     uint64_t trace, address;                 /* of an unsafe replay */
-    uint32_t site, other_site;               /* 0: the source of sites is asked; of an unsafe replay the other is who captured */
-    uint32_t options;                        /* ttmem_incident_option bits */
+    uint32_t site, other_site; /* 0: the source of sites is asked; of an unsafe replay the other is who captured */
+    uint32_t options;          /* ttmem_incident_option bits */
     uint32_t text_bytes;
     const char* text; /* what the runtime said; its first 512 bytes are kept */
 } ttmem_incident;
@@ -357,7 +357,8 @@ TTMEM_API void ttmem_out_of_memory_on(uint16_t target, uint8_t pool, uint64_t re
 TTMEM_API void ttmem_clash_on(const ttmem_cb_clash* clash);
 TTMEM_API void ttmem_ring_on(const ttmem_ring_state* state);
 TTMEM_API void ttmem_cache_on(const ttmem_cache_answer* answer);
-TTMEM_API uint32_t ttmem_stack_node_on(uint32_t parent, uint8_t kind, const char* name, const char* file, uint32_t line);
+TTMEM_API uint32_t ttmem_stack_node_on(uint32_t parent, uint8_t kind, const char* name, const char* file,
+                                       uint32_t line);
 TTMEM_API uint32_t ttmem_intern_on(const char* text, uint32_t length);
 TTMEM_API uint32_t ttmem_phase_begin_on(uint32_t name);
 TTMEM_API void ttmem_phase_end_on(uint32_t phase);

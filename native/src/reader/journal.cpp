@@ -37,13 +37,12 @@ std::string fault_of(const Identity& identity, uint64_t file_bytes) {
                            identity.phases_offset == plan.phases && identity.arena_offset == plan.arena &&
                            identity.target_count == kTargets && identity.thread_count == kThreads &&
                            identity.phase_peaks == kPhasePeaks && identity.arena_bytes == kArenaBytes;
-    const bool holes_fit =
-        identity.incidents_offset == plan.incidents && identity.copies_offset == plan.copies &&
-        identity.stack_nodes_offset == plan.stack_nodes && identity.stack_texts_offset == plan.stack_texts &&
-        identity.incident_slots == kIncidentSlots && identity.incident_entries == kIncidentEntries &&
-        identity.stack_nodes == kStackNodes && identity.stack_text_bytes == kStackTextBytes;
-    if (!parts_fit || !holes_fit)
-        return "its parts are not where version 4 puts them; the file is damaged";
+    const bool holes_fit = identity.incidents_offset == plan.incidents && identity.copies_offset == plan.copies &&
+                           identity.stack_nodes_offset == plan.stack_nodes &&
+                           identity.stack_texts_offset == plan.stack_texts &&
+                           identity.incident_slots == kIncidentSlots && identity.incident_entries == kIncidentEntries &&
+                           identity.stack_nodes == kStackNodes && identity.stack_text_bytes == kStackTextBytes;
+    if (!parts_fit || !holes_fit) return "its parts are not where version 4 puts them; the file is damaged";
     if (identity.first_sequence == 0 || identity.first_sequence >> 60 != 0)
         return say("impossible first sequence %llu (1 to 2^%llu expected); the file is damaged",
                    identity.first_sequence, 60);
@@ -115,6 +114,7 @@ bool JournalReader::look(Hot& hot) const {
     hot.targets_refused = word(offsetof(Header, target_refused));
     hot.unreported = word(offsetof(Header, unreported));
     hot.undivided_l1 = word(offsetof(Header, undivided_l1));
+    hot.stacks_refused = word(offsetof(Header, stacks_refused));
     hot.label = static_cast<uint32_t>(word(offsetof(Header, label)));
     hot.threads = static_cast<uint32_t>(word(offsetof(Header, label)) >> 32);
     return true;

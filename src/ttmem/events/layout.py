@@ -97,8 +97,12 @@ STRUCTS["PhasePeak"] = _struct(_words("name_and_place peak time runs"))
 
 STRUCTS["Incident"] = _struct(
     [
-        *_words("commit repeats last_time time place site_and_phase other_site_and_cores requested per_bank free largest"),
-        *_words("bank_free bank_largest banks space_begin space_end program cb_end lowest_buffer trace address launches"),
+        *_words(
+            "commit repeats last_time time place site_and_phase other_site_and_cores requested per_bank free largest"
+        ),
+        *_words(
+            "bank_free bank_largest banks space_begin space_end program cb_end lowest_buffer trace address launches"
+        ),
         *_words("sequence_before sequence_after entries left_out left_out_bytes text_bytes"),
         _Part("spare", 8, 36),
         _text("text", _INCIDENT_TEXT_BYTES),
