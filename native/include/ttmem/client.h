@@ -355,6 +355,7 @@ TTMEM_API void ttmem_launch_on(uint16_t target, uint64_t program);
 TTMEM_API void ttmem_out_of_memory_on(uint16_t target, uint8_t pool, uint64_t requested_bytes, uint64_t free_bytes,
                                       uint64_t largest_free_bytes);
 TTMEM_API void ttmem_clash_on(const ttmem_cb_clash* clash);
+TTMEM_API void ttmem_incident_on(const ttmem_incident* incident);
 TTMEM_API void ttmem_ring_on(const ttmem_ring_state* state);
 TTMEM_API void ttmem_cache_on(const ttmem_cache_answer* answer);
 TTMEM_API uint32_t ttmem_stack_node_on(uint32_t parent, uint8_t kind, const char* name, const char* file,
@@ -432,6 +433,12 @@ static inline void ttmem_clash(uint16_t target, uint64_t program, uint64_t cb_en
         const ttmem_cb_clash clash = {program, cb_end_address, buffer_address, target};
         ttmem_clash_on(&clash);
     }
+}
+/* Numbered within the process, counted, and kept with a copy of what is alive there: the first two and the last six. The same
+ * again by the same thread within a second is counted with the one before. Calls for memory that ran out and for clashes
+ * are incidents, too, of which less is told; an incident of these two kinds is counted as they are. */
+static inline void ttmem_report_incident(const ttmem_incident* incident) {
+    if (TTMEM_ON) ttmem_incident_on(incident);
 }
 /* What a launch left of the kernel ring; stalls are counted by reason. */
 static inline void ttmem_ring(const ttmem_ring_state* state) {

@@ -378,8 +378,11 @@ static_assert(sizeof(MeshDescriptor) == 16);
 // Memory that was refused, circular buffers that clashed, unsafe replays of a trace: numbered from 1 within their process.
 // `incidents` in the header moves first, so whoever is killed inside leaves at least a count. Incident n has the slot
 // slot_of(n), taken as a ring slot is: committed(older) --CAS--> busy(n) --stores--> committed(n). Whoever finds busy or newer
-// leaves the slot alone. A repetition (same thread, site, kind, pool and size, within a second) only raises `repeats` and
-// `last_time` of its slot.
+// leaves the slot alone. A repetition (same thread, target, site, kind, pool, size and end of circular buffers, within a second)
+// only raises `repeats` and `last_time` of its slot.
+//
+// The records of an incident are given out before its copy is made, and each repetition gives out one: what came after it
+// is next_sequence - sequence_after - repeats.
 //
 // The copy of what was alive is in `copies`, at the place of the same slot: whole entries of the slab as they were, each
 // judged by its commit word before and after it was copied. It counts only together with a committed head that says how

@@ -301,6 +301,17 @@ void Book::on_program(const Words& event, const JournalReader* reader, uint64_t 
     if (may_come && event.id != 0) programs_early_.push_back(event);
 }
 
+void Book::learn_refusals(const std::vector<Words>& events, uint64_t now_ns) {
+    for (const Words& event : events) {
+        if (!is_sound(event))
+            ++findings_["impossible_record"];
+        else if (event.type() == Type::out_of_memory)
+            on_out_of_memory(event, now_ns);
+        else
+            on_clash(event, now_ns);
+    }
+}
+
 void Book::on_out_of_memory(const Words& event, uint64_t now_ns) {
     ensure_place(event.target(), now_ns);
     ++targets_[event.target()].refusals;

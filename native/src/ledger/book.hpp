@@ -187,6 +187,9 @@ public:
     /// Names that a forked child has from its parent: no record of its own journal tells them.
     void inherit_targets(const std::vector<TargetWords>& targets, uint64_t now_ns);
 
+    /// Refusals from before a scan that the ring still has.
+    void learn_refusals(const std::vector<Words>& events, uint64_t now_ns);
+
     /// Where the counters of a quiet journal differ from these totals, or empty.
     std::string difference(const std::vector<TargetWords>& targets) const;
 

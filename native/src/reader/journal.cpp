@@ -114,7 +114,13 @@ bool JournalReader::look(Hot& hot) const {
     hot.targets_refused = word(offsetof(Header, target_refused));
     hot.unreported = word(offsetof(Header, unreported));
     hot.undivided_l1 = word(offsetof(Header, undivided_l1));
+    hot.incidents = word(offsetof(Header, incidents));
+    std::memcpy(hot.incident_counts, words + (offsetof(Header, incident_counts) - kFrom) / 8,
+                sizeof hot.incident_counts);
+    hot.stack_nodes_used = std::min<uint64_t>(word(offsetof(Header, stack_nodes_used)), kStackNodes);
+    hot.stack_texts_used = std::min<uint64_t>(word(offsetof(Header, stack_texts_used)), kStackTextBytes);
     hot.stacks_refused = word(offsetof(Header, stacks_refused));
+    hot.sites_off = static_cast<uint32_t>(word(offsetof(Header, sites_off)));
     hot.label = static_cast<uint32_t>(word(offsetof(Header, label)));
     hot.threads = static_cast<uint32_t>(word(offsetof(Header, label)) >> 32);
     return true;

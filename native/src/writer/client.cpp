@@ -8,6 +8,7 @@
 
 #include "interpreter/sites.hpp"
 #include "journal/pools.hpp"
+#include "writer/incidents.hpp"
 #include "writer/operations.hpp"
 #include "writer/owner.hpp"
 #include "writer/stacks.hpp"
@@ -260,14 +261,45 @@ TTMEM_HOT void launch(uint16_t target, uint64_t program) {
     if (may_write()) count_launch(checked_target(target), program);
 }
 
-void out_of_memory(uint16_t target, uint8_t pool, uint64_t requested, uint64_t free, uint64_t largest) {
+// What nobody told: figures unknown, all else 0.
+ttmem_incident an_unknown_incident() noexcept {
+    ttmem_incident incident{};
+    incident.struct_bytes = sizeof incident;
+    incident.requested_bytes = incident.per_bank_bytes = incident.free_bytes = incident.largest_free_bytes =
+        incident.bank_free_bytes = incident.bank_largest_free_bytes = TTMEM_UNKNOWN_FIGURE;
+    return incident;
+}
+
+// A caller of an older interface tells less, one of a newer interface more.
+void incident(const ttmem_incident* told) {
+    constexpr uint32_t kLeast = offsetof(ttmem_incident, pool) + sizeof told->pool;
+    if (told->struct_bytes < kLeast || told->kind == TTMEM_INCIDENT_NONE || told->kind >= kIncidentKinds) return;
     if (!may_write()) return;
+    ttmem_incident checked = an_unknown_incident();
+    std::memcpy(&checked, told, told->struct_bytes < sizeof checked ? told->struct_bytes : sizeof checked);
     uint8_t flags = 0;
-    requested = checked_size(requested, flags);
-    free = checked_size(free, flags);
-    largest = checked_size(largest, flags);
+    checked.target = checked_target(checked.target);
+    checked.pool = checked_pool(checked.pool);
+    for (uint64_t* bytes : {&checked.requested_bytes, &checked.per_bank_bytes, &checked.free_bytes,
+                            &checked.largest_free_bytes, &checked.bank_free_bytes, &checked.bank_largest_free_bytes})
+        if (*bytes != TTMEM_UNKNOWN_FIGURE) *bytes = checked_size(*bytes, flags);
+    for (uint64_t* address : {&checked.space_begin_address, &checked.space_end_address, &checked.cb_end_address,
+                              &checked.buffer_address, &checked.address})
+        *address = checked_address(*address);
+    checked.site = site_of(checked.site);
     count_if_clamped(flags);
-    note_out_of_memory(checked_target(target), checked_pool(pool), requested, free, largest);
+    note_incident(checked);
+}
+
+void out_of_memory(uint16_t target, uint8_t pool, uint64_t requested, uint64_t free, uint64_t largest) {
+    ttmem_incident refused = an_unknown_incident();
+    refused.kind = TTMEM_INCIDENT_OUT_OF_MEMORY;
+    refused.target = target;
+    refused.pool = pool;
+    refused.requested_bytes = requested;
+    refused.free_bytes = free;
+    refused.largest_free_bytes = largest;
+    incident(&refused);
 }
 
 TTMEM_HOT void ring_state(const ttmem_ring_state* state) {
@@ -294,9 +326,24 @@ void cache_answer(const ttmem_cache_answer* answer) {
 }
 
 void clash(const ttmem_cb_clash* told) {
-    if (!may_write()) return;
-    note_clash({told->program, checked_address(told->cb_end_address), checked_address(told->buffer_address),
-                checked_target(told->target)});
+    ttmem_incident refused = an_unknown_incident();
+    refused.kind = TTMEM_INCIDENT_CLASH;
+    refused.target = told->target;
+    refused.pool = TTMEM_L1;
+    refused.program = told->program;
+    refused.cb_end_address = told->cb_end_address;
+    refused.buffer_address = told->buffer_address;
+    incident(&refused);
+}
+
+// A copy of before there were incidents owns the journal: it is told what it knows.
+void incident_to_older(const ttmem::WriterTable& owner, const ttmem_incident* told) noexcept {
+    const auto figure = [](uint64_t bytes) noexcept { return bytes == TTMEM_UNKNOWN_FIGURE ? 0 : bytes; };
+    const ttmem_cb_clash clashed{told->program, told->cb_end_address, told->buffer_address, told->target};
+    if (told->kind == TTMEM_INCIDENT_OUT_OF_MEMORY)
+        owner.out_of_memory(told->target, told->pool, figure(told->requested_bytes), figure(told->free_bytes),
+                            figure(told->largest_free_bytes));
+    if (told->kind == TTMEM_INCIDENT_CLASH) owner.clash(&clashed);
 }
 
 uint16_t device_open(const ttmem_device* device) {
@@ -366,12 +413,6 @@ void share_switch_with(int* copy) { share_switch(copy); }
 // Beside the word that says whether there is a journal, in .data: whoever looks at one looks at the other.
 __attribute__((section(".data"))) std::atomic<ttmem_site_source> site_source{nullptr};
 
-bool describe_buffer(const ttmem_buffer& buffer, Words& words) noexcept {
-    const uint8_t flags = words_of(buffer, words);
-    words.tag = tag_of(Type::allocated, TTMEM_BUFFER, pool_of_buffer(buffer.type), flags, buffer.site);
-    return flags == 0 && (buffer.options & TTMEM_VIEW) == 0;
-}
-
 }  // namespace ttmem
 
 extern "C" {
@@ -408,6 +449,7 @@ extern const ttmem::WriterTable ttmem_own_writer = {
     ttmem::binaries_placed,
     ttmem::core_buffer_alloc,
     ttmem::unreported,
+    ttmem::incident,
     ttmem::stack_node_told,
     ttmem::record_python_sites,
     ttmem::python_site_asked,
@@ -460,6 +502,13 @@ void ttmem_label_on(const char* text) { TTMEM_ROUTE(label, label, text); }
 void ttmem_ring_on(const ttmem_ring_state* state) { TTMEM_ROUTE(ring_state, ring_state, state); }
 void ttmem_cache_on(const ttmem_cache_answer* answer) { TTMEM_ROUTE(cache_answer, cache_answer, answer); }
 void ttmem_clash_on(const ttmem_cb_clash* told) { TTMEM_ROUTE(clash, clash, told); }
+void ttmem_incident_on(const ttmem_incident* told) {
+    const ttmem::WriterTable& owner = ttmem::owner();
+    if (&owner == &ttmem_own_writer) return ttmem::incident(told);
+    if (owner.bytes < offsetof(ttmem::WriterTable, incident) + sizeof owner.incident)
+        return ttmem::incident_to_older(owner, told);
+    owner.incident(told);
+}
 uint32_t ttmem_stack_node_on(uint32_t parent, uint8_t kind, const char* name, const char* file, uint32_t line) {
     TTMEM_ROUTE(stack_node_told, stack_node, parent, kind, name, file, line);
 }

@@ -15,18 +15,20 @@ namespace {
 
 constexpr uint32_t kOpenMost = 32;
 
-// `number` and `is_ending` may be touched without the lock, by an end that could not wait for it; the rest under it.
+// `number` and `is_ending` may be touched without the lock, by an end that could not wait for it; the rest under it. Name and
+// thread may be read without it, and count if the number is the same before and after.
 struct OpenPhase {
     std::atomic<uint32_t> number{0};  // 0: free
     std::atomic<bool> is_ending{false};
-    uint32_t name = 0;
+    std::atomic<uint32_t> name{0};
+    std::atomic<uint16_t> thread{0};      // that began it, 0 unknown
     uint64_t (*peaks)[kPools] = nullptr;  // [kTargets][kPools], kept for the next phase in this place
 };
 
 std::atomic<uint32_t> boundary{0};
 OpenPhase open_phases[kOpenMost];
 uint32_t last_number = 0;
-uint32_t generation = 0;
+std::atomic<uint32_t> generation{0};
 
 uint64_t clamp_to_zero(uint64_t used) noexcept { return static_cast<int64_t>(used) < 0 ? 0 : used; }
 
@@ -167,10 +169,31 @@ uint32_t begin_phase(uint32_t name) noexcept {
         for (uint32_t p = 0; p < kPools; ++p)
             phase->peaks[t][p] = clamp_to_zero(writer.targets[t].pools[p].used.load(std::memory_order_relaxed));
     phase->name = name;
+    phase->thread = thread_number();
     phase->number = ++last_number;
     publish_phase(Type::phase_began, *phase, 0, TTMEM_POOL_UNKNOWN, 0);
     keep_open(writer, name);
     return phase->number;
+}
+
+// Without the lock: whoever asks was refused memory, and does not wait.
+uint32_t open_phase_name() noexcept {
+    if (generation.load(std::memory_order_acquire) != the_writer.generation) return 0;  // those are the parent's
+    const uint16_t thread = thread_number();
+    uint32_t newest = 0, newest_name = 0;
+    bool is_own = false;
+    for (const OpenPhase& phase : open_phases) {
+        const uint32_t number = phase.number.load(std::memory_order_acquire);
+        if (number == 0 || phase.is_ending.load(std::memory_order_acquire)) continue;
+        const uint32_t name = phase.name.load(std::memory_order_acquire);
+        const bool is_ours = thread != 0 && phase.thread.load(std::memory_order_acquire) == thread;
+        if (phase.number.load(std::memory_order_relaxed) != number) continue;
+        if (is_ours < is_own || (is_ours == is_own && number <= newest)) continue;
+        newest = number;
+        newest_name = name;
+        is_own = is_ours;
+    }
+    return newest_name;
 }
 
 // An end that could not have the lock leaves its mark, and whoever comes to the next boundary ends the phase.

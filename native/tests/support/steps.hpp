@@ -24,6 +24,11 @@ enum Step : int {
     slot_claimed,
     slot_half_written,
     twin_found,
+    incident_counted,
+    incident_claimed,
+    incident_half_written,
+    incident_copied,
+    entry_copied,
 };
 
 using Hook = void (*)(Step) noexcept;

@@ -7,7 +7,7 @@
 namespace ttmem {
 namespace {
 
-constexpr uint64_t kPerCore = 32'768;
+constexpr uint64_t kOnEachCore = 32'768;
 
 uint32_t named(const char* cores) { return ttmem_intern(cores, static_cast<uint32_t>(std::string(cores).size())); }
 
@@ -21,7 +21,7 @@ ttmem_handle report(uint16_t target, uint64_t id, const Parts& told, uint8_t opt
     ttmem_core_buffer buffer{};
     buffer.target = target;
     buffer.id = id;
-    buffer.size_per_core_bytes = kPerCore;
+    buffer.size_per_core_bytes = kOnEachCore;
     buffer.requested_bytes = 200'000;
     buffer.parts = told.parts;
     buffer.part_count = told.count;
@@ -77,13 +77,13 @@ TEST(a_buffer_has_an_entry_for_each_address_and_is_charged_bytes_times_cores) {
         CHECK_EQUAL(words.id, 7u);
         CHECK_EQUAL(words.core_set(), part->core_set);
         CHECK_EQUAL(words.core_count(), uint64_t{part->core_count});
-        CHECK_EQUAL(words.per_core_bytes(), kPerCore);
+        CHECK_EQUAL(words.per_core_bytes(), kOnEachCore);
         CHECK_EQUAL(words.layout(), TTMEM_HEIGHT_SHARDED);
         CHECK_EQUAL(words.is_further(), part != told.parts);
         requested += words.requested_bytes();
     }
     CHECK_EQUAL(requested, 200'000u);
-    CHECK_EQUAL(l1(chip).used.load(), 7 * kPerCore);
+    CHECK_EQUAL(l1(chip).used.load(), 7 * kOnEachCore);
     CHECK_EQUAL(l1(chip).allocs.load(), 1u);
 }
 
@@ -121,11 +121,11 @@ TEST(a_live_id_that_is_allocated_again_replaces_all_parts) {
     one.count = 1;
     report(chip, 7, one);
     check_followed(follower, chip, 1);
-    CHECK_EQUAL(l1(chip).used.load(), 4 * kPerCore);
+    CHECK_EQUAL(l1(chip).used.load(), 4 * kOnEachCore);
     CHECK_EQUAL(the_writer.header->replaced.load(), 1u);
     report(chip, 7, {});
     check_followed(follower, chip, 1);
-    CHECK_EQUAL(l1(chip).used.load(), 7 * kPerCore);
+    CHECK_EQUAL(l1(chip).used.load(), 7 * kOnEachCore);
     report_buffer(chip, 7, 4096);  // in DRAM
     check_followed(follower, chip, 0);
     CHECK_EQUAL(alive().size(), 1u);
@@ -162,7 +162,7 @@ TEST(a_full_table_counts_the_whole_buffer_or_lists_all_of_it) {
     const uint16_t chip = open_chip(1);
     std::vector<ttmem_handle> handles;
     for (uint64_t id = 1; id <= 30; ++id) handles.push_back(report(chip, id, {}, id % 2 == 0 ? TTMEM_BY_HANDLE : 0));
-    CHECK_EQUAL(l1(chip).used.load(), 30 * 7 * kPerCore);
+    CHECK_EQUAL(l1(chip).used.load(), 30 * 7 * kOnEachCore);
     CHECK_EQUAL(l1(chip).allocs.load() - l1(chip).frees.load(), 30u);
     CHECK_EQUAL(alive().size() % 3, 0u);
     for (const ttmem_handle handle : handles) ttmem_free(handle);

@@ -1,0 +1,186 @@
+#include "writer/incidents.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "writer/incident_copy.hpp"
+#include "writer/operations.hpp"
+#include "writer/steps.hpp"
+
+namespace ttmem {
+namespace {
+
+constexpr uint64_t kSecond = 1'000'000'000;
+
+// The newest incident of the calling thread. A signal handler of the same thread may come in between: `number` is taken away
+// before and given after everything else.
+struct Newest {
+    uint64_t number = 0, time_ns = 0, requested = 0, cb_end = 0;
+    uint32_t generation = 0, site = 0;
+    uint16_t target = 0;
+    uint8_t kind = 0, pool = 0;
+};
+thread_local __attribute__((tls_model("initial-exec"))) Newest newest;
+
+uint64_t known(uint64_t figure) noexcept { return figure == kUnknownFigure ? 0 : figure; }
+
+Incident* slot_at(const Writer& writer, uint32_t slot) noexcept {
+    const uint64_t offset = writer.header->identity.incidents_offset;
+    return reinterpret_cast<Incident*>(reinterpret_cast<char*>(writer.header) + offset) + slot;
+}
+
+bool is_again(const Writer& writer, const ttmem_incident& incident, uint64_t now_ns) noexcept {
+    return newest.number != 0 && newest.generation == writer.generation && newest.site == incident.site &&
+           newest.kind == incident.kind && newest.pool == incident.pool && newest.target == incident.target &&
+           newest.requested == incident.requested_bytes && newest.cb_end == incident.cb_end_address &&
+           now_ns - newest.time_ns < kSecond;
+}
+
+void remember(const Writer& writer, const ttmem_incident& incident, uint64_t number, uint64_t now_ns) noexcept {
+    newest.number = 0;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    newest.time_ns = now_ns;
+    newest.requested = incident.requested_bytes;
+    newest.cb_end = incident.cb_end_address;
+    newest.generation = writer.generation;
+    newest.site = incident.site;
+    newest.target = incident.target;
+    newest.kind = incident.kind;
+    newest.pool = incident.pool;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    newest.number = number;
+}
+
+// Only while its slot is still its own.
+bool count_repetition(const Writer& writer, uint64_t now_ns) noexcept {
+    Incident& slot = *slot_at(writer, slot_of(newest.number));
+    if (slot.commit.load(std::memory_order_acquire) != committed(newest.number)) return false;
+    slot.last_time.store(raw_now(writer.clock), std::memory_order_relaxed);
+    slot.repeats.fetch_add(1, std::memory_order_relaxed);
+    newest.time_ns = now_ns;
+    return true;
+}
+
+// What was told of refusals before there were incidents.
+void tell_plainly(const ttmem_incident& incident) noexcept {
+    if (incident.kind == TTMEM_INCIDENT_OUT_OF_MEMORY)
+        note_out_of_memory(incident.target, incident.pool, known(incident.requested_bytes), known(incident.free_bytes),
+                           known(incident.largest_free_bytes));
+    if (incident.kind == TTMEM_INCIDENT_CLASH)
+        note_clash({incident.program, incident.cb_end_address, incident.buffer_address, incident.target});
+}
+
+void publish_incident(const Writer& writer, const ttmem_incident& incident, uint64_t number) noexcept {
+    const uint64_t sequence = take_sequence(writer);
+    Words words;
+    words.time = raw_now(writer.clock);
+    words.tag = tag_of(Type::incident, 0, incident.pool, 0, incident.site);
+    words.id = number;
+    words.address = incident.kind;
+    words.reserved = pack48(known(incident.requested_bytes), incident.target);
+    words.requested = pack48(0, thread_number());
+    publish(writer, sequence, words);
+}
+
+Incident* claim(const Writer& writer, uint64_t number) noexcept {
+    Incident* slot = slot_at(writer, slot_of(number));
+    uint64_t seen = slot->commit.load(std::memory_order_relaxed);
+    if ((seen & 1) != 0 || seen >= committed(number)) return nullptr;
+    const bool is_ours =
+        slot->commit.compare_exchange_strong(seen, busy(number), std::memory_order_acq_rel, std::memory_order_relaxed);
+    return is_ours ? slot : nullptr;
+}
+
+void put(Word& word, uint64_t value) noexcept { word.store(value, std::memory_order_release); }
+
+void fill_figures(Incident& slot, const ttmem_incident& incident) noexcept {
+    put(slot.requested, incident.requested_bytes);
+    put(slot.per_bank, incident.per_bank_bytes);
+    put(slot.free, incident.free_bytes);
+    put(slot.largest, incident.largest_free_bytes);
+    put(slot.bank_free, incident.bank_free_bytes);
+    put(slot.bank_largest, incident.bank_largest_free_bytes);
+    put(slot.banks, incident.bank_count);
+    put(slot.space_begin, incident.space_begin_address);
+    put(slot.space_end, incident.space_end_address);
+    put(slot.program, incident.program);
+    put(slot.cb_end, incident.cb_end_address);
+    put(slot.lowest_buffer, incident.buffer_address);
+    put(slot.trace, incident.trace);
+    put(slot.address, incident.address);
+}
+
+// In whole words, as everything is read.
+void fill_text(Incident& slot, const char* text, uint32_t bytes) noexcept {
+    const uint32_t kept = text == nullptr ? 0 : std::min(bytes, kIncidentTextBytes);
+    auto* words = reinterpret_cast<Word*>(slot.text);
+    for (uint32_t at = 0; at < kept; at += sizeof(Word)) {
+        uint64_t word = 0;
+        std::memcpy(&word, text + at, std::min<size_t>(sizeof word, kept - at));
+        put(words[at / sizeof(Word)], word);
+    }
+    put(slot.text_bytes, kept);
+}
+
+void fill(const Writer& writer, Incident& slot, const ttmem_incident& incident, uint64_t time) noexcept {
+    put(slot.repeats, 0);
+    put(slot.last_time, 0);
+    put(slot.time, time);
+    put(slot.site_and_phase, uint64_t{incident.site} | uint64_t{open_phase_name()} << 32);
+    put(slot.other_site_and_cores, uint64_t{incident.other_site} | uint64_t{incident.core_set} << 32);
+    put(slot.launches, writer.targets[incident.target].launches.load(std::memory_order_relaxed));
+    fill_figures(slot, incident);
+    fill_text(slot, incident.text, incident.text_bytes);
+}
+
+void fill_copy(const Writer& writer, Incident& slot, uint32_t number, const ttmem_incident& incident) noexcept {
+    put(slot.sequence_before, writer.header->next_sequence.load(std::memory_order_acquire));
+    const CopyMade copy = copy_alive(writer, number, Concerned(writer, incident.kind, incident.pool, incident.target));
+    put(slot.sequence_after, writer.header->next_sequence.load(std::memory_order_acquire));
+    put(slot.entries, copy.entries);
+    put(slot.left_out, copy.left_out);
+    put(slot.left_out_bytes, copy.left_out_bytes);
+    constexpr uint64_t kTold = kReadLater | kHasText | kPerCore;
+    const uint64_t flags = (incident.options & kTold) | (copy.has_pages ? 0 : uint64_t{kNoCopy});
+    put(slot.place, uint64_t{incident.kind} | uint64_t{incident.pool} << 8 | uint64_t{incident.target} << 16 |
+                        uint64_t{thread_number()} << 32 | flags << 48);
+}
+
+uint64_t monotonic_ns() noexcept {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<uint64_t>(now.tv_sec) * kSecond + static_cast<uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+// The count moves first, so whoever is killed inside leaves that. Its own records come before the copy: what was given out
+// after the copy is what others did later.
+void note_incident_at(const ttmem_incident& incident, uint64_t now_ns) noexcept {
+    const Writer& writer = the_writer;
+    const uint64_t time = raw_now(writer.clock);
+    if (is_again(writer, incident, now_ns) && count_repetition(writer, now_ns)) return tell_plainly(incident);
+    Header& header = *writer.header;
+    const uint64_t number = header.incidents.fetch_add(1, std::memory_order_acq_rel) + 1;
+    header.incident_counts[incident.kind][incident.pool].fetch_add(1, std::memory_order_relaxed);
+    TTMEM_TEST_YIELD(incident_counted);
+    tell_plainly(incident);
+    publish_incident(writer, incident, number);
+    Incident* slot = claim(writer, number);
+    if (slot == nullptr) return;
+    TTMEM_TEST_YIELD(incident_claimed);
+    fill(writer, *slot, incident, time);
+    TTMEM_TEST_YIELD(incident_half_written);
+    fill_copy(writer, *slot, slot_of(number), incident);
+    TTMEM_TEST_YIELD(incident_copied);
+    slot->commit.store(committed(number), std::memory_order_release);
+    remember(writer, incident, number, now_ns);
+}
+
+__attribute__((noinline, cold)) void note_incident(const ttmem_incident& incident) noexcept {
+    note_incident_at(incident, monotonic_ns());
+}
+
+}  // namespace ttmem
