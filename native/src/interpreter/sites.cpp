@@ -147,6 +147,9 @@ constexpr std::string_view kPackageFolders[] = {"/site-packages/", "/dist-packag
 constexpr std::string_view kPackages[] = {"ttmem/", "ttnn/", "torch/", "pytest/", "_pytest/", "pluggy/"};
 constexpr std::string_view kSourceTrees[] = {"/src/ttmem/", "/ttnn/ttnn/", "/pytorch/torch/"};
 
+constexpr std::string_view kFrozen = "<frozen ";   // modules of the interpreter itself: imports, and from 3.11 on runpy
+constexpr std::string_view kRunner = "/runpy.py";  // `python -m`
+
 bool begins_with(std::string_view text, std::string_view start) noexcept {
     return text.size() >= start.size() && std::memcmp(text.data(), start.data(), start.size()) == 0;
 }
@@ -168,7 +171,7 @@ bool is_library_file(std::string_view path) noexcept {
     }
     for (const std::string_view tree : kSourceTrees)
         if (!after(path, tree).empty()) return true;
-    return false;
+    return begins_with(path, kFrozen) || after(path, kRunner).data() == path.data() + path.size();
 }
 
 std::string_view end_of_path(std::string_view path) noexcept {

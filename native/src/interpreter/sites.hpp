@@ -6,7 +6,7 @@
 //   frames  ->  hash  ->  table of known stacks  ->  site
 //                              | not there: frames of the user's program, the 16 innermost, as nodes of the tree
 //
-// Frames of ttmem, ttnn, torch and pytest are left out. Of a file's path the last three parts are kept.
+// Frames of ttmem, ttnn, torch and pytest, and those by which Python itself runs modules, are left out. Of a file's path the last three parts are kept.
 #pragma once
 
 #include <cstddef>

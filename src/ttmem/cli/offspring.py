@@ -14,7 +14,6 @@ from ttmem.sources import FoundJournal, Journals, Places, procfs
 
 if TYPE_CHECKING:
     from ttmem.collector import Collector
-    from ttmem.events import Field
     from ttmem.snapshot import ProcessUsage
 
 __all__ = ["Offspring"]
@@ -22,7 +21,6 @@ __all__ = ["Offspring"]
 _SETTLE_SECONDS = 2.0
 _STEP_SECONDS = 0.002
 _READ_EVERY_SECONDS = 0.1  # refusals are told by records alone, and the oldest of those are written over
-_REASON_MOST = 512
 _NAME = re.compile(r"(\d+)-(\d+)-[0-9a-f]+\.journal")
 
 
@@ -69,10 +67,6 @@ class Offspring:
             found = self._ours()
         return sorted(found, key=lambda process: process.pid)
 
-    def reasons_without_sites(self) -> list[str]:
-        """Why lines of Python are missing in journals of ours, each reason once."""
-        return sorted({reason for path in self.paths if (reason := _reason_without_sites(path))})
-
     def _ours(self) -> "list[ProcessUsage]":
         return [process for process in self._collecting().snapshot().processes if process.path in self.paths]
 
@@ -101,35 +95,14 @@ def _marks_of(path: str) -> list[str]:
     from ttmem.events import STRUCTS
 
     field = STRUCTS["Identity"].fields["run"]  # a journal begins with its identity
-    text = _read(path, field.offset_bytes, field.size_bytes)
-    return text.partition(b"\0")[0].decode(errors="replace").split(",")
-
-
-def _reason_without_sites(path: str) -> str:
-    """Why a journal has no lines of Python though they were asked for; empty if it has them, or is gone."""
-    from ttmem.events import STRUCTS
-
-    header, identity = STRUCTS["Header"], STRUCTS["Identity"]
-    head = _read(path, 0, header.size_bytes)
-
-    def number(field: "Field") -> int:
-        return int.from_bytes(head[field.offset_bytes : field.offset_bytes + field.size_bytes], "little")
-
-    text_id = number(header.fields["sites_off"])
-    at = number(identity.fields["arena_offset"]) + text_id * 8
-    item = _read(path, at, _REASON_MOST) if text_id else b""
-    return item[8 : 8 + int.from_bytes(item[:4], "little")].decode(errors="replace")
-
-
-def _read(path: str, offset: int, size_bytes: int) -> bytes:
-    """Bytes of a file that may be gone by now."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
-        return b""
+        return []
     try:
-        return os.pread(file, size_bytes, offset)
+        text = os.pread(file, field.size_bytes, field.offset_bytes)
     except OSError:
-        return b""
+        return []
     finally:
         os.close(file)
+    return text.partition(b"\0")[0].decode(errors="replace").split(",")

@@ -149,9 +149,10 @@ def _tell(offspring: Offspring, name: str, *, is_asked: bool, is_plain: bool) ->
         return
     from ttmem.view.summary import summary
 
-    lines = summary(offspring.usages())
+    usages = offspring.usages()
+    lines = summary(usages)
     _say(f"ttmem: peaks of `{name}`" if lines else f"ttmem: `{name}` reported, but held no device memory", lines)
-    for reason in offspring.reasons_without_sites():
+    for reason in sorted({process.sites_off for process in usages if process.sites_off}):
         _say(f"ttmem: no lines of Python are recorded: {reason}; `ttmem doctor` tells more")
 
 
