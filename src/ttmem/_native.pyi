@@ -117,6 +117,33 @@ class client:  # really a submodule
     @staticmethod
     def report_clash(target: int, program: int, cb_end_address: int, buffer_address: int, /) -> None: ...
     @staticmethod
+    def report_incident(
+        target: int,
+        kind: int,
+        pool: int,
+        /,
+        *,
+        requested_bytes: int | None = None,
+        per_bank_bytes: int | None = None,
+        free_bytes: int | None = None,
+        largest_free_bytes: int | None = None,
+        bank_free_bytes: int | None = None,
+        bank_largest_free_bytes: int | None = None,
+        bank_count: int = 0,
+        core_set: int = 0,
+        space_begin_address: int = 0,
+        space_end_address: int = 0,
+        program: int = 0,
+        cb_end_address: int = 0,
+        buffer_address: int = 0,
+        trace: int = 0,
+        address: int = 0,
+        site: int = 0,
+        other_site: int = 0,
+        options: int = 0,
+        text: str = "",
+    ) -> None: ...
+    @staticmethod
     def report_ring(
         target: int,
         core_type: int,

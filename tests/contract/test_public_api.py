@@ -22,6 +22,7 @@ REPORTS = [
     "report_clash",
     "report_core_buffer_alloc",
     "report_free",
+    "report_incident",
     "report_kernel_load",
     "report_kernel_unload",
     "report_launch",

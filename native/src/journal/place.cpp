@@ -112,8 +112,15 @@ bool ends_with(const char* text, const char* end) noexcept {
 struct Corpse {
     int64_t modified_ns;
     uint64_t bytes;
+    bool has_incidents;
     char name[80];
 };
+
+bool has_incidents(int file, const Identity& identity) noexcept {
+    uint64_t incidents = 0;
+    return identity.version == kVersion &&
+           pread(file, &incidents, sizeof incidents, offsetof(Header, incidents)) == sizeof incidents && incidents != 0;
+}
 
 // Dead: our own kind of file, nobody holds its lock, and its process is gone (or of another pid namespace).
 bool is_corpse(int directory, const char* name, uint32_t own_uid, Corpse& corpse) noexcept {
@@ -125,6 +132,7 @@ bool is_corpse(int directory, const char* name, uint32_t own_uid, Corpse& corpse
     bool dead = fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_uid == own_uid &&
                 pread(file, &identity, sizeof identity, 0) == sizeof identity && identity.magic == kMagic &&
                 lock_holder(file) == kNobody;
+    corpse.has_incidents = dead && has_incidents(file, identity);
     close(file);
     if (!dead) return false;
     identify_self(self);
@@ -162,6 +170,22 @@ uint32_t collect_corpses(int directory, uint32_t own_uid, Corpse* corpses, uint3
     return count;
 }
 
+// Puts the newest before all others, perhaps only of those with incidents. Few files, and no memory is allocated.
+uint32_t put_newest_first(Corpse* corpses, uint32_t count, uint32_t most, bool has_incidents_only) noexcept {
+    for (uint32_t place = 0; place < count; ++place) {
+        uint32_t newest = count;
+        for (uint32_t i = place; i < count; ++i)
+            if ((corpses[i].has_incidents || !has_incidents_only) &&
+                (newest == count || corpses[i].modified_ns > corpses[newest].modified_ns))
+                newest = i;
+        if (newest == count || place == most) return place;
+        const Corpse corpse = corpses[newest];
+        corpses[newest] = corpses[place];
+        corpses[place] = corpse;
+    }
+    return count;
+}
+
 // A file beyond the process's own limit is refused with a signal that ends most programs.
 bool is_within_limit(uint64_t bytes) noexcept {
     rlimit limit{};
@@ -180,8 +204,11 @@ bool reserve(NewJournal& journal) noexcept {
     if (ftruncate(journal.file, static_cast<off_t>(journal.bytes)) != 0) return false;
     if (fallocate(journal.file, 0, 0, bytes) == 0) return true;
     if (!is_lack_of_room(errno)) return false;
-    remove_dead_journals(journal.directory, geteuid(), {0, 0});  // what lives goes before what is kept of the dead
-    return fallocate(journal.file, 0, 0, bytes) == 0;
+    for (const uint32_t with_incidents : {8, 4, 2, 1, 0}) {  // what lives goes before what is kept of the dead
+        remove_dead_journals(journal.directory, geteuid(), {0, kDeadBytesKept, with_incidents});
+        if (fallocate(journal.file, 0, 0, bytes) == 0) return true;
+    }
+    return false;
 }
 
 // One range of addresses: what is reserved is there at once, pages of the holes when they were asked for.
@@ -298,16 +325,12 @@ void remove_dead_journals(int directory, uint32_t own_uid, DeadKept kept) noexce
     if (room == MAP_FAILED) return;
     auto* corpses = static_cast<Corpse*>(room);
     const uint32_t count = collect_corpses(directory, own_uid, corpses, kMost);
+    const uint32_t chosen = put_newest_first(corpses, count, kept.with_incidents, true);
+    put_newest_first(corpses + chosen, count - chosen, count, false);
     uint64_t bytes = 0;
-    for (uint32_t place = 0; place < count; ++place) {  // selection by age, newest first: few files, no allocation
-        uint32_t newest = place;
-        for (uint32_t i = place + 1; i < count; ++i)
-            if (corpses[i].modified_ns > corpses[newest].modified_ns) newest = i;
-        const Corpse corpse = corpses[newest];
-        corpses[newest] = corpses[place];
-        corpses[place] = corpse;
-        bytes += corpse.bytes;
-        if (place >= kept.count || bytes > kept.bytes) unlinkat(directory, corpse.name, 0);
+    for (uint32_t place = 0; place < count; ++place) {
+        bytes += corpses[place].bytes;
+        if (place >= chosen + kept.count || bytes > kept.bytes) unlinkat(directory, corpses[place].name, 0);
     }
     munmap(room, kMost * sizeof(Corpse));
 }

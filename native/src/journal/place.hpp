@@ -13,6 +13,7 @@
 namespace ttmem {
 
 inline constexpr uint32_t kDeadKept = 16;
+inline constexpr uint32_t kDeadWithIncidentsKept = 8;
 inline constexpr uint64_t kDeadBytesKept = 256ull << 20;
 
 /// A new journal before it is named: mapped for writing, identity filled in, not yet visible to anyone.
@@ -41,10 +42,11 @@ void abandon_journal(NewJournal& journal) noexcept;
 /// How much is kept of this user's dead journals.
 struct DeadKept {
     uint32_t count = kDeadKept;
-    uint64_t bytes = kDeadBytesKept;
+    uint64_t bytes = kDeadBytesKept;                   // of all
+    uint32_t with_incidents = kDeadWithIncidentsKept;  // beside the others
 };
 
-/// Removes this user's dead journals beyond the newest that are kept.
+/// Removes this user's dead journals beyond the newest that are kept; those that tell of incidents go last.
 void remove_dead_journals(int directory, uint32_t own_uid, DeadKept kept = {}) noexcept;
 
 }  // namespace ttmem

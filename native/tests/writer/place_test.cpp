@@ -56,15 +56,18 @@ pid_t a_dead_pid() {
 }
 
 /// A file that looks like the journal of a process that ended at `age_s` seconds before now.
-std::string leave_dead_journal(const std::string& path, int number, int age_s, off_t bytes, pid_t pid) {
+std::string leave_dead_journal(const std::string& path, int number, int age_s, off_t bytes, pid_t pid,
+                               uint64_t incidents = 0) {
     const std::string name = std::to_string(pid) + "-1-" + std::to_string(number) + ".journal";
     const int file = open((path + "/" + name).c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
     Identity identity{};
     identify_self(identity);
     identity.magic = kMagic;
+    identity.version = kVersion;
     identity.pid = static_cast<uint32_t>(pid);
     identity.start_ticks = 1;
     REQUIRE(file >= 0 && pwrite(file, &identity, sizeof identity, 0) == sizeof identity);
+    REQUIRE(pwrite(file, &incidents, sizeof incidents, offsetof(Header, incidents)) == sizeof incidents);
     if (fallocate(file, 0, 0, bytes) != 0) check::skip("no room here for large files");
     timespec times[2]{};
     clock_gettime(CLOCK_REALTIME, &times[0]);
@@ -236,6 +239,55 @@ TEST(the_newest_sixteen_dead_journals_stay) {
     }
     clear_away(check::directory());
     CHECK(names_in(check::directory()) == newest);
+}
+
+TEST(the_newest_eight_dead_journals_with_incidents_stay_beside_the_newest_sixteen_others) {
+    const pid_t pid = a_dead_pid();
+    std::set<std::string> kept;
+    for (int i = 0; i < 12; ++i) {  // older than all others
+        const std::string name = leave_dead_journal(check::directory(), i, 5000 + i * 5 % 12, 4096, pid, 3);
+        if (i * 5 % 12 < 8) kept.insert(name);
+    }
+    for (int i = 0; i < 20; ++i) {
+        const std::string name = leave_dead_journal(check::directory(), 100 + i, 1000 + i * 7 % 20, 4096, pid);
+        if (i * 7 % 20 < 16) kept.insert(name);
+    }
+    clear_away(check::directory());
+    CHECK(names_in(check::directory()) == kept);
+}
+
+TEST(dead_journals_with_incidents_are_bounded_in_bytes_too_and_go_last) {
+    const pid_t pid = a_dead_pid();
+    std::set<std::string> kept;
+    for (int i = 0; i < 5; ++i) {
+        const std::string name = leave_dead_journal(check::directory(), i, 1000 + i, 60 << 20, pid, 1);
+        if (i < 4) kept.insert(name);
+    }
+    leave_dead_journal(check::directory(), 9, 10, 60 << 20, pid);
+    clear_away(check::directory());
+    CHECK(names_in(check::directory()) == kept);
+}
+
+TEST(where_room_is_short_dead_journals_with_incidents_go_last) {
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+        check::skip("no mount namespace of our own here");
+    const std::string path = check::directory() + "/tiny";
+    CHECK(mkdir(path.c_str(), 0700) == 0);
+    const off_t one = static_cast<off_t>(plan_of(kSmall).holes);
+    const std::string size = "size=" + std::to_string(3 * one + 4096);
+    if (mount("tiny", path.c_str(), "tmpfs", 0, size.c_str()) != 0) check::skip("no file systems of our own here");
+    chmod(path.c_str(), 0700);
+    const pid_t pid = a_dead_pid();
+    const std::string old = leave_dead_journal(path, 1, 2000, one, pid, 1);
+    const std::string young = leave_dead_journal(path, 2, 1000, one, pid, 1);
+    leave_dead_journal(path, 3, 10, one, pid);
+    NewJournal first, second;
+    REQUIRE(begin_journal(path.c_str(), kSmall, first));
+    CHECK(names_in(path) == (std::set<std::string>{old, young}));
+    REQUIRE(begin_journal(path.c_str(), kSmall, second));
+    CHECK(names_in(path) == std::set<std::string>{young});
+    abandon_journal(first);
+    abandon_journal(second);
 }
 
 TEST(dead_journals_beyond_256_mib_go) {
