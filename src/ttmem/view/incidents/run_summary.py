@@ -33,7 +33,7 @@ def run_incidents(
     by_age = sorted(groups.values(), key=lambda group: -group[0].incidents[-1].time_ns)
     lines: list[Line] = []
     for number, group in enumerate(by_age):
-        lines.append(())
+        lines += [()] if lines else []
         if has_failed and number < _BLOCKS_MOST:
             lines += _block(group, explain, options)
         else:
