@@ -15,7 +15,7 @@ from ttmem.analysis.address_lines import (
 from ttmem.analysis.explanation import AddressLine, After, Cause, Explanation, Freeing, ReplayDetails
 from ttmem.analysis.fewest import Choice, fewest_on_all, holes
 from ttmem.analysis.holders import by_kind, by_line, by_phase, phase_share, with_blocks
-from ttmem.analysis.l1 import IN_L1, clash_of, floor_of
+from ttmem.analysis.l1 import IN_L1, clash_line, clash_of, floor_of
 from ttmem.devices import PLANNED_POOLS
 from ttmem.snapshot.incidents import HeldEntry, Incident, IncidentCopy, incident_name
 
@@ -40,6 +40,8 @@ def explain(copy: IncidentCopy, *, phase_run: int | None = None) -> Explanation:
         own = [entry for entry in copy.entries if entry.memory == "l1"]
     needed = incident.requested_per_bank_bytes
     choice = _choice(layout, needed)
+    clash = clash_of(copy) if incident.kind == "clash" else None
+    line = None if clash is None else clash_line(copy, clash)
     is_in_l1 = incident.memory in IN_L1 or incident.kind == "clash"
     return Explanation(
         name=incident_name(copy.pid, incident),
@@ -50,14 +52,14 @@ def explain(copy: IncidentCopy, *, phase_run: int | None = None) -> Explanation:
         bank_count=banks,
         cause=_cause(incident, layout) if is_refusal else None,
         missing_bytes=_missing(incident, layout) if is_refusal else None,
-        lines=_tightest(layout),
+        lines=(line,) if line is not None else _tightest(layout),
         freeing=_freeing(layout, choice, banks) if layout is not None and choice is not None else None,
         holders=with_blocks(by_line(own, banks), layout, _MOST_BLOCKS),
         by_kind=tuple(one.holder for one in by_kind(_held(copy.entries), banks)),
         by_phase=tuple(one.holder for one in by_phase(own, banks) if any(entry.phase for entry in own)),
         phase_share=phase_share(own, incident),
         floor=floor_of(copy) if is_in_l1 else None,
-        clash=clash_of(copy) if incident.kind == "clash" else None,
+        clash=clash,
         replay=_replay(copy) if incident.kind == "unsafe_replay" else None,
         notes=(*([_DIVIDED] if is_divided else []), *_notes(copy, layout)),
     )

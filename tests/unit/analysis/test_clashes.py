@@ -131,6 +131,12 @@ def test_a_clash_by_one_page_names_the_lowest_buffer_and_the_missing_bytes() -> 
         assert [entry.id for entry in found.clash.in_the_way] == ["hidden"]
         assert found.floor is not None
         assert (found.floor.headroom_bytes, found.floor.entry and found.floor.entry.id) == (-2048, "hidden")
+        [line] = found.lines
+        assert [(stretch.use, stretch.size_bytes) for stretch in line.stretches] == [
+            ("circular", 600 * KIB - 2048),
+            ("clash", 2048),
+            ("held", line.end_address - line.begin_address - 600 * KIB),
+        ]
         expect_only_these_help(clashing, ["hidden"])
 
 

@@ -1,5 +1,6 @@
 """Incidents as text: the block of `ttmem run` word for word, the whole story by what it must say, both at any width."""
 
+import re
 from collections.abc import Callable
 
 import msgspec
@@ -246,6 +247,17 @@ def test_the_story_has_the_map_the_set_the_holders_and_the_runtimes_words() -> N
         assert f"\n{title}" in text
     assert "Freeing this buffer (430 KiB, model.py:77 attention) opens a block of 731 KiB." in text
     assert "Out of Memory: Not enough space to allocate" in text
+
+
+def test_the_map_of_a_clash_shows_where_both_meet() -> None:
+    incident = msgspec.structs.replace(a_clash().incident, space_begin_address=105_824, space_end_address=1_499_136)
+    chip = RefusingChip()
+    for number in range(10):
+        chip.hold(f"hidden{number}", chip.l1(100 * KIB), "model.py:131 keep_hidden")
+
+    text = plain(incident_story(explain(chip.copy(incident)), chips(1), PageOptions(80, is_ascii=True)))
+
+    assert re.search(r"\n   =+X+#+\n   0x19d60 +0x16e000\n   # held, = circular buffers, X both\n", text)
 
 
 def test_a_hole_smaller_than_a_column_still_shows() -> None:
