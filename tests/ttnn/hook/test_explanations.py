@@ -26,7 +26,7 @@ def free(identity: int) -> Step:
 
 
 def explained(hooked: Hooked) -> Explanation:
-    """The newest incident."""
+    """The newest incident. One that repeats another within a second would be counted there: tests ask for other sizes."""
     process = hooked.look().process
     copy = hooked.watch.collector.incident_copy(hooked.pid, process["incident_count"], key=process["key"])
     assert copy is not None
@@ -54,7 +54,7 @@ def expect_that_it_helps(hooked: Hooked, named: list[int], asked: Step) -> None:
     [
         pytest.param([60, 700, 100], [], 612, "full", {2}, id="one big holder"),
         pytest.param([300, 250, 300, 250, 200], [2, 4], 400, "fragmented", {5}, id="fragmented"),
-        pytest.param([112] * 10, [], 400, "full", {9, 10}, id="two of a leak"),
+        pytest.param([112] * 10, [], 410, "full", {9, 10}, id="two of a leak"),
     ],
 )
 def test_the_named_buffers_make_room_on_the_stock_runtime(
