@@ -26,7 +26,7 @@ def free(identity: int) -> Step:
 
 
 def explained(hooked: Hooked) -> Explanation:
-    """The newest incident. One that repeats another within a second would be counted there: tests ask for other sizes."""
+    """The newest incident. One that repeats another within a second is none of its own: tests ask for other sizes."""
     process = hooked.look().process
     copy = hooked.watch.collector.incident_copy(hooked.pid, process["incident_count"], key=process["key"])
     assert copy is not None
