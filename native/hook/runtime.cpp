@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "journal/environment.hpp"
+#include "ttmem/client.h"
 #include "writer/own_stack.hpp"
 
 namespace ttmem::hook {
@@ -191,6 +193,13 @@ void remember(const Object& caller, const Copy* copy) noexcept {
     place.end.store(caller.end, std::memory_order_release);
 }
 
+// Python stacks are sites of buffers where the environment says so, as `ttmem run` does, whether or not the program imports us.
+void begin_sites() noexcept {
+    static std::atomic<bool> has_begun{false};
+    const char* word = environment("TTMEM_SITES");
+    if (word != nullptr && !is_off_word(word) && !has_begun.exchange(true)) ttmem_python_sites(1);
+}
+
 // The first call from an object: rare, and allowed to ask the loader. Should another thread be at it (or have been at a
 // fork), this one looks for its function alone and leaves nothing behind.
 void* look_for_apart(Hook hook, uintptr_t address) noexcept {
@@ -204,6 +213,7 @@ void* look_for_apart(Hook hook, uintptr_t address) noexcept {
     remember(caller.found, copy);
     looking.store(false, std::memory_order_release);
     if (copy == nullptr) return symbol_in(runtime, kHookNames[number]);
+    begin_sites();
     at_hand.copy = copy;
     return copy->originals[number];
 }

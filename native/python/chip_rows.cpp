@@ -1,6 +1,7 @@
 // What lies where on a chip, and the kernels on it, as plain Python rows.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "journal/kernel_name.hpp"
@@ -74,6 +75,23 @@ nb::tuple kernel_row(const KernelEntry& found, const Sent* sent, const Timebase&
                           size_row(told.packed_bytes), text(told.name.substr(0, kNameMost)));
 }
 
+template <typename Number>
+nb::object known_or_none(const std::optional<Number>& value) {
+    return value ? nb::cast(*value) : nb::object(nb::none());
+}
+
+// (number, least of cores that have both, highest end of circular buffers where there is no buffer, lowest buffer where
+// there are no circular buffers, lowest buffer of all other cores, how many cores that are not, programs that reach into a
+// buffer as (process, program))
+nb::tuple headroom_row(uint32_t number, const Headroom& headroom) {
+    nb::list programs;
+    for (const auto& [process, program] : headroom.programs)
+        programs.append(nb::make_tuple(process, program_number(program)));
+    return nb::make_tuple(number, known_or_none(headroom.least), known_or_none(headroom.cb_end),
+                          known_or_none(headroom.own), known_or_none(headroom.lowest), headroom.core_count,
+                          nb::tuple(programs));
+}
+
 bool is_any_kernel(uint8_t kind) {
     return (kind >= TTMEM_KERNEL_APPLICATION && kind <= TTMEM_KERNEL_DISPATCH) || kind == TTMEM_KERNEL_UNKNOWN;
 }
@@ -83,7 +101,7 @@ bool is_shown(const Process& process) { return process.is_counted(); }
 }  // namespace
 
 void space_rows(Collector& collector, const Processes& processes, const Devices& devices, nb::dict& rows) {
-    nb::list spaces, cores;
+    nb::list spaces, cores, headrooms;
     const auto all = collector.atlas().look(processes, devices);
     for (uint32_t number = 0; number < all.size(); ++number) {
         static const Places nothing;
@@ -95,9 +113,11 @@ void space_rows(Collector& collector, const Processes& processes, const Devices&
         if (places.is_followed)
             cores.append(nb::make_tuple(number, has_worst, core % 256, core / 256,
                                         has_worst ? places.cores[places.worst].used : places.buffers));
+        if (places.is_followed && places.headroom.is_known) headrooms.append(headroom_row(number, places.headroom));
     }
     rows["spaces"] = spaces;
     rows["worst_cores"] = cores;
+    rows["headrooms"] = headrooms;
 }
 
 nb::dict chip_rows(Collector& collector, uint32_t device, size_t most) {

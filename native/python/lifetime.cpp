@@ -35,7 +35,12 @@ nb::tuple lifetime_rows(Collector& collector) {
     const Lifetime sums = collector.lifetime();
     nb::list chips;
     for (const auto& [number, chip] : sums.chips) chips.append(chip_row(number, chip));
-    return nb::make_tuple(nb::tuple(chips), intake_row(sums.journals), intake_row(sums.sockets));
+    nb::list incidents;
+    for (uint32_t kind = 0; kind < kIncidentKinds; ++kind)
+        for (uint32_t pool = 0; pool < kPools; ++pool)
+            if (sums.incidents[kind][pool] != 0)
+                incidents.append(nb::make_tuple(kind, pool, sums.incidents[kind][pool]));
+    return nb::make_tuple(nb::tuple(chips), intake_row(sums.journals), intake_row(sums.sockets), nb::tuple(incidents));
 }
 
 }  // namespace ttmem

@@ -202,6 +202,8 @@ void add_ledger(nb::module_& module) {
         .def("kernels", kernel_rows, nb::arg("device"), nb::arg("most"))
         .def("tally", tally_rows, nb::arg("process"))
         .def("alive_at_peak", alive_at_peak_rows, nb::arg("process"), nb::arg("device"), nb::arg("pool"))
+        .def("incident", incident_copy_rows, nb::arg("pid"), nb::arg("key"), nb::arg("number"),
+             nb::sig("def incident(self, pid: int, key: int, number: int) -> dict | None"))
         .def("taken", taken, nb::arg("process"))
         .def("feed", feed, nb::arg("records"), nb::arg("arena"), nb::arg("identity"))
         .def("end", &Collector::end, nb::arg("process"), Unlocked())

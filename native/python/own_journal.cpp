@@ -12,6 +12,8 @@
 #include "python/entry_words.hpp"
 #include "python/reports.hpp"
 #include "python/rows.hpp"
+#include "reader/stacks.hpp"
+#include "ttmem/client.h"
 #include "writer/owner.hpp"
 
 namespace nb = nanobind;
@@ -44,6 +46,15 @@ public:
     }
     uint32_t thread(uint16_t number) const {
         return number < kThreads ? part<Half>(identity().threads_offset)[number].load(std::memory_order_acquire) : 0;
+    }
+
+    /// What a site says: a text of the arena, or the frames of a stack.
+    std::string site_text(uint32_t site, StackReader& stacks) const {
+        if (is_stack_site(site))
+            return frames_text(stacks.path(MemorySource(where_.base, where_.bytes), identity(), site));
+        uint64_t length = 0;
+        const char* told = item(site, Item::text, length);
+        return told == nullptr ? std::string() : std::string(told, length);
     }
 
     /// One more than the highest target that has a name; 0 is where everything without one is counted.
@@ -197,13 +208,11 @@ private:
     uint64_t now_, passed_, passed_ns_;
 };
 
-nb::tuple entry_row(const OwnJournal& own, const Words& words, const Ages& ages) {
+nb::tuple entry_row(const OwnJournal& own, const Words& words, const Ages& ages, StackReader& stacks) {
     const bool is_program = words.kind() == TTMEM_PROGRAM_BINARY;
     const EntryWords its(words);
     const uint64_t id = is_program && words.id == TTMEM_PROGRAM_ZERO ? 0 : words.id;
-    uint64_t length = 0;
-    const char* site = is_program ? nullptr : own.item(words.site(), Item::text, length);
-    const KernelName told(site == nullptr ? std::string() : std::string(site, length));
+    const KernelName told(is_program ? std::string() : own.site_text(words.site(), stacks));
     return nb::make_tuple(words.target(), words.kind(), id, words.pool(), words.flags(), words.reserved_bytes(),
                           its.asked, its.address, its.per_bank, its.page, its.layout, its.core_count,
                           program_number(its.program), own.thread(words.thread()), ages.of(words.time),
@@ -221,7 +230,8 @@ nb::list entry_rows() {
     });
     std::sort(alive.begin(), alive.end(), [](const Words& a, const Words& b) { return a.commit < b.commit; });
     const Ages ages(own.identity());
-    for (const Words& one : alive) rows.append(entry_row(own, one, ages));
+    StackReader stacks;
+    for (const Words& one : alive) rows.append(entry_row(own, one, ages, stacks));
     return rows;
 }
 
@@ -237,7 +247,13 @@ void add_own_journal(nb::module_& module) {
         "reset_peaks",
         [](uint32_t target) { ttmem_reset_peaks(target < kTargets ? static_cast<uint16_t>(target) : uint16_t{0}); },
         nb::sig("def reset_peaks(target: int, /) -> None"));
-    add_sites(own);
+    own.def("record_sites", [] { ttmem_python_sites(1); });
+    own.def("forget_sites", [] { ttmem_python_sites(0); });
+    own.def("current_site", [] { return TTMEM_ON == 0 ? 0u : ttmem_python_site_on(); });
+    own.def("stack_node_count", [] {
+        const OwnJournal its;
+        return its.is_there() ? its.header().stack_nodes_used.load(std::memory_order_relaxed) - 1 : 0;
+    });
 }
 
 }  // namespace ttmem

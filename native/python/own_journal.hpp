@@ -5,10 +5,8 @@
 
 namespace ttmem {
 
-/// `own`: counters and live entries of this process, read where they are mapped.
+/// `own`: counters and live entries of this process, read where they are mapped; `own.record_sites`, `own.forget_sites`:
+/// Python stacks for buffers that are reported without a site.
 void add_own_journal(nanobind::module_& module);
-
-/// `own.record_sites`, `own.forget_sites`: Python stacks for buffers that are reported without a site.
-void add_sites(nanobind::module_& own);
 
 }  // namespace ttmem

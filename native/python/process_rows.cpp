@@ -137,6 +137,9 @@ nb::dict process_row(const Process& process, const Timebase& time) {
     }
     row["refusals"] = refusals;
     row["clashes"] = clashes;
+    row["incidents"] = incident_rows(process, time);
+    row["incident_count"] = process.incidents.count;
+    row["sites_off"] = text(process.sites_off);
     row["source"] = process.way == Way::socket ? "socket" : "journal";
     row["claimed_pid"] = process.claimed_pid;
     return row;

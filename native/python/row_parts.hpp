@@ -45,6 +45,9 @@ const char* reason_of(const Process& process);
 inline const char* origin_of(const Process& process) { return process.book.is_counting() ? "counted" : "counter"; }
 inline bool has_ended(const Process& process) { return process.mode == Mode::ended || process.ended_ns != 0; }
 
+/// The heads of the incidents of a process, oldest first.
+nanobind::list incident_rows(const Process& process, const Timebase& time);
+
 /// Everything about a process but what it holds.
 nanobind::dict process_row(const Process& process, const Timebase& time);
 

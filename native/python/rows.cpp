@@ -202,7 +202,7 @@ nb::dict snapshot_rows(Collector& collector, nb::object only) {
         ProcessLists lists;
         rows["time_ns"] = nanoseconds(CLOCK_REALTIME);
         device_rows(devices, histories_of(devices, processes, all_peaks(processes, time)), wanted, rows);
-        rows["spaces"] = rows["worst_cores"] = nb::list();
+        rows["spaces"] = rows["worst_cores"] = rows["headrooms"] = nb::list();
         if (wanted.is_all()) space_rows(collector, processes, devices, rows);
         for (const auto& process : processes) add_process(*process, time, wanted, lists);
         put_into(rows, lists);

@@ -36,6 +36,9 @@ void space_rows(Collector& collector, const Processes& processes, const Devices&
 nanobind::dict chip_rows(Collector& collector, uint32_t device, size_t most);
 /// The kernels on one chip, the `most` largest, and how many there are.
 nanobind::tuple kernel_rows(Collector& collector, uint32_t device, size_t most);
+/// What was alive at an incident of a process, with its head; None if it is not kept. `key`: which of several of that pid; 0
+/// for one that lives.
+nanobind::object incident_copy_rows(Collector& collector, uint32_t pid, uint64_t key, uint64_t number);
 nanobind::tuple alive_at_peak_rows(Collector& collector, uint64_t process, uint32_t device, uint8_t pool);
 
 }  // namespace ttmem

@@ -297,9 +297,10 @@ class Ledger(Books):
         """
 
     def lifetime(self) -> tuple[Any, ...]:
-        """What happened since this ledger began, never less than before: (chips, journals, sockets). chips: (number,
-        launches, clashes, allocations by pool, frees by pool, refusals by pool, stalls by reason, outcomes by cache);
-        the others: (events, lost records, skipped, untabled, processes, time_ns of the newest event or 0)."""
+        """What happened since this ledger began, never less than before: (chips, journals, sockets, incidents). chips:
+        (number, launches, clashes, allocations by pool, frees by pool, refusals by pool, stalls by reason, outcomes by
+        cache); journals and sockets: (events, lost records, skipped, untabled, processes, time_ns of the newest event
+        or 0); incidents: (kind, pool, how many), each counted once whatever its chips."""
 
     def allocations(self, process: int, most: int = 0) -> list[tuple[Any, ...]]:
         """What is alive, or only so many of every target, pool and kind, the largest: (device numbers, kind, id, pool,
@@ -325,6 +326,13 @@ class Ledger(Books):
 
     def alive_at_peak(self, process: int, device: int, pool: int) -> tuple[list[tuple[Any, ...]], bool]:
         """What was alive at the process's peak on a device, and whether the list is whole."""
+
+    def incident(self, pid: int, key: int, number: int) -> dict[str, Any] | None:
+        """An incident of a process with what was alive then: `incident` as in the rows of processes; `entries` as
+        (kind, pool, id, address, reserved, requested, per bank, program, operation, cores, how many, whether by core,
+        whether a view, layout, page, thread, time_ns, sequence, phase, site, devices if others); `sequence_before` and
+        `sequence_after` the copy; `pid`; `devices`. `key`: which of several of that pid; else one that lives. None if
+        it is not kept."""
 
     def taken(self, process: int) -> tuple[bytes, bytes]:
         """With tap: the records applied so far for a process (64 bytes each) and its arena; then forgets them."""

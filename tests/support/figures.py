@@ -19,7 +19,7 @@ def some_rows(**tables: Any) -> dict[str, Any]:
     names = (
         "devices device_pools device_kinds processes process_pools process_kinds launches programs phases open_phases "
         "out_of_memory clashes clash_counts meshes damaged "
-        "other_pools other_kinds device_cores process_cores footprints rings stalls caches spaces worst_cores"
+        "other_pools other_kinds device_cores process_cores footprints rings stalls caches spaces worst_cores headrooms"
     )
     rows: dict[str, Any] = {name: [] for name in names.split()}
     return {"time_ns": NOON_NS, **rows, **tables}
@@ -80,10 +80,73 @@ def a_process(key: int = 1, **changes: Any) -> dict[str, Any]:
         "threads": 1,
         "refusals": 0,
         "clashes": 0,
+        "incidents": [],
+        "incident_count": 0,
+        "sites_off": "",
         "source": "journal",
         "claimed_pid": 0,
     }
     return {**row, **changes}
+
+
+def an_incident(number: int = 1, **changes: Any) -> dict[str, Any]:
+    """A row of an incident: memory that ran out on two chips."""
+    frames = (("models/llama/model.py", 118, "forward"), ("llama/demo/demo.py", 201, "main"))
+    figures = {
+        "requested_bytes": 32 * MIB,
+        "requested_per_bank_bytes": 512 * KIB,
+        "free_bytes": 31_040 * KIB,
+        "largest_free_bytes": 19_264 * KIB,
+        "free_per_bank_bytes": 485 * KIB,
+        "largest_free_per_bank_bytes": 301 * KIB,
+        "bank_count": 64,
+        "space_begin_address": 96 * KIB,
+        "space_end_address": 1464 * KIB,
+    }
+    row = {
+        "number": number,
+        "kind": 1,
+        "pool": 2,
+        "devices": (0, 1),
+        "is_mesh": True,
+        "time_ns": NOON_NS - 3_000_000_000,
+        "thread": 4711,
+        "repeat_count": 0,
+        "last_time_ns": None,
+        "is_read_later": False,
+        "is_of_text": True,
+        "is_per_core": False,
+        "cores": None,
+        "phase": "decode",
+        "site": (frames, "ttnn.matmul", "MatmulDeviceOperation", "1x1x32x14336 bfloat16 tile", None, False),
+        "other_site": None,
+        "text": "TT_FATAL: Out of Memory: Not enough space to allocate 33554432 B L1 buffer across 64 banks",
+        "program": None,
+        "operation": None,
+        "cb_end_address": None,
+        "lowest_buffer_address": 0x4E000,
+        "trace": None,
+        "address": None,
+        "launches_before": 41,
+        "entry_count": 1200,
+        "left_out_count": 0,
+        "left_out_bytes": 0,
+        "launches_since": 1204,
+        "operations_since": 5000,
+        **figures,
+    }
+    return {**row, **changes}
+
+
+_REPLAYED = an_incident(
+    9,
+    kind=3,
+    trace=7,
+    address=0x6_0000,
+    repeat_count=3,
+    last_time_ns=NOON_NS,
+    other_site=((("llama/demo/demo.py", 77, "capture"),), None, None, None, None, False),
+)
 
 
 def a_socket_process(key: int = 1, **changes: Any) -> dict[str, Any]:
@@ -112,6 +175,7 @@ def a_snapshot(*, foreign: tuple[Foreign, ...] = (), findings: tuple[Finding, ..
 BUSY_SPACES: dict[str, Any] = {
     "spaces": [(1, 0, 0, 30, 512 * MIB, 64 * KIB, 700 * MIB, 92 * MIB, 7), (1, 3, 1, 0, 0, 0, 0, 0, 0)],
     "worst_cores": [(1, True, 3, 2, 200 * KIB)],
+    "headrooms": [(0, -4096, None, None, 0x8_F000, 64, ((1, 12),))],
 }
 BUSY_CACHES = [
     (2, 0, 1, 12_000, 345, 0, 0, 1, 345, 4 * MIB, 0),
@@ -130,6 +194,9 @@ def _an_outrun_server(key: int) -> dict[str, Any]:
     return a_process(
         key,
         refusals=1,
+        incidents=[an_incident(2), _REPLAYED],
+        incident_count=3,
+        sites_off="offsets of Python 3.15 are not known",
         uid=1001,
         label="a server with a rather long name",
         origin="counter",

@@ -9,6 +9,7 @@ Schema = dict[str, Any]
 
 _TYPES: dict[str, Schema] = {
     "integer": {"type": "integer", "minimum": 0},
+    "signed integer": {"type": "integer"},
     "text": {"type": "string"},
     "true": {"type": "boolean"},
     "false": {},
@@ -29,6 +30,8 @@ _VALUES = {
     "processes[].state": ["live", "stale", "ended"],
     ".total_origin": ["reported", "unknown"],
     ".pool": _POOLS,
+    "incidents[].kind": ["out_of_memory", "clash", "unsafe_replay"],
+    "incidents[].memory": _POOLS,
     "foreign[].what": ["journals", "counters"],
 }
 _NAMES = {".memory": _POOLS, ".capacity": _POOLS, ".kernels": _KERNELS}
@@ -57,7 +60,7 @@ def _leaf(path: str, types: str, meaning: str) -> Schema:
     for ending, values in _VALUES.items():
         if path.endswith(ending):
             made = {"enum": [*values, *([None] if "null" in types else [])]}
-    if path.split(".")[-1] in ("time", "since", "peak_time", "start_time", "last_event_time"):
+    if path.split(".")[-1] in ("time", "since", "peak_time", "start_time", "last_event_time", "last_time"):
         made["format"] = "date-time"
     return made | ({"description": meaning.replace("`", "")} if meaning else {})
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.support.figures import a_device, a_process, an_unknown_device, some_rows, surroundings
+from tests.support.figures import a_device, a_process, an_incident, an_unknown_device, some_rows, surroundings
 from ttmem.snapshot import Finding, Foreign, Snapshot, snapshot_from_rows
 
 SIZES = st.integers(0, 1 << 62)
@@ -17,6 +17,11 @@ POOLS = st.integers(0, 9)
 CORE_TYPES = st.integers(0, 4)
 REASONS = st.sampled_from(
     ["outrun", "targets_lost", "unknown_device", "table_full", "damaged", "settling", "restored", ""]
+)
+
+MAYBE_SIZES = st.none() | SIZES
+HEADROOMS = st.tuples(
+    st.none() | st.integers(-(1 << 40), 1 << 40), MAYBE_SIZES, MAYBE_SIZES, MAYBE_SIZES, COUNTS, st.just(((1, 12),))
 )
 
 
@@ -70,6 +75,22 @@ def processes(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 
 @st.composite
+def incidents(draw: st.DrawFn, numbers: list[int]) -> dict[str, Any]:
+    """A row of an incident; whatever may be unknown is so now and then."""
+    row = an_incident(
+        draw(COUNTS),
+        kind=draw(st.integers(1, 3)),
+        pool=draw(POOLS),
+        devices=tuple(draw(st.sets(st.sampled_from(numbers)) if numbers else st.just(()))),
+        time_ns=draw(TIMES),
+        text=draw(TEXTS),
+    )
+    for name in draw(st.sets(st.sampled_from(["requested_bytes", "free_bytes", "site", "phase", "entry_count"]))):
+        row[name] = None
+    return row
+
+
+@st.composite
 def snapshots(draw: st.DrawFn) -> Snapshot:
     """A snapshot that some ledger could have made."""
     chips, owners = draw(devices()), draw(processes())
@@ -89,6 +110,9 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
         return some(POOLS, SIZES, COUNTS, FLAGS, key_length=3)
 
     numbers = [chip["number"] for chip in chips]
+    for owner in owners:
+        owner["incidents"] = draw(st.lists(incidents(numbers), max_size=2))
+        owner["incident_count"] = len(owner["incidents"]) + draw(COUNTS)
     device_pools = {
         (number, pool): (number, pool, *draw(st.tuples(SIZES, REQUESTS, COUNTS, SIZES, TIMES, TIMES, FLAGS)))
         for number, pool in draw(
@@ -126,6 +150,7 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
             for pool in range(4)
         ],
         worst_cores=[(chip, *draw(st.tuples(FLAGS, CORE_TYPES, CORE_TYPES, SIZES))) for chip in numbers],
+        headrooms=[(chip, *draw(HEADROOMS)) for chip in numbers if draw(FLAGS)],
         damaged=draw(st.lists(st.tuples(TEXTS, TEXTS), max_size=2)),
     )
     foreign = tuple(draw(st.lists(st.builds(Foreign, TEXTS, COUNTS, TEXTS), max_size=2)))

@@ -306,6 +306,13 @@ typedef struct ttmem_incident {
     const char* text; /* what the runtime said; its first 512 bytes are kept */
 } ttmem_incident;
 
+typedef enum ttmem_node {
+    TTMEM_FRAME = 1,            /* name: the function; file and line */
+    TTMEM_TENSOR = 2,           /* name: "1x1x32x14336 bfloat16 tile" */
+    TTMEM_OPERATION = 3,        /* name: the user's, "ttnn.matmul" */
+    TTMEM_DEVICE_OPERATION = 4, /* name: "MatmulDeviceOperation" */
+} ttmem_node;
+
 /* Names the place in the caller's program that asks for memory now; 0 if there is nothing to tell. */
 typedef uint32_t (*ttmem_site_source)(void);
 
@@ -319,6 +326,11 @@ TTMEM_API void ttmem_disable(void);
 /* Who is asked for the site of buffers reported without one; NULL: nobody. One per process, whichever copy sets it. It is
  * called by the reporting thread, inside the report, and must neither block nor throw. */
 TTMEM_API void ttmem_set_site_source(ttmem_site_source source);
+/* Makes the Python stacks of reporting threads the source of sites (1), or nobody (0). The interpreter's lock is never taken;
+ * frames of ttmem, ttnn, torch and pytest are left out. */
+TTMEM_API void ttmem_python_sites(int is_on);
+/* The site of the caller's Python stack, as a buffer would get it; 0: there is none. */
+TTMEM_API uint32_t ttmem_python_site_on(void);
 /* The path of this process's journal, or "" when there is none. */
 TTMEM_API const char* ttmem_journal_path(void);
 
@@ -346,6 +358,7 @@ TTMEM_API void ttmem_clash_on(const ttmem_cb_clash* clash);
 TTMEM_API void ttmem_incident_on(const ttmem_incident* incident);
 TTMEM_API void ttmem_ring_on(const ttmem_ring_state* state);
 TTMEM_API void ttmem_cache_on(const ttmem_cache_answer* answer);
+TTMEM_API uint32_t ttmem_stack_node_on(uint32_t parent, uint8_t kind, const char* name, const char* file, uint32_t line);
 TTMEM_API uint32_t ttmem_intern_on(const char* text, uint32_t length);
 TTMEM_API uint32_t ttmem_phase_begin_on(uint32_t name);
 TTMEM_API void ttmem_phase_end_on(uint32_t phase);
@@ -437,6 +450,13 @@ static inline void ttmem_cache(const ttmem_cache_answer* answer) {
 /* A 4-byte name for a text (site, phase, core set), valid in this process; 0 when there is no room. */
 static inline uint32_t ttmem_intern(const char* text, uint32_t length) {
     return TTMEM_ON ? ttmem_intern_on(text, length) : 0;
+}
+/* A site that is a node of a tree: a frame (name: the function), a tensor or an operation, below `parent` (such a site, or 0).
+ * The same arguments give the same site; one of "other" when there is no room. Valid in this process: a forked child makes
+ * its own. */
+static inline uint32_t ttmem_stack_node(uint32_t parent, uint8_t kind, const char* name, const char* file,
+                                        uint32_t line) {
+    return TTMEM_ON ? ttmem_stack_node_on(parent, kind, name, file, line) : 0;
 }
 static inline uint32_t ttmem_phase_begin(uint32_t name) { return TTMEM_ON ? ttmem_phase_begin_on(name) : 0; }
 static inline void ttmem_phase_end(uint32_t phase) {

@@ -134,6 +134,7 @@ void Collector::scan(Process& process, uint64_t now_ns, uint64_t read_until) {
     process.book.hold_peaks();
     process.book.learn_targets(process.targets, now_ns);  // before the entries: their chips must be known
     process.book.rebuild(alive, process.reader->ended_early(), now_ns);
+    process.book.learn_refusals(process.reader->refused_before(), now_ns);
     process.settle_at = process.reader->settled_at();
     process.book.hold_log(read_until, process.settle_at);
     process.mode = Mode::settling;
@@ -159,6 +160,8 @@ void Collector::adopt(Process& process, uint64_t now_ns) {
 }
 
 void Collector::damage(Process& process, const std::string& what) {
+    bool has_changed = false;
+    process.incidents.read(*process.reader, has_changed);  // as far as they can be: what was refused stays to be told
     process.mode = Mode::damaged;
     process.damage = what;
     ++process.figures;

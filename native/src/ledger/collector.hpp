@@ -18,6 +18,7 @@
 #include "ledger/balances.hpp"
 #include "ledger/book.hpp"
 #include "ledger/event_log.hpp"
+#include "ledger/incidents.hpp"
 #include "ledger/lifetime.hpp"
 #include "ledger/places.hpp"
 #include "ledger/seed_targets.hpp"
@@ -97,6 +98,9 @@ struct Process {
     uint64_t missing_since_ns = 0;        // it lives, but its file is gone
     std::vector<Words> batch, tapped;
     std::vector<uint64_t> phases;
+    KeptIncidents incidents;
+    std::string sites_off;  // why its Python stacks are not recorded
+    uint32_t sites_off_id = 0;
     // Of a process that reports by socket:
     uint64_t sequence = 0;         // of its last message
     uint64_t image = 0;            // which program it runs, 0 unknown: exec makes it another
@@ -206,6 +210,7 @@ private:
     bool read_targets(Process& process, uint32_t count);
     bool read_stale_targets(Process& process, bool& has_changed);
     bool read_phases(Process& process);
+    bool read_incidents(Process& process, bool& has_changed);
     void compare(Process& process);
     void read_anew(Process& process, uint64_t head);
     void forget_oldest_ended();

@@ -34,6 +34,8 @@ void Lifetime::add(const Process& process, const Devices& devices) {
     intake.skipped += process.hot.skipped;
     intake.untabled += process.hot.untabled_allocs;
     ++intake.processes;
+    for (uint32_t kind = 0; kind < kIncidentKinds; ++kind)
+        for (uint32_t pool = 0; pool < kPools; ++pool) incidents[kind][pool] += process.hot.incident_counts[kind][pool];
     const auto is_lasting = [&](uint32_t device) { return devices.all()[device].is_known; };
     for (size_t i = 0; i < process.book.target_count(); ++i) {
         const TargetBook& target = process.book.targets()[i];

@@ -28,6 +28,7 @@ struct Intake {
 struct Lifetime {
     std::map<uint32_t, ChipLifetime> chips;  // by number; chips that have an identity of their own
     Intake journals, sockets;
+    uint64_t incidents[kIncidentKinds][kPools] = {};  // each once, whatever its chips
 
     void add(const Process& process, const Devices& devices);
     void note_time(const Process& process, const Timebase& time);

@@ -93,8 +93,6 @@ void fill_cores(Places& places, std::map<uint32_t, CoreTaken>& cores) {
     join(buffers);
     places.buffers = length_of(buffers);
     for (auto& [number, core] : cores) {
-        join(core.planned);
-        join(core.resident);
         Spans all = core.own;
         append(all, core.planned);
         join(all);
@@ -231,10 +229,28 @@ Places Atlas::together(const Holders& holders, const Devices& devices, bool is_n
     }
     for (uint32_t pool = 0; pool < kPlacedPools; ++pool)
         places.pools[pool] = ttmem::together(parts[pool], 0, parts[pool].size());
+    for (auto& [number, core] : cores) {
+        join(core.planned);
+        join(core.resident);
+    }
+    find_headroom(places, holders, devices, cores);
+    places.headroom.is_known &= !places.is_estimated || on_cores.count == 0;  // else it matters on which cores they lie
     fill_cores(places, cores);
     places.pools[TTMEM_L1] = ttmem::together(places.pools[TTMEM_L1], on_cores);
     for (uint32_t pool = 0; pool < kPlacedPools; ++pool) places.gaps[pool] = gaps_of(places.pools[pool].spans);
     return places;
+}
+
+// By what lies in every bank: those of one core are in `cores`.
+void Atlas::find_headroom(Places& places, const Holders& holders, const Devices& devices,
+                          const std::map<uint32_t, CoreTaken>& cores) {
+    places.headroom = headroom_of(places.pools[TTMEM_L1].spans, cores);
+    places.headroom.is_known &= places.pools[TTMEM_L1].unplaced == 0;
+    if (places.headroom.least.value_or(0) >= 0) return;
+    for (const Holder& holder : holders)
+        if (holder.target != kNoTarget && is_followed(*holder.process))
+            add_programs(places.headroom, holder.process->key, sorted(*holder.process, devices).laid, {holder.target},
+                         cores);
 }
 
 void Atlas::forget(const Processes& processes) {

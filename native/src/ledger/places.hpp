@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "ledger/footprint.hpp"
+#include "ledger/headroom.hpp"
 #include "ledger/overlaps.hpp"
 #include "ledger/spans.hpp"
 
@@ -55,8 +56,9 @@ struct Places {
     std::vector<CoreTaken> cores;  // those with circular buffers or buffers of their own, in order
     size_t worst = 0;              // the fullest of them
     uint64_t buffers = 0;          // what buffers take of every core
-    bool is_followed = true;       // False: the list of somebody's allocations is not whole
-    bool is_estimated = false;     // some circular buffers did not say on which cores they lie
+    Headroom headroom;
+    bool is_followed = true;    // False: the list of somebody's allocations is not whole
+    bool is_estimated = false;  // some circular buffers did not say on which cores they lie
 };
 
 /// What has an address in the table of a process: of each target its four pools, without buffers that are allocated by
@@ -97,6 +99,8 @@ private:
     static Name name_of(const Holders& holders);
     const Sorted& sorted(const Process& process, const Devices& devices);
     Places together(const Holders& holders, const Devices& devices, bool is_now);
+    void find_headroom(Places& places, const Holders& holders, const Devices& devices,
+                       const std::map<uint32_t, CoreTaken>& cores);
     void forget(const Processes& processes);
 
     std::map<uint64_t, Sorted> processes_;                 // by key

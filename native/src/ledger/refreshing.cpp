@@ -74,7 +74,8 @@ void Collector::refresh(Process& process) {
     if (process.reader == nullptr || process.mode == Mode::ended || process.mode == Mode::damaged) return;
     if (!reach(process, nanoseconds(CLOCK_MONOTONIC))) return;
     bool has_changed = false;
-    if (!process.reader->look(process.hot) || !read_stale_targets(process, has_changed) || !read_phases(process))
+    if (!process.reader->look(process.hot) || !read_stale_targets(process, has_changed) || !read_phases(process) ||
+        !read_incidents(process, has_changed))
         return damage(process, kCut);
     refresh_label(process);
     has_changed |= process.hot != process.noted.hot;
@@ -106,6 +107,15 @@ bool Collector::read_phases(Process& process) {
     process.phases = std::move(found);
     ++process.figures;
     return true;
+}
+
+// They are few, and a repetition of one changes nothing but its head: whoever had any is read again at every look.
+bool Collector::read_incidents(Process& process, bool& has_changed) {
+    if (process.sites_off_id != process.hot.sites_off) {
+        process.sites_off_id = process.hot.sites_off;
+        process.sites_off = process.reader->item(process.hot.sites_off, Item::text).substr(0, 256);
+    }
+    return process.hot.incidents == 0 || process.incidents.read(*process.reader, has_changed);
 }
 
 // Only a journal that stood still from before the look until after it can be compared, and one whose writer was killed

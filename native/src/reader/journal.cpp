@@ -37,13 +37,12 @@ std::string fault_of(const Identity& identity, uint64_t file_bytes) {
                            identity.phases_offset == plan.phases && identity.arena_offset == plan.arena &&
                            identity.target_count == kTargets && identity.thread_count == kThreads &&
                            identity.phase_peaks == kPhasePeaks && identity.arena_bytes == kArenaBytes;
-    const bool holes_fit =
-        identity.incidents_offset == plan.incidents && identity.copies_offset == plan.copies &&
-        identity.stack_nodes_offset == plan.stack_nodes && identity.stack_texts_offset == plan.stack_texts &&
-        identity.incident_slots == kIncidentSlots && identity.incident_entries == kIncidentEntries &&
-        identity.stack_nodes == kStackNodes && identity.stack_text_bytes == kStackTextBytes;
-    if (!parts_fit || !holes_fit)
-        return "its parts are not where version 4 puts them; the file is damaged";
+    const bool holes_fit = identity.incidents_offset == plan.incidents && identity.copies_offset == plan.copies &&
+                           identity.stack_nodes_offset == plan.stack_nodes &&
+                           identity.stack_texts_offset == plan.stack_texts &&
+                           identity.incident_slots == kIncidentSlots && identity.incident_entries == kIncidentEntries &&
+                           identity.stack_nodes == kStackNodes && identity.stack_text_bytes == kStackTextBytes;
+    if (!parts_fit || !holes_fit) return "its parts are not where version 4 puts them; the file is damaged";
     if (identity.first_sequence == 0 || identity.first_sequence >> 60 != 0)
         return say("impossible first sequence %llu (1 to 2^%llu expected); the file is damaged",
                    identity.first_sequence, 60);
@@ -115,6 +114,13 @@ bool JournalReader::look(Hot& hot) const {
     hot.targets_refused = word(offsetof(Header, target_refused));
     hot.unreported = word(offsetof(Header, unreported));
     hot.undivided_l1 = word(offsetof(Header, undivided_l1));
+    hot.incidents = word(offsetof(Header, incidents));
+    std::memcpy(hot.incident_counts, words + (offsetof(Header, incident_counts) - kFrom) / 8,
+                sizeof hot.incident_counts);
+    hot.stack_nodes_used = std::min<uint64_t>(word(offsetof(Header, stack_nodes_used)), kStackNodes);
+    hot.stack_texts_used = std::min<uint64_t>(word(offsetof(Header, stack_texts_used)), kStackTextBytes);
+    hot.stacks_refused = word(offsetof(Header, stacks_refused));
+    hot.sites_off = static_cast<uint32_t>(word(offsetof(Header, sites_off)));
     hot.label = static_cast<uint32_t>(word(offsetof(Header, label)));
     hot.threads = static_cast<uint32_t>(word(offsetof(Header, label)) >> 32);
     return true;
@@ -221,6 +227,7 @@ bool JournalReader::has_phases() const {
 }
 
 std::string JournalReader::item(uint32_t id, Item kind) const {
+    if (is_stack_site(id)) return kind == Item::text ? frames_text(site(id)) : std::string();
     const uint64_t at = uint64_t{id} * 8;
     uint64_t head = 0;
     if (id == 0 || at + sizeof head > kArenaBytes || !source_->copy(identity_.arena_offset + at, &head, sizeof head))

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "journal/layout.hpp"
+#include "reader/incidents.hpp"
 #include "reader/source.hpp"
+#include "reader/stacks.hpp"
 
 namespace ttmem {
 
@@ -22,7 +24,10 @@ struct Hot {
     uint64_t skipped = 0, untabled_allocs = 0, untabled_frees = 0, unsized_frees = 0, unmatched_frees = 0, replaced = 0;
     uint64_t clamped = 0, shrunk_kernels = 0, arena_used = 0, arena_refused = 0, phases_refused = 0,
              targets_refused = 0, unreported = 0, undivided_l1 = 0;
+    uint64_t incidents = 0, incident_counts[kIncidentKinds][kPools] = {};
+    uint64_t stack_nodes_used = 0, stack_texts_used = 0, stacks_refused = 0;
     uint32_t label = 0, threads = 0;
+    uint32_t sites_off = 0;  // a text: why Python stacks are not recorded
 
     bool operator==(const Hot&) const = default;
 };
@@ -79,6 +84,8 @@ public:
     uint64_t settled_at() const { return settled_at_; }
     /// Records below the place a scan goes on from that may end lives whose beginning is still pending.
     const std::vector<Words>& ended_early() const { return ended_early_; }
+    /// Records below that place which told of a refusal, and which nobody had read before: as far as the ring has them.
+    const std::vector<Words>& refused_before() const { return refused_before_; }
 
     /// A dead writer finishes nothing: forgets the calls that never returned.
     void drop_pending() { pending_.clear(); }
@@ -95,17 +102,25 @@ public:
     bool has_phases() const;
     /// The kernel's number of each thread that reported, by its number in records; empty if they cannot be read.
     std::vector<uint32_t> threads() const;
-    /// A text or descriptor of the arena; empty when the id leads nowhere.
+    /// The heads of the incidents that are kept, oldest first, and how many there were. What its writer did not finish, or
+    /// what makes no sense, is not among them.
+    bool incidents(std::vector<IncidentWords>& heads, uint64_t& count) const;
+    /// What was alive at one of them; false if a later one has taken its place.
+    bool incident_copy(const IncidentWords& head, std::vector<Words>& entries) const;
+    /// A text or descriptor of the arena; empty when the id leads nowhere. The text of a site that is a node: its frames.
     std::string item(uint32_t id, Item kind) const;
+    /// What a site says, if it is a node.
+    SitePath site(uint32_t site) const { return stacks_.path(*source_, identity_, site); }
     std::string arena() const;
 
 private:
     JournalReader(std::unique_ptr<Source> source, const Identity& identity);
     bool copy_slots(uint64_t first, size_t count, std::vector<Words>& to) const;
     ReadResult revisit_pending(std::vector<Words>& events);
-    bool find_open_slots(uint64_t end, std::vector<uint64_t>& open) const;
+    bool find_open_slots(uint64_t end, std::vector<uint64_t>& open);
+    bool find_refused_before(const std::vector<uint64_t>& open);
     bool find_ended_early(uint64_t end, const std::vector<uint64_t>& open);
-    bool wait_for_open_slots(std::vector<uint64_t>& open) const;
+    bool wait_for_open_slots(std::vector<uint64_t>& open);
     bool scan_slab(uint64_t high, std::vector<Words>& alive) const;
 
     std::unique_ptr<Source> source_;
@@ -115,7 +130,9 @@ private:
     uint64_t settled_at_ = 0;
     uint64_t skipped_seen_ = 0;
     std::vector<uint64_t> pending_;
-    std::vector<Words> ended_early_;
+    std::vector<Words> ended_early_, refused_before_;
+    std::vector<uint64_t> refusals_seen_;  // sequences of such records, as a scan goes through the ring
+    mutable StackReader stacks_;
     mutable std::vector<Words> before_, after_;  // copies of a batch, kept to avoid allocating
 };
 

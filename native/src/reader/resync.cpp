@@ -5,6 +5,9 @@
 //
 // Calls below r that had returned are in the slab already (the slab is written before the ring). Everything from r on
 // is read again; an event that the scan has seen changes nothing the second time.
+//
+// What the ring still has of refusals below r is handed out as well: they change nothing that is alive, and whoever comes
+// late wants to know of them.
 #include <algorithm>
 #include <ctime>
 
@@ -12,20 +15,50 @@
 #include "reader/journal.hpp"
 
 namespace ttmem {
+namespace {
 
-bool JournalReader::find_open_slots(uint64_t end, std::vector<uint64_t>& open) const {
+constexpr size_t kRefusalsMost = 4096;  // of those that happened before: the newest
+
+bool is_refusal(const Words& record) { return record.type() == Type::out_of_memory || record.type() == Type::clashed; }
+
+}  // namespace
+
+bool JournalReader::find_open_slots(uint64_t end, std::vector<uint64_t>& open) {
     constexpr size_t kRun = 4096;
     const uint64_t ring = identity_.ring_slots;
     uint64_t from = end > identity_.first_sequence + ring ? end - ring : identity_.first_sequence;
     open.clear();
+    refusals_seen_.clear();
     while (from < end) {
         const auto count = static_cast<size_t>(std::min<uint64_t>(end - from, kRun));
         if (!copy_slots(from, count, before_)) return false;
-        for (size_t i = 0; i < count; ++i)
+        for (size_t i = 0; i < count; ++i) {
             if (before_[i].commit < committed(from + i) || before_[i].commit == busy(from + i))
                 open.push_back(from + i);
+            else if (is_refusal(before_[i]))
+                refusals_seen_.push_back(from + i);
+        }
         from += count;
     }
+    return true;
+}
+
+// Refusals below the place to go on from that no read() has handed out: neither before this scan, nor later as pending
+// ones. Copied once more, now that they are known to have been committed; the head tells whether anybody wrote over them.
+bool JournalReader::find_refused_before(const std::vector<uint64_t>& open) {
+    refused_before_.clear();
+    std::sort(refusals_seen_.begin(), refusals_seen_.end());  // those that were waited for came last
+    const size_t skipped = refusals_seen_.size() > kRefusalsMost ? refusals_seen_.size() - kRefusalsMost : 0;
+    for (size_t i = skipped; i < refusals_seen_.size(); ++i) {
+        const uint64_t sequence = refusals_seen_[i];
+        if (sequence < position_ && !is_pending(sequence)) continue;
+        if (std::binary_search(open.begin(), open.end(), sequence)) continue;
+        if (!copy_slots(sequence, 1, after_)) return false;
+        if (after_[0].commit == committed(sequence) && is_refusal(after_[0])) refused_before_.push_back(after_[0]);
+    }
+    Hot hot;
+    if (!look(hot)) return false;
+    std::erase_if(refused_before_, [&](const Words& one) { return hot.head > one.sequence() + identity_.ring_slots; });
     return true;
 }
 
@@ -49,14 +82,17 @@ bool JournalReader::find_ended_early(uint64_t end, const std::vector<uint64_t>& 
     return true;
 }
 
-bool JournalReader::wait_for_open_slots(std::vector<uint64_t>& open) const {
+bool JournalReader::wait_for_open_slots(std::vector<uint64_t>& open) {
     const uint64_t deadline = nanoseconds(CLOCK_MONOTONIC) + 1'000'000;
     while (!open.empty() && open.size() <= 64 && nanoseconds(CLOCK_MONOTONIC) < deadline) {
         std::vector<uint64_t> still_open;
         for (const uint64_t sequence : open) {
             if (!copy_slots(sequence, 1, before_)) return false;
             const uint64_t seen = before_[0].commit;
-            if (seen < committed(sequence) || seen == busy(sequence)) still_open.push_back(sequence);
+            if (seen < committed(sequence) || seen == busy(sequence))
+                still_open.push_back(sequence);
+            else if (is_refusal(before_[0]))
+                refusals_seen_.push_back(sequence);
         }
         open.swap(still_open);
         const timespec nap{0, 50'000};
@@ -95,7 +131,7 @@ ReadResult JournalReader::scan(std::vector<Words>& alive) {
     std::vector<uint64_t> open;
     if (!find_open_slots(from, open) || !wait_for_open_slots(open) || !look(hot)) return ReadResult::damaged;
     if (open.size() > kPendingMost) return ReadResult::damaged;  // no program has that many calls under way
-    if (!find_ended_early(from, open)) return ReadResult::damaged;
+    if (!find_ended_early(from, open) || !find_refused_before(open)) return ReadResult::damaged;
     alive.clear();
     if (!scan_slab(hot.slab_high, alive) || !look(hot) || hot.head < from) return ReadResult::damaged;
     position_ = from;

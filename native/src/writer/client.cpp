@@ -6,10 +6,12 @@
 
 #include <cstring>
 
+#include "interpreter/sites.hpp"
 #include "journal/pools.hpp"
 #include "writer/incidents.hpp"
 #include "writer/operations.hpp"
 #include "writer/owner.hpp"
+#include "writer/stacks.hpp"
 
 // The whole hot path in one function: its eight words then live in registers, and no copy waits for another.
 #define TTMEM_HOT __attribute__((flatten))
@@ -21,6 +23,7 @@ namespace {
 
 constexpr uint8_t kStatusUnknown = 3;
 constexpr uint64_t kAddressEnd = 1ull << 48;
+constexpr size_t kStackTextMost = 4096;
 
 uint16_t checked_target(uint16_t target) noexcept { return target < kTargets ? target : uint16_t{0}; }
 uint8_t checked_kind(uint8_t kind) noexcept { return kind < kKinds ? kind : uint8_t{TTMEM_KIND_UNKNOWN}; }
@@ -389,6 +392,21 @@ int mapping(Mapping* where) {
     return 1;
 }
 
+uint32_t stack_node_told(uint32_t parent, uint8_t kind, const char* name, const char* file, uint32_t line) {
+    if (!may_write()) return 0;
+    if (kind < static_cast<uint8_t>(Node::frame) || kind > static_cast<uint8_t>(Node::device_operation)) return parent;
+    const auto view = [](const char* text) noexcept {
+        return text == nullptr ? std::string_view() : std::string_view(text, strnlen(text, kStackTextMost));
+    };
+    return stack_node(parent, static_cast<Node>(kind), view(name), view(file), line);
+}
+
+void record_python_sites(int is_on) {
+    site_source.store(is_on != 0 ? python_site : nullptr, std::memory_order_release);
+}
+
+uint32_t python_site_asked() { return may_write() ? python_site() : 0; }
+
 void set_site_source(ttmem_site_source source) { site_source.store(source, std::memory_order_release); }
 
 void share_switch_with(int* copy) { share_switch(copy); }
@@ -441,6 +459,9 @@ extern const ttmem::WriterTable ttmem_own_writer = {
     ttmem::core_buffer_alloc,
     ttmem::unreported,
     ttmem::incident,
+    ttmem::stack_node_told,
+    ttmem::record_python_sites,
+    ttmem::python_site_asked,
 };
 extern const ttmem::WriterTable ttmem_writer_v1 __attribute__((alias("ttmem_own_writer")));
 
@@ -497,6 +518,11 @@ void ttmem_incident_on(const ttmem_incident* told) {
         return ttmem::incident_to_older(owner, told);
     owner.incident(told);
 }
+uint32_t ttmem_stack_node_on(uint32_t parent, uint8_t kind, const char* name, const char* file, uint32_t line) {
+    TTMEM_ROUTE(stack_node_told, stack_node, parent, kind, name, file, line);
+}
+void ttmem_python_sites(int is_on) { TTMEM_ROUTE(record_python_sites, python_sites, is_on); }
+uint32_t ttmem_python_site_on(void) { TTMEM_ROUTE(python_site_asked, python_site); }
 void ttmem_set_site_source(ttmem_site_source source) { TTMEM_ROUTE(set_site_source, set_site_source, source); }
 
 #undef TTMEM_ROUTE

@@ -14,7 +14,7 @@ namespace ttmem {
 namespace {
 
 // All that a copy of this version must have.
-constexpr size_t kOldestTable = offsetof(WriterTable, unreported) + sizeof(WriterTable::unreported);
+constexpr size_t kOldestTable = offsetof(WriterTable, python_site) + sizeof(WriterTable::python_site);
 
 constexpr uint32_t kCopiesMost = 16;
 constexpr int kOnSwitch = 1, kOffSwitch = 0;

@@ -54,6 +54,9 @@ struct WriterTable {
     ttmem_handle (*core_buffer_alloc)(const ttmem_core_buffer*);
     void (*unreported)(uint64_t);
     void (*incident)(const ttmem_incident*);
+    uint32_t (*stack_node)(uint32_t, uint8_t, const char*, const char*, uint32_t);
+    void (*python_sites)(int);
+    uint32_t (*python_site)();
 };
 
 /// The owner's table, or null before it was found.

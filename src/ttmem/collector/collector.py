@@ -37,6 +37,7 @@ from ttmem.sources.removed import RemovedJournals
 
 if TYPE_CHECKING:
     from ttmem.collector.history import Course
+    from ttmem.snapshot.incidents import IncidentCopy
     from ttmem.snapshot.sights.chip_map import ChipMap
     from ttmem.snapshot.sights.history import History
     from ttmem.snapshot.sights.kernel_table import KernelTable
@@ -221,6 +222,14 @@ class Collector:
         overview = self.overview()
         usage = found_device(overview.devices, word)
         return kernel_table_of(usage, overview.processes, self._ledger.kernels(usage.device.number, most))
+
+    def incident_copy(self, pid: int, number: int, *, key: int | None = None) -> "IncidentCopy | None":
+        """What was alive at an incident of a process; `key`: which of several of that pid, else one that lives, else
+        the newest that has an incident of that number. None if no copy is kept."""
+        from ttmem.snapshot.incidents import copy_from_rows  # here, since msgspec is slow to import
+
+        rows = self._ledger.incident(pid, max(0, key or 0), number)
+        return copy_from_rows(rows, devices_from_rows(rows)) if rows else None
 
     def history(self, seconds: int) -> "History":
         """What was used when, up to now: since `start`, or one sample if nobody followed the journals."""

@@ -3,8 +3,8 @@
 Whole numbers of bytes, `null` for unknown, times as ISO 8601 with offset. Keys that tt-smi also has keep its names.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ttmem.devices import Device, Pool
 from ttmem.snapshot.activity import activity_document
@@ -28,6 +28,9 @@ from ttmem.snapshot.usage import (
     Program,
     Snapshot,
 )
+
+if TYPE_CHECKING:
+    from ttmem.snapshot.incidents import Incident
 
 SCHEMA = 1
 Document = dict[str, Any]
@@ -107,6 +110,8 @@ def device_usage_document(usage: DeviceUsage) -> Document:
             "worst_core": _worst_core(usage),
             "core_total": usage.core_bytes,
         },
+        "headroom_bytes": usage.headroom_bytes,
+        "headroom_programs": [{"pid": pid or None, "program": program} for pid, program in usage.headroom_programs],
         "open_count": device.open_count,
         "capacity": {pool.word: device.capacity(pool) for pool in Pool if device.capacity(pool) is not None},
         "memory": {pool.pool.word: _device_pool(pool) for pool in usage.pools},
@@ -225,9 +230,21 @@ def _process(process: ProcessUsage, telemetry: Sequence[ChipTelemetry]) -> Docum
         "open_phases": [open_phase_document(phase) for phase in process.open_phases],
         "out_of_memory": [device_name(refused.device) | refused.document() for refused in process.out_of_memory],
         "clashes": [device_name(clash.device) | clash.document() for clash in process.clashes],
+        "incidents": incident_documents(process.incidents),
+        "incident_count": process.incident_count,
+        "sites_off": process.sites_off or None,
         "meshes": [mesh_document(mesh) for mesh in process.meshes],
         "findings": {finding.name: finding.count for finding in process.findings},
     }
+
+
+def incident_documents(incidents: "Iterable[Incident]") -> list[Document]:
+    """The incidents of a process."""
+    if not incidents:
+        return []
+    from ttmem.snapshot.incidents import incident_document  # here: most have none, and msgspec is slow to import
+
+    return [incident_document(incident) for incident in incidents]
 
 
 def _process_memory(process: ProcessUsage) -> Document:

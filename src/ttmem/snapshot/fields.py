@@ -59,6 +59,11 @@ class Fields:
             self.refuse("", "an object", value)
         self._values: dict[str, Any] = value
 
+    @property
+    def values(self) -> dict[str, Any]:
+        """All fields, as they came."""
+        return self._values
+
     def integer(self, name: str) -> int:
         value = self._values.get(name)
         return value if type(value) is int else self._wrong(name, "a whole number")

@@ -5,7 +5,7 @@ processes go by inside of one snapshot are given anew.
 """
 
 from collections.abc import Mapping
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from ttmem.devices import BinaryStatus, Device, Kind, Pool
 from ttmem.snapshot.activity import activity_from_document
@@ -35,7 +35,10 @@ from ttmem.snapshot.usage import (
     State,
 )
 
-__all__ = ["bare_device", "check_schema", "snapshot_from_document"]
+if TYPE_CHECKING:
+    from ttmem.snapshot.incidents import Incident
+
+__all__ = ["bare_device", "check_schema", "read_incidents", "snapshot_from_document"]
 
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
 _STATES: dict[str, State] = {**{state: state for state in get_args(State)}, "stale": "live"}
@@ -168,6 +171,10 @@ def read_device_usage(row: Fields, devices: Devices, number: int | None = None) 
         worst_core_bytes=worst_bytes,
         worst_core=worst,
         core_bytes=row.inner("l1").maybe_integer("core_total"),
+        headroom_bytes=row.maybe_integer("headroom_bytes"),
+        headroom_programs=tuple(
+            (one.maybe_integer("pid") or 0, one.maybe_integer("program")) for one in row.items("headroom_programs")
+        ),
     )
 
 
@@ -263,7 +270,20 @@ def _process(row: Fields, key: int, devices: Devices) -> ProcessUsage:
         meshes=tuple(read_mesh(mesh, devices) for mesh in row.items("meshes")),
         findings=tuple(Finding(name, count, pid, path) for name, count in row.counts("findings").items()),
         start_ticks=row.maybe_integer("start_ticks"),
+        incidents=read_incidents(row),
+        incident_count=row.integer("incident_count"),
+        sites_off=row.maybe_text("sites_off"),
     )
+
+
+def read_incidents(row: Fields) -> "tuple[Incident, ...]":
+    """The incidents of a process."""
+    found = tuple(row.items("incidents"))
+    if not found:
+        return ()
+    from ttmem.snapshot.incidents import read_incident  # here: most have none, and msgspec is slow to import
+
+    return tuple(read_incident(one) for one in found)
 
 
 def read_held_device(row: Fields, devices: Devices) -> ProcessDevice:

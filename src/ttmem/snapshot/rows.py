@@ -7,7 +7,7 @@ several rows (origin, completeness, what no process accounts for) is worked out 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ttmem.devices import BinaryStatus, Device, Pool
 from ttmem.snapshot.activity import NO_ACTIVITY, Activity, activity_from_rows
@@ -39,6 +39,9 @@ from ttmem.snapshot.usage import (
     Snapshot,
 )
 from ttmem.snapshot.verdicts.contradictions import chip_findings
+
+if TYPE_CHECKING:
+    from ttmem.snapshot.incidents import Incident
 
 Rows = dict[str, Any]
 _ACTIVITY_TABLES = ("process_cores", "footprints", "rings", "stalls", "caches")
@@ -139,8 +142,20 @@ def _process(row: Rows, parts: Parts, surroundings: Surroundings) -> ProcessUsag
         other_devices=held_from_rows(parts, key, "other_pools", "other_kinds"),
         findings=findings_of(row, parts.devices),
         start_ticks=row["start_ticks"] or None,
+        incidents=incidents_of(row, parts.devices),
+        incident_count=row["incident_count"],
+        sites_off=row["sites_off"],
         **_stories(key, parts),
     )
+
+
+def incidents_of(row: Rows, devices: Mapping[int, Device]) -> "tuple[Incident, ...]":
+    """The incidents of a process that are kept, oldest first."""
+    if not row["incidents"]:
+        return ()
+    from ttmem.snapshot.incidents import incidents_from_rows  # here: most have none, and msgspec is slow to import
+
+    return incidents_from_rows(row["incidents"], devices)
 
 
 def reason_of(row: Rows) -> str:

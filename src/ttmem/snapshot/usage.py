@@ -6,13 +6,16 @@ runtime's own counters, a `sample` of those, or `unknown`. What was counted and 
 """
 
 from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ttmem.devices import PLANNED_POOLS, Device, Kind, Pool
 from ttmem.snapshot.activity import NO_ACTIVITY, Activity
 from ttmem.snapshot.circumstances import Finding, Foreign, Host
 from ttmem.snapshot.refusals import Clash, OutOfMemory
 from ttmem.snapshot.stories import Mesh, OpenPhase, PhasePeak, Program
+
+if TYPE_CHECKING:
+    from ttmem.snapshot.incidents import Incident
 
 __all__ = [
     "DOUBTS",
@@ -133,6 +136,8 @@ class DeviceUsage(NamedTuple):
     worst_core_bytes: int | None = None  # of the fullest core: buffers, circular buffers planned there, kernel ring
     worst_core: tuple[int, int] | None = None  # its x and y; None where no core has circular buffers: all are as full
     core_bytes: int | None = None  # what a core has for those: its L1 but for what the runtime reserves
+    headroom_bytes: int | None = None  # lowest L1 buffer less highest end of circular buffers, of the core with least
+    headroom_programs: tuple[tuple[int, int | None], ...] = ()  # pid and program of those that reach into a buffer
 
     @property
     def kernels(self) -> tuple[KindUsage, ...]:
@@ -245,6 +250,19 @@ class ProcessUsage(NamedTuple):
     meshes: tuple[Mesh, ...]
     findings: tuple[Finding, ...]
     start_ticks: int | None = None  # when the process began, in ticks since boot, as the kernel says
+    incidents: "tuple[Incident, ...]" = ()  # those that are kept, oldest first
+    incident_count: int = 0  # how many there were: what is not listed was not kept
+    sites_off: str = ""  # why its Python stacks are not recorded; empty where they are, or nobody asked for them
+
+    @property
+    def unlisted_incident_count(self) -> int:
+        """Incidents whose details are not kept."""
+        return max(0, self.incident_count - len(self.incidents))
+
+    @property
+    def was_refused(self) -> bool:
+        """Whether anything was ever refused to it, also where no incident tells of it."""
+        return bool(self.incident_count or self.refusal_count or self.clash_count)
 
     @property
     def is_live(self) -> bool:
@@ -290,6 +308,12 @@ class Snapshot(NamedTuple):
     @property
     def ended(self) -> tuple[ProcessUsage, ...]:
         return tuple(process for process in self.processes if not process.is_live)
+
+    @property
+    def incidents(self) -> "tuple[tuple[ProcessUsage, Incident], ...]":
+        """All incidents that are kept, and whose they are, oldest first."""
+        found = [(process, incident) for process in self.processes for incident in process.incidents]
+        return tuple(sorted(found, key=lambda one: (one[1].time_ns, one[0].key, one[1].number)))
 
     @property
     def reason(self) -> str:

@@ -8,6 +8,8 @@ from ttmem.collector.collector import MOST_KERNELS
 from ttmem.daemon.answering.overview_text import OverviewText
 from ttmem.daemon.answering.questions import number_in, whole_number_in, word_in
 from ttmem.daemon.frames import Encoded
+from ttmem.errors import SelectionError
+from ttmem.snapshot.incidents import copy_document, no_copy_text
 from ttmem.snapshot.selection import MOST
 from ttmem.snapshot.sights.documents.chip_map import chip_map_document
 from ttmem.snapshot.sights.documents.history import history_document
@@ -20,6 +22,7 @@ from ttmem.sources.driver import Driver
 __all__ = ["Sight", "Sights"]
 
 _MOST_ROWS = 10_000  # in one list of an answer
+_MOST_PID = 1 << 32
 
 Document = dict[str, Any]
 Parameters = Mapping[str, str]
@@ -43,6 +46,7 @@ class Sights:
             "kernels": self.kernels,
             "history": self.history,
             "telemetry": self.telemetry,
+            "incident": self.incident,
         }
 
     def chip(self, parameters: Parameters) -> Document:
@@ -64,6 +68,16 @@ class Sights:
     def telemetry(self, parameters: Parameters) -> Document:
         """What the driver tells of its chips."""
         return telemetry_document(self._driver.telemetry())
+
+    def incident(self, parameters: Parameters) -> Document:
+        """What was alive at an incident: ?pid=N&number=N, `key` if there are several of that pid."""
+        pid, number = whole_number_in(parameters, "pid"), whole_number_in(parameters, "number")
+        key = whole_number_in(parameters, "key", 0) or None
+        self._collector.tick()
+        copy = self._collector.incident_copy(pid, number, key=key) if number > 0 and 0 <= pid < _MOST_PID else None
+        if copy is None:
+            raise SelectionError(no_copy_text(pid, number))
+        return copy_document(copy)
 
     def overview(self) -> Encoded:
         """Everything at a glance, encoded; made once for all who wait for it, one at a time."""

@@ -24,6 +24,7 @@ from ttmem.snapshot.selection import MOST
 
 if TYPE_CHECKING:
     from ttmem.snapshot.dump import Dump
+    from ttmem.snapshot.incidents import IncidentCopy
     from ttmem.snapshot.sights.chip_map import ChipMap
     from ttmem.snapshot.sights.history import History
     from ttmem.snapshot.sights.kernel_table import KernelTable
@@ -115,6 +116,15 @@ class DaemonClient:
         from ttmem.snapshot.sights.documents.kernel_table import kernel_table_from_document
 
         return kernel_table_from_document(self.asked(f"/kernels?device={_quoted(word)}&most={most}"))
+
+    def incident_copy(self, pid: int, number: int, *, key: int | None = None) -> "IncidentCopy | None":
+        """What was alive at an incident of a process; None if no copy is kept."""
+        from ttmem.snapshot.incidents import copy_from_document
+
+        answer = self._answer(f"/incident?pid={pid}&key={key or 0}&number={number}")
+        if answer.status == 404 and _complaint(answer.body):
+            return None
+        return copy_from_document(_document("/incident", answer))
 
     def history(self, seconds: int) -> "History":
         """What was used when, up to now."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ttmem.collector import Collector
     from ttmem.daemon.asking.client import DaemonClient
     from ttmem.snapshot.dump import Dump
+    from ttmem.snapshot.incidents import IncidentCopy
     from ttmem.snapshot.sights.chip_map import ChipMap
     from ttmem.snapshot.sights.history import History
     from ttmem.snapshot.sights.kernel_table import KernelTable
@@ -100,6 +101,14 @@ class Looking:
         """The kernels of one chip, the `most` largest of them."""
         return self._close_up(
             lambda daemon: daemon.kernels(word, most), lambda collector: collector.kernels(word, most)
+        )
+
+    def incident_copy(self, pid: int, number: int, *, key: int | None = None) -> "IncidentCopy | None":
+        """What was alive at an incident of a process; `key` as in its row of the overview, where there are several of
+        that pid. None if no copy is kept."""
+        return self._close_up(
+            lambda daemon: daemon.incident_copy(pid, number, key=key),
+            lambda collector: collector.incident_copy(pid, number, key=key),
         )
 
     def history(self, seconds: int) -> "History":

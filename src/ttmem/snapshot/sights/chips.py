@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ttmem.devices import PLANNED_POOLS, Device, Kind, Pool
 from ttmem.snapshot.activity import Activity, cores_from_rows, together
 from ttmem.snapshot.sights.regions import BANKED, SizesOf, bank_count
-from ttmem.snapshot.sights.spaces import ChipKind, Largest, Row, Spaces
+from ttmem.snapshot.sights.spaces import ChipKind, Headroom, Largest, Row, Spaces
 from ttmem.snapshot.usage import L1_POOLS, DeviceUsage, KindUsage, Origin, PoolUsage, ProcessDevice, first_reason
 
 __all__ = [
@@ -131,15 +131,23 @@ def device_usages(
     doubted = dict.fromkeys((row[0] for row in rows.get("contradictions", ())), "contradicted")
     doubted |= dict.fromkeys(rows.get("doubted", ()), "damaged")
     named = {*pools, *kinds, *holders.spoken_of}
-    spaces = Spaces(rows["spaces"], rows["worst_cores"], sizes_of)
+    spaces = Spaces(rows["spaces"], rows["worst_cores"], sizes_of, rows["headrooms"])
+    pids = {row["key"]: row["pid"] for row in rows["processes"]} if any(row[-1] for row in rows["headrooms"]) else {}
     found = []
     for device in sorted(devices.values(), key=place_of):
         number = device.number
         held = holders.on.get(number, ())
         if device.is_known or device.open_count or (number in named and (device.is_seed or held)) or number in doubted:
             tables = (pools[number], kinds[number], cores[number])
-            found.append(_usage(device, tables, held, spaces, doubted.get(number) or _excess(device, pools[number])))
+            doubt = doubted.get(number) or _excess(device, pools[number])
+            usage = _usage(device, tables, held, spaces, doubt)
+            found.append(usage if doubt else _with_headroom(usage, spaces.headroom(device), pids))
     return tuple(found)
+
+
+def _with_headroom(usage: DeviceUsage, headroom: Headroom, pids: Mapping[int, int]) -> DeviceUsage:
+    programs = tuple((pids.get(key, 0), program) for key, program in headroom.programs)
+    return usage._replace(headroom_bytes=headroom.size_bytes, headroom_programs=programs)
 
 
 def _excess(device: Device, pools: Table) -> str:

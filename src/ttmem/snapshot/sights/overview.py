@@ -1,7 +1,7 @@
 """Everything at a glance: every chip with its figures, every process with its sums over the chips it is on."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ttmem.devices import Kind, Pool
 from ttmem.snapshot.usage import (
@@ -19,6 +19,9 @@ from ttmem.snapshot.usage import (
     State,
     first_reason,
 )
+
+if TYPE_CHECKING:
+    from ttmem.snapshot.incidents import Incident
 
 __all__ = ["Overview", "ProcessRow", "RowState", "no_parent", "overview_of", "process_row_of", "row_state"]
 
@@ -59,6 +62,21 @@ class ProcessRow(NamedTuple):
     cb_planned_bytes: int | None = None  # what its circular buffers take of all cores; None if that is not known
     last_event_time_ns: int | None = None
     start_ticks: int | None = None  # when the process began, in ticks since boot, as the kernel says
+    incidents: "tuple[Incident, ...]" = ()  # those that are kept, oldest first
+    incident_count: int = 0  # how many there were: what is not listed was not kept
+    refusal_count: int = 0  # how often memory ran out, also where no incident tells of it
+    clash_count: int = 0  # likewise, of circular buffers with an L1 buffer
+    sites_off: str = ""  # why its Python stacks are not recorded
+
+    @property
+    def unlisted_incident_count(self) -> int:
+        """Incidents whose details are not kept."""
+        return max(0, self.incident_count - len(self.incidents))
+
+    @property
+    def was_refused(self) -> bool:
+        """Whether anything was ever refused to it, also where no incident tells of it."""
+        return bool(self.incident_count or self.refusal_count or self.clash_count)
 
     def used_bytes(self, *pools: Pool) -> int | None:
         """What it holds of some pools; None if it is not known of any of them."""
@@ -141,6 +159,11 @@ def process_row_of(process: ProcessUsage, listed: Iterable[int], parent_of: Pare
         cb_planned_bytes=_planned_of(process),
         last_event_time_ns=process.last_event_time_ns,
         start_ticks=process.start_ticks,
+        incidents=process.incidents,
+        incident_count=process.incident_count,
+        refusal_count=process.refusal_count,
+        clash_count=process.clash_count,
+        sites_off=process.sites_off,
     )
 
 

@@ -17,6 +17,7 @@ from ttmem.snapshot.rows import (
     damaged_files,
     explained,
     findings_of,
+    incidents_of,
     reason_of,
 )
 from ttmem.snapshot.sights.chips import (
@@ -100,13 +101,15 @@ class Overviews:
         self, rows: Rows, usages: Sequence[DeviceUsage], surroundings: Surroundings, parent_of: ParentOf
     ) -> Iterator[ProcessRow]:
         chips = self._chips.like([usage.device.number for usage in usages])
+        devices = self._devices_of(rows)
         known, self._processes, self._chips = self._processes, {}, chips
         kept = self._processes
         for row, figures in zip(rows["processes"], rows["sums"], strict=True):
             parent = parent_of(row["pid"], row["started_ns"] or None) if _is_here(row) else None
             before = known.get(row["key"])
             if before is None or before.row is not row or before.figures is not figures or before.chips is not chips:
-                before = _Kept(row, figures, chips, _process(row, figures, chips, surroundings, parent))
+                made = _process(row, figures, chips, surroundings, parent)
+                before = _Kept(row, figures, chips, made._replace(incidents=incidents_of(row, devices)))
             elif before.made.parent_pid != parent:
                 before = before._replace(made=before.made._replace(parent_pid=parent))
             kept[row["key"]] = before
@@ -216,4 +219,8 @@ def _process(
         cb_planned_bytes=cb_planned,
         last_event_time_ns=row["last_event_ns"] or None,
         start_ticks=row["start_ticks"] or None,
+        incident_count=row["incident_count"],
+        refusal_count=row["refusals"],
+        clash_count=row["clashes"],
+        sites_off=row["sites_off"],
     )

@@ -8,7 +8,7 @@ from ttmem.snapshot.activity import Activity
 from ttmem.snapshot.sights.regions import Bounds, Gaps, SizesOf, bank_count, core_bytes, pool_bounds, share_of
 from ttmem.snapshot.usage import L1_POOLS, PoolUsage
 
-__all__ = ["ChipKind", "Fullest", "Largest", "Row", "Spaces"]
+__all__ = ["ChipKind", "Fullest", "Headroom", "Largest", "Row", "Spaces"]
 
 Row = tuple[Any, ...]
 Largest = tuple[int | None, int | None]  # the largest free block of a chip's pool, and that of each bank
@@ -21,6 +21,13 @@ class Fullest(NamedTuple):
     used_bytes: int | None
     core: tuple[int, int] | None
     core_bytes: int | None
+
+
+class Headroom(NamedTuple):
+    """How far the lowest L1 buffer of a core is above its circular buffers, at least; see `DeviceUsage`."""
+
+    size_bytes: int | None
+    programs: tuple[tuple[int, int | None], ...] = ()
 
 
 class ChipKind:
@@ -37,11 +44,12 @@ class ChipKind:
 
     def largest(self, pool: Pool, figures: Row | None) -> Largest:
         """The largest free blocks of a pool; unknown if somebody did not say where something lies."""
-        bounds = self._bounds_of(pool) if figures else None
+        bounds = self.bounds_of(pool) if figures else None
         largest = bounds.largest_free_bytes(Gaps(*figures)) if bounds and figures else None
         return _UNKNOWN if largest is None else (largest * (bank_count(self._device, pool) or 0), largest)
 
-    def _bounds_of(self, pool: Pool) -> Bounds | None:
+    def bounds_of(self, pool: Pool) -> Bounds | None:
+        """Where a pool lies in each bank."""
         if pool not in self._bounds:
             device = self._device
             is_told = share_of(device, pool) is not None  # else its banks do not matter, and nobody looks them up
@@ -52,9 +60,12 @@ class ChipKind:
 class Spaces:
     """The rows about what lies where: of each chip its free blocks, and its fullest core."""
 
-    def __init__(self, gaps: Iterable[Row], worst: Iterable[Row], sizes_of: SizesOf) -> None:
+    def __init__(
+        self, gaps: Iterable[Row], worst: Iterable[Row], sizes_of: SizesOf, headrooms: Iterable[Row] = ()
+    ) -> None:
         self._gaps = {row[:2]: row[2:] for row in gaps}
         self._worst = {row[0]: row[1:] for row in worst}
+        self._headrooms = {row[0]: row[1:] for row in headrooms}
         self._sizes_of = sizes_of
 
     def kind_of(self, device: Device) -> ChipKind:
@@ -84,6 +95,23 @@ class Spaces:
             used = planned + -(-held // (device.l1_bank_count or 1))
         ring = device.kernel_ring_bytes if device.open_count else 0
         return Fullest(used + (ring or 0), (x, y) if has_worst else None, has_bytes)
+
+    def headroom(self, device: Device) -> Headroom:
+        """Of the core that has the least; unknown if somebody did not say where something lies."""
+        if device.number not in self._headrooms:
+            return Headroom(None)
+        least, cb_end, own, lowest, core_count, programs = self._headrooms[device.number]
+        bounds = self.kind_of(device).bounds_of(Pool.L1)
+        if bounds is None:  # then only cores that have both are known; others have more, unless these have their own
+            return Headroom(least if cb_end is None and own is None else None, programs)
+        found = [] if least is None else [least]
+        if cb_end is not None:
+            found.append(bounds.end - cb_end)
+        if own is not None:
+            found.append(own - bounds.begin)
+        if core_count < (device.l1_bank_count or 0):
+            found.append((bounds.end if lowest is None else lowest) - bounds.begin)
+        return Headroom(min(found, default=None), programs)
 
     def _unplaced_count(self, number: int) -> int:
         """How many allocations in L1 did not say where they lie."""

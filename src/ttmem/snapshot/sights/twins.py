@@ -10,7 +10,7 @@ from ttmem.devices import Device
 __all__ = ["alike", "only"]
 
 _OF_CHIPS = (
-    *("device_pools", "device_kinds", "device_cores", "spaces", "worst_cores", "contradictions"),
+    *("device_pools", "device_kinds", "device_cores", "spaces", "worst_cores", "headrooms", "contradictions"),
 )  # a row begins with the chip
 _OF_HOLDERS = ("process_pools", "launches", "footprints", "rings", "stalls", "caches")  # the chip comes second
 _LISTS = ("spoken_of", "doubted")

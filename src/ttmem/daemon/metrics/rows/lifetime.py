@@ -39,9 +39,12 @@ class Lifetime(NamedTuple):
     chips: dict[int, ChipLifetime]
     journals: Intake
     sockets: Intake
+    incidents: tuple[tuple[int, int, int], ...] = ()  # kind, pool, how many: each once, whatever its chips
 
 
 def lifetime_from_rows(rows: Sequence[Any]) -> Lifetime:
     """What `Ledger.lifetime()` hands out."""
-    chips, journals, sockets = rows
-    return Lifetime({number: ChipLifetime(*figures) for number, *figures in chips}, Intake(*journals), Intake(*sockets))
+    chips, journals, sockets, incidents = rows
+    return Lifetime(
+        {number: ChipLifetime(*figures) for number, *figures in chips}, Intake(*journals), Intake(*sockets), incidents
+    )

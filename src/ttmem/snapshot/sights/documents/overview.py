@@ -14,6 +14,7 @@ from ttmem.snapshot.document import (
     finding_document,
     foreign_document,
     host_document,
+    incident_documents,
     kind_document,
 )
 from ttmem.snapshot.fields import Fields, time_text
@@ -27,6 +28,7 @@ from ttmem.snapshot.reading import (
     read_finding,
     read_foreign,
     read_host,
+    read_incidents,
     read_kind,
     read_pool,
     read_reason,
@@ -94,6 +96,11 @@ def process_row_document(row: ProcessRow) -> Document:
         "cb_planned": row.cb_planned_bytes,
         "launches": row.launch_count,
         "findings": row.finding_count,
+        "incidents": incident_documents(row.incidents),
+        "incident_count": row.incident_count,
+        "refusals": row.refusal_count,
+        "clash_count": row.clash_count,
+        "sites_off": row.sites_off or None,
     }
 
 
@@ -142,4 +149,9 @@ def read_process_row(row: Fields) -> ProcessRow:
         cb_planned_bytes=row.maybe_integer("cb_planned"),
         last_event_time_ns=row.maybe_time_ns("last_event_time"),
         start_ticks=row.maybe_integer("start_ticks"),
+        incidents=read_incidents(row),
+        incident_count=row.integer("incident_count"),
+        refusal_count=row.integer("refusals"),
+        clash_count=row.integer("clash_count"),
+        sites_off=row.maybe_text("sites_off"),
     )

@@ -1,0 +1,189 @@
+#include "interpreter/sites.hpp"
+
+#include <cstdio>
+#include <cstring>
+
+#include "interpreter/frames.hpp"
+#include "writer/operations.hpp"
+#include "writer/stacks.hpp"
+
+namespace ttmem {
+namespace {
+
+constexpr int kFramesKept = 16;   // of the user's program
+constexpr int kFramesRead = 64;   // with those of libraries between them
+constexpr int kFramesChecked = 8;  // of each capture that the kernel reads
+constexpr uint32_t kChecks = 4;
+constexpr uint32_t kKnownStacks = 131'072;                   // places in the table
+constexpr uint32_t kKnownStacksMost = kKnownStacks / 4 * 3;  // then names are looked up each time
+constexpr uint32_t kKnownProbes = 256;
+constexpr size_t kFileRoom = 1024, kFunctionRoom = 512;
+constexpr uint64_t kHasSite = 1ull << 32;
+
+//   state        checks      who may read
+//   looking      -           nobody: no interpreter was found yet
+//   checking     0 to 3      after the kernel has read the same
+//   sure         4           any
+//   off          -           nobody, for good
+enum class PythonState : uint32_t { looking, finding, checking, sure, off };
+std::atomic<PythonState> python_state{PythonState::looking};
+std::atomic<uint32_t> python_asked{0}, python_checks{0};
+Interpreter the_interpreter;  // these three are written while finding, or before it is off
+PythonRow the_row;
+const char* python_fault = nullptr;
+
+struct KnownStack {
+    std::atomic<uint64_t> hash;  // 0: free
+    std::atomic<uint64_t> site;  // with kHasSite once it is known
+};
+struct KnownStacks {
+    uint32_t generation;
+    std::atomic<uint32_t> count;
+    KnownStack places[kKnownStacks];
+};
+std::atomic<KnownStacks*> known_stacks{nullptr};
+
+uint64_t hash_of_stack(const PythonFrame* frames, int depth) noexcept {
+    uint64_t hash = static_cast<uint64_t>(depth);
+    for (int i = 0; i < depth; ++i) {
+        hash = (hash ^ frames[i].identity) * 0x9e37'79b9'7f4a'7c15ull;
+        hash = ((hash ^ hash >> 29) ^ static_cast<uint32_t>(frames[i].instruction)) * 0x9e37'79b9'7f4a'7c15ull;
+        hash ^= hash >> 29;
+    }
+    return hash | 1;
+}
+
+// The place of a stack, its own or the first free one; none where it would have to be looked for too long.
+KnownStack* place_of_stack(KnownStacks& known, uint64_t hash) noexcept {
+    for (uint32_t at = static_cast<uint32_t>(hash >> 40), probe = 0; probe < kKnownProbes; ++at, ++probe) {
+        KnownStack& place = known.places[at % kKnownStacks];
+        uint64_t seen = place.hash.load(std::memory_order_acquire);
+        if (seen == hash) return &place;
+        if (seen != 0) continue;
+        if (known.count.load(std::memory_order_relaxed) >= kKnownStacksMost) return nullptr;
+        if (place.hash.compare_exchange_strong(seen, hash, std::memory_order_acq_rel)) {
+            known.count.fetch_add(1, std::memory_order_relaxed);
+            return &place;
+        }
+        if (seen == hash) return &place;
+    }
+    return nullptr;
+}
+
+uint32_t node_of(uint32_t parent, const PythonFrame& frame) noexcept {
+    char file[kFileRoom], function[kFunctionRoom];
+    const std::string_view path(file, file_of(the_row, frame, file, sizeof file));
+    const std::string_view name(function, function_of(the_row, frame, function, sizeof function));
+    const int line = the_interpreter.line_of(const_cast<char*>(frame.code), frame.instruction);
+    return stack_node(parent, Node::frame, name, end_of_path(path), line > 0 ? static_cast<uint32_t>(line) : 0);
+}
+
+[[gnu::noinline]] uint32_t new_site(const PythonFrame* frames, int depth) noexcept {
+    int kept[kFramesKept], count = 0;
+    for (int i = 0; i < depth && count < kFramesKept; ++i) {
+        char file[kFileRoom];
+        if (!is_library_file({file, file_of(the_row, frames[i], file, sizeof file)})) kept[count++] = i;
+    }
+    uint32_t site = 0;
+    while (count-- > 0) site = node_of(site, frames[kept[count]]);
+    return site;
+}
+
+// Kept in the journal, once in each: a reader says why lines are missing.
+[[gnu::cold]] uint32_t tell_why_off() noexcept {
+    Header& header = *the_writer.header;
+    if (header.sites_off.load(std::memory_order_relaxed) != 0) return 0;
+    char why[256];
+    int length = std::snprintf(why, sizeof why, "%s (Python %.32s)", python_fault, the_interpreter.version());
+    if (length < 0) return 0;
+    for (int i = 0; i < length; ++i)
+        if (why[i] == '\n') why[i] = ' ';
+    header.sites_off.store(intern(why, static_cast<uint32_t>(length)), std::memory_order_release);
+    return 0;
+}
+
+void turn_python_off(const char* fault) noexcept {
+    python_fault = fault;
+    python_state.store(PythonState::off, std::memory_order_release);
+}
+
+// A library that embeds Python may be loaded later: looked for again, more and more rarely.
+[[gnu::cold]] void look_for_python() noexcept {
+    const uint32_t asked = python_asked.fetch_add(1, std::memory_order_relaxed);
+    PythonState looking = PythonState::looking;
+    if ((asked & (asked - 1)) != 0 || !python_state.compare_exchange_strong(looking, PythonState::finding)) return;
+    const KeptErrno kept;
+    if (!find_interpreter(the_interpreter)) return python_state.store(PythonState::looking, std::memory_order_release);
+    if (const char* fault = row_of(the_interpreter, the_row)) return turn_python_off(fault);
+    python_state.store(PythonState::checking, std::memory_order_release);
+}
+
+// Whether frames may be read now.
+[[gnu::cold]] bool check_python() noexcept {
+    if (python_state.load(std::memory_order_acquire) == PythonState::looking) look_for_python();
+    const PythonState now = python_state.load(std::memory_order_acquire);
+    if (now == PythonState::off) return tell_why_off() != 0;
+    if (now != PythonState::checking) return now == PythonState::sure;
+    const KeptErrno kept;
+    int count = 0;
+    if (const char* fault = check_frames(the_interpreter, the_row, kFramesChecked, count)) {
+        turn_python_off(fault);
+        return tell_why_off() != 0;
+    }
+    if (count != 0 && python_checks.fetch_add(1, std::memory_order_acq_rel) + 1 == kChecks)
+        python_state.store(PythonState::sure, std::memory_order_release);
+    return count != 0;
+}
+
+constexpr std::string_view kPackageFolders[] = {"/site-packages/", "/dist-packages/"};
+constexpr std::string_view kPackages[] = {"ttmem/", "ttnn/", "torch/", "pytest/", "_pytest/", "pluggy/"};
+constexpr std::string_view kSourceTrees[] = {"/src/ttmem/", "/ttnn/ttnn/", "/pytorch/torch/"};
+
+bool begins_with(std::string_view text, std::string_view start) noexcept {
+    return text.size() >= start.size() && std::memcmp(text.data(), start.data(), start.size()) == 0;
+}
+
+// What follows the last occurrence of `part`; nothing where it does not occur.
+std::string_view after(std::string_view text, std::string_view part) noexcept {
+    const size_t at = text.rfind(part);
+    if (at == std::string_view::npos) return {};
+    return {text.data() + at + part.size(), text.size() - at - part.size()};
+}
+
+}  // namespace
+
+bool is_library_file(std::string_view path) noexcept {
+    for (const std::string_view folder : kPackageFolders) {
+        const std::string_view inside = after(path, folder);
+        for (const std::string_view package : kPackages)
+            if (begins_with(inside, package)) return true;
+    }
+    for (const std::string_view tree : kSourceTrees)
+        if (!after(path, tree).empty()) return true;
+    return false;
+}
+
+std::string_view end_of_path(std::string_view path) noexcept {
+    constexpr int kParts = 3;
+    int parts = 0;
+    for (size_t at = path.size(); at-- > 0;)
+        if (path[at] == '/' && ++parts == kParts) return {path.data() + at + 1, path.size() - at - 1};
+    return path;
+}
+
+uint32_t python_site() noexcept {
+    if (__builtin_expect(python_state.load(std::memory_order_acquire) != PythonState::sure, 0) && !check_python())
+        return 0;
+    PythonFrame frames[kFramesRead];
+    const int depth = read_frames(the_interpreter, the_row, frames, kFramesRead);
+    if (depth == 0) return 0;
+    KnownStacks* known = of_this_journal(known_stacks);
+    KnownStack* place = known != nullptr ? place_of_stack(*known, hash_of_stack(frames, depth)) : nullptr;
+    const uint64_t site = place != nullptr ? place->site.load(std::memory_order_acquire) : 0;
+    if (__builtin_expect(site != 0, 1)) return static_cast<uint32_t>(site);
+    const uint32_t made = new_site(frames, depth);
+    if (place != nullptr) place->site.store(kHasSite | made, std::memory_order_release);
+    return made;
+}
+
+}  // namespace ttmem

@@ -1,0 +1,27 @@
+// Python stacks as sites of buffers: which line of the program asked for the memory.
+//
+// The writer asks, inside the report, on the thread that allocates. Stacks that were seen before are found by the code
+// objects and instructions of their frames; only for a new one names and lines are looked up:
+//
+//   frames  ->  hash  ->  table of known stacks  ->  site
+//                              | not there: frames of the user's program, the 16 innermost, as nodes of the tree
+//
+// Frames of ttmem, ttnn, torch and pytest are left out. Of a file's path the last three parts are kept.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace ttmem {
+
+/// The site of the calling thread's Python stack; 0: there is none. Only while has_journal(). Never blocks.
+uint32_t python_site() noexcept;
+
+/// Whether a file belongs to a library whose frames are left out: an installed package, or one in its source tree.
+bool is_library_file(std::string_view path) noexcept;
+
+/// The last three parts of a path.
+std::string_view end_of_path(std::string_view path) noexcept;
+
+}  // namespace ttmem

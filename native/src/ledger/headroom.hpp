@@ -1,0 +1,39 @@
+// Headroom: how far the lowest L1 buffer of a core is above the end of its circular buffers, of all loaded programs.
+//
+// Below 0 some of these programs would be refused if they were launched now. L1_SMALL does not count. A core without
+// buffers, or without circular buffers, has the end or the beginning of L1 instead: a journal does not tell those, so such
+// cores are told apart.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ledger/footprint.hpp"
+#include "ledger/spans.hpp"
+
+namespace ttmem {
+
+struct CoreTaken;
+
+struct Headroom {
+    std::optional<int64_t> least;    // of cores that have both
+    std::optional<uint64_t> cb_end;  // the highest, of cores without any buffer
+    std::optional<uint64_t> own;     // the lowest buffer, of cores with buffers of their own and no circular buffers
+    std::optional<uint64_t> lowest;  // the lowest buffer of all cores, where there are no others
+    uint64_t core_count = 0;         // cores with circular buffers, or buffers of their own
+    bool is_known = true;            // false: somebody did not say where something lies
+    // Where it is below 0: programs whose circular buffers reach into a buffer, as (process, program), the first few.
+    std::vector<std::pair<uint64_t, uint64_t>> programs;
+};
+
+/// Of a chip; `lockstep`: L1 buffers of every core, joined. `cores` are joined, too.
+Headroom headroom_of(const Spans& lockstep, const std::map<uint32_t, CoreTaken>& cores);
+
+/// Adds the programs of a process, by some of its targets, that reach into a buffer.
+void add_programs(Headroom& headroom, uint64_t process, const Laid& laid, const std::vector<uint16_t>& targets,
+                  const std::map<uint32_t, CoreTaken>& cores);
+
+}  // namespace ttmem
