@@ -16,6 +16,7 @@ PROGRAMS = (
     "report_full",
     "report_syscalls",
     "report_off",
+    "incident",
 )
 MODULES = (
     "report_watched",

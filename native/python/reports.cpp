@@ -4,6 +4,7 @@
 
 #include <Python.h>
 
+#include <cstring>
 #include <vector>
 
 #include "ttmem/client.h"
@@ -242,6 +243,92 @@ PyObject* report_clash(PyObject*, Values values, Py_ssize_t count) {
     Py_RETURN_NONE;
 }
 
+// What may be told of an incident, by its name: figures of which None is unknown, and other numbers.
+struct IncidentWord {
+    const char* name;
+    uint64_t ttmem_incident::*word;
+    bool is_figure;
+};
+constexpr IncidentWord kIncidentWords[] = {
+    {"requested_bytes", &ttmem_incident::requested_bytes, true},
+    {"per_bank_bytes", &ttmem_incident::per_bank_bytes, true},
+    {"free_bytes", &ttmem_incident::free_bytes, true},
+    {"largest_free_bytes", &ttmem_incident::largest_free_bytes, true},
+    {"bank_free_bytes", &ttmem_incident::bank_free_bytes, true},
+    {"bank_largest_free_bytes", &ttmem_incident::bank_largest_free_bytes, true},
+    {"space_begin_address", &ttmem_incident::space_begin_address, false},
+    {"space_end_address", &ttmem_incident::space_end_address, false},
+    {"program", &ttmem_incident::program, false},
+    {"cb_end_address", &ttmem_incident::cb_end_address, false},
+    {"buffer_address", &ttmem_incident::buffer_address, false},
+    {"trace", &ttmem_incident::trace, false},
+    {"address", &ttmem_incident::address, false},
+};
+struct IncidentHalf {
+    const char* name;
+    uint32_t ttmem_incident::*half;
+};
+constexpr IncidentHalf kIncidentHalves[] = {
+    {"bank_count", &ttmem_incident::bank_count}, {"core_set", &ttmem_incident::core_set},
+    {"site", &ttmem_incident::site},             {"other_site", &ttmem_incident::other_site},
+    {"options", &ttmem_incident::options},
+};
+
+bool read_incident_text(PyObject* value, ttmem_incident& incident) {
+    if (!PyUnicode_Check(value)) {
+        PyErr_SetString(PyExc_TypeError, "report_incident(): text must be a str");
+        return false;
+    }
+    Py_ssize_t bytes = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(value, &bytes);
+    if (text == nullptr) {  // lone surrogates: the incident counts without its text
+        PyErr_Clear();
+        return true;
+    }
+    incident.text = text;
+    incident.text_bytes = bytes < 0xffff ? static_cast<uint32_t>(bytes) : 0xffffu;
+    return true;
+}
+
+bool read_incident_word(const char* name, PyObject* value, ttmem_incident& incident) {
+    if (std::strcmp(name, "text") == 0) return read_incident_text(value, incident);
+    uint64_t word = 0;
+    for (const IncidentWord& known : kIncidentWords) {
+        if (std::strcmp(known.name, name) != 0) continue;
+        if (value == Py_None) return true;  // as it was: unknown
+        if (!read_word(value, word)) return false;
+        incident.*known.word = known.is_figure ? size_from(value, word) : word;
+        return true;
+    }
+    for (const IncidentHalf& known : kIncidentHalves) {
+        if (std::strcmp(known.name, name) != 0) continue;
+        if (!read_word(value, word)) return false;
+        incident.*known.half = half_of(word);
+        return true;
+    }
+    PyErr_Format(PyExc_TypeError, "report_incident() got an unexpected keyword argument '%s'", name);
+    return false;
+}
+
+PyObject* report_incident(PyObject*, Values values, Py_ssize_t count, PyObject* names) {
+    if (!TTMEM_ON) Py_RETURN_NONE;
+    const Arguments a("report_incident", values, count, 3, 3);
+    if (!a.is_good) return nullptr;
+    ttmem_incident incident{};
+    incident.struct_bytes = sizeof incident;
+    incident.target = target_of(a.word[0]);
+    incident.kind = byte_of(a.word[1]);
+    incident.pool = byte_of(a.word[2]);
+    for (const IncidentWord& known : kIncidentWords)
+        if (known.is_figure) incident.*known.word = TTMEM_UNKNOWN_FIGURE;
+    for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i) {
+        const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i));
+        if (name == nullptr || !read_incident_word(name, values[count + i], incident)) return nullptr;
+    }
+    ttmem_incident_on(&incident);
+    Py_RETURN_NONE;
+}
+
 PyObject* report_ring(PyObject*, Values values, Py_ssize_t count) {
     if (!TTMEM_ON) Py_RETURN_NONE;
     const Arguments a("report_ring", values, count, 5, 8);
@@ -308,6 +395,11 @@ PyMethodDef kReports[] = {
      "report_out_of_memory(target, pool, requested_bytes, free_bytes=0, largest_free_bytes=0, /)"},
     {"report_clash", as_builtin(report_clash), METH_FASTCALL,
      "report_clash(target, program, cb_end_address, buffer_address, /)"},
+    {"report_incident", as_builtin(report_incident), METH_FASTCALL | METH_KEYWORDS,
+     "report_incident(target, kind, pool, /, *, requested_bytes=None, per_bank_bytes=None, free_bytes=None, "
+     "largest_free_bytes=None, bank_free_bytes=None, bank_largest_free_bytes=None, bank_count=0, core_set=0, "
+     "space_begin_address=0, space_end_address=0, program=0, cb_end_address=0, buffer_address=0, trace=0, address=0, "
+     "site=0, other_site=0, options=0, text='')"},
     {"report_ring", as_builtin(report_ring), METH_FASTCALL,
      "report_ring(target, core_type, live_bytes, retired_bytes, entry_count, stall=0, ring_bytes=0, is_launch=1, /)"},
     {"report_cache", as_builtin(report_cache), METH_FASTCALL,

@@ -117,6 +117,33 @@ class client:  # really a submodule
     @staticmethod
     def report_clash(target: int, program: int, cb_end_address: int, buffer_address: int, /) -> None: ...
     @staticmethod
+    def report_incident(
+        target: int,
+        kind: int,
+        pool: int,
+        /,
+        *,
+        requested_bytes: int | None = None,
+        per_bank_bytes: int | None = None,
+        free_bytes: int | None = None,
+        largest_free_bytes: int | None = None,
+        bank_free_bytes: int | None = None,
+        bank_largest_free_bytes: int | None = None,
+        bank_count: int = 0,
+        core_set: int = 0,
+        space_begin_address: int = 0,
+        space_end_address: int = 0,
+        program: int = 0,
+        cb_end_address: int = 0,
+        buffer_address: int = 0,
+        trace: int = 0,
+        address: int = 0,
+        site: int = 0,
+        other_site: int = 0,
+        options: int = 0,
+        text: str = "",
+    ) -> None: ...
+    @staticmethod
     def report_ring(
         target: int,
         core_type: int,
@@ -302,9 +329,10 @@ class Ledger(Books):
 
     def incident(self, pid: int, key: int, number: int) -> dict[str, Any] | None:
         """An incident of a process with what was alive then: `incident` as in the rows of processes; `entries` as
-        (kind, pool, id, address, reserved, requested, per bank, program, cores, how many, whether allocated by core,
+        (kind, pool, id, address, reserved, requested, per bank, program, operation, cores, how many, whether by core,
         whether a view, layout, page, thread, time_ns, sequence, phase, site, devices if others); `sequence_before` and
-        `sequence_after` the copy; `pid`; `devices`. `key`: which of several of that pid; else one that lives. None if it is not kept."""
+        `sequence_after` the copy; `pid`; `devices`. `key`: which of several of that pid; else one that lives. None if
+        it is not kept."""
 
     def taken(self, process: int) -> tuple[bytes, bytes]:
         """With tap: the records applied so far for a process (64 bytes each) and its arena; then forgets them."""

@@ -21,12 +21,15 @@ __all__ = [
     "FoundBy",
     "KernelFacts",
     "KernelType",
+    "Refusal",
+    "RefusalKind",
     "Stall",
     "TrackedBuffer",
     "TrackedChip",
     "TrackedDevice",
     "Tracker",
     "Watcher",
+    "Witness",
 ]
 
 
@@ -161,6 +164,37 @@ class KernelFacts(NamedTuple):
     packed_bytes: tuple[int, ...] = ()  # of its binaries, one for each processor
 
 
+class RefusalKind(Word):
+    """What kind of incident it is, in the numbers of `ttmem/client.h`."""
+
+    UNKNOWN = 0
+    OUT_OF_MEMORY = 1
+    CLASH = 2  # circular buffers would reach into an L1 buffer, or beyond the end of L1
+    UNSAFE_REPLAY = 3
+
+
+class Refusal(NamedTuple):
+    """What a runtime refused. Figures are those of its own text; what nobody knows is None, an id or address 0."""
+
+    kind: RefusalKind
+    pool: Pool
+    requested_bytes: int | None = None  # on one chip: in all banks
+    per_bank_bytes: int | None = None
+    free_bytes: int | None = None  # in all banks
+    largest_free_bytes: int | None = None
+    bank_free_bytes: int | None = None  # of one bank
+    bank_largest_free_bytes: int | None = None
+    bank_count: int = 0
+    space_begin_address: int = 0  # of the allocator that refused, in each bank
+    space_end_address: int = 0
+    program: int = 0
+    cores: CoreSet | None = None
+    cb_end_address: int = 0
+    buffer_address: int = 0  # of the lowest buffer
+    is_per_core: bool = False  # asked of single cores: a bank is a core
+    text: str = ""
+
+
 class Tracker(Protocol):
     """The calls of the seeds' GraphTracker. None may raise, block or change what its caller does."""
 
@@ -248,4 +282,12 @@ class Watcher(Protocol):
     def track_out_of_memory(
         self, device: TrackedDevice, pool: Pool, *, requested_bytes: int, free_bytes: int, largest_free_bytes: int
     ) -> None:
-        """A refusal; figures are those of all banks of one chip together."""
+        """A refusal; figures are those of all banks of one chip together. Who is a `Witness` hears more instead."""
+
+
+@runtime_checkable
+class Witness(Protocol):
+    """Who wants to hear all that is known of what was refused."""
+
+    def track_incident(self, device: TrackedDevice, refusal: Refusal) -> None:
+        """Memory ran out, or circular buffers clash; told once for a mesh, before the exception leaves the runtime."""

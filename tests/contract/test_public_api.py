@@ -22,6 +22,7 @@ REPORTS = [
     "report_clash",
     "report_core_buffer_alloc",
     "report_free",
+    "report_incident",
     "report_kernel_load",
     "report_kernel_unload",
     "report_launch",
@@ -130,9 +131,8 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_importing_the_package_loads_neither_the_core_nor_the_command_line() -> None:
-    program = (
-        "import sys, ttmem; print([name for name in ('ttmem._native', 'click', 'ttmem.cli') if name in sys.modules])"
-    )
+    names = ("ttmem._native", "click", "msgspec", "ttmem.cli", "ttmem.snapshot")
+    program = f"import sys, ttmem; print([name for name in {names} if name in sys.modules])"
 
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 

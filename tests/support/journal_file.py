@@ -70,6 +70,44 @@ def sums(entries: list[Entry]) -> dict[Place, Held]:
     return {place: Held(used[place], count[place]) for place in count}
 
 
+class Kept(NamedTuple):
+    """An incident as its slot has it; figures by the names of the layout."""
+
+    number: int
+    kind: int
+    pool: int
+    target: int
+    flags: int
+    figures: dict[str, int]
+    text: str
+    entry_ids: list[int]
+
+
+def incidents(path: Path) -> tuple[int, list[Kept]]:
+    """How many there were, and those whose slots are whole, oldest first."""
+    head = _head(path)
+    [count] = struct.unpack_from("Q", head, _offset("Header", "incidents"))
+    slots, copies = _identity(head, "incidents_offset", "Q"), _identity(head, "copies_offset", "Q")
+    copy_bytes = _identity(head, "incident_entries", "I") * _size("Record")
+    kept = []
+    with open(path, "rb") as file:
+        for slot in range(_identity(head, "incident_slots", "I")):
+            file.seek(slots + slot * _size("Incident"))
+            words = file.read(_size("Incident"))
+            names = [name for name in LAYOUT["Incident"][1] if name not in ("text", "spare")]
+            figures = {name: struct.unpack_from("Q", words, _offset("Incident", name))[0] for name in names}
+            if not figures["commit"] or figures["commit"] & 1:
+                continue
+            file.seek(copies + slot * copy_bytes)
+            entries = file.read(figures["entries"] * _size("Record"))
+            ids = [word for (word,) in struct.iter_unpack("24x Q 32x", entries)]
+            text = words[_offset("Incident", "text") :][: figures["text_bytes"]].decode()
+            place = figures["place"]
+            numbers = (place & 0xFF, place >> 8 & 0xFF, place >> 16 & 0xFFFF, place >> 48)
+            kept.append(Kept(figures["commit"] >> 1, *numbers, figures, text, ids))
+    return count, sorted(kept)
+
+
 def _head(path: Path) -> bytes:
     with open(path, "rb") as file:
         return file.read(_size("Header"))

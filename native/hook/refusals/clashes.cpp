@@ -71,7 +71,7 @@ void report_clash(void* word) noexcept {
     else if (is_told && words.program != kUntoldFigure)
         incident.program = words.program == 0 ? TTMEM_PROGRAM_ZERO : words.program;
     is_told ? take_words(words, incident) : ask_figures(program, check.device, incident);
-    tell(incident);
+    ttmem_incident_on(&incident);
 }
 
 uint64_t validate(void* real, const void* impl, const void* device) {

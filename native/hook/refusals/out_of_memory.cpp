@@ -20,16 +20,6 @@ ttmem_incident an_incident(uint8_t kind, std::string_view words) noexcept {
     return incident;
 }
 
-void tell(const ttmem_incident& incident) noexcept {
-    const auto known = [](uint64_t figure) { return figure == TTMEM_UNKNOWN_FIGURE ? 0 : figure; };
-    if (incident.kind == TTMEM_INCIDENT_CLASH)
-        return ttmem_clash(incident.target, incident.program, incident.cb_end_address, incident.buffer_address);
-    const uint64_t needed = known(incident.per_bank_bytes) * incident.bank_count,
-                   asked = known(incident.requested_bytes);
-    ttmem_out_of_memory(incident.target, incident.pool, needed > asked ? needed : asked, known(incident.free_bytes),
-                        known(incident.largest_free_bytes));
-}
-
 namespace {
 
 constexpr int kL1Memory = 0, kDramMemory = 1;  // tt-metal's HalMemType
@@ -137,7 +127,7 @@ void report_refusal(void* allocator, void* buffer) noexcept {
     is_told ? take_words(words, incident) : ask_figures(refused, incident);
     if (is_by_core(*copy, buffer)) take_cores(refused, incident);
     ask_space(refused, words.bank_bytes, incident);
-    tell(incident);
+    ttmem_incident_on(&incident);
 }
 
 }  // namespace ttmem::hook

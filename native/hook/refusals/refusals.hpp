@@ -14,8 +14,6 @@ namespace ttmem::hook {
 /// One of which nothing is known but what was said.
 ttmem_incident an_incident(uint8_t kind, std::string_view words) noexcept;
 
-void tell(const ttmem_incident& incident) noexcept;
-
 /// An exception leaves AllocatorImpl::allocate_buffer, and is passing.
 void report_refusal(void* allocator, void* buffer) noexcept;
 

@@ -19,7 +19,8 @@ uint64_t phase_began(const JournalReader& reader, const IncidentWords& words) {
 }
 
 KeptIncident with_texts(const JournalReader& reader, const IncidentWords& words) {
-    KeptIncident kept{words};
+    KeptIncident kept;
+    kept.words = words;
     const std::vector<uint32_t> threads = reader.threads();
     if (words.thread() < threads.size()) kept.thread = threads[words.thread()];
     kept.phase = reader.item(words.phase(), Item::text).substr(0, kNameMost);

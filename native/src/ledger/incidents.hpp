@@ -18,7 +18,7 @@ struct SiteText {
 SiteText site_text(const JournalReader& reader, uint32_t site);
 
 struct KeptIncident {
-    IncidentWords words;
+    IncidentWords words{};
     uint32_t thread = 0;       // the kernel's number, 0 unknown
     uint64_t phase_began = 0;  // by the journal's clock, 0 unknown
     std::string phase, cores;

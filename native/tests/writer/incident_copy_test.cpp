@@ -222,7 +222,7 @@ TEST(each_entry_is_one_that_lived_while_others_allocate_and_free) {
                 ttmem_free_id(chip, TTMEM_BUFFER, id, TTMEM_DRAM, 0);
             }
         });
-    for (uint64_t n = 1; n <= 300; ++n) {
+    for (uint64_t n = 1; n <= 100; ++n) {
         refuse(chip, TTMEM_DRAM, n);
         const Kept kept = kept_incident(n);
         std::multiset<uint64_t> ids;

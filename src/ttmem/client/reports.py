@@ -17,6 +17,7 @@ report_cb_free = _native.client.report_cb_free
 report_clash = _native.client.report_clash
 report_core_buffer_alloc = _native.client.report_core_buffer_alloc
 report_free = _native.client.report_free
+report_incident = _native.client.report_incident
 report_kernel_load = _native.client.report_kernel_load
 report_kernel_unload = _native.client.report_kernel_unload
 report_launch = _native.client.report_launch

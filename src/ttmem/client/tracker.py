@@ -9,6 +9,7 @@ import os
 from types import TracebackType
 from typing import cast
 
+from ttmem import _native
 from ttmem.client.notices import warn_once
 from ttmem.client.reporter import Client, is_enabled
 from ttmem.client.reports import (
@@ -16,6 +17,7 @@ from ttmem.client.reports import (
     report_buffer_free,
     report_cache,
     report_free,
+    report_incident,
     report_out_of_memory,
     report_ring,
 )
@@ -32,6 +34,7 @@ from ttmem.tracking import (
     CoreSet,
     CoreType,
     KernelFacts,
+    Refusal,
     Stall,
     TrackedBuffer,
     TrackedDevice,
@@ -42,6 +45,7 @@ __all__ = ["GraphTracker"]
 _NO_ID = Said(0)
 _DRAM = BufferType.DRAM
 _HOLDS_TRACE = 4  # of ttmem_option
+_FIGURES_OF_TEXT, _PER_CORE = 4, 8  # of ttmem_incident_option
 
 # A runtime's objects are somebody else's code and may raise anything; all but what ends the program stays here.
 # ruff: noqa: BLE001
@@ -303,6 +307,35 @@ class GraphTracker:
                 report_out_of_memory(opened.target, pool, requested_bytes, free_bytes, largest_free_bytes)
         except Exception as fault:
             self._count_fault("track_out_of_memory", fault)
+
+    def track_incident(self, device: TrackedDevice, refusal: Refusal) -> None:
+        """Something was refused; kept with what was alive there."""
+        try:
+            opened = self._find(device.id) or self._open(device)
+            if opened is None:
+                return
+            report_incident(
+                opened.target,
+                refusal.kind,
+                refusal.pool,
+                requested_bytes=refusal.requested_bytes,
+                per_bank_bytes=refusal.per_bank_bytes,
+                free_bytes=refusal.free_bytes,
+                largest_free_bytes=refusal.largest_free_bytes,
+                bank_free_bytes=refusal.bank_free_bytes,
+                bank_largest_free_bytes=refusal.bank_largest_free_bytes,
+                bank_count=refusal.bank_count,
+                core_set=_native.client.intern(str(refusal.cores)) if refusal.cores is not None else 0,
+                space_begin_address=refusal.space_begin_address,
+                space_end_address=refusal.space_end_address,
+                program=refusal.program,
+                cb_end_address=refusal.cb_end_address,
+                buffer_address=refusal.buffer_address,
+                options=(_FIGURES_OF_TEXT if refusal.text else 0) | (_PER_CORE if refusal.is_per_core else 0),
+                text=refusal.text,
+            )
+        except Exception as fault:
+            self._count_fault("track_incident", fault)
 
     def _open(self, device: TrackedDevice, *, is_told: bool = False) -> OpenDevice | None:
         return self._devices.open(device, is_told=is_told) if is_enabled() else None

@@ -24,6 +24,7 @@ from ttmem.collector import Collector
 from ttmem.daemon.activation import tell_manager
 from ttmem.daemon.answering.scrapes import scrape_routes
 from ttmem.daemon.answering.sights import Sights
+from ttmem.daemon.answering.site_paths import encoded
 from ttmem.daemon.app import Answers
 from ttmem.daemon.checkpoint import Checkpoint
 from ttmem.daemon.doors import Doors, Plan, open_doors
@@ -111,6 +112,7 @@ class Daemon:
                 Exporter(self._collector, asked=asked, service=self._service, telemetry=driver.telemetry),
                 self._is_well,
             ),
+            shows_paths=doors.shows_paths,
         )
         self._queries = QueryServer(answers, doors.listeners, complain=complain)
         self._complaints: set[str] = set()
@@ -222,7 +224,7 @@ class Daemon:
     def _snapshot(self) -> Encoded:
         self._collector.tick()  # also the journal that was made a moment ago
         told = document(self._collector.snapshot(), self._driver.telemetry())
-        return Encoded(json.dumps(told, separators=(",", ":")).encode())
+        return encoded(json.dumps(told, separators=(",", ":")).encode())
 
     def _is_well(self) -> bool:
         doors = (self._doors.seed, self._doors.query)

@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from ttmem.devices import BufferType, Pool
+from ttmem.devices import BufferType
 from ttmem.metal.accounts import POOLS, Account
 from ttmem.metal.chips import Chip, DispatchCores
 from ttmem.metal.dispatch.caches import JitCache, ProgramCache
 from ttmem.metal.dispatch.queue import CommandQueue
 from ttmem.metal.dispatch.ring import Request
 from ttmem.metal.dispatch.trace_storage import DramActivity
-from ttmem.metal.memory import Allocator, BadBuffer, Buffer, BufferSpec, Core, OutOfDeviceMemory
+from ttmem.metal.memory import Allocation, Allocator, BadBuffer, Buffer, BufferSpec, Core, OutOfDeviceMemory
 from ttmem.metal.programs import CoreRange, CoreRanges, MeshRange, MeshWorkload, Program, ProgramMisuse
 from ttmem.metal.reports import Reports
-from ttmem.tracking import CorePart, TrackedDevice, Tracker
+from ttmem.tracking import CorePart, Refusal, RefusalKind, TrackedDevice, Tracker
 
 __all__ = ["Capture", "Host", "Place"]
 
@@ -78,7 +78,7 @@ class Host(ABC):
         self.workloads: dict[int, MeshWorkload] = {}  # loaded, by their ids
         self.requests: dict[int, Request] = {}  # what a launch of each needs of the ring
         self.capture: Capture | None = None
-        self.refusal_count = 0
+        self.refusal_count = self.clash_count = 0
         self._turns = itertools.count(1)
         self._places: dict[tuple[int, ...], TrackedDevice] = {}
         self._occupy(self, range(len(self.chips)))
@@ -116,14 +116,7 @@ class Host(ABC):
         try:
             placement = self.allocator.allocate(spec, is_bottom_up=is_bottom_up)
         except OutOfDeviceMemory as refusal:
-            figures = refusal.statistics
-            bank_count = figures.bank_count
-            self.report_out_of_memory(
-                POOLS[spec.buffer_type],
-                requested_bytes=max(refusal.per_bank_bytes * bank_count, refusal.requested_bytes),
-                free_bytes=figures.free_bytes * bank_count,
-                largest_free_bytes=figures.largest_free_bytes * bank_count,
-            )
+            self.report_refusal(self._told(refusal, is_per_core=spec.allocation is Allocation.PER_CORE))
             raise
         parts = [_core_parts(placement.cores, addresses) for addresses in placement.core_addresses]
         buffer = Buffer(
@@ -155,17 +148,34 @@ class Host(ABC):
             self.capture.dram.note_freed(buffer.address + buffer.placement.block_bytes)
         self.reports.tracker.track_deallocate(buffer)
 
-    def report_out_of_memory(
-        self, pool: Pool, *, requested_bytes: int, free_bytes: int, largest_free_bytes: int
-    ) -> None:
-        """A refusal, in bytes of all banks of one chip together."""
-        self.refusal_count += 1
-        self.reports.watcher.track_out_of_memory(
-            self,
-            pool,
-            requested_bytes=requested_bytes,
-            free_bytes=free_bytes,
-            largest_free_bytes=largest_free_bytes,
+    def report_refusal(self, refusal: Refusal) -> None:
+        """Counts it and tells it, once for all chips."""
+        if refusal.kind is RefusalKind.CLASH:
+            self.clash_count += 1
+        else:
+            self.refusal_count += 1
+        self.reports.refused(refusal)
+
+    def _told(self, refusal: OutOfDeviceMemory, *, is_per_core: bool) -> Refusal:
+        """Every figure that the runtime's text names, and where in each bank the memory lies that ran out."""
+        figures, bank_count = refusal.statistics, refusal.bank_count
+        begin = self.allocator.base_address(refusal.buffer_type)
+        lowest = self.allocator.lowest_l1_address if refusal.buffer_type is BufferType.L1 else None
+        return Refusal(
+            RefusalKind.OUT_OF_MEMORY,
+            POOLS[refusal.buffer_type],
+            requested_bytes=refusal.requested_bytes,
+            per_bank_bytes=refusal.per_bank_bytes,
+            free_bytes=figures.free_bytes * bank_count,
+            largest_free_bytes=figures.largest_free_bytes * bank_count,
+            bank_free_bytes=figures.free_bytes,
+            bank_largest_free_bytes=figures.largest_free_bytes,
+            bank_count=bank_count,
+            space_begin_address=begin,
+            space_end_address=begin + figures.bank_bytes,
+            buffer_address=lowest or 0,
+            is_per_core=is_per_core,
+            text=str(refusal),
         )
 
     # Programs

@@ -12,11 +12,14 @@ from ttmem.tracking import (
     CoreType,
     KernelFacts,
     KernelType,
+    Refusal,
+    RefusalKind,
     Stall,
     TrackedBuffer,
     TrackedDevice,
     Tracker,
     Watcher,
+    Witness,
 )
 
 __all__ = ["Reports", "Silence"]
@@ -106,6 +109,19 @@ class Reports:
         """The end of all that was opened, the mesh last."""
         while self._places:
             self.watcher.track_device_closed(self._places.pop())
+
+    def refused(self, refusal: Refusal) -> None:
+        """Memory ran out, or circular buffers clash. Who has no words for a clash hears of the region it is about."""
+        if isinstance(self.tracker, Witness):
+            self.tracker.track_incident(self.device, refusal)
+            return
+        self.watcher.track_out_of_memory(
+            self.device,
+            Pool.CB if refusal.kind is RefusalKind.CLASH else refusal.pool,
+            requested_bytes=refusal.requested_bytes or 0,
+            free_bytes=refusal.free_bytes or 0,
+            largest_free_bytes=refusal.largest_free_bytes or 0,
+        )
 
     def cache(
         self, cache: Cache, outcome: CacheOutcome, *, size_bytes: int = 0, entry_count: int = 0, held_bytes: int = 0

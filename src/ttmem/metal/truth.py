@@ -59,7 +59,8 @@ class Truth:
     ring_launch_counts: Mapping[CoreType, int]  # launches that took room in a ring
     stall_counts: Mapping[Stall, int]
     cache_counts: Mapping[tuple[Cache, CacheOutcome], int]
-    refusal_count: int
+    refusal_count: int  # how often memory ran out
+    clash_count: int
     estimated_pools: frozenset[Pool] = frozenset()  # hold what the model can only estimate
     estimated_caches: frozenset[Cache] = frozenset()
 
@@ -81,6 +82,7 @@ def truth_of(host: Host, traces: Traces) -> Truth:
         stall_counts=dict(host.reports.stall_counts),
         cache_counts=dict(host.reports.cache_counts + images),
         refusal_count=host.refusal_count,
+        clash_count=host.clash_count,
         estimated_pools=traces.estimated_pools,
         estimated_caches=traces.estimated_caches,
     )

@@ -148,7 +148,8 @@ def test_the_log_is_the_only_thing_that_grows_with_events(daemon: Daemon) -> Non
 
 
 def test_help_and_looking_load_no_server() -> None:
-    code = "import sys, ttmem, ttmem.cli, ttmem.cli.ps; print({'starlette', 'uvicorn', 'asyncio'} & set(sys.modules))"
+    packages = {"starlette", "uvicorn", "asyncio", "msgspec"}
+    code = f"import sys, ttmem, ttmem.cli, ttmem.cli.ps; print({packages} & set(sys.modules))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
     assert said == "set()\n"

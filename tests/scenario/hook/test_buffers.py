@@ -206,11 +206,10 @@ def test_a_refusal_is_told_with_what_was_free_and_reaches_its_caller_unharmed(
     with Host(stand_in, journals, is_hooked=False) as plain:
         expected = plain.tell(*orders)
     bank_bytes = look.device(CHIP)["capacities"][Pool[memory]] // banks
-    needed = ((1 << 40) // 2048 + banks - 1) // banks * 2048
 
     assert thrown == expected
     assert thrown.startswith(f"throws Out of Memory: Not enough space to allocate {1 << 40} B {memory} buffer")
-    assert look.refusals_since(before) == [(CHIP, Pool[memory], needed * banks, *[(bank_bytes - 2048) * banks] * 2)]
+    assert look.refusals_since(before) == [(CHIP, Pool[memory], 1 << 40, *[(bank_bytes - 2048) * banks] * 2)]
     assert [told.id for told in look.buffers] == [2]
     assert unequal(host.tell("tallies")) == []
     assert host.tell(f"buffer 6 1 {memory} 2048 2048").isdecimal()

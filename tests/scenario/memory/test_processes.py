@@ -10,7 +10,7 @@ from tests.support.processes.native_programs import CLIENT_LIBRARY
 from tests.support.programs import tracked
 
 # Of the standard library, what serving and showing need; of others, what the package depends on and may depend on.
-MONITORS = ("click", "starlette", "uvicorn", "asyncio", "textual", "duckdb", "http", "socketserver", "numpy")
+MONITORS = ("click", "msgspec", "starlette", "uvicorn", "asyncio", "textual", "duckdb", "http", "socketserver", "numpy")
 BLOCKED = f"""\
 import sys
 class Absent:

@@ -304,7 +304,7 @@ def test_a_buffer_takes_its_share_in_every_bank(opened: Open, journal: OwnJourna
 
 def test_refusals_are_shown_with_the_figures_of_the_allocator(opened: Open, journal: OwnJournal) -> None:
     device = opened("p100", trace_region_bytes=1 << 20)
-    told_before = len(journal.rows()["out_of_memory"])
+    told_before, clashes_before = (len(journal.rows()[name]) for name in ("out_of_memory", "clashes"))
     holes = [device.create_buffer(BufferSpec(1 << 30, 1 << 20)) for _ in range(3)]
     holes[1].deallocate()
     low = device.create_buffer(BufferSpec(device.chips[0].l1_bank_count * 1_000_000, 1_000_000, BufferType.L1))
@@ -320,18 +320,20 @@ def test_refusals_are_shown_with_the_figures_of_the_allocator(opened: Open, jour
         with pytest.raises(OutOfDeviceMemory) as refusal:
             device.create_buffer(spec)
         bank = device.allocator.statistics(spec.buffer_type)
-        requested = refusal.value.per_bank_bytes * bank.bank_count
+        requested = refusal.value.requested_bytes
         expected.append((pool, requested, bank.free_bytes * bank.bank_count, bank.largest_free_bytes * bank.bank_count))
     with pytest.raises(CircularBufferClash):
         metal.enqueue(device, MeshWorkload(program))
-    left = (low.address - device.architecture.l1_unreserved_base) * 64
-    expected.append((Pool.CB, 600_000 * 64, left, left))
 
     rows = journal.rows()["out_of_memory"][told_before:]
     assert [(Pool(row[2]), *row[3:6]) for row in rows] == expected
     _, _, free, largest = expected[0]
     assert largest < free
     assert device.truth().refusal_count == len(rows)
+    [clash] = journal.rows()["clashes"][clashes_before:]
+    base = device.architecture.l1_unreserved_base
+    assert clash[2:5] == (program.id, base + 600_000, low.address)
+    assert device.truth().clash_count == 1
 
 
 def test_every_chip_of_a_mesh_holds_a_programs_kernels(opened: Open, journal: OwnJournal) -> None:

@@ -12,6 +12,7 @@ from ttmem.tracking import (
     CoreType,
     KernelFacts,
     KernelType,
+    Refusal,
     Stall,
     TrackedBuffer,
     TrackedDevice,
@@ -152,3 +153,6 @@ class HeardAll(Heard):
     ) -> None:
         said = {"requested": requested_bytes, "free": free_bytes, "largest": largest_free_bytes}
         self._note("out_of_memory", device, pool=pool, **said)
+
+    def track_incident(self, device: TrackedDevice, refusal: Refusal) -> None:
+        self._note("incident", device, **refusal._asdict())

@@ -15,7 +15,9 @@ main()
 """
 
 
-@pytest.mark.parametrize(("package", "verb"), [("click", "ps"), ("uvicorn", "serve"), ("starlette", "serve")])
+@pytest.mark.parametrize(
+    ("package", "verb"), [("click", "ps"), ("uvicorn", "serve"), ("starlette", "serve"), ("msgspec", "serve")]
+)
 def test_a_command_that_lacks_a_package_names_it(package: str, verb: str) -> None:
     done = subprocess.run([sys.executable, "-c", ENTRY, package, verb], capture_output=True, text=True)
 

@@ -7,7 +7,7 @@ from tests.support.metal.operations import a_workload
 from ttmem.devices import BufferType, Kind, Pool
 from ttmem.metal import DispatchCores, MeshDevice, OutOfDeviceMemory, UnknownHardware, enqueue, open_device, open_mesh
 from ttmem.metal.memory import BufferSpec
-from ttmem.tracking import Cache, CacheOutcome, KernelType, TrackedBuffer, TrackedDevice, Tracker
+from ttmem.tracking import Cache, CacheOutcome, KernelType, RefusalKind, TrackedBuffer, TrackedDevice, Tracker
 
 
 def unique_ids(device: TrackedDevice) -> list[int]:
@@ -88,12 +88,16 @@ def test_memory_that_runs_out_is_told_in_bytes_of_all_banks() -> None:
     with open_device("n150", tracker=heard) as device:
         before = device.truth()[0]
 
-        with pytest.raises(OutOfDeviceMemory):
+        with pytest.raises(OutOfDeviceMemory) as refusal:
             device.create_buffer(BufferSpec(64 * 2_000_000, 2_000_000, BufferType.L1))
 
-        [short] = heard.of("out_of_memory")
-        assert (short.pool, short.requested) == (Pool.L1, 64 * 2_000_000)
-        assert short.free == short.largest == device.chips[0].capacity_bytes(Pool.L1)
+        [short] = heard.of("incident")
+        assert (short.kind, short.pool, short.requested_bytes) == (RefusalKind.OUT_OF_MEMORY, Pool.L1, 64 * 2_000_000)
+        assert short.free_bytes == short.largest_free_bytes == device.chips[0].capacity_bytes(Pool.L1)
+        assert (short.per_bank_bytes, short.bank_count) == (2_000_000, 64)
+        assert short.bank_free_bytes == short.bank_largest_free_bytes == short.free_bytes // 64
+        assert short.space_end_address - short.space_begin_address == short.bank_free_bytes
+        assert short.text == str(refusal.value)
         assert device.truth()[0] == before
         assert device.truth().refusal_count == 1
 
@@ -110,13 +114,14 @@ def test_a_refusal_tells_the_figures_of_the_allocator(board: str) -> None:
         with pytest.raises(OutOfDeviceMemory) as refusal:
             device.create_buffer(wanted)
 
-        figures, [told] = refusal.value.statistics, heard.of("out_of_memory")
+        figures, [told] = refusal.value.statistics, heard.of("incident")
         assert figures == device.allocator.statistics(BufferType.DRAM)
         assert figures.free_bytes == figures.largest_free_bytes + (1 << 27)
         assert (told.device, told.pool) == (device, Pool.DRAM)
-        assert told.requested == (1 << 12) * 1_000_000 * bank_count
-        assert told.free == device.chips[0].capacity_bytes(Pool.DRAM) - 2 * (bank_count << 27)
-        assert told.largest == told.free - (bank_count << 27)
+        assert told.requested_bytes == (1 << 12) * 1_000_000 * bank_count
+        assert told.free_bytes == device.chips[0].capacity_bytes(Pool.DRAM) - 2 * (bank_count << 27)
+        assert told.largest_free_bytes == told.free_bytes - (bank_count << 27)
+        assert (told.bank_free_bytes, told.bank_largest_free_bytes) == figures[3:]
 
 
 def test_closing_ends_everything_and_tells_it_last() -> None:

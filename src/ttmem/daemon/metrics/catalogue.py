@@ -24,6 +24,9 @@ DROPPED = Family(
     ("reason",),
     "counter",
 )
+INCIDENTS = Family(
+    "ttmem_incidents_total", "What was refused, each once whatever its chips.", ("kind", "memory"), "counter"
+)
 
 DEVICE = Family(
     "ttmem_device_info",
@@ -112,7 +115,7 @@ TT_DEVICE_TOTAL = Family("tt_device_dram_total_megabytes", "DRAM of the chip, in
 TT_USED = Family("tt_dram_used_megabytes", "DRAM used on all chips of the host, in MiB.", _ITS_HOST)
 TT_TOTAL = Family("tt_dram_total_megabytes", "DRAM of all chips of the host, in MiB.", _ITS_HOST)
 
-SERVICE = (UP, BUILD, START, AGE, COMPLETE, CLIENTS, FOREIGN, FINDINGS, EVENTS, DROPPED)
+SERVICE = (UP, BUILD, START, AGE, COMPLETE, CLIENTS, FOREIGN, FINDINGS, EVENTS, DROPPED, INCIDENTS)
 CHIPS = (DEVICE, OPEN, DEVICE_COMPLETE)
 MEMORY = (USED, CAPACITY, FREE, PEAK, LARGEST, ALIVE, UNATTRIBUTED, READ, STALE)
 PROGRAMS = (

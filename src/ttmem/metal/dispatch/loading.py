@@ -10,6 +10,7 @@ from ttmem.metal.host import Host
 from ttmem.metal.programs import (
     CircularBuffer,
     CircularBufferClash,
+    CircularBufferMisfit,
     CoreRanges,
     Kernel,
     KernelMisfit,
@@ -20,7 +21,7 @@ from ttmem.metal.programs import (
 )
 from ttmem.metal.programs.kernel_groups import SlotOffsets
 from ttmem.metal.programs.offsets import finalize_program_offsets
-from ttmem.tracking import CoreType, KernelFacts, KernelType, TrackedDevice
+from ttmem.tracking import CoreType, KernelFacts, KernelType, Refusal, RefusalKind, TrackedDevice
 
 __all__ = [
     "allocate_circular_buffers",
@@ -80,8 +81,8 @@ def allocate_circular_buffers(host: Host, program: Program) -> None:
             lowest_l1_address=host.allocator.lowest_l1_address,
             lowest_on=host.lowest_l1_address_on,
         )
-    except CircularBufferClash as clash:
-        _report_clash(host, clash)
+    except (CircularBufferClash, CircularBufferMisfit) as refused:
+        _report_clash(host, program, refused)
         raise
     if is_new:
         _book(host, program)
@@ -175,16 +176,27 @@ def _book(host: Host, program: Program) -> None:
         _report(host, program, circular_buffer)
 
 
-def _report_clash(host: Host, clash: CircularBufferClash) -> None:
-    """L1 is short of room for circular buffers: what the cores of the range would need, and what is left there."""
-    base = host.architecture.l1_unreserved_base
-    left_bytes = max(clash.lowest_l1_address - base, 0) * clash.core_count
-    host.report_out_of_memory(
-        Pool.CB,
-        requested_bytes=(clash.region_end - base) * clash.core_count,
-        free_bytes=left_bytes,
-        largest_free_bytes=left_bytes,
+def _report_clash(host: Host, program: Program, refused: CircularBufferClash | CircularBufferMisfit) -> None:
+    """Circular buffers reach into an L1 buffer, or beyond the end of L1. A view larger than its buffer is neither."""
+    if refused.cores is None:
+        return
+    silicon = host.architecture
+    if isinstance(refused, CircularBufferClash):
+        cb_end, lowest = refused.region_end, refused.lowest_l1_address
+    else:
+        cb_end, lowest = refused.size_bytes, 0
+    told = Refusal(
+        RefusalKind.CLASH,
+        Pool.L1,
+        program=program.id,
+        cores=refused.cores,
+        cb_end_address=cb_end,
+        buffer_address=lowest,
+        space_begin_address=silicon.l1_unreserved_base,
+        space_end_address=silicon.l1_bytes,
+        text=str(refused),
     )
+    host.report_refusal(told)
 
 
 def _check_indices(program: Program, end: int) -> None:

@@ -19,7 +19,7 @@ from ttmem.metal.dispatch.trace_stream import stream_bytes
 from ttmem.metal.host import Capture, Host
 from ttmem.metal.memory import Buffer, BufferSpec
 from ttmem.metal.programs import MeshWorkload, ProgramMisuse
-from ttmem.tracking import Cache, CacheOutcome, CoreType
+from ttmem.tracking import Cache, CacheOutcome, CoreType, Refusal, RefusalKind
 
 __all__ = ["Trace", "Traces"]
 
@@ -186,12 +186,15 @@ class Traces:
 
     def _report_full(self, refusal: TraceRegionFull) -> None:
         free_bytes = refusal.region_bytes - self._storage.used_bytes
-        self._host.report_out_of_memory(
+        told = Refusal(
+            RefusalKind.OUT_OF_MEMORY,
             Pool.TRACE,
             requested_bytes=refusal.requested_bytes,
             free_bytes=free_bytes,
             largest_free_bytes=free_bytes,
+            text=str(refusal),
         )
+        self._host.report_refusal(told)
 
 
 def _refuse_destroyed(trace: int, workloads: tuple[MeshWorkload, ...]) -> None:

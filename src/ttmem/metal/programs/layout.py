@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ttmem.devices import Kind
 from ttmem.metal.programs.circular_buffers import CircularBuffer
-from ttmem.metal.programs.core_ranges import CoreRange
+from ttmem.metal.programs.core_ranges import CoreRange, CoreRanges
 from ttmem.metal.programs.kernels import rounded_up
 from ttmem.metal.programs.refusals import CircularBufferClash, CircularBufferMisfit
 
@@ -50,6 +50,7 @@ class Layout:
                     f"which is beyond max L1 size of {l1_bytes} B",
                     size_bytes=end,
                     limit_bytes=l1_bytes,
+                    cores=CoreRanges([cores]),
                 )
             if lowest_on is not None:
                 lowest_l1_address = lowest_on(cores)
@@ -59,7 +60,7 @@ class Layout:
                     f"range {cores.runtime_text}. L1 buffer allocated at {lowest_l1_address} and static {word} buffer "
                     f"region ends at {end}",
                     program=self.program,
-                    core_count=cores.core_count,
+                    cores=CoreRanges([cores]),
                     region_end=end,
                     lowest_l1_address=lowest_l1_address,
                 )

@@ -1,6 +1,7 @@
 """Why a program cannot run: the runtime's own words, and the figures in them."""
 
 from ttmem.metal.memory.refusals import MetalError
+from ttmem.tracking import CoreSet
 
 __all__ = ["CircularBufferClash", "CircularBufferMisfit", "KernelMisfit", "ProgramMisuse", "ProgramRefused"]
 
@@ -23,21 +24,22 @@ class KernelMisfit(ProgramRefused):
 
 
 class CircularBufferMisfit(ProgramRefused):
-    """A circular buffer larger than the buffer it looks at, or a region beyond the end of L1."""
+    """A circular buffer larger than the buffer it looks at, or a region beyond the end of L1, then with its cores."""
 
-    def __init__(self, text: str, *, size_bytes: int, limit_bytes: int) -> None:
+    def __init__(self, text: str, *, size_bytes: int, limit_bytes: int, cores: CoreSet | None = None) -> None:
         super().__init__(text)
         self.size_bytes = size_bytes
         self.limit_bytes = limit_bytes
+        self.cores = cores
 
 
 class CircularBufferClash(ProgramRefused):
     """Circular buffers from below and L1 buffers from above want the same bytes."""
 
-    def __init__(self, text: str, *, program: int, core_count: int, region_end: int, lowest_l1_address: int) -> None:
+    def __init__(self, text: str, *, program: int, cores: CoreSet, region_end: int, lowest_l1_address: int) -> None:
         super().__init__(text)
         self.program = program
-        self.core_count = core_count  # of the range
+        self.cores = cores  # of the range
         self.region_end = region_end
         self.lowest_l1_address = lowest_l1_address
 

@@ -20,8 +20,8 @@ from ttmem.metal import (
     tensor,
 )
 from ttmem.metal.memory import BufferSpec
-from ttmem.metal.programs import KernelMisfit, ProgramMisuse
-from ttmem.tracking import CoreType
+from ttmem.metal.programs import CircularBufferMisfit, KernelMisfit, ProgramMisuse
+from ttmem.tracking import CoreType, RefusalKind
 
 GRID = CoreRanges.grid(8, 8)
 
@@ -34,7 +34,7 @@ def test_a_clash_leaves_nothing_behind() -> None:
         heard.forget()
         workload = a_workload(cb_bytes=1_000_000)
 
-        with pytest.raises(CircularBufferClash):
+        with pytest.raises(CircularBufferClash) as refused:
             enqueue(device, workload)
 
         after = device.truth()[0]
@@ -43,12 +43,43 @@ def test_a_clash_leaves_nothing_behind() -> None:
             before.counts,
             before.launch_count,
         )
-        assert {call.name for call in heard.calls} == {"cache", "out_of_memory"}
-        [short] = heard.of("out_of_memory")
-        assert (short.pool, short.requested) == (Pool.CB, 1_000_000 * 64)
-        left_bytes = 1_499_136 - 600 * 2048 - 105_824  # of every core: between the base of L1 and the buffer
-        assert (short.free, short.largest) == (left_bytes * 64, left_bytes * 64)
+        assert {call.name for call in heard.calls} == {"cache", "incident"}
+        [told] = heard.of("incident")
+        assert (told.kind, told.pool, str(told.cores)) == (RefusalKind.CLASH, Pool.L1, "0,0-7,7")
+        assert (told.cb_end_address, told.buffer_address) == (105_824 + 1_000_000, 1_499_136 - 600 * 2048)
+        assert (told.space_begin_address, told.space_end_address) == (105_824, 1_499_136)
+        assert told.program == workload.programs[None].id
+        assert told.text == str(refused.value)
+        assert (device.truth().clash_count, device.truth().refusal_count) == (1, 0)
         assert workload.status is BinaryStatus.NOT_SENT
+
+
+def test_circular_buffers_beyond_the_end_of_l1_are_told_as_a_clash_without_a_buffer() -> None:
+    heard = HeardAll()
+    with open_device("n150", tracker=heard) as device:
+        with pytest.raises(CircularBufferMisfit, match="beyond max L1 size"):
+            enqueue(device, a_workload(cb_bytes=2_000_000))
+
+        [told] = heard.of("incident")
+        assert (told.kind, told.cb_end_address, told.buffer_address) == (RefusalKind.CLASH, 105_824 + 2_000_000, 0)
+        assert told.space_end_address == 1_499_136
+
+
+def test_who_has_no_words_for_incidents_hears_of_memory_that_ran_out() -> None:
+    class Older(HeardAll):
+        track_incident = None  # type: ignore[assignment]
+
+    heard = Older()
+    with open_device("n150", tracker=heard) as device:
+        with pytest.raises(OutOfDeviceMemory):
+            device.create_buffer(BufferSpec(64 * 2_000_000, 2_000_000, BufferType.L1))
+        device.create_buffer(tensor((64 * 32, 32 * 600), "bfloat16", buffer_type=BufferType.L1))
+        with pytest.raises(CircularBufferClash):
+            enqueue(device, a_workload(cb_bytes=1_000_000))
+
+    short, clash = heard.of("out_of_memory")
+    assert (short.pool, short.requested) == (Pool.L1, 64 * 2_000_000)
+    assert clash.pool is Pool.CB
 
 
 def test_a_cached_program_clashes_when_an_l1_buffer_comes_too_low_and_runs_again_when_it_goes() -> None:

@@ -237,9 +237,10 @@ def test_a_full_trace_region_is_refused_and_nothing_stays() -> None:
             capture(device, workload)
 
         assert device.truth()[0] == before
-        [short] = heard.of("out_of_memory")
+        [short] = heard.of("incident")
         assert short.pool is Pool.TRACE
-        assert (short.requested, short.free, short.largest) == (12_288, 16_384 - 12_288, 16_384 - 12_288)
+        assert (short.requested_bytes, short.free_bytes, short.largest_free_bytes) == (12_288, 4096, 4096)
+        assert "allocated for trace region" in short.text
         enqueue(device, workload)
         assert device.truth()[0].launch_count == 2
 

@@ -118,12 +118,13 @@ def test_the_fragmented_dram_refuses_for_its_fragments_on_every_board(board: str
         dram = mesh.allocator.statistics(BufferType.DRAM)
         gate = mesh.allocator.per_bank_bytes(tensor(REFUSED_SHAPE, "bfloat16"))
 
-    [told] = heard.of("out_of_memory")
+    [told] = heard.of("incident")
     assert steps[-1] == Phase("large request")
     assert "Out of Memory" in player.refusal
     assert dram.largest_free_bytes < gate <= dram.free_bytes
-    assert (told.requested, told.free, told.largest) == (
-        gate * dram.bank_count,
+    assert f"allocate {told.requested_bytes} B" in told.text
+    assert (told.per_bank_bytes, told.free_bytes, told.largest_free_bytes) == (
+        gate,
         dram.free_bytes * dram.bank_count,
         dram.largest_free_bytes * dram.bank_count,
     )

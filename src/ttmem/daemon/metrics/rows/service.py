@@ -6,6 +6,8 @@ from typing import NamedTuple
 from ttmem.daemon.metrics import catalogue as metric
 from ttmem.daemon.metrics.families import Rows
 from ttmem.daemon.metrics.rows.lifetime import Lifetime
+from ttmem.devices import Pool
+from ttmem.snapshot.incidents import KINDS
 from ttmem.snapshot.sights.overview import Overview
 from ttmem.view.words import FINDINGS
 
@@ -14,6 +16,10 @@ __all__ = ["Service", "add_service"]
 _SOURCES = ("journal", "socket", "runtime")
 _STATES = ("live", "stale")
 _SECOND_NS = 1e9
+_INCIDENTS = (
+    *(("out_of_memory", memory) for memory in ("dram", "trace", "l1", "l1_small")),
+    *(("clash", "l1"), ("unsafe_replay", "dram"), ("unsafe_replay", "l1")),
+)
 
 
 class Service(NamedTuple):
@@ -41,6 +47,14 @@ def add_service(rows: Rows, overview: Overview, lifetime: Lifetime, service: Ser
         dropped = getattr(lifetime.journals, reason) + getattr(lifetime.sockets, reason)
         rows.add(metric.DROPPED, (reason,), dropped)
     rows.add(metric.DROPPED, ("log_lines",), service.dropped_line_count)
+    _add_incidents(rows, lifetime)
+
+
+def _add_incidents(rows: Rows, lifetime: Lifetime) -> None:
+    """Those that are usual are there from the beginning, so that the first of its kind is seen to come."""
+    found = {(KINDS[kind], Pool(pool).word): count for kind, pool, count in lifetime.incidents if kind in KINDS}
+    for place in (*_INCIDENTS, *sorted(found.keys() - {*_INCIDENTS})):
+        rows.add(metric.INCIDENTS, place, found.get(place, 0))
 
 
 def _add_ages(rows: Rows, overview: Overview, lifetime: Lifetime, now_ns: int) -> None:
