@@ -241,11 +241,11 @@ class own:  # really a submodule
     def forget_sites() -> None: ...
     @staticmethod
     def current_site() -> int:
-        """The site of the caller, as an allocation would get it; 0 before `record_sites`."""
+        """The site of the caller's Python stack, as an allocation would get it; 0 if there is none."""
 
     @staticmethod
-    def stack_count() -> int:
-        """How many different stacks are known."""
+    def stack_node_count() -> int:
+        """How many frames, tensors and operations the journal's tree of stacks has."""
 
 class Books: ...
 

@@ -416,12 +416,6 @@ void share_switch_with(int* copy) { share_switch(copy); }
 // Beside the word that says whether there is a journal, in .data: whoever looks at one looks at the other.
 __attribute__((section(".data"))) std::atomic<ttmem_site_source> site_source{nullptr};
 
-bool describe_buffer(const ttmem_buffer& buffer, Words& words) noexcept {
-    const uint8_t flags = words_of(buffer, words);
-    words.tag = tag_of(Type::allocated, TTMEM_BUFFER, pool_of_buffer(buffer.type), flags, buffer.site);
-    return flags == 0 && (buffer.options & TTMEM_VIEW) == 0;
-}
-
 }  // namespace ttmem
 
 extern "C" {

@@ -4,6 +4,7 @@ from ttmem.events.codec import decode_record, decode_records, encode_record
 from ttmem.events.layout import STRUCTS, Field, Struct
 from ttmem.events.records import (
     PROGRAM_ZERO,
+    STACK_SITE,
     AllocationFreed,
     AllocationMade,
     BinaryStatusChanged,
@@ -35,6 +36,7 @@ from ttmem.events.records import (
 
 __all__ = [
     "PROGRAM_ZERO",
+    "STACK_SITE",
     "STRUCTS",
     "AllocationFreed",
     "AllocationMade",

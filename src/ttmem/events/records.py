@@ -120,6 +120,7 @@ class CoreBufferAllocated(Event):
         return bool(self.flags & _FURTHER)
 
 
+STACK_SITE = 1 << 31  # in a site: it is a node of the journal's tree of stacks, else a text
 PROGRAM_ZERO = (1 << 48) - 1  # how the program is reported whose number is 0, which alone means unknown
 
 
