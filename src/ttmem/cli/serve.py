@@ -92,8 +92,13 @@ def serve(
     if is_without_seed and sockets["seed_socket"] is not None:
         raise click.UsageError("--no-seed-socket and --socket contradict each other.")
     metrics = (workloads_most, has_aliases)
-    asked = _Sockets(**sockets, shows_paths=shows_paths)
-    _serve(asked, logs_events=logs_events, has_seed_socket=not is_without_seed, metrics=metrics)
+    _serve(
+        _Sockets(**sockets),
+        logs_events=logs_events,
+        has_seed_socket=not is_without_seed,
+        metrics=metrics,
+        shows_paths=shows_paths,
+    )
     return DONE
 
 
@@ -115,11 +120,15 @@ class _Sockets(NamedTuple):
     query_socket: str | None
     listen: str | None
     group: str | None
-    shows_paths: bool = False
 
 
 def _serve(
-    asked: _Sockets, *, logs_events: bool, has_seed_socket: bool = True, metrics: tuple[int, bool] = (0, False)
+    asked: _Sockets,
+    *,
+    logs_events: bool,
+    has_seed_socket: bool = True,
+    metrics: tuple[int, bool] = (0, False),
+    shows_paths: bool = False,
 ) -> None:
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # never fatal, not even while we start
     _have_standard_streams()
@@ -143,7 +152,7 @@ def _serve(
         next_query_paths=tuple(paths if asked.query_socket else paths[1:]),
         group=asked.group,
         listen=asked.listen,
-        shows_paths=asked.shows_paths,
+        shows_paths=shows_paths,
     )
     serve_daemon(plan, places, environ, logs_events=logs_events, asked=Asked(*metrics))
     # All is closed and kept. What is left waits for others (a blocked reader), or is memory: the kernel is faster.

@@ -1,4 +1,4 @@
-"""Sites of the demo's workloads, and of the runtime model behind a tracker: lines of the workload, none of ttmem's own."""
+"""Sites of the demo's workloads, and of the model behind a tracker: lines of the workload, none of ttmem's own."""
 
 import json
 import subprocess

@@ -14,6 +14,7 @@ from ttmem.devices import Kind, Pool
 from ttmem.errors import NothingToRead
 from ttmem.events import PROGRAM_ZERO, STACK_SITE, STRUCTS, decode_record
 from ttmem.snapshot.fields import time_text
+from ttmem.sources.inspected.incidents import incident_counts, incident_heads
 from ttmem.sources.inspected.parts import Document, PartReader, event_document, sizes_of, text_of, words_of
 from ttmem.sources.inspected.stacks import StackTexts
 from ttmem.tracking import Cache, CoreType, Stall
@@ -75,6 +76,9 @@ class _Journal:
             "targets": targets,
             "phases": list(self._phases()),
             "open_phases": list(self._open_phases()),
+            "incident_count": self._header.integer("incidents"),
+            "incident_counts": incident_counts(self._header),
+            "incidents": incident_heads(self._filled("Incident", "incidents_offset", "incident_slots"), self._text),
             "live_count": live_count,
             "live": listed,
             "recent": self._recent(most),
