@@ -1,4 +1,4 @@
-"""Promise: with the hook an `add` of the stock runtime takes at most 1.03 times as long, a buffer made and freed 150 ns
+"""Promise: with the hook an `add` of the stock runtime takes at most 1.05 times as long, a buffer made and freed 400 ns
 more, and a program that knows nothing of the runtime starts 0.3 ms later; what a killed one held is gone in 100 ms.
 
 Made-up chips. Blocks of 5,000 calls with the hook and without take turns, and of each the fastest counts: medians
@@ -45,13 +45,13 @@ def measure(setting: Setting) -> Iterator[Row]:
     switched = _switched_ns(setting, stock)
     plain, hooked = switched["add"]
     yield row("add", hooked / 1e3, "us", baseline=plain / 1e3)
-    yield row("add, times as long", hooked / plain, "x", target="<= 1.03")
+    yield row("add, times as long", hooked / plain, "x", target="<= 1.05")
     fastest = _fastest_ns(setting, stock)
     plain, hooked = fastest["add"]
     yield row("add, times as long as in another process", hooked / plain, "x")
     for what, (plain, hooked) in (("buffer", fastest["buffer"]), ("tensor", switched["tensor"])):
         yield row(f"{what} made and freed", hooked, "ns", baseline=plain)
-        yield row(f"{what} made and freed, longer by", hooked - plain, "ns", target="<= 150")
+        yield row(f"{what} made and freed, longer by", hooked - plain, "ns", target="<= 400")
     yield row("killed, worst", max(_deaths_ms(setting, stock)), "ms", target="<= 100")
 
 

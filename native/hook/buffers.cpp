@@ -1,18 +1,15 @@
-// Buffers: what the allocator gave, what came back, and what it could not give.
+// Buffers: what the allocator gave, and what came back (refusals/ has what it could not give).
 //
 // The runtime tells its graph tracker of every buffer once per mesh, on the thread that allocates, after the memory was
 // had; and of its end before the memory goes back. A capture that only imagines its operations tells the same of buffers
 // at address 0, where no real one is: they are not charged.
-//
-// Releases before 0.79 do not export a buffer's id, type and device. There a buffer is known by its address, which no
-// other living one of its mesh and pool has, its mesh by its allocator, and its size by its pages. L1_SMALL lies above L1.
-#include <cstdlib>
-
+#include "hook/buffer_facts.hpp"
 #include "hook/core_buffers.hpp"
 #include "hook/devices.hpp"
 #include "hook/guard.h"
 #include "hook/programs/context.hpp"
 #include "hook/programs/memory.hpp"
+#include "hook/refusals/refusals.hpp"
 #include "hook/runtime.hpp"
 #include "ttmem/client.h"
 #include "writer/operations.hpp"
@@ -24,39 +21,8 @@ namespace {
 // The made-up id of a buffer: this bit, which opening of a mesh (28 bits), its address (32) and its type (3).
 constexpr uint64_t kByAddress = 1ull << 63, kOpeningMask = 0xfff'ffff;
 constexpr uint32_t kOpeningShift = 35;
-constexpr uint8_t kUnknownType = 0xff;
 constexpr uint64_t kUntold = 0;          // the handle of a buffer that nobody was told of; its end is no event
-constexpr uint8_t kInterleaved = 0;      // tt-metal's TensorMemoryLayout
 constexpr uint32_t kOnChip = 0xff'ffff;  // in a key, for the number of a mesh: no mesh has this one
-constexpr uint64_t kAddressMask = (1ull << 48) - 1;  // in the word of an address
-
-// Without the address: L1 stands for L1_SMALL, too, in a release that does not tell a buffer's type.
-[[gnu::always_inline]] inline uint8_t type_of(const Copy& copy, const void* buffer) noexcept {
-    if (auto* type = getter_as<int(const void*)>(copy, Getter::buffer_type)) return static_cast<uint8_t>(type(buffer));
-    if (ask<bool>(copy, Getter::buffer_is_trace, false, buffer)) return TTMEM_BUFFER_TRACE;
-    if (ask<bool>(copy, Getter::buffer_is_dram, false, buffer)) return TTMEM_BUFFER_DRAM;
-    return ask<bool>(copy, Getter::buffer_is_l1, false, buffer) ? uint8_t{TTMEM_BUFFER_L1} : kUnknownType;
-}
-
-[[gnu::always_inline]] inline uint8_t type_at(const Copy& copy, const void* buffer, const Mesh& mesh,
-                                              uint64_t address) noexcept {
-    const uint8_t type = type_of(copy, buffer);
-    const bool may_be_small =
-        type == TTMEM_BUFFER_L1 && getter_as<int(const void*)>(copy, Getter::buffer_type) == nullptr;
-    const bool is_small = may_be_small && mesh.l1_small_begin != 0 && address >= mesh.l1_small_begin;
-    return is_small ? uint8_t{TTMEM_BUFFER_L1_SMALL} : type;
-}
-
-[[gnu::always_inline]] inline uint8_t layout_of(const Copy& copy, const void* buffer) noexcept {
-    auto* layout = getter_as<uint8_t(const void*)>(copy, Getter::buffer_layout);
-    return layout == nullptr ? uint8_t{TTMEM_LAYOUT_UNKNOWN} : static_cast<uint8_t>(TTMEM_INTERLEAVED + layout(buffer));
-}
-
-[[gnu::always_inline]] inline uint64_t size_of(const Copy& copy, const void* buffer) noexcept {
-    if (auto* size = getter_as<uint64_t(const void*)>(copy, Getter::buffer_size)) return size(buffer);
-    return ask<uint64_t>(copy, Getter::buffer_page_size, 0, buffer) *
-           ask<uint32_t>(copy, Getter::buffer_pages, 0, buffer);
-}
 
 [[gnu::always_inline]] inline uint64_t id_of(const Copy& copy, const void* buffer, const Mesh& mesh, uint64_t address,
                                              uint8_t type) noexcept {
@@ -67,130 +33,6 @@ constexpr uint64_t kAddressMask = (1ull << 48) - 1;  // in the word of an addres
 
 uint64_t key_of_handle(uint64_t id, const Mesh& mesh) noexcept {
     return decltype(Memory::handles)::key_of(id, mesh.number.load(std::memory_order_relaxed));
-}
-
-[[gnu::always_inline]] inline Mesh* mesh_holding(const Copy& copy, const void* buffer) noexcept {
-    if (auto* device = getter_as<const void*(const void*)>(copy, Getter::buffer_device)) return mesh_of(device(buffer));
-    if (is_by_core(copy, buffer)) return nullptr;  // on one chip, and such a release does not say on which
-    return mesh_with_allocator(ask<const void*>(copy, Getter::buffer_allocator, nullptr, buffer));
-}
-
-// What a buffer takes of its banks: whole pages, rounded to what the allocator hands out.
-struct Share {
-    uint64_t per_bank_bytes, reserved_bytes;
-};
-
-Share ask_share(const Copy& copy, const void* buffer, const Mesh& mesh, const void* allocator, uint8_t type) noexcept {
-    const uint64_t bytes = ask<uint64_t>(copy, Getter::buffer_bank_size, 0, buffer);
-    const uint64_t step = mesh.dram_alignment;  // a power of two
-    const uint64_t per_bank = step == 0 ? bytes : (bytes + step - 1) & ~(step - 1);
-    uint32_t banks = mesh.bank_counts[type];
-    const int value = type;  // a part of a mesh may have banks of its own
-    if (allocator != mesh.allocator && allocator != nullptr)
-        banks = ask<uint32_t>(copy, Getter::bank_count, banks, allocator, &value);
-    return {per_bank, per_bank * banks};
-}
-
-// Asking takes the runtime longer than the rest of a report takes us, and every line of code that we go through costs the
-// host one of its own. Interleaved buffers of equal type, size and page take the same of their mesh's own allocator: but for
-// id and address their records are equal. So each thread remembers some.
-struct alignas(64) Remembered {
-    uint64_t size, page;
-    uint64_t place;                                     // the opening of its mesh | type << 32; 0: empty
-    uint64_t tag, form, reserved, requested, per_bank;  // of its record; form: the word of its address, without that
-};
-constexpr uint32_t kRememberedMost = 16;
-thread_local __attribute__((tls_model("initial-exec"))) Remembered remembered[kRememberedMost];
-
-[[gnu::always_inline]] inline Remembered& remembered_for(uint64_t size, uint64_t page, uint64_t place) noexcept {
-    return remembered[((size ^ page << 20 ^ place) * 0x9e37'79b9'7f4a'7c15ull) >> 60];
-}
-
-uint64_t place_of(const Mesh& mesh, uint8_t type) noexcept {
-    return mesh.number.load(std::memory_order_relaxed) | uint64_t{type} << 32;
-}
-
-// Whether the fields of a buffer say what the getters said.
-bool are_fields_right(const BufferLook& look, const ttmem_buffer& report, const void* device) noexcept {
-    return look.id() == report.id && look.address() == report.address && look.size() == report.requested_bytes &&
-           look.page_size() == report.page_bytes && look.type() == report.type && look.device() == device &&
-           look.layout() + TTMEM_INTERLEAVED == report.layout;
-}
-
-void compare(const Copy& copy, const void* buffer, Mesh& mesh, const ttmem_buffer& report) noexcept {
-    BufferFields& fields = copy.fields;
-    FieldsState state = fields.state.load(std::memory_order_acquire);
-    if (state == FieldsState::none) return;
-    const BufferLook look(fields, buffer);
-    if (!are_fields_right(look, report, tell<const void*>(copy, Getter::buffer_device, buffer)))
-        return fields.state.store(FieldsState::none, std::memory_order_release);
-    mesh.allocator_inside.store(look.allocator(), std::memory_order_relaxed);
-    if (state == FieldsState::read) fields.state.compare_exchange_strong(state, FieldsState::confirmed);
-}
-
-void remember(const Mesh& mesh, const ttmem_buffer& report) noexcept {
-    Words words;
-    if (report.target == 0 || !describe_buffer(report, words)) return;
-    const uint64_t place = place_of(mesh, report.type);
-    remembered_for(report.requested_bytes, report.page_bytes, place) = {
-        report.requested_bytes,        report.page_bytes, place,           words.tag,
-        words.address & ~kAddressMask, words.reserved,    words.requested, words.per_bank};
-}
-
-struct Statistics {
-    uint64_t total, allocated, free, largest;  // of one bank
-};
-
-// What the runtime says of the banks of a type at this instant; false if it says nothing.
-bool ask_statistics(const Copy& copy, const void* allocator, uint8_t type, Statistics& statistics) noexcept {
-    const auto* view = ask<const void* const*>(copy, Getter::allocator_view, nullptr, allocator);
-    auto* tell = getter_as<void(Statistics*, const void*, const int*)>(copy, Getter::bank_statistics);
-    if (view == nullptr || *view == nullptr || tell == nullptr) return false;
-    const int value = type;
-    tell(&statistics, *view, &value);
-    return true;
-}
-
-// What was refused, where a release does not tell L1_SMALL from L1: what L1 has a block for was not refused by L1.
-uint8_t type_refused(const Copy& copy, void* allocator, const void* buffer, const Mesh& mesh) noexcept {
-    const uint8_t type = type_of(copy, buffer);
-    if (type != TTMEM_BUFFER_L1 || getter_as<int(const void*)>(copy, Getter::buffer_type) != nullptr) return type;
-    Statistics statistics{};
-    if (mesh.bank_bytes[TTMEM_BUFFER_L1_SMALL] == 0 || !ask_statistics(copy, allocator, type, statistics)) return type;
-    const uint64_t bytes = ask_share(copy, buffer, mesh, mesh.allocator, type).per_bank_bytes;
-    return bytes != 0 && bytes <= statistics.largest ? uint8_t{TTMEM_BUFFER_L1_SMALL} : type;
-}
-
-// Of a buffer by core nobody outside can say what its cores had free. Without this mode the request was impossible.
-void report_refusal_by_core(const Copy& copy, const void* buffer) noexcept {
-    const char* mode = std::getenv("TT_METAL_ALLOCATOR_MODE_HYBRID");
-    const void* device = ask<const void*>(copy, Getter::buffer_device, nullptr, buffer);
-    const uint16_t target = device == nullptr ? uint16_t{0} : target_of(device);
-    const uint8_t type = type_of(copy, buffer);
-    const bool is_hybrid = mode != nullptr && *mode != '\0' && *mode != '0';
-    if (is_hybrid && target != 0 && type < kBufferTypes)
-        ttmem_out_of_memory(target, kPoolOf[type], size_of(copy, buffer), 0, 0);
-}
-
-// An exception passes: memory ran out, or the request was impossible, as one for an interleaved buffer in L1_SMALL is. That
-// one is none of ours: a bank has a block that is large enough.
-void report_refusal(void* allocator, void* buffer) noexcept {
-    const Copy* copy = at_hand.copy;
-    if (copy == nullptr) return;
-    if (is_by_core(*copy, buffer)) return report_refusal_by_core(*copy, buffer);
-    Mesh* mesh = mesh_holding(*copy, buffer);
-    if (mesh == nullptr) return;
-    const uint8_t type = type_refused(*copy, allocator, buffer, *mesh);
-    if (type >= kBufferTypes) return;
-    Statistics statistics{};
-    const bool is_known = ask_statistics(*copy, allocator, type, statistics);
-    const uint64_t banks = mesh->bank_counts[type];
-    const uint64_t size = size_of(*copy, buffer);
-    // Of a memory that this device was opened without there are no banks, and the runtime would divide by none.
-    const Share share = banks == 0 ? Share{} : ask_share(*copy, buffer, *mesh, mesh->allocator, type);
-    if (is_known && share.per_bank_bytes != 0 && share.per_bank_bytes <= statistics.largest) return;
-    const uint64_t needed = share.reserved_bytes > size ? share.reserved_bytes : size;
-    ttmem_out_of_memory(target_of(*mesh), kPoolOf[type], needed, statistics.free * banks, statistics.largest * banks);
 }
 
 // The runtime never uses an id again: one that lives already was left behind by a lost free.
@@ -280,74 +122,11 @@ void report_free_on_chip(const Copy& copy, const void* buffer) noexcept {
         report.per_bank_bytes = share.per_bank_bytes;
         report.reserved_bytes = share.reserved_bytes;
     }
-    if (report.layout == TTMEM_INTERLEAVED && allocator == mesh->allocator) {
-        compare(copy, buffer, *mesh, report);
-        remember(*mesh, report);
-    }
     if (report.target == 0) return;
     if (report.type == TTMEM_BUFFER_DRAM &&
         (hold_binaries(*mesh, report.id, report.reserved_bytes, address) || hold_trace(*mesh, report)))
         return;
     if (!report_with_handle(report, key_of_handle(report.id, *mesh))) ttmem_buffer_alloc(&report);
-}
-
-// A buffer that is asked for by its getters, where they must be called; else it is a BufferLook.
-class BufferAsked {
-public:
-    BufferAsked(const Copy& copy, const void* buffer) noexcept : copy_(copy), buffer_(buffer) {}
-
-    uint64_t id() const noexcept { return tell<uint64_t>(copy_, Getter::buffer_id, buffer_); }
-    uint64_t size() const noexcept { return tell<uint64_t>(copy_, Getter::buffer_size, buffer_); }
-    uint64_t page_size() const noexcept { return tell<uint64_t>(copy_, Getter::buffer_page_size, buffer_); }
-    const void* device() const noexcept { return tell<const void*>(copy_, Getter::buffer_device, buffer_); }
-    uint8_t type() const noexcept { return tell<uint8_t>(copy_, Getter::buffer_type, buffer_); }
-    uint8_t layout() const noexcept { return tell<uint8_t>(copy_, Getter::buffer_layout, buffer_); }
-    uint32_t address() const noexcept { return tell<uint32_t>(copy_, Getter::buffer_address, buffer_); }
-    const void* allocator() const noexcept { return tell<const void*>(copy_, Getter::buffer_allocator, buffer_); }
-
-private:
-    const Copy& copy_;
-    const void* buffer_;
-};
-
-bool is_of_whole(const BufferLook& look, const Mesh& mesh) noexcept {
-    return look.allocator() == mesh.allocator_inside.load(std::memory_order_relaxed);
-}
-bool is_of_whole(const BufferAsked& asked, const Mesh& mesh) noexcept { return asked.allocator() == mesh.allocator; }
-
-// The way of nearly all buffers. False, and nothing done: this one is not like one that was reported before, or nobody may
-// write, or it has no place for its handle.
-template <class Buffer>
-[[gnu::always_inline]] inline bool report_like_before(const Buffer& buffer) noexcept {
-    const Context& now = context();
-    const bool is_alone = site_source.load(std::memory_order_acquire) == nullptr &&
-                          (word_of(now.enqueued) | uint64_t{now.is_ending_trace}) == 0;
-    if (__builtin_expect(!has_journal() || !is_alone, 0)) return false;
-    const Mesh* mesh = last_mesh_if(buffer.device());
-    if (__builtin_expect(mesh == nullptr || mesh->target.load(std::memory_order_acquire) == 0, 0)) return false;
-    const uint64_t address = buffer.address();
-    const uint64_t size = buffer.size(), page = buffer.page_size(), place = place_of(*mesh, buffer.type());
-    const Remembered& one = remembered_for(size, page, place);
-    const bool is_like = one.size == size && one.page == page && one.place == place && address != 0 &&
-                         buffer.layout() == kInterleaved && is_of_whole(buffer, *mesh);
-    if (__builtin_expect(!is_like, 0)) return false;
-    const uint64_t id = buffer.id();
-    Memory* all = memory();
-    if (__builtin_expect(all == nullptr, 0)) return false;
-    std::atomic<uint64_t>* handle = all->handles.claim(key_of_handle(id, *mesh));
-    if (__builtin_expect(handle == nullptr, 0)) return false;
-    handle->store(allocate_described(one.tag, id, address | one.form, one.reserved, one.requested, one.per_bank),
-                  std::memory_order_release);
-    return true;
-}
-
-[[gnu::noinline]] bool report_asked(const Copy& copy, const void* buffer) noexcept {
-    return copy.tells_of_buffers && report_like_before(BufferAsked(copy, buffer));
-}
-
-[[gnu::always_inline]] inline bool report_like_before(const Copy& copy, const void* buffer) noexcept {
-    if (__builtin_expect(!copy.fields.are_sure(), 0)) return report_asked(copy, buffer);
-    return report_like_before(BufferLook(copy.fields, buffer));
 }
 
 // A free names its bytes for a table that was too full to keep the allocation; asking the runtime for them takes longer
@@ -385,27 +164,6 @@ bool must_name_bytes() noexcept {
     ttmem_free_on(handle);
 }
 
-// The way of nearly all; false, and nothing done: as above.
-template <class Buffer>
-[[gnu::always_inline]] inline bool report_free_like_before(const Buffer& buffer) noexcept {
-    if (__builtin_expect(!has_journal(), 0)) return false;
-    const Mesh* mesh = last_mesh_if(buffer.device());
-    if (__builtin_expect(mesh == nullptr || mesh->target.load(std::memory_order_acquire) == 0, 0)) return false;
-    uint64_t handle = 0;
-    if (__builtin_expect(!take_handle(buffer.id(), *mesh, handle), 0)) return false;
-    free_by_handle(handle);
-    return true;
-}
-
-[[gnu::noinline]] bool report_free_asked(const Copy& copy, const void* buffer) noexcept {
-    return copy.tells_of_buffers && report_free_like_before(BufferAsked(copy, buffer));
-}
-
-[[gnu::always_inline]] inline bool report_free_like_before(const Copy& copy, const void* buffer) noexcept {
-    if (__builtin_expect(!copy.fields.are_sure(), 0)) return report_free_asked(copy, buffer);
-    return report_free_like_before(BufferLook(copy.fields, buffer));
-}
-
 // Tracking is off, and may be on again when it ends: then it is known as one that nobody was told of.
 [[gnu::cold]] void keep_untold(const Copy& copy, const void* buffer) noexcept {
     auto* id = getter_as<uint64_t(const void*)>(copy, Getter::buffer_id);
@@ -415,29 +173,26 @@ template <class Buffer>
     if (auto* handle = memory()->handles.claim(key)) handle->store(kUntold, std::memory_order_release);
 }
 
-void allocated_unlike(const Copy* copy, const void* buffer) noexcept {
-    if (copy == nullptr) return;
-    TTMEM_ON ? report_allocation(*copy, buffer) : keep_untold(*copy, buffer);
-}
-
-void allocated(const Copy* copy, const void* buffer) noexcept {
-    if (copy == nullptr || !report_like_before(*copy, buffer)) allocated_unlike(copy, buffer);
+[[gnu::always_inline]] inline void allocated(const Copy& copy, const void* buffer) noexcept {
+    __builtin_expect(TTMEM_ON, 1) ? report_allocation(copy, buffer) : keep_untold(copy, buffer);
 }
 
 // Also while tracking is off: nobody is told then, but its handle and its binaries are to be forgotten.
-void freed(const Copy* copy, const void* buffer) noexcept {
-    if (copy != nullptr && (TTMEM_ON || remembers())) report_free(*copy, buffer);
+[[gnu::always_inline]] inline void freed(const Copy& copy, const void* buffer) noexcept {
+    if (__builtin_expect(TTMEM_ON || remembers(), 1)) report_free(copy, buffer);
 }
 
 using Tracked = void(void*, const void*);
-using Tell = void(const Copy*, const void*) noexcept;
 
-// Somebody else's call, or one that is not like those before.
-template <Tell tell_of>
-[[gnu::noinline]] void track_elsewhere(void* self, const void* buffer, Hook hook, const void* caller) {
+// Where the call goes to, and to which copy that belongs; a call from somebody else than the runtime is looked for.
+[[gnu::always_inline]] inline Tracked* tracked_by(Hook hook, const void* caller, const Copy*& copy) noexcept {
+    if (__builtin_expect(is_usual(caller), 1)) {
+        at_hand.copy = copy = usual_copy();
+        return original_in<Tracked>(copy, hook);
+    }
     auto* real = reinterpret_cast<Tracked*>(original_from(hook, caller));
-    tell_of(at_hand.copy, buffer);
-    if (real != nullptr) real(self, buffer);
+    copy = at_hand.copy;
+    return real;
 }
 
 }  // namespace
@@ -446,23 +201,17 @@ template <Tell tell_of>
 using ttmem::hook::Hook;
 
 TTMEM_INTERPOSE_HOT(track_allocate, void, (void* self, const void* buffer)) {
-    const void* caller = __builtin_return_address(0);
-    if (__builtin_expect(!ttmem::hook::is_usual(caller), 0))
-        return ttmem::hook::track_elsewhere<ttmem::hook::allocated>(self, buffer, Hook::track_allocate, caller);
-    const auto* copy = ttmem::hook::usual_copy();
-    if (__builtin_expect(!ttmem::hook::report_like_before(*copy, buffer), 0))
-        return ttmem::hook::track_elsewhere<ttmem::hook::allocated_unlike>(self, buffer, Hook::track_allocate, caller);
-    ttmem::hook::original_in<ttmem::hook::Tracked>(copy, Hook::track_allocate)(self, buffer);
+    const ttmem::hook::Copy* copy = nullptr;
+    auto* real = ttmem::hook::tracked_by(Hook::track_allocate, __builtin_return_address(0), copy);
+    if (copy != nullptr) ttmem::hook::allocated(*copy, buffer);
+    if (real != nullptr) real(self, buffer);
 }
 
 TTMEM_INTERPOSE_HOT(track_deallocate, void, (void* self, void* buffer)) {
-    const void* caller = __builtin_return_address(0);
-    if (__builtin_expect(!ttmem::hook::is_usual(caller), 0))
-        return ttmem::hook::track_elsewhere<ttmem::hook::freed>(self, buffer, Hook::track_deallocate, caller);
-    const auto* copy = ttmem::hook::usual_copy();
-    if (__builtin_expect(!ttmem::hook::report_free_like_before(*copy, buffer), 0))
-        return ttmem::hook::track_elsewhere<ttmem::hook::freed>(self, buffer, Hook::track_deallocate, caller);
-    ttmem::hook::original_in<ttmem::hook::Tracked>(copy, Hook::track_deallocate)(self, buffer);
+    const ttmem::hook::Copy* copy = nullptr;
+    auto* real = ttmem::hook::tracked_by(Hook::track_deallocate, __builtin_return_address(0), copy);
+    if (copy != nullptr) ttmem::hook::freed(*copy, buffer);
+    if (real != nullptr) real(self, buffer);
 }
 
 TTMEM_INTERPOSE_HOT(allocate_buffer, uint64_t, (void* self, void* buffer)) {

@@ -205,7 +205,6 @@ void open_mesh(const void* impl) noexcept {
         read_mesh(mesh, impl);
         if (mesh.chip_count == 0) return;
         mesh.key = key_of(mesh);
-        mesh.allocator_inside.store(nullptr, std::memory_order_relaxed);
         mesh.number.store(++opening_count, std::memory_order_relaxed);
         mesh.is_open.store(true, std::memory_order_release);
         mesh.name.store(name, std::memory_order_release);

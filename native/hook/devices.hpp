@@ -32,7 +32,6 @@ struct alignas(64) Mesh {          // every report looks at its first line of me
     std::atomic<bool> is_open;
     std::atomic<uint16_t> target;  // 0: not named, tracking being off or having been
     const void* allocator;
-    std::atomic<const void*> allocator_inside;  // what its buffers hold on to, by whoever saw one; null: nobody yet
     uint16_t chip_count, rows, columns;
     int16_t chips[kChipsMost];           // the runtime's chip ids, in mesh order
     const void* devices[kChipsMost];     // its Device objects, in the same order

@@ -3,6 +3,7 @@
 // The names are set in assembler, in the translation unit that holds the hooks (all sources here are compiled as one), so
 // that a mangled name stands in one place: hooks.def.
 #include "hook/runtime.hpp"
+#include "interpreter/sites.hpp"
 #include "ttmem/client.h"
 #include "writer/owner.hpp"
 
@@ -28,3 +29,6 @@ extern "C" TTMEM_API const char* ttmem_hook_names(void) {
 #undef TTMEM_OFFSET
         ;
 }
+
+/// Whether the lines of the Python that calls this can be recorded: empty, or why not.
+extern "C" TTMEM_API const char* ttmem_hook_python(void) { return ttmem::python_trouble(); }

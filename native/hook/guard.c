@@ -1,6 +1,25 @@
 /* The frames of ours that an exception of the host passes and that have something to do then; see guard.h. */
 #include "guard.h"
 
+#include <unwind.h>
+
+static __thread __attribute__((tls_model("initial-exec"))) struct _Unwind_Exception* passing;
+
+const void* ttmem_passing(void) { return passing; }
+
+/* What the unwinder asks at each of these frames (the linker puts it before the real one, --wrap): it is told what passes,
+ * which a cleanup in C is not. */
+typedef _Unwind_Reason_Code personality(int, _Unwind_Action, _Unwind_Exception_Class, struct _Unwind_Exception*,
+                                        struct _Unwind_Context*);
+personality __real___gcc_personality_v0;
+__attribute__((visibility("hidden"))) personality __wrap___gcc_personality_v0;
+
+_Unwind_Reason_Code __wrap___gcc_personality_v0(int version, _Unwind_Action actions, _Unwind_Exception_Class maker,
+                                                struct _Unwind_Exception* exception, struct _Unwind_Context* context) {
+    if (actions & _UA_CLEANUP_PHASE) passing = exception;
+    return __real___gcc_personality_v0(version, actions, maker, exception, context);
+}
+
 typedef ttmem_result (*six_arguments)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 
 struct watch {

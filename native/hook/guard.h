@@ -13,6 +13,9 @@ extern "C" {
 
 typedef void (*ttmem_on_throw)(void* context);
 
+/* While on_throw runs: the exception, as the unwinder knows it (refusals/passing.hpp reads it). */
+__attribute__((visibility("hidden"))) const void* ttmem_passing(void);
+
 /* A result as the calling convention returns it: one register, or a pair of them. */
 typedef struct ttmem_result {
     uint64_t low;

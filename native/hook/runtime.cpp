@@ -107,24 +107,11 @@ void* symbol_in(const Object& object, const char* name) noexcept {
     return symbol;
 }
 
-BufferGetters buffer_getters_of(const Copy& copy) noexcept {
-    const auto code = [&copy](Getter which) noexcept { return copy.getters[static_cast<uint32_t>(which)]; };
-    return {code(Getter::buffer_id),      code(Getter::buffer_size),     code(Getter::buffer_page_size),
-            code(Getter::buffer_device),  code(Getter::buffer_type),     code(Getter::buffer_layout),
-            code(Getter::buffer_address), code(Getter::buffer_allocator)};
-}
-
 // Once for each: others may read what is known of a copy while its next caller is looked for.
 void read_copy(Copy& copy, void* handle) noexcept {
     copy.number = ++copies_ever;
     for (uint32_t i = 0; i < kHooks; ++i) copy.originals[i] = dlsym(handle, kHookNames[i]);
     for (uint32_t i = 0; i < kGetters; ++i) copy.getters[i] = dlsym(handle, kGetterNames[i]);
-    const BufferGetters getters = buffer_getters_of(copy);
-    copy.tells_of_buffers = true;
-    for (const void* one : {getters.id, getters.size, getters.page_size, getters.device, getters.type, getters.layout,
-                            getters.address, getters.allocator})
-        copy.tells_of_buffers &= one != nullptr;
-    read_getters(getters, copy.fields);
 }
 
 const Copy* copy_of(const Object& object) noexcept {
@@ -143,8 +130,7 @@ const Copy* copy_of(const Object& object) noexcept {
     return &copy;
 }
 
-// Another library may have taken its place, even at the same address, and have all its names where this one had them: a
-// build in which only members have moved. What was read of its getters must be read there again.
+// Another library may have taken its place, even at the same address.
 bool is_as_found(const Copy& copy) noexcept {
     ByAddress wanted{copy.base, {}};
     if (dl_iterate_phdr(note_by_address, &wanted) == 0 || !is_runtime(wanted.found.path)) return false;
@@ -153,10 +139,8 @@ bool is_as_found(const Copy& copy) noexcept {
     bool is_same = wanted.found.base == copy.base;
     for (uint32_t i = 0; i < kHooks; ++i) is_same &= copy.originals[i] == dlsym(handle, kHookNames[i]);
     for (uint32_t i = 0; i < kGetters; ++i) is_same &= copy.getters[i] == dlsym(handle, kGetterNames[i]);
-    BufferFields fields{};
-    if (is_same) read_getters(buffer_getters_of(copy), fields);
     dlclose(handle);
-    return is_same && fields.confirm(copy.fields);
+    return is_same;
 }
 
 // Which runtime an object uses: itself, else the only one there is, else the one its own search finds.

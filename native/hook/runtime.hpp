@@ -13,7 +13,6 @@
 #include <atomic>
 #include <cstdint>
 
-#include "hook/fields.hpp"
 #include "hook/programs/context.hpp"
 
 namespace ttmem::hook {
@@ -40,9 +39,7 @@ inline constexpr uint32_t kGetters = static_cast<uint32_t>(Getter::count);
 /// One loaded runtime. Written by the thread that finds it, before anybody else can see it.
 struct alignas(64) Copy {
     uintptr_t base;
-    uint32_t number;        // never used twice in a process
-    bool tells_of_buffers;  // with every getter that describes one
-    mutable BufferFields fields;
+    uint32_t number;  // never used twice in a process
     alignas(64) void* originals[kHooks];
     void* getters[kGetters];
 };
@@ -151,12 +148,6 @@ template <class R, class... A>
 inline R ask(const Copy& copy, Getter which, R otherwise, A... arguments) noexcept {
     auto* call = getter_as<R(A...)>(copy, which);
     return call == nullptr ? otherwise : call(arguments...);
-}
-
-/// What a getter says that is there.
-template <class R, class... A>
-inline R tell(const Copy& copy, Getter which, A... arguments) noexcept {
-    return getter_as<R(A...)>(copy, which)(arguments...);
 }
 
 }  // namespace ttmem::hook

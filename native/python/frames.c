@@ -15,14 +15,26 @@
 #define TTMEM_NONE 0xffff
 
 /* As enumerators of each row: C has no other constants that a static assertion takes. */
-#define TTMEM_PYTHON_ROW(minor, thread_frame, cframe_frame, thread_id, previous, code, instruction, owner, lasti, units, \
-                         first_traceable, file, name, first_line, line_table, version, ascii, compact)                   \
-    enum {                                                                                                               \
-        thread_frame_##minor = thread_frame, cframe_frame_##minor = cframe_frame, thread_id_##minor = thread_id,         \
-        previous_##minor = previous, code_##minor = code, instruction_##minor = instruction, owner_##minor = owner,      \
-        lasti_##minor = lasti, units_##minor = units, first_traceable_##minor = first_traceable, file_##minor = file,    \
-        name_##minor = name, first_line_##minor = first_line, line_table_##minor = line_table,                           \
-        version_##minor = version, ascii_##minor = ascii, compact_##minor = compact                                      \
+#define TTMEM_PYTHON_ROW(minor, thread_frame, cframe_frame, thread_id, previous, code, instruction, owner, lasti, \
+                         units, first_traceable, file, name, first_line, line_table, version, ascii, compact)     \
+    enum {                                                                                                        \
+        thread_frame_##minor = thread_frame,                                                                      \
+        cframe_frame_##minor = cframe_frame,                                                                      \
+        thread_id_##minor = thread_id,                                                                            \
+        previous_##minor = previous,                                                                              \
+        code_##minor = code,                                                                                      \
+        instruction_##minor = instruction,                                                                        \
+        owner_##minor = owner,                                                                                    \
+        lasti_##minor = lasti,                                                                                    \
+        units_##minor = units,                                                                                    \
+        first_traceable_##minor = first_traceable,                                                                \
+        file_##minor = file,                                                                                      \
+        name_##minor = name,                                                                                      \
+        first_line_##minor = first_line,                                                                          \
+        line_table_##minor = line_table,                                                                          \
+        version_##minor = version,                                                                                \
+        ascii_##minor = ascii,                                                                                    \
+        compact_##minor = compact                                                                                 \
     };
 #include "interpreter/offsets.def"
 

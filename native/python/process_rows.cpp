@@ -47,6 +47,7 @@ nb::dict findings_of(const Process& process) {
     put("shrunk_kernel", hot.shrunk_kernels);
     put("unsized_free", hot.unsized_frees);
     put("names_lost", hot.arena_refused);
+    put("stacks_lost", hot.stacks_refused);
     put("phases_lost", hot.phases_refused);
     put("targets_lost", hot.targets_refused);
     put("unknown_device", hot.unreported);

@@ -311,7 +311,7 @@ bool read_incident_word(const char* name, PyObject* value, ttmem_incident& incid
 }
 
 PyObject* report_incident(PyObject*, Values values, Py_ssize_t count, PyObject* names) {
-    if (!TTMEM_ON) Py_RETURN_NONE;
+    if (!TTMEM_ON && count == 3) Py_RETURN_NONE;
     const Arguments a("report_incident", values, count, 3, 3);
     if (!a.is_good) return nullptr;
     ttmem_incident incident{};

@@ -241,11 +241,11 @@ class own:  # really a submodule
     def forget_sites() -> None: ...
     @staticmethod
     def current_site() -> int:
-        """The site of the caller, as an allocation would get it; 0 before `record_sites`."""
+        """The site of the caller's Python stack, as an allocation would get it; 0 if there is none."""
 
     @staticmethod
-    def stack_count() -> int:
-        """How many different stacks are known."""
+    def stack_node_count() -> int:
+        """How many frames, tensors and operations the journal's tree of stacks has."""
 
 class Books: ...
 
@@ -329,7 +329,7 @@ class Ledger(Books):
 
     def incident(self, pid: int, key: int, number: int) -> dict[str, Any] | None:
         """An incident of a process with what was alive then: `incident` as in the rows of processes; `entries` as
-        (kind, pool, id, address, reserved, requested, per bank, program, cores, how many, whether allocated by core,
+        (kind, pool, id, address, reserved, requested, per bank, program, operation, cores, how many, whether by core,
         whether a view, layout, page, thread, time_ns, sequence, phase, site, devices if others); `sequence_before` and
         `sequence_after` the copy; `pid`; `devices`. `key`: which of several of that pid; else one that lives. None if
         it is not kept."""

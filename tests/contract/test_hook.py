@@ -10,7 +10,7 @@ from tests.support.hooked.process import hook_path
 HOOK = hook_path()
 NEWEST_GLIBC = (2, 34)
 POINTER_BYTES = 8
-OWN_NAMES = {"ttmem_writer_v1", "ttmem_hook_names"}
+OWN_NAMES = {"ttmem_writer_v1", "ttmem_hook_names", "ttmem_hook_python"}
 CPP_RUNTIME = re.compile(r"^(_ZS|_ZNS|_ZNKS|_Zn|_Zd|__cxa_(?!finalize)|__gxx)")
 
 

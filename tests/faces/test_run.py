@@ -73,7 +73,8 @@ def test_what_is_left_is_told_by_kind_and_chips_alike_share_a_row(tmp_path: Path
     assert re.search(r" 0-1 +dram +4\.00 MiB .*4\.00 MiB never freed", told)
     assert re.search(r" 2 +dram +1\.00 MiB", told)
     assert re.search(r" 0-1 +buffer +1 +4\.00 MiB", told)
-    assert "ran out of memory once; last device 2 dram: asked 7.00 MiB, free 1.00 MiB, largest 1.00 KiB" in told
+    newest = "chip 2, DRAM: asked 7.00 MiB, free 1.00 MiB, largest block 1.00 KiB"
+    assert f" out of memory, and went on; newest: {newest}" in told
 
 
 def test_who_outlives_the_program_is_told_with_what_it_holds_now(tmp_path: Path) -> None:

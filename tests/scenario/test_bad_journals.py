@@ -143,13 +143,13 @@ def test_a_strangers_file_is_no_journal(
     assert_refused(read().look(), journals / NAME)
 
 
-@pytest.mark.parametrize("version", [0, 1, 2, 4, 255, (1 << 32) - 1])
+@pytest.mark.parametrize("version", [0, 1, 2, 3, 255, (1 << 32) - 1])
 def test_another_version_is_named_with_both_numbers(
     sample: Sample, read: Callable[[], AnyReader], journals: Path, version: int
 ) -> None:
     (journals / NAME).write_bytes(sample.with_field("version", version.to_bytes(4, "little")))
 
-    assert_refused(read().look(), journals / NAME, f"version {version}", "version 3", "upgrade")
+    assert_refused(read().look(), journals / NAME, f"version {version}", "version 4", "upgrade")
 
 
 @pytest.mark.parametrize("name", STRUCTURE)
@@ -242,7 +242,9 @@ def test_the_owner_of_the_file_is_the_user_whatever_the_header_says(
     assert {row["uid"] for row in reader.ledger.snapshot()["processes"]} == {os.geteuid()}
 
 
-zones = st.sampled_from(["header", "targets", "slab", "ring", "phases", "arena"])
+zones = st.sampled_from(
+    ["header", "targets", "slab", "ring", "phases", "arena", "incidents", "copies", "stack_nodes", "stack_texts"]
+)
 edits = st.lists(
     st.tuples(zones, st.floats(0, 1, exclude_max=True), st.binary(min_size=1, max_size=16)), min_size=1, max_size=12
 )

@@ -21,6 +21,8 @@ from tests.support.stopwatch import Stopwatch
 from ttmem._native import Ledger, layout
 from ttmem.collector import Collector
 from ttmem.snapshot.document import document
+from ttmem.snapshot.incidents import copy_document, copy_from_document
+from ttmem.snapshot.reading import snapshot_from_document
 from ttmem.sources import Places
 from ttmem.view import plain
 from ttmem.view.page import PageOptions, page
@@ -89,6 +91,7 @@ class Sample:
     def parts(self) -> dict[str, tuple[int, int]]:
         """From where to where every part lies."""
         names = ["targets", "threads", "slab", "index", "ring", "phases", "arena"]
+        names += ["incidents", "copies", "stack_nodes", "stack_texts"]
         starts = [self.number(f"{name}_offset") for name in names]
         ends = [*starts[1:], len(self.content)]
         return {"header": (0, 4096), **dict(zip(names, zip(starts, ends, strict=True), strict=True))}
@@ -162,6 +165,8 @@ class NativeReader:
         rows = self.ledger.snapshot()
         for row in rows["processes"]:
             self.ledger.allocations(row["key"])
+            for incident in row["incidents"]:
+                self.ledger.incident(row["pid"], row["key"], incident["number"])
         look = Look(Counter(path for path, _ in rows["damaged"]), dict(self._refused))
         look.states = {row["path"]: row["reason"] or row["state"] for row in rows["processes"]}
         numbers = {row["unique_id"]: row["number"] for row in rows["devices"]}
@@ -187,7 +192,10 @@ class CollectorReader:
         for _ in range(3):
             self.collector.tick()
         snapshot = self.collector.snapshot()
-        json.dumps(document(snapshot))
+        assert document(snapshot_from_document(json.loads(json.dumps(document(snapshot)))))
+        for process, incident in snapshot.incidents:
+            copy = self.collector.incident_copy(process.pid, incident.number, key=process.key)
+            assert copy is None or copy_from_document(json.loads(json.dumps(copy_document(copy)))) == copy
         for options in (PageOptions(is_with_ended=True), PageOptions(width=80, is_ascii=True, is_with_ended=True)):
             text = plain(page(snapshot, options))
             assert not [sign for sign in text if ord(sign) < 32 and sign != "\n"]

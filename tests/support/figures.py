@@ -122,6 +122,7 @@ def an_incident(number: int = 1, **changes: Any) -> dict[str, Any]:
         "other_site": None,
         "text": "TT_FATAL: Out of Memory: Not enough space to allocate 33554432 B L1 buffer across 64 banks",
         "program": None,
+        "operation": None,
         "cb_end_address": None,
         "lowest_buffer_address": 0x4E000,
         "trace": None,

@@ -91,6 +91,13 @@ def incidents(draw: st.DrawFn, numbers: list[int]) -> dict[str, Any]:
 
 
 @st.composite
+def with_incidents(draw: st.DrawFn, owner: dict[str, Any], numbers: list[int]) -> dict[str, Any]:
+    """A process to which something may have been refused."""
+    kept = draw(st.lists(incidents(numbers), max_size=2))
+    return {**owner, "incidents": kept, "incident_count": len(kept) + draw(COUNTS)}
+
+
+@st.composite
 def snapshots(draw: st.DrawFn) -> Snapshot:
     """A snapshot that some ledger could have made."""
     chips, owners = draw(devices()), draw(processes())
@@ -106,13 +113,8 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
     def pools() -> list[tuple[Any, ...]]:
         return some(POOLS, SIZES, REQUESTS, COUNTS, SIZES, TIMES, FLAGS, key_length=3)
 
-    def kinds() -> list[tuple[Any, ...]]:
-        return some(POOLS, SIZES, COUNTS, FLAGS, key_length=3)
-
     numbers = [chip["number"] for chip in chips]
-    for owner in owners:
-        owner["incidents"] = draw(st.lists(incidents(numbers), max_size=2))
-        owner["incident_count"] = len(owner["incidents"]) + draw(COUNTS)
+    owners = [draw(with_incidents(owner, numbers)) for owner in owners]
     device_pools = {
         (number, pool): (number, pool, *draw(st.tuples(SIZES, REQUESTS, COUNTS, SIZES, TIMES, TIMES, FLAGS)))
         for number, pool in draw(
@@ -127,9 +129,9 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
         device_kinds=[(chip, kind, 5, 1, True) for chip in numbers for kind in draw(st.sets(POOLS, max_size=3))],
         processes=owners,
         process_pools=pools(),
-        process_kinds=kinds(),
+        process_kinds=some(POOLS, SIZES, COUNTS, FLAGS, key_length=3),
         other_pools=pools(),
-        other_kinds=kinds(),
+        other_kinds=some(POOLS, SIZES, COUNTS, FLAGS, key_length=3),
         launches=some(COUNTS, key_length=2),
         programs=some(COUNTS, st.integers(0, 5), COUNTS, SIZES, key_length=3),
         phases=[(key, name, *rest) for key, *rest, name in phases],

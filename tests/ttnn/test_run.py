@@ -41,7 +41,8 @@ def test_an_unmodified_program_leaves_its_peaks_and_what_it_held(stock: Stock, t
     assert re.search(r"a model +0-1 +dram +528 KiB .* 528 KiB never freed", told)
     assert re.search(r"a model +0-1 +l1 +2\.\d+ MiB", told)
     assert re.search(r"a model +0-1 +buffer +1 +528 KiB", told)
-    assert "ran out of memory once; last device 0-1 l1: asked 2.00 GiB" in told
+    assert re.search(r"  OUT OF MEMORY  chips 0-1 \(one mesh\), L1: asked \S+ \S+ per core on \d+ cores, free ", told)
+    assert re.search(r"    next       ttmem explain \d+   \(docs/out-of-memory\.md\)\n    journal    ", told)
 
 
 def test_of_the_wheel_everything_can_be_shown(stock: Stock, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-// Dataflow buffers and scratchpads, which share the place of circular buffers, and programs that do not fit there.
+// Dataflow buffers and scratchpads, which share the place of circular buffers.
 //
 // For a dataflow buffer of its own memory the runtime first asks what is free on its cores, then marks the place in every
 // allocator that has some of them, asking again for the cores of that allocator:
@@ -148,48 +148,6 @@ uint64_t lay_out_marked(void* real, const void* impl, const void* device, uint8_
     return result;
 }
 
-// ---- programs that reach into an L1 buffer
-
-struct Check {
-    const void *impl, *device;
-};
-
-uint64_t end_of(uint32_t cell) noexcept {
-    uint64_t end = 0;
-    for (Memory& all = *memory(); cell != 0; cell = all.cells.at<Part>(cell).next) {
-        const Part& part = all.cells.at<Part>(cell);
-        if (!part.is_view && part.address + part.size_bytes > end) end = part.address + part.size_bytes;
-    }
-    return end;
-}
-
-uint64_t lowest_l1_address(const void* device) noexcept {
-    struct Optional {  // of a whole word: it comes in two registers
-        uint64_t address;
-        bool is_there;
-    };
-    const auto lowest = ask<Optional>(Getter::lowest_l1_address, {}, device);
-    return lowest.is_there ? lowest.address : 0;
-}
-
-// Runs while the runtime's refusal passes.
-void report_clash(void* word) noexcept {
-    const auto& check = *static_cast<const Check*>(word);
-    const Program* program = find_program(check.impl);
-    if (program == nullptr || !is_reportable(*program)) return;
-    uint64_t end = 0;
-    for (const uint32_t list : {program->circular_buffers, program->dataflow_buffers, program->scratchpads})
-        if (end_of(list) > end) end = end_of(list);
-    const uint64_t lowest = is_mesh(check.device) ? lowest_l1_address(check.device) : 0;
-    ttmem_clash(program->target, program->id, end, lowest);
-}
-
-uint64_t validate(void* real, const void* impl, const void* device) {
-    Check check{impl, device};
-    const uint64_t arguments[6] = {word_of(impl), word_of(device)};
-    return ttmem_guarded_call(real, arguments, report_clash, &check).low;
-}
-
 }  // namespace
 }  // namespace ttmem::hook
 
@@ -218,12 +176,4 @@ TTMEM_INTERPOSE(mark_address, uint64_t, (const void* allocator, uint64_t address
     if (ttmem::hook::MarkPass* pass = ttmem::hook::context().marks)
         ttmem::hook::note_mark(*pass, *static_cast<const ttmem::hook::CoreRange*>(allocator), address, size);
     return real(allocator, address, size, base);
-}
-
-TTMEM_INTERPOSE(validate_circular_buffers, uint64_t, (void* program, const void* device)) {
-    return ttmem::hook::validate(ttmem::hook::original(Hook::validate_circular_buffers), program, device);
-}
-
-TTMEM_INTERPOSE(validate_dataflow_buffers, uint64_t, (void* program, const void* device)) {
-    return ttmem::hook::validate(ttmem::hook::original(Hook::validate_dataflow_buffers), program, device);
 }

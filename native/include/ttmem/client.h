@@ -358,7 +358,8 @@ TTMEM_API void ttmem_clash_on(const ttmem_cb_clash* clash);
 TTMEM_API void ttmem_incident_on(const ttmem_incident* incident);
 TTMEM_API void ttmem_ring_on(const ttmem_ring_state* state);
 TTMEM_API void ttmem_cache_on(const ttmem_cache_answer* answer);
-TTMEM_API uint32_t ttmem_stack_node_on(uint32_t parent, uint8_t kind, const char* name, const char* file, uint32_t line);
+TTMEM_API uint32_t ttmem_stack_node_on(uint32_t parent, uint8_t kind, const char* name, const char* file,
+                                       uint32_t line);
 TTMEM_API uint32_t ttmem_intern_on(const char* text, uint32_t length);
 TTMEM_API uint32_t ttmem_phase_begin_on(uint32_t name);
 TTMEM_API void ttmem_phase_end_on(uint32_t phase);

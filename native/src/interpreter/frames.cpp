@@ -158,8 +158,8 @@ bool read_own_offsets(const char* runtime, PythonRow& row) noexcept {
     const struct {
         uint16_t& to;
         size_t at;
-    } told[] = {{row.thread_frame, 184}, {row.thread_id, 192}, {row.previous, 232},   {row.code, 240},
-                {row.instruction, 248},  {row.owner, 264},     {row.file, 280},       {row.name, 296},
+    } told[] = {{row.thread_frame, 184}, {row.thread_id, 192},  {row.previous, 232}, {row.code, 240},
+                {row.instruction, 248},  {row.owner, 264},      {row.file, 280},     {row.name, 296},
                 {row.line_table, 304},   {row.first_line, 312}, {row.units, 344}};
     for (const auto& one : told) {
         if (word(one.at) >= kNone) return false;
@@ -274,7 +274,8 @@ size_t put_text(const PythonRow& row, const char* text, char* to, size_t room, b
     const uint64_t fits = room / kWidest;
     uint64_t at = keeps_end && length > fits ? length - fits : 0;
     size_t written = 0;
-    for (; at < length && room - written >= kWidest; ++at) written += put_character(character(data, kind, at), to + written);
+    for (; at < length && room - written >= kWidest; ++at)
+        written += put_character(character(data, kind, at), to + written);
     return written;
 }
 

@@ -25,8 +25,8 @@ struct PythonRow {
 };
 
 struct PythonFrame {
-    const char* code;   // valid as long as the thread has not returned to Python
-    uint64_t identity;  // of the code object; another one at the same address has another
+    const char* code;     // valid as long as the thread has not returned to Python
+    uint64_t identity;    // of the code object; another one at the same address has another
     int32_t instruction;  // its offset in bytes
 };
 

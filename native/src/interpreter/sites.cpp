@@ -10,10 +10,13 @@
 namespace ttmem {
 namespace {
 
-constexpr int kFramesKept = 16;   // of the user's program
-constexpr int kFramesRead = 64;   // with those of libraries between them
+constexpr int kFramesKept = 16;    // of the user's program
+constexpr int kFramesRead = 64;    // with those of libraries between them
 constexpr int kFramesChecked = 8;  // of each capture that the kernel reads
-constexpr uint32_t kChecks = 4;
+constexpr uint32_t kChecks = 64;   // then it is sure: four captures of several frames
+constexpr uint32_t kChecksOfSeveral =
+    16;                                // what such a capture counts; one of a single frame proves less, and counts 1
+constexpr uint32_t kEmptyChecks = 64;  // threads without frames: then only each so many-th is asked
 constexpr uint32_t kKnownStacks = 131'072;                   // places in the table
 constexpr uint32_t kKnownStacksMost = kKnownStacks / 4 * 3;  // then names are looked up each time
 constexpr uint32_t kKnownProbes = 256;
@@ -22,12 +25,12 @@ constexpr uint64_t kHasSite = 1ull << 32;
 
 //   state        checks      who may read
 //   looking      -           nobody: no interpreter was found yet
-//   checking     0 to 3      after the kernel has read the same
-//   sure         4           any
+//   checking     below 64    after the kernel has read the same
+//   sure         64          any
 //   off          -           nobody, for good
 enum class PythonState : uint32_t { looking, finding, checking, sure, off };
 std::atomic<PythonState> python_state{PythonState::looking};
-std::atomic<uint32_t> python_asked{0}, python_checks{0};
+std::atomic<uint32_t> python_asked{0}, python_checks{0}, python_empty{0};
 Interpreter the_interpreter;  // these three are written while finding, or before it is off
 PythonRow the_row;
 const char* python_fault = nullptr;
@@ -124,13 +127,18 @@ void turn_python_off(const char* fault) noexcept {
     const PythonState now = python_state.load(std::memory_order_acquire);
     if (now == PythonState::off) return tell_why_off() != 0;
     if (now != PythonState::checking) return now == PythonState::sure;
+    const uint32_t empty = python_empty.load(std::memory_order_relaxed);
+    if (empty >= kEmptyChecks && (python_empty.fetch_add(1, std::memory_order_relaxed) % kEmptyChecks) != 0)
+        return false;
     const KeptErrno kept;
     int count = 0;
     if (const char* fault = check_frames(the_interpreter, the_row, kFramesChecked, count)) {
         turn_python_off(fault);
         return tell_why_off() != 0;
     }
-    if (count != 0 && python_checks.fetch_add(1, std::memory_order_acq_rel) + 1 == kChecks)
+    if (count == 0) python_empty.fetch_add(1, std::memory_order_relaxed);
+    const uint32_t worth = count > 1 ? kChecksOfSeveral : static_cast<uint32_t>(count);
+    if (python_checks.fetch_add(worth, std::memory_order_acq_rel) + worth >= kChecks)
         python_state.store(PythonState::sure, std::memory_order_release);
     return count != 0;
 }
@@ -138,6 +146,9 @@ void turn_python_off(const char* fault) noexcept {
 constexpr std::string_view kPackageFolders[] = {"/site-packages/", "/dist-packages/"};
 constexpr std::string_view kPackages[] = {"ttmem/", "ttnn/", "torch/", "pytest/", "_pytest/", "pluggy/"};
 constexpr std::string_view kSourceTrees[] = {"/src/ttmem/", "/ttnn/ttnn/", "/pytorch/torch/"};
+
+constexpr std::string_view kFrozen = "<frozen ";   // modules of the interpreter itself: imports, and from 3.11 on runpy
+constexpr std::string_view kRunner = "/runpy.py";  // `python -m`
 
 bool begins_with(std::string_view text, std::string_view start) noexcept {
     return text.size() >= start.size() && std::memcmp(text.data(), start.data(), start.size()) == 0;
@@ -160,7 +171,7 @@ bool is_library_file(std::string_view path) noexcept {
     }
     for (const std::string_view tree : kSourceTrees)
         if (!after(path, tree).empty()) return true;
-    return false;
+    return begins_with(path, kFrozen) || after(path, kRunner).data() == path.data() + path.size();
 }
 
 std::string_view end_of_path(std::string_view path) noexcept {
@@ -169,6 +180,16 @@ std::string_view end_of_path(std::string_view path) noexcept {
     for (size_t at = path.size(); at-- > 0;)
         if (path[at] == '/' && ++parts == kParts) return {path.data() + at + 1, path.size() - at - 1};
     return path;
+}
+
+const char* python_trouble() noexcept {
+    Interpreter interpreter{};
+    PythonRow row{};
+    int count = 0;
+    if (!find_interpreter(interpreter)) return "there is no CPython in this process";
+    if (const char* fault = row_of(interpreter, row)) return fault;
+    if (const char* fault = check_frames(interpreter, row, kFramesChecked, count)) return fault;
+    return count != 0 ? "" : "no frame was found";
 }
 
 uint32_t python_site() noexcept {

@@ -6,7 +6,7 @@
 //   frames  ->  hash  ->  table of known stacks  ->  site
 //                              | not there: frames of the user's program, the 16 innermost, as nodes of the tree
 //
-// Frames of ttmem, ttnn, torch and pytest are left out. Of a file's path the last three parts are kept.
+// Frames of ttmem, ttnn, torch and pytest, and those by which Python itself runs modules, are left out. Of a file's path the last three parts are kept.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,9 @@ namespace ttmem {
 
 /// The site of the calling thread's Python stack; 0: there is none. Only while has_journal(). Never blocks.
 uint32_t python_site() noexcept;
+
+/// Why the stack of the caller, a thread of Python, cannot be read; empty if it can. Asks the kernel alone, keeps nothing.
+const char* python_trouble() noexcept;
 
 /// Whether a file belongs to a library whose frames are left out: an installed package, or one in its source tree.
 bool is_library_file(std::string_view path) noexcept;

@@ -140,6 +140,7 @@ void Book::end_life(size_t slot, const Words& by, const JournalReader* reader, u
     if (reader != nullptr && reader->is_pending(life.sequence())) freed_early_.insert(life.sequence());
     charge(life, -1, by.sequence(), by.time, now_ns);
     keep_freed(life, by.sequence());
+    if (life.kind() == TTMEM_PROGRAM_BINARY && by.type() == Type::freed) operations_.erase({life.target(), life.id});
     table_.erase_at(slot);
 }
 
@@ -182,6 +183,7 @@ void Book::on_allocated(const Words& event, uint32_t hash, const JournalReader* 
         return;
     }
     Words life = as_kept(event);
+    if (event.kind() == TTMEM_PROGRAM_BINARY) on_named(event.target(), event.id, event.requested_bytes());
     life.tag &= ~(uint64_t{kReplaced} << 24);  // as it stands in the live state
     life.reserved &= ~(kHintMask << 43);
     if (event.kind() == TTMEM_PROGRAM_BINARY) {
@@ -301,6 +303,16 @@ void Book::on_program(const Words& event, const JournalReader* reader, uint64_t 
     if (may_come && event.id != 0) programs_early_.push_back(event);
 }
 
+// Sites are children of earlier ones as more becomes known: the newest says most.
+void Book::on_site_changed(const Words& event, uint32_t hash) {
+    Words* life = table_.find(entry_key(event), hash, event.address);
+    if (life != nullptr) life->tag = (life->tag & 0xffff'ffffull) | uint64_t{event.site()} << 32;
+}
+
+void Book::on_named(uint16_t target, uint64_t program, uint64_t site) {
+    if (site != 0 && operations_.size() < kEntriesMost) operations_[{target, program}] = static_cast<uint32_t>(site);
+}
+
 void Book::learn_refusals(const std::vector<Words>& events, uint64_t now_ns) {
     for (const Words& event : events) {
         if (!is_sound(event))
@@ -381,6 +393,10 @@ void Book::apply_hashed(const Words& event, uint32_t hash, const JournalReader* 
             return on_opened(event, now_ns);
         case Type::target_closed:
             return on_closed(event, now_ns);
+        case Type::site_changed:
+            return on_site_changed(event, hash);
+        case Type::program_named:
+            return on_named(event.target(), event.id, event.address);
         case Type::out_of_memory:
             return on_out_of_memory(event, now_ns);
         case Type::clashed:
@@ -435,6 +451,7 @@ void Book::rebuild(const std::vector<Words>& alive, const std::vector<Words>& en
     is_counting_ = true;
     std::vector<Totals> fresh(kTargets);
     for (const Words& found : alive) {
+        if (found.kind() == TTMEM_PROGRAM_BINARY) on_named(found.target(), found.id, found.requested_bytes());
         Words words = as_kept(found);
         if (!is_sound(words) && !make_sound(words)) {
             ++findings_["impossible_record"];

@@ -213,6 +213,11 @@ public:
     std::deque<Happening> take_happenings() { return std::exchange(happenings_, {}); }
     uint64_t freed_dropped() const { return freed_dropped_; }
     uint64_t last_raw() const { return last_raw_; }
+    /// The site that names the operation of a program; 0 unknown.
+    uint32_t operation_of(uint16_t target, uint64_t program) const {
+        const auto found = operations_.find({target, program});
+        return found != operations_.end() ? found->second : 0;
+    }
     bool touches(const TargetBook& target, uint32_t device) const;
     /// The only target of this process that ever held something on a device, or none.
     const TargetBook* only_target_on(uint32_t device, size_t& number) const;
@@ -229,6 +234,8 @@ private:
     void end_aloud(size_t slot, const Words& by, const JournalReader* reader, uint64_t now_ns);
     void on_opened(const Words& event, uint64_t now_ns);
     void on_closed(const Words& event, uint64_t now_ns);
+    void on_site_changed(const Words& event, uint32_t hash);
+    void on_named(uint16_t target, uint64_t program, uint64_t site);
     void on_program(const Words& event, const JournalReader* reader, uint64_t now_ns);
     void change_program(Words& program, const Words& event);
     void note_launch(const Words& event);
@@ -277,6 +284,7 @@ private:
     std::vector<Words> programs_early_;         // changes of programs whose beginning may be pending
     std::vector<Freed> freed_;                  // a ring once it is full
     size_t freed_next_ = 0;
+    std::map<std::pair<uint16_t, uint64_t>, uint32_t> operations_;  // of programs, by their sites
     std::deque<OutOfMemory> out_of_memory_;
     std::map<std::pair<uint32_t, uint8_t>, uint64_t> refusals_;
     std::deque<Clash> clashes_;

@@ -72,7 +72,7 @@ uint64_t Collector::attach(const std::string& path, uint64_t device, uint64_t in
     process->path = path;
     process->is_removed = is_descriptor(path);
     process->inode = inode;
-    process->started_ns = identity.clock_realtime_ns;
+    process->started_ns = identity.clock_realtime_ns >> 63 == 0 ? identity.clock_realtime_ns : 0;  // else nonsense
     process->file = file;
     process->reader = std::move(reader);
     if (file != nullptr) file->expect(process->reader->identity());

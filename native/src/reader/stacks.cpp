@@ -37,7 +37,8 @@ bool StackReader::node(const Source& source, const Identity& identity, uint32_t 
     if (number == 0 || number >= nodes_.size()) return false;
     words = nodes_[number];
     if (words.kind_and_line != 0) return true;
-    if (!source.copy(identity.stack_nodes_offset + uint64_t{number} * sizeof(Words), &words, sizeof words)) return false;
+    if (!source.copy(identity.stack_nodes_offset + uint64_t{number} * sizeof(Words), &words, sizeof words))
+        return false;
     if (words.kind_and_line != 0) nodes_[number] = words;
     return words.kind_and_line != 0;
 }

@@ -292,13 +292,16 @@ void incident(const ttmem_incident* told) {
 }
 
 void out_of_memory(uint16_t target, uint8_t pool, uint64_t requested, uint64_t free, uint64_t largest) {
+    if (!may_write()) return;
+    uint8_t flags = 0;
     ttmem_incident refused = an_unknown_incident();
     refused.kind = TTMEM_INCIDENT_OUT_OF_MEMORY;
     refused.target = target;
     refused.pool = pool;
-    refused.requested_bytes = requested;
-    refused.free_bytes = free;
-    refused.largest_free_bytes = largest;
+    refused.requested_bytes = checked_size(requested, flags);  // to this call nothing is unknown
+    refused.free_bytes = checked_size(free, flags);
+    refused.largest_free_bytes = checked_size(largest, flags);
+    count_if_clamped(flags);
     incident(&refused);
 }
 
@@ -412,12 +415,6 @@ void share_switch_with(int* copy) { share_switch(copy); }
 
 // Beside the word that says whether there is a journal, in .data: whoever looks at one looks at the other.
 __attribute__((section(".data"))) std::atomic<ttmem_site_source> site_source{nullptr};
-
-bool describe_buffer(const ttmem_buffer& buffer, Words& words) noexcept {
-    const uint8_t flags = words_of(buffer, words);
-    words.tag = tag_of(Type::allocated, TTMEM_BUFFER, pool_of_buffer(buffer.type), flags, buffer.site);
-    return flags == 0 && (buffer.options & TTMEM_VIEW) == 0;
-}
 
 }  // namespace ttmem
 

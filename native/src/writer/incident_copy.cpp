@@ -13,47 +13,65 @@ namespace {
 constexpr uint32_t kLowestKept = 1024;
 constexpr int kTriesToCopy = 8;
 
-// Room to choose in, for each slot, whose owner alone touches it. Nothing of it is in memory before it is needed.
-constexpr uint32_t kKeys = 2 * kIncidentEntries;
-uint64_t chosen_keys[kIncidentSlots][kKeys];
-
 // Of entries that come one after the other the `most` with the highest keys. A key's lowest bits are the entry.
 class Choice {
 public:
     static constexpr uint32_t kEntryBits = 20;
     static_assert(kTableMost <= 1u << kEntryBits);
 
-    Choice(uint64_t* keys, uint32_t most) noexcept : keys_(keys), most_(most) {}
+    Choice(uint64_t* keys, uint32_t room, uint32_t most) noexcept : keys_(keys), room_(room), most_(most) {}
 
-    void offer(uint64_t value, uint32_t entry) noexcept {
+    [[gnu::always_inline]] void offer(uint64_t value, uint32_t entry) noexcept {
         const uint64_t key = value << kEntryBits | entry;
         if (key < least_) return;
         keys_[count_++] = key;
-        if (count_ == kKeys) forget_lowest();
+        if (__builtin_expect(count_ == room_, 0)) forget_lowest();
     }
-
-    /// The key of the last that was chosen: all of these are at or above it.
-    uint64_t settle() noexcept {
+    /// No more than `most` are left.
+    void settle(uint32_t most) noexcept {
+        most_ = most;
         if (count_ > most_) forget_lowest();
-        return count_ < most_ ? 0 : least_of_all();
+    }
+    /// Leaves out those that another choice has; entries of that one are in order.
+    void leave_out(const Choice& other) noexcept {
+        count_ = static_cast<uint32_t>(
+            std::remove_if(keys_, keys_ + count_, [&](uint64_t key) { return other.has(entry_of(key)); }) - keys_);
+    }
+    void sort_by_entry() noexcept {
+        std::sort(keys_, keys_ + count_, [](uint64_t a, uint64_t b) { return entry_of(a) < entry_of(b); });
     }
     uint32_t count() const noexcept { return count_; }
-    uint32_t entry(uint32_t i) const noexcept { return static_cast<uint32_t>(keys_[i] & ((1u << kEntryBits) - 1)); }
+    uint32_t entry(uint32_t i) const noexcept { return entry_of(keys_[i]); }
 
 private:
-    void forget_lowest() noexcept {
-        std::nth_element(keys_, keys_ + most_, keys_ + count_, std::greater<uint64_t>());
-        count_ = most_;
-        least_ = least_of_all();
+    static uint32_t entry_of(uint64_t key) noexcept { return static_cast<uint32_t>(key & ((1u << kEntryBits) - 1)); }
+    bool has(uint32_t entry) const noexcept {
+        return std::binary_search(keys_, keys_ + count_, uint64_t{entry},
+                                  [](uint64_t a, uint64_t b) { return entry_of(a) < entry_of(b); });
     }
-    uint64_t least_of_all() const noexcept {
-        return most_ == 0 ? ~uint64_t{0} : *std::min_element(keys_, keys_ + count_);
+    __attribute__((noinline)) void forget_lowest() noexcept {
+        std::nth_element(keys_, keys_ + most_, keys_ + count_, std::greater<uint64_t>());
+        least_ = keys_[most_];  // no less is asked for any more
+        count_ = most_;
     }
 
     uint64_t* keys_;
-    uint32_t most_, count_ = 0;
+    uint32_t room_, most_, count_ = 0;
     uint64_t least_ = 0;
 };
+
+// Room to choose in, for each slot, whose owner alone touches it. Nothing of it is in memory before it is needed.
+constexpr uint32_t kLowKeys = 4 * kLowestKept, kSizeKeys = 4 * kIncidentEntries;
+struct Keys {
+    uint64_t lowest[kLowKeys], largest[kSizeKeys];
+};
+Keys keys_of_slots[kIncidentSlots];
+
+// How many entries of a slot's copy have pages already, and in which journal: its owner need not ask again.
+struct Given {
+    uint32_t generation, entries;
+};
+Given given_to_slots[kIncidentSlots];
 
 // Lower addresses have higher values. What lies above 2^43 lies as low as that.
 constexpr uint64_t kHighestAddress = (1ull << 43) - 1;
@@ -77,11 +95,12 @@ bool read_alive(const Writer& writer, uint32_t entry, const Concerned& concerned
     return false;  // it changes hands all the time
 }
 
+// From the end: L1 is handed out from above, so what came last is the lowest, and little that comes after it is chosen.
 template <typename See>
-void each_alive(const Writer& writer, const Concerned& concerned, See see) noexcept {
-    const auto high = static_cast<uint32_t>(
-        std::min<uint64_t>(writer.header->slab_high.load(std::memory_order_acquire), writer.table));
-    for (uint32_t entry = 0; entry < high; ++entry) {
+void each_alive(const Writer& writer, const Concerned& concerned, uint32_t high, See see) noexcept {
+    constexpr uint32_t kAhead = 16;
+    for (uint32_t entry = high; entry-- != 0;) {
+        __builtin_prefetch(&writer.slab[entry > kAhead ? entry - kAhead : 0]);
         Words words;
         if (read_alive(writer, entry, concerned, words)) see(words, entry);
     }
@@ -92,12 +111,15 @@ class Page {
 public:
     Page(const Writer& writer, uint32_t slot) noexcept
         : offset_(writer.header->identity.copies_offset + uint64_t{slot} * kIncidentEntries * sizeof(Record)),
-          entries_(reinterpret_cast<Record*>(reinterpret_cast<char*>(writer.header) + offset_)) {}
+          entries_(reinterpret_cast<Record*>(reinterpret_cast<char*>(writer.header) + offset_)),
+          given_(given_to_slots[slot]) {
+        if (given_.generation != writer.generation) given_ = {writer.generation, 0};
+    }
 
     /// False where the file system has no room for it, or the copy is full.
     bool add(const Words& words) noexcept {
         if (count_ == kIncidentEntries) return false;
-        if (count_ == room_ && !grow()) return false;
+        if (count_ == given_.entries && !grow()) return false;
         Record& to = entries_[count_];
         to.commit.store(words.commit, std::memory_order_relaxed);
         to.time.store(words.time, std::memory_order_relaxed);
@@ -117,15 +139,18 @@ public:
 private:
     bool grow() noexcept {
         constexpr uint32_t kFirst = kPage / sizeof(Record);
-        const uint32_t room = room_ == 0 ? kFirst : std::min(room_ * 8, kIncidentEntries);
-        is_refused_ = is_refused_ || !ask_for_pages(offset_, uint64_t{room} * sizeof(Record));
-        if (!is_refused_) room_ = room;
+        const uint32_t given = given_.entries;
+        const uint32_t room = given == 0 ? kFirst : std::min(given * 8, kIncidentEntries);
+        is_refused_ = is_refused_ || !ask_for_pages(offset_ + uint64_t{given} * sizeof(Record),
+                                                    uint64_t{room - given} * sizeof(Record));
+        if (!is_refused_) given_.entries = room;
         return !is_refused_;
     }
 
     uint64_t offset_;
     Record* entries_;
-    uint32_t count_ = 0, room_ = 0;
+    Given& given_;
+    uint32_t count_ = 0;
     bool is_refused_ = false;
 };
 
@@ -139,24 +164,16 @@ uint64_t add_chosen(const Writer& writer, const Concerned& concerned, const Choi
     return bytes;
 }
 
-// More is alive than there is room for. Two more looks at what is alive, for which nothing need be remembered but keys.
-uint64_t choose(const Writer& writer, uint32_t slot, const Concerned& concerned, Page& page) noexcept {
+// More is alive than there is room for. What was chosen as largest has all that is not among the lowest.
+uint64_t add_chosen(const Writer& writer, const Concerned& concerned, Choice& lowest, Choice& largest,
+                    Page& page) noexcept {
     page.begin_anew();
-    uint64_t bytes = 0, last_low = ~uint64_t{0};
-    if (concerned.is_in_l1()) {
-        Choice lowest(chosen_keys[slot], kLowestKept);
-        each_alive(writer, concerned, [&](const Words& words, uint32_t entry) noexcept {
-            if (words.pool() == TTMEM_L1) lowest.offer(lowness(words), entry);
-        });
-        last_low = lowest.settle();
-        bytes += add_chosen(writer, concerned, lowest, page);
-    }
-    Choice largest(chosen_keys[slot], kIncidentEntries - page.count());
-    each_alive(writer, concerned, [&](const Words& words, uint32_t entry) noexcept {
-        const bool is_low = words.pool() == TTMEM_L1 && (lowness(words) << Choice::kEntryBits | entry) >= last_low;
-        if (!is_low) largest.offer(words.reserved_bytes(), entry);
-    });
-    largest.settle();
+    lowest.settle(kLowestKept);
+    lowest.sort_by_entry();
+    largest.settle(kIncidentEntries);
+    largest.leave_out(lowest);
+    largest.settle(kIncidentEntries - lowest.count());
+    const uint64_t bytes = add_chosen(writer, concerned, lowest, page);
     return bytes + add_chosen(writer, concerned, largest, page);
 }
 
@@ -198,15 +215,23 @@ Concerned::Concerned(const Writer& writer, uint8_t kind, uint8_t pool, uint16_t 
 }
 
 CopyMade copy_alive(const Writer& writer, uint32_t slot, const Concerned& concerned) noexcept {
+    const auto high = static_cast<uint32_t>(
+        std::min<uint64_t>(writer.header->slab_high.load(std::memory_order_acquire), writer.table));
+    const bool may_be_too_many = high > kIncidentEntries;
+    Choice lowest(keys_of_slots[slot].lowest, kLowKeys, kLowestKept);
+    Choice largest(keys_of_slots[slot].largest, kSizeKeys, kIncidentEntries);
     Page page(writer, slot);
     uint64_t alive = 0, bytes = 0, kept = 0;
-    each_alive(writer, concerned, [&](const Words& words, uint32_t) noexcept {
+    each_alive(writer, concerned, high, [&](const Words& words, uint32_t entry) noexcept {
         ++alive;
         bytes += words.reserved_bytes();
         if (page.add(words)) kept += words.reserved_bytes();
+        if (!may_be_too_many) return;
+        if (concerned.is_in_l1() && words.pool() == TTMEM_L1) lowest.offer(lowness(words), entry);
+        largest.offer(words.reserved_bytes(), entry);
     });
     CopyMade made;
-    if (alive > kIncidentEntries && !page.is_refused()) kept = choose(writer, slot, concerned, page);
+    if (alive > kIncidentEntries && !page.is_refused()) kept = add_chosen(writer, concerned, lowest, largest, page);
     made.has_pages = !page.is_refused();
     made.entries = made.has_pages ? page.count() : 0;
     if (!made.has_pages) kept = 0;

@@ -308,24 +308,8 @@ ttmem_handle begin_life(Words& words) noexcept {
     return handle_of(sequence, entry);
 }
 
-template <class Stamp>
-ttmem_handle begin_described(uint64_t tag, uint64_t id, uint64_t address, uint64_t reserved, uint64_t requested,
-                             uint64_t per_bank) noexcept {
-    Words words;
-    words.tag = tag;
-    words.id = id;
-    words.address = address;
-    words.reserved = reserved;
-    words.requested = requested;
-    words.per_bank = per_bank;
-    if (words.kind() != TTMEM_BUFFER) __builtin_unreachable();
-    return begin_life<false, Stamp>(words);
-}
-
-TTMEM_RARE __attribute__((flatten)) ttmem_handle begin_described_slowly(uint64_t tag, uint64_t id, uint64_t address,
-                                                                        uint64_t reserved, uint64_t requested,
-                                                                        uint64_t per_bank) noexcept {
-    return begin_described<AnyStamp>(tag, id, address, reserved, requested, per_bank);
+TTMEM_RARE __attribute__((flatten)) ttmem_handle begin_by_handle_slowly(Words& words) noexcept {
+    return begin_life<false>(words);
 }
 
 TTMEM_RARE void free_unmatched_handle(const Writer& writer, uint64_t sequence, uint64_t time,
@@ -364,12 +348,10 @@ TTMEM_RARE __attribute__((flatten)) void end_handle_slowly(ttmem_handle handle) 
 }  // namespace
 
 ttmem_handle allocate(Words& words) noexcept { return begin_life<true>(words); }
-ttmem_handle allocate_by_handle(Words& words) noexcept { return begin_life<false>(words); }
 
-TTMEM_WHOLE ttmem_handle allocate_described(uint64_t tag, uint64_t id, uint64_t address, uint64_t reserved,
-                                            uint64_t requested, uint64_t per_bank) noexcept {
-    if (!has_swift_stamp()) return begin_described_slowly(tag, id, address, reserved, requested, per_bank);
-    return begin_described<SwiftStamp>(tag, id, address, reserved, requested, per_bank);
+TTMEM_WHOLE ttmem_handle allocate_by_handle(Words& words) noexcept {
+    if (!has_swift_stamp()) return begin_by_handle_slowly(words);
+    return begin_life<false, SwiftStamp>(words);
 }
 
 TTMEM_WHOLE void free_by_handle(ttmem_handle handle) noexcept {

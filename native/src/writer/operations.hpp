@@ -49,12 +49,6 @@ bool is_alive(ttmem_handle handle) noexcept;
 /// A buffer whose parts do not all fit in the table: only the counters take it.
 ttmem_handle allocate_unlisted(Words& words) noexcept;
 
-/// The words of a buffer as they are before its life begins, for a host that has many like it; false if it is not reported
-/// as it was told, and so must be told each time.
-bool describe_buffer(const ttmem_buffer& buffer, Words& words) noexcept;
-/// Begins the life of such a buffer, by handle. Only while has_journal() and nobody tells sites.
-ttmem_handle allocate_described(uint64_t tag, uint64_t id, uint64_t address, uint64_t reserved, uint64_t requested,
-                                uint64_t per_bank) noexcept;
 /// Who is asked for the site of buffers that are reported without one; null: nobody.
 extern std::atomic<ttmem_site_source> site_source;
 

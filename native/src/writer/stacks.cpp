@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t kStackSlots = 131'072;  // twice the nodes; and as many texts as there is room for short ones
 constexpr uint32_t kStackProbes = 256;
-constexpr uint32_t kStackNameMost = 240;   // bytes of a text; the rest is cut
+constexpr uint32_t kStackNameMost = 240;    // bytes of a text; the rest is cut
 constexpr uint64_t kStackStep = 32 * 1024;  // pages are asked for in steps
 constexpr uint32_t kStackLineMost = (1u << 28) - 1;
 constexpr uint32_t kAskAgainAfter = 64;
@@ -23,7 +23,7 @@ constexpr uint32_t kNoStackText = ~0u;
 //   slots       compare-and-swap of 0: hash32 << 32 | id, never changed     any       acq_rel / acquire
 struct StackTables {
     uint32_t generation;
-    std::atomic<uint32_t> refusals;  // of pages, since they were last given
+    std::atomic<uint32_t> refusals;                  // of pages, since they were last given
     std::atomic<uint64_t> nodes_ready, texts_ready;  // bytes that have pages
     Word texts[kStackSlots];
     Word nodes[kStackSlots];
@@ -89,8 +89,9 @@ uint32_t add_stack_text(StackTables& tables, std::string_view text) noexcept {
     constexpr uint64_t kUnit = 8;
     Header& header = *the_writer.header;
     const uint64_t count = (sizeof(ItemHead) + text.size() + kUnit - 1) / kUnit;
-    StackPart part{header.stack_texts_used, tables.texts_ready, tables.refusals, header.identity.stack_texts_offset, kUnit,
-                   kStackTextBytes / kUnit};
+    StackPart part{
+        header.stack_texts_used, tables.texts_ready, tables.refusals, header.identity.stack_texts_offset, kUnit,
+        kStackTextBytes / kUnit};
     const uint64_t id = part.take(count, kUnit);
     if (id == 0) return kNoStackText;
     char* place = in_journal(part.offset + id * kUnit);
@@ -109,8 +110,8 @@ bool is_stack_text(uint32_t id, std::string_view text) noexcept {
 
 uint32_t add_stack_node(StackTables& tables, const uint32_t (&words)[4]) noexcept {
     Header& header = *the_writer.header;
-    StackPart part{header.stack_nodes_used, tables.nodes_ready, tables.refusals, header.identity.stack_nodes_offset, sizeof(StackNode),
-                   kStackNodes};
+    StackPart part{header.stack_nodes_used, tables.nodes_ready, tables.refusals, header.identity.stack_nodes_offset,
+                   sizeof(StackNode),       kStackNodes};
     const uint64_t number = part.take(1, 1);
     if (number == 0) return 0;
     auto& node = reinterpret_cast<StackNode*>(in_journal(part.offset))[number];

@@ -21,6 +21,7 @@
 #include "ledger/book.hpp"
 #include "ledger/collector.hpp"
 #include "ledger/footprint.hpp"
+#include "ledger/incidents.hpp"
 #include "writer/owner.hpp"
 
 namespace {
@@ -28,7 +29,7 @@ namespace {
 using namespace ttmem;
 
 constexpr uint8_t kReplacesFile = 1, kScansFirst = 2, kIsCut = 4, kAdoptsCounters = 8, kUsesCollector = 16, kGrows = 32;
-constexpr Sizes kSizes{64, 128};  // the ring holds all records of the image, and less than half of it is used
+constexpr Sizes kSizes{64, 256};  // the ring holds all records of the image, and less than half of it is used
 constexpr int64_t kHonestBytes = 4711;
 uint64_t record_count = 0;  // in the image
 
@@ -56,6 +57,34 @@ void report_by_core(uint16_t chip) {
         ttmem_core_buffer_alloc(&buffer);
     }
     ttmem_free_id(chip, TTMEM_BUFFER, 21, TTMEM_L1, 0);
+}
+
+/// A few incidents that a stack asked for, and one of a circular buffer's program.
+void report_incidents(uint16_t chip) {
+    const uint32_t outer = ttmem_stack_node(0, static_cast<uint8_t>(Node::frame), "main", "demo/run.py", 12);
+    const uint32_t inner = ttmem_stack_node(outer, static_cast<uint8_t>(Node::frame), "forward", "model.py", 118);
+    const uint32_t operation = ttmem_stack_node(inner, static_cast<uint8_t>(Node::operation), "ttnn.matmul", "", 0);
+    ttmem_buffer buffer{};
+    buffer.target = chip;
+    buffer.id = 30;
+    buffer.type = TTMEM_BUFFER_L1;
+    buffer.reserved_bytes = buffer.requested_bytes = 4096;
+    buffer.address = 0x8000;
+    buffer.site = operation;
+    ttmem_buffer_alloc(&buffer);
+    for (uint64_t i = 0; i < 3; ++i) {
+        ttmem_incident told{};
+        told.struct_bytes = sizeof told;
+        told.target = chip;
+        told.kind = TTMEM_INCIDENT_OUT_OF_MEMORY;
+        told.pool = TTMEM_L1;
+        told.requested_bytes = 1000 + i;
+        told.core_set = ttmem_intern("0,0-7,0", 7);
+        told.site = inner;
+        told.text = "no room";
+        told.text_bytes = 7;
+        ttmem_report_incident(&told);
+    }
 }
 
 /// A journal with something of everything in it.
@@ -104,6 +133,7 @@ void report_everything() {
     ttmem_out_of_memory(chips[0], TTMEM_L1, 1 << 20, 4096, 1024);
     ttmem_clash(mesh, 5, 0x9'0000, 0x8'f000);
     report_by_core(chips[0]);
+    report_incidents(chips[0]);
     ttmem_device_close(chips[1]);
     ttmem_phase_end(phase);
 }
@@ -115,13 +145,17 @@ struct Part {
 Part part(uint8_t number) {
     const Plan plan = plan_of(kSizes);
     const Part parts[] = {{0, sizeof(Identity)},
-                          {1024, 256},
+                          {1024, offsetof(Header, pad3) - 1024},
                           {plan.targets, 5 * sizeof(Target)},
                           {plan.slab, 64 * sizeof(Record)},
-                          {plan.ring, 64 * sizeof(Record)},
+                          {plan.ring, 128 * sizeof(Record)},
                           {plan.phases, 1024},
                           {plan.arena, 1024},
-                          {0, plan.file}};
+                          {0, plan.file},
+                          {plan.incidents, kIncidentSlots * sizeof(Incident)},
+                          {plan.copies, 64 * sizeof(Record)},
+                          {plan.stack_nodes, 16 * sizeof(StackNode)},
+                          {plan.stack_texts, 512}};
     return parts[number % (sizeof parts / sizeof parts[0])];
 }
 
@@ -220,6 +254,21 @@ void check_totals(const Book& book) {
         }
 }
 
+/// Heads, what was alive at each, and who asked.
+void look_at_incidents(const JournalReader& reader) {
+    KeptIncidents kept;
+    bool has_changed = false;
+    if (!kept.read(reader, has_changed)) return;
+    if (kept.heads.size() > kIncidentSlots || kept.heads.size() > kept.count) fail("more incidents than there were");
+    for (const KeptIncident& one : kept.heads) {
+        std::vector<Words> entries;
+        if (!one.words.is_sound() || one.words.said().size() > kIncidentTextBytes) fail("an incident makes no sense");
+        if (!reader.incident_copy(one.words, entries)) continue;
+        if (entries.size() > kIncidentEntries) fail("more was alive than a copy holds");
+        for (const Words& entry : entries) site_text(reader, entry.site());
+    }
+}
+
 /// What a snapshot asks for.
 void look_at_everything(const JournalReader& reader, const Book& book) {
     Hot hot;
@@ -229,6 +278,7 @@ void look_at_everything(const JournalReader& reader, const Book& book) {
         for (size_t i = 0; i + 3 < rows.size() && i < 64; i += 4)
             reader.item(static_cast<uint32_t>(rows[i]), Item::text);
     reader.arena();
+    look_at_incidents(reader);
     Timebase timebase;
     timebase.refresh();
     timebase.realtime(book.last_raw(), reader.identity());
@@ -245,6 +295,7 @@ bool start(JournalReader& reader, Book& book, bool scans) {
     if (reader.scan(alive) != ReadResult::ok || !reader.targets(targets, kTargets)) return false;
     book.learn_targets(targets, 1);
     book.rebuild(alive, reader.ended_early(), 1);
+    book.learn_refusals(reader.refused_before(), 1);
     return true;
 }
 
@@ -368,7 +419,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
     char directory[] = "/tmp/ttmem-fuzz-XXXXXX";
     if (mkdtemp(directory) == nullptr) fail("no directory for the image");
     setenv("TTMEM_TABLE", "64", 1);
-    setenv("TTMEM_RING", "128", 1);
+    setenv("TTMEM_RING", "256", 1);
     if (ttmem_enable(directory) != 1) fail("no journal to start from");
     unlink(ttmem_journal_path());
     rmdir(directory);

@@ -33,7 +33,7 @@ void put_cb(uint16_t chip, uint64_t id, uint64_t program, uint64_t address, uint
     cb.target = chip;
     cb.id = id;
     cb.program = program;
-    cb.address = address;
+    cb.address = static_cast<uint32_t>(address);
     cb.size_per_core_bytes = size;
     cb.core_count = count;
     cb.core_set = ttmem_intern(cores, static_cast<uint32_t>(strlen(cores)));

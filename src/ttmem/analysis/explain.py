@@ -1,5 +1,7 @@
 """An explanation of one incident, from its head and the copy of what was alive then."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from ttmem.analysis.address_lines import (
@@ -13,12 +15,14 @@ from ttmem.analysis.address_lines import (
 from ttmem.analysis.explanation import AddressLine, After, Cause, Explanation, Freeing, ReplayDetails
 from ttmem.analysis.fewest import Choice, fewest_on_all, holes
 from ttmem.analysis.holders import by_kind, by_line, by_phase, phase_share, with_blocks
-from ttmem.analysis.l1 import IN_L1, clash_of, floor_of
+from ttmem.analysis.l1 import IN_L1, clash_line, clash_of, floor_of
+from ttmem.devices import PLANNED_POOLS
 from ttmem.snapshot.incidents import HeldEntry, Incident, IncidentCopy, incident_name
 
 __all__ = ["after_of", "explain"]
 
 _DIVIDED = "Figures of one bank are inferred from those of all banks."
+_PLANNED = frozenset(pool.word for pool in PLANNED_POOLS)
 _MOST_LINES = 8  # address lines that are kept: of the cores where least is free
 _MOST_BLOCKS = 16  # holders of which is worked out what freeing them would open
 
@@ -36,6 +40,8 @@ def explain(copy: IncidentCopy, *, phase_run: int | None = None) -> Explanation:
         own = [entry for entry in copy.entries if entry.memory == "l1"]
     needed = incident.requested_per_bank_bytes
     choice = _choice(layout, needed)
+    clash = clash_of(copy) if incident.kind == "clash" else None
+    line = None if clash is None else clash_line(copy, clash)
     is_in_l1 = incident.memory in IN_L1 or incident.kind == "clash"
     return Explanation(
         name=incident_name(copy.pid, incident),
@@ -46,14 +52,14 @@ def explain(copy: IncidentCopy, *, phase_run: int | None = None) -> Explanation:
         bank_count=banks,
         cause=_cause(incident, layout) if is_refusal else None,
         missing_bytes=_missing(incident, layout) if is_refusal else None,
-        lines=_tightest(layout),
+        lines=(line,) if line is not None else _tightest(layout),
         freeing=_freeing(layout, choice, banks) if layout is not None and choice is not None else None,
         holders=with_blocks(by_line(own, banks), layout, _MOST_BLOCKS),
-        by_kind=tuple(one.holder for one in by_kind(copy.entries, banks)),
+        by_kind=tuple(one.holder for one in by_kind(_held(copy.entries), banks)),
         by_phase=tuple(one.holder for one in by_phase(own, banks) if any(entry.phase for entry in own)),
         phase_share=phase_share(own, incident),
         floor=floor_of(copy) if is_in_l1 else None,
-        clash=clash_of(copy) if incident.kind == "clash" else None,
+        clash=clash,
         replay=_replay(copy) if incident.kind == "unsafe_replay" else None,
         notes=(*([_DIVIDED] if is_divided else []), *_notes(copy, layout)),
     )
@@ -66,6 +72,11 @@ def after_of(incident: Incident) -> After:
     if incident.launches_since is None:
         return "unknown"
     return "went_on" if incident.launches_since else "no_launch"
+
+
+def _held(entries: Iterable[HeldEntry]) -> list[HeldEntry]:
+    """Without circular buffers and kernels: programs share that memory, so their sum says nothing."""
+    return [entry for entry in entries if entry.memory not in _PLANNED]
 
 
 def _choice(layout: AllocatorLines | None, needed_bytes: int | None) -> Choice | None:

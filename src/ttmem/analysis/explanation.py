@@ -34,7 +34,13 @@ Cause = Literal[
     "unknown",
 ]
 After = Literal["last", "no_launch", "went_on", "unknown"]
-StretchUse = Literal["free", "held", "fixed"]  # fixed: nobody can free it by freeing a tensor
+StretchUse = Literal[
+    "free",
+    "held",
+    "fixed",  # nobody can free it by freeing a tensor
+    "circular",  # of a clash: the program's circular buffers
+    "clash",  # ... and where they meet L1 buffers
+]
 
 
 class AddressStretch(msgspec.Struct, frozen=True):

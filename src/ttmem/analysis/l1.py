@@ -1,13 +1,16 @@
 """L1 of a core at an incident: where buffers begin, how far circular buffers reach, what lies in their way."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
-from ttmem.analysis.address_lines import entry_bytes
-from ttmem.analysis.core_sets import share_cores
-from ttmem.analysis.explanation import ClashDetails, Floor, ProgramNeed
+import msgspec
+
+from ttmem.analysis.address_lines import entry_bytes, lockstep_banks
+from ttmem.analysis.core_sets import cores_of, share_cores
+from ttmem.analysis.explanation import AddressLine, AddressStretch, ClashDetails, Floor, ProgramNeed, StretchUse
 from ttmem.snapshot.incidents import HeldEntry, Incident, IncidentCopy
 
-__all__ = ["IN_L1", "clash_of", "floor_of"]
+__all__ = ["IN_L1", "clash_line", "clash_of", "floor_of"]
 
 IN_L1 = ("l1", "l1_small", "cb")
 _CIRCULAR = ("circular_buffer", "dataflow_buffer", "scratchpad")
@@ -55,6 +58,48 @@ def clash_of(copy: IncidentCopy) -> ClashDetails:
         in_the_way_bytes=sum(entry_bytes(one, None) for one in below),
         circular_buffers=tuple(sorted(own, key=lambda one: (one.address or 0, one.sequence))),
     )
+
+
+def clash_line(copy: IncidentCopy, clash: ClashDetails) -> AddressLine | None:
+    """L1 of a core of the program: its circular buffers from below, L1 buffers from above, and where they meet."""
+    incident = copy.incident
+    begins = [one.address for one in clash.circular_buffers if one.address is not None]
+    begin = incident.space_begin_address or min(begins, default=None)
+    if begin is None or clash.end_address is None or not clash.in_the_way:
+        return None
+    banks = lockstep_banks(copy)
+    buffers = [one for one in _l1_buffers(copy.entries) if _is_there(one, incident.cores)]
+    blocks = [(one.address or 0, (one.address or 0) + entry_bytes(one, banks)) for one in buffers]
+    wanted = (min(begins, default=begin), clash.end_address)
+    end = max(incident.space_end_address or 0, clash.end_address, *(last for _, last in blocks))
+    edges = sorted({begin, end, *wanted, *(edge for block in blocks for edge in block)})
+    stretches: list[AddressStretch] = []
+    for first, last in pairwise(edge for edge in edges if edge >= begin):
+        is_wanted, is_held = _covers(wanted, first), any(_covers(block, first) for block in blocks)
+        use: StretchUse = (
+            "clash" if is_wanted and is_held else "circular" if is_wanted else "held" if is_held else "free"
+        )
+        if stretches and stretches[-1].use == use:
+            stretches[-1] = msgspec.structs.replace(stretches[-1], size_bytes=last - stretches[-1].address)
+        else:
+            stretches.append(AddressStretch(first, last - first, use))
+    free = [stretch.size_bytes for stretch in stretches if stretch.use == "free"]
+    cores = cores_of(incident.cores)
+    return AddressLine(
+        cores=incident.cores,
+        core_count=None if cores is None else len(cores),
+        begin_address=begin,
+        end_address=end,
+        is_inferred=incident.space_begin_address is None or incident.space_end_address is None,
+        free_bytes=sum(free),
+        largest_free_bytes=max(free, default=0),
+        hole_count=len(free),
+        stretches=tuple(stretches),
+    )
+
+
+def _covers(block: tuple[int, int], address: int) -> bool:
+    return block[0] <= address < block[1]
 
 
 def _l1_buffers(entries: Sequence[HeldEntry]) -> list[HeldEntry]:

@@ -31,12 +31,19 @@ _MARK, _MARKS_MOST = "TTMEM_RUN", 8  # those of a run within a run are listed; a
 @click.option("--label", metavar="TEXT", help="The name it goes by in tables.")
 @click.option("--dir", "directory", metavar="DIR", help="Where journals go (default: $TTMEM_DIR).")
 @click.option("--no-hook", "is_plain", is_flag=True, help="Load nothing into it: only its own reports count.")
+@click.option("--no-sites", "has_no_sites", is_flag=True, help="Do not record which line of Python allocates.")
 @click.option(
     "--summary/--no-summary", "has_summary", default=None, help="Peaks on stderr at its end (on, if it reported)."
 )
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def run(
-    *, label: str | None, directory: str | None, is_plain: bool, has_summary: bool | None, command: tuple[str, ...]
+    *,
+    label: str | None,
+    directory: str | None,
+    is_plain: bool,
+    has_no_sites: bool,
+    has_summary: bool | None,
+    command: tuple[str, ...],
 ) -> int:
     """Run COMMAND with tracking on: it and what it starts report what ttnn, or the ttmem client, allocates.
 
@@ -52,6 +59,7 @@ def run(
     environ[_MARK] = ",".join([*outer, mark][-_MARKS_MOST:])
     if label:
         environ["TTMEM_LABEL"] = label
+    environ["TTMEM_SITES"] = "0" if has_no_sites else environ.get("TTMEM_SITES") or "1"
     directory = directory or environ.get("TTMEM_DIR")
     if directory:
         environ["TTMEM_DIR"] = os.path.abspath(directory)  # the program may go elsewhere
@@ -144,9 +152,12 @@ def _tell(offspring: Offspring, name: str, code: int, *, is_asked: bool, is_plai
 
     usages = offspring.usages()
     lines = summary(usages)
+    _say(f"ttmem: peaks of `{name}`" if lines else f"ttmem: `{name}` reported, but held no device memory", lines)
+    for reason in sorted({process.sites_off for process in usages if process.sites_off}):
+        _say(f"ttmem: no lines of Python are recorded: {reason}; `ttmem doctor` tells more")
     incidents = _incidents(offspring, usages, has_failed=code != 0)
-    title = f"ttmem: peaks of `{name}`" if lines else f"ttmem: `{name}` reported, but held no device memory"
-    _say(title, [*lines, *incidents])
+    if incidents:  # last: they are what people look for
+        _say("", incidents)
 
 
 def _incidents(offspring: Offspring, usages: "Sequence[ProcessUsage]", *, has_failed: bool) -> "list[Line]":

@@ -52,6 +52,12 @@ def _socket_options(command: Command) -> Command:
     type=click.IntRange(0, 1000),
     help="Who holds what in /metrics: the N largest workloads (20), the rest as one.",
 )
+@click.option(
+    "--show-paths",
+    "shows_paths",
+    is_flag=True,
+    help="Answer on --listen with the directories of source files, too; else with their names only.",
+)
 @click.option("--metrics-aliases", "has_aliases", is_flag=True, help="DRAM under tt-telemetry's names, too.")
 @click.option("--install-unit", "is_installation", is_flag=True, help="Print how to run it under systemd, and exit.")
 @click.option(
@@ -66,6 +72,7 @@ def serve(
     is_without_seed: bool,
     workloads_most: int,
     has_aliases: bool,
+    shows_paths: bool,
     is_installation: bool,
     is_status: bool,
     **sockets: str | None,
@@ -85,7 +92,13 @@ def serve(
     if is_without_seed and sockets["seed_socket"] is not None:
         raise click.UsageError("--no-seed-socket and --socket contradict each other.")
     metrics = (workloads_most, has_aliases)
-    _serve(_Sockets(**sockets), logs_events=logs_events, has_seed_socket=not is_without_seed, metrics=metrics)
+    _serve(
+        _Sockets(**sockets),
+        logs_events=logs_events,
+        has_seed_socket=not is_without_seed,
+        metrics=metrics,
+        shows_paths=shows_paths,
+    )
     return DONE
 
 
@@ -110,7 +123,12 @@ class _Sockets(NamedTuple):
 
 
 def _serve(
-    asked: _Sockets, *, logs_events: bool, has_seed_socket: bool = True, metrics: tuple[int, bool] = (0, False)
+    asked: _Sockets,
+    *,
+    logs_events: bool,
+    has_seed_socket: bool = True,
+    metrics: tuple[int, bool] = (0, False),
+    shows_paths: bool = False,
 ) -> None:
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # never fatal, not even while we start
     _have_standard_streams()
@@ -134,6 +152,7 @@ def _serve(
         next_query_paths=tuple(paths if asked.query_socket else paths[1:]),
         group=asked.group,
         listen=asked.listen,
+        shows_paths=shows_paths,
     )
     serve_daemon(plan, places, environ, logs_events=logs_events, asked=Asked(*metrics))
     # All is closed and kept. What is left waits for others (a blocked reader), or is memory: the kernel is faster.

@@ -5,6 +5,7 @@ GET  /overview      the same with every process summed over its chips: what a mo
                     names all but the moment; 304 to whoever has it, and the moment in a header
 GET  /events        either again and again, as server-sent events; ?interval=SECONDS&what=overview
 GET  /process, ...  close-ups, see `Answers.sights`; ?pid=N&most=N
+GET  /incident      what was alive when something was refused; ?pid=N&number=N
 GET  /dump          what is alive, allocation by allocation; ?kernels=1&device=N&most=N
 GET  /healthz       whether all is well; 503 if it is not
 GET  /metrics, ...  for Prometheus, in its formats: see `answering/scrapes.py`
@@ -21,10 +22,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from ttmem.daemon.answering.connections import in_thread
+from ttmem.daemon.answering.connections import came_by_port, in_thread
 from ttmem.daemon.answering.encoding import encoded
 from ttmem.daemon.answering.questions import BadQuestion, number_in
 from ttmem.daemon.answering.sights import Sight
+from ttmem.daemon.answering.site_paths import without_directories
 from ttmem.daemon.asking.remembered import TIME_HEADER
 from ttmem.daemon.doorkeeper import Doorkeeper
 from ttmem.daemon.frames import LEAST_INTERVAL_SECONDS, Encoded, Frames
@@ -47,6 +49,7 @@ class Answers(NamedTuple):
     overview: Callable[[], Encoded]
     sights: Mapping[str, Sight] = MappingProxyType({})  # close-ups, by the name of their route
     routes: Sequence[Route] = ()  # answered by somebody else
+    shows_paths: bool = False  # to ports, too
 
     def frames(self) -> dict[str, Frames]:
         """What is made once for all who wait for it, by name. Belongs to the event loop that runs."""
@@ -56,21 +59,31 @@ class Answers(NamedTuple):
 def application(answers: Answers, frames: Mapping[str, Frames]) -> Doorkeeper:
     """The ASGI application; `frames` are those of `Answers.frames`."""
 
+    def is_public(request: Request) -> bool:
+        return came_by_port(request.scope) and not answers.shows_paths
+
+    async def json_answer(request: Request, document: Callable[[], dict[str, Any]]) -> Response:
+        """A document of any length: made and encoded in a thread, while the event loop answers others."""
+
+        def body() -> bytes:
+            made = document()
+            return encoded(without_directories(made) if is_public(request) else made)
+
+        return Response(await in_thread(request.scope, body), media_type="application/json", headers=_UNCACHED)
+
     def framed(name: str) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
-            told = (await frames[name].fresh()).answer
-            if not told.tag:
-                return Response(told.body, media_type="application/json", headers=_UNCACHED)
-            headers = {**_UNCACHED, "etag": told.tag, TIME_HEADER: str(told.time_ns)}
-            if request.headers.get("if-none-match") == told.tag:
+            made = (await frames[name].fresh()).answer
+            headers = {**_UNCACHED, "etag": made.tag, TIME_HEADER: str(made.time_ns)} if made.tag else _UNCACHED
+            if made.tag and request.headers.get("if-none-match") == made.tag:
                 return Response(status_code=304, headers=headers)
-            return Response(told.body, media_type="application/json", headers=headers)
+            return Response(made.as_told(is_public(request)), media_type="application/json", headers=headers)
 
         return answer
 
     def close_up(sight: Sight) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
-            return await _json_answer(request, lambda: sight(request.query_params))
+            return await json_answer(request, lambda: sight(request.query_params))
 
         return answer
 
@@ -83,13 +96,14 @@ def application(answers: Answers, frames: Mapping[str, Frames]) -> Doorkeeper:
         headers = {**_UNCACHED, "x-accel-buffering": "no"}
         if request.method == "HEAD":
             return Response(media_type="text/event-stream", headers=headers)
-        return StreamingResponse(_events(frames[what], interval), media_type="text/event-stream", headers=headers)
+        stream = _events(frames[what], interval, is_public(request))
+        return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
     async def dump(request: Request) -> Response:
         device = request.query_params.get("device")
         most = int(number_in(request.query_params, "most", _MOST_ALLOCATIONS, least=0, most=1_000_000))
         has_kernels = request.query_params.get("kernels", "") not in ("", "0", "false")
-        return await _json_answer(request, lambda: answers.dump(has_kernels, device, most))
+        return await json_answer(request, lambda: answers.dump(has_kernels, device, most))
 
     async def healthz(request: Request) -> Response:
         is_well, facts = await in_thread(request.scope, answers.health)
@@ -111,15 +125,9 @@ def application(answers: Answers, frames: Mapping[str, Frames]) -> Doorkeeper:
     return Doorkeeper(Starlette(routes=routes, exception_handlers=_HANDLERS))
 
 
-async def _json_answer(request: Request, document: Callable[[], dict[str, Any]]) -> Response:
-    """A document of any length: made and encoded in a thread, while the event loop answers others."""
-    body = await in_thread(request.scope, lambda: encoded(document()))
-    return Response(body, media_type="application/json", headers=_UNCACHED)
-
-
-async def _events(frames: Frames, interval_seconds: float) -> AsyncIterator[bytes]:
+async def _events(frames: Frames, interval_seconds: float, is_public: bool) -> AsyncIterator[bytes]:
     async for frame in frames.every(interval_seconds):
-        yield frame.event
+        yield frame.event(is_public)
 
 
 async def _refused(request: Request, error: Exception) -> Response:

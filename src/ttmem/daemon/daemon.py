@@ -24,6 +24,7 @@ from ttmem.daemon.activation import tell_manager
 from ttmem.daemon.answering.encoding import encoded
 from ttmem.daemon.answering.scrapes import scrape_routes
 from ttmem.daemon.answering.sights import Sights
+from ttmem.daemon.answering.site_paths import with_public_body
 from ttmem.daemon.app import Answers
 from ttmem.daemon.checkpoint import Checkpoint
 from ttmem.daemon.doors import Doors, Plan, open_doors
@@ -111,6 +112,7 @@ class Daemon:
                 Exporter(self._collector, asked=asked, service=self._service, telemetry=driver.telemetry),
                 self._is_well,
             ),
+            shows_paths=doors.shows_paths,
         )
         self._queries = QueryServer(answers, doors.listeners, complain=complain)
         self._complaints: set[str] = set()
@@ -221,7 +223,7 @@ class Daemon:
 
     def _snapshot(self) -> Encoded:
         self._collector.tick()  # also the journal that was made a moment ago
-        return Encoded(encoded(document(self._collector.snapshot(), self._driver.telemetry())))
+        return with_public_body(encoded(document(self._collector.snapshot(), self._driver.telemetry())))
 
     def _is_well(self) -> bool:
         doors = (self._doors.seed, self._doors.query)

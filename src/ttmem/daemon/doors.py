@@ -31,6 +31,7 @@ class Plan(NamedTuple):
     group: str | None = None
     listen: str | None = None
     next_query_paths: tuple[str, ...] = ()
+    shows_paths: bool = False  # to `listen`, too: the directories of files that sites name
 
 
 class Doors:
@@ -43,6 +44,7 @@ class Doors:
         self._open_seed = open_seed  # until it is open
         self._seed_trouble = ""
         self.query_trouble = ""
+        self.shows_paths = False
 
     @property
     def is_seed_blocked(self) -> bool:
@@ -96,6 +98,7 @@ def open_doors(plan: Plan, environ: Mapping[str, str]) -> Iterator[Doors]:
         is_wanted = "seed" in given or plan.seed_path is not None
         doors = Doors((lambda: _door(given.get("seed"), plan.seed_path or "", sharing)) if is_wanted else None)
         closing.callback(doors.close)
+        doors.shows_paths = plan.shows_paths
         doors.try_seed()
         doors.query, doors.query_trouble = _query_door(given.get("query"), plan, group)
         closing.callback(doors.query.close)

@@ -16,11 +16,16 @@ LEAST_INTERVAL_SECONDS = 0.1
 
 
 class Encoded(NamedTuple):
-    """A document as it is sent. `tag` is empty where nobody is told whether it changed."""
+    """A document as it is sent, and as a port tells it. `tag` is empty where nobody is told whether it changed."""
 
     body: bytes
     tag: str = ""
     time_ns: int = 0
+    public: bytes | None = None  # None: the same
+
+    def as_told(self, is_public: bool) -> bytes:
+        """To the Unix socket, or to a port."""
+        return self.body if self.public is None or not is_public else self.public
 
 
 class Frame(NamedTuple):
@@ -35,10 +40,9 @@ class Frame(NamedTuple):
     def body(self) -> bytes:
         return self.answer.body
 
-    @property
-    def event(self) -> bytes:
+    def event(self, is_public: bool = False) -> bytes:
         """The same as a server-sent event; a document of JSON has no line breaks."""
-        return b"event: %s\nid: %d\ndata: %s\n\n" % (self.name.encode(), self.number, self.body)
+        return b"event: %s\nid: %d\ndata: %s\n\n" % (self.name.encode(), self.number, self.answer.as_told(is_public))
 
 
 class Frames:

@@ -9,7 +9,7 @@ from ttmem.doctor.checks import Check, Status, worst
 from ttmem.doctor.entries import Entry, hook_entries
 from ttmem.doctor.hook import hook_path
 from ttmem.doctor.installation import Installation, of_library, of_package
-from ttmem.doctor.interpreter import likely_pythons, package_of
+from ttmem.doctor.interpreter import likely_pythons, package_of, sites_trouble
 from ttmem.doctor.machine import machine_checks
 from ttmem.doctor.runtime import Presence, Shown, presences, shown
 from ttmem.doctor.targets import hook_trouble
@@ -27,6 +27,7 @@ class Report:
 
     checks: list[Check] = field(default_factory=list)
     installation: Installation | None = None
+    python: str | None = None  # whose ttnn it is
     presences: list[Presence] = field(default_factory=list)
     shown: list[Shown] = field(default_factory=list)
 
@@ -73,6 +74,7 @@ def examine(environ: Mapping[str, str], *, uid: int, python: str | None = None, 
             report.shown = shown(report.presences)
             report.checks += _called(report.presences)
             report.checks += map(_verdict, report.shown)
+            report.checks += _sites(report.python, environ)
     report.checks += machine_checks(environ, uid=uid)
     return report
 
@@ -112,6 +114,7 @@ def _runtime(
         for interpreter in asked:
             package = package_of(interpreter, environ)
             if package is not None:
+                report.python = interpreter
                 return of_package(package, environ)
         text = f"no ttnn in {' or '.join(asked)}: there is nothing to hook"
     except OSError as error:
@@ -120,6 +123,23 @@ def _runtime(
         text = str(error)
     report.checks.append(Check(Status.FAIL, "runtime", text, advice))
     return None
+
+
+def _sites(python: str | None, environ: Mapping[str, str]) -> Iterator[Check]:
+    """Whether the hook can read the frames of the Python whose ttnn was found."""
+    hook = hook_path(environ)
+    if python is None or hook is None:
+        return
+    advice = "figures are not concerned; use CPython 3.10 to 3.13 for lines, or `ttmem run --no-sites`"
+    try:
+        version, trouble = sites_trouble(python, environ, hook)
+    except TtmemError as error:
+        yield Check(Status.WARN, "sites", str(error), advice)
+        return
+    if trouble:
+        yield Check(Status.WARN, "sites", f"Python {version}: its lines are not recorded: {trouble}", advice)
+    else:
+        yield Check(Status.PASS, "sites", f"Python {version}: its frames are where they should be, lines are recorded")
 
 
 def _about(runtime: Installation) -> Iterator[Check]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ttmem.errors import TtmemError
 
-__all__ = ["Package", "likely_pythons", "package_of"]
+__all__ = ["Package", "likely_pythons", "package_of", "sites_trouble"]
 
 _ANSWER_SECONDS = 20.0
 _WORDS_MOST = 80  # of a complaint: some repeat the whole question
@@ -25,6 +25,14 @@ try:
 except metadata.PackageNotFoundError:
     version = ""
 print(json.dumps([list(spec.submodule_search_locations or []) if spec else None, version]))
+"""
+
+
+_FRAMES_QUESTION = """
+import ctypes, platform, sys
+trouble = ctypes.PyDLL(sys.argv[1]).ttmem_hook_python
+trouble.restype = ctypes.c_char_p
+print(platform.python_version(), trouble().decode(), sep="\\t")
 """
 
 
@@ -46,19 +54,32 @@ def likely_pythons(environ: Mapping[str, str]) -> list[str]:
 
 def package_of(python: str, environ: Mapping[str, str]) -> Package | None:
     """The ttnn that this interpreter would import; None if there is none. TtmemError if it cannot be asked."""
-    quiet = {name: value for name, value in environ.items() if name != "LD_PRELOAD"}
     try:
-        asked = subprocess.run(
-            [python, "-c", _QUESTION], env=quiet, capture_output=True, text=True, timeout=_ANSWER_SECONDS, check=False
-        )
+        places, version = json.loads(_answer(python, environ, _QUESTION))
+    except ValueError as error:
+        raise TtmemError(f"{python}: expected where its ttnn is, found something else: {error}") from error
+    return None if places is None else Package(tuple(map(str, places)), str(version))
+
+
+def sites_trouble(python: str, environ: Mapping[str, str], hook: str) -> tuple[str, str]:
+    """The version of this interpreter, and why its lines cannot be recorded: empty if they can. TtmemError if it cannot
+    be asked."""
+    version, _, trouble = _answer(python, environ, _FRAMES_QUESTION, hook).partition("\t")
+    return version, trouble
+
+
+def _answer(python: str, environ: Mapping[str, str], question: str, *arguments: str) -> str:
+    """The last line that an interpreter prints."""
+    quiet = {name: value for name, value in environ.items() if name != "LD_PRELOAD"}
+    command = [python, "-c", question, *arguments]
+    try:
+        asked = subprocess.run(command, env=quiet, capture_output=True, text=True, timeout=_ANSWER_SECONDS, check=False)
     except OSError as error:
         raise TtmemError(f"{python}: expected a Python that answers, found: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:
         raise TtmemError(f"{python}: expected a Python that answers, found none within {error.timeout:g} s") from error
-    try:
-        places, version = json.loads(asked.stdout.splitlines()[-1])
-    except (IndexError, ValueError) as error:
+    if asked.returncode or not asked.stdout.strip():
         said = (asked.stderr.strip().splitlines() or ["no word"])[-1][:_WORDS_MOST]
         found = f"exit code {asked.returncode} and {said}"
-        raise TtmemError(f"{python}: expected a Python that answers, found {found}") from error
-    return None if places is None else Package(tuple(map(str, places)), str(version))
+        raise TtmemError(f"{python}: expected a Python that answers, found {found}")
+    return asked.stdout.splitlines()[-1]

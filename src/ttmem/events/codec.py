@@ -19,6 +19,7 @@ from ttmem.events.records import (
     CircularBufferAllocated,
     CoreBufferAllocated,
     Event,
+    IncidentKept,
     KernelLoaded,
     LabelChanged,
     MemoryExhausted,
@@ -26,9 +27,14 @@ from ttmem.events.records import (
     PhaseEnded,
     PhasePeaked,
     ProgramLaunched,
+    ProgramNamed,
     RingMoved,
+    SiteChanged,
     TargetClosed,
     TargetOpened,
+    TraceCaptured,
+    TraceReleased,
+    TraceReplayed,
     UnknownRecorded,
 )
 from ttmem.tracking import CoreType, FoundBy, Stall
@@ -50,6 +56,12 @@ _BY_TYPE: dict[int, type[Event]] = {
         RingMoved,
         CacheAnswered,
         BuffersClashed,
+        IncidentKept,
+        TraceCaptured,
+        TraceReplayed,
+        TraceReleased,
+        ProgramNamed,
+        SiteChanged,
     )
 }
 _ALLOCATED_BY_KIND: dict[int, type[Event]] = {

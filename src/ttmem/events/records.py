@@ -120,6 +120,7 @@ class CoreBufferAllocated(Event):
         return bool(self.flags & _FURTHER)
 
 
+STACK_SITE = 1 << 31  # in a site: it is a node of the journal's tree of stacks, else a text
 PROGRAM_ZERO = (1 << 48) - 1  # how the program is reported whose number is 0, which alone means unknown
 
 
@@ -381,6 +382,69 @@ class BuffersClashed(Event):
     program: int
     cb_end_address: int = 0
     buffer_address: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncidentKept(Event):
+    """Something was refused; what is kept of it stands in another part of the journal."""
+
+    TYPE = 15
+    BITS: ClassVar[dict[str, Bits]] = {
+        "number": Bits(ID),
+        "incident_kind": Bits(ADDRESS),
+        "requested_bytes": Bits(RESERVED, 0, 48),
+    }
+
+    number: int
+    incident_kind: int = 0
+    requested_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceCaptured(Event):
+    TYPE = 16
+    BITS: ClassVar[dict[str, Bits]] = {"trace": Bits(ID), "size_bytes": Bits(RESERVED, 0, 48)}
+
+    trace: int
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceReplayed(Event):
+    TYPE = 17
+    BITS: ClassVar[dict[str, Bits]] = {"trace": Bits(ID)}
+
+    trace: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceReleased(Event):
+    TYPE = 18
+    BITS: ClassVar[dict[str, Bits]] = {"trace": Bits(ID)}
+
+    trace: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramNamed(Event):
+    """The operation that a program belongs to became known."""
+
+    TYPE = 19
+    BITS: ClassVar[dict[str, Bits]] = {"program": Bits(ID), "operation_site": Bits(ADDRESS)}
+
+    program: int
+    operation_site: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteChanged(Event):
+    """More became known of who asked for an allocation; `site` is the new one."""
+
+    TYPE = 20
+    BITS: ClassVar[dict[str, Bits]] = {"id": Bits(ID), "made_by": Bits(ADDRESS)}
+
+    id: int
+    made_by: int = 0  # the sequence of the allocation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,6 @@ within its process, and is kept in the journal with a copy of what was alive the
 Bytes and counts that nobody knows are None, never 0.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -31,12 +30,10 @@ __all__ = [
     "incidents_from_rows",
     "no_copy_text",
     "read_incident",
-    "without_directories",
 ]
 
 IncidentKind = Literal["out_of_memory", "clash", "unsafe_replay"]
 KINDS: dict[int, IncidentKind] = {1: "out_of_memory", 2: "clash", 3: "unsafe_replay"}  # by the journal's numbers
-_DIRECTORIES = re.compile(r"[^\s:,;<>()\"']*/")
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
@@ -156,16 +153,20 @@ def incidents_from_rows(rows: Iterable[Mapping[str, Any]], devices: Mapping[int,
 def _incident(row: Mapping[str, Any], devices: Mapping[int, Device]) -> Incident:
     facts = dict(row)
     chips = _names(facts.pop("devices"), devices)
-    site, other_site = _site(facts.pop("site")), _site(facts.pop("other_site"))
+    site, other_site, operation = _site(facts.pop("site")), _site(facts.pop("other_site")), facts.pop("operation")
     return Incident(
         kind=KINDS[facts.pop("kind")],
         memory=Pool(facts.pop("pool")).word,
         device_ids=chips,
-        operation=site.operation or site.device_operation if site else None,
+        operation=_operation(site) or operation,
         site=site,
         other_site=other_site,
         **facts,
     )
+
+
+def _operation(site: Site | None) -> str | None:
+    return site.operation or site.device_operation if site else None
 
 
 def _site(row: Sequence[Any] | None) -> Site | None:
@@ -191,20 +192,6 @@ def read_incident(row: Fields) -> Incident:
         row.refuse("", "an incident", str(error))
 
 
-def without_directories(incident: Incident) -> Incident:
-    """The same with the names of files alone, for those whom directories are no business of."""
-    return msgspec.structs.replace(
-        incident, site=_without_directories(incident.site), other_site=_without_directories(incident.other_site)
-    )
-
-
-def _without_directories(site: Site | None) -> Site | None:
-    if site is None:
-        return None
-    frames = tuple(Frame(frame.file.rpartition("/")[2], frame.line, frame.function) for frame in site.frames)
-    return msgspec.structs.replace(site, frames=frames, text=site.text and _DIRECTORIES.sub("", site.text))
-
-
 def copy_from_rows(rows: Mapping[str, Any], devices: Mapping[int, Device]) -> IncidentCopy:
     """What `Ledger.incident()` hands out."""
     return IncidentCopy(
@@ -217,7 +204,7 @@ def copy_from_rows(rows: Mapping[str, Any], devices: Mapping[int, Device]) -> In
 
 
 def _held_entry(devices: Mapping[int, Device], kind: int, pool: int, identity: int, *facts: Any) -> HeldEntry:
-    address, reserved, requested, per_bank, program, cores, core_count, is_per_core, is_view, *rest = facts
+    address, reserved, requested, per_bank, program, operation, cores, core_count, is_per_core, is_view, *rest = facts
     layout, page_bytes, thread, time_ns, sequence, phase, site_row, chips = rest
     site = _site(site_row)
     return HeldEntry(
@@ -229,7 +216,7 @@ def _held_entry(devices: Mapping[int, Device], kind: int, pool: int, identity: i
         requested_bytes=requested,
         per_bank_bytes=per_bank,
         program=program,
-        operation=site.operation or site.device_operation if site else None,
+        operation=_operation(site) or operation,
         cores=cores,
         core_count=core_count,
         is_per_core=is_per_core,

@@ -14,6 +14,7 @@ FINDINGS = {
     "counter_mismatch": "counter that differs from the list of what is alive",
     "unsized_free": "free without a size while the table was full: counters are no longer exact",
     "names_lost": "name that found no room",
+    "stacks_lost": "stack that found no room",
     "phases_lost": "phase that could not be kept",
     "targets_lost": "device or mesh beyond the 255 a process may open",
     "unknown_device": "buffer whose device is not known: it is missing from all figures",

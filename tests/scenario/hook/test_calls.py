@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.stand_in.build import CALLED, CURRENT, FUTURE, NAMELESS, OLD, OLDEST, STRIPPED, StandIn, exports
+from tests.support.stand_in.build import CURRENT, FUTURE, NAMELESS, OLD, OLDEST, STRIPPED, StandIn, exports
 from tests.support.stand_in.host import Host, calls, unequal
 from tests.support.stand_in.stories import ALL_DRAM, CROWD, EVERYTHING, NEARLY_ALL_L1, an_add
 
-RELEASES = (CURRENT, CALLED, OLD, OLDEST, STRIPPED, FUTURE, NAMELESS)
+RELEASES = (CURRENT, OLD, OLDEST, STRIPPED, FUTURE, NAMELESS)
 
 
 def answers(host: Host) -> list[str]:

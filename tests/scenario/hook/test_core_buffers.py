@@ -8,18 +8,13 @@ import pytest
 
 from tests.support.running import ttmem
 from tests.support.scraped import rows_of, scraped, value
-from tests.support.stand_in.build import CALLED, CURRENT, OLD, StandIn
+from tests.support.stand_in.build import OLD, StandIn
 from tests.support.stand_in.host import CHIP, Host, unequal
 from ttmem.devices import BufferLayout, Pool
 
 KIB = 1024
 DRAM_BANKS = 12
 REFUSED = 1400  # KiB: more than a core has
-
-
-@pytest.fixture(params=[CURRENT, CALLED])
-def release(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 @pytest.fixture
@@ -134,9 +129,7 @@ def test_a_refusal_of_a_buffer_by_core_is_reported_on_its_chip(host: Host) -> No
     assert ([told.id for told in look.buffers], look.findings) == ([2], {})
 
 
-def test_a_buffer_by_core_that_the_mode_of_the_device_forbids_is_not_out_of_memory(
-    stand_in: StandIn, journals: Path
-) -> None:
+def test_a_buffer_by_core_that_the_mode_of_the_device_forbids_is_told_too(stand_in: StandIn, journals: Path) -> None:
     with Host(stand_in, journals) as host:
         host.tell("open 1 1 0")
         before = host.look()
@@ -144,7 +137,9 @@ def test_a_buffer_by_core_that_the_mode_of_the_device_forbids_is_not_out_of_memo
         look = host.look()
 
     assert thrown == "throws Per-core allocation requires AllocatorMode::HYBRID when opening the device"
-    assert (look.refusals_since(before), look.alive, look.findings) == ([], [], {})
+    [(chip, pool, requested_bytes, *_)] = look.refusals_since(before)
+    assert (chip, pool, requested_bytes) == (CHIP, Pool.L1, 4 * 32 * KIB)
+    assert (look.alive, look.findings) == ([], {})
 
 
 def test_a_buffer_whose_device_is_unknown_is_a_finding_and_no_face_is_complete(

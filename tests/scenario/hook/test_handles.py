@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.stand_in.build import CALLED, CURRENT, StandIn
+from tests.support.stand_in.build import CURRENT, StandIn
 from tests.support.stand_in.host import CHIP, Host
 from tests.support.watching import Watch
 from ttmem.devices import Pool
@@ -12,12 +12,6 @@ from ttmem.devices import Pool
 PLACES = 1 << 15  # kHandles
 SAME_PLACE = (2, 2 + PLACES, 2 + 2 * PLACES)
 FORMS = (("DRAM", ""), ("L1", ""), ("L1", "8"))  # interleaved, and sharded over so many cores
-
-
-@pytest.fixture(params=[CURRENT, CALLED])
-def release(request: pytest.FixtureRequest) -> str:
-    """Getters that are read, and getters that must be called: what they tell is the same."""
-    return str(request.param)
 
 
 def buffer(identity: int, mesh: int = 1, memory: str = "DRAM") -> str:

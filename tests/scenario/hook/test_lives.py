@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.stand_in.build import CURRENT, FUTURE, OLDEST, REBUILT, StandIn
+from tests.support.stand_in.build import CURRENT, FUTURE, OLDEST, StandIn
 from tests.support.stand_in.host import CHIP, Host, calls, unequal
 from tests.support.stand_in.stories import an_add
 from tests.support.watching import Watch
@@ -136,18 +136,6 @@ def test_another_build_at_the_same_address_is_not_taken_for_the_old_one(first: l
         host.tell("unload other")
 
         assert unequal(tallies) == []
-
-
-def test_a_build_whose_buffers_are_laid_out_otherwise_is_read_anew(host: Host) -> None:
-    """Every function is where it was, so only its instructions tell that it loads from another place."""
-    for release in (REBUILT, CURRENT):
-        host.tell(*OPEN, "churn 1 100 20", "close 1", "unload first")
-        host.load("first", release)
-        host.tell("open 1 1 0", *(f"buffer {number} 1 DRAM 4096 2048" for number in range(2, 8)), "free 3")
-
-        assert [told.id for told in host.look().buffers] == [2, 4, 5, 6, 7]
-        host.tell(*(f"free {number}" for number in (2, 4, 5, 6, 7)), "close 1")
-    assert host.look().findings == {}
 
 
 def test_two_copies_that_number_their_meshes_alike_are_kept_apart(host: Host, tmp_path: Path) -> None:

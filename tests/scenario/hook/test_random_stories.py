@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from tests.support.stand_in.build import CALLED, CURRENT, OLD, StandIn
+from tests.support.stand_in.build import CURRENT, OLD, StandIn
 from tests.support.stand_in.host import Host, unequal
 from tests.support.stand_in.random_stories import KERNELS_EACH, PARTS_EACH, Story
 
@@ -33,7 +33,6 @@ def tell_and_judge(host: Host, seed: int, steps: int, *, has_numbers: bool = Tru
     assert unequal(host.tell("tallies")) == []
 
 
-@pytest.mark.parametrize("release", [CURRENT, CALLED])
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_told_is_what_is_there(seed: int, host: Host) -> None:
     tell_and_judge(host, seed, 80)
@@ -45,7 +44,7 @@ def test_what_an_old_release_tells_is_there_too(stand_in: StandIn, journals: Pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("release", [CURRENT, CALLED, OLD])
+@pytest.mark.parametrize("release", [CURRENT, OLD])
 def test_what_is_told_of_long_stories_is_what_is_there(release: str, stand_in: StandIn, journals: Path) -> None:
     for seed in range(100, 110):
         with Host(stand_in, journals, release=release) as host:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.stand_in.build import CALLED, CURRENT, OLD, StandIn
+from tests.support.stand_in.build import OLD, StandIn
 from tests.support.stand_in.host import CHIP, Host
 from tests.support.stand_in.stories import an_add
 from ttmem.devices import BinaryStatus, Kind, Pool
@@ -24,7 +24,6 @@ def buffer(identity: int, mesh: int = 1) -> str:
     return f"buffer {identity} {mesh} DRAM 4096 2048"
 
 
-@pytest.mark.parametrize("release", [CURRENT, CALLED])
 def test_nothing_is_told_while_it_is_off_and_what_comes_later_is(host: Host) -> None:
     host.tell(OPEN, buffer(2), buffer(4), OFF, buffer(6))
     off = host.look()
@@ -36,7 +35,6 @@ def test_nothing_is_told_while_it_is_off_and_what_comes_later_is(host: Host) -> 
     assert look.used(CHIP, Pool.DRAM) == 2048 * DRAM_BANKS
 
 
-@pytest.mark.parametrize("release", [CURRENT, CALLED])
 def test_buffers_end_in_peace_on_whichever_side_of_it_they_were_made(host: Host) -> None:
     before, meanwhile = range(2, 10), range(20, 40)
     host.tell(OPEN, *map(buffer, before), OFF, *(f"free {number}" for number in before[:4]), *map(buffer, meanwhile))

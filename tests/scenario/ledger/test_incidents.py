@@ -100,6 +100,17 @@ def test_viewers_before_after_and_after_death_see_the_same_incident(journals: Pa
     assert {entry.requested_bytes for entry in copy.entries} == {4000}
 
 
+def test_an_incident_names_the_line_that_asked(journals: Path) -> None:
+    lines = (*OPENED, "def forward():", "    ttmem.report_out_of_memory(mesh, 0, 77)", "forward()", "meet()")
+    with a_program(journals, *lines, TTMEM_SITES="1") as program, a_collector(journals) as collector:
+        program.arrive()
+        [incident] = incidents_in(collector)
+
+    assert incident.site is not None
+    assert [frame.function for frame in incident.site.frames][:1] == ["forward"]
+    assert incident.site.frames[0].line > 0
+
+
 def test_an_overview_tells_of_incidents_what_a_snapshot_does(journals: Path) -> None:
     with a_program(journals, *OPENED, *REFUSED, "meet()") as program, a_collector(journals) as collector:
         program.arrive()

@@ -14,7 +14,7 @@ from ttmem.doctor.hook import hook_path
 
 HOOK = hook_path(os.environ)
 RUN = [sys.executable, "-m", "ttmem", "run"]
-OURS = {"TTMEM", "TTMEM_RUN", "LD_PRELOAD", "ASAN_OPTIONS"}
+OURS = {"TTMEM", "TTMEM_RUN", "TTMEM_SITES", "LD_PRELOAD", "ASAN_OPTIONS"}
 
 
 def run(*arguments: str, directory: Path, **settings: str) -> "subprocess.CompletedProcess[str]":

@@ -16,10 +16,12 @@ Beside what the other driver does, a line of JSON each:
     {"do": "submeshes", "shape": [1, 1]}                        of the mesh; each is a device, numbered from 100 on
     {"do": "elsewhere", "request": {...}}                       the same on a new thread, which then ends
     {"do": "fork"}                                              a child that allocates, closes and is gone
+    {"do": "refused", "sides": [4096], "library": "..."}        what is said to these while other threads allocate
     {"do": "time", "what": "add", "count": 5000}                nanoseconds of a block, see `timing`
     {"do": "quit"}                                              ends as a program does
 """
 
+import ctypes
 import os
 import threading
 from collections.abc import Callable
@@ -29,6 +31,7 @@ from tests.support.hooked.timing import Timing
 from tests.support.ttnn.driver import VIEWED, Answer, Driver, Request, serve
 
 FIRST_SUBMESH = 100
+L1_TYPE, BUSY_BYTES, BUSY_TURN = 1, (2048, 4096), 50
 
 
 class HookedDriver(Driver):
@@ -56,6 +59,7 @@ class HookedDriver(Driver):
             "submeshes": self._submeshes,
             "elsewhere": self._elsewhere,
             "fork": self._fork,
+            "refused": self._refused,
             "time": self._time,
             "quit": self._quit,
         }
@@ -171,6 +175,48 @@ class HookedDriver(Driver):
             os._exit(0 if "address" in self._alloc({**step, "layout": "INTERLEAVED"}) else 1)
         _, status = os.waitpid(child, 0)
         return {"child": child, "status": os.waitstatus_to_exitcode(status)}
+
+    def _refused(self, request: Request) -> Answer:
+        """While two threads make and free buffers in L1 from C: `library` is benchmarks/measure/mesh_buffers.c."""
+        directed = self.directed
+        assert directed is not None
+        pairs_ns = ctypes.CDLL(request["library"]).pairs_ns
+        is_over = threading.Event()
+        turned = [threading.Event(), threading.Event()]
+
+        def play(number: int) -> None:
+            create, what, how, mesh = directed.call_of(BUSY_BYTES[number], BUSY_BYTES[number], L1_TYPE)
+            while not is_over.is_set():
+                pairs_ns(create, what, how, ctypes.c_void_p(mesh), ctypes.c_uint32(BUSY_TURN))
+                turned[number].set()
+
+        threads = [threading.Thread(target=play, args=(number,)) for number in range(len(turned))]
+        for thread in threads:
+            thread.start()
+        said = []
+        for side in request["sides"]:
+            for one in turned:
+                one.clear()
+                assert one.wait(30)
+            said.append(self._refusal_of(side))
+        is_over.set()
+        for thread in threads:
+            thread.join()
+        return {"said": said}
+
+    def _refusal_of(self, side: int) -> str:
+        ttnn = self.ttnn
+        try:
+            ttnn.empty(
+                (1, 1, side, side),
+                dtype=ttnn.bfloat16,
+                layout=ttnn.TILE_LAYOUT,
+                device=self.mesh,
+                memory_config=ttnn.L1_MEMORY_CONFIG,
+            )
+        except RuntimeError as refused:
+            return str(refused)
+        raise AssertionError(f"{side} x {side} was given")
 
     def _time(self, request: Request) -> Answer:
         if self.timing is None:

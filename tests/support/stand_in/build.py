@@ -1,8 +1,7 @@
 """Our own stand-in for libtt_metal.so, compiled with the system's compiler when its sources have changed.
 
 One object file is linked once for each release that is played: the names that a release does not export are bound
-inside the library, as a compiler binds a function that it inlines, so that nobody outside finds or replaces them. Two
-releases are compiled otherwise: what differs there is in their functions, not in their names.
+inside the library, as a compiler binds a function that it inlines, so that nobody outside finds or replaces them.
 """
 
 import fcntl
@@ -25,11 +24,9 @@ CURRENT, OLD, OLDEST = "0.81", "0.78", "0.70"
 FUTURE = "future"  # calls the functions that are replaced, but whatever could be asked is called otherwise now
 NAMELESS = "nameless"  # every name is gone
 STRIPPED = "stripped"  # the current one without what `strip` takes away
-CALLED = "called"  # the getters of its buffers do more than to load a field
 STATUSLESS = "statusless"  # says nothing of where binaries are
 BASELESS = "baseless"  # the old one, and it does not say where its banks begin
 HOLLOW = "0.69"  # the oldest one, and it gives kernels their binaries by a call that can be seen
-REBUILT = "rebuilt"  # all functions are where the current one has them, and load from other places
 
 
 @dataclass(frozen=True)
@@ -57,14 +54,12 @@ def _is_exported_by(release: str) -> Callable[[Export], bool]:
 
 RELEASES: dict[str, Callable[[Export], bool]] = {
     **{release: _is_exported_by(release) for release in (CURRENT, OLD, OLDEST)},
-    **{release: _is_exported_by(CURRENT) for release in (CALLED, REBUILT)},
     BASELESS: lambda export: _is_exported_by(OLD)(export) and "get_base_allocator_addr" not in export.name,
     HOLLOW: lambda export: _is_exported_by(OLDEST)(export) or export.first == HOLLOW,
     FUTURE: lambda export: _is_function(export) and export.last == CURRENT,
     NAMELESS: lambda export: False,
     STATUSLESS: lambda export: export.last == CURRENT and "get_program_binary_status" not in export.name,
 }
-DEFINITIONS = {CALLED: ["-DFAKE_CALLED_GETTERS"], REBUILT: ["-DFAKE_OTHER_BUILD"], CURRENT: []}
 
 
 @dataclass(frozen=True)
@@ -102,11 +97,9 @@ class StandIn:
     def _build(self) -> None:
         self.directory.mkdir()
         compilers = [
-            _start("-Wall", "-Wextra", "-pthread", str(SOURCES / "driver.cpp"), "-ldl", "-o", str(self.driver))
+            _start("-Wall", "-Wextra", "-pthread", str(SOURCES / "driver.cpp"), "-ldl", "-o", str(self.driver)),
+            _start("-Wall", "-Wextra", "-fPIC", "-c", str(SOURCES / "unity.cpp"), "-o", str(self._object)),
         ]
-        for release, definitions in DEFINITIONS.items():
-            options = ["-Wall", "-Wextra", "-fPIC", *definitions, "-c", str(SOURCES / "unity.cpp")]
-            compilers.append(_start(*options, "-o", str(self._object(release))))
         for compiler in compilers:
             assert compiler.wait() == 0
         linkers = [self._link(release) for release in RELEASES]
@@ -114,13 +107,14 @@ class StandIn:
             assert linker.wait() == 0
         shutil.copytree(self.directory / CURRENT, self.directory / STRIPPED)
         subprocess.run(["strip", str(self.library(STRIPPED))], check=True)
-        for release in (CURRENT, STRIPPED, CALLED, REBUILT):
+        for release in (CURRENT, STRIPPED):
             options = ["-fPIC", "-shared", str(SOURCES / "operations.cpp"), str(self.library(release))]
             made = ["-Wl,-rpath,$ORIGIN", "-o", str(self.operations(release))]
             assert _start(*options, *made).wait() == 0
 
-    def _object(self, release: str) -> Path:
-        return self.directory / f"{release if release in DEFINITIONS else CURRENT}.o"
+    @property
+    def _object(self) -> Path:
+        return self.directory / "runtime.o"
 
     def _link(self, release: str) -> "subprocess.Popen[bytes]":
         library = self.library(release)
@@ -129,7 +123,7 @@ class StandIn:
         script = library.with_suffix(".map")
         script.write_text(f"{{ global: fake_*; {names} local: *; }};\n", encoding="utf-8")
         options = [f"-Wl,--version-script={script}", "-Wl,-soname,libtt_metal.so", "-pthread", "-o", str(library)]
-        return _start("-shared", str(self._object(release)), *options)
+        return _start("-shared", str(self._object), *options)
 
 
 def _digest() -> str:

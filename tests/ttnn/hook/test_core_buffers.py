@@ -64,7 +64,7 @@ def test_a_refused_buffer_by_core_is_out_of_memory_on_its_chip(hooked_of: Starte
     assert (look.findings, look.process["complete"]) == ({}, True)
 
 
-def test_a_buffer_by_core_without_the_mode_for_it_is_not_out_of_memory(hooked_of: StartedHooked) -> None:
+def test_a_buffer_by_core_without_the_mode_for_it_is_told_too(hooked_of: StartedHooked) -> None:
     hooked = hooked_of("n150", is_hybrid=False)
     with hooked.opened((1, 1)):
         before = hooked.look()
@@ -72,7 +72,9 @@ def test_a_buffer_by_core_without_the_mode_for_it_is_not_out_of_memory(hooked_of
         look = hooked.look()
 
     assert "requires AllocatorMode::HYBRID" in refused["refused"]
-    assert (look.refusals_since(before), look.buffers, look.findings) == ([], [], {})
+    [(chip, pool, requested_bytes, *_)] = look.refusals_since(before)
+    assert (chip, pool, requested_bytes) == (hooked.runtime.chips[0], Pool.L1, 4 * 8 * KIB)
+    assert (look.buffers, look.findings) == ([], {})
 
 
 def test_a_release_that_does_not_tell_the_chip_of_a_buffer_by_core_is_known_to_miss_it(

@@ -131,6 +131,12 @@ def test_a_clash_by_one_page_names_the_lowest_buffer_and_the_missing_bytes() -> 
         assert [entry.id for entry in found.clash.in_the_way] == ["hidden"]
         assert found.floor is not None
         assert (found.floor.headroom_bytes, found.floor.entry and found.floor.entry.id) == (-2048, "hidden")
+        [line] = found.lines
+        assert [(stretch.use, stretch.size_bytes) for stretch in line.stretches] == [
+            ("circular", 600 * KIB - 2048),
+            ("clash", 2048),
+            ("held", line.end_address - line.begin_address - 600 * KIB),
+        ]
         expect_only_these_help(clashing, ["hidden"])
 
 
@@ -216,4 +222,5 @@ def test_headroom_is_counted_on_the_cores_of_each_program() -> None:
     assert found.floor.headroom_bytes == min(weights - ends[12], min(low, weights) - ends[13])
     assert found.floor.highest is not None
     assert found.floor.refused == ()
-    assert all(holder.kind != "circular_buffer" for holder in found.holders)  # it is not what the allocator hands out
+    named = {holder.kind for holder in (*found.holders, *found.by_kind)}
+    assert named == {"buffer"}  # circular buffers are not what the allocator hands out, and programs share them

@@ -95,4 +95,4 @@ def test_closing_ends_a_stream_at_once() -> None:
 
 
 def test_an_event_is_one_line_of_data() -> None:
-    assert Frame(7, Encoded(b'{"a":1}'), 0.0).event == b'event: snapshot\nid: 7\ndata: {"a":1}\n\n'
+    assert Frame(7, Encoded(b'{"a":1}'), 0.0).event() == b'event: snapshot\nid: 7\ndata: {"a":1}\n\n'

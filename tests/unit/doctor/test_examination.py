@@ -190,6 +190,25 @@ def test_an_installed_package_is_found_and_not_imported(tmp_path: Path, whole: P
     assert report.installation.version == "0.81.1"
     assert report.installation.library.path == str(package / "deep" / "libtt_metal.so")
     assert report.status is Status.PASS
+    version = ".".join(map(str, sys.version_info[:3]))
+    assert said(report, Status.PASS)["sites"].startswith(f"Python {version}: its frames are where they should be")
+
+
+def test_a_python_whose_frames_are_elsewhere_is_a_warning_with_the_reason(tmp_path: Path, whole: Path) -> None:
+    """It answers as the hook does in a Python that it does not know."""
+    (tmp_path / "ttnn/build/lib").mkdir(parents=True)
+    (tmp_path / "ttnn/build/lib/libtt_metal.so").symlink_to(whole)
+    package = a_python(tmp_path, f'[["{tmp_path}/ttnn"], "0.81.1"]')
+    (tmp_path / "other").mkdir()
+    frames = a_python(tmp_path / "other", "3.14.0\tthis Python's frames are not known")
+    both = tmp_path / "both"
+    both.write_text(f'#!/bin/sh\ncase "$2" in *ttmem_hook_python*) exec {frames};; *) exec {package};; esac\n')
+    both.chmod(0o755)
+
+    report = examined(tmp_path, python=str(both))
+
+    expected = "Python 3.14.0: its lines are not recorded: this Python's frames are not known"
+    assert said(report, Status.WARN)["sites"] == expected
 
 
 def test_a_second_copy_is_a_warning_that_names_it(tmp_path: Path, whole: Path) -> None:

@@ -1,5 +1,6 @@
 """Incidents as text: the block of `ttmem run` word for word, the whole story by what it must say, both at any width."""
 
+import re
 from collections.abc import Callable
 
 import msgspec
@@ -161,6 +162,15 @@ def test_the_block_of_a_clash_names_program_cores_addresses_and_what_is_in_the_w
     assert len([line for line in lines if "keep_hidden" in line]) == 2  # the other is the floor
 
 
+def test_circular_buffers_that_alone_are_too_large_have_nothing_in_their_way() -> None:
+    incident = msgspec.structs.replace(a_clash().incident, lowest_buffer_address=None, cb_end_address=0x200000)
+
+    text = plain(incident_story(explain(RefusingChip().copy(incident)), chips(1), WIDE))
+
+    assert "program 3 (ttnn.rms_norm) needs circular buffers up to 0x200000 on cores 0,0-7,7\n" in text
+    assert "No L1 buffer: the circular buffers alone reach beyond the end of L1." in text
+
+
 def test_the_block_of_an_unsafe_replay_names_both_sites() -> None:
     incident = Incident(
         number=1,
@@ -237,6 +247,17 @@ def test_the_story_has_the_map_the_set_the_holders_and_the_runtimes_words() -> N
         assert f"\n{title}" in text
     assert "Freeing this buffer (430 KiB, model.py:77 attention) opens a block of 731 KiB." in text
     assert "Out of Memory: Not enough space to allocate" in text
+
+
+def test_the_map_of_a_clash_shows_where_both_meet() -> None:
+    incident = msgspec.structs.replace(a_clash().incident, space_begin_address=105_824, space_end_address=1_499_136)
+    chip = RefusingChip()
+    for number in range(10):
+        chip.hold(f"hidden{number}", chip.l1(100 * KIB), "model.py:131 keep_hidden")
+
+    text = plain(incident_story(explain(chip.copy(incident)), chips(1), PageOptions(80, is_ascii=True)))
+
+    assert re.search(r"\n   =+X+#+\n   0x19d60 +0x16e000\n   # held, = circular buffers, X both\n", text)
 
 
 def test_a_hole_smaller_than_a_column_still_shows() -> None:

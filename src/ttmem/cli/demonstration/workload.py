@@ -58,6 +58,7 @@ def perform(order: Order) -> None:
     from ttmem.metal.workloads import WORKLOADS
 
     workload = WORKLOADS[order.name]
+    ttmem.record_sites()
     try:
         with (
             ttmem.GraphTracker() as tracker,

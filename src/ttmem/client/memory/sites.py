@@ -1,9 +1,7 @@
-"""Opt-in: which line of Python asked for a buffer. TTMEM_SITES=1, or `record_sites()`.
+"""Which line of Python asked for a buffer. TTMEM_SITES=1, or `record_sites()`; `ttmem run` sets the former.
 
-Stacks are taken by the native core inside the report, if the allocating thread holds the interpreter lock then.
+Stacks are taken by the native core inside the report, whether or not the thread holds the interpreter's lock.
 """
-
-import atexit
 
 from ttmem import _native
 
@@ -11,11 +9,9 @@ __all__ = ["forget_sites", "record_sites"]
 
 
 def record_sites() -> None:
-    """From now on every reported buffer carries the Python stack of its thread, the 16 innermost frames."""
+    """From now on every reported buffer carries the Python stack of its thread: the 16 innermost frames that are not
+    ttmem's, ttnn's, torch's or pytest's."""
     _native.own.record_sites()
-    # An interpreter that is being taken down is not asked any more.
-    atexit.unregister(_native.own.forget_sites)
-    atexit.register(_native.own.forget_sites)
 
 
 def forget_sites() -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Hashable, Iterable
 from typing import Any
 
+from ttmem.daemon.answering.site_paths import with_public_body
 from ttmem.daemon.frames import Encoded
 from ttmem.snapshot.sights.documents.overview import device_document, overview_document, process_row_document
 from ttmem.snapshot.sights.overview import Overview
@@ -44,7 +45,7 @@ class OverviewText:
             self._last = lasting
             self._number += 1
         body = "{" + ",".join([*moment, *lasting]) + "}"
-        return Encoded(body.encode(), f'"{self._name}-{self._number}"', overview.time_ns)
+        return with_public_body(body.encode(), f'"{self._name}-{self._number}"', overview.time_ns)
 
 
 def _texts(

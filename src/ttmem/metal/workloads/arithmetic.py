@@ -88,7 +88,7 @@ class Reckoning:
             case Free(name):
                 pool, size_bytes = self._alive.pop(name)
                 self.used[pool] -= size_bytes
-            case Run(operation, _) if operation not in self._programs:
+            case Run(operation) if operation not in self._programs:
                 self._programs.add(operation)
                 self._load(operation)
 

@@ -8,6 +8,7 @@ from ttmem.metal.dispatch.fast import enqueue
 from ttmem.metal.memory import Buffer, BufferSpec, Layout, MetalError, tensor
 from ttmem.metal.mesh import MeshDevice
 from ttmem.metal.programs import CoreRanges, Kernel, MeshWorkload, Processor, Program, ProgramRefused
+from ttmem.metal.workloads.lines import called_from
 from ttmem.metal.workloads.steps import (
     Beat,
     BeginTrace,
@@ -59,12 +60,14 @@ class Player:
 
     def _do(self, step: Step) -> None:
         match step:
-            case Make(tensor):
-                self._buffers[tensor.name] = self.mesh.create_buffer(self._spec(tensor))
+            case Make(tensor, lines):
+                spec = self._spec(tensor)
+                self._buffers[tensor.name] = called_from(lines, lambda: self.mesh.create_buffer(spec))
             case Free(name):
                 self._buffers.pop(name).deallocate()
-            case Run(operation, views):
-                self._run(operation, [self._buffers[name] for name in views])
+            case Run(operation, views, lines):
+                looked_at = [self._buffers[name] for name in views]
+                called_from(lines, lambda: self._run(operation, looked_at))
             case Replay(name):
                 self.mesh.replay_trace(self._traces[name])
             case Phase(name):

@@ -4,6 +4,8 @@ A workload is a list of steps, often an endless one. It is read twice: a player 
 and plain arithmetic adds the same steps up. Neither knows of the other, so the two can be compared.
 """
 
+import os
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -17,6 +19,7 @@ __all__ = [
     "EndTrace",
     "Free",
     "Kill",
+    "Line",
     "Make",
     "Operation",
     "Phase",
@@ -37,6 +40,18 @@ INTERLEAVED, HEIGHT_SHARDED, WIDTH_SHARDED, BLOCK_SHARDED = (
     "WIDTH_SHARDED",
     "BLOCK_SHARDED",
 )
+
+
+_FOLDER = os.path.dirname(__file__)
+_LINES_MOST = 2
+
+
+class Line(NamedTuple):
+    """A line of a workload, as a traceback names it."""
+
+    file: str
+    number: int
+    function: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +99,10 @@ class Operation:
 
 
 class Make(NamedTuple):
-    """A tensor is allocated."""
+    """A tensor is allocated; `lines` of the workload ask for it, the innermost first."""
 
     tensor: Tensor
+    lines: tuple[Line, ...] = ()
 
 
 class Free(NamedTuple):
@@ -100,6 +116,7 @@ class Run(NamedTuple):
 
     operation: Operation
     views: tuple[str, ...] = ()
+    lines: tuple[Line, ...] = ()
 
 
 class Phase(NamedTuple):
@@ -143,7 +160,8 @@ Steps = Iterator[Step]
 
 def made(*tensors: Tensor) -> tuple[Step, ...]:
     """The tensors, one after the other."""
-    return tuple(map(Make, tensors))
+    lines = _lines_that_ask()
+    return tuple(Make(tensor, lines) for tensor in tensors)
 
 
 def freed(*names: str) -> tuple[Step, ...]:
@@ -155,4 +173,20 @@ def apply(
     operation: Operation, *outputs: Tensor, frees: tuple[str, ...] = (), views: tuple[str, ...] = ()
 ) -> tuple[Step, ...]:
     """One operation the way ttnn runs it: outputs are allocated, the program is launched, spent inputs are freed."""
-    return (*map(Make, outputs), Run(operation, views), *map(Free, frees))
+    lines = _lines_that_ask()
+    return (*(Make(tensor, lines) for tensor in outputs), Run(operation, views, lines), *map(Free, frees))
+
+
+def _lines_that_ask() -> tuple[Line, ...]:
+    """The lines of the workload that led to the caller: of the files beside this one that describe workloads."""
+    lines: list[Line] = []
+    frame = sys._getframe(2)
+    while frame is not None and len(lines) < _LINES_MOST:
+        code = frame.f_code
+        if not code.co_filename.startswith(_FOLDER) or code.co_filename.endswith(("player.py", "catalogue.py")):
+            break
+        if not code.co_name.startswith("<"):  # a comprehension is no function of its own to its reader
+            file = os.path.join(os.path.basename(_FOLDER), os.path.relpath(code.co_filename, _FOLDER))
+            lines.append(Line(file, frame.f_lineno, code.co_name))
+        frame = frame.f_back  # type: ignore[assignment]
+    return tuple(lines)

@@ -12,9 +12,11 @@ from typing import BinaryIO
 from ttmem import _native
 from ttmem.devices import Kind, Pool
 from ttmem.errors import NothingToRead
-from ttmem.events import PROGRAM_ZERO, STRUCTS, decode_record
+from ttmem.events import PROGRAM_ZERO, STACK_SITE, STRUCTS, decode_record
 from ttmem.snapshot.fields import time_text
+from ttmem.sources.inspected.incidents import incident_counts, incident_heads
 from ttmem.sources.inspected.parts import Document, PartReader, event_document, sizes_of, text_of, words_of
+from ttmem.sources.inspected.stacks import StackTexts
 from ttmem.tracking import Cache, CoreType, Stall
 
 __all__ = ["JOURNAL_MAGIC", "journal_document"]
@@ -27,6 +29,7 @@ _ITEMS = {1: "text", 2: "device", 3: "mesh"}
 _FINDINGS = (
     *("skipped", "untabled_allocs", "untabled_frees", "unsized_frees", "unmatched_frees", "replaced", "clamped"),
     *("shrunk_kernels", "arena_refused", "phases_refused", "target_refused", "unreported", "undivided_l1"),
+    "stacks_refused",
 )
 _NO_TARGET = 0xFFFF  # in a row of phases: how many are open
 _SLAB_CHUNK = 4096  # entries
@@ -50,6 +53,7 @@ class _Journal:
         self._header = PartReader("Header", head)
         self._identity = PartReader("Identity", self._header.raw("identity"))
         self._arena = self._read(self._at("arena_offset"), self._identity.integer("arena_bytes"))
+        self._stacks = StackTexts(file, self._header, self._identity)
         self._closed: dict[int, int] = {}  # target -> the sequence that closed it
 
     def document(self, most: int) -> Document:
@@ -64,11 +68,17 @@ class _Journal:
                 "next_sequence": self._header.integer("next_sequence"),
                 "threads": self._header.integer("threads_used"),
                 "arena_bytes_used": self._header.integer("arena_used"),
+                "stack_nodes": self._header.integer("stack_nodes_used") - 1,
+                "stack_text_bytes": self._header.integer("stack_texts_used"),
             },
+            "sites_off": self._text(self._header.integer("sites_off")) or None,
             "findings": {name: count for name in _FINDINGS if (count := self._header.integer(name))},
             "targets": targets,
             "phases": list(self._phases()),
             "open_phases": list(self._open_phases()),
+            "incident_count": self._header.integer("incidents"),
+            "incident_counts": incident_counts(self._header),
+            "incidents": incident_heads(self._filled("Incident", "incidents_offset", "incident_slots"), self._text),
             "live_count": live_count,
             "live": listed,
             "recent": self._recent(most),
@@ -194,8 +204,12 @@ class _Journal:
             event = {**event, "program": 0}
         if cores := self._text(event.get("core_set", 0)):
             event = {**event, "core_set_text": cores}
+        if event["kind"] == Kind.PROGRAM_BINARY.word:  # whose site is a place in DRAM
+            return event
+        if event["site"] & STACK_SITE:
+            return {**event, "site_text": text} if (text := self._stacks.text(event["site"])) else event
         kind, data = self._item(event["site"])
-        if kind != "text" or event["kind"] == Kind.PROGRAM_BINARY.word:  # whose site is a place in DRAM
+        if kind != "text":
             return event
         told = {"site_text": text} if (text := text_of(data)) else {}
         sizes = {"packed_bytes": found} if (found := sizes_of(data)) else {}

@@ -8,13 +8,23 @@
 from ttmem.analysis import AddressLine, AddressStretch
 from ttmem.view.spans import Line, Role, Span, clipped
 
-__all__ = ["address_map"]
+__all__ = ["address_map", "legend"]
 
 _MARKS: dict[str, tuple[str, str, Role]] = {
     "held": ("█", "#", Role.BAR_BUFFER),
     "fixed": ("▓", "=", Role.BAR_RESERVED),
     "free": ("░", ".", Role.BAR_REST),
+    "circular": ("▒", "=", Role.BAR_CB),
+    "clash": ("╳", "X", Role.FULL),
     "partly": ("▌", "+", Role.BAR_BUFFER),  # a hole that is smaller than a column
+}
+_WORDS = {
+    "held": "held",
+    "fixed": "cannot be freed",
+    "circular": "circular buffers",
+    "clash": "both",
+    "free": "free",
+    "partly": "partly free",
 }
 INDENT = 3
 
@@ -33,8 +43,16 @@ def address_map(line: AddressLine, asked_bytes: int | None, asked: str, *, width
     return lines
 
 
+def legend(line: AddressLine, *, is_ascii: bool) -> Line:
+    """The marks of a map, as far as it may have them."""
+    uses = {stretch.use for stretch in line.stretches}
+    shown = [use for use in _WORDS if use in uses or (use == "partly" and "free" in uses)]
+    words = ", ".join(f"{_MARKS[use][1 if is_ascii else 0]} {_WORDS[use]}" for use in shown)
+    return (Span(f"{' ' * INDENT}{words}", Role.DIM),)
+
+
 def _cells(line: AddressLine, columns: int) -> list[str]:
-    """What each column is: the use of most of its bytes, but a hole shows however small it is."""
+    """What each column is: the use of most of its bytes, but a hole, or a clash, shows however small it is."""
     size_bytes = line.end_address - line.begin_address
     shares: list[dict[str, float]] = [{} for _ in range(columns)]
     for stretch in line.stretches:
@@ -48,6 +66,8 @@ def _cells(line: AddressLine, columns: int) -> list[str]:
 
 
 def _cell(share: dict[str, float]) -> str:
+    if "clash" in share:
+        return "clash"
     free = share.get("free", 0.0)
     if free > 0.5:
         return "free"

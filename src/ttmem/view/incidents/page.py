@@ -49,7 +49,7 @@ def no_incident_page(
     devices: Sequence[DeviceUsage], chosen: Sequence[ProcessUsage], options: PageOptions
 ) -> list[Line]:
     """No incident that could be explained: how much room there is instead."""
-    lost = sum(max(process.incident_count, 0) for process in chosen)
+    lost = sum(max(one.incident_count, one.refusal_count + one.clash_count) for one in chosen)
     whose = f" of pid {chosen[0].pid} ({clean(chosen[0].label)})" if len({one.pid for one in chosen}) == 1 else ""
     said = f"No incidents{whose}." if not lost else f"{plural(lost, 'incident', 's')}{whose}, details not kept."
     lines: list[Line] = [(Span(f" {said}", Role.TITLE if not lost else Role.FULL),)]

@@ -33,11 +33,11 @@ def run_incidents(
     by_age = sorted(groups.values(), key=lambda group: -group[0].incidents[-1].time_ns)
     lines: list[Line] = []
     for number, group in enumerate(by_age):
-        lines.append(())
+        lines += [()] if lines else []
         if has_failed and number < _BLOCKS_MOST:
             lines += _block(group, explain, options)
         else:
-            lines += _brief(group, explain, options)
+            lines += _brief(group, explain, options, has_failed=has_failed)
     return lines
 
 
@@ -62,7 +62,7 @@ def _block(group: Sequence[ProcessUsage], explain: Explain, options: PageOptions
     return [*lines, *labelled(rows, options.width)]
 
 
-def _brief(group: Sequence[ProcessUsage], explain: Explain, options: PageOptions) -> list[Line]:
+def _brief(group: Sequence[ProcessUsage], explain: Explain, options: PageOptions, *, has_failed: bool) -> list[Line]:
     """One line."""
     process = group[0]
     newest = explain(process, process.incidents[-1]).incident
@@ -73,7 +73,7 @@ def _brief(group: Sequence[ProcessUsage], explain: Explain, options: PageOptions
     line = (
         Span(f" {who} "),
         Span(f"{count_text(times)} x {what}" if times > 1 else what, Role.HIGH),
-        Span(f", and went on; newest: {story}; {site_text(newest.site, 1)}"),
+        Span(f"{'' if has_failed else ', and went on'}; newest: {story}; {site_text(newest.site, 1)}"),
         Span(f"  (ttmem explain {process.pid})", Role.INDEX),
     )
     return [fitted(line, options.width) if options.width else line]

@@ -6,7 +6,7 @@ from ttmem.analysis import AddressLine, Explanation, MemoryHolder
 from ttmem.devices import Device
 from ttmem.snapshot.incidents import HeldEntry
 from ttmem.view.grid import Cell, Column, cell, grid
-from ttmem.view.incidents.address_map import address_map
+from ttmem.view.incidents.address_map import address_map, legend
 from ttmem.view.incidents.block import floor_text, freeing_text
 from ttmem.view.incidents.rows import labelled, titled
 from ttmem.view.incidents.words import (
@@ -109,7 +109,8 @@ def _phase(explanation: Explanation) -> Iterator[str]:
 
 def _addresses(explanation: Explanation, options: PageOptions) -> list[Line]:
     lines: list[Line] = []
-    asked_bytes = explanation.incident.requested_per_bank_bytes
+    is_refusal = explanation.clash is None
+    asked_bytes = explanation.incident.requested_per_bank_bytes if is_refusal else None
     for line in explanation.lines:
         lines.append(
             (Span(f" {_line_title(line, explanation)}", Role.TITLE), Span(f"  {_line_figures(line)}", Role.DIM))
@@ -121,13 +122,8 @@ def _addresses(explanation: Explanation, options: PageOptions) -> list[Line]:
             width=options.width or _MAP_WIDTH,
             is_ascii=options.is_ascii,
         )
-    if lines:
-        marks = (
-            "# held, = cannot be freed, . free, + partly free"
-            if options.is_ascii
-            else ("█ held, ▓ cannot be freed, ░ free, ▌ partly free")
-        )
-        lines.append((Span(f"   {marks}", Role.DIM),))
+    if explanation.lines:
+        lines.append(legend(explanation.lines[0], is_ascii=options.is_ascii))
     return lines
 
 
@@ -172,7 +168,12 @@ def _in_the_way(explanation: Explanation, options: PageOptions, most: int) -> li
         return []
     title = " IN THE WAY"
     if not clash.in_the_way:
-        text = "Which buffers those are was not kept."
+        is_whole = explanation.incident.entry_count is not None and not explanation.incident.left_out_count
+        text = (
+            "No L1 buffer: the circular buffers alone reach beyond the end of L1."
+            if is_whole
+            else ("Which buffers those are was not kept.")
+        )
         return [(Span(title, Role.TITLE),), *wrapped([text], Role.PLAIN, "", options)]
     words = f"  every buffer that begins below {hex(clash.end_address or 0)} on those cores; lowest first"
     lines: list[Line] = [(Span(title, Role.TITLE), Span(words, Role.DIM))]

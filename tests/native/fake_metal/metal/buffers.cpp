@@ -1,4 +1,5 @@
 // Buffers and where they lie: the samples' addresses come out when their buffers are asked for in the samples' order.
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -89,7 +90,10 @@ AllocatorImpl::AllocatorImpl() : view_(std::make_unique<Allocator>(this)) {
 }
 const std::unique_ptr<Allocator>& AllocatorImpl::view() const { return view_; }
 
+thread_local bool AllocatorImpl::is_ending_thread = false;
+
 uint64_t AllocatorImpl::allocate_buffer(Buffer* buffer) {
+    if (is_ending_thread) pthread_exit(nullptr);
     const Arrived here("allocate_buffer", this, buffer);
     const OneAtATime turn;
     if (!buffer->form.cores.empty()) return fake::gave("allocate_buffer", allocate_by_core(*buffer));
@@ -126,24 +130,13 @@ void AllocatorImpl::deallocate_buffer(Buffer* buffer) {
 
 // Allocates as the runtime does: a capture may take over; whoever tracks is told afterwards.
 Buffer::Buffer(IDevice* device, AllocatorImpl* allocator, const Form& asked)
-    : HidingPlace{.hidden = std::make_unique<Hidden>(Hidden{.device = device,
-                                                            .size_bytes = asked.size_bytes,
-                                                            .type = static_cast<uint32_t>(asked.type),
-                                                            .layout = asked.layout,
-                                                            .allocator = allocator,
-                                                            .has_place = false,
-                                                            .place = 0,
-                                                            .page_bytes = asked.page_bytes,
-                                                            .id = asked.id})},
-      form(asked),
-      owner(allocator) {
+    : form(asked), holder(device), owner(allocator) {
     auto& tracker = GraphTracker::instance();
     Asked hooking("hook_allocate", &tracker, this);
     is_hooked = hooking.got(tracker.hook_allocate(this));
     if (!is_hooked) {
         Asked call("allocate_buffer", allocator, this);
-        hidden->place = place = call.got(allocator->allocate_buffer(this));
-        hidden->has_place = true;
+        place = call.got(allocator->allocate_buffer(this));
     }
     Asked call("track_allocate", &tracker, this);
     tracker.track_allocate(this);

@@ -2,8 +2,7 @@
 //
 // Only what a preloaded library can see is alike: names, arguments, results, and who calls whom in which order. Members
 // lie as they please, except where the runtime's own layout is visible from outside: a workload and a program begin with
-// a pointer to what they hold, a device with its table of virtual functions, a core range is four words, and the getters of
-// a buffer are loads (hidden.hpp).
+// a pointer to what they hold, a device with its table of virtual functions, and a core range is four words.
 #ifndef FAKE_METAL_RUNTIME_HPP
 #define FAKE_METAL_RUNTIME_HPP
 
@@ -16,8 +15,6 @@
 #include <string>
 #include <unordered_map>
 #include <vector>
-
-#include "hidden.hpp"
 
 // As the standard library's, which takes long to read: a text first, and what it was parted into.
 namespace std::filesystem {
@@ -136,13 +133,14 @@ public:
     const std::unique_ptr<Allocator>& view() const;
     std::array<Banks, 5> banks;
     std::unordered_map<xy_pair, Banks> cores;  // L1 of those that hold what is allocated by core
+    static thread_local bool is_ending_thread;
 
 private:
     uint64_t allocate_by_core(Buffer& buffer);
     std::unique_ptr<Allocator> view_;
 };
 
-class Buffer : public HidingPlace {
+class Buffer {
 public:
     struct Form {
         uint64_t id, size_bytes, page_bytes;
@@ -175,6 +173,7 @@ public:
     bool is_hooked = false;  // under a capture that allocates nothing
     uint64_t place = 0;
     std::unordered_map<xy_pair, uint64_t> core_places;
+    IDevice* const holder;
     AllocatorImpl* const owner;
 };
 

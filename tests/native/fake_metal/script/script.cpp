@@ -21,8 +21,11 @@
 //   rings COUNT (sets up its own, and so many that nobody launches on)          ring-again BYTES (of a worker)
 //   begin MESH    end MESH TRACE BUFFER BYTES    replay MESH TRACE    release MESH TRACE
 //   tallies                                later exit|end ORDER                   repeat COUNT ORDER
+//   ended ORDER                            on a thread of its own, which the allocator ends
 //
 // CORES is X,Y-X,Y, several joined by ";". An order that throws answers "throws TEXT".
+#include <pthread.h>
+
 #include <cstdlib>
 
 #include "../tallies.hpp"
@@ -73,7 +76,24 @@ std::string repeat(const Words& words) {
     return answer;
 }
 
-const Order kOwnOrders[] = {{"tallies", tell_tallies}, {"later", later}, {"repeat", repeat}, {nullptr, nullptr}};
+void* obey_until_ended(void* order) {
+    metal::AllocatorImpl::is_ending_thread = true;
+    obey(*static_cast<const std::string*>(order));
+    return order;
+}
+
+std::string ended(const Words& words) {
+    std::string order;
+    for (size_t i = 1; i < words.size(); ++i) order += (i > 1 ? " " : "") + words[i];
+    pthread_t thread;
+    void* result = nullptr;
+    if (pthread_create(&thread, nullptr, obey_until_ended, &order) != 0 || pthread_join(thread, &result) != 0)
+        return "no";
+    return result == nullptr ? "ended" : "went on";
+}
+
+const Order kOwnOrders[] = {
+    {"tallies", tell_tallies}, {"later", later}, {"repeat", repeat}, {"ended", ended}, {nullptr, nullptr}};
 
 std::string obey(const std::string& order) {
     const Words words = parted(order, ' ');

@@ -14,7 +14,7 @@ from tests.unit.client.memory.conftest import LEFT_INDEX, Stage
 from ttmem import _native
 from ttmem.client.memory import LiveAllocation
 
-HERE = str(Path(__file__))
+HERE = "/".join(Path(__file__).parts[-3:])
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +71,7 @@ def test_a_stack_that_is_known_is_not_known_again(stage: Stage) -> None:
     for _ in range(40):  # a call that Python has got used to returns elsewhere: then it is another stack once more
         for number in range(10):
             allocate(stage, number)
-        known.append(_native.own.stack_count())
+        known.append(_native.own.stack_node_count())
 
     assert known[-1] == known[20]
     assert known[-1] - known[0] <= 4
@@ -182,6 +182,29 @@ def test_after_forgetting_buffers_have_no_stack_and_old_ones_keep_theirs(stage: 
     allocate(stage, 2)
 
     assert [bool(one["stack"]) for one in ttmem.memory_snapshot(LEFT_INDEX)] == [True, False]
+
+
+def test_frames_of_the_test_runner_and_of_ttmem_are_left_out(stage: Stage) -> None:
+    with ttmem.phase("held"):
+        ttmem.phase("run")(allocate)(stage)
+
+    files = {frame.rsplit(":", 1)[0] for frame in only()["stack"]}
+    assert HERE in files
+    assert not any(name in file for file in files for name in ("pytest", "pluggy", "ttmem/client"))
+
+
+def test_twenty_thousand_stacks_take_nothing_from_names_chips_and_figures(stage: Stage) -> None:
+    lines = "\n".join(f"def f{n}():\n report(target, {n}, 3)\nf{n}()" for n in range(20_000))
+    exec(compile(lines, "many.py", "exec"), {"report": ttmem.report_buffer_alloc, "target": stage.left})
+    late = ttmem.open_device(0x77, index=7)
+
+    with ttmem.phase("after"):
+        ttmem.report_buffer_alloc(late, 1, 50)
+
+    told = ttmem.memory_snapshot(LEFT_INDEX)
+    assert ttmem.memory_allocated(LEFT_INDEX) == 3 * len(told) == 60_000
+    assert {one["stack"][0] for one in told} == {f"many.py:{3 * n + 2} f{n}" for n in range(20_000)}
+    assert (ttmem.memory_allocated(7), ttmem.memory_snapshot(7)[0]["pool"]) == (50, "dram")
 
 
 def test_an_error_on_its_way_arrives_unharmed(stage: Stage) -> None:

@@ -27,6 +27,7 @@ PROGRAM = (
     "ttmem.close(gone)",
     "with ttmem.phase('decode'):",
     "    ttmem.report_buffer_alloc(chip, 1, 512 << 10)",
+    "    ttmem.report_incident(chip, 1, 0, requested_bytes=64, bank_count=2, text='no room', options=4)",
     "ttmem.report_cb_alloc(chip, 7, 4096, 1024, 64)",
     "from ttmem import _native",
     "name = _native.client.intern('reader\\0928,72')",
@@ -64,6 +65,24 @@ def test_it_says_what_the_file_is_and_whose(journal: Path, document: dict[str, A
     assert (identity["magic"], identity["uid"], identity["table"]) == ("TMEMJNL1", os.geteuid(), 131_072)
     assert identity["pid"] == int(journal.name.split("-")[0])
     assert (document["label"], identity["clock_kind"] in ("tsc", "monotonic")) == ("a job", True)
+
+
+def test_incidents_are_listed_with_what_was_said(document: dict[str, Any]) -> None:
+    [incident] = document["incidents"]
+
+    assert (document["incident_count"], document["incident_counts"]) == (1, {"out_of_memory": {"dram": 1}})
+    told = {name: incident[name] for name in ("number", "kind", "pool", "target", "phase", "text", "flags", "banks")}
+    assert told == {
+        "number": 1,
+        "kind": "out_of_memory",
+        "pool": "dram",
+        "target": 1,
+        "phase": "decode",
+        "text": "no room",
+        "flags": ["of_text"],
+        "banks": 2,
+    }
+    assert (incident["requested"], incident["free"], incident["entries"], incident["left_out"]) == (64, None, 1, 0)
 
 
 def test_targets_are_described_with_their_counters(journal: Path, document: dict[str, Any]) -> None:

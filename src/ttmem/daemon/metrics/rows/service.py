@@ -52,7 +52,9 @@ def add_service(rows: Rows, overview: Overview, lifetime: Lifetime, service: Ser
 
 def _add_incidents(rows: Rows, lifetime: Lifetime) -> None:
     """Those that are usual are there from the beginning, so that the first of its kind is seen to come."""
-    found = {(KINDS[kind], Pool(pool).word): count for kind, pool, count in lifetime.incidents if kind in KINDS}
+    found: dict[tuple[str, str], int] = {
+        (KINDS[kind], Pool(pool).word): count for kind, pool, count in lifetime.incidents if kind in KINDS
+    }
     for place in (*_INCIDENTS, *sorted(found.keys() - {*_INCIDENTS})):
         rows.add(metric.INCIDENTS, place, found.get(place, 0))
 

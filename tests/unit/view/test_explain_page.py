@@ -1,0 +1,64 @@
+"""The page of `ttmem explain` beyond the story itself: which incidents are not shown, and what there is without one."""
+
+import re
+
+import msgspec
+
+from tests.support.figures import a_busy_snapshot
+from tests.support.refused_memory import KIB, RefusingChip
+from ttmem.analysis import explain
+from ttmem.snapshot import ProcessUsage
+from ttmem.snapshot.incidents import Incident
+from ttmem.view import plain
+from ttmem.view.incidents.page import explanation_page, no_incident_page
+from ttmem.view.incidents.run_summary import run_incidents
+from ttmem.view.page import PageOptions
+
+WIDE = PageOptions()
+
+
+def a_refusal(number: int, kib: int = 700) -> Incident:
+    chip = RefusingChip()
+    chip.hold("a", chip.l1(1000 * KIB), "model.py:1 a")
+    return msgspec.structs.replace(chip.refused(chip.l1(kib * KIB)).incident, number=number, entry_count=None)
+
+
+def with_incidents(count: int, *kept: Incident, at: int = 0) -> ProcessUsage:
+    process = a_busy_snapshot().processes[at]
+    return process._replace(incidents=kept, incident_count=count, refusal_count=count, clash_count=0)
+
+
+def page_of(process: ProcessUsage) -> str:
+    newest = process.incidents[-1]
+    found = explain(RefusingChip().copy(newest))
+    snapshot = a_busy_snapshot()._replace(processes=(process,))
+    return plain(explanation_page([(process, found)], snapshot, WIDE, is_whole=False, chosen=[process]))
+
+
+def test_incidents_whose_slots_were_taken_are_counted() -> None:
+    process = with_incidents(12, a_refusal(1), a_refusal(12))
+
+    text = page_of(process)
+
+    assert f"Other incidents of pid {process.pid}: {process.pid}-1 (out of memory, L1)" in text
+    assert f"10 earlier incidents of pid {process.pid}, details not kept." in text
+
+
+def test_nothing_is_never_said_where_something_was() -> None:
+    lost = plain(no_incident_page((), [with_incidents(3)], WIDE))
+    none = plain(no_incident_page(a_busy_snapshot().devices, [with_incidents(0)], WIDE))
+
+    assert re.fullmatch(r" 3 incidents of pid \d+ \(.*\), details not kept\.\n", lost)
+    assert none.startswith(" No incidents of pid ")
+    assert " HEADROOM " in none
+
+
+def test_a_run_shows_at_most_three_blocks_and_lines_for_the_others() -> None:
+    processes = [with_incidents(1, a_refusal(1, 500 + size))._replace(pid=100 + size) for size in range(5)]
+
+    lines = plain(
+        run_incidents(processes, lambda one, found: explain(RefusingChip().copy(found)), WIDE, has_failed=True)
+    )
+
+    assert lines.count("  OUT OF MEMORY  ") == 3
+    assert len(re.findall(r"^ pid 10\d out of memory; newest: ", lines, flags=re.MULTILINE)) == 2
