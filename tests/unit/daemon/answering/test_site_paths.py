@@ -2,7 +2,7 @@
 
 import json
 
-from ttmem.daemon.answering.site_paths import encoded, without_directories
+from ttmem.daemon.answering.site_paths import with_public_body, without_directories
 
 FRAME = {"file": "models/llama/model.py", "line": 118, "function": "forward"}
 SITE = {"frames": [FRAME], "text": "/home/ada/model.py:7 main", "operation": "ttnn.matmul"}
@@ -25,7 +25,7 @@ def test_sites_name_files_without_their_directories() -> None:
 def test_the_unix_socket_is_told_all_of_it() -> None:
     body = json.dumps({"processes": [{"incidents": [{"site": SITE, "other_site": None}]}]}).encode()
 
-    answer = encoded(body, '"tag"', 5)
+    answer = with_public_body(body, '"tag"', 5)
 
     assert answer.as_told(is_public=False) == body
     assert b"models/llama" not in answer.as_told(is_public=True)
@@ -36,4 +36,4 @@ def test_the_unix_socket_is_told_all_of_it() -> None:
 
 
 def test_what_has_no_sites_is_sent_as_it_is() -> None:
-    assert encoded(b'{"a":1}').as_told(is_public=True) == b'{"a":1}'
+    assert with_public_body(b'{"a":1}').as_told(is_public=True) == b'{"a":1}'
