@@ -73,9 +73,36 @@ def fewest(span: Addresses, needed_bytes: int, sizes: Mapping[int, int]) -> Choi
 
 
 def fewest_on_all(spans: Sequence[Addresses], needed_bytes: int, sizes: Mapping[int, int]) -> Choice | None:
-    """The best set that makes room on every line."""
-    if len(spans) == 1:
-        return fewest(spans[0], needed_bytes, sizes)
+    """The best set that makes room on every line. Lines that no buffer connects are answered one by one."""
+    owners: frozenset[int] = frozenset()
+    choice_count, is_least = 1, True
+    for group in _connected(spans):
+        found = fewest(group[0], needed_bytes, sizes) if len(group) == 1 else _together(group, needed_bytes, sizes)
+        if found is None:
+            return None
+        owners |= found.owners
+        choice_count = min(_MOST_CHOICES, choice_count * found.choice_count)
+        is_least = is_least and found.is_least
+    return Choice(owners, choice_count, is_least)
+
+
+def _connected(spans: Sequence[Addresses]) -> list[list[Addresses]]:
+    """Lines together that have buffers in common, directly or by way of others."""
+    groups: list[tuple[set[int], list[Addresses]]] = []
+    for span in spans:
+        owners, lines = {block.owner for block in span.blocks if block.owner is not None}, [span]
+        apart = []
+        for group in groups:
+            if group[0].isdisjoint(owners):
+                apart.append(group)
+            else:
+                owners |= group[0]
+                lines = [*group[1], *lines]
+        groups = [*apart, (owners, lines)]
+    return [lines for _, lines in groups]
+
+
+def _together(spans: Sequence[Addresses], needed_bytes: int, sizes: Mapping[int, int]) -> Choice | None:
     options = []
     for span in spans:
         starts = {place.start for place in _places(span, needed_bytes, sizes)}
