@@ -76,7 +76,7 @@ class UnlistedJournals:
                 continue
             if lock.pid not in opened:
                 opened[lock.pid] = self._open_files_of(lock.pid)
-            journal = self._journal_among(opened[lock.pid].get(lock.file[1], []), lock.pid)
+            journal = self._journal_among(opened[lock.pid].get(lock.file[1], []), lock)
             self._until[lock] = float("inf") if journal else now + _AGAIN_SECONDS
             found += [journal] if journal else []
         return found
@@ -113,19 +113,22 @@ class UnlistedJournals:
                 found.setdefault(facts.st_ino, []).append(file)
         return found
 
-    def _journal_among(self, files: list[_OpenFile], pid: int) -> FoundJournal | None:
+    def _journal_among(self, files: list[_OpenFile], lock: _Lock) -> FoundJournal | None:
         for file in files:
             try:
                 directory = os.path.dirname(os.readlink(file.path))  # a journal's own name is not told
-                name = _journal_name(file.path) if self._is_wanted(file, directory) else ""
+                name = _journal_name(file.path) if self._is_wanted(file, directory, lock) else ""
                 if name:
-                    return FoundJournal(self._path_of(file, f"{directory}/{name}", pid), file.device, file.inode)
+                    return FoundJournal(self._path_of(file, f"{directory}/{name}", lock.pid), file.device, file.inode)
             except OSError:
                 continue
         return None
 
-    def _is_wanted(self, file: _OpenFile, directory: str) -> bool:
-        return self._places.is_further(directory) if file.has_name else self._is_placed(directory)
+    def _is_wanted(self, file: _OpenFile, directory: str, lock: _Lock) -> bool:
+        """One with a name only if it is the very file that is locked: a journal of our own must not be opened."""
+        if file.has_name:
+            return lock.file == (file.device, file.inode) and self._places.is_further(directory)
+        return self._is_placed(directory)
 
     def _path_of(self, file: _OpenFile, told: str, pid: int) -> str:
         """How a journal is opened: by its name, which may be one below the root of another mount namespace; by the
