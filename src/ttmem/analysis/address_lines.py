@@ -79,16 +79,16 @@ def with_bank_figures(incident: Incident, banks: int | None) -> Incident:
     """The incident with what each bank was asked for and had, where only the figures of all banks were told."""
     if incident.kind != "out_of_memory" or incident.requested_per_bank_bytes is not None or not banks:
         return incident
-    each = (
+    requested, free, largest = (
         None if size is None else -(-size // banks)
         for size in (incident.requested_bytes, incident.free_bytes, incident.largest_free_bytes)
     )
-    requested, free, largest = each
+    told, told_largest = incident.free_per_bank_bytes, incident.largest_free_per_bank_bytes
     return msgspec.structs.replace(
         incident,
         requested_per_bank_bytes=requested,
-        free_per_bank_bytes=free,
-        largest_free_per_bank_bytes=largest,
+        free_per_bank_bytes=free if told is None else told,
+        largest_free_per_bank_bytes=largest if told_largest is None else told_largest,
         bank_count=incident.bank_count or banks,
     )
 

@@ -21,6 +21,7 @@ from tests.support.watching import Watch
 from ttmem.devices import BufferLayout
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.document import document
+from ttmem.snapshot.incidents import IncidentCopy
 from ttmem.tracking import Stall
 
 NOT_PERMITTED = 77
@@ -111,6 +112,12 @@ class Host(Started, Spoken):
         """What every page is made of."""
         self._watch.come_to_rest()
         return self._watch.collector.snapshot()
+
+    def incident_copy(self, number: int) -> IncidentCopy:
+        """One of its incidents, with what was alive then."""
+        found = self._watch.collector.incident_copy(self.pid, number, key=self.look().process["key"])
+        assert found is not None
+        return found
 
     def look_if_any(self) -> HostLook | None:
         """The same of a process that perhaps reports nothing at all."""

@@ -156,6 +156,16 @@ def test_figures_of_all_banks_are_divided_where_no_others_were_told() -> None:
     assert "inferred" in found.notes[0]
 
 
+def test_what_was_told_of_one_bank_is_not_divided_anew() -> None:
+    """A request that this memory does not take at all: nobody said what each bank would have had to store."""
+    _, copy = a_refusal()
+
+    found = explain(changed(copy, requested_per_bank_bytes=None, requested_bytes=64 * KIB, free_bytes=None))
+
+    assert found.incident.free_per_bank_bytes == copy.incident.free_per_bank_bytes
+    assert (found.incident.requested_per_bank_bytes, found.cause, found.freeing) == (1 * KIB, "room_seen", None)
+
+
 def test_a_site_that_a_program_named_itself_is_told_without_its_directories() -> None:
     chip = RefusingChip()
     chip.hold("a", chip.l1(1000 * KIB))
