@@ -84,6 +84,12 @@ void publish_incident(const Writer& writer, const ttmem_incident& incident, uint
     publish(writer, sequence, words);
 }
 
+// One record each, whatever its kind.
+void tell_repetition(const Writer& writer, const ttmem_incident& incident) noexcept {
+    if (incident.kind == TTMEM_INCIDENT_UNSAFE_REPLAY) publish_incident(writer, incident, newest.number);
+    tell_plainly(incident);
+}
+
 Incident* claim(const Writer& writer, uint64_t number) noexcept {
     Incident* slot = slot_at(writer, slot_of(number));
     uint64_t seen = slot->commit.load(std::memory_order_relaxed);
@@ -161,7 +167,8 @@ uint64_t monotonic_ns() noexcept {
 void note_incident_at(const ttmem_incident& incident, uint64_t now_ns) noexcept {
     const Writer& writer = the_writer;
     const uint64_t time = raw_now(writer.clock);
-    if (is_again(writer, incident, now_ns) && count_repetition(writer, now_ns)) return tell_plainly(incident);
+    if (is_again(writer, incident, now_ns) && count_repetition(writer, now_ns))
+        return tell_repetition(writer, incident);
     Header& header = *writer.header;
     const uint64_t number = header.incidents.fetch_add(1, std::memory_order_acq_rel) + 1;
     header.incident_counts[incident.kind][incident.pool].fetch_add(1, std::memory_order_relaxed);

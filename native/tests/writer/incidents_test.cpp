@@ -177,6 +177,19 @@ TEST(a_repetition_raises_the_count_of_the_one_before) {
     CHECK_EQUAL(kept_incident(1).head.repeats.load(), 10'000u);
 }
 
+TEST(each_repetition_gives_out_one_sequence_whatever_its_kind) {
+    track(kSmall);
+    const uint16_t chip = open_chip(7);
+    for (const int kind : {TTMEM_INCIDENT_OUT_OF_MEMORY, TTMEM_INCIDENT_CLASH, TTMEM_INCIDENT_UNSAFE_REPLAY}) {
+        ttmem_incident same = an_incident(chip, TTMEM_L1, 5);
+        same.kind = static_cast<uint8_t>(kind);
+        for (int i = 0; i < 5; ++i) note_incident_at(same, 1);
+        const Kept kept = kept_incident(the_writer.header->incidents.load());
+        CHECK_EQUAL(kept.head.repeats.load(), 4u);
+        CHECK_EQUAL(the_writer.header->next_sequence.load() - kept.head.sequence_after.load(), 4u);
+    }
+}
+
 TEST(what_differs_or_comes_later_is_no_repetition) {
     track(kSmall);
     const uint16_t chip = open_chip(7), other = open_chip(8);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/check.hpp"
+#include "support/incidents.hpp"
 #include "support/journals.hpp"
 
 namespace ttmem {
@@ -49,6 +50,15 @@ TEST(a_library_loaded_later_writes_into_the_same_journal) {
     CHECK(alive_in(the_writer) == (Alive{{{chip, TTMEM_BUFFER, 5}, 100}}));
     ttmem_free(handle);
     CHECK(alive_in(the_writer).empty());
+}
+
+TEST(an_incident_that_a_copy_tells_is_kept_by_the_owner) {
+    void* library = load_copy();
+    track({64, 16});
+    const ttmem_incident told = an_incident(open_chip(1), TTMEM_DRAM, 5);
+    in_copy<decltype(ttmem_incident_on)>(library, "ttmem_incident_on")(&told);
+    CHECK_EQUAL(the_writer.header->incidents.load(), 1u);
+    CHECK_EQUAL(kept_incident(1).requested, 5u);
 }
 
 TEST(a_copy_sets_the_source_of_sites_for_the_owner) {
