@@ -35,18 +35,6 @@ nb::object site_row(const SiteText& site) {
                           unless_empty(tensor), unless_empty(site.text), site.path.is_other);
 }
 
-// The operation of a program: what its site names, the user's word before the runtime's.
-nb::object operation_row(const Process& process, uint16_t target, uint64_t program) {
-    const uint32_t site = program != 0 ? process.book.operation_of(target, program) : 0;
-    if (process.reader == nullptr || !is_stack_site(site)) return nb::none();
-    std::string found;
-    for (const SiteNode& node : process.reader->site(site).nodes) {
-        if (node.kind == Node::operation) return text(node.name);
-        if (node.kind == Node::device_operation && found.empty()) found = node.name;
-    }
-    return unless_empty(found);
-}
-
 // What came after it: launches on its target, and records of any kind.
 void put_since(const Process& process, const IncidentWords& words, nb::dict& row) {
     const uint16_t target = words.target();
@@ -98,7 +86,7 @@ nb::dict incident_row(const Process& process, const KeptIncident& incident, cons
     row["is_read_later"] = (words.flags() & kReadLater) != 0;
     row["is_of_text"] = (words.flags() & kHasText) != 0;
     row["is_per_core"] = (words.flags() & kPerCore) != 0;
-    row["operation"] = operation_row(process, words.target(), words.program);
+    row["operation"] = unless_empty(incident.operation);
     row["cores"] = unless_empty(incident.cores);
     row["phase"] = unless_empty(incident.phase);
     row["site"] = site_row(incident.site);
@@ -124,7 +112,8 @@ nb::tuple held_row(const Process& process, const KeptIncident& incident, const W
     return nb::make_tuple(
         words.kind(), words.pool(), is_program && words.id == TTMEM_PROGRAM_ZERO ? uint64_t{0} : words.id,
         unless_zero(its.address), words.reserved_bytes(), its.asked, unless_zero(its.per_bank),
-        program_number(its.program), operation_row(process, words.target(), its.program), unless_empty(cores),
+        program_number(its.program),
+        unless_empty(operation_text(*process.reader, process.book, words.target(), its.program)), unless_empty(cores),
         unless_zero(its.core_count), words.is_by_core(), (words.flags() & kView) != 0, its.layout,
         unless_zero(its.page), unless_zero(words.thread() < threads.size() ? threads[words.thread()] : 0),
         process.realtime(words.time, time), words.sequence(),

@@ -255,6 +255,8 @@ def look_at_edited(
 ) -> None:
     """Puts an edited copy beside the healthy journal, alive if a vandal holds it, and looks."""
     path.unlink(missing_ok=True)
+    if vandal:
+        vandal.release()
     places = [(sample.parts[zone], where, new) for zone, where, new in edits]
     content = sample.edited(*[(int(start + (end - start) * where), new) for (start, end), where, new in places])
     path.write_bytes(content[: len(sample.content)])

@@ -44,6 +44,11 @@ def hold(path):
     fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     held.append(file)
 
+def release():
+    for file in held:
+        file.close()
+    held.clear()
+
 def scribble(path, seed, zones):
     dice = random.Random(seed)
     with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
@@ -66,7 +71,7 @@ for line in sys.stdin:
 class Sample:
     """A journal's bytes, and how to change them."""
 
-    content: bytes
+    content: bytes = field(repr=False)  # megabytes
 
     def number(self, name: str) -> int:
         offset, size = IDENTITY[name]
@@ -245,6 +250,10 @@ class Vandal:
         self._process.stdin.write(line + "\n")
         self._process.stdin.flush()
         assert self._process.stdout.readline() == "done\n"
+
+    def release(self) -> None:
+        """Lets go of all: a file that was removed meanwhile would be found by its descriptor."""
+        self._do("release()")
 
     def hold(self, path: Path) -> None:
         self._do(f"hold({str(path)!r})")

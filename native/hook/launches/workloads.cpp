@@ -140,12 +140,14 @@ void tell_status(Workload& workload, uint8_t status) noexcept {
 struct Launching {
     Workload* workload;
     Workload* enqueued_before;
+    const void* launcher_before;
     LaunchedRing* ring_before;
     LaunchedRing ring;
 };
 
 void put_back(const Launching& launching) noexcept {
     context().enqueued = launching.enqueued_before;
+    context().launcher = launching.launcher_before;
     context().ring = launching.ring_before;
 }
 
@@ -161,6 +163,10 @@ void put_back(const Launching& launching) noexcept {
 [[gnu::noinline, gnu::cold]] void tell_again(Workload& workload) noexcept {
     const uint8_t status = getter(Getter::binary_status) == nullptr ? kStatusUnknown : workload.status;
     if (workload.is_told) ttmem_binary_status(workload.target, workload.id, status, workload.held_bytes);
+    workload.is_named = false;
+    each_word(workload.programs, [](uint64_t key) noexcept {
+        if (Program* program = program_with(key)) program->named_by = NamedBy::nobody;
+    });
 }
 
 // Threads that launch it together may each have their own view of where it is; any of them is checked before use.
@@ -203,17 +209,36 @@ void end_workload(const void* impl) noexcept {
     memory()->workloads.remove(workload);
 }
 
-void enqueue(void* real, void* queue, void* const* launched, bool is_blocking) {
+// Whatever its launch said, it is not asked again: only a program that is told of anew is named anew.
+[[gnu::noinline, gnu::cold]] void name_workload(Workload& workload) noexcept {
+    if (!settle(workload)) return;
+    workload.is_named = true;
+    each_word(workload.programs, [](uint64_t key) noexcept {
+        if (Program* program = program_with(key)) name_program(*program);
+    });
+    const Program* first = program_with(workload.first_key);
+    if (first != nullptr && first->target != workload.target && workload.is_told)  // its binaries are listed apart
+        ttmem_program_operation(workload.target, workload.id, naming_of(*first).site);
+}
+
+void enqueue(void* real, void* queue, void* const* launched, bool is_blocking, const void* caller) {
     Context& now = context();
     Workload* workload = find_workload(*launched);
-    Launching launching{workload, now.enqueued, now.ring, {}};
+    const bool is_unnamed = workload != nullptr && !workload->is_named;
+    Launching launching{workload, now.enqueued, now.launcher, now.ring, {}};
     now.enqueued = workload;
+    if (__builtin_expect(is_unnamed, 0)) now.launcher = caller;
     now.ring = workload == nullptr || is_blocking ? nullptr : &launching.ring;  // its end may be long in coming
     ttmem_guarded_three(real, queue, const_cast<void**>(launched), is_blocking, end_early, &launching);
     put_back(launching);
     if (__builtin_expect(workload == nullptr, 0)) return;
     if (__builtin_expect(workload->status != TTMEM_COMMITTED, 0)) ask_status(*workload);
     count_launches(*workload, queue, launching.ring);
+    if (__builtin_expect(is_unnamed, 0)) {
+        now.launcher = caller;
+        name_workload(*workload);
+        now.launcher = launching.launcher_before;
+    }
 }
 
 // A buffer that is known by its address shares that with buffers of other meshes.
@@ -290,7 +315,8 @@ TTMEM_INTERPOSE(add_program, uint64_t, (void* workload, const void* range, void*
 
 TTMEM_INTERPOSE_HOT(enqueue_workload, void, (void* queue, void* const* workload, bool is_blocking)) {
     void* real = ttmem::hook::original(Hook::enqueue_workload, 1);
-    if (__builtin_expect(TTMEM_ON, 1)) return ttmem::hook::enqueue(real, queue, workload, is_blocking);
+    if (__builtin_expect(TTMEM_ON, 1))
+        return ttmem::hook::enqueue(real, queue, workload, is_blocking, __builtin_return_address(0));
     reinterpret_cast<void (*)(void*, void* const*, bool)>(real)(queue, workload, is_blocking);
 }
 

@@ -25,6 +25,7 @@ struct alignas(64) Workload {  // every launch looks at its first line of memory
     uint8_t status;       // ttmem_binary_status
     bool is_told;         // its status is in the journal
     bool are_loaded;      // its binaries, by an earlier launch
+    bool is_named;        // its programs' operation is in the journal, or nobody knows it
     uint64_t first_key;   // of its first program
     uint64_t held_bytes;  // of binaries
     uint32_t programs;    // their keys

@@ -31,12 +31,13 @@ struct Copy;
 
 /// All zero on a thread that is in no call of the runtime's.
 struct Context {
-    Workload* enqueued;  // the workload that is being launched
-    LaunchedRing* ring;  // in the frame of that launch: where the ring it moves is left, to be told with it; or null
-    LocalPass* locals;   // circular buffers of a program are being laid out
-    MarkPass* marks;     // dataflow buffers or scratchpads of a program are being laid out
-    Mesh* mesh;          // the mesh that is being worked on
-    uint8_t owner;       // ttmem_kind of the kernels that are being configured: fabric, dispatch, or 0
+    Workload* enqueued;    // the workload that is being launched
+    LaunchedRing* ring;    // in the frame of that launch: where the ring it moves is left, to be told with it; or null
+    LocalPass* locals;     // circular buffers of a program are being laid out
+    MarkPass* marks;       // dataflow buffers or scratchpads of a program are being laid out
+    Mesh* mesh;            // the mesh that is being worked on
+    const void* launcher;  // where the first launch of that workload returns to; null: its operation is known
+    uint8_t owner;         // ttmem_kind of the kernels that are being configured: fabric, dispatch, or 0
     bool is_beginning_trace;  // the host's books are being put aside for a capture
     bool is_ending_trace;     // what was captured is being stored
 };

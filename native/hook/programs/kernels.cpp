@@ -18,6 +18,9 @@ constexpr uint32_t kBinariesMost = 16;
 
 // The source read last on this thread, until a kernel joins a program: a ttmem_kind, or 0.
 thread_local __attribute__((tls_model("initial-exec"))) uint8_t source_kind;
+thread_local __attribute__((tls_model("initial-exec"))) uint16_t source_length;  // of its path, the beginning
+constexpr uint64_t kPathMost = 240;
+thread_local __attribute__((tls_model("initial-exec"))) char source_path[kPathMost];
 
 // std::string and std::filesystem::path begin with these; a std::vector with where it begins and ends.
 struct RuntimeText {
@@ -37,6 +40,12 @@ bool has_folder(const RuntimeText& path, const char* folder) noexcept {
 uint8_t kind_by_path(const RuntimeText& path) noexcept {
     if (has_folder(path, "tt_metal/fabric/")) return TTMEM_KERNEL_FABRIC;
     return has_folder(path, "tt_metal/impl/dispatch/kernels/") ? TTMEM_KERNEL_DISPATCH : TTMEM_KERNEL_APPLICATION;
+}
+
+void note_path(const RuntimeText& path) noexcept {
+    source_kind = kind_by_path(path);
+    source_length = static_cast<uint16_t>(std::min(path.length, kPathMost));
+    if (source_length != 0) std::memcpy(source_path, path.letters, source_length);
 }
 
 // ---- what the runtime says of a kernel
@@ -217,6 +226,8 @@ void note_kernel(const void* impl, const void* kernel, int core_type, uint32_t h
     const uint8_t kind = source_kind;
     source_kind = 0;
     if (part == nullptr) return;
+    note_source(*program, source_path, source_length);
+    source_length = 0;
     part->object = kernel;
     part->kind = kind;
     part->found_by = kind == 0 ? uint8_t{TTMEM_FOUND_UNKNOWN} : uint8_t{TTMEM_FOUND_PATH};
@@ -255,6 +266,7 @@ void report_kernels(Program& program) noexcept {
     if (program.is_entered || !program.is_in_workload) return;
     program.is_entered = true;
     ttmem_binary_status(program.target, program.id, TTMEM_NOT_SENT, 0);
+    name_program(program);
 }
 
 void claim_for_owner(const void* impl) noexcept {
@@ -285,8 +297,7 @@ using ttmem::hook::Hook;
 TTMEM_INTERPOSE(source_from_path, void*, (void* result, uint64_t runtime_context, const void* path)) {
     ttmem::hook::forget_unloaded();  // a program may be made before any mesh
     auto* real = ttmem::hook::original_as<void*(void*, uint64_t, const void*)>(Hook::source_from_path);
-    if (TTMEM_ON)
-        ttmem::hook::source_kind = ttmem::hook::kind_by_path(*static_cast<const ttmem::hook::RuntimeText*>(path));
+    if (TTMEM_ON) ttmem::hook::note_path(*static_cast<const ttmem::hook::RuntimeText*>(path));
     return real(result, runtime_context, path);
 }
 
@@ -294,8 +305,7 @@ TTMEM_INTERPOSE(source_from_path, void*, (void* result, uint64_t runtime_context
 TTMEM_INTERPOSE(source_made, void, (void* self, const void* source, const int* type)) {
     ttmem::hook::forget_unloaded();  // a program may be made before any mesh
     auto* real = ttmem::hook::original_as<void(void*, const void*, const int*)>(Hook::source_made);
-    if (TTMEM_ON && *type == 0)
-        ttmem::hook::source_kind = ttmem::hook::kind_by_path(*static_cast<const ttmem::hook::RuntimeText*>(source));
+    if (TTMEM_ON && *type == 0) ttmem::hook::note_path(*static_cast<const ttmem::hook::RuntimeText*>(source));
     real(self, source, type);
 }
 

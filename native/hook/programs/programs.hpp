@@ -41,6 +41,8 @@ struct Hollow {
     const void* kernel;
 };
 
+enum class NamedBy : uint8_t;
+
 struct Program {
     uint64_t key;        // in the table
     uint64_t number;     // the runtime's
@@ -58,6 +60,9 @@ struct Program {
     bool is_in_workload;  // one that the runtime configures for itself never is, and has no launches
     bool is_entered;      // listed with its status and launches
     bool has_binaries;    // in DRAM, listed under its name and target: it ends with them
+    NamedBy named_by;     // its operation, as it was told
+    bool is_family_shared;
+    char family[64];  // of operations, whose source its kernels are; "" unknown
 };
 
 struct Memory;

@@ -58,8 +58,9 @@ void ask_figures(const Program* program, const void* device, ttmem_incident& inc
 void report_clash(void* word) noexcept {
     if (!TTMEM_ON || !is_exception_passing()) return;
     const auto& check = *static_cast<const Check*>(word);
-    const Program* program = find_program(check.impl);
+    Program* program = find_program(check.impl);
     if (program != nullptr && !is_reportable(*program)) program = nullptr;
+    if (program != nullptr) name_program(*program);
     const std::string_view text = words_of_passing();
     ClashWords words;
     const bool is_told = read_clash(text, words);

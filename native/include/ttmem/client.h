@@ -352,6 +352,7 @@ TTMEM_API void ttmem_binary_status_on(uint16_t target, uint64_t program, uint8_t
 TTMEM_API void ttmem_binaries_placed_on(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes,
                                         uint64_t address);
 TTMEM_API void ttmem_launch_on(uint16_t target, uint64_t program);
+TTMEM_API void ttmem_program_operation_on(uint16_t target, uint64_t program, uint32_t site);
 TTMEM_API void ttmem_out_of_memory_on(uint16_t target, uint8_t pool, uint64_t requested_bytes, uint64_t free_bytes,
                                       uint64_t largest_free_bytes);
 TTMEM_API void ttmem_clash_on(const ttmem_cb_clash* clash);
@@ -418,6 +419,10 @@ static inline void ttmem_binaries_placed(uint16_t target, uint64_t program, uint
 }
 static inline void ttmem_program_end(uint16_t target, uint64_t program) {
     if (TTMEM_ON) ttmem_free_id_on(target, TTMEM_PROGRAM_BINARY, program, TTMEM_DRAM, 0);
+}
+/* What a program does: the site of a TTMEM_OPERATION or TTMEM_DEVICE_OPERATION (ttmem_stack_node). Once is enough. */
+static inline void ttmem_program_operation(uint16_t target, uint64_t program, uint32_t site) {
+    if (TTMEM_ON) ttmem_program_operation_on(target, program, site);
 }
 /* Counted per target and program, never charged. */
 static inline void ttmem_launch(uint16_t target, uint64_t program) {

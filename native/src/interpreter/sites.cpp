@@ -46,14 +46,16 @@ struct KnownStacks {
 };
 std::atomic<KnownStacks*> known_stacks{nullptr};
 
+// One multiplication for each frame waits for the one before.
 uint64_t hash_of_stack(const PythonFrame* frames, int depth) noexcept {
+    constexpr uint64_t kOdd = 0x9e37'79b9'7f4a'7c15ull, kOther = 0xc2b2'ae3d'27d4'eb4full;
     uint64_t hash = static_cast<uint64_t>(depth);
     for (int i = 0; i < depth; ++i) {
-        hash = (hash ^ frames[i].identity) * 0x9e37'79b9'7f4a'7c15ull;
-        hash = ((hash ^ hash >> 29) ^ static_cast<uint32_t>(frames[i].instruction)) * 0x9e37'79b9'7f4a'7c15ull;
-        hash ^= hash >> 29;
+        const uint64_t own = frames[i].identity ^ static_cast<uint32_t>(frames[i].instruction) * kOther;
+        hash = ((hash << 5 | hash >> 59) ^ own) * kOdd;
     }
-    return hash | 1;
+    hash ^= hash >> 32;
+    return (hash * kOther ^ hash >> 29) | 1;
 }
 
 // The place of a stack, its own or the first free one; none where it would have to be looked for too long.

@@ -38,6 +38,25 @@ SiteText site_text(const JournalReader& reader, uint32_t site) {
     return {{}, site == 0 ? std::string() : reader.item(site, Item::text).substr(0, kTextMost)};
 }
 
+std::string operation_text(const JournalReader& reader, const Book& book, uint16_t target, uint64_t program) {
+    const uint32_t site = program != 0 ? book.operation_of(target, program) : 0;
+    if (!is_stack_site(site)) return {};
+    std::string found;
+    for (const SiteNode& node : reader.site(site).nodes) {
+        if (node.kind == Node::operation) return node.name;
+        if (node.kind == Node::device_operation && found.empty()) found = node.name;
+    }
+    return found;
+}
+
+void KeptIncidents::name_operations(const JournalReader& reader, const Book& book, bool& has_changed) {
+    for (KeptIncident& one : heads) {
+        if (!one.operation.empty() || one.words.program == 0) continue;
+        one.operation = operation_text(reader, book, one.words.target(), one.words.program);
+        has_changed |= !one.operation.empty();
+    }
+}
+
 bool KeptIncidents::read(const JournalReader& reader, bool& has_changed) {
     std::vector<IncidentWords> found;
     uint64_t total = 0;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ledger/book.hpp"
 #include "reader/journal.hpp"
 
 namespace ttmem {
@@ -17,11 +18,15 @@ struct SiteText {
 };
 SiteText site_text(const JournalReader& reader, uint32_t site);
 
+/// The operation of a program, the user's word for it before the runtime's; empty if it is not known.
+std::string operation_text(const JournalReader& reader, const Book& book, uint16_t target, uint64_t program);
+
 struct KeptIncident {
     IncidentWords words{};
     uint32_t thread = 0;       // the kernel's number, 0 unknown
     uint64_t phase_began = 0;  // by the journal's clock, 0 unknown
     std::string phase, cores;
+    std::string operation;  // of its program
     SiteText site, other_site;
 };
 
@@ -31,6 +36,8 @@ struct KeptIncidents {
 
     /// Reads them anew; false if the journal could not be read. `has_changed` is set if they are not what they were.
     bool read(const JournalReader& reader, bool& has_changed);
+    /// Names the operations that became known; programs may end before anybody looks again.
+    void name_operations(const JournalReader& reader, const Book& book, bool& has_changed);
 };
 
 }  // namespace ttmem

@@ -115,7 +115,10 @@ bool Collector::read_incidents(Process& process, bool& has_changed) {
         process.sites_off_id = process.hot.sites_off;
         process.sites_off = process.reader->item(process.hot.sites_off, Item::text).substr(0, 256);
     }
-    return process.hot.incidents == 0 || process.incidents.read(*process.reader, has_changed);
+    if (process.hot.incidents == 0) return true;
+    if (!process.incidents.read(*process.reader, has_changed)) return false;
+    process.incidents.name_operations(*process.reader, process.book, has_changed);
+    return true;
 }
 
 // Only a journal that stood still from before the look until after it can be compared, and one whose writer was killed

@@ -261,6 +261,10 @@ TTMEM_HOT void launch(uint16_t target, uint64_t program) {
     if (may_write()) count_launch(checked_target(target), program);
 }
 
+void program_operation(uint16_t target, uint64_t program, uint32_t site) {
+    if (may_write() && program != 0) name_program(checked_target(target), program, site);
+}
+
 // What nobody told: figures unknown, all else 0.
 ttmem_incident an_unknown_incident() noexcept {
     ttmem_incident incident{};
@@ -456,6 +460,7 @@ extern const ttmem::WriterTable ttmem_own_writer = {
     ttmem::stack_node_told,
     ttmem::record_python_sites,
     ttmem::python_site_asked,
+    ttmem::program_operation,
 };
 extern const ttmem::WriterTable ttmem_writer_v1 __attribute__((alias("ttmem_own_writer")));
 
@@ -518,6 +523,13 @@ uint32_t ttmem_stack_node_on(uint32_t parent, uint8_t kind, const char* name, co
 void ttmem_python_sites(int is_on) { TTMEM_ROUTE(record_python_sites, python_sites, is_on); }
 uint32_t ttmem_python_site_on(void) { TTMEM_ROUTE(python_site_asked, python_site); }
 void ttmem_set_site_source(ttmem_site_source source) { TTMEM_ROUTE(set_site_source, set_site_source, source); }
+
+void ttmem_program_operation_on(uint16_t target, uint64_t program, uint32_t site) {
+    const ttmem::WriterTable& owner = ttmem::owner();
+    if (&owner == &ttmem_own_writer) return ttmem::program_operation(target, program, site);
+    constexpr size_t kNeeded = offsetof(ttmem::WriterTable, program_operation) + sizeof owner.program_operation;
+    if (owner.bytes >= kNeeded) owner.program_operation(target, program, site);
+}
 
 #undef TTMEM_ROUTE
 }

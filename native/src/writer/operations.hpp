@@ -58,6 +58,8 @@ void free_by_id(Key key, uint8_t pool, uint64_t bytes) noexcept;
 /// A program's status, its bytes (0: as they were) or where they lie changed; its entry is made when it is not there yet.
 void change_status(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes, uint32_t address) noexcept;
 void count_launch(uint16_t target, uint64_t program) noexcept;
+/// A program's operation became known; kept with its entry, if it has one.
+void name_program(uint16_t target, uint64_t program, uint32_t site) noexcept;
 void note_out_of_memory(uint16_t target, uint8_t pool, uint64_t requested, uint64_t free, uint64_t largest) noexcept;
 
 void note_clash(const ttmem_cb_clash& clash) noexcept;

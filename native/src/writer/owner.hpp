@@ -57,6 +57,7 @@ struct WriterTable {
     uint32_t (*stack_node)(uint32_t, uint8_t, const char*, const char*, uint32_t);
     void (*python_sites)(int);
     uint32_t (*python_site)();
+    void (*program_operation)(uint16_t, uint64_t, uint32_t);
 };
 
 /// The owner's table, or null before it was found.

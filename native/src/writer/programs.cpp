@@ -8,6 +8,7 @@ namespace {
 // entry has been reused meanwhile, the word differs and the change is dropped instead of hitting a stranger.
 constexpr uint64_t kLaunches = (1ull << 46) - 1;
 constexpr uint64_t kStatus = 3ull << 46;
+constexpr uint64_t kProgramLow48 = (1ull << 48) - 1;
 
 bool change_word(Word& word, uint64_t made_by, uint64_t keep, uint64_t set, uint64_t add, uint64_t& result) noexcept {
     uint64_t seen = word.load(std::memory_order_acquire);
@@ -50,6 +51,7 @@ struct Program {
     uint8_t status;
     uint64_t launches, bytes, launched;  // the last: sequence of its last launch, if that is not the one entering it
     uint32_t address;                    // of its binaries in each bank, 0 unknown
+    uint64_t operation;                  // its site, 0 unknown
 };
 
 void add_program(const Program& program) noexcept {
@@ -58,7 +60,7 @@ void add_program(const Program& program) noexcept {
     words.id = program.id;
     words.address = program.launched;
     words.reserved = pack48(program.bytes, program.target);
-    words.requested = program.bytes;
+    words.requested = program.operation;
     words.per_bank = uint64_t{program.status} << 46 | program.launches;
     allocate(words);
 }
@@ -69,7 +71,7 @@ void change_status(uint16_t target, uint64_t program, uint8_t status, uint64_t b
     const Writer& writer = the_writer;
     const Key key{program, target, TTMEM_PROGRAM_BINARY};
     const Found found = find(writer, key, hash_of(key));
-    if (found.entry == kNoEntry) return add_program({target, program, status, 0, bytes, 0, address});
+    if (found.entry == kNoEntry) return add_program({target, program, status, 0, bytes, 0, address, 0});
     Record& entry = writer.slab[found.entry];
     uint64_t result = 0;
     if (!change_word(entry.per_bank, found.made_by, ~kStatus, uint64_t{status} << 46, 0, result)) return;
@@ -77,8 +79,36 @@ void change_status(uint16_t target, uint64_t program, uint8_t status, uint64_t b
     const auto lay = static_cast<uint32_t>(entry.tag.load(std::memory_order_relaxed) >> 32);
     if (bytes != 0 && (bytes != had || (address != 0 && address != lay)))  // news of it: entered anew, with its history
         return add_program({target, program, status, result & kLaunches, bytes,
-                            entry.address.load(std::memory_order_relaxed), address});
+                            entry.address.load(std::memory_order_relaxed), address,
+                            entry.requested.load(std::memory_order_relaxed) & kProgramLow48});
     publish_plainly(writer, Type::status_changed, key, status);
+}
+
+namespace {
+
+// Whether the life is still there when its word was changed: else the word is a stranger's, who gets it back.
+void keep_operation(const Writer& writer, Key key, Found found, uint32_t site) noexcept {
+    Word& word = writer.slab[found.entry].requested;
+    uint64_t seen = word.load(std::memory_order_acquire);
+    if (life_at(writer, key, found.entry) != found.made_by) return;
+    uint64_t named = (seen & ~kProgramLow48) | site;
+    if (!word.compare_exchange_strong(seen, named, std::memory_order_acq_rel)) return;
+    if (life_at(writer, key, found.entry) != found.made_by)
+        word.compare_exchange_strong(named, seen, std::memory_order_acq_rel);
+}
+
+}  // namespace
+
+void name_program(uint16_t target, uint64_t program, uint32_t site) noexcept {
+    const Writer& writer = the_writer;
+    const Key key{program, target, TTMEM_PROGRAM_BINARY};
+    const Found found = find(writer, key, hash_of(key));
+    if (found.entry != kNoEntry) keep_operation(writer, key, found, site);
+    const uint64_t sequence = take_sequence(writer);
+    Words words;
+    words.tag = tag_of(Type::program_named, TTMEM_PROGRAM_BINARY, TTMEM_DRAM, 0, 0);
+    words.address = site;
+    publish_program(writer, sequence, words, key, 0);
 }
 
 namespace {
@@ -107,7 +137,7 @@ __attribute__((noinline)) uint32_t find_and_count_launch(const Writer& writer, K
     if (key.id == 0)
         publish_plainly(writer, Type::launched, key, 0);
     else
-        add_program({key.target, key.id, TTMEM_NOT_SENT, 1, 0, 0, 0});
+        add_program({key.target, key.id, TTMEM_NOT_SENT, 1, 0, 0, 0, 0});
     return 0;
 }
 

@@ -17,6 +17,13 @@ uint64_t launches_of(uint16_t target, uint64_t program) {
     return the_writer.slab[found.entry].per_bank.load() & ((1ull << 46) - 1);
 }
 
+/// The site of its operation as its entry says; 0 if that is not known, or it is not listed.
+uint32_t operation_of(uint16_t target, uint64_t program) {
+    const Key key{program, target, TTMEM_PROGRAM_BINARY};
+    const Found found = find(the_writer, key, hash_of(key));
+    return found.entry == kNoEntry ? 0 : static_cast<uint32_t>(the_writer.slab[found.entry].requested.load());
+}
+
 uint16_t a_target() {
     track({1024, 64});
     return open_chip(1);
@@ -87,6 +94,26 @@ TEST(threads_that_launch_one_program_lose_no_launch) {
     for (std::thread& thread : threads) thread.join();
     CHECK_EQUAL(launches_of(target, kProgram), 20'001u);
     CHECK_EQUAL(the_writer.targets[target].launches.load(), 20'001u);
+}
+
+TEST(a_program_keeps_the_name_of_its_operation_when_it_is_entered_anew) {
+    const uint16_t target = a_target();
+    const uint32_t site = ttmem_stack_node(0, TTMEM_DEVICE_OPERATION, "MatmulDeviceOperation", "", 0);
+    ttmem_program_operation(target, kProgram, site);  // nothing is listed yet: only a record tells it
+    CHECK_EQUAL(operation_of(target, kProgram), 0u);
+    ttmem_binary_status(target, kProgram, TTMEM_NOT_SENT, 0);
+    ttmem_program_operation(target, kProgram, site);
+    CHECK_EQUAL(operation_of(target, kProgram), site);
+    ttmem_binaries_placed(target, kProgram, TTMEM_IN_FLIGHT, 4096, 64);
+    count_launch(target, kProgram, 0);
+    CHECK_EQUAL(operation_of(target, kProgram), site);
+    CHECK_EQUAL(launches_of(target, kProgram), 1u);
+    const uint32_t other = ttmem_stack_node(0, TTMEM_DEVICE_OPERATION, "SoftmaxDeviceOperation", "", 0);
+    ttmem_program_operation(target, kProgram, other);
+    CHECK_EQUAL(operation_of(target, kProgram), other);
+    ttmem_program_end(target, kProgram);
+    ttmem_program_operation(target, kProgram, site);
+    CHECK_EQUAL(operation_of(target, kProgram), 0u);
 }
 
 }  // namespace ttmem

@@ -1,4 +1,5 @@
 // A second library of the runtime, from which launches come; the first is found through it, as an ordinary dependency.
+// As in the runtime's own, each device operation has a function for its launches.
 namespace tt::tt_metal::distributed {
 class MeshCommandQueue;
 class MeshWorkload;
@@ -7,6 +8,33 @@ void EnqueueMeshWorkload(MeshCommandQueue& queue, MeshWorkload& workload, bool i
 
 using namespace tt::tt_metal::distributed;
 
-extern "C" void fake_operations_enqueue(MeshCommandQueue& queue, MeshWorkload& workload, bool is_blocking) {
+namespace ttnn {
+namespace operations::fake {
+struct FakeDeviceOperation;
+struct OtherDeviceOperation;
+}  // namespace operations::fake
+
+namespace device_operation {
+template <class Operation>
+struct MeshDeviceOperationAdapter {};
+
+namespace detail {
+template <class Adapter>
+void enqueue_mesh_workload(MeshCommandQueue& queue, MeshWorkload& workload, bool is_blocking) {
     EnqueueMeshWorkload(queue, workload, is_blocking);
+}
+}  // namespace detail
+}  // namespace device_operation
+}  // namespace ttnn
+
+using ttnn::device_operation::MeshDeviceOperationAdapter;
+using ttnn::device_operation::detail::enqueue_mesh_workload;
+using namespace ttnn::operations::fake;
+
+// Launches that wait for their end are another operation's.
+extern "C" void fake_operations_enqueue(MeshCommandQueue& queue, MeshWorkload& workload, bool is_blocking) {
+    if (is_blocking)
+        enqueue_mesh_workload<MeshDeviceOperationAdapter<OtherDeviceOperation>>(queue, workload, is_blocking);
+    else
+        enqueue_mesh_workload<MeshDeviceOperationAdapter<FakeDeviceOperation>>(queue, workload, is_blocking);
 }

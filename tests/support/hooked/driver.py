@@ -16,6 +16,7 @@ Beside what the other driver does, a line of JSON each:
     {"do": "submeshes", "shape": [1, 1]}                        of the mesh; each is a device, numbered from 100 on
     {"do": "elsewhere", "request": {...}}                       the same on a new thread, which then ends
     {"do": "fork"}                                              a child that allocates, closes and is gone
+    {"do": "calls", "calls": ["ttnn.add(x, x)"]}                one after the other, on tensors it knows; what failed
     {"do": "refused", "sides": [4096], "library": "..."}        what is said to these while other threads allocate
     {"do": "time", "what": "add", "count": 5000}                nanoseconds of a block, see `timing`
     {"do": "quit"}                                              ends as a program does
@@ -59,6 +60,7 @@ class HookedDriver(Driver):
             "submeshes": self._submeshes,
             "elsewhere": self._elsewhere,
             "fork": self._fork,
+            "calls": self._calls,
             "refused": self._refused,
             "time": self._time,
             "quit": self._quit,
@@ -175,6 +177,23 @@ class HookedDriver(Driver):
             os._exit(0 if "address" in self._alloc({**step, "layout": "INTERLEAVED"}) else 1)
         _, status = os.waitpid(child, 0)
         return {"child": child, "status": os.waitstatus_to_exitcode(status)}
+
+    def _calls(self, request: Request) -> Answer:
+        """Names in them: tensor(shape), x and y of 64 x 64, and what the earlier ones made, `made`."""
+        ttnn = self.ttnn
+        made: list[Any] = []
+
+        def tensor(*shape: int, dtype: Any = ttnn.bfloat16, layout: Any = ttnn.TILE_LAYOUT) -> Any:
+            return ttnn.empty(shape, dtype=dtype, layout=layout, device=self.mesh)
+
+        names = {"ttnn": ttnn, "tensor": tensor, "made": made, "x": tensor(1, 1, 64, 64), "y": tensor(1, 1, 64, 64)}
+        failed = {}
+        for call in request["calls"]:
+            try:
+                made.append(eval(call, names))
+            except (RuntimeError, TypeError, AttributeError) as error:
+                failed[call] = f"{type(error).__name__}: {error}"
+        return {"failed": failed}
 
     def _refused(self, request: Request) -> Answer:
         """While two threads make and free buffers in L1 from C: `library` is benchmarks/measure/mesh_buffers.c."""

@@ -56,7 +56,7 @@ class Hooked:
         journals.mkdir()
         settings = {"TTMEM_DIR": str(journals)}
         if is_hooked:
-            settings |= {"TTMEM": "1", "LD_PRELOAD": str(hook_path())}
+            settings |= {"TTMEM": "1", "TTMEM_SITES": "1", "LD_PRELOAD": str(hook_path())}  # as `ttmem run` has it
         if has_counters:
             settings["TT_METAL_SHM_TRACKING_DISABLED"] = "0"
         if is_hybrid:

@@ -17,7 +17,7 @@ _HAS_SITES = b'"frames":'  # as every site of an incident has
 
 def without_directories(value: Any) -> Any:
     """A document whose sites (`stack`, `file`, and the text of a `site`) name files alone."""
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [without_directories(inner) for inner in value]
     if not isinstance(value, dict):
         return value
@@ -25,7 +25,7 @@ def without_directories(value: Any) -> Any:
 
 
 def _hidden(key: str, value: Any) -> Any:
-    if key == "stack" and isinstance(value, list):
+    if key == "stack" and isinstance(value, list | tuple):
         return [_DIRECTORIES.sub("", line) if isinstance(line, str) else line for line in value]
     if key == "file" and isinstance(value, str):
         return value.rpartition("/")[2]

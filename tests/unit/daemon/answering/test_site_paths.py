@@ -5,7 +5,7 @@ import json
 from ttmem.daemon.answering.site_paths import with_public_body, without_directories
 
 FRAME = {"file": "models/llama/model.py", "line": 118, "function": "forward"}
-SITE = {"frames": [FRAME], "text": "/home/ada/model.py:7 main", "operation": "ttnn.matmul"}
+SITE = {"frames": (FRAME,), "text": "/home/ada/model.py:7 main", "operation": "ttnn.matmul"}
 
 
 def test_sites_name_files_without_their_directories() -> None:
