@@ -246,7 +246,7 @@ PyObject* report_clash(PyObject*, Values values, Py_ssize_t count) {
 // What may be told of an incident, by its name: figures of which None is unknown, and other numbers.
 struct IncidentWord {
     const char* name;
-    uint64_t ttmem_incident::*word;
+    uint64_t ttmem_incident::* word;
     bool is_figure;
 };
 constexpr IncidentWord kIncidentWords[] = {
@@ -266,11 +266,13 @@ constexpr IncidentWord kIncidentWords[] = {
 };
 struct IncidentHalf {
     const char* name;
-    uint32_t ttmem_incident::*half;
+    uint32_t ttmem_incident::* half;
 };
 constexpr IncidentHalf kIncidentHalves[] = {
-    {"bank_count", &ttmem_incident::bank_count}, {"core_set", &ttmem_incident::core_set},
-    {"site", &ttmem_incident::site},             {"other_site", &ttmem_incident::other_site},
+    {"bank_count", &ttmem_incident::bank_count},
+    {"core_set", &ttmem_incident::core_set},
+    {"site", &ttmem_incident::site},
+    {"other_site", &ttmem_incident::other_site},
     {"options", &ttmem_incident::options},
 };
 
