@@ -162,6 +162,21 @@ TEST(a_late_viewer_takes_the_refusals_that_the_ring_still_has_and_counts_each_on
     CHECK(alive_in(late, key) == alive_in(the_writer));
 }
 
+TEST(an_incident_keeps_the_operation_of_its_program_when_that_has_ended) {
+    track(kSmall);
+    const uint16_t chip = open_chip(7);
+    const uint32_t operation =
+        ttmem_stack_node(0, static_cast<uint8_t>(Node::device_operation), "MatmulDeviceOperation", "", 0);
+    ttmem_binary_status(chip, 5, TTMEM_IN_FLIGHT, 4096);
+    ttmem_program_operation(chip, 5, operation);
+    ttmem_clash(chip, 5, 0x9'0000, 0x8'f000);
+    Collector collector(false);
+    const uint64_t key = attach_own(collector);
+    CHECK_EQUAL(kept_by(collector, key).heads.at(0).operation, std::string("MatmulDeviceOperation"));
+    ttmem_program_end(chip, 5);
+    CHECK_EQUAL(kept_by(collector, key).heads.at(0).operation, std::string("MatmulDeviceOperation"));
+}
+
 TEST(phases_and_cores_are_told_by_their_names) {
     track(kSmall);
     const uint16_t chip = open_chip(7);

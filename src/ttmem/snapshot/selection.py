@@ -32,7 +32,9 @@ def selected(snapshot: Snapshot, selection: Selection) -> Snapshot:
             raise SelectionError(f"no device {', '.join(selection.devices)} here; {known_devices(shown)}")
     processes = (process for process in snapshot.processes if _is_wanted(process, selection))
     if selection.devices:
-        processes = (trimmed for process in processes if (trimmed := _on(process, kept)).devices)
+        names = {device.uuid or device.name for device in shown if device.number in kept}
+        trimmed = (_on(process, kept, names) for process in processes)
+        processes = (process for process in trimmed if process.devices or process.incidents)
     return snapshot._replace(
         devices=tuple(usage for usage in snapshot.devices if usage.device.number in kept),
         processes=tuple(processes),
@@ -91,7 +93,8 @@ def _is_wanted(process: ProcessUsage, selection: Selection) -> bool:
     return process.is_live or selection.is_with_ended
 
 
-def _on(process: ProcessUsage, kept: set[int]) -> ProcessUsage:
+def _on(process: ProcessUsage, kept: set[int], names: set[str]) -> ProcessUsage:
+    incidents = tuple(incident for incident in process.incidents if names & {*incident.device_ids})
     return process._replace(
         devices=tuple(held for held in process.devices if held.device.number in kept),
         other_devices=tuple(held for held in process.other_devices if held.device.number in kept),
@@ -99,4 +102,6 @@ def _on(process: ProcessUsage, kept: set[int]) -> ProcessUsage:
         phases=tuple(phase for phase in process.phases if phase.device.number in kept),
         out_of_memory=tuple(refused for refused in process.out_of_memory if refused.device.number in kept),
         clashes=tuple(clash for clash in process.clashes if clash.device.number in kept),
+        incidents=incidents,
+        incident_count=process.incident_count - len(process.incidents) + len(incidents),
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.figures import GIB, a_busy_snapshot, a_device, a_snapshot
+from tests.support.figures import GIB, a_busy_snapshot, a_device, a_process, a_snapshot, an_incident
 from ttmem.errors import SelectionError
 from ttmem.snapshot import Selection, Snapshot, selected
 
@@ -30,6 +30,19 @@ def test_stories_of_other_devices_are_left_out() -> None:
     [_, second] = chosen(devices=("1",)).processes
 
     assert (second.programs, second.phases, second.out_of_memory) == ((), (), ())
+
+
+def test_incidents_are_those_of_the_chosen_devices() -> None:
+    rows = {
+        "devices": [a_device(0), a_device(1)],
+        "processes": [a_process(1, incidents=[an_incident(2, devices=(0,)), an_incident(3)], incident_count=4)],
+    }
+    snapshot = a_snapshot(**rows)
+    [first], [second] = (selected(snapshot, Selection(devices=(word,))).processes for word in ("0", "1"))
+
+    assert [incident.number for incident in first.incidents] == [2, 3]
+    assert [incident.number for incident in second.incidents] == [3]
+    assert (first.unlisted_incident_count, second.unlisted_incident_count) == (2, 2)
 
 
 def test_a_process_is_chosen_by_pid_and_the_device_keeps_its_total() -> None:
