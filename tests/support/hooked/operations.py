@@ -3,9 +3,9 @@
 import struct
 from pathlib import Path
 
+from ttmem.devices import Kind
 from ttmem.events import STRUCTS
 from ttmem.events.layout import Struct
-from ttmem.devices import Kind
 
 _IDENTITY, _HEADER = STRUCTS["Identity"], STRUCTS["Header"]
 _RECORD = struct.Struct("<8Q")  # commit, time, tag, id, address, reserved, requested, per bank

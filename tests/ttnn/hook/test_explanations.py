@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.hooked.core_buffers import on_cores
 from tests.support.hooked.process import Hooked, StartedHooked
-from tests.ttnn.hook.test_core_buffers import a_tensor
 from ttmem.analysis import Explanation, explain
 
 KIB = 1024
@@ -80,9 +80,9 @@ def test_the_named_buffers_make_room_on_the_stock_runtime(
 def test_what_a_single_core_holds_is_named_where_it_is_in_the_way_of_all(hooked_of: StartedHooked) -> None:
     hooked = hooked_of("n150", is_hybrid=True)
     with hooked.opened():
-        steps = [a_tensor(1, 300, first=5, last=5), a_tensor(2, 1000, first=2, last=2)]
+        steps = [on_cores(1, 300, first=5, last=5), on_cores(2, 1000, first=2, last=2)]
         where = addresses_of(hooked.runtime.steps(steps), steps)
-        asked = a_tensor(3, 700, "LOCKSTEP")
+        asked = on_cores(3, 700, "LOCKSTEP")
         [refused] = hooked.runtime.steps([asked])
         found = explained(hooked)
 

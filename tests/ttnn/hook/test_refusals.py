@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.hooked.core_buffers import on_cores
 from tests.support.hooked.process import Hooked, StartedHooked
-from tests.ttnn.hook.test_core_buffers import a_tensor
 
 ROOT = Path(__file__).parents[3]
 KIB = 1024
@@ -81,8 +81,8 @@ def test_a_refusal_beside_a_large_enough_block_is_an_incident(hooked_of: Started
     """One core holds memory of its own: for the others a block is free that is large enough, and of no use."""
     hooked = hooked_of("n150", is_hybrid=True)
     with hooked.opened() as device:
-        [held] = hooked.runtime.steps([a_tensor(1, 1000, first=2, last=2)])
-        [refused] = hooked.runtime.steps([a_tensor(2, 700, "LOCKSTEP")])
+        [held] = hooked.runtime.steps([on_cores(1, 1000, first=2, last=2)])
+        [refused] = hooked.runtime.steps([on_cores(2, 700, "LOCKSTEP")])
         incident = incidents_of(hooked)[-1]
 
     assert "addresses" in held
@@ -96,8 +96,8 @@ def test_a_refusal_beside_a_large_enough_block_is_an_incident(hooked_of: Started
 def test_a_refused_buffer_by_core_is_an_incident_of_its_cores(hooked_of: StartedHooked) -> None:
     hooked = hooked_of("n150", is_hybrid=True)
     with hooked.opened():
-        hooked.runtime.steps([a_tensor(1, 900)])
-        [refused] = hooked.runtime.steps([a_tensor(2, 700)])
+        hooked.runtime.steps([on_cores(1, 900)])
+        [refused] = hooked.runtime.steps([on_cores(2, 700)])
         incident = incidents_of(hooked)[-1]
 
     _, _, per_bank, free, largest, space = said_figures(refused["refused"])
