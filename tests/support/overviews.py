@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import msgspec
+
 from tests.support.figures import HOST
 from ttmem._native import Ledger
 from ttmem.snapshot import PoolUsage, Surroundings, snapshot_from_rows
+from ttmem.snapshot.incidents import Incident
 from ttmem.snapshot.sights.overview import Overview, ProcessRow, no_parent, overview_of
 from ttmem.snapshot.sights.overview_rows import Overviews
 from ttmem.snapshot.usage import DeviceUsage
@@ -49,7 +52,15 @@ def _device(usage: DeviceUsage) -> DeviceUsage:
 
 
 def _process(row: ProcessRow) -> ProcessRow:
-    return row._replace(pools=tuple(map(_pool, row.pools)), last_event_time_ns=_is_told(row.last_event_time_ns))
+    return row._replace(
+        pools=tuple(map(_pool, row.pools)),
+        last_event_time_ns=_is_told(row.last_event_time_ns),
+        incidents=tuple(map(_incident, row.incidents)),
+    )
+
+
+def _incident(incident: Incident) -> Incident:
+    return msgspec.structs.replace(incident, time_ns=SOME_TIME_NS, last_time_ns=None)
 
 
 def _pool(usage: PoolUsage) -> PoolUsage:

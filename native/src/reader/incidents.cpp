@@ -34,8 +34,8 @@ bool JournalReader::incident_copy(const IncidentWords& head, std::vector<Words>&
     const uint64_t offset = identity_.copies_offset + uint64_t{slot} * kIncidentEntries * sizeof(Record);
     entries.resize(head.entry_count());
     uint64_t commit = 0;
-    if (!source_->copy(offset, entries.data(), entries.size() * sizeof(Words)) ||
-        !source_->copy(identity_.incidents_offset + slot * sizeof(Incident), &commit, sizeof commit) ||
+    const bool is_copied = entries.empty() || source_->copy(offset, entries.data(), entries.size() * sizeof(Words));
+    if (!is_copied || !source_->copy(identity_.incidents_offset + slot * sizeof(Incident), &commit, sizeof commit) ||
         commit != head.commit)
         return false;
     std::erase_if(entries, [](const Words& entry) { return !is_committed(entry.commit); });
