@@ -11,6 +11,7 @@
 #include "hook/programs/memory.hpp"
 #include "hook/refusals/refusals.hpp"
 #include "hook/runtime.hpp"
+#include "hook/tensors/tensors.hpp"
 #include "ttmem/client.h"
 #include "writer/operations.hpp"
 #include "writer/writer.hpp"
@@ -126,6 +127,7 @@ void report_free_on_chip(const Copy& copy, const void* buffer) noexcept {
     if (report.type == TTMEM_BUFFER_DRAM &&
         (hold_binaries(*mesh, report.id, report.reserved_bytes, address) || hold_trace(*mesh, report)))
         return;
+    if (context().tensor != nullptr) report.site = site_of_tensor(copy);
     if (!report_with_handle(report, key_of_handle(report.id, *mesh))) ttmem_buffer_alloc(&report);
 }
 

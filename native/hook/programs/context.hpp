@@ -37,6 +37,7 @@ struct Context {
     MarkPass* marks;       // dataflow buffers or scratchpads of a program are being laid out
     Mesh* mesh;            // the mesh that is being worked on
     const void* launcher;  // where the first launch of that workload returns to; null: its operation is known
+    const void* tensor;    // the TensorSpec that a buffer is being allocated for
     uint8_t owner;         // ttmem_kind of the kernels that are being configured: fabric, dispatch, or 0
     bool is_beginning_trace;  // the host's books are being put aside for a capture
     bool is_ending_trace;     // what was captured is being stored

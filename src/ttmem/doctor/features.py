@@ -65,6 +65,11 @@ FEATURES = (
         is_vital=True,
     ),
     Feature(
+        "tensors",
+        _on_a_mesh("track_allocate", "allocate_tensor", "shape_rank", "shape_begin"),
+        _needs("tensor_data_type", "tensor_layout", "tensor_page_size"),
+    ),
+    Feature(
         "buffers by core",
         _on_a_mesh(
             *("track_allocate", "track_deallocate", "buffer_id", "buffer_device", "mesh_impl_devices"),

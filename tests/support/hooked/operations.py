@@ -1,6 +1,7 @@
-"""The operations of programs, read from the bytes of a journal: each live program's entry names a node of its tree."""
+"""Operations of programs and tensors of buffers, read from the bytes of a journal: entries name nodes of its tree."""
 
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 from ttmem.devices import Kind
@@ -9,30 +10,47 @@ from ttmem.events.layout import Struct
 
 _IDENTITY, _HEADER = STRUCTS["Identity"], STRUCTS["Header"]
 _RECORD = struct.Struct("<8Q")  # commit, time, tag, id, address, reserved, requested, per bank
-_LOW_48, _NODE = (1 << 48) - 1, (1 << 31) - 1
-_DEVICE_OPERATION = 4
+_LOW_48, _STACK_SITE, _NODE = (1 << 48) - 1, 1 << 31, (1 << 31) - 1
+_TENSOR, _DEVICE_OPERATION = 2, 4
 
 
 def operations(journals: Path) -> dict[int, str]:
     """The device operation of each program of the only process that reports there; "" where it is not known."""
+    data = _only_journal(journals)
+    alive = _alive(data, Kind.PROGRAM_BINARY)
+    return {record[3]: _name(data, record[6] & _LOW_48, _DEVICE_OPERATION) for record in alive}
+
+
+def tensors(journals: Path) -> dict[tuple[int, int], str]:
+    """Of each buffer, by its pool and address, the tensor that it was allocated for; "": it is none's."""
+    data = _only_journal(journals)
+    alive = _alive(data, Kind.BUFFER)
+    return {
+        (record[2] >> 16 & 0xFF, record[4] & 0xFFFF_FFFF): _name(data, record[2] >> 32, _TENSOR) for record in alive
+    }
+
+
+def _only_journal(journals: Path) -> bytes:
     [path] = journals.glob("*.journal")
-    data = path.read_bytes()
-    found = {}
+    return path.read_bytes()
+
+
+def _alive(data: bytes, kind: Kind) -> Iterator[tuple[int, ...]]:
     slab, high = _identity(data, "slab_offset"), _field(data, _HEADER, "slab_high")
     for place in range(high):
-        commit, _, tag, program, *_, requested, _ = _RECORD.unpack_from(data, slab + place * _RECORD.size)
-        is_alive = commit != 0 and commit % 2 == 0
-        if is_alive and tag & 0xFF == 1 and tag >> 8 & 0xFF == Kind.PROGRAM_BINARY:
-            found[program] = _name(data, requested & _LOW_48)
-    return found
+        record = _RECORD.unpack_from(data, slab + place * _RECORD.size)
+        commit, _, tag, *_ = record
+        if commit != 0 and commit % 2 == 0 and tag & 0xFF == 1 and tag >> 8 & 0xFF == kind:
+            yield record
 
 
-def _name(data: bytes, site: int) -> str:
-    if not site:
+def _name(data: bytes, site: int, wanted: int) -> str:
+    if not site & _STACK_SITE:
         return ""
     at = _identity(data, "stack_nodes_offset") + (site & _NODE) * STRUCTS["StackNode"].size_bytes
     _, name, _, kind_and_line = struct.unpack_from("<4I", data, at)
-    assert kind_and_line >> 28 == _DEVICE_OPERATION
+    if kind_and_line >> 28 != wanted:
+        return ""
     text = _identity(data, "stack_texts_offset") + name * 8
     length = int.from_bytes(data[text : text + 4], "little")
     return data[text + 8 : text + 8 + length].decode()

@@ -1,0 +1,66 @@
+#include "hook/tensors/tensors.hpp"
+
+#include "hook/programs/context.hpp"
+#include "hook/tensors/description.hpp"
+#include "ttmem/client.h"
+#include "writer/operations.hpp"
+#include "writer/owner.hpp"
+
+namespace ttmem::hook {
+namespace {
+
+constexpr uint64_t kLayoutOffset = 0x38;  // of the TensorLayout in a TensorSpec
+
+// The copy of the runtime whose offset was confirmed last, by its number; 0: none.
+std::atomic<uint32_t> confirmed_copy{0};
+
+void read_shape(const Copy& copy, const void* spec, TensorForm& form) noexcept {
+    auto* rank_of = getter_as<uint64_t(const void*)>(copy, Getter::shape_rank);
+    auto* sides_of = getter_as<const uint32_t*(const void*)>(copy, Getter::shape_begin);
+    if (rank_of == nullptr || sides_of == nullptr) return;
+    const uint64_t rank = rank_of(spec);
+    const uint32_t* sides = rank == 0 || rank > kRankMost ? nullptr : sides_of(spec);
+    if (sides == nullptr) return;
+    form.rank = static_cast<uint32_t>(rank);
+    for (uint32_t i = 0; i < form.rank; ++i) form.sides[i] = sides[i];
+}
+
+void read_type(const Copy& copy, const void* spec, TensorForm& form) noexcept {
+    auto* type_of = getter_as<int(const void*)>(copy, Getter::tensor_data_type);
+    auto* layout_of = getter_as<int(const void*)>(copy, Getter::tensor_layout);
+    auto* page_of = getter_as<uint64_t(const void*)>(copy, Getter::tensor_page_size);
+    if (type_of == nullptr || layout_of == nullptr || page_of == nullptr) return;
+    const void* layout = static_cast<const char*>(spec) + kLayoutOffset;
+    form.data_type = type_of(layout);
+    form.layout = layout_of(layout);
+    form.has_type = confirmed_copy.load(std::memory_order_relaxed) == copy.number;
+    if (__builtin_expect(form.has_type, 1)) return;
+    const uint64_t page = page_bytes_of(form);
+    form.has_type = page != 0 && page == page_of(spec);
+    if (form.has_type) confirmed_copy.store(copy.number, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+uint32_t site_of_tensor(const Copy& copy) noexcept {
+    const void* spec = context().tensor;
+    if (spec == nullptr || !is_owner() || !has_journal()) return 0;
+    TensorForm form;
+    read_shape(copy, spec, form);
+    if (form.rank == 0) return 0;
+    read_type(copy, spec, form);
+    const ttmem_site_source source = site_source.load(std::memory_order_acquire);
+    return ttmem_stack_node_on(source == nullptr ? 0 : source(), TTMEM_TENSOR, TensorWords(form).text(), "", 0);
+}
+
+}  // namespace ttmem::hook
+
+using ttmem::hook::Hook;
+using ttmem::hook::word_of;
+
+TTMEM_INTERPOSE(allocate_tensor, uint64_t, (void* result, void* mesh, const void* spec)) {
+    void* real = ttmem::hook::original(Hook::allocate_tensor, 1);
+    ttmem::hook::Context before = ttmem::hook::context();
+    if (TTMEM_ON) ttmem::hook::context().tensor = spec;
+    return ttmem::hook::call_within(real, {word_of(result), word_of(mesh), word_of(spec)}, before).low;
+}
