@@ -170,7 +170,7 @@ def test_every_program_has_its_own_l1_peaks_counted_from_its_own_start(
         client.kill()
         wait_until(lambda: not asked(talkative.path, range(1)))
 
-    lines = grepped(talkative, "L1 Peak on device 0: 12 MB (1 buffers)")
+    lines = wait_for_lines(talkative, "L1 Peak on device 0: 12 MB (1 buffers)", 2)
     assert len(lines) == 2
     assert int(re.findall(r"\[(\d+)ms\]", lines[1])[0]) <= ran_ms + 10  # that of a tick
 
