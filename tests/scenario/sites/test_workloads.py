@@ -20,7 +20,8 @@ def attention(device):
     return device.create_buffer(metal.BufferSpec(4096, 1024))
 with ttmem.GraphTracker() as tracker, metal.open_device("n150", tracker=tracker) as device:
     kept = attention(device)
-    print(*ttmem.memory_snapshot()[0]["stack"], sep="\\n")
+    [buffer] = [one for one in ttmem.memory_snapshot() if one["kind"] == "buffer"]
+    print(*buffer["stack"], sep="\\n")
 """
 
 

@@ -194,8 +194,10 @@ def test_frames_of_the_test_runner_and_of_ttmem_are_left_out(stage: Stage) -> No
 
 
 def test_twenty_thousand_stacks_take_nothing_from_names_chips_and_figures(stage: Stage) -> None:
-    lines = "\n".join(f"def f{n}():\n report(target, {n}, 3)\nf{n}()" for n in range(20_000))
-    exec(compile(lines, "many.py", "exec"), {"report": ttmem.report_buffer_alloc, "target": stage.left})
+    names = {"report": ttmem.report_buffer_alloc, "target": stage.left}
+    for first in range(0, 20_000, 100):  # in files of usual length: a line is looked up from the beginning of its code
+        lines = (f"def f{n}(): report(target, {n}, 3)\nf{n}()" for n in range(first, first + 100))
+        exec(compile("\n".join(lines), f"many_{first}.py", "exec"), names)
     late = ttmem.open_device(0x77, index=7)
 
     with ttmem.phase("after"):
@@ -203,7 +205,9 @@ def test_twenty_thousand_stacks_take_nothing_from_names_chips_and_figures(stage:
 
     told = ttmem.memory_snapshot(LEFT_INDEX)
     assert ttmem.memory_allocated(LEFT_INDEX) == 3 * len(told) == 60_000
-    assert {one["stack"][0] for one in told} == {f"many.py:{3 * n + 2} f{n}" for n in range(20_000)}
+    assert {one["stack"][0] for one in told} == {
+        f"many_{n // 100 * 100}.py:{n % 100 * 2 + 1} f{n}" for n in range(20_000)
+    }
     assert (ttmem.memory_allocated(7), ttmem.memory_snapshot(7)[0]["pool"]) == (50, "dram")
 
 
