@@ -27,7 +27,7 @@ def test_a_line_begins_with_a_verb() -> None:
 
 def test_a_verb_is_followed_by_its_flags() -> None:
     assert offered("fit", "--l1") == {"--l1-per-core"}
-    assert offered("check", "--max-") == {"--max-dram", "--max-l1", "--max-core", "--max-growth"}
+    assert offered("check", "--max-") == {"--max-dram", "--max-l1", "--max-core", "--max-growth", "--max-incidents"}
 
 
 def test_without_a_verb_the_flags_are_those_of_ps_and_top() -> None:

@@ -62,15 +62,6 @@ def application(answers: Answers, frames: Mapping[str, Frames]) -> Doorkeeper:
     def is_public(request: Request) -> bool:
         return came_by_port(request.scope) and not answers.shows_paths
 
-    async def json_answer(request: Request, document: Callable[[], dict[str, Any]]) -> Response:
-        """A document of any length: made and encoded in a thread, while the event loop answers others."""
-
-        def body() -> bytes:
-            made = document()
-            return encoded(without_directories(made) if is_public(request) else made)
-
-        return Response(await in_thread(request.scope, body), media_type="application/json", headers=_UNCACHED)
-
     def framed(name: str) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
             made = (await frames[name].fresh()).answer
@@ -83,7 +74,7 @@ def application(answers: Answers, frames: Mapping[str, Frames]) -> Doorkeeper:
 
     def close_up(sight: Sight) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
-            return await json_answer(request, lambda: sight(request.query_params))
+            return await _json_answer(request, lambda: sight(request.query_params), is_public(request))
 
         return answer
 
@@ -103,7 +94,7 @@ def application(answers: Answers, frames: Mapping[str, Frames]) -> Doorkeeper:
         device = request.query_params.get("device")
         most = int(number_in(request.query_params, "most", _MOST_ALLOCATIONS, least=0, most=1_000_000))
         has_kernels = request.query_params.get("kernels", "") not in ("", "0", "false")
-        return await json_answer(request, lambda: answers.dump(has_kernels, device, most))
+        return await _json_answer(request, lambda: answers.dump(has_kernels, device, most), is_public(request))
 
     async def healthz(request: Request) -> Response:
         is_well, facts = await in_thread(request.scope, answers.health)
@@ -123,6 +114,16 @@ def application(answers: Answers, frames: Mapping[str, Frames]) -> Doorkeeper:
         *answers.routes,
     ]
     return Doorkeeper(Starlette(routes=routes, exception_handlers=_HANDLERS))
+
+
+async def _json_answer(request: Request, document: Callable[[], dict[str, Any]], is_public: bool) -> Response:
+    """A document of any length: made and encoded in a thread, while the event loop answers others."""
+
+    def body() -> bytes:
+        made = document()
+        return encoded(without_directories(made) if is_public else made)
+
+    return Response(await in_thread(request.scope, body), media_type="application/json", headers=_UNCACHED)
 
 
 async def _events(frames: Frames, interval_seconds: float, is_public: bool) -> AsyncIterator[bytes]:

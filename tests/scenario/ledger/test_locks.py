@@ -31,6 +31,7 @@ CALLS = {
     "kernels": "ledger.kernels(0, 5)",
     "tally": "ledger.tally(key)",
     "alive_at_peak": "ledger.alive_at_peak(key, 0, 0)",
+    "incident": "ledger.incident(os.getpid(), 0, 1)",
     "taken": "ledger.taken(key)",
     "feed": "ledger.feed(b'', b'', (1, 0, 1, ''))",
     "end": "ledger.end(key)",
@@ -38,6 +39,7 @@ CALLS = {
     "log_events": "ledger.log_events()",
     "take_log": "ledger.take_log(0.001)",
     "reset_peaks": "ledger.reset_peaks()",
+    "describe_by_driver": "ledger.describe_by_driver(1, 'wormhole_b0', 'n150', 0, 0)",
     "checkpoint": "ledger.checkpoint()",
     "restore": "ledger.restore(kept)",
 }

@@ -33,11 +33,8 @@ def test_stories_of_other_devices_are_left_out() -> None:
 
 
 def test_incidents_are_those_of_the_chosen_devices() -> None:
-    rows = {
-        "devices": [a_device(0), a_device(1)],
-        "processes": [a_process(1, incidents=[an_incident(2, devices=(0,)), an_incident(3)], incident_count=4)],
-    }
-    snapshot = a_snapshot(**rows)
+    process = a_process(1, incidents=[an_incident(2, devices=(0,)), an_incident(3)], incident_count=4)
+    snapshot = a_snapshot(devices=[a_device(0), a_device(1)], processes=[process])
     [first], [second] = (selected(snapshot, Selection(devices=(word,))).processes for word in ("0", "1"))
 
     assert [incident.number for incident in first.incidents] == [2, 3]
