@@ -78,10 +78,11 @@ def unread() -> Iterator[Unread]:
             daemon.process.stdout.close()
 
 
-@pytest.mark.parametrize("count", [10_000, pytest.param(200_000, marks=pytest.mark.slow)])
-def test_eight_clients_lose_nothing_beside_a_log_that_nobody_reads(
-    unread: Unread, client_of: ClientMaker, count: int
+@pytest.mark.slow
+def test_eight_clients_of_200000_messages_lose_nothing_beside_a_log_that_nobody_reads(
+    unread: Unread, client_of: ClientMaker
 ) -> None:
+    count = 200_000
     clients = [client_of(unread, message_bytes=SIZES[number % 4]) for number in range(8)]
     for number, client in enumerate(clients):
         client.begin(f"pairs {count} {number} 10 {number << 32} 1000 256")

@@ -113,6 +113,7 @@ def told_by_client(transport: str) -> list[str]:
         return re.sub(r"\[\d+ms\]", "[ms]", text.replace(str(program.pid), "PID")).splitlines()
 
 
+@pytest.mark.slow
 def test_the_default_client_has_every_line_of_its_older_transport() -> None:
     by_socket, by_journal = told_by_client("socket"), told_by_client("journal")
 
