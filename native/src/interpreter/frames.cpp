@@ -29,6 +29,11 @@ constexpr PythonRow kPythonRows[] = {
 #undef TTMEM_PYTHON_ROW
 #undef TTMEM_NONE
 
+// An address that may be nonsense, as one found by a wrong row is: no object has to be there.
+[[gnu::always_inline]] inline const char* beyond(const char* from, uint64_t bytes) noexcept {
+    return reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(from) + bytes);
+}
+
 // Two ways to read this process's memory: by loads, and by asking the kernel.
 struct Loads {
     template <typename T>
@@ -56,16 +61,16 @@ template <typename Memory>
     const auto address = reinterpret_cast<uintptr_t>(code);
     if (row.version != kNone) {
         uint32_t version = 0;
-        if (!Memory::read(code + row.version, version)) return false;
+        if (!Memory::read(beyond(code, row.version), version)) return false;
         identity = mix_code(version, address);
         return true;
     }
     const char *file = nullptr, *name = nullptr, *lines = nullptr;
     uint64_t file_hash = 0, name_hash = 0;
     uint32_t first_line = 0;
-    if (!Memory::read(code + row.file, file) || !Memory::read(code + row.name, name) ||
-        !Memory::read(code + row.line_table, lines) || !Memory::read(code + row.first_line, first_line) ||
-        !Memory::read(file + kTextHash, file_hash) || !Memory::read(name + kTextHash, name_hash))
+    if (!Memory::read(beyond(code, row.file), file) || !Memory::read(beyond(code, row.name), name) ||
+        !Memory::read(beyond(code, row.line_table), lines) || !Memory::read(beyond(code, row.first_line), first_line) ||
+        !Memory::read(beyond(file, kTextHash), file_hash) || !Memory::read(beyond(name, kTextHash), name_hash))
         return false;
     identity = mix_code(mix_code(file_hash * 31 + name_hash, reinterpret_cast<uintptr_t>(lines)) + first_line, address);
     return true;
@@ -78,21 +83,21 @@ enum class Step { frame, passed_over, fault };
 template <typename Memory>
 [[gnu::always_inline]] inline Step look_at(const PythonRow& row, const char* frame, PythonFrame& to) noexcept {
     uint8_t owner = 0;
-    if (row.owner != kNone && !Memory::read(frame + row.owner, owner)) return Step::fault;
+    if (row.owner != kNone && !Memory::read(beyond(frame, row.owner), owner)) return Step::fault;
     if (owner == kOfCStack) return Step::passed_over;
-    if (owner > kOfCStack || !Memory::read(frame + row.code, to.code)) return Step::fault;
+    if (owner > kOfCStack || !Memory::read(beyond(frame, row.code), to.code)) return Step::fault;
     if (row.lasti != 0) {
         int32_t lasti = 0;
-        if (!Memory::read(frame + row.instruction, lasti)) return Step::fault;
+        if (!Memory::read(beyond(frame, row.instruction), lasti)) return Step::fault;
         to.instruction = lasti * static_cast<int32_t>(kUnitBytes);
     } else {
         const char* instruction = nullptr;
         int32_t first_traceable = 0;
-        if (!Memory::read(frame + row.instruction, instruction) ||
-            !Memory::read(to.code + row.first_traceable, first_traceable))
+        if (!Memory::read(beyond(frame, row.instruction), instruction) ||
+            !Memory::read(beyond(to.code, row.first_traceable), first_traceable))
             return Step::fault;
         const auto offset = static_cast<int64_t>(reinterpret_cast<uintptr_t>(instruction) -
-                                                 reinterpret_cast<uintptr_t>(to.code + row.units));
+                                                 reinterpret_cast<uintptr_t>(beyond(to.code, row.units)));
         if (owner != kOfGenerator && offset < int64_t{first_traceable} * kUnitBytes) return Step::passed_over;
         to.instruction = static_cast<int32_t>(offset);
     }
@@ -101,9 +106,9 @@ template <typename Memory>
 
 template <typename Memory>
 [[gnu::always_inline]] inline bool innermost(const PythonRow& row, const char* thread, const char*& frame) noexcept {
-    if (!Memory::read(thread + row.thread_frame, frame)) return false;
+    if (!Memory::read(beyond(thread, row.thread_frame), frame)) return false;
     if (row.cframe_frame == kNone || frame == nullptr) return true;
-    return Memory::read(frame + row.cframe_frame, frame);
+    return Memory::read(beyond(frame, row.cframe_frame), frame);
 }
 
 // The thread as Python knows it; null where there is nothing to read.
@@ -116,28 +121,30 @@ const char* check_text(const Interpreter& interpreter, const PythonRow& row, con
     const void* type = nullptr;
     uint64_t length = 0;
     uint32_t state = 0;
-    if (!KernelReads::read(text + kType, type) || type != interpreter.text_type) return "a name is no text";
-    if (!KernelReads::read(text + kTextLength, length) || !KernelReads::read(text + kTextState, state) ||
+    if (!KernelReads::read(beyond(text, kType), type) || type != interpreter.text_type) return "a name is no text";
+    if (!KernelReads::read(beyond(text, kTextLength), length) || !KernelReads::read(beyond(text, kTextState), state) ||
         length > kTextMost)
         return "a name has no length";
     const uint32_t kind = state >> kKindShift & kKindMask;
     if ((state & kCompactBit) == 0 || (kind != 1 && kind != 2 && kind != 4)) return "a name has no characters";
     char last = 0;
-    const char* data = text + ((state & kAsciiBit) != 0 ? row.ascii : row.compact);
-    return KernelReads::read(data + length * kind, last) ? nullptr : "a name ends nowhere";
+    const char* data = beyond(text, (state & kAsciiBit) != 0 ? row.ascii : row.compact);
+    return KernelReads::read(beyond(data, length * kind), last) ? nullptr : "a name ends nowhere";
 }
 
 const char* check_code(const Interpreter& interpreter, const PythonRow& row, const PythonFrame& frame) noexcept {
     const void* type = nullptr;
     const char *file = nullptr, *name = nullptr;
-    if (!KernelReads::read(frame.code + kType, type) || type != interpreter.code_type) return "a frame has no code";
+    if (!KernelReads::read(beyond(frame.code, kType), type) || type != interpreter.code_type)
+        return "a frame has no code";
     uint64_t units = kCodeMost;
-    if (row.units != kNone && (!KernelReads::read(frame.code + kSize, units) || units > kCodeMost))
+    if (row.units != kNone && (!KernelReads::read(beyond(frame.code, kSize), units) || units > kCodeMost))
         return "code has no length";
     if (frame.instruction < -static_cast<int64_t>(kUnitBytes) ||
         static_cast<int64_t>(frame.instruction) >= static_cast<int64_t>(units * kUnitBytes))
         return "an instruction is not in its code";
-    if (!KernelReads::read(frame.code + row.file, file) || !KernelReads::read(frame.code + row.name, name))
+    if (!KernelReads::read(beyond(frame.code, row.file), file) ||
+        !KernelReads::read(beyond(frame.code, row.name), name))
         return "code has no name";
     const char* fault = check_text(interpreter, row, file);
     return fault != nullptr ? fault : check_text(interpreter, row, name);
@@ -207,7 +214,7 @@ const char* check_frames(const Interpreter& interpreter, const PythonRow& row, i
     const char* thread = thread_now(interpreter);
     if (thread == nullptr) return nullptr;
     uint64_t id = 0;
-    if (!KernelReads::read(thread + row.thread_id, id))
+    if (!KernelReads::read(beyond(thread, row.thread_id), id))
         return errno == EPERM || errno == ENOSYS ? "this kernel lets no process read its own memory (process_vm_readv)"
                                                  : "a thread leads nowhere";
     if (id != pthread_self()) return "a thread has another number";
@@ -221,7 +228,7 @@ const char* check_frames(const Interpreter& interpreter, const PythonRow& row, i
             if (const char* fault = check_code(interpreter, row, seen)) return fault;
             ++count;
         }
-        if (!KernelReads::read(frame + row.previous, frame)) return "a frame has none before it";
+        if (!KernelReads::read(beyond(frame, row.previous), frame)) return "a frame has none before it";
     }
     return nullptr;
 }
@@ -269,7 +276,7 @@ size_t put_text(const PythonRow& row, const char* text, char* to, size_t room, b
     Loads::read(text + kTextState, state);
     const uint32_t kind = state >> kKindShift & kKindMask;
     if ((state & kCompactBit) == 0 || (kind != 1 && kind != 2 && kind != 4)) return 0;
-    const char* data = text + ((state & kAsciiBit) != 0 ? row.ascii : row.compact);
+    const char* data = beyond(text, (state & kAsciiBit) != 0 ? row.ascii : row.compact);
     constexpr size_t kWidest = 4;
     const uint64_t fits = room / kWidest;
     uint64_t at = keeps_end && length > fits ? length - fits : 0;
