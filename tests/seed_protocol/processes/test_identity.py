@@ -113,6 +113,7 @@ def test_the_death_of_the_parent_leaves_such_a_child_its_own(engine: Engine, cli
     grandparent.report(Type.ALLOC, size=1000, id=7)
     grandparent.settle()
     child = grandparent.child(order(Type.ALLOC, size=5000, id=7), stays=False)
+    grandparent.settle()  # on the connection that the child used: it was heard before
     wait_until(lambda: engine.figures().used == {("seed:0", "dram"): 1000})
 
     assert child not in [row["pid"] for row in engine.live()]
