@@ -13,7 +13,7 @@ FAKE, OTHER = "FakeDeviceOperation", "OtherDeviceOperation"
 def test_a_program_is_named_by_the_function_that_launches_it(host: Host, journals: Path) -> None:
     host.tell("open 1 1 0", *an_add(1), *a_matmul(3), "enqueue 1", "enqueue 2 blocking", "enqueue 1", "enqueue 2")
 
-    assert operations(journals) == {1: FAKE, 3: OTHER}
+    assert operations(journals, host.pid) == {1: FAKE, 3: OTHER}
     assert host.look().findings == {}
 
 
@@ -21,7 +21,7 @@ def test_programs_on_parts_of_a_mesh_are_named_together(host: Host, journals: Pa
     parts = [order.replace("workload 1 1 12288 6 1", "workload 1 1 12288 6 1@0,0-0,0 2@0,1-0,1") for order in an_add(1)]
     host.tell("open 1 1 0 1", *an_add(2)[:-1], *parts, "enqueue 1")
 
-    assert operations(journals) == {1: FAKE, 2: FAKE}
+    assert operations(journals, host.pid) == {1: FAKE, 2: FAKE}
 
 
 def test_a_launch_by_a_function_of_no_operation_is_named_by_its_kernels(stand_in: StandIn, journals: Path) -> None:
@@ -29,7 +29,7 @@ def test_a_launch_by_a_function_of_no_operation_is_named_by_its_kernels(stand_in
     with Host(stand_in, journals, release=STATUSLESS) as host:
         host.tell("open 1 1 0", *an_add(1), *a_matmul(3), "enqueue 1", "enqueue 2")
 
-        assert operations(journals) == {1: "eltwise/binary_ng (by its kernels)", 3: "matmul (by its kernels)"}
+        assert operations(journals, host.pid) == {1: "eltwise/binary_ng (by its kernels)", 3: "matmul (by its kernels)"}
 
 
 def test_kernels_that_many_operations_use_say_less_than_others(stand_in: StandIn, journals: Path) -> None:
@@ -42,16 +42,16 @@ def test_kernels_that_many_operations_use_say_less_than_others(stand_in: StandIn
         host.tell("open 1 1 0", "program 1", *kernels, "workload 1 1 2048 6 1", "enqueue 1")
         host.tell("program 3", kernels[0].replace("kernel 1", "kernel 3"), "workload 2 1 2048 8 3", "enqueue 2")
 
-        assert operations(journals) == {1: "reduction (by its kernels)", 3: "eltwise/unary (by its kernels)"}
+        assert operations(journals, host.pid) == {1: "reduction (by its kernels)", 3: "eltwise/unary (by its kernels)"}
 
 
 def test_a_program_is_named_again_when_tracking_was_off_meanwhile(host: Host, journals: Path) -> None:
     host.tell("open 1 1 0", *an_add(1), "enqueue 1", "tracking off")
-    off = operations(journals)
+    off = operations(journals, host.pid)
     host.tell("tracking on", "enqueue 1", "enqueue 1", "enqueue 1")
 
     assert off == {}
-    assert operations(journals) == {1: FAKE}
+    assert operations(journals, host.pid) == {1: FAKE}
 
 
 def test_a_clash_at_a_first_launch_knows_its_operation(host: Host) -> None:

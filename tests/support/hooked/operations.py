@@ -14,24 +14,24 @@ _LOW_48, _STACK_SITE, _NODE = (1 << 48) - 1, 1 << 31, (1 << 31) - 1
 _TENSOR, _DEVICE_OPERATION = 2, 4
 
 
-def operations(journals: Path) -> dict[int, str]:
-    """The device operation of each program of the only process that reports there; "" where it is not known."""
-    data = _only_journal(journals)
+def operations(journals: Path, pid: int) -> dict[int, str]:
+    """The device operation of each program of a process that reports there; "" where it is not known."""
+    data = _journal_of(journals, pid)
     alive = _alive(data, Kind.PROGRAM_BINARY)
     return {record[3]: _name(data, record[6] & _LOW_48, _DEVICE_OPERATION) for record in alive}
 
 
-def tensors(journals: Path) -> dict[tuple[int, int], str]:
+def tensors(journals: Path, pid: int) -> dict[tuple[int, int], str]:
     """Of each buffer, by its pool and address, the tensor that it was allocated for; "": it is none's."""
-    data = _only_journal(journals)
+    data = _journal_of(journals, pid)
     alive = _alive(data, Kind.BUFFER)
     return {
         (record[2] >> 16 & 0xFF, record[4] & 0xFFFF_FFFF): _name(data, record[2] >> 32, _TENSOR) for record in alive
     }
 
 
-def _only_journal(journals: Path) -> bytes:
-    [path] = journals.glob("*.journal")
+def _journal_of(journals: Path, pid: int) -> bytes:
+    [path] = journals.glob(f"{pid}-*.journal")
     return path.read_bytes()
 
 

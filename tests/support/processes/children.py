@@ -136,6 +136,7 @@ class Actor(Started, ActorVoice):
         for child in self._children:
             child.close()  # its orders end, and so does it
         Started.__exit__(self, kind, error, trace)
+        wait_until(lambda: state_of(self.pid) in ("", "Z"))  # in a container it is not our own child
 
     def fork(self, directory: Path) -> ActorVoice:
         """A forked child that obeys, too; it ends when this block is left."""

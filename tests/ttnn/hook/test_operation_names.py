@@ -63,10 +63,10 @@ OLDER = {
 
 def told_by(hooked: Hooked, calls: dict[str, set[str]]) -> dict[str, set[str]]:
     """Of each call the names of the programs that came with it."""
-    told, known = {}, set(operations(hooked.journals))
+    told, known = {}, set(operations(hooked.journals, hooked.pid))
     for call in calls:
         assert hooked.ask({"do": "calls", "calls": [call]})["failed"] == {}
-        named = operations(hooked.journals)
+        named = operations(hooked.journals, hooked.pid)
         told[call] = {name for program, name in named.items() if program not in known}
         known |= set(named)
     return told

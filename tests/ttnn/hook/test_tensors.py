@@ -31,7 +31,7 @@ def test_a_buffer_is_told_with_its_tensor(memory: str, release: str, hooked_of: 
     with hooked.opened():
         steps = [a_step(number, *form[:3], memory) for number, form in enumerate(FORMS)]
         answers = hooked.runtime.steps(steps)
-        told = tensors(hooked.journals)
+        told = tensors(hooked.journals, hooked.pid)
 
     addresses = [answer["address"] for answer in answers]
     assert [told[Pool[memory], address] for address in addresses] == [words for *_, words in FORMS]
@@ -52,7 +52,7 @@ def test_what_an_operation_makes_is_told_with_its_tensor_and_a_refusal_leaves_no
             ]
         )
         made = hooked.ask({"do": "run", "name": "add", "inputs": [1, 2], "id": 5, "memory": "L1", "times": 1})
-        told = tensors(hooked.journals)
+        told = tensors(hooked.journals, hooked.pid)
 
     assert "refused" in refused
     assert told.pop((Pool.L1, last["address"])) == "1x1x32x32 float32 tile"
