@@ -25,6 +25,7 @@ class _Workload:
     """The processes of one name."""
 
     process_count: int = 0
+    incident_count: int = 0
     command: str = ""
     counted: dict[tuple[str, str], int] = field(default_factory=lambda: defaultdict(int))  # by device and memory
     read: dict[tuple[str, str], int] = field(default_factory=lambda: defaultdict(int))
@@ -35,6 +36,7 @@ class _Workload:
 
     def add(self, process: ProcessUsage, devices: Mapping[int, str]) -> None:
         self.process_count += 1
+        self.incident_count += process.incident_count
         self.command = min(filter(None, (self.command, process.command)), default="")
         for held in process.devices:
             label = devices.get(held.device.number)
@@ -44,6 +46,7 @@ class _Workload:
 
     def take(self, other: "_Workload") -> None:
         self.process_count += other.process_count
+        self.incident_count += other.incident_count
         for mine, its in ((self.counted, other.counted), (self.read, other.read)):
             for place, size_bytes in its.items():
                 mine[place] += size_bytes
@@ -71,6 +74,7 @@ def add_workloads(rows: Rows, processes: Iterable[ProcessUsage], devices: Mappin
 def _add_workload(rows: Rows, name: Name, workload: _Workload) -> None:
     rows.add(metric.WORKLOAD, (*name, cut(workload.command, _COMMAND_BYTES)), 1)
     rows.add(metric.WORKLOAD_PROCESSES, name, workload.process_count)
+    rows.add(metric.WORKLOAD_INCIDENTS, name, workload.incident_count)
     for family, sums in ((metric.WORKLOAD_USED, workload.counted), (metric.WORKLOAD_READ, workload.read)):
         for place, size_bytes in sums.items():
             rows.add(family, (*place, *name), size_bytes)
