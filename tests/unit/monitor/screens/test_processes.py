@@ -347,7 +347,13 @@ def test_refusals_of_which_nothing_is_kept_but_a_count_are_a_quiet_mark() -> Non
 
 
 def a_refusal(**changes: Any) -> Incident:
-    known = {"number": 1, "kind": "out_of_memory", "memory": "dram", "device_ids": ("0x1",), "is_mesh": False}
+    known: dict[str, Any] = {
+        "number": 1,
+        "kind": "out_of_memory",
+        "memory": "dram",
+        "device_ids": ("0x1",),
+        "is_mesh": False,
+    }
     return Incident(**(known | changes))
 
 
