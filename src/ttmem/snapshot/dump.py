@@ -39,6 +39,7 @@ BY: tuple[By, ...] = get_args(By)
 
 _VIEW, _ESTIMATED = 1, 64  # flags of a row
 _SUM_FRAMES = 2  # of a stack that tell lines apart
+_OF_RUNTIME = (Kind.PROGRAM_BINARY, Kind.TRACE_BUFFER)
 _KERNEL_POOLS = frozenset({Pool.KERNEL, Pool.ETH, Pool.DISPATCH})  # told by type of kernel, not by place
 _ORDER = (Pool.DRAM, Pool.L1, Pool.L1_SMALL, Pool.TRACE, Pool.CB, Pool.HOST, Pool.UNKNOWN)
 
@@ -333,11 +334,12 @@ _SumName = tuple[str, tuple[str, ...]]
 
 
 def _line_of(row: Row, _: Sequence[OpenPhase]) -> _SumName:
-    """The line and its caller; the operation where no line is known, and what cannot have one by its kind."""
+    """The line and its caller; the operation where no line is known; what the runtime makes for itself by its kind."""
     kind = Kind(row[1])
     if row[-2]:
         return "", tuple(row[-2].split("\n")[:_SUM_FRAMES])
-    return row[-5] or ("" if kind is Kind.BUFFER else kind.word.replace("_", " ")), ()
+    words = kind.word.replace("_", " ")
+    return words if kind in _OF_RUNTIME else row[-5] or ("" if kind is Kind.BUFFER else words), ()
 
 
 def _operation_of(row: Row, _: Sequence[OpenPhase]) -> _SumName:

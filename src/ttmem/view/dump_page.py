@@ -24,7 +24,7 @@ _WIDE = 112  # from here on there is room for the columns that matter less
 _LINE_MOST = 120
 _SUMMED = {"site": "line", "phase": "phase", "operation": "operation"}
 _UNKNOWN_SUMS = {"site": "line not known", "phase": "no phase is open", "operation": "operation not known"}
-_WHAT_LEAST, _WHAT_MOST = 24, 44
+_WHAT_LEAST, _WHAT_MOST = 24, 48
 _NATURAL = {Kind.BUFFER, Kind.CIRCULAR_BUFFER}  # kinds that the type of their group already tells
 
 Group = tuple[DumpDevice, ...]  # devices that are shown as one
@@ -185,6 +185,8 @@ def _details(group: DumpGroup, options: PageOptions, *, is_narrow: bool) -> Iter
     has_address = not is_narrow and any(one.address not in (None, one.id) for one in listed)
 
     def text_cell(text_of: Callable[[Allocation], str], most: int) -> Callable[[Allocation], Cell]:
+        if options.width is None:
+            return lambda one: cell(clean(text_of(one)))
         return lambda one: cell(clipped(clean(text_of(one)), most, is_ascii=is_ascii))
 
     yield _Part(Column("ADDRESS"), has_address, _address)

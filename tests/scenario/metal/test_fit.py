@@ -40,7 +40,8 @@ def l1_buffer(mesh: MeshDevice, per_core_bytes: int) -> metal.Buffer:
 
 def room_for(collector: Collector, needed_bytes: int) -> CoreRoom:
     collector.tick()
-    [candidate] = candidates(collector.snapshot(), Need(l1_core_bytes=needed_bytes))
+    judged = candidates(collector.snapshot(), Need(l1_core_bytes=needed_bytes))
+    [candidate] = [one for one in judged if one.device.open_count]
     [room] = candidate.rooms
     assert isinstance(room, CoreRoom)
     return room
