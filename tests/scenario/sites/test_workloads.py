@@ -15,10 +15,14 @@ import pytest
 from tests.support.programs import tracked
 from ttmem.collector import Collector
 from ttmem.devices import Kind
+from ttmem.monitor.screens.frame import Frame, Look
+from ttmem.monitor.screens.overview import State, draw
 from ttmem.snapshot import ProcessUsage
 from ttmem.snapshot.dump import Allocation, allocation_from_row, owner_of
 from ttmem.sources import Places
 from ttmem.sources.inspected.journal import journal_document
+from ttmem.view import plain
+from ttmem.view.page import PageOptions, page
 
 MODEL = """\
 import sys
@@ -79,6 +83,8 @@ class Held(NamedTuple):
 
     process: ProcessUsage
     allocations: list[Allocation]
+    first_screen: str  # of the monitor, at 80x24
+    table: str  # of `ttmem ps`, at 80 columns
 
 
 def held_by(name: str, journals: Path, round_count: int) -> Held:
@@ -87,10 +93,17 @@ def held_by(name: str, journals: Path, round_count: int) -> Held:
         Collector(Places(uid=os.geteuid(), directory=str(journals))) as collector,
     ):
         assert collector.wait_settled(10.0)
-        [process] = collector.snapshot().live
+        snapshot = collector.snapshot()
+        [process] = snapshot.live
         owner = owner_of(process)
         rows = collector.ledger.allocations(process.key)
-        return Held(process, [allocation_from_row(row, owner) for row in rows])
+        drawing = draw(Frame(overview=collector.overview()), Look(80, 24), State())
+        return Held(
+            process,
+            [allocation_from_row(row, owner) for row in rows],
+            plain(list(drawing.lines)),
+            plain(page(snapshot, PageOptions(width=80))),
+        )
 
 
 @pytest.mark.parametrize(
@@ -100,7 +113,7 @@ def held_by(name: str, journals: Path, round_count: int) -> Held:
 def test_a_sound_workload_names_lines_tensors_and_operations_and_has_no_incident(
     name: str, round_count: int, journals: Path
 ) -> None:
-    process, allocations = held_by(name, journals, round_count)
+    process, allocations, *_ = held_by(name, journals, round_count)
 
     assert (process.incidents, process.incident_count, process.refusal_count, process.clash_count) == ((), 0, 0, 0)
     assert (process.findings, process.reason, process.sites_off) == ((), "", "")
@@ -131,6 +144,26 @@ def test_the_incident_of_a_faulty_workload_names_line_tensor_and_operation(
     assert incident.site is not None
     assert incident.site.frames[0].file.startswith("workloads/")
     assert (incident.kind, incident.site.tensor, incident.operation) == (kind, tensor, operation)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("oom-fragmented", ("OUT OF MEMORY", "chip 0 ", "asked 56.0 MiB of DRAM", "faults.py:")),
+        pytest.param("leaky", ("CLASH", "chip 0 ", "asked CBs up to 0x", "decode.py:"), marks=pytest.mark.slow),
+        ("cb-clash", ("CLASH", "chip 0 ", "asked CBs up to 0x", "faults.py:")),
+    ],
+)
+def test_the_first_screen_and_ps_say_what_happened_where_to_whom_and_which_line_asked(
+    name: str, words: tuple[str, ...], journals: Path
+) -> None:
+    process, _, first_screen, table = held_by(name, journals, 200)
+    number = re.compile(rf"\b{process.pid}-1\b")
+
+    for text in (first_screen, table):
+        [line] = [line for line in text.splitlines() if number.search(line)]
+        assert [word for word in words if word not in line] == []
+        assert len(line) <= 80
 
 
 def test_behind_a_tracker_the_innermost_line_is_the_models_own(journals: Path, tmp_path: Path) -> None:
