@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "interpreter/frames.hpp"
+#include "interpreter/own_words.hpp"
 #include "writer/operations.hpp"
 #include "writer/stacks.hpp"
 
@@ -80,6 +81,7 @@ uint32_t node_of(uint32_t parent, const PythonFrame& frame) noexcept {
     const std::string_view path(file, file_of(the_row, frame, file, sizeof file));
     const std::string_view name(function, function_of(the_row, frame, function, sizeof function));
     const int line = the_interpreter.line_of(const_cast<char*>(frame.code), frame.instruction);
+    if (the_interpreter.is_finalizing() != 0) return parent;  // read_frames says why
     return stack_node(parent, Node::frame, name, end_of_path(path), line > 0 ? static_cast<uint32_t>(line) : 0);
 }
 
@@ -120,6 +122,7 @@ void turn_python_off(const char* fault) noexcept {
     const KeptErrno kept;
     if (!find_interpreter(the_interpreter)) return python_state.store(PythonState::looking, std::memory_order_release);
     if (const char* fault = row_of(the_interpreter, the_row)) return turn_python_off(fault);
+    if (const char* fault = check_row(the_interpreter, the_row)) return turn_python_off(fault);
     python_state.store(PythonState::checking, std::memory_order_release);
 }
 
@@ -190,6 +193,7 @@ const char* python_trouble() noexcept {
     int count = 0;
     if (!find_interpreter(interpreter)) return "there is no CPython in this process";
     if (const char* fault = row_of(interpreter, row)) return fault;
+    if (const char* fault = check_row(interpreter, row)) return fault;
     if (const char* fault = check_frames(interpreter, row, kFramesChecked, count)) return fault;
     return count != 0 ? "" : "no frame was found";
 }
