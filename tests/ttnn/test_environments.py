@@ -1,7 +1,7 @@
 """Lines of stock programs that know nothing of ttmem, which is in another environment, of another Python: `ttmem run`
 of 3.11 and 3.13 before both Pythons that the wheel is built for.
 
-A ttmem of another Python than the tests' own is in INSTALLED_ENVIRONMENTS/python3.13, where `.ci/run pythons` puts it."""
+A ttmem of another Python than the tests' own is in INSTALLED_ENVIRONMENTS/python3.13 (`.ci/run pythons`)."""
 
 import os
 import re
