@@ -1,26 +1,16 @@
-"""One incident, told by C, by the Python client and by the runtime model: whoever looks, before, after, after death, with a
-daemon of before, of after and with none, is told the same of it, also where the ring was wrapped meanwhile."""
+"""One incident, told by C, by the Python client and by the runtime model: whoever looks, before, after, after death,
+with a daemon of before, of after and with none, is told the same of it, also where the ring was wrapped meanwhile."""
 
-import os
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import pytest
 
 from tests.support.compiled import compiled
 from tests.support.processes.native_programs import CLIENT_LIBRARY, ROOT
-from tests.support.programs import PRELUDE, a_command
-from tests.support.seed_serving import a_daemon
-from tests.support.waiting import wait_until
-from ttmem.daemon.asking.looking import Looking
-from ttmem.snapshot.document import document
-from ttmem.snapshot.incidents import IncidentCopy
+from tests.support.programs import PRELUDE
+from tests.support.viewers import TOLD_COUNT, WRAP_EVENTS, told_by_all
 
-WRAPS = 200_000  # events, each time
 C_PROGRAM = """
 #include <stdio.h>
 #include <string.h>
@@ -96,72 +86,16 @@ def c_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(made, C_PROGRAM, f"-I{ROOT / 'native' / 'include'}", str(CLIENT_LIBRARY), rpath)
 
 
-class Viewer:
-    """Somebody who looks for himself, or asks a daemon."""
-
-    def __init__(self, journals: Path, *, has_daemon: bool) -> None:
-        self.looking = Looking({"TTMEM_DIR": str(journals)}, uid=os.geteuid(), has_daemon=has_daemon, is_following=True)
-        self.has_daemon = has_daemon
-
-    def told(self, pid: int) -> Any:
-        """All but times, which every viewer works out from the journal's clock for itself."""
-        [process] = document(self.looking.snapshot())["processes"]
-        assert self.looking.is_collecting != self.has_daemon
-        incidents = [{**one, "time": one["time"][:10]} for one in process["incidents"]]
-        copy = self.looking.incident_copy(pid, 1)
-        return incidents, process["incident_count"], process["refusals"], timeless(copy)
-
-
-def timeless(copy: IncidentCopy | None) -> IncidentCopy:
-    assert copy is not None
-    entries = tuple(msgspec.structs.replace(entry, time_ns=0) for entry in copy.entries)
-    incident = msgspec.structs.replace(copy.incident, time_ns=0)
-    return msgspec.structs.replace(copy, incident=incident, entries=entries)
-
-
-def told_by_all(command: Sequence[str], directory: Path, *, has_daemon: bool) -> Iterable[Any]:
-    """What each viewer is told: of before, of after and a second one, both again after death, and one of after death."""
-    with ExitStack() as stack:
-        daemon = stack.enter_context(a_daemon(directory=directory)) if has_daemon else None
-        journals = directory / "j"
-
-        def a_viewer() -> Viewer:
-            viewer = Viewer(journals, has_daemon=has_daemon)
-            stack.enter_context(viewer.looking)
-            return viewer
-
-        program = stack.enter_context(a_command(command, journals))
-        program.arrive()
-        early = a_viewer()
-        [process] = early.looking.snapshot().processes
-        assert (process.incidents, process.incident_count) == ((), 0)
-        program.go_on()
-        program.arrive()
-        late, second = a_viewer(), a_viewer()
-        for viewer in (early, late, second):
-            yield viewer.told(program.pid)
-        program.process.kill()
-        program.process.wait()
-        wait_until(lambda: not early.looking.snapshot().live)
-        for viewer in (early, late, a_viewer()):
-            yield viewer.told(program.pid)
-        if daemon is not None:
-            assert daemon.terminate() == 0
-            daemon.restart()
-            yield a_viewer().told(program.pid)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("has_daemon", [False, True], ids=["alone", "daemon"])
 @pytest.mark.parametrize("wrapped", ["-", "b", "a", "ba"], ids=["whole", "before", "after", "both"])
 @pytest.mark.parametrize("source", ["c", "client", "model"])
-def test_all_are_told_the_same(source: str, wrapped: str, has_daemon: bool, c_program: Path, directory: Path) -> None:
+def test_all_are_told_the_same(source: str, wrapped: str, c_program: Path, directory: Path) -> None:
     script = PRELUDE + CHURN + {"client": CLIENT, "model": MODEL}.get(source, "")
     command = [str(c_program), wrapped] if source == "c" else [sys.executable, "-c", script, wrapped]
 
-    told = list(told_by_all(command, directory, has_daemon=has_daemon))
+    told = list(told_by_all(command, directory))
 
-    assert len(told) == 6 + has_daemon
+    assert len(told) == TOLD_COUNT
     assert told == [told[0]] * len(told)
     [incident], count, refusals, copy = told[0]
     assert (incident["number"], incident["kind"], incident["memory"], count, refusals) == (
@@ -174,4 +108,4 @@ def test_all_are_told_the_same(source: str, wrapped: str, has_daemon: bool, c_pr
     assert incident["requested_bytes"] == (1000 * 1024 * 64 if source == "model" else 1 << 20)
     assert incident["text"].startswith("Out of Memory" if source == "model" else "no room")
     assert len(copy.entries) == (3 if source == "model" else 5)
-    assert (incident["operations_since"] >= WRAPS) == ("a" in wrapped)
+    assert (incident["operations_since"] >= WRAP_EVENTS) == ("a" in wrapped)
