@@ -1,9 +1,7 @@
-"""Incidents of the workloads: none where nothing goes wrong; else `ttmem ps` and the monitor's first screen at 80x24
-say what, where, who, how much and which line."""
+"""Workloads in which nothing goes wrong, whole: no incident and no finding at their end, nor when they are gone."""
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,18 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.programs import tracked
-from tests.support.running import ttmem
 from tests.support.waiting import wait_until
 from ttmem.collector import Collector
 from ttmem.metal.workloads import WORKLOADS
-from ttmem.monitor.screens.frame import Frame, Look
-from ttmem.monitor.screens.overview import State, draw
 from ttmem.snapshot.document import document
 from ttmem.sources import Places
-from ttmem.view import plain
-
-FIRST_SCREEN = Look(width=80, height=22)  # of 24, without head and foot
-ROUNDS_MOST = 10_000
 
 
 @contextmanager
@@ -63,26 +54,3 @@ def test_a_workload_without_faults_has_no_incident_and_no_finding(name: str, jou
         assert (row["incident_count"], row["incidents"], row["refusals"], row["clash_count"]) == (0, [], 0, 0)
         assert (row["findings"], row["complete"], row["lost_records"], row["skipped"]) == ({}, True, 0, 0)
         assert (one["findings"], one["errors"], one["damaged"], one["complete"]) == ([], [], [], True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "kind", "asked"),
-    [
-        ("oom-fragmented", "OUT OF MEMORY", r"asked 56\.0 MiB"),
-        ("cb-clash", "CLASH", r"asked CBs up to 0x[0-9a-f]+ "),
-        ("leaky", "CLASH", r"asked CBs up to 0x[0-9a-f]+ "),
-    ],
-)
-def test_an_incident_of_a_workload_is_told_at_first_sight(name: str, kind: str, asked: str, journals: Path) -> None:
-    with played(name, journals, ROUNDS_MOST) as (process, collector):
-        screen = plain(list(draw(Frame(overview=collector.overview()), FIRST_SCREEN, State()).lines))
-        listed = ttmem("ps", "--no-daemon", directory=journals).stdout
-
-    for text in (screen, listed):
-        [line] = [line for line in text.splitlines() if f"{process.pid}-1" in line]
-        assert kind in line
-        assert re.search(r"\bchips? \d", line)
-        assert re.search(asked, line)
-        assert re.search(r"\b(faults|decode)\.py:\d+", line)
-    assert all(len(line) <= 80 for line in screen.splitlines())
