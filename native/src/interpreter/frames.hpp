@@ -6,13 +6,16 @@
 //
 // Where frames lie is a row of offsets.def. Nothing is believed before it was seen: the first captures are read by the kernel
 // (process_vm_readv on our own process, which answers with an error where a load would crash), and everything found there
-// must be what the row says. If anything is not, no stack is ever read in this process, and why is kept.
+// must be what the row says; before that the row is held against what the interpreter tells of its own structs
+// (own_words.hpp). If anything is not, no stack is ever read in this process, and why is kept.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 namespace ttmem {
+
+constexpr const char* kNoKernelReads = "this kernel lets no process read its own memory (process_vm_readv)";
 
 /// A row of offsets.def.
 struct PythonRow {
@@ -37,7 +40,7 @@ struct Interpreter {
     int (*is_initialized)();
     int (*is_finalizing)();
     int (*line_of)(void* code, int instruction);  // PyCode_Addr2Line
-    const void *code_type, *text_type;
+    const void *code_type, *text_type, *frame_type;
     const char* runtime;  // _PyRuntime, from 3.13 on
 };
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "interpreter/frames.hpp"
+#include "interpreter/own_words.hpp"
 #include "writer/operations.hpp"
 #include "writer/stacks.hpp"
 
@@ -80,6 +81,7 @@ uint32_t node_of(uint32_t parent, const PythonFrame& frame) noexcept {
     const std::string_view path(file, file_of(the_row, frame, file, sizeof file));
     const std::string_view name(function, function_of(the_row, frame, function, sizeof function));
     const int line = the_interpreter.line_of(const_cast<char*>(frame.code), frame.instruction);
+    if (the_interpreter.is_finalizing() != 0) return parent;  // read_frames says why
     return stack_node(parent, Node::frame, name, end_of_path(path), line > 0 ? static_cast<uint32_t>(line) : 0);
 }
 
@@ -94,16 +96,22 @@ uint32_t node_of(uint32_t parent, const PythonFrame& frame) noexcept {
     return site;
 }
 
+constexpr const char* kNoPython = "there is no CPython in this process, or it hides its names";
+
 // Kept in the journal, once in each: a reader says why lines are missing.
-[[gnu::cold]] uint32_t tell_why_off() noexcept {
+void keep_why_off(const char* why, int length) noexcept {
     Header& header = *the_writer.header;
-    if (header.sites_off.load(std::memory_order_relaxed) != 0) return 0;
+    if (length < 0 || header.sites_off.load(std::memory_order_relaxed) != 0) return;
+    header.sites_off.store(intern(why, static_cast<uint32_t>(length)), std::memory_order_release);
+}
+
+[[gnu::cold]] uint32_t tell_why_off() noexcept {
+    if (the_writer.header->sites_off.load(std::memory_order_relaxed) != 0) return 0;
     char why[256];
     int length = std::snprintf(why, sizeof why, "%s (Python %.32s)", python_fault, the_interpreter.version());
-    if (length < 0) return 0;
     for (int i = 0; i < length; ++i)
         if (why[i] == '\n') why[i] = ' ';
-    header.sites_off.store(intern(why, static_cast<uint32_t>(length)), std::memory_order_release);
+    keep_why_off(why, length);
     return 0;
 }
 
@@ -118,8 +126,13 @@ void turn_python_off(const char* fault) noexcept {
     PythonState looking = PythonState::looking;
     if ((asked & (asked - 1)) != 0 || !python_state.compare_exchange_strong(looking, PythonState::finding)) return;
     const KeptErrno kept;
-    if (!find_interpreter(the_interpreter)) return python_state.store(PythonState::looking, std::memory_order_release);
+    if (!find_interpreter(the_interpreter)) {
+        keep_why_off(kNoPython, static_cast<int>(std::strlen(kNoPython)));
+        return python_state.store(PythonState::looking, std::memory_order_release);
+    }
+    the_writer.header->sites_off.store(0, std::memory_order_release);
     if (const char* fault = row_of(the_interpreter, the_row)) return turn_python_off(fault);
+    if (const char* fault = check_row(the_interpreter, the_row)) return turn_python_off(fault);
     python_state.store(PythonState::checking, std::memory_order_release);
 }
 
@@ -188,8 +201,9 @@ const char* python_trouble() noexcept {
     Interpreter interpreter{};
     PythonRow row{};
     int count = 0;
-    if (!find_interpreter(interpreter)) return "there is no CPython in this process";
+    if (!find_interpreter(interpreter)) return kNoPython;
     if (const char* fault = row_of(interpreter, row)) return fault;
+    if (const char* fault = check_row(interpreter, row)) return fault;
     if (const char* fault = check_frames(interpreter, row, kFramesChecked, count)) return fault;
     return count != 0 ? "" : "no frame was found";
 }

@@ -7,6 +7,7 @@ from ttmem.devices import Device
 from ttmem.snapshot import ProcessUsage
 from ttmem.snapshot.incidents import Incident
 from ttmem.view.incidents.block import incident_block
+from ttmem.view.incidents.lines import unkept_texts
 from ttmem.view.incidents.rows import labelled
 from ttmem.view.incidents.words import headline, incident_title, site_text
 from ttmem.view.page import PageOptions
@@ -38,6 +39,9 @@ def run_incidents(
             lines += _block(group, explain, options)
         else:
             lines += _brief(group, explain, options, has_failed=has_failed)
+    for text in unkept_texts(process for process in processes if not process.incidents):
+        line = (Span(f" {text}", Role.HIGH),)
+        lines.append(fitted(line, options.width) if options.width else line)
     return lines
 
 
