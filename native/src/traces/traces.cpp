@@ -42,9 +42,17 @@ struct KnownTrace {
 /// A living buffer that lies where a trace writes.
 struct TraceOverlap {
     ttmem_handle handle;
-    uint64_t number;  // of its incident
-    uint32_t slot;    // of the trace
+    uint64_t number;      // of its incident
+    uint64_t by_core_id;  // of a buffer that is allocated by core
+    uint32_t slot;        // of the trace
+    uint16_t by_core_on;  // its target, else 0
     bool is_widened, is_circular;
+
+    // Parts of one buffer, at different addresses, are one incident.
+    bool is_part_of(const TraceOverlap& other) const noexcept {
+        return slot == other.slot && by_core_on != 0 && by_core_on == other.by_core_on &&
+               by_core_id == other.by_core_id;
+    }
 };
 
 // Made as they are needed, and kept for the next ones.
@@ -165,6 +173,8 @@ bool overlaps_with(const KnownTrace& trace, const Extent& extent, TraceOverlap& 
 
 void remember_overlap(const TraceOverlap& overlap) noexcept {
     const uint32_t count = overlap_count.load(std::memory_order_relaxed);
+    const auto is_told_of = [&overlap](const TraceOverlap& known) noexcept { return overlap.is_part_of(known); };
+    if (overlap.by_core_on != 0 && std::any_of(known_overlaps, known_overlaps + count, is_told_of)) return;
     if (count == kOverlapsMost) return count_unjudged();
     known_overlaps[count] = overlap;
     overlap_count.store(count + 1, std::memory_order_release);
@@ -311,11 +321,12 @@ TTMEM_TRACES ttmem_handle compare_with_traces(ttmem_handle handle) noexcept {
     Extent extent;
     if (!read_life(handle, words) || is_circular_buffer(words.kind()) || !extent_of(the_writer, words, extent))
         return handle;
+    const uint16_t by_core_on = words.is_by_core() ? words.target() : uint16_t{0};
     const TraceLock lock;
     if (!lock.is_held()) return count_unjudged(), handle;
     for (uint32_t slot = 0; slot < trace_slots_used; ++slot) {
         const KnownTrace& trace = *trace_slots[slot];
-        TraceOverlap overlap{handle, kUntold, slot, false, false};
+        TraceOverlap overlap{handle, kUntold, words.id, slot, by_core_on, false, false};
         if (trace.is_captured() && trace.ended < words.sequence() && overlaps_with(trace, extent, overlap))
             remember_overlap(overlap);
     }
