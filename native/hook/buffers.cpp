@@ -124,6 +124,7 @@ void report_free_on_chip(const Copy& copy, const void* buffer) noexcept {
         report.reserved_bytes = share.reserved_bytes;
     }
     if (report.target == 0) return;
+    if (__builtin_expect(context().is_ending_trace, 0)) context().trace_bytes = report.reserved_bytes;
     if (report.type == TTMEM_BUFFER_DRAM &&
         (hold_binaries(*mesh, report.id, report.reserved_bytes, address) || hold_trace(*mesh, report)))
         return;

@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "traces/traces.hpp"
 #include "writer/own_stack.hpp"
 #include "writer/steps.hpp"
 
@@ -147,6 +148,7 @@ TTMEM_RARE uint32_t take_entry_of(const Writer& writer, Found found, uint64_t ne
 ttmem_handle allocate_untabled(const Writer& writer, uint64_t sequence, Words& words, uint64_t replaced) noexcept {
     if (replaced != 0) name_replaced(words, replaced);
     words.tag |= uint64_t{kUntabled} << 24;
+    if (have_traces()) count_unjudged();
     writer.header->untabled_allocs.fetch_add(1, std::memory_order_relaxed);
     charge(writer, words);
     publish(writer, sequence, words);
@@ -222,6 +224,7 @@ TTMEM_RARE void free_untabled_handle(const Writer& writer, ttmem_handle handle) 
 namespace {
 
 void bury_unlisted(const Writer& writer, uint32_t entry, const Words& words) noexcept {
+    if (have_traces()) tell_traces_of_end(words);
     give_entry(writer, entry);
     TTMEM_TEST_YIELD(entry_given);
     discharge(writer, words);
@@ -305,6 +308,7 @@ ttmem_handle begin_life(Words& words) noexcept {
     charge(writer, words);
     TTMEM_TEST_YIELD(charged);
     publish(writer, sequence, words);
+    if (have_traces()) return compare_with_traces(handle_of(sequence, entry));
     return handle_of(sequence, entry);
 }
 
@@ -397,6 +401,7 @@ uint32_t begin_further(Words& words) noexcept {
     TTMEM_TEST_YIELD(entry_committed);
     charge(writer, words);
     publish(writer, sequence, words);
+    if (have_traces()) compare_with_traces(handle_of(sequence, entry));
     return entry + 1;
 }
 

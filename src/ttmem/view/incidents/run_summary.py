@@ -1,4 +1,7 @@
-"""What a finished run says of its incidents: the block of the newest if it failed, one line if it went well."""
+"""What a finished run says of its incidents: the block of the newest if it failed, one line if it went well.
+
+No program handles an unsafe replay, of which the runtime says nothing: it has its block in any case.
+"""
 
 from collections.abc import Callable, Hashable, Sequence
 
@@ -35,7 +38,8 @@ def run_incidents(
     lines: list[Line] = []
     for number, group in enumerate(by_age):
         lines += [()] if lines else []
-        if has_failed and number < _BLOCKS_MOST:
+        is_silent = group[0].incidents[-1].kind == "unsafe_replay"
+        if (has_failed or is_silent) and number < _BLOCKS_MOST:
             lines += _block(group, explain, options)
         else:
             lines += _brief(group, explain, options, has_failed=has_failed)
