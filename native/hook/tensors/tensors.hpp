@@ -5,13 +5,21 @@
 // a page that they give must once be the one that the specification itself computes. Before that only the shape is told.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "hook/runtime.hpp"
 
 namespace ttmem::hook {
 
-/// The site of a buffer that is being allocated on this thread, with its tensor; 0: it is no tensor's, or nobody can say.
-uint32_t site_of_tensor(const Copy& copy) noexcept;
+/// Who asks for the buffer that is being allocated on this thread.
+struct Asked {
+    uint32_t site;   // his line, and his tensor if it is one's; 0: nobody can say
+    uint64_t stack;  // of Python, as a number (interpreter/sites.hpp); 0: there is none
+};
+Asked asked_by(const Copy& copy) noexcept;
+
+/// Somewhere in the library that makes tensors; null before there was one.
+extern std::atomic<const void*> operations_at;
 
 }  // namespace ttmem::hook

@@ -16,7 +16,9 @@ Beside what the other driver does, a line of JSON each:
     {"do": "submeshes", "shape": [1, 1]}                        of the mesh; each is a device, numbered from 100 on
     {"do": "elsewhere", "request": {...}}                       the same on a new thread, which then ends
     {"do": "fork"}                                              a child that allocates, closes and is gone
-    {"do": "calls", "calls": ["ttnn.add(x, x)"]}                one after the other, on tensors it knows; what failed
+    {"do": "calls", "calls": ["ttnn.add(x, x)"]}                one after the other, on tensors it knows; what failed,
+                                                                and of each where the tensors lie that it made: they are
+                                                                kept until `drop` if `is_kept`
     {"do": "refused", "sides": [4096], "library": "..."}        what is said to these while other threads allocate
     {"do": "time", "what": "add", "count": 5000}                nanoseconds of a block, see `timing`
     {"do": "quit"}                                              ends as a program does
@@ -35,6 +37,13 @@ FIRST_SUBMESH = 100
 L1_TYPE, BUSY_BYTES, BUSY_TURN = 1, (2048, 4096), 50
 
 
+def _flat(made: Any) -> list[Any]:
+    """The tensors on a device of what a call returns."""
+    if isinstance(made, list | tuple):
+        return [tensor for one in made for tensor in _flat(one)]
+    return [made] if hasattr(made, "buffer_address") and made.is_allocated() else []
+
+
 class HookedDriver(Driver):
     """The runtime, and on top of one mesh any number of single devices."""
 
@@ -42,6 +51,7 @@ class HookedDriver(Driver):
         super().__init__()
         self.devices: dict[int, Any] = {}
         self.kept: dict[int, Any] = {}
+        self.made: list[Any] = []
         self.timing: Timing | None = None
 
     def answer(self, request: Request) -> Answer | list[Answer]:
@@ -151,6 +161,7 @@ class HookedDriver(Driver):
 
     def _drop(self, _request: Request) -> Answer:
         self.kept.clear()
+        self.made.clear()
         for number in [number for number in self.devices if number >= FIRST_SUBMESH]:
             self.ttnn.close_mesh_device(self.devices.pop(number))
         return {}
@@ -187,13 +198,20 @@ class HookedDriver(Driver):
             return ttnn.empty(shape, dtype=dtype, layout=layout, device=self.mesh)
 
         names = {"ttnn": ttnn, "tensor": tensor, "made": made, "x": tensor(1, 1, 64, 64), "y": tensor(1, 1, 64, 64)}
-        failed = {}
+        failed, places = {}, {}
         for call in request["calls"]:
             try:
                 made.append(eval(call, names))
+                places[call] = [self._place(one) for one in _flat(made[-1])]
             except (RuntimeError, TypeError, AttributeError) as error:
                 failed[call] = f"{type(error).__name__}: {error}"
-        return {"failed": failed}
+        if request.get("is_kept"):
+            self.made += made
+        return {"failed": failed, "made": places}
+
+    def _place(self, tensor: Any) -> list[Any]:
+        """Memory and address."""
+        return [tensor.memory_config().buffer_type.name, tensor.buffer_address()]
 
     def _refused(self, request: Request) -> Answer:
         """While two threads make and free buffers in L1 from C: `library` is benchmarks/measure/mesh_buffers.c."""
