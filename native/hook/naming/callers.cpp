@@ -37,7 +37,8 @@ _Unwind_Reason_Code climb(_Unwind_Context* frame, void* given) noexcept {
 
 void find_operation(const void* inside, Operation& operation) noexcept {
     operation = {};
-    const OperationLibrary* library = inside == nullptr ? nullptr : library_at(reinterpret_cast<uintptr_t>(inside) - 1);
+    const OperationLibrary* library =
+        inside == nullptr ? usual_library() : library_at(reinterpret_cast<uintptr_t>(inside) - 1);
     if (library == nullptr) return;
     const KeptErrno kept;
     Climb seen{*library};

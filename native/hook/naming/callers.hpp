@@ -19,7 +19,8 @@ struct Operation {
     bool is_known() const noexcept { return users[0] != '\0' || device[0] != '\0'; }
 };
 
-/// The operation that the calling thread is in, by the functions of the library that `inside` lies in.
+/// The operation that the calling thread is in, by the functions of the library that `inside` lies in; null: of the one that
+/// launched before, or goes by the name of the runtime's own.
 void find_operation(const void* inside, Operation& operation) noexcept;
 
 /// The site below `parent` that says it.

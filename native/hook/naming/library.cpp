@@ -47,6 +47,19 @@ int look_at_object(dl_phdr_info* object, size_t, void* given) noexcept {
     return 1;
 }
 
+// Where its code begins, of the runtime's own.
+int look_at_name(dl_phdr_info* object, size_t, void* given) noexcept {
+    constexpr std::string_view kName = "/_ttnncpp.so";
+    const std::string_view path = object->dlpi_name == nullptr ? std::string_view() : object->dlpi_name;
+    if (!path.ends_with(kName)) return 0;
+    for (int i = 0; i < object->dlpi_phnum; ++i)
+        if (object->dlpi_phdr[i].p_type == PT_LOAD) {
+            *static_cast<uintptr_t*>(given) = object->dlpi_addr + object->dlpi_phdr[i].p_vaddr;
+            return 1;
+        }
+    return 0;
+}
+
 // Its dynamic symbols. The loader writes addresses into the dynamic part, or leaves offsets there.
 struct Symbols {
     const ElfW(Sym) * first = nullptr;
@@ -147,6 +160,15 @@ const OperationLibrary* library_at(uintptr_t address) noexcept {
     uint32_t count = 0;
     const OperationLibrary* known = known_library(address, count);
     return known != nullptr || count >= kLibrariesMost ? known : new_library(address);
+}
+
+const OperationLibrary* usual_library() noexcept {
+    const OperationLibrary* one = operation_libraries.load(std::memory_order_acquire);
+    while (one != nullptr && one->next != nullptr) one = one->next;
+    if (one != nullptr) return one;
+    uintptr_t inside = 0;
+    const KeptErrno kept;
+    return dl_iterate_phdr(look_at_name, &inside) == 0 ? nullptr : library_at(inside);
 }
 
 // What they take stays: somebody may be looking at it.

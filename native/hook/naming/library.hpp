@@ -30,6 +30,9 @@ struct OperationLibrary {
 /// The object that an address lies in; null if there is no memory, or no such object. Made at the first question.
 const OperationLibrary* library_at(uintptr_t address) noexcept;
 
+/// The object that was asked for first; before any was, the one that goes by the name of the runtime's library of operations.
+const OperationLibrary* usual_library() noexcept;
+
 /// Objects may be gone.
 void forget_operation_libraries() noexcept;
 

@@ -116,7 +116,7 @@ void ask_space(const Refused& refused, uint64_t bank_bytes, ttmem_incident& inci
 // The line, the tensor, and the operation that will not get what it asked for.
 uint32_t site_of_refused(const Copy& copy) noexcept {
     Operation operation;
-    find_operation(operations_at.load(std::memory_order_relaxed), operation);
+    find_operation(nullptr, operation);
     return site_with(asked_by(copy).site, operation);
 }
 

@@ -59,8 +59,6 @@ uint64_t number_of(const TensorForm& form) noexcept {
 
 }  // namespace
 
-std::atomic<const void*> operations_at{nullptr};
-
 Asked asked_by(const Copy& copy) noexcept {
     if (!is_owner() || !has_journal()) return {};
     const ttmem_site_source source = site_source.load(std::memory_order_acquire);
@@ -88,9 +86,6 @@ using ttmem::hook::word_of;
 TTMEM_INTERPOSE(allocate_tensor, uint64_t, (void* result, void* mesh, const void* spec)) {
     void* real = ttmem::hook::original(Hook::allocate_tensor, 1);
     ttmem::hook::Context before = ttmem::hook::context();
-    if (TTMEM_ON) {
-        ttmem::hook::context().tensor = spec;
-        ttmem::hook::operations_at.store(__builtin_return_address(0), std::memory_order_relaxed);
-    }
+    if (TTMEM_ON) ttmem::hook::context().tensor = spec;
     return ttmem::hook::call_within(real, {word_of(result), word_of(mesh), word_of(spec)}, before).low;
 }

@@ -5,7 +5,6 @@
 // a page that they give must once be the one that the specification itself computes. Before that only the shape is told.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "hook/runtime.hpp"
@@ -18,8 +17,5 @@ struct Asked {
     uint64_t stack;  // of Python, as a number (interpreter/sites.hpp); 0: there is none
 };
 Asked asked_by(const Copy& copy) noexcept;
-
-/// Somewhere in the library that makes tensors; null before there was one.
-extern std::atomic<const void*> operations_at;
 
 }  // namespace ttmem::hook

@@ -19,6 +19,7 @@ Beside what the other driver does, a line of JSON each:
     {"do": "calls", "calls": ["ttnn.add(x, x)"]}                one after the other, on tensors it knows; what failed,
                                                                 and of each where the tensors lie that it made: they are
                                                                 kept until `drop` if `is_kept`
+    {"do": "together", "calls": [["..."], ["..."]], "times": 3} as calls, each list on a thread of its own
     {"do": "refused", "sides": [4096], "library": "..."}        what is said to these while other threads allocate
     {"do": "time", "what": "add", "count": 5000}                nanoseconds of a block, see `timing`
     {"do": "quit"}                                              ends as a program does
@@ -28,6 +29,8 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from tests.support.hooked.timing import Timing
@@ -42,6 +45,15 @@ def _flat(made: Any) -> list[Any]:
     if isinstance(made, list | tuple):
         return [tensor for one in made for tensor in _flat(one)]
     return [made] if hasattr(made, "buffer_address") and made.is_allocated() else []
+
+
+def _in_turn(*calls: Callable[[], Any]) -> list[Any]:
+    """What each returns; of one that fails nothing."""
+    made = []
+    for call in calls:
+        with suppress(RuntimeError):
+            made.append(call())
+    return made
 
 
 class HookedDriver(Driver):
@@ -71,6 +83,7 @@ class HookedDriver(Driver):
             "elsewhere": self._elsewhere,
             "fork": self._fork,
             "calls": self._calls,
+            "together": self._together,
             "refused": self._refused,
             "time": self._time,
             "quit": self._quit,
@@ -190,14 +203,10 @@ class HookedDriver(Driver):
         return {"child": child, "status": os.waitstatus_to_exitcode(status)}
 
     def _calls(self, request: Request) -> Answer:
-        """Names in them: tensor(shape), x and y of 64 x 64, and what the earlier ones made, `made`."""
-        ttnn = self.ttnn
+        """Names in them: tensor(shape), x and y of 64 x 64, what the earlier ones made, `made`; `in_turn` calls what
+        it is given on one and the same line."""
         made: list[Any] = []
-
-        def tensor(*shape: int, dtype: Any = ttnn.bfloat16, layout: Any = ttnn.TILE_LAYOUT) -> Any:
-            return ttnn.empty(shape, dtype=dtype, layout=layout, device=self.mesh)
-
-        names = {"ttnn": ttnn, "tensor": tensor, "made": made, "x": tensor(1, 1, 64, 64), "y": tensor(1, 1, 64, 64)}
+        names = self._names(made)
         failed, places = {}, {}
         for call in request["calls"]:
             try:
@@ -208,6 +217,34 @@ class HookedDriver(Driver):
         if request.get("is_kept"):
             self.made += made
         return {"failed": failed, "made": places}
+
+    def _names(self, made: list[Any]) -> dict[str, Any]:
+        ttnn = self.ttnn
+
+        def tensor(*shape: int, dtype: Any = ttnn.bfloat16, layout: Any = ttnn.TILE_LAYOUT) -> Any:
+            return ttnn.empty(shape, dtype=dtype, layout=layout, device=self.mesh)
+
+        xy = {name: tensor(1, 1, 64, 64) for name in "xy"}
+        return {"ttnn": ttnn, "tensor": tensor, "made": made, "partial": partial, "in_turn": _in_turn, **xy}
+
+    def _together(self, request: Request) -> Answer:
+        places: dict[str, list[Any]] = {call: [] for calls in request["calls"] for call in calls}
+        start = threading.Barrier(len(request["calls"]))
+        names = self._names([])
+
+        def play(calls: list[str]) -> None:
+            start.wait()
+            for _ in range(request["times"]):
+                for call in calls:
+                    self.made.append(eval(call, names))
+                    places[call] += [self._place(one) for one in _flat(self.made[-1])]
+
+        threads = [threading.Thread(target=play, args=(calls,)) for calls in request["calls"]]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return {"made": places}
 
     def _place(self, tensor: Any) -> list[Any]:
         """Memory and address."""
