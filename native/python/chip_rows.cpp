@@ -72,7 +72,8 @@ nb::tuple kernel_row(const KernelEntry& found, const Sent* sent, const Timebase&
                           is_socket ? uint64_t{0} : words.per_bank_bytes(), is_socket ? uint16_t{0} : words.count(),
                           its.core_type, its.found_by, sent != nullptr, sent != nullptr ? sent->status : uint8_t{0},
                           sent != nullptr ? sent->launches : 0, found.process->realtime(words.time, time),
-                          size_row(told.packed_bytes), text(told.name.substr(0, kNameMost)));
+                          size_row(told.packed_bytes), text(told.name.substr(0, kNameMost)),
+                          text(is_socket ? std::string() : operation_of(*found.process, words.target(), its.program)));
 }
 
 template <typename Number>

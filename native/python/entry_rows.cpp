@@ -86,6 +86,20 @@ private:
     std::map<std::pair<uint16_t, uint64_t>, std::vector<Words>> further_;
 };
 
+// Whose it is and what it holds: of kernels and circular buffers their program says it, of buffers their site.
+struct What {
+    std::string operation, tensor;
+
+    What(const Process& process, const Words& words, const EntryWords& its) {
+        if (process.reader == nullptr) return;
+        operation = operation_of(process, words.target(), its.program);
+        if (!is_buffer(words.kind()) || !is_stack_site(words.site())) return;
+        const SitePath path = process.reader->site(words.site());
+        operation = operation_in(path);
+        tensor = tensor_in(path);
+    }
+};
+
 nb::tuple entry_row(const Teller& teller, const Joined& joined, const Words& words) {
     const Process& process = teller.process;
     nb::list devices;
@@ -98,12 +112,14 @@ nb::tuple entry_row(const Teller& teller, const Joined& joined, const Words& wor
     const uint64_t id = is_program && told_id == TTMEM_PROGRAM_ZERO ? 0 : told_id;
     const uint32_t site = is_program ? 0 : words.site();  // there the place of its binaries
     const KernelName told(site != 0 && !is_socket ? process.book.text(site) : std::string());
+    const What what(process, words, its);
     return nb::make_tuple(nb::tuple(devices), words.kind(), id, words.pool(), words.flags(), words.reserved_bytes(),
                           its.asked, its.address, its.per_bank, its.core_count, teller.thread_of(words), site, when,
                           words.sequence(), is_program ? words.status() : uint8_t{0}, is_program ? words.launches() : 0,
                           is_socket ? words.per_bank_bytes() : uint64_t{1}, program_number(its.program), its.core_type,
-                          its.found_by, its.layout, its.page, size_row(told.packed_bytes),
-                          text(told.name.substr(0, kSiteMost)), joined.parts_of(words, process.book));
+                          its.found_by, its.layout, its.page, text(what.operation), text(what.tensor),
+                          size_row(told.packed_bytes), text(told.name.substr(0, kSiteMost)),
+                          joined.parts_of(words, process.book));
 }
 
 const Process* find_process(const Processes& processes, uint64_t key) {

@@ -78,6 +78,10 @@ nb::tuple size_row(const std::vector<uint64_t>& sizes) {
     return nb::tuple(row);
 }
 
+std::string operation_of(const Process& process, uint16_t target, uint64_t program) {
+    return process.reader == nullptr ? std::string() : operation_text(*process.reader, process.book, target, program);
+}
+
 nb::object program_number(uint64_t reported) {
     if (reported == 0) return nb::none();
     return nb::cast(reported == TTMEM_PROGRAM_ZERO ? uint64_t{0} : reported);

@@ -85,9 +85,10 @@ void target_rows(const Process& process, const Wanted& wanted, ProcessLists& lis
 void program_rows(const Process& process, ProcessLists& lists) {
     process.book.table().for_each([&](const Words& words) {
         if (words.kind() != TTMEM_PROGRAM_BINARY) return;
+        const nb::str operation = text(operation_of(process, words.target(), words.id));
         for (const uint32_t device : process.book.targets()[words.target()].devices)
             lists.programs.append(nb::make_tuple(process.key, device, program_number(words.id), words.status(),
-                                                 words.launches(), words.reserved_bytes()));
+                                                 words.launches(), words.reserved_bytes(), operation));
     });
 }
 

@@ -15,6 +15,9 @@ nanobind::tuple size_row(const std::vector<uint64_t>& sizes);
 /// The runtime's number of a program, as it was reported; None unknown.
 nanobind::object program_number(uint64_t reported);
 
+/// The operation of a program of a process that has a journal; empty if it is not known.
+std::string operation_of(const Process& process, uint16_t target, uint64_t program);
+
 /// `devices`: only rows about these; None for all.
 nanobind::dict snapshot_rows(Books& books, nanobind::object devices);
 /// One process close up: what `snapshot_rows` says of it, and its `most` largest and oldest allocations. `key`: which of

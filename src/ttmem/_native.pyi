@@ -315,7 +315,8 @@ class Ledger(Books):
     def allocations(self, process: int, most: int = 0) -> list[tuple[Any, ...]]:
         """What is alive, or only so many of every target, pool and kind, the largest: (device numbers, kind, id, pool,
         flags, reserved, requested, address, per_bank, count, thread id, site, time_ns, sequence, status, launches,
-        holders, program, core_type, found_by, layout, page_bytes, what the site says)."""
+        holders, program, core_type, found_by, layout, page_bytes, operation, tensor, packed sizes, what the site says,
+        parts)."""
 
     def chip(self, device: int, most: int) -> dict[str, Any]:
         """What lies where on a device, by its number: `pools` (dram, trace, l1, l1_small) as (allocations that did
@@ -328,7 +329,7 @@ class Ledger(Books):
     def kernels(self, device: int, most: int) -> tuple[int, list[tuple[Any, ...]], int]:
         """When, the `most` largest kernels on a device, by its number, and how many there are: (process, program, id,
         kind, flags, charged, seed rule, binary, cores, core_type, found_by, whether its program is known, its status
-        and launches, time_ns, name)."""
+        and launches, time_ns, packed sizes, name, operation of its program)."""
 
     def tally(self, process: int) -> list[tuple[tuple[int, ...], int, int, bool, int]]:
         """How many are alive of every target, kind and flags: (device numbers, kind, flags, whether they take bytes,

@@ -118,6 +118,7 @@ def a_kernel_row(number: int = 0, **changes: Any) -> KernelRow:
         status=BinaryStatus.COMMITTED,
         launch_count=12 + number,
         time_ns=NOON_NS,
+        operation="ttnn.matmul",
     )
     return replace(row, **changes)
 
@@ -153,6 +154,7 @@ def kernel_tables(draw: st.DrawFn) -> KernelTable:
         status=st.none() | st.sampled_from(BinaryStatus),
         launch_count=_MAYBE,
         time_ns=st.none() | st.just(NOON_NS),
+        operation=_NAMES,
     )
     return a_kernel_table(
         rows=tuple(draw(st.lists(rows, max_size=6))),

@@ -133,7 +133,7 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
         other_pools=pools(),
         other_kinds=some(POOLS, SIZES, COUNTS, FLAGS, key_length=3),
         launches=some(COUNTS, key_length=2),
-        programs=some(COUNTS, st.integers(0, 5), COUNTS, SIZES, key_length=3),
+        programs=some(COUNTS, st.integers(0, 5), COUNTS, SIZES, TEXTS, key_length=3),
         phases=[(key, name, *rest) for key, *rest, name in phases],
         open_phases=[(key, *rest) for key, _, *rest in some(TEXTS, TIMES, COUNTS, key_length=5)],
         out_of_memory=some(POOLS, SIZES, SIZES, SIZES, TIMES, key_length=7),

@@ -58,6 +58,10 @@ const char* check_frames(const Interpreter& interpreter, const PythonRow& row, i
 /// that Python does not know, and while the interpreter is not there or going away.
 int read_frames(const Interpreter& interpreter, const PythonRow& row, PythonFrame* frames, int most) noexcept;
 
+/// The same stack as a number: equal stacks have equal ones. Of each frame it has the code and where in it that is, so what
+/// read_frames() passes over may make a difference. 0 where there are no frames.
+uint64_t number_frames(const Interpreter& interpreter, const PythonRow& row, int most) noexcept;
+
 /// The file or function of a frame as UTF-8, control characters as "?"; of a long one the end (file) or the beginning. Its length.
 size_t file_of(const PythonRow& row, const PythonFrame& frame, char* text, size_t room) noexcept;
 size_t function_of(const PythonRow& row, const PythonFrame& frame, char* text, size_t room) noexcept;

@@ -47,18 +47,6 @@ struct KnownStacks {
 };
 std::atomic<KnownStacks*> known_stacks{nullptr};
 
-// One multiplication for each frame waits for the one before.
-uint64_t hash_of_stack(const PythonFrame* frames, int depth) noexcept {
-    constexpr uint64_t kOdd = 0x9e37'79b9'7f4a'7c15ull, kOther = 0xc2b2'ae3d'27d4'eb4full;
-    uint64_t hash = static_cast<uint64_t>(depth);
-    for (int i = 0; i < depth; ++i) {
-        const uint64_t own = frames[i].identity ^ static_cast<uint32_t>(frames[i].instruction) * kOther;
-        hash = ((hash << 5 | hash >> 59) ^ own) * kOdd;
-    }
-    hash ^= hash >> 32;
-    return (hash * kOther ^ hash >> 29) | 1;
-}
-
 // The place of a stack, its own or the first free one; none where it would have to be looked for too long.
 KnownStack* place_of_stack(KnownStacks& known, uint64_t hash) noexcept {
     for (uint32_t at = static_cast<uint32_t>(hash >> 40), probe = 0; probe < kKnownProbes; ++at, ++probe) {
@@ -208,19 +196,47 @@ const char* python_trouble() noexcept {
     return count != 0 ? "" : "no frame was found";
 }
 
-uint32_t python_site() noexcept {
+uint64_t python_stack() noexcept {
     if (__builtin_expect(python_state.load(std::memory_order_acquire) != PythonState::sure, 0) && !check_python())
         return 0;
+    return number_frames(the_interpreter, the_row, kFramesRead);
+}
+
+bool find_site(uint64_t number, uint32_t& site) noexcept {
+    KnownStacks* known = of_this_journal(known_stacks);
+    if (known == nullptr) return false;
+    for (uint32_t at = static_cast<uint32_t>(number >> 40), probe = 0; probe < kKnownProbes; ++at, ++probe) {
+        const KnownStack& place = known->places[at % kKnownStacks];
+        const uint64_t seen = place.hash.load(std::memory_order_acquire);
+        if (__builtin_expect(seen == number, 1)) {
+            const uint64_t found = place.site.load(std::memory_order_acquire);
+            site = static_cast<uint32_t>(found);
+            return found != 0;
+        }
+        if (seen == 0) return false;
+    }
+    return false;
+}
+
+void keep_site(uint64_t number, uint32_t site) noexcept {
+    KnownStacks* known = number == 0 ? nullptr : of_this_journal(known_stacks);
+    KnownStack* place = known == nullptr ? nullptr : place_of_stack(*known, number);
+    if (place != nullptr) place->site.store(kHasSite | site, std::memory_order_release);
+}
+
+uint32_t site_of_stack(uint64_t stack) noexcept {
+    uint32_t site = 0;
+    if (__builtin_expect(find_site(stack, site), 1)) return site;
     PythonFrame frames[kFramesRead];
     const int depth = read_frames(the_interpreter, the_row, frames, kFramesRead);
-    if (depth == 0) return 0;
-    KnownStacks* known = of_this_journal(known_stacks);
-    KnownStack* place = known != nullptr ? place_of_stack(*known, hash_of_stack(frames, depth)) : nullptr;
-    const uint64_t site = place != nullptr ? place->site.load(std::memory_order_acquire) : 0;
-    if (__builtin_expect(site != 0, 1)) return static_cast<uint32_t>(site);
-    const uint32_t made = new_site(frames, depth);
-    if (place != nullptr) place->site.store(kHasSite | made, std::memory_order_release);
-    return made;
+    site = new_site(frames, depth);
+    keep_site(stack, site);
+    return site;
+}
+
+uint32_t python_site() noexcept {
+    const uint64_t stack = python_stack();
+    return stack == 0 ? 0 : site_of_stack(stack);
 }
 
 }  // namespace ttmem

@@ -40,13 +40,7 @@ SiteText site_text(const JournalReader& reader, uint32_t site) {
 
 std::string operation_text(const JournalReader& reader, const Book& book, uint16_t target, uint64_t program) {
     const uint32_t site = program != 0 ? book.operation_of(target, program) : 0;
-    if (!is_stack_site(site)) return {};
-    std::string found;
-    for (const SiteNode& node : reader.site(site).nodes) {
-        if (node.kind == Node::operation) return node.name;
-        if (node.kind == Node::device_operation && found.empty()) found = node.name;
-    }
-    return found;
+    return is_stack_site(site) ? operation_in(reader.site(site)) : std::string();
 }
 
 void KeptIncidents::name_operations(const JournalReader& reader, const Book& book, bool& has_changed) {

@@ -76,6 +76,21 @@ SitePath StackReader::path(const Source& source, const Identity& identity, uint3
     return path;
 }
 
+std::string operation_in(const SitePath& path) {
+    std::string found;
+    for (const SiteNode& node : path.nodes) {
+        if (node.kind == Node::operation) return node.name;
+        if (node.kind == Node::device_operation && found.empty()) found = node.name;
+    }
+    return found;
+}
+
+std::string tensor_in(const SitePath& path) {
+    for (const SiteNode& node : path.nodes)
+        if (node.kind == Node::tensor) return node.name;
+    return {};
+}
+
 std::string frames_text(const SitePath& path) {
     if (path.is_other) return "other";
     std::string text;

@@ -36,6 +36,10 @@ inline constexpr bool is_stack_site(uint32_t site) { return (site & kStackSite) 
 /// was no room; empty for a path without frames.
 std::string frames_text(const SitePath& path);
 
+/// The operation that a path says, the user's word for it before the runtime's; its tensor. Empty: it says none.
+std::string operation_in(const SitePath& path);
+std::string tensor_in(const SitePath& path);
+
 class StackReader {
 public:
     /// The path of a site that is a node. Empty where the journal does not say.

@@ -33,12 +33,13 @@ def kernel_table_of(
 
 def _row(row: Sequence[Any], pids: Mapping[int, int]) -> KernelRow:
     key, program, identity, kind, flags, charged, seed_rule, binary, cores, core_type, found_by, *rest = row
-    is_program_known, status, launches, time_ns, packed, name = rest
+    is_program_known, status, launches, time_ns, packed, name, operation = rest
     return KernelRow(
         pid=pids.get(key, 0),
         program=program,
         id=identity,
         name=name,
+        operation=operation,
         kind=Kind(kind),
         found_by=FoundBy(found_by),
         core_type=CoreType(core_type),

@@ -275,6 +275,7 @@ def _program(program: Program) -> Document:
         "status": program.status.word,
         "launches": program.launch_count,
         "dram": program.dram_bytes,
+        "operation": program.operation or None,
     }
 
 

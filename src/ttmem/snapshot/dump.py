@@ -69,6 +69,8 @@ class Allocation(NamedTuple):
     owner: Owner
     per_core_bytes: int | None = None  # of a buffer that is allocated by core
     parts: tuple[PlacedPart, ...] = ()  # of such a buffer, one for each address
+    operation: str = ""  # that asked for it, or whose program it is; empty if nobody told
+    tensor: str = ""  # "1x1x32x64 bfloat16 tile": what a buffer holds; empty if nobody told
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +230,7 @@ def _largest(rows: list[tuple[Row, Owner]], most: int) -> tuple[Allocation, ...]
 def allocation_from_row(row: Row, owner: Owner) -> Allocation:
     _, kind_number, identity, pool, flags, reserved, requested, address, per_bank, cores, *others = row
     thread, _, time_ns, *rest = others
-    *_, holders, program, core_type, found_by, layout, page_bytes, packed, name, parts = rest
+    *_, holders, program, core_type, found_by, layout, page_bytes, operation, tensor, packed, name, parts = rest
     kind = Kind(kind_number)
     return Allocation(
         kind=kind,
@@ -254,4 +256,6 @@ def allocation_from_row(row: Row, owner: Owner) -> Allocation:
         time_ns=time_ns or None,
         thread=thread or None,
         owner=owner,
+        operation=operation,
+        tensor=tensor,
     )

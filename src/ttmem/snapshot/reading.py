@@ -303,6 +303,7 @@ def _program(row: Fields, devices: Devices) -> Program:
         status=_STATUSES[row.word("status", tuple(_STATUSES))],
         launch_count=row.integer("launches"),
         dram_bytes=row.integer("dram"),
+        operation=row.maybe_text("operation"),
     )
 
 

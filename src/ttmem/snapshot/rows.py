@@ -214,8 +214,8 @@ def _stories(key: int, parts: Parts) -> dict[str, Any]:
     at = parts.devices
     return {
         "programs": tuple(
-            Program(at[device], program, BinaryStatus(status), launches, dram_bytes)
-            for device, program, status, launches, dram_bytes in parts.of("programs", key)
+            Program(at[device], program, BinaryStatus(status), launches, dram_bytes, operation)
+            for device, program, status, launches, dram_bytes, operation in parts.of("programs", key)
         ),
         "phases": tuple(
             PhasePeak(name, at[device], Pool(pool), peak, time_ns or None, runs, is_lower_bound)

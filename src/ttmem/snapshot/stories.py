@@ -15,6 +15,7 @@ class Program(NamedTuple):
     status: BinaryStatus
     launch_count: int
     dram_bytes: int
+    operation: str = ""  # whose program it is; empty if nobody told
 
 
 class PhasePeak(NamedTuple):

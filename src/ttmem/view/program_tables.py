@@ -16,6 +16,7 @@ from ttmem.view.words import pid_text
 __all__ = ["cache_table", "core_table", "footprint_table", "program_table", "ring_table"]
 
 _MOST_PROGRAMS = 20
+_OPERATION_MOST = 28
 _WIDE = 100  # from here on there is room for the columns that matter less
 _CORES = (CoreType.TENSIX, CoreType.ACTIVE_ETH, CoreType.IDLE_ETH, CoreType.DRAM, CoreType.UNKNOWN)
 
@@ -110,6 +111,8 @@ def cache_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
 def program_table(processes: Sequence[ProcessUsage], *, width: int | None, is_ascii: bool) -> list[Line]:
     """The programs that were launched most: what became of their binaries, and where those are."""
     programs = sorted(_programs(processes), key=lambda found: -found[1].launch_count)
+    shown = programs[:_MOST_PROGRAMS]
+    has_operations = any(program.operation for _, program, _ in shown)
     columns = [
         Column("PROGRAM", is_right=True),
         Column("PID", is_right=True),
@@ -117,6 +120,7 @@ def program_table(processes: Sequence[ProcessUsage], *, width: int | None, is_as
         Column("BINARIES", least=9),
         Column("IN DRAM", is_right=True, least=8),
         Column("LAUNCHES", is_right=True),
+        *([Column("OPERATION")] if has_operations else []),
         Column("LABEL", least=8, most=40),
     ]
     rows: list[list[Cell]] = [
@@ -127,9 +131,10 @@ def program_table(processes: Sequence[ProcessUsage], *, width: int | None, is_as
             _status_cell(program.status),
             cell(size_text(program.dram_bytes)),
             cell(count_text(program.launch_count)),
+            *([cell(_operation(program, is_ascii))] if has_operations else []),
             partial(_label, clean(process.label), is_ascii),
         ]
-        for process, program, chips in programs[:_MOST_PROGRAMS]
+        for process, program, chips in shown
     ]
     if not rows:
         return []
@@ -137,6 +142,10 @@ def program_table(processes: Sequence[ProcessUsage], *, width: int | None, is_as
     if len(programs) > _MOST_PROGRAMS:
         lines.append((Span(f" ... and {len(programs) - _MOST_PROGRAMS:,} more programs (all in --json)", Role.DIM),))
     return lines
+
+
+def _operation(program: Program, is_ascii: bool) -> str:
+    return clipped(clean(program.operation), _OPERATION_MOST, is_ascii=is_ascii)
 
 
 def _programs(processes: Sequence[ProcessUsage]) -> Iterator[tuple[ProcessUsage, Program, list[Program]]]:

@@ -4,8 +4,10 @@ from pathlib import Path
 
 from tests.support.hooked.operations import operations
 from tests.support.stand_in.build import STATUSLESS, StandIn
-from tests.support.stand_in.host import Host
+from tests.support.stand_in.host import CHIP, Host
 from tests.support.stand_in.stories import NEARLY_ALL_L1, a_matmul, an_add
+from tests.support.watching import Watch
+from ttmem.devices import Kind
 
 FAKE, OTHER = "FakeDeviceOperation", "OtherDeviceOperation"
 
@@ -61,3 +63,19 @@ def test_a_clash_at_a_first_launch_knows_its_operation(host: Host) -> None:
 
     assert "clash with L1 buffers" in thrown
     assert (incident["program"], incident["operation"]) == (1, FAKE)
+
+
+def test_programs_kernels_and_circular_buffers_show_the_operation(host: Host) -> None:
+    host.tell("open 1 1 0", *an_add(1), *a_matmul(3), "enqueue 1", "enqueue 2 blocking")
+    look = host.look()
+
+    assert look.operations(CHIP) == {1: FAKE, 3: "ttnn.other"}  # as users call it, where that is known
+    told = {(told.program, told.operation) for told in look.of(Kind.KERNEL_APPLICATION, Kind.CIRCULAR_BUFFER)}
+    assert told == {(1, FAKE), (3, "ttnn.other")}
+
+
+def test_the_table_of_kernels_shows_the_operation(host: Host, watch: Watch) -> None:
+    host.tell("open 1 1 0", *an_add(1), "enqueue 1")
+    [device] = [row["number"] for row in watch.rows()["devices"]]
+
+    assert {row[-1] for row in watch.collector.ledger.kernels(device, 0)[1]} == {FAKE}

@@ -33,6 +33,8 @@ class Told:
     packed_bytes: tuple[int, ...]  # of a kernel's binaries, one for each processor
     is_view: bool
     parts: tuple[tuple[int, int, str], ...]  # of a buffer that is allocated by core: address, core count, core set
+    operation: str  # that asked for it, or whose program it is; empty unknown
+    tensor: str
 
 
 class Owner(NamedTuple):
@@ -68,6 +70,8 @@ class Look:
             program=row[17],
             core_type=CoreType(row[18]),
             found_by=FoundBy(row[19]),
+            operation=row[-5],
+            tensor=row[-4],
             name=row[-2],
             packed_bytes=row[-3],
             parts=row[-1],
@@ -139,9 +143,14 @@ class Look:
         """Of each program the status of its binaries, and how often it was launched."""
         return {
             program: (BinaryStatus(status), launches)
-            for number, program, status, launches, _ in self._table("programs")
+            for number, program, status, launches, _, _ in self._table("programs")
             if self._chips[number] == chip
         }
+
+    def operations(self, chip: int) -> dict[int | None, str]:
+        """Of each program whose it is; empty unknown."""
+        rows = self._table("programs")
+        return {program: operation for number, program, *_, operation in rows if self._chips[number] == chip}
 
     def planned_bytes(self, chip: int) -> int:
         """What circular buffers of all programs take of the chip: on each core the union of their places."""

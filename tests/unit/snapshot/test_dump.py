@@ -216,6 +216,15 @@ def test_parts_read_back_say_the_same() -> None:
     assert allocation_document(read_allocation(Fields(document)), NOON_NS) == document
 
 
+def test_operation_and_tensor_are_told_and_read_back() -> None:
+    row = a_row(64, operation="ttnn.matmul", tensor="32x64 bfloat16 tile")
+    document = allocation_document(allocation_from_row(row, Owner(1, "ada", "x")), NOON_NS)
+    read = read_allocation(Fields(document))
+
+    assert (document["operation"], document["tensor"]) == ("ttnn.matmul", "32x64 bfloat16 tile")
+    assert (read.operation, read.tensor) == ("ttnn.matmul", "32x64 bfloat16 tile")
+
+
 def test_every_field_is_described_and_nothing_else(busy: dict[str, Any]) -> None:
     part = allocation_document(allocation_from_row(by_core(), Owner(1, "ada", "x")), NOON_NS)
     busy["devices"][0]["groups"][0]["allocations"].append(part)

@@ -131,6 +131,7 @@ def test_a_process_carries_its_stories() -> None:
 
     [program], [phase], [refused] = process.programs, process.phases, process.out_of_memory
     assert (program.program, program.status, program.dram_bytes) == (99, BinaryStatus.COMMITTED, 24_576)
+    assert program.operation == "ttnn.matmul"
     assert (phase.name, phase.pool, phase.peak_bytes, phase.run_count) == ("decode", Pool.L1, 84 * MIB, 17)
     assert (refused.requested_bytes, refused.free_bytes, refused.largest_free_bytes) == (4 * MIB, 3 * MIB, MIB)
 

@@ -20,6 +20,8 @@ from ttmem.view import Role, Span, plain
 from ttmem.view.page import PageOptions, page
 from ttmem.view.spans import fitted
 
+OPERATION = "ttnn.experimental.rotary_embedding_llama_fused_qk"
+
 
 @pytest.mark.parametrize("width", [80, 100, 112, 120, 200])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
@@ -63,7 +65,7 @@ def a_galaxy() -> Snapshot:
             (1, chip, cache, 1_234_567, 234_567, 0, 0, 1, 34_567, 4 * MIB, 0) for chip in chips for cache in range(1, 5)
         ],
         launches=[(key, chip, 12_345_678 + chip % 3) for key in keys for chip in chips],
-        programs=[(1, chip, 123_456, 2, 12_345_678 + chip % 3, 999 * MIB) for chip in chips],
+        programs=[(1, chip, 123_456, 2, 12_345_678 + chip % 3, 999 * MIB, OPERATION) for chip in chips],
     )
 
 

@@ -28,6 +28,7 @@ class KernelRow:
     status: BinaryStatus | None  # of its program's binaries; None if the program never had any
     launch_count: int | None  # of its program
     time_ns: int | None  # when it was loaded
+    operation: str = ""  # of its program; empty if nobody told
 
     @property
     def cache_hit_count(self) -> int | None:

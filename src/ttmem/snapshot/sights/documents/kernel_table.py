@@ -47,6 +47,7 @@ def _row_document(row: KernelRow) -> Document:
         "launches": row.launch_count,
         "cache_hits": row.cache_hit_count,
         "loaded": time_text(row.time_ns),
+        "operation": row.operation or None,
     }
 
 
@@ -92,4 +93,5 @@ def _row(row: Fields) -> KernelRow:
         status=_STATUSES[status] if status else None,
         launch_count=row.maybe_integer("launches"),
         time_ns=row.maybe_time_ns("loaded"),
+        operation=row.maybe_text("operation"),
     )
