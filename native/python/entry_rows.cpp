@@ -166,16 +166,36 @@ bool has_site(const Words& words) {
            (is_buffer(words.kind()) || (words.kind() >= TTMEM_CIRCULAR_BUFFER && words.kind() <= TTMEM_SCRATCHPAD));
 }
 
-nb::list site_rows(const Process& process, const std::map<uint32_t, SiteSum>& sums, size_t most) {
-    std::vector<std::pair<uint32_t, SiteSum>> sites(sums.begin(), sums.end());
+// What sums are told by: the line that asked and the one that called it, whatever the tensor. The operation, where no line is
+// known.
+std::string line_of(const Process& process, uint32_t site) {
+    std::string line = process.book.text(site).substr(0, kSiteMost);
+    if (line.empty() && is_stack_site(site) && process.reader != nullptr)
+        return operation_in(process.reader->site(site));
+    const size_t first = line.find('\n');
+    if (first != std::string::npos) line.resize(std::min(line.find('\n', first + 1), line.size()));
+    return line;
+}
+
+std::map<std::string, SiteSum> by_line(const Process& process, const std::map<uint32_t, SiteSum>& sums) {
+    std::map<std::string, SiteSum> lines;
+    for (const auto& [site, sum] : sums) {
+        SiteSum& line = lines[line_of(process, site)];
+        line.bytes += sum.bytes;
+        line.count += sum.count;
+    }
+    return lines;
+}
+
+nb::list site_rows(const std::map<std::string, SiteSum>& sums, size_t most) {
+    std::vector<std::pair<std::string, SiteSum>> sites(sums.begin(), sums.end());
     std::sort(sites.begin(), sites.end(), [](const auto& a, const auto& b) {
         return std::tuple(b.second.bytes, b.second.count, a.first) <
                std::tuple(a.second.bytes, a.second.count, b.first);
     });
     nb::list rows;
     for (size_t i = 0; i < sites.size() && i < most; ++i)
-        rows.append(nb::make_tuple(text(process.book.text(sites[i].first).substr(0, kSiteMost)), sites[i].second.bytes,
-                                   sites[i].second.count));
+        rows.append(nb::make_tuple(text(sites[i].first), sites[i].second.bytes, sites[i].second.count));
     return rows;
 }
 
@@ -201,8 +221,9 @@ void holding_rows(const Process& process, size_t most, const Timebase& time, nb:
     const Teller teller(process, time);
     rows["largest"] = rows_of(teller, joined, largest, is_larger);
     rows["oldest"] = rows_of(teller, joined, oldest, is_older);
-    rows["sites"] = site_rows(process, sites, most);
-    rows["site_count"] = sites.size();
+    const std::map<std::string, SiteSum> lines = by_line(process, sites);
+    rows["sites"] = site_rows(lines, most);
+    rows["site_count"] = lines.size();
 }
 
 nb::list allocation_rows(Books& books, uint64_t key, size_t most) {

@@ -98,6 +98,12 @@ nb::dict incident_row(const Process& process, const KeptIncident& incident, cons
     return row;
 }
 
+// The phase of the incident, if it was made since that began, or that it was made before.
+std::string phase_of(const KeptIncident& incident, uint64_t made) {
+    if (incident.phase_began == 0 || incident.phase.empty()) return {};
+    return made >= incident.phase_began ? incident.phase : "before " + incident.phase;
+}
+
 // (kind, pool, id, address, reserved, requested, per bank, program, its operation, cores, core count, whether by core, whether a view,
 // layout, page, thread, time_ns, sequence, phase, site, numbers of its devices if these are not the incident's)
 nb::tuple held_row(const Process& process, const KeptIncident& incident, const Words& words,
@@ -107,7 +113,6 @@ nb::tuple held_row(const Process& process, const KeptIncident& incident, const W
     if (words.target() != incident.words.target())
         for (const uint32_t device : process.book.targets()[words.target()].devices) devices.append(device);
     const bool is_program = words.kind() == TTMEM_PROGRAM_BINARY;
-    const bool is_in_phase = incident.phase_began != 0 && words.time >= incident.phase_began;
     const std::string cores =
         its.core_set == 0 ? std::string() : process.reader->item(its.core_set, Item::text).substr(0, 2048);
     return nb::make_tuple(
@@ -117,8 +122,7 @@ nb::tuple held_row(const Process& process, const KeptIncident& incident, const W
         unless_empty(operation_text(*process.reader, process.book, words.target(), its.program)), unless_empty(cores),
         unless_zero(its.core_count), words.is_by_core(), (words.flags() & kView) != 0, its.layout,
         unless_zero(its.page), unless_zero(words.thread() < threads.size() ? threads[words.thread()] : 0),
-        process.realtime(words.time, time), words.sequence(),
-        unless_empty(is_in_phase ? incident.phase : std::string()),
+        process.realtime(words.time, time), words.sequence(), unless_empty(phase_of(incident, words.time)),
         site_row(is_program ? SiteText() : site_text(*process.reader, words.site())), nb::tuple(devices));
 }
 

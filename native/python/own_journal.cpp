@@ -235,6 +235,17 @@ nb::list entry_rows() {
     return rows;
 }
 
+bool records_sites = false;  // by this extension; only touched under the interpreter lock
+
+// The site of a buffer of which more is known than the line that asked for it. Empty: not known.
+uint32_t described_site(nb::str tensor, nb::str operation) {
+    if (TTMEM_ON == 0) return 0;
+    uint32_t site = records_sites ? ttmem_python_site_on() : 0;
+    if (nb::len(tensor) != 0) site = ttmem_stack_node(site, TTMEM_TENSOR, tensor.c_str(), nullptr, 0);
+    if (nb::len(operation) != 0) site = ttmem_stack_node(site, TTMEM_OPERATION, operation.c_str(), nullptr, 0);
+    return site;
+}
+
 }  // namespace
 
 void add_own_journal(nb::module_& module) {
@@ -247,8 +258,23 @@ void add_own_journal(nb::module_& module) {
         "reset_peaks",
         [](uint32_t target) { ttmem_reset_peaks(target < kTargets ? static_cast<uint16_t>(target) : uint16_t{0}); },
         nb::sig("def reset_peaks(target: int, /) -> None"));
-    own.def("record_sites", [] { ttmem_python_sites(1); });
-    own.def("forget_sites", [] { ttmem_python_sites(0); });
+    own.def("record_sites", [] {
+        records_sites = true;
+        ttmem_python_sites(1);
+    });
+    own.def("forget_sites", [] {
+        records_sites = false;
+        ttmem_python_sites(0);
+    });
+    own.def("described_site", described_site, nb::sig("def described_site(tensor: str, operation: str, /) -> int"));
+    own.def(
+        "name_program",
+        [](uint32_t target, uint64_t program, nb::str operation) {
+            if (TTMEM_ON == 0 || target >= kTargets) return;
+            const uint32_t site = ttmem_stack_node(0, TTMEM_OPERATION, operation.c_str(), nullptr, 0);
+            ttmem_program_operation(static_cast<uint16_t>(target), program, site);
+        },
+        nb::sig("def name_program(target: int, program: int, operation: str, /) -> None"));
     own.def("current_site", [] { return TTMEM_ON == 0 ? 0u : ttmem_python_site_on(); });
     own.def("stack_node_count", [] {
         const OwnJournal its;

@@ -250,6 +250,15 @@ class own:  # really a submodule
     @staticmethod
     def forget_sites() -> None: ...
     @staticmethod
+    def described_site(tensor: str, operation: str, /) -> int:
+        """The site of a buffer: the Python stack if that is recorded, then the tensor and the operation, if they are
+        not empty. 0 if there is nothing of it."""
+
+    @staticmethod
+    def name_program(target: int, program: int, operation: str, /) -> None:
+        """What a program does; it must be known on that target by now."""
+
+    @staticmethod
     def current_site() -> int:
         """The site of the caller's Python stack, as an allocation would get it; 0 if there is none."""
 

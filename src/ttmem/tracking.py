@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from ttmem.devices import BinaryStatus, BufferType, Cache, CoreType, Kind, Pool, Stall, Word
+from ttmem.devices import BinaryStatus, BufferLayout, BufferType, Cache, CoreType, Kind, Pool, Stall, Word
 
 __all__ = [
     "Cache",
@@ -135,6 +135,15 @@ class TrackedBuffer(Protocol):
         """The program whose binaries it holds, or 0."""
 
 
+class BufferDescription(NamedTuple):
+    """What a buffer may say of itself besides, as `description`: the tensor that it holds, and who asked for it."""
+
+    tensor: str  # "1x1x32x14336 bfloat16 tile"
+    operation: str  # "ttnn.matmul"; empty: not known
+    layout: BufferLayout
+    page_bytes: int
+
+
 class CorePart(NamedTuple):
     """One address of a buffer that is allocated by core, and the cores it has there."""
 
@@ -194,6 +203,8 @@ class Refusal(NamedTuple):
     buffer_address: int = 0  # of the lowest buffer
     is_per_core: bool = False  # asked of single cores: a bank is a core
     text: str = ""
+    tensor: str = ""  # that was to be allocated: "1x1x32x14336 bfloat16 tile"
+    operation: str = ""  # that asked, or was to be launched: "ttnn.matmul"
 
 
 class Tracker(Protocol):
@@ -284,6 +295,14 @@ class Watcher(Protocol):
         self, device: TrackedDevice, pool: Pool, *, requested_bytes: int, free_bytes: int, largest_free_bytes: int
     ) -> None:
         """A refusal; figures are those of all banks of one chip together. Who is a `Witness` hears more instead."""
+
+
+@runtime_checkable
+class OperationListener(Protocol):
+    """Who wants to hear what programs do."""
+
+    def track_operation(self, program: int, device: TrackedDevice, operation: str) -> None:
+        """A program that was launched is that of an operation: "ttnn.matmul"."""
 
 
 @runtime_checkable

@@ -40,6 +40,15 @@ def test_an_expression_asks_for_labels_that_its_metrics_have(expression: str) ->
             assert set(re.findall(r"(\w+)(?:=~|!~|!=|=)", selector)) <= LABELS[name] | {"instance"}
 
 
+def test_incidents_have_a_rule_and_a_panel_that_count_each_once() -> None:
+    rules = (DASHBOARDS / "rules" / "alerts.yml").read_text(encoding="utf-8")
+    panels = [panel["title"] for panel in PANELS if "ttmem_incidents_total" in json.dumps(panel.get("targets", ()))]
+
+    assert "- alert: TtmemIncident\n" in rules
+    assert "increase(ttmem_incidents_total[5m]) > 0" in rules
+    assert panels == ["Incidents in the last hour", "Incidents"]
+
+
 def test_no_panel_lies_on_another_or_beyond_the_edge() -> None:
     def cells(panel: dict[str, Any]) -> set[tuple[int, int]]:
         at = panel["gridPos"]

@@ -10,19 +10,27 @@ from ttmem.cli.exits import NOTHING_READ
 from ttmem.cli.screen import Screen
 from ttmem.daemon.asking.looking import Looking
 from ttmem.errors import SelectionError
-from ttmem.snapshot.dump import Dump
+from ttmem.snapshot.dump import BY, By, Dump
 from ttmem.snapshot.dump_document import dump_document
 from ttmem.view.dump_page import dump_page
 from ttmem.view.page import PageOptions
 
-_MOST = 50
+_MOST, _MOST_SUMS = 50, 20
 
 
 @click.command(short_help="Show what is alive, allocation by allocation.")
 @click.option("--kernels", "is_kernels_only", is_flag=True, help="Only kernels.")
 @click.option("-i", "--device", metavar="DEVICE", help="Only this device: its index, unique id or name.")
 @click.option(
-    "--most", type=click.IntRange(min=1), metavar="N", help=f"List the N largest per device and type ({_MOST})."
+    "--most",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"List the N largest per device and type ({_MOST}; with --by {_MOST_SUMS}).",
+)
+@click.option(
+    "--by",
+    type=click.Choice([by for by in BY if by]),
+    help="Sums by the line, phase or operation that made them, instead of single allocations.",
 )
 @click.option("--all", "is_whole", is_flag=True, help="List all of them.")
 @click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/dump.md).")
@@ -34,23 +42,28 @@ def dump(
     is_kernels_only: bool,
     device: str | None,
     most: int | None,
+    by: By | None,
     is_whole: bool,
     is_json: bool,
     is_ascii: bool,
     is_colourless: bool,
     is_alone: bool,
 ) -> int:
-    """Show what is alive: how much of every type on every device, then single allocations with owner and age.
+    """Show what is alive: how much of every type on every device, then single allocations with owner and age, or sums
+    (--by).
 
     The largest come first, at most 50 per device and type. Asks the daemon (ttmem serve) if one runs, else reads the
     journals.
     """
     if is_whole and most is not None:
         raise click.UsageError("--all and --most contradict each other")
+    if is_kernels_only and by in ("site", "phase"):
+        raise click.UsageError(f"kernels have no {by}: use --by operation")
+    count = 0 if is_whole else most or (_MOST_SUMS if by else _MOST)
     screen = Screen(sys.stdout, os.environ, has_colour=not is_colourless)
     with Looking(os.environ, uid=os.geteuid(), has_daemon=not is_alone) as looking:
         try:
-            alive = looking.dump(kernels=is_kernels_only, device=device, most=0 if is_whole else most or _MOST)
+            alive = looking.dump(kernels=is_kernels_only, device=device, most=count, by=by or "")
         except SelectionError as error:
             raise click.BadParameter(str(error), param_hint="--device") from error
     if is_json:

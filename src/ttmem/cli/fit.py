@@ -15,16 +15,22 @@ from ttmem.daemon.asking.looking import Looking
 from ttmem.errors import NothingToRead
 from ttmem.snapshot.document import SCHEMA, device_name, json_text
 from ttmem.snapshot.fields import time_text
-from ttmem.snapshot.verdicts.fit import Candidate, Need, candidates, chosen
+from ttmem.snapshot.verdicts.fit import Candidate, CoreRoom, Need, Room, candidates, chosen
 from ttmem.view.device_tables import device_word
-from ttmem.view.units import size_text
+from ttmem.view.units import signed_text, size_text
 
 _WORDS = {True: "fits", False: "does not fit", None: "unknown"}
 
 
 @click.command(short_help="Tell which chips would still take so much.")
 @click.option("--dram", "dram_bytes", callback=size, metavar="SIZE", help="So much DRAM on each chip, in one piece.")
-@click.option("--l1-per-core", "l1_core_bytes", callback=size, metavar="SIZE", help="So much L1 on each worker core.")
+@click.option(
+    "--l1-per-core",
+    "l1_core_bytes",
+    callback=size,
+    metavar="SIZE",
+    help="So much L1 on each worker core: in a hole above the lowest L1 buffer, or in the headroom below it.",
+)
 @click.option("--devices", "count", type=click.IntRange(min=1), default=1, metavar="N", help="On so many chips (1).")
 @click.option("--idle", "is_idle", is_flag=True, help="Only chips that nobody has open.")
 @click.option("-i", "--id", "devices", metavar="LIST", help="Only these chips, as ttmem ps -i takes them.")
@@ -81,11 +87,15 @@ def _name(candidate: Candidate) -> str:
 def _why(candidate: Candidate) -> str:
     reasons = [candidate.refusal, candidate.doubt]
     for room in candidate.rooms:
-        needed = size_text(room.needed_bytes)
-        figures = f"free {size_text(room.free_bytes)}, largest block {size_text(room.block_bytes)}"
-        reasons.append(f"{room.name} {needed} of {figures}")
+        reasons.append(f"{room.name} {size_text(room.needed_bytes)} of {_figures(room)}")
     told = "; ".join(filter(None, reasons))
     return f" ({told})" if told else ""
+
+
+def _figures(room: Room | CoreRoom) -> str:
+    if isinstance(room, CoreRoom):
+        return f"hole {size_text(room.hole_bytes)}, headroom {signed_text(room.headroom_bytes)}"
+    return f"free {size_text(room.free_bytes)}, largest block {size_text(room.block_bytes)}"
 
 
 def _document(judged: Sequence[Candidate], taken: Sequence[Candidate] | None, need: Need, count: int) -> dict[str, Any]:
@@ -106,6 +116,8 @@ def _document(judged: Sequence[Candidate], taken: Sequence[Candidate] | None, ne
                         "needed": room.needed_bytes,
                         "free": room.free_bytes,
                         "largest_free": room.block_bytes,
+                        "hole": room.hole_bytes if isinstance(room, CoreRoom) else None,
+                        "headroom": room.headroom_bytes if isinstance(room, CoreRoom) else None,
                         "enough": room.is_enough,
                     }
                     for room in candidate.rooms

@@ -154,7 +154,9 @@ def _tell(offspring: Offspring, name: str, code: int, *, is_asked: bool, is_plai
     lines = summary(usages)
     _say(f"ttmem: peaks of `{name}`" if lines else f"ttmem: `{name}` reported, but held no device memory", lines)
     for reason in sorted({process.sites_off for process in usages if process.sites_off}):
-        _say(f"ttmem: no lines of Python are recorded: {reason}; `ttmem doctor` tells more")
+        from ttmem.view.words import no_lines_text
+
+        _say(f"ttmem: {no_lines_text(reason)}")
     incidents = _incidents(offspring, usages, has_failed=code != 0)
     if incidents:  # last: they are what people look for
         _say("", incidents)

@@ -51,6 +51,7 @@ _NO_ID = Said(0)
 _DRAM = BufferType.DRAM
 _HOLDS_TRACE = 4  # of ttmem_option
 _FIGURES_OF_TEXT, _PER_CORE = 4, 8  # of ttmem_incident_option
+_described_site = _native.own.described_site
 
 # A runtime's objects are somebody else's code and may raise anything; all but what ends the program stays here.
 # ruff: noqa: BLE001
@@ -107,6 +108,7 @@ class GraphTracker:
                 opened.programs.hold(buffer.program, buffer.reserved_bytes, buffer.address)
                 return
             is_trace = kind == _DRAM and getattr(buffer, "holds_trace", False)  # which not every host's buffers say
+            about = getattr(buffer, "description", None)  # nor this
             handle = report_buffer_alloc(
                 opened.target,
                 buffer.unique_id,
@@ -115,8 +117,10 @@ class GraphTracker:
                 buffer.address,
                 buffer.per_bank_bytes,
                 kind,
-                0,
+                _described_site(about.tensor, about.operation) if about else 0,
                 _HOLDS_TRACE if is_trace else 0,
+                about.page_bytes if about else 0,
+                about.layout if about else 0,
             )
             if is_trace:
                 opened.traces[buffer.unique_id] = handle
@@ -313,6 +317,15 @@ class GraphTracker:
         except Exception as fault:
             self._count_fault("track_out_of_memory", fault)
 
+    def track_operation(self, program: int, device: TrackedDevice, operation: str) -> None:
+        """What a program does."""
+        try:
+            opened = self._find(device.id) or self._open(device)
+            if opened is not None:
+                _native.own.name_program(opened.target, program, operation)
+        except Exception as fault:
+            self._count_fault("track_operation", fault)
+
     def track_incident(self, device: TrackedDevice, refusal: Refusal) -> None:
         """Something was refused; kept with what was alive there."""
         try:
@@ -336,6 +349,7 @@ class GraphTracker:
                 program=refusal.program,
                 cb_end_address=refusal.cb_end_address,
                 buffer_address=refusal.buffer_address,
+                site=_described_site(refusal.tensor, refusal.operation) if refusal.tensor or refusal.operation else 0,
                 options=(_FIGURES_OF_TEXT if refusal.text else 0) | (_PER_CORE if refusal.is_per_core else 0),
                 text=refusal.text,
             )

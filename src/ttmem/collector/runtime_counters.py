@@ -219,9 +219,16 @@ class RuntimeCounters:
 
 
 def _unplaced(usage: DeviceUsage) -> DeviceUsage:
-    """Where somebody does not report, nobody knows what is free in one piece, nor which core is fullest."""
+    """Where somebody does not report, nobody knows what is free in one piece, the fullest core, nor the headroom."""
     pools = (pool._replace(largest_free_bytes=None, largest_free_bank_bytes=None) for pool in usage.pools)
-    return usage._replace(pools=tuple(pools), worst_core_bytes=None, worst_core=None)
+    return usage._replace(
+        pools=tuple(pools),
+        worst_core_bytes=None,
+        worst_core=None,
+        headroom_bytes=None,
+        headroom_programs=(),
+        l1_hole_bytes=None,
+    )
 
 
 def _beside(counted: PoolUsage, told: int, stale: int) -> PoolUsage:

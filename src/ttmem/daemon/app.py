@@ -6,7 +6,7 @@ GET  /overview      the same with every process summed over its chips: what a mo
 GET  /events        either again and again, as server-sent events; ?interval=SECONDS&what=overview
 GET  /process, ...  close-ups, see `Answers.sights`; ?pid=N&most=N
 GET  /incident      what was alive when something was refused; ?pid=N&number=N
-GET  /dump          what is alive, allocation by allocation; ?kernels=1&device=N&most=N
+GET  /dump          what is alive, allocation by allocation; ?kernels=1&device=N&most=N&by=site
 GET  /healthz       whether all is well; 503 if it is not
 GET  /metrics, ...  for Prometheus, in its formats: see `answering/scrapes.py`
 POST /reset-peaks   forgets peaks: from now on they start at what is used; on the Unix socket only
@@ -31,6 +31,7 @@ from ttmem.daemon.asking.remembered import TIME_HEADER
 from ttmem.daemon.doorkeeper import Doorkeeper
 from ttmem.daemon.frames import LEAST_INTERVAL_SECONDS, Encoded, Frames
 from ttmem.errors import SelectionError
+from ttmem.snapshot.dump import BY, By
 
 __all__ = ["Answers", "application"]
 
@@ -43,7 +44,7 @@ class Answers(NamedTuple):
     """Who knows the answers. These are called in threads, and may take a while; documents are encoded there, too."""
 
     snapshot: Callable[[], Encoded]
-    dump: Callable[[bool, str | None, int], dict[str, Any]]  # kernels alone, device, most
+    dump: Callable[[bool, str | None, int, By], dict[str, Any]]  # kernels alone, device, most, what sums are made by
     health: Callable[[], tuple[bool, dict[str, Any]]]
     reset_peaks: Callable[[], None]
     overview: Callable[[], Encoded]
@@ -94,7 +95,10 @@ def application(answers: Answers, frames: Mapping[str, Frames]) -> Doorkeeper:
         device = request.query_params.get("device")
         most = int(number_in(request.query_params, "most", _MOST_ALLOCATIONS, least=0, most=1_000_000))
         has_kernels = request.query_params.get("kernels", "") not in ("", "0", "false")
-        return await _json_answer(request, lambda: answers.dump(has_kernels, device, most), is_public(request))
+        by = request.query_params.get("by", "")
+        if by not in BY:
+            raise BadQuestion(f"by: expected {' or '.join(filter(None, BY))}, found {by!r}")
+        return await _json_answer(request, lambda: answers.dump(has_kernels, device, most, by), is_public(request))
 
     async def healthz(request: Request) -> Response:
         is_well, facts = await in_thread(request.scope, answers.health)

@@ -10,7 +10,7 @@ from ttmem.collector import Collector
 from ttmem.daemon.log import KERNELS, PAGE
 from ttmem.devices import Pool
 from ttmem.snapshot import Snapshot
-from ttmem.snapshot.dump import Allocation, Dump, DumpGroup, dump_of
+from ttmem.snapshot.dump import Allocation, By, Dump, DumpGroup, dump_of
 from ttmem.snapshot.dump_document import dump_document
 from ttmem.snapshot.selection import MOST
 from ttmem.view import plain
@@ -38,8 +38,8 @@ class Dumping:
     def __init__(self, collector: Collector) -> None:
         self._collector = collector
 
-    def document(self, has_kernels: bool, device: str | None, most: int) -> dict[str, Any]:
-        return dump_document(self._dump(has_kernels, device, most))
+    def document(self, has_kernels: bool, device: str | None, most: int, by: By = "") -> dict[str, Any]:
+        return dump_document(self._dump(has_kernels, device, most, by))
 
     def text(self, what: str) -> str:
         """What goes into the log: the page of `ttmem dump`, or what a message of the protocol asks for."""
@@ -49,14 +49,14 @@ class Dumping:
             return kernels_text(self._dump(True, None, _MOST_KERNELS))
         return remaining_text(self._dump(False, None, MOST))
 
-    def _dump(self, has_kernels: bool, device: str | None, most: int) -> Dump:
+    def _dump(self, has_kernels: bool, device: str | None, most: int, by: By = "") -> Dump:
         self._collector.tick()
         snapshot = self._collector.snapshot()
         ledger = self._collector.ledger
         share = max(MOST, _MOST_ROWS // max(1, _type_count(snapshot)))
-        most_of_each = min(most or share, share)
+        most_of_each = share if by else min(most or share, share)
         rows = {process.key: ledger.allocations(process.key, most_of_each) for process in snapshot.reporting}
-        return dump_of(snapshot, rows, kernels=has_kernels, device=device, most=most)
+        return dump_of(snapshot, rows, kernels=has_kernels, device=device, most=most, by=by)
 
 
 def remaining_text(dump: Dump) -> str:

@@ -107,16 +107,24 @@ class Host(ABC):
     # Buffers
 
     def create_buffer(
-        self, spec: BufferSpec, *, is_bottom_up: bool | None = None, program: int = 0, holds_trace: bool = False
+        self,
+        spec: BufferSpec,
+        *,
+        is_bottom_up: bool | None = None,
+        program: int = 0,
+        holds_trace: bool = False,
+        operation: str = "",
     ) -> Buffer:
-        """Allocates a buffer on every chip of the mesh; refused, nothing is changed."""
+        """Allocates a buffer on every chip of the mesh, for an operation if one is named; refused, nothing is
+        changed."""
         if not isinstance(spec, BufferSpec):
             raise BadBuffer(f"no buffer to create: {spec!r}; use a BufferSpec, or what tensor() makes of a shape")
         self.refuse_if_closed()
         try:
             placement = self.allocator.allocate(spec, is_bottom_up=is_bottom_up)
         except OutOfDeviceMemory as refusal:
-            self.report_refusal(self._told(refusal, is_per_core=spec.allocation is Allocation.PER_CORE))
+            told = self._told(refusal, is_per_core=spec.allocation is Allocation.PER_CORE)
+            self.report_refusal(told._replace(tensor=spec.tensor, operation=operation))
             raise
         parts = [_core_parts(placement.cores, addresses) for addresses in placement.core_addresses]
         buffer = Buffer(
@@ -126,6 +134,7 @@ class Host(ABC):
             program=program,
             holds_trace=holds_trace,
             core_parts=parts,
+            operation=operation,
             release=self._release_buffer,
         )
         self.buffers[buffer.unique_id] = buffer

@@ -12,6 +12,7 @@ from ttmem.tracking import (
     CoreType,
     KernelFacts,
     KernelType,
+    OperationListener,
     Refusal,
     RefusalKind,
     Stall,
@@ -101,6 +102,7 @@ class Reports:
         self.tracker: Tracker = Silence() if tracker is None else tracker
         self.watcher: Watcher = tracker if isinstance(tracker, Watcher) else Silence()
         self.traces: TraceListener = tracker if isinstance(tracker, TraceListener) else Silence()
+        self._listener: OperationListener | None = tracker if isinstance(tracker, OperationListener) else None
         self.cache_counts: Counter[tuple[Cache, CacheOutcome]] = Counter()
         self.stall_counts: Counter[Stall] = Counter()
         self.ring_launch_counts: Counter[CoreType] = Counter()
@@ -129,6 +131,11 @@ class Reports:
             free_bytes=refusal.free_bytes or 0,
             largest_free_bytes=refusal.largest_free_bytes or 0,
         )
+
+    def operation(self, program: int, device: TrackedDevice, operation: str) -> None:
+        """What a program does that was launched."""
+        if self._listener is not None and operation:
+            self._listener.track_operation(program, device, operation)
 
     def cache(
         self, cache: Cache, outcome: CacheOutcome, *, size_bytes: int = 0, entry_count: int = 0, held_bytes: int = 0

@@ -112,6 +112,7 @@ def device_usage_document(usage: DeviceUsage) -> Document:
         },
         "headroom_bytes": usage.headroom_bytes,
         "headroom_programs": [{"pid": pid or None, "program": program} for pid, program in usage.headroom_programs],
+        "l1_hole_bytes": usage.l1_hole_bytes,
         "open_count": device.open_count,
         "capacity": {pool.word: device.capacity(pool) for pool in Pool if device.capacity(pool) is not None},
         "memory": {pool.pool.word: _device_pool(pool) for pool in usage.pools},

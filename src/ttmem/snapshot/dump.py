@@ -2,23 +2,44 @@
 
 A type is a pool (dram, l1, cb, ...), or for kernels what they are for (application, fabric, dispatch, unknown). Totals
 are those of the snapshot, right also where a list is not whole; lists are cut after the largest few, and say so.
+Instead of single allocations, sums by the line, phase or operation that made them (`by`).
 """
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, get_args
 
 from ttmem.devices import PLANNED_POOLS, BufferLayout, Device, Kind, Pool
 from ttmem.errors import SelectionError
+from ttmem.snapshot.incidents import Incident
 from ttmem.snapshot.selection import MOST, device_test, known_devices
+from ttmem.snapshot.stories import OpenPhase
 from ttmem.snapshot.usage import DeviceUsage, KindUsage, PoolUsage, ProcessUsage, Snapshot, Source
 from ttmem.tracking import CoreType, FoundBy
 
-__all__ = ["Allocation", "Dump", "DumpDevice", "DumpGroup", "Owner", "PlacedPart", "Unlisted", "dump_of"]
+__all__ = [
+    "BY",
+    "Allocation",
+    "By",
+    "Dump",
+    "DumpDevice",
+    "DumpGroup",
+    "DumpSum",
+    "Owner",
+    "PlacedPart",
+    "ProcessNote",
+    "Unlisted",
+    "dump_of",
+]
+
+By = Literal["", "site", "phase", "operation"]  # what sums are made by; empty: single allocations are listed
+BY: tuple[By, ...] = get_args(By)
 
 _VIEW, _ESTIMATED = 1, 64  # flags of a row
+_SUM_FRAMES = 2  # of a stack that tell lines apart
+_OF_RUNTIME = (Kind.PROGRAM_BINARY, Kind.TRACE_BUFFER)
 _KERNEL_POOLS = frozenset({Pool.KERNEL, Pool.ETH, Pool.DISPATCH})  # told by type of kernel, not by place
 _ORDER = (Pool.DRAM, Pool.L1, Pool.L1_SMALL, Pool.TRACE, Pool.CB, Pool.HOST, Pool.UNKNOWN)
 
@@ -73,6 +94,15 @@ class Allocation(NamedTuple):
     tensor: str = ""  # "1x1x32x64 bfloat16 tile": what a buffer holds; empty if nobody told
 
 
+class DumpSum(NamedTuple):
+    """All of one type on one device that one line, phase or operation made."""
+
+    name: str  # of the phase or the operation; empty for a line, and where it is not known
+    stack: tuple[str, ...]  # of a line: it, and the one that called it
+    size_bytes: int
+    count: int  # type: ignore[assignment]  # hides a method of tuples, which nobody calls
+
+
 @dataclass(frozen=True, slots=True)
 class DumpGroup:
     """Everything of one type on one device."""
@@ -83,15 +113,18 @@ class DumpGroup:
     count: int
     is_estimated: bool  # some of its sizes came from the seeds' rule
     allocations: tuple[Allocation, ...]  # largest first
+    sums: tuple[DumpSum, ...] = ()  # instead of single allocations, largest first
+    more_sum_count: int = 0  # lines, phases or operations that `sums` does not list
 
     @property
     def more_count(self) -> int:
         """How many are alive that are not listed."""
-        return max(0, self.count - len(self.allocations))
+        return max(0, self.count - len(self.allocations) - sum(one.count for one in self.sums))
 
     @property
     def more_bytes(self) -> int:
-        return max(0, self.used_bytes - sum(one.size_bytes for one in self.allocations)) if self.more_count else 0
+        listed = sum(one.size_bytes for one in self.allocations) + sum(one.size_bytes for one in self.sums)
+        return max(0, self.used_bytes - listed) if self.more_count else 0
 
     @property
     def is_planned(self) -> bool:
@@ -114,6 +147,36 @@ class Unlisted(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessNote:
+    """What is to be said of a process besides what it holds: its incidents, and why its lines are not known."""
+
+    owner: Owner
+    is_ended: bool
+    incidents: tuple[Incident, ...]
+    incident_count: int
+    refusal_count: int
+    clash_count: int
+    sites_off: str
+
+    @property
+    def pid(self) -> int:
+        return self.owner.pid
+
+    @property
+    def label(self) -> str:
+        return self.owner.label
+
+    @property
+    def was_refused(self) -> bool:
+        return bool(self.incident_count or self.refusal_count or self.clash_count)
+
+    @property
+    def unlisted_incident_count(self) -> int:
+        """Incidents whose details are not kept."""
+        return max(0, self.incident_count - len(self.incidents))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dump:
     """All that is alive at one instant."""
 
@@ -126,6 +189,8 @@ class Dump:
     devices: tuple[DumpDevice, ...]  # on which something is alive
     unlisted: tuple[Unlisted, ...]
     notes: tuple[str, ...] = ()
+    by: By = ""
+    process_notes: tuple[ProcessNote, ...] = ()
 
     @property
     def count(self) -> int:
@@ -139,14 +204,18 @@ def dump_of(
     kernels: bool = False,
     device: str | int | None = None,
     most: int = MOST,
+    by: By = "",
 ) -> Dump:
     """What is alive, from a snapshot and the rows of `Ledger.allocations` by process key.
 
-    `kernels` keeps kernels only, `device` one device (as `ps -i` names it), `most` cuts lists (0: not at all).
+    `kernels` keeps kernels only, `device` one device (as `ps -i` names it), `most` cuts lists (0: not at all). `by`
+    sums all rows that are handed in; kernels are summed by operation alone.
     """
     usages = _chosen(snapshot, None if device is None else str(device))
     rows = _sorted_out(snapshot, allocations, {usage.device.number for usage in usages})
-    devices = (DumpDevice(usage.device, tuple(_groups(usage, rows, kernels, most))) for usage in usages)
+    phases = {process.key: process.open_phases for process in snapshot.live} if by == "phase" else {}
+    listing = _Listing(kernels, most, by, phases)
+    devices = (DumpDevice(usage.device, tuple(_groups(usage, rows, listing))) for usage in usages)
     return Dump(
         time_ns=snapshot.time_ns,
         source=snapshot.source,
@@ -157,6 +226,26 @@ def dump_of(
         devices=tuple(found for found in devices if found.groups),
         unlisted=tuple(Unlisted(owner_of(process), reason) for process in snapshot.live if (reason := _why(process))),
         notes=tuple(finding.line for finding in snapshot.findings if finding.pid is None),
+        by=by,
+        process_notes=tuple(
+            _note(process) for process in snapshot.processes if process.was_refused or _has_no_lines(process)
+        ),
+    )
+
+
+def _has_no_lines(process: ProcessUsage) -> bool:
+    return process.is_live and bool(process.sites_off)
+
+
+def _note(process: ProcessUsage) -> ProcessNote:
+    return ProcessNote(
+        owner=owner_of(process),
+        is_ended=not process.is_live,
+        incidents=process.incidents,
+        incident_count=process.incident_count,
+        refusal_count=process.refusal_count,
+        clash_count=process.clash_count,
+        sites_off=process.sites_off,
     )
 
 
@@ -170,7 +259,7 @@ def _chosen(snapshot: Snapshot, word: str | None) -> tuple[DeviceUsage, ...]:
     return usages
 
 
-_Rows = dict[tuple[int, str], list[tuple[Row, Owner]]]
+_Rows = dict[tuple[int, str], list[tuple[Row, Owner, int]]]  # with the key of its process
 
 
 def _sorted_out(snapshot: Snapshot, allocations: Mapping[int, Iterable[Row]], wanted: set[int]) -> _Rows:
@@ -182,7 +271,7 @@ def _sorted_out(snapshot: Snapshot, allocations: Mapping[int, Iterable[Row]], wa
             name = _type_of(Kind(row[1]), Pool(row[3]))
             for number in row[0]:
                 if number in wanted:
-                    found[number, name].append((row, owner))
+                    found[number, name].append((row, owner, process.key))
     return found
 
 
@@ -199,19 +288,79 @@ def _type_of(kind: Kind, pool: Pool) -> str:
     return kind.word if kind.is_kernel else pool.word
 
 
-def _groups(usage: DeviceUsage, rows: _Rows, is_kernels_only: bool, most: int) -> Iterable[DumpGroup]:
+class _Listing(NamedTuple):
+    """What is listed of a group, and how."""
+
+    is_kernels_only: bool
+    most: int  # 0: all
+    by: By
+    phases: Mapping[int, Sequence[OpenPhase]]  # that are open, by the keys of processes
+
+
+def _groups(usage: DeviceUsage, rows: _Rows, listing: _Listing) -> Iterable[DumpGroup]:
     """Buffers by pool, then kernels by type; only what is alive."""
     totals: list[tuple[str, bool, PoolUsage | KindUsage]] = []
-    if not is_kernels_only:
+    if not listing.is_kernels_only:
         pools = {pool.pool: pool for pool in usage.pools if pool.pool not in _KERNEL_POOLS}
         totals += [(pool.word, False, pools[pool]) for pool in _ORDER if pool in pools]
-    totals += [(kernel.kind.word, True, kernel) for kernel in usage.kernels]
+    if listing.by in ("", "operation"):  # a kernel has neither a line nor a phase
+        totals += [(kernel.kind.word, True, kernel) for kernel in usage.kernels]
     for name, is_kernel, total in totals:
         if total.count:
-            listed = _largest(rows.get((usage.device.number, name), []), most)
+            found = rows.get((usage.device.number, name), [])
             is_estimated = isinstance(total, KindUsage) and total.is_estimated
-            name = name.removeprefix("kernel_")
-            yield DumpGroup(name, is_kernel, total.used_bytes, total.count, is_estimated, listed)
+            group = DumpGroup(name.removeprefix("kernel_"), is_kernel, total.used_bytes, total.count, is_estimated, ())
+            yield (
+                _summed(group, found, listing)
+                if listing.by
+                else replace(group, allocations=_largest(found, listing.most))
+            )
+
+
+def _summed(group: DumpGroup, rows: Sequence[tuple[Row, Owner, int]], listing: _Listing) -> DumpGroup:
+    """The same group with its sums, largest first."""
+    name_of = _NAMES[listing.by]
+    sums: dict[_SumName, list[int]] = defaultdict(lambda: [0, 0])
+    for row, _, key in rows:
+        one = sums[name_of(row, listing.phases.get(key, ()))]
+        one[0] += row[5]
+        one[1] += 1
+    told = sorted((DumpSum(*name, *figures) for name, figures in sums.items()), key=lambda one: (-one.size_bytes, one))
+    kept = told[: listing.most or None]
+    return replace(group, sums=tuple(kept), more_sum_count=len(told) - len(kept))
+
+
+_SumName = tuple[str, tuple[str, ...]]
+
+
+def _line_of(row: Row, _: Sequence[OpenPhase]) -> _SumName:
+    """The line and its caller; the operation where no line is known; what the runtime makes for itself by its kind."""
+    kind = Kind(row[1])
+    if row[-2]:
+        return "", tuple(row[-2].split("\n")[:_SUM_FRAMES])
+    words = kind.word.replace("_", " ")
+    return words if kind in _OF_RUNTIME else row[-5] or ("" if kind is Kind.BUFFER else words), ()
+
+
+def _operation_of(row: Row, _: Sequence[OpenPhase]) -> _SumName:
+    return row[-5], ()
+
+
+def _phase_of(row: Row, phases: Sequence[OpenPhase]) -> _SumName:
+    """Of the phases that are open the one that began last before it was made; those that have ended are forgotten."""
+    began = [phase for phase in phases if phase.since_ns is not None]
+    within = [phase for phase in began if (phase.since_ns or 0) <= row[12]]
+    if within:
+        return max(within, key=lambda phase: phase.since_ns or 0).name, ()
+    first = min(began, key=lambda phase: phase.since_ns or 0, default=None)
+    return f"before {first.name}" if first else "", ()
+
+
+_NAMES: dict[By, Callable[[Row, Sequence[OpenPhase]], _SumName]] = {
+    "site": _line_of,
+    "operation": _operation_of,
+    "phase": _phase_of,
+}
 
 
 def rank_by_size(row: Row) -> tuple[int, int, int]:
@@ -219,12 +368,12 @@ def rank_by_size(row: Row) -> tuple[int, int, int]:
     return -row[5], row[12], row[2]
 
 
-def _largest(rows: list[tuple[Row, Owner]], most: int) -> tuple[Allocation, ...]:
-    def rank(pair: tuple[Row, Owner]) -> tuple[int, int, int]:
-        return rank_by_size(pair[0])
+def _largest(rows: list[tuple[Row, Owner, int]], most: int) -> tuple[Allocation, ...]:
+    def rank(found: tuple[Row, Owner, int]) -> tuple[int, int, int]:
+        return rank_by_size(found[0])
 
     chosen = heapq.nsmallest(most, rows, key=rank) if most else sorted(rows, key=rank)
-    return tuple(allocation_from_row(row, owner) for row, owner in chosen)
+    return tuple(allocation_from_row(row, owner) for row, owner, _ in chosen)
 
 
 def allocation_from_row(row: Row, owner: Owner) -> Allocation:

@@ -8,8 +8,21 @@ from typing import get_args
 
 from ttmem.devices import BufferLayout, Kind, Pool
 from ttmem.snapshot.document import SCHEMA, Document, device_name
-from ttmem.snapshot.dump import Allocation, Dump, DumpDevice, DumpGroup, Owner, PlacedPart, Unlisted
+from ttmem.snapshot.dump import (
+    BY,
+    Allocation,
+    By,
+    Dump,
+    DumpDevice,
+    DumpGroup,
+    DumpSum,
+    Owner,
+    PlacedPart,
+    ProcessNote,
+    Unlisted,
+)
 from ttmem.snapshot.fields import Fields, time_text
+from ttmem.snapshot.incidents import incident_document, read_incident
 from ttmem.snapshot.reading import bare_device, check_schema
 from ttmem.snapshot.usage import Source
 from ttmem.tracking import CoreType, FoundBy
@@ -22,6 +35,7 @@ _FOUND_BY = {"": FoundBy.UNKNOWN, **{found.word: found for found in FoundBy}}
 _LAYOUTS = {"": BufferLayout.UNKNOWN, **{layout.word: layout for layout in BufferLayout}}
 _POOLS = {pool.word: pool for pool in Pool}
 _KINDS = {kind.word: kind for kind in Kind}
+_BY: dict[str, By] = {by: by for by in BY}
 
 
 def dump_document(dump: Dump) -> Document:
@@ -34,11 +48,13 @@ def dump_document(dump: Dump) -> Document:
         "places": list(dump.places),
         "complete": not dump.unlisted,
         "kernels_only": dump.is_kernels_only,
+        "by": dump.by or None,
         "processes": dump.process_count,
         "ended": dump.ended_count,
         "devices": [_device(device, dump.time_ns) for device in dump.devices],
         "unlisted": [{**_owner(unlisted.owner), "reason": unlisted.reason} for unlisted in dump.unlisted],
         "notes": list(dump.notes),
+        "process_notes": [_process_note(note) for note in dump.process_notes],
     }
 
 
@@ -61,6 +77,24 @@ def _group(group: DumpGroup, time_ns: int) -> Document:
         "planned": group.is_planned,
         "more": group.more_count,
         "allocations": [allocation_document(one, time_ns) for one in group.allocations],
+        "sums": [_sum(one) for one in group.sums],
+        "more_sums": group.more_sum_count,
+    }
+
+
+def _sum(one: DumpSum) -> Document:
+    return {"name": one.name or None, "stack": list(one.stack), "size": one.size_bytes, "count": one.count}
+
+
+def _process_note(note: ProcessNote) -> Document:
+    return {
+        **_owner(note.owner),
+        "ended": note.is_ended,
+        "incidents": [incident_document(incident) for incident in note.incidents],
+        "incident_count": note.incident_count,
+        "refusals": note.refusal_count,
+        "clash_count": note.clash_count,
+        "sites_off": note.sites_off or None,
     }
 
 
@@ -123,6 +157,8 @@ def dump_from_document(document: Document) -> Dump:
         devices=tuple(_read_device(row, number) for number, row in enumerate(fields.items("devices"))),
         unlisted=tuple(Unlisted(_read_owner(row), row.text("reason")) for row in fields.items("unlisted")),
         notes=fields.texts("notes"),
+        by=_BY[fields.maybe_word("by", tuple(_BY))],
+        process_notes=tuple(_read_process_note(row) for row in fields.items("process_notes")),
     )
 
 
@@ -139,6 +175,23 @@ def _read_group(row: Fields) -> DumpGroup:
         count=row.integer("count"),
         is_estimated=row.flag("estimated"),
         allocations=tuple(read_allocation(one) for one in row.items("allocations")),
+        sums=tuple(
+            DumpSum(one.maybe_text("name"), one.texts("stack"), one.integer("size"), one.integer("count"))
+            for one in row.items("sums")
+        ),
+        more_sum_count=row.integer("more_sums"),
+    )
+
+
+def _read_process_note(row: Fields) -> ProcessNote:
+    return ProcessNote(
+        owner=_read_owner(row),
+        is_ended=row.flag("ended"),
+        incidents=tuple(read_incident(one) for one in row.items("incidents")),
+        incident_count=row.integer("incident_count"),
+        refusal_count=row.integer("refusals"),
+        clash_count=row.integer("clash_count"),
+        sites_off=row.maybe_text("sites_off"),
     )
 
 

@@ -122,7 +122,7 @@ class HeldEntry(msgspec.Struct, frozen=True, kw_only=True):
     time_ns: Count
     sequence: Count  # which of two is newer
     device_ids: tuple[str, ...] = ()  # its chips, if they are not those of the incident: a mesh of it, or one of a mesh
-    phase: str | None = None  # that was open when it was made, where that is known
+    phase: str | None = None  # of the incident, if it was made since that began; else "before" it
     site: Site | None = None
 
 

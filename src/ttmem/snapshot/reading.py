@@ -172,6 +172,7 @@ def read_device_usage(row: Fields, devices: Devices, number: int | None = None) 
         worst_core=worst,
         core_bytes=row.inner("l1").maybe_integer("core_total"),
         headroom_bytes=row.maybe_integer("headroom_bytes"),
+        l1_hole_bytes=row.maybe_integer("l1_hole_bytes"),
         headroom_programs=tuple(
             (one.maybe_integer("pid") or 0, one.maybe_integer("program")) for one in row.items("headroom_programs")
         ),

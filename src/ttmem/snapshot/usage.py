@@ -138,6 +138,7 @@ class DeviceUsage(NamedTuple):
     core_bytes: int | None = None  # what a core has for those: its L1 but for what the runtime reserves
     headroom_bytes: int | None = None  # lowest L1 buffer less highest end of circular buffers, of the core with least
     headroom_programs: tuple[tuple[int, int | None], ...] = ()  # pid and program of those that reach into a buffer
+    l1_hole_bytes: int | None = None  # largest free block of a core above its lowest L1 buffer; 0 without buffers
 
     @property
     def kernels(self) -> tuple[KindUsage, ...]:

@@ -14,14 +14,17 @@ from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.page import PageOptions, source_line, wrapped
 from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of
 from ttmem.view.units import age_text, clock_text, count_text, packed_text, size_text
-from ttmem.view.words import pid_text, plural, process_text, reason_text
+from ttmem.view.words import no_lines_text, pid_text, plural, process_text, reason_text, stack_text, what_text
 
 __all__ = ["dump_page"]
 
 _LABEL_LEAST, _LABEL_MOST = 10, 40
 _NAME_LEAST, _NAME_MOST = 18, 36
 _WIDE = 112  # from here on there is room for the columns that matter less
-_PACKAGES = "/site-packages/"
+_LINE_MOST = 120
+_SUMMED = {"site": "line", "phase": "phase", "operation": "operation"}
+_UNKNOWN_SUMS = {"site": "line not known", "phase": "no phase is open", "operation": "operation not known"}
+_WHAT_LEAST, _WHAT_MOST = 24, 48
 _NATURAL = {Kind.BUFFER, Kind.CIRCULAR_BUFFER}  # kinds that the type of their group already tells
 
 Group = tuple[DumpDevice, ...]  # devices that are shown as one
@@ -30,14 +33,14 @@ Group = tuple[DumpDevice, ...]  # devices that are shown as one
 def dump_page(dump: Dump, options: PageOptions) -> list[Line]:
     """All lines, top to bottom."""
     groups = _alike(dump.devices) if options.width else [(device,) for device in dump.devices]
-    blocks: list[list[Line]] = [_heading(dump, options)]
+    blocks: list[list[Line]] = [_heading(dump, options), _incidents(dump, options)]
     if groups:
         blocks.append(_totals(groups, options.width))
     for devices in groups:
         for group in devices[0].groups:
-            blocks.append(_list(devices, group, dump.time_ns, options))
+            blocks.append(_list(devices, group, dump, options))
     blocks.append(wrapped(_doubts(dump), Role.HIGH, "! ", options))
-    blocks.append(wrapped(_notes(dump, groups), Role.DIM, "", options))
+    blocks.append(wrapped([*_no_lines(dump), *_notes(dump, groups)], Role.DIM, "", options))
     lines: list[Line] = []
     for block in filter(None, blocks):
         lines += [(), *block] if lines else block
@@ -91,16 +94,56 @@ def _type_word(group: DumpGroup) -> str:
     return f"{clean(group.type)} kernels" if group.is_kernel else clean(group.type)
 
 
-def _list(devices: Group, group: DumpGroup, time_ns: int, options: PageOptions) -> list[Line]:
-    """One device and type: its single allocations, and how many are not listed."""
+def _incidents(dump: Dump, options: PageOptions) -> list[Line]:
+    """A line for each incident, as in `ttmem ps`."""
+    refused = [note for note in dump.process_notes if note.was_refused]
+    if not refused:
+        return []
+    from ttmem.view.incidents.lines import incident_list  # here: most dumps have none
+
+    devices = [found.device for found in dump.devices]
+    told = [(note, note.is_ended) for note in refused]
+    lines, notes = incident_list(told, devices, dump.time_ns, options.width, is_ascii=options.is_ascii)
+    return lines + wrapped(notes, Role.DIM, "", options)
+
+
+def _list(devices: Group, group: DumpGroup, dump: Dump, options: PageOptions) -> list[Line]:
+    """One device and type: its single allocations or their sums, and how many are not listed."""
     title = (Span(" "), *device_title([found.device for found in devices]), Span(f" {_type_word(group)}", Role.TITLE))
     lines: list[Line] = [title]
+    if group.sums:
+        lines += _sum_table(group, dump.by, options)
     if group.allocations:
-        lines += _allocation_table(group, time_ns, options)
+        lines += _allocation_table(group, dump.time_ns, options)
     if group.more_count:
         more = f"{count_text(group.more_count)} more, {size_text(group.more_bytes)}"
-        lines.append((Span(" " * 3), Span(f"... {more} (--all)", Role.DIM)))
+        others = f", of {plural(group.more_sum_count, _SUMMED[dump.by], 's')}" if group.more_sum_count else ""
+        lines.append((Span(" " * 3), Span(f"... {more}{others} (--all)", Role.DIM)))
     return lines
+
+
+def _sum_table(group: DumpGroup, by: str, options: PageOptions) -> list[Line]:
+    columns = [
+        Column("SIZE", is_right=True, least=10),
+        Column("ALIVE", is_right=True),
+        Column(by.upper().replace("SITE", "MADE BY"), least=_NAME_LEAST, most=_LINE_MOST),
+    ]
+    rows: list[list[Cell]] = []
+    for one in group.sums:
+        text = clean(one.name) or stack_text(one.stack, 2) or _UNKNOWN_SUMS[by]
+        is_known = bool(one.name or one.stack)
+        rows.append(
+            [
+                cell(("~" if group.is_estimated else "") + size_text(one.size_bytes)),
+                cell(count_text(one.count)),
+                partial(_name, text, Role.PLAIN if is_known else Role.DIM, options.is_ascii),
+            ]
+        )
+    return grid(columns, rows, width=options.width)
+
+
+def _name(text: str, role: Role, is_ascii: bool, width: int) -> Line:
+    return cell(clipped(text, width, is_ascii=is_ascii), role)
 
 
 class _Part(NamedTuple):
@@ -112,38 +155,48 @@ class _Part(NamedTuple):
 
 
 def _allocation_table(group: DumpGroup, time_ns: int, options: PageOptions) -> list[Line]:
+    is_narrow = not _has_room(options) and any(one.stack for one in group.allocations)  # then lines are worth more
     parts = [
         _Part(Column("SIZE", is_right=True, least=10), True, _size),
-        _Part(Column("ID"), True, lambda one: cell(hex(one.id))),
-        *_details(group, options),
-        *_owners(group, time_ns, options),
+        _Part(Column("ID"), not is_narrow, lambda one: cell(hex(one.id))),
+        *_details(group, options, is_narrow=is_narrow),
+        *_owners(group, time_ns, options, is_narrow=is_narrow),
     ]
     shown = [part for part in parts if part.is_there]
     rows = [[part.cell_of(one) for part in shown] for one in group.allocations]
     return grid([part.column for part in shown], rows, width=options.width)
 
 
-def _details(group: DumpGroup, options: PageOptions) -> Iterator[_Part]:
+def _has_room(options: PageOptions) -> bool:
+    return options.width is None or options.width >= _WIDE
+
+
+def _details(group: DumpGroup, options: PageOptions, *, is_narrow: bool) -> Iterator[_Part]:
     """What only some allocations have: a place, a program, a name, several holders."""
     listed, is_ascii = group.allocations, options.is_ascii
-    has_room = options.width is None or options.width >= _WIDE
+    has_room = _has_room(options)
     name_most = _NAME_MOST if has_room else _NAME_LEAST
-    has_kind = any(one.kind not in _NATURAL for one in listed) and not group.is_kernel
+    has_what = not group.is_kernel and (
+        any(one.tensor or one.kind not in _NATURAL for one in listed)
+        or (has_room and any(one.layout for one in listed))
+    )
     has_program = has_room and any(one.program is not None and one.kind is not Kind.PROGRAM_BINARY for one in listed)
     has_found = has_room and any(one.found_by for one in listed)
-    yield _Part(Column("ADDRESS"), any(one.address not in (None, one.id) for one in listed), _address)
-    has_layout, has_page = (has_room and any(map(known, listed)) for known in (_layout_text, _page_text))
-    yield _Part(Column("LAYOUT"), has_layout, lambda one: cell(_layout_text(one), Role.DIM))
+    has_address = not is_narrow and any(one.address not in (None, one.id) for one in listed)
+
+    def text_cell(text_of: Callable[[Allocation], str], most: int) -> Callable[[Allocation], Cell]:
+        if options.width is None:
+            return lambda one: cell(clean(text_of(one)))
+        return lambda one: cell(clipped(clean(text_of(one)), most, is_ascii=is_ascii))
+
+    yield _Part(Column("ADDRESS"), has_address, _address)
+    yield _Part(Column("WHAT"), has_what, text_cell(what_text, _WHAT_MOST if has_room else _WHAT_LEAST))
+    has_page = has_room and any(map(_page_text, listed))
     yield _Part(Column("PAGE", is_right=True), has_page, lambda one: cell(_page_text(one)))
-    yield _Part(Column("KIND"), has_kind, lambda one: cell("" if one.kind in _NATURAL else one.kind.word, Role.DIM))
     yield _Part(
         Column("PROGRAM", is_right=True), has_program, lambda one: cell("" if one.program is None else str(one.program))
     )
-    yield _Part(
-        Column("KERNEL"),
-        any(one.name for one in listed),
-        lambda one: cell(clipped(clean(one.name), name_most, is_ascii=is_ascii)),
-    )
+    yield _Part(Column("KERNEL"), any(one.name for one in listed), text_cell(lambda one: one.name, name_most))
     yield _Part(Column("CORES"), has_found, lambda one: cell(_cores_text(one)))
     yield _Part(
         Column("CORES"),
@@ -153,27 +206,25 @@ def _details(group: DumpGroup, options: PageOptions) -> Iterator[_Part]:
     has_packed = has_room and any(one.packed_bytes for one in listed)
     yield _Part(Column("PACKED", is_right=True), has_packed, lambda one: cell(packed_text(one.packed_bytes)))
     yield _Part(Column("FOUND BY"), has_found, lambda one: cell(one.found_by.word, Role.DIM))
-    has_stack = has_room and any(one.stack for one in listed)
-    yield _Part(
-        Column("ASKED BY"),
-        has_stack,
-        lambda one: cell(clipped(clean(_asker(one)), name_most, is_ascii=is_ascii)),
-    )
+    has_operation = has_room and any(one.operation for one in listed)
+    yield _Part(Column("OPERATION"), has_operation, text_cell(lambda one: one.operation, _NAME_LEAST + 6))
+    has_stack = any(one.stack for one in listed)
+    yield _Part(Column("ASKED BY"), has_stack, text_cell(lambda one: stack_text(one.stack, 1), name_most + 6))
     has_holders = any(one.holder_count > 1 for one in listed)
     yield _Part(Column("HOLDERS", is_right=True), has_holders, lambda one: cell(count_text(one.holder_count)))
 
 
-def _owners(group: DumpGroup, time_ns: int, options: PageOptions) -> Iterator[_Part]:
+def _owners(group: DumpGroup, time_ns: int, options: PageOptions, *, is_narrow: bool) -> Iterator[_Part]:
     """How old it is, and whose."""
     is_ascii, is_free = options.is_ascii, options.width is None
     longest = max(width_of(clean(one.owner.label)) for one in group.allocations)
     label = Column("LABEL", least=min(longest, _LABEL_LEAST), most=longest if is_free else _LABEL_MOST)
     yield _Part(Column("AGE", is_right=True, least=6), True, lambda one: cell(_age(one, time_ns), Role.DIM))
     yield _Part(Column("PID", is_right=True), True, lambda one: cell(_pid(one)))
-    has_room = options.width is None or options.width >= _WIDE
-    yield _Part(Column("THREAD", is_right=True), has_room and _has_threads(group), lambda one: cell(_thread_text(one)))
-    yield _Part(Column("USER", least=0 if is_free else 6), True, lambda one: cell(_user(one, options)))
-    yield _Part(label, True, lambda one: partial(_label, clean(one.owner.label), is_ascii))
+    has_threads = _has_room(options) and _has_threads(group)
+    yield _Part(Column("THREAD", is_right=True), has_threads, lambda one: cell(_thread_text(one)))
+    yield _Part(Column("USER", least=0 if is_free else 6), not is_narrow, lambda one: cell(_user(one, options)))
+    yield _Part(label, not is_narrow, lambda one: partial(_label, clean(one.owner.label), is_ascii))
 
 
 def _has_threads(group: DumpGroup) -> bool:
@@ -188,16 +239,6 @@ def _thread_text(one: Allocation) -> str:
 
 def _address(one: Allocation) -> Line:
     return cell("" if one.address is None else hex(one.address))
-
-
-def _asker(one: Allocation) -> str:
-    """The innermost frame of the program itself, without its directory: not of packages that it calls."""
-    frames = [frame for frame in one.stack if _PACKAGES not in frame] or list(one.stack)
-    return frames[0].rpartition("/")[2] if frames else ""
-
-
-def _layout_text(one: Allocation) -> str:
-    return one.layout.word if one.layout else ""
 
 
 def _page_text(one: Allocation) -> str:
@@ -253,6 +294,13 @@ def _doubts(dump: Dump) -> Iterator[str]:
     yield from map(clean, dump.notes)
 
 
+def _no_lines(dump: Dump) -> Iterator[str]:
+    """Why lines are not known, where they would stand."""
+    for note in dump.process_notes:
+        if note.sites_off and not note.is_ended and not dump.is_kernels_only:
+            yield f"{process_text(note.pid, clean(note.label))}: {no_lines_text(note.sites_off)}"
+
+
 def _notes(dump: Dump, groups: Sequence[Group]) -> Iterator[str]:
     found = [group for device in dump.devices for group in device.groups]
     listed = [one for group in found for one in group.allocations]
@@ -264,5 +312,7 @@ def _notes(dump: Dump, groups: Sequence[Group]) -> Iterator[str]:
         yield "view: memory of another allocation, charged there."
     if any(group.is_estimated for group in found) or any(one.is_estimated for one in listed):
         yield "~ kernels of unknown exact size are counted as binary size x cores."
+    if dump.by == "phase" and any(one.name for group in found for one in group.sums):
+        yield "Only phases that are open now are told apart: what is older stands under `before`."
     if any(one.holder_count > 1 for one in listed):
         yield "HOLDERS: how often it was allocated at the same place; it counts once, until all have freed it."

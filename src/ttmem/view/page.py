@@ -12,8 +12,6 @@ from ttmem.view.spans import Line, Role, Span, broken, clean, clipped, fitted
 from ttmem.view.units import clock_text, size_text
 from ttmem.view.words import finding_text, plural, process_text, reason_text
 
-_NEWEST = 5  # incidents on a page; all that are kept are in JSON
-
 
 class PageOptions(NamedTuple):
     """How a page is to look. `width` None: as wide as it likes, for files and pipes."""
@@ -150,16 +148,11 @@ def _incidents(snapshot: Snapshot, processes: Sequence[ProcessUsage], options: P
     refused = [process for process in processes if process.was_refused]
     if not refused and not hidden:
         return []
-    from ttmem.view.incidents.lines import lines_of, told_incidents, unkept_texts  # here: most pages have none
+    from ttmem.view.incidents.lines import incident_list  # here: most pages have none
 
-    told = told_incidents([(process, not process.is_live) for process in refused], snapshot.time_ns)
-    count = sum(max(process.incident_count, 1) for process in refused)
-    title = Role.FULL if any(one.is_fresh for one in told) else Role.HEAD
-    lines: list[Line] = [(Span(f" INCIDENTS {count:,}", title),)] if refused else []
     devices = [usage.device for usage in snapshot.devices]
-    lines += lines_of(told[:_NEWEST], devices, options.width, is_ascii=options.is_ascii)
-    notes = [f"and {len(told) - _NEWEST:,} earlier (--json lists them)."] if len(told) > _NEWEST else []
-    notes += unkept_texts(refused)
+    told = [(process, not process.is_live) for process in refused]
+    lines, notes = incident_list(told, devices, snapshot.time_ns, options.width, is_ascii=options.is_ascii)
     notes += [f"{_ended_text(hidden)}: ttmem ps --all, ttmem explain {hidden[-1].pid}"] if hidden else []
     return lines + wrapped(notes, Role.DIM, "", options)
 

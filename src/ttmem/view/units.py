@@ -22,6 +22,11 @@ def size_text(size_bytes: int | None) -> str:
     return f"{amount:.1f} {_UNITS[unit]}" if amount >= 9.995 else f"{amount:.2f} {_UNITS[unit]}"
 
 
+def signed_text(size_bytes: int | None) -> str:
+    """A size that may be below 0: -4.00 KiB."""
+    return f"-{size_text(-size_bytes)}" if size_bytes is not None and size_bytes < 0 else size_text(size_bytes)
+
+
 def tight_size_text(size_bytes: int | None) -> str:
     """The same in at most 5 characters, where there is no room for more: 9.21G, 64.0K, 512B."""
     return size_text(size_bytes).replace(" ", "").removesuffix("iB")

@@ -1,6 +1,13 @@
-"""Sentences for what does not add up, and for why figures are not complete."""
+"""Sentences for what does not add up, and for why figures are not complete; what an allocation is, and who asked."""
+
+from typing import TYPE_CHECKING
 
 from ttmem.snapshot import Finding
+
+if TYPE_CHECKING:
+    from ttmem.snapshot.dump import Allocation
+
+_PACKAGES = "/site-packages/"
 
 FINDINGS = {
     "unknown_free": "free of something that was never allocated",
@@ -79,6 +86,24 @@ def pid_text(pid: int, *, is_visible: bool = True) -> str:
 def process_text(pid: int, label: str) -> str:
     """What a line about a process begins with."""
     return f"pid {pid} {label}" if pid else f"unverified {label}"
+
+
+def what_text(one: "Allocation") -> str:
+    """What an allocation is: `1x1x32x14336 bfloat16, width sharded`; its kind where no tensor is known."""
+    what = one.tensor.removesuffix(" tile") or one.kind.word.replace("_", " ")  # tiles are the rule
+    return f"{what}, {one.layout.word.replace('_', ' ')}" if one.layout else what
+
+
+def stack_text(stack: tuple[str, ...], most: int) -> str:
+    """The innermost frames of the program itself, without directories: not of packages that it calls."""
+    frames = [frame for frame in stack if _PACKAGES not in frame] or list(stack)
+    places = (frame.partition(" ") for frame in frames[:most])
+    return " < ".join(f"{place.rpartition('/')[2]}{blank}{function}" for place, blank, function in places)
+
+
+def no_lines_text(reason: str) -> str:
+    """Stands where lines would, if Python stacks cannot be read."""
+    return f"no lines: {reason}, see ttmem doctor"
 
 
 def plural(count: int, word: str, ending: str) -> str:

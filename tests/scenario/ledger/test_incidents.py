@@ -98,6 +98,7 @@ def test_viewers_before_after_and_after_death_see_the_same_incident(journals: Pa
     assert copies == [copy, copy]
     assert sorted(entry.address or 0 for entry in copy.entries) == [0x1000 * at for at in range(1, 6)]
     assert {entry.requested_bytes for entry in copy.entries} == {4000}
+    assert {entry.phase for entry in copy.entries} == {"before decode"}
 
 
 def test_an_incident_names_the_line_that_asked(journals: Path) -> None:

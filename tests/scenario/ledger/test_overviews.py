@@ -126,11 +126,12 @@ def _settle(ledger: Ledger) -> None:
 def test_a_close_up_lists_the_largest_the_oldest_and_the_sums_of_sites(nursery: Nursery, journals: Path) -> None:
     reporter = nursery.start(journals)
     chips = reporter.do(*[("open_device", 0x60 + chip, *CHIP_FACTS) for chip in range(3)])
-    mesh, *sites = reporter.do(("open_mesh", 1, 1, 3, chips), *[("intern", f"model.py:{line} f") for line in range(4)])
+    stacks = [f"model.py:{at // 2} f\nrun.py:1 g\nmain.py:{at} h" for at in range(6)]  # two of each line and its caller
+    mesh, *sites = reporter.do(("open_mesh", 1, 1, 3, chips), *[("intern", stack) for stack in stacks])
     sizes = [(id * 37) % 101 * 64 for id in range(1, 200)]
     reporter.do(
         *[
-            ("report_buffer_alloc", mesh if id % 3 else chips[0], id, size, 0, 0, 0, 0, sites[id % 4] if id % 5 else 0)
+            ("report_buffer_alloc", mesh if id % 3 else chips[0], id, size, 0, 0, 0, 0, sites[id % 6] if id % 5 else 0)
             for id, size in enumerate(sizes, start=1)
         ]
     )
@@ -144,7 +145,7 @@ def test_a_close_up_lists_the_largest_the_oldest_and_the_sums_of_sites(nursery: 
     assert [row[2] for row in rows["largest"]] == [row[2] for row in by_size[:10]]
     assert [row[2] for row in rows["oldest"]] == list(range(1, 11))
     assert {text: (size, count) for text, size, count in rows["sites"]} == _site_sums(by_size)
-    assert (rows["site_count"], len(ledger.process(reporter.pid, key, 2)["sites"])) == (4, 2)
+    assert (rows["site_count"], len(ledger.process(reporter.pid, key, 2)["sites"])) == (3, 2)
     assert ledger.process(reporter.pid + 1, 0, 10) == {}
 
 
@@ -152,6 +153,7 @@ def _site_sums(rows: list[Any]) -> dict[str, tuple[int, int]]:
     sums: dict[str, tuple[int, int]] = {}
     for row in rows:
         if row[-2]:
-            size, count = sums.get(row[-2], (0, 0))
-            sums[row[-2]] = size + row[5] * len(row[0]), count + 1
+            line = "\n".join(row[-2].split("\n")[:2])
+            size, count = sums.get(line, (0, 0))
+            sums[line] = size + row[5] * len(row[0]), count + 1
     return sums

@@ -1,15 +1,28 @@
 """Sites of the demo's workloads, and of the model behind a tracker: lines of the workload, none of ttmem's own."""
 
 import json
+import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from tests.support.programs import tracked
+from ttmem.collector import Collector
+from ttmem.devices import Kind
+from ttmem.monitor.screens.frame import Frame, Look
+from ttmem.monitor.screens.overview import State, draw
+from ttmem.snapshot import ProcessUsage
+from ttmem.snapshot.dump import Allocation, allocation_from_row, owner_of
+from ttmem.sources import Places
 from ttmem.sources.inspected.journal import journal_document
+from ttmem.view import plain
+from ttmem.view.page import PageOptions, page
 
 MODEL = """\
 import sys
@@ -25,8 +38,9 @@ with ttmem.GraphTracker() as tracker, metal.open_device("n150", tracker=tracker)
 """
 
 
-def played(name: str, journals: Path, round_count: int) -> dict[str, Any]:
-    """The journal of a workload's process while it holds its devices."""
+@contextmanager
+def a_workload(name: str, journals: Path, round_count: int) -> Iterator[None]:
+    """A workload's process that has played so much and holds its devices."""
     order = json.dumps({"name": name, "speed": 0, "round_count": round_count})
     command = [sys.executable, "-m", "ttmem.cli.demonstration.workload", order]
     with subprocess.Popen(
@@ -36,12 +50,17 @@ def played(name: str, journals: Path, round_count: int) -> dict[str, Any]:
         for line in process.stdout:
             if json.loads(line)["event"] == "done":
                 break
-        [path] = journals.glob("*.journal")
-        with path.open("rb") as file:
-            document = journal_document(str(path), file, 10_000)
+        yield
         process.communicate()
     assert process.returncode == 0
-    return document
+
+
+def played(name: str, journals: Path, round_count: int) -> dict[str, Any]:
+    """The journal of a workload's process while it holds its devices."""
+    with a_workload(name, journals, round_count):
+        [path] = journals.glob("*.journal")
+        with path.open("rb") as file:
+            return journal_document(str(path), file, 10_000)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +76,94 @@ def test_the_buffers_of_a_workload_name_lines_of_it(name: str, round_count: int,
     assert len(named) >= len(texts) * 0.9
     assert any(text.startswith(line) for text in named)
     assert all(frame.startswith("workloads/") for text in named for frame in text.splitlines())
+
+
+class Held(NamedTuple):
+    """What a collector sees of a workload's process that holds its devices."""
+
+    process: ProcessUsage
+    allocations: list[Allocation]
+    first_screen: str  # of the monitor, at 80x24
+    table: str  # of `ttmem ps`, at 80 columns
+
+
+def held_by(name: str, journals: Path, round_count: int) -> Held:
+    with (
+        a_workload(name, journals, round_count),
+        Collector(Places(uid=os.geteuid(), directory=str(journals))) as collector,
+    ):
+        assert collector.wait_settled(10.0)
+        snapshot = collector.snapshot()
+        [process] = snapshot.live
+        owner = owner_of(process)
+        rows = collector.ledger.allocations(process.key)
+        drawing = draw(Frame(overview=collector.overview()), Look(80, 24), State())
+        return Held(
+            process,
+            [allocation_from_row(row, owner) for row in rows],
+            plain(list(drawing.lines)),
+            plain(page(snapshot, PageOptions(width=80))),
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "round_count"),
+    [("llama-8b", 2), ("resnet-trace", 2), pytest.param("galaxy-70b", 2, marks=pytest.mark.slow)],
+)
+def test_a_sound_workload_names_lines_tensors_and_operations_and_has_no_incident(
+    name: str, round_count: int, journals: Path
+) -> None:
+    process, allocations, *_ = held_by(name, journals, round_count)
+
+    assert (process.incidents, process.incident_count, process.refusal_count, process.clash_count) == ((), 0, 0, 0)
+    assert (process.findings, process.reason, process.sites_off) == ((), "", "")
+    tensors = [one for one in allocations if one.kind is Kind.BUFFER and one.stack]
+    assert tensors
+    assert all(re.fullmatch(r"\d+(x\d+)* \w+ (tile|row major)", one.tensor) for one in tensors)
+    assert all(one.operation.startswith("ttnn.") and one.layout for one in tensors)
+    launched = [program for program in process.programs if program.launch_count and program.operation]
+    assert {program.operation for program in launched} >= {"ttnn.matmul"}
+    of_programs = [one for one in allocations if one.kind is Kind.CIRCULAR_BUFFER]
+    assert of_programs
+    assert all(one.operation.startswith("ttnn.") for one in of_programs)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "tensor", "operation"),
+    [
+        ("oom-fragmented", "out_of_memory", "1x1x2048x14336 bfloat16 tile", "ttnn.from_torch"),
+        pytest.param("leaky", "clash", None, "ttnn.embedding", marks=pytest.mark.slow),
+        ("cb-clash", "clash", None, "ttnn.matmul"),
+    ],
+)
+def test_the_incident_of_a_faulty_workload_names_line_tensor_and_operation(
+    name: str, kind: str, tensor: str | None, operation: str, journals: Path
+) -> None:
+    [incident] = held_by(name, journals, 200).process.incidents
+
+    assert incident.site is not None
+    assert incident.site.frames[0].file.startswith("workloads/")
+    assert (incident.kind, incident.site.tensor, incident.operation) == (kind, tensor, operation)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("oom-fragmented", ("OUT OF MEMORY", "chip 0 ", "asked 56.0 MiB of DRAM", "faults.py:")),
+        pytest.param("leaky", ("CLASH", "chip 0 ", "asked CBs up to 0x", "decode.py:"), marks=pytest.mark.slow),
+        ("cb-clash", ("CLASH", "chip 0 ", "asked CBs up to 0x", "faults.py:")),
+    ],
+)
+def test_the_first_screen_and_ps_say_what_happened_where_to_whom_and_which_line_asked(
+    name: str, words: tuple[str, ...], journals: Path
+) -> None:
+    process, _, first_screen, table = held_by(name, journals, 200)
+    number = re.compile(rf"\b{process.pid}-1\b")
+
+    for text in (first_screen, table):
+        [line] = [line for line in text.splitlines() if number.search(line)]
+        assert [word for word in words if word not in line] == []
+        assert len(line) <= 80
 
 
 def test_behind_a_tracker_the_innermost_line_is_the_models_own(journals: Path, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ class OwnJournal:
         device = number_of(rows, unique_id)
         return {
             program: (status, launches, used)
-            for _, d, program, status, launches, used in rows["programs"]
+            for _, d, program, status, launches, used, *_ in rows["programs"]
             if d == device
         }
 

@@ -22,6 +22,7 @@ from ttmem.daemon.app import Answers
 from ttmem.daemon.frames import Encoded
 from ttmem.daemon.query_server import QueryServer, loopback_listener
 from ttmem.errors import CannotServe, SelectionError
+from ttmem.snapshot.dump import By
 
 BODY = b'{"schema":1,"filler":"' + b"x" * 50_000 + b'"}'
 OVERVIEW = b'{"overview":1}'
@@ -51,7 +52,7 @@ class Desk:
         self.is_well = True
         self.snapshot_count = 0
         self.reset_count = 0
-        self.questions: list[tuple[bool, str | None, int]] = []
+        self.questions: list[tuple[bool, str | None, int, By]] = []
 
     def snapshot(self) -> Encoded:
         self.snapshot_count += 1
@@ -62,10 +63,10 @@ class Desk:
         self.makers.append(threading.current_thread().name)
         return Encoded(OVERVIEW, '"7"', 1234)
 
-    def dump(self, kernels: bool, device: str | None, most: int) -> dict[str, Any]:
+    def dump(self, kernels: bool, device: str | None, most: int, by: By) -> dict[str, Any]:
         if device == "9":
             raise SelectionError("no device 9 here")
-        self.questions.append((kernels, device, most))
+        self.questions.append((kernels, device, most, by))
         return self.found
 
     def process(self, parameters: Mapping[str, str]) -> dict[str, Any]:
@@ -196,10 +197,12 @@ def test_health_is_a_status_of_its_own(serving: Serving) -> None:
 
 
 def test_a_dump_passes_on_what_was_asked_for(serving: Serving) -> None:
-    for question in ("/dump", "/dump?kernels=1&device=3&most=7", "/dump?kernels=0"):
+    for question in ("/dump", "/dump?kernels=1&device=3&most=7&by=site", "/dump?kernels=0"):
         assert serving.ask(question) == (200, b'{"dump":1}')
 
-    assert serving.desk.questions == [(False, None, 50), (True, "3", 7), (False, None, 50)]
+    assert serving.desk.questions == [(False, None, 50, ""), (True, "3", 7, "site"), (False, None, 50, "")]
+    status, body = serving.ask("/dump?by=colour")
+    assert (status, json.loads(body)["error"]) == (400, "by: expected site or phase or operation, found 'colour'")
 
 
 @pytest.mark.parametrize("question", ["/dump?most=x", "/dump?most=-1", "/events?interval=0.01", "/events?interval=nan"])

@@ -11,7 +11,6 @@ from tests.support.figures import GIB, HOST, KIB, MIB, NOON_NS, a_busy_snapshot
 from tests.support.sights import a_device_usage, a_pool
 from ttmem.devices import Pool
 from ttmem.snapshot import DeviceUsage, PoolUsage, Snapshot
-from ttmem.snapshot.activity import NO_ACTIVITY, Footprint
 from ttmem.snapshot.circumstances import Foreign
 from ttmem.snapshot.verdicts.fit import Candidate, Need, Room, candidates, chosen
 from ttmem.snapshot.verdicts.limits import Amount, Limit, Verdict, growths, judged
@@ -63,29 +62,33 @@ def test_what_others_hold_who_do_not_report_is_not_free() -> None:
     assert fits(usage, dram_bytes=GIB + 1) is False
 
 
-def test_l1_is_wanted_of_the_fullest_core_in_one_piece() -> None:
-    l1 = a_pool(Pool.L1, 20 * MIB, largest_free_bank_bytes=900 * KIB)
+@pytest.mark.parametrize(
+    ("hole_bytes", "headroom_bytes", "most_bytes"),
+    [(100 * KIB, 300 * KIB, 300 * KIB), (300 * KIB, 100 * KIB, 300 * KIB), (64 * KIB, -4 * KIB, 64 * KIB)],
+)
+def test_l1_fits_a_hole_above_the_lowest_buffer_or_the_headroom(
+    hole_bytes: int, headroom_bytes: int, most_bytes: int
+) -> None:
+    usage = a_chip_with(a_pool(Pool.L1, 20 * MIB), l1_hole_bytes=hole_bytes, headroom_bytes=headroom_bytes)
+
+    assert fits(usage, l1_core_bytes=most_bytes) is True
+    assert fits(usage, l1_core_bytes=most_bytes + 1) is False
+
+
+def test_nothing_fits_l1_whose_programs_already_reach_into_buffers_without_a_hole() -> None:
+    usage = a_chip_with(a_pool(Pool.L1, 20 * MIB), l1_hole_bytes=0, headroom_bytes=-64)
+
+    assert fits(usage, l1_core_bytes=1) is False
+
+
+def test_l1_of_which_nobody_knows_where_something_lies_is_unknown_or_too_full() -> None:
+    l1 = a_pool(Pool.L1, 20 * MIB)
     usage = a_chip_with(l1, core_bytes=1400 * KIB, worst_core_bytes=1000 * KIB)
+    stranger = a_chip_with(l1._replace(read_bytes=1), l1_hole_bytes=0, headroom_bytes=300 * KIB)
 
-    assert fits(usage, l1_core_bytes=400 * KIB) is True
+    assert fits(usage, l1_core_bytes=400 * KIB) is None
     assert fits(usage, l1_core_bytes=400 * KIB + 1) is False
-    cut_up = a_chip_with(l1._replace(largest_free_bank_bytes=100 * KIB), core_bytes=1400 * KIB, worst_core_bytes=0)
-    assert fits(cut_up, l1_core_bytes=200 * KIB) is False
-    assert fits(a_chip_with(l1), l1_core_bytes=200 * KIB) is None
-
-
-def test_circular_buffers_may_lie_in_the_largest_block_of_l1() -> None:
-    footprint = Footprint(64 * 300 * KIB, None, 300 * KIB, None, is_estimated=False)
-    usage = a_chip_with(
-        a_pool(Pool.L1, 20 * MIB, largest_free_bank_bytes=500 * KIB),
-        core_bytes=1000 * KIB,
-        worst_core_bytes=400 * KIB,
-        activity=NO_ACTIVITY._replace(footprint=footprint),
-    )
-
-    assert fits(usage, l1_core_bytes=200 * KIB) is True
-    assert fits(usage, l1_core_bytes=450 * KIB) is None  # beside them it may have two pieces of 200 and 400 KiB
-    assert fits(usage, l1_core_bytes=501 * KIB) is False
+    assert fits(stranger, l1_core_bytes=1) is None
 
 
 def test_a_chip_of_which_the_driver_does_not_tell_may_be_open_for_a_stranger_of_another() -> None:

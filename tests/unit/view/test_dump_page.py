@@ -1,6 +1,7 @@
 """The page of `ttmem dump`: totals, then lists, each with what is needed and no more."""
 
 import re
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,9 @@ from tests.support.figures import (
     a_row,
     a_seed_snapshot,
     a_snapshot,
+    an_incident,
 )
+from ttmem.devices import Kind
 from ttmem.snapshot import Finding
 from ttmem.snapshot.dump import Dump, dump_of
 from ttmem.view import plain
@@ -50,7 +53,9 @@ def test_totals_come_first_by_device_and_type() -> None:
 
 
 def test_a_list_tells_size_place_layout_age_and_owner() -> None:
-    assert re.search(r" 1\.00 GiB +0x10 +0x2001 +interleaved +2\.00 KiB +1 min +4001 +ada +job-1\n", text_of(a_dump()))
+    assert re.search(
+        r" 1\.00 GiB +0x10 +0x2001 +buffer, interleaved +2\.00 KiB +1 min +4001 +ada +job-1\n", text_of(a_dump())
+    )
 
 
 def test_a_buffer_by_core_names_its_cores_and_where_they_have_it() -> None:
@@ -65,6 +70,55 @@ def test_a_buffer_by_core_names_its_cores_and_where_they_have_it() -> None:
     text = text_of(dump_of(snapshot, {1: [row]}), width=None)
 
     assert re.search(r" 224 KiB +0x7 +0x100000 +7 x 32\.0 KiB: 0,0-3,0; 4,0-6,0 at 0xf0000 ", text)
+
+
+def with_lines(**options: object) -> str:
+    """Tensors of two lines, and a program's binaries."""
+    stack = "/app/model.py:118 attention\n/app/run.py:7 main"
+    made: dict[str, Any] = {
+        "name": stack,
+        "tensor": "1x1x32x14336 bfloat16 tile",
+        "layout": 4,
+        "operation": "ttnn.matmul",
+    }
+    rows = [a_row(3 * MIB, 1, **made), a_row(2 * MIB, 2, **made), a_row(MIB, 3, kind=Kind.PROGRAM_BINARY)]
+    snapshot = a_snapshot(
+        devices=[a_device(0)],
+        device_pools=[(0, 0, 6 * MIB, 6 * MIB, 3, 6 * MIB, NOON_NS, NOON_NS, False)],
+        processes=[
+            a_process(1, incidents=[an_incident(devices=(0,), is_mesh=False)], incident_count=1),
+            a_process(2, sites_off="CPython 3.14 is not known"),
+        ],
+    )
+    by = options.pop("by", "")
+    return text_of(dump_of(snapshot, {1: rows}, by=by), **options)  # type: ignore[arg-type]
+
+
+def test_a_tensor_is_told_by_shape_type_and_layout_and_who_asked() -> None:
+    wide, narrow = with_lines(width=160), with_lines(width=80)
+
+    assert re.search(
+        r" 3\.00 MiB +0x1 .*1x1x32x14336 bfloat16, width sharded .*ttnn\.matmul +model\.py:118 attention ", wide
+    )
+    assert re.search(r" 1\.00 MiB .* program binary ", wide)
+    assert re.search(r" 3\.00 MiB +1x1x32x14336 bfloat16, … +model\.py:118 attention +1 min +4001\n", narrow)
+
+
+def test_sums_name_the_line_and_its_caller_and_fold_the_rest() -> None:
+    text = with_lines(width=80, by="site")
+
+    assert re.search(r"SIZE +ALIVE +MADE BY\n +5\.00 MiB +2 +model\.py:118 attention < run\.py:7 main\n", text)
+    assert re.search(r" 1\.00 MiB +1 +program binary\n", text)
+    assert re.search(r"OPERATION\n +5\.00 MiB +2 +ttnn\.matmul\n", with_lines(by="operation"))
+    assert re.search(r"PHASE\n +6\.00 MiB +3 +no phase is open\n", with_lines(by="phase"))
+
+
+def test_incidents_stand_above_the_totals_and_missing_lines_are_explained() -> None:
+    text = with_lines(width=120)
+
+    assert text.index("INCIDENTS 1") < text.index("DEVICE ")
+    assert re.search(r"OUT OF MEMORY  chip 0  pid 4001-1  asked 512 KiB/core of L1  model\.py:118 forward", text)
+    assert "pid 4002 job-2: no lines: CPython 3.14 is not known, see ttmem doctor" in text
 
 
 def test_a_cut_list_says_how_many_are_missing() -> None:

@@ -23,7 +23,7 @@ from ttmem.snapshot.reading import snapshot_from_document
 from ttmem.snapshot.selection import MOST
 
 if TYPE_CHECKING:
-    from ttmem.snapshot.dump import Dump
+    from ttmem.snapshot.dump import By, Dump
     from ttmem.snapshot.incidents import IncidentCopy
     from ttmem.snapshot.sights.chip_map import ChipMap
     from ttmem.snapshot.sights.history import History
@@ -74,12 +74,13 @@ class DaemonClient:
         """What the daemon knows now. DaemonGone or VersionMismatch if it cannot be had."""
         return snapshot_from_document(_document("/snapshot", self._answer("/snapshot")))
 
-    def dump(self, *, kernels: bool = False, device: str | None = None, most: int = MOST) -> "Dump":
+    def dump(self, *, kernels: bool = False, device: str | None = None, most: int = MOST, by: "By" = "") -> "Dump":
         """What is alive, as `dump_of` tells it. A device that is not there is a SelectionError."""
         from ttmem.snapshot.dump_document import dump_from_document  # here, since a table shows no single allocation
 
         chosen = "" if device is None else f"&device={_quoted(device)}"
-        answer = self._answer(f"/dump?kernels={int(kernels)}&most={most}{chosen}")
+        summed = f"&by={by}" if by else ""
+        answer = self._answer(f"/dump?kernels={int(kernels)}&most={most}{chosen}{summed}")
         if answer.status in (400, 404) and device is not None:
             raise SelectionError(_complaint(answer.body) or f"the daemon knows no device {device}")
         return dump_from_document(_document("/dump", answer))

@@ -22,7 +22,7 @@ from ttmem.sources.hosts import chip_directory
 if TYPE_CHECKING:
     from ttmem.collector import Collector
     from ttmem.daemon.asking.client import DaemonClient
-    from ttmem.snapshot.dump import Dump
+    from ttmem.snapshot.dump import By, Dump
     from ttmem.snapshot.incidents import IncidentCopy
     from ttmem.snapshot.sights.chip_map import ChipMap
     from ttmem.snapshot.sights.history import History
@@ -127,16 +127,17 @@ class Looking:
             self._driver = Driver(self._environ)
         return self._driver
 
-    def dump(self, *, kernels: bool, device: str | None, most: int) -> "Dump":
+    def dump(self, *, kernels: bool, device: str | None, most: int, by: "By" = "") -> "Dump":
         """What is alive now. A device that is not there is a SelectionError."""
         from ttmem.snapshot.dump import dump_of  # here, since a table shows no single allocation
 
         def own(collector: "Collector") -> "Dump":
             snapshot = self._noted(collector.snapshot())
-            rows = {process.key: collector.ledger.allocations(process.key, most) for process in snapshot.reporting}
-            return dump_of(snapshot, rows, kernels=kernels, device=device, most=most)
+            enough = 0 if by else most
+            rows = {process.key: collector.ledger.allocations(process.key, enough) for process in snapshot.reporting}
+            return dump_of(snapshot, rows, kernels=kernels, device=device, most=most, by=by)
 
-        return self._close_up(lambda daemon: daemon.dump(kernels=kernels, device=device, most=most), own)
+        return self._close_up(lambda daemon: daemon.dump(kernels=kernels, device=device, most=most, by=by), own)
 
     def reset_peaks(self) -> None:
         """Peaks start anew at what is used now: the daemon's, which are everybody's, or those of our own collector."""

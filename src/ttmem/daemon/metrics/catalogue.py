@@ -87,10 +87,12 @@ STALLS = Family("ttmem_launch_stalls_total", "Launches that had to wait.", (*_CH
 CACHE = Family("ttmem_cache_requests_total", "What came of asking a cache.", (*_CHIP, "cache", "result"), "counter")
 ALLOCATIONS = Family("ttmem_allocations_total", "Allocations made.", _MEMORY, "counter")
 FREES = Family("ttmem_frees_total", "Allocations freed.", _MEMORY, "counter")
-OUT_OF_MEMORY = Family("ttmem_out_of_memory_total", "Allocations the runtime refused.", _MEMORY, "counter")
+OUT_OF_MEMORY = Family(
+    "ttmem_out_of_memory_total", "Allocations the runtime refused, on each chip.", _MEMORY, "counter"
+)
 CLASHES = Family(
     "ttmem_circular_buffer_clashes_total",
-    "Launches refused because circular buffers would have reached into a buffer.",
+    "Launches refused because circular buffers would have reached into a buffer, on each chip.",
     _CHIP,
     "counter",
 )
@@ -98,6 +100,9 @@ CLASHES = Family(
 _WORKLOAD = ("workload", "username")
 WORKLOAD = Family("ttmem_workload_info", "What a workload runs.", (*_WORKLOAD, "command"), "info")
 WORKLOAD_PROCESSES = Family("ttmem_workload_processes", "Living processes of a workload.", _WORKLOAD)
+WORKLOAD_INCIDENTS = Family(
+    "ttmem_workload_incidents", "Incidents of the living processes of a workload, each once.", _WORKLOAD
+)
 WORKLOAD_USED = Family(
     "ttmem_workload_memory_used_bytes", "What a workload holds of a chip.", ("device", "memory", *_WORKLOAD)
 )
@@ -123,7 +128,7 @@ PROGRAMS = (
     *(KERNELS, KERNEL_BYTES, RING, RING_ENTRIES, CACHE_ENTRIES, CACHE_BYTES),
 )
 COUNTERS = (LAUNCHES, STALLS, CACHE, ALLOCATIONS, FREES, OUT_OF_MEMORY, CLASHES)
-WORKLOADS = (WORKLOAD, WORKLOAD_PROCESSES, WORKLOAD_USED, WORKLOAD_READ)
+WORKLOADS = (WORKLOAD, WORKLOAD_PROCESSES, WORKLOAD_INCIDENTS, WORKLOAD_USED, WORKLOAD_READ)
 ALIASES = (TT_DEVICE_USED, TT_DEVICE_TOTAL, TT_USED, TT_TOTAL)
 OF_CHIPS = (*CHIPS, *MEMORY, *PROGRAMS, *COUNTERS)
 FAMILIES = (*SERVICE, *OF_CHIPS, *WORKLOADS, *ALIASES)

@@ -24,6 +24,7 @@ class _Workload:
     """The processes of one name."""
 
     process_count: int = 0
+    incident_count: int = 0
     command: str = ""
     counted: dict[tuple[str, str], int] = field(default_factory=lambda: defaultdict(int))  # by device and memory
     read: dict[tuple[str, str], int] = field(default_factory=lambda: defaultdict(int))
@@ -34,6 +35,7 @@ class _Workload:
 
     def add(self, process: ProcessUsage, devices: Mapping[int, str]) -> None:
         self.process_count += 1
+        self.incident_count += process.incident_count
         self.command = min(filter(None, (self.command, process.command)), default="")
         for held in process.devices:
             label = devices.get(held.device.number)
@@ -43,6 +45,7 @@ class _Workload:
 
     def take(self, other: "_Workload") -> None:
         self.process_count += other.process_count
+        self.incident_count += other.incident_count
         for mine, its in ((self.counted, other.counted), (self.read, other.read)):
             for place, size_bytes in its.items():
                 mine[place] += size_bytes
@@ -70,6 +73,7 @@ def add_workloads(page: Page, processes: Iterable[ProcessUsage], devices: Mappin
 def _add_workload(page: Page, name: Name, workload: _Workload) -> None:
     page.add(metric.WORKLOAD, (*name, cut(workload.command, _COMMAND_BYTES)), 1)
     page.add(metric.WORKLOAD_PROCESSES, name, workload.process_count)
+    page.add(metric.WORKLOAD_INCIDENTS, name, workload.incident_count)
     for family, sums in ((metric.WORKLOAD_USED, workload.counted), (metric.WORKLOAD_READ, workload.read)):
         for place, size_bytes in sums.items():
             page.add(family, (*place, *name), size_bytes)

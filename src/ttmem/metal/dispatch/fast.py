@@ -125,6 +125,16 @@ def _dispatch(host: Host, workload: MeshWorkload, command_queue: CommandQueue) -
         host.count_launch(program.id, program.place)
     if is_in_flight:
         _set_status(host, workload, BinaryStatus.COMMITTED)
+        _name(host, workload)
+
+
+def _name(host: Host, workload: MeshWorkload) -> None:
+    """Says what programs do, once they were launched."""
+    programs = [*workload.programs.values()]
+    for program in programs:
+        host.reports.operation(program.id, program.place, program.operation)
+    if programs[0].place is not host:  # its binaries are held by the whole mesh
+        host.reports.operation(workload.id, host, programs[0].operation)
 
 
 def _set_status(host: Host, workload: MeshWorkload, status: BinaryStatus) -> None:

@@ -195,6 +195,7 @@ def _report_clash(host: Host, program: Program, refused: CircularBufferClash | C
         space_begin_address=silicon.l1_unreserved_base,
         space_end_address=silicon.l1_bytes,
         text=str(refused),
+        operation=program.operation,
     )
     host.report_refusal(told)
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from itertools import count
 
-from ttmem.devices import BufferType
+from ttmem.devices import BufferLayout, BufferType
 from ttmem.metal.memory.allocator import Placement
 from ttmem.metal.memory.specs import BufferSpec, Core
-from ttmem.tracking import CorePart, TrackedDevice
+from ttmem.tracking import BufferDescription, CorePart, TrackedDevice
 
 __all__ = ["Buffer"]
 
@@ -27,6 +27,7 @@ class Buffer:
         "device",
         "holds_trace",
         "is_allocated",
+        "operation",
         "placement",
         "program",
         "spec",
@@ -42,6 +43,7 @@ class Buffer:
         program: int = 0,
         holds_trace: bool = False,
         core_parts: Sequence[Sequence[CorePart]] = (),
+        operation: str = "",
         release: Callable[["Buffer"], None] | None = None,
     ) -> None:
         self.unique_id = next(_unique_ids)
@@ -51,6 +53,7 @@ class Buffer:
         self.program = program
         self.holds_trace = holds_trace
         self.core_parts = core_parts
+        self.operation = operation
         self.is_allocated = True
         self._release = release
 
@@ -81,6 +84,14 @@ class Buffer:
     @property
     def buffer_type(self) -> BufferType:
         return self.spec.buffer_type
+
+    @property
+    def description(self) -> BufferDescription | None:
+        """What it holds, if that is a tensor."""
+        spec = self.spec
+        if not spec.tensor:
+            return None
+        return BufferDescription(spec.tensor, self.operation, BufferLayout(spec.layout + 1), spec.page_bytes)
 
     def deallocate(self) -> None:
         """Free it; once freed, nothing happens any more (Buffer::deallocate does the same)."""

@@ -1,7 +1,7 @@
 """What is asked of an allocator: so many bytes, cut into pages, spread over banks or laid into shards."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 from ttmem.devices import BufferType
@@ -87,6 +87,7 @@ class BufferSpec:
     layout: Layout = Layout.INTERLEAVED
     sharding: Sharding | None = None
     allocation: Allocation = Allocation.LOCKSTEP
+    tensor: str = field(default="", compare=False)  # that it holds: "1x1x32x14336 bfloat16 tile"
 
     def __post_init__(self) -> None:
         if not are_whole(self.size_bytes, self.page_bytes) or (self.size_bytes and not self.page_bytes):

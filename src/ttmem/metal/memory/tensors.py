@@ -56,7 +56,8 @@ def tensor(
     page_bytes = tile_bytes(dtype) if is_tiled else plane.page_columns * element_bytes(dtype)
     places = () if cores is None else tuple(cores)
     sharding = None if shard is None else _sharding(plane, shard, layout=layout, grid=grid, cores=places)
-    return BufferSpec(plane.page_count * page_bytes, page_bytes, buffer_type, layout, sharding, allocation)
+    words = f"{'x'.join(map(str, shape))} {dtype} {'tile' if is_tiled else 'row major'}"
+    return BufferSpec(plane.page_count * page_bytes, page_bytes, buffer_type, layout, sharding, allocation, words)
 
 
 def _plane(shape: Sequence[int], shard: tuple[int, int] | None, *, is_tiled: bool) -> _Plane:

@@ -35,8 +35,11 @@ class Owner(Protocol):
 class Program:
     """One program; `kernel_type` says whose it is, and with it whose its kernels are."""
 
-    def __init__(self, kernel_type: KernelType = KernelType.APPLICATION, *, name: str = "") -> None:
+    def __init__(
+        self, kernel_type: KernelType = KernelType.APPLICATION, *, name: str = "", operation: str = ""
+    ) -> None:
         self.id = next(_ids)
+        self.operation = operation  # whose program it is: "ttnn.matmul"
         self.kernel_type = kernel_type
         self.name = name
         self.kernels: list[Kernel] = []

@@ -60,9 +60,9 @@ class Player:
 
     def _do(self, step: Step) -> None:
         match step:
-            case Make(tensor, lines):
+            case Make(tensor, lines, call):
                 spec = self._spec(tensor)
-                self._buffers[tensor.name] = called_from(lines, lambda: self.mesh.create_buffer(spec))
+                self._buffers[tensor.name] = called_from(lines, lambda: self.mesh.create_buffer(spec, operation=call))
             case Free(name):
                 self._buffers.pop(name).deallocate()
             case Run(operation, views, lines):
@@ -112,7 +112,7 @@ class Player:
         """Views first: they are found again by their place when the cached program runs on other buffers."""
         grid = self.mesh.chips[0].grid
         cores = CoreRanges.first(operation.core_count, grid)
-        program = Program(name=operation.name)
+        program = Program(name=operation.name, operation=operation.call)
         for buffer in views:
             program.add_circular_buffer(cores, buffer.per_bank_bytes, buffer=buffer)
         for part in operation.circular_buffers:

@@ -43,6 +43,24 @@ INTERLEAVED, HEIGHT_SHARDED, WIDTH_SHARDED, BLOCK_SHARDED = (
 )
 
 
+# What users call, by the name of an operation, or by the kernel that does its work.
+_CALLS = {
+    "prefetcher": "dram_prefetcher",
+    "create_heads": "experimental.nlp_create_qkv_heads_decode",
+    "concat_heads": "experimental.nlp_concat_heads_decode",
+    "reshard": "to_memory_config",
+    "max_pool": "max_pool2d",
+    "average_pool": "avg_pool2d",
+    "conv_1x1": "conv2d",
+    "bmm_large_block": "matmul",
+    "norm": "rms_norm",
+    "eltwise_binary_no_bcast": "add",
+    "rope": "experimental.rotary_embedding_llama",
+    "cache_update": "experimental.paged_update_cache",
+    "attention": "transformer.paged_scaled_dot_product_attention_decode",
+    "prefill_attention": "transformer.scaled_dot_product_attention",
+    "conv": "conv2d",
+}
 _FOLDER = os.path.dirname(__file__)
 _LINES_MOST = 2
 
@@ -98,12 +116,19 @@ class Operation:
     follow: str = ""
     shape: tuple[int, ...] = ()
 
+    @property
+    def call(self) -> str:
+        """The user's word for it: "ttnn.matmul"."""
+        known = (_CALLS[word] for word in (self.name, *self.kernels) if word in _CALLS)
+        return f"ttnn.{next(known, self.name)}"
+
 
 class Make(NamedTuple):
-    """A tensor is allocated; `lines` of the workload ask for it, the innermost first."""
+    """A tensor is allocated; `lines` of the workload ask for it, the innermost first, in the call of an operation."""
 
     tensor: Tensor
     lines: tuple[Line, ...] = ()
+    call: str = "ttnn.from_torch"
 
 
 class Free(NamedTuple):
@@ -181,7 +206,11 @@ def apply(
 ) -> tuple[Step, ...]:
     """One operation the way ttnn runs it: outputs are allocated, the program is launched, spent inputs are freed."""
     lines = _lines_that_ask()
-    return (*(Make(tensor, lines) for tensor in outputs), Run(operation, views, lines), *map(Free, frees))
+    return (
+        *(Make(tensor, lines, operation.call) for tensor in outputs),
+        Run(operation, views, lines),
+        *map(Free, frees),
+    )
 
 
 def _lines_that_ask() -> tuple[Line, ...]:

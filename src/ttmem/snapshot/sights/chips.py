@@ -147,7 +147,9 @@ def device_usages(
 
 def _with_headroom(usage: DeviceUsage, headroom: Headroom, pids: Mapping[int, int]) -> DeviceUsage:
     programs = tuple((pids.get(key, 0), program) for key, program in headroom.programs)
-    return usage._replace(headroom_bytes=headroom.size_bytes, headroom_programs=programs)
+    return usage._replace(
+        headroom_bytes=headroom.size_bytes, headroom_programs=programs, l1_hole_bytes=headroom.hole_bytes
+    )
 
 
 def _excess(device: Device, pools: Table) -> str:

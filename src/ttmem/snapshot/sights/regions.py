@@ -65,6 +65,12 @@ class Bounds(NamedTuple):
         free_bytes = max(0, self.end - self.begin - gaps.used_bytes)
         return min(free_bytes, max(gaps.largest_bytes, gaps.lowest - self.begin, self.end - gaps.highest))
 
+    def largest_hole_bytes(self, gaps: Gaps) -> int | None:
+        """The largest free block above the lowest allocation, 0 without any; None as above."""
+        if gaps.unplaced_count:
+            return None
+        return max(gaps.largest_bytes, self.end - gaps.highest, 0) if gaps.placed_count else 0
+
     def hole_count(self, gaps: Gaps) -> int | None:
         """How many free blocks there are."""
         if gaps.unplaced_count:

@@ -28,6 +28,7 @@ class Headroom(NamedTuple):
 
     size_bytes: int | None
     programs: tuple[tuple[int, int | None], ...] = ()
+    hole_bytes: int | None = None
 
 
 class ChipKind:
@@ -104,6 +105,8 @@ class Spaces:
         bounds = self.kind_of(device).bounds_of(Pool.L1)
         if bounds is None:  # then only cores that have both are known; others have more, unless these have their own
             return Headroom(least if cb_end is None and own is None else None, programs)
+        gaps = self.gaps_of(device.number, Pool.L1)
+        hole = bounds.largest_hole_bytes(Gaps(*gaps)) if gaps else None
         found = [] if least is None else [least]
         if cb_end is not None:
             found.append(bounds.end - cb_end)
@@ -111,7 +114,7 @@ class Spaces:
             found.append(own - bounds.begin)
         if core_count < (device.l1_bank_count or 0):
             found.append((bounds.end if lowest is None else lowest) - bounds.begin)
-        return Headroom(min(found, default=None), programs)
+        return Headroom(min(found, default=None), programs, hole)
 
     def _unplaced_count(self, number: int) -> int:
         """How many allocations in L1 did not say where they lie."""

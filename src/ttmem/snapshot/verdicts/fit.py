@@ -1,19 +1,20 @@
 """Which chips would still take so much. The largest free block decides, not the sum of what is free; and what nobody
 knows does not fit.
 
-A buffer in DRAM takes its share of every bank, at one address. Room in L1 is wanted on every core, so the fullest one
-decides: what is left beside buffers, circular buffers of loaded programs and the kernel ring.
+A buffer in DRAM takes its share of every bank, at one address. Room in L1 is wanted on every core at one address: in a
+hole above the lowest L1 buffer, or below it in the headroom, which the circular buffers of loaded programs leave free.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ttmem.devices import Device, Pool
 from ttmem.snapshot.identity import chip_of
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
 from ttmem.snapshot.usage import DeviceUsage, PoolUsage, Snapshot
 
-__all__ = ["Candidate", "Need", "Room", "candidates", "chosen"]
+__all__ = ["Candidate", "CoreRoom", "Need", "Room", "candidates", "chosen"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +45,38 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
+class CoreRoom:
+    """Room in L1 of every worker core. None is unknown."""
+
+    needed_bytes: int
+    free_bytes: int | None  # of the fullest core, in all
+    hole_bytes: int | None  # the largest free block above the lowest L1 buffer
+    headroom_bytes: int | None  # between circular buffers of loaded programs and that buffer; below 0: they overlap
+    name: ClassVar[str] = "L1 of a core"
+
+    @property
+    def block_bytes(self) -> int | None:
+        """The largest buffer that fits, whatever program is launched next."""
+        if self.hole_bytes is None or self.headroom_bytes is None:
+            return None
+        return max(self.hole_bytes, self.headroom_bytes)
+
+    @property
+    def is_enough(self) -> bool | None:
+        """None: nobody knows."""
+        known = [size for size in (self.hole_bytes, self.headroom_bytes) if size is not None]
+        if any(size >= self.needed_bytes for size in known):
+            return True
+        is_short = self.free_bytes is not None and self.free_bytes < self.needed_bytes
+        return False if len(known) == 2 or is_short else None
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """One chip, and whether it would take what is needed."""
 
     device: Device
-    rooms: tuple[Room, ...]
+    rooms: tuple[Room | CoreRoom, ...]
     doubt: str = ""  # why not even what is known can be relied on
     refusal: str = ""
 
@@ -110,7 +138,7 @@ def _candidate(usage: DeviceUsage, need: Need, openers: _Openers) -> Candidate:
         doubt = "nobody counts what is held there"
     open_count = usage.device.open_count + len(strangers)
     refusal = f"{open_count} have it open" if need.is_idle and open_count else ""
-    rooms = []
+    rooms: list[Room | CoreRoom] = []
     if need.dram_bytes is not None:
         rooms.append(_dram(usage, need.dram_bytes))
     if need.l1_core_bytes is not None:
@@ -128,18 +156,14 @@ def _dram(usage: DeviceUsage, needed_bytes: int) -> Room:
     return Room("DRAM", needed_bytes, pool.free_bytes, pool.largest_free_bytes)
 
 
-def _l1(usage: DeviceUsage, needed_bytes: int) -> Room:
-    """Of the fullest core."""
+def _l1(usage: DeviceUsage, needed_bytes: int) -> CoreRoom:
     free = None
     if usage.core_bytes is not None and usage.worst_core_bytes is not None:
         free = max(0, usage.core_bytes - usage.worst_core_bytes)
     pool = _pool(usage, Pool.L1)
-    block = free if pool is None else None if pool.read_bytes else pool.largest_free_bank_bytes
-    footprint = usage.activity.footprint
-    if pool and block is not None and footprint:
-        least = max(0, block - footprint.worst_planned_bytes)  # should circular buffers lie in just that block
-        block = least if needed_bytes <= least or needed_bytes > block else None
-    return Room("L1 of a core", needed_bytes, free, block)
+    if pool and pool.read_bytes:  # others hold so much besides, and nobody knows where
+        return CoreRoom(needed_bytes, free, None, None)
+    return CoreRoom(needed_bytes, free, usage.l1_hole_bytes, usage.headroom_bytes)
 
 
 def _pool(usage: DeviceUsage, pool: Pool) -> PoolUsage | None:

@@ -14,6 +14,7 @@ from ttmem.view.incidents.words import (
     holder_name,
     incident_title,
     site_text,
+    why_text,
 )
 from ttmem.view.page import PageOptions
 from ttmem.view.spans import Line, Role, clean, clipped, width_of
@@ -36,6 +37,7 @@ def incident_block(
     if explanation.clash is not None:
         rows += _in_the_way(explanation, options)
     elif explanation.replay is None:
+        rows += (("why", text, Role.TITLE) for text in why_text(explanation))
         rows += holder_rows(explanation, _MOST, options)
         rows += (("to fit", text, Role.GOOD) for text in freeing_text(explanation, has_singles=True))
     rows += (("floor", text, Role.PLAIN) for text in floor_text(explanation))

@@ -18,9 +18,20 @@ from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of
 from ttmem.view.units import clock_text, count_text, size_text
 from ttmem.view.words import plural, process_text
 
-__all__ = ["Told", "alert_texts", "is_fresh", "line_of", "lines_of", "marked_chips", "told_incidents", "unkept_texts"]
+__all__ = [
+    "Told",
+    "alert_texts",
+    "incident_list",
+    "is_fresh",
+    "line_of",
+    "lines_of",
+    "marked_chips",
+    "told_incidents",
+    "unkept_texts",
+]
 
 _FRESH_NS = 60 * 10**9
+_NEWEST = 5  # on a page; all that are kept are in JSON
 _TITLES = {"clash": "CLASH"}  # shorter than elsewhere: a line has little room
 
 
@@ -84,6 +95,24 @@ def marked_chips(told: Iterable[Told]) -> dict[str, Role]:
 
 def lines_of(told: Sequence[Told], devices: Sequence[Device], width: int | None, *, is_ascii: bool) -> list[Line]:
     return [line_of(one, devices, width, is_ascii=is_ascii) for one in told]
+
+
+def incident_list(
+    refused: Sequence[tuple[Reporting, bool]],
+    devices: Sequence[Device],
+    time_ns: int,
+    width: int | None,
+    *,
+    is_ascii: bool,
+) -> tuple[list[Line], list[str]]:
+    """A title and a line for each of the newest incidents; and what is to be said of the others."""
+    told = told_incidents(refused, time_ns)
+    count = sum(max(process.incident_count, 1) for process, _ in refused)
+    title = Role.FULL if any(one.is_fresh for one in told) else Role.HEAD
+    lines: list[Line] = [(Span(f" INCIDENTS {count:,}", title),)] if refused else []
+    lines += lines_of(told[:_NEWEST], devices, width, is_ascii=is_ascii)
+    notes = [f"and {len(told) - _NEWEST:,} earlier (--json lists them)."] if len(told) > _NEWEST else []
+    return lines, [*notes, *unkept_texts(process for process, _ in refused)]
 
 
 def line_of(one: Told, devices: Sequence[Device], width: int | None, *, is_ascii: bool) -> Line:

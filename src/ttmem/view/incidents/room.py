@@ -7,7 +7,7 @@ from ttmem.snapshot import DeviceUsage
 from ttmem.view.device_tables import device_title
 from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.spans import Line, Role
-from ttmem.view.units import UNKNOWN, size_text
+from ttmem.view.units import UNKNOWN, signed_text, size_text
 
 __all__ = ["room_table"]
 
@@ -26,7 +26,7 @@ def room_table(devices: Sequence[DeviceUsage], *, width: int | None) -> list[Lin
         rows.append(
             [
                 device_title([usage.device]),
-                cell(_signed(usage.headroom_bytes)),
+                cell(signed_text(usage.headroom_bytes)),
                 cell(size_text(_block(usage, Pool.L1, is_of_bank=True))),
                 cell(size_text(_block(usage, Pool.DRAM))),
                 cell(_fullest(usage), Role.PLAIN),
@@ -40,12 +40,6 @@ def _block(usage: DeviceUsage, pool: Pool, *, is_of_bank: bool = False) -> int |
     if found is None:
         return None
     return found.largest_free_bank_bytes if is_of_bank else found.largest_free_bytes
-
-
-def _signed(size_bytes: int | None) -> str:
-    if size_bytes is None:
-        return UNKNOWN
-    return size_text(size_bytes) if size_bytes >= 0 else f"-{size_text(-size_bytes)}"
 
 
 def _fullest(usage: DeviceUsage) -> str:

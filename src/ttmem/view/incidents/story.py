@@ -18,6 +18,7 @@ from ttmem.view.incidents.words import (
     holder_name,
     incident_title,
     is_per_core_memory,
+    why_text,
 )
 from ttmem.view.page import PageOptions, wrapped
 from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted, width_of
@@ -62,39 +63,9 @@ def _head(explanation: Explanation, devices: Sequence[Device], options: PageOpti
         rows += replay_rows(explanation.replay)
     else:
         rows.append(("asked by", asked_by(explanation), Role.PLAIN))
-    rows += [("why", text, Role.TITLE) for text in _why(explanation)]
+    rows += [("why", text, Role.TITLE) for text in why_text(explanation)]
     rows += [("phase", text, Role.PLAIN) for text in _phase(explanation)]
     return [*lines, *labelled(rows, options.width)]
-
-
-def _why(explanation: Explanation) -> Iterator[str]:
-    """One sentence with the cause."""
-    incident = explanation.incident
-    if explanation.clash is not None and explanation.clash.missing_bytes:
-        yield f"{size_text(explanation.clash.missing_bytes)} per core are missing"
-    if incident.free_bytes is None and incident.free_per_bank_bytes is None and explanation.cause != "too_large":
-        return
-    each = " per core" if is_per_core_memory(incident) and incident.free_per_bank_bytes is not None else ""
-    missing = f": {amount(explanation, explanation.missing_bytes)} too little" if explanation.missing_bytes else ""
-    free = amount(explanation, incident.free_per_bank_bytes, incident.free_bytes)
-    largest = amount(explanation, incident.largest_free_per_bank_bytes, incident.largest_free_bytes)
-    holes = plural(explanation.lines[0].hole_count, "hole", "s") if explanation.lines else "several holes"
-    match explanation.cause:
-        case "full":
-            yield f"only {free} are free{each}{missing}"
-        case "fragmented":
-            yield f"{free} are free{each}, but in {holes}, and the largest is {largest}{missing}"
-        case "cores_in_the_way":
-            seen = min(line.largest_free_bytes for line in explanation.lines)
-            yield (
-                f"a block of {largest} is free{each}, but buffers of single cores lie in it: what is clear of them has "
-                f"{amount(explanation, seen)} at most{missing}"
-            )
-        case "room_seen":
-            yield "a block was large enough by these figures: memory was freed meanwhile, or the runtime may not use it"
-        case "too_large":
-            space = max(line.end_address - line.begin_address for line in explanation.lines)
-            yield f"there are {amount(explanation, space)} in all: it would not fit if everything were freed"
 
 
 def _phase(explanation: Explanation) -> Iterator[str]:
@@ -102,7 +73,7 @@ def _phase(explanation: Explanation) -> Iterator[str]:
     if share is not None:
         inside, before = size_text(share.total_bytes_in_phase), size_text(share.total_bytes_before)
         unknown = f", {size_text(share.total_bytes_unknown)} not known when" if share.total_bytes_unknown else ""
-        yield f"{inside} of it were allocated in phase {clean(share.phase)}, {before} before or elsewhere{unknown}"
+        yield f"of what is held {inside} were allocated in phase {clean(share.phase)}, {before} before it{unknown}"
 
 
 def _addresses(explanation: Explanation, options: PageOptions) -> list[Line]:

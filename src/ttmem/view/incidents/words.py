@@ -1,6 +1,6 @@
 """The words of an incident: what it is called, where it was, who asked for how much, what came after."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ttmem.analysis import Explanation, MemoryHolder, text_lines
 from ttmem.devices import Device
@@ -24,6 +24,7 @@ __all__ = [
     "is_per_core_memory",
     "memory_word",
     "site_text",
+    "why_text",
 ]
 
 _TITLES = {"out_of_memory": "OUT OF MEMORY", "clash": "CIRCULAR BUFFERS CLASH", "unsafe_replay": "UNSAFE REPLAY"}
@@ -213,3 +214,33 @@ def entry_line(entry: HeldEntry) -> str:
     """Who made an allocation, and what it is."""
     tensor = f"  {clean(entry.site.tensor)}" if entry.site is not None and entry.site.tensor else ""
     return site_text(entry.site) + tensor
+
+
+def why_text(explanation: Explanation) -> Iterator[str]:
+    """One sentence with the cause."""
+    incident = explanation.incident
+    if explanation.clash is not None and explanation.clash.missing_bytes:
+        yield f"{size_text(explanation.clash.missing_bytes)} per core are missing"
+    if incident.free_bytes is None and incident.free_per_bank_bytes is None and explanation.cause != "too_large":
+        return
+    each = " per core" if is_per_core_memory(incident) and incident.free_per_bank_bytes is not None else ""
+    missing = f": {amount(explanation, explanation.missing_bytes)} too little" if explanation.missing_bytes else ""
+    free = amount(explanation, incident.free_per_bank_bytes, incident.free_bytes)
+    largest = amount(explanation, incident.largest_free_per_bank_bytes, incident.largest_free_bytes)
+    holes = plural(explanation.lines[0].hole_count, "hole", "s") if explanation.lines else "several holes"
+    match explanation.cause:
+        case "full":
+            yield f"only {free} are free{each}{missing}"
+        case "fragmented":
+            yield f"{free} are free{each}, but in {holes}, and the largest is {largest}{missing}"
+        case "cores_in_the_way":
+            seen = min(line.largest_free_bytes for line in explanation.lines)
+            yield (
+                f"a block of {largest} is free{each}, but buffers of single cores lie in it: what is clear of them has "
+                f"{amount(explanation, seen)} at most{missing}"
+            )
+        case "room_seen":
+            yield "a block was large enough by these figures: memory was freed meanwhile, or the runtime may not use it"
+        case "too_large":
+            space = max(line.end_address - line.begin_address for line in explanation.lines)
+            yield f"there are {amount(explanation, space)} in all: it would not fit if everything were freed"

@@ -1,5 +1,7 @@
 """Who holds what: processes of one label and user together, the largest few, the rest as one; never a pid."""
 
+from typing import Any
+
 from tests.support.figures import GIB, MIB, NOON_NS, a_busy_snapshot, a_device, a_process, a_snapshot
 from tests.support.scraped import NOTHING, rows_of, scraped, value
 from ttmem.daemon.metrics.page import Extras
@@ -7,7 +9,7 @@ from ttmem.daemon.metrics.workloads import cut
 from ttmem.snapshot import Snapshot
 
 
-def some_processes(count: int, **changes: str) -> Snapshot:
+def some_processes(count: int, **changes: Any) -> Snapshot:
     """Processes that hold 1, 2, 3, ... MiB of one chip."""
     keys = range(1, count + 1)
     return a_snapshot(
@@ -41,6 +43,16 @@ def test_processes_of_one_label_are_one_workload() -> None:
 
     assert value(found, "ttmem_workload_memory_used_bytes", workload="rank") == 6 * MIB
     assert value(found, "ttmem_workload_processes", workload="rank") == 3
+
+
+def test_incidents_of_a_workload_are_those_of_its_living_processes() -> None:
+    found = of_workloads(some_processes(3, label="rank", incident_count=2))
+
+    assert value(found, "ttmem_workload_incidents", workload="rank") == 6
+    assert (
+        value(of_workloads(some_processes(3, incident_count=2), most=1), "ttmem_workload_incidents", workload="other")
+        == 4
+    )
 
 
 def test_the_largest_are_told_and_the_rest_is_one() -> None:

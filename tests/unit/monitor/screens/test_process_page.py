@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from tests.support.figures import GIB, MIB, NOON_NS
 from tests.support.sights import SECOND_NS, a_detail, an_allocation
-from ttmem.devices import Kind, Pool
+from ttmem.devices import BufferLayout, Kind, Pool
 from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.monitor.screens.listing import process_page as screen
-from ttmem.snapshot.sights.process_detail import Holding, ProcessDetail
+from ttmem.snapshot.sights.process_detail import Holding, ProcessDetail, SiteSum
 from ttmem.snapshot.usage import Finding
 from ttmem.view.spans import width_of
 from ttmem.view.words import FINDINGS
@@ -48,10 +48,56 @@ def test_all_that_is_known_is_on_the_page(width: int) -> None:
         r"1 +program 7 32.0 KiB into the buffer at 0x90000",
         r"2 x free of something already freed",
         r"900 MiB +1x +model.py:40 attention",
-        r"900 MiB +5s +l1 +0 +0x200000 +model.py:40 attention",
+        r"900 MiB +5s +l1 +0 +0x200000 +(buffer, interleaved  )?model.py:40 attention",
         r"33 more are alive",
     ):
         assert re.search(words, page), words
+
+
+def test_what_is_held_by_line_comes_first_and_then_all_else() -> None:
+    sites = tuple(SiteSum((f"/app/model.py:{at} f", "/app/run.py:1 main"), (20 - at) * MIB, at) for at in range(1, 13))
+    lines = lines_of(replace(a_detail(), sites=sites, more_site_count=30), Look(120, 90))
+
+    assert lines[3].strip() == "HELD BY LINE"
+    assert [line.split() for line in lines[4:6]] == [
+        ["19.0", "MiB", "1x", "model.py:1", "f", "<", "run.py:1", "main"],
+        ["18.0", "MiB", "2x", "model.py:2", "f", "<", "run.py:1", "main"],
+    ]
+    assert lines[12].strip() == "and 34 more lines, below"
+    more = lines.index(next(line for line in lines if line.strip() == "MORE LINES"))
+    assert "model.py:9 f" in lines[more + 1]
+    assert lines[more + 5].strip() == "30 more lines"
+    assert lines.index(next(line for line in lines if "ON EACH CHIP" in line)) < more
+
+
+def test_a_process_whose_lines_cannot_be_read_says_why() -> None:
+    row = a_detail().row._replace(sites_off="CPython 3.14 is not known")
+    lines = lines_of(replace(a_detail(), row=row, sites=()), Look(120, 80))
+
+    assert lines[3].strip() == "no lines: CPython 3.14 is not known, see ttmem doctor"
+
+
+@pytest.mark.parametrize(
+    ("width", "words"),
+    [
+        (140, "1x1x32x14336 bfloat16, width sharded  model.py:40 attention < run.py:7 main  ttnn.matmul"),
+        (120, "1x1x32x14336 bfloat16, width sharded  model.py:40 attention"),
+        (90, "1x1x32x14336 bfloat16  model.py:40"),
+        (80, "model.py:40 attention"),
+    ],
+)
+def test_what_a_buffer_is_and_who_asked_take_the_room_there_is(width: int, words: str) -> None:
+    buffer = an_allocation(
+        1,
+        stack=("/app/model.py:40 attention", "/app/run.py:7 main"),
+        tensor="1x1x32x14336 bfloat16 tile",
+        operation="ttnn.matmul",
+        layout=BufferLayout.WIDTH_SHARDED,
+    )
+    page = lines_of(replace(a_detail(0), largest=(Holding((0,), buffer),)), Look(width, 80))
+
+    [line] = [line for line in page if hex(buffer.address or 0) in line]
+    assert line.rstrip().endswith(f" {words}")
 
 
 def test_chips_on_which_the_same_is_held_share_a_line_and_others_do_not() -> None:
@@ -181,7 +227,8 @@ def test_figures_on_a_chip_stand_apart_and_whole(width: int) -> None:
     first, second = a_detail().devices
     detail = replace(a_detail(), devices=(first._replace(launch_count=331_521), second))
     lines = lines_of(detail, Look(width, 80))
-    titles, row = (re.split(" {2,}", line.strip()) for line in lines[4:6])
+    at = next(number for number, line in enumerate(lines) if line.startswith("   CHIP"))
+    titles, row = (re.split(" {2,}", line.strip()) for line in lines[at : at + 2])
 
     assert len(titles) == len(row)
     assert all(re.fullmatch(r"[≥~]?[\d.,]+( ?[BKMGk](iB)?)?", word) for word in row[1:])
@@ -191,7 +238,8 @@ def test_figures_on_a_chip_stand_apart_and_whole(width: int) -> None:
 def test_many_chips_are_named_where_there_is_room() -> None:
     first = a_detail().devices[0]
     chips = [first._replace(device=first.device._replace(number=n, index=n)) for n in range(0, 32, 2)]
-    wide, narrow = (lines_of(replace(a_detail(), devices=tuple(chips)), Look(width, 80))[5] for width in (200, 80))
+    detail = replace(a_detail(), devices=tuple(chips), sites=())
+    wide, narrow = (lines_of(detail, Look(width, 80))[5] for width in (200, 80))
 
     assert "16x" in narrow
     assert wide.rstrip().endswith("2,4,6,8,10,12,14,16,18,20,22,24,26,28,30")

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +18,8 @@ from ttmem.monitor.screens import processes as screen
 from ttmem.monitor.screens.frame import Drawing, Frame, Look
 from ttmem.monitor.screens.listing.columns import COLUMNS
 from ttmem.monitor.screens.listing.entries import entries_of, stamp_of
+from ttmem.monitor.screens.listing.table import Shown, table_for
+from ttmem.snapshot.incidents import Incident
 from ttmem.snapshot.sights.overview import Overview, ProcessRow
 from ttmem.snapshot.usage import Foreign
 from ttmem.view.spans import Line, Role
@@ -310,6 +313,54 @@ def test_a_pid_of_another_namespace_is_marked_and_doubts_show() -> None:
 
     assert row.startswith("!")
     assert row.split()[1] == "4001?"
+
+
+@pytest.mark.parametrize(
+    ("age_seconds", "changes", "role"),
+    [
+        (59, {}, Role.FULL),
+        (61, {}, Role.DIM),
+        (61, {"state": "dead"}, Role.DIM),
+        (61, {"finding_count": 1}, Role.HIGH),
+        (59, {"finding_count": 1}, Role.FULL),
+    ],
+)
+def test_the_mark_of_an_incident_is_red_for_a_minute_and_then_quiet(
+    age_seconds: int, changes: dict[str, Any], role: Role
+) -> None:
+    incident = a_refusal(time_ns=NOON_NS - age_seconds * SECOND_NS, operations_since=9)
+    frame = a_frame(a_row(1, incidents=(incident,), incident_count=1, **changes))
+
+    assert mark_of(frame) == ("!", role)
+
+
+def test_the_mark_of_a_program_that_ended_with_its_incident_stays_red() -> None:
+    last = a_refusal(time_ns=NOON_NS - 3600 * SECOND_NS, operations_since=0)
+
+    assert mark_of(a_frame(a_row(1, state="dead", incidents=(last,), incident_count=1))) == ("!", Role.FULL)
+    assert mark_of(a_frame(a_row(1, incidents=(last,), incident_count=1))) == ("!", Role.DIM)
+
+
+def test_refusals_of_which_nothing_is_kept_but_a_count_are_a_quiet_mark() -> None:
+    assert mark_of(a_frame(a_row(1, refusal_count=1))) == ("!", Role.DIM)
+    assert mark_of(a_frame(a_row(1))) == (" ", Role.PLAIN)
+
+
+def a_refusal(**changes: Any) -> Incident:
+    known: dict[str, Any] = {
+        "number": 1,
+        "kind": "out_of_memory",
+        "memory": "dram",
+        "device_ids": ("0x1",),
+        "is_mesh": False,
+    }
+    return Incident(**(known | changes))
+
+
+def mark_of(frame: Frame) -> tuple[str, Role]:
+    [entry] = entries_of(frame)
+    mark = table_for([entry], "total", LOOK.width, is_ascii=False).line(Shown(entry))[0]
+    return mark.text, mark.role
 
 
 def test_what_was_read_is_marked_and_its_peak_a_lower_bound() -> None:

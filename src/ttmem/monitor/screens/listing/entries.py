@@ -13,6 +13,7 @@ from ttmem.devices import PLANNED_POOLS, Device, Pool
 from ttmem.monitor.screens.frame import Frame
 from ttmem.snapshot.sights.overview import Overview, ProcessRow
 from ttmem.snapshot.usage import Foreign, PoolUsage
+from ttmem.view.spans import Role
 
 __all__ = ["HELD_POOLS", "Entry", "entries_of", "stamp_of"]
 
@@ -39,6 +40,7 @@ class Entry(NamedTuple):
     chips: Mapping[int, Device] = _NONE  # all there are, by number
     numbers: tuple[int, ...] = ()  # of those it is on
     pools: Mapping[Pool, PoolUsage] = _NOTHING
+    refused: Role | None = None  # red while an incident of it is news, then quiet; None: nothing was refused to it
 
     @property
     def devices(self) -> list[Device]:
@@ -135,7 +137,15 @@ def _entry_of(row: ProcessRow, time_ns: int, chips: Mapping[int, Device]) -> Ent
         chips=chips,
         numbers=row.devices,
         pools={usage.pool: usage for usage in row.pools},
+        refused=_refused(row, time_ns) if row.was_refused else None,
     )
+
+
+def _refused(row: ProcessRow, time_ns: int) -> Role:
+    from ttmem.view.incidents.lines import is_fresh  # here: most have none
+
+    is_ended = row.state == "dead"
+    return Role.FULL if any(is_fresh(one, time_ns, is_ended=is_ended) for one in row.incidents) else Role.DIM
 
 
 def _foreign(directory: Foreign) -> Entry:

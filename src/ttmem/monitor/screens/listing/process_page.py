@@ -1,5 +1,5 @@
-"""One process close up: what it holds on each chip, its phases and peaks, what was refused, what does not add up, who
-asked, and its single allocations, largest or oldest first.
+"""One process close up: what it holds by line and on each chip, its phases and peaks, what was refused, what does not
+add up, and its single allocations, largest or oldest first.
 
 The first lines stay; the rest scrolls. Only lines that are to be seen are laid out.
 """
@@ -20,10 +20,11 @@ from ttmem.snapshot.usage import ProcessDevice
 from ttmem.view.spans import Line, Role, width_of
 from ttmem.view.summary import grouped
 from ttmem.view.units import age_text, count_text, size_text
-from ttmem.view.words import finding_text, pid_text, reason_text
+from ttmem.view.words import finding_text, no_lines_text, pid_text, plural, reason_text
 
 __all__ = ["State", "acted", "draw"]
 
+_LINES_FIRST = 8  # lines of Python above everything else
 _HEAD = 3  # lines that stay: who it is, its command, a blank
 _TURNS = frozenset({"left", "right", "sort_next", "sort_previous", "sort_invert", "zoom", "next_pool"})
 Order = Literal["size", "age"]
@@ -99,13 +100,16 @@ def _body(detail: ProcessDetail, look: Look, order: Order) -> list[Drawer]:
     held = grouped(detail.devices, _held)
     refusals = grouped(detail.out_of_memory, lambda refused: refused._replace(device=NOWHERE))
     clashes = grouped(detail.clashes, lambda clash: clash._replace(device=NOWHERE))
+    lines = _section("HELD BY LINE", [], sections.site_line, detail.sites[:_LINES_FIRST], sheet)
+    more_lines = _section("MORE LINES", [], sections.site_line, detail.sites[_LINES_FIRST:], sheet)
     parts = [
+        lines + _after_lines(detail, sheet),
         _section("ON EACH CHIP", [sections.device_titles], sections.device_line, held, sheet),
         _section("PHASES", [sections.phase_titles], sections.phase_line, phase_groups(detail), sheet),
         _section("MEMORY REFUSED", [], sections.refusal_line, refusals, sheet),
         _section("CIRCULAR BUFFERS REFUSED", [], sections.clash_line, clashes, sheet),
         _section("DOES NOT ADD UP", [], sections.sentence_line, list(_doubts(detail, look.width - 3)), sheet),
-        _section("ASKED BY", [], sections.site_line, detail.sites, sheet) + _more_sites(detail, sheet),
+        more_lines + _unlisted_lines(detail, sheet),
         _section(_listed_as(order), [sections.holding_titles], sections.holding_line, holdings, sheet),
     ]
     drawers: list[Drawer] = []
@@ -145,9 +149,21 @@ def _listed_as(order: Order) -> str:
     return "ALLOCATIONS, LARGEST FIRST" if order == "size" else "ALLOCATIONS, OLDEST FIRST"
 
 
-def _more_sites(detail: ProcessDetail, sheet: Sheet) -> list[Drawer]:
+def _after_lines(detail: ProcessDetail, sheet: Sheet) -> list[Drawer]:
+    """How many lines are not among the first; or why there are none."""
+    more = len(detail.sites) - _LINES_FIRST + detail.more_site_count
+    if detail.row.sites_off:
+        text = no_lines_text(detail.row.sites_off)
+    elif more > 0:
+        text = f"and {plural(more, 'more line', 's')}, below"
+    else:
+        return []
+    return [partial(sections.sentence_line, text, sheet)]
+
+
+def _unlisted_lines(detail: ProcessDetail, sheet: Sheet) -> list[Drawer]:
     count = detail.more_site_count
-    return [partial(sections.sentence_line, f"{count_text(count)} more lines", sheet)] if count else []
+    return [partial(sections.sentence_line, plural(count, "more line", "s"), sheet)] if count else []
 
 
 def _left_out(detail: ProcessDetail, holdings: Sequence[Holding], sheet: Sheet) -> list[Drawer]:

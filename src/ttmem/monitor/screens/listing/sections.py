@@ -14,6 +14,7 @@ from ttmem.snapshot.usage import PhasePeak, ProcessDevice
 from ttmem.view.device_tables import devices_word
 from ttmem.view.spans import Line, Role, width_of
 from ttmem.view.units import UNKNOWN, clock_text, count_text, size_text, tight_count_text, tight_size_text
+from ttmem.view.words import stack_text, what_text
 
 __all__ = [
     "Sheet",
@@ -33,7 +34,6 @@ __all__ = [
 _ROOMY = 110  # columns from which on sizes are written in full
 _CHIP, _POOL, _SIZE, _TIGHT = 10, 9, 10, 7
 _KERNELS = (Pool.KERNEL, Pool.ETH, Pool.DISPATCH)
-_PACKAGES = "/site-packages/"
 _FRAMES = 3  # of a stack, where there is room
 
 
@@ -182,7 +182,9 @@ def sentence_line(text: str, sheet: Sheet) -> Line:
 
 def site_line(site: SiteSum, sheet: Sheet) -> Line:
     pen = Pen().put("   ").right(size_text(site.size_bytes), 8).right(f"{site.count:,}x", 9, Role.DIM).put("  ")
-    return pen.name(_stack_text(site.stack), sheet.width - pen.at, is_ascii=sheet.is_ascii).done()
+    return pen.name(
+        stack_text(site.stack, _FRAMES) or "line not known", sheet.width - pen.at, is_ascii=sheet.is_ascii
+    ).done()
 
 
 def holding_titles(sheet: Sheet) -> Line:
@@ -207,18 +209,16 @@ def holding_line(holding: Holding, sheet: Sheet) -> Line:
 
 
 def _whats(one: Allocation) -> Iterator[str]:
-    """A kernel's name, or who asked, and what it is; ever shorter."""
-    layout = f" {one.layout.word}" if one.layout else ""
-    held = f" x{one.holder_count}" if one.holder_count > 1 else ""
-    kind = one.kind.word.replace("_", " ") + layout + held
-    for frames in (_FRAMES, 1):
-        name = one.name or _stack_text(one.stack, frames)
-        yield f"{name}  {kind}" if name else kind
-        if name:
-            yield name
-
-
-def _stack_text(stack: tuple[str, ...], most: int = _FRAMES) -> str:
-    """The innermost frames of the program itself, without directories: not of packages that it calls."""
-    frames = [frame for frame in stack if _PACKAGES not in frame] or list(stack)
-    return " < ".join(frame.rpartition("/")[2] for frame in frames[:most])
+    """What it is, and who asked: a kernel's name, or lines and the operation; ever shorter."""
+    what = what_text(one) + (f" x{one.holder_count}" if one.holder_count > 1 else "")
+    if one.kind.is_kernel or not one.stack:
+        yield "  ".join(filter(None, (one.name, what, one.operation)))
+        yield "  ".join(filter(None, (one.name, what)))
+        yield one.name or what
+        return
+    for frames, operation in ((_FRAMES, one.operation), (_FRAMES, ""), (1, one.operation), (1, "")):
+        yield "  ".join(filter(None, (what, stack_text(one.stack, frames), operation)))
+    line = stack_text(one.stack, 1)
+    if one.tensor:
+        yield f"{one.tensor.removesuffix(' tile')}  {line.partition(' ')[0]}"
+    yield line

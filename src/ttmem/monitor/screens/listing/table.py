@@ -61,10 +61,10 @@ class Table(NamedTuple):
     def line(self, shown: Shown) -> Line:
         entry = shown.entry
         pen = Pen()
-        was_refused = entry.row is not None and entry.row.was_refused
+        mark = Role.HIGH if entry.is_doubted and entry.refused is not Role.FULL else entry.refused
         pen.put(
-            "*" if shown.is_tagged else "!" if entry.is_doubted or was_refused else " ",
-            Role.TAGGED if shown.is_tagged else Role.FULL if was_refused else Role.HIGH,
+            "*" if shown.is_tagged else " " if mark is None else "!",
+            Role.TAGGED if shown.is_tagged else mark or Role.PLAIN,
         )
         for column, width in self.columns:
             text, role = column.cell(entry, self.sizes)
