@@ -7,6 +7,7 @@
 #include "hook/core_buffers.hpp"
 #include "hook/devices.hpp"
 #include "hook/guard.h"
+#include "hook/naming/pending.hpp"
 #include "hook/programs/context.hpp"
 #include "hook/programs/memory.hpp"
 #include "hook/refusals/refusals.hpp"
@@ -37,18 +38,19 @@ uint64_t key_of_handle(uint64_t id, const Mesh& mesh) noexcept {
 }
 
 // The runtime never uses an id again: one that lives already was left behind by a lost free.
-bool report_with_handle(ttmem_buffer& report, uint64_t key) noexcept {
+void report_with_handle(ttmem_buffer& report, uint64_t key, const Asked& asked) noexcept {
     Memory* all = memory();
-    if (__builtin_expect(all == nullptr, 0)) return false;
-    std::atomic<uint64_t>* handle = all->handles.claim(key);
+    report.site = asked.site;
+    std::atomic<uint64_t>* handle = __builtin_expect(all == nullptr, 0) ? nullptr : all->handles.claim(key);
     if (__builtin_expect(handle == nullptr, 0)) {
         uint64_t left = 0;
-        if (all->handles.take(key, left)) ttmem_free(left);
-        return false;
+        if (all != nullptr && all->handles.take(key, left)) ttmem_free(left);
+        return note_pending(asked.stack, ttmem_buffer_alloc(&report));
     }
     report.options = TTMEM_BY_HANDLE;
-    handle->store(ttmem_buffer_alloc_on(&report), std::memory_order_release);
-    return true;
+    const ttmem_handle told = ttmem_buffer_alloc_on(&report);
+    handle->store(told, std::memory_order_release);
+    note_pending(asked.stack, told);
 }
 
 [[gnu::always_inline]] inline bool take_handle(uint64_t id, const Mesh& mesh, uint64_t& handle) noexcept {
@@ -86,9 +88,12 @@ bool is_imagined(const Copy& copy, const void* buffer) noexcept {
     report.reserved_bytes = share.reserved_bytes;
     std::atomic<uint64_t>* handle = all->handles.claim(key_on_chip(report.id));
     report.options = handle == nullptr ? 0 : TTMEM_BY_HANDLE;
+    const Asked asked = asked_by(copy);
+    report.site = asked.site;
     const ttmem_handle told = is_cored ? report_by_core(copy, buffer, report) : ttmem_buffer_alloc(&report);
     if (handle != nullptr) handle->store(told, std::memory_order_release);
-    if (told == 0) ttmem_unreported(1);
+    if (told == 0) return ttmem_unreported(1);
+    note_pending(asked.stack, told);
 }
 
 void report_free_on_chip(const Copy& copy, const void* buffer) noexcept {
@@ -124,11 +129,11 @@ void report_free_on_chip(const Copy& copy, const void* buffer) noexcept {
         report.reserved_bytes = share.reserved_bytes;
     }
     if (report.target == 0) return;
+    if (__builtin_expect(context().is_ending_trace, 0)) context().trace_bytes = report.reserved_bytes;
     if (report.type == TTMEM_BUFFER_DRAM &&
         (hold_binaries(*mesh, report.id, report.reserved_bytes, address) || hold_trace(*mesh, report)))
         return;
-    if (context().tensor != nullptr) report.site = site_of_tensor(copy);
-    if (!report_with_handle(report, key_of_handle(report.id, *mesh))) ttmem_buffer_alloc(&report);
+    report_with_handle(report, key_of_handle(report.id, *mesh), asked_by(copy));
 }
 
 // A free names its bytes for a table that was too full to keep the allocation; asking the runtime for them takes longer

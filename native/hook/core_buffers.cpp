@@ -146,6 +146,7 @@ ttmem_handle report_by_core(const Copy& copy, const void* buffer, const ttmem_bu
     by_core.type = report.type;
     by_core.options = report.options;
     by_core.layout = report.layout;
+    by_core.site = report.site;
     return ttmem_core_buffer_alloc(&by_core);
 }
 

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "hook/launches/operations.hpp"
+#include "hook/naming/library.hpp"
 #include "journal/environment.hpp"
 #include "ttmem/client.h"
 #include "writer/own_stack.hpp"
@@ -238,7 +238,7 @@ void forget_unloaded() noexcept {
         at_hand_of_all.callers[i].end.store(kNobodysEnd, std::memory_order_release);
     for (uint32_t i = 0; i < copy_count; ++i)
         if (copies[i].base != kGone && !is_as_found(copies[i])) copies[i].base = kGone;
-    forget_launch_places();
+    forget_operation_libraries();
     looking.store(false, std::memory_order_release);
 }
 

@@ -60,7 +60,7 @@ void put_figures(const IncidentWords& words, nb::dict& row) {
     row["program"] = program_number(words.program);
     row["cb_end_address"] = unless_zero(words.cb_end);
     row["lowest_buffer_address"] = unless_zero(words.lowest_buffer);
-    row["trace"] = unless_zero(words.trace);
+    row["trace"] = number_or_none(words.kind() == TTMEM_INCIDENT_UNSAFE_REPLAY, words.trace);
     row["address"] = unless_zero(words.address);
     row["launches_before"] = words.launches;
     row["entry_count"] = number_or_none(words.has_copy(), words.entry_count());
@@ -86,6 +86,7 @@ nb::dict incident_row(const Process& process, const KeptIncident& incident, cons
     row["is_read_later"] = (words.flags() & kReadLater) != 0;
     row["is_of_text"] = (words.flags() & kHasText) != 0;
     row["is_per_core"] = (words.flags() & kPerCore) != 0;
+    row["is_uncertain"] = (words.flags() & kMayOverlap) != 0;
     row["operation"] = unless_empty(incident.operation);
     row["cores"] = unless_empty(incident.cores);
     row["phase"] = unless_empty(incident.phase);

@@ -234,6 +234,7 @@ nb::tuple header() {
     TTMEM_FIELD(Header, stacks_refused);
     TTMEM_FIELD(Header, sites_off);
     TTMEM_FIELD(Header, sites_spare);
+    TTMEM_FIELD(Header, unjudged);
     return nb::make_tuple(sizeof(Header), fields);
 }
 

@@ -52,6 +52,7 @@ nb::dict findings_of(const Process& process) {
     put("targets_lost", hot.targets_refused);
     put("unknown_device", hot.unreported);
     put("undivided_l1", hot.undivided_l1);
+    put("unjudged", hot.unjudged);
     put("lock_lost", process.has_lost_lock ? 1 : 0);
     put("counter_mismatch", process.mismatch_count);
     put("two_sources", process.other != 0 ? 1 : 0);

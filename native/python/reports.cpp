@@ -364,6 +364,46 @@ PyObject* report_cache(PyObject*, Values values, Py_ssize_t count) {
     Py_RETURN_NONE;
 }
 
+PyObject* report_trace_begin(PyObject*, Values values, Py_ssize_t count) {
+    if (!TTMEM_ON) Py_RETURN_NONE;
+    const Arguments a("report_trace_begin", values, count, 2, 3);
+    if (!a.is_good) return nullptr;
+    ttmem_trace_begin_on(target_of(a.word[0]), a.word[1], half_of(a.word[2]));
+    Py_RETURN_NONE;
+}
+
+PyObject* report_trace_program(PyObject*, Values values, Py_ssize_t count) {
+    if (!TTMEM_ON) Py_RETURN_NONE;
+    const Arguments a("report_trace_program", values, count, 3, 3);
+    if (!a.is_good) return nullptr;
+    ttmem_trace_program_on(target_of(a.word[0]), a.word[1], a.word[2]);
+    Py_RETURN_NONE;
+}
+
+PyObject* report_trace_end(PyObject*, Values values, Py_ssize_t count) {
+    if (!TTMEM_ON) Py_RETURN_NONE;
+    const Arguments a("report_trace_end", values, count, 2, 3);
+    if (!a.is_good) return nullptr;
+    ttmem_trace_end_on(target_of(a.word[0]), a.word[1], count > 2 ? a.size(2) : 0);
+    Py_RETURN_NONE;
+}
+
+PyObject* report_trace_replay(PyObject*, Values values, Py_ssize_t count) {
+    if (!TTMEM_ON) Py_RETURN_NONE;
+    const Arguments a("report_trace_replay", values, count, 2, 2);
+    if (!a.is_good) return nullptr;
+    ttmem_trace_replay_on(target_of(a.word[0]), a.word[1]);
+    Py_RETURN_NONE;
+}
+
+PyObject* report_trace_release(PyObject*, Values values, Py_ssize_t count) {
+    if (!TTMEM_ON) Py_RETURN_NONE;
+    const Arguments a("report_trace_release", values, count, 2, 2);
+    if (!a.is_good) return nullptr;
+    ttmem_trace_release_on(target_of(a.word[0]), a.word[1]);
+    Py_RETURN_NONE;
+}
+
 template <typename Function>
 PyCFunction as_builtin(Function* function) {
     return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
@@ -406,6 +446,14 @@ PyMethodDef kReports[] = {
      "report_ring(target, core_type, live_bytes, retired_bytes, entry_count, stall=0, ring_bytes=0, is_launch=1, /)"},
     {"report_cache", as_builtin(report_cache), METH_FASTCALL,
      "report_cache(target, cache, outcome, size_bytes=0, entry_count=0, held_bytes=0, shared_bytes=0, /)"},
+    {"report_trace_begin", as_builtin(report_trace_begin), METH_FASTCALL,
+     "report_trace_begin(target, trace, site=0, /)"},
+    {"report_trace_program", as_builtin(report_trace_program), METH_FASTCALL,
+     "report_trace_program(target, trace, program, /)"},
+    {"report_trace_end", as_builtin(report_trace_end), METH_FASTCALL,
+     "report_trace_end(target, trace, size_bytes=0, /)"},
+    {"report_trace_replay", as_builtin(report_trace_replay), METH_FASTCALL, "report_trace_replay(target, trace, /)"},
+    {"report_trace_release", as_builtin(report_trace_release), METH_FASTCALL, "report_trace_release(target, trace, /)"},
     {nullptr, nullptr, 0, nullptr},
 };
 

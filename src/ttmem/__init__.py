@@ -47,6 +47,11 @@ if TYPE_CHECKING:
         report_out_of_memory,
         report_program_end,
         report_ring,
+        report_trace_begin,
+        report_trace_end,
+        report_trace_program,
+        report_trace_release,
+        report_trace_replay,
         reset_peak_memory_stats,
     )
 
@@ -89,6 +94,11 @@ __all__ = [
     "report_out_of_memory",
     "report_program_end",
     "report_ring",
+    "report_trace_begin",
+    "report_trace_end",
+    "report_trace_program",
+    "report_trace_release",
+    "report_trace_replay",
     "reset_peak_memory_stats",
 ]
 

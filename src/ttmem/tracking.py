@@ -24,6 +24,7 @@ __all__ = [
     "Refusal",
     "RefusalKind",
     "Stall",
+    "TraceListener",
     "TrackedBuffer",
     "TrackedChip",
     "TrackedDevice",
@@ -310,3 +311,23 @@ class Witness(Protocol):
 
     def track_incident(self, device: TrackedDevice, refusal: Refusal) -> None:
         """Memory ran out, or circular buffers clash; told once for a mesh, before the exception leaves the runtime."""
+
+
+@runtime_checkable
+class TraceListener(Protocol):
+    """Who wants to hear of traces: launches that are recorded once and replayed."""
+
+    def track_trace_began(self, trace: int, device: TrackedDevice) -> None:
+        """Launches on that device are recorded from now on, not run."""
+
+    def track_trace_recorded(self, trace: int, program: int, device: TrackedDevice) -> None:
+        """A launch of a program is part of the trace."""
+
+    def track_trace_captured(self, trace: int, size_bytes: int, device: TrackedDevice) -> None:
+        """The trace is stored, in so many bytes of each chip."""
+
+    def track_trace_replayed(self, trace: int, device: TrackedDevice) -> None:
+        """The trace is about to run."""
+
+    def track_trace_released(self, trace: int, device: TrackedDevice) -> None:
+        """The trace is gone, or its capture came to nothing."""

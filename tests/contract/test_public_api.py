@@ -29,6 +29,11 @@ REPORTS = [
     "report_out_of_memory",
     "report_program_end",
     "report_ring",
+    "report_trace_begin",
+    "report_trace_end",
+    "report_trace_program",
+    "report_trace_release",
+    "report_trace_replay",
 ]
 SIGNATURES = {
     "enable": "(directory: str | None = None) -> bool",

@@ -34,7 +34,7 @@ def test_a_wheel_that_cannot_be_had_is_named_with_the_last_words_of_the_installe
     python.chmod(0o755)
 
     with pytest.raises(stock.NotThere, match=r"ttnn 0\.81\.1 cannot be installed here; .* ends with: no disk"):
-        stock.install(str(python), stock.RELEASE)
+        stock.install(str(python), stock.RELEASE, tmp_path / "home")
 
 
 def test_a_wheel_that_was_not_installed_is_not_looked_for_elsewhere(

@@ -190,9 +190,10 @@ def test_without_an_incident_it_shows_how_much_room_there_is(tmp_path: Path, exp
     with a_program(tmp_path, code, "kept = attention(device)", "meet()") as program:
         program.arrive()
         result = explain(str(program.pid), directory=tmp_path)
-        as_json = json.loads(explain("--json", directory=tmp_path).out)
+        said = explain("--json", directory=tmp_path)
+    as_json = json.loads(said.out)
 
-    assert result.code == 0
+    assert (result.code, said.code) == (0, 0)
     assert result.out.startswith(f" No incidents of pid {program.pid} ")
     assert re.search(r" CHIP +HEADROOM +L1 BLOCK +DRAM BLOCK +FULLEST CORE\n", result.out)
     assert re.search(r"\n 0 n150 +661 KiB +661 KiB ", result.out)
@@ -209,8 +210,10 @@ def test_several_journals_of_one_pid_are_listed(
     pid, ticks, mark = journal.stem.split("-")
     (tmp_path / f"{pid}-{int(ticks) - 1}-{mark}.journal").write_bytes(journal.read_bytes())
 
-    text = explain(pid, directory=tmp_path).out
+    result = explain(pid, directory=tmp_path)
+    text = result.out
 
+    assert result.code == 0
     assert f"pid {pid} has 2 journals; ttmem explain FILE chooses one:" in text
     assert text.count(f"{tmp_path}{os.sep}{pid}-") == 2
     assert pid == str(pid_of(told))
@@ -230,3 +233,54 @@ def test_all_of_its_incidents_newest_first(tmp_path: Path, explain: Callable[...
     assert "asked 1000 KiB" in told
     assert f"Other incidents of pid {pid}: {pid}-1 (out of memory, L1) (ttmem explain {pid} --all)." in one
     assert re.findall(r" ttmem explain  (\S+)  ", both) == [f"{pid}-2", f"{pid}-1"]
+
+
+def test_incidents_whose_slots_were_taken_are_counted(tmp_path: Path, explain: Callable[..., Said]) -> None:
+    tries = "".join(
+        f"    try:\n        of_every_core(device, {900 + at})\n    except metal.MetalError:\n        pass\n"
+        for at in range(1, 9)
+    )
+    told = ttmem("run", *python(MODEL.format(handled="pass") + tries + "sys.exit(5)\n"), directory=tmp_path).stderr
+    pid = pid_of(told)
+
+    kept = explain(str(pid), "--all", directory=tmp_path)
+    taken = explain(f"{pid}-3", directory=tmp_path)
+
+    assert "    before     8 other incidents of pid " in told
+    assert re.findall(r" ttmem explain  (\S+)  ", kept.out) == [
+        f"{pid}-{number}" for number in (9, 8, 7, 6, 5, 4, 2, 1)
+    ]
+    assert f"1 earlier incident of pid {pid}, details not kept." in kept.out
+    assert (taken.code, f"kept: {pid}-1" in taken.err) == (2, True)
+
+
+def test_whoever_was_killed_while_it_was_refused_is_never_said_to_have_had_nothing(
+    tmp_path: Path, explain: Callable[..., Said]
+) -> None:
+    killed = MODEL.format(handled="pass") + (
+        f"sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
+        "import os\n"
+        "from ttmem import _native\n"
+        "from tests.support.journal_file import leave_unfinished\n"
+        "leave_unfinished(_native.client.journal_path())\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+
+    result = ttmem("run", *python(killed), directory=tmp_path)
+    told = explain(directory=tmp_path)
+    listed = ttmem("ps", "--all", "--no-daemon", directory=tmp_path)
+
+    assert result.returncode != 0
+    assert "1 incident, details not kept." in result.stderr
+    assert (told.code, "details not kept" in told.out, "No incidents" in told.out) == (0, True, False)
+    assert "1 incident, details not kept." in listed.stdout
+
+
+def test_a_number_alone_is_the_newest_incident_of_that_number(tmp_path: Path, explain: Callable[..., Said]) -> None:
+    [first, second] = [pid_of(ttmem("run", *python(FAILING), directory=tmp_path).stderr) for _ in range(2)]
+
+    newest = explain("--incident", "1", directory=tmp_path)
+    older = explain(str(first), "--incident", "1", directory=tmp_path)
+
+    assert newest.out.startswith(f" ttmem explain  {second}-1  ")
+    assert older.out.startswith(f" ttmem explain  {first}-1  ")

@@ -11,13 +11,12 @@ import pytest
 
 from tests.support.figures import a_busy_snapshot
 from tests.support.read_figures import a_read_snapshot
-from tests.support.scraped import NOTHING, a_lifetime, rows_of, text_of
+from tests.support.scraped import CLASSIC, NOTHING, OPEN_METRICS, a_lifetime, rows_of, text_of
 from tests.support.sights import a_device_usage, an_overview
 from ttmem.cli.serve import serve
 from ttmem.daemon.metrics.catalogue import FAMILIES
 from ttmem.daemon.metrics.families import Family, Page
 from ttmem.daemon.metrics.page import Extras
-from ttmem.daemon.metrics.text import CLASSIC, OPEN_METRICS
 from ttmem.devices import Pool
 from ttmem.snapshot import CacheUsage
 from ttmem.tracking import Cache

@@ -108,6 +108,16 @@ def incidents(path: Path) -> tuple[int, list[Kept]]:
     return count, sorted(kept)
 
 
+def leave_unfinished(path: Path) -> None:
+    """Makes the first incident look as one whose thread was killed while it wrote it."""
+    place = _identity(_head(path), "incidents_offset", "Q") + _offset("Incident", "commit")
+    with open(path, "r+b") as file:
+        file.seek(place)
+        [commit] = struct.unpack("Q", file.read(8))
+        file.seek(place)
+        file.write(struct.pack("Q", commit | 1))
+
+
 def _head(path: Path) -> bytes:
     with open(path, "rb") as file:
         return file.read(_size("Header"))

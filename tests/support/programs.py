@@ -8,7 +8,7 @@ with a_program(directory, "chip = ttmem.open_device(5)", "meet()") as program:
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -55,12 +55,15 @@ def tracked(directory: Path, **settings: str) -> dict[str, str]:
 @contextmanager
 def a_program(directory: Path, *lines: str, **settings: str) -> Iterator[Program]:
     """A program that reports into a directory; killed at the end if it still runs."""
+    with a_command([sys.executable, "-c", PRELUDE + "\n".join(lines)], directory, **settings) as program:
+        yield program
+
+
+@contextmanager
+def a_command(command: Sequence[str], directory: Path, **settings: str) -> Iterator[Program]:
+    """The same of any language: it says "here", and waits for a line."""
     process = subprocess.Popen(
-        [sys.executable, "-c", PRELUDE + "\n".join(lines)],
-        env=tracked(directory, **settings),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
+        command, env=tracked(directory, **settings), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     try:
         yield Program(process)

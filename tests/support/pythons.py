@@ -21,6 +21,21 @@ def include_of(python: str) -> Path:
     return Path(_said(python, "import sysconfig; print(sysconfig.get_paths()['include'])"))
 
 
+def linking_of(python: str, *, is_static: bool) -> list[str] | None:
+    """What a program is linked with to have that Python inside, or None where there is no such library."""
+    names = ("LIBPL", "LIBRARY") if is_static else ("LIBDIR", "LDLIBRARY")
+    said = _said(python, f"import sysconfig; print(*map(sysconfig.get_config_var, {names!r}), sep='\\n')").splitlines()
+    library = Path(*said)
+    if not library.is_file() or library.suffix != (".a" if is_static else ".so"):
+        return None
+    return [str(library), f"-Wl,-rpath,{library.parent}", "-ldl", "-lm", "-lutil", "-pthread"]
+
+
+def home_of(python: str) -> str:
+    """Where its modules are: what a program that has it inside must be told."""
+    return _said(python, "import sys; print(sys.base_prefix)")
+
+
 def _candidates(version: str) -> Iterator[str]:
     if version == "{}.{}".format(*sys.version_info[:2]):
         yield sys.executable

@@ -6,11 +6,11 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as classic_families
 
 from tests.support.figures import NOON_NS
+from ttmem.daemon.metrics.exporter import chosen_format
 from ttmem.daemon.metrics.families import Page
+from ttmem.daemon.metrics.lifetime import ChipLifetime, Intake, Lifetime
 from ttmem.daemon.metrics.page import Extras, page_of
-from ttmem.daemon.metrics.rows.lifetime import ChipLifetime, Intake, Lifetime
-from ttmem.daemon.metrics.rows.service import Service
-from ttmem.daemon.metrics.text import CLASSIC, OPEN_METRICS, PageText
+from ttmem.daemon.metrics.service import Service
 from ttmem.devices import Pool
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.sights.overview import Overview, overview_of
@@ -20,6 +20,8 @@ Labels = frozenset[tuple[str, str]]
 Samples = dict[tuple[str, Labels], float]
 SECOND_NS = 1_000_000_000
 SERVICE = Service(True, "1.2.3", NOON_NS - 60 * SECOND_NS, NOON_NS + SECOND_NS // 4, dropped_line_count=3)
+CLASSIC = "text/plain; version=0.0.4; charset=utf-8"
+OPEN_METRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 NOTHING = Lifetime({}, Intake(), Intake())
 
 
@@ -43,8 +45,9 @@ def rows_of(snapshot: Snapshot | Overview, lifetime: Lifetime = NOTHING, extras:
     return page_of(overview, lifetime, SERVICE, extras or Extras())
 
 
-def text_of(page: Page, content_type: str = CLASSIC) -> str:
-    return PageText().written(page, content_type).decode()
+def text_of(page: Page, accept: str = CLASSIC) -> str:
+    write, _ = chosen_format(accept)
+    return write(page).decode()
 
 
 def samples_of(text: str) -> Samples:

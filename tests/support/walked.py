@@ -2,7 +2,8 @@
 
     python walked.py LIBRARY STORY [COUNT]
 
-Prints `done N` after N equal stacks. Needs nothing but the standard library, and no import of the project.
+No library: the program that runs this Python has the walker in it. Prints `done N` after N equal stacks. Needs nothing
+but the standard library, and no import of the project.
 """
 
 import asyncio
@@ -12,16 +13,18 @@ import os
 import random
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Coroutine, Iterator
 from types import FrameType
 
 ROOM = 1 << 16
 THREADS = 8
+MOVES = (-64, -32, -24, -16, -12, -8, -4, -2, -1, 1, 2, 4, 8, 12, 16, 24, 32, 64, 4096)  # bytes
 WALKS = 25  # beside each one that is compared
 HAS_QUALNAMES = sys.version_info >= (3, 11)
 
-library = ctypes.CDLL(sys.argv[1])  # gives the interpreter's lock away in each call, as the runtime does
-library.walker_begin.restype = library.walker_judge.restype = library.walker_judge_moved.restype = ctypes.c_char_p
+library = ctypes.CDLL(sys.argv[1] or None)  # gives the interpreter's lock away in each call, as the runtime does
+library.walker_begin.restype = library.walker_judge.restype = library.walker_move.restype = ctypes.c_char_p
 library.walker_walk.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
 mine = threading.local()
 compared = 0
@@ -160,6 +163,12 @@ def shapes(times: int, seed: int = 0) -> None:
         order.choice(SHAPES)(order.randrange(20))
 
 
+def walk_as_a_thread(times: int, seed: int) -> int:
+    """On a thread that was not made by Python."""
+    shapes(times, seed)
+    return int(mine.count)
+
+
 def tell() -> None:
     print(f"done {mine.count + compared}", flush=True)
 
@@ -197,6 +206,35 @@ def story_fork(_times: int) -> None:
     shapes(100)
 
 
+def story_forks(times: int) -> None:
+    """Children of a program whose other threads walk meanwhile. All have begun before, and end after the last one."""
+    warnings.simplefilter("ignore", DeprecationWarning)  # from 3.12 on Python itself advises against it
+    is_over, ready = threading.Event(), threading.Barrier(THREADS + 1)
+
+    def work(seed: int) -> None:
+        global compared
+        ready.wait()
+        while not is_over.is_set():
+            shapes(getattr(mine, "count", 0) + 20, seed)
+        with lock:
+            compared += mine.count
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    ready.wait()
+    for number in range(times):
+        shapes(getattr(mine, "count", 0) + 5)
+        child = os.fork()
+        if child == 0:
+            shapes(mine.count + 50, number)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    is_over.set()
+    for thread in threads:
+        thread.join()
+
+
 def story_exit(_times: int) -> None:
     """Stacks while the interpreter ends: on its main thread, in objects that are taken down, and on daemon threads."""
 
@@ -204,8 +242,26 @@ def story_exit(_times: int) -> None:
         while True:
             library.walker_repeat(1000)
 
+    end_beside(walk)
+
+
+def story_end(_times: int) -> None:
+    """The same for a judge of every read: daemon threads have walked, and wait. (One that is stopped in the middle of a
+    walk for as long as an interpreter takes to end may find its frames gone; what it read is thrown away.)"""
+    walked = threading.Barrier(5)
+
+    def wait() -> None:
+        shapes(20)
+        walked.wait()
+        threading.Event().wait()
+
+    end_beside(wait)
+    walked.wait()
+
+
+def end_beside(work: Callable[[], None]) -> None:
     for _ in range(4):
-        threading.Thread(target=walk, daemon=True).start()
+        threading.Thread(target=work, daemon=True).start()
     shapes(50)
     atexit.register(check)
     sys.modules["kept"] = Late()  # type: ignore[assignment]
@@ -219,14 +275,28 @@ class Late:
 def story_wrong(_times: int) -> None:
     """Rows of other versions, and the right one with an offset moved, are refused."""
     own = sys.version_info[1]
+    check()
     judged = {minor: library.walker_judge(minor) for minor in (10, 11, 12, 13)}
     assert judged.pop(own) == b"", judged
     assert all(judged.values()), judged
-    thread_frame, thread_id, code = 0, 1, 3
-    moves = [(field, moved) for field in (thread_frame, thread_id, code) for moved in (-8, 8, 16)]
-    for field, moved in [*moves, *((field, 4096) for field in (3, 4, 5))]:
-        assert library.walker_judge_moved(field, moved), (field, moved)
-    check()
+    field = 0
+    while library.walker_move(field, 0) is not None:
+        for moved in MOVES:
+            is_told_right(field, moved)
+        field += 1
+    assert field > 10
+    mine.count = field * len(MOVES)
+
+
+def is_told_right(field: int, moved: int) -> None:
+    """With a row that is wrong in one place: refused, or it makes no difference."""
+    child = os.fork()
+    if child == 0:
+        if library.walker_move(field, moved) == b"":
+            for shape in SHAPES:
+                shape(3)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0, (field, moved)
 
 
 if __name__ == "__main__":

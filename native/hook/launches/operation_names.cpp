@@ -1,6 +1,8 @@
 #include "hook/launches/operation_names.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstring>
 
 namespace ttmem::hook {
 namespace {
@@ -25,6 +27,29 @@ void skip_substitute(std::string_view& text) noexcept {
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
 }
 
+// The names of a function's namespaces, and its own last: "ttnn", "transformer", "concatenate_heads".
+struct SymbolPath {
+    static constexpr size_t kNames = 8;
+    std::string_view names[kNames];
+    size_t count = 0;
+
+    explicit SymbolPath(std::string_view symbol) noexcept {
+        if (!symbol.starts_with("_ZN")) return;
+        symbol.remove_prefix(symbol.starts_with("_ZNK") ? 4 : 3);
+        for (std::string_view name = take_name(symbol); !name.empty() && count < kNames; name = take_name(symbol))
+            names[count++] = name;
+    }
+
+    bool has(std::string_view name) const noexcept { return std::find(names, names + count, name) != names + count; }
+
+    // Names of types begin with a capital letter.
+    bool is_machinery() const noexcept {
+        if (count < 2 || names[0] != "ttnn" || has("prim") || has("device_operation") || has("detail")) return true;
+        return std::any_of(names, names + count,
+                           [](std::string_view name) { return name[0] >= 'A' && name[0] <= 'Z'; });
+    }
+};
+
 }  // namespace
 
 std::string_view operation_in_symbol(std::string_view symbol) noexcept {
@@ -37,6 +62,30 @@ std::string_view operation_in_symbol(std::string_view symbol) noexcept {
     std::string_view last;
     for (std::string_view name = take_name(symbol); !name.empty(); name = take_name(symbol)) last = name;
     return last;
+}
+
+bool is_users_operation(std::string_view symbol) noexcept { return !SymbolPath(symbol).is_machinery(); }
+
+// "ttnn::operations::matmul::linear" is what users know as ttnn.linear; other namespaces are theirs, too.
+void users_operation(std::string_view symbol, char* to, size_t room) noexcept {
+    const SymbolPath path(symbol);
+    size_t length = 0;
+    const auto put = [&](std::string_view name) noexcept {
+        if (length + name.size() + 2 > room) return;
+        if (length != 0) to[length++] = '.';
+        std::memcpy(to + length, name.data(), name.size());
+        length += name.size();
+    };
+    if (!path.is_machinery()) {
+        std::string_view last = path.names[path.count - 1];
+        if (last[0] == '_' && last.size() > 1) last.remove_prefix(1);
+        const bool is_sorted = path.names[1] == "operations";
+        put(path.names[0]);
+        for (size_t i = 1; i + 1 < path.count; ++i)
+            if (!is_sorted || path.names[i] == "experimental") put(path.names[i]);
+        put(last);
+    }
+    to[length] = '\0';
 }
 
 std::string_view family_in_path(std::string_view path) noexcept {

@@ -1,23 +1,16 @@
 // Which operation a program belongs to.
 //
 // A launch returns into a function that the runtime's library of operations has for each device operation, and its name says
-// which. It is looked for once for each place that launches. A program is named at its first launch, from then on also its
-// kernels and circular buffers are known by it; where nothing says it, by the source of its kernels, and that is marked.
+// which; further out is the function that the user has called (naming/callers.hpp). A program is named at its first launch,
+// from then on also its kernels and circular buffers are known by it; where nothing says it, by the source of its kernels,
+// and that is marked.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "hook/programs/programs.hpp"
 
 namespace ttmem::hook {
-
-/// The device operation at a place that launches.
-struct LaunchPlace {
-    static constexpr uint32_t kMost = 120;
-    std::atomic<uint32_t> state;  // 0: being looked for; 1: there is none; 2: as `name` says
-    char name[kMost];             // ends with a zero
-};
 
 /// How a program got its name; the later the surer.
 enum class NamedBy : uint8_t { nobody, kernels, launch };
@@ -34,8 +27,5 @@ void name_program(Program& program) noexcept;
 
 /// Notes whose source a kernel of the program is.
 void note_source(Program& program, const char* path, uint64_t length) noexcept;
-
-/// Places in libraries that are gone.
-void forget_launch_places() noexcept;
 
 }  // namespace ttmem::hook

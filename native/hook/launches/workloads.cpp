@@ -5,6 +5,7 @@
 // itself. It says so with every launch, and there is no way back: it is asked until it was said once.
 #include "hook/launches/workloads.hpp"
 
+#include "hook/naming/pending.hpp"
 #include "hook/programs/memory.hpp"
 #include "hook/runtime.hpp"
 #include "writer/operations.hpp"
@@ -155,6 +156,7 @@ void put_back(const Launching& launching) noexcept {
 [[gnu::cold]] void end_early(void* given) noexcept {
     const Launching& launching = *static_cast<Launching*>(given);
     put_back(launching);
+    forget_pending();
     if (launching.workload != nullptr && launching.workload->status != TTMEM_COMMITTED) ask_status(*launching.workload);
     if (has_journal()) tell_ring(launching.ring);
 }
@@ -231,7 +233,7 @@ void enqueue(void* real, void* queue, void* const* launched, bool is_blocking, c
     now.ring = workload == nullptr || is_blocking ? nullptr : &launching.ring;  // its end may be long in coming
     ttmem_guarded_three(real, queue, const_cast<void**>(launched), is_blocking, end_early, &launching);
     put_back(launching);
-    if (__builtin_expect(workload == nullptr, 0)) return;
+    if (__builtin_expect(workload == nullptr, 0)) return forget_pending();
     if (__builtin_expect(workload->status != TTMEM_COMMITTED, 0)) ask_status(*workload);
     count_launches(*workload, queue, launching.ring);
     if (__builtin_expect(is_unnamed, 0)) {
@@ -239,6 +241,7 @@ void enqueue(void* real, void* queue, void* const* launched, bool is_blocking, c
         name_workload(*workload);
         now.launcher = launching.launcher_before;
     }
+    if (pending_buffers.count != 0) name_pending(*workload, caller);
 }
 
 // A buffer that is known by its address shares that with buffers of other meshes.

@@ -42,7 +42,7 @@ struct Holding {
 struct Trace {
     const Mesh* mesh;
     const void* queue;  // it is captured on; null: whichever
-    uint32_t mesh_number, launches;
+    uint32_t mesh_number, launches, id;
 };
 
 /// Finds out where its programs run; false while nobody knows.

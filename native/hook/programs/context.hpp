@@ -41,6 +41,7 @@ struct Context {
     uint8_t owner;         // ttmem_kind of the kernels that are being configured: fabric, dispatch, or 0
     bool is_beginning_trace;  // the host's books are being put aside for a capture
     bool is_ending_trace;     // what was captured is being stored
+    uint64_t trace_bytes;     // and how much it took
 };
 
 /// The mesh that a thread asked for last, and which opening of it that was.

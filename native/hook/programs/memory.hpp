@@ -25,7 +25,6 @@ struct Memory {
     Table<RingPlan, kPlans> plans;                       // by the runtime's WorkerConfigBufferMgr
     Table<Manager, 1u << 9> managers;                    // the same, of those that were launched on
     Table<Hollow, 1u << 13> hollow;                      // by the runtime's Kernel
-    Table<LaunchPlace, 1u << 11> launch_places;          // by the address that a launch returns to
     Cells cells;
     std::atomic<bool> has_lost_hollow;  // more than there is room for: then nobody is asked for sizes
     std::atomic<uint32_t> waiting;      // programs that were compiled before their mesh was open

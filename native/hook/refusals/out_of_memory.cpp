@@ -1,8 +1,11 @@
 // Memory that ran out, and requests that the allocator found impossible.
 #include "hook/buffer_facts.hpp"
+#include "hook/naming/callers.hpp"
+#include "hook/naming/pending.hpp"
 #include "hook/refusals/passing.hpp"
 #include "hook/refusals/refusals.hpp"
 #include "hook/refusals/words.hpp"
+#include "hook/tensors/tensors.hpp"
 #include "ttmem/client.h"
 
 namespace ttmem::hook {
@@ -110,10 +113,18 @@ void ask_space(const Refused& refused, uint64_t bank_bytes, ttmem_incident& inci
     incident.space_end_address = begin + bank_bytes;
 }
 
+// The line, the tensor, and the operation that will not get what it asked for.
+uint32_t site_of_refused(const Copy& copy) noexcept {
+    Operation operation;
+    find_operation(nullptr, operation);
+    return site_with(asked_by(copy).site, operation);
+}
+
 }  // namespace
 
 void report_refusal(void* allocator, void* buffer) noexcept {
     const Copy* copy = at_hand.copy;
+    forget_pending();
     if (!TTMEM_ON || copy == nullptr || !is_exception_passing()) return;
     const std::string_view text = words_of_passing();
     RefusedWords words;
@@ -127,6 +138,7 @@ void report_refusal(void* allocator, void* buffer) noexcept {
     is_told ? take_words(words, incident) : ask_figures(refused, incident);
     if (is_by_core(*copy, buffer)) take_cores(refused, incident);
     ask_space(refused, words.bank_bytes, incident);
+    incident.site = site_of_refused(*copy);
     ttmem_incident_on(&incident);
 }
 

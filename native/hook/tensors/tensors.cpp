@@ -1,7 +1,9 @@
 #include "hook/tensors/tensors.hpp"
 
+#include "hook/naming/pending.hpp"
 #include "hook/programs/context.hpp"
 #include "hook/tensors/description.hpp"
+#include "interpreter/sites.hpp"
 #include "ttmem/client.h"
 #include "writer/operations.hpp"
 #include "writer/owner.hpp"
@@ -40,17 +42,40 @@ void read_type(const Copy& copy, const void* spec, TensorForm& form) noexcept {
     if (form.has_type) confirmed_copy.store(copy.number, std::memory_order_relaxed);
 }
 
+// Equal forms have equal numbers, and never 0.
+uint64_t number_of(const TensorForm& form) noexcept {
+    uint64_t number = form.rank;
+    for (uint32_t i = 0; i < form.rank; ++i) number = mixed(number, form.sides[i]);
+    const auto type = static_cast<uint32_t>(form.data_type) << 8 | static_cast<uint32_t>(form.layout & 0xff);
+    return mixed(number, form.has_type ? type : ~0u);
+}
+
+[[gnu::noinline]] uint32_t new_tensor_site(ttmem_site_source source, const TensorForm& form, uint64_t number) noexcept {
+    const uint32_t parent = source == nullptr ? 0 : source();
+    const uint32_t site = ttmem_stack_node_on(parent, TTMEM_TENSOR, TensorWords(form).text(), "", 0);
+    if (number != 0) keep_site(number, site);
+    return site;
+}
+
 }  // namespace
 
-uint32_t site_of_tensor(const Copy& copy) noexcept {
-    const void* spec = context().tensor;
-    if (spec == nullptr || !is_owner() || !has_journal()) return 0;
-    TensorForm form;
-    read_shape(copy, spec, form);
-    if (form.rank == 0) return 0;
-    read_type(copy, spec, form);
+Asked asked_by(const Copy& copy) noexcept {
+    if (!is_owner() || !has_journal()) return {};
     const ttmem_site_source source = site_source.load(std::memory_order_acquire);
-    return ttmem_stack_node_on(source == nullptr ? 0 : source(), TTMEM_TENSOR, TensorWords(form).text(), "", 0);
+    const bool is_python = source == python_site;
+    const uint64_t stack = is_python ? python_stack() : 0;
+    TensorForm form;
+    if (const void* spec = context().tensor) {
+        read_shape(copy, spec, form);
+        if (form.rank != 0) read_type(copy, spec, form);
+    }
+    if (form.rank == 0) return {stack == 0 ? 0 : site_of_stack(stack), stack};
+    const uint64_t number = mixed(stack, number_of(form));
+    uint32_t site = 0;
+    const bool is_kept = is_python || source == nullptr;  // any other source may say something else each time
+    if (!is_kept || !pending_buffers.last_asked.find(number, site))
+        site = new_tensor_site(source, form, is_kept ? number : 0);
+    return {site, stack};
 }
 
 }  // namespace ttmem::hook

@@ -11,7 +11,11 @@
 
 namespace ttmem::hook {
 
-/// The site of a buffer that is being allocated on this thread, with its tensor; 0: it is no tensor's, or nobody can say.
-uint32_t site_of_tensor(const Copy& copy) noexcept;
+/// Who asks for the buffer that is being allocated on this thread.
+struct Asked {
+    uint32_t site;   // his line, and his tensor if it is one's; 0: nobody can say
+    uint64_t stack;  // of Python, as a number (interpreter/sites.hpp); 0: there is none
+};
+Asked asked_by(const Copy& copy) noexcept;
 
 }  // namespace ttmem::hook

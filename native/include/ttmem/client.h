@@ -280,7 +280,8 @@ enum ttmem_incident_kind {
 enum ttmem_incident_option {
     TTMEM_FIGURES_READ_LATER = 1, /* figures were asked for a moment after the refusal */
     TTMEM_FIGURES_OF_TEXT = 4,    /* figures are those of `text` */
-    TTMEM_PER_CORE = 8            /* asked of single cores: per_bank is bytes of each core, bank_count how many cores */
+    TTMEM_PER_CORE = 8,           /* asked of single cores: per_bank is bytes of each core, bank_count how many cores */
+    TTMEM_MAY_OVERLAP = 16        /* of an unsafe replay: what the trace writes is known roughly */
 };
 #define TTMEM_UNKNOWN_FIGURE (~0ull)
 
@@ -366,6 +367,11 @@ TTMEM_API uint32_t ttmem_phase_begin_on(uint32_t name);
 TTMEM_API void ttmem_phase_end_on(uint32_t phase);
 TTMEM_API void ttmem_reset_peaks_on(uint16_t target);
 TTMEM_API void ttmem_label_on(const char* text);
+TTMEM_API void ttmem_trace_begin_on(uint16_t target, uint64_t trace, uint32_t site);
+TTMEM_API void ttmem_trace_program_on(uint16_t target, uint64_t trace, uint64_t program);
+TTMEM_API void ttmem_trace_end_on(uint16_t target, uint64_t trace, uint64_t bytes);
+TTMEM_API void ttmem_trace_replay_on(uint16_t target, uint64_t trace);
+TTMEM_API void ttmem_trace_release_on(uint16_t target, uint64_t trace);
 
 static inline uint16_t ttmem_device_open(const ttmem_device* device) {
     return TTMEM_ON ? ttmem_device_open_on(device) : (uint16_t)0;
@@ -474,6 +480,26 @@ static inline void ttmem_reset_peaks(uint16_t target) {
 }
 static inline void ttmem_label(const char* text) {
     if (TTMEM_ON) ttmem_label_on(text);
+}
+/* A trace of launches, by a number that is its own among those of its target: its capture begins, a launch of a program is
+ * recorded in it, it ends (with the bytes that it takes on the device, 0 unknown); it is replayed; it is released, or its
+ * capture came to nothing. What it writes is worked out from the buffers that are freed and the circular buffers of its
+ * programs: a buffer that comes to lie there and is alive at a replay is an incident, TTMEM_INCIDENT_UNSAFE_REPLAY. Tell of a
+ * replay before it begins. `site` 0: the source of sites is asked. The first captures ask the system for memory. */
+static inline void ttmem_trace_begin(uint16_t target, uint64_t trace, uint32_t site) {
+    if (TTMEM_ON) ttmem_trace_begin_on(target, trace, site);
+}
+static inline void ttmem_trace_program(uint16_t target, uint64_t trace, uint64_t program) {
+    if (TTMEM_ON) ttmem_trace_program_on(target, trace, program);
+}
+static inline void ttmem_trace_end(uint16_t target, uint64_t trace, uint64_t bytes) {
+    if (TTMEM_ON) ttmem_trace_end_on(target, trace, bytes);
+}
+static inline void ttmem_trace_replay(uint16_t target, uint64_t trace) {
+    if (TTMEM_ON) ttmem_trace_replay_on(target, trace);
+}
+static inline void ttmem_trace_release(uint16_t target, uint64_t trace) {
+    if (TTMEM_ON) ttmem_trace_release_on(target, trace);
 }
 
 #ifdef __cplusplus

@@ -3,11 +3,11 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
+
+#include "interpreter/kernel_reads.hpp"
 
 namespace ttmem {
 namespace {
@@ -29,24 +29,12 @@ constexpr PythonRow kPythonRows[] = {
 #undef TTMEM_PYTHON_ROW
 #undef TTMEM_NONE
 
-// An address that may be nonsense, as one found by a wrong row is: no object has to be there.
-[[gnu::always_inline]] inline const char* beyond(const char* from, uint64_t bytes) noexcept {
-    return reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(from) + bytes);
-}
-
-// Two ways to read this process's memory: by loads, and by asking the kernel.
+// The other way to read this process's memory, beside asking the kernel.
 struct Loads {
     template <typename T>
     [[gnu::always_inline]] static bool read(const void* from, T& to) noexcept {
         std::memcpy(&to, from, sizeof to);
         return true;
-    }
-};
-struct KernelReads {
-    template <typename T>
-    static bool read(const void* from, T& to) noexcept {
-        iovec here{&to, sizeof to}, there{const_cast<void*>(from), sizeof to};
-        return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(sizeof to);
     }
 };
 
@@ -150,6 +138,17 @@ const char* check_code(const Interpreter& interpreter, const PythonRow& row, con
     return fault != nullptr ? fault : check_text(interpreter, row, name);
 }
 
+// Nothing is behind this frame: then it must be one by which the interpreter was entered. Before 3.11 nothing tells that.
+bool is_outermost(const PythonRow& row, const char* frame) noexcept {
+    constexpr uint16_t kOwnedByStack =
+        12;  // from then on such a frame is the C stack's; before it is marked, beside its owner
+    uint8_t mark = 0;
+    if (row.owner == kNone) return true;
+    const bool is_owned = row.minor >= kOwnedByStack;
+    if (!KernelReads::read(beyond(frame, row.owner - (is_owned ? 0u : 1u)), mark)) return false;
+    return mark == (is_owned ? kOfCStack : 1);
+}
+
 // The offsets that 3.13 tells itself, as 64-bit words of a block that _PyRuntime begins with.
 bool read_own_offsets(const char* runtime, PythonRow& row) noexcept {
     struct Own {
@@ -186,6 +185,7 @@ bool find_interpreter(Interpreter& interpreter) noexcept {
     interpreter.runtime = static_cast<const char*>(find("_PyRuntime"));
     interpreter.code_type = find("PyCode_Type");
     interpreter.text_type = find("PyUnicode_Type");
+    interpreter.frame_type = find("PyFrame_Type");
     return set(interpreter.version, "Py_GetVersion") && set(interpreter.is_initialized, "Py_IsInitialized") &&
            (set(interpreter.is_finalizing, "Py_IsFinalizing") || set(interpreter.is_finalizing, "_Py_IsFinalizing")) &&
            set(interpreter.this_thread, "PyGILState_GetThisThreadState") &&
@@ -215,8 +215,7 @@ const char* check_frames(const Interpreter& interpreter, const PythonRow& row, i
     if (thread == nullptr) return nullptr;
     uint64_t id = 0;
     if (!KernelReads::read(beyond(thread, row.thread_id), id))
-        return errno == EPERM || errno == ENOSYS ? "this kernel lets no process read its own memory (process_vm_readv)"
-                                                 : "a thread leads nowhere";
+        return errno == EPERM || errno == ENOSYS ? kNoKernelReads : "a thread leads nowhere";
     if (id != pthread_self()) return "a thread has another number";
     const char* frame = nullptr;
     if (!innermost<KernelReads>(row, thread, frame)) return "a thread has no frame";
@@ -228,7 +227,9 @@ const char* check_frames(const Interpreter& interpreter, const PythonRow& row, i
             if (const char* fault = check_code(interpreter, row, seen)) return fault;
             ++count;
         }
+        const char* const last = frame;
         if (!KernelReads::read(beyond(frame, row.previous), frame)) return "a frame has none before it";
+        if (frame == nullptr && !is_outermost(row, last)) return "the outermost frame is none";
     }
     return nullptr;
 }
@@ -244,7 +245,60 @@ int read_frames(const Interpreter& interpreter, const PythonRow& row, PythonFram
         count += step == Step::frame ? 1 : 0;
         Loads::read(frame + row.previous, frame);
     }
-    return count;
+    // An interpreter that ends takes down the other threads' frames: what was read of them meanwhile may be anything.
+    return __builtin_expect(interpreter.is_finalizing() != 0, 0) ? 0 : count;
+}
+
+namespace {
+
+// A frame at one instruction of one code object; a later one at the same address has another version.
+[[gnu::always_inline]] inline uint64_t number_of_frame(const PythonRow& row, const char* frame,
+                                                       const char* code) noexcept {
+    constexpr uint64_t kSpread = 0xc2b2'ae3d'27d4'eb4full;
+    uint64_t instruction = 0, identity = 0;
+    if (__builtin_expect(row.version != kNone, 1)) {
+        uint32_t version = 0;
+        Loads::read(frame + row.instruction, instruction);
+        Loads::read(code + row.version, version);
+        return (instruction ^ uint64_t{version} << 40) * kSpread ^ version;
+    }
+    if (row.lasti != 0) {
+        int32_t lasti = 0;
+        Loads::read(frame + row.instruction, lasti);
+        instruction = static_cast<uint32_t>(lasti);
+    } else {
+        Loads::read(frame + row.instruction, instruction);
+    }
+    identify<Loads>(row, code, identity);
+    return identity ^ instruction * kSpread;
+}
+
+}  // namespace
+
+uint64_t number_frames(const Interpreter& interpreter, const PythonRow& given, int most) noexcept {
+    constexpr uint64_t kOdd = 0x9e37'79b9'7f4a'7c15ull;
+    const PythonRow row = given;
+    const char* thread = thread_now(interpreter);
+    const char* frame = nullptr;
+    if (thread == nullptr || !innermost<Loads>(row, thread, frame)) return 0;
+    uint64_t number = 0;
+    int count = 0;
+    for (int steps = 0; frame != nullptr && count < most && steps < kStepsMost; ++steps) {
+        const char* code = nullptr;
+        uint8_t owner = 0;
+        if (row.owner != kNone) Loads::read(frame + row.owner, owner);
+        if (__builtin_expect(owner > kOfCStack, 0)) break;
+        if (owner != kOfCStack) {
+            Loads::read(frame + row.code, code);
+            number = number * kOdd + number_of_frame(row, frame, code);  // one multiplication waits for the one before
+            ++count;
+        }
+        Loads::read(frame + row.previous, frame);
+    }
+    if (count == 0) return 0;
+    number ^= number >> 32;
+    number *= kOdd;
+    return (number ^ number >> 29) | 1;
 }
 
 namespace {

@@ -6,13 +6,16 @@
 //
 // Where frames lie is a row of offsets.def. Nothing is believed before it was seen: the first captures are read by the kernel
 // (process_vm_readv on our own process, which answers with an error where a load would crash), and everything found there
-// must be what the row says. If anything is not, no stack is ever read in this process, and why is kept.
+// must be what the row says; before that the row is held against what the interpreter tells of its own structs
+// (own_words.hpp). If anything is not, no stack is ever read in this process, and why is kept.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 namespace ttmem {
+
+constexpr const char* kNoKernelReads = "this kernel lets no process read its own memory (process_vm_readv)";
 
 /// A row of offsets.def.
 struct PythonRow {
@@ -37,7 +40,7 @@ struct Interpreter {
     int (*is_initialized)();
     int (*is_finalizing)();
     int (*line_of)(void* code, int instruction);  // PyCode_Addr2Line
-    const void *code_type, *text_type;
+    const void *code_type, *text_type, *frame_type;
     const char* runtime;  // _PyRuntime, from 3.13 on
 };
 
@@ -54,6 +57,10 @@ const char* check_frames(const Interpreter& interpreter, const PythonRow& row, i
 /// The frames of the calling thread, the innermost first, at most so many; only with a row that was checked. 0 on a thread
 /// that Python does not know, and while the interpreter is not there or going away.
 int read_frames(const Interpreter& interpreter, const PythonRow& row, PythonFrame* frames, int most) noexcept;
+
+/// The same stack as a number: equal stacks have equal ones. Of each frame it has the code and where in it that is, so what
+/// read_frames() passes over may make a difference. 0 where there are no frames.
+uint64_t number_frames(const Interpreter& interpreter, const PythonRow& row, int most) noexcept;
 
 /// The file or function of a frame as UTF-8, control characters as "?"; of a long one the end (file) or the beginning. Its length.
 size_t file_of(const PythonRow& row, const PythonFrame& frame, char* text, size_t room) noexcept;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "interpreter/frames.hpp"
+#include "interpreter/own_words.hpp"
 #include "writer/operations.hpp"
 #include "writer/stacks.hpp"
 
@@ -46,18 +47,6 @@ struct KnownStacks {
 };
 std::atomic<KnownStacks*> known_stacks{nullptr};
 
-// One multiplication for each frame waits for the one before.
-uint64_t hash_of_stack(const PythonFrame* frames, int depth) noexcept {
-    constexpr uint64_t kOdd = 0x9e37'79b9'7f4a'7c15ull, kOther = 0xc2b2'ae3d'27d4'eb4full;
-    uint64_t hash = static_cast<uint64_t>(depth);
-    for (int i = 0; i < depth; ++i) {
-        const uint64_t own = frames[i].identity ^ static_cast<uint32_t>(frames[i].instruction) * kOther;
-        hash = ((hash << 5 | hash >> 59) ^ own) * kOdd;
-    }
-    hash ^= hash >> 32;
-    return (hash * kOther ^ hash >> 29) | 1;
-}
-
 // The place of a stack, its own or the first free one; none where it would have to be looked for too long.
 KnownStack* place_of_stack(KnownStacks& known, uint64_t hash) noexcept {
     for (uint32_t at = static_cast<uint32_t>(hash >> 40), probe = 0; probe < kKnownProbes; ++at, ++probe) {
@@ -80,6 +69,7 @@ uint32_t node_of(uint32_t parent, const PythonFrame& frame) noexcept {
     const std::string_view path(file, file_of(the_row, frame, file, sizeof file));
     const std::string_view name(function, function_of(the_row, frame, function, sizeof function));
     const int line = the_interpreter.line_of(const_cast<char*>(frame.code), frame.instruction);
+    if (the_interpreter.is_finalizing() != 0) return parent;  // read_frames says why
     return stack_node(parent, Node::frame, name, end_of_path(path), line > 0 ? static_cast<uint32_t>(line) : 0);
 }
 
@@ -94,16 +84,22 @@ uint32_t node_of(uint32_t parent, const PythonFrame& frame) noexcept {
     return site;
 }
 
+constexpr const char* kNoPython = "there is no CPython in this process, or it hides its names";
+
 // Kept in the journal, once in each: a reader says why lines are missing.
-[[gnu::cold]] uint32_t tell_why_off() noexcept {
+void keep_why_off(const char* why, int length) noexcept {
     Header& header = *the_writer.header;
-    if (header.sites_off.load(std::memory_order_relaxed) != 0) return 0;
+    if (length < 0 || header.sites_off.load(std::memory_order_relaxed) != 0) return;
+    header.sites_off.store(intern(why, static_cast<uint32_t>(length)), std::memory_order_release);
+}
+
+[[gnu::cold]] uint32_t tell_why_off() noexcept {
+    if (the_writer.header->sites_off.load(std::memory_order_relaxed) != 0) return 0;
     char why[256];
     int length = std::snprintf(why, sizeof why, "%s (Python %.32s)", python_fault, the_interpreter.version());
-    if (length < 0) return 0;
     for (int i = 0; i < length; ++i)
         if (why[i] == '\n') why[i] = ' ';
-    header.sites_off.store(intern(why, static_cast<uint32_t>(length)), std::memory_order_release);
+    keep_why_off(why, length);
     return 0;
 }
 
@@ -118,8 +114,13 @@ void turn_python_off(const char* fault) noexcept {
     PythonState looking = PythonState::looking;
     if ((asked & (asked - 1)) != 0 || !python_state.compare_exchange_strong(looking, PythonState::finding)) return;
     const KeptErrno kept;
-    if (!find_interpreter(the_interpreter)) return python_state.store(PythonState::looking, std::memory_order_release);
+    if (!find_interpreter(the_interpreter)) {
+        keep_why_off(kNoPython, static_cast<int>(std::strlen(kNoPython)));
+        return python_state.store(PythonState::looking, std::memory_order_release);
+    }
+    the_writer.header->sites_off.store(0, std::memory_order_release);
     if (const char* fault = row_of(the_interpreter, the_row)) return turn_python_off(fault);
+    if (const char* fault = check_row(the_interpreter, the_row)) return turn_python_off(fault);
     python_state.store(PythonState::checking, std::memory_order_release);
 }
 
@@ -188,25 +189,54 @@ const char* python_trouble() noexcept {
     Interpreter interpreter{};
     PythonRow row{};
     int count = 0;
-    if (!find_interpreter(interpreter)) return "there is no CPython in this process";
+    if (!find_interpreter(interpreter)) return kNoPython;
     if (const char* fault = row_of(interpreter, row)) return fault;
+    if (const char* fault = check_row(interpreter, row)) return fault;
     if (const char* fault = check_frames(interpreter, row, kFramesChecked, count)) return fault;
     return count != 0 ? "" : "no frame was found";
 }
 
-uint32_t python_site() noexcept {
+uint64_t python_stack() noexcept {
     if (__builtin_expect(python_state.load(std::memory_order_acquire) != PythonState::sure, 0) && !check_python())
         return 0;
+    return number_frames(the_interpreter, the_row, kFramesRead);
+}
+
+bool find_site(uint64_t number, uint32_t& site) noexcept {
+    KnownStacks* known = of_this_journal(known_stacks);
+    if (known == nullptr) return false;
+    for (uint32_t at = static_cast<uint32_t>(number >> 40), probe = 0; probe < kKnownProbes; ++at, ++probe) {
+        const KnownStack& place = known->places[at % kKnownStacks];
+        const uint64_t seen = place.hash.load(std::memory_order_acquire);
+        if (__builtin_expect(seen == number, 1)) {
+            const uint64_t found = place.site.load(std::memory_order_acquire);
+            site = static_cast<uint32_t>(found);
+            return found != 0;
+        }
+        if (seen == 0) return false;
+    }
+    return false;
+}
+
+void keep_site(uint64_t number, uint32_t site) noexcept {
+    KnownStacks* known = number == 0 ? nullptr : of_this_journal(known_stacks);
+    KnownStack* place = known == nullptr ? nullptr : place_of_stack(*known, number);
+    if (place != nullptr) place->site.store(kHasSite | site, std::memory_order_release);
+}
+
+uint32_t site_of_stack(uint64_t stack) noexcept {
+    uint32_t site = 0;
+    if (__builtin_expect(find_site(stack, site), 1)) return site;
     PythonFrame frames[kFramesRead];
     const int depth = read_frames(the_interpreter, the_row, frames, kFramesRead);
-    if (depth == 0) return 0;
-    KnownStacks* known = of_this_journal(known_stacks);
-    KnownStack* place = known != nullptr ? place_of_stack(*known, hash_of_stack(frames, depth)) : nullptr;
-    const uint64_t site = place != nullptr ? place->site.load(std::memory_order_acquire) : 0;
-    if (__builtin_expect(site != 0, 1)) return static_cast<uint32_t>(site);
-    const uint32_t made = new_site(frames, depth);
-    if (place != nullptr) place->site.store(kHasSite | made, std::memory_order_release);
-    return made;
+    site = new_site(frames, depth);
+    keep_site(stack, site);
+    return site;
+}
+
+uint32_t python_site() noexcept {
+    const uint64_t stack = python_stack();
+    return stack == 0 ? 0 : site_of_stack(stack);
 }
 
 }  // namespace ttmem

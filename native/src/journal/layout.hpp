@@ -378,8 +378,8 @@ static_assert(sizeof(MeshDescriptor) == 16);
 // Memory that was refused, circular buffers that clashed, unsafe replays of a trace: numbered from 1 within their process.
 // `incidents` in the header moves first, so whoever is killed inside leaves at least a count. Incident n has the slot
 // slot_of(n), taken as a ring slot is: committed(older) --CAS--> busy(n) --stores--> committed(n). Whoever finds busy or newer
-// leaves the slot alone. A repetition (same thread, target, site, kind, pool, size and end of circular buffers, within a second)
-// only raises `repeats` and `last_time` of its slot.
+// leaves the slot alone. A repetition (same thread, target, site, kind, pool, size, end of circular buffers, trace and address, within
+// a second; or the same trace replayed over the same buffer, at any time) only raises `repeats` and `last_time` of its slot.
 //
 // The records of an incident are given out before its copy is made, and each repetition gives out one: what came after it
 // is next_sequence - sequence_after - repeats.
@@ -397,6 +397,8 @@ enum IncidentFlags : uint32_t {
     kNoCopy = 2,     // no pages for the copy: what was alive is not kept
     kHasText = 4,    // figures are those of the runtime's own text
     kPerCore = 8,    // asked of single cores: per_bank and banks are bytes of a core, and how many cores
+    kMayOverlap =
+        16,  // of an unsafe replay: the ranges of the trace were merged, or a size in its bank is an upper bound
 };
 
 inline constexpr uint64_t kUnknownFigure = ~0ull;
@@ -524,7 +526,8 @@ struct Header {
     Word stacks_refused;                           // stacks that found no room: their site is "other"
     Half sites_off;  // arena id of the reason why Python stacks are not recorded, 0: none known
     Half sites_spare;
-    uint8_t pad3[kPage - 1024 - 64 - 64 - (20 + kIncidentKinds * kPools) * 8];
+    Word unjudged;  // allocations and frees that could not be compared with traces: unsafe replays may be missing
+    uint8_t pad3[kPage - 1024 - 64 - 64 - (21 + kIncidentKinds * kPools) * 8];
 };
 static_assert(sizeof(Header) == kPage && offsetof(Header, next_sequence) == 1024 &&
               offsetof(Header, free_head) == 1088 && offsetof(Header, skipped) == 1152);

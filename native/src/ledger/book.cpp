@@ -192,6 +192,8 @@ void Book::on_allocated(const Words& event, uint32_t hash, const JournalReader* 
         for (const Words& early : programs_early_)
             if (entry_key(early) == entry_key(life)) change_program(life, early);
     }
+    if (const auto early = sites_early_.find(sequence); early != sites_early_.end())
+        life.tag = (life.tag & 0xffff'ffffull) | uint64_t{early->second} << 32;
     table_.insert(life, hash);
     charge(life, +1, sequence, event.time, now_ns);
     if (log_ != nullptr) say_begun(event, life, replaced);
@@ -304,9 +306,12 @@ void Book::on_program(const Words& event, const JournalReader* reader, uint64_t 
 }
 
 // Sites are children of earlier ones as more becomes known: the newest says most.
-void Book::on_site_changed(const Words& event, uint32_t hash) {
+void Book::on_site_changed(const Words& event, uint32_t hash, const JournalReader* reader) {
     Words* life = table_.find(entry_key(event), hash, event.address);
-    if (life != nullptr) life->tag = (life->tag & 0xffff'ffffull) | uint64_t{event.site()} << 32;
+    if (life != nullptr)
+        life->tag = (life->tag & 0xffff'ffffull) | uint64_t{event.site()} << 32;
+    else if (reader != nullptr && reader->is_pending(event.address))
+        sites_early_[event.address] = event.site();
 }
 
 void Book::on_named(uint16_t target, uint64_t program, uint64_t site) {
@@ -394,7 +399,7 @@ void Book::apply_hashed(const Words& event, uint32_t hash, const JournalReader* 
         case Type::target_closed:
             return on_closed(event, now_ns);
         case Type::site_changed:
-            return on_site_changed(event, hash);
+            return on_site_changed(event, hash, reader);
         case Type::program_named:
             return on_named(event.target(), event.id, event.address);
         case Type::out_of_memory:
@@ -432,6 +437,7 @@ size_t Book::apply_run(const std::vector<Words>& events, size_t from, uint64_t u
         freed_early_.clear();
         replaced_early_.clear();
         programs_early_.clear();
+        sites_early_.clear();
     }
     return i;
 }
@@ -440,6 +446,7 @@ void Book::rebuild(const std::vector<Words>& alive, const std::vector<Words>& en
     forget_sharing();
     table_.clear();
     programs_early_.clear();
+    sites_early_.clear();
     freed_early_.clear();
     replaced_early_.clear();
     for (const Words& end : ends) {

@@ -234,7 +234,7 @@ private:
     void end_aloud(size_t slot, const Words& by, const JournalReader* reader, uint64_t now_ns);
     void on_opened(const Words& event, uint64_t now_ns);
     void on_closed(const Words& event, uint64_t now_ns);
-    void on_site_changed(const Words& event, uint32_t hash);
+    void on_site_changed(const Words& event, uint32_t hash, const JournalReader* reader);
     void on_named(uint16_t target, uint64_t program, uint64_t site);
     void on_program(const Words& event, const JournalReader* reader, uint64_t now_ns);
     void change_program(Words& program, const Words& event);
@@ -282,6 +282,7 @@ private:
     std::unordered_set<uint64_t> freed_early_;  // lives whose end was read before their pending beginning
     std::vector<Words> replaced_early_;         // replacements of such lives
     std::vector<Words> programs_early_;         // changes of programs whose beginning may be pending
+    std::map<uint64_t, uint32_t> sites_early_;  // new sites of lives whose beginning is pending, by these
     std::vector<Freed> freed_;                  // a ring once it is full
     size_t freed_next_ = 0;
     std::map<std::pair<uint16_t, uint64_t>, uint32_t> operations_;  // of programs, by their sites

@@ -114,6 +114,7 @@ bool JournalReader::look(Hot& hot) const {
     hot.targets_refused = word(offsetof(Header, target_refused));
     hot.unreported = word(offsetof(Header, unreported));
     hot.undivided_l1 = word(offsetof(Header, undivided_l1));
+    hot.unjudged = word(offsetof(Header, unjudged));
     hot.incidents = word(offsetof(Header, incidents));
     std::memcpy(hot.incident_counts, words + (offsetof(Header, incident_counts) - kFrom) / 8,
                 sizeof hot.incident_counts);

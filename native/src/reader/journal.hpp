@@ -23,7 +23,7 @@ struct Hot {
     uint64_t head = 0, slab_high = 0;
     uint64_t skipped = 0, untabled_allocs = 0, untabled_frees = 0, unsized_frees = 0, unmatched_frees = 0, replaced = 0;
     uint64_t clamped = 0, shrunk_kernels = 0, arena_used = 0, arena_refused = 0, phases_refused = 0,
-             targets_refused = 0, unreported = 0, undivided_l1 = 0;
+             targets_refused = 0, unreported = 0, undivided_l1 = 0, unjudged = 0;
     uint64_t incidents = 0, incident_counts[kIncidentKinds][kPools] = {};
     uint64_t stack_nodes_used = 0, stack_texts_used = 0, stacks_refused = 0;
     uint32_t label = 0, threads = 0;

@@ -8,6 +8,7 @@
 
 #include "interpreter/sites.hpp"
 #include "journal/pools.hpp"
+#include "traces/traces.hpp"
 #include "writer/incidents.hpp"
 #include "writer/operations.hpp"
 #include "writer/owner.hpp"
@@ -385,6 +386,30 @@ void label(const char* text) {
     if (may_write()) set_label(text);
 }
 
+void trace_begin(uint16_t target, uint64_t trace, uint32_t site) {
+    if (may_write()) begin_trace(checked_target(target), trace, site_of(site));
+}
+
+void trace_program(uint16_t target, uint64_t trace, uint64_t program) {
+    if (may_write()) add_trace_program(checked_target(target), trace, program_of(program));
+}
+
+void trace_end(uint16_t target, uint64_t trace, uint64_t bytes) {
+    if (!may_write()) return;
+    uint8_t flags = 0;
+    bytes = checked_size(bytes, flags);
+    count_if_clamped(flags);
+    end_trace(checked_target(target), trace, bytes);
+}
+
+void trace_replay(uint16_t target, uint64_t trace) {
+    if (may_write()) replay_trace(checked_target(target), trace);
+}
+
+void trace_release(uint16_t target, uint64_t trace) {
+    if (may_write()) release_trace(checked_target(target), trace);
+}
+
 int enable(const char* directory) { return turn_on(directory) ? 1 : 0; }
 void disable() { turn_off(); }
 int would_write() { return is_wanted() ? 1 : 0; }
@@ -461,6 +486,11 @@ extern const ttmem::WriterTable ttmem_own_writer = {
     ttmem::record_python_sites,
     ttmem::python_site_asked,
     ttmem::program_operation,
+    ttmem::trace_begin,
+    ttmem::trace_program,
+    ttmem::trace_end,
+    ttmem::trace_replay,
+    ttmem::trace_release,
 };
 extern const ttmem::WriterTable ttmem_writer_v1 __attribute__((alias("ttmem_own_writer")));
 
@@ -524,12 +554,28 @@ void ttmem_python_sites(int is_on) { TTMEM_ROUTE(record_python_sites, python_sit
 uint32_t ttmem_python_site_on(void) { TTMEM_ROUTE(python_site_asked, python_site); }
 void ttmem_set_site_source(ttmem_site_source source) { TTMEM_ROUTE(set_site_source, set_site_source, source); }
 
-void ttmem_program_operation_on(uint16_t target, uint64_t program, uint32_t site) {
-    const ttmem::WriterTable& owner = ttmem::owner();
-    if (&owner == &ttmem_own_writer) return ttmem::program_operation(target, program, site);
-    constexpr size_t kNeeded = offsetof(ttmem::WriterTable, program_operation) + sizeof owner.program_operation;
-    if (owner.bytes >= kNeeded) owner.program_operation(target, program, site);
-}
+// Of a copy that may be older than these calls: then nobody is told.
+#define TTMEM_ROUTE_IF_THERE(function, ...)                                                    \
+    const ttmem::WriterTable& owner = ttmem::owner();                                          \
+    if (__builtin_expect(&owner == &ttmem_own_writer, 1)) return ttmem::function(__VA_ARGS__); \
+    constexpr size_t kNeeded = offsetof(ttmem::WriterTable, function) + sizeof owner.function; \
+    if (owner.bytes >= kNeeded) owner.function(__VA_ARGS__)
 
+void ttmem_program_operation_on(uint16_t target, uint64_t program, uint32_t site) {
+    TTMEM_ROUTE_IF_THERE(program_operation, target, program, site);
+}
+void ttmem_trace_begin_on(uint16_t target, uint64_t trace, uint32_t site) {
+    TTMEM_ROUTE_IF_THERE(trace_begin, target, trace, site);
+}
+void ttmem_trace_program_on(uint16_t target, uint64_t trace, uint64_t program) {
+    TTMEM_ROUTE_IF_THERE(trace_program, target, trace, program);
+}
+void ttmem_trace_end_on(uint16_t target, uint64_t trace, uint64_t bytes) {
+    TTMEM_ROUTE_IF_THERE(trace_end, target, trace, bytes);
+}
+void ttmem_trace_replay_on(uint16_t target, uint64_t trace) { TTMEM_ROUTE_IF_THERE(trace_replay, target, trace); }
+void ttmem_trace_release_on(uint16_t target, uint64_t trace) { TTMEM_ROUTE_IF_THERE(trace_release, target, trace); }
+
+#undef TTMEM_ROUTE_IF_THERE
 #undef TTMEM_ROUTE
 }

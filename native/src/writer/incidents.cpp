@@ -17,7 +17,7 @@ constexpr uint64_t kSecond = 1'000'000'000;
 // The newest incident of the calling thread. A signal handler of the same thread may come in between: `number` is taken away
 // before and given after everything else.
 struct Newest {
-    uint64_t number = 0, time_ns = 0, requested = 0, cb_end = 0;
+    uint64_t number = 0, time_ns = 0, requested = 0, cb_end = 0, trace = 0, address = 0;
     uint32_t generation = 0, site = 0;
     uint16_t target = 0;
     uint8_t kind = 0, pool = 0;
@@ -35,7 +35,7 @@ bool is_again(const Writer& writer, const ttmem_incident& incident, uint64_t now
     return newest.number != 0 && newest.generation == writer.generation && newest.site == incident.site &&
            newest.kind == incident.kind && newest.pool == incident.pool && newest.target == incident.target &&
            newest.requested == incident.requested_bytes && newest.cb_end == incident.cb_end_address &&
-           now_ns - newest.time_ns < kSecond;
+           newest.trace == incident.trace && newest.address == incident.address && now_ns - newest.time_ns < kSecond;
 }
 
 void remember(const Writer& writer, const ttmem_incident& incident, uint64_t number, uint64_t now_ns) noexcept {
@@ -44,6 +44,8 @@ void remember(const Writer& writer, const ttmem_incident& incident, uint64_t num
     newest.time_ns = now_ns;
     newest.requested = incident.requested_bytes;
     newest.cb_end = incident.cb_end_address;
+    newest.trace = incident.trace;
+    newest.address = incident.address;
     newest.generation = writer.generation;
     newest.site = incident.site;
     newest.target = incident.target;
@@ -54,11 +56,16 @@ void remember(const Writer& writer, const ttmem_incident& incident, uint64_t num
 }
 
 // Only while its slot is still its own.
-bool count_repetition(const Writer& writer, uint64_t now_ns) noexcept {
-    Incident& slot = *slot_at(writer, slot_of(newest.number));
-    if (slot.commit.load(std::memory_order_acquire) != committed(newest.number)) return false;
+bool count_again(const Writer& writer, uint64_t number) noexcept {
+    Incident& slot = *slot_at(writer, slot_of(number));
+    if (slot.commit.load(std::memory_order_acquire) != committed(number)) return false;
     slot.last_time.store(raw_now(writer.clock), std::memory_order_relaxed);
     slot.repeats.fetch_add(1, std::memory_order_relaxed);
+    return true;
+}
+
+bool count_repetition(const Writer& writer, uint64_t now_ns) noexcept {
+    if (!count_again(writer, newest.number)) return false;
     newest.time_ns = now_ns;
     return true;
 }
@@ -141,14 +148,16 @@ void fill(const Writer& writer, Incident& slot, const ttmem_incident& incident, 
     fill_text(slot, incident.text, incident.text_bytes);
 }
 
-void fill_copy(const Writer& writer, Incident& slot, uint32_t number, const ttmem_incident& incident) noexcept {
+void fill_copy(const Writer& writer, Incident& slot, uint32_t number, const ttmem_incident& incident,
+               bool wants_copy) noexcept {
     put(slot.sequence_before, writer.header->next_sequence.load(std::memory_order_acquire));
-    const CopyMade copy = copy_alive(writer, number, Concerned(writer, incident.kind, incident.pool, incident.target));
+    CopyMade copy;
+    if (wants_copy) copy = copy_alive(writer, number, Concerned(writer, incident.kind, incident.pool, incident.target));
     put(slot.sequence_after, writer.header->next_sequence.load(std::memory_order_acquire));
     put(slot.entries, copy.entries);
     put(slot.left_out, copy.left_out);
     put(slot.left_out_bytes, copy.left_out_bytes);
-    constexpr uint64_t kTold = kReadLater | kHasText | kPerCore;
+    constexpr uint64_t kTold = kReadLater | kHasText | kPerCore | kMayOverlap;
     const uint64_t flags = (incident.options & kTold) | (copy.has_pages ? 0 : uint64_t{kNoCopy});
     put(slot.place, uint64_t{incident.kind} | uint64_t{incident.pool} << 8 | uint64_t{incident.target} << 16 |
                         uint64_t{thread_number()} << 32 | flags << 48);
@@ -162,13 +171,17 @@ uint64_t monotonic_ns() noexcept {
 
 }  // namespace
 
+namespace {
+
 // The count moves first, so whoever is killed inside leaves that. Its own records come before the copy: what was given out
-// after the copy is what others did later.
-void note_incident_at(const ttmem_incident& incident, uint64_t now_ns) noexcept {
+// after the copy is what others did later. Its number, or that of the incident it repeats.
+uint64_t keep_incident(const ttmem_incident& incident, uint64_t now_ns, bool wants_copy) noexcept {
     const Writer& writer = the_writer;
     const uint64_t time = raw_now(writer.clock);
-    if (is_again(writer, incident, now_ns) && count_repetition(writer, now_ns))
-        return tell_repetition(writer, incident);
+    if (is_again(writer, incident, now_ns) && count_repetition(writer, now_ns)) {
+        tell_repetition(writer, incident);
+        return newest.number;
+    }
     Header& header = *writer.header;
     const uint64_t number = header.incidents.fetch_add(1, std::memory_order_acq_rel) + 1;
     header.incident_counts[incident.kind][incident.pool].fetch_add(1, std::memory_order_relaxed);
@@ -176,18 +189,43 @@ void note_incident_at(const ttmem_incident& incident, uint64_t now_ns) noexcept 
     tell_plainly(incident);
     publish_incident(writer, incident, number);
     Incident* slot = claim(writer, number);
-    if (slot == nullptr) return;
+    if (slot == nullptr) return number;
     TTMEM_TEST_YIELD(incident_claimed);
     fill(writer, *slot, incident, time);
     TTMEM_TEST_YIELD(incident_half_written);
-    fill_copy(writer, *slot, slot_of(number), incident);
+    fill_copy(writer, *slot, slot_of(number), incident, wants_copy);
     TTMEM_TEST_YIELD(incident_copied);
     slot->commit.store(committed(number), std::memory_order_release);
     remember(writer, incident, number, now_ns);
+    return number;
+}
+
+}  // namespace
+
+void note_incident_at(const ttmem_incident& incident, uint64_t now_ns) noexcept {
+    keep_incident(incident, now_ns, true);
 }
 
 __attribute__((noinline, cold)) void note_incident(const ttmem_incident& incident) noexcept {
     note_incident_at(incident, monotonic_ns());
+}
+
+uint64_t note_unsafe_replay(const ttmem_incident& incident, bool wants_copy) noexcept {
+    return keep_incident(incident, monotonic_ns(), wants_copy);
+}
+
+void repeat_incident(uint64_t number) noexcept {
+    const Writer& writer = the_writer;
+    if (!count_again(writer, number)) return;
+    const Incident& slot = *slot_at(writer, slot_of(number));
+    const uint64_t place = slot.place.load(std::memory_order_relaxed);
+    ttmem_incident again{};
+    again.kind = static_cast<uint8_t>(place);
+    again.pool = static_cast<uint8_t>(place >> 8);
+    again.target = static_cast<uint16_t>(place >> 16);
+    again.site = static_cast<uint32_t>(slot.site_and_phase.load(std::memory_order_relaxed));
+    again.requested_bytes = slot.requested.load(std::memory_order_relaxed);
+    publish_incident(writer, again, number);
 }
 
 }  // namespace ttmem

@@ -18,4 +18,9 @@ void note_incident(const ttmem_incident& incident) noexcept;
 /// The same at a time of the monotonic clock.
 void note_incident_at(const ttmem_incident& incident, uint64_t now_ns) noexcept;
 
+/// The same of a replay; its number. Of many at once most are not kept, and need no copy of what is alive.
+uint64_t note_unsafe_replay(const ttmem_incident& incident, bool wants_copy) noexcept;
+/// An incident happened again, whoever told of it first; nothing if it is not kept any more.
+void repeat_incident(uint64_t number) noexcept;
+
 }  // namespace ttmem

@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "traces/traces.hpp"
 #include "writer/own_stack.hpp"
 #include "writer/steps.hpp"
 
@@ -147,6 +148,7 @@ TTMEM_RARE uint32_t take_entry_of(const Writer& writer, Found found, uint64_t ne
 ttmem_handle allocate_untabled(const Writer& writer, uint64_t sequence, Words& words, uint64_t replaced) noexcept {
     if (replaced != 0) name_replaced(words, replaced);
     words.tag |= uint64_t{kUntabled} << 24;
+    if (have_traces()) count_unjudged();
     writer.header->untabled_allocs.fetch_add(1, std::memory_order_relaxed);
     charge(writer, words);
     publish(writer, sequence, words);
@@ -222,6 +224,7 @@ TTMEM_RARE void free_untabled_handle(const Writer& writer, ttmem_handle handle) 
 namespace {
 
 void bury_unlisted(const Writer& writer, uint32_t entry, const Words& words) noexcept {
+    if (have_traces()) tell_traces_of_end(words);
     give_entry(writer, entry);
     TTMEM_TEST_YIELD(entry_given);
     discharge(writer, words);
@@ -305,6 +308,7 @@ ttmem_handle begin_life(Words& words) noexcept {
     charge(writer, words);
     TTMEM_TEST_YIELD(charged);
     publish(writer, sequence, words);
+    if (have_traces()) return compare_with_traces(handle_of(sequence, entry));
     return handle_of(sequence, entry);
 }
 
@@ -397,6 +401,7 @@ uint32_t begin_further(Words& words) noexcept {
     TTMEM_TEST_YIELD(entry_committed);
     charge(writer, words);
     publish(writer, sequence, words);
+    if (have_traces()) compare_with_traces(handle_of(sequence, entry));
     return entry + 1;
 }
 
@@ -419,6 +424,67 @@ bool is_alive(ttmem_handle handle) noexcept {
     const auto entry = static_cast<uint32_t>(handle & 0xf'ffff);
     return (handle & kUntabledHandle) == 0 && entry < the_writer.table &&
            the_writer.slab[entry].commit.load(std::memory_order_acquire) == committed(handle >> 20);
+}
+
+namespace {
+
+// An entry may have begun another life when its word is changed: then the word is a stranger's, who gets it back. Whoever is
+// killed in between leaves a stranger of the same line with this one's operation.
+bool change_site_at(const Writer& writer, uint32_t entry, uint64_t made_by, uint32_t from, uint32_t to,
+                    Words& seen) noexcept {
+    Record& record = writer.slab[entry];
+    copy_words(record, seen);
+    if (record.commit.load(std::memory_order_acquire) != committed(made_by) || seen.site() != from) return false;
+    uint64_t before = seen.tag;
+    uint64_t after = (before & 0xffff'ffff) | uint64_t{to} << 32;
+    TTMEM_TEST_YIELD(site_read);
+    if (!record.tag.compare_exchange_strong(before, after, std::memory_order_acq_rel)) return false;
+    TTMEM_TEST_YIELD(site_changed);
+    if (record.commit.load(std::memory_order_acquire) == committed(made_by)) return true;
+    record.tag.compare_exchange_strong(after, before, std::memory_order_acq_rel);
+    return false;
+}
+
+void publish_site(const Writer& writer, const Words& life, uint64_t made_by, uint32_t site) noexcept {
+    const uint64_t sequence = take_sequence(writer);
+    Words words;
+    words.time = raw_now(writer.clock);
+    words.tag = tag_of(Type::site_changed, life.kind(), life.pool(), 0, site);
+    words.id = life.id;
+    words.address = made_by;
+    words.reserved = pack48(0, life.target());
+    words.requested = pack48(0, thread_number());
+    publish(writer, sequence, words);
+}
+
+}  // namespace
+
+bool site_of_life(ttmem_handle handle, uint32_t& site) noexcept {
+    const auto entry = static_cast<uint32_t>(handle & 0xf'ffff);
+    if ((handle & kUntabledHandle) != 0 || entry >= the_writer.table) return false;
+    const Record& record = the_writer.slab[entry];
+    site = static_cast<uint32_t>(record.tag.load(std::memory_order_acquire) >> 32);
+    return record.commit.load(std::memory_order_acquire) == committed(handle >> 20);
+}
+
+void change_site(ttmem_handle handle, uint32_t from, uint32_t to) noexcept {
+    const Writer& writer = the_writer;
+    const auto entry = static_cast<uint32_t>(handle & 0xf'ffff);
+    const uint64_t first_made_by = handle >> 20;
+    Words life;
+    if ((handle & kUntabledHandle) != 0 || entry >= writer.table ||
+        !change_site_at(writer, entry, first_made_by, from, to, life))
+        return;
+    publish_site(writer, life, first_made_by, to);
+    const Key key = key_of(life);
+    uint32_t next = may_have_parts(life) && life.is_by_core() ? life.next_part() : 0;
+    while (next != 0 && next <= writer.table) {
+        const uint64_t made_by = life_at(writer, key, next - 1);
+        if (made_by == 0 || made_by >= first_made_by || !change_site_at(writer, next - 1, made_by, from, to, life))
+            return;
+        publish_site(writer, life, made_by, to);
+        next = life.next_part();
+    }
 }
 
 ttmem_handle allocate_unlisted(Words& words) noexcept {

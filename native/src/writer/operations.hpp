@@ -46,6 +46,10 @@ uint32_t begin_further(Words& words) noexcept;
 void end_further(Key key, uint64_t first_made_by, uint32_t next) noexcept;
 /// Whether the life that a handle names has not ended.
 bool is_alive(ttmem_handle handle) noexcept;
+/// The site of a life that has not ended; false: it has.
+bool site_of_life(ttmem_handle handle, uint32_t& site) noexcept;
+/// More became known of who asked for a buffer: of all its parts, where they still have the site `from`.
+void change_site(ttmem_handle handle, uint32_t from, uint32_t to) noexcept;
 /// A buffer whose parts do not all fit in the table: only the counters take it.
 ttmem_handle allocate_unlisted(Words& words) noexcept;
 

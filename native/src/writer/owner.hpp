@@ -58,6 +58,11 @@ struct WriterTable {
     void (*python_sites)(int);
     uint32_t (*python_site)();
     void (*program_operation)(uint16_t, uint64_t, uint32_t);
+    void (*trace_begin)(uint16_t, uint64_t, uint32_t);
+    void (*trace_program)(uint16_t, uint64_t, uint64_t);
+    void (*trace_end)(uint16_t, uint64_t, uint64_t);
+    void (*trace_replay)(uint16_t, uint64_t);
+    void (*trace_release)(uint16_t, uint64_t);
 };
 
 /// The owner's table, or null before it was found.

@@ -1,6 +1,7 @@
 // Targets: chips and meshes, named once, and what their end means for everything alive on them.
 #include <cstring>
 
+#include "traces/traces.hpp"
 #include "writer/operations.hpp"
 
 namespace ttmem {
@@ -153,6 +154,7 @@ void close_target(uint16_t number) noexcept {
     target.closed_sequence.store(sequence, std::memory_order_release);
     uint32_t open = kTargetOpen;  // one that was never named has no name to keep
     target.state.compare_exchange_strong(open, kTargetClosed, std::memory_order_acq_rel);
+    if (have_traces()) drop_traces_of(number);
     const uint64_t ended = end_lives(writer, number, sequence);
     excuse(number, ended);
     end_activity(target);

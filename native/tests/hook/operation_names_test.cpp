@@ -15,9 +15,42 @@ std::string a_launch(const std::string& operation) {
 }
 
 std::string named(const std::string& symbol) { return std::string(operation_in_symbol(symbol)); }
+std::string users(const std::string& symbol) {
+    char name[64];
+    users_operation(symbol, name, sizeof name);
+    return name;
+}
 std::string family(const std::string& path) { return std::string(family_in_path(path)); }
 
 }  // namespace
+
+TEST(an_operation_is_called_as_its_users_call_it) {
+    CHECK_EQUAL(users("_ZN4ttnn3addERKNS_6TensorES2_"), "ttnn.add");
+    CHECK_EQUAL(users("_ZN4ttnn11transformer28scaled_dot_product_attentionERKNS_6TensorE"),
+                "ttnn.transformer.scaled_dot_product_attention");
+    CHECK_EQUAL(users("_ZN4ttnn10operations6matmul6linearERKNS_6TensorE"), "ttnn.linear");
+    CHECK_EQUAL(users("_ZN4ttnn10operations12experimental11transformer10split_headERKNS_6TensorE"),
+                "ttnn.experimental.split_head");
+    CHECK_EQUAL(users("_ZN4ttnn10operations13complex_unary6_angleERKNS_6TensorE"), "ttnn.angle");
+}
+
+TEST(what_is_below_an_operation_is_not_its_users) {
+    for (const std::string symbol :
+         {"_ZN4ttnn4prim9binary_ngERKNS_6TensorE", "_ZN4ttnn16device_operation6launchIiEEvv", "_ZN4ttnn6detail3addEv",
+          "_ZN4ttnn6Tensor9to_deviceEv", "_ZN4ttnn10operations5unary12ExecuteUnary6invokeEv", "_ZN2tt8tt_metal3addEv",
+          "_ZN4ttnnE", "_ZN4ttnn", "_ZN4ttnn999addEv", "_ZN", "add", ""}) {
+        CHECK(!is_users_operation(symbol));
+        CHECK_EQUAL(users(symbol), "");
+    }
+}
+
+TEST(a_name_that_does_not_fit_is_left_out_and_ends) {
+    char name[8];
+    users_operation("_ZN4ttnn3addEv", name, sizeof name);
+    CHECK_EQUAL(std::string(name), "ttnn");
+    users_operation("_ZN4ttnn3addEv", name, 2);
+    CHECK_EQUAL(std::string(name), "");
+}
 
 TEST(the_operation_of_a_launch_is_the_last_name_of_its_type) {
     CHECK_EQUAL(named(a_launch("NS_10operations10index_fill18IndexFillOperationE")), "IndexFillOperation");

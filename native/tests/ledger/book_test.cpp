@@ -255,4 +255,19 @@ TEST(freed_entries_are_kept_up_to_a_limit_and_what_was_dropped_is_known) {
     CHECK_EQUAL(book.freed_dropped(), 20u);
 }
 
+TEST(a_site_that_changed_before_its_buffer_was_read_is_the_newer_one) {
+    Story story(3);
+    Words changed = a_buffer(1, 7, 0);
+    changed.tag = tag_of(Type::site_changed, TTMEM_BUFFER, TTMEM_DRAM, 0, 42);
+    changed.address = 1;
+    story.tell(2, changed);
+    story.follow();  // the first is pending
+    story.tell(1, a_buffer(1, 7, 100));
+    story.follow();
+    uint32_t site = 0;
+    story.follower.book.table().for_each([&](const Words& words) { site = words.site(); });
+    CHECK_EQUAL(site, 42u);
+    CHECK_EQUAL(story.used(), 100);
+}
+
 }  // namespace ttmem

@@ -29,6 +29,8 @@ enum Step : int {
     incident_half_written,
     incident_copied,
     entry_copied,
+    site_read,
+    site_changed,
 };
 
 using Hook = void (*)(Step) noexcept;

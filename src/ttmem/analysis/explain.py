@@ -152,7 +152,8 @@ def _missing(incident: Incident, layout: AllocatorLines | None) -> int | None:
 def _replay(copy: IncidentCopy) -> ReplayDetails:
     incident = copy.incident
     at = incident.address
-    entry = next((one for one in copy.entries if at is not None and one.address == at and not one.is_view), None)
+    there = (one for one in copy.entries if one.address == at and one.memory == incident.memory and not one.is_view)
+    entry = next(there, None) if at is not None else None
     return ReplayDetails(
         trace=incident.trace,
         address=at,
@@ -181,6 +182,11 @@ def _notes(copy: IncidentCopy, layout: AllocatorLines | None) -> list[str]:
         notes.append(
             f"Other threads allocated or freed {copy.sequence_after - copy.sequence_before:,} times while what was "
             "alive was copied: the list may differ from the moment of the refusal."
+        )
+    if incident.is_uncertain:
+        notes.append(
+            "What this trace writes is known roughly: of more than 4,096 ranges neighbours were taken together, or the "
+            "size of a buffer in its banks was not told. The buffer may be safe."
         )
     if incident.is_read_later:
         notes.append("Free and largest block were read a moment after the refusal.")

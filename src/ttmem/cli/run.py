@@ -163,7 +163,7 @@ def _tell(offspring: Offspring, name: str, code: int, *, is_asked: bool, is_plai
 
 
 def _incidents(offspring: Offspring, usages: "Sequence[ProcessUsage]", *, has_failed: bool) -> "list[Line]":
-    if not any(process.incidents for process in usages):
+    if not any(process.was_refused for process in usages):
         return []
     from ttmem.cli.explain import explanation_of
     from ttmem.cli.screen import Screen

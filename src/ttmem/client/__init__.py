@@ -34,6 +34,11 @@ from ttmem.client.reports import (
     report_out_of_memory,
     report_program_end,
     report_ring,
+    report_trace_begin,
+    report_trace_end,
+    report_trace_program,
+    report_trace_release,
+    report_trace_replay,
 )
 
 if TYPE_CHECKING:
@@ -76,6 +81,11 @@ __all__ = [
     "report_out_of_memory",
     "report_program_end",
     "report_ring",
+    "report_trace_begin",
+    "report_trace_end",
+    "report_trace_program",
+    "report_trace_release",
+    "report_trace_replay",
     "reset_peak_memory_stats",
 ]
 

@@ -24,6 +24,11 @@ report_launch = _native.client.report_launch
 report_out_of_memory = _native.client.report_out_of_memory
 report_program_end = _native.client.report_program_end
 report_ring = _native.client.report_ring
+report_trace_begin = _native.client.report_trace_begin
+report_trace_end = _native.client.report_trace_end
+report_trace_program = _native.client.report_trace_program
+report_trace_release = _native.client.report_trace_release
+report_trace_replay = _native.client.report_trace_replay
 
 REPORTS = {name: value for name, value in globals().items() if name.startswith("report_")}
 

@@ -20,6 +20,11 @@ from ttmem.client.reports import (
     report_incident,
     report_out_of_memory,
     report_ring,
+    report_trace_begin,
+    report_trace_end,
+    report_trace_program,
+    report_trace_release,
+    report_trace_replay,
 )
 from ttmem.client.tracked import core_buffers
 from ttmem.client.tracked.devices import OpenDevice, OpenDevices
@@ -350,6 +355,53 @@ class GraphTracker:
             )
         except Exception as fault:
             self._count_fault("track_incident", fault)
+
+    # ---- traces
+
+    def track_trace_began(self, trace: int, device: TrackedDevice) -> None:
+        """Launches are recorded from now on."""
+        try:
+            opened = self._find(device.id) or self._open(device)
+            if opened is not None:
+                report_trace_begin(opened.target, trace)
+        except Exception as fault:
+            self._count_fault("track_trace_began", fault)
+
+    def track_trace_recorded(self, trace: int, program: int, device: TrackedDevice) -> None:
+        """A launch of a program is part of the trace."""
+        try:
+            opened = self._find(device.id)
+            if opened is not None:
+                report_trace_program(opened.target, trace, program)
+        except Exception as fault:
+            self._count_fault("track_trace_recorded", fault)
+
+    def track_trace_captured(self, trace: int, size_bytes: int, device: TrackedDevice) -> None:
+        """The trace is stored."""
+        try:
+            opened = self._find(device.id)
+            if opened is not None:
+                report_trace_end(opened.target, trace, size_bytes)
+        except Exception as fault:
+            self._count_fault("track_trace_captured", fault)
+
+    def track_trace_replayed(self, trace: int, device: TrackedDevice) -> None:
+        """The trace is about to run; a buffer that lies where it writes is an incident."""
+        try:
+            opened = self._find(device.id)
+            if opened is not None:
+                report_trace_replay(opened.target, trace)
+        except Exception as fault:
+            self._count_fault("track_trace_replayed", fault)
+
+    def track_trace_released(self, trace: int, device: TrackedDevice) -> None:
+        """The trace is gone, or its capture came to nothing."""
+        try:
+            opened = self._find(device.id)
+            if opened is not None:
+                report_trace_release(opened.target, trace)
+        except Exception as fault:
+            self._count_fault("track_trace_released", fault)
 
     def _open(self, device: TrackedDevice, *, is_told: bool = False) -> OpenDevice | None:
         return self._devices.open(device, is_told=is_told) if is_enabled() else None

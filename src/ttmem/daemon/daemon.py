@@ -32,7 +32,7 @@ from ttmem.daemon.dumping import Dumping
 from ttmem.daemon.frames import Encoded
 from ttmem.daemon.log import Log
 from ttmem.daemon.metrics.exporter import Asked, Exporter
-from ttmem.daemon.metrics.rows.service import Service
+from ttmem.daemon.metrics.service import Service
 from ttmem.daemon.query_server import QueryServer
 from ttmem.daemon.signals import Signals
 from ttmem.daemon.statistics import Statistics
@@ -109,7 +109,7 @@ class Daemon:
             overview=sights.overview,
             sights=sights.routes,
             routes=scrape_routes(
-                Exporter(self._collector, asked=asked, service=self._service, telemetry=driver.telemetry),
+                Exporter(self._collector, asked=asked, service=self._service, telemetry=driver.identities),
                 self._is_well,
             ),
             shows_paths=doors.shows_paths,

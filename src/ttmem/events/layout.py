@@ -159,7 +159,8 @@ STRUCTS["Header"] = _struct(
         _Part("incident_counts", 8, _INCIDENT_KIND_COUNT * _POOL_COUNT),
         *_words("stack_nodes_used stack_texts_used stacks_refused"),
         *_words("sites_off sites_spare", 4),
-        _text("pad3", _PAGE_BYTES - 1024 - 64 - 64 - (20 + _INCIDENT_KIND_COUNT * _POOL_COUNT) * 8),
+        *_words("unjudged"),
+        _text("pad3", _PAGE_BYTES - 1024 - 64 - 64 - (21 + _INCIDENT_KIND_COUNT * _POOL_COUNT) * 8),
     ]
 )
 

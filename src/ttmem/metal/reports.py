@@ -16,6 +16,7 @@ from ttmem.tracking import (
     Refusal,
     RefusalKind,
     Stall,
+    TraceListener,
     TrackedBuffer,
     TrackedDevice,
     Tracker,
@@ -61,6 +62,11 @@ class Silence:
     def track_binary_status(self, program: int, status: BinaryStatus, device: TrackedDevice) -> None: ...
     def track_program_end(self, program: int, device: TrackedDevice) -> None: ...
     def track_launch(self, program: int, device: TrackedDevice) -> None: ...
+    def track_trace_began(self, trace: int, device: TrackedDevice) -> None: ...
+    def track_trace_recorded(self, trace: int, program: int, device: TrackedDevice) -> None: ...
+    def track_trace_captured(self, trace: int, size_bytes: int, device: TrackedDevice) -> None: ...
+    def track_trace_replayed(self, trace: int, device: TrackedDevice) -> None: ...
+    def track_trace_released(self, trace: int, device: TrackedDevice) -> None: ...
     def track_ring(
         self,
         device: TrackedDevice,
@@ -95,6 +101,7 @@ class Reports:
         self.device = device
         self.tracker: Tracker = Silence() if tracker is None else tracker
         self.watcher: Watcher = tracker if isinstance(tracker, Watcher) else Silence()
+        self.traces: TraceListener = tracker if isinstance(tracker, TraceListener) else Silence()
         self._listener: OperationListener | None = tracker if isinstance(tracker, OperationListener) else None
         self.cache_counts: Counter[tuple[Cache, CacheOutcome]] = Counter()
         self.stall_counts: Counter[Stall] = Counter()

@@ -71,6 +71,7 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
     is_read_later: bool = False  # figures were asked for a moment after the refusal
     is_of_text: bool = False  # figures are those of the runtime's own text
     is_per_core: bool = False  # asked of single cores: "bank" means core
+    is_uncertain: bool = False  # of an unsafe replay: what the trace writes is known roughly; the buffer may be safe
     requested_bytes: Count | None = None
     requested_per_bank_bytes: Count | None = None
     free_bytes: Count | None = None

@@ -1,8 +1,10 @@
 // The walker of Python frames as a library of its own, for any Python to load: what it reads, and what it says of rows that
 // belong to another version.
 #include <cstdio>
+#include <iterator>
 
 #include "interpreter/frames.cpp"
+#include "interpreter/own_words.cpp"
 
 namespace {
 
@@ -17,6 +19,7 @@ extern "C" {
 const char* walker_begin() {
     if (!ttmem::find_interpreter(the_interpreter)) return "no interpreter";
     if (const char* fault = ttmem::row_of(the_interpreter, the_row)) return fault;
+    if (const char* fault = ttmem::check_row(the_interpreter, the_row)) return fault;
     int count = 0;
     return ttmem::check_frames(the_interpreter, the_row, 8, count);
 }
@@ -33,14 +36,23 @@ const char* walker_judge(int minor) {
     return "no such row";
 }
 
-/// The same with one offset of the right row moved by so many bytes.
-const char* walker_judge_moved(int field, int bytes) {
+/// The row with one offset moved by so many bytes, in use from now on if the check finds nothing; else what it says.
+const char* walker_move(int field, int bytes) {
     ttmem::PythonRow row = the_row;
-    uint16_t* const fields[] = {&row.thread_frame, &row.thread_id, &row.previous, &row.code, &row.file, &row.name};
+    uint16_t* const fields[] = {&row.thread_frame, &row.cframe_frame, &row.thread_id,  &row.previous,        &row.code,
+                                &row.instruction,  &row.owner,        &row.units,      &row.first_traceable, &row.file,
+                                &row.name,         &row.first_line,   &row.line_table, &row.version,         &row.ascii,
+                                &row.compact};
+    if (field >= static_cast<int>(std::size(fields))) return nullptr;
+    if (*fields[field] == ttmem::PythonRow::kNone) return "not of this version";
     *fields[field] = static_cast<uint16_t>(*fields[field] + bytes);
     int count = 0;
-    const char* fault = ttmem::check_frames(the_interpreter, row, 8, count);
-    return fault != nullptr ? fault : count == 0 ? "no frames" : "";
+    const char* fault = ttmem::check_row(the_interpreter, row);
+    if (fault == nullptr) fault = ttmem::check_frames(the_interpreter, row, 8, count);
+    if (fault != nullptr) return fault;
+    if (count == 0) return "no frames";
+    the_row = row;
+    return "";
 }
 
 /// "file:line function" of each frame, a new line behind each; how many there are.

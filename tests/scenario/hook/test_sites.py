@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.compiled import compiled
 from tests.support.pythons import VERSIONS, python_of
 from tests.support.stand_in.build import StandIn
 from ttmem.sources.inspected.journal import journal_document
@@ -170,6 +171,34 @@ def test_frames_that_cannot_be_checked_are_not_read_and_the_summary_says_so(
     assert document["sites_off"].startswith("this kernel lets no process read its own memory (process_vm_readv)")
     [said] = [line for line in done.stderr.splitlines() if "lines of Python" in line]
     assert said.startswith("ttmem: no lines: this kernel lets no process read its own memory")
+    assert "dram" in done.stderr  # figures are not concerned
+
+
+@pytest.mark.parametrize(
+    ("version", "claimed", "why"),
+    [
+        ("3.10", "3.11.7", "code objects are not as known"),
+        ("3.11", "3.12.1", "code objects are not as known"),
+        ("3.11", "3.13.0", "this Python does not say where its frames are"),
+        ("3.12", "3.11.7", "code objects are not as known"),
+        ("3.13", "3.12.1", "frames are not as known"),
+        ("3.13", "3.15.0", "this Python's frames are not known"),
+    ],
+)
+def test_a_wrong_table_is_refused_for_good_and_the_summary_says_so(
+    version: str, claimed: str, why: str, project: Path, journals: Path, stand_in: StandIn, tmp_path: Path
+) -> None:
+    """The interpreter claims to be another one: its frames are looked for where that one has them."""
+    lie = f'const char* Py_GetVersion(void) {{ return "{claimed} (made up)"; }}'
+    library = compiled(tmp_path / "liar.so", lie, "-shared", "-fPIC")
+
+    done = run(project, journals, stand_in, "--summary", interpreter=python(version), LD_PRELOAD=str(library))
+
+    [document] = documents(journals)
+    assert stacks(document) == [None] * 10
+    assert document["counters"]["stack_nodes"] == 0
+    assert document["sites_off"].startswith(why)
+    assert f"ttmem: no lines of Python are recorded: {why}" in done.stderr
     assert "dram" in done.stderr  # figures are not concerned
 
 

@@ -13,7 +13,7 @@ from tests.support.seed_serving import a_daemon
 from tests.support.waiting import wait_until
 from ttmem.collector import Collector
 from ttmem.daemon.asking.looking import Looking
-from ttmem.daemon.metrics.rows.lifetime import lifetime_from_rows
+from ttmem.daemon.metrics.lifetime import lifetime_from_rows
 from ttmem.devices import Pool
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.document import document

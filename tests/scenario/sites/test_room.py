@@ -1,13 +1,20 @@
 """Room for stacks: taken as it is needed, and where there is none sites are lost, nothing else."""
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.support.processes.native_programs import CLIENT_LIBRARY
 from tests.support.processes.permitted import needs_mounts
+from tests.support.programs import a_program
+from ttmem.collector import Collector
+from ttmem.snapshot.document import document
+from ttmem.sources import Places
+from ttmem.sources.inspected.journal import journal_document
 
 # Several programs at once in a /dev/shm of so many bytes: each makes stacks, then all are looked at while they live.
 STAGE = """
@@ -76,3 +83,66 @@ def test_a_full_file_system_costs_sites_and_no_figures(size: str) -> None:
     assert isinstance(other, int)
     assert findings == {"stacks_refused": other}
     assert other > 0
+
+
+# Every buffer has a line of its own; chips are opened and phases begin among them, and after them.
+CROWD = """
+import ttmem
+names = {"report": ttmem.report_buffer_alloc, "chips": []}
+ttmem.record_sites()
+def chip(at):
+    facts = dict(arch="wormhole_b0", board=f"board {at}", grid=(8, 8), capacities={0: (at + 1) << 30})
+    names["chips"].append(ttmem.open_device(0x100 + at, index=at, **facts))
+for at in range(8):
+    chip(at)
+    with ttmem.phase(f"layer {at}"):
+        for first in range(0, 2500, 100):
+            body = (f"def f{n}(): report(chips[{at}], {at * 10000 + n}, 3 + {at})\\nf{n}()"
+                    for n in range(first, first + 100))
+            exec(compile("\\n".join(body), f"crowd/of_{at}_{first}.py", "exec"), names)
+chip(8)
+with ttmem.phase("late"):
+    ttmem.report_buffer_alloc(names["chips"][8], 1, 50)
+    ttmem.report_out_of_memory(names["chips"][8], 0, 77)
+meet()
+"""
+
+
+@pytest.mark.slow
+def test_twenty_thousand_stacks_cost_no_figure_no_chip_and_no_phase(tmp_path: Path) -> None:
+    with a_program(tmp_path, CROWD) as program, Collector(Places(uid=os.geteuid(), directory=str(tmp_path))) as seen:
+        program.arrive()
+        assert seen.wait_settled(30.0)
+        told = document(seen.snapshot())
+        rows = seen.ledger.snapshot()["processes"]
+        entries = seen.ledger.allocations(rows[0]["key"])
+        [path] = tmp_path.glob("*.journal")
+        with path.open("rb") as file:
+            listed = journal_document(str(path), file, 30_000)
+
+    [process] = told["processes"]
+    assert (process["complete"], process["findings"], process["live_count"]) == (True, {}, 20_001)
+    assert len(entries) == 20_001
+    expected = [(at, f"board {at}", (at + 1) << 30, 2500 * (3 + at) if at < 8 else 50) for at in range(9)]
+    found = [
+        (one["index"], one["board_info"]["board_type"], one["capacity"]["dram"], one["memory"]["dram"]["used"])
+        for one in sorted(told["device_info"], key=lambda one: one["index"])
+    ]
+    assert found == expected
+    peaks = {(one["phase"], one["index"]): (one["peak"], one["runs"]) for one in process["phases"]}
+    assert peaks == {
+        (f"layer {phase}" if phase < 8 else "late", at): (used, 1)
+        for phase in range(9)
+        for at, _, _, used in expected[: phase + 1]
+    }
+    [incident] = process["incidents"]
+    assert (incident["phase"], incident["requested_bytes"]) == ("late", 77)
+    assert len(incident["site"]["frames"]) == 1
+    innermost = {entry["id"]: entry["site_text"].splitlines()[0] for entry in listed["live"] if entry["id"] != 1}
+    lines = {
+        at * 10_000 + n: f"crowd/of_{at}_{n // 100 * 100}.py:{n % 100 * 2 + 1} f{n}"
+        for at in range(8)
+        for n in range(2500)
+    }
+    del lines[1]  # the late buffer has that number, too
+    assert innermost == lines

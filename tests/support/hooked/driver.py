@@ -16,7 +16,10 @@ Beside what the other driver does, a line of JSON each:
     {"do": "submeshes", "shape": [1, 1]}                        of the mesh; each is a device, numbered from 100 on
     {"do": "elsewhere", "request": {...}}                       the same on a new thread, which then ends
     {"do": "fork"}                                              a child that allocates, closes and is gone
-    {"do": "calls", "calls": ["ttnn.add(x, x)"]}                one after the other, on tensors it knows; what failed
+    {"do": "calls", "calls": ["ttnn.add(x, x)"]}                one after the other, on tensors it knows; what failed,
+                                                                and of each where the tensors lie that it made: they are
+                                                                kept until `drop` if `is_kept`
+    {"do": "together", "calls": [["..."], ["..."]], "times": 3} as calls, each list on a thread of its own
     {"do": "refused", "sides": [4096], "library": "..."}        what is said to these while other threads allocate
     {"do": "time", "what": "add", "count": 5000}                nanoseconds of a block, see `timing`
     {"do": "quit"}                                              ends as a program does
@@ -26,6 +29,8 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from tests.support.hooked.timing import Timing
@@ -35,6 +40,22 @@ FIRST_SUBMESH = 100
 L1_TYPE, BUSY_BYTES, BUSY_TURN = 1, (2048, 4096), 50
 
 
+def _flat(made: Any) -> list[Any]:
+    """The tensors on a device of what a call returns."""
+    if isinstance(made, list | tuple):
+        return [tensor for one in made for tensor in _flat(one)]
+    return [made] if hasattr(made, "buffer_address") and made.is_allocated() else []
+
+
+def _in_turn(*calls: Callable[[], Any]) -> list[Any]:
+    """What each returns; of one that fails nothing."""
+    made = []
+    for call in calls:
+        with suppress(RuntimeError):
+            made.append(call())
+    return made
+
+
 class HookedDriver(Driver):
     """The runtime, and on top of one mesh any number of single devices."""
 
@@ -42,6 +63,7 @@ class HookedDriver(Driver):
         super().__init__()
         self.devices: dict[int, Any] = {}
         self.kept: dict[int, Any] = {}
+        self.made: list[Any] = []
         self.timing: Timing | None = None
 
     def answer(self, request: Request) -> Answer | list[Answer]:
@@ -61,6 +83,7 @@ class HookedDriver(Driver):
             "elsewhere": self._elsewhere,
             "fork": self._fork,
             "calls": self._calls,
+            "together": self._together,
             "refused": self._refused,
             "time": self._time,
             "quit": self._quit,
@@ -151,6 +174,7 @@ class HookedDriver(Driver):
 
     def _drop(self, _request: Request) -> Answer:
         self.kept.clear()
+        self.made.clear()
         for number in [number for number in self.devices if number >= FIRST_SUBMESH]:
             self.ttnn.close_mesh_device(self.devices.pop(number))
         return {}
@@ -179,21 +203,52 @@ class HookedDriver(Driver):
         return {"child": child, "status": os.waitstatus_to_exitcode(status)}
 
     def _calls(self, request: Request) -> Answer:
-        """Names in them: tensor(shape), x and y of 64 x 64, and what the earlier ones made, `made`."""
-        ttnn = self.ttnn
+        """Names in them: tensor(shape), x and y of 64 x 64, what the earlier ones made, `made`; `in_turn` calls what
+        it is given on one and the same line."""
         made: list[Any] = []
+        names = self._names(made)
+        failed, places = {}, {}
+        for call in request["calls"]:
+            try:
+                made.append(eval(call, names))
+                places[call] = [self._place(one) for one in _flat(made[-1])]
+            except (RuntimeError, TypeError, AttributeError) as error:
+                failed[call] = f"{type(error).__name__}: {error}"
+        if request.get("is_kept"):
+            self.made += made
+        return {"failed": failed, "made": places}
+
+    def _names(self, made: list[Any]) -> dict[str, Any]:
+        ttnn = self.ttnn
 
         def tensor(*shape: int, dtype: Any = ttnn.bfloat16, layout: Any = ttnn.TILE_LAYOUT) -> Any:
             return ttnn.empty(shape, dtype=dtype, layout=layout, device=self.mesh)
 
-        names = {"ttnn": ttnn, "tensor": tensor, "made": made, "x": tensor(1, 1, 64, 64), "y": tensor(1, 1, 64, 64)}
-        failed = {}
-        for call in request["calls"]:
-            try:
-                made.append(eval(call, names))
-            except (RuntimeError, TypeError, AttributeError) as error:
-                failed[call] = f"{type(error).__name__}: {error}"
-        return {"failed": failed}
+        xy = {name: tensor(1, 1, 64, 64) for name in "xy"}
+        return {"ttnn": ttnn, "tensor": tensor, "made": made, "partial": partial, "in_turn": _in_turn, **xy}
+
+    def _together(self, request: Request) -> Answer:
+        places: dict[str, list[Any]] = {call: [] for calls in request["calls"] for call in calls}
+        start = threading.Barrier(len(request["calls"]))
+        names = self._names([])
+
+        def play(calls: list[str]) -> None:
+            start.wait()
+            for _ in range(request["times"]):
+                for call in calls:
+                    self.made.append(eval(call, names))
+                    places[call] += [self._place(one) for one in _flat(self.made[-1])]
+
+        threads = [threading.Thread(target=play, args=(calls,)) for calls in request["calls"]]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return {"made": places}
+
+    def _place(self, tensor: Any) -> list[Any]:
+        """Memory and address."""
+        return [tensor.memory_config().buffer_type.name, tensor.buffer_address()]
 
     def _refused(self, request: Request) -> Answer:
         """While two threads make and free buffers in L1 from C: `library` is benchmarks/measure/mesh_buffers.c."""

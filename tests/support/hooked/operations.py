@@ -45,15 +45,16 @@ def _alive(data: bytes, kind: Kind) -> Iterator[tuple[int, ...]]:
 
 
 def _name(data: bytes, site: int, wanted: int) -> str:
-    if not site & _STACK_SITE:
-        return ""
-    at = _identity(data, "stack_nodes_offset") + (site & _NODE) * STRUCTS["StackNode"].size_bytes
-    _, name, _, kind_and_line = struct.unpack_from("<4I", data, at)
-    if kind_and_line >> 28 != wanted:
-        return ""
-    text = _identity(data, "stack_texts_offset") + name * 8
-    length = int.from_bytes(data[text : text + 4], "little")
-    return data[text + 8 : text + 8 + length].decode()
+    """Of the node of this kind that a site names, or that lies above it."""
+    number = site & _NODE if site & _STACK_SITE else 0
+    while number:
+        at = _identity(data, "stack_nodes_offset") + number * STRUCTS["StackNode"].size_bytes
+        number, name, _, kind_and_line = struct.unpack_from("<4I", data, at)
+        if kind_and_line >> 28 == wanted:
+            text = _identity(data, "stack_texts_offset") + name * 8
+            length = int.from_bytes(data[text : text + 4], "little")
+            return data[text + 8 : text + 8 + length].decode()
+    return ""
 
 
 def _identity(data: bytes, name: str) -> int:

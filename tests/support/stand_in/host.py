@@ -40,7 +40,7 @@ class HostLook(Look):
 
     def form_of(self, identity: int) -> tuple[BufferLayout, int]:
         """A buffer's layout and the bytes of its pages."""
-        *_, layout, page_bytes, _, _, _ = self._row(identity)
+        *_, layout, page_bytes, _, _, _, _, _ = self._row(identity)
         return BufferLayout(layout), page_bytes
 
     def _row(self, identity: int) -> tuple[Any, ...]:

@@ -19,6 +19,7 @@ from ttmem.devices import Kind, Pool
 from ttmem.tracking import Cache, CoreType, FoundBy
 
 Row = tuple[Any, ...]
+_UNSAFE_REPLAY = 3  # of ttmem_incident_kind
 
 
 class CacheFigures(NamedTuple):
@@ -55,6 +56,7 @@ class OwnJournal:
         self._findings_before = Counter(self._process(rows)["findings"])
         self._launches_before = self._launches(rows)
         self._caches_before = self._caches(rows)
+        self._unsafe_replays_before = self._unsafe_replays()
 
     @property
     def directory(self) -> Path:
@@ -130,6 +132,19 @@ class OwnJournal:
 
     def findings(self) -> dict[str, int]:
         return dict(Counter(self._process(self.rows())["findings"]) - self._findings_before)
+
+    def process(self) -> dict[str, Any]:
+        """All that is known of this process."""
+        return self._process(self.rows())
+
+    def unsafe_replays(self) -> int:
+        """How many there were since this reader began."""
+        return self._unsafe_replays() - self._unsafe_replays_before
+
+    def _unsafe_replays(self) -> int:
+        self.read()
+        *_, counts = self.ledger.lifetime()
+        return sum(count for kind, _, count in counts if kind == _UNSAFE_REPLAY)
 
     def live_count(self) -> int:
         return int(self._process(self.rows())["live_count"])

@@ -1,4 +1,5 @@
-"""The stock runtime in environments of its own: `build/ttnn`, and `build/ttnn-0.78.0` and so on for other releases.
+"""The stock runtime in environments of its own: `build/ttnn`, `build/ttnn-0.78.0` and so on for other releases, and
+`build/ttnn-0.81.1-python3.10` for the other Python that it is built for.
 
     python -m tests.support.ttnn.stock                makes what `./run test-ttnn` needs
     python -m tests.support.ttnn.stock 0.75.0 0.79.0  makes these instead
@@ -18,6 +19,7 @@ from pathlib import Path
 RELEASE = "0.81.1"
 OLDER_RELEASES = ("0.78.0", "0.80.0")  # what differs between releases is compared with these, too
 PYTHONS = ("3.12", "3.10")
+OTHER_PYTHON = PYTHONS[1]
 # All that importing it takes; the wheel also asks for plotting libraries that only its profiler tools use.
 NEEDS = ("numpy<2", "loguru", "networkx", "graphviz", "pyyaml", "click", "ml_dtypes")
 HOME = Path(__file__).parents[3] / "build" / "ttnn"  # of RELEASE; others lie beside it
@@ -43,14 +45,16 @@ class Stock:
         return library
 
 
-def home_of(release: str) -> Path:
-    """Where a release is installed."""
+def home_of(release: str, python: str | None = None) -> Path:
+    """Where a release is installed, if need be for one of its Pythons."""
+    if python is not None:
+        return HOME.with_name(f"{HOME.name}-{release}-python{python}")
     return HOME if release == RELEASE else HOME.with_name(f"{HOME.name}-{release}")
 
 
-def installed(release: str = RELEASE) -> Stock:
+def installed(release: str = RELEASE, python_version: str | None = None) -> Stock:
     """What `make` left behind."""
-    home = home_of(release)
+    home = home_of(release, python_version)
     python = home / "venv" / "bin" / "python"
     packages = sorted(home.glob("venv/lib/python*/site-packages/ttnn"))
     if not (home / f"installed-{release}").exists() or not python.exists() or not packages:
@@ -58,21 +62,22 @@ def installed(release: str = RELEASE) -> Stock:
     return Stock(python, packages[0], release)
 
 
-def make(release: str = RELEASE) -> Stock:
+def make(release: str = RELEASE, python: str | None = None) -> Stock:
     """Installs the wheel unless it is there already."""
     try:
-        return installed(release)
+        return installed(release, python)
     except NotThere:
-        install(_base_python(release), release)
-    return installed(release)
+        base = _base_python(release, PYTHONS if python is None else (python,))
+        install(base, release, home_of(release, python))
+    return installed(release, python)
 
 
-def _base_python(release: str) -> str:
-    for version in PYTHONS:
+def _base_python(release: str, versions: Sequence[str]) -> str:
+    for version in versions:
         for candidate in _candidates(version):
             if _is_version(candidate, version):
                 return candidate
-    raise NotThere(f"the wheel of ttnn {release} is for Python {' or '.join(PYTHONS)}, and neither is on this machine")
+    raise NotThere(f"the wheel of ttnn {release} is for Python {' or '.join(versions)}, which is not on this machine")
 
 
 def _candidates(version: str) -> Iterator[str]:
@@ -91,18 +96,17 @@ def _is_version(python: str, version: str) -> bool:
     return answer.returncode == 0 and answer.stdout.strip() == version
 
 
-def install(base: str, release: str) -> None:
+def install(base: str, release: str, home: Path) -> None:
     """An environment of that Python with nothing in it but the wheel and what it needs."""
-    home = home_of(release)
     home.mkdir(parents=True, exist_ok=True)
     pip = [str(home / "venv" / "bin" / "python"), "-m", "pip", "install", "--no-deps", "--no-compile"]
-    _run([base, "-m", "venv", "--clear", str(home / "venv")], release)
-    _run([*pip, "--only-binary", ":all:", f"ttnn=={release}", *NEEDS], release)
+    _run([base, "-m", "venv", "--clear", str(home / "venv")], release, home)
+    _run([*pip, "--only-binary", ":all:", f"ttnn=={release}", *NEEDS], release, home)
     (home / f"installed-{release}").touch()
 
 
-def _run(command: list[str], release: str) -> None:
-    log = home_of(release) / "install.log"
+def _run(command: list[str], release: str, home: Path) -> None:
+    log = home / "install.log"
     with log.open("w", encoding="utf-8") as words:
         status = subprocess.run(command, stdout=words, stderr=subprocess.STDOUT, check=False).returncode
     if status != 0:
@@ -112,14 +116,17 @@ def _run(command: list[str], release: str) -> None:
 
 def main(releases: Sequence[str] = ()) -> int:
     """Makes the environments; a line for each that cannot be made is what `./run test-ttnn` shows."""
+    wanted: list[tuple[str, str | None]] = [(release, None) for release in releases or (RELEASE, *OLDER_RELEASES)]
+    if not releases:
+        wanted.append((RELEASE, OTHER_PYTHON))
     missing: set[str] = set()
-    for release in releases or (RELEASE, *OLDER_RELEASES):
+    for release, python in wanted:
         try:
-            make(release)
+            make(release, python)
         except NotThere as why:
             print(f"NOT COMPARED WITH THE STOCK RUNTIME: {why}", file=sys.stderr)
-            missing.add(release)
-            if release == RELEASE:
+            missing.update([release] if python is None else [])
+            if release == RELEASE and python is None:
                 break  # the same would be said of all others
     return MISSING_STATUS if missing & {RELEASE, *releases} else 0
 

@@ -46,6 +46,17 @@ def test_nothing_is_said_of_chips_that_nobody_described() -> None:
     assert core_bytes(bare) is None
 
 
+def test_a_chip_that_keeps_more_than_it_has_leaves_nothing_free_and_not_less() -> None:
+    device = a_map_device().device
+    capacities = [*device.capacity_bytes]
+    capacities[Pool.L1_SMALL] = 1 << 40
+    bounds = pool_bounds(device._replace(capacity_bytes=tuple(capacities)), Pool.L1, WORMHOLE)
+
+    assert bounds == (0, 0)
+    assert bounds is not None
+    assert bounds.largest_free_bytes(Gaps()) == 0
+
+
 @given(
     cuts=st.sets(st.integers(0, 60), max_size=20),
     begin=st.integers(0, 20),

@@ -196,8 +196,33 @@ def test_the_block_of_an_unsafe_replay_names_both_sites() -> None:
         f"  UNSAFE REPLAY  {said}",
         "    made by    model.py:140 late",
         "    captured   model.py:60 capture",
+        "    to avoid   allocate it before the capture, or free it before the replay",
         "    next       ttmem explain 4711",
     ]
+
+
+def test_an_unsafe_replay_says_how_often_over_what_and_how_sure_it_is() -> None:
+    incident = Incident(
+        number=1,
+        kind="unsafe_replay",
+        memory="l1",
+        time_ns=NOW,
+        device_ids=("0x0000000000000000",),
+        is_mesh=False,
+        is_uncertain=True,
+        repeat_count=1203,
+        trace=0,
+        address=0x5000,
+        cb_end_address=0x5800,
+        requested_bytes=4096,
+    )
+    text = plain(incident_story(explain(RefusingChip().copy(incident)), chips(1), WIDE))
+
+    assert (
+        "chip 0, L1: trace 0 was replayed 1,204 times while a buffer of 4.00 KiB may lie where its programs have "
+        "circular buffers (up to 0x5800) (0x5000)" in text
+    )
+    assert "What this trace writes is known roughly" in text
 
 
 def test_figures_that_nobody_knows_are_said_to_be_unknown() -> None:

@@ -1,23 +1,27 @@
 """Makes the page of /metrics when somebody asks for it; nothing is counted or kept for pages nobody asks for."""
 
 import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from typing import NamedTuple
+
+from prometheus_client import generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, choose_encoder
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector as MetricsCollector
 
 from ttmem.collector import Collector
 from ttmem.daemon.metrics.families import Page
-from ttmem.daemon.metrics.page import ChipRows, Extras, whole_page
-from ttmem.daemon.metrics.rows.lifetime import lifetime_from_rows
-from ttmem.daemon.metrics.rows.service import Service
-from ttmem.daemon.metrics.text import PageText, chosen_format
+from ttmem.daemon.metrics.lifetime import lifetime_from_rows
+from ttmem.daemon.metrics.page import Extras, page_of
+from ttmem.daemon.metrics.service import Service
 from ttmem.snapshot.identity import chip_of
 from ttmem.snapshot.sights.overview import Overview, overview_of
 from ttmem.snapshot.sights.telemetry import ChipTelemetry
 
-__all__ = ["Asked", "Exporter"]
+__all__ = ["Asked", "Exporter", "chosen_format"]
 
-_TELEMETRY_SECONDS = 10.0  # what the driver calls chips hardly ever changes
+Encoder = Callable[[Page], bytes]
 
 
 class Asked(NamedTuple):
@@ -27,8 +31,17 @@ class Asked(NamedTuple):
     has_aliases: bool = False
 
 
-class Exporter:
-    """Answers scrapes. Any thread may ask; pages are made one at a time."""
+def chosen_format(accept: str) -> tuple[Encoder, str]:
+    """Who writes the page, and its content type, by what the asker says it takes."""
+    try:
+        return choose_encoder(accept)
+    except (TypeError, ValueError):  # a version that is none
+        return generate_latest, CONTENT_TYPE_PLAIN_0_0_4
+
+
+class Exporter(MetricsCollector):
+    """Answers scrapes. Any thread may ask; who asks for a page that is just being made gets that one. Registered with a
+    registry of prometheus_client, it puts the same metrics on a page of somebody else's."""
 
     def __init__(
         self,
@@ -43,17 +56,24 @@ class Exporter:
         self._service = service
         self._telemetry = telemetry
         self._lock = threading.Lock()
-        self._text = PageText()
-        self._chips: tuple[ChipTelemetry, ...] = ()
-        self._chips_until = float("-inf")
+        self._in_the_making: dict[str, Future[bytes]] = {}  # by content type
         self._has_data = False
-        self._chip_rows = ChipRows()
 
     def page(self, accept: str) -> tuple[bytes, str]:
-        """The page and its content type, by what the asker says it takes."""
-        content_type = chosen_format(accept)
+        """The page and its content type."""
+        write, content_type = chosen_format(accept)
         with self._lock:
-            return self._text.written(self.rows(), content_type), content_type
+            is_first = content_type not in self._in_the_making
+            page = self._in_the_making.setdefault(content_type, Future())
+        if is_first:
+            try:
+                page.set_result(write(self.rows()))
+            except BaseException as error:  # noqa: BLE001 whoever waits for it is told, and so is who made it
+                page.set_exception(error)
+            finally:
+                with self._lock:
+                    del self._in_the_making[content_type]
+        return page.result(), content_type
 
     def rows(self) -> Page:
         """What a page is made of, now."""
@@ -65,23 +85,20 @@ class Exporter:
             overview, processes = self._collector.overview(), None
         lifetime = lifetime_from_rows(self._collector.ledger.lifetime())
         extras = Extras(self._known_chips(overview), processes, self._asked.workloads_most, self._asked.has_aliases)
-        chips = self._chip_rows.of(overview.devices, lifetime.chips, extras.telemetry)
-        return whole_page(overview, lifetime, self._service(), extras, chips=chips)
+        return page_of(overview, lifetime, self._service(), extras)
+
+    def collect(self) -> Iterator[Metric]:
+        return self.rows().collect()
 
     def is_ready(self) -> bool:
         """Whether there was ever something whole to tell: every journal that was there has been read once."""
         if not self._has_data:
-            with self._lock:
-                self._collector.tick()
-                self._has_data = self._collector.overview().reason != "settling"
+            self._collector.tick()
+            self._has_data = self._collector.overview().reason != "settling"
         return self._has_data
 
     def _known_chips(self, overview: Overview) -> Mapping[int, ChipTelemetry]:
-        """What the driver says of chips, by their numbers; asked now and then."""
-        if time.monotonic() >= self._chips_until:
-            self._chips = self._telemetry()
-            self._chips_until = time.monotonic() + _TELEMETRY_SECONDS
-        if not self._chips:
-            return {}
-        found = ((usage.device.number, chip_of(usage.device, self._chips)) for usage in overview.devices)
+        """What the driver says of chips, by their numbers."""
+        chips = self._telemetry()
+        found = ((usage.device.number, chip_of(usage.device, chips)) for usage in overview.devices if chips)
         return {number: chip for number, chip in found if chip is not None}

@@ -3,12 +3,14 @@
 A row without a value is left out: what nobody knows is absent, never 0.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import Literal
 
-__all__ = ["Family", "Labels", "Page", "Row", "Rows", "Type"]
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+__all__ = ["Family", "Labels", "Page", "Row", "Type"]
 
 Type = Literal["gauge", "counter", "info"]
 Labels = tuple[str, ...]
@@ -17,8 +19,7 @@ Row = tuple[Labels, int | float]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Family:
-    """One metric of the page: its name as it is queried, what it tells, and the names of its labels. There is one of
-    each, so they are told apart by identity, which is fastest."""
+    """One metric of the page: its name as it is queried, what it tells, and the names of its labels."""
 
     name: str
     help: str
@@ -37,33 +38,32 @@ class Family:
         return self.name.removesuffix(suffix)
 
 
-class Rows:
-    """The rows of a part of a page, family by family in their order; a family without rows is not told."""
+class Page(Collector):
+    """The rows of a page, family by family in their order, as prometheus_client writes them."""
 
     def __init__(self, families: Iterable[Family]) -> None:
         self._rows: dict[Family, list[Row]] = {family: [] for family in families}
-        self.blocks: dict[Family, str] | None = None  # as text, once that was made; then no row is added any more
 
     def __iter__(self) -> Iterator[tuple[Family, list[Row]]]:
+        """Those that have rows."""
         return ((family, rows) for family, rows in self._rows.items() if rows)
 
     def add(self, family: Family, labels: Labels, value: int | float | None) -> None:
         if value is not None:
             self._rows[family].append((labels, value))
 
-    def take(self, parts: Iterable[Sequence[tuple[Family, Row]]]) -> None:
-        """Rows of any families: the very same, by which whoever kept them sees that they have not changed."""
-        lists = self._rows
-        for part in parts:
-            for family, row in part:
-                lists[family].append(row)
+    def collect(self) -> Iterator[Metric]:
+        return (_metric(family, rows) for family, rows in self)
 
 
-class Page:
-    """All parts of a page, each with families of its own."""
+def _metric(family: Family, rows: Iterable[Row]) -> Metric:
+    """An empty label is one that is not there."""
+    metric = Metric(family.stem, family.help, family.type, family.unit)
+    for labels, value in rows:
+        given = {name: _clean(label) for name, label in zip(family.labels, labels, strict=True) if label}
+        metric.add_sample(family.name, given, value)
+    return metric
 
-    def __init__(self, *parts: Rows) -> None:
-        self.parts = parts
 
-    def __iter__(self) -> Iterator[tuple[Family, list[Row]]]:
-        return chain.from_iterable(self.parts)
+def _clean(label: str) -> str:
+    return label if label.isascii() else label.encode(errors="replace").decode()

@@ -42,6 +42,8 @@ def enqueue(host: Host, workload: MeshWorkload, *, queue: int = 0) -> None:
             loading.allocate_circular_buffers(host, program)
     if host.capture is not None and host.capture.queue == queue:
         host.capture.workloads.append(workload)
+        for program in workload.programs.values():
+            host.reports.traces.track_trace_recorded(host.capture.trace, program.id, host)
         return
     _dispatch(host, workload, command_queue)
 

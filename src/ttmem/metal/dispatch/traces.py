@@ -82,11 +82,22 @@ class Traces:
         prefetcher = host.queue(queue).prefetcher
         self._put_aside = prefetcher.put_aside()
         host.capture = Capture(next(_trace_ids), queue)
+        host.reports.traces.track_trace_began(host.capture.trace, host)
         return host.capture.trace
 
     def end(self, trace: int) -> Trace:
         """Lays the recorded launches out and stores them; refused, the recording is lost and nothing else."""
         capture = self._finished(trace)
+        try:
+            stored = self._planned_and_stored(trace, capture)
+        except BaseException:
+            self._host.reports.traces.track_trace_released(trace, self._host)
+            raise
+        self._traces[trace] = stored
+        self._host.reports.traces.track_trace_captured(trace, stored.buffer.reserved_bytes, self._host)
+        return stored
+
+    def _planned_and_stored(self, trace: int, capture: Capture) -> Trace:
         workloads = tuple(capture.workloads)
         try:
             _refuse_destroyed(trace, workloads)
@@ -97,8 +108,7 @@ class Traces:
                 self._host.queues[capture.queue].prefetcher.bring_back(self._put_aside)
         length_bytes = stream_bytes(workloads, [planned.send_binary for planned in plan.nodes])
         buffer = self._store(capture, length_bytes)
-        self._traces[trace] = Trace(trace, capture.queue, workloads, plan, fetches, length_bytes, buffer)
-        return self._traces[trace]
+        return Trace(trace, capture.queue, workloads, plan, fetches, length_bytes, buffer)
 
     def replay(self, trace: int) -> None:
         """Runs all its launches again; binaries that are still in the ring are not sent."""
@@ -106,6 +116,7 @@ class Traces:
         host.refuse_if_closed()
         found = self[trace]
         _refuse_destroyed(trace, found.workloads)
+        host.reports.traces.track_trace_replayed(trace, host)
         self._has_replayed_estimate |= found.plan.is_estimate
         for workload, planned in zip(found.workloads, found.plan.nodes, strict=True):
             if planned.node.binary_bytes:
@@ -124,6 +135,7 @@ class Traces:
         found = self[trace]
         del self._traces[trace]
         self._storage.release(trace)
+        self._host.reports.traces.track_trace_released(trace, self._host)
         found.buffer.deallocate()
 
     def _finished(self, trace: int) -> Capture:

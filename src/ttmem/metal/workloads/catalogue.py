@@ -153,6 +153,16 @@ WORKLOADS = {
             round_count=60,
         ),
         Workload(
+            name="unsafe-trace",
+            line="tensors made after a trace was captured lie where it writes: its replays destroy them",
+            board="n150",
+            shape=(1, 1),
+            steps=faults.unsafe_trace,
+            round_words=("request", "requests"),
+            round_count=60,
+            trace_region_bytes=TRACE_REGION_BYTES,
+        ),
+        Workload(
             name="killed-midway",
             line="llama-8b, killed (kill -9) in the middle of a token: everything is given back",
             board="n300",

@@ -1,4 +1,5 @@
-"""Workloads that go wrong the way users report it: leaks, fragments, clashes, caches that only grow, a sudden end."""
+"""Workloads that go wrong the way users report it: leaks, fragments, clashes, caches that only grow, unsafe traces, a
+sudden end."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -9,9 +10,23 @@ from ttmem.metal.workloads import operations as op
 from ttmem.metal.workloads.arithmetic import TILE_SIDE
 from ttmem.metal.workloads.llama import Llama, Transformer
 from ttmem.metal.workloads.llama.model import F4, F8, F16, ROW_MAJOR, spread
-from ttmem.metal.workloads.steps import Beat, Kill, Phase, Place, Run, Step, Tensor, apply, freed, made
+from ttmem.metal.workloads.steps import (
+    Beat,
+    EndTrace,
+    Kill,
+    Phase,
+    Place,
+    Replay,
+    Run,
+    Step,
+    Tensor,
+    apply,
+    begun,
+    freed,
+    made,
+)
 
-__all__ = ["cache_growth", "cb_clash", "killed_midway", "leaky", "oom_fragmented"]
+__all__ = ["cache_growth", "cb_clash", "killed_midway", "leaky", "oom_fragmented", "unsafe_trace"]
 
 STEP_SECONDS = 0.1
 MODEL = "llama-3.1-8b"
@@ -87,6 +102,38 @@ def cache_growth(chip: Chip) -> Iterator[Step]:
         yield from apply(matmul, y, frees=("normed",))
         yield from apply(op.add("add", rows, width, dtypes=(F16, F16, F16), core_count=core_count), frees=("x", "y"))
         yield Beat(STEP_SECONDS, is_round=True)
+
+
+def unsafe_trace(chip: Chip) -> Iterator[Step]:
+    """Captures a layer as a trace; later each request gets a cache where intermediates of the layer were."""
+    rows, width = 1024, 4096
+    yield Phase("load")
+    yield from made(Tensor("weights", (1, 1, width, width), F8), Tensor("out", (1, 1, rows, width), F16))
+    yield Phase("compile")
+    yield from _layer(rows, width, chip)
+    has_trace = chip.dispatch is not DispatchCores.SLOW
+    if has_trace:
+        yield Phase("capture")
+        yield begun("layer")
+        yield from _layer(rows, width, chip)
+        yield EndTrace("layer")
+    yield Phase("serve")
+    for number in count():
+        if number >= 2:  # the first requests need none
+            yield from made(Tensor(f"cache.{number}", (1, 1, TILE_SIDE, width), F16))
+        yield from (Replay("layer"),) if has_trace else _layer(rows, width, chip)
+        yield Beat(STEP_SECONDS, is_round=True)
+
+
+def _layer(rows: int, width: int, chip: Chip) -> Iterator[Step]:
+    """One layer: what it makes on the way is freed, its answer goes to a tensor that stays."""
+    core_count = chip.l1_bank_count
+    x, normed, y = (Tensor(name, (1, 1, rows, width), F16) for name in ("x", "normed", "y"))
+    matmul = op.matmul_prefill("wo", rows, width, width, dtypes=(F16, F8, F16), grid=chip.grid)
+    yield from apply(op.embedding(rows, width, core_count=core_count), x)
+    yield from apply(op.norm_prefill(rows, width, core_count=core_count), normed)
+    yield from apply(matmul, y, frees=("normed",))
+    yield from apply(op.add("add", rows, width, dtypes=(F16, F16, F16), core_count=core_count), frees=("x", "y"))
 
 
 def killed_midway(chip: Chip) -> Iterator[Step]:

@@ -72,8 +72,8 @@ class Player:
                 self.mesh.replay_trace(self._traces[name])
             case Phase(name):
                 self._enter(name)
-            case BeginTrace(name):
-                self._traces[name] = self.mesh.begin_trace()
+            case BeginTrace(name, lines):
+                self._traces[name] = called_from(lines, self.mesh.begin_trace)
             case EndTrace(name):
                 self.mesh.end_trace(self._traces[name])
             case Beat(_, is_round):

@@ -30,6 +30,7 @@ __all__ = [
     "Steps",
     "Tensor",
     "apply",
+    "begun",
     "freed",
     "made",
 ]
@@ -158,9 +159,10 @@ class Beat(NamedTuple):
 
 
 class BeginTrace(NamedTuple):
-    """From here on operations are recorded, not run."""
+    """From here on operations are recorded, not run; `lines` of the workload ask for it."""
 
     name: str
+    lines: tuple[Line, ...] = ()
 
 
 class EndTrace(NamedTuple):
@@ -187,6 +189,11 @@ def made(*tensors: Tensor) -> tuple[Step, ...]:
     """The tensors, one after the other."""
     lines = _lines_that_ask()
     return tuple(Make(tensor, lines) for tensor in tensors)
+
+
+def begun(trace: str) -> BeginTrace:
+    """The beginning of a capture."""
+    return BeginTrace(trace, _lines_that_ask())
 
 
 def freed(*names: str) -> tuple[Step, ...]:

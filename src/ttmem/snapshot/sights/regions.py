@@ -98,7 +98,7 @@ def pool_bounds(device: Device, pool: Pool, sizes: BankSizes | None) -> Bounds |
     if sizes is None or share is None or (pool in _UPPER and device.capacity(pool) is None):
         return None
     above = share_of(device, _UPPER[pool]) if pool in _UPPER else 0
-    end = sizes.of(pool) - (above or 0)
+    end = max(0, sizes.of(pool) - (above or 0))  # an opener may say that more is kept above than there is
     return Bounds(max(0, end - share), end)
 
 

@@ -94,7 +94,7 @@ class Driver:
         except OSError:
             return []
         nodes = sorted(int(match[1]) for name in entries if (match := re.fullmatch(_NODE, name)))
-        self._names = {node: names for node, names in self._names.items() if node in nodes}
+        self._names = {node: names for node, names in list(self._names.items()) if node in nodes}
         found = ((node, self._known_names(node, f"{self._classes}/tenstorrent!{node}")) for node in nodes)
         return [(node, names) for node, names in found if names is not None]
 

@@ -29,7 +29,7 @@ _ITEMS = {1: "text", 2: "device", 3: "mesh"}
 _FINDINGS = (
     *("skipped", "untabled_allocs", "untabled_frees", "unsized_frees", "unmatched_frees", "replaced", "clamped"),
     *("shrunk_kernels", "arena_refused", "phases_refused", "target_refused", "unreported", "undivided_l1"),
-    "stacks_refused",
+    *("stacks_refused", "unjudged"),
 )
 _NO_TARGET = 0xFFFF  # in a row of phases: how many are open
 _SLAB_CHUNK = 4096  # entries

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from ttmem.analysis import Explanation, MemoryHolder
+from ttmem.analysis import Explanation, MemoryHolder, ReplayDetails
 from ttmem.devices import Device
 from ttmem.view.incidents.rows import Row, labelled, titled
 from ttmem.view.incidents.words import (
@@ -21,7 +21,7 @@ from ttmem.view.spans import Line, Role, clean, clipped, width_of
 from ttmem.view.units import count_text, size_text
 from ttmem.view.words import plural
 
-__all__ = ["floor_text", "freeing_text", "holder_rows", "incident_block"]
+__all__ = ["floor_text", "freeing_text", "holder_rows", "incident_block", "replay_rows"]
 
 _MOST = 5  # holders
 _NAME_MOST = 44
@@ -33,10 +33,7 @@ def incident_block(
     """The block that `ttmem run` ends with."""
     rows: list[Row] = [("asked by", asked_by(explanation), Role.PLAIN)]
     if explanation.replay is not None:
-        rows = [
-            ("made by", site_text(explanation.replay.made_by), Role.PLAIN),
-            ("captured", site_text(explanation.replay.captured_by), Role.PLAIN),
-        ]
+        rows = replay_rows(explanation.replay)
     if explanation.clash is not None:
         rows += _in_the_way(explanation, options)
     elif explanation.replay is None:
@@ -48,6 +45,15 @@ def incident_block(
         rows.append(("next", next_step, Role.INDEX))
     title = titled(incident_title(explanation.incident), headline(explanation.incident, devices), options.width)
     return [*title, *labelled(rows, options.width)]
+
+
+def replay_rows(replay: ReplayDetails) -> list[Row]:
+    """Of a trace that was replayed over a buffer: who made it, who captured, what helps."""
+    return [
+        ("made by", site_text(replay.made_by), Role.PLAIN),
+        ("captured", site_text(replay.captured_by), Role.PLAIN),
+        ("to avoid", "allocate it before the capture, or free it before the replay", Role.GOOD),
+    ]
 
 
 def holder_rows(explanation: Explanation, most: int, options: PageOptions) -> Iterator[Row]:

@@ -145,7 +145,8 @@ def _asked(incident: Incident) -> str:
         program = "a program" if incident.program is None else f"program {incident.program}"
         return f"{program} asked more than there is" if end is None else f"{program} asked CBs up to {hex(end)}"
     if incident.kind == "unsafe_replay":
-        return "a trace" if incident.trace is None else f"trace {incident.trace}"
+        trace = "a trace" if incident.trace is None else f"trace {incident.trace}"
+        return f"{trace} over {size_text(incident.requested_bytes)}"
     memory = memory_word(incident.memory)
     if is_per_core_memory(incident) and incident.requested_per_bank_bytes is not None:
         return f"asked {size_text(incident.requested_per_bank_bytes)}/core of {memory}"

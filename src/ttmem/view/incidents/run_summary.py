@@ -1,4 +1,7 @@
-"""What a finished run says of its incidents: the block of the newest if it failed, one line if it went well."""
+"""What a finished run says of its incidents: the block of the newest if it failed, one line if it went well.
+
+No program handles an unsafe replay, of which the runtime says nothing: it has its block in any case.
+"""
 
 from collections.abc import Callable, Hashable, Sequence
 
@@ -7,6 +10,7 @@ from ttmem.devices import Device
 from ttmem.snapshot import ProcessUsage
 from ttmem.snapshot.incidents import Incident
 from ttmem.view.incidents.block import incident_block
+from ttmem.view.incidents.lines import unkept_texts
 from ttmem.view.incidents.rows import labelled
 from ttmem.view.incidents.words import headline, incident_title, site_text
 from ttmem.view.page import PageOptions
@@ -34,10 +38,14 @@ def run_incidents(
     lines: list[Line] = []
     for number, group in enumerate(by_age):
         lines += [()] if lines else []
-        if has_failed and number < _BLOCKS_MOST:
+        is_silent = group[0].incidents[-1].kind == "unsafe_replay"
+        if (has_failed or is_silent) and number < _BLOCKS_MOST:
             lines += _block(group, explain, options)
         else:
             lines += _brief(group, explain, options, has_failed=has_failed)
+    for text in unkept_texts(process for process in processes if not process.incidents):
+        line = (Span(f" {text}", Role.HIGH),)
+        lines.append(fitted(line, options.width) if options.width else line)
     return lines
 
 

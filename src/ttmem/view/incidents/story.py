@@ -7,7 +7,7 @@ from ttmem.devices import Device
 from ttmem.snapshot.incidents import HeldEntry
 from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.incidents.address_map import address_map, legend
-from ttmem.view.incidents.block import floor_text, freeing_text
+from ttmem.view.incidents.block import floor_text, freeing_text, replay_rows
 from ttmem.view.incidents.rows import labelled, titled
 from ttmem.view.incidents.words import (
     ages_text,
@@ -18,7 +18,6 @@ from ttmem.view.incidents.words import (
     holder_name,
     incident_title,
     is_per_core_memory,
-    site_text,
     why_text,
 )
 from ttmem.view.page import PageOptions, wrapped
@@ -61,8 +60,7 @@ def _head(explanation: Explanation, devices: Sequence[Device], options: PageOpti
     lines = titled(incident_title(incident), headline(incident, devices), options.width)
     rows = []
     if explanation.replay is not None:
-        rows.append(("made by", site_text(explanation.replay.made_by), Role.PLAIN))
-        rows.append(("captured", site_text(explanation.replay.captured_by), Role.PLAIN))
+        rows += replay_rows(explanation.replay)
     else:
         rows.append(("asked by", asked_by(explanation), Role.PLAIN))
     rows += [("why", text, Role.TITLE) for text in why_text(explanation)]

@@ -104,7 +104,12 @@ def _replay(incident: Incident) -> str:
     trace = "a trace" if incident.trace is None else f"trace {incident.trace}"
     size = f"a buffer of {size_text(incident.requested_bytes)}" if incident.requested_bytes else "a buffer"
     place = "" if incident.address is None else f" ({hex(incident.address)})"
-    return f"{trace} was replayed while {size} lies where it writes{place}"
+    times = f" {count_text(incident.repeat_count + 1)} times" if incident.repeat_count else ""
+    lies = "may lie" if incident.is_uncertain else "lies"
+    where = "it writes"
+    if incident.cb_end_address is not None:
+        where = f"its programs have circular buffers (up to {hex(incident.cb_end_address)})"
+    return f"{trace} was replayed{times} while {size} {lies} where {where}{place}"
 
 
 def _program(incident: Incident) -> str:

@@ -10,10 +10,7 @@ from tests.support.made_up_rows import snapshots
 from tests.support.read_figures import a_read_snapshot
 from tests.support.scraped import NOTHING, a_lifetime, rows_of, scraped, value
 from tests.support.sights import a_chip, a_device_usage, an_overview
-from ttmem.daemon.metrics import catalogue
-from ttmem.daemon.metrics.families import Page
-from ttmem.daemon.metrics.page import SUBJECTS, ChipRows, Extras
-from ttmem.daemon.metrics.text import CLASSIC, PageText
+from ttmem.daemon.metrics.page import Extras
 from ttmem.devices import Pool
 from ttmem.snapshot import PoolUsage, Snapshot
 from ttmem.snapshot.document import document
@@ -45,33 +42,6 @@ def test_any_figures_make_a_page_that_adds_up(snapshot: Snapshot) -> None:
     assert free.keys() <= capacity.keys()
     for place in free:
         assert used[place] + free[place] == pytest.approx(max(used[place], capacity[place]))
-
-
-@settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
-@given(snapshots(), snapshots())
-def test_rows_kept_from_another_page_are_those_made_anew(first: Snapshot, second: Snapshot) -> None:
-    chips, text = ChipRows(), PageText()
-    pages = [(first, a_lifetime(0)), (second, a_lifetime(0, 1)), (second, a_lifetime(0, 1)), (first, NOTHING)]
-
-    for snapshot, lifetime in pages:
-        kept = Page(*chips.of(snapshot.devices, lifetime.chips, {}))
-        fresh = Page(*ChipRows().of(snapshot.devices, lifetime.chips, {}))
-        assert text.written(kept, CLASSIC) == PageText().written(fresh, CLASSIC)
-
-
-def test_of_a_chip_that_did_something_only_those_rows_are_made_anew() -> None:
-    chips, devices = ChipRows(), a_busy_snapshot().devices
-    before = chips.of(devices, a_lifetime(0).chips, {})
-    launched = {0: a_lifetime(0).chips[0]._replace(launches=12_346)}
-
-    after = chips.of(devices, launched, {})
-
-    changed = [family.name for old, new in zip(before, after, strict=True) if old is not new for family, _ in new]
-    assert changed == ["ttmem_launches_total"]
-
-
-def test_subjects_come_in_the_order_of_the_catalogue() -> None:
-    assert tuple(family for subject in SUBJECTS for family in subject.families) == catalogue.OF_CHIPS
 
 
 def test_a_page_of_nothing_still_says_that_somebody_answers() -> None:

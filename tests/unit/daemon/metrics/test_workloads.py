@@ -5,7 +5,7 @@ from typing import Any
 from tests.support.figures import GIB, MIB, NOON_NS, a_busy_snapshot, a_device, a_process, a_snapshot
 from tests.support.scraped import NOTHING, rows_of, scraped, value
 from ttmem.daemon.metrics.page import Extras
-from ttmem.daemon.metrics.rows.naming import cut
+from ttmem.daemon.metrics.workloads import cut
 from ttmem.snapshot import Snapshot
 
 

@@ -12,7 +12,7 @@ from itertools import count
 from ttmem.metal.workloads.llama.decode import Decode
 from ttmem.metal.workloads.llama.model import Llama
 from ttmem.metal.workloads.llama.prefill import Prefill
-from ttmem.metal.workloads.steps import Beat, BeginTrace, EndTrace, Phase, Replay, Step, freed, made
+from ttmem.metal.workloads.steps import Beat, EndTrace, Phase, Replay, Step, begun, freed, made
 
 __all__ = ["Transformer"]
 
@@ -88,7 +88,7 @@ class Transformer:
             yield Beat(LAYER_SECONDS, is_round=True)
         if is_first and self.has_trace:
             yield Phase("capture")
-            yield BeginTrace("decode")
+            yield begun("decode")
             yield from (step for step in self.decode_token() if not isinstance(step, Beat))
             yield EndTrace("decode")
             yield Phase("decode")

@@ -11,7 +11,6 @@ from ttmem.metal.workloads.operations import buffers, divisor, tiles
 from ttmem.metal.workloads.resnet.model import F8, F16, Activations, Layer, ResNet
 from ttmem.metal.workloads.steps import (
     Beat,
-    BeginTrace,
     EndTrace,
     Operation,
     Phase,
@@ -20,6 +19,7 @@ from ttmem.metal.workloads.steps import (
     Step,
     Tensor,
     apply,
+    begun,
     made,
 )
 
@@ -48,7 +48,7 @@ class Network:
         yield from self._watched_batch()
         if self.has_trace:
             yield Phase("capture")
-            yield BeginTrace("network")
+            yield begun("network")
             yield from chain.from_iterable(self.batch())
             yield EndTrace("network")
         yield Phase("inference")

@@ -4,8 +4,8 @@ from collections import Counter
 from typing import NamedTuple
 
 from ttmem.daemon.metrics import catalogue as metric
-from ttmem.daemon.metrics.families import Rows
-from ttmem.daemon.metrics.rows.lifetime import Lifetime
+from ttmem.daemon.metrics.families import Page
+from ttmem.daemon.metrics.lifetime import Lifetime
 from ttmem.devices import Pool
 from ttmem.snapshot.incidents import KINDS
 from ttmem.snapshot.sights.overview import Overview
@@ -32,50 +32,50 @@ class Service(NamedTuple):
     dropped_line_count: int = 0  # of the log
 
 
-def add_service(rows: Rows, overview: Overview, lifetime: Lifetime, service: Service) -> None:
-    rows.add(metric.UP, (), int(service.is_well))
-    rows.add(metric.BUILD, (service.version, overview.host.hostname), 1)
-    rows.add(metric.START, (), service.start_time_ns / _SECOND_NS)
-    _add_ages(rows, overview, lifetime, service.now_ns)
-    rows.add(metric.COMPLETE, (), int(not overview.reason))
-    _add_clients(rows, overview)
-    rows.add(metric.FOREIGN, (), len(overview.foreign))
-    _add_findings(rows, overview)
-    rows.add(metric.EVENTS, ("journal",), lifetime.journals.events)
-    rows.add(metric.EVENTS, ("socket",), lifetime.sockets.events)
+def add_service(page: Page, overview: Overview, lifetime: Lifetime, service: Service) -> None:
+    page.add(metric.UP, (), int(service.is_well))
+    page.add(metric.BUILD, (service.version, overview.host.hostname), 1)
+    page.add(metric.START, (), service.start_time_ns / _SECOND_NS)
+    _add_ages(page, overview, lifetime, service.now_ns)
+    page.add(metric.COMPLETE, (), int(not overview.reason))
+    _add_clients(page, overview)
+    page.add(metric.FOREIGN, (), len(overview.foreign))
+    _add_findings(page, overview)
+    page.add(metric.EVENTS, ("journal",), lifetime.journals.events)
+    page.add(metric.EVENTS, ("socket",), lifetime.sockets.events)
     for reason in ("lost", "skipped", "untabled"):
         dropped = getattr(lifetime.journals, reason) + getattr(lifetime.sockets, reason)
-        rows.add(metric.DROPPED, (reason,), dropped)
-    rows.add(metric.DROPPED, ("log_lines",), service.dropped_line_count)
-    _add_incidents(rows, lifetime)
+        page.add(metric.DROPPED, (reason,), dropped)
+    page.add(metric.DROPPED, ("log_lines",), service.dropped_line_count)
+    _add_incidents(page, lifetime)
 
 
-def _add_incidents(rows: Rows, lifetime: Lifetime) -> None:
+def _add_incidents(page: Page, lifetime: Lifetime) -> None:
     """Those that are usual are there from the beginning, so that the first of its kind is seen to come."""
     found: dict[tuple[str, str], int] = {
         (KINDS[kind], Pool(pool).word): count for kind, pool, count in lifetime.incidents if kind in KINDS
     }
     for place in (*_INCIDENTS, *sorted(found.keys() - {*_INCIDENTS})):
-        rows.add(metric.INCIDENTS, place, found.get(place, 0))
+        page.add(metric.INCIDENTS, place, found.get(place, 0))
 
 
-def _add_ages(rows: Rows, overview: Overview, lifetime: Lifetime, now_ns: int) -> None:
+def _add_ages(page: Page, overview: Overview, lifetime: Lifetime, now_ns: int) -> None:
     said = {"snapshot": overview.time_ns, "journal": lifetime.journals.last_ns, "socket": lifetime.sockets.last_ns}
     for source, time_ns in said.items():
-        rows.add(metric.AGE, (source,), max(0, now_ns - time_ns) / _SECOND_NS if time_ns else None)
+        page.add(metric.AGE, (source,), max(0, now_ns - time_ns) / _SECOND_NS if time_ns else None)
 
 
-def _add_clients(rows: Rows, overview: Overview) -> None:
+def _add_clients(page: Page, overview: Overview) -> None:
     found: Counter[tuple[str, str]] = Counter((process.source, process.state) for process in overview.processes)
     for source in _SOURCES:
         for state in _STATES:
-            rows.add(metric.CLIENTS, (source, state), found[source, state])
+            page.add(metric.CLIENTS, (source, state), found[source, state])
 
 
-def _add_findings(rows: Rows, overview: Overview) -> None:
+def _add_findings(page: Page, overview: Overview) -> None:
     """All names that there are, so that the first of its kind is seen to come."""
     found: Counter[str] = Counter()
     for finding in overview.findings:
         found[finding.name] += finding.count
     for name in (*FINDINGS, *sorted(found.keys() - FINDINGS.keys())):
-        rows.add(metric.FINDINGS, (name,), found[name])
+        page.add(metric.FINDINGS, (name,), found[name])

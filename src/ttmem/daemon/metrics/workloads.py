@@ -8,12 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ttmem.daemon.metrics import catalogue as metric
-from ttmem.daemon.metrics.families import Rows
-from ttmem.daemon.metrics.rows.chips import MEMORIES
-from ttmem.daemon.metrics.rows.naming import cut
+from ttmem.daemon.metrics.chips import MEMORIES
+from ttmem.daemon.metrics.families import Page
 from ttmem.snapshot import PoolUsage, ProcessUsage
 
-__all__ = ["OTHERS", "add_workloads"]
+__all__ = ["OTHERS", "add_workloads", "cut"]
 
 OTHERS = ("other", "")
 _LABEL_BYTES, _USER_BYTES, _COMMAND_BYTES = 128, 128, 256
@@ -55,7 +54,7 @@ class _Workload:
         return self.read if usage.is_read else self.counted
 
 
-def add_workloads(rows: Rows, processes: Iterable[ProcessUsage], devices: Mapping[int, str], most: int) -> None:
+def add_workloads(page: Page, processes: Iterable[ProcessUsage], devices: Mapping[int, str], most: int) -> None:
     """The largest, and `other` for the rest; `devices`: the labels of devices by their numbers."""
     found: dict[Name, _Workload] = defaultdict(_Workload)
     for process in filter(lambda one: one.is_verified, processes):
@@ -68,13 +67,18 @@ def add_workloads(rows: Rows, processes: Iterable[ProcessUsage], devices: Mappin
         for name in order[most:]:
             shown[OTHERS].take(found[name])
     for name, workload in shown.items():
-        _add_workload(rows, name, workload)
+        _add_workload(page, name, workload)
 
 
-def _add_workload(rows: Rows, name: Name, workload: _Workload) -> None:
-    rows.add(metric.WORKLOAD, (*name, cut(workload.command, _COMMAND_BYTES)), 1)
-    rows.add(metric.WORKLOAD_PROCESSES, name, workload.process_count)
-    rows.add(metric.WORKLOAD_INCIDENTS, name, workload.incident_count)
+def _add_workload(page: Page, name: Name, workload: _Workload) -> None:
+    page.add(metric.WORKLOAD, (*name, cut(workload.command, _COMMAND_BYTES)), 1)
+    page.add(metric.WORKLOAD_PROCESSES, name, workload.process_count)
+    page.add(metric.WORKLOAD_INCIDENTS, name, workload.incident_count)
     for family, sums in ((metric.WORKLOAD_USED, workload.counted), (metric.WORKLOAD_READ, workload.read)):
         for place, size_bytes in sums.items():
-            rows.add(family, (*place, *name), size_bytes)
+            page.add(family, (*place, *name), size_bytes)
+
+
+def cut(text: str, most_bytes: int) -> str:
+    """A label of no more than so many bytes, without characters that a page cannot have."""
+    return text.encode(errors="replace")[:most_bytes].decode(errors="ignore").replace("\0", "")

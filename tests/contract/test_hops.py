@@ -1,0 +1,64 @@
+"""What `./run hops` counts is counted right, on sources that are known."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tools.hops.source import both_ways, caches, class_names_used_twice, private_names
+
+ROOT = Path(__file__).parents[2]
+
+
+def sources(**modules: str) -> dict[str, ast.Module]:
+    return {name.replace("__", ".").replace(".init", ".__init__"): ast.parse(text) for name, text in modules.items()}
+
+
+def test_folders_that_import_each_other_are_a_pair_wherever_the_import_stands() -> None:
+    modules = sources(
+        p__a__x="from p.b.y import f",
+        p__b__y="def late():\n    from p.a import x",
+        p__b__z="from ..c import w",
+        p__c__w="",
+    )
+
+    assert both_ways(modules) == [("p.a", "p.b")]
+
+
+def test_a_private_name_of_another_package_is_found_and_ones_own_is_not() -> None:
+    modules = sources(
+        p__a__x="from other._inner import f\nimport third\nthird._secret()\nfrom p.b.y import _hidden",
+        p__a__z="from p.a.x import _own\nfrom p import _native\nimport os\nos._exit(0)",
+        p__c__v="from other import Base\nclass Own(Base):\n    def f(self): return self._theirs + self._mine()\n"
+        "    def _mine(self): self._made = 1; return self._made",
+    )
+
+    assert private_names(modules) == [
+        "p.a.x: other._inner.f",
+        "p.a.x: p.b.y._hidden",
+        "p.a.x: third._secret",
+        "p.c.v: other.Base._theirs",
+    ]
+
+
+def test_names_that_recur_and_functions_that_remember_are_counted() -> None:
+    modules = sources(
+        p__x="class State: ...\n@lru_cache(None)\ndef f(): ...",
+        p__y="class State: ...\nclass Other: ...\nclass C:\n    @functools.cache\n    def g(self): ...\n    @property\n"
+        "    def h(self): ...",
+    )
+
+    assert class_names_used_twice(modules) == {"State": 2}
+    assert caches(modules) == ["p.x.f", "p.y.g"]
+
+
+def test_what_a_command_enters_is_written_down(tmp_path: Path) -> None:
+    found = tmp_path / "found"
+    command = [sys.executable, "-m", "tools.hops.recorder", str(found), "whole", "ps"]
+    subprocess.run(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=False, capture_output=True)
+    counts, *files = found.read_text().splitlines()
+
+    assert {"cli/ps.py", "collector/collector.py"} <= set(files)
+    assert "daemon/query_server.py" not in files
+    assert all(int(count) >= len(files) for count in counts.split())
