@@ -209,6 +209,8 @@ const char* row_of(const Interpreter& interpreter, PythonRow& row) noexcept {
     return "this Python's frames are not known: 3.10 to 3.13 are";
 }
 
+bool is_thread_of(const Interpreter& interpreter) noexcept { return thread_now(interpreter) != nullptr; }
+
 const char* check_frames(const Interpreter& interpreter, const PythonRow& row, int most, int& count) noexcept {
     count = 0;
     const char* thread = thread_now(interpreter);

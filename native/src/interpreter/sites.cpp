@@ -17,7 +17,7 @@ constexpr int kFramesChecked = 8;  // of each capture that the kernel reads
 constexpr uint32_t kChecks = 64;   // then it is sure: four captures of several frames
 constexpr uint32_t kChecksOfSeveral =
     16;                                // what such a capture counts; one of a single frame proves less, and counts 1
-constexpr uint32_t kEmptyChecks = 64;  // threads without frames: then only each so many-th is asked
+constexpr uint32_t kEmptyChecks = 64;  // threads of Python without frames: then only each so many-th is asked
 constexpr uint32_t kKnownStacks = 131'072;                   // places in the table
 constexpr uint32_t kKnownStacksMost = kKnownStacks / 4 * 3;  // then names are looked up each time
 constexpr uint32_t kKnownProbes = 256;
@@ -130,6 +130,7 @@ void turn_python_off(const char* fault) noexcept {
     const PythonState now = python_state.load(std::memory_order_acquire);
     if (now == PythonState::off) return tell_why_off() != 0;
     if (now != PythonState::checking) return now == PythonState::sure;
+    if (!is_thread_of(the_interpreter)) return false;  // costs little, however many there are before Python begins
     const uint32_t empty = python_empty.load(std::memory_order_relaxed);
     if (empty >= kEmptyChecks && (python_empty.fetch_add(1, std::memory_order_relaxed) % kEmptyChecks) != 0)
         return false;
