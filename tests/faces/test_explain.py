@@ -3,6 +3,9 @@
 import json
 import os
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -37,6 +40,18 @@ with ttmem.phase("decode"):
 """
 FAILING = MODEL.format(handled="sys.exit(3)")
 HANDLING = MODEL.format(handled="small = of_every_core(device, 100)")
+DOCS = Path(__file__).parents[2] / "docs" / "out-of-memory.md"
+# What its commands end with and say, once a program has failed and nothing runs any more.
+OUTCOMES = {
+    "ttmem run -- python model.py": (3, r"OUT OF MEMORY  chip 0, L1: asked 900 KiB per core"),
+    "ttmem explain": (0, r"TO MAKE ROOM"),
+    "ttmem explain 4711": (0, r"TO MAKE ROOM"),
+    "ttmem explain 4711 --json": (0, r'"per_bank_bytes": 716800'),
+    "ttmem ps": (0, r"1 ended process had 1 incident: ttmem ps --all, ttmem explain \d+"),
+    "ttmem dump --by site": (0, r"INCIDENTS 1\n OUT OF MEMORY  chip"),
+    "ttmem fit --l1-per-core 200KiB": (0, r"^0\ndevice 0 n150: fits .*headroom 1\.33 MiB"),
+    "ttmem check --max-incidents 0": (5, r"1 incident > 0"),
+}
 ASKED = "L1: asked 900 KiB per core on 64 cores, free 661 KiB, largest block 661 KiB per core"
 
 
@@ -88,6 +103,30 @@ def test_a_run_that_fails_ends_with_the_block_of_its_newest_incident(failed: tup
     assert block.splitlines()[-2] == f"    next       ttmem explain {pid}   (docs/out-of-memory.md)"
     [journal] = directory.glob(f"{pid}-*.journal")
     assert block.splitlines()[-1] == f"    journal    {journal}"
+
+
+def documented_commands() -> list[str]:
+    """Every command of docs/out-of-memory.md, without comments."""
+    blocks = re.findall(r"```sh\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    lines = [line.split("  #")[0].strip() for block in blocks for line in block.splitlines()]
+    return [line for line in lines if line]
+
+
+@pytest.mark.parametrize("command", documented_commands())
+def test_every_command_of_the_page_does_what_it_says(command: str, failed: tuple[Path, str], tmp_path: Path) -> None:
+    if " jq " in command and shutil.which("jq") is None:
+        pytest.skip("NOT TESTED: there is no jq")
+    directory, told = failed
+    pid = pid_of(told)
+    (tmp_path / "model.py").write_text(FAILING)
+    words = command.replace("4711", str(pid)).replace("python model.py", f"{sys.executable} model.py")
+    words = words.replace("ttmem ", f"{sys.executable} -m ttmem ", 1)
+    environ = {**os.environ, "TTMEM_DIR": str(tmp_path if command.startswith("ttmem run") else directory)}
+
+    done = subprocess.run(["bash", "-c", words], env=environ, cwd=tmp_path, capture_output=True, text=True)
+
+    code, said = OUTCOMES[command.partition(" | ")[0]]
+    assert (done.returncode, re.search(said, done.stdout + done.stderr) is not None) == (code, True), done
 
 
 def test_a_run_that_goes_well_has_one_line_for_what_was_refused(tmp_path: Path) -> None:

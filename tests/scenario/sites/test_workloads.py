@@ -158,12 +158,13 @@ def test_the_first_screen_and_ps_say_what_happened_where_to_whom_and_which_line_
     name: str, words: tuple[str, ...], journals: Path
 ) -> None:
     process, _, first_screen, table = held_by(name, journals, 200)
-    number = re.compile(rf"\b{process.pid}-1\b")
+    number = re.compile(rf"\bpid {process.pid}-1\b")
 
     for text in (first_screen, table):
         [line] = [line for line in text.splitlines() if number.search(line)]
         assert [word for word in words if word not in line] == []
         assert len(line) <= 80
+        assert f"ttmem explain {process.pid}-1 says why" in text
 
 
 def test_behind_a_tracker_the_innermost_line_is_the_models_own(journals: Path, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def line_with(snapshot: Snapshot, word: str, **options: Any) -> Line:
 
 @pytest.mark.parametrize("width", [80, 120, None])
 def test_a_line_has_kind_chips_pid_asked_and_the_line_that_asked(width: int | None) -> None:
-    [line] = [row for row in plain(lines_of(a_refused(an_incident()), width=width)).splitlines() if "4001-1" in row]
+    [line] = [row for row in plain(lines_of(a_refused(an_incident()), width=width)).splitlines() if "pid 4001-1" in row]
 
     for part in ("OUT OF MEMORY", "chips 0-1", "pid 4001-1", "asked 512 KiB/core of L1", "model.py:118"):
         assert part in line

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.snapshot.sights.overview import Overview, ProcessRow
-from ttmem.view.spans import Line, Role, Span
+from ttmem.view.spans import Line, Role, Span, clipped
 from ttmem.view.words import plural
 
 __all__ = ["chip_marks", "fresh_count", "incident_lines"]
@@ -21,7 +21,7 @@ def incident_lines(frame: Frame, look: Look) -> tuple[Line, ...]:
 
 
 def _lines(overview: Overview, width: int, height: int, *, is_ascii: bool) -> tuple[Line, ...]:
-    from ttmem.view.incidents.lines import lines_of, told_incidents, unkept_texts
+    from ttmem.view.incidents.lines import lines_of, next_step, told_incidents, unkept_texts
 
     told = told_incidents(_processes(overview), overview.time_ns)
     fresh = sum(one.is_fresh for one in told)
@@ -29,10 +29,11 @@ def _lines(overview: Overview, width: int, height: int, *, is_ascii: bool) -> tu
     devices = [usage.device for usage in overview.devices]
     lines = lines_of(told[:most], devices, width, is_ascii=is_ascii)
     rest = len(told) - len(lines)
-    notes = [f"{plural(rest, 'more incident', 's')}: A lists them"] if rest > 0 else []
+    notes = [f"{plural(rest, 'more incident', 's')}: A lists them."] if rest > 0 else []
+    notes = [next_step(told[0]), *notes] if told else notes
     notes += unkept_texts(row for row, _ in _processes(overview))
     if notes and (height >= _LEAST_HEIGHT or not lines):
-        lines.append((Span(f" {' '.join(notes)}"[:width], Role.DIM),))
+        lines.append((Span(clipped(f" {' '.join(notes)}", width, is_ascii=is_ascii), Role.DIM),))
     return tuple(lines)
 
 

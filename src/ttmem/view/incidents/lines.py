@@ -26,6 +26,7 @@ __all__ = [
     "line_of",
     "lines_of",
     "marked_chips",
+    "next_step",
     "told_incidents",
     "unkept_texts",
 ]
@@ -111,8 +112,15 @@ def incident_list(
     title = Role.FULL if any(one.is_fresh for one in told) else Role.HEAD
     lines: list[Line] = [(Span(f" INCIDENTS {count:,}", title),)] if refused else []
     lines += lines_of(told[:_NEWEST], devices, width, is_ascii=is_ascii)
-    notes = [f"and {len(told) - _NEWEST:,} earlier (--json lists them)."] if len(told) > _NEWEST else []
+    notes = [next_step(told[0])] if told else []
+    notes += [f"and {len(told) - _NEWEST:,} earlier (--json lists them)."] if len(told) > _NEWEST else []
     return lines, [*notes, *unkept_texts(process for process, _ in refused)]
+
+
+def next_step(newest: Told) -> str:
+    """What to do about it."""
+    words = f"ttmem explain {incident_name(newest.pid, newest.incident)}" if newest.pid else "ttmem explain"
+    return f"{words} says why and what to free."
 
 
 def line_of(one: Told, devices: Sequence[Device], width: int | None, *, is_ascii: bool) -> Line:

@@ -27,6 +27,7 @@ def test_the_first_screen_names_kind_chips_pid_asked_and_the_line() -> None:
 
     for part in ("1 incident", "OUT OF MEMORY", "chips 0-1", "4001-1", "asked 512 KiB/core", "model.py:118"):
         assert part in text
+    assert "ttmem explain 4001-1 says why" in text
 
 
 def test_nothing_is_said_where_nothing_was() -> None:
@@ -42,7 +43,7 @@ def test_only_the_newest_of_those_that_are_no_news_has_a_line() -> None:
     first, second = (plain([line]).strip() for line in incident_lines(a_frame(*old), LOOK))
 
     assert "4001-3" in first
-    assert second == "2 more incidents: A lists them"
+    assert second == "ttmem explain 4001-3 says why and what to free. 2 more incidents: A lists them."
     assert fresh_count(a_frame(*old)) == 0
 
 

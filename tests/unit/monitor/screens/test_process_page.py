@@ -12,6 +12,8 @@ from tests.support.sights import SECOND_NS, a_detail, an_allocation
 from ttmem.devices import BufferLayout, Kind, Pool
 from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.monitor.screens.listing import process_page as screen
+from ttmem.snapshot.incidents import Frame as Frame_
+from ttmem.snapshot.incidents import Incident, Site
 from ttmem.snapshot.sights.process_detail import Holding, ProcessDetail, SiteSum
 from ttmem.snapshot.usage import Finding
 from ttmem.view.spans import width_of
@@ -83,7 +85,7 @@ def test_a_process_whose_lines_cannot_be_read_says_why() -> None:
         (140, "1x1x32x14336 bfloat16, width sharded  model.py:40 attention < run.py:7 main  ttnn.matmul"),
         (120, "1x1x32x14336 bfloat16, width sharded  model.py:40 attention"),
         (90, "1x1x32x14336 bfloat16  model.py:40"),
-        (80, "model.py:40 attention"),
+        (80, "1x1x32x14336 bfloat16  model.py:40"),
     ],
 )
 def test_what_a_buffer_is_and_who_asked_take_the_room_there_is(width: int, words: str) -> None:
@@ -96,8 +98,35 @@ def test_what_a_buffer_is_and_who_asked_take_the_room_there_is(width: int, words
     )
     page = lines_of(replace(a_detail(0), largest=(Holding((0,), buffer),)), Look(width, 80))
 
-    [line] = [line for line in page if hex(buffer.address or 0) in line]
+    line = next(line for line in reversed(page) if line.startswith("     899 MiB"))
     assert line.rstrip().endswith(f" {words}")
+    assert (hex(buffer.address or 0) in line) is (width >= 100)
+
+
+def test_incidents_come_before_all_else_with_the_line_that_asked() -> None:
+    site = Site((Frame_("app/model.py", 118, "forward"),))
+    incident = Incident(
+        number=2,
+        kind="out_of_memory",
+        memory="dram",
+        time_ns=NOON_NS,
+        device_ids=(a_detail().chips[0].uuid or "",),
+        is_mesh=False,
+        requested_bytes=56 * MIB,
+        site=site,
+    )
+    row = a_detail().row._replace(incidents=(incident,), incident_count=1)
+    lines = lines_of(replace(a_detail(), row=row), Look(100, 80))
+
+    assert lines[3].strip() == "INCIDENTS"
+    assert lines[4].split("  ")[1:6] == [
+        " OUT OF MEMORY",
+        "chip 0",
+        "pid 4001-2",
+        "asked 56.0 MiB of DRAM",
+        "model.py:118 forward",
+    ]
+    assert not [line for line in lines if "MEMORY REFUSED" in line]
 
 
 def test_chips_on_which_the_same_is_held_share_a_line_and_others_do_not() -> None:

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ttmem.monitor.screens.frame import Drawing, Frame, Look
 from ttmem.monitor.screens.listing import sections
@@ -22,8 +22,12 @@ from ttmem.view.summary import grouped
 from ttmem.view.units import age_text, count_text, size_text
 from ttmem.view.words import finding_text, no_lines_text, pid_text, plural, reason_text
 
+if TYPE_CHECKING:
+    from ttmem.view.incidents.lines import Told
+
 __all__ = ["State", "acted", "draw"]
 
+_ROOM_FOR_ADDRESSES = 100  # columns, where lines and tensors are known
 _LINES_FIRST = 8  # lines of Python above everything else
 _HEAD = 3  # lines that stay: who it is, its command, a blank
 _TURNS = frozenset({"left", "right", "sort_next", "sort_previous", "sort_invert", "zoom", "next_pool"})
@@ -95,19 +99,23 @@ def _age(detail: ProcessDetail) -> str:
 
 
 def _body(detail: ProcessDetail, look: Look, order: Order) -> list[Drawer]:
-    sheet = Sheet(look.width, look.is_ascii, detail.time_ns, {chip.number: chip for chip in detail.chips})
     holdings = detail.largest if order == "size" else detail.oldest
+    has_addresses = look.width >= _ROOM_FOR_ADDRESSES or not any(holding.allocation.tensor for holding in holdings)
+    chips = {chip.number: chip for chip in detail.chips}
+    sheet = Sheet(look.width, look.is_ascii, detail.time_ns, chips, has_addresses)
     held = grouped(detail.devices, _held)
     refusals = grouped(detail.out_of_memory, lambda refused: refused._replace(device=NOWHERE))
     clashes = grouped(detail.clashes, lambda clash: clash._replace(device=NOWHERE))
     lines = _section("HELD BY LINE", [], sections.site_line, detail.sites[:_LINES_FIRST], sheet)
     more_lines = _section("MORE LINES", [], sections.site_line, detail.sites[_LINES_FIRST:], sheet)
+    incidents = _incidents(detail)
     parts = [
+        _section("INCIDENTS", [], sections.incident_line, incidents, sheet),
         lines + _after_lines(detail, sheet),
         _section("ON EACH CHIP", [sections.device_titles], sections.device_line, held, sheet),
         _section("PHASES", [sections.phase_titles], sections.phase_line, phase_groups(detail), sheet),
-        _section("MEMORY REFUSED", [], sections.refusal_line, refusals, sheet),
-        _section("CIRCULAR BUFFERS REFUSED", [], sections.clash_line, clashes, sheet),
+        _section("MEMORY REFUSED", [], sections.refusal_line, [] if incidents else refusals, sheet),
+        _section("CIRCULAR BUFFERS REFUSED", [], sections.clash_line, [] if incidents else clashes, sheet),
         _section("DOES NOT ADD UP", [], sections.sentence_line, list(_doubts(detail, look.width - 3)), sheet),
         more_lines + _unlisted_lines(detail, sheet),
         _section(_listed_as(order), [sections.holding_titles], sections.holding_line, holdings, sheet),
@@ -116,6 +124,15 @@ def _body(detail: ProcessDetail, look: Look, order: Order) -> list[Drawer]:
     for part in filter(None, parts):
         drawers += [*([tuple] if drawers else []), *part]
     return drawers + _left_out(detail, holdings, sheet)
+
+
+def _incidents(detail: ProcessDetail) -> "list[Told]":
+    """The newest first."""
+    if not detail.row.incidents:
+        return []
+    from ttmem.view.incidents.lines import told_incidents  # here: most processes have none
+
+    return told_incidents([(detail.row, detail.row.state == "dead")], detail.time_ns)
 
 
 def _section(

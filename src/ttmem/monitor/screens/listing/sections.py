@@ -1,7 +1,7 @@
 """The lines of the sections of a process's page: what it holds on a chip, a phase, a refusal, a site, an allocation."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ttmem.devices import Device, Pool
 from ttmem.monitor.screens.listing.columns import tight_age_text
@@ -12,9 +12,12 @@ from ttmem.snapshot.refusals import Clash, OutOfMemory
 from ttmem.snapshot.sights.process_detail import Holding, SiteSum
 from ttmem.snapshot.usage import PhasePeak, ProcessDevice
 from ttmem.view.device_tables import devices_word
-from ttmem.view.spans import Line, Role, width_of
+from ttmem.view.spans import Line, Role, Span, width_of
 from ttmem.view.units import UNKNOWN, clock_text, count_text, size_text, tight_count_text, tight_size_text
 from ttmem.view.words import stack_text, what_text
+
+if TYPE_CHECKING:
+    from ttmem.view.incidents.lines import Told
 
 __all__ = [
     "Sheet",
@@ -23,6 +26,7 @@ __all__ = [
     "device_titles",
     "holding_line",
     "holding_titles",
+    "incident_line",
     "phase_line",
     "phase_titles",
     "refusal_line",
@@ -44,6 +48,7 @@ class Sheet(NamedTuple):
     is_ascii: bool
     time_ns: int
     chips: Mapping[int, Device]
+    has_addresses: bool = True  # else what a tensor is and who asked has their room
 
     @property
     def is_roomy(self) -> bool:
@@ -176,6 +181,12 @@ def _chips_text(group: Sequence[OnChip]) -> str | None:
     return text if len(text) < _CHIP else None
 
 
+def incident_line(one: "Told", sheet: Sheet) -> Line:
+    from ttmem.view.incidents.lines import line_of  # here: most processes have none
+
+    return (Span("  "), *line_of(one, [*sheet.chips.values()], sheet.width - 2, is_ascii=sheet.is_ascii))
+
+
 def sentence_line(text: str, sheet: Sheet) -> Line:
     return Pen().put("   ").name(text, sheet.width - 3, Role.DIM, is_ascii=sheet.is_ascii).done()
 
@@ -189,7 +200,9 @@ def site_line(site: SiteSum, sheet: Sheet) -> Line:
 
 def holding_titles(sheet: Sheet) -> Line:
     pen = Pen().put("   ").right("SIZE", 9, Role.HEAD).right("AGE", 6, Role.HEAD).put("  ")
-    pen.left("POOL", _POOL, Role.HEAD).left("DEV", 8, Role.HEAD).put(" ").left("ADDRESS", 13, Role.HEAD)
+    pen.left("POOL", _POOL, Role.HEAD).left("DEV", 8, Role.HEAD).put(" ")
+    if sheet.has_addresses:
+        pen.left("ADDRESS", 13, Role.HEAD)
     return pen.put("WHAT", Role.HEAD).done()
 
 
@@ -201,7 +214,8 @@ def holding_line(holding: Holding, sheet: Sheet) -> Line:
     pen.right(age, 6, Role.DIM).put("  ").left(one.pool.word, _POOL, Role.DIM)
     chips = devices_word(sheet.chips[number] for number in holding.devices if number in sheet.chips)
     pen.name(chips if len(chips) <= 8 else f"{len(holding.devices)}x", 8, Role.INDEX, is_ascii=sheet.is_ascii).put(" ")
-    pen.left("" if one.address is None else hex(one.address), 13, Role.DIM)
+    if sheet.has_addresses:
+        pen.left("" if one.address is None else hex(one.address), 13, Role.DIM)
     room = sheet.width - pen.at
     words = list(_whats(one))
     shown = next((text for text in words if width_of(text) <= room), words[-1])
