@@ -17,6 +17,7 @@ PROGRAMS = (
     "report_syscalls",
     "report_off",
     "incident",
+    "trace_replay",
 )
 MODULES = (
     "report_watched",

@@ -85,7 +85,8 @@ def new_stack_ns(pair: Callable[[], object]) -> float:
         return (time.thread_time_ns() - began) / len(part)
 
     def first_less_second(part: list[Callable[[], object]]) -> float:
-        return each(part) - each(part)
+        first, second = [each(part) for _ in range(2)]  # called on one line: elsewhere the stacks would be new again
+        return first - second
 
     sets = [lines[at : at + NEW_SET] for at in range(0, NEW_STACKS, NEW_SET)]
     return statistics.median(deep(DEPTH, partial(first_less_second, part)) for part in sets)

@@ -315,6 +315,7 @@ def test_whoever_was_killed_while_it_was_refused_is_never_said_to_have_had_nothi
     assert "1 incident, details not kept." in listed.stdout
 
 
+@pytest.mark.slow
 def test_a_number_alone_is_the_newest_incident_of_that_number(tmp_path: Path, explain: Callable[..., Said]) -> None:
     [first, second] = [pid_of(ttmem("run", *python(FAILING), directory=tmp_path).stderr) for _ in range(2)]
 

@@ -1,6 +1,6 @@
 """Run by any Python: compares the walker's frames with the interpreter's own, in every shape a stack can have.
 
-    python walked.py LIBRARY STORY [COUNT]
+    python walked.py LIBRARY STORY [COUNT] [CLIENT EXPECTED]
 
 No library: the program that runs this Python has the walker in it. Prints `done N` after N equal stacks. Needs nothing
 but the standard library, and no import of the project.
@@ -9,6 +9,8 @@ but the standard library, and no import of the project.
 import asyncio
 import atexit
 import ctypes
+import itertools
+import json
 import os
 import random
 import sys
@@ -41,7 +43,7 @@ def stack_from(frame: "FrameType | None") -> str:
     return "".join(lines)
 
 
-def check() -> int:
+def check() -> int:  # story_reports has another one
     if not hasattr(mine, "room"):
         mine.room = ctypes.create_string_buffer(ROOM)
         mine.count = 0
@@ -270,6 +272,38 @@ def end_beside(work: Callable[[], None]) -> None:
 class Late:
     def __del__(self, walk: Callable[[int], int] = library.walker_repeat) -> None:
         walk(10)
+
+
+class Buffer(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("id", "address", "requested", "reserved", "per_bank", "page")]
+    _fields_ += [("site", ctypes.c_uint32), ("target", ctypes.c_uint16), ("rest", ctypes.c_uint8 * 3)]
+
+
+def kept_of(stack: str) -> str:
+    """As a journal has it: the user's innermost 16 frames, files by their last three parts."""
+    frames = [line for line in stack.splitlines() if not line.startswith("<frozen ") and "/runpy.py:" not in line]
+    return "\n".join("/".join(frame.split("/")[-3:]) for frame in frames[:16])
+
+
+def story_reports(times: int) -> None:
+    """Reports of eight threads to the whole client; which stack each buffer must have is written into a file."""
+    global check
+    client, expected = ctypes.CDLL(sys.argv[4]), {}
+    numbers = itertools.count(1)
+    client.ttmem_device_open_on(ctypes.byref((ctypes.c_uint64 * 40)(0x99)))
+    client.ttmem_python_sites(1)
+
+    def report() -> int:
+        number, mine.count = next(numbers), getattr(mine, "count", 0) + 1
+        told = ctypes.byref(Buffer(id=number, reserved=10, target=1))
+        _, stack = client.ttmem_buffer_alloc_on(told), stack_from(sys._getframe())  # one line: both name it
+        expected[number] = kept_of(stack)
+        return 0
+
+    check = report
+    story_threads(times)
+    with open(sys.argv[5], "w") as file:
+        json.dump(expected, file)
 
 
 def story_wrong(_times: int) -> None:

@@ -32,6 +32,14 @@ def library() -> Path:
     return built(SOURCES / "walker.cpp", "-shared", "-fPIC", suffix=".so")
 
 
+def client(*options: str) -> Path:
+    """The whole client as a library."""
+    parts = sorted((ROOT / "native" / "src").glob("[ijw]*/*.cpp"))
+    unity = "".join(f'#include "{part}"\n' for part in parts)
+    shared = ["-shared", "-fPIC", "-fvisibility=hidden", "-Wl,-Bsymbolic", f"-I{ROOT / 'native' / 'include'}"]
+    return built(unity, *shared, *options, suffix=".so")
+
+
 def program(version: str, source: str, *options: str, is_static: bool = False) -> list[str]:
     """A program with that Python inside, and where its modules are."""
     interpreter = python(version)
@@ -42,9 +50,9 @@ def program(version: str, source: str, *options: str, is_static: bool = False) -
     return [str(built(SOURCES / source, *includes, *options, after=linking)), home_of(interpreter)]
 
 
-def built(source: Path, *options: str, after: Sequence[str] = (), suffix: str = "") -> Path:
-    """Made when its sources or options have changed."""
-    parts = [*sorted(SOURCES.iterdir()), *sorted((ROOT / "native" / "src" / "interpreter").iterdir())]
+def built(source: Path | str, *options: str, after: Sequence[str] = (), suffix: str = "") -> Path:
+    """Made of a file or a text when sources or options have changed."""
+    parts = [*sorted(SOURCES.iterdir()), *sorted((ROOT / "native" / "src").glob("[ijw]*/*"))]
     words = [str(source), *options, *after]
     mark = hashlib.sha256(b"\0".join([*(part.read_bytes() for part in parts), *map(str.encode, words)])).hexdigest()
     BUILDS.mkdir(parents=True, exist_ok=True)
@@ -54,16 +62,23 @@ def built(source: Path, *options: str, after: Sequence[str] = (), suffix: str = 
         if not made.exists():
             compiler = shlex.split(os.environ.get("CXX", "c++"))
             command = [*compiler, "-std=c++20", "-O1", "-g", f"-I{ROOT / 'native' / 'src'}", *options]
-            subprocess.run([*command, str(source), "-o", f"{made}.new", *after], check=True)
+            text = source if isinstance(source, str) else None
+            words = ["-x", "c++", "-", "-x", "none"] if text else [str(source)]
+            subprocess.run([*command, *words, "-o", f"{made}.new", *after], input=text, text=True, check=True)
             os.replace(f"{made}.new", made)
     return made
 
 
 def told(
-    command: Sequence[str], story: str, count: int, walker: str | Path = "", settings: Mapping[str, str] = NO_SETTINGS
+    command: Sequence[str],
+    story: str,
+    count: int,
+    walker: str | Path = "",
+    *more: Path,
+    settings: Mapping[str, str] = NO_SETTINGS,
 ) -> int:
     """How many stacks were equal; without a library the program itself has the walker in it."""
-    words = [*command, str(PROGRAM), str(walker), story, str(count)]
+    words = [*command, str(PROGRAM), str(walker), story, str(count), *map(str, more)]
     environ = {**{name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}, **settings}
     done = subprocess.run(words, env=environ, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, ""), (done.returncode, done.stderr[-4000:])

@@ -4,7 +4,9 @@
 #include <cstring>
 
 #include "hook/launches/operation_names.hpp"
+#include "hook/launches/workloads.hpp"
 #include "hook/naming/callers.hpp"
+#include "hook/naming/entries.hpp"
 #include "hook/programs/context.hpp"
 #include "ttmem/client.h"
 
@@ -26,6 +28,7 @@ uint32_t site_of(const char* name) noexcept { return ttmem_stack_node(0, TTMEM_D
 Naming naming_of(const Program& program) noexcept {
     Operation operation;
     find_operation(context().launcher, operation);
+    if (const Workload* launched = context().enqueued) confirm_by_entry(launched->impl, operation);
     if (operation.device[0] != '\0') return {site_with(0, operation), NamedBy::launch};
     if (program.family[0] == '\0') return {0, NamedBy::nobody};
     char name[sizeof program.family + sizeof kByKernels];

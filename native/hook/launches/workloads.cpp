@@ -5,6 +5,7 @@
 // itself. It says so with every launch, and there is no way back: it is asked until it was said once.
 #include "hook/launches/workloads.hpp"
 
+#include "hook/naming/entries.hpp"
 #include "hook/naming/pending.hpp"
 #include "hook/programs/memory.hpp"
 #include "hook/runtime.hpp"
@@ -238,10 +239,13 @@ void enqueue(void* real, void* queue, void* const* launched, bool is_blocking, c
     count_launches(*workload, queue, launching.ring);
     if (__builtin_expect(is_unnamed, 0)) {
         now.launcher = caller;
+        now.enqueued = workload;
         name_workload(*workload);
+        now.enqueued = launching.enqueued_before;
         now.launcher = launching.launcher_before;
     }
     if (pending_buffers.count != 0) name_pending(*workload, caller);
+    if (__builtin_expect(is_unnamed, 0)) launch_entry.workload = nullptr;
 }
 
 // A buffer that is known by its address shares that with buffers of other meshes.

@@ -1,27 +1,30 @@
 #include "hook/naming/pending.hpp"
 
 #include "hook/launches/workloads.hpp"
-#include "hook/naming/callers.hpp"
+#include "hook/naming/entries.hpp"
 #include "interpreter/sites.hpp"
 #include "writer/operations.hpp"
 #include "writer/writer.hpp"
 
 namespace ttmem::hook {
 
-constinit thread_local Pending pending_buffers{};
+thread_local __attribute__((tls_model("initial-exec"))) Pending pending_buffers;
 
 namespace {
 
 // What a launch makes of a site: looked up by stack, program and place, and by the site itself.
 struct Launch {
     uint64_t number;
-    const void* caller;
+    const void *caller, *workload;
     Operation operation;
     bool is_looked_for;
 };
 
 [[gnu::noinline, gnu::cold]] uint32_t named_anew(Launch& launch, uint64_t number, uint32_t site) noexcept {
-    if (!launch.is_looked_for) find_operation(launch.caller, launch.operation);
+    if (!launch.is_looked_for) {
+        find_operation(launch.caller, launch.operation);
+        confirm_by_entry(launch.workload, launch.operation);
+    }
     launch.is_looked_for = true;
     const uint32_t named = launch.operation.is_known() ? site_with(site, launch.operation) : site;
     keep_site(number, named);
@@ -46,7 +49,7 @@ void note_pending(uint64_t stack, ttmem_handle handle) noexcept {
     const uint32_t all = own.count, count = all < kPendingMost ? all : kPendingMost;
     own.count = 0;
     if (!has_journal() || own.generation != the_writer.generation || python_stack() != own.stack) return;
-    Launch launch{mixed(mixed(own.stack, workload.id), word_of(caller)), caller, {}, false};
+    Launch launch{mixed(mixed(own.stack, workload.id), word_of(caller)), caller, workload.impl, {}, false};
     for (uint32_t i = all - count; i != all; ++i) {
         const ttmem_handle handle = own.handles[i % kPendingMost];
         uint32_t site = 0, named = 0;

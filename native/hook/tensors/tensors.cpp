@@ -59,8 +59,10 @@ uint64_t number_of(const TensorForm& form) noexcept {
 
 }  // namespace
 
+void put_tensor_back(void* before) noexcept { context().tensor = *static_cast<const void**>(before); }
+
 Asked asked_by(const Copy& copy) noexcept {
-    if (!is_owner() || !has_journal()) return {};
+    if (!has_journal() || !is_found_owner()) return {};
     const ttmem_site_source source = site_source.load(std::memory_order_acquire);
     const bool is_python = source == python_site;
     const uint64_t stack = is_python ? python_stack() : 0;
@@ -83,9 +85,13 @@ Asked asked_by(const Copy& copy) noexcept {
 using ttmem::hook::Hook;
 using ttmem::hook::word_of;
 
-TTMEM_INTERPOSE(allocate_tensor, uint64_t, (void* result, void* mesh, const void* spec)) {
-    void* real = ttmem::hook::original(Hook::allocate_tensor, 1);
-    ttmem::hook::Context before = ttmem::hook::context();
-    if (TTMEM_ON) ttmem::hook::context().tensor = spec;
-    return ttmem::hook::call_within(real, {word_of(result), word_of(mesh), word_of(spec)}, before).low;
+TTMEM_INTERPOSE_HOT(allocate_tensor, uint64_t, (void* result, void* mesh, const void* spec)) {
+    void* real = ttmem::hook::original(Hook::allocate_tensor);
+    const void*& tensor = ttmem::hook::context().tensor;
+    const void* before = tensor;
+    if (TTMEM_ON) tensor = spec;
+    const uint64_t arguments[6] = {word_of(result), word_of(mesh), word_of(spec)};
+    const uint64_t made = ttmem_guarded_call(real, arguments, ttmem::hook::put_tensor_back, &before).low;
+    tensor = before;
+    return made;
 }

@@ -209,6 +209,8 @@ const char* row_of(const Interpreter& interpreter, PythonRow& row) noexcept {
     return "this Python's frames are not known: 3.10 to 3.13 are";
 }
 
+bool is_thread_of(const Interpreter& interpreter) noexcept { return thread_now(interpreter) != nullptr; }
+
 const char* check_frames(const Interpreter& interpreter, const PythonRow& row, int most, int& count) noexcept {
     count = 0;
     const char* thread = thread_now(interpreter);
@@ -251,17 +253,11 @@ int read_frames(const Interpreter& interpreter, const PythonRow& row, PythonFram
 
 namespace {
 
-// A frame at one instruction of one code object; a later one at the same address has another version.
-[[gnu::always_inline]] inline uint64_t number_of_frame(const PythonRow& row, const char* frame,
-                                                       const char* code) noexcept {
-    constexpr uint64_t kSpread = 0xc2b2'ae3d'27d4'eb4full;
+constexpr uint64_t kNumberStep = 0x9e37'79b9'7f4a'7c15ull, kNumberSpread = 0xc2b2'ae3d'27d4'eb4full;
+
+// A frame at one instruction of one code object.
+uint64_t number_of_frame(const PythonRow& row, const char* frame, const char* code) noexcept {
     uint64_t instruction = 0, identity = 0;
-    if (__builtin_expect(row.version != kNone, 1)) {
-        uint32_t version = 0;
-        Loads::read(frame + row.instruction, instruction);
-        Loads::read(code + row.version, version);
-        return (instruction ^ uint64_t{version} << 40) * kSpread ^ version;
-    }
     if (row.lasti != 0) {
         int32_t lasti = 0;
         Loads::read(frame + row.instruction, lasti);
@@ -270,34 +266,64 @@ namespace {
         Loads::read(frame + row.instruction, instruction);
     }
     identify<Loads>(row, code, identity);
-    return identity ^ instruction * kSpread;
+    return identity ^ instruction * kNumberSpread;
 }
 
-}  // namespace
-
-uint64_t number_frames(const Interpreter& interpreter, const PythonRow& given, int most) noexcept {
-    constexpr uint64_t kOdd = 0x9e37'79b9'7f4a'7c15ull;
-    const PythonRow row = given;
-    const char* thread = thread_now(interpreter);
-    const char* frame = nullptr;
-    if (thread == nullptr || !innermost<Loads>(row, thread, frame)) return 0;
+// From 3.12 on, where code has a version: the usual case, with its offsets in registers.
+[[gnu::always_inline]] inline uint64_t add_versioned(const PythonRow& row, const char* frame, int most,
+                                                     int& count) noexcept {
+    const size_t previous = row.previous, code_at = row.code, instruction_at = row.instruction, owner_at = row.owner,
+                 version_at = row.version;
     uint64_t number = 0;
-    int count = 0;
+    for (int steps = 0; frame != nullptr && count < most && steps < kStepsMost; ++steps) {
+        const char *code = nullptr, *next = nullptr;
+        uint64_t instruction = 0;
+        uint32_t version = 0;
+        const auto owner = static_cast<uint8_t>(frame[owner_at]);
+        Loads::read(frame + previous, next);
+        if (__builtin_expect(owner > kOfCStack, 0)) break;
+        if (__builtin_expect(owner != kOfCStack, 1)) {
+            Loads::read(frame + code_at, code);
+            Loads::read(frame + instruction_at, instruction);
+            Loads::read(code + version_at, version);
+            number = number * kNumberStep + ((instruction ^ uint64_t{version} << 40) * kNumberSpread ^ version);
+            ++count;
+        }
+        frame = next;
+    }
+    return number;
+}
+
+uint64_t add_unversioned(const PythonRow& row, const char* frame, int most, int& count) noexcept {
+    uint64_t number = 0;
     for (int steps = 0; frame != nullptr && count < most && steps < kStepsMost; ++steps) {
         const char* code = nullptr;
         uint8_t owner = 0;
         if (row.owner != kNone) Loads::read(frame + row.owner, owner);
-        if (__builtin_expect(owner > kOfCStack, 0)) break;
+        if (owner > kOfCStack) break;
         if (owner != kOfCStack) {
             Loads::read(frame + row.code, code);
-            number = number * kOdd + number_of_frame(row, frame, code);  // one multiplication waits for the one before
+            number = number * kNumberStep + number_of_frame(row, frame, code);
             ++count;
         }
         Loads::read(frame + row.previous, frame);
     }
+    return number;
+}
+
+}  // namespace
+
+uint64_t number_frames(const Interpreter& interpreter, const PythonRow& row, int most) noexcept {
+    const char* thread = thread_now(interpreter);
+    const char* frame = nullptr;
+    if (thread == nullptr || !innermost<Loads>(row, thread, frame)) return 0;
+    int count = 0;
+    uint64_t number = __builtin_expect(row.version != kNone && row.owner != kNone, 1)
+                          ? add_versioned(row, frame, most, count)
+                          : add_unversioned(row, frame, most, count);
     if (count == 0) return 0;
     number ^= number >> 32;
-    number *= kOdd;
+    number *= kNumberStep;
     return (number ^ number >> 29) | 1;
 }
 

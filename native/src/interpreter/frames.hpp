@@ -50,6 +50,9 @@ bool find_interpreter(Interpreter& interpreter) noexcept;
 /// The row of an interpreter, or null and why there is none.
 const char* row_of(const Interpreter& interpreter, PythonRow& row) noexcept;
 
+/// Whether Python knows the calling thread, and is neither about to begin nor about to end.
+bool is_thread_of(const Interpreter& interpreter) noexcept;
+
 /// Reads up to `most` frames of the calling thread through the kernel and checks all that is said of them. Null: they are as
 /// the row says, and `count` tells how many there are; else what was not.
 const char* check_frames(const Interpreter& interpreter, const PythonRow& row, int most, int& count) noexcept;

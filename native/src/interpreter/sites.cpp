@@ -17,7 +17,7 @@ constexpr int kFramesChecked = 8;  // of each capture that the kernel reads
 constexpr uint32_t kChecks = 64;   // then it is sure: four captures of several frames
 constexpr uint32_t kChecksOfSeveral =
     16;                                // what such a capture counts; one of a single frame proves less, and counts 1
-constexpr uint32_t kEmptyChecks = 64;  // threads without frames: then only each so many-th is asked
+constexpr uint32_t kEmptyChecks = 64;  // threads of Python without frames: then only each so many-th is asked
 constexpr uint32_t kKnownStacks = 131'072;                   // places in the table
 constexpr uint32_t kKnownStacksMost = kKnownStacks / 4 * 3;  // then names are looked up each time
 constexpr uint32_t kKnownProbes = 256;
@@ -65,20 +65,36 @@ KnownStack* place_of_stack(KnownStacks& known, uint64_t hash) noexcept {
 }
 
 uint32_t node_of(uint32_t parent, const PythonFrame& frame) noexcept {
+    const uint64_t number = mixed(mixed(frame.identity, parent), static_cast<uint32_t>(frame.instruction));
+    uint32_t site = 0;
+    if (find_site(number, site)) return site;
     char file[kFileRoom], function[kFunctionRoom];
     const std::string_view path(file, file_of(the_row, frame, file, sizeof file));
     const std::string_view name(function, function_of(the_row, frame, function, sizeof function));
     const int line = the_interpreter.line_of(const_cast<char*>(frame.code), frame.instruction);
     if (the_interpreter.is_finalizing() != 0) return parent;  // read_frames says why
-    return stack_node(parent, Node::frame, name, end_of_path(path), line > 0 ? static_cast<uint32_t>(line) : 0);
+    site = stack_node(parent, Node::frame, name, end_of_path(path), line > 0 ? static_cast<uint32_t>(line) : 0);
+    if (site != kOtherSite) keep_site(number, site);  // there may be room later
+    return site;
 }
 
+// Kept by its code: as a site, 1 if its frames are left out.
+bool is_left_out(const PythonFrame& frame) noexcept {
+    constexpr uint64_t kOfFile = 0x66'69'6c'65;
+    const uint64_t number = mixed(frame.identity, kOfFile);
+    uint32_t is_it = 0;
+    if (find_site(number, is_it)) return is_it != 0;
+    char file[kFileRoom];
+    is_it = is_library_file({file, file_of(the_row, frame, file, sizeof file)}) ? 1 : 0;
+    keep_site(number, is_it);
+    return is_it != 0;
+}
+
+// Of a new stack most frames are known: those of its callers.
 [[gnu::noinline]] uint32_t new_site(const PythonFrame* frames, int depth) noexcept {
     int kept[kFramesKept], count = 0;
-    for (int i = 0; i < depth && count < kFramesKept; ++i) {
-        char file[kFileRoom];
-        if (!is_library_file({file, file_of(the_row, frames[i], file, sizeof file)})) kept[count++] = i;
-    }
+    for (int i = 0; i < depth && count < kFramesKept; ++i)
+        if (!is_left_out(frames[i])) kept[count++] = i;
     uint32_t site = 0;
     while (count-- > 0) site = node_of(site, frames[kept[count]]);
     return site;
@@ -130,6 +146,7 @@ void turn_python_off(const char* fault) noexcept {
     const PythonState now = python_state.load(std::memory_order_acquire);
     if (now == PythonState::off) return tell_why_off() != 0;
     if (now != PythonState::checking) return now == PythonState::sure;
+    if (!is_thread_of(the_interpreter)) return false;  // costs little, however many there are before Python begins
     const uint32_t empty = python_empty.load(std::memory_order_relaxed);
     if (empty >= kEmptyChecks && (python_empty.fetch_add(1, std::memory_order_relaxed) % kEmptyChecks) != 0)
         return false;

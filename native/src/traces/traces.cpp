@@ -65,8 +65,8 @@ std::atomic<uint32_t> trace_holder{0};
 void forget_all(uint32_t generation) noexcept {
     for (uint32_t slot = 0; slot < trace_slots_used; ++slot)
         if (trace_slots[slot] != nullptr) trace_slots[slot]->is_used = false;
-    trace_count.store(0, std::memory_order_relaxed);
-    overlap_count.store(0, std::memory_order_release);
+    trace_count().store(0, std::memory_order_relaxed);
+    overlap_count().store(0, std::memory_order_release);
     book_generation = generation;
 }
 
@@ -118,20 +118,20 @@ KnownTrace* free_slot() noexcept {
 }
 
 void forget_overlap(uint32_t at) noexcept {
-    const uint32_t last = overlap_count.load(std::memory_order_relaxed) - 1;
+    const uint32_t last = overlap_count().load(std::memory_order_relaxed) - 1;
     known_overlaps[at] = known_overlaps[last];
-    overlap_count.store(last, std::memory_order_release);
+    overlap_count().store(last, std::memory_order_release);
 }
 
 template <class Matches>
 void forget_overlaps(Matches&& matches) noexcept {
-    for (uint32_t at = overlap_count.load(std::memory_order_relaxed); at-- != 0;)
+    for (uint32_t at = overlap_count().load(std::memory_order_relaxed); at-- != 0;)
         if (matches(known_overlaps[at])) forget_overlap(at);
 }
 
 void drop_slot(uint32_t slot) noexcept {
     trace_slots[slot]->is_used = false;
-    trace_count.fetch_sub(1, std::memory_order_relaxed);
+    trace_count().fetch_sub(1, std::memory_order_relaxed);
     forget_overlaps([slot](const TraceOverlap& overlap) noexcept { return overlap.slot == slot; });
 }
 
@@ -172,12 +172,12 @@ bool overlaps_with(const KnownTrace& trace, const Extent& extent, TraceOverlap& 
 }
 
 void remember_overlap(const TraceOverlap& overlap) noexcept {
-    const uint32_t count = overlap_count.load(std::memory_order_relaxed);
+    const uint32_t count = overlap_count().load(std::memory_order_relaxed);
     const auto is_told_of = [&overlap](const TraceOverlap& known) noexcept { return overlap.is_part_of(known); };
     if (overlap.by_core_on != 0 && std::any_of(known_overlaps, known_overlaps + count, is_told_of)) return;
     if (count == kOverlapsMost) return count_unjudged();
     known_overlaps[count] = overlap;
-    overlap_count.store(count + 1, std::memory_order_release);
+    overlap_count().store(count + 1, std::memory_order_release);
 }
 
 bool read_entry(uint32_t entry, Words& words) noexcept {
@@ -247,7 +247,7 @@ uint32_t repeat_told(uint16_t target, uint64_t trace, Replayed& replayed) noexce
     const KnownTrace* known = lock.is_held() ? find_known(target, trace, slot) : nullptr;
     if (known == nullptr) return 0;
     replayed = {known->id, known->cb_end, known->site};
-    for (uint32_t at = overlap_count.load(std::memory_order_relaxed); at-- != 0;) {
+    for (uint32_t at = overlap_count().load(std::memory_order_relaxed); at-- != 0;) {
         const TraceOverlap& overlap = known_overlaps[at];
         if (overlap.slot != slot) continue;
         if (!is_alive(overlap.handle))
@@ -265,7 +265,7 @@ bool take_untold(uint16_t target, uint64_t trace, uint32_t& at, TraceOverlap& ta
     const TraceLock lock;
     uint32_t slot = 0;
     if (!lock.is_held() || find_known(target, trace, slot) == nullptr) return false;
-    for (; at < overlap_count.load(std::memory_order_relaxed); ++at) {
+    for (; at < overlap_count().load(std::memory_order_relaxed); ++at) {
         if (known_overlaps[at].slot != slot || known_overlaps[at].number != kUntold) continue;
         taken = known_overlaps[at];
         known_overlaps[at++].number = kBeingTold;
@@ -278,7 +278,7 @@ bool take_untold(uint16_t target, uint64_t trace, uint32_t& at, TraceOverlap& ta
 void keep_number(const TraceOverlap& told) noexcept {
     const TraceLock lock;
     if (!lock.is_held()) return;
-    for (uint32_t at = 0; at < overlap_count.load(std::memory_order_relaxed); ++at)
+    for (uint32_t at = 0; at < overlap_count().load(std::memory_order_relaxed); ++at)
         if (known_overlaps[at].handle == told.handle && known_overlaps[at].slot == told.slot)
             known_overlaps[at].number = told.number;
 }
@@ -311,9 +311,6 @@ uint64_t publish_trace(Type type, uint16_t target, uint64_t trace, uint64_t byte
 
 }  // namespace
 
-__attribute__((section(".data"))) std::atomic<uint32_t> trace_count{0};
-__attribute__((section(".data"))) std::atomic<uint32_t> overlap_count{0};
-
 void count_unjudged() noexcept { the_writer.header->unjudged.fetch_add(1, std::memory_order_relaxed); }
 
 TTMEM_TRACES ttmem_handle compare_with_traces(ttmem_handle handle) noexcept {
@@ -338,7 +335,7 @@ TTMEM_TRACES void tell_traces_of_end(Words words) noexcept {
     if (!extent_of(the_writer, words, extent)) return;
     const TraceLock lock;
     if (!lock.is_held()) return count_unjudged();
-    if (overlap_count.load(std::memory_order_relaxed) != 0)
+    if (overlap_count().load(std::memory_order_relaxed) != 0)
         forget_overlaps(
             [&words](const TraceOverlap& overlap) noexcept { return overlap.handle >> 20 == words.sequence(); });
     const bool is_circular = is_circular_buffer(words.kind());
@@ -368,7 +365,7 @@ void begin_trace(uint16_t target, uint64_t id, uint32_t site) noexcept {
     trace->has_lost_programs = false;
     trace->ranges.clear();
     trace->is_used = true;
-    trace_count.fetch_add(1, std::memory_order_relaxed);
+    trace_count().fetch_add(1, std::memory_order_relaxed);
 }
 
 void add_trace_program(uint16_t target, uint64_t id, uint64_t program) noexcept {
@@ -405,7 +402,7 @@ void end_trace(uint16_t target, uint64_t id, uint64_t bytes) noexcept {
 
 void replay_trace(uint16_t target, uint64_t trace) noexcept {
     publish_trace(Type::trace_replayed, target, trace, 0);
-    if (__builtin_expect(overlap_count.load(std::memory_order_acquire) != 0, 0)) tell_overlaps(target, trace);
+    if (__builtin_expect(overlap_count().load(std::memory_order_acquire) != 0, 0)) tell_overlaps(target, trace);
 }
 
 void release_trace(uint16_t target, uint64_t id) noexcept {

@@ -24,11 +24,15 @@
 
 namespace ttmem {
 
-extern std::atomic<uint32_t> trace_count;    // captured, or being captured
-extern std::atomic<uint32_t> overlap_count;  // living buffers that lie where a trace writes
+/// Traces that are captured or being captured; living buffers that lie where one of them writes. In the line of memory that
+/// every report looks at.
+inline std::atomic_ref<uint32_t> trace_count() noexcept { return std::atomic_ref<uint32_t>(the_writer.trace_count); }
+inline std::atomic_ref<uint32_t> overlap_count() noexcept {
+    return std::atomic_ref<uint32_t>(the_writer.overlap_count);
+}
 
 /// Whether anybody must be told of what begins and ends.
-inline bool have_traces() noexcept { return __builtin_expect(trace_count.load(std::memory_order_relaxed) != 0, 0); }
+inline bool have_traces() noexcept { return __builtin_expect(trace_count().load(std::memory_order_relaxed) != 0, 0); }
 
 /// A life began, which the handle names: the handle again. For calls while have_traces().
 ttmem_handle compare_with_traces(ttmem_handle handle) noexcept;

@@ -74,6 +74,9 @@ const WriterTable& owner() noexcept;
 /// True when this very copy owns the journal.
 bool is_owner() noexcept;
 
+/// The same, once the owner was found.
+inline bool is_found_owner() noexcept;
+
 /// Registers another copy's inlined switch.
 void share_switch(int* copy) noexcept;
 
@@ -87,3 +90,7 @@ extern "C" TTMEM_DATA const ttmem::WriterTable ttmem_writer_v1;
 /// The same table, by a name that cannot be anybody else's: a loader binds the exported one to the first copy it finds,
 /// so a copy that compared with it would take itself for that one.
 extern "C" __attribute__((visibility("hidden"))) const ttmem::WriterTable ttmem_own_writer;
+
+inline bool ttmem::is_found_owner() noexcept {
+    return found_owner.load(std::memory_order_acquire) == &ttmem_own_writer;
+}

@@ -29,6 +29,7 @@ struct alignas(64) Writer {  // every report looks at its first line of memory, 
     ClockKind clock = kClockMonotonic;
     uint32_t generation = 0;  // changes with every journal, so that a thread's cached number is not reused after fork
     uint32_t swift = 0;       // the same if the clock is the processor's counter, else what no generation is
+    uint32_t trace_count = 0, overlap_count = 0;  // see traces/traces.hpp
     Half* threads = nullptr;
     Half* index[kIndexLevels] = {};
     uint32_t index_buckets[kIndexLevels] = {};

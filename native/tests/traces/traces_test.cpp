@@ -94,7 +94,7 @@ TEST(a_buffer_where_a_trace_writes_is_an_incident_at_the_replay) {
     const uint16_t chip = open_chip(7);
     capture(chip, 3, 77);
     make(chip, 5, 0x1800, 0x1000, TTMEM_BUFFER_DRAM, 55);
-    CHECK_EQUAL(overlap_count.load(), 1u);
+    CHECK_EQUAL(overlap_count().load(), 1u);
     CHECK_EQUAL(incidents(), 0u);
     ttmem_trace_replay(chip, 3);
     REQUIRE(incidents() == 1);
@@ -123,7 +123,7 @@ TEST(a_buffer_beside_it_is_safe) {
     make(chip, 8, 0x1000, 0x1000, TTMEM_BUFFER_SYSTEM_MEMORY);
     make(chip, 9, 0x1000, 0x1000, TTMEM_BUFFER_DRAM, 0, TTMEM_VIEW);
     make(other, 5, 0x1000, 0x1000);
-    CHECK_EQUAL(overlap_count.load(), 0u);
+    CHECK_EQUAL(overlap_count().load(), 0u);
     ttmem_trace_replay(chip, 3);
     CHECK_EQUAL(incidents(), 0u);
 }
@@ -147,13 +147,13 @@ TEST(what_is_freed_before_the_replay_was_never_in_danger) {
     capture(chip, 3);
     const ttmem_handle buffer = make(chip, 5, 0x1000, 0x100);
     make(chip, 6, 0x1100, 0x100);
-    CHECK_EQUAL(overlap_count.load(), 2u);
+    CHECK_EQUAL(overlap_count().load(), 2u);
     ttmem_free(buffer);
     ttmem_free_id(chip, TTMEM_BUFFER, 6, TTMEM_DRAM, 0);
-    CHECK_EQUAL(overlap_count.load(), 0u);
+    CHECK_EQUAL(overlap_count().load(), 0u);
     make(chip, 7, 0x1000, 0x100);
     make(chip, 7, 0x8000, 0x100);  // the same id anew: the old one ended
-    CHECK_EQUAL(overlap_count.load(), 0u);
+    CHECK_EQUAL(overlap_count().load(), 0u);
     ttmem_trace_replay(chip, 3);
     CHECK_EQUAL(incidents(), 0u);
 }
@@ -164,16 +164,16 @@ TEST(a_released_trace_writes_nothing) {
     capture(chip, 3);
     capture(chip, 4);
     make(chip, 5, 0x1000, 0x100);
-    CHECK_EQUAL(overlap_count.load(), 2u);
+    CHECK_EQUAL(overlap_count().load(), 2u);
     ttmem_trace_release(chip, 3);
-    CHECK_EQUAL(overlap_count.load(), 1u);
+    CHECK_EQUAL(overlap_count().load(), 1u);
     ttmem_trace_replay(chip, 3);
     CHECK_EQUAL(incidents(), 0u);
     ttmem_trace_replay(chip, 4);
     CHECK_EQUAL(incidents(), 1u);
     ttmem_trace_release(chip, 4);
-    CHECK_EQUAL(trace_count.load(), 0u);
-    CHECK_EQUAL(overlap_count.load(), 0u);
+    CHECK_EQUAL(trace_count().load(), 0u);
+    CHECK_EQUAL(overlap_count().load(), 0u);
 }
 
 TEST(an_output_counts_from_the_moment_it_is_freed) {
@@ -185,10 +185,10 @@ TEST(an_output_counts_from_the_moment_it_is_freed) {
     ttmem_trace_end(chip, 3, 0);
     ttmem_free(weights);  // from before, and freed after: nobody knows that the trace writes there
     make(chip, 3, 0x8000, 0x1000);
-    CHECK_EQUAL(overlap_count.load(), 0u);
+    CHECK_EQUAL(overlap_count().load(), 0u);
     ttmem_free(output);
     make(chip, 4, 0x1000, 0x1000);
-    CHECK_EQUAL(overlap_count.load(), 1u);
+    CHECK_EQUAL(overlap_count().load(), 1u);
 }
 
 TEST(what_was_there_before_and_is_freed_inside_counts) {
@@ -215,11 +215,11 @@ TEST(circular_buffers_of_recorded_programs_count_and_no_others) {
     ttmem_free(passing);  // its program did not live long
     ttmem_trace_end(chip, 3, 0);
     make(chip, 5, 0x6000, 0x100, TTMEM_BUFFER_L1);
-    CHECK_EQUAL(overlap_count.load(), 0u);
+    CHECK_EQUAL(overlap_count().load(), 0u);
     make(chip, 6, 0x57c0, 0x100, TTMEM_BUFFER_L1);
     make_by_core(chip, 7, 0x4000, 0x100, "3,3");
     make_by_core(chip, 8, 0x4000, 0x100, "8,3-8,9");  // beside the cores of the programs
-    CHECK_EQUAL(overlap_count.load(), 2u);
+    CHECK_EQUAL(overlap_count().load(), 2u);
     ttmem_trace_replay(chip, 3);
     REQUIRE(incidents() == 2);
     CHECK_EQUAL(kept_incident(1).head.cb_end.load(), 0x5800u);
@@ -236,11 +236,11 @@ TEST(buffers_by_core_meet_on_their_cores_alone) {
     ttmem_trace_end(mesh, 1, 0);
     make_by_core(chip, 2, 0x1000, 0x100, "4,0-7,3;0,4");
     make_by_core(other, 3, 0x1000, 0x100, "0,0");
-    CHECK_EQUAL(overlap_count.load(), 0u);
+    CHECK_EQUAL(overlap_count().load(), 0u);
     make_by_core(chip, 4, 0x1fff, 0x100, "4,0;3,3");
-    CHECK_EQUAL(overlap_count.load(), 1u);
+    CHECK_EQUAL(overlap_count().load(), 1u);
     make(mesh, 5, 0x1000, 0x10, TTMEM_BUFFER_L1);  // on all cores
-    CHECK_EQUAL(overlap_count.load(), 2u);
+    CHECK_EQUAL(overlap_count().load(), 2u);
 }
 
 TEST(meshes_that_share_chips_meet) {
@@ -250,14 +250,14 @@ TEST(meshes_that_share_chips_meet) {
     const uint16_t rest = open_mesh_of({third}, 97);
     capture(part, 1);
     make(rest, 5, 0x1000, 0x100);
-    CHECK_EQUAL(overlap_count.load(), 0u);
+    CHECK_EQUAL(overlap_count().load(), 0u);
     make(mesh, 5, 0x1000, 0x100);
-    CHECK_EQUAL(overlap_count.load(), 1u);
+    CHECK_EQUAL(overlap_count().load(), 1u);
     ttmem_trace_begin(part, 2, 0);
     ttmem_free(make(mesh, 6, 0x5000, 0x100));  // not of the mesh that captures
     ttmem_trace_end(part, 2, 0);
     make(part, 7, 0x5000, 0x100);
-    CHECK_EQUAL(overlap_count.load(), 1u);
+    CHECK_EQUAL(overlap_count().load(), 1u);
     ttmem_trace_replay(part, 1);
     CHECK_EQUAL(kept_incident(1).target, mesh);
 }
@@ -268,14 +268,14 @@ TEST(a_closed_mesh_takes_its_traces_and_buffers_along) {
     const uint16_t mesh = open_mesh_of({chip, other}, 99), part = open_mesh_of({chip}, 98);
     capture(mesh, 1);
     make(part, 5, 0x1000, 0x100);
-    CHECK_EQUAL(overlap_count.load(), 1u);
+    CHECK_EQUAL(overlap_count().load(), 1u);
     ttmem_mesh_close(part);
-    CHECK_EQUAL(overlap_count.load(), 0u);
+    CHECK_EQUAL(overlap_count().load(), 0u);
     make(mesh, 6, 0x1000, 0x100);
-    CHECK_EQUAL(overlap_count.load(), 1u);
+    CHECK_EQUAL(overlap_count().load(), 1u);
     ttmem_mesh_close(mesh);
-    CHECK_EQUAL(trace_count.load(), 0u);
-    CHECK_EQUAL(overlap_count.load(), 0u);
+    CHECK_EQUAL(trace_count().load(), 0u);
+    CHECK_EQUAL(overlap_count().load(), 0u);
 }
 
 TEST(binaries_of_a_program_are_in_danger_too) {
@@ -286,7 +286,7 @@ TEST(binaries_of_a_program_are_in_danger_too) {
     const uint16_t chip = ttmem_device_open(&device);
     capture(chip, 3);
     ttmem_binaries_placed(chip, 40, TTMEM_COMMITTED, 12 * 0x100, 0x2000);
-    CHECK_EQUAL(overlap_count.load(), 0u);
+    CHECK_EQUAL(overlap_count().load(), 0u);
     ttmem_binaries_placed(chip, 41, TTMEM_COMMITTED, 12 * 0x100, 0x1f80);
     ttmem_trace_replay(chip, 3);
     REQUIRE(incidents() == 1);
@@ -319,7 +319,7 @@ TEST(more_ranges_than_there_is_room_for_are_covered_and_marked) {
     uint64_t overlapping = 0, certain = 0;
     for (uint64_t i = 0; i < 5000; ++i) {
         const ttmem_handle inside = make(chip, 10'000 + i, 0x10000 + i * 0x1000, 0x10);
-        overlapping += overlap_count.load();
+        overlapping += overlap_count().load();
         ttmem_trace_replay(chip, 3);
         certain += kept_incident(incidents()).flags == 0 ? 1 : 0;
         ttmem_free(inside);
@@ -336,7 +336,7 @@ TEST(many_at_one_replay_are_all_counted_and_the_kept_ones_have_copies) {
     ttmem_free(make(chip, 1, 0x1000, 0x100000));
     ttmem_trace_end(chip, 3, 0);
     for (uint64_t i = 0; i < 5000; ++i) make(chip, 10 + i, 0x1000 + i * 16, 16);
-    CHECK_EQUAL(overlap_count.load(), 4096u);
+    CHECK_EQUAL(overlap_count().load(), 4096u);
     CHECK_EQUAL(the_writer.header->unjudged.load(), 904u);
     ttmem_trace_replay(chip, 3);
     CHECK_EQUAL(incidents(), 4096u);
@@ -377,11 +377,11 @@ TEST(a_child_has_no_traces) {
     const pid_t child = fork();
     if (child == 0) {
         make(chip, 6, 0x1000, 0x100);
-        CHECK_EQUAL(overlap_count.load(), 0u);
+        CHECK_EQUAL(overlap_count().load(), 0u);
         ttmem_trace_replay(chip, 3);
         CHECK_EQUAL(incidents(), 0u);
         capture(chip, 3);
-        CHECK_EQUAL(trace_count.load(), 1u);
+        CHECK_EQUAL(trace_count().load(), 1u);
         make(chip, 8, 0x1000, 0x100);
         ttmem_trace_replay(chip, 3);
         CHECK_EQUAL(incidents(), 1u);
@@ -400,8 +400,8 @@ TEST(tracking_that_was_turned_off_has_no_traces) {
     capture(chip, 3);
     make(chip, 5, 0x1000, 0x100);
     ttmem_disable();
-    CHECK_EQUAL(trace_count.load(), 0u);
-    CHECK_EQUAL(overlap_count.load(), 0u);
+    CHECK_EQUAL(trace_count().load(), 0u);
+    CHECK_EQUAL(overlap_count().load(), 0u);
 }
 
 // Every address apart: the true overlaps of a random story, by what each byte was.
@@ -465,8 +465,8 @@ TEST(random_stories_have_the_overlaps_that_their_bytes_say) {
         }
         uint64_t expected = 0;
         for (const auto& [trace, ids] : in_danger) expected += ids.size();
-        CHECK_EQUAL(overlap_count.load(), expected);
-        CHECK_EQUAL(trace_count.load(), writes.size());
+        CHECK_EQUAL(overlap_count().load(), expected);
+        CHECK_EQUAL(trace_count().load(), writes.size());
         if (check::has_failed()) return;
     }
     CHECK(told.size() > 100);
@@ -496,8 +496,8 @@ TEST(threads_that_allocate_capture_and_replay_leave_nothing_behind) {
     for (std::thread& thread : threads) thread.join();
     is_over.store(true);
     replayer.join();
-    CHECK_EQUAL(trace_count.load(), 0u);
-    CHECK_EQUAL(overlap_count.load(), 0u);
+    CHECK_EQUAL(trace_count().load(), 0u);
+    CHECK_EQUAL(overlap_count().load(), 0u);
     CHECK_EQUAL(the_writer.targets[chip].pools[TTMEM_DRAM].used.load(), 0u);
 }
 

@@ -61,6 +61,25 @@ TEST(an_incident_that_a_copy_tells_is_kept_by_the_owner) {
     CHECK_EQUAL(kept_incident(1).requested, 5u);
 }
 
+TEST(a_trace_that_a_copy_captures_is_compared_with_the_owners_buffers) {
+    void* library = load_copy();
+    track({64, 64});
+    const uint16_t chip = open_chip(1);
+    ttmem_buffer buffer{};
+    buffer.target = chip;
+    buffer.address = 0x1000;
+    buffer.requested_bytes = buffer.per_bank_bytes = 0x100;
+    in_copy<decltype(ttmem_trace_begin_on)>(library, "ttmem_trace_begin_on")(chip, 4, 0);
+    ttmem_free(ttmem_buffer_alloc(&buffer));
+    in_copy<decltype(ttmem_trace_program_on)>(library, "ttmem_trace_program_on")(chip, 4, 1);
+    in_copy<decltype(ttmem_trace_end_on)>(library, "ttmem_trace_end_on")(chip, 4, 0);
+    ttmem_buffer_alloc(&buffer);
+    in_copy<decltype(ttmem_trace_replay_on)>(library, "ttmem_trace_replay_on")(chip, 4);
+    CHECK_EQUAL(the_writer.header->incidents.load(), 1u);
+    in_copy<decltype(ttmem_trace_release_on)>(library, "ttmem_trace_release_on")(chip, 4);
+    CHECK_EQUAL(the_writer.trace_count, 0u);
+}
+
 TEST(a_copy_sets_the_source_of_sites_for_the_owner) {
     void* library = load_copy();
     track({64, 16});

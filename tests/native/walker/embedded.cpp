@@ -124,7 +124,7 @@ void live_again(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 6) fail("embedded HOME SCRIPT LIBRARY STORY COUNT");
+    if (argc < 6) fail("embedded HOME SCRIPT LIBRARY STORY COUNT");
     expect(walker_begin() == nullptr, "the interpreter is not found before it begins");
     expect_nothing("there are frames before an interpreter");
     if (std::strcmp(argv[4], "host") != 0) {

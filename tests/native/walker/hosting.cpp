@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
     if (runtime == nullptr) return 2;
     runtime_obey = reinterpret_cast<decltype(runtime_obey)>(dlsym(runtime, "fake_obey"));
     obey("open 1 1 0");
+    obey("churn 1 5000 300");           // before there is a Python
     obey("buffer 1 1 DRAM 8192 2048");  // nobody's line
     return run(argv[1], argv[2]);
 }

@@ -79,3 +79,25 @@ def test_the_table_of_kernels_shows_the_operation(host: Host, watch: Watch) -> N
     [device] = [row["number"] for row in watch.rows()["devices"]]
 
     assert {row[-1] for row in watch.collector.ledger.kernels(device, 0)[1]} == {FAKE}
+
+
+def test_the_inspector_confirms_an_operation(host: Host, journals: Path) -> None:
+    host.tell("open 1 1 0", *an_add(1), f"inspector {FAKE}", "enqueue 1", "enqueue 1")
+
+    assert operations(journals, host.pid) == {1: FAKE}
+    assert host.look().findings == {}
+
+
+def test_where_the_inspector_says_otherwise_the_operation_is_marked(host: Host, journals: Path) -> None:
+    orders = (f"inspector ttnn::prim::{FAKE}", "enqueue 1", "inspector SoftmaxDeviceOperation", "enqueue 2")
+    host.tell("open 1 1 0", *an_add(1), *a_matmul(3), *orders)
+
+    assert operations(journals, host.pid) == {1: FAKE, 3: f"{FAKE} (Inspector: SoftmaxDeviceOperation)"}
+
+
+def test_the_inspector_names_what_no_function_does(stand_in: StandIn, journals: Path) -> None:
+    with Host(stand_in, journals, release=STATUSLESS) as host:
+        host.tell("open 1 1 0", *an_add(1), *a_matmul(3), "inspector SoftmaxDeviceOperation", "enqueue 1")
+        host.tell("inspector off", "enqueue 2")  # what was said of another launch is not said of this one
+
+        assert operations(journals, host.pid) == {1: "SoftmaxDeviceOperation", 3: "matmul (by its kernels)"}

@@ -177,12 +177,12 @@ def test_frames_that_cannot_be_checked_are_not_read_and_the_summary_says_so(
 @pytest.mark.parametrize(
     ("version", "claimed", "why"),
     [
-        ("3.10", "3.11.7", "code objects are not as known"),
         ("3.11", "3.12.1", "code objects are not as known"),
-        ("3.11", "3.13.0", "this Python does not say where its frames are"),
-        ("3.12", "3.11.7", "code objects are not as known"),
-        ("3.13", "3.12.1", "frames are not as known"),
-        ("3.13", "3.15.0", "this Python's frames are not known"),
+        pytest.param("3.10", "3.11.7", "code objects are not as known", marks=pytest.mark.slow),
+        pytest.param("3.11", "3.13.0", "this Python does not say where its frames are", marks=pytest.mark.slow),
+        pytest.param("3.12", "3.11.7", "code objects are not as known", marks=pytest.mark.slow),
+        pytest.param("3.13", "3.12.1", "frames are not as known", marks=pytest.mark.slow),
+        pytest.param("3.13", "3.15.0", "this Python's frames are not known", marks=pytest.mark.slow),
     ],
 )
 def test_a_wrong_table_is_refused_for_good_and_the_summary_says_so(

@@ -6,6 +6,7 @@ from typing import cast
 
 import pytest
 
+import ttmem
 from tests.support.tracked.own_journal import OwnJournal
 from ttmem import GraphTracker, metal
 from ttmem.devices import BufferType
@@ -218,7 +219,61 @@ def test_incidents_are_those_that_the_addresses_say(
     assert journal.findings() == {}
 
 
-@pytest.mark.parametrize(("name", "incident_count"), [("resnet-trace", 0), ("unsafe-trace", 3)])
+def tensor(mesh: MeshDevice, kib: int) -> metal.Buffer:
+    return mesh.create_buffer(BufferSpec(kib << 10, 2048, BufferType.DRAM))
+
+
+def capture(mesh: MeshDevice) -> int:
+    trace = mesh.begin_trace()
+    tensor(mesh, 512).deallocate()
+    mesh.end_trace(trace)
+    return trace
+
+
+def test_the_explanation_names_the_buffer_and_its_advice_helps(tracker: GraphTracker, journal: OwnJournal) -> None:
+    """The incident is a written one: what it says of lines, address and bytes is what the model knows."""
+    ttmem.record_sites()
+    try:
+        with metal.open_mesh("n300", tracker=tracker, trace_region_bytes=1 << 20) as mesh:
+            early = tensor(mesh, 64)  # before the capture: safe
+            trace = capture(mesh)
+            tensor(mesh, 32)
+            late = tensor(mesh, 256)
+            mesh.replay_trace(trace)
+            found = journal.explained_incidents()[-2:]
+            late.deallocate()  # the advice
+            before = journal.unsafe_replays()
+            mesh.release_trace(trace)
+            mesh.replay_trace(capture(mesh))  # anew, beside what is there now
+            after = journal.unsafe_replays()
+    finally:
+        ttmem.forget_sites()
+
+    by_address = {one.replay.address: one.replay for one in found if one.replay is not None}
+    replay = by_address[late.address]
+    assert early.address not in by_address
+    assert (replay.trace, replay.size_bytes) == (trace, 256 << 10)
+    assert replay.entry is not None
+    assert (int(replay.entry.id, 16), replay.entry.address) == (late.unique_id, late.address)
+    assert replay.made_by is not None
+    assert replay.captured_by is not None
+    assert [frame.function for frame in replay.made_by.frames[:2]] == [
+        "tensor",
+        "test_the_explanation_names_the_buffer_and_its_advice_helps",
+    ]
+    assert replay.captured_by.frames[0].function == "capture"
+    assert (before, after) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "incident_count"),
+    [
+        ("resnet-trace", 0),
+        ("unsafe-trace", 3),
+        pytest.param("llama-8b", 0, marks=pytest.mark.slow),
+        pytest.param("galaxy-70b", 0, marks=[pytest.mark.slow, pytest.mark.timeout(200)]),
+    ],
+)
 def test_only_the_workload_that_goes_wrong_has_unsafe_replays(
     name: str, incident_count: int, tracker: GraphTracker, journal: OwnJournal
 ) -> None:

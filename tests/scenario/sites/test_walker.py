@@ -1,9 +1,13 @@
 """The walker of Python frames against the interpreter's own answers, in each Python from 3.10 to 3.13."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tests.support.pythons import VERSIONS
-from tests.support.walkers import SANITIZERS, library, program, python, told
+from tests.support.walkers import SANITIZERS, client, library, program, python, told
+from ttmem.sources.inspected.journal import journal_document
 
 JUDGED = {"ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc"}  # every object is a block of its own
 
@@ -33,3 +37,22 @@ def test_a_python_that_is_part_of_its_program_is_walked_alike(version: str) -> N
     host = program(version, "embedded.cpp", "-rdynamic", *SANITIZERS, is_static=True)
 
     assert told(host, "host", 400, settings=JUDGED) >= 400
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_buffer_that_eight_threads_report_has_the_stack_of_its_report(version: str, tmp_path: Path) -> None:
+    host = program(version, "embedded.cpp", "-rdynamic", *SANITIZERS)
+    settings = {**JUDGED, "TTMEM": "1", "TTMEM_DIR": str(tmp_path)}
+
+    told(host, "reports", 8000, "", client(*SANITIZERS), tmp_path / "expected", settings=settings)
+
+    expected = {int(number): text for number, text in json.loads((tmp_path / "expected").read_text()).items()}
+    [path] = tmp_path.glob("*.journal")
+    with path.open("rb") as file:
+        document = journal_document(str(path), file, 100_000)
+    found = {entry["id"]: entry.get("site_text") for entry in document["live"]}
+    assert len(found) >= 8000
+    assert found == expected
+    assert (document["findings"], document["sites_off"]) == ({}, None)

@@ -50,13 +50,16 @@ class Hooked:
         is_hooked: bool = True,
         has_counters: bool = False,
         is_hybrid: bool = False,
+        beside: str = "",
     ) -> "Hooked":
-        """`has_counters`: with the runtime's own counters in shared memory; `is_hybrid`: with allocation by core."""
+        """`has_counters`: with the runtime's own counters in shared memory; `is_hybrid`: with allocation by core;
+        `beside`: another library that is preloaded."""
         journals = directory / "journals"
         journals.mkdir()
         settings = {"TTMEM_DIR": str(journals)}
         if is_hooked:
-            settings |= {"TTMEM": "1", "TTMEM_SITES": "1", "LD_PRELOAD": str(hook_path())}  # as `ttmem run` has it
+            preloaded = f"{hook_path()} {beside}".strip()
+            settings |= {"TTMEM": "1", "TTMEM_SITES": "1", "LD_PRELOAD": preloaded}  # as `ttmem run` has it
         if has_counters:
             settings["TT_METAL_SHM_TRACKING_DISABLED"] = "0"
         if is_hybrid:

@@ -48,7 +48,7 @@ class NativePrograms:
             _compile(programs.freezer, str(SOURCES / "freezer.cpp"))
             rpath = f"-Wl,-rpath,{CLIENT_LIBRARY.parent}"
             _compile(programs.writer, "-pthread", str(SOURCES / "writer.cpp"), str(CLIENT_LIBRARY), rpath)
-            parts = [SOURCES / "host_copy.cpp", *sorted(ROOT.glob("native/src/[ijw]*/*.cpp"))]
+            parts = [SOURCES / "host_copy.cpp", *sorted(ROOT.glob("native/src/[ijtw]*/*.cpp"))]
             unity = "".join(f'#include "{part}"\n' for part in parts)
             options = ["-O0", "-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-Bsymbolic", f"-I{ROOT}/native/src"]
             _compile(programs.host_library, *options, "-x", "c++", "-", source=unity)

@@ -15,7 +15,10 @@ import ttmem
 from tests.support.reporters import attach
 from tests.support.waiting import wait_until
 from ttmem import _native
+from ttmem.analysis import Explanation, explain
+from ttmem.collector import Collector
 from ttmem.devices import Kind, Pool
+from ttmem.sources import Places
 from ttmem.tracking import Cache, CoreType, FoundBy
 
 Row = tuple[Any, ...]
@@ -140,6 +143,14 @@ class OwnJournal:
     def unsafe_replays(self) -> int:
         """How many there were since this reader began."""
         return self._unsafe_replays() - self._unsafe_replays_before
+
+    def explained_incidents(self) -> list[Explanation]:
+        """Those that are kept, explained."""
+        with Collector(Places(uid=os.geteuid(), directory=str(self.directory))) as collector:
+            assert collector.wait_settled(5)
+            [process] = [one for one in collector.snapshot().processes if one.pid == os.getpid()]
+            copies = [collector.incident_copy(process.pid, one.number) for one in process.incidents]
+        return [explain(copy) for copy in copies if copy is not None]
 
     def _unsafe_replays(self) -> int:
         self.read()

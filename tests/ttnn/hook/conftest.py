@@ -1,6 +1,7 @@
 """Processes of the stock runtime with the hook in them; those of one board are started once and used by many tests."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -28,9 +29,9 @@ def hooked_of(stock: Stock, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
     A test that is about another release, or about several, names it: `hooked_of("n300", release="0.78.0")`."""
     started: list[Hooked] = []
-    current: dict[tuple[str, str, frozenset[tuple[str, bool]]], Hooked] = {}
+    current: dict[tuple[str, str, frozenset[tuple[str, Any]]], Hooked] = {}
 
-    def hooked_of(board: str, *, release: str = RELEASE, **how: bool) -> Hooked:
+    def hooked_of(board: str, *, release: str = RELEASE, **how: Any) -> Hooked:
         key = (board, release, frozenset(how.items()))
         if key not in current or not current[key].runtime.is_idle:
             installed_there = stock if release == RELEASE else stock_of(release)

@@ -10,13 +10,12 @@ from tests.support.hooked.process import Hooked, StartedHooked
 from ttmem.analysis import Explanation, explain
 
 KIB = 1024
-CORES = 64  # of an n150
 Step = dict[str, Any]
 
 
-def of_every_core(identity: int, kib: int) -> Step:
-    """A tensor in lockstep, a shard of so many KiB on each core."""
-    place = {"ranges": [[0, 0, 7, 7]], "shard": [1, kib * KIB], "shape": [CORES, kib * KIB]}
+def of_every_core(identity: int, kib: int, rows: int = 8) -> Step:
+    """A tensor in lockstep, a shard of so many KiB on each core of so many rows."""
+    place = {"ranges": [[0, 0, 7, rows - 1]], "shard": [1, kib * KIB], "shape": [8 * rows, kib * KIB]}
     kind = {"op": "alloc", "type": "L1", "dtype": "uint8", "is_tiled": False, "layout": "HEIGHT_SHARDED"}
     return {**kind, **place, "id": identity, "allocation": "LOCKSTEP"}
 
@@ -55,6 +54,7 @@ def expect_that_it_helps(hooked: Hooked, named: list[int], asked: Step) -> None:
         pytest.param([60, 700, 100], [], 612, "full", {2}, id="one big holder"),
         pytest.param([300, 250, 300, 250, 200], [2, 4], 400, "fragmented", {5}, id="fragmented"),
         pytest.param([112] * 10, [], 410, "full", {9, 10}, id="two of a leak"),
+        pytest.param([1000, 1], [1], 1100, "fragmented", {2}, id="a small one in the middle"),
     ],
 )
 def test_the_named_buffers_make_room_on_the_stock_runtime(
@@ -75,6 +75,39 @@ def test_the_named_buffers_make_room_on_the_stock_runtime(
         ids = [where[entry.address] for entry in found.freeing.entries if entry.address is not None]
         assert set(ids) == named
         expect_that_it_helps(hooked, ids, asked)
+
+
+def test_on_a_mesh_the_named_buffer_makes_room_on_all_chips(hooked_of: StartedHooked) -> None:
+    hooked = hooked_of("n300")
+    with hooked.opened((1, 2)) as device:
+        rows = device.grid[1]
+        steps = [of_every_core(1, 60, rows), of_every_core(2, 700, rows), of_every_core(3, 100, rows)]
+        where = addresses_of(hooked.runtime.steps(steps), steps)
+        asked = of_every_core(50, 612, rows)
+        [refused] = hooked.runtime.steps([asked])
+        found = explained(hooked)
+
+        assert "refused" in refused
+        assert (found.cause, found.incident.is_mesh, len(found.incident.device_ids)) == ("full", True, 2)
+        assert found.freeing is not None
+        assert [where[entry.address] for entry in found.freeing.entries if entry.address is not None] == [2]
+        expect_that_it_helps(hooked, [2], asked)
+
+
+def test_of_buffers_by_core_the_one_on_the_refused_cores_is_named(hooked_of: StartedHooked) -> None:
+    hooked = hooked_of("n150", is_hybrid=True)
+    with hooked.opened():
+        steps = [on_cores(1, 900, first=0, last=1), on_cores(2, 500, first=2, last=3)]
+        where = addresses_of(hooked.runtime.steps(steps), steps)
+        asked = on_cores(3, 700, first=1, last=2)
+        [refused] = hooked.runtime.steps([asked])
+        found = explained(hooked)
+
+        assert "refused" in refused
+        assert found.incident.is_per_core
+        assert found.freeing is not None
+        assert {where[entry.address] for entry in found.freeing.entries if entry.address is not None} == {1}
+        expect_that_it_helps(hooked, [1], asked)
 
 
 def test_what_a_single_core_holds_is_named_where_it_is_in_the_way_of_all(hooked_of: StartedHooked) -> None:

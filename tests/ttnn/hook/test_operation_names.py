@@ -1,10 +1,14 @@
 """The operation of every program that the stock runtime launches, by name, read from the journal."""
 
+import subprocess
+from collections.abc import Iterator
+
 import pytest
 
 from tests.support.hooked.operations import operations
 from tests.support.hooked.process import Hooked, StartedHooked
 from tests.support.ttnn.runtime import has_compiler
+from tests.support.ttnn.stock import Stock
 
 pytestmark = pytest.mark.skipif(not has_compiler(), reason="OPERATIONS NOT COMPARED: no riscv64-unknown-elf-gcc")
 
@@ -93,3 +97,31 @@ def test_a_program_on_a_mesh_and_one_of_slow_dispatch_have_names(hooked_of: Star
     for hooked, mesh in ((hooked_of("n300"), (1, 2)), (hooked_of("n150", is_slow=True), (1, 1))):
         with hooked.opened(mesh):
             assert told_by(hooked, {"ttnn.add(x, y)": set()}) == {"ttnn.add(x, y)": {"BinaryNgDeviceOperation"}}
+
+
+# On made-up chips the Inspector is off. With this it believes to be on, and is told of launches as on a card.
+INSPECTOR_ON = """
+_Bool _ZN2tt8tt_metal12experimental9inspector9IsEnabledEv(void) { return 1; }
+_Bool _ZN2tt8tt_metal12experimental9inspector24ShouldCaptureTensorSpecsEv(void) { return 1; }
+"""
+
+
+@pytest.fixture
+def inspected(stock: Stock, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hooked]:
+    place = tmp_path_factory.mktemp("inspected")
+    (place / "inspector.c").write_text(INSPECTOR_ON)
+    library = str(place / "inspector.so")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, str(place / "inspector.c")], check=True)
+    hooked = Hooked.started(stock, place, "n150", beside=library)
+    yield hooked
+    hooked.stop()
+
+
+def test_the_runtimes_own_words_to_its_inspector_confirm_the_operation(inspected: Hooked) -> None:
+    """They come with each launch, with specifications of tensors, and are handed on; a mark would show a difference."""
+    calls = {call: CALLS[call] for call in list(CALLS)[:14]}
+    with inspected.opened():
+        assert told_by(inspected, calls) == calls
+        again = told_by(inspected, calls)
+
+    assert not any(again.values())

@@ -3,6 +3,8 @@
 #define FAKE_METAL_PROGRAMS_HPP
 
 #include <map>
+#include <optional>
+#include <string_view>
 
 #include "devices.hpp"
 
@@ -244,6 +246,15 @@ public:
 void EnqueueMeshWorkload(MeshCommandQueue& queue, MeshWorkload& workload, bool is_blocking);
 
 }  // namespace distributed
+
+struct TensorSpec {
+    uint64_t words[19];
+};
+
+namespace experimental::inspector {
+void EmitMeshWorkloadDebugEntry(distributed::MeshWorkload& workload, size_t runtime_id, std::string_view name,
+                                std::vector<TensorSpec> specs, std::optional<distributed::MeshTraceId> trace);
+}  // namespace experimental::inspector
 }  // namespace tt::tt_metal
 
 #endif

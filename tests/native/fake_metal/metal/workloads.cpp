@@ -29,6 +29,13 @@ void finalize(const detail::ProgramImpl& program, IDevice* device) {
 
 }  // namespace
 
+void experimental::inspector::EmitMeshWorkloadDebugEntry(distributed::MeshWorkload& workload, size_t runtime_id,
+                                                         std::string_view name, std::vector<TensorSpec> specs,
+                                                         std::optional<distributed::MeshTraceId> trace) {
+    const Arrived here("EmitMeshWorkloadDebugEntry", &workload, runtime_id, name.data(), name.size(),
+                       specs.empty() ? 0 : specs.back().words[18], trace ? trace->value : 0);
+}
+
 void program_dispatch::finalize_kernel_bins(IDevice* device, uint32_t core_type,
                                             const std::unordered_map<uint32_t, std::shared_ptr<Kernel>>& kernels,
                                             std::vector<std::shared_ptr<KernelGroup>>& groups, uint32_t base,

@@ -109,12 +109,25 @@ std::string make_workload(const Words& words) {
     return "made";
 }
 
+// A vector and an optional with something in them: they are handed on as they come.
+void tell_inspector(metal::distributed::MeshWorkload& workload) {
+    const std::string_view name = world().inspector_says;
+    std::vector<metal::TensorSpec> specs(2);
+    specs.back().words[18] = 4711;
+    const std::optional<metal::distributed::MeshTraceId> trace(metal::distributed::MeshTraceId{5});
+    const size_t runtime_id = 12;
+    Asked call("EmitMeshWorkloadDebugEntry", &workload, runtime_id, name.data(), name.size(), uint64_t{4711}, 5u);
+    metal::experimental::inspector::EmitMeshWorkloadDebugEntry(workload, runtime_id, name, std::move(specs), trace);
+    call.back();
+}
+
 std::string enqueue(const Words& words) {
     auto& made = world();
     auto& workload = made.workloads.at(number(words[1]));
     const auto has = [&](const char* word) { return std::find(words.begin(), words.end(), word) != words.end(); };
     auto& queue = has("other-queue") ? made.other_queue : made.queue;
     const bool is_blocking = has("blocking");
+    if (!made.inspector_says.empty()) tell_inspector(workload);
     Asked call("EnqueueMeshWorkload", &queue, &workload, is_blocking);
     const auto how = made.enqueue ? made.enqueue : metal::distributed::EnqueueMeshWorkload;
     how(queue, workload, is_blocking);
@@ -168,6 +181,9 @@ std::string make_buffer_within(const Words& words) { return world().next_buffer_
 std::string begin_counts_anew(const Words&) { return world().worker_count = 0, "0"; }
 std::string set_slow(const Words& words) { return world().is_slow = words[1] == "on", "set"; }
 std::string set_failing(const Words& words) { return world().is_failing = words[1] == "on", "set"; }
+std::string set_inspector(const Words& words) {
+    return world().inspector_says = words[1] == "off" ? std::string() : words[1], "set";
+}
 std::string set_stuck(const Words& words) { return world().is_stuck = words[1] == "on", "set"; }
 std::string make_program(const Words& words) {
     world().programs.put(number(words[1]), new metal::Program(number(words[1])));
@@ -198,6 +214,7 @@ const Order kProgramOrders[] = {{"programs", make_and_drop_programs},
                                 {"drop", drop_program},
                                 {"slow", set_slow},
                                 {"stuck", set_stuck},
+                                {"inspector", set_inspector},
                                 {"failing", set_failing},
                                 {"fill", fill_ring},
                                 {"count-anew", begin_counts_anew},

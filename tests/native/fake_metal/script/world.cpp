@@ -147,7 +147,8 @@ void World::finalize_system_program(metal::Device& device) {
 
 void World::start_rings(uint64_t count) {
     if (ring.rings.empty()) start_ring(ring);
-    for (; count != 0; --count) start_ring(*unused_rings.emplace_back(std::make_unique<metal::WorkerConfigBufferMgr>()));
+    for (; count != 0; --count)
+        start_ring(*unused_rings.emplace_back(std::make_unique<metal::WorkerConfigBufferMgr>()));
 }
 
 void World::start_ring_again(uint32_t worker_bytes) {

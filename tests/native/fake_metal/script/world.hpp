@@ -73,9 +73,10 @@ struct World {
     uint32_t next_trace = 0, worker_count = 0;
     uint64_t opening = 0;  // the mesh whose system programs are made
     metal::Program* configured = nullptr;
-    bool is_stuck = false;  // binaries stay on their way: nobody says that they arrived
-    bool is_failing = false;  // launches throw when all is done
-    bool is_slow = false;   // slow dispatch: no ring, no binaries in DRAM, no status
+    bool is_stuck = false;       // binaries stay on their way: nobody says that they arrived
+    std::string inspector_says;  // of each launch, before it; empty: the Inspector is off
+    bool is_failing = false;     // launches throw when all is done
+    bool is_slow = false;        // slow dispatch: no ring, no binaries in DRAM, no status
     void (*enqueue)(metal::distributed::MeshCommandQueue&, metal::distributed::MeshWorkload&, bool) = nullptr;
 
     /// Makes and compiles one, which is then configured.
