@@ -128,7 +128,7 @@ def test_an_impossible_kernel_is_cut_and_counted(told: Told, size: int, left: in
 def test_an_impossible_program_is_cut_and_counted(told: Told, size: int, left: int) -> None:
     told.call("report_binary_status", told.chip, 9, BinaryStatus.COMMITTED, size)
 
-    assert [row[3:] for row in told.rows["programs"]] == [(BinaryStatus.COMMITTED, 0, left)]
+    assert [row[3:] for row in told.rows["programs"]] == [(BinaryStatus.COMMITTED, 0, left, "")]
     assert told.findings == {"clamped": 1}
 
 
@@ -196,7 +196,7 @@ def test_everything_that_can_be_said_about_an_unknown_target_is_shown_there(told
         (unknown, Pool.ETH, 200, 200, 1),
         (unknown, Pool.DRAM, 512, 512, 1),
     }
-    assert [row[1:] for row in rows["programs"]] == [(unknown, 3, 1, 1, 512)]
+    assert [row[1:] for row in rows["programs"]] == [(unknown, 3, 1, 1, 512, "")]
     assert [row[1:3] for row in rows["out_of_memory"]] == [(unknown, Pool.DRAM)]
     assert rows["launches"] == [(told.key, unknown, 1)]
 

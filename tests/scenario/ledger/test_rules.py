@@ -220,7 +220,10 @@ def test_launches_are_counted_and_never_charged(tell: Story) -> None:
 
     names = {row["number"]: row["unique_id"] for row in tell.rows["devices"]}
     assert sorted((names[row[1]], row[2]) for row in tell.rows["launches"]) == [(ONE, 4), (TWO, 3)]
-    assert sorted((names[row[1]], *row[2:]) for row in tell.rows["programs"]) == [(ONE, 9, 0, 3, 0), (TWO, 9, 0, 3, 0)]
+    assert sorted((names[row[1]], *row[2:]) for row in tell.rows["programs"]) == [
+        (ONE, 9, 0, 3, 0, ""),
+        (TWO, 9, 0, 3, 0, ""),
+    ]
     assert tell.pool(ONE)[0] == 0
 
 
@@ -228,7 +231,7 @@ def test_a_programs_binary_is_charged_to_dram_once_its_size_is_known(tell: Story
     tell.say("report_binary_status", tell.one, 9, 1)
     tell.say("report_launch", tell.one, 9)
     tell.say("report_binary_status", tell.one, 9, 2, 4096)
-    assert [row[2:] for row in tell.rows["programs"]] == [(9, 2, 1, 4096)]
+    assert [row[2:] for row in tell.rows["programs"]] == [(9, 2, 1, 4096, "")]
     assert (tell.pool(ONE)[0], tell.findings) == (4096, {})
 
     tell.say("report_program_end", tell.one, 9)
