@@ -165,7 +165,7 @@ class Expected:
 
     def _programs(self) -> Counter[Any]:
         return Counter(
-            (process.name, device, life.id, life.status, life.launches, life.reserved)
+            (process.name, device, life.id, life.status, life.launches, life.reserved, "")
             for process in self.processes
             for device, life in process.held()
             if life.kind == Kind.PROGRAM_BINARY

@@ -126,7 +126,7 @@ FEATURES = (
     Feature(
         "launches",
         _on_a_mesh("enqueue_workload", "add_program"),
-        _needs("workload_destroyed", "range_start", "range_end", "coordinate_numbers"),
+        _needs("workload_destroyed", "range_start", "range_end", "coordinate_numbers", "emit_entry"),
     ),
     Feature(
         "kernel ring",

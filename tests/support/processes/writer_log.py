@@ -98,7 +98,7 @@ def _wrong_entries(log: WriterLog, allocations: list[tuple[Any, ...]]) -> list[s
 
 def _wrong_launches(log: WriterLog, rows: Rows, key: int) -> list[str]:
     launched: Counter[int] = Counter()
-    for process, _, program, _, launches, _ in rows["programs"]:
+    for process, _, program, _, launches, *_ in rows["programs"]:
         if process == key:
             launched[program] = launches
     return [
