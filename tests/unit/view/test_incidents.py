@@ -15,6 +15,7 @@ from ttmem.view import plain
 from ttmem.view.incidents import headline, incident_block, incident_story
 from ttmem.view.page import PageOptions
 from ttmem.view.spans import width_of
+from ttmem.view.units import size_text
 
 SECOND = 1_000_000_000
 WIDE = PageOptions()
@@ -164,6 +165,18 @@ def test_the_block_of_a_clash_names_program_cores_addresses_and_what_is_in_the_w
     assert lines[1] == "    asked by   model.py:140 norm   (ttnn.rms_norm); nothing was launched after it"
     assert lines[2].startswith("    in the way 0x74000  100 KiB per core  model.py:131 keep_hidden, ")
     assert len([line for line in lines if "keep_hidden" in line]) == 2  # the other is the floor
+
+
+def test_more_than_there_is_says_how_much_more_and_what_helps() -> None:
+    chip = RefusingChip()
+    chip.hold("hidden", chip.l1(100 * KIB), "model.py:90 mlp")
+    found = explain(chip.refused(chip.l1(1500 * KIB)))
+    space = max(line.end_address - line.begin_address for line in found.lines)
+    text = plain(incident_story(found, chips(1), WIDE))
+
+    assert f"if everything were freed ({size_text(1500 * KIB - space)} too little); shard it differently" in text
+    assert "a smaller data type, or keep it in DRAM" in text
+    assert "Nothing that could be freed makes enough room." in text
 
 
 def test_circular_buffers_that_alone_are_too_large_have_nothing_in_their_way() -> None:

@@ -116,9 +116,9 @@ def _to_free(explanation: Explanation, options: PageOptions, most: int) -> list[
             return []
         if not explanation.lines:
             return []
-        text = (
-            "No set of buffers would open a large enough block: what is in the way cannot be freed, or it is too large."
-        )
+        text = "No set of buffers would open a large enough block: what lies in the way cannot be freed."
+        if explanation.cause == "too_large":
+            text = "Nothing that could be freed makes enough room."
         return [(Span(" TO MAKE ROOM", Role.TITLE),), *wrapped([text], Role.PLAIN, "", options)]
     lines: list[Line] = [(Span(" TO MAKE ROOM", Role.TITLE), Span("  the fewest buffers that must go", Role.DIM))]
     lines += _entries(freeing.entries[:most], explanation, options)

@@ -243,4 +243,9 @@ def why_text(explanation: Explanation) -> Iterator[str]:
             yield "a block was large enough by these figures: memory was freed meanwhile, or the runtime may not use it"
         case "too_large":
             space = max(line.end_address - line.begin_address for line in explanation.lines)
-            yield f"there are {amount(explanation, space)} in all: it would not fit if everything were freed"
+            short = max(0, (incident.requested_per_bank_bytes or 0) - space)
+            dram = ", or keep it in DRAM" if is_per_core_memory(incident) else ""
+            yield (
+                f"there are {amount(explanation, space)} in all: it would not fit if everything were freed "
+                f"({amount(explanation, short)} too little); shard it differently, take a smaller data type{dram}"
+            )
