@@ -146,7 +146,7 @@ def test_ps_says_of_a_chip_what_follows_from_few_of_its_rows(
     [process] = real["processes"]
     made = data.draw(tables_of_chips(numbers, process["key"], devices[0]["capacities"]))
     bare = {name: [] if isinstance(one, list) else one for name, one in real.items()}
-    rows = {**bare, "devices": devices, "processes": [{**process, "live_count": 0}], **made}
+    rows = {**bare, "devices": devices, "processes": [{**process, "live_count": 0, "incidents": []}], **made}
     tables = ChipTables()
     reading = Reading(rows, [], {row["unique_id"]: row["number"] for row in devices}, tables)
 

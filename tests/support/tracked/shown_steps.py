@@ -82,7 +82,7 @@ class ShownSteps:
             name: [self._tables.all[name].whole(figures, device=device, process=process["key"]) for figures in some]
             for name, some in part
         }
-        return {**bare, "devices": devices, "processes": [process], **own}
+        return {**bare, "devices": devices, "processes": [{**process, "incidents": []}], **own}  # of other chips, too
 
 
 def held_parts(reading: Reading, device: int) -> Iterator[Part]:
