@@ -396,7 +396,8 @@ void end_trace(uint16_t target, uint64_t id, uint64_t bytes) noexcept {
     }
     const uint64_t sequence = publish_trace(Type::trace_captured, target, id, bytes);
     const TraceLock lock;
-    KnownTrace* trace = lock.is_held() ? find_known(target, id, slot) : nullptr;
+    if (!lock.is_held()) return count_unjudged();
+    KnownTrace* trace = find_known(target, id, slot);
     if (trace != nullptr) trace->ended = sequence;
 }
 
@@ -409,12 +410,14 @@ void release_trace(uint16_t target, uint64_t id) noexcept {
     publish_trace(Type::trace_released, target, id, 0);
     const TraceLock lock;
     uint32_t slot = 0;
-    if (lock.is_held() && find_known(target, id, slot) != nullptr) drop_slot(slot);
+    if (!lock.is_held()) return count_unjudged();
+    if (find_known(target, id, slot) != nullptr) drop_slot(slot);
 }
 
 void drop_traces_of(uint16_t target) noexcept {
     const TraceLock lock;
-    for (uint32_t slot = 0; slot < trace_slots_used && lock.is_held(); ++slot)
+    if (!lock.is_held()) return count_unjudged();
+    for (uint32_t slot = 0; slot < trace_slots_used; ++slot)
         if (trace_slots[slot]->is_used && trace_slots[slot]->target == target) drop_slot(slot);
 }
 

@@ -67,7 +67,7 @@ def test_one_that_was_made_elsewhere_is_not_looked_for(nursery: Nursery, journal
 def test_each_is_handed_out_once_and_known_ones_not_at_all(nursery: Nursery, journals: Path) -> None:
     reporter = a_reporter(nursery, journals)
     facts = os.stat(reporter.journal)
-    ticks = iter(range(0, 1000, 2))
+    ticks = iter(range(0, 100_000, 1000))  # however long a scan takes, its rest is over
     removed = UnlistedJournals(Places(uid=os.geteuid(), directory=str(journals)), clock=lambda: float(next(ticks)))
 
     assert removed.scan({(facts.st_dev, facts.st_ino)}) == []

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -96,15 +97,17 @@ def selected(app: Monitor) -> str:
     )
 
 
+def has_rows(app: Monitor, count: int) -> bool:
+    return len(on_screen(app).split("\n")) == count
+
+
 def test_another_size_is_drawn_at_once(tmp_path: Path) -> None:
     async def story() -> None:
         async with shown(tmp_path) as (app, pilot):
             for size in ((80, 24), (200, 60), (20, 5), (1, 1)):
                 await pilot.resize_terminal(*size)
-                await pilot.pause()
-                lines = on_screen(app).split("\n")
-                assert len(lines) == size[1]
-                assert on_screen(app) == text_of(app.desk.picture())
+                await until(pilot, partial(has_rows, app, size[1]))
+                await until(pilot, lambda: on_screen(app) == text_of(app.desk.picture()))
 
     asyncio.run(story())
 
