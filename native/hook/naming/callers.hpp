@@ -3,7 +3,7 @@
 //   ... < launch<..BinaryNgDeviceOperation> < ttnn::prim::binary_ng < ttnn::add < binding < interpreter
 //                                                                     the outermost function of the library of operations
 //
-// One look takes a few microseconds: it is taken once for what is new, never for each call.
+// One look takes a few microseconds: it is taken once for what is new, and for a refusal, whose exception takes longer.
 #pragma once
 
 #include <cstdint>

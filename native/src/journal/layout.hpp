@@ -526,7 +526,7 @@ struct Header {
     Word stacks_refused;                           // stacks that found no room: their site is "other"
     Half sites_off;  // arena id of the reason why Python stacks are not recorded, 0: none known
     Half sites_spare;
-    Word unjudged;  // allocations and frees that could not be compared with traces: unsafe replays may be missing
+    Word unjudged;  // allocations, frees and traces that could not be compared: unsafe replays may be missing
     uint8_t pad3[kPage - 1024 - 64 - 64 - (21 + kIncidentKinds * kPools) * 8];
 };
 static_assert(sizeof(Header) == kPage && offsetof(Header, next_sequence) == 1024 &&

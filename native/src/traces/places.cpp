@@ -11,14 +11,6 @@ struct ChipIds {
     bool has(uint64_t id) const noexcept { return std::find(ids, ids + count, id) != ids + count; }
 };
 
-const char* item_at(const Writer& writer, uint32_t id, Item wanted, uint32_t& bytes) noexcept {
-    if (id == 0 || id >= kArenaBytes / 8) return nullptr;
-    const char* item = writer.arena + uint64_t{id} * 8;
-    const uint64_t head = reinterpret_cast<const ItemHead*>(item)->head.load(std::memory_order_acquire);
-    bytes = static_cast<uint32_t>(head);
-    return static_cast<Item>(head >> 32) == wanted ? item + sizeof(ItemHead) : nullptr;
-}
-
 // Of a chip its own; none if nobody described the target. `own` is where a chip's lies.
 ChipIds chips_of(const Writer& writer, uint16_t number, uint64_t& own) noexcept {
     const Target& target = writer.targets[number];

@@ -22,10 +22,9 @@ uint32_t text_hash(const char* text, uint32_t length) noexcept {
 }
 
 bool is_text(const Writer& writer, uint32_t id, const char* text, uint32_t length) noexcept {
-    const char* item = writer.arena + uint64_t{id} * 8;
-    const uint64_t head = reinterpret_cast<const ItemHead*>(item)->head.load(std::memory_order_acquire);
-    return static_cast<uint32_t>(head) == length && static_cast<Item>(head >> 32) == Item::text &&
-           std::memcmp(item + sizeof(ItemHead), text, length) == 0;
+    uint32_t bytes = 0;
+    const char* known = item_at(writer, id, Item::text, bytes);
+    return known != nullptr && bytes == length && std::memcmp(known, text, length) == 0;
 }
 
 // Sizes of a kernel follow on its name (journal/kernel_name.hpp). Kernels are built in any number of sizes: once half of the

@@ -178,19 +178,17 @@ uint64_t add_chosen(const Writer& writer, const Concerned& concerned, Choice& lo
 }
 
 bool is_chip_of(const Writer& writer, uint32_t mesh_descriptor, uint64_t unique_id) noexcept {
-    const char* item = writer.arena + uint64_t{mesh_descriptor} * 8;
-    const uint64_t head = reinterpret_cast<const ItemHead*>(item)->head.load(std::memory_order_acquire);
-    if (mesh_descriptor == 0 || static_cast<Item>(head >> 32) != Item::mesh) return false;
-    const char* bytes = item + sizeof(ItemHead);
-    const uint32_t count = reinterpret_cast<const MeshDescriptor*>(bytes)->chip_count;
-    const auto* chips = reinterpret_cast<const uint64_t*>(bytes + sizeof(MeshDescriptor));
+    uint32_t bytes = 0;
+    const char* mesh = item_at(writer, mesh_descriptor, Item::mesh, bytes);
+    if (mesh == nullptr) return false;
+    const uint32_t count = reinterpret_cast<const MeshDescriptor*>(mesh)->chip_count;
+    const auto* chips = reinterpret_cast<const uint64_t*>(mesh + sizeof(MeshDescriptor));
     return std::find(chips, chips + count, unique_id) != chips + count;
 }
 
 bool is_mesh_descriptor(const Writer& writer, uint32_t descriptor) noexcept {
-    const char* item = writer.arena + uint64_t{descriptor} * 8;
-    const uint64_t head = reinterpret_cast<const ItemHead*>(item)->head.load(std::memory_order_acquire);
-    return descriptor != 0 && static_cast<Item>(head >> 32) == Item::mesh;
+    uint32_t bytes = 0;
+    return item_at(writer, descriptor, Item::mesh, bytes) != nullptr;
 }
 
 }  // namespace

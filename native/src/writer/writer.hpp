@@ -45,6 +45,15 @@ struct alignas(64) Writer {  // every report looks at its first line of memory, 
 /// Points the fields at the parts of a mapped journal.
 void open_parts(Writer& writer, void* base) noexcept;
 
+/// What an item of the arena holds, and how many bytes; null if there is none of that kind.
+inline const char* item_at(const Writer& writer, uint32_t id, Item wanted, uint32_t& bytes) noexcept {
+    if (id == 0 || id >= kArenaBytes / 8) return nullptr;
+    const char* item = writer.arena + uint64_t{id} * 8;
+    const uint64_t head = reinterpret_cast<const ItemHead*>(item)->head.load(std::memory_order_acquire);
+    bytes = static_cast<uint32_t>(head);
+    return static_cast<Item>(head >> 32) == wanted ? item + sizeof(ItemHead) : nullptr;
+}
+
 extern Writer the_writer;
 extern std::atomic<std::atomic<uint64_t>*> the_alive_word;
 

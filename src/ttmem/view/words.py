@@ -26,7 +26,7 @@ FINDINGS = {
     "targets_lost": "device or mesh beyond the 255 a process may open",
     "unknown_device": "buffer whose device is not known: it is missing from all figures",
     "undivided_l1": "device on which L1_SMALL cannot be told from L1: its bytes are counted as L1",
-    "unjudged": "allocation or free that was not compared with traces: unsafe replays may be missing",
+    "unjudged": "allocation, free or trace that was not compared: unsafe replays may be missing",
     "impossible_record": "record that no writer could have left (a damaged journal)",
     "free_size": "free that names another size than was allocated",
     "unknown_type": "buffer of a type nobody knows (kept in pool unknown)",

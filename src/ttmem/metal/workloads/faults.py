@@ -90,17 +90,11 @@ def cb_clash(chip: Chip) -> Iterator[Step]:
 
 def cache_growth(chip: Chip) -> Iterator[Step]:
     """Meets a new length of prompt every time: programs for it are built, and the program cache forgets none."""
-    width, core_count = 4096, chip.l1_bank_count
+    width = 4096
     yield Phase("serve")
     yield from made(Tensor("weights", (1, 1, width, width), F8))
     for number in count(1):
-        rows = TILE_SIDE * number
-        x, normed, y = (Tensor(name, (1, 1, rows, width), F16) for name in ("x", "normed", "y"))
-        matmul = op.matmul_prefill("wo", rows, width, width, dtypes=(F16, F8, F16), grid=chip.grid)
-        yield from apply(op.embedding(rows, width, core_count=core_count), x)
-        yield from apply(op.norm_prefill(rows, width, core_count=core_count), normed)
-        yield from apply(matmul, y, frees=("normed",))
-        yield from apply(op.add("add", rows, width, dtypes=(F16, F16, F16), core_count=core_count), frees=("x", "y"))
+        yield from _layer(TILE_SIDE * number, width, chip)
         yield Beat(STEP_SECONDS, is_round=True)
 
 
