@@ -102,9 +102,9 @@ inline uint16_t target_of(int32_t device_id) {
 // table full is in no table, and held for alive.
 bool is_over(ttmem_handle handle) noexcept {
     if ((handle & kUntabledHandle) != 0) return false;
-    const uint64_t entry = handle & 0xf'ffff;
+    const auto [made_by, entry] = Handle::unpack(handle);
     if (handle == 0 || entry >= own.journal.table) return true;
-    return own.journal.slab[entry].commit.load(std::memory_order_acquire) != committed(handle >> 20);
+    return own.journal.slab[entry].commit.load(std::memory_order_acquire) != committed(made_by);
 }
 
 struct Report {

@@ -50,8 +50,8 @@ public:
         for (const Words& first : first_) {
             Words whole = first;
             for (const Words& part : parts_after(first)) {
-                whole.reserved = pack48(whole.reserved_bytes() + part.reserved_bytes(), whole.target());
-                whole.requested = pack48(whole.requested_bytes() + part.requested_bytes(), whole.thread());
+                whole.set_reserved(whole.reserved_bytes() + part.reserved_bytes());
+                whole.set_requested(whole.requested_bytes() + part.requested_bytes());
             }
             visit(whole);
         }

@@ -17,10 +17,12 @@ struct EntryWords {
         const uint8_t kind = words.kind();
         if (kind == TTMEM_PROGRAM_BINARY) {
             *this = {words.site(), words.reserved_bytes(), words.id};
-        } else if (kind >= TTMEM_CIRCULAR_BUFFER && kind <= TTMEM_SCRATCHPAD) {
-            const uint64_t place = is_socket ? words.address : words.address & 0xffff'ffff;
-            *this = {place, words.reserved_bytes(), is_socket ? 0 : words.requested_bytes()};
-            if (!is_socket) core_set = static_cast<uint32_t>(words.address >> 32);
+        } else if (is_circular_buffer(kind) && is_socket) {
+            asked = words.reserved_bytes();
+        } else if (is_circular_buffer(kind)) {
+            const CircularBufferEntry cb = CircularBufferEntry::unpack(words);
+            *this = {cb.address, words.reserved_bytes(), cb.program};
+            core_set = cb.core_set;
         } else if (!is_socket) {
             take_all(words);
         }
@@ -35,18 +37,22 @@ private:
     EntryWords(uint64_t place, uint64_t size, uint64_t owner) : address(place), asked(size), program(owner) {}
 
     void take_all(const Words& words) {
-        if (is_buffer(words.kind())) {
-            address = words.buffer_address();
-            layout = words.layout();
-            if (words.is_by_core())
-                core_set = words.core_set();
-            else
-                page = words.page_bytes();
+        if (words.is_by_core()) {
+            const CorePartEntry part = CorePartEntry::unpack(words);
+            address = part.address;
+            layout = part.layout;
+            core_set = part.core_set;
+        } else if (is_buffer(words.kind())) {
+            const BufferEntry buffer = BufferEntry::unpack(words);
+            address = buffer.address;
+            layout = buffer.layout;
+            page = buffer.page_bytes;
         } else if (words.kind() != TTMEM_KIND_UNKNOWN) {  // a kernel
+            const KernelEntry kernel = KernelEntry::unpack(words);
             address = 0;
-            program = words.low48(words.address);
-            core_type = words.core_type();
-            found_by = words.found_by();
+            program = kernel.program;
+            core_type = kernel.core_type;
+            found_by = kernel.found_by;
         }
     }
 };

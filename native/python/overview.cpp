@@ -77,7 +77,7 @@ bool is_mentioned(const Process& process, uint32_t device) {
     for (uint16_t i = 0; i < book.target_count() && i < book.targets().size(); ++i)
         if (book.targets()[i].is_mesh && book.targets()[i].is_open && has(i)) return true;
     for (size_t i = 0; i + 3 < process.phases.size(); i += 4) {
-        const auto target = static_cast<uint16_t>(process.phases[i] >> 32);
+        const auto target = PhasePlace::unpack(process.phases[i]).target;
         if (process.phases[i + 3] != 0 && target < kTargets && has(target)) return true;
     }
     bool is_program = false;

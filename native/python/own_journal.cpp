@@ -70,10 +70,10 @@ public:
         length = 0;
         if (id == 0 || at + sizeof(ItemHead) > kArenaBytes) return nullptr;
         const char* place = part<char>(identity().arena_offset) + at;
-        const uint64_t head = reinterpret_cast<const ItemHead*>(place)->head.load(std::memory_order_acquire);
-        if (static_cast<Item>(head >> 32) != kind || (head & 0xffff'ffff) > kArenaBytes - at - sizeof head)
-            return nullptr;
-        length = head & 0xffff'ffff;
+        const auto* head = reinterpret_cast<const ItemHead*>(place);
+        const auto [bytes, found] = ItemWord::unpack(head->head.load(std::memory_order_acquire));
+        if (found != kind || bytes > kArenaBytes - at - sizeof *head) return nullptr;
+        length = bytes;
         return place + sizeof(ItemHead);
     }
 

@@ -101,12 +101,10 @@ void history_rows(const Process& process, const Timebase& time, ProcessLists& li
     };
     std::map<std::tuple<std::string, uint32_t, uint8_t>, PhaseRow> phases;
     for (size_t i = 0; i + 3 < process.phases.size(); i += 4) {
-        const uint64_t place = process.phases[i];
-        const auto target = static_cast<uint16_t>(place >> 32);
-        const auto pool = static_cast<uint8_t>(place >> 48);
+        const auto [name_id, target, pool] = PhasePlace::unpack(process.phases[i]);
         if (process.phases[i + 3] == 0 || pool >= kPools || (target >= kTargets && target != kNoTarget)) continue;
         if (target == kNoTarget && process.phases[i + 1] == 0) continue;  // none is open
-        const std::string name = process.reader->item(static_cast<uint32_t>(place), Item::text).substr(0, 256);
+        const std::string name = process.reader->item(name_id, Item::text).substr(0, 256);
         if (target == kNoTarget) {
             lists.open_phases.append(
                 nb::make_tuple(process.key, text(name), when(process.phases[i + 2]), process.phases[i + 1]));

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "journal/events.hpp"
 #include "ttmem/client.h"
 
 namespace ttmem::hook {
@@ -54,8 +55,8 @@ public:
     uint64_t retired() const noexcept { return retired_; }
     uint32_t entry_count() const noexcept { return entry_count_; }
 
-    /// What somebody is told of now: live bytes << 32 | retired ones.
-    uint64_t tell() noexcept { return told_ = uint64_t{live_} << 32 | retired_; }
+    /// What somebody is told of now: live bytes and retired ones, as LaunchedRing has them.
+    uint64_t tell() noexcept { return told_ = LaunchedRing::levels_of(live_, retired_); }
 
     /// Whether that is news; it is told then.
     bool is_news() noexcept {

@@ -194,7 +194,7 @@ void put_back(const Launching& launching) noexcept {
 [[gnu::always_inline]] inline void count_launches(Workload& workload, const void* queue,
                                                   const LaunchedRing& ring) noexcept {
     const bool is_counted = settle(workload) && !record_launch(workload, queue);
-    const bool is_together = ring.word >> 48 == workload.only >> 48 || !ring.is_there();
+    const bool is_together = ring.move().target() == workload.only >> 48 || !ring.is_there();
     if (__builtin_expect(is_counted && is_together && workload.program_count == 1 && has_journal(), 1))
         return count_only_launch(workload, ring);
     count_apart(workload, ring, is_counted);

@@ -4,36 +4,41 @@
 
 namespace ttmem {
 
-bool has_ring(const Words& event) { return event.type() == Type::launched && (event.flags() & kWithRing) != 0; }
-
 Words ring_of_launch(const Words& launch) {
-    Words ring = launch;
-    ring.tag = tag_of(Type::ring_moved, 0, 0, 0, 0);
-    ring.id = launch.address >> 32;
-    ring.address = launch.address & 0xffff'ffff;
-    ring.requested = pack48(launch.low48(launch.per_bank) >> 24, launch.thread());
+    Words ring = RingMovedRecord::of(LaunchedRecord::unpack(launch).ring).pack();
+    ring.commit = launch.commit;
+    ring.time = launch.time;
+    ring.set_thread(launch.thread());
     return ring;
 }
 
-bool apply_activity(Activity& activity, const Words& event) {
-    const uint64_t first = event.per_bank & 0xff, second = event.per_bank >> 8 & 0xff;
-    const uint64_t entries = event.requested_bytes();
-    if (event.type() == Type::ring_moved) {
-        if (first >= kCoreTypes || second >= kStalls) return false;
-        Activity::Ring& ring = activity.rings[first];
-        const bool is_launch = (event.per_bank >> 16 & 1) == 0;
-        const uint64_t total = event.low48(event.reserved);
-        ring = {event.id, event.address, entries, ring.launches + is_launch, total != 0 ? total : ring.total};
-        if (second != TTMEM_STALL_NONE) ++activity.stalls[second];
-        return true;
-    }
-    if (first >= kCaches || second >= kOutcomes) return false;
-    Activity::Cache& cache = activity.caches[first];
-    ++cache.outcomes[second];
-    cache.entries = entries;
-    cache.held = event.address;
-    cache.shared = event.low48(event.reserved);
+namespace {
+
+bool apply_ring(Activity& activity, const RingMovedRecord& told) {
+    const uint64_t core_type = told.move.core_type(), stall = told.move.stall();
+    if (core_type >= kCoreTypes || stall >= kStalls) return false;
+    Activity::Ring& ring = activity.rings[core_type];
+    const uint64_t launches = ring.launches + (told.move.is_aside() ? 0 : 1);
+    ring = {told.live, told.retired, told.entries, launches, told.total != 0 ? told.total : ring.total};
+    if (stall != TTMEM_STALL_NONE) ++activity.stalls[stall];
     return true;
+}
+
+bool apply_cache(Activity& activity, const CacheAnsweredRecord& told) {
+    if (told.cache >= kCaches || told.outcome >= kOutcomes) return false;
+    Activity::Cache& cache = activity.caches[told.cache];
+    ++cache.outcomes[told.outcome];
+    cache.entries = told.entries;
+    cache.held = told.held;
+    cache.shared = told.shared;
+    return true;
+}
+
+}  // namespace
+
+bool apply_activity(Activity& activity, const Words& event) {
+    return event.type() == Type::ring_moved ? apply_ring(activity, RingMovedRecord::unpack(event))
+                                            : apply_cache(activity, CacheAnsweredRecord::unpack(event));
 }
 
 void add_activity(Activity& sum, const Activity& own) {

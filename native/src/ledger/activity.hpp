@@ -6,8 +6,7 @@
 
 namespace ttmem {
 
-/// Whether a record is that of a launch that tells of the ring, too; and what a record of the ring's own would say.
-bool has_ring(const Words& event);
+/// What a record of the ring's own would say, of a launch that says how it left the ring.
 Words ring_of_launch(const Words& launch);
 
 /// Applies a record of the ring or of a cache; false if it makes no sense.

@@ -33,7 +33,7 @@ KindAmount* cores_of(KindAmount (&cores)[kCoreTypes], const Words& words) {
 Words as_kept(const Words& entry) {
     Words life = entry;
     if (life.kind() != TTMEM_PROGRAM_BINARY) return life;
-    life.requested = pack48(0, life.thread());
+    life.set_requested(0);
     if (life.address == 0 && life.launches() != 0) life.address = life.sequence();
     return life;
 }
@@ -47,8 +47,10 @@ bool is_sound(const Words& event) {
 
 // A newer writer may know more kinds and pools: those are kept as unknown. False when nothing makes sense of it.
 bool make_sound(Words& event) {
-    event.tag = tag_of(event.type(), event.kind() < kKinds ? event.kind() : uint8_t{TTMEM_KIND_UNKNOWN},
-                       event.pool() < kPools ? event.pool() : uint8_t{TTMEM_POOL_UNKNOWN}, event.flags(), event.site());
+    Tag tag = Tag::unpack(event.tag);
+    if (tag.kind >= kKinds) tag.kind = TTMEM_KIND_UNKNOWN;
+    if (tag.pool >= kPools) tag.pool = TTMEM_POOL_UNKNOWN;
+    event.tag = tag.pack();
     return is_sound(event);
 }
 
@@ -183,17 +185,16 @@ void Book::on_allocated(const Words& event, uint32_t hash, const JournalReader* 
         return;
     }
     Words life = as_kept(event);
-    if (event.kind() == TTMEM_PROGRAM_BINARY) on_named(event.target(), event.id, event.requested_bytes());
-    life.tag &= ~(uint64_t{kReplaced} << 24);  // as it stands in the live state
-    life.reserved &= ~(kHintMask << 43);
+    if (event.kind() == TTMEM_PROGRAM_BINARY)
+        on_named({event.target(), event.id, ProgramEntry::unpack(event).operation});
+    life.forget_replaced();
     if (event.kind() == TTMEM_PROGRAM_BINARY) {
         // An unheard-of program begins with a launch; one that is entered anew brings its history along.
         if (event.launches() != 0 && (event.flags() & kReplaced) == 0) note_launch(event);
         for (const Words& early : programs_early_)
             if (entry_key(early) == entry_key(life)) change_program(life, early);
     }
-    if (const auto early = sites_early_.find(sequence); early != sites_early_.end())
-        life.tag = (life.tag & 0xffff'ffffull) | uint64_t{early->second} << 32;
+    if (const auto early = sites_early_.find(sequence); early != sites_early_.end()) life.set_site(early->second);
     table_.insert(life, hash);
     charge(life, +1, sequence, event.time, now_ns);
     if (log_ != nullptr) say_begun(event, life, replaced);
@@ -216,7 +217,7 @@ void Book::on_freed(const Words& event, uint32_t hash, const JournalReader* read
         if (log_ != nullptr && may_say(event.sequence())) say_ended(event);
         return;
     }
-    const uint64_t made_by = event.address;
+    const uint64_t made_by = FreedRecord::unpack(event).made_by;
     const size_t slot = table_.slot_of(entry_key(event), hash, made_by);
     if (table_.at_slot(slot) != nullptr)
         log_ != nullptr ? end_aloud(slot, event, reader, now_ns) : end_life(slot, event, reader, now_ns);
@@ -232,8 +233,9 @@ void Book::note_unmatched(const Words& event) {
     const size_t kept = freed_.size();
     for (size_t i = 0; i < std::min<size_t>(kept, 4096); ++i) {
         const size_t at = (freed_next_ + kept - 1 - i) % kept;
-        if (!(entry_key(freed_[at].words) == key) && (freed_[at].words.sequence() != key.id >> 20 || key.kind != 0))
-            continue;
+        const Words& life = freed_[at].words;
+        const bool is_by_handle = key.kind == 0 && life.sequence() == Handle::unpack(key.id).made_by;
+        if (!(entry_key(life) == key) && !is_by_handle) continue;
         ++findings_["double_free"];
         return;
     }
@@ -267,8 +269,8 @@ void Book::end(size_t slot, uint64_t sequence, uint64_t now_ns) {
 
 void Book::resize(Words& life, uint64_t bytes, uint64_t sequence, uint64_t now_ns) {
     charge(life, -1, sequence, now_ns, now_ns);
-    life.reserved = pack48(bytes, life.target());
-    life.requested = pack48(bytes, life.thread());
+    life.set_reserved(bytes);
+    life.set_requested(bytes);
     charge(life, +1, sequence, now_ns, now_ns);
 }
 
@@ -282,23 +284,23 @@ void Book::note_launch(const Words& event) {
 
 // Launches are told as their number so far, so the highest counts; of statuses the newest does, whatever is read last.
 void Book::change_program(Words& program, const Words& event) {
-    constexpr uint64_t kLaunches = (1ull << 46) - 1;
-    const uint64_t sequence = event.sequence(), value = event.requested_bytes();
+    const uint64_t sequence = event.sequence();
     if (sequence < program.sequence()) return;  // of an earlier life of this program
     if (event.type() == Type::launched) {
-        if (value <= kLaunches && value > program.launches())
-            program.per_bank = (program.per_bank & ~kLaunches) | value;
+        const uint64_t launches = LaunchedRecord::unpack(event).launches;
+        if (launches <= in::kLaunches.most() && launches > program.launches())
+            program.per_bank = ProgramEntry::with_launches(program.per_bank, launches);
         program.address = std::max(program.address, sequence);
     } else if (sequence > program.requested_bytes()) {
-        program.per_bank = (program.per_bank & ~(3ull << 46)) | (value & 3) << 46;
-        program.requested = pack48(sequence, program.thread());
+        program.per_bank = ProgramEntry::with_status(program.per_bank, StatusChangedRecord::unpack(event).status);
+        program.set_requested(sequence);
     }
 }
 
 void Book::on_program(const Words& event, const JournalReader* reader, uint64_t now_ns) {
     ensure_place(event.target(), now_ns);
     if (event.type() == Type::launched) note_launch(event);
-    if (has_ring(event)) on_activity(ring_of_launch(event), now_ns);
+    if (LaunchedRecord::has_ring(event)) on_activity(ring_of_launch(event), now_ns);
     const EntryKey key{event.id, event.target(), TTMEM_PROGRAM_BINARY};
     if (Words* program = table_.find_any(key, entry_hash(key))) return change_program(*program, event);
     const bool may_come = reader != nullptr && !reader->pending().empty() && programs_early_.size() < kPendingMost;
@@ -307,15 +309,16 @@ void Book::on_program(const Words& event, const JournalReader* reader, uint64_t 
 
 // Sites are children of earlier ones as more becomes known: the newest says most.
 void Book::on_site_changed(const Words& event, uint32_t hash, const JournalReader* reader) {
-    Words* life = table_.find(entry_key(event), hash, event.address);
+    const SiteChangedRecord changed = SiteChangedRecord::unpack(event);
+    Words* life = table_.find(entry_key(event), hash, changed.made_by);
     if (life != nullptr)
-        life->tag = (life->tag & 0xffff'ffffull) | uint64_t{event.site()} << 32;
-    else if (reader != nullptr && reader->is_pending(event.address))
-        sites_early_[event.address] = event.site();
+        life->set_site(changed.site);
+    else if (reader != nullptr && reader->is_pending(changed.made_by))
+        sites_early_[changed.made_by] = changed.site;
 }
 
-void Book::on_named(uint16_t target, uint64_t program, uint64_t site) {
-    if (site != 0 && operations_.size() < kEntriesMost) operations_[{target, program}] = static_cast<uint32_t>(site);
+void Book::on_named(const ProgramNamedRecord& named) {
+    if (named.site != 0 && operations_.size() < kEntriesMost) operations_[{named.target, named.program}] = named.site;
 }
 
 void Book::learn_refusals(const std::vector<Words>& events, uint64_t now_ns) {
@@ -330,23 +333,25 @@ void Book::learn_refusals(const std::vector<Words>& events, uint64_t now_ns) {
 }
 
 void Book::on_out_of_memory(const Words& event, uint64_t now_ns) {
-    ensure_place(event.target(), now_ns);
-    ++targets_[event.target()].refusals;
-    for (const uint32_t device : targets_[event.target()].devices) {
-        out_of_memory_.push_back({device, event.pool(), event.id, event.address, event.reserved_bytes(), event.time});
-        if (event.pool() < kPools) ++refusals_[{device, event.pool()}];
-        keep({event.type(), device, event.pool(), event.id, event.time});
+    const auto [number, pool, requested, free, largest] = OutOfMemoryRecord::unpack(event);
+    ensure_place(number, now_ns);
+    ++targets_[number].refusals;
+    for (const uint32_t device : targets_[number].devices) {
+        out_of_memory_.push_back({device, pool, requested, free, largest, event.time});
+        if (pool < kPools) ++refusals_[{device, pool}];
+        keep({event.type(), device, pool, requested, event.time});
     }
     while (out_of_memory_.size() > kRefusalsKept) out_of_memory_.pop_front();
 }
 
 void Book::on_clash(const Words& event, uint64_t now_ns) {
-    ensure_place(event.target(), now_ns);
-    TargetBook& target = targets_[event.target()];
+    const auto [number, program, cb_end, buffer] = ClashedRecord::unpack(event);
+    ensure_place(number, now_ns);
+    TargetBook& target = targets_[number];
     ++target.clashes;
     for (const uint32_t device : target.devices) {
-        clashes_.push_back({device, event.id, event.address, event.low48(event.reserved), event.time});
-        keep({event.type(), device, TTMEM_CB, event.id, event.time});
+        clashes_.push_back({device, program, cb_end, buffer, event.time});
+        keep({event.type(), device, TTMEM_CB, program, event.time});
     }
     while (clashes_.size() > kRefusalsKept) clashes_.pop_front();
 }
@@ -355,7 +360,7 @@ void Book::on_clash(const Words& event, uint64_t now_ns) {
 void Book::on_phase(const Words& event) {
     if (event.sequence() <= phase_sequence_) return;
     phase_sequence_ = event.sequence();
-    keep({event.type(), 0, TTMEM_POOL_UNKNOWN, event.address, event.time});
+    keep({event.type(), 0, TTMEM_POOL_UNKNOWN, PhaseRecord::unpack(event).name, event.time});
 }
 
 void Book::keep(const Happening& happening) {
@@ -401,7 +406,7 @@ void Book::apply_hashed(const Words& event, uint32_t hash, const JournalReader* 
         case Type::site_changed:
             return on_site_changed(event, hash, reader);
         case Type::program_named:
-            return on_named(event.target(), event.id, event.address);
+            return on_named(ProgramNamedRecord::unpack(event));
         case Type::out_of_memory:
             return on_out_of_memory(event, now_ns);
         case Type::clashed:
@@ -451,14 +456,15 @@ void Book::rebuild(const std::vector<Words>& alive, const std::vector<Words>& en
     replaced_early_.clear();
     for (const Words& end : ends) {
         if (end.type() == Type::freed)
-            freed_early_.insert(end.address);
+            freed_early_.insert(FreedRecord::unpack(end).made_by);
         else
             replaced_early_.push_back(end);
     }
     is_counting_ = true;
     std::vector<Totals> fresh(kTargets);
     for (const Words& found : alive) {
-        if (found.kind() == TTMEM_PROGRAM_BINARY) on_named(found.target(), found.id, found.requested_bytes());
+        if (found.kind() == TTMEM_PROGRAM_BINARY)
+            on_named({found.target(), found.id, ProgramEntry::unpack(found).operation});
         Words words = as_kept(found);
         if (!is_sound(words) && !make_sound(words)) {
             ++findings_["impossible_record"];

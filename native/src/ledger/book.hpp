@@ -66,10 +66,6 @@ struct Happening {
     uint64_t raw;
 };
 
-inline bool is_kernel(uint8_t kind) {
-    return (kind >= TTMEM_KERNEL_APPLICATION && kind <= TTMEM_KERNEL_DISPATCH) || kind == TTMEM_KERNEL_UNKNOWN;
-}
-
 /// A kernel's bytes as the allocation server's protocol counts them: binary size x cores.
 inline uint64_t rule_bytes(const Words& kernel) {
     const uint64_t told = kernel.requested_bytes();
@@ -235,7 +231,7 @@ private:
     void on_opened(const Words& event, uint64_t now_ns);
     void on_closed(const Words& event, uint64_t now_ns);
     void on_site_changed(const Words& event, uint32_t hash, const JournalReader* reader);
-    void on_named(uint16_t target, uint64_t program, uint64_t site);
+    void on_named(const ProgramNamedRecord& named);
     void on_program(const Words& event, const JournalReader* reader, uint64_t now_ns);
     void change_program(Words& program, const Words& event);
     void note_launch(const Words& event);

@@ -128,7 +128,7 @@ void bring_back(Collector& collector, const Kept& kept, uint64_t now_ns) {
         if (entry.target() == SeedTargets::kUnknown) process.book.open_seed(SeedTargets::kUnknown, -1, now_ns);
         process.sequence = std::max(process.sequence, entry.sequence());
         if (entry.kind() >= TTMEM_KERNEL_APPLICATION) process.kernel_kinds |= 1u << entry.kind();
-        entry.tag |= uint64_t{kExcused} << 24;  // nobody knows what became of it meanwhile
+        entry.add_flags(kExcused);  // nobody knows what became of it meanwhile
         process.book.begin(entry, hash, now_ns);
     }
     process.book.touch(now_ns);

@@ -112,15 +112,16 @@ Laid laid_by(const Book& book) {
     if (!has_circular_buffers(book)) return laid;
     std::map<std::pair<uint16_t, uint64_t>, uint64_t> launched;
     book.table().for_each([&](const Words& words) {
-        if (words.kind() == TTMEM_PROGRAM_BINARY && words.launches() != 0)
-            launched[{words.target(), words.id}] = words.address != 0 ? words.address : words.sequence();
-        if (words.pool() != TTMEM_CB || words.kind() < TTMEM_CIRCULAR_BUFFER || words.kind() > TTMEM_SCRATCHPAD) return;
+        if (words.kind() == TTMEM_PROGRAM_BINARY && words.launches() != 0) {
+            const uint64_t last = ProgramEntry::unpack(words).launched;
+            launched[{words.target(), words.id}] = last != 0 ? last : words.sequence();
+        }
+        if (words.pool() != TTMEM_CB || !is_circular_buffer(words.kind())) return;
         if ((words.flags() & kView) != 0 || laid.is_too_much()) return;
-        const uint64_t begin = words.address & 0xffff'ffff;
-        const uint64_t program = words.requested_bytes();  // its place
-        const auto [first, last] = span_at(begin, words.per_bank_bytes());
-        const uint64_t cores = core_set_of(words.address >> 32, words.count(), book, laid);
-        laid.by_target[words.target()].push_back({first, last, cores, program, 0});
+        const CircularBufferEntry cb = CircularBufferEntry::unpack(words);
+        const auto [first, last] = span_at(cb.address, cb.per_core);
+        const uint64_t cores = core_set_of(cb.core_set, cb.core_count, book, laid);
+        laid.by_target[words.target()].push_back({first, last, cores, cb.program, 0});
     });
     for (auto& [target, spans] : laid.by_target)
         for (CbSpan& span : spans) {

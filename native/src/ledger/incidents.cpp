@@ -12,7 +12,7 @@ uint64_t phase_began(const JournalReader& reader, const IncidentWords& words) {
     std::vector<uint64_t> rows;
     if (words.phase() == 0 || !reader.phase_rows(rows)) return 0;
     for (size_t i = 0; i + 3 < rows.size(); i += 4) {
-        const bool is_its = rows[i] == (uint64_t{words.phase()} | uint64_t{kNoTarget} << 32) && rows[i + 3] != 0;
+        const bool is_its = rows[i] == PhasePlace{words.phase(), kNoTarget, 0}.pack() && rows[i + 3] != 0;
         if (is_its) return rows[i + 2] <= words.time ? rows[i + 2] : 0;
     }
     return 0;

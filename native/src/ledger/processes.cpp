@@ -19,8 +19,8 @@ std::string fed_item(const void* from, uint32_t id, Item kind) {
     uint64_t head = 0;
     if (id == 0 || at + sizeof head > arena.size()) return {};
     std::memcpy(&head, arena.data() + at, sizeof head);
-    const uint64_t length = head & 0xffff'ffff;
-    if (static_cast<Item>(head >> 32) != kind || length > arena.size() - at - sizeof head) return {};
+    const auto [length, found] = ItemWord::unpack(head);
+    if (found != kind || length > arena.size() - at - sizeof head) return {};
     return arena.substr(at + sizeof head, length);
 }
 

@@ -242,7 +242,8 @@ void Book::open_target(uint16_t number, uint64_t unique_id, uint32_t descriptor,
 }
 
 void Book::on_opened(const Words& event, uint64_t now_ns) {
-    open_target(event.target(), event.address, static_cast<uint32_t>(event.id), now_ns);
+    const TargetOpenedRecord opened = TargetOpenedRecord::unpack(event);
+    open_target(opened.target, opened.unique_id, opened.descriptor, now_ns);
 }
 
 void Book::on_closed(const Words& event, uint64_t now_ns) {

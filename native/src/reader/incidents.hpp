@@ -18,16 +18,16 @@ struct IncidentWords {
     char text[kIncidentTextBytes];
 
     bool operator==(const IncidentWords&) const = default;
-    uint64_t number() const { return commit >> 1; }
-    uint8_t kind() const { return static_cast<uint8_t>(place); }
-    uint8_t pool() const { return static_cast<uint8_t>(place >> 8); }
-    uint16_t target() const { return static_cast<uint16_t>(place >> 16); }
-    uint16_t thread() const { return static_cast<uint16_t>(place >> 32); }
-    uint16_t flags() const { return static_cast<uint16_t>(place >> 48); }
-    uint32_t site() const { return static_cast<uint32_t>(site_and_phase); }
-    uint32_t phase() const { return static_cast<uint32_t>(site_and_phase >> 32); }
-    uint32_t other_site() const { return static_cast<uint32_t>(other_site_and_cores); }
-    uint32_t cores() const { return static_cast<uint32_t>(other_site_and_cores >> 32); }
+    uint64_t number() const { return sequence_of(commit); }
+    uint8_t kind() const { return IncidentPlace::unpack(place).kind; }
+    uint8_t pool() const { return IncidentPlace::unpack(place).pool; }
+    uint16_t target() const { return IncidentPlace::unpack(place).target; }
+    uint16_t thread() const { return IncidentPlace::unpack(place).thread; }
+    uint16_t flags() const { return IncidentPlace::unpack(place).flags; }
+    uint32_t site() const { return SiteAndPhase::unpack(site_and_phase).site; }
+    uint32_t phase() const { return SiteAndPhase::unpack(site_and_phase).phase; }
+    uint32_t other_site() const { return OtherSiteAndCores::unpack(other_site_and_cores).site; }
+    uint32_t cores() const { return OtherSiteAndCores::unpack(other_site_and_cores).core_set; }
     bool has_copy() const { return (flags() & kNoCopy) == 0; }
     uint64_t entry_count() const { return std::min<uint64_t>(entries, kIncidentEntries); }
     std::string said() const { return {text, std::min<size_t>(text_bytes, kIncidentTextBytes)}; }

@@ -42,7 +42,8 @@ std::string fault_of(const Identity& identity, uint64_t file_bytes) {
                            identity.stack_texts_offset == plan.stack_texts &&
                            identity.incident_slots == kIncidentSlots && identity.incident_entries == kIncidentEntries &&
                            identity.stack_nodes == kStackNodes && identity.stack_text_bytes == kStackTextBytes;
-    if (!parts_fit || !holes_fit) return "its parts are not where version 4 puts them; the file is damaged";
+    if (!parts_fit || !holes_fit)
+        return "its parts are not where version " + std::to_string(kVersion) + " puts them; the file is damaged";
     if (identity.first_sequence == 0 || identity.first_sequence >> 60 != 0)
         return say("impossible first sequence %llu (1 to 2^%llu expected); the file is damaged",
                    identity.first_sequence, 60);
@@ -50,8 +51,8 @@ std::string fault_of(const Identity& identity, uint64_t file_bytes) {
 }
 
 void unpack(const uint64_t* from, TargetWords& to) {
-    to.state = static_cast<uint32_t>(from[0]);
-    to.descriptor = static_cast<uint32_t>(from[0] >> 32);
+    to.state = kLowHalf.as<uint32_t>(from[0]);
+    to.descriptor = kHighHalf.as<uint32_t>(from[0]);
     to.unique_id = from[offsetof(Target, unique_id) / 8];
     to.closed_sequence = from[offsetof(Target, closed_sequence) / 8];
     to.launches = from[offsetof(Target, launches) / 8];
@@ -122,8 +123,8 @@ bool JournalReader::look(Hot& hot) const {
     hot.stack_texts_used = std::min<uint64_t>(word(offsetof(Header, stack_texts_used)), kStackTextBytes);
     hot.stacks_refused = word(offsetof(Header, stacks_refused));
     hot.sites_off = static_cast<uint32_t>(word(offsetof(Header, sites_off)));
-    hot.label = static_cast<uint32_t>(word(offsetof(Header, label)));
-    hot.threads = static_cast<uint32_t>(word(offsetof(Header, label)) >> 32);
+    hot.label = kLowHalf.as<uint32_t>(word(offsetof(Header, label)));
+    hot.threads = kHighHalf.as<uint32_t>(word(offsetof(Header, label)));
     return true;
 }
 
@@ -233,8 +234,8 @@ std::string JournalReader::item(uint32_t id, Item kind) const {
     uint64_t head = 0;
     if (id == 0 || at + sizeof head > kArenaBytes || !source_->copy(identity_.arena_offset + at, &head, sizeof head))
         return {};
-    const uint64_t length = head & 0xffff'ffff;
-    if (static_cast<Item>(head >> 32) != kind || length > kArenaBytes - at - sizeof head) return {};
+    const auto [length, found] = ItemWord::unpack(head);
+    if (found != kind || length > kArenaBytes - at - sizeof head) return {};
     std::string bytes(length, '\0');
     if (!source_->copy(identity_.arena_offset + at + sizeof head, bytes.data(), bytes.size())) return {};
     return bytes;

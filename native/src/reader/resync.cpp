@@ -72,8 +72,8 @@ bool JournalReader::find_ended_early(uint64_t end, const std::vector<uint64_t>& 
         for (size_t i = 0; i < count; ++i) {
             const Words& event = before_[i];
             if (event.commit != committed(from + i)) continue;
-            const bool is_free =
-                event.type() == Type::freed && std::binary_search(open.begin(), open.end(), event.address);
+            const bool is_free = event.type() == Type::freed &&
+                                 std::binary_search(open.begin(), open.end(), FreedRecord::unpack(event).made_by);
             const bool is_replacement = event.type() == Type::allocated && (event.flags() & kReplaced) != 0;
             if (is_free || is_replacement) ended_early_.push_back(event);
         }

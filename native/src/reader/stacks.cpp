@@ -51,10 +51,8 @@ std::string StackReader::text(const Source& source, const Identity& identity, ui
     std::memcpy(&head, texts_.data() + at, sizeof head);
     const bool is_copied = head != 0;
     if (!is_copied && !source.copy(identity.stack_texts_offset + at, &head, sizeof head)) return {};
-    const uint64_t length = head & 0xffff'ffff;
-    if (static_cast<Item>(head >> 32) != Item::text || length > kSiteTextMost ||
-        length > texts_.size() - at - sizeof head)
-        return {};
+    const auto [length, found_item] = ItemWord::unpack(head);
+    if (found_item != Item::text || length > kSiteTextMost || length > texts_.size() - at - sizeof head) return {};
     std::string found(texts_, at + sizeof head, length);
     if (!is_copied && !source.copy(identity.stack_texts_offset + at + sizeof head, found.data(), length)) return {};
     return found;
@@ -66,10 +64,9 @@ SitePath StackReader::path(const Source& source, const Identity& identity, uint3
     uint32_t number = is_stack_site(site) ? site & ~kStackSite : 0;
     Words words{};
     while (path.nodes.size() < kPathMost && node(source, identity, number, words)) {
-        const uint32_t kind = words.kind_and_line >> 28;
-        if (kind < static_cast<uint32_t>(Node::frame) || kind > static_cast<uint32_t>(Node::device_operation)) break;
-        path.nodes.push_back({static_cast<Node>(kind), words.kind_and_line & 0xfff'ffff,
-                              text(source, identity, words.name), text(source, identity, words.file)});
+        const auto [kind, line] = NodeWord::unpack(words.kind_and_line);
+        if (kind < Node::frame || kind > Node::device_operation) break;
+        path.nodes.push_back({kind, line, text(source, identity, words.name), text(source, identity, words.file)});
         if (words.parent >= number) break;  // it would be younger than its child
         number = words.parent;
     }

@@ -1,4 +1,4 @@
-// Sites that are nodes of a tree (layout.hpp: stacks), read back as the path from a node to its outermost frame.
+// Sites that are nodes of a tree (journal/names.hpp: stacks), read back as the path from a node to its outermost frame.
 //
 // Nodes and texts are append only: what was copied once is never copied again, and everything a journal can hold is copied in
 // a few pieces, however many sites are asked for. A node that was not whole then is looked at again by itself. Nothing is

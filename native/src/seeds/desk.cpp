@@ -127,21 +127,19 @@ size_t Desk::apply(Process& process, const char* first, size_t count, size_t str
 }
 
 void Desk::begin(Step& step) {
-    const bool is_kernel = !step.is_about_cb() && step.key.kind != TTMEM_BUFFER;
-    uint8_t flags = is_kernel ? kEstimated : uint8_t{0};
+    const bool is_loaded = is_kernel(step.key.kind);
+    uint8_t flags = is_loaded ? kEstimated : uint8_t{0};
     if (step.head.size > kSizeMost) {
         flags |= kClamped;
         step.book.note("clamped");
     }
-    Words life;
+    SocketEntry entry{{step.key.kind, step.pool, flags, 0, step.key.target, step.key.id, step.size}};
+    entry.address = is_loaded && step.key.target != SeedTargets::kUnknown ? 0 : step.head.buffer_id;
+    entry.requested = step.is_about_cb() ? 0 : step.size;
+    entry.type = step.key.kind == TTMEM_BUFFER ? step.head.buffer_type : uint16_t{0};
+    Words life = entry.pack();
     life.commit = committed(step.next_sequence());
     life.time = step.now_ns;
-    life.tag = tag_of(Type::allocated, step.key.kind, step.pool, flags, 0);
-    life.id = step.key.id;
-    life.address = is_kernel && step.key.target != SeedTargets::kUnknown ? 0 : step.head.buffer_id;
-    life.reserved = pack48(step.size, step.key.target);
-    life.requested = step.is_about_cb() ? 0 : step.size;
-    life.per_bank = pack48(1, step.key.kind == TTMEM_BUFFER ? step.head.buffer_type : uint16_t{0});
     step.book.begin(life, step.hash, step.now_ns);
 }
 
@@ -150,10 +148,10 @@ void Desk::on_allocated(Step& step) {
     Words* life = step.book.at_slot(slot);
     uint64_t holders = 1;
     const bool is_alike = life != nullptr && (life->flags() & kRestored) == 0 && life->reserved_bytes() == step.size &&
-                          (step.is_about_cb() || life->count() == step.head.buffer_type);
+                          (step.is_about_cb() || SocketEntry::unpack(*life).type == step.head.buffer_type);
     if (is_alike) {
         holders = holders_of(*life) + 1;
-        life->per_bank = pack48(holders, life->count());
+        SocketEntry::set_holders(*life, holders);
         step.next_sequence();
     } else {
         if (life != nullptr) {
@@ -178,7 +176,7 @@ void Desk::on_freed(Step& step) {
     const uint64_t size = life->reserved_bytes(), left = holders_of(*life) - 1;
     if (step.is_about_cb() && step.head.size != 0 && step.size != size) step.book.note("free_size");
     if (left != 0) {
-        life->per_bank = pack48(left, life->count());
+        SocketEntry::set_holders(*life, left);
         step.next_sequence();
     } else {
         step.book.end(slot, step.next_sequence(), step.now_ns);
@@ -236,12 +234,10 @@ void Desk::on_kernel_unloaded(Step& step) {
 }
 
 void Desk::note_unmatched(Step& step, LineKind said) {
-    Words event;
-    event.commit = committed(step.next_sequence());
-    event.tag = tag_of(Type::freed, step.key.kind, step.pool, kUnmatched, 0);
     const bool is_nowhere = step.key.target == SeedTargets::kUnknown && !step.book.targets()[0].is_named;
-    event.id = is_nowhere ? step.head.buffer_id : step.key.id;  // it may be alive on another chip
-    event.reserved = pack48(0, step.key.target);
+    const uint64_t id = is_nowhere ? step.head.buffer_id : step.key.id;  // it may be alive on another chip
+    Words event = FreedRecord{step.key.kind, step.pool, kUnmatched, step.key.target, id}.pack();
+    event.commit = committed(step.next_sequence());
     if (!step.process.is_restored) {  // else it may well have been allocated while nobody listened
         ++step.process.hot.unmatched_frees;
         step.book.note_unmatched(event);

@@ -140,8 +140,9 @@ bool extent_of(const Writer& writer, const Words& words, Extent& extent) noexcep
     extent.place.is_circular = is_circular;
     extent.is_bound = false;
     if (is_circular) {
-        extent.begin = static_cast<uint32_t>(words.address);
-        extent.place.core_set = static_cast<uint32_t>(words.address >> 32);
+        const CircularBufferEntry cb = CircularBufferEntry::unpack(words);
+        extent.begin = cb.address;
+        extent.place.core_set = cb.core_set;
     } else {
         extent.begin = is_program ? words.site() : words.buffer_address();
         extent.place.core_set = words.is_by_core() ? words.core_set() : 0;

@@ -28,10 +28,6 @@ struct Extent {
     bool is_bound;  // nobody knows how much of it lies in one bank: `end` is an upper bound
 };
 
-inline bool is_circular_buffer(uint8_t kind) noexcept {
-    return kind >= TTMEM_CIRCULAR_BUFFER && kind <= TTMEM_SCRATCHPAD;
-}
-
 /// False of what lies at no known address, is a view of something else, or is no memory of a device's own.
 bool extent_of(const Writer& writer, const Words& words, Extent& extent) noexcept;
 

@@ -190,16 +190,15 @@ bool read_entry(uint32_t entry, Words& words) noexcept {
 }
 
 bool read_life(ttmem_handle handle, Words& words) noexcept {
-    const auto entry = static_cast<uint32_t>(handle & 0xf'ffff);
-    return entry < the_writer.table && read_entry(entry, words) && words.sequence() == handle >> 20;
+    const auto [made_by, entry] = Handle::unpack(handle);
+    return entry < the_writer.table && read_entry(entry, words) && words.sequence() == made_by;
 }
 
 void keep_circular_buffers(KnownTrace& trace, uint32_t from, uint32_t until) noexcept {
     for (uint32_t entry = from; entry < until; ++entry) {
         Words words;
         Extent extent;
-        if (!is_circular_buffer(static_cast<uint8_t>(the_writer.slab[entry].tag.load(std::memory_order_acquire) >> 8)))
-            continue;
+        if (!is_circular_buffer(tag_of(the_writer.slab[entry]).kind)) continue;
         if (read_entry(entry, words) && trace.has_program(words.requested_bytes()) &&
             extent_of(the_writer, words, extent) && is_within(the_writer, extent.place.target, trace.target))
             keep_range(trace, extent);
@@ -297,16 +296,7 @@ TTMEM_TRACES void tell_overlaps(uint16_t target, uint64_t trace) noexcept {
 }
 
 uint64_t publish_trace(Type type, uint16_t target, uint64_t trace, uint64_t bytes) noexcept {
-    const Writer& writer = the_writer;
-    const uint64_t sequence = take_sequence(writer);
-    Words words;
-    words.time = raw_now(writer.clock);
-    words.tag = tag_of(type, 0, TTMEM_POOL_UNKNOWN, 0, 0);
-    words.id = trace;
-    words.reserved = pack48(bytes, target);
-    words.requested = pack48(0, thread_number());
-    publish(writer, sequence, words);
-    return sequence;
+    return publish_now(TraceRecord{type, target, trace, bytes}.pack());
 }
 
 }  // namespace
@@ -336,8 +326,9 @@ TTMEM_TRACES void tell_traces_of_end(Words words) noexcept {
     const TraceLock lock;
     if (!lock.is_held()) return count_unjudged();
     if (overlap_count().load(std::memory_order_relaxed) != 0)
-        forget_overlaps(
-            [&words](const TraceOverlap& overlap) noexcept { return overlap.handle >> 20 == words.sequence(); });
+        forget_overlaps([&words](const TraceOverlap& overlap) noexcept {
+            return Handle::unpack(overlap.handle).made_by == words.sequence();
+        });
     const bool is_circular = is_circular_buffer(words.kind());
     if (!is_circular && words.kind() != TTMEM_BUFFER) return;
     for (uint32_t slot = 0; slot < trace_slots_used; ++slot) {

@@ -56,8 +56,7 @@ uint32_t add_item(Item item, const void* head, uint32_t head_bytes, const void* 
     char* place = writer.arena + at;
     std::memcpy(place + sizeof(ItemHead), head, head_bytes);
     if (body_bytes != 0) std::memcpy(place + sizeof(ItemHead) + head_bytes, body, body_bytes);
-    const uint64_t word = uint64_t{static_cast<uint32_t>(item)} << 32 | length;
-    reinterpret_cast<ItemHead*>(place)->head.store(word, std::memory_order_release);
+    reinterpret_cast<ItemHead*>(place)->head.store(ItemWord{length, item}.pack(), std::memory_order_release);
     return static_cast<uint32_t>(at / 8);
 }
 
@@ -87,16 +86,9 @@ uint32_t intern(const char* text, uint32_t length) noexcept {
 
 void set_label(const char* text) noexcept {
     if (text == nullptr) return;
-    const Writer& writer = the_writer;
     const uint32_t id = intern(text, static_cast<uint32_t>(strnlen(text, 256)));
-    writer.header->label.store(id, std::memory_order_release);
-    const uint64_t sequence = take_sequence(writer);
-    Words words;
-    words.time = raw_now(writer.clock);
-    words.tag = tag_of(Type::labelled, 0, TTMEM_POOL_UNKNOWN, 0, 0);
-    words.id = id;
-    words.requested = pack48(0, thread_number());
-    publish(writer, sequence, words);
+    the_writer.header->label.store(id, std::memory_order_release);
+    publish_now(LabelledRecord{id}.pack());
 }
 
 }  // namespace ttmem

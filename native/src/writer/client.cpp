@@ -7,15 +7,13 @@
 #include <cstring>
 
 #include "interpreter/sites.hpp"
-#include "journal/pools.hpp"
 #include "traces/traces.hpp"
+#include "writer/allocations.hpp"
+#include "writer/checks.hpp"
 #include "writer/incidents.hpp"
 #include "writer/operations.hpp"
 #include "writer/owner.hpp"
 #include "writer/stacks.hpp"
-
-// The whole hot path in one function: its eight words then live in registers, and no copy waits for another.
-#define TTMEM_HOT __attribute__((flatten))
 
 int ttmem_tracking = 2;  // undecided: the first call asks the environment
 
@@ -23,226 +21,10 @@ namespace ttmem {
 namespace {
 
 constexpr uint8_t kStatusUnknown = 3;
-constexpr uint64_t kAddressEnd = 1ull << 48;
 constexpr size_t kStackTextMost = 4096;
-
-uint16_t checked_target(uint16_t target) noexcept { return target < kTargets ? target : uint16_t{0}; }
-uint8_t checked_kind(uint8_t kind) noexcept { return kind < kKinds ? kind : uint8_t{TTMEM_KIND_UNKNOWN}; }
-uint8_t checked_pool(uint8_t pool) noexcept { return pool < kPools ? pool : uint8_t{TTMEM_POOL_UNKNOWN}; }
-
-// Above 2^63 a size is a negative number somebody cast.
-uint64_t checked_size(uint64_t bytes, uint8_t& flags) noexcept {
-    if (__builtin_expect(bytes <= kSizeMost, 1)) return bytes;
-    flags |= kClamped;
-    return static_cast<int64_t>(bytes) < 0 ? 0 : kSizeMost;
-}
-
-uint64_t checked_product(uint64_t each, uint64_t count, uint8_t& flags) noexcept {
-    uint64_t product = 0;
-    if (__builtin_mul_overflow(checked_size(each, flags), count, &product)) product = kSizeMost + 1;
-    return checked_size(product, flags);
-}
-
-void count_if_clamped(uint8_t flags) noexcept {
-    if (__builtin_expect((flags & kClamped) != 0, 0))
-        the_writer.header->clamped.fetch_add(1, std::memory_order_relaxed);
-}
-
-void tag_allocation(Words& words, uint8_t kind, uint8_t pool, uint8_t flags, uint32_t site, uint8_t options) noexcept {
-    if (options & TTMEM_VIEW) {  // charged 0; what it spans stays readable beside it
-        words.reserved = pack48(0, words.target());
-        flags |= kView;
-    }
-    count_if_clamped(flags);
-    words.tag = tag_of(Type::allocated, kind, pool, flags, site);
-}
-
-ttmem_handle allocate_as_asked(Words& words, uint8_t options) noexcept {
-    return options & TTMEM_BY_HANDLE ? allocate_by_handle(words) : allocate(words);
-}
-
-// One that does not fit is unknown: cut, it would be another program's.
-uint64_t program_of(uint64_t program) noexcept { return program >> 48 == 0 ? program : 0; }
-
-uint8_t kind_of_cb(uint8_t kind) noexcept {
-    if (kind == 0) return TTMEM_CIRCULAR_BUFFER;
-    return kind >= TTMEM_CIRCULAR_BUFFER && kind <= TTMEM_SCRATCHPAD ? kind : uint8_t{TTMEM_KIND_UNKNOWN};
-}
-
-// One that does not fit is unknown: cut, it would be another place.
-uint64_t checked_address(uint64_t address) noexcept { return address < kAddressEnd ? address : 0; }
-
-uint32_t site_of(uint32_t told) noexcept {
-    if (told != 0) return told;
-    const ttmem_site_source source = site_source.load(std::memory_order_acquire);
-    return __builtin_expect(source == nullptr, 1) ? 0 : source();
-}
-
-// All but its site; the flags that its sizes ask for.
-uint8_t words_of(const ttmem_buffer& buffer, Words& words) noexcept {
-    uint8_t flags = 0;
-    const uint64_t requested = checked_size(buffer.requested_bytes, flags);
-    const uint64_t reserved = checked_size(buffer.reserved_bytes, flags);
-    words.id = buffer.id;
-    words.reserved = pack48(reserved != 0 ? reserved : requested, checked_target(buffer.target));
-    words.requested = requested != 0 ? requested : reserved;
-    const uint64_t page = page_code(buffer.page_bytes, words.requested);
-    const uint64_t layout = buffer.layout < TTMEM_LAYOUT_COUNT ? buffer.layout : uint8_t{TTMEM_LAYOUT_UNKNOWN};
-    words.address = checked_address(buffer.address) | layout << 48 | page << 52;
-    words.per_bank = pack48(checked_size(buffer.per_bank_bytes, flags), static_cast<uint16_t>(page >> 12));
-    return flags;
-}
-
-// Each way has words of its own: those that are entered in the index are handed on and lie in memory, the others need not.
-template <ttmem_handle allocate_words(Words&) noexcept>
-ttmem_handle report_buffer(const ttmem_buffer& buffer) noexcept {
-    Words words;
-    const uint8_t flags = words_of(buffer, words);
-    tag_allocation(words, TTMEM_BUFFER, pool_of_buffer(buffer.type), flags, site_of(buffer.site), buffer.options);
-    return allocate_words(words);
-}
-
-[[gnu::noinline]] ttmem_handle trace_buffer_alloc(const ttmem_buffer& buffer) noexcept {
-    Words words;
-    const uint8_t flags = words_of(buffer, words);
-    tag_allocation(words, TTMEM_TRACE_BUFFER, pool_of_buffer(buffer.type), flags, site_of(buffer.site), buffer.options);
-    return allocate_by_handle(words);
-}
-
-TTMEM_HOT ttmem_handle buffer_alloc(const ttmem_buffer* buffer) {
-    if (!may_write()) return 0;
-    if (__builtin_expect((buffer->options & TTMEM_HOLDS_TRACE) != 0, 0)) return trace_buffer_alloc(*buffer);
-    return buffer->options & TTMEM_BY_HANDLE ? report_buffer<allocate_by_handle>(*buffer)
-                                             : report_buffer<allocate>(*buffer);
-}
-
-// What the parts of a buffer that is allocated by core have in common.
-struct CoreBuffer {
-    const ttmem_core_buffer& told;
-    uint32_t site;
-    uint8_t flags = 0;
-    uint64_t per_core = 0, core_count = 0, requested = 0;
-
-    explicit CoreBuffer(const ttmem_core_buffer& buffer) noexcept : told(buffer), site(site_of(buffer.site)) {
-        per_core = checked_size(buffer.size_per_core_bytes, flags);
-        for (uint32_t i = 0; i < buffer.part_count; ++i) core_count += buffer.parts[i].core_count;
-        requested = checked_size(buffer.requested_bytes, flags);
-        if (requested == 0) requested = checked_product(per_core, core_count, flags);
-        if (per_core > kPerCoreMost) flags |= kClamped;
-        count_if_clamped(flags);
-    }
-
-    // What was asked for is shared by cores; the first part has what is left over.
-    uint64_t requested_of(uint32_t part) const noexcept {
-        const auto share = [this](uint32_t i) { return requested * told.parts[i].core_count / core_count; };
-        if (core_count == 0) return part == 0 ? requested : 0;
-        if (part != 0) return share(part);
-        uint64_t left = requested;
-        for (uint32_t i = 1; i < told.part_count; ++i) left -= share(i);
-        return left;
-    }
-
-    void describe(uint32_t address, uint64_t core_set, uint64_t cores, uint32_t next, Words& words) const noexcept {
-        uint8_t cut = flags;
-        if (core_set >> kCoreSetBits != 0) core_set = 0;
-        const uint64_t layout = told.layout < TTMEM_LAYOUT_COUNT ? told.layout : uint8_t{TTMEM_LAYOUT_UNKNOWN};
-        const uint64_t listed = per_core < kPerCoreMost ? per_core : kPerCoreMost;
-        const bool is_view = (told.options & TTMEM_VIEW) != 0;
-        const uint64_t reserved = is_view ? 0 : checked_product(per_core, cores, cut);
-        words.id = told.id;
-        words.address = uint64_t{address} | (layout | kByCore) << 48 | core_set << 52;
-        words.reserved = pack48(reserved, checked_target(told.target));
-        words.per_bank = pack48(listed | uint64_t{next} << kPerCoreBits, static_cast<uint16_t>(core_set >> 12));
-        words.tag = tag_of(Type::allocated, TTMEM_BUFFER, pool_of_buffer(told.type),
-                           static_cast<uint8_t>(cut | (is_view ? kView : 0)), site);
-    }
-
-    void describe_part(uint32_t part, uint32_t next, Words& words) const noexcept {
-        const ttmem_core_part& one = told.parts[part];
-        describe(one.address, one.core_set, one.core_count, next, words);
-        words.requested = requested_of(part);
-    }
-};
-
-// Once for each part, the last one first; all or none, as the counters are right either way.
-ttmem_handle core_buffer_alloc(const ttmem_core_buffer* told) {
-    if (!may_write() || told->parts == nullptr || told->part_count == 0) return 0;
-    const CoreBuffer buffer(*told);
-    const Key key{told->id, checked_target(told->target), TTMEM_BUFFER};
-    Words words;
-    uint32_t next = 0;
-    bool has_room = true;
-    for (uint32_t part = told->part_count - 1; part != 0 && has_room; --part) {
-        buffer.describe_part(part, next, words);
-        const uint32_t made = begin_further(words);
-        has_room = made != 0;
-        if (has_room) next = made;
-    }
-    if (has_room) {
-        buffer.describe_part(0, next, words);
-        const ttmem_handle handle = allocate_as_asked(words, told->options);
-        if (told->part_count == 1 || is_alive(handle)) return handle;
-        const bool is_listed = (handle & kUntabledHandle) == 0;
-        end_further(key, is_listed ? handle >> 20 : ~uint64_t{0}, next);
-        if (is_listed) return handle;  // it began and ended before
-        free_by_handle(handle);
-    } else {
-        end_further(key, ~uint64_t{0}, next);
-    }
-    buffer.describe(told->parts[0].address, 0, buffer.core_count, 0, words);
-    words.requested = buffer.requested;
-    return allocate_unlisted(words);
-}
 
 void unreported(uint64_t count) {
     if (may_write()) the_writer.header->unreported.fetch_add(count, std::memory_order_relaxed);
-}
-
-TTMEM_HOT ttmem_handle cb_alloc(const ttmem_circular_buffer* cb) {
-    if (!may_write()) return 0;
-    uint8_t flags = 0;
-    const uint8_t kind = kind_of_cb(cb->kind);
-    Words words;
-    words.id = cb->id;
-    words.address = uint64_t{cb->address} | uint64_t{cb->core_set} << 32;
-    words.reserved =
-        pack48(checked_product(cb->size_per_core_bytes, cb->core_count, flags), checked_target(cb->target));
-    words.requested = program_of(cb->program);
-    words.per_bank = pack48(checked_size(cb->size_per_core_bytes, flags), cb->core_count);
-    tag_allocation(words, kind, TTMEM_CB, flags, cb->site, cb->options);
-    return allocate_as_asked(words, cb->options);
-}
-
-TTMEM_HOT ttmem_handle kernel_load(const ttmem_kernel* kernel) {
-    if (!may_write()) return 0;
-    uint8_t flags = 0;
-    const bool is_kernel = (kernel->kind >= TTMEM_KERNEL_APPLICATION && kernel->kind <= TTMEM_KERNEL_DISPATCH);
-    const uint8_t kind = is_kernel ? kernel->kind : uint8_t{TTMEM_KERNEL_UNKNOWN};
-    const uint64_t exact = checked_size(kernel->exact_bytes, flags);
-    uint64_t seed_rule = checked_size(kernel->seed_rule_bytes, flags);
-    if (seed_rule == 0) seed_rule = checked_product(kernel->binary_bytes, kernel->core_count, flags);
-    if (exact == 0) flags |= kEstimated;
-    const uint8_t core = kernel->core_type < kCoreTypes ? kernel->core_type : uint8_t{TTMEM_CORE_UNKNOWN};
-    const uint8_t found = kernel->found_by <= TTMEM_FOUND_SIZE ? kernel->found_by : uint8_t{TTMEM_FOUND_UNKNOWN};
-    Words words;
-    words.id = kernel->id;
-    words.address = pack48(program_of(kernel->program), static_cast<uint16_t>(core | found << 4));
-    words.reserved = pack48(exact != 0 ? exact : seed_rule, checked_target(kernel->target));
-    words.requested = seed_rule;
-    words.per_bank = pack48(checked_size(kernel->binary_bytes, flags), kernel->core_count);
-    const uint8_t pool = kernel->pool == 0 ? pool_of_kernel(kind) : checked_pool(kernel->pool);
-    tag_allocation(words, kind, pool, flags, kernel->site, kernel->options);
-    return allocate_as_asked(words, kernel->options);
-}
-
-TTMEM_HOT void free_handle(ttmem_handle handle) {
-    if (may_write()) free_by_handle(handle);
-}
-
-TTMEM_HOT void free_id(uint16_t target, uint8_t kind, uint64_t id, uint8_t pool, uint64_t bytes) {
-    if (!may_write()) return;
-    uint8_t flags = 0;
-    free_by_id({id, checked_target(target), checked_kind(kind)}, pool, checked_size(bytes, flags));
 }
 
 void binaries_placed(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes, uint64_t address) {
@@ -251,7 +33,7 @@ void binaries_placed(uint16_t target, uint64_t program, uint8_t status, uint64_t
     bytes = checked_size(bytes, flags);
     count_if_clamped(flags);
     change_status(checked_target(target), program, status <= TTMEM_COMMITTED ? status : kStatusUnknown, bytes,
-                  static_cast<uint32_t>(address >> 32 == 0 ? address : 0));
+                  static_cast<uint32_t>(address <= ~uint32_t{0} ? address : 0));
 }
 
 void binary_status(uint16_t target, uint64_t program, uint8_t status, uint64_t bytes) {

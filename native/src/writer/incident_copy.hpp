@@ -13,8 +13,7 @@ public:
     Concerned(const Writer& writer, uint8_t kind, uint8_t pool, uint16_t target) noexcept;
     /// Reads target and pool alone.
     bool has(const Record& record) const noexcept {
-        const uint64_t target = record.reserved.load(std::memory_order_acquire) >> 48;
-        const uint64_t pool = record.tag.load(std::memory_order_acquire) >> 16 & 0xff;
+        const uint64_t target = target_of(record), pool = tag_of(record).pool;
         return target < kTargets && (targets_[target / 64] >> target % 64 & 1) != 0 && pool < kPools &&
                (pools_ >> pool & 1) != 0;
     }

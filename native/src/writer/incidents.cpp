@@ -79,28 +79,22 @@ void tell_plainly(const ttmem_incident& incident) noexcept {
         note_clash({incident.program, incident.cb_end_address, incident.buffer_address, incident.target});
 }
 
-void publish_incident(const Writer& writer, const ttmem_incident& incident, uint64_t number) noexcept {
-    const uint64_t sequence = take_sequence(writer);
-    Words words;
-    words.time = raw_now(writer.clock);
-    words.tag = tag_of(Type::incident, 0, incident.pool, 0, incident.site);
-    words.id = number;
-    words.address = incident.kind;
-    words.reserved = pack48(known(incident.requested_bytes), incident.target);
-    words.requested = pack48(0, thread_number());
-    publish(writer, sequence, words);
+void publish_incident(const ttmem_incident& incident, uint64_t number) noexcept {
+    publish_now(IncidentRecord{number, incident.kind, incident.pool, incident.target, incident.site,
+                               known(incident.requested_bytes)}
+                    .pack());
 }
 
 // One record each, whatever its kind.
-void tell_repetition(const Writer& writer, const ttmem_incident& incident) noexcept {
-    if (incident.kind == TTMEM_INCIDENT_UNSAFE_REPLAY) publish_incident(writer, incident, newest.number);
+void tell_repetition(const ttmem_incident& incident) noexcept {
+    if (incident.kind == TTMEM_INCIDENT_UNSAFE_REPLAY) publish_incident(incident, newest.number);
     tell_plainly(incident);
 }
 
 Incident* claim(const Writer& writer, uint64_t number) noexcept {
     Incident* slot = slot_at(writer, slot_of(number));
     uint64_t seen = slot->commit.load(std::memory_order_relaxed);
-    if ((seen & 1) != 0 || seen >= committed(number)) return nullptr;
+    if (is_busy(seen) || seen >= committed(number)) return nullptr;
     const bool is_ours =
         slot->commit.compare_exchange_strong(seen, busy(number), std::memory_order_acq_rel, std::memory_order_relaxed);
     return is_ours ? slot : nullptr;
@@ -141,8 +135,8 @@ void fill(const Writer& writer, Incident& slot, const ttmem_incident& incident, 
     put(slot.repeats, 0);
     put(slot.last_time, 0);
     put(slot.time, time);
-    put(slot.site_and_phase, uint64_t{incident.site} | uint64_t{open_phase_name()} << 32);
-    put(slot.other_site_and_cores, uint64_t{incident.other_site} | uint64_t{incident.core_set} << 32);
+    put(slot.site_and_phase, SiteAndPhase{incident.site, open_phase_name()}.pack());
+    put(slot.other_site_and_cores, OtherSiteAndCores{incident.other_site, incident.core_set}.pack());
     put(slot.launches, writer.targets[incident.target].launches.load(std::memory_order_relaxed));
     fill_figures(slot, incident);
     fill_text(slot, incident.text, incident.text_bytes);
@@ -157,10 +151,9 @@ void fill_copy(const Writer& writer, Incident& slot, uint32_t number, const ttme
     put(slot.entries, copy.entries);
     put(slot.left_out, copy.left_out);
     put(slot.left_out_bytes, copy.left_out_bytes);
-    constexpr uint64_t kTold = kReadLater | kHasText | kPerCore | kMayOverlap;
-    const uint64_t flags = (incident.options & kTold) | (copy.has_pages ? 0 : uint64_t{kNoCopy});
-    put(slot.place, uint64_t{incident.kind} | uint64_t{incident.pool} << 8 | uint64_t{incident.target} << 16 |
-                        uint64_t{thread_number()} << 32 | flags << 48);
+    constexpr uint32_t kTold = kReadLater | kHasText | kPerCore | kMayOverlap;
+    const auto flags = static_cast<uint16_t>((incident.options & kTold) | (copy.has_pages ? 0u : uint32_t{kNoCopy}));
+    put(slot.place, IncidentPlace{incident.kind, incident.pool, incident.target, thread_number(), flags}.pack());
 }
 
 uint64_t monotonic_ns() noexcept {
@@ -179,7 +172,7 @@ uint64_t keep_incident(const ttmem_incident& incident, uint64_t now_ns, bool wan
     const Writer& writer = the_writer;
     const uint64_t time = raw_now(writer.clock);
     if (is_again(writer, incident, now_ns) && count_repetition(writer, now_ns)) {
-        tell_repetition(writer, incident);
+        tell_repetition(incident);
         return newest.number;
     }
     Header& header = *writer.header;
@@ -187,7 +180,7 @@ uint64_t keep_incident(const ttmem_incident& incident, uint64_t now_ns, bool wan
     header.incident_counts[incident.kind][incident.pool].fetch_add(1, std::memory_order_relaxed);
     TTMEM_TEST_YIELD(incident_counted);
     tell_plainly(incident);
-    publish_incident(writer, incident, number);
+    publish_incident(incident, number);
     Incident* slot = claim(writer, number);
     if (slot == nullptr) return number;
     TTMEM_TEST_YIELD(incident_claimed);
@@ -218,14 +211,14 @@ void repeat_incident(uint64_t number) noexcept {
     const Writer& writer = the_writer;
     if (!count_again(writer, number)) return;
     const Incident& slot = *slot_at(writer, slot_of(number));
-    const uint64_t place = slot.place.load(std::memory_order_relaxed);
+    const IncidentPlace place = IncidentPlace::unpack(slot.place.load(std::memory_order_relaxed));
     ttmem_incident again{};
-    again.kind = static_cast<uint8_t>(place);
-    again.pool = static_cast<uint8_t>(place >> 8);
-    again.target = static_cast<uint16_t>(place >> 16);
-    again.site = static_cast<uint32_t>(slot.site_and_phase.load(std::memory_order_relaxed));
+    again.kind = place.kind;
+    again.pool = place.pool;
+    again.target = place.target;
+    again.site = SiteAndPhase::unpack(slot.site_and_phase.load(std::memory_order_relaxed)).site;
     again.requested_bytes = slot.requested.load(std::memory_order_relaxed);
-    publish_incident(writer, again, number);
+    publish_incident(again, number);
 }
 
 }  // namespace ttmem

@@ -11,10 +11,6 @@
 namespace ttmem {
 namespace {
 
-bool is_kernel(uint8_t kind) noexcept {
-    return (kind >= TTMEM_KERNEL_APPLICATION && kind <= TTMEM_KERNEL_DISPATCH) || kind == TTMEM_KERNEL_UNKNOWN;
-}
-
 // Called from other translation units, too: in one piece there as in the C interface.
 #define TTMEM_WHOLE __attribute__((flatten, hot))
 
@@ -62,15 +58,11 @@ void discharge(const Writer& writer, const Words& words) noexcept {
     kind.count.fetch_sub(1, std::memory_order_relaxed);
 }
 
-ttmem_handle handle_of(uint64_t sequence, uint32_t entry) noexcept {
-    return (sequence << 20 | entry) & ~kUntabledHandle;
-}
-
 void publish_freed(const Writer& writer, uint64_t sequence, uint64_t time, uint16_t thread, Words& words) noexcept;
 
 // One test for what is not allocated by core: of other kinds no address reaches this bit.
 [[gnu::always_inline]] inline bool may_have_parts(const Words& words) noexcept {
-    return __builtin_expect((words.address >> 48 & kByCore) != 0, 0);
+    return __builtin_expect(words.may_be_by_core(), 0);
 }
 
 TTMEM_RARE void end_parts_of(const Words& first, uint64_t address) noexcept {
@@ -78,11 +70,6 @@ TTMEM_RARE void end_parts_of(const Words& first, uint64_t address) noexcept {
     by_core.address = address;
     if (by_core.is_by_core() && !by_core.is_further())
         end_further(key_of(first), first.sequence(), by_core.next_part());
-}
-
-void name_replaced(Words& words, uint64_t life) noexcept {
-    words.tag |= uint64_t{kReplaced} << 24;
-    words.reserved |= (life & kHintMask) << 43;
 }
 
 // A live id was allocated again: the runtime reused it and the free was lost, or a kernel was loaded anew.
@@ -126,10 +113,10 @@ TTMEM_RARE bool settle(const Writer& writer, Found other, Key key, uint64_t hash
 TTMEM_RARE ttmem_handle allocate_overtaken(const Writer& writer, uint64_t sequence, uint32_t entry, uint64_t replaced,
                                            Words words) noexcept {
     writer.header->replaced.fetch_add(1, std::memory_order_relaxed);
-    if (replaced != 0) name_replaced(words, replaced);
-    words.tag |= uint64_t{kStillborn} << 24;
+    if (replaced != 0) words.name_replaced(replaced);
+    words.add_flags(kStillborn);
     publish(writer, sequence, words);
-    return handle_of(sequence, entry);
+    return Handle{sequence, entry}.pack();
 }
 
 // No entry is free, but the one that this allocation replaces can be had.
@@ -146,14 +133,13 @@ TTMEM_RARE uint32_t take_entry_of(const Writer& writer, Found found, uint64_t ne
 // The table is full: the counters still take it, and the handle carries the charge home. Part of the hot path, for a
 // host whose table is full should not pay more for it.
 ttmem_handle allocate_untabled(const Writer& writer, uint64_t sequence, Words& words, uint64_t replaced) noexcept {
-    if (replaced != 0) name_replaced(words, replaced);
-    words.tag |= uint64_t{kUntabled} << 24;
+    if (replaced != 0) words.name_replaced(replaced);
+    words.add_flags(kUntabled);
     if (have_traces()) count_unjudged();
     writer.header->untabled_allocs.fetch_add(1, std::memory_order_relaxed);
     charge(writer, words);
     publish(writer, sequence, words);
-    return kUntabledHandle | uint64_t{words.target()} << 55 | uint64_t{words.pool()} << 51 |
-           uint64_t{words.kind()} << 47 | words.reserved_bytes();
+    return UntabledHandle{words.target(), words.pool(), words.kind(), words.reserved_bytes()}.pack();
 }
 
 // Takes bytes off a counter whose allocation was never listed; a caller's wrong figure must not push it below zero.
@@ -165,12 +151,9 @@ void discharge_at_most(Word& used, uint64_t bytes) noexcept {
 
 TTMEM_RARE void free_untabled(const Writer& writer, uint64_t sequence, uint64_t time, Key key, uint8_t pool,
                               uint64_t bytes, bool is_sized) noexcept {
-    Words words;
+    Words words = FreedRecord{key.kind, pool, kUntabled, key.target, key.id, bytes}.pack();
     words.time = time;
-    words.tag = tag_of(Type::freed, key.kind, pool, kUntabled, 0);
-    words.id = key.id;
-    words.reserved = pack48(bytes, key.target);
-    words.requested = pack48(0, thread_number());
+    words.set_thread(thread_number());
     Header& header = *writer.header;
     header.untabled_frees.fetch_add(1, std::memory_order_relaxed);
     if (is_sized) {
@@ -188,34 +171,31 @@ TTMEM_RARE void free_untabled(const Writer& writer, uint64_t sequence, uint64_t 
 }
 
 void publish_freed(const Writer& writer, uint64_t sequence, uint64_t time, uint16_t thread, Words& words) noexcept {
-    words.address = words.sequence();
+    FreedRecord::end(words);
     words.time = time;
-    words.tag = (words.tag & ~0xffull) | static_cast<uint64_t>(Type::freed);
-    words.requested = pack48(words.requested, thread);
+    words.set_thread(thread);
     publish(writer, sequence, words);
 }
 
 TTMEM_RARE void free_unmatched(const Writer& writer, uint64_t sequence, uint64_t time, Key key, uint8_t pool,
                                bool is_excused) noexcept {
-    Words words;
+    const auto flags = static_cast<uint8_t>(kUnmatched | (is_excused ? kExcused : 0));
+    Words words = FreedRecord{key.kind, pool, flags, key.target, key.id}.pack();
     words.time = time;
-    words.tag = tag_of(Type::freed, key.kind, pool, static_cast<uint8_t>(kUnmatched | (is_excused ? kExcused : 0)), 0);
-    words.id = key.id;
-    words.reserved = pack48(0, key.target);
-    words.requested = pack48(0, thread_number());
+    words.set_thread(thread_number());
     if (!is_excused) writer.header->unmatched_frees.fetch_add(1, std::memory_order_relaxed);
     publish(writer, sequence, words);
 }
 
 // A handle is the host's to keep, and may come back as anything: its parts are places only once they are in range.
 TTMEM_RARE void free_untabled_handle(const Writer& writer, ttmem_handle handle) noexcept {
-    const Key key{0, static_cast<uint16_t>(handle >> 55 & 0xff), static_cast<uint8_t>(handle >> 47 & 0xf)};
-    const auto pool = static_cast<uint8_t>(handle >> 51 & 0xf);
+    const auto [target, pool, kind, bytes] = UntabledHandle::unpack(handle);
+    const Key key{0, target, kind};
     const bool was_given = writer.header->untabled_allocs.load(std::memory_order_relaxed) != 0;
     const uint64_t sequence = take_sequence(writer);
     const uint64_t time = raw_now(writer.clock);
     if (was_given && pool < kPools && key.kind < kKinds)
-        return free_untabled(writer, sequence, time, key, pool, handle & ((1ull << 47) - 1), true);
+        return free_untabled(writer, sequence, time, key, pool, bytes, true);
     free_unmatched(writer, sequence, time, {handle, 0, 0}, TTMEM_POOL_UNKNOWN, take_excuse(key.target));
 }
 
@@ -246,7 +226,7 @@ void publish(const Writer& writer, uint64_t sequence, const Words& words) noexce
     Record& slot = writer.ring[sequence & writer.ring_mask];
     uint64_t seen = slot.commit.load(std::memory_order_relaxed);
     TTMEM_TEST_YIELD(slot_seen);
-    if ((seen & 1) != 0 || seen >= committed(sequence) ||
+    if (is_busy(seen) || seen >= committed(sequence) ||
         !slot.commit.compare_exchange_strong(seen, busy(sequence), std::memory_order_acq_rel,
                                              std::memory_order_relaxed)) {
         writer.header->skipped.fetch_add(1, std::memory_order_release);
@@ -264,6 +244,15 @@ void publish(const Writer& writer, uint64_t sequence, const Words& words) noexce
     slot.commit.store(committed(sequence), std::memory_order_release);
 }
 
+uint64_t publish_now(Words words) noexcept {
+    const Writer& writer = the_writer;
+    const uint64_t sequence = take_sequence(writer);
+    words.time = raw_now(writer.clock);
+    words.set_thread(thread_number());
+    publish(writer, sequence, words);
+    return sequence;
+}
+
 namespace {
 
 template <bool is_indexed, class Stamp = AnyStamp>
@@ -274,13 +263,13 @@ ttmem_handle begin_life(Words& words) noexcept {
     if (is_indexed) fetch_window(writer, hash);
     const uint64_t sequence = take_sequence(writer);
     words.time = Stamp::now();
-    words.requested = pack48(words.requested, Stamp::thread());
+    words.set_thread(Stamp::thread());
     TTMEM_TEST_YIELD(sequence_taken);
-    if (words.kind() == TTMEM_PROGRAM_BINARY) words.per_bank = pack48(words.per_bank, static_cast<uint16_t>(sequence));
+    if (words.kind() == TTMEM_PROGRAM_BINARY) words.per_bank = ProgramEntry::made_by(words.per_bank, sequence);
     Found found;
     if (is_indexed) {
         found = find(writer, key, hash);
-        words.tag |= uint64_t{kIndexed} << 24;
+        words.add_flags(kIndexed);
         if (__builtin_expect(found.entry != kNoEntry && found.made_by > sequence, 0))
             return allocate_overtaken(writer, sequence, found.entry, 0, words);
     }
@@ -304,12 +293,12 @@ ttmem_handle begin_life(Words& words) noexcept {
         if (other.entry != kNoEntry && !settle(writer, other, key, hash, entry, sequence, words, replaced))
             return allocate_overtaken(writer, sequence, entry, replaced, words);
     }
-    if (__builtin_expect(replaced != 0, 0)) name_replaced(words, replaced);
+    if (__builtin_expect(replaced != 0, 0)) words.name_replaced(replaced);
     charge(writer, words);
     TTMEM_TEST_YIELD(charged);
     publish(writer, sequence, words);
-    if (have_traces()) return compare_with_traces(handle_of(sequence, entry));
-    return handle_of(sequence, entry);
+    const ttmem_handle handle = Handle{sequence, entry}.pack();
+    return have_traces() ? compare_with_traces(handle) : handle;
 }
 
 TTMEM_RARE __attribute__((flatten)) ttmem_handle begin_by_handle_slowly(Words& words) noexcept {
@@ -318,7 +307,7 @@ TTMEM_RARE __attribute__((flatten)) ttmem_handle begin_by_handle_slowly(Words& w
 
 TTMEM_RARE void free_unmatched_handle(const Writer& writer, uint64_t sequence, uint64_t time,
                                       ttmem_handle handle) noexcept {
-    const uint64_t made_by = handle >> 20;
+    const uint64_t made_by = Handle::unpack(handle).made_by;
     const bool is_inherited = made_by < writer.header->identity.first_sequence;
     const bool is_excused = made_by != 0 && (is_inherited || take_excuse_of(made_by));
     free_unmatched(writer, sequence, time, {handle, 0, 0}, TTMEM_POOL_UNKNOWN, is_excused);
@@ -327,8 +316,7 @@ TTMEM_RARE void free_unmatched_handle(const Writer& writer, uint64_t sequence, u
 template <class Stamp>
 void end_handle(ttmem_handle handle) noexcept {
     const Writer& writer = the_writer;
-    const auto entry = static_cast<uint32_t>(handle & 0xf'ffff);
-    const uint64_t made_by = handle >> 20;
+    const auto [made_by, entry] = Handle::unpack(handle);
     if (__builtin_expect(entry < writer.table, 1)) __builtin_prefetch(&writer.slab[entry], 1);
     const uint64_t sequence = take_sequence(writer);
     const uint64_t time = Stamp::now();
@@ -395,13 +383,13 @@ uint32_t begin_further(Words& words) noexcept {
     if (entry == kNoEntry) return 0;
     const uint64_t sequence = take_sequence(writer);
     words.time = raw_now(writer.clock);
-    words.requested = pack48(words.requested, thread_number());
-    words.tag |= uint64_t{kFurther} << 24;
+    words.set_thread(thread_number());
+    words.add_flags(kFurther);
     commit_entry(writer, entry, sequence, words);
     TTMEM_TEST_YIELD(entry_committed);
     charge(writer, words);
     publish(writer, sequence, words);
-    if (have_traces()) compare_with_traces(handle_of(sequence, entry));
+    if (have_traces()) compare_with_traces(Handle{sequence, entry}.pack());
     return entry + 1;
 }
 
@@ -421,9 +409,9 @@ void end_further(Key key, uint64_t first_made_by, uint32_t next) noexcept {
 }
 
 bool is_alive(ttmem_handle handle) noexcept {
-    const auto entry = static_cast<uint32_t>(handle & 0xf'ffff);
+    const auto [made_by, entry] = Handle::unpack(handle);
     return (handle & kUntabledHandle) == 0 && entry < the_writer.table &&
-           the_writer.slab[entry].commit.load(std::memory_order_acquire) == committed(handle >> 20);
+           the_writer.slab[entry].commit.load(std::memory_order_acquire) == committed(made_by);
 }
 
 namespace {
@@ -436,7 +424,8 @@ bool change_site_at(const Writer& writer, uint32_t entry, uint64_t made_by, uint
     copy_words(record, seen);
     if (record.commit.load(std::memory_order_acquire) != committed(made_by) || seen.site() != from) return false;
     uint64_t before = seen.tag;
-    uint64_t after = (before & 0xffff'ffff) | uint64_t{to} << 32;
+    seen.set_site(to);
+    uint64_t after = seen.tag;
     TTMEM_TEST_YIELD(site_read);
     if (!record.tag.compare_exchange_strong(before, after, std::memory_order_acq_rel)) return false;
     TTMEM_TEST_YIELD(site_changed);
@@ -445,44 +434,35 @@ bool change_site_at(const Writer& writer, uint32_t entry, uint64_t made_by, uint
     return false;
 }
 
-void publish_site(const Writer& writer, const Words& life, uint64_t made_by, uint32_t site) noexcept {
-    const uint64_t sequence = take_sequence(writer);
-    Words words;
-    words.time = raw_now(writer.clock);
-    words.tag = tag_of(Type::site_changed, life.kind(), life.pool(), 0, site);
-    words.id = life.id;
-    words.address = made_by;
-    words.reserved = pack48(0, life.target());
-    words.requested = pack48(0, thread_number());
-    publish(writer, sequence, words);
+void publish_site(const Words& life, uint64_t made_by, uint32_t site) noexcept {
+    publish_now(SiteChangedRecord{life.kind(), life.pool(), life.target(), life.id, made_by, site}.pack());
 }
 
 }  // namespace
 
 bool site_of_life(ttmem_handle handle, uint32_t& site) noexcept {
-    const auto entry = static_cast<uint32_t>(handle & 0xf'ffff);
+    const auto [made_by, entry] = Handle::unpack(handle);
     if ((handle & kUntabledHandle) != 0 || entry >= the_writer.table) return false;
     const Record& record = the_writer.slab[entry];
-    site = static_cast<uint32_t>(record.tag.load(std::memory_order_acquire) >> 32);
-    return record.commit.load(std::memory_order_acquire) == committed(handle >> 20);
+    site = tag_of(record).site;
+    return record.commit.load(std::memory_order_acquire) == committed(made_by);
 }
 
 void change_site(ttmem_handle handle, uint32_t from, uint32_t to) noexcept {
     const Writer& writer = the_writer;
-    const auto entry = static_cast<uint32_t>(handle & 0xf'ffff);
-    const uint64_t first_made_by = handle >> 20;
+    const auto [first_made_by, entry] = Handle::unpack(handle);
     Words life;
     if ((handle & kUntabledHandle) != 0 || entry >= writer.table ||
         !change_site_at(writer, entry, first_made_by, from, to, life))
         return;
-    publish_site(writer, life, first_made_by, to);
+    publish_site(life, first_made_by, to);
     const Key key = key_of(life);
     uint32_t next = may_have_parts(life) && life.is_by_core() ? life.next_part() : 0;
     while (next != 0 && next <= writer.table) {
         const uint64_t made_by = life_at(writer, key, next - 1);
         if (made_by == 0 || made_by >= first_made_by || !change_site_at(writer, next - 1, made_by, from, to, life))
             return;
-        publish_site(writer, life, made_by, to);
+        publish_site(life, made_by, to);
         next = life.next_part();
     }
 }
@@ -491,7 +471,7 @@ ttmem_handle allocate_unlisted(Words& words) noexcept {
     const Writer& writer = the_writer;
     const uint64_t sequence = take_sequence(writer);
     words.time = raw_now(writer.clock);
-    words.requested = pack48(words.requested, thread_number());
+    words.set_thread(thread_number());
     return allocate_untabled(writer, sequence, words, 0);
 }
 

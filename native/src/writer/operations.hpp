@@ -14,10 +14,6 @@
 
 namespace ttmem {
 
-/// Handles: sequence43 | entry20, or for an allocation that found the table full its own charge, so that the
-/// counters stay right: 1 | target8 | pool4 | kind4 | bytes47.
-inline constexpr uint64_t kUntabledHandle = 1ull << 63;
-
 /// Begins an operation: its sequence, with the ring slot it will need on its way into the cache.
 inline uint64_t take_sequence(const Writer& writer) noexcept {
     const uint64_t sequence = writer.header->next_sequence.fetch_add(1, std::memory_order_acq_rel);
@@ -28,6 +24,9 @@ inline uint64_t take_sequence(const Writer& writer) noexcept {
 /// Leaves the record of a finished operation. If the slot is busy or newer, a slower writer or a lap was there: the
 /// record is lost (history only) and `skipped` tells readers to look at the live state again.
 void publish(const Writer& writer, uint64_t sequence, const Words& words) noexcept;
+
+/// The same of what has no other order to keep: its sequence and stamp are taken now. Hands back the sequence.
+uint64_t publish_now(Words words) noexcept;
 
 /// The owner of an ended life takes it off the books: index, slab, counters. `found` when its slot is known. Further parts
 /// are left alone.
@@ -68,39 +67,9 @@ void note_out_of_memory(uint16_t target, uint8_t pool, uint64_t requested, uint6
 
 void note_clash(const ttmem_cb_clash& clash) noexcept;
 
-/// Where and how a kernel ring changed: what of ttmem_ring_state is small, in one word, as its record has it.
-struct RingMove {
-    uint64_t word;  // core type8 | stall8 | aside8, and target16 at the top
+/// A kernel ring after a launch. Every number in it is in range.
+void note_ring(const RingMovedRecord& ring) noexcept;
 
-    static RingMove of(uint16_t target, uint8_t core_type, uint8_t stall, bool is_aside) noexcept {
-        return {uint64_t{target} << 48 | uint64_t{core_type} | uint64_t{stall} << 8 | uint64_t{is_aside} << 16};
-    }
-    uint64_t target() const noexcept { return word >> 48; }
-    uint64_t core_type() const noexcept { return word & 0xff; }
-    uint64_t stall() const noexcept { return word >> 8 & 0xff; }
-    bool is_aside() const noexcept { return (word >> 16 & 0xff) != 0; }
-};
-/// A kernel ring after a launch, in bytes and entries. Every number in it is in range.
-struct RingState {
-    uint64_t live, retired, total;
-    uint32_t entries;
-    RingMove move;
-};
-void note_ring(const RingState& ring) noexcept;
-
-/// The same as the record of the launch has it, for a host that tells of both at once.
-struct LaunchedRing {
-    uint64_t levels;  // live bytes << 32 | retired bytes
-    uint64_t total;
-    uint64_t word;  // that of its move | entries << 24; 0: there is none
-
-    static uint64_t word_of(RingMove move, uint32_t entries) noexcept { return move.word | uint64_t{entries} << 24; }
-    bool is_there() const noexcept { return word != 0; }
-    uint64_t live() const noexcept { return levels >> 32; }
-    uint64_t retired() const noexcept { return levels & 0xffff'ffff; }
-    uint64_t entries() const noexcept { return word << 16 >> 40; }
-    RingMove move() const noexcept { return {word & ~0xffff'ff00'0000ull}; }
-};
 /// What can be read of a ring at any time. Whoever calls this must tell that it changed, soon.
 [[gnu::always_inline]] inline void keep_ring(uint64_t live, uint64_t retired, uint64_t total, uint64_t entries,
                                              RingMove move) noexcept {

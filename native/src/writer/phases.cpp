@@ -56,21 +56,12 @@ void fold(const Writer& writer) noexcept {
 }
 
 void publish_phase(Type type, const OpenPhase& phase, uint16_t target, uint8_t pool, uint64_t peak) noexcept {
-    const Writer& writer = the_writer;
-    const uint64_t sequence = take_sequence(writer);
-    Words words;
-    words.time = raw_now(writer.clock);
-    words.tag = tag_of(type, 0, pool, 0, 0);
-    words.id = phase.number;
-    words.address = phase.name;
-    words.reserved = pack48(std::min(peak, (uint64_t{1} << 48) - 1), target);
-    words.requested = pack48(0, thread_number());
-    publish(writer, sequence, words);
+    publish_now(PhaseRecord{type, phase.number, phase.name, target, pool, peak}.pack());
 }
 
 // The row that late viewers read, or the free one that is to become it; without room for it the loss is counted.
 PhasePeak* row_of(const Writer& writer, uint32_t name, uint16_t target, uint8_t pool) noexcept {
-    const uint64_t place = uint64_t{name} | uint64_t{target} << 32 | uint64_t{pool} << 48;
+    const uint64_t place = PhasePlace{name, target, pool}.pack();
     for (uint32_t i = 0; i < kPhasePeaks; ++i) {
         PhasePeak& row = writer.phases[i];
         if (row.runs.load(std::memory_order_relaxed) != 0) {

@@ -13,7 +13,6 @@ constexpr uint32_t kStackSlots = 131'072;  // twice the nodes; and as many texts
 constexpr uint32_t kStackProbes = 256;
 constexpr uint32_t kStackNameMost = 240;    // bytes of a text; the rest is cut
 constexpr uint64_t kStackStep = 32 * 1024;  // pages are asked for in steps
-constexpr uint32_t kStackLineMost = (1u << 28) - 1;
 constexpr uint32_t kAskAgainAfter = 64;
 constexpr uint32_t kNoStackText = ~0u;
 
@@ -96,7 +95,7 @@ uint32_t add_stack_text(StackTables& tables, std::string_view text) noexcept {
     if (id == 0) return kNoStackText;
     char* place = in_journal(part.offset + id * kUnit);
     std::memcpy(place + sizeof(ItemHead), text.data(), text.size());
-    const uint64_t head = uint64_t{static_cast<uint32_t>(Item::text)} << 32 | text.size();
+    const uint64_t head = ItemWord{static_cast<uint32_t>(text.size()), Item::text}.pack();
     reinterpret_cast<ItemHead*>(place)->head.store(head, std::memory_order_release);
     return static_cast<uint32_t>(id);
 }
@@ -104,7 +103,7 @@ uint32_t add_stack_text(StackTables& tables, std::string_view text) noexcept {
 bool is_stack_text(uint32_t id, std::string_view text) noexcept {
     const char* place = in_journal(the_writer.header->identity.stack_texts_offset + uint64_t{id} * 8);
     const uint64_t head = reinterpret_cast<const ItemHead*>(place)->head.load(std::memory_order_acquire);
-    return static_cast<uint32_t>(head) == text.size() &&
+    return ItemWord::unpack(head).bytes == text.size() &&
            std::memcmp(place + sizeof(ItemHead), text.data(), text.size()) == 0;
 }
 
@@ -179,8 +178,7 @@ uint32_t stack_node(uint32_t parent, Node kind, std::string_view name, std::stri
     if (tables == nullptr) return refuse_stack();
     const uint32_t name_id = stack_text(*tables, name), file_id = stack_text(*tables, file);
     if (name_id == kNoStackText || file_id == kNoStackText) return refuse_stack();
-    const uint32_t words[4] = {parent & ~kStackSite, name_id, file_id,
-                               static_cast<uint32_t>(kind) << 28 | (line <= kStackLineMost ? line : 0)};
+    const uint32_t words[4] = {parent & ~kStackSite, name_id, file_id, NodeWord{kind, line}.pack()};
     const uint32_t number = found_or_added(
         tables->nodes, hash_of_words(words), [&words](uint32_t id) noexcept { return is_stack_node(id, words); },
         [&]() noexcept { return add_stack_node(*tables, words); });

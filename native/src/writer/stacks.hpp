@@ -1,4 +1,4 @@
-// Who asked, as nodes of a tree in the journal (layout.hpp: stacks). Sites of Python frames, tensors and operations.
+// Who asked, as nodes of a tree in the journal (journal/names.hpp: stacks). Sites of Python frames, tensors and operations.
 //
 // A node is made once: private tables in front of the journal find it again. They belong to one journal. A forked child
 // begins with an empty tree, so a site that was made before a fork means nothing in the child: whoever keeps sites compares

@@ -20,7 +20,7 @@ bool is_mesh(const Writer& writer, const Target& target) noexcept {
     const uint32_t descriptor = target.descriptor.load(std::memory_order_acquire);
     if (descriptor == 0) return false;
     const auto& head = *reinterpret_cast<const ItemHead*>(writer.arena + uint64_t{descriptor} * 8);
-    return static_cast<Item>(head.head.load(std::memory_order_acquire) >> 32) == Item::mesh;
+    return ItemWord::unpack(head.head.load(std::memory_order_acquire)).item == Item::mesh;
 }
 
 // The target that bears this id already, else the first free place, else 0.
@@ -32,17 +32,6 @@ uint16_t place_for(const Writer& writer, uint64_t unique_id, bool wants_mesh) no
             return i;
     }
     return 0;
-}
-
-void publish_target(const Writer& writer, uint64_t sequence, Type type, uint16_t number, uint64_t id) noexcept {
-    Words words;
-    words.time = raw_now(writer.clock);
-    words.tag = tag_of(type, 0, TTMEM_POOL_UNKNOWN, 0, 0);
-    words.id = id;
-    words.address = writer.targets[number].unique_id.load(std::memory_order_relaxed);
-    words.reserved = pack48(0, number);
-    words.requested = pack48(0, thread_number());
-    publish(writer, sequence, words);
 }
 
 /// What a target is described by: a fixed part, and for a mesh its chips.
@@ -67,7 +56,7 @@ bool is_described_so(const Writer& writer, const Target& target, const Descripti
     if (descriptor == 0) return false;
     const char* item = writer.arena + uint64_t{descriptor} * 8;
     const uint64_t head = reinterpret_cast<const ItemHead*>(item)->head.load(std::memory_order_acquire);
-    if (head != (uint64_t{static_cast<uint32_t>(by.item)} << 32 | (by.head_bytes + by.body_bytes()))) return false;
+    if (head != ItemWord{by.head_bytes + by.body_bytes(), by.item}.pack()) return false;
     const char* bytes = item + sizeof(ItemHead);
     return std::memcmp(bytes, by.head, by.head_bytes) == 0 &&
            std::memcmp(bytes + by.head_bytes, chip_ids, by.body_bytes()) == 0;
@@ -94,7 +83,7 @@ uint16_t name_target(uint64_t unique_id, const Description& description) noexcep
         target.descriptor.store(descriptor, std::memory_order_release);
         target.state.store(kTargetOpen, std::memory_order_release);
     }
-    publish_target(writer, take_sequence(writer), Type::target_opened, number, descriptor);
+    publish_now(TargetOpenedRecord{number, descriptor, unique_id}.pack());
     return number;
 }
 
@@ -107,14 +96,14 @@ uint64_t end_lives(const Writer& writer, uint16_t target, uint64_t before) noexc
         const Record& record = writer.slab[entry];
         const uint64_t commit = record.commit.load(std::memory_order_acquire);
         if (!is_committed(commit) || commit >= committed(before)) continue;
-        if (static_cast<uint16_t>(record.reserved.load(std::memory_order_acquire) >> 48) != target) continue;
-        const uint64_t tag = record.tag.load(std::memory_order_acquire);
-        const Key key{record.id.load(std::memory_order_acquire), target, static_cast<uint8_t>(tag >> 8)};
-        const bool is_indexed = (static_cast<uint8_t>(tag >> 24) & kIndexed) != 0;
+        if (target_of(record) != target) continue;
+        const Tag tag = tag_of(record);
+        const Key key{record.id.load(std::memory_order_acquire), target, tag.kind};
+        const bool is_indexed = (tag.flags & kIndexed) != 0;
         const Found found = is_indexed ? find(writer, key, hash_of(key)) : Found{};
         if (is_indexed && found.entry != entry) continue;
         Words words;
-        if (!end_life(writer, entry, commit >> 1, words)) continue;
+        if (!end_life(writer, entry, sequence_of(commit), words)) continue;
         bury(writer, entry, words, is_indexed ? &found : nullptr, 0);
         ended += words.is_further() ? 0 : 1;  // nobody will free one
     }
@@ -158,7 +147,11 @@ void close_target(uint16_t number) noexcept {
     const uint64_t ended = end_lives(writer, number, sequence);
     excuse(number, ended);
     end_activity(target);
-    publish_target(writer, sequence, Type::target_closed, number, ended);
+    const uint64_t unique_id = target.unique_id.load(std::memory_order_relaxed);
+    Words words = TargetClosedRecord{number, ended, unique_id}.pack();
+    words.time = raw_now(writer.clock);
+    words.set_thread(thread_number());
+    publish(writer, sequence, words);
 }
 
 void end_everything() noexcept {

@@ -49,9 +49,9 @@ void open_parts(Writer& writer, void* base) noexcept;
 inline const char* item_at(const Writer& writer, uint32_t id, Item wanted, uint32_t& bytes) noexcept {
     if (id == 0 || id >= kArenaBytes / 8) return nullptr;
     const char* item = writer.arena + uint64_t{id} * 8;
-    const uint64_t head = reinterpret_cast<const ItemHead*>(item)->head.load(std::memory_order_acquire);
-    bytes = static_cast<uint32_t>(head);
-    return static_cast<Item>(head >> 32) == wanted ? item + sizeof(ItemHead) : nullptr;
+    const auto head = ItemWord::unpack(reinterpret_cast<const ItemHead*>(item)->head.load(std::memory_order_acquire));
+    bytes = head.bytes;
+    return head.item == wanted ? item + sizeof(ItemHead) : nullptr;
 }
 
 extern Writer the_writer;

@@ -332,13 +332,13 @@ void follow(JournalReader& reader, Book& book, Edited& edited, uint8_t how, int 
 void open_honest_book(Book& book) {
     Words words;
     words.commit = committed(1);
-    words.tag = tag_of(Type::target_opened, 0, 0, 0, 0);
+    words.tag = Tag{Type::target_opened, 0, 0, 0, 0}.pack();
     words.address = 100;  // the chip that the image opens too
-    words.reserved = pack48(0, 1);
+    words.reserved = in::kTarget.pack(1);
     book.apply(words, nullptr, 1);
     words.commit = committed(2);
-    words.tag = tag_of(Type::allocated, TTMEM_BUFFER, TTMEM_DRAM, kIndexed, 0);
-    words.reserved = pack48(kHonestBytes, 1);
+    words.tag = Tag{Type::allocated, TTMEM_BUFFER, TTMEM_DRAM, kIndexed, 0}.pack();
+    words.reserved = in::kReserved.pack(kHonestBytes) | in::kTarget.pack(1);
     words.requested = kHonestBytes;
     book.apply(words, nullptr, 1);
 }

@@ -89,7 +89,7 @@ TEST(a_launch_that_tells_of_the_ring_is_one_record_and_says_as_much_as_two) {
         const RingMove move = RingMove::of(chip, TTMEM_TENSIX, stall, false);
         keep_ring(i, 0xffff'ffff - i, 70'656, 7, move);
         const uint64_t before = the_writer.header->next_sequence.load();
-        const LaunchedRing ring{uint64_t{i} << 32 | (0xffff'ffff - i), 70'656, LaunchedRing::word_of(move, 7)};
+        const LaunchedRing ring{LaunchedRing::levels_of(i, 0xffff'ffff - i), 70'656, LaunchedRing::word_of(move, 7)};
         listed_at = count_launch(chip, 9, listed_at, ring);
         if (i > 1) CHECK_EQUAL(the_writer.header->next_sequence.load() - before, 1u);
     }
@@ -171,15 +171,15 @@ TEST(a_hostile_record_is_a_finding) {
     Book book(1, devices);
     Words words;
     words.commit = committed(5);
-    words.tag = tag_of(Type::ring_moved, 0, 0, 0, 0);
-    words.reserved = pack48(0, 1);
+    words.tag = Tag{Type::ring_moved, 0, 0, 0, 0}.pack();
+    words.reserved = in::kTarget.pack(1);
     words.per_bank = 0xff;
     book.apply(words, nullptr, 1);
     words.commit = committed(6);
-    words.tag = tag_of(Type::cache_answered, 0, 0, 0, 0);
+    words.tag = Tag{Type::cache_answered, 0, 0, 0, 0}.pack();
     book.apply(words, nullptr, 1);
     words.commit = committed(7);
-    words.tag = tag_of(Type::launched, TTMEM_PROGRAM_BINARY, TTMEM_DRAM, kWithRing, 0);
+    words.tag = Tag{Type::launched, TTMEM_PROGRAM_BINARY, TTMEM_DRAM, kWithRing, 0}.pack();
     book.apply(words, nullptr, 1);
     CHECK_EQUAL(book.findings().at("impossible_record"), 3u);
 }

@@ -35,21 +35,20 @@ Words made(uint64_t sequence, uint64_t id, uint64_t bytes) {
 /// An allocation that ended another life of its id, and names it.
 Words replacing(uint64_t replaced, uint64_t sequence, uint64_t id, uint64_t bytes) {
     Words words = made(sequence, id, bytes);
-    words.tag |= uint64_t{kReplaced} << 24;
-    words.reserved |= (replaced & kHintMask) << 43;
+    words.name_replaced(replaced);
     return words;
 }
 
 Words a_program(uint64_t sequence, uint64_t id, uint8_t status) {
     Words words = made(sequence, id, 0);
-    words.tag = tag_of(Type::allocated, TTMEM_PROGRAM_BINARY, TTMEM_DRAM, kIndexed, 0);
-    words.per_bank = uint64_t{status} << 46;
+    words.tag = Tag{Type::allocated, TTMEM_PROGRAM_BINARY, TTMEM_DRAM, kIndexed, 0}.pack();
+    words.per_bank = ProgramEntry::with_status(0, status);
     return words;
 }
 
 Words a_program_event(Type type, uint64_t sequence, uint64_t id, uint64_t value) {
     Words words = a_program(sequence, id, 0);
-    words.tag = tag_of(type, TTMEM_PROGRAM_BINARY, TTMEM_DRAM, 0, 0);
+    words.tag = Tag{type, TTMEM_PROGRAM_BINARY, TTMEM_DRAM, 0, 0}.pack();
     words.requested = value;
     words.per_bank = 0;
     return words;
@@ -57,8 +56,8 @@ Words a_program_event(Type type, uint64_t sequence, uint64_t id, uint64_t value)
 
 Words a_closing(uint64_t sequence, uint16_t target) {
     Words words;
-    words.tag = tag_of(Type::target_closed, 0, TTMEM_POOL_UNKNOWN, 0, 0);
-    words.reserved = pack48(0, target);
+    words.tag = Tag{Type::target_closed, 0, TTMEM_POOL_UNKNOWN, 0, 0}.pack();
+    words.reserved = in::kTarget.pack(target);
     return a_record(Type::target_closed, sequence, words);
 }
 
@@ -145,7 +144,7 @@ TEST(ids_freed_by_handle_only_may_be_alive_twice) {
     Book book(1, devices);
     for (const uint64_t sequence : {1u, 2u, 3u}) {
         Words words = made(sequence, 7, 10);
-        words.tag &= ~(uint64_t{kIndexed} << 24);
+        words.drop_flags(kIndexed);
         book.apply(words, nullptr, 1);
     }
     CHECK_EQUAL(book.table().size(), 3u);
@@ -221,13 +220,13 @@ TEST(records_that_make_no_sense_are_a_finding_and_newer_types_are_not) {
     Devices devices;
     Book book(1, devices);
     Words strange = made(1, 7, 10);
-    strange.reserved = pack48(10, 0x7fff);
+    strange.reserved = in::kReserved.pack(10) | in::kTarget.pack(0x7fff);
     book.apply(strange, nullptr, 1);
     strange = made(2, 7, 10);
-    strange.reserved = pack48(kSizeMost + 1, 1);
+    strange.reserved = in::kReserved.pack(kSizeMost + 1) | in::kTarget.pack(1);
     book.apply(strange, nullptr, 1);
     CHECK_EQUAL(book.findings().at("impossible_record"), 2u);
-    strange.tag = tag_of(static_cast<Type>(200), 250, 250, 255, 1);
+    strange.tag = Tag{static_cast<Type>(200), 250, 250, 255, 1}.pack();
     book.apply(strange, nullptr, 1);
     CHECK_EQUAL(book.findings().at("impossible_record"), 2u);
     CHECK(alive_in(book.table()) == kNothing);
@@ -258,7 +257,7 @@ TEST(freed_entries_are_kept_up_to_a_limit_and_what_was_dropped_is_known) {
 TEST(a_site_that_changed_before_its_buffer_was_read_is_the_newer_one) {
     Story story(3);
     Words changed = a_buffer(1, 7, 0);
-    changed.tag = tag_of(Type::site_changed, TTMEM_BUFFER, TTMEM_DRAM, 0, 42);
+    changed.tag = Tag{Type::site_changed, TTMEM_BUFFER, TTMEM_DRAM, 0, 42}.pack();
     changed.address = 1;
     story.tell(2, changed);
     story.follow();  // the first is pending

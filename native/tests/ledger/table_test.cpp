@@ -14,7 +14,7 @@ using Plain = std::map<std::tuple<uint16_t, uint8_t, uint64_t>, uint64_t>;
 
 Words entry_of(EntryKey key, uint64_t bytes) {
     Words words = a_buffer(key.target, key.id, bytes);
-    words.tag = tag_of(Type::allocated, key.kind, TTMEM_DRAM, 0, 0);
+    words.tag = Tag{Type::allocated, key.kind, TTMEM_DRAM, 0, 0}.pack();
     return words;
 }
 

@@ -38,16 +38,16 @@ struct Process1 {
     void apply(const Words& words) { book.apply(words, nullptr, 1); }
     void open(uint16_t target, uint64_t unique_id, uint32_t descriptor) {
         Words words;
-        words.tag = tag_of(Type::target_opened, 0, TTMEM_POOL_UNKNOWN, 0, 0);
+        words.tag = Tag{Type::target_opened, 0, TTMEM_POOL_UNKNOWN, 0, 0}.pack();
         words.id = descriptor;
         words.address = unique_id;
-        words.reserved = pack48(0, target);
+        words.reserved = in::kTarget.pack(target);
         apply(a_record(Type::target_opened, ++sequence, words));
     }
     void close(uint16_t target) {
         Words words;
-        words.tag = tag_of(Type::target_closed, 0, TTMEM_POOL_UNKNOWN, 0, 0);
-        words.reserved = pack48(0, target);
+        words.tag = Tag{Type::target_closed, 0, TTMEM_POOL_UNKNOWN, 0, 0}.pack();
+        words.reserved = in::kTarget.pack(target);
         apply(a_record(Type::target_closed, ++sequence, words));
     }
     Words allocate(uint16_t target, uint64_t id, uint64_t bytes) {

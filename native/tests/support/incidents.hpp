@@ -43,7 +43,7 @@ inline std::set<uint64_t> kept_numbers() {
     std::set<uint64_t> numbers;
     for (uint32_t slot = 0; slot < kIncidentSlots; ++slot) {
         const uint64_t commit = incident_slots()[slot].commit.load();
-        if (is_committed(commit)) numbers.insert(commit >> 1);
+        if (is_committed(commit)) numbers.insert(sequence_of(commit));
     }
     return numbers;
 }

@@ -95,9 +95,9 @@ uint32_t taken_slots(const Writer& writer) {
 Words a_buffer(uint16_t target, uint64_t id, uint64_t bytes) {
     Words words;
     words.time = 1;
-    words.tag = tag_of(Type::allocated, TTMEM_BUFFER, TTMEM_DRAM, kIndexed, 0);
+    words.tag = Tag{Type::allocated, TTMEM_BUFFER, TTMEM_DRAM, kIndexed, 0}.pack();
     words.id = id;
-    words.reserved = pack48(bytes, target);
+    words.reserved = in::kReserved.pack(bytes) | in::kTarget.pack(target);
     words.requested = bytes;
     return words;
 }
@@ -106,7 +106,7 @@ Words a_record(Type type, uint64_t sequence, const Words& words) {
     Words record = words;
     record.commit = committed(sequence);
     record.time = sequence;
-    record.tag = (words.tag & ~0xffull) | static_cast<uint64_t>(type);
+    record.set_type(type);
     return record;
 }
 

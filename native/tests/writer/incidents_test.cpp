@@ -94,7 +94,7 @@ TEST(an_incident_keeps_all_that_was_told_of_it) {
     CHECK_EQUAL(kept.text, std::string(512, 'x'));
     CHECK_EQUAL(kept.phase, ttmem_intern("decode", 6));
     CHECK_EQUAL(kept.head.site_and_phase.load() & 0xffff'ffff, 5u);
-    CHECK_EQUAL(kept.head.other_site_and_cores.load(), uint64_t{told.core_set} << 32 | 6);
+    CHECK_EQUAL(kept.head.other_site_and_cores.load(), (OtherSiteAndCores{6, told.core_set}.pack()));
     const uint64_t figures[] = {512, 8, 400, 300, 6, 5, 64, 0x1'0000, 0x18'0000, 12, 0x5'1000, 0x4'e000, 9, 0x77, 2};
     const Word* found = &kept.head.requested;
     for (const uint64_t figure : figures) CHECK_EQUAL(found++->load(), figure);

@@ -24,7 +24,7 @@ uint32_t enter(const Writer& writer, Key key, uint64_t sequence) {
     const uint32_t entry = take_entry(writer);
     REQUIRE(entry != kNoEntry);
     Words words = a_buffer(key.target, key.id, 64);
-    words.tag = tag_of(Type::allocated, key.kind, TTMEM_DRAM, kIndexed, 0);
+    words.tag = Tag{Type::allocated, key.kind, TTMEM_DRAM, kIndexed, 0}.pack();
     commit_entry(writer, entry, sequence, words);
     const uint64_t hash = hash_of(key);
     REQUIRE(insert(writer, hash, entry, find_other(writer, key, hash, entry)));

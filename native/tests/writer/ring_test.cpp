@@ -9,7 +9,7 @@ namespace {
 Words numbered(uint64_t number) {
     Words words;
     words.time = words.id = words.address = number;
-    words.tag = tag_of(Type::allocated, TTMEM_BUFFER, TTMEM_DRAM, 0, static_cast<uint32_t>(number));
+    words.tag = Tag{Type::allocated, TTMEM_BUFFER, TTMEM_DRAM, 0, static_cast<uint32_t>(number)}.pack();
     words.reserved = words.requested = words.per_bank = number;
     return words;
 }
@@ -18,7 +18,7 @@ Words numbered(uint64_t number) {
 uint64_t number_in(const Record& slot) {
     const uint64_t number = slot.time.load();
     CHECK_EQUAL(slot.id.load(), number);
-    CHECK_EQUAL(slot.tag.load() >> 32, number);
+    CHECK_EQUAL(tag_of(slot).site, number);
     CHECK_EQUAL(slot.address.load(), number);
     CHECK_EQUAL(slot.reserved.load(), number);
     CHECK_EQUAL(slot.requested.load(), number);

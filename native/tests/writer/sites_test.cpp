@@ -45,9 +45,7 @@ std::vector<uint32_t> sites_followed(Follower& follower) {
     return sites;
 }
 
-uint32_t site_at(ttmem_handle handle) {
-    return static_cast<uint32_t>(the_writer.slab[handle & 0xf'ffff].tag.load() >> 32);
-}
+uint32_t site_at(ttmem_handle handle) { return tag_of(the_writer.slab[Handle::unpack(handle).entry]).site; }
 
 }  // namespace
 
@@ -78,7 +76,7 @@ TEST(only_the_site_that_was_meant_is_changed) {
     change_site(handle, sites.line, sites.other);
     CHECK_EQUAL(site_at(handle), sites.named);
     change_site(kUntabledHandle | 5, sites.line, sites.named);
-    change_site(handle | 0xf'ffff, sites.line, sites.named);
+    change_site(handle | Handle::kEntry.mask(), sites.line, sites.named);
     uint32_t site = 0;
     CHECK(site_of_life(handle, site));
     CHECK_EQUAL(site, sites.named);
@@ -91,7 +89,7 @@ TEST(a_buffer_that_ended_has_no_site_and_its_place_is_left_alone) {
     const ttmem_handle gone = report(target, 1, sites.line);
     ttmem_free(gone);
     const ttmem_handle next = report(target, 1, sites.line);
-    CHECK_EQUAL(next & 0xf'ffff, gone & 0xf'ffff);
+    CHECK_EQUAL(Handle::unpack(next).entry, Handle::unpack(gone).entry);
     uint32_t site = 0;
     CHECK(!site_of_life(gone, site));
     const uint64_t before = the_writer.header->next_sequence.load();
@@ -110,7 +108,7 @@ TEST(a_stranger_that_took_the_place_meanwhile_gets_his_site_back) {
         ParkedThread slow(step, [&] { change_site(gone, sites.line, sites.named); });
         ttmem_free(gone);
         const ttmem_handle stranger = report(target, 1, sites.line);
-        CHECK_EQUAL(stranger & 0xf'ffff, gone & 0xf'ffff);
+        CHECK_EQUAL(Handle::unpack(stranger).entry, Handle::unpack(gone).entry);
         slow.finish();
         CHECK_EQUAL(site_at(stranger), sites.line);
         Follower late(own_reader());

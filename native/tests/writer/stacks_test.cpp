@@ -172,7 +172,7 @@ TEST(a_journal_that_leads_in_circles_is_read_to_an_end) {
     nodes[two & ~kStackSite].name.store(~0u);
     nodes[two & ~kStackSite].file.store(kStackTextBytes / 8 - 1);
     CHECK_EQUAL(own_reader()->item(two, Item::text), std::string(":7 \nmodel.py:7 one"));
-    nodes[two & ~kStackSite].kind_and_line.store(15u << 28);
+    nodes[two & ~kStackSite].kind_and_line.store(NodeWord{static_cast<Node>(15), 0}.pack());
     CHECK_EQUAL(own_reader()->site(two).nodes.size(), size_t{0});
     the_writer.header->stack_nodes_used.store(~0ull);
     CHECK(own_reader()->site(kStackSite | (kStackNodes + 5)).nodes.empty());

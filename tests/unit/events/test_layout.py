@@ -7,7 +7,8 @@ import pytest
 
 from ttmem.events import STRUCTS
 
-LAYOUT = (Path(__file__).parents[3] / "native" / "src" / "journal" / "layout.hpp").read_text(encoding="utf-8")
+JOURNAL = Path(__file__).parents[3] / "native" / "src" / "journal"
+LAYOUT = "".join(path.read_text(encoding="utf-8") for path in sorted(JOURNAL.glob("*.hpp")))
 ASSERTED = [(name, int(size)) for name, size in re.findall(r"static_assert\(sizeof\((\w+)\) == (\d+)\b", LAYOUT)]
 
 

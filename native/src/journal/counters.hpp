@@ -1,0 +1,72 @@
+// What is counted of every target, in memory that others read at any time.
+#pragma once
+
+#include "journal/sizes.hpp"
+
+namespace ttmem {
+
+//   field         writer (any thread of the host)                reader   order
+//   used          fetch_add of the charge, fetch_sub at the free any      relaxed: each is right by itself
+//   peak          raised by compare-and-swap                     any      relaxed
+//   peak_time     stored after peak was raised (may lag it)      any      relaxed
+//   window_peak   raised likewise; reset at a phase boundary     any      relaxed
+//   own_peak      raised likewise; reset when the host asks      host     relaxed
+//   allocs, frees fetch_add                                      any      relaxed
+// They agree with the live entries whenever no call is under way.
+struct PoolCounters {
+    Word used;
+    Word peak;
+    Word peak_time;
+    Word window_peak;
+    Word allocs;
+    Word frees;
+    Word own_peak;  // since the host began anew; never below window_peak
+    Word spare;
+};
+static_assert(sizeof(PoolCounters) == 64);
+
+struct KindCounters {  // buffers are not counted here: their pools tell
+    Word used;
+    Word count;
+};
+static_assert(sizeof(KindCounters) == 16);
+
+// What goes on besides memory changing hands. Answers of caches and stalls are counted (fetch_add); how much is held
+// is stored after each change, so it is what the newest of them said.
+struct RingCounters {  // of every core of one type
+    Word live, retired, entries;
+    Word launches;  // that took room in it
+    Word total;     // its size, 0 unknown
+};
+static_assert(sizeof(RingCounters) == 40);
+
+struct CacheCounters {
+    Word outcomes[kOutcomes];
+    Word entries, held, shared;
+};
+static_assert(sizeof(CacheCounters) == 64);
+
+enum TargetState : uint32_t { kTargetUnnamed = 0, kTargetOpen = 1, kTargetClosed = 2 };
+
+// One per target. `descriptor` is stored (release) before `state` says open; `closed_sequence` before it says closed.
+struct Target {
+    Half state;
+    Half descriptor;       // arena id of its newest DeviceDescriptor or MeshDescriptor
+    Word unique_id;        // chip's unique id or mesh id
+    Word closed_sequence;  // entries made before it ended with that close
+    Word launches;
+    Word clashes;
+    Word refusals;  // how often memory ran out
+    Word spare[2];
+    KindCounters kinds[kKinds];
+    Word kinds_spare[2];
+    PoolCounters pools[kPools];
+    Word pools_spare[16];
+    CacheCounters caches[kCaches];
+    RingCounters rings[kCoreTypes];
+    Word stalls[kStalls];
+};
+static_assert(sizeof(Target) == 1600 && offsetof(Target, pools) == 256 && offsetof(Target, caches) == 1024,
+              "a pool's counters, and a cache's, share one cache line");
+
+}  // namespace ttmem
