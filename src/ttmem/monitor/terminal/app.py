@@ -177,7 +177,7 @@ class Monitor(App[None], inherit_bindings=False):
         with suppress(SuspendNotSupported), self.suspend():
             asyncio.get_running_loop().remove_signal_handler(signal.SIGCONT)  # it ends the wait, and says nothing new
             wait()
-        self._heed_continue()
+            self._heed_continue()
         self.canvas.refresh()
 
     def _heed_continue(self) -> None:

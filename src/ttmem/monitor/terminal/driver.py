@@ -61,7 +61,7 @@ def _written(data: memoryview) -> int:
 @contextmanager
 def drawn_on_stdout() -> Iterator[None]:
     """Textual draws on `sys.__stderr__` and has no setting for it; `ttmem top 2> errors` must draw all the same."""
-    output = io.TextIOWrapper(TerminalOutput(), "utf-8", "replace", newline="", write_through=True)
+    output = io.TextIOWrapper(io.BufferedWriter(TerminalOutput()), "utf-8", "replace", newline="")
     before, sys.__stderr__ = sys.__stderr__, output  # type: ignore[misc]
     try:
         yield
