@@ -1,5 +1,6 @@
 """Starts the monitor: the first figures, then textual with a picture of them."""
 
+import gc
 import os
 import shutil
 import signal
@@ -54,9 +55,12 @@ def _shown(options: Options, environ: Mapping[str, str], opening: Callable[[], A
 def _run(desk: Desk, source: "_Source", first: Frame, *, depth: Depth, seconds: float | None) -> int:
     os.environ["TEXTUAL_COLOR_SYSTEM"] = _SYSTEMS[depth]
     os.environ["TEXTUAL_ANIMATIONS"] = "none"
+    gc.disable()  # while textual is loaded: 5 to 10 % of the promise "first frame" (`./run bench monitor`)
     from ttmem.monitor.terminal.app import Monitor
     from ttmem.monitor.terminal.driver import drawn_on_stdout
 
+    gc.freeze()
+    gc.enable()
     app = Monitor(desk, source.opened, has_colour=depth is not Depth.NONE, first=first, seconds=seconds)
     with drawn_on_stdout():
         app.run()
