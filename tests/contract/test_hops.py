@@ -42,6 +42,16 @@ def test_a_private_name_of_another_package_is_found_and_ones_own_is_not() -> Non
     ]
 
 
+def test_a_private_attribute_that_nothing_of_the_product_makes_belongs_to_another_package() -> None:
+    modules = sources(
+        p__a="import toolkit\ndef f(console, row): return console._system, row._own, row._replace(a=1)",
+        p__b="class Row:\n    def __init__(self): self._own = 1",
+        p__c="def f(console): return console._system",
+    )
+
+    assert private_names(modules) == ["p.a: console._system"]
+
+
 def test_names_that_recur_and_functions_that_remember_are_counted() -> None:
     modules = sources(
         p__x="class State: ...\n@lru_cache(None)\ndef f(): ...",

@@ -70,6 +70,29 @@ def test_it_ends_with_its_terminal(monitor: Terminal, is_told_to_go_on: bool) ->
     assert monitor.process.wait() == KILLED_BY + signal.SIGHUP
 
 
+# A session of which nobody is told that its terminal is gone: the leader ignores it, and waits for the monitor.
+DEAF = """
+import os, signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+job = os.fork()
+if job == 0:
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpid())
+    os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(job, 0)[1]))
+"""
+
+
+def test_it_ends_with_its_terminal_also_if_no_signal_says_so(environ: dict[str, str]) -> None:
+    command = ["-c", DEAF, "-m", "ttmem", "--no-daemon", "--interval", "60"]
+    with a_terminal(command, environ, columns=120) as terminal:
+        terminal.read_until(_TAKEN)
+        terminal.hang_up()
+
+        assert terminal.process.wait() == KILLED_BY + signal.SIGHUP
+
+
 def test_told_to_go_on_it_has_the_threads_it_had(monitor: Terminal) -> None:
     pid = monitor.process.pid
     wait_until(lambda: thread_count(pid) == 5)  # its own, collector, feed, keys, what is written

@@ -8,6 +8,7 @@ from pathlib import Path
 
 __all__ = ["Sources", "both_ways", "caches", "class_names_used_twice", "private_names", "sources"]
 
+_NAMEDTUPLE = {"_replace", "_asdict", "_fields", "_make"}  # documented
 _CACHES = {"lru_cache", "cache", "cached_property"}
 
 Sources = dict[str, ast.Module]  # by dotted name; a package is its `__init__`
@@ -35,8 +36,10 @@ def both_ways(modules: Sources) -> list[tuple[str, str]]:
 
 def private_names(modules: Sources) -> list[str]:
     """Names with a leading underscore that a module takes from another package of ours or of others. The native core
-    is called `_native`, and what the standard library documents is public."""
+    is called `_native`, and what the standard library documents is public. Where a third-party package is imported, a
+    private attribute of whatever object counts, too, unless some module of the product makes one of that name."""
     found = set()
+    made = {name for tree in modules.values() for name in _made(tree)}
     for name, tree in modules.items():
         foreign = {}
         for node in ast.walk(tree):
@@ -50,6 +53,8 @@ def private_names(modules: Sources) -> list[str]:
         for base, member in _overridden(tree, foreign):
             if _is_anothers(base, name):
                 found.add(f"{name}: {base}.{member}")
+        if any(used.split(".")[0] not in {*sys.stdlib_module_names, name.split(".")[0]} for used in foreign.values()):
+            found |= {f"{name}: {used}" for used in _strange_attributes(tree, foreign, made)}
     return sorted(found)
 
 
@@ -122,6 +127,30 @@ def _overridden(tree: ast.Module, foreign: dict[str, str]) -> Iterator[tuple[str
         for member, ways in used.items():
             if _is_private(member) and member not in made and ast.Store not in ways:
                 yield bases[0], member
+
+
+def _made(tree: ast.Module) -> Iterator[str]:
+    """Names that a module defines or assigns, of its own or as attributes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _is_self(node.value):
+            yield node.attr
+
+
+def _strange_attributes(tree: ast.Module, foreign: dict[str, str], made: set[str]) -> Iterator[str]:
+    """Private attributes of other objects than `self` and imported modules that nothing of the product makes."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Attribute) or not _is_private(node.attr) or node.attr in made | _NAMEDTUPLE:
+            continue
+        if not _is_self(node.value) and not (isinstance(node.value, ast.Name) and node.value.id in foreign):
+            yield ast.unparse(node)
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
 
 
 def _is_anothers(used: str, module: str) -> bool:

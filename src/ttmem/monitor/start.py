@@ -1,4 +1,4 @@
-"""Starts the monitor: figures first, a picture of them at once, then the toolkit; and gives the terminal back."""
+"""Starts the monitor: the first figures, then textual with a picture of them."""
 
 import gc
 import os
@@ -18,13 +18,11 @@ from ttmem.monitor.narrowing import NarrowLooking
 from ttmem.monitor.options import Options
 from ttmem.monitor.screens.frame import Frame
 from ttmem.monitor.steadiness import Steadiness
-from ttmem.monitor.terminal.stage import first_picture, staged
 from ttmem.view.colours import Depth, depth_for
 
 __all__ = ["run_monitor"]
 
 _KILLED_BY = 128
-_GC_THRESHOLDS = (50_000, 20, 20)  # a look makes thousands of objects, and nearly all of them go by themselves
 _SYSTEMS = {Depth.NONE: "standard", Depth.SIXTEEN: "standard", Depth.INDEXED: "256", Depth.TRUE: "truecolor"}
 
 
@@ -47,25 +45,25 @@ def _shown(options: Options, environ: Mapping[str, str], opening: Callable[[], A
     desk = Desk(options.over(found), environ, is_readonly=options.is_readonly, banner=options.banner)
     desk.note = "; ".join(notices)
     depth = depth_for(environ, options.colours, is_terminal=True)
-    with _Source(opening) as source, _leaving(), staged():
+    with _Source(opening) as source, _leaving():
         first = _first_frame(source, desk)
         desk.resize(*shutil.get_terminal_size())
         desk.take(first)
-        first_picture(desk.picture(), depth=depth, is_light=desk.settings.theme == "light")
         return _run(desk, source, first, depth=depth, seconds=options.seconds)
 
 
 def _run(desk: Desk, source: "_Source", first: Frame, *, depth: Depth, seconds: float | None) -> int:
-    gc.disable()  # while a thousand modules' worth of objects come to stay
     os.environ["TEXTUAL_COLOR_SYSTEM"] = _SYSTEMS[depth]
     os.environ["TEXTUAL_ANIMATIONS"] = "none"
+    gc.disable()  # while textual is loaded: 5 to 10 % of the promise "first frame" (`./run bench monitor`)
     from ttmem.monitor.terminal.app import Monitor
+    from ttmem.monitor.terminal.driver import drawn_on_stdout
 
-    app = Monitor(desk, source.opened, has_colour=depth is not Depth.NONE, first=first, seconds=seconds)
     gc.freeze()
-    gc.set_threshold(*_GC_THRESHOLDS)
     gc.enable()
-    app.run()
+    app = Monitor(desk, source.opened, has_colour=depth is not Depth.NONE, first=first, seconds=seconds)
+    with drawn_on_stdout():
+        app.run()
     if app.crash is not None:
         raise app.crash
     return app.return_code or 0

@@ -1,170 +1,89 @@
-"""The toolkit's way to the terminal, but for what costs time while nothing happens, and for how it ends.
+"""The terminal as textual's driver sees it, where we differ: standard output instead of standard error, and a terminal
+that has gone away is no fault.
 
-It waits for keys without a clock: looking ten times a second whether it should end would be a tenth of all the monitor
-costs. Only after a key it looks a few times more, since Esc is a key of its own if nothing follows it.
-
-Signals that stop us and let us go on are heeded between two steps of the loop, and the terminal is taken only by who
-has not taken it yet: a terminal that goes away sends a hang-up and, right behind it, a signal to go on, and a second
-thread for keys would keep us alive for good.
+Who is in the background must not touch the terminal: such a process stops until it is brought back.
 """
 
+import io
 import os
 import select
 import signal
-from codecs import getincrementaldecoder
-from collections.abc import Callable
-from contextlib import suppress
-from threading import Event
-from typing import Any
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
-from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
-from ttmem.monitor.terminal.stage import ENTER, LEAVE, STAGE
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
-__all__ = ["Terminal"]
+__all__ = ["TerminalDriver", "drawn_on_stdout", "has_hung_up", "stop_until_foreground", "wait_for_foreground"]
 
-_TICK_MS = 50
-_TICKS_AFTER_INPUT = 10  # longer than anybody has to wait for an Esc to be one
-_READ_BYTES = 4096
-_OUTPUT = 1
+_INPUT, _OUTPUT = 0, 1
 
 
-class Ending(Event):
-    """An event that whoever waits for a file hears of as well: `descriptor` can be read once it is set."""
+class TerminalDriver(LinuxDriver):
+    """Textual's own, but for the end of its input: SIGHUP ends us in order, and textual would print a traceback."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-
-    def __del__(self) -> None:
-        os.close(self.descriptor)
-
-    def set(self) -> None:
-        super().set()
-        os.eventfd_write(self.descriptor, 1)
-
-    def clear(self) -> None:
-        super().clear()
-        with suppress(BlockingIOError):  # it was not set
-            os.eventfd_read(self.descriptor)
+    def run_input_thread(self) -> None:
+        with suppress(OSError):
+            super().run_input_thread()
 
 
-class Paper:
-    """Standard output, for the toolkit's thread that writes: a terminal that is gone must not end that thread, whom
-    everybody else would wait for."""
+class TerminalOutput(io.RawIOBase):
+    """Standard output. A terminal that is gone must not end textual's thread that writes, since every other waits for
+    it then."""
 
-    def write(self, text: str) -> None:
-        rest = text.encode(errors="replace")
+    def write(self, data: "Buffer", /) -> int:
+        rest = memoryview(data)
         with suppress(OSError):
             while rest:
-                rest = rest[self._write(rest) :]
+                rest = rest[_written(rest) :]
+        return len(memoryview(data))
 
-    @staticmethod
-    def _write(data: bytes) -> int:
-        """How much was taken; somebody who shares the terminal may have told it not to make anybody wait."""
-        try:
-            return os.write(_OUTPUT, data)
-        except BlockingIOError:
-            select.select((), (_OUTPUT,), ())
-            return 0
-
-    def flush(self) -> None:
-        """Nothing is kept back."""
+    def writable(self) -> bool:
+        return True
 
     def fileno(self) -> int:
         return _OUTPUT
 
 
-class Terminal(LinuxDriver):
-    """Standard output, not standard error; and clicks and the wheel only: a mouse that moves costs nothing."""
+def _written(data: memoryview) -> int:
+    """How many bytes were taken. Another program may have made the terminal non-blocking."""
+    try:
+        return os.write(_OUTPUT, data)
+    except BlockingIOError:
+        select.select((), (_OUTPUT,), ())
+        return 0
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._file: Any = Paper()
-        self.exit_event: Ending = Ending()
-        self._has_terminal = False
 
-    @property
-    def _is_written_to(self) -> bool:
-        return self._writer_thread is not None and self._writer_thread.is_alive()
+@contextmanager
+def drawn_on_stdout() -> Iterator[None]:
+    """Textual draws on `sys.__stderr__` and has no setting for it; `ttmem top 2> errors` must draw all the same."""
+    output = io.TextIOWrapper(io.BufferedWriter(TerminalOutput()), "utf-8", "replace", newline="")
+    before, sys.__stderr__ = sys.__stderr__, output  # type: ignore[misc]
+    try:
+        yield
+    finally:
+        sys.__stderr__ = before  # type: ignore[misc]
 
-    def start_application_mode(self) -> None:
-        super().start_application_mode()  # type: ignore[no-untyped-call]
-        self._has_terminal = self._is_written_to
-        self._must_signal_resume |= not self._has_terminal  # we are in the background: the next time, perhaps
 
-    def stop_application_mode(self) -> None:
-        self._has_terminal = False
-        super().stop_application_mode()
+def has_hung_up() -> bool:
+    """Whether the terminal is gone. No signal says so if the shell between ignores its own."""
+    terminal = select.poll()
+    terminal.register(_INPUT, 0)
+    return bool(terminal.poll(0))
 
-    def _sigtstp_application(self, *_: object) -> None:
-        self._soon(self._pause)
 
-    def _sigcont_application(self, *_: object) -> None:
-        self._soon(self._go_on)
+def stop_until_foreground() -> None:
+    """Stops this process, as Ctrl-Z does."""
+    os.kill(os.getpid(), signal.SIGSTOP)
+    wait_for_foreground()
 
-    def _soon(self, do: Callable[[], None]) -> None:
-        with suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(do)
 
-    def _pause(self) -> None:
-        if self._has_terminal:
-            self.suspend_application_mode()
-            self._must_signal_resume = True
-        os.kill(os.getpid(), signal.SIGSTOP)
-
-    def _go_on(self) -> None:
-        """After a stop we had no say in, a shell has had the terminal meanwhile."""
-        if self._has_terminal:
-            self.suspend_application_mode()
-        elif not self._must_signal_resume:  # we are about to end
-            return
-        self.resume_application_mode()
-
-    def write(self, data: str) -> None:
-        if not self._is_written_to:  # whoever reads what waits to be written has gone: it would wait for ever
-            return
-        if data == ENTER:
-            if STAGE.is_entered:  # the first picture is there already: entering again would wipe it off
-                return
-            STAGE.is_entered = True
-        elif data == LEAVE:
-            STAGE.is_entered = False
-        super().write(data)
-
-    def _enable_mouse_support(self) -> None:
-        if self._mouse:
-            self.write("\x1b[?1000h\x1b[?1006h")
-            self.flush()
-
-    def run_input_thread(self) -> None:
-        """Hands on what is typed until it is told to end."""
-        parser = XTermParser(self._debug)
-        decode = getincrementaldecoder("utf-8")("replace").decode
-        awaited = select.poll()
-        awaited.register(self.fileno, select.POLLIN)
-        awaited.register(self.exit_event.descriptor, select.POLLIN)
-        ticks = 0
-        while not self.exit_event.is_set():
-            ready = awaited.poll(_TICK_MS if ticks else None)
-            ticks = max(0, ticks - 1)
-            if any(descriptor == self.fileno for descriptor, _ in ready):
-                ticks = _TICKS_AFTER_INPUT
-                data = self._typed()
-                if not data:  # the terminal is gone, and will not come back
-                    awaited.unregister(self.fileno)
-                    os.kill(os.getpid(), signal.SIGHUP)
-                elif text := decode(data):
-                    self._hand_on(parser.feed(text))
-            self._hand_on(parser.tick())
-
-    def _typed(self) -> bytes:
-        try:
-            return os.read(self.fileno, _READ_BYTES)
-        except OSError:
-            return b""
-
-    def _hand_on(self, messages: Any) -> None:
-        for message in messages:
-            self.process_message(message)
+def wait_for_foreground() -> None:
+    """Stops again as long as the terminal is not ours to use (`bg`); one that is gone keeps us from nothing."""
+    with suppress(OSError):
+        while os.tcgetpgrp(_INPUT) != os.getpgrp():
+            os.kill(os.getpid(), signal.SIGSTOP)

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from textual.geometry import Region
 from textual.pilot import Pilot
 
 from tests.support.sights_to_ask import SightsToAsk
@@ -46,7 +47,7 @@ async def until(pilot: "Pilot[None]", is_so: Callable[[], object]) -> None:
 
 def on_screen(app: Monitor) -> str:
     """What the canvas really paints."""
-    canvas = app._canvas
+    canvas = app.canvas
     return "\n".join(canvas.render_line(row).text.rstrip() for row in range(canvas.size.height))
 
 
@@ -183,11 +184,27 @@ def test_a_line_that_did_not_change_is_not_painted_again(tmp_path: Path) -> None
     async def story() -> None:
         async with shown(tmp_path, view="processes") as (app, pilot):
             await pilot.pause()
-            written: list[str] = []
-            show = app._canvas.show
-            app._canvas.show = lambda *picture: written.append(show(*picture)) or ""  # type: ignore[func-returns-value, method-assign]
+            painted: list[Region] = []
+            app.canvas.refresh = lambda *regions: painted.extend(regions)  # type: ignore[method-assign, assignment]
             await pilot.press("down")
-            assert 0 < "".join(written).count(";1H") <= 5
-            assert "4006" in written[0]  # the row the cursor is on now
+            rows = [on_screen(app).split("\n")[region.y] for region in painted]
+            assert 0 < len(rows) <= 5
+            assert any("4006" in row for row in rows)  # the row the cursor is on now
+            assert all(region.height == 1 and region.width == 100 for region in painted)
 
     asyncio.run(story())
+
+
+def test_a_fault_of_ours_ends_it_and_is_kept_for_the_one_line_that_says_it(tmp_path: Path) -> None:
+    def broken(name: str) -> None:
+        raise RuntimeError("a fault for the test")
+
+    async def story() -> Monitor:
+        async with shown(tmp_path) as (app, pilot):
+            app.desk.press = broken  # type: ignore[method-assign, assignment]
+            await pilot.press("x")
+        return app
+
+    app = asyncio.run(story())
+    assert isinstance(app.crash, RuntimeError)
+    assert app.return_code == 1

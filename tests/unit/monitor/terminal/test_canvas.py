@@ -1,23 +1,15 @@
 """What is painted: rows as the desk draws them, in colours that suit the terminal, or in none."""
 
-import io
-import re
-import sys
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
+from textual.geometry import Region
 
-from ttmem.monitor.terminal import stage
-from ttmem.monitor.terminal.canvas import Canvas, _differing, _joined
-from ttmem.monitor.terminal.stage import ENTER, LEAVE, STAGE, first_picture, staged
-from ttmem.monitor.terminal.themes import codes, theme
-from ttmem.view.colours import Depth
+from ttmem.monitor.terminal.canvas import Canvas, joined, strip_of
+from ttmem.monitor.terminal.themes import theme
 from ttmem.view.spans import Line, Role, Span, width_of
 
+DARK = theme(is_light=False, has_colour=True)
 SPANS = st.builds(Span, st.text(st.sampled_from("ab █漢"), max_size=8), st.sampled_from(Role))
 LINES = st.lists(SPANS, max_size=8).map(tuple)
 
@@ -26,7 +18,7 @@ LINES = st.lists(SPANS, max_size=8).map(tuple)
 def test_a_row_is_exactly_as_wide_as_the_terminal_and_says_what_the_line_says(line: Line, width: int) -> None:
     text = "".join(span.text for span in line)
 
-    strip = painted_by_toolkit(line, width).render_line(0)
+    strip = strip_of(line, DARK, width)
 
     assert strip.cell_length == sum(segment.cell_length for segment in strip) == width
     if width_of(text) <= width:
@@ -35,59 +27,63 @@ def test_a_row_is_exactly_as_wide_as_the_terminal_and_says_what_the_line_says(li
         assert text.startswith(strip.text.rstrip())
 
 
-def painted_by_toolkit(line: Line, width: int) -> Canvas:
-    canvas = Canvas(theme(is_light=False, has_colour=True))
-    canvas._lines, canvas._width = (line,), width
-    return canvas
-
-
-@given(LINES, st.integers(1, 40), st.sampled_from(["standard", "256", "truecolor"]))
-def test_a_row_that_is_written_looks_as_when_the_toolkit_paints_it(line: Line, width: int, system: Any) -> None:
-    canvas = painted_by_toolkit(line, width)
-    console = Console(color_system=system, force_terminal=True, file=io.StringIO(), _environ={})
-    canvas._codes = codes(canvas._theme, console)
-
-    place, *written = looks(canvas._written(0))
-
-    assert place == ("\x1b[1;1H", "")
-    assert written == looks(canvas.render_line(0).render(console))
-
-
-def looks(text: str) -> list[tuple[str, str]]:
-    """Each character and the style it has on a terminal."""
-    found, style = [], ""
-    for part in re.findall(r"\x1b\[[0-9;]*m|\x1b\[[0-9;]*H|.", text):
-        if part.endswith("m") and part.startswith("\x1b"):
-            style = part[2:-1].removeprefix("0").removeprefix(";")
-        else:
-            found.append((part, style))
-    return found
-
-
 @given(LINES)
 def test_pieces_that_look_alike_are_one_and_letters_keep_their_looks(line: Line) -> None:
-    def seen(pieces: object) -> list[tuple[str, Role | bool]]:
+    def seen(parts: object) -> list[tuple[str, Role | bool]]:
         return [
             (character, role if character != " " else role is Role.SELECTED)
-            for text, role in pieces  # type: ignore[attr-defined]
+            for text, role in parts  # type: ignore[attr-defined]
             for character in text
         ]
 
-    joined = _joined(line)
+    pieces = joined(line)
 
-    assert seen(joined) == seen(line)
-    assert len(joined) <= len(line)
+    assert seen(pieces) == seen(line)
+    assert len(pieces) <= len(line)
+
+
+class Watched(Canvas):
+    """Notes what textual is asked to paint; nothing: all of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[Region, ...]] = []
+
+    def refresh(self, *regions: Region, **flags: bool) -> "Watched":
+        self.asked.append(regions)
+        return self
+
+
+def picture(numbers: list[int]) -> tuple[Line, ...]:
+    return tuple((Span(str(number)),) for number in numbers)
 
 
 @given(st.lists(st.integers(0, 3), max_size=12), st.lists(st.integers(0, 3), max_size=12))
 def test_only_rows_that_differ_are_painted(before: list[int], after: list[int]) -> None:
-    def picture(numbers: list[int]) -> tuple[Line, ...]:
-        return tuple((Span(str(number)),) for number in numbers)
+    canvas = Watched()
+    canvas.show(picture(before), DARK, 10)
+    canvas.asked.clear()
 
-    rows = _differing(picture(before), picture(after))
+    canvas.show(picture(after), DARK, 10)
 
     longest = max(len(before), len(after))
-    assert rows == [row for row in range(longest) if before[row : row + 1] != after[row : row + 1]]
+    changed = [row for row in range(longest) if before[row : row + 1] != after[row : row + 1]]
+    assert [region for regions in canvas.asked for region in regions] == [Region(0, row, 10, 1) for row in changed]
+    assert all(canvas.asked)
+    assert [canvas.render_line(row).text.strip() for row in range(12)] == [
+        *map(str, after),
+        *[""] * (12 - len(after)),
+    ]
+
+
+def test_another_theme_or_width_paints_all_of_it() -> None:
+    canvas = Watched()
+    light = theme(is_light=True, has_colour=True)
+    for styles, width in ((DARK, 10), (light, 10), (light, 12)):
+        canvas.asked.clear()
+        canvas.show(picture([1, 2]), styles, width)
+        assert () in canvas.asked
+        assert canvas.render_line(1) == strip_of(picture([2])[0], styles, width)
 
 
 @pytest.mark.parametrize("is_light", [False, True])
@@ -120,52 +116,3 @@ def contrast(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
 
     brighter, darker = sorted((light(one), light(other)), reverse=True)
     return (brighter + 0.05) / (darker + 0.05)
-
-
-@pytest.fixture
-def painted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    texts: list[str] = []
-    monkeypatch.setattr(stage, "_write", texts.append)
-    yield texts
-    STAGE.is_entered = False
-
-
-@pytest.mark.parametrize("depth", Depth)
-@pytest.mark.parametrize("is_light", [False, True])
-def test_the_first_picture_has_the_words_and_only_colours_the_terminal_knows(
-    painted: list[str], depth: Depth, is_light: bool
-) -> None:
-    lines = [tuple(Span(role.value, role) for role in Role), (Span("second"),)]
-
-    first_picture(lines, depth=depth, is_light=is_light)
-
-    [text] = painted
-    assert text.startswith(ENTER)
-    words = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
-    assert words == "".join(role.value for role in Role) + "\r\nsecond"
-    assert ("38;2;" in text) == (depth is Depth.TRUE)
-    assert ("38;5;" in text) == (depth is Depth.INDEXED)
-    codes = re.findall(r"\x1b\[([0-9;]*)m", text)
-    assert (depth is Depth.NONE) == all(set(code.split(";")) <= {"0", "1", "7"} for code in codes)
-
-
-def test_what_was_entered_is_left_whatever_happens(painted: list[str]) -> None:
-    def breaking() -> None:
-        with staged():
-            first_picture([(Span("x"),)], depth=Depth.NONE, is_light=False)
-            raise RuntimeError("a fault")
-
-    with pytest.raises(RuntimeError, match="a fault"):
-        breaking()
-
-    assert LEAVE in painted[-1]
-    assert painted[-1].endswith("\x1b[?25h")
-    with staged():
-        pass
-    assert sum(LEAVE in text for text in painted) == 1  # what was not entered is not left
-
-
-def test_standard_output_that_is_gone_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    with open("/dev/full", "w") as full:
-        monkeypatch.setattr(sys, "__stdout__", full)
-        stage._write("x")
