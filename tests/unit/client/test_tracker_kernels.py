@@ -410,7 +410,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 def told(pipe: tuple[int, int], *, kernel_type: int = FABRIC, size_bytes: int = 57_344, cores: int = 16) -> list[str]:
     figures = {"size_bytes": size_bytes, "cores": cores, "total_bytes": size_bytes * cores}
-    KernelLog(pipe[1]).tell(a_chip_alone(), 0x7F3A, kernel_type, **figures)
+    KernelLog(pipe[1]).write_load(a_chip_alone(), 0x7F3A, kernel_type, **figures)
     return os.read(pipe[0], 1 << 16).decode().splitlines()
 
 
@@ -439,7 +439,7 @@ def test_the_log_ends_by_itself(pipe: tuple[int, int]) -> None:
     log = KernelLog(pipe[1], loads_most=2)
 
     for _ in range(5):
-        log.tell(a_chip_alone(), 1, APPLICATION, size_bytes=1, cores=1, total_bytes=1)
+        log.write_load(a_chip_alone(), 1, APPLICATION, size_bytes=1, cores=1, total_bytes=1)
 
     text = os.read(pipe[0], 1 << 16).decode()
     assert text.count("KERNEL_LOAD Backtrace") == 2
@@ -451,7 +451,7 @@ def test_a_log_that_cannot_be_written_harms_nobody() -> None:
     os.close(reading)
     os.close(writing)
 
-    KernelLog(writing).tell(a_chip_alone(), 1, APPLICATION, size_bytes=1, cores=1, total_bytes=1)
+    KernelLog(writing).write_load(a_chip_alone(), 1, APPLICATION, size_bytes=1, cores=1, total_bytes=1)
 
 
 PROGRAM = """\
