@@ -6,9 +6,9 @@ docs/rules.md has the rules, each with its reason.
 
 import os
 from collections.abc import Callable
-from functools import wraps
+from functools import update_wrapper
 from types import TracebackType
-from typing import Concatenate, ParamSpec
+from typing import Any, TypeVar
 
 from ttmem import _native
 from ttmem.client.notices import warn_once
@@ -36,25 +36,46 @@ __all__ = ["GraphTracker", "never_raises"]
 _NO_ID = Said(0)
 _FIGURES_OF_TEXT, _PER_CORE = 4, 8  # of ttmem_incident_option
 
-_Given = ParamSpec("_Given")
+_Call = TypeVar("_Call", bound=Callable[..., None])
+
+_GUARDED = """
+def {name}({parameters}):
+    try:
+        call({arguments})
+    except Exception as fault:
+        self.fault_count += 1
+        warn({name!r}, fault)
+"""
 
 
-def never_raises(
-    call: Callable[Concatenate["GraphTracker", _Given], None],
-) -> Callable[Concatenate["GraphTracker", _Given], None]:
+def _warn(call: str, fault: Exception) -> None:
+    try:
+        words = str(fault)
+    except Exception:  # noqa: BLE001
+        words = "without words"
+    warn_once(
+        "tracker",
+        f"GraphTracker.{call}: expected what ttmem.tracking describes, found something else "
+        f"({type(fault).__name__}: {words}); such reports are not counted, see GraphTracker.fault_count",
+    )
+
+
+def never_raises(call: _Call) -> _Call:
     """Keeps errors out of the runtime: they are counted in `fault_count`, with one warning for the process.
 
     A runtime's objects are not our code and may raise anything. Only what ends the program passes: Ctrl-C, exit.
+    The guard is written out with the parameters of the call: passing them on as *args and **kwargs doubles the cost of
+    a report, and being tracked may add 20 % to a launch (benchmarks/promises/metal.py).
     """
-
-    @wraps(call)
-    def guarded(self: "GraphTracker", *given: _Given.args, **named: _Given.kwargs) -> None:
-        try:
-            call(self, *given, **named)
-        except Exception as fault:  # noqa: BLE001
-            self.fault_count += 1
-            _warn(call.__name__, fault)
-
+    count, keyword_count = call.__code__.co_argcount, call.__code__.co_kwonlyargcount
+    names = call.__code__.co_varnames[: count + keyword_count]
+    parameters = [*names[:count], *["*"][:keyword_count], *names[count:]]
+    arguments = [*names[:count], *(f"{name}={name}" for name in names[count:])]
+    source = _GUARDED.format(name=call.__name__, parameters=", ".join(parameters), arguments=", ".join(arguments))
+    made: dict[str, Any] = {"call": call, "warn": _warn}
+    exec(compile(source, __file__, "exec"), made)
+    guarded: _Call = update_wrapper(made[call.__name__], call)
+    guarded.__defaults__, guarded.__kwdefaults__ = call.__defaults__, call.__kwdefaults__
     return guarded
 
 
@@ -268,15 +289,3 @@ class GraphTracker(Tracker):
 
     def _open(self, device: TrackedDevice, *, is_reported: bool = False) -> OpenDevice | None:
         return self._devices.open(device, is_reported=is_reported) if is_enabled() else None
-
-
-def _warn(call: str, fault: Exception) -> None:
-    try:
-        words = str(fault)
-    except Exception:  # noqa: BLE001
-        words = "without words"
-    warn_once(
-        "tracker",
-        f"GraphTracker.{call}: expected what ttmem.tracking describes, found something else "
-        f"({type(fault).__name__}: {words}); such reports are not counted, see GraphTracker.fault_count",
-    )

@@ -356,15 +356,6 @@ def test_what_cannot_be_understood_is_counted_and_never_raised(journal: OwnJourn
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_call_with_unknown_parameters_is_counted_and_never_raised(journal: OwnJournal, call: str) -> None:
-    tracker = GraphTracker()
-
-    getattr(tracker, call)(of_a_later_runtime=1)
-
-    assert tracker.fault_count == 1
-
-
-@pytest.mark.parametrize("call", CALLS)
 def test_a_tracker_that_overrides_nothing_ignores_every_call(call: str) -> None:
     parameters = list(inspect.signature(getattr(Tracker, call)).parameters)[1:]
 
