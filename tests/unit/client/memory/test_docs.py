@@ -9,7 +9,7 @@ import pytest
 
 import ttmem
 from tests.support.programs import tracked
-from ttmem.client.memory import LiveAllocation
+from ttmem.client.memory.listing import LiveAllocation
 from ttmem.devices import Pool
 
 PAGE = (Path(__file__).parents[4] / "docs" / "python.md").read_text(encoding="utf-8")
