@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable
 from functools import update_wrapper
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ttmem import _native
 from ttmem.client.notices import warn_once
@@ -74,7 +74,7 @@ def never_raises(call: _Call) -> _Call:
     source = _GUARDED.format(name=call.__name__, parameters=", ".join(parameters), arguments=", ".join(arguments))
     made: dict[str, Any] = {"call": call, "warn": _warn}
     exec(compile(source, __file__, "exec"), made)
-    guarded: _Call = update_wrapper(made[call.__name__], call)
+    guarded = cast("_Call", update_wrapper(made[call.__name__], call))
     guarded.__defaults__, guarded.__kwdefaults__ = call.__defaults__, call.__kwdefaults__
     return guarded
 

@@ -10,7 +10,6 @@ with metal.open_mesh("t3000", (2, 4)) as mesh:
 from collections.abc import Sequence
 from types import TracebackType
 
-from ttmem.metal.arguments import are_whole
 from ttmem.metal.chips import Board, Chip, DispatchCores, UnknownHardware
 from ttmem.metal.chips import board as find_board
 from ttmem.metal.dispatch import fast, loading
@@ -18,6 +17,7 @@ from ttmem.metal.dispatch.prefetcher_cache import Emptied
 from ttmem.metal.dispatch.traces import Trace, Traces
 from ttmem.metal.host import Host
 from ttmem.metal.memory import Buffer
+from ttmem.metal.numbers import are_whole
 from ttmem.metal.programs import MeshWorkload, Program, ProgramMisuse
 from ttmem.metal.system_programs import load_system_programs
 from ttmem.metal.truth import Truth, truth_of

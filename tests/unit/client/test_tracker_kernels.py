@@ -263,7 +263,7 @@ FORKING = """\
 import os, threading, time
 import ttmem
 from tests.support.tracked.runtime import a_chip_alone
-from ttmem.client.tracked.turns import turn
+from ttmem.client.claims import turn
 
 tracker, device = ttmem.GraphTracker(), a_chip_alone()
 tracker.track_device_opened(device)

@@ -15,11 +15,10 @@ from itertools import count
 
 from ttmem import _native
 from ttmem.client import claims
+from ttmem.client.claims import turn
 from ttmem.client.reporter import Client
-from ttmem.client.tracked.circular_buffers import CircularBuffers
 from ttmem.client.tracked.kernels import Kernels
-from ttmem.client.tracked.programs import Programs
-from ttmem.client.tracked.turns import turn
+from ttmem.client.tracked.programs import CircularBuffers, Programs
 from ttmem.devices import Pool
 from ttmem.tracking import TrackedChip, TrackedDevice
 
