@@ -9,13 +9,13 @@ import json
 import os
 import struct
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.support.programs import command_of
 from tests.support.reporters import CHIP_FACTS, Nursery, Reporter
 from tests.support.stopwatch import Stopwatch
 from ttmem._native import Ledger, layout
@@ -34,37 +34,6 @@ RECORD_BYTES = 64
 HEALTHY_CHIP, HEALTHY_BYTES = 0xBEEF, 4096
 SAMPLE_CHIP = 0xA0
 LONGEST_LOOK_SECONDS = 10.0  # takes 0.1 s; on a machine whose memory is short, more
-
-VANDAL = """\
-import fcntl, mmap, random, sys, threading
-held, stopping = [], threading.Event()
-
-def hold(path):
-    file = open(path, "r+b")
-    fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    held.append(file)
-
-def release():
-    for file in held:
-        file.close()
-    held.clear()
-
-def scribble(path, seed, zones):
-    dice = random.Random(seed)
-    with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
-        while not stopping.is_set():
-            start, end = dice.choice(zones)
-            memory[dice.randrange(start, end)] = dice.choice((0, 1, 255, dice.randrange(256)))
-    held.append(open(path, "r+b"))
-
-def start(path, seed, zones):
-    stopping.clear()
-    threading.Thread(target=scribble, args=(path, seed, zones), daemon=True).start()
-
-for line in sys.stdin:
-    exec(line)
-    print("done", flush=True)
-"""
 
 
 @dataclass(frozen=True)
@@ -267,7 +236,7 @@ class Vandal:
 
 @contextmanager
 def a_vandal() -> Iterator[Vandal]:
-    process = subprocess.Popen([sys.executable, "-c", VANDAL], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command_of("processes.vandal"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         yield Vandal(process)
     finally:

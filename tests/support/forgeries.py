@@ -7,7 +7,6 @@ only root can take.
 import os
 import struct
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,32 +16,11 @@ from typing import IO
 import pytest
 
 from tests.support.bad_journals import IDENTITY, Sample
+from tests.support.programs import command_of
 from ttmem.sources.procfs import own_pid_namespace, stat_of
 
 VICTIM_UID, FORGER_UID = 61001, 61002
 needs_two_users = pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can become two other users")
-
-# Does some lines of Python as another user; files are opened before, for they may be closed to that user.
-SOMEBODY = """\
-import fcntl, mmap, os, struct, sys
-uid = int(sys.argv[1])
-files = []
-for word in sys.argv[2:]:
-    what, path = word.split(":", 1)
-    file = open(path, "r+b")
-    if what == "map":
-        files.append(mmap.mmap(file.fileno(), 0))
-        file.close()
-        continue
-    files.append(file)
-    kind = {"lock": fcntl.F_SETLK, "open_file_lock": 37}[what]
-    fcntl.fcntl(file, kind, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
-os.setgroups([])
-os.setresgid(uid, uid, uid)
-os.setresuid(uid, uid, uid)
-print("ready", flush=True)
-sys.stdin.read()
-"""
 
 
 @dataclass(frozen=True)
@@ -63,7 +41,7 @@ class Somebody:
 @contextmanager
 def somebody(uid: int, *does: str) -> Iterator[Somebody]:
     """A process that runs as `uid`, whose `does` are "map:PATH", "lock:PATH" or "open_file_lock:PATH"."""
-    with started([sys.executable, "-c", SOMEBODY, str(uid), *does]) as process:
+    with started(command_of("processes.another_user", str(uid), *does)) as process:
         yield Somebody(process)
 
 
@@ -81,26 +59,10 @@ def started(command: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
         process.communicate()
 
 
-REPORTER = """\
-import os, sys
-import ttmem
-from ttmem import _native
-ttmem.open_device, ttmem.report_buffer_alloc  # loads what another user may not read
-uid, directory, what = int(sys.argv[1]), *sys.argv[2:]
-os.setgroups([])
-os.setresgid(uid, uid, uid)
-os.setresuid(uid, uid, uid)
-_native.client.enable(directory)
-exec(what)
-print("ready", flush=True)
-sys.stdin.read()
-"""
-
-
 @contextmanager
 def reporting(directory: Path, uid: int, what: str) -> Iterator["subprocess.Popen[str]"]:
     """A process that runs as `uid`, has done `what` and reports it into a directory."""
-    with started([sys.executable, "-c", REPORTER, str(uid), str(directory), what]) as process:
+    with started(command_of("processes.reporter_of_another_user", str(uid), str(directory), what)) as process:
         yield process
 
 

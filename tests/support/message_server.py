@@ -11,37 +11,17 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
+from tests.support.programs import command_of
 from tests.support.waiting import PATIENCE_SECONDS
 from ttmem.wire import Message
 
 MESSAGE_BYTES = 144
-
-# A server in a process of its own, which may belong to another user: it says when it listens, then takes bytes and
-# says how many there were in all.
-PROGRAM = """\
-import os, socket, sys
-path, uid, buffer = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-listener = socket.socket(socket.AF_UNIX)
-listener.bind(path)
-os.chmod(path, 0o777)
-os.setuid(uid)
-listener.listen()
-print("listening", flush=True)
-while True:
-    connection, _ = listener.accept()
-    print("accepted", flush=True)
-    taken = 0
-    while data := connection.recv(buffer):
-        taken += len(data)
-        print(taken, flush=True)
-"""
 
 
 class Receiver:
@@ -137,7 +117,8 @@ def a_socket_directory() -> Iterator[Path]:
 @contextmanager
 def a_server_process(path: str, *, uid: int | None = None, read_bytes: int = 1 << 16) -> "Iterator[ServerProcess]":
     """A server that can be killed; gone at the end."""
-    command = [sys.executable, "-c", PROGRAM, path, str(os.geteuid() if uid is None else uid), str(read_bytes)]
+    owner = os.geteuid() if uid is None else uid
+    command = command_of("processes.message_server", path, str(owner), str(read_bytes))
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     server = ServerProcess(process)
     try:

@@ -52,6 +52,11 @@ def tracked(directory: Path, **settings: str) -> dict[str, str]:
     return {**os.environ, "TTMEM": "1", "TTMEM_DIR": str(directory), **settings}
 
 
+def command_of(name: str, *arguments: str) -> list[str]:
+    """The command of a program in tests/programs: "client.busy_threads". It may import from `tests`."""
+    return [sys.executable, "-m", f"tests.programs.{name}", *arguments]
+
+
 @contextmanager
 def a_program(directory: Path, *lines: str, **settings: str) -> Iterator[Program]:
     """A program that reports into a directory; killed at the end if it still runs."""

@@ -13,47 +13,17 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from tests.support.programs import command_of
 from tests.support.waiting import wait_until
 from ttmem._native import Ledger
 
 Command = tuple[Any, ...]
 CHIP_FACTS = (-1, "", "", (0, 0), (0, 0), (0,) * 10, 0)
-
-NURSERY = """\
-import json, os, signal, socket, sys
-from ttmem import _native
-
-def tuples(value):
-    return tuple(map(tuples, value)) if isinstance(value, list) else value
-
-def serve(line, settings):
-    os.environ.update(settings)
-    _native.client.enable(settings["TTMEM_DIR"])
-    said = line.makefile("rw", encoding="utf-8")
-    print(json.dumps([os.getpid(), _native.client.journal_path()]), file=said, flush=True)
-    for commands in said:
-        answers = [getattr(_native.client, name)(*tuples(values)) for name, *values in json.loads(commands)]
-        print(json.dumps(answers), file=said, flush=True)
-
-door = socket.socket(fileno=int(sys.argv[1]))
-signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-while True:
-    text, files, _, _ = socket.recv_fds(door, 1 << 16, 1)
-    if not text:
-        break
-    line = socket.socket(fileno=files[0])
-    if os.fork() == 0:
-        door.close()
-        serve(line, json.loads(text))
-        os._exit(0)
-    line.close()
-"""
 
 
 class Reporter:
@@ -129,7 +99,7 @@ class Nursery:
 def a_nursery() -> Iterator[Nursery]:
     """A nursery whose processes are all gone at the end."""
     ours, theirs = socket.socketpair()
-    process = subprocess.Popen([sys.executable, "-c", NURSERY, str(theirs.fileno())], pass_fds=[theirs.fileno()])
+    process = subprocess.Popen(command_of("processes.nursery", str(theirs.fileno())), pass_fds=[theirs.fileno()])
     theirs.close()
     nursery = Nursery(ours)
     try:

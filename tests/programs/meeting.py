@@ -1,0 +1,14 @@
+"""Where a program and the test that started it meet: the program says "here" and waits for a line.
+
+`tests.support.programs.Program.arrive` waits for the word, `go_on` writes the line.
+"""
+
+import sys
+
+__all__ = ["meet"]
+
+
+def meet() -> None:
+    """Waits until the test lets the program go on."""
+    print("here", flush=True)
+    sys.stdin.readline()
