@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import ttmem
-from tests.support.programs import tracked
+from tests.support.processes.programs import tracked
 from tools.public_names import STUB, stub
 from ttmem import _native
 from ttmem.client import reports

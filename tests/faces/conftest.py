@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import a_program
-from tests.support.scripted import PROGRAM, Machine
+from tests.support.processes.programs import a_program
+from tests.support.processes.scripted import PROGRAM, Machine
 
 
 @pytest.fixture(scope="module")

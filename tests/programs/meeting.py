@@ -1,6 +1,8 @@
 """Where a program and the test that started it meet: the program says "here" and waits for a line.
 
-`tests.support.programs.Program.arrive` waits for the word, `go_on` writes the line.
+Imported by programs that are started with `python -m tests.programs.NAME`.
+
+`Program.arrive` of `tests.support.processes.programs` waits for the word, `go_on` writes the line.
 """
 
 import sys

@@ -1,4 +1,7 @@
-"""Whole numbers: whether callers passed some, and multiples of them."""
+"""Whole numbers: whether callers passed some, and multiples of them.
+
+To Python True is a number, and 2.0 equals one; as a count of cores or bytes neither can be meant.
+"""
 
 __all__ = ["are_whole", "rounded_up"]
 

@@ -1,4 +1,7 @@
-"""Loads a kernel of the fabric on two chips, twice, and says nothing of its type: the caller's name does."""
+"""Loads a kernel of the fabric on two chips, twice, and says nothing of its type: the caller's name does.
+
+The log of kernel loads names the line of the call below; its test looks for that number.
+"""
 
 import ttmem
 from tests.support.tracked.runtime import SmallDevice, a_mesh

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tests.support.forgeries import reporting
+from tests.support.journals.forgeries import reporting
 
 Answer: TypeAlias = list[Any]  # exit code, stdout, stderr
 REFUSED = """

@@ -9,8 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.forgeries import VICTIM_UID, name_in, somebody
-from tests.support.watching import Watch
+from tests.support.journals.forgeries import VICTIM_UID, name_in, somebody
+from tests.support.journals.watching import Watch
 
 place, content = sys.argv[1:]
 folders = [Path(place, name) for name in ("mapped", "journals")]

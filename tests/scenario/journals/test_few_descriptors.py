@@ -15,9 +15,9 @@ import pytest
 
 from tests.support.processes.children import Writer, state_of
 from tests.support.processes.native_programs import NativePrograms
-from tests.support.programs import command_of
-from tests.support.seed_serving import Daemon, a_daemon
-from tests.support.waiting import wait_until
+from tests.support.processes.programs import command_of
+from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.timing.waiting import wait_until
 
 CHIP = 0x1A2B
 TTMEM = (sys.executable, "-m", "ttmem")

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.bad_journals import SAMPLE_CHIP, Sample, a_sample
-from tests.support.forgeries import FORGER_UID, VICTIM_UID, forge, name_in, needs_two_users, somebody
-from tests.support.programs import command_of
-from tests.support.reporters import Nursery, a_nursery
-from tests.support.watching import Row, Watch
+from tests.support.journals.bad_journals import SAMPLE_CHIP, Sample, a_sample
+from tests.support.journals.forgeries import FORGER_UID, VICTIM_UID, forge, name_in, needs_two_users, somebody
+from tests.support.journals.reporters import Nursery, a_nursery
+from tests.support.journals.watching import Row, Watch
+from tests.support.processes.programs import command_of
 
 NAME = "4000-77-0123abcd.journal"
 FOREIGN_NAMESPACE = 0xF00D

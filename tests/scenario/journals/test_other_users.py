@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.forgeries import FORGER_UID, VICTIM_UID, needs_two_users
+from tests.support.journals.forgeries import FORGER_UID, VICTIM_UID, needs_two_users
 from tests.support.processes.permitted import needs_mounts
-from tests.support.programs import command_of
+from tests.support.processes.programs import command_of
 
 
 @pytest.fixture(scope="module")

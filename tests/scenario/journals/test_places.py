@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.compiled import compiled
+from tests.support.processes.compiled import compiled
 from tests.support.processes.native_programs import CLIENT_LIBRARY, ROOT
-from tests.support.programs import command_of
+from tests.support.processes.programs import command_of
 
 OWN, OTHER = 3_100_000_001, 3_100_000_002  # users of nobody, in a /dev/shm of this test alone
 JOURNAL_BYTES = 16 << 20

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.bad_journals import (
+from tests.support.journals.bad_journals import (
     READERS,
     AnyReader,
     CollectorReader,
@@ -21,8 +21,8 @@ from tests.support.bad_journals import (
     a_sample,
     assert_unharmed,
 )
-from tests.support.programs import command_of
-from tests.support.reporters import Nursery, a_nursery
+from tests.support.journals.reporters import Nursery, a_nursery
+from tests.support.processes.programs import command_of
 from ttmem.collector import Collector
 from ttmem.sources import Places, Roots
 

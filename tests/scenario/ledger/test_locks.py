@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import command_of
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.processes.programs import command_of
+from tests.support.timing.waiting import PATIENCE_SECONDS
 from ttmem import _native
 
 CALLS = {

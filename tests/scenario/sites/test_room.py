@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.processes.native_programs import CLIENT_LIBRARY
 from tests.support.processes.permitted import needs_mounts
-from tests.support.programs import a_program
+from tests.support.processes.programs import a_program
 from ttmem.collector import Collector
 from ttmem.snapshot.document import document
 from ttmem.sources import Places

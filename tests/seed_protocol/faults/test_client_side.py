@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.seed_protocol.conftest import ClientMaker
-from tests.support.seed_bytes import Type
-from tests.support.seed_clients import Refused, a_client
-from tests.support.seed_lines import asked
-from tests.support.seed_serving import Daemon, short_directory
-from tests.support.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.server.seed_bytes import Type
+from tests.support.server.seed_clients import Refused, a_client
+from tests.support.server.seed_lines import asked
+from tests.support.server.seed_serving import Daemon, short_directory
+from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 
 CALLS = 200_000
 MOST_NS_PER_CALL = 4_000  # the old client: 14,300

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import a_command, a_program, command_of, tracked
-from tests.support.seed_serving import Daemon, a_daemon
-from tests.support.waiting import wait_until
+from tests.support.processes.programs import a_command, a_program, command_of, tracked
+from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.timing.waiting import wait_until
 
 ROOT = Path(__file__).parents[3]
 WORDS = ("Allocated", "Freed", "CB_ALLOC", "CB_FREE", "KERNEL_LOAD", "KERNEL_UNLOAD")

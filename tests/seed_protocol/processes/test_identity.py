@@ -6,11 +6,11 @@ import subprocess
 import pytest
 
 from tests.seed_protocol.conftest import ClientMaker
-from tests.support.programs import command_of
-from tests.support.seed_bytes import SIZES, Message, Type, alloc, free
-from tests.support.seed_clients import order
-from tests.support.seed_serving import Engine
-from tests.support.waiting import wait_until
+from tests.support.processes.programs import command_of
+from tests.support.server.seed_bytes import SIZES, Message, Type, alloc, free
+from tests.support.server.seed_clients import order
+from tests.support.server.seed_serving import Engine
+from tests.support.timing.waiting import wait_until
 
 US = os.getpid()
 every_size = pytest.mark.parametrize("message_bytes", SIZES)

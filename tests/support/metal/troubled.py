@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.programs import Program, a_command, command_of
+from tests.support.processes.programs import Program, a_command, command_of
 
 
 class Troubled:

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from tests.support.programs import command_of, tracked
+from tests.support.processes.programs import command_of, tracked
 
 
 def test_without_stderr_nothing_is_written_into_the_programs_own_file(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.message_server import MessageServer, a_socket_directory
-from tests.support.programs import command_of
+from tests.support.processes.programs import command_of
+from tests.support.server.message_server import MessageServer, a_socket_directory
 from tests.unit.client.test_socket_transport import Sender, python
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.message_server import MessageServer, a_server_process, a_socket_directory
-from tests.support.programs import PRELUDE, Program, command_of
-from tests.support.stopwatch import Stopwatch, least
-from tests.support.waiting import wait_until
+from tests.support.processes.programs import PRELUDE, Program, command_of
+from tests.support.server.message_server import MessageServer, a_server_process, a_socket_directory
+from tests.support.timing.stopwatch import Stopwatch, least
+from tests.support.timing.waiting import wait_until
 from ttmem.client.socket_transport import socket_path
 from ttmem.wire import Message, MessageType
 

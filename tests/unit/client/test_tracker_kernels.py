@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import command_of, tracked
+from tests.support.processes.programs import command_of, tracked
 from tests.support.tracked.own_journal import OwnJournal, an_own_journal
 from tests.support.tracked.runtime import SmallDevice, a_chip_alone, a_mesh
 from ttmem import GraphTracker
@@ -433,5 +433,5 @@ def test_the_environment_asks_for_the_log(tmp_path: Path, switch: str, lines: in
     done = subprocess.run(command_of("client.fabric_kernels"), env=environ, capture_output=True, text=True, check=True)
 
     assert done.stderr.count("KERNEL_LOAD Backtrace (Device ") == lines  # one for each chip, told twice
-    assert bool(re.search(r"#0 configure_fabric \S+/fabric_kernels.py:9\n", done.stderr)) is bool(lines)
+    assert bool(re.search(r"#0 configure_fabric \S+/fabric_kernels.py:12\n", done.stderr)) is bool(lines)
     assert done.stdout == ""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import ttmem
-from tests.support.programs import tracked
+from tests.support.processes.programs import tracked
 from ttmem.client.memory.listing import LiveAllocation
 from ttmem.devices import Pool
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from textual import events
 
-from tests.support.waiting import wait_until
+from tests.support.timing.waiting import wait_until
 from ttmem.monitor.terminal import driver
 from ttmem.monitor.terminal.driver import Ending, Terminal
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.inspect_docs import described
-from tests.support.journal_file import counters, live_entries
-from tests.support.programs import a_program
+from tests.support.faces.documents import described
+from tests.support.journals.journal_file import counters, live_entries
+from tests.support.processes.programs import a_program
 from ttmem.devices import Pool
 from ttmem.errors import NothingToRead
 from ttmem.sources.inspected import inspected
