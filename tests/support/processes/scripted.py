@@ -12,24 +12,6 @@ from tests.support.machine.driver_tree import DriverTree
 from ttmem.cli.program import run_program, run_seed_monitor
 
 FIRST_ID = 0xA1B2_C3D4_0000_0000  # of the driver's chips
-PROGRAM = (
-    "import os",
-    "DRAM, L1 = 0, 2",
-    f"ids = [{FIRST_ID}, {FIRST_ID} + 1]",
-    "more = dict(arch='blackhole', board='p150', grid=(8, 8), banks=(8, 64), kernel_ring_bytes=70_656)",
-    "capacities = {DRAM: 4 << 30, L1: 64 << 20}",
-    "chips = [ttmem.open_device(id, index=3 + at, capacities=capacities, **more) for at, id in enumerate(ids)]",
-    "ttmem.label('a job')",
-    "ttmem.report_buffer_alloc(chips[0], 1, 3 << 30)",
-    "ttmem.report_buffer_alloc(chips[1], 2, 1 << 30)",
-    "child = os.fork()",
-    "if child == 0:",
-    "    ttmem.label('its child')",
-    "    small = ttmem.open_device(ids[1], index=4, capacities=capacities, **more)",
-    "    ttmem.report_buffer_alloc(small, 3, 5 << 20, 0, 0, 0, 1)",
-    "    print('here', flush=True)",
-    "sys.stdin.read()  # until the test ends, however that comes",
-)
 
 
 class Said(NamedTuple):

@@ -7,7 +7,6 @@ import json
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from tests.support.processes.programs import command_of
 from tests.support.timing.waiting import PATIENCE_SECONDS
 
 Behaviour = Callable[[socket.socket, bytes], None]  # a connection and the head of the request that came on it
@@ -98,51 +98,12 @@ def a_false_daemon(directory: Path, answer: Behaviour) -> Iterator[FalseDaemon]:
         daemon.kill()
 
 
-_STRANGER = """
-import os, socket, sys
-uid = int(sys.argv[2])
-os.setgroups([])
-os.setgid(uid)
-os.setuid(uid)
-listener = socket.socket(socket.AF_UNIX)
-listener.bind(sys.argv[1])  # who listens is who the kernel names
-listener.listen(8)
-os.chmod(sys.argv[1], 0o666)
-print("ready", flush=True)
-sys.stdin.read()
-"""
-
-
-_WORKER = """
-import json, os, socket, sys, time
-listener = socket.socket(socket.AF_UNIX)
-listener.bind(sys.argv[1])
-listener.listen(8)
-print("ready", flush=True)
-asker = listener.accept()[0]
-asker.recv(4096)
-listener.setblocking(False)
-other = None
-while True:  # hard at it, or fast asleep; and never a word for whoever asks meanwhile, until that one has gone
-    if sys.argv[2] != "works":
-        time.sleep(0.01)
-    try:
-        other = other or listener.accept()[0]
-        if not other.recv(4096):
-            break
-        other.setblocking(False)
-    except BlockingIOError:
-        pass
-asker.sendall(sys.stdin.buffer.read())
-"""
-
-
 @contextmanager
 def a_lone_daemon(directory: Path, document: Any, *, works: bool) -> Iterator[None]:
     """A process with one thread: it answers its first asker, but not before a second one has asked in vain and gone."""
     body = json.dumps(document).encode()
     answer = f"HTTP/1.1 200 OK\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
-    command = [sys.executable, "-c", _WORKER, str(directory / "daemon.sock"), "works" if works else "sleeps"]
+    command = command_of("processes.busy_daemon", str(directory / "daemon.sock"), "works" if works else "sleeps")
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -159,7 +120,7 @@ def a_lone_daemon(directory: Path, document: Any, *, works: bool) -> Iterator[No
 def a_strangers_daemon(directory: Path, uid: int) -> Iterator[None]:
     """A listener of another user in a directory; for root only."""
     directory.chmod(0o777)
-    command = [sys.executable, "-c", _STRANGER, str(directory / "daemon.sock"), str(uid)]
+    command = command_of("processes.daemon_of_another_user", str(directory / "daemon.sock"), str(uid))
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
