@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.preloads import library_directory
-from tests.support.watchdog import Watchdog
+from tests.support.processes.preloads import library_directory
+from tests.support.timing.watchdog import Watchdog
 from ttmem.doctor.hook import hook_path
 
 SLOW_SECONDS = 300

@@ -13,10 +13,14 @@ __all__ = [
     "BufferLayout",
     "BufferType",
     "Cache",
+    "CacheOutcome",
     "CoreType",
     "Device",
+    "FoundBy",
+    "KernelType",
     "Kind",
     "Pool",
+    "RefusalKind",
     "Stall",
     "Word",
 ]
@@ -164,6 +168,49 @@ class Stall(Word):
     @classmethod
     def _missing_(cls, value: object) -> "Stall":
         return cls.NONE
+
+
+class KernelType(IntEnum):
+    """Whose kernel it is, in the allocation server's numbers."""
+
+    APPLICATION = 0
+    FABRIC = 1
+    DISPATCH = 2
+
+
+class FoundBy(Word):
+    """How the type of a kernel was found, most trusted first."""
+
+    UNKNOWN = 0
+    OWNER = 1  # the program it belongs to
+    ARGUMENT = 2  # the caller said so
+    PATH = 3  # where its source lies
+    STACK = 4  # who called
+    SIZE = 5  # one of two well-known sizes: a guess
+
+
+class CacheOutcome(IntEnum):
+    """What came of asking a cache."""
+
+    HIT = 0
+    MISS = 1
+    EVICTED = 2
+    BYPASSED = 3
+    EMPTIED = 4
+
+    @property
+    def word(self) -> str:
+        """Its name as users read it."""
+        return self.name.lower()
+
+
+class RefusalKind(Word):
+    """What kind of incident it is, in the numbers of `ttmem/client.h`."""
+
+    UNKNOWN = 0
+    OUT_OF_MEMORY = 1
+    CLASH = 2  # circular buffers would reach into an L1 buffer, or beyond the end of L1
+    UNSAFE_REPLAY = 3
 
 
 class Device(NamedTuple):

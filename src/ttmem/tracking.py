@@ -1,17 +1,30 @@
-"""What a runtime tells whoever watches it: the calls of the seeds' GraphTracker, and the few it lacked.
+"""`Tracker`: the calls with which a runtime reports what it does with the memory of its devices.
 
-A runtime is handed any object with the seven calls of `Tracker` and calls them at the points the seeds name. One that
-also has the calls of `Watcher` hears what happens without memory changing hands: launches, statuses, ring and caches.
-A mesh is told once, never once per chip. Nothing here imports a client: runtimes and listeners meet in these words.
+A runtime is given a `Tracker` and calls it whenever something is allocated, freed, loaded or launched. The base class
+ignores every call, so a subclass overrides only those it wants. An operation on a mesh is reported once, not once per
+chip. Runtimes and trackers import this module and not each other.
 """
 
 from collections.abc import Sequence
-from enum import IntEnum
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol
 
-from ttmem.devices import BinaryStatus, BufferLayout, BufferType, Cache, CoreType, Kind, Pool, Stall, Word
+from ttmem.devices import (
+    BinaryStatus,
+    BufferLayout,
+    BufferType,
+    Cache,
+    CacheOutcome,
+    CoreType,
+    FoundBy,
+    KernelType,
+    Kind,
+    Pool,
+    RefusalKind,
+    Stall,
+)
 
 __all__ = [
+    "BufferDescription",
     "Cache",
     "CacheOutcome",
     "CoreAllocated",
@@ -24,48 +37,11 @@ __all__ = [
     "Refusal",
     "RefusalKind",
     "Stall",
-    "TraceListener",
     "TrackedBuffer",
     "TrackedChip",
     "TrackedDevice",
     "Tracker",
-    "Watcher",
-    "Witness",
 ]
-
-
-class KernelType(IntEnum):
-    """Whose kernel it is, in the seeds' numbers."""
-
-    APPLICATION = 0
-    FABRIC = 1
-    DISPATCH = 2
-
-
-class FoundBy(Word):
-    """How the type of a kernel was found, most trusted first."""
-
-    UNKNOWN = 0
-    OWNER = 1  # the program it belongs to
-    ARGUMENT = 2  # the caller said so
-    PATH = 3  # where its source lies
-    STACK = 4  # who called
-    SIZE = 5  # the seeds' two well-known sizes: a guess
-
-
-class CacheOutcome(IntEnum):
-    """What came of asking a cache."""
-
-    HIT = 0
-    MISS = 1
-    EVICTED = 2
-    BYPASSED = 3
-    EMPTIED = 4
-
-    @property
-    def word(self) -> str:
-        """Its name as users read it."""
-        return self.name.lower()
 
 
 class CoreSet(Protocol):
@@ -174,15 +150,6 @@ class KernelFacts(NamedTuple):
     packed_bytes: tuple[int, ...] = ()  # of its binaries, one for each processor
 
 
-class RefusalKind(Word):
-    """What kind of incident it is, in the numbers of `ttmem/client.h`."""
-
-    UNKNOWN = 0
-    OUT_OF_MEMORY = 1
-    CLASH = 2  # circular buffers would reach into an L1 buffer, or beyond the end of L1
-    UNSAFE_REPLAY = 3
-
-
 class Refusal(NamedTuple):
     """What a runtime refused. Figures are those of its own text; what nobody knows is None, an id or address 0."""
 
@@ -207,13 +174,18 @@ class Refusal(NamedTuple):
     operation: str = ""  # that asked, or was to be launched: "ttnn.matmul"
 
 
-class Tracker(Protocol):
-    """The calls of the seeds' GraphTracker. None may raise, block or change what its caller does."""
+class Tracker:
+    """Every call a runtime makes; here each of them does nothing. None may raise, block or change what its caller does.
+
+    The first seven are those of the older design's GraphTracker, with its parameters.
+    """
 
     def track_allocate(self, buffer: TrackedBuffer) -> None:
-        """A buffer; one that is allocated by core is a `CoreAllocated`, which has parts."""
+        """A buffer was allocated; one that is allocated by core is a `CoreAllocated`, which has parts."""
 
-    def track_deallocate(self, buffer: TrackedBuffer) -> None: ...
+    def track_deallocate(self, buffer: TrackedBuffer) -> None:
+        """A buffer was freed."""
+
     def track_allocate_cb(
         self,
         core_ranges: CoreSet,
@@ -232,7 +204,7 @@ class Tracker(Protocol):
         """
 
     def track_deallocate_cb(self, device: TrackedDevice, *, program: int = 0) -> None:
-        """All circular buffers of a program; of program 0, all on that device."""
+        """All circular buffers of a program end; of program 0, all on that device."""
 
     def track_kernel_load(
         self,
@@ -243,24 +215,32 @@ class Tracker(Protocol):
         num_cores: int = 1,
         *,
         facts: KernelFacts | None = None,
-    ) -> None: ...
-    def track_kernel_unload(self, kernel_id: int, device: TrackedDevice) -> None: ...
+    ) -> None:
+        """A kernel was loaded; both dispatch paths may report the same load."""
+
+    def track_kernel_unload(self, kernel_id: int, device: TrackedDevice) -> None:
+        """A kernel is gone: its program was destroyed."""
+
     def track_program(self, program: int, device: TrackedDevice) -> None:
         """A program is about to run."""
 
+    def track_device_opened(self, device: TrackedDevice) -> None:
+        """A device was opened, by a runtime that also reports launches, statuses and ends of programs."""
 
-@runtime_checkable
-class Watcher(Protocol):
-    """What else a listener may want to hear."""
-
-    def track_device_opened(self, device: TrackedDevice) -> None: ...
     def track_device_closed(self, device: TrackedDevice) -> None:
         """Everything of that device ends; what is freed later is no finding."""
 
-    def track_binary_status(self, program: int, status: BinaryStatus, device: TrackedDevice) -> None: ...
-    def track_program_end(self, program: int, device: TrackedDevice) -> None: ...
+    def track_binary_status(self, program: int, status: BinaryStatus, device: TrackedDevice) -> None:
+        """The binaries of a program moved on."""
+
+    def track_program_end(self, program: int, device: TrackedDevice) -> None:
+        """A program was destroyed."""
+
     def track_launch(self, program: int, device: TrackedDevice) -> None:
         """Once per launch, cached or not, replays included; counted, never charged."""
+
+    def track_operation(self, program: int, device: TrackedDevice, operation: str) -> None:
+        """A program that was launched is that of an operation: "ttnn.matmul"."""
 
     def track_ring(
         self,
@@ -291,31 +271,8 @@ class Watcher(Protocol):
     ) -> None:
         """One answer of a cache about `size_bytes`, and what it holds afterwards."""
 
-    def track_out_of_memory(
-        self, device: TrackedDevice, pool: Pool, *, requested_bytes: int, free_bytes: int, largest_free_bytes: int
-    ) -> None:
-        """A refusal; figures are those of all banks of one chip together. Who is a `Witness` hears more instead."""
-
-
-@runtime_checkable
-class OperationListener(Protocol):
-    """Who wants to hear what programs do."""
-
-    def track_operation(self, program: int, device: TrackedDevice, operation: str) -> None:
-        """A program that was launched is that of an operation: "ttnn.matmul"."""
-
-
-@runtime_checkable
-class Witness(Protocol):
-    """Who wants to hear all that is known of what was refused."""
-
     def track_incident(self, device: TrackedDevice, refusal: Refusal) -> None:
-        """Memory ran out, or circular buffers clash; told once for a mesh, before the exception leaves the runtime."""
-
-
-@runtime_checkable
-class TraceListener(Protocol):
-    """Who wants to hear of traces: launches that are recorded once and replayed."""
+        """Memory ran out, or circular buffers clash; once for a mesh, before the exception leaves the runtime."""
 
     def track_trace_began(self, trace: int, device: TrackedDevice) -> None:
         """Launches on that device are recorded from now on, not run."""
@@ -324,7 +281,7 @@ class TraceListener(Protocol):
         """A launch of a program is part of the trace."""
 
     def track_trace_captured(self, trace: int, size_bytes: int, device: TrackedDevice) -> None:
-        """The trace is stored, in so many bytes of each chip."""
+        """The trace is stored; `size_bytes` on each chip."""
 
     def track_trace_replayed(self, trace: int, device: TrackedDevice) -> None:
         """The trace is about to run."""

@@ -1,13 +1,17 @@
-"""What the preload library asks of processes and what it shows them: read from the file itself."""
+"""What the preload library asks of processes and what it shows them, read from the file itself; its native tests."""
 
 import ctypes
 import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.support.hooked.process import hook_path
+from tests.support.stand_in.stories import CROWD, EVERYTHING
 
 HOOK = hook_path()
+NATIVE_TESTS = Path(__file__).parents[2] / "native" / "tests" / "hook"
 NEWEST_GLIBC = (2, 34)
 POINTER_BYTES = 8
 OWN_NAMES = {"ttmem_writer_v1", "ttmem_hook_names", "ttmem_hook_python"}
@@ -87,3 +91,8 @@ def test_its_thread_locals_begin_as_zeros() -> None:
 
 def test_it_is_small_enough_to_be_loaded_everywhere() -> None:
     assert Path(HOOK).stat().st_size < 1_000_000
+
+
+@pytest.mark.parametrize(("name", "story"), [("everything", EVERYTHING), ("crowd", CROWD)])
+def test_native_tests_under_sanitizers_repeat_what_the_python_tests_do(name: str, story: tuple[str, ...]) -> None:
+    assert (NATIVE_TESTS / f"{name}.txt").read_text(encoding="utf-8").splitlines() == [*story, "tallies", "exit"]

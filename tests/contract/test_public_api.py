@@ -1,15 +1,19 @@
 """What users of the package may rely on: these names, in these places, with these parameters."""
 
 import inspect
+import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import ttmem
+from tests.support.processes.programs import tracked
+from tools.public_names import STUB, stub
 from ttmem import _native
-from ttmem import client as client_room
+from ttmem.client import reports
 from ttmem.client.socket_transport import SocketTransport
 
 REPORTS = [
@@ -94,7 +98,7 @@ def test_a_report_is_the_native_function_itself_wherever_it_is_called(name: str)
 
     assert getattr(ttmem, name) is native
     assert getattr(ttmem.Client, name) is native
-    assert getattr(client_room, name) is native
+    assert getattr(reports, name) is native
 
 
 @pytest.mark.parametrize("name", [*SIGNATURES, *REPORTS, "AllocationClient", "Client", "GraphTracker"])
@@ -132,7 +136,7 @@ def test_both_transports_take_the_same_parameters(name: str) -> None:
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        ttmem.nonsense  # noqa: B018
+        getattr(ttmem, "nonsense")  # noqa: B009
 
 
 def test_importing_the_package_loads_neither_the_core_nor_the_command_line() -> None:
@@ -142,3 +146,17 @@ def test_importing_the_package_loads_neither_the_core_nor_the_command_line() -> 
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert done.stdout == "[]\n"
+
+
+def test_a_program_that_reports_loads_only_the_standard_library_and_what_reporting_needs(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.programs.client.every_public_name"]
+
+    done = subprocess.run(command, env=tracked(tmp_path, TTMEM_SITES="1"), capture_output=True, text=True, check=True)
+
+    loaded = json.loads(done.stdout)
+    assert loaded["third parties"] == []
+    assert set(loaded["rooms"]) == {"_native", "client", "devices", "errors", "switches", "tracking"}
+
+
+def test_type_checkers_see_the_same_names_as_programs() -> None:
+    assert STUB.read_text(encoding="utf-8") == stub(), "run `python -m tools.public_names`"

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.support.driver_chips import some_driver_chips
-from tests.support.figures import a_busy_snapshot, a_seed_snapshot, a_snapshot
-from tests.support.json_schema import schema_of
-from tests.support.made_up_rows import snapshots
-from tests.support.read_figures import a_read_snapshot
+from tests.support.faces.documents import schema_of
+from tests.support.machine.driver_chips import some_driver_chips
+from tests.support.simulated.figures import a_busy_snapshot, a_seed_snapshot, a_snapshot
+from tests.support.simulated.made_up_rows import snapshots
+from tests.support.simulated.read_figures import a_read_snapshot
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.document import document
 

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tests.support.figures import a_busy_snapshot
-from tests.support.sights import a_detail, an_overview
+from tests.support.simulated.figures import a_busy_snapshot
+from tests.support.simulated.sights import a_detail, an_overview
 from ttmem.snapshot.document import document
 from ttmem.snapshot.sights.documents.overview import overview_document
 from ttmem.snapshot.sights.documents.process_detail import process_document

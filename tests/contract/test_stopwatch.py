@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.support.stopwatch import Stopwatch, least
+from tests.support.timing.stopwatch import Stopwatch, least
 
 WORK = "import sys, time\nsys.stdin.readline()\nwhile time.process_time() < float(sys.argv[1]): pass"
 

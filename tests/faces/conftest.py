@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import a_program
-from tests.support.scripted import PROGRAM, Machine
+from tests.support.processes.programs import a_command, command_of
+from tests.support.processes.scripted import FIRST_ID, Machine
 
 
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     directory = tmp_path_factory.mktemp("machine")
     (directory / "journals").mkdir(mode=0o700)
-    with a_program(directory / "journals", *PROGRAM) as program:
+    with a_command(command_of("processes.two_reporters", str(FIRST_ID)), directory / "journals") as program:
         program.arrive()
         yield Machine(directory, program.pid)
 

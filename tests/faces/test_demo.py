@@ -12,9 +12,9 @@ from pathlib import Path
 import click
 import pytest
 
-from tests.support.figures import a_busy_snapshot
-from tests.support.terminals import Terminal, a_terminal
-from tests.support.waiting import wait_until
+from tests.support.faces.terminals import Terminal, a_terminal
+from tests.support.simulated.figures import a_busy_snapshot
+from tests.support.timing.waiting import wait_until
 from ttmem.cli.demo import demo
 from ttmem.cli.demonstration.audience import farewell
 from ttmem.cli.demonstration.interrupts import noticed_interrupts

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.stand_in_runtime import a_runtime
+from tests.support.stand_in.stand_in_runtime import a_runtime
 
 
 def doctor(place: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.driver_tree import DriverTree
-from tests.support.reporters import a_nursery
-from tests.support.seed_serving import a_daemon, short_directory
-from tests.support.terminals import a_terminal
+from tests.support.faces.terminals import a_terminal
+from tests.support.journals.reporters import a_nursery
+from tests.support.machine.driver_tree import DriverTree
+from tests.support.server.seed_serving import a_daemon, short_directory
 
 CHIP = 0x99
 GIB = 1 << 30

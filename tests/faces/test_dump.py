@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import a_program, tracked
-from tests.support.terminals import a_terminal
+from tests.support.faces.terminals import a_terminal
+from tests.support.processes.programs import a_program, tracked
 
 TTMEM = [sys.executable, "-m", "ttmem"]
 PROGRAM = (

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.programs import a_program
-from tests.support.running import python, ttmem
-from tests.support.seed_serving import a_daemon
+from tests.support.processes.programs import a_program
+from tests.support.processes.running import python, ttmem
+from tests.support.server.seed_serving import a_daemon
 from ttmem.cli.program import run_program
 
 # A model on made-up chips: 700 KiB of every core are held when 900 KiB are asked for.
@@ -300,7 +300,7 @@ def test_whoever_was_killed_while_it_was_refused_is_never_said_to_have_had_nothi
         f"sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
         "import os\n"
         "from ttmem import _native\n"
-        "from tests.support.journal_file import leave_unfinished\n"
+        "from tests.support.journals.journal_file import leave_unfinished\n"
         "leave_unfinished(_native.client.journal_path())\n"
         "os.kill(os.getpid(), 9)\n"
     )

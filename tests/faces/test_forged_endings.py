@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.bad_journals import IDENTITY
-from tests.support.forged_scenes import Scene, a_scene
-from tests.support.forgeries import FORGER_UID, name_in, needs_two_users
-from tests.support.seed_serving import a_daemon
-from tests.support.terminals import a_terminal
-from tests.support.waiting import wait_until
+from tests.support.faces.terminals import a_terminal
+from tests.support.journals.bad_journals import IDENTITY
+from tests.support.journals.forged_scenes import Scene, a_scene
+from tests.support.journals.forgeries import FORGER_UID, name_in, needs_two_users
+from tests.support.server.seed_serving import a_daemon
+from tests.support.timing.waiting import wait_until
 
 TAKEN = "\x1b[?2004h"  # the toolkit reads keys from here on
 LATER_NS = 1 << 62  # when the forged process is said to have begun: after every daemon

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.bad_journals import SAMPLE_CHIP
-from tests.support.forged_scenes import Scene, a_scene
-from tests.support.forgeries import FORGER_UID, name_in, needs_two_users
-from tests.support.seed_serving import a_daemon
-from tests.support.terminals import a_terminal
+from tests.support.faces.terminals import a_terminal
+from tests.support.journals.bad_journals import SAMPLE_CHIP
+from tests.support.journals.forged_scenes import Scene, a_scene
+from tests.support.journals.forgeries import FORGER_UID, name_in, needs_two_users
+from tests.support.server.seed_serving import a_daemon
 
 TAKEN = "\x1b[?2004h"  # the toolkit reads keys from here on
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.figures import a_busy_snapshot
-from tests.support.read_figures import a_read_snapshot
-from tests.support.scraped import CLASSIC, NOTHING, OPEN_METRICS, a_lifetime, rows_of, text_of
-from tests.support.sights import a_device_usage, an_overview
+from tests.support.faces.scraped import CLASSIC, NOTHING, OPEN_METRICS, a_lifetime, rows_of, text_of
+from tests.support.simulated.figures import a_busy_snapshot
+from tests.support.simulated.read_figures import a_read_snapshot
+from tests.support.simulated.sights import a_device_usage, an_overview
 from ttmem.cli.serve import serve
 from ttmem.daemon.metrics.catalogue import FAMILIES
 from ttmem.daemon.metrics.families import Family, Page

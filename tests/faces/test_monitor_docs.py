@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from tests.support.courses import a_busy_history, some_chips
-from tests.support.sights import an_overview
+from tests.support.simulated.courses import a_busy_history, some_chips
+from tests.support.simulated.sights import an_overview
 from ttmem.monitor.screens import charts, telemetry
 from ttmem.monitor.screens.courses.moments import SIGNS
 from ttmem.monitor.screens.frame import Frame, Look

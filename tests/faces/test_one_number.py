@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.faces.scraped import rows_of, text_of
 from tests.support.one_number.faces import Saying, agree, private_environment, said_at_the_end, said_by_all
-from tests.support.scraped import rows_of, text_of
 from ttmem.cli.demonstration.photographs import Shot, Size, taken
 from ttmem.daemon.asking.looking import Looking
 

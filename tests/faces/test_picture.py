@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tests.support.figures import GIB, MIB, NOON_NS, a_busy_snapshot, a_device, a_process, a_snapshot
+from tests.support.simulated.figures import GIB, MIB, NOON_NS, a_busy_snapshot, a_device, a_process, a_snapshot
 from ttmem.snapshot import Snapshot
 from ttmem.view import plain
 from ttmem.view.page import PageOptions, page

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import a_program, tracked
-from tests.support.terminals import a_terminal
+from tests.support.faces.terminals import a_terminal
+from tests.support.processes.programs import a_program, tracked
 from ttmem.cli import VERBS
 
 TTMEM = [sys.executable, "-m", "ttmem"]

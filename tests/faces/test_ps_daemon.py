@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.false_daemons import a_false_daemon, a_short_directory, an_answer, silence
-from tests.support.figures import a_busy_snapshot
-from tests.support.programs import a_program
-from tests.support.seed_bytes import Message, Type, alloc, cb_alloc, kernel_load
-from tests.support.seed_serving import Daemon, a_daemon
-from tests.support.stopwatch import Stopwatch
-from tests.support.waiting import wait_until
+from tests.support.processes.programs import a_program
+from tests.support.server.false_daemons import a_false_daemon, a_short_directory, an_answer, silence
+from tests.support.server.seed_bytes import Message, Type, alloc, cb_alloc, kernel_load
+from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.simulated.figures import a_busy_snapshot
+from tests.support.timing.stopwatch import Stopwatch
+from tests.support.timing.waiting import wait_until
 from ttmem.snapshot.document import document
 
 APPLICATION, FABRIC, DISPATCH = 0, 1, 2

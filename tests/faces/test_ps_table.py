@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.figures import a_busy_snapshot, a_dump, a_seed_snapshot
-from tests.support.read_figures import a_read_snapshot
+from tests.support.simulated.figures import a_busy_snapshot, a_dump, a_seed_snapshot
+from tests.support.simulated.read_figures import a_read_snapshot
 from ttmem.view import Line, plain
 from ttmem.view.dump_page import dump_page
 from ttmem.view.page import PageOptions, page

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.running import REPORTING, TTMEM, python, ttmem
-from tests.support.terminals import a_terminal
+from tests.support.faces.terminals import a_terminal
+from tests.support.processes.running import REPORTING, TTMEM, python, ttmem
 
 
 def test_a_program_that_reports_leaves_its_peaks_behind(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.running import REPORTING, TTMEM, python, ttmem
-from tests.support.terminals import Terminal, a_terminal
-from tests.support.waiting import wait_until
+from tests.support.faces.terminals import Terminal, a_terminal
+from tests.support.processes.running import REPORTING, TTMEM, python, ttmem
+from tests.support.timing.waiting import wait_until
 
 COUNTING = """
 import signal, sys

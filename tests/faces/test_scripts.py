@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.driver_tree import DriverTree
-from tests.support.scripted import FIRST_ID, Machine, Paper, Said
+from tests.support.machine.driver_tree import DriverTree
+from tests.support.processes.scripted import FIRST_ID, Machine, Paper, Said
 from ttmem.cli.demo import demo
 from ttmem.cli.program import with_verb
 from ttmem.view.colours import USUAL_LEVELS, use_levels

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.seed_bytes import kernel_load
-from tests.support.seed_serving import a_daemon, short_directory
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.server.seed_bytes import kernel_load
+from tests.support.server.seed_serving import a_daemon, short_directory
+from tests.support.timing.waiting import PATIENCE_SECONDS
 from ttmem.cli.serve import allocation_server_poc, serve
 
 ROOT = Path(__file__).parents[2]

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.driver_chips import a_driver_chip, some_driver_chips
-from tests.support.figures import (
+from tests.support.machine.driver_chips import a_driver_chip, some_driver_chips
+from tests.support.simulated.figures import (
     GIB,
     KIB,
     MIB,
@@ -25,7 +25,7 @@ from tests.support.figures import (
     a_seed_snapshot,
     a_snapshot,
 )
-from tests.support.read_figures import a_read_snapshot
+from tests.support.simulated.read_figures import a_read_snapshot
 from tests.support.tracked.scripts import script_differences
 from ttmem.cli.tables.looks import look
 from ttmem.cli.tables.request import Request

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.programs import Program, a_program
-from tests.support.running import python, ttmem
+from tests.support.processes.programs import Program, a_program
+from tests.support.processes.running import python, ttmem
 
 MODEL = """
 import ttmem

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from tests.support.programs import a_program
-from tests.support.scripted import Machine
+from tests.support.processes.programs import a_program
+from tests.support.processes.scripted import Machine
 
 GIB, MIB = 1 << 30, 1 << 20
 

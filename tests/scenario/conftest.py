@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.journals.watching import Watch
 from tests.support.processes.native_programs import NativePrograms
-from tests.support.watching import Watch
 
 PROGRAMS = pytest.StashKey[NativePrograms]()
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support.bad_journals import (
+from tests.support.journals.bad_journals import (
     IDENTITY,
     READERS,
     SAMPLE_CHIP,
@@ -23,7 +23,7 @@ from tests.support.bad_journals import (
     a_vandal,
     assert_unharmed,
 )
-from tests.support.reporters import Nursery, a_nursery
+from tests.support.journals.reporters import Nursery, a_nursery
 
 NAME = "4000-77-0123abcd.journal"
 STRUCTURE = [

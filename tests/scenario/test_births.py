@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.journals.watching import Watch, lock_holder
 from tests.support.processes.children import IN_A_CONTAINER, Actor, Writer
 from tests.support.processes.native_programs import NativePrograms
 from tests.support.processes.permitted import needs_chosen_pids, needs_containers
 from tests.support.processes.writer_log import differences
-from tests.support.waiting import wait_until
-from tests.support.watching import Watch, lock_holder
+from tests.support.timing.waiting import wait_until
 
 CHIP = 0x1A2B
 HOLD = f"import ttmem; chip = ttmem.open_device({CHIP}); handle = ttmem.report_buffer_alloc(chip, 7, 4096)"
@@ -19,7 +19,7 @@ import os, sys
 sys.path.insert(0, {root!r})
 from pathlib import Path
 from tests.support.processes.children import Actor
-from tests.support.watching import Watch
+from tests.support.journals.watching import Watch
 watch = Watch(Path({journals!r}))
 """
 PID_REUSE = """

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.journals.watching import Watch, lock_holder
 from tests.support.processes.children import Actor, Writer, state_of
 from tests.support.processes.native_programs import NativePrograms
+from tests.support.processes.programs import a_program
 from tests.support.processes.writer_log import differences, unexpected_findings
-from tests.support.programs import a_program
-from tests.support.waiting import wait_until
-from tests.support.watching import Watch, lock_holder
+from tests.support.timing.waiting import wait_until
 
 CHIP, OTHER_CHIP = 0x1A2B, 0x3C4D
 ROOT = str(Path(__file__).parents[2])
@@ -19,7 +19,7 @@ IMPORTS = f"""
 import sys
 sys.path.insert(0, {ROOT!r})
 from pathlib import Path
-from tests.support.watching import Watch
+from tests.support.journals.watching import Watch
 """
 FOLLOW = 'watch = Watch(Path(os.environ["TTMEM_DIR"]), follows=True)'
 

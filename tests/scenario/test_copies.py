@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.journals.watching import Watch
 from tests.support.processes.children import Actor
 from tests.support.processes.native_programs import CLIENT_LIBRARY, NativePrograms
-from tests.support.watching import Watch
 
 CHIP = 0x1A2B
 

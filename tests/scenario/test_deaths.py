@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.journals.watching import Watch, lock_holder
 from tests.support.processes.children import Actor, Writer, state_of
 from tests.support.processes.native_programs import NativePrograms
 from tests.support.processes.writer_log import differences, unexpected_findings
-from tests.support.waiting import wait_until
-from tests.support.watching import Watch, lock_holder
+from tests.support.timing.waiting import wait_until
 
 CHIP, OTHER_CHIP = 0x1A2B, 0x3C4D
 HOLD = f"import ttmem; chip = ttmem.open_device({CHIP}); handle = ttmem.report_buffer_alloc(chip, 7, 4096)"

@@ -22,11 +22,11 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from tests.support.agreement import Expected, Seen, one_life
-from tests.support.oracle import CB_KINDS, KERNELS, SIZE_MOST, Life, Oracle, OracleProcess
-from tests.support.overviews import check_overview
-from tests.support.reporters import Nursery, Reporter, a_nursery
-from tests.support.waiting import wait_until
+from tests.support.journals.agreement import Expected, Seen, one_life
+from tests.support.journals.oracle import CB_KINDS, KERNELS, SIZE_MOST, Life, Oracle, OracleProcess
+from tests.support.journals.reporters import Nursery, Reporter, a_nursery
+from tests.support.simulated.overviews import check_overview
+from tests.support.timing.waiting import wait_until
 from ttmem._native import Ledger
 from ttmem.devices import Kind, Pool
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.journals.watching import Watch
 from tests.support.processes.children import Actor, Writer
 from tests.support.processes.native_programs import NativePrograms
 from tests.support.processes.permitted import needs_mounts
-from tests.support.watching import Watch
 from ttmem.view.page import PageOptions, page
 
 CHIP = 0x1A2B
@@ -18,7 +18,7 @@ import sys
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from pathlib import Path
 from tests.support.processes.permitted import needs_mounts
-from tests.support.watching import Watch
+from tests.support.journals.watching import Watch
 """
 
 # $0 is where the small file system goes, the rest is the program.

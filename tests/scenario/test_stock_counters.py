@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.processes.children import IN_A_CONTAINER, only_child
 from tests.support.processes.permitted import needs_containers, needs_mounts
-from tests.support.waiting import wait_until
+from tests.support.timing.waiting import wait_until
 from ttmem.devices import Pool
 from ttmem.snapshot import ReadChip
 from ttmem.sources import Places
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 INSIDE = """\
 import mmap, os, subprocess, sys, time
 from pathlib import Path
-from tests.support.stock_regions import Slot, a_region, put
+from tests.support.machine.stock_regions import Slot, a_region, put
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", "/dev/shm"], check=True)
 region = put(Path("/dev/shm"), int(sys.argv[1]), a_region(Slot(os.getpid(), (4096, 0, 0, 0, 0), time.time_ns())))
 mapped = mmap.mmap(os.open(region, os.O_RDWR), 0)

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import journal_file
+from tests.support.journals import journal_file
+from tests.support.journals.watching import Watch
 from tests.support.processes.children import Freezer, Writer
 from tests.support.processes.native_programs import NativePrograms
 from tests.support.processes.writer_log import differences, unexpected_findings, wrong_totals
-from tests.support.watching import Watch
 
 CHIP, OTHER_CHIP = 0x1A2B, 0x3C4D
 

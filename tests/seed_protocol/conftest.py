@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.seed_clients import SeedClient, a_client, compiled, remove
-from tests.support.seed_serving import Daemon, Engine, a_daemon, an_engine
+from tests.support.server.seed_clients import SeedClient, a_client, compiled, remove
+from tests.support.server.seed_serving import Daemon, Engine, a_daemon, an_engine
 
 CLIENT = pytest.StashKey[Path | None]()
 DIRECTORY = pytest.StashKey[Path]()

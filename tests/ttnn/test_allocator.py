@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.ttnn.model_memory import Answer, Model, differences, with_reserved_bytes
 from tests.support.ttnn.runtime import CORE_TYPES, StartedRuntime
-from tests.support.ttnn.sequences import Sequence, Step
+from tests.support.ttnn.scripts.sequences import Sequence, Step
 from ttmem.metal.chips import Chip, DispatchCores, board
 
 STEP_COUNT = 2500

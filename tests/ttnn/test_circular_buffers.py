@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.ttnn.model_programs import ModelOfPrograms, without_program_id
 from tests.support.ttnn.runtime import Runtime, StartedRuntime, has_compiler
-from tests.support.ttnn.stories import Story
+from tests.support.ttnn.scripts.stories import Story
 from ttmem import metal
 from ttmem.metal import CircularBufferClash, CoreRange, CoreRanges, Program
 

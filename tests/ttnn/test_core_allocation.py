@@ -10,11 +10,11 @@ from math import prod
 
 import pytest
 
-from tests.support.ttnn.core_sequences import CoreSequence
 from tests.support.ttnn.model_memory import Answer, Model, differences, with_reserved_bytes
 from tests.support.ttnn.model_programs import ModelOfPrograms, without_program_id
 from tests.support.ttnn.runtime import StartedRuntime, has_compiler
-from tests.support.ttnn.sequences import Step
+from tests.support.ttnn.scripts.core_sequences import CoreSequence
+from tests.support.ttnn.scripts.sequences import Step
 from ttmem import metal
 from ttmem.metal.chips import board
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from tests.support import ring_recordings
+from tests.support.metal import ring_recordings
 from tests.support.ttnn.judges import Library, StockPrefetcherCache
 from tests.support.ttnn.stock import Stock
 from ttmem.metal.dispatch.prefetcher_cache import Emptied, PrefetcherCache

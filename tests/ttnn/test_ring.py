@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.support import ring_recordings
+from tests.support.metal import ring_recordings
 from tests.support.ttnn.judges import Library, StockRing
 from tests.support.ttnn.stock import Stock
 from ttmem.devices import BinaryStatus

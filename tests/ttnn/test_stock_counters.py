@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from tests.support.hooked.process import Hooked, hook_path
+from tests.support.timing.waiting import wait_until
 from tests.support.ttnn.runtime import counters_of
 from tests.support.ttnn.stock import Stock
-from tests.support.waiting import wait_until
 from ttmem.sources.stock_shm.region import decode_region
 
 MIB = 1 << 20

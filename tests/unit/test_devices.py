@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.figures import a_device, a_snapshot
+from tests.support.simulated.figures import a_device, a_snapshot
 from ttmem.devices import BinaryStatus, BufferType, Kind, Pool
 
 CLIENT_H = (Path(__file__).parents[2] / "native" / "include" / "ttmem" / "client.h").read_text(encoding="utf-8")

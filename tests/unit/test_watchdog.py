@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow  # limits have to pass, none so short that a busy 
 ROOT = Path(__file__).parents[2]
 
 CONFTEST = """
-from tests.support.watchdog import Watchdog
+from tests.support.timing.watchdog import Watchdog
 
 def pytest_configure(config):
     config.pluginmanager.register(Watchdog(grace_seconds=0.5))

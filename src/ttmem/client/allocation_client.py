@@ -7,6 +7,7 @@ is read once, when this module is loaded.
 
 import os
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ttmem import _native
@@ -31,11 +32,8 @@ def calls(environ: Mapping[str, str]) -> Mapping[str, object]:
     """The calls over the transport that the environment names."""
     transport = environ.get("TTMEM_TRANSPORT", "")
     if transport == "socket":
-        from ttmem.client.socket_transport import (
-            SocketTransport,
-        )  # the journal's users need neither sockets nor threads
-
-        over_socket = SocketTransport(environ).calls()
+        module = import_module("ttmem.client.socket_transport")  # the journal's users need neither sockets nor threads
+        over_socket: Mapping[str, Callable[..., object]] = module.SocketTransport(environ).calls()
         return {name: staticmethod(call) for name, call in over_socket.items()}
     if transport not in ("", "journal"):
         warn_once("transport", f"TTMEM_TRANSPORT={transport}: expected journal or socket; reports go to the journal")

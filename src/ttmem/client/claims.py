@@ -1,15 +1,19 @@
-"""Who in this process has what open, so that nobody ends what is another's.
+"""What is open in this process and by which tracker, so that closing a device ends nothing of another's.
 
-A journal has one target for each chip, whoever names it. Programs report on that target; a tracker never does: it has
-targets of its own over the chips, and different ones from every other tracker's. The chip itself is closed by the
-last of all who have it open.
+A journal has one target for each chip. Programs report on that target; a tracker never does: it has targets of its own
+over the chips, and different ones from every other tracker's. The chip itself is closed by the last user of it.
+
+What is rare and takes several steps, such as opening a device or loading a kernel, is done by one thread at a time:
+the one that holds `turn()`. It is held for a few reports only; a signal handler in the same thread may take it again.
 """
 
 import os
+import threading
+from contextlib import AbstractContextManager
 from typing import Protocol
 from weakref import WeakSet
 
-__all__ = ["Holder", "by_hand", "holders", "is_claimed", "is_in_use"]
+__all__ = ["Holder", "by_hand", "holders", "is_claimed", "is_in_use", "turn"]
 
 
 class Holder(Protocol):
@@ -31,6 +35,14 @@ by_hand: set[int] = set()  # what programs opened, and did not close since
 holders: WeakSet[Holder] = WeakSet()  # a tracker that is dropped claims nothing any more
 
 
+_turns = [threading.RLock()]
+
+
+def turn() -> AbstractContextManager[object]:
+    """The lock, to be held with `with`."""
+    return _turns[0]
+
+
 def is_claimed(target: int) -> bool:
     """Whether some tracker reports on it."""
     return any(holder.has_claimed(target) for holder in holders)
@@ -42,6 +54,7 @@ def is_in_use(chip: int) -> bool:
 
 
 def _begin_in_child() -> None:
+    _turns[0] = threading.RLock()  # free, whichever thread of the parent held it
     for holder in list(holders):
         holder.begin_in_child()
 

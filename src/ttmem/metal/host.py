@@ -198,7 +198,7 @@ class Host(ABC):
     def count_launch(self, program: int, place: TrackedDevice) -> None:
         """A program ran on its chips."""
         self.accounts[place].launch(program, next(self._turns))
-        self.reports.watcher.track_launch(program, place)
+        self.reports.tracker.track_launch(program, place)
 
     def end(self) -> None:
         """The device is closed: whatever is still on it ends, and the books are empty."""

@@ -10,7 +10,6 @@ with metal.open_mesh("t3000", (2, 4)) as mesh:
 from collections.abc import Sequence
 from types import TracebackType
 
-from ttmem.metal.arguments import are_whole
 from ttmem.metal.chips import Board, Chip, DispatchCores, UnknownHardware
 from ttmem.metal.chips import board as find_board
 from ttmem.metal.dispatch import fast, loading
@@ -18,6 +17,7 @@ from ttmem.metal.dispatch.prefetcher_cache import Emptied
 from ttmem.metal.dispatch.traces import Trace, Traces
 from ttmem.metal.host import Host
 from ttmem.metal.memory import Buffer
+from ttmem.metal.numbers import are_whole
 from ttmem.metal.programs import MeshWorkload, Program, ProgramMisuse
 from ttmem.metal.system_programs import load_system_programs
 from ttmem.metal.truth import Truth, truth_of
@@ -26,7 +26,6 @@ from ttmem.tracking import Tracker
 __all__ = ["MeshDevice", "open_device", "open_mesh"]
 
 QUEUE_COUNTS = (1, 2)  # that a device may have
-TRACKER_CALLS = tuple(name for name in vars(Tracker) if name.startswith("track_"))
 
 
 class MeshDevice(Host):
@@ -181,10 +180,10 @@ def _refuse_misuse(dispatch: object, command_queue_count: object, tracker: objec
         raise UnknownHardware(f"no cores to dispatch with: {dispatch!r}; there are {names}")
     if not are_whole(command_queue_count, least=1) or command_queue_count not in QUEUE_COUNTS:
         raise UnknownHardware(f"{command_queue_count!r} command queues; a device has 1 or 2")
-    missing = [call for call in TRACKER_CALLS if not callable(getattr(tracker, call, None))]
-    if tracker is not None and missing:
+    if not isinstance(tracker, Tracker | None):
         raise ProgramMisuse(
-            f"no tracker: {tracker!r} has no {missing[0]}; use ttmem.GraphTracker(), or None if nobody is to be told"
+            f"no tracker: {tracker!r}; use ttmem.GraphTracker(), a ttmem.tracking.Tracker of your own, or None to "
+            "report nothing"
         )
 
 

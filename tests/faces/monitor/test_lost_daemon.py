@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.seed_bytes import alloc, free
-from tests.support.seed_lines import Line
-from tests.support.seed_serving import Daemon, a_daemon
-from tests.support.tmux import Pane, a_pane, needs_tmux
-from tests.support.waiting import wait_until
+from tests.support.faces.tmux import Pane, a_pane, needs_tmux
+from tests.support.server.seed_bytes import alloc, free
+from tests.support.server.seed_lines import Line
+from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.timing.waiting import wait_until
 from ttmem.view.colours import GREEN, YELLOW
 
 pytestmark = [needs_tmux, pytest.mark.slow, pytest.mark.timeout(60)]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.faces.tmux import Pane, a_pane, needs_tmux, stty_changed
 from tests.support.processes.children import Actor
-from tests.support.tmux import Pane, a_pane, needs_tmux, stty_changed
-from tests.support.waiting import wait_until
+from tests.support.timing.waiting import wait_until
 
 pytestmark = [needs_tmux, pytest.mark.slow]
 

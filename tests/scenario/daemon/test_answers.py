@@ -10,10 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.programs import a_program
-from tests.support.seed_bytes import alloc, free, kernel_load
-from tests.support.seed_serving import Daemon, a_daemon
-from tests.support.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.processes.programs import a_program
+from tests.support.server.seed_bytes import alloc, free, kernel_load
+from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 
 
 def used(daemon: Daemon, pool: str = "dram") -> dict[str, int]:

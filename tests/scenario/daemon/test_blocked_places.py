@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.processes.permitted import needs_mounts
-from tests.support.running import REPORTING
-from tests.support.seed_bytes import alloc
-from tests.support.seed_serving import Daemon, a_daemon, short_directory
-from tests.support.waiting import wait_until
+from tests.support.processes.running import REPORTING
+from tests.support.server.seed_bytes import alloc
+from tests.support.server.seed_serving import Daemon, a_daemon, short_directory
+from tests.support.timing.waiting import wait_until
 from ttmem.daemon.asking.client import DaemonClient
 
 NOBODY = 65534

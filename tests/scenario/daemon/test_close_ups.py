@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import a_program
-from tests.support.seed_serving import a_daemon
+from tests.support.processes.programs import a_program
+from tests.support.server.seed_serving import a_daemon
 from ttmem.daemon.asking.looking import Looking
 from ttmem.devices import Pool
 from ttmem.errors import SelectionError

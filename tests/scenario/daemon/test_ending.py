@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.seed_bytes import Message, Type, alloc, free
-from tests.support.seed_serving import Daemon, a_daemon
-from tests.support.stopwatch import Stopwatch
-from tests.support.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.server.seed_bytes import Message, Type, alloc, free
+from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.timing.stopwatch import Stopwatch
+from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 
 SERVE = (sys.executable, "-m", "ttmem", "serve")
 

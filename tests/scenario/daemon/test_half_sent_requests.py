@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.seed_bytes import alloc
-from tests.support.seed_serving import Daemon, a_daemon
-from tests.support.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.server.seed_bytes import alloc
+from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 
 NOBODY = 65534
 COUNT = 2000

@@ -3,10 +3,10 @@
 import os
 from pathlib import Path
 
-from tests.support.driver_tree import DriverTree
-from tests.support.programs import a_program
-from tests.support.seed_serving import a_daemon
-from tests.support.waiting import wait_until
+from tests.support.machine.driver_tree import DriverTree
+from tests.support.processes.programs import a_program
+from tests.support.server.seed_serving import a_daemon
+from tests.support.timing.waiting import wait_until
 from ttmem.daemon.asking.client import DaemonClient
 from ttmem.daemon.asking.looking import Looking
 from ttmem.devices import Pool

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.compiled import compiled
+from tests.support.faces.viewers import TOLD_COUNT, WRAP_EVENTS, told_by_all
+from tests.support.processes.compiled import compiled
 from tests.support.processes.native_programs import CLIENT_LIBRARY, ROOT
-from tests.support.programs import PRELUDE
-from tests.support.viewers import TOLD_COUNT, WRAP_EVENTS, told_by_all
+from tests.support.processes.programs import PRELUDE
 
 C_PROGRAM = """
 #include <stdio.h>

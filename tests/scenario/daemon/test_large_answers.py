@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import a_program
-from tests.support.seed_serving import Daemon, a_daemon
-from tests.support.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.processes.programs import a_program
+from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 
 ALIVE = 30_000
 VIEWERS = 3

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.seed_bytes import alloc
-from tests.support.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.server.seed_bytes import alloc
+from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 
 ROOT = Path(__file__).parents[3]
 SERVE = (sys.executable, "-m", "ttmem", "serve")

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import a_program
-from tests.support.scraped import CLASSIC, OPEN_METRICS, Samples, samples_of, value
-from tests.support.seed_bytes import alloc
-from tests.support.seed_serving import Daemon, a_daemon
-from tests.support.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.faces.scraped import CLASSIC, OPEN_METRICS, Samples, samples_of, value
+from tests.support.processes.programs import a_program
+from tests.support.server.seed_bytes import alloc
+from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 
 HOLDING = "chip = ttmem.open_device(0x7001, index=3, arch='blackhole')"
 

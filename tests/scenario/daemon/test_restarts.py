@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.programs import a_program
-from tests.support.seed_bytes import alloc, free
-from tests.support.seed_serving import Daemon, a_daemon
-from tests.support.waiting import wait_until
+from tests.support.processes.programs import a_program
+from tests.support.server.seed_bytes import alloc, free
+from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.timing.waiting import wait_until
 
 REPORTER = """\
 import socket, sys

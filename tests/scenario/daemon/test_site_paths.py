@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import a_program
-from tests.support.seed_serving import Daemon, a_daemon
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.processes.programs import a_program
+from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.timing.waiting import PATIENCE_SECONDS
 
 MODEL = """\
 chip = ttmem.open_device(0x44, index=0)

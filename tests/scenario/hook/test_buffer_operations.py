@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.hooked.process import hook_path
+from tests.support.journals.watching import Watch
 from tests.support.processes.children import Actor
 from tests.support.stand_in.build import StandIn
 from tests.support.stand_in.stories import NEARLY_ALL_L1, an_add
-from tests.support.watching import Watch
 from ttmem.devices import Kind
 from ttmem.tracking import RefusalKind
 

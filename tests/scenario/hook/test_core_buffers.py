@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.running import ttmem
-from tests.support.scraped import rows_of, scraped, value
+from tests.support.faces.scraped import rows_of, scraped, value
+from tests.support.processes.running import ttmem
 from tests.support.stand_in.build import OLD, StandIn
 from tests.support.stand_in.host import CHIP, Host, unequal
 from ttmem.devices import BufferLayout, Pool

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.pythons import VERSIONS
+from tests.support.hooked.walkers import program
+from tests.support.processes.pythons import VERSIONS
 from tests.support.stand_in.build import StandIn
-from tests.support.walkers import program
 from ttmem.sources.inspected.journal import journal_document
 
 SCRIPT = """\

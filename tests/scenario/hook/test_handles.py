@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.journals.watching import Watch
 from tests.support.stand_in.build import CURRENT, StandIn
 from tests.support.stand_in.host import CHIP, Host
-from tests.support.watching import Watch
 from ttmem.devices import Pool
 
 PLACES = 1 << 15  # kHandles

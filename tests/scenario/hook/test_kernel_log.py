@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.hooked.process import hook_path
-from tests.support.programs import tracked
+from tests.support.processes.programs import tracked
 from tests.support.stand_in.build import StandIn
 from tests.support.stand_in.host import Host
 from tests.support.stand_in.stories import ADD_KERNELS, an_add

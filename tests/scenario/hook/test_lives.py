@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.journals.watching import Watch
 from tests.support.stand_in.build import CURRENT, FUTURE, OLDEST, StandIn
 from tests.support.stand_in.host import CHIP, Host, calls, unequal
 from tests.support.stand_in.stories import an_add
-from tests.support.watching import Watch
 from ttmem.devices import Pool
 
 OPEN = ("open 1 1 0", "buffer 2 1 DRAM 4096 2048")

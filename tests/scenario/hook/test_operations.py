@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from tests.support.hooked.operations import operations
+from tests.support.journals.watching import Watch
 from tests.support.stand_in.build import STATUSLESS, StandIn
 from tests.support.stand_in.host import CHIP, Host
 from tests.support.stand_in.stories import NEARLY_ALL_L1, a_matmul, an_add
-from tests.support.watching import Watch
 from ttmem.devices import Kind
 
 FAKE, OTHER = "FakeDeviceOperation", "OtherDeviceOperation"

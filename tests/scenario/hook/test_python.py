@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.hooked.process import hook_path
+from tests.support.journals.watching import Watch
 from tests.support.processes.children import Actor
 from tests.support.stand_in.build import StandIn
 from tests.support.stand_in.host import CHIP
-from tests.support.watching import Watch
 from ttmem.devices import Pool
 
 OTHER_CHIP = 0x5E1F

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.compiled import compiled
-from tests.support.pythons import VERSIONS, python_of
+from tests.support.processes.compiled import compiled
+from tests.support.processes.pythons import VERSIONS, python_of
 from tests.support.stand_in.build import StandIn
 from ttmem.sources.inspected.journal import journal_document
 

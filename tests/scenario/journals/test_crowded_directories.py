@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.journals.reporters import Nursery, a_nursery
 from tests.support.processes.children import Writer
 from tests.support.processes.native_programs import NativePrograms
-from tests.support.reporters import Nursery, a_nursery
-from tests.support.seed_serving import Daemon, a_daemon
-from tests.support.waiting import wait_until
+from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.timing.waiting import wait_until
 from ttmem.collector import Collector
 from ttmem.sources import Journals, Places, Roots
 

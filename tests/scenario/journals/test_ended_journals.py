@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.bad_journals import IDENTITY, Sample
-from tests.support.forgeries import FORGER_UID, VICTIM_UID, forge, name_in, needs_two_users, somebody
+from tests.support.journals.bad_journals import IDENTITY, Sample
+from tests.support.journals.forgeries import FORGER_UID, VICTIM_UID, forge, name_in, needs_two_users, somebody
+from tests.support.journals.reporters import Nursery, a_nursery
+from tests.support.journals.watching import Row, Watch
 from tests.support.processes.children import IN_A_CONTAINER, Actor
 from tests.support.processes.permitted import needs_chosen_pids, needs_containers
-from tests.support.reporters import Nursery, a_nursery
-from tests.support.waiting import wait_until
-from tests.support.watching import Row, Watch
+from tests.support.timing.waiting import wait_until
 from ttmem.sources.procfs import stat_of
 
 CHIP = 0x77
@@ -29,7 +29,7 @@ import os, sys
 sys.path.insert(0, {root!r})
 from pathlib import Path
 from tests.support.processes.children import Actor
-from tests.support.watching import Watch
+from tests.support.journals.watching import Watch
 directory = Path({journals!r})
 first = Actor(directory)
 first.do({hold!r})

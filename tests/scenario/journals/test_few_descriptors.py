@@ -15,23 +15,12 @@ import pytest
 
 from tests.support.processes.children import Writer, state_of
 from tests.support.processes.native_programs import NativePrograms
-from tests.support.seed_serving import Daemon, a_daemon
-from tests.support.waiting import wait_until
+from tests.support.processes.programs import command_of
+from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.timing.waiting import wait_until
 
 CHIP = 0x1A2B
 TTMEM = (sys.executable, "-m", "ttmem")
-VIEWER = """
-import json, os, sys
-from ttmem.collector import Collector
-from ttmem.sources import Places
-collector = Collector(Places(uid=os.geteuid(), directory=sys.argv[1]))
-for line in sys.stdin:
-    collector.wait_settled()
-    rows = collector.ledger.snapshot()
-    used = {row[0]: row[3] for row in rows["process_pools"]}
-    print(json.dumps([[row["pid"], row["state"], row["reason"], used.get(row["key"], 0)] for row in rows["processes"]]))
-    sys.stdout.flush()
-"""
 LIMITS = "import resource; print(*resource.getrlimit(resource.RLIMIT_NOFILE))"
 
 
@@ -121,7 +110,7 @@ class Viewer:
 
 @contextmanager
 def a_viewer(directory: Path, *, descriptors: int) -> Iterator[Viewer]:
-    command = limited(descriptors, sys.executable, "-c", VIEWER, str(directory))
+    command = limited(descriptors, *command_of("journals.viewer", str(directory)))
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield Viewer(process)

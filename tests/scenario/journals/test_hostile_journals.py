@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.bad_journals import (
+from tests.support.journals.bad_journals import (
     HEADER,
     READERS,
     SAMPLE_CHIP,
@@ -22,7 +22,7 @@ from tests.support.bad_journals import (
     assert_unharmed,
     is_locked,
 )
-from tests.support.reporters import Nursery, a_nursery
+from tests.support.journals.reporters import Nursery, a_nursery
 from ttmem.events import BufferAllocated, PhaseBegan, encode_record
 
 NAME = "4000-77-0123abcd.journal"

@@ -3,46 +3,19 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.bad_journals import SAMPLE_CHIP, Sample, a_sample
-from tests.support.forgeries import FORGER_UID, VICTIM_UID, forge, name_in, needs_two_users, somebody
-from tests.support.reporters import Nursery, a_nursery
-from tests.support.watching import Row, Watch
+from tests.support.journals.bad_journals import SAMPLE_CHIP, Sample, a_sample
+from tests.support.journals.forgeries import FORGER_UID, VICTIM_UID, forge, name_in, needs_two_users, somebody
+from tests.support.journals.reporters import Nursery, a_nursery
+from tests.support.journals.watching import Row, Watch
+from tests.support.processes.programs import command_of
 
 NAME = "4000-77-0123abcd.journal"
 FOREIGN_NAMESPACE = 0xF00D
-ROOT = str(Path(__file__).parents[3])
-
-# The journal lies on one file system; the process that its header names maps the file of the same number on the other.
-TWO_FILE_SYSTEMS = """\
-import json, os, subprocess, sys
-root, place, content = sys.argv[1:]
-sys.path.insert(0, root)
-from pathlib import Path
-from tests.support.forgeries import VICTIM_UID, name_in, somebody
-from tests.support.watching import Watch
-folders = [Path(place, name) for name in ("mapped", "journals")]
-for folder in folders:
-    folder.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "none", str(folder)], capture_output=True).returncode:
-        sys.exit("NOT TESTED: no file system can be mounted here")
-files = [folder / "1.journal" for folder in folders]
-for file in files:
-    file.write_bytes(Path(content).read_bytes())
-    os.chmod(file, 0o600)
-    os.chown(file, VICTIM_UID, VICTIM_UID)
-facts = [os.stat(file) for file in files]
-with somebody(VICTIM_UID, f"map:{files[0]}") as process, Watch(folders[1]) as watch:
-    name_in(files[1], process.pid)
-    rows = watch.come_to_rest()["processes"]
-print(json.dumps({"same_inode": facts[0].st_ino == facts[1].st_ino, "other_device": facts[0].st_dev != facts[1].st_dev,
-                  "states": [row["state"] for row in rows]}))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +104,7 @@ def test_the_same_inode_number_on_another_tmpfs_is_another_file(sample: Sample, 
     """In a mount namespace with two fresh file systems, whose inode numbers begin alike."""
     content = tmp_path / "content"
     content.write_bytes(sample.content)
-    command = ["unshare", "--mount", sys.executable, "-c", TWO_FILE_SYSTEMS, ROOT, str(tmp_path), str(content)]
+    command = ["unshare", "--mount", *command_of("journals.two_file_systems", str(tmp_path), str(content))]
     done = subprocess.run(command, capture_output=True, text=True)
     if "NOT TESTED" in done.stderr:
         pytest.skip(done.stderr)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.journal_file import incidents
+from tests.support.journals.journal_file import incidents
 from tests.support.processes.children import Actor
 from ttmem.devices import Pool
 from ttmem.tracking import RefusalKind

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.forgeries import FORGER_UID, VICTIM_UID, needs_two_users
-from tests.support.reporters import Nursery, a_nursery
+from tests.support.journals.forgeries import FORGER_UID, VICTIM_UID, needs_two_users
+from tests.support.journals.reporters import Nursery, a_nursery
 from ttmem.collector import Collector
 from ttmem.snapshot import Snapshot
 from ttmem.sources import Journals, Places, Roots

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,8 +11,9 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.compiled import compiled
+from tests.support.processes.compiled import compiled
 from tests.support.processes.native_programs import CLIENT_LIBRARY, ROOT
+from tests.support.processes.programs import command_of
 
 OWN, OTHER = 3_100_000_001, 3_100_000_002  # users of nobody, in a /dev/shm of this test alone
 JOURNAL_BYTES = 16 << 20
@@ -25,39 +25,6 @@ int main(void) {
     ttmem_launch(0, 1);
     return printf("%s", ttmem_journal_path()) < 0;
 }
-"""
-# Runs in a mount namespace of its own, where /dev/shm and /run/user are empty and of the size that is asked for.
-STAGE = """
-import json, os, subprocess, sys
-from ttmem.sources import Journals, Places
-asked = json.load(sys.stdin)
-for place, size in asked["sizes"].items():
-    os.makedirs(place, exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=1777", "tmpfs", place], check=True)
-for path, owner, kind in asked["made"]:
-    os.mkdir(path, 0o700) if kind == "directory" else os.symlink("/", path)
-    os.chown(path, owner, owner, follow_symlinks=False)
-uid = asked["uid"]
-
-def is_here(path):  # root also sees what is in other mount namespaces: other tests run at the same time
-    return not path.startswith("/proc/")
-
-runs = [
-    subprocess.run(
-        [asked["program"]], env=asked["environ"], user=uid, group=uid, extra_groups=[], capture_output=True, text=True
-    )
-    for _ in range(asked["times"])
-]
-paths = [run.stdout for run in runs]
-views = [Journals(Places.from_environment({}, uid=viewer)) for viewer in (uid, 0)]
-print(json.dumps({
-    "codes": [run.returncode for run in runs],
-    "paths": paths,
-    "said": [run.stderr for run in runs],
-    "kept": sorted(path for path in paths if os.path.exists(path)),
-    "seen": [sorted(found.path for found in view.scan() if is_here(found.path)) for view in views],
-    "findings": [(one.name, one.path, one.text) for one in views[0].findings if is_here(one.path)],
-}))
 """
 
 
@@ -102,7 +69,7 @@ def staged() -> Iterator[Staged]:
             "program": str(program),
             "environ": {"TTMEM": "1", **settings},
         }
-        command = ["unshare", "--mount", "--propagation", "private", sys.executable, "-c", STAGE]
+        command = ["unshare", "--mount", "--propagation", "private", *command_of("journals.small_places")]
         done = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, "")
         answer = json.loads(done.stdout)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.reporters import Nursery, Reporter, a_nursery
-from tests.support.waiting import wait_until
-from tests.support.watching import Watch
+from tests.support.journals.reporters import Nursery, Reporter, a_nursery
+from tests.support.journals.watching import Watch
+from tests.support.timing.waiting import wait_until
 from ttmem.sources import Places
 from ttmem.sources.unlisted import UnlistedJournals
 

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.bad_journals import (
+from tests.support.journals.bad_journals import (
     READERS,
     AnyReader,
     CollectorReader,
@@ -22,33 +21,14 @@ from tests.support.bad_journals import (
     a_sample,
     assert_unharmed,
 )
-from tests.support.reporters import Nursery, a_nursery
+from tests.support.journals.reporters import Nursery, a_nursery
+from tests.support.processes.programs import command_of
 from ttmem.collector import Collector
 from ttmem.sources import Places, Roots
 
 NAME = "4000-77-0123abcd.journal"
 NOBODY, SOMEBODY = 65_534, 12_345
 is_root = pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can make files that are another user's")
-
-ANOTHER_USER = """\
-import json, os, sys
-from ttmem.collector import Collector
-from ttmem.sources import Places
-
-directory, uid = sys.argv[1], int(sys.argv[2])
-os.setgroups([])
-os.setgid(uid)
-os.setuid(uid)
-collector = Collector(Places(uid=uid, directory=directory))
-collector.tick()
-collector.tick()
-snapshot = collector.snapshot()
-print(json.dumps({
-    "foreign": [[row.path, row.uid] for row in snapshot.foreign],
-    "damaged": [[finding.path, finding.text] for finding in snapshot.damaged],
-    "processes": [process.path for process in snapshot.processes],
-}))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -88,8 +68,8 @@ def names_of(reader: AnyReader) -> list[str]:
 
 
 def as_another_user(directory: Path, uid: int) -> dict[str, Any]:
-    program = [sys.executable, "-c", ANOTHER_USER, str(directory), str(uid)]
-    done = subprocess.run(program, capture_output=True, text=True, timeout=20)
+    command = command_of("journals.seen_by_another_user", str(directory), str(uid))
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20)
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.compiled import compiled
-from tests.support.journal_file import incidents
+from tests.support.journals.journal_file import incidents
 from tests.support.processes.children import Actor
+from tests.support.processes.compiled import compiled
 from tests.support.processes.native_programs import CLIENT_LIBRARY, ROOT
 from ttmem.devices import Pool
 from ttmem.sources.inspected import inspected

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.journals.watching import Watch
 from tests.support.processes.children import Actor
-from tests.support.watching import Watch
 from ttmem.devices import Pool
 from ttmem.monitor.screens.chips.cards import chip_of
 from ttmem.snapshot import Snapshot

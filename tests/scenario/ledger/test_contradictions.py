@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.driver_tree import DriverTree
-from tests.support.forgeries import FORGER_UID, VICTIM_UID, needs_two_users, reporting
-from tests.support.reporters import Nursery, Reporter, a_nursery
-from tests.support.watching import Watch
+from tests.support.journals.forgeries import FORGER_UID, VICTIM_UID, needs_two_users, reporting
+from tests.support.journals.reporters import Nursery, Reporter, a_nursery
+from tests.support.journals.watching import Watch
+from tests.support.machine.driver_tree import DriverTree
 from ttmem.collector import Collector
 from ttmem.devices import Pool
 from ttmem.snapshot import DeviceUsage, Snapshot

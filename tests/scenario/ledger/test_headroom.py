@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.reporters import Nursery, Reporter, a_nursery
+from tests.support.journals.reporters import Nursery, Reporter, a_nursery
 from ttmem.collector import Collector
 from ttmem.snapshot import DeviceUsage
 from ttmem.sources import Places

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.support.programs import a_program
-from tests.support.seed_serving import a_daemon
-from tests.support.waiting import wait_until
+from tests.support.processes.programs import a_program
+from tests.support.server.seed_serving import a_daemon
+from tests.support.timing.waiting import wait_until
 from ttmem.collector import Collector
 from ttmem.daemon.asking.looking import Looking
 from ttmem.daemon.metrics.lifetime import lifetime_from_rows

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.reporters import Command, Nursery, a_nursery
-from tests.support.waiting import wait_until
+from tests.support.journals.reporters import Command, Nursery, a_nursery
+from tests.support.timing.waiting import wait_until
 from ttmem._native import Ledger
 from ttmem.devices import Pool
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.reporters import CHIP_FACTS, Nursery, a_nursery
-from tests.support.waiting import wait_until
+from tests.support.journals.reporters import CHIP_FACTS, Nursery, a_nursery
+from tests.support.timing.waiting import wait_until
 from ttmem._native import Ledger
 from ttmem.daemon.metrics.lifetime import ChipLifetime, Lifetime, lifetime_from_rows
 from ttmem.devices import BufferType, Pool

@@ -7,12 +7,12 @@ hangs. No thread of it gives the interpreter lock away but where it waits: that 
 import gc
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.processes.programs import command_of
+from tests.support.timing.waiting import PATIENCE_SECONDS
 from ttmem import _native
 
 CALLS = {
@@ -50,115 +50,17 @@ SERVER_CALLS = {
     "take_log": "server.take_log(0.001)",
     "finish": "server.finish()",
 }
-PROGRAM = """
-import ctypes, gc, os, socket, sys, threading, time
-from ttmem import _native
-
-client = _native.client
-client.enable(sys.argv[1])
-target = client.open_device(7, 0, "", "", (0, 0), (0, 0), (0,) * 10, 0)
-for number in range(1, 101):
-    client.report_buffer_alloc(target, number, 4096)
-path = client.journal_path()
-facts = os.stat(path)
-ledger = _native.Ledger(True)
-key, _ = ledger.attach(path, facts.st_dev, facts.st_ino)
-ledger.drain()
-kept = _native.Ledger().checkpoint()
-with socket.socket(socket.AF_UNIX) as listener:
-    listener.bind(sys.argv[1] + "/s")
-    listener.listen()
-    server = _native.SeedServer(ledger, listener.fileno())
-sys.setswitchinterval(1000)
-CALLS = sys.argv[2:]
-"""
-# Another thread has the ledger's lock and waits for the interpreter's, which the main thread holds while it calls.
-HELD_BY_ANOTHER = """
-def ask():
-    global laps, worker
-    worker = threading.get_native_id()
-    while not is_over:
-        laps += 1
-        ledger.overview()
-
-libc = ctypes.PyDLL(None)  # its functions are called without giving the interpreter lock away
-
-def is_asleep():
-    text = ctypes.create_string_buffer(512)
-    file = libc.open(f"/proc/self/task/{worker}/stat".encode(), os.O_RDONLY)
-    libc.read(file, text, 511)
-    libc.close(file)
-    return text.value.rpartition(b") ")[2][:1] == b"S"
-
-laps, worker, is_over = 0, 0, False
-asking = threading.Thread(target=ask)
-asking.start()
-for call in CALLS:
-    before = laps
-    while laps < before + 2:
-        time.sleep(0)  # gives the interpreter lock away: the other gives it back where it begins to look
-    while not is_asleep():
-        pass
-    eval(call)
-    print(call, flush=True)
-is_over = True
-asking.join()
-"""
-# Python runs in the middle of a look, because garbage is collected then; meanwhile the main thread calls.
-COLLECTED_MEANWHILE = """
-def ask():
-    gc.enable()
-    ledger.allocations(key)
-    [[] for _ in range(10)]
-
-def collect(phase, facts):
-    if threading.current_thread() is asking and not is_inside.is_set():
-        is_inside.set()
-        is_called.wait()
-
-gc.disable()
-gc.set_threshold(1)
-gc.callbacks.append(collect)
-for call in CALLS:
-    is_inside, is_called = threading.Event(), threading.Event()
-    asking = threading.Thread(target=ask)
-    asking.start()
-    is_inside.wait()
-    gc.disable()
-    is_called.set()
-    eval(call)
-    print(call, flush=True)
-    asking.join()
-"""
-# What is collected asks the very ledger that is being looked at, in the same thread.
-COLLECTED_BY_ITSELF = """
-class Knot:
-    def __init__(self):
-        self.itself = self
-
-    def __del__(self):
-        eval(call)
-        print(call, flush=True)
-
-gc.set_threshold(1)
-for call in CALLS:
-    gc.disable()
-    Knot()
-    gc.enable()
-    ledger.allocations(key)
-    [[] for _ in range(10)]
-"""
-STORIES = {
-    "while another has the lock and waits for Python's": HELD_BY_ANOTHER,
-    "while another collects garbage in the middle of a look": COLLECTED_MEANWHILE,
-    "while its own garbage is collected": COLLECTED_BY_ITSELF,
+SITUATIONS = {
+    "while another has the lock and waits for Python's": "held",
+    "while another collects garbage in the middle of a look": "collected_by_another",
+    "while its own garbage is collected": "collected",
 }
 
 
-@pytest.mark.parametrize("story", STORIES)
-def test_every_call_returns(tmp_path: Path, story: str) -> None:
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_every_call_returns(tmp_path: Path, situation: str) -> None:
     calls = [*CALLS.values(), *SERVER_CALLS.values()]
-    command = [sys.executable, "-c", PROGRAM + STORIES[story], str(tmp_path), *calls]
+    command = command_of("ledger.locked_calls", str(tmp_path), SITUATIONS[situation], *calls)
     with subprocess.Popen(command, env=os.environ, stdout=subprocess.PIPE, text=True) as process:
         try:
             told, _ = process.communicate(timeout=PATIENCE_SECONDS)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.reporters import CHIP_FACTS, Nursery, Reporter, a_nursery
+from tests.support.journals.reporters import CHIP_FACTS, Nursery, Reporter, a_nursery
 from ttmem._native import Ledger
 from ttmem.devices import BinaryStatus, Kind, Pool
 

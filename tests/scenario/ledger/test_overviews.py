@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.overviews import check_overview
-from tests.support.programs import a_program
-from tests.support.reporters import CHIP_FACTS, Nursery, Reporter, a_nursery, attach
-from tests.support.seed_bytes import alloc, kernel_load
-from tests.support.seed_serving import an_engine
-from tests.support.waiting import wait_until
+from tests.support.journals.reporters import CHIP_FACTS, Nursery, Reporter, a_nursery, attach
+from tests.support.processes.programs import a_program
+from tests.support.server.seed_bytes import alloc, kernel_load
+from tests.support.server.seed_serving import an_engine
+from tests.support.simulated.overviews import check_overview
+from tests.support.timing.waiting import wait_until
 from ttmem._native import Ledger
 from ttmem.devices import Pool
 from ttmem.snapshot.sights.overview import Overview, ProcessRow

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support.reporters import CHIP_FACTS, Command, Nursery, a_nursery
+from tests.support.journals.reporters import CHIP_FACTS, Command, Nursery, a_nursery
 from ttmem._native import Ledger
 from ttmem.devices import BufferLayout, Kind, Pool
 from ttmem.events import BufferAllocated, decode_record, encode_record

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.reporters import Nursery, Reporter, a_nursery
-from tests.support.waiting import wait_until
+from tests.support.journals.reporters import Nursery, Reporter, a_nursery
+from tests.support.timing.waiting import wait_until
 from ttmem._native import Ledger
 from ttmem.devices import Kind, Pool
 

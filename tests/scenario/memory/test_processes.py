@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.processes.native_programs import CLIENT_LIBRARY
-from tests.support.programs import tracked
+from tests.support.processes.programs import tracked
 
 # Of the standard library, what serving and showing need; of others, what the package depends on and may depend on.
 MONITORS = ("click", "msgspec", "starlette", "uvicorn", "asyncio", "textual", "duckdb", "http", "socketserver", "numpy")

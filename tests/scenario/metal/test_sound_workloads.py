@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import tracked
-from tests.support.waiting import wait_until
+from tests.support.processes.programs import tracked
+from tests.support.timing.waiting import wait_until
 from ttmem.collector import Collector
 from ttmem.metal.workloads import WORKLOADS
 from ttmem.snapshot.document import document

@@ -19,12 +19,12 @@ from typing import Any
 
 import pytest
 
+from tests.support.faces.prometheus import Prometheus, a_prometheus, prometheus_programs
+from tests.support.machine.stock_regions import Slot, a_region, put
 from tests.support.metal.troubled import Troubled, a_troubled_program
-from tests.support.programs import a_program
-from tests.support.prometheus import Prometheus, a_prometheus, prometheus_programs
-from tests.support.seed_serving import Daemon, a_daemon, short_directory
-from tests.support.stock_regions import Slot, a_region, put
-from tests.support.waiting import wait_until
+from tests.support.processes.programs import a_program
+from tests.support.server.seed_serving import Daemon, a_daemon, short_directory
+from tests.support.timing.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
 

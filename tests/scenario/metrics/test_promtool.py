@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.figures import a_busy_snapshot
-from tests.support.prometheus import promtool
-from tests.support.scraped import a_lifetime, rows_of, text_of
+from tests.support.faces.prometheus import promtool
+from tests.support.faces.scraped import a_lifetime, rows_of, text_of
+from tests.support.simulated.figures import a_busy_snapshot
 
 pytestmark = pytest.mark.slow  # fetches Prometheus, the first time
 

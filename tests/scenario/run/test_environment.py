@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.compiled import GREETING, compiled
-from tests.support.terminals import a_terminal
+from tests.support.faces.terminals import a_terminal
+from tests.support.processes.compiled import GREETING, compiled
 from ttmem.doctor.hook import hook_path
 
 HOOK = hook_path(os.environ)

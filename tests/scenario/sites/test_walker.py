@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.pythons import VERSIONS
-from tests.support.walkers import SANITIZERS, client, library, program, python, told
+from tests.support.hooked.walkers import SANITIZERS, client, library, program, python, told
+from tests.support.processes.pythons import VERSIONS
 from ttmem.sources.inspected.journal import journal_document
 
 JUDGED = {"ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc"}  # every object is a block of its own

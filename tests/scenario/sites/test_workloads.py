@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.support.programs import tracked
+from tests.support.processes.programs import tracked
 from ttmem.collector import Collector
 from ttmem.devices import Kind
 from ttmem.monitor.screens.frame import Frame, Look

@@ -6,9 +6,9 @@ import pytest
 
 from tests.seed_protocol.vectors.conversation import DEVICE_NODES, Step, golden, read, written
 from tests.seed_protocol.vectors.conversation import messages as conversation_messages
-from tests.support.seed_bytes import FIELDS, QUESTIONS, SIZES, Type, unpacked
-from tests.support.seed_clients import a_client
-from tests.support.seed_serving import an_engine
+from tests.support.server.seed_bytes import FIELDS, QUESTIONS, SIZES, Type, unpacked
+from tests.support.server.seed_clients import a_client
+from tests.support.server.seed_serving import an_engine
 from ttmem import wire
 
 PADS = {"pad1", "pad2", "pad3"}

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.seed_protocol.conftest import ClientMaker
-from tests.support.seed_bytes import Type
-from tests.support.seed_clients import Refused, a_client
-from tests.support.seed_lines import asked
-from tests.support.seed_serving import Daemon, short_directory
-from tests.support.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.server.seed_bytes import Type
+from tests.support.server.seed_clients import Refused, a_client
+from tests.support.server.seed_lines import asked
+from tests.support.server.seed_serving import Daemon, short_directory
+from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 
 CALLS = 200_000
 MOST_NS_PER_CALL = 4_000  # the old client: 14,300
@@ -154,24 +154,7 @@ def test_a_client_with_a_full_socket_is_not_blocked_and_its_losses_are_counted()
 @pytest.mark.slow
 def test_a_report_over_the_socket_takes_little_more_than_sending_its_bytes(daemon: Daemon) -> None:
     """Both in turns, in CPU time: what a call costs besides the kernel's part."""
-    lines = (
-        "import os, socket, statistics, time",
-        "plain = socket.socket(socket.AF_UNIX); plain.connect(os.environ['TTMEM_SEED_SOCKET'])",
-        "message, calls = b'\\x02' + bytes(143), 1000",
-        "def used(call):",
-        "    began = time.thread_time_ns()",
-        "    call()",
-        "    return time.thread_time_ns() - began",
-        "def report():",
-        "    for id in range(calls): client.report_allocation(0, 4096, 0, id)",
-        "def send():",
-        "    for id in range(calls): plain.send(message)",
-        "ratios = []",
-        "for _ in range(41):",
-        "    ratios.append(used(report) / used(send)); time.sleep(0.005)",
-        "print(statistics.median(ratios), client.lost_count(), flush=True)",
-    )
-    program = a_python_client(daemon.path, *lines)
+    program = a_python_client(daemon.path, "import tests.programs.client.report_cost")
     said, complaints = program.communicate(timeout=PATIENCE_SECONDS)
     assert complaints == ""
     ratio, lost = said.split()

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from tests.support.seed_bytes import (
+from tests.support.server.seed_bytes import (
     SIZES,
     Message,
     Type,
@@ -15,9 +15,9 @@ from tests.support.seed_bytes import (
     kernel_load,
     kernel_unload,
 )
-from tests.support.seed_figures import of_model
-from tests.support.seed_model import SeedModel
-from tests.support.seed_serving import Engine
+from tests.support.server.seed_figures import of_model
+from tests.support.server.seed_model import SeedModel
+from tests.support.server.seed_serving import Engine
 
 US = os.getpid()
 SEED_0 = "seed:0"

@@ -6,11 +6,21 @@ from pathlib import Path
 import pytest
 
 from tests.seed_protocol.conftest import ClientMaker
-from tests.support.programs import a_program
-from tests.support.seed_bytes import SIZES, Type, alloc, cb_alloc, device_info, free, kernel_load, packed, unpacked
-from tests.support.seed_figures import of_document
-from tests.support.seed_serving import Daemon, Engine, an_engine
-from tests.support.waiting import wait_until
+from tests.support.processes.programs import a_program
+from tests.support.server.seed_bytes import (
+    SIZES,
+    Type,
+    alloc,
+    cb_alloc,
+    device_info,
+    free,
+    kernel_load,
+    packed,
+    unpacked,
+)
+from tests.support.server.seed_figures import of_document
+from tests.support.server.seed_serving import Daemon, Engine, an_engine
+from tests.support.timing.waiting import wait_until
 
 US = os.getpid()
 GIB = 1 << 30

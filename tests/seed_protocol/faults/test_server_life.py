@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from tests.seed_protocol.conftest import ClientMaker
-from tests.support.programs import a_program
-from tests.support.seed_bytes import Type, alloc, cb_alloc, free, kernel_load
-from tests.support.seed_figures import of_document, of_model, process_of
-from tests.support.seed_lines import Line, asked
-from tests.support.seed_model import SeedModel
-from tests.support.seed_serving import Daemon, all_agree, short_directory
-from tests.support.stopwatch import Stopwatch
-from tests.support.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.processes.programs import a_program
+from tests.support.server.seed_bytes import Type, alloc, cb_alloc, free, kernel_load
+from tests.support.server.seed_figures import of_document, of_model, process_of
+from tests.support.server.seed_lines import Line, asked
+from tests.support.server.seed_model import SeedModel
+from tests.support.server.seed_serving import Daemon, all_agree, short_directory
+from tests.support.timing.stopwatch import Stopwatch
+from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 
 US = os.getpid()
 EVERYTHING = [

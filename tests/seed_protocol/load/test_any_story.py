@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.overviews import check_overview
-from tests.support.seed_bytes import SIZES, Message, Type
-from tests.support.seed_clients import SeedClient, a_client, order
-from tests.support.seed_figures import of_model
-from tests.support.seed_model import SeedModel
-from tests.support.seed_serving import Engine
-from tests.support.waiting import wait_until
+from tests.support.server.seed_bytes import SIZES, Message, Type
+from tests.support.server.seed_clients import SeedClient, a_client, order
+from tests.support.server.seed_figures import of_model
+from tests.support.server.seed_model import SeedModel
+from tests.support.server.seed_serving import Engine
+from tests.support.simulated.overviews import check_overview
+from tests.support.timing.waiting import wait_until
 
 DEVICES = (0, 1, 40)
 REPORTS = (Type.ALLOC, Type.FREE, Type.CB_ALLOC, Type.CB_FREE, Type.KERNEL_LOAD, Type.KERNEL_UNLOAD)

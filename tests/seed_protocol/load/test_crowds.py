@@ -8,10 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.seed_bytes import alloc, cb_alloc, cb_free, device_info, free, kernel_load, kernel_unload, query
-from tests.support.seed_serving import Daemon, Engine, an_engine
-from tests.support.stopwatch import least
-from tests.support.waiting import wait_until
+from tests.support.server.seed_bytes import (
+    alloc,
+    cb_alloc,
+    cb_free,
+    device_info,
+    free,
+    kernel_load,
+    kernel_unload,
+    query,
+)
+from tests.support.server.seed_serving import Daemon, Engine, an_engine
+from tests.support.timing.stopwatch import least
+from tests.support.timing.waiting import wait_until
 
 US = os.getpid()
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from tests.seed_protocol.conftest import ClientMaker
-from tests.support.seed_bytes import SIZES, alloc, query, stream
-from tests.support.seed_clients import SeedClient
-from tests.support.seed_lines import Line
-from tests.support.seed_serving import Daemon, Engine, a_daemon, short_directory
-from tests.support.stopwatch import Stopwatch, least
-from tests.support.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.server.seed_bytes import SIZES, alloc, query, stream
+from tests.support.server.seed_clients import SeedClient
+from tests.support.server.seed_lines import Line
+from tests.support.server.seed_serving import Daemon, Engine, a_daemon, short_directory
+from tests.support.timing.stopwatch import Stopwatch, least
+from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 from ttmem.devices import Kind
 
 US = os.getpid()

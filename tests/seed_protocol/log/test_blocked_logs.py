@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from tests.seed_protocol.conftest import ClientMaker
-from tests.support.programs import a_program
-from tests.support.seed_bytes import SIZES
-from tests.support.seed_figures import process_of
-from tests.support.seed_serving import Daemon, Engine, an_engine, short_directory
-from tests.support.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.processes.programs import a_program
+from tests.support.server.seed_bytes import SIZES
+from tests.support.server.seed_figures import process_of
+from tests.support.server.seed_serving import Daemon, Engine, an_engine, short_directory
+from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 
 ROOM = 65_536  # lines that wait for a reader
 FEW = 4_096  # more than a pipe takes, and than the writer has in its hands

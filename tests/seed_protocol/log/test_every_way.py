@@ -11,70 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import PRELUDE, a_program, tracked
-from tests.support.seed_serving import Daemon, a_daemon
-from tests.support.waiting import wait_until
+from tests.support.processes.programs import a_command, a_program, command_of, tracked
+from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.timing.waiting import wait_until
 
 ROOT = Path(__file__).parents[3]
 WORDS = ("Allocated", "Freed", "CB_ALLOC", "CB_FREE", "KERNEL_LOAD", "KERNEL_UNLOAD")
-
-CLIENT = """
-from ttmem import AllocationClient as client
-for device in (0, 3):
-    client.report_kernel_load(device, 57344 * 16, 1, 1)
-    client.report_kernel_load(device, 47104 * 2, 2, 2)
-    client.report_kernel_load(device, 131072, 3)
-    client.report_cb_allocation(device, 4096, 0x1000)
-    client.report_cb_allocation(device, 2048, 0x3000)
-    for id, kind in enumerate((0, 1, 2, 3, 4), 0x4000):
-        client.report_allocation(device, 1000 + id, kind, id)
-client.report_allocation(0, 3 << 20, 1, 0x9000)
-client.report_deallocation(0, 0x4000)
-client.report_cb_deallocation(0, 4096, 0x1000)
-client.report_kernel_load(0, 135168, 3)
-client.report_kernel_unload(3, 131072, 3)
-client.report_deallocation(0, 0x777)
-meet()
-"""
-
-# A model on two chips; it says how many of each thing its tracker was told of, on every chip by itself.
-MODEL = """
-import json
-from collections import Counter
-from ttmem import GraphTracker, metal
-from ttmem.metal import CoreRanges, Kernel, MeshWorkload, Program
-
-told = Counter()
-
-class Counted(GraphTracker):
-    def track_allocate(self, buffer):
-        told["Allocated"] += len(buffer.device.chips)
-        super().track_allocate(buffer)
-
-    def track_allocate_cb(self, *given, **named):
-        told["CB_ALLOC"] += len(given[4].chips)
-        super().track_allocate_cb(*given, **named)
-
-    def track_kernel_load(self, kernel_size, kernel_id, device, *given, **named):
-        told["KERNEL_LOAD"] += len(device.chips)
-        told[named["kernel_type"].name if "kernel_type" in named else given[0].name] += len(device.chips)
-        super().track_kernel_load(kernel_size, kernel_id, device, *given, **named)
-
-def a_workload(size):
-    program, cores = Program(), CoreRanges.grid(8, 8)
-    program.add_kernel(Kernel(name=f"writer {size}", cores=cores, binaries=(size,)))
-    program.add_circular_buffer(cores, 4096, page_bytes=2048)
-    return MeshWorkload(program)
-
-mesh = metal.open_mesh("n300", tracker=Counted())
-kept = [mesh.create_buffer(metal.tensor((256, 256), "bfloat16")) for _ in range(3)]
-workloads = [a_workload(2036), a_workload(4000)]
-for _ in range(3):
-    for workload in workloads:
-        metal.enqueue(mesh, workload)
-print(json.dumps(told), flush=True)
-sys.stdin.readline()
-"""
 
 
 @pytest.fixture
@@ -103,14 +45,14 @@ def told_by_client(transport: str) -> list[str]:
     """The log of one program, without its pid and times."""
     with a_daemon("--log-events") as daemon:
         settings = {"TTMEM_TRANSPORT": transport, "TTMEM_SEED_SOCKET": str(daemon.path)}
-        with a_program(journals_of(daemon), CLIENT, **settings) as program:
-            program.arrive()
+        with a_command(command_of("client.every_call"), journals_of(daemon), **settings) as running:
+            running.arrive()
             daemon.text_with("0x777")
-            program.process.kill()
-            program.process.wait()
+            running.process.kill()
+            running.process.wait()
             daemon.text_with("kernels (")
         text = "\n".join(lines_of(daemon, *WORDS, "unknown", "L1 Peak", "Removed"))
-        return re.sub(r"\[\d+ms\]", "[ms]", text.replace(str(program.pid), "PID")).splitlines()
+        return re.sub(r"\[\d+ms\]", "[ms]", text.replace(str(running.pid), "PID")).splitlines()
 
 
 @pytest.mark.slow
@@ -130,8 +72,10 @@ def test_the_default_client_has_every_line_of_its_older_transport() -> None:
 
 
 def test_everything_the_default_client_reported_is_in_the_log(talkative: Daemon) -> None:
-    with a_program(journals_of(talkative), CLIENT, TTMEM_SEED_SOCKET=str(talkative.path)) as program:
-        program.arrive()
+    with a_command(
+        command_of("client.every_call"), journals_of(talkative), TTMEM_SEED_SOCKET=str(talkative.path)
+    ) as running:
+        running.arrive()
         talkative.text_with("0x777")
         counts = {word: count_of(talkative, word) for word in WORDS}
 
@@ -142,7 +86,7 @@ def test_everything_the_default_client_reported_is_in_the_log(talkative: Daemon)
 
 def test_everything_a_graph_tracker_was_told_is_in_the_log(talkative: Daemon) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-c", PRELUDE + MODEL],
+        command_of("models.counted"),
         env=tracked(journals_of(talkative)),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -208,8 +152,8 @@ def test_rows_that_take_no_memory_are_no_allocations_in_the_log(talkative: Daemo
 
 def test_without_the_socket_the_log_still_has_every_program() -> None:
     with a_daemon("--log-events", "--no-seed-socket", program=without_socket()) as daemon:
-        with a_program(journals_of(daemon), CLIENT) as program:
-            program.arrive()
+        with a_command(command_of("client.every_call"), journals_of(daemon)) as running:
+            running.arrive()
             daemon.text_with("0x777")
         assert count_of(daemon, "KERNEL_LOAD") == 7
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import a_program
-from tests.support.seed_bytes import alloc, kernel_load
-from tests.support.seed_serving import Daemon, Engine, a_daemon, an_engine, short_directory
-from tests.support.waiting import wait_until
+from tests.support.processes.programs import a_program
+from tests.support.server.seed_bytes import alloc, kernel_load
+from tests.support.server.seed_serving import Daemon, Engine, a_daemon, an_engine, short_directory
+from tests.support.timing.waiting import wait_until
 from ttmem import _native
 
 OPENED = (

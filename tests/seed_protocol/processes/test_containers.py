@@ -11,12 +11,12 @@ from pathlib import Path
 from tests.seed_protocol.conftest import ClientMaker
 from tests.support.processes.children import IN_A_CONTAINER, only_child
 from tests.support.processes.permitted import needs_containers
-from tests.support.seed_bytes import Type, alloc
-from tests.support.seed_clients import a_client, order
-from tests.support.seed_lines import asked
-from tests.support.seed_serving import Daemon, Engine, a_daemon
-from tests.support.stopwatch import least
-from tests.support.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.server.seed_bytes import Type, alloc
+from tests.support.server.seed_clients import a_client, order
+from tests.support.server.seed_lines import asked
+from tests.support.server.seed_serving import Daemon, Engine, a_daemon
+from tests.support.timing.stopwatch import least
+from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 
 US = os.getpid()
 

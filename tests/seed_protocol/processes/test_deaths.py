@@ -8,11 +8,11 @@ import pytest
 
 from tests.seed_protocol.conftest import ClientMaker
 from tests.support.processes.children import state_of
-from tests.support.seed_bytes import SIZES, Type, alloc
-from tests.support.seed_clients import order
-from tests.support.seed_serving import Engine
-from tests.support.stopwatch import Stopwatch
-from tests.support.waiting import wait_until
+from tests.support.server.seed_bytes import SIZES, Type, alloc
+from tests.support.server.seed_clients import order
+from tests.support.server.seed_serving import Engine
+from tests.support.timing.stopwatch import Stopwatch
+from tests.support.timing.waiting import wait_until
 
 PROMISED_SECONDS = 0.1
 AN_ORDER = order(Type.ALLOC, size=4096, id=7)

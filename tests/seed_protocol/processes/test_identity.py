@@ -2,15 +2,15 @@
 
 import os
 import subprocess
-import sys
 
 import pytest
 
 from tests.seed_protocol.conftest import ClientMaker
-from tests.support.seed_bytes import SIZES, Message, Type, alloc, free
-from tests.support.seed_clients import order
-from tests.support.seed_serving import Engine
-from tests.support.waiting import wait_until
+from tests.support.processes.programs import command_of
+from tests.support.server.seed_bytes import SIZES, Message, Type, alloc, free
+from tests.support.server.seed_clients import order
+from tests.support.server.seed_serving import Engine
+from tests.support.timing.waiting import wait_until
 
 US = os.getpid()
 every_size = pytest.mark.parametrize("message_bytes", SIZES)
@@ -169,28 +169,10 @@ def test_a_monitor_that_only_asks_is_no_process_that_holds_anything(engine: Engi
     assert [row for row in engine.live() if row["pid"] == monitor.pid and row["live_count"]] == []
 
 
-AFTER_EXEC = """
-import os, socket, struct, sys
-path, has_more = sys.argv[1], sys.argv[2] == "again"
-message = struct.Struct("<B3xiQB3xiQQ104x")
-line = socket.socket(socket.AF_UNIX); line.connect(path); line.set_inheritable(True)
-def ask():
-    line.sendall(message.pack(3, 0, 0, 0, 0, 0, 0)); line.recv(144)
-if len(sys.argv) == 3:
-    line.sendall(message.pack(1, 0, 500, 0, os.getpid(), 1, 0)); ask()
-    print("here", flush=True); sys.stdin.readline()
-    os.execv(sys.executable, [sys.executable, "-c", os.environ["CODE"], path, sys.argv[2], "after"])
-if has_more:
-    line.sendall(message.pack(1, 0, 70, 0, os.getpid(), 2, 0)); ask()
-print("here", flush=True); sys.stdin.readline()
-"""
-
-
 @pytest.mark.parametrize(("then", "left"), [("silent", 0), ("again", 70)])
 def test_a_process_that_becomes_another_program_gives_back_what_it_held(engine: Engine, then: str, left: int) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-c", AFTER_EXEC, str(engine.path), then],
-        env={**os.environ, "CODE": AFTER_EXEC},
+        command_of("processes.after_exec", str(engine.path), then),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from tests.seed_protocol.conftest import ClientMaker
-from tests.support.seed_bytes import Message, Type, alloc, free, kernel_load
-from tests.support.seed_clients import SeedClient, a_client
-from tests.support.seed_figures import of_document, process_of
-from tests.support.seed_lines import Line, asked
-from tests.support.seed_serving import Daemon, Engine, a_daemon, short_directory
-from tests.support.stopwatch import Stopwatch
-from tests.support.waiting import wait_until
+from tests.support.server.seed_bytes import Message, Type, alloc, free, kernel_load
+from tests.support.server.seed_clients import SeedClient, a_client
+from tests.support.server.seed_figures import of_document, process_of
+from tests.support.server.seed_lines import Line, asked
+from tests.support.server.seed_serving import Daemon, Engine, a_daemon, short_directory
+from tests.support.timing.stopwatch import Stopwatch
+from tests.support.timing.waiting import wait_until
 
 NOBODY = 65534
 SOMEBODY = 65533

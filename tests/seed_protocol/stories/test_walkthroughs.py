@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.seed_protocol.conftest import ClientMaker
-from tests.support.seed_bytes import Message, Type, alloc, cb_alloc, cb_free, free, kernel_load, kernel_unload
-from tests.support.seed_clients import SeedClient
-from tests.support.seed_figures import of_document, of_model
-from tests.support.seed_lines import asked
-from tests.support.seed_model import SeedModel
-from tests.support.seed_serving import Daemon, a_daemon, all_agree
-from tests.support.waiting import wait_until
+from tests.support.server.seed_bytes import Message, Type, alloc, cb_alloc, cb_free, free, kernel_load, kernel_unload
+from tests.support.server.seed_clients import SeedClient
+from tests.support.server.seed_figures import of_document, of_model
+from tests.support.server.seed_lines import asked
+from tests.support.server.seed_model import SeedModel
+from tests.support.server.seed_serving import Daemon, a_daemon, all_agree
+from tests.support.timing.waiting import wait_until
 
 US = os.getpid()
 FABRIC_BYTES = 57_344 * 16

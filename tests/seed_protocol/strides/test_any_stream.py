@@ -7,10 +7,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as some
 
 from tests.seed_protocol.conftest import ClientMaker
-from tests.support.seed_bytes import COUNTERS, SIZES, Message, Type, alloc, query, stream, unpacked
-from tests.support.seed_figures import of_model
-from tests.support.seed_model import SeedModel, answers
-from tests.support.seed_serving import Engine, an_engine
+from tests.support.server.seed_bytes import COUNTERS, SIZES, Message, Type, alloc, query, stream, unpacked
+from tests.support.server.seed_figures import of_model
+from tests.support.server.seed_model import SeedModel, answers
+from tests.support.server.seed_serving import Engine, an_engine
 
 DEVICES = (0, 1, 9, 64, 9999, -1)
 US = os.getpid()

@@ -5,9 +5,9 @@ import os
 import pytest
 
 from tests.seed_protocol.conftest import ClientMaker
-from tests.support.seed_bytes import SIZES, Type, alloc
-from tests.support.seed_serving import Daemon, Engine
-from tests.support.waiting import wait_until
+from tests.support.server.seed_bytes import SIZES, Type, alloc
+from tests.support.server.seed_serving import Daemon, Engine
+from tests.support.timing.waiting import wait_until
 
 NOISE = {
     "a request for a web page": b"GET /snapshot HTTP/1.1\r\nHost: ttmem\r\n\r\n" * 8,

@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from tests.support.seed_bytes import SIZES, Message, alloc, cb_alloc, free, kernel_load, query, stream, unpacked
-from tests.support.seed_lines import Line
-from tests.support.seed_model import SeedModel
-from tests.support.seed_serving import Engine
-from tests.support.waiting import wait_until
+from tests.support.server.seed_bytes import SIZES, Message, alloc, cb_alloc, free, kernel_load, query, stream, unpacked
+from tests.support.server.seed_lines import Line
+from tests.support.server.seed_model import SeedModel
+from tests.support.server.seed_serving import Engine
+from tests.support.timing.waiting import wait_until
 
 every_size = pytest.mark.parametrize("message_bytes", SIZES)
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.seed_bytes import QUESTIONS, SIZES, Message, Type, packed, response
-from tests.support.seed_model import SeedModel
+from tests.support.server.seed_bytes import QUESTIONS, SIZES, Message, Type, packed, response
+from tests.support.server.seed_model import SeedModel
 
 HERE = Path(__file__).parent
 DEVICE_NODES = 4

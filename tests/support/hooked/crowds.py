@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from tests.support.ttnn.sequences import Sequence, Step
+from tests.support.ttnn.scripts.sequences import Sequence, Step
 
 THREADS = 4
 MEMORIES = ("DRAM", "L1", "L1_SMALL")

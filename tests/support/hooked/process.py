@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.hooked.looks import Look
+from tests.support.journals.watching import Watch
+from tests.support.timing.waiting import wait_until
 from tests.support.ttnn.runtime import OpenedDevice, Runtime
 from tests.support.ttnn.stock import Stock
-from tests.support.waiting import wait_until
-from tests.support.watching import Watch
 from ttmem.doctor import hook
 
 DRIVER = "tests.support.hooked.driver"

@@ -16,7 +16,7 @@ import os
 import time
 from typing import Any
 
-from tests.support.ttnn.directed import DirectedBuffers
+from tests.support.ttnn.scripts.directed import DirectedBuffers
 
 Request = dict[str, Any]
 _DRAM, _BUFFER_BYTES = 0, 2048

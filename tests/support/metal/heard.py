@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from ttmem.devices import BinaryStatus, Kind, Pool
+from ttmem.devices import BinaryStatus, Kind
 from ttmem.tracking import (
     Cache,
     CacheOutcome,
@@ -16,6 +16,7 @@ from ttmem.tracking import (
     Stall,
     TrackedBuffer,
     TrackedDevice,
+    Tracker,
 )
 
 
@@ -34,7 +35,7 @@ class Call:
             raise AttributeError(name) from None
 
 
-class Heard:
+class Heard(Tracker):
     """All calls in order."""
 
     def __init__(self) -> None:
@@ -147,12 +148,6 @@ class HeardAll(Heard):
     ) -> None:
         said = {"size": size_bytes, "entries": entry_count, "held": held_bytes}
         self._note("cache", device, cache=cache, outcome=outcome, **said)
-
-    def track_out_of_memory(
-        self, device: TrackedDevice, pool: Pool, *, requested_bytes: int, free_bytes: int, largest_free_bytes: int
-    ) -> None:
-        said = {"requested": requested_bytes, "free": free_bytes, "largest": largest_free_bytes}
-        self._note("out_of_memory", device, pool=pool, **said)
 
     def track_incident(self, device: TrackedDevice, refusal: Refusal) -> None:
         self._note("incident", device, **refusal._asdict())

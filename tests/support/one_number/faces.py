@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.support.faces.scraped import samples_of
 from tests.support.monitored.cards import cards_of, figures_in
-from tests.support.scraped import samples_of
 
 __all__ = ["Saying", "agree", "private_environment", "said_at_the_end", "said_by_all"]
 

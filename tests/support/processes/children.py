@@ -22,9 +22,9 @@ from typing import IO, Any
 import pytest
 
 from tests.support.processes.native_programs import NativePrograms
+from tests.support.processes.programs import tracked
 from tests.support.processes.writer_log import WriterLog
-from tests.support.programs import tracked
-from tests.support.waiting import wait_until
+from tests.support.timing.waiting import wait_until
 
 ACTOR = Path(__file__).parent / "actor.py"
 IN_A_CONTAINER = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")

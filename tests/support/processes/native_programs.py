@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.preloads import library_directory
+from tests.support.processes.preloads import library_directory
 
 ROOT = Path(__file__).parents[3]
 SOURCES = ROOT / "tests" / "support" / "native"

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.preloads import plain
+from tests.support.processes.preloads import plain
 
 ROOT = Path(__file__).parents[3]
 SOURCES = ROOT / "tests" / "native" / "fake_metal"

@@ -14,10 +14,10 @@ import pytest
 
 from tests.support.hooked.looks import Look
 from tests.support.hooked.process import hook_path
+from tests.support.journals.watching import Watch
 from tests.support.processes.children import Spoken, Started
-from tests.support.programs import tracked
+from tests.support.processes.programs import tracked
 from tests.support.stand_in.build import CURRENT, StandIn
-from tests.support.watching import Watch
 from ttmem.devices import BufferLayout
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.document import document

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import ttmem
-from tests.support.reporters import attach
-from tests.support.waiting import wait_until
+from tests.support.journals.reporters import attach
+from tests.support.timing.waiting import wait_until
 from ttmem import _native
 from ttmem.analysis import Explanation, explain
 from ttmem.collector import Collector

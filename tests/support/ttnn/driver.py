@@ -21,9 +21,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.support.ttnn.core_sequences import cores_of
-from tests.support.ttnn.directed import DirectedBuffers
 from tests.support.ttnn.launching import Launches, reason
+from tests.support.ttnn.scripts.core_sequences import cores_of
+from tests.support.ttnn.scripts.directed import DirectedBuffers
 from tests.support.ttnn.stock import RELEASE
 
 Request = dict[str, Any]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from tests.support.ttnn.core_sequences import cores_of
+from tests.support.ttnn.scripts.core_sequences import cores_of
 from ttmem.devices import BufferType
 from ttmem.metal.chips import Chip
 from ttmem.metal.memory import Allocation, Allocator, BufferSpec, Layout, MetalError, Placement, tensor

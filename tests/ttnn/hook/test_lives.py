@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.support.hooked.process import Hooked, StartedHooked
+from tests.support.timing.waiting import wait_until
 from tests.support.ttnn.runtime import counters_of
-from tests.support.waiting import wait_until
 from ttmem.devices import Pool
 
 TILE_BYTES = 2048

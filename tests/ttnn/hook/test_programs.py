@@ -12,7 +12,7 @@ import pytest
 from tests.support.hooked.looks import Look
 from tests.support.hooked.process import Hooked, StartedHooked
 from tests.support.ttnn.runtime import has_compiler
-from tests.support.ttnn.stories import Story
+from tests.support.ttnn.scripts.stories import Story
 from ttmem.devices import Kind, Pool
 
 pytestmark = pytest.mark.skipif(

@@ -7,8 +7,8 @@ import pytest
 
 from tests.support.hooked.process import Hooked, StartedHooked
 from tests.support.ttnn.runtime import has_compiler
-from tests.support.ttnn.sequences import Sequence
-from tests.support.ttnn.stories import Story
+from tests.support.ttnn.scripts.sequences import Sequence
+from tests.support.ttnn.scripts.stories import Story
 
 L1_SMALL, TRACE = 32_768, 1 << 20
 OPERATIONS = (("add", [1, 2], "L1"), ("matmul", [1, 2], "DRAM"), ("softmax", [2], "L1"), ("exp", [1], "DRAM"))

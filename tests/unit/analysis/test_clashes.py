@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.metal.operations import a_kernel
-from tests.support.refused_memory import KIB, NOW, PID, RefusingChip, site
+from tests.support.metal.refused_memory import KIB, NOW, PID, RefusingChip, site
 from ttmem.analysis import Explanation, explain
 from ttmem.devices import BufferType
 from ttmem.metal import (

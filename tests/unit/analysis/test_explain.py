@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from tests.support.refused_memory import KIB, MIB, NOW, PID, RefusingChip, site
+from tests.support.metal.refused_memory import KIB, MIB, NOW, PID, RefusingChip, site
 from ttmem.analysis import Explanation, explain
 from ttmem.analysis.core_sets import cores_of, cores_text, share_cores
 from ttmem.snapshot.incidents import HeldEntry, Incident, IncidentCopy, Site

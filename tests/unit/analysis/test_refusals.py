@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.refused_memory import KIB, MIB, RefusingChip
+from tests.support.metal.refused_memory import KIB, MIB, RefusingChip
 from ttmem.analysis import Cause, Explanation, explain
 from ttmem.devices import BufferType
 from ttmem.metal import Allocation

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from tests.support.figures import a_busy_snapshot
+from tests.support.simulated.figures import a_busy_snapshot
 from ttmem.cli.demonstration.driver_tree import write_tree
 from ttmem.cli.demonstration.place import apart_from
 from ttmem.snapshot.identity import chip_of

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import a_program
+from tests.support.processes.programs import a_program
 from ttmem.cli.offspring import Offspring
 from ttmem.sources import Places
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import PRELUDE, a_program, tracked
+from tests.support.processes.programs import PRELUDE, a_program, tracked
 from ttmem.collector import Collector
 from ttmem.devices import Kind
 from ttmem.snapshot import ProcessUsage, Snapshot

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.message_server import a_socket_directory
-from tests.support.programs import PRELUDE
-from tests.support.waiting import wait_until
-from tests.support.watching import Watch
+from tests.support.journals.watching import Watch
+from tests.support.processes.programs import PRELUDE
+from tests.support.server.message_server import a_socket_directory
+from tests.support.timing.waiting import wait_until
 from ttmem._native import Ledger, SeedServer
 
 Call = tuple[str, tuple[int, ...]]

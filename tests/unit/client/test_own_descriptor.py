@@ -5,25 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.message_server import MessageServer, a_socket_directory
-from tests.unit.client.test_socket_transport import Sender
-
-# Closes what we have; the pair it opens takes the same numbers.
-DAEMON = [
-    "import os, socket",
-    "def become_daemon():",
-    "    os.closerange(3, 256)",
-    "    pair = socket.socketpair(); [end.setblocking(False) for end in pair]",
-    "    return pair",
-    "def heard(pair):",
-    "    heard = []",
-    "    for end in pair:",
-    "        try: heard.append(end.recv(1000))",
-    "        except BlockingIOError: heard.append(None)",
-    "    return heard",
-    "def is_whole(pair): pair[0].send(b'x'); return pair[1].recv(9) == b'x' and pair[1].send(b'y') == 1",
-    "A.report_allocation(0, 1, 0, 1)",
-]
+from tests.support.processes.programs import command_of
+from tests.support.server.message_server import MessageServer, a_socket_directory
+from tests.unit.client.test_socket_transport import Sender, python
 
 
 @pytest.fixture
@@ -41,13 +25,7 @@ def server(directory: Path) -> Iterator[MessageServer]:
 def test_reports_after_all_descriptors_were_closed_go_to_the_server_alone(
     directory: Path, server: MessageServer
 ) -> None:
-    lines = [
-        *DAEMON,
-        "pair = become_daemon()",
-        "A.report_allocation(0, 1, 0, 2); A.report_allocation(0, 1, 0, 3)",
-        "print(heard(pair), is_whole(pair), A.lost_count())",
-    ]
-    with Sender(directory, *lines) as sender:
+    with Sender(directory, command_of("client.closed_descriptors", "report")) as sender:
         first, second = server.accept().take_all(), server.accept().take_all()
         assert sender.finish() == (0, "[None, None] True 0\n", "")
 
@@ -55,7 +33,8 @@ def test_reports_after_all_descriptors_were_closed_go_to_the_server_alone(
 
 
 def test_a_closed_descriptor_that_nobody_took_is_replaced(directory: Path, server: MessageServer) -> None:
-    with Sender(directory, *DAEMON, "os.closerange(3, 256)", "A.report_allocation(0, 1, 0, 2)") as sender:
+    lines = ["import os", "A.report_allocation(0, 1, 0, 1)", "os.closerange(3, 256)", "A.report_allocation(0, 1, 0, 2)"]
+    with Sender(directory, python(*lines)) as sender:
         first, second = server.accept().take_all(), server.accept().take_all()
         assert sender.finish() == (0, "", "")
 
@@ -65,17 +44,7 @@ def test_a_closed_descriptor_that_nobody_took_is_replaced(directory: Path, serve
 def test_neither_a_fork_nor_a_lost_server_closes_what_the_program_has_there(
     directory: Path, server: MessageServer
 ) -> None:
-    lines = [
-        *DAEMON,
-        "pair = become_daemon()",
-        "pid = os.fork()",
-        "if pid == 0: os._exit(0 if is_whole(pair) else 1)",
-        "status = os.waitpid(pid, 0)[1]; heard(pair)",
-        "meet()",
-        "A.report_allocation(0, 1, 0, 2)",  # there is no server any more
-        "print(status, heard(pair), is_whole(pair), flush=True)",
-    ]
-    with Sender(directory, *lines) as sender:
+    with Sender(directory, command_of("client.closed_descriptors", "fork")) as sender:
         server.accept()
         sender.arrive()
         server.close()
@@ -89,16 +58,7 @@ def test_neither_a_fork_nor_a_lost_server_closes_what_the_program_has_there(
 def test_the_end_of_the_program_sends_what_is_pending_to_the_server_alone(
     directory: Path, server: MessageServer
 ) -> None:
-    lines = [
-        *DAEMON,
-        "for id in range(30_000): A.report_allocation(0, 1, 0, id)",  # more than the socket takes: some is pending
-        "near, far = become_daemon()",
-        "pid = os.fork()",
-        "if pid == 0:",
-        "    near.close(); far.setblocking(True)",
-        "    print('heard', far.recv(1000), flush=True); os._exit(0)",  # when its parent has ended
-    ]
-    with Sender(directory, *lines) as sender:
+    with Sender(directory, command_of("client.closed_descriptors", "end")) as sender:
         _, said, complaints = sender.finish()
 
     assert (said, complaints) == ("heard b''\n", "")
@@ -108,7 +68,7 @@ def test_the_end_of_the_program_sends_what_is_pending_to_the_server_alone(
 
 def test_with_stderr_closed_the_programs_words_do_not_go_to_the_server(directory: Path, server: MessageServer) -> None:
     lines = ["import os", "os.close(2)", "A.report_allocation(0, 1, 0, 1)", "print(os.path.exists('/proc/self/fd/2'))"]
-    with Sender(directory, *lines) as sender:
+    with Sender(directory, python(*lines)) as sender:
         messages = server.accept().take_all()
         assert sender.finish()[:2] == (0, "False\n")
 

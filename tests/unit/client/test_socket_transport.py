@@ -10,21 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.message_server import MessageServer, a_server_process, a_socket_directory
-from tests.support.programs import PRELUDE, Program
-from tests.support.stopwatch import Stopwatch, least
-from tests.support.waiting import wait_until
+from tests.support.processes.programs import PRELUDE, Program, command_of
+from tests.support.server.message_server import MessageServer, a_server_process, a_socket_directory
+from tests.support.timing.stopwatch import Stopwatch, least
+from tests.support.timing.waiting import wait_until
 from ttmem.client.socket_transport import socket_path
 from ttmem.wire import Message, MessageType
 
 CLIENT = "A = ttmem.AllocationClient"
-CLOCK = [  # does not count what the program waits for a processor that others have
-    "import glob, time",
-    "def waited(thread):",
-    "    try: return int(open(thread).read().split()[1]) / 1e9",
-    "    except OSError: return 0",
-    "def clock(): return time.monotonic() - sum(map(waited, glob.glob('/proc/self/task/*/schedstat')))",
-]
 NOBODY = 65_534
 
 
@@ -47,8 +40,7 @@ def environment(directory: Path, **settings: str) -> dict[str, str]:
 class Sender(Program):
     """A program whose words on stderr are kept."""
 
-    def __init__(self, directory: Path, *lines: str, **settings: str) -> None:
-        command = [sys.executable, "-c", "\n".join([PRELUDE, CLIENT, *lines])]
+    def __init__(self, directory: Path, command: list[str], **settings: str) -> None:
         pipe = subprocess.PIPE
         super().__init__(
             subprocess.Popen(
@@ -81,8 +73,13 @@ class Sender(Program):
         return self.process.returncode, said, complaints
 
 
+def python(*lines: str) -> list[str]:
+    """A few lines, after those that every program here begins with."""
+    return [sys.executable, "-c", "\n".join([PRELUDE, CLIENT, *lines])]
+
+
 def run(directory: Path, *lines: str, **settings: str) -> tuple[int, str, str]:
-    with Sender(directory, *lines, **settings) as sender:
+    with Sender(directory, python(*lines), **settings) as sender:
         return sender.finish()
 
 
@@ -106,7 +103,7 @@ def test_each_call_is_one_message_with_the_fields_the_older_client_filled(
         "A.report_kernel_unload(1, 917_504, 9)",
         "print(A.is_enabled(), A.lost_count())",
     ]
-    with Sender(directory, *lines) as sender:
+    with Sender(directory, python(*lines)) as sender:
         messages = server.accept().take_all()
         assert sender.finish() == (0, "True 0\n", "")
     stamps = [message.timestamp for message in messages]
@@ -126,9 +123,8 @@ def test_each_call_is_one_message_with_the_fields_the_older_client_filled(
 
 
 def test_a_report_is_with_the_server_when_the_call_returns(directory: Path, server: MessageServer) -> None:
-    with Sender(
-        directory, "A.report_allocation(0, 4096, 0, 1)", "import os, signal", "os.kill(os.getpid(), 9)"
-    ) as sender:
+    lines = ("A.report_allocation(0, 4096, 0, 1)", "import os", "os.kill(os.getpid(), 9)")
+    with Sender(directory, python(*lines)) as sender:
         messages = server.accept().take_all()
         assert sender.finish()[0] == -signal.SIGKILL
 
@@ -144,7 +140,7 @@ def test_numbers_that_no_field_can_hold_are_cut_and_what_is_no_number_is_counted
         "A.report_allocation(0, 'much', 0, 1); A.report_allocation(0); A.report_deallocation(0, 1, 2)",
         "print(A.lost_count())",
     ]
-    with Sender(directory, *lines) as sender:
+    with Sender(directory, python(*lines)) as sender:
         cut, negative = server.accept().take_all()
         status, said, complaints = sender.finish()
 
@@ -159,7 +155,7 @@ def test_an_id_wider_than_32_bits_is_no_device_and_its_reports_are_lost(director
         "    A.report_allocation(device, 10, 0, 4096)",
         "print(A.lost_count())",
     ]
-    with Sender(directory, *lines) as sender:
+    with Sender(directory, python(*lines)) as sender:
         messages = server.accept().take_all()
         status, said, complaints = sender.finish()
 
@@ -179,13 +175,8 @@ def test_off_means_no_connection_and_no_word(directory: Path, server: MessageSer
 
 
 def test_without_a_server_one_warning_is_given_and_nothing_is_waited_for(directory: Path) -> None:
-    status, said, complaints = run(
-        directory,
-        *CLOCK,
-        "began = clock()",
-        "for id in range(70_000): A.report_allocation(0, 1, 0, id)",
-        "print(A.lost_count(), clock() - began < 3)",
-    )
+    with Sender(directory, command_of("client.busy_threads", "1", "70_000")) as sender:
+        status, said, complaints = sender.finish()
     warnings = complaints.splitlines()
 
     assert (status, said) == (0, f"{70_000 - 65_536} True\n")
@@ -195,7 +186,7 @@ def test_without_a_server_one_warning_is_given_and_nothing_is_waited_for(directo
 
 
 def test_a_server_that_comes_later_gets_everything_in_order(directory: Path) -> None:
-    with Sender(directory, "for id in range(1000): A.report_allocation(0, 1, 0, id)", "meet()") as sender:
+    with Sender(directory, python("for id in range(1000): A.report_allocation(0, 1, 0, id)", "meet()")) as sender:
         sender.arrive()
         with MessageServer(str(directory / "seed.sock")) as server:
             messages = server.accept().take(1000)
@@ -207,7 +198,7 @@ def test_a_server_that_comes_later_gets_everything_in_order(directory: Path) -> 
 def test_a_server_killed_in_mid_stream_harms_nobody_and_the_next_one_gets_whole_messages(directory: Path) -> None:
     path = directory / "seed.sock"
     lines = ["for id in range(24_000): A.report_allocation(0, 1, 0, id)", "print(A.lost_count())", "meet()"]
-    with a_server_process(str(path), read_bytes=100) as first, Sender(directory, *lines) as sender:
+    with a_server_process(str(path), read_bytes=100) as first, Sender(directory, python(*lines)) as sender:
         assert first.hear() == "accepted"
         wait_until(lambda: int(first.hear()) > 100_000)
         first.kill()  # with half a message read, and the buffer full of others
@@ -237,7 +228,7 @@ def test_a_server_that_never_reads_blocks_nobody_and_losses_are_counted(director
         "print(A.lost_count(), slowest < 1, flush=True)",
         "meet()",
     ]
-    with Sender(directory, *lines) as sender:
+    with Sender(directory, python(*lines)) as sender:
         assert sender.process.stdout is not None
         lost, was_quick = sender.process.stdout.readline().split()
         sender.arrive()
@@ -254,7 +245,7 @@ def test_a_server_that_never_reads_blocks_nobody_and_losses_are_counted(director
 def missed_at_exit(directory: Path, server: MessageServer) -> int:
     """How many of its messages a program that ends could not give to a reader; what it gave was whole and in order."""
     lines = ["for id in range(30_000): A.report_allocation(0, 1, 0, id)", "print('done', flush=True)"]
-    with Sender(directory, *lines) as sender:
+    with Sender(directory, python(*lines)) as sender:
         receiver = server.accept()
         assert sender.process.stdout is not None
         assert sender.process.stdout.readline() == "done\n"  # far more than the socket holds is pending now
@@ -278,7 +269,7 @@ def test_exiting_with_messages_pending_and_nobody_reading_takes_a_moment_at_most
     directory: Path, server: MessageServer
 ) -> None:
     lines = ["for id in range(30_000): A.report_allocation(0, 1, 0, id)", "print('done', flush=True)"]
-    with Sender(directory, *lines) as sender:
+    with Sender(directory, python(*lines)) as sender:
         assert sender.process.stdout is not None
         assert sender.process.stdout.readline() == "done\n"
         watch = Stopwatch(sender.process.pid)
@@ -336,7 +327,7 @@ def test_a_forked_child_has_a_connection_of_its_own(directory: Path, server: Mes
         *fork[way],
         "A.report_allocation(0, 1, 0, 2)",
     ]
-    with Sender(directory, *lines) as sender:
+    with Sender(directory, python(*lines)) as sender:
         first, second = server.accept(), server.accept()
         by_parent, by_child = first.take_all(), second.take_all()
         assert sender.finish() == (0, "", "")
@@ -355,7 +346,7 @@ def test_a_child_does_not_send_what_its_parent_has_pending(directory: Path) -> N
         "if pid == 0: A.report_allocation(1, 1, 0, 5000)",
         "meet() if pid else sys.stdin.read()",
     ]
-    with Sender(directory, *lines) as sender:
+    with Sender(directory, python(*lines)) as sender:
         sender.arrive()
         with MessageServer(str(directory / "seed.sock")) as server:
             both = [server.accept(), server.accept()]
@@ -377,7 +368,7 @@ def test_threads_send_whole_messages_each_in_its_order(directory: Path, server: 
         "[thread.start() for thread in threads]; [thread.join() for thread in threads]",
         "print(A.lost_count())",
     ]
-    with Sender(directory, *lines) as sender:
+    with Sender(directory, python(*lines)) as sender:
         messages = server.accept().take_all()
         assert sender.finish() == (0, "0\n", "")
 
@@ -385,22 +376,10 @@ def test_threads_send_whole_messages_each_in_its_order(directory: Path, server: 
         assert [message.buffer_id for message in messages if message.device_id == device] == list(range(3000))
 
 
-BUSY_THREADS = [
-    *CLOCK,
-    "import threading",
-    "def work(device):",
-    "    for id in range(50_000): A.report_allocation(device, 1, 0, id)",
-    "threads = [threading.Thread(target=work, args=(device,)) for device in range(4)]",
-    "began = clock()",
-    "[thread.start() for thread in threads]; [thread.join() for thread in threads]",
-    "print(A.lost_count(), clock() - began < 4, flush=True)",
-]
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(120)  # 200,000 messages to be read in Python
 def test_four_busy_threads_lose_nothing_to_a_server_that_reads(directory: Path, server: MessageServer) -> None:
-    with Sender(directory, *BUSY_THREADS) as sender:
+    with Sender(directory, command_of("client.busy_threads", "4", "50_000")) as sender:
         messages = server.accept().take_all()
         status, said, complaints = sender.finish()
 
@@ -409,7 +388,7 @@ def test_four_busy_threads_lose_nothing_to_a_server_that_reads(directory: Path, 
 
 
 def test_four_busy_threads_are_not_slowed_by_a_server_that_never_reads(directory: Path, server: MessageServer) -> None:
-    with Sender(directory, *BUSY_THREADS) as sender:
+    with Sender(directory, command_of("client.busy_threads", "4", "50_000")) as sender:
         status, said, complaints = sender.finish()
     lost, was_quick = said.split()
 
@@ -419,28 +398,7 @@ def test_four_busy_threads_are_not_slowed_by_a_server_that_never_reads(directory
 
 
 def test_signal_handlers_may_report_and_raise_in_the_middle_of_a_report(directory: Path, server: MessageServer) -> None:
-    lines = [
-        "import signal",
-        "extra = 0; raised = 0; is_busy = False",
-        "class Alarm(Exception): pass",
-        "def handler(number, frame):",
-        "    global extra, is_busy",
-        "    if is_busy or 'ttmem' not in frame.f_code.co_filename: return",  # only from within a report
-        "    is_busy = True; extra += 1; A.report_allocation(1, 1, 0, extra); is_busy = False",
-        "    if extra % 2: raise Alarm",
-        "A.report_allocation(0, 1, 0, 0)",  # connected
-        "signal.signal(signal.SIGALRM, handler)",
-        "signal.setitimer(signal.ITIMER_REAL, 0.0002, 0.0002)",
-        "sent = 0",
-        "while sent < 20_000:",
-        "    try:",
-        "        A.report_allocation(0, 1, 0, buffer_id=sent)",  # by name: not by the native core alone
-        "    except Alarm: raised += 1",
-        "    else: sent += 1",
-        "signal.setitimer(signal.ITIMER_REAL, 0)",
-        "print(extra, raised > 0, A.lost_count())",
-    ]
-    with Sender(directory, *lines) as sender:
+    with Sender(directory, command_of("client.interrupted_reports")) as sender:
         messages = server.accept().take_all()
         status, said, complaints = sender.finish()
     extra = int(said.split()[0])
@@ -462,7 +420,7 @@ def test_reports_at_the_very_end_of_the_program_are_harmless(directory: Path, se
         "atexit.register(A.report_deallocation, 0, 1)",
         "A.report_allocation(0, 1, 0, 1)",
     ]
-    with Sender(directory, *lines) as sender:
+    with Sender(directory, python(*lines)) as sender:
         messages = server.accept().take_all()
         status, _, complaints = sender.finish()
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import tracked
+from tests.support.processes.programs import tracked
 from tests.support.tracked.own_journal import OwnJournal, an_own_journal
 from tests.support.tracked.runtime import SmallBuffer, SmallCores, SmallDevice, a_chip_alone, a_mesh
 from ttmem import GraphTracker
 from ttmem.client import notices
 from ttmem.devices import BinaryStatus, BufferType, Kind, Pool
-from ttmem.tracking import KernelFacts, KernelType, Tracker, Watcher
+from ttmem.tracking import KernelFacts, KernelType, Tracker
 
 CHIP = 0xC0
 CORES = SmallCores(64, "0,0-7,7")
@@ -40,10 +40,15 @@ def a_watched(device: SmallDevice, tracker: GraphTracker) -> SmallDevice:
     return device
 
 
-def test_a_tracker_has_all_calls_of_the_seeds_and_those_they_lacked() -> None:
-    tracker: Tracker = GraphTracker()
+CALLS = sorted(name for name in vars(Tracker) if name.startswith("track_"))
 
-    assert isinstance(tracker, Watcher)
+
+@pytest.mark.parametrize("call", CALLS)
+def test_every_call_of_a_tracker_is_reported_with_its_own_parameters(call: str) -> None:
+    mine, base = (inspect.signature(getattr(owner, call)) for owner in (GraphTracker, Tracker))
+
+    assert call in vars(GraphTracker)
+    assert mine == base
 
 
 def test_the_seeds_parameters_keep_their_names_and_defaults() -> None:
@@ -340,23 +345,21 @@ class Broken:
         raise RuntimeError(name)
 
 
-def test_what_cannot_be_understood_is_counted_and_never_raised(journal: OwnJournal) -> None:
-    tracker, broken = GraphTracker(), Broken()
+@pytest.mark.parametrize("call", CALLS)
+def test_what_cannot_be_understood_is_counted_and_never_raised(journal: OwnJournal, call: str) -> None:
+    tracker, parameters = GraphTracker(), inspect.signature(getattr(Tracker, call)).parameters.values()
+    needed = {one.name: Broken() for one in parameters if one.default is one.empty and one.name != "self"}
 
-    tracker.track_allocate(broken)  # type: ignore[arg-type]
-    tracker.track_deallocate(broken)  # type: ignore[arg-type]
-    tracker.track_allocate_cb(broken, 0, 0, False, broken)  # type: ignore[arg-type]
-    tracker.track_deallocate_cb(broken)  # type: ignore[arg-type]
-    tracker.track_kernel_load(0, 0, broken)  # type: ignore[arg-type]
-    tracker.track_kernel_unload(0, broken)  # type: ignore[arg-type]
-    tracker.track_program(0, broken)  # type: ignore[arg-type]
-    tracker.track_device_opened(broken)  # type: ignore[arg-type]
-    tracker.track_device_closed(broken)  # type: ignore[arg-type]
-    tracker.track_binary_status(0, BinaryStatus.COMMITTED, broken)  # type: ignore[arg-type]
-    tracker.track_program_end(0, broken)  # type: ignore[arg-type]
-    tracker.track_launch(0, broken)  # type: ignore[arg-type]
+    getattr(tracker, call)(**needed)
 
-    assert tracker.fault_count == 12
+    assert tracker.fault_count == 1
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_tracker_that_overrides_nothing_ignores_every_call(call: str) -> None:
+    parameters = list(inspect.signature(getattr(Tracker, call)).parameters)[1:]
+
+    assert getattr(Tracker(), call)(**{name: Broken() for name in parameters}) is None
 
 
 class Wordless(Exception):

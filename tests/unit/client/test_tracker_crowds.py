@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import ttmem
-from tests.support.programs import tracked
+from tests.support.processes.programs import command_of, tracked
 from tests.support.tracked.own_journal import OwnJournal, an_own_journal
 from tests.support.tracked.runtime import SmallBuffer, SmallCores, SmallDevice, a_chip_alone, a_mesh
 from ttmem import Client, GraphTracker
@@ -153,40 +153,7 @@ def test_tracking_that_is_turned_on_again_hears_of_everything_anew(journal: OwnJ
         assert (journal.used(CHIP), journal.open_chips()) == (EVERYTHING, {CHIP})
 
 
-FORKING = """\
-import os
-import ttmem
-from tests.support.tracked.own_journal import OwnJournal
-from tests.support.tracked.runtime import a_chip_alone
-from tests.unit.client.test_tracker_crowds import CHIP, EVERYTHING, end_everything, tell_everything
-
-tracker, device = ttmem.GraphTracker(), a_chip_alone()
-tracker.track_device_opened(device)
-held = tell_everything(tracker, device)
-
-def report_in_child():
-    held = tell_everything(tracker, device)
-    journal = OwnJournal()
-    assert journal.used(CHIP) == EVERYTHING, journal.used(CHIP)
-    end_everything(tracker, device, held)
-    return journal
-
-def end_in_child():
-    end_everything(tracker, device, held)  # its parent's: nothing to the child
-    return OwnJournal()
-
-for what in (report_in_child, end_in_child):
-    child = os.fork()
-    if child == 0:
-        [process] = what().rows()["processes"]
-        print(process["live_count"], sum(process["findings"].values()), tracker.fault_count, flush=True)
-        os._exit(0)
-    os.waitpid(child, 0)
-print(OwnJournal().used(CHIP) == EVERYTHING)
-"""
-
-
 def test_a_forked_child_is_charged_what_its_parent_had_loaded_too(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", FORKING], env=tracked(tmp_path), capture_output=True, text=True)
+    done = subprocess.run(command_of("client.forked_tracker"), env=tracked(tmp_path), capture_output=True, text=True)
 
     assert done.stdout == "0 0 0\n0 0 0\nTrue\n", done.stderr

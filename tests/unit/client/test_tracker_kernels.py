@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import tracked
+from tests.support.processes.programs import command_of, tracked
 from tests.support.tracked.own_journal import OwnJournal, an_own_journal
 from tests.support.tracked.runtime import SmallDevice, a_chip_alone, a_mesh
 from ttmem import GraphTracker
@@ -259,35 +258,8 @@ def test_threads_that_load_the_same_kernels_at_once_count_each_image_once(
     assert (found.hits, found.misses, found.state) == (99, 1, (1, 2048, 99 * 2048))
 
 
-FORKING = """\
-import os, threading, time
-import ttmem
-from tests.support.tracked.runtime import a_chip_alone
-from ttmem.client.tracked.turns import turn
-
-tracker, device = ttmem.GraphTracker(), a_chip_alone()
-tracker.track_device_opened(device)
-has_turn, may_end = threading.Event(), threading.Event()
-
-def hold():
-    with turn():
-        has_turn.set()
-        may_end.wait()
-
-threading.Thread(target=hold).start()
-has_turn.wait()
-child = os.fork()
-if child == 0:
-    tracker.track_kernel_load(100, 1, device, 0, 2)
-    tracker.track_device_opened(a_chip_alone(0xC1))
-    os._exit(7)
-may_end.set()
-print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), tracker.fault_count)
-"""
-
-
 def test_a_forked_child_never_waits_for_a_turn_that_its_parent_had(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", FORKING], env=tracked(tmp_path), capture_output=True, text=True)
+    done = subprocess.run(command_of("client.forked_turn"), env=tracked(tmp_path), capture_output=True, text=True)
 
     assert done.stdout == "7 0\n", done.stderr
 
@@ -410,7 +382,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 def told(pipe: tuple[int, int], *, kernel_type: int = FABRIC, size_bytes: int = 57_344, cores: int = 16) -> list[str]:
     figures = {"size_bytes": size_bytes, "cores": cores, "total_bytes": size_bytes * cores}
-    KernelLog(pipe[1]).tell(a_chip_alone(), 0x7F3A, kernel_type, **figures)
+    KernelLog(pipe[1]).write_load(a_chip_alone(), 0x7F3A, kernel_type, **figures)
     return os.read(pipe[0], 1 << 16).decode().splitlines()
 
 
@@ -439,7 +411,7 @@ def test_the_log_ends_by_itself(pipe: tuple[int, int]) -> None:
     log = KernelLog(pipe[1], loads_most=2)
 
     for _ in range(5):
-        log.tell(a_chip_alone(), 1, APPLICATION, size_bytes=1, cores=1, total_bytes=1)
+        log.write_load(a_chip_alone(), 1, APPLICATION, size_bytes=1, cores=1, total_bytes=1)
 
     text = os.read(pipe[0], 1 << 16).decode()
     assert text.count("KERNEL_LOAD Backtrace") == 2
@@ -451,27 +423,15 @@ def test_a_log_that_cannot_be_written_harms_nobody() -> None:
     os.close(reading)
     os.close(writing)
 
-    KernelLog(writing).tell(a_chip_alone(), 1, APPLICATION, size_bytes=1, cores=1, total_bytes=1)
-
-
-PROGRAM = """\
-import ttmem
-from tests.support.tracked.runtime import a_mesh
-
-def configure_fabric(tracker, device):
-    for _ in range(2):
-        tracker.track_kernel_load(57344, 0x7, device, num_cores=16)
-
-configure_fabric(ttmem.GraphTracker(), a_mesh(1, 2))
-"""
+    KernelLog(writing).write_load(a_chip_alone(), 1, APPLICATION, size_bytes=1, cores=1, total_bytes=1)
 
 
 @pytest.mark.parametrize(("switch", "lines"), [("1", 2), ("0", 0), ("", 0)])
 def test_the_environment_asks_for_the_log(tmp_path: Path, switch: str, lines: int) -> None:
     environ = tracked(tmp_path, TT_METAL_KERNEL_BACKTRACE=switch)
 
-    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environ, capture_output=True, text=True, check=True)
+    done = subprocess.run(command_of("client.fabric_kernels"), env=environ, capture_output=True, text=True, check=True)
 
     assert done.stderr.count("KERNEL_LOAD Backtrace (Device ") == lines  # one for each chip, told twice
-    assert ("#0 configure_fabric <string>:6" in done.stderr) is bool(lines)
+    assert bool(re.search(r"#0 configure_fabric \S+/fabric_kernels.py:12\n", done.stderr)) is bool(lines)
     assert done.stdout == ""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import a_program
-from tests.support.waiting import wait_until
+from tests.support.processes.programs import a_program
+from tests.support.timing.waiting import wait_until
 from ttmem.collector import Collector
 from ttmem.collector.history import Course
 from ttmem.devices import Pool

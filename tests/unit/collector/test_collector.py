@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import a_program
-from tests.support.waiting import wait_until
+from tests.support.processes.programs import a_program
+from tests.support.timing.waiting import wait_until
 from ttmem.collector import Collector
 from ttmem.snapshot import Snapshot
 from ttmem.sources import Places

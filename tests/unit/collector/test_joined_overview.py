@@ -7,13 +7,13 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support.figures import surroundings
-from tests.support.made_up_rows import snapshots
-from tests.support.overviews import without_times
-from tests.support.programs import a_program
-from tests.support.read_figures import CHIP, QUIET, Canned, a_chip, a_read_snapshot, a_reading, readings_of
-from tests.support.stock_regions import Slot, a_region, put
-from tests.support.waiting import wait_until
+from tests.support.machine.stock_regions import Slot, a_region, put
+from tests.support.processes.programs import a_program
+from tests.support.simulated.figures import surroundings
+from tests.support.simulated.made_up_rows import snapshots
+from tests.support.simulated.overviews import without_times
+from tests.support.simulated.read_figures import CHIP, QUIET, Canned, a_chip, a_read_snapshot, a_reading, readings_of
+from tests.support.timing.waiting import wait_until
 from ttmem.collector import Collector
 from ttmem.collector.joined_overview import joined_overview, surrounding
 from ttmem.collector.runtime_counters import RuntimeCounters

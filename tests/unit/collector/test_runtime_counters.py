@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.figures import MIB, NOON_NS, a_device, a_process, a_snapshot, a_socket_process
-from tests.support.made_up_rows import snapshots
-from tests.support.read_figures import CHIP, QUIET, SECOND_NS, Canned, a_chip, a_reading, readings_of
+from tests.support.simulated.figures import MIB, NOON_NS, a_device, a_process, a_snapshot, a_socket_process
+from tests.support.simulated.made_up_rows import snapshots
+from tests.support.simulated.read_figures import CHIP, QUIET, SECOND_NS, Canned, a_chip, a_reading, readings_of
 from ttmem.collector.runtime_counters import OLD_STAMP_NS, RuntimeCounters
 from ttmem.devices import Pool
 from ttmem.snapshot import (

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tests.support.figures import a_snapshot
-from tests.support.stock_regions import Slot, a_region, put
+from tests.support.machine.stock_regions import Slot, a_region, put
+from tests.support.simulated.figures import a_snapshot
 from ttmem.collector.stock import Stock
 from ttmem.snapshot.counters import NO_READINGS
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.timing.waiting import PATIENCE_SECONDS
 from ttmem.daemon.activation import given_sockets, tell_manager
 from ttmem.errors import CannotServe
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.stopwatch import Stopwatch
-from tests.support.waiting import wait_until
+from tests.support.timing.stopwatch import Stopwatch
+from tests.support.timing.waiting import wait_until
 from ttmem.daemon.log import Log
 
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.stopwatch import Stopwatch
-from tests.support.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.timing.stopwatch import Stopwatch
+from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 from ttmem.daemon.answering import connections
 from ttmem.daemon.app import Answers
 from ttmem.daemon.frames import Encoded

@@ -1,7 +1,7 @@
 """The block of figures in the log: every device, all that the older one left out, and only when it is news."""
 
-from tests.support.figures import a_device, a_seed_snapshot, a_snapshot
-from tests.support.read_figures import a_read_snapshot
+from tests.support.simulated.figures import a_device, a_seed_snapshot, a_snapshot
+from tests.support.simulated.read_figures import a_read_snapshot
 from ttmem.daemon.statistics import Statistics, statistics_text
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.compiled import compiled
+from tests.support.processes.compiled import compiled
 from ttmem.doctor.elf import ElfError, read_elf
 
 LIBRARY = """

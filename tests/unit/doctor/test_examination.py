@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.compiled import compiled
-from tests.support.stand_in_runtime import a_runtime, entries
+from tests.support.processes.compiled import compiled
+from tests.support.stand_in.stand_in_runtime import a_runtime, entries
 from ttmem.doctor.checks import Status
 from ttmem.doctor.examination import Report, examine
 from ttmem.doctor.features import FEATURES

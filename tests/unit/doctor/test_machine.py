@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.support.programs import a_program
+from tests.support.processes.programs import a_program
 from ttmem.doctor.checks import Check, Status
 from ttmem.doctor.machine import JOURNAL_BYTES, machine_checks
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.support.compiled import GREETING, compiled
+from tests.support.processes.compiled import GREETING, compiled
 from ttmem.doctor.hook import preloading, unhooked
 from ttmem.doctor.targets import obstacle_of
 

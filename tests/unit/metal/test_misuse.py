@@ -68,11 +68,11 @@ def test_a_board_has_a_name() -> None:
         open_device(number)
 
 
-def test_somebody_who_cannot_be_told_is_no_tracker() -> None:
-    stranger: Any = object()
+def test_only_a_tracker_can_be_reported_to() -> None:
+    no_tracker: Any = object()
 
-    with pytest.raises(ProgramMisuse, match=r"has no track_allocate; use ttmem\.GraphTracker"):
-        open_device("n150", tracker=stranger)
+    with pytest.raises(ProgramMisuse, match=r"no tracker: <object .*>; use ttmem\.GraphTracker"):
+        open_device("n150", tracker=no_tracker)
 
 
 # Buffers

@@ -7,8 +7,8 @@ from queue import Empty, Queue
 
 import pytest
 
-from tests.support.sights_to_ask import SightsToAsk
-from tests.support.waiting import wait_until
+from tests.support.simulated.sights_to_ask import SightsToAsk
+from tests.support.timing.waiting import wait_until
 from ttmem.monitor import feed as feed_module
 from ttmem.monitor.feed import Feed, asked
 from ttmem.monitor.screens.frame import Frame, Wanted

@@ -4,8 +4,8 @@ from functools import partial
 
 import pytest
 
-from tests.support.driver_chips import a_driver_chip
-from tests.support.sights import an_overview
+from tests.support.machine.driver_chips import a_driver_chip
+from tests.support.simulated.sights import an_overview
 from ttmem.cli.tables.device_words import device_words
 from ttmem.daemon.asking.looking import Looking
 from ttmem.errors import SelectionError

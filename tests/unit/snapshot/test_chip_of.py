@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.driver_chips import a_driver_chip
-from tests.support.driver_tree import DriverTree
-from tests.support.figures import a_snapshot
-from tests.support.sights import a_chip
+from tests.support.machine.driver_chips import a_driver_chip
+from tests.support.machine.driver_tree import DriverTree
+from tests.support.simulated.figures import a_snapshot
+from tests.support.simulated.sights import a_chip
 from ttmem.snapshot import DeviceUsage
 from ttmem.snapshot.identity import chip_of, nameless_chips, tray_of
 from ttmem.snapshot.sights.telemetry import ChipTelemetry

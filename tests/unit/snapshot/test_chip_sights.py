@@ -6,7 +6,7 @@ import json
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support.chip_sights import DRAM_BASE, L1_BASE, L1_END, a_map, a_map_device, kernel_tables, maps
+from tests.support.simulated.chip_sights import DRAM_BASE, L1_BASE, L1_END, a_map, a_map_device, kernel_tables, maps
 from ttmem.devices import Device, Pool
 from ttmem.snapshot.sights.chip_map import ChipMap
 from ttmem.snapshot.sights.documents.chip_map import chip_map_document, chip_map_from_document

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.figures import GIB, KIB, NOON_NS, a_busy_snapshot, a_seed_snapshot, a_snapshot
+from tests.support.simulated.figures import GIB, KIB, NOON_NS, a_busy_snapshot, a_seed_snapshot, a_snapshot
 from ttmem.snapshot.document import document
 
 DOCS = (Path(__file__).parents[3] / "docs" / "json.md").read_text(encoding="utf-8")

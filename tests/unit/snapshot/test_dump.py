@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.figures import (
+from tests.support.simulated.figures import (
     GIB,
     MIB,
     NOON_NS,

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.support.figures import a_busy_snapshot, a_device, a_process, a_seed_snapshot, a_snapshot
-from tests.support.made_up_rows import snapshots
-from tests.support.sights import an_overview
+from tests.support.simulated.figures import a_busy_snapshot, a_device, a_process, a_seed_snapshot, a_snapshot
+from tests.support.simulated.made_up_rows import snapshots
+from tests.support.simulated.sights import an_overview
 from ttmem.devices import Kind, Pool
 from ttmem.errors import VersionMismatch
 from ttmem.snapshot import Snapshot

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.figures import NOON_NS, a_busy_snapshot, a_process, a_row, a_snapshot
-from tests.support.sights import a_detail
+from tests.support.simulated.figures import NOON_NS, a_busy_snapshot, a_process, a_row, a_snapshot
+from tests.support.simulated.sights import a_detail
 from ttmem.devices import Device
 from ttmem.errors import SelectionError, VersionMismatch
 from ttmem.snapshot.sights.documents.process_detail import process_document, process_from_document

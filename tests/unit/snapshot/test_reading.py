@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tests.support.figures import a_busy_snapshot, a_seed_snapshot
-from tests.support.made_up_rows import snapshots
-from tests.support.programs import a_program
+from tests.support.processes.programs import a_program
+from tests.support.simulated.figures import a_busy_snapshot, a_seed_snapshot
+from tests.support.simulated.made_up_rows import snapshots
 from ttmem.collector import Collector
 from ttmem.errors import VersionMismatch
 from ttmem.snapshot import Snapshot

@@ -1,6 +1,6 @@
 """From the ledger's rows to a snapshot: words for numbers, None for unknown, and what follows from several rows."""
 
-from tests.support.figures import (
+from tests.support.simulated.figures import (
     GIB,
     KIB,
     MIB,

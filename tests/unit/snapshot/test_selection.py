@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.figures import GIB, a_busy_snapshot, a_device, a_process, a_snapshot, an_incident
+from tests.support.simulated.figures import GIB, a_busy_snapshot, a_device, a_process, a_snapshot, an_incident
 from ttmem.errors import SelectionError
 from ttmem.snapshot import Selection, Snapshot, selected
 

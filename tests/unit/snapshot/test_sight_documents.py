@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from tests.support.driver_tree import DriverTree
+from tests.support.machine.driver_tree import DriverTree
 from ttmem.devices import Pool
 from ttmem.errors import VersionMismatch
 from ttmem.snapshot.sights.documents.history import history_document, history_from_document

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.support.figures import (
+from tests.support.simulated.figures import (
     GIB,
     MIB,
     NOON_NS,

@@ -1,6 +1,6 @@
 """L1 in all: the kernel ring counts once per core, and inventories never on top of it."""
 
-from tests.support.figures import a_busy_snapshot
+from tests.support.simulated.figures import a_busy_snapshot
 from ttmem.devices import Pool
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.driver_chips import a_driver_chip
-from tests.support.figures import GIB, HOST, KIB, MIB, NOON_NS, a_busy_snapshot
-from tests.support.sights import a_device_usage, a_pool
+from tests.support.machine.driver_chips import a_driver_chip
+from tests.support.simulated.figures import GIB, HOST, KIB, MIB, NOON_NS, a_busy_snapshot
+from tests.support.simulated.sights import a_device_usage, a_pool
 from ttmem.devices import Pool
 from ttmem.snapshot import DeviceUsage, PoolUsage, Snapshot
 from ttmem.snapshot.circumstances import Foreign

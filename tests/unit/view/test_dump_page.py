@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.figures import (
+from tests.support.simulated.figures import (
     MIB,
     NOON_NS,
     a_device,

@@ -4,8 +4,8 @@ import re
 
 import msgspec
 
-from tests.support.figures import a_busy_snapshot
-from tests.support.refused_memory import KIB, RefusingChip
+from tests.support.metal.refused_memory import KIB, RefusingChip
+from tests.support.simulated.figures import a_busy_snapshot
 from ttmem.analysis import explain
 from ttmem.snapshot import ProcessUsage
 from ttmem.snapshot.incidents import Incident

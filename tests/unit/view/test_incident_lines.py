@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.figures import MIB, NOON_NS, a_device, a_process, a_snapshot, an_incident
+from tests.support.simulated.figures import MIB, NOON_NS, a_device, a_process, a_snapshot, an_incident
 from ttmem.snapshot import Snapshot
 from ttmem.view import plain
 from ttmem.view.page import PageOptions, nothing_to_show, page

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from tests.support.refused_memory import KIB, MIB, NOW, RefusingChip, site
+from tests.support.metal.refused_memory import KIB, MIB, NOW, RefusingChip, site
 from tests.unit.analysis.test_refusals import REFUSALS, Refusal
 from ttmem.analysis import Explanation, explain
 from ttmem.devices import Device

@@ -2,7 +2,7 @@
 
 import re
 
-from tests.support.figures import (
+from tests.support.simulated.figures import (
     GIB,
     MIB,
     NOON_NS,
@@ -14,7 +14,7 @@ from tests.support.figures import (
     a_snapshot,
     a_socket_process,
 )
-from tests.support.read_figures import CHIP, Canned, a_chip, a_reading, readings_of
+from tests.support.simulated.read_figures import CHIP, Canned, a_chip, a_reading, readings_of
 from ttmem.collector.runtime_counters import RuntimeCounters
 from ttmem.snapshot import Finding, Foreign, Snapshot
 from ttmem.view import plain

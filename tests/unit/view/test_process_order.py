@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.figures import a_busy_snapshot, a_process, a_snapshot
+from tests.support.simulated.figures import a_busy_snapshot, a_process, a_snapshot
 from ttmem.snapshot import ProcessUsage
 from ttmem.view.process_order import COLUMNS, ordered, tree
 

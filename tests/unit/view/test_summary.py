@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from tests.support.figures import MIB, NOON_NS, a_busy_snapshot, a_device, a_process, a_snapshot
+from tests.support.simulated.figures import MIB, NOON_NS, a_busy_snapshot, a_device, a_process, a_snapshot
 from ttmem.devices import Kind
 from ttmem.view import plain
 from ttmem.view.summary import summary

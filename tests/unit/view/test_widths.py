@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.figures import (
+from tests.support.simulated.figures import (
     KIB,
     MIB,
     NOON_NS,
@@ -14,7 +14,7 @@ from tests.support.figures import (
     a_seed_snapshot,
     a_snapshot,
 )
-from tests.support.read_figures import a_read_snapshot
+from tests.support.simulated.read_figures import a_read_snapshot
 from ttmem.snapshot import Snapshot
 from ttmem.view import Role, Span, plain
 from ttmem.view.page import PageOptions, page

@@ -1,4 +1,8 @@
-"""Every allocation of this process that is alive, with where it lies and who asked for it."""
+"""Every allocation of this process that is alive, with where it lies and which line of Python asked for it.
+
+Lines are recorded with TTMEM_SITES=1, which `ttmem run` sets, or `record_sites()`. Stacks are taken by the native core
+inside the report, whether or not the thread holds the interpreter's lock.
+"""
 
 from typing import Any, TypedDict
 
@@ -6,7 +10,7 @@ from ttmem import _native
 from ttmem.client.memory.chips import chips, chips_meant
 from ttmem.devices import BufferLayout, Kind, Pool
 
-__all__ = ["LiveAllocation", "memory_snapshot"]
+__all__ = ["LiveAllocation", "forget_sites", "memory_snapshot", "record_sites"]
 
 _VIEW, _ESTIMATED = 1, 64  # flags of an entry
 
@@ -33,6 +37,17 @@ class LiveAllocation(TypedDict):
     age_seconds: float
     is_view: bool  # memory that belongs to another allocation
     is_estimated: bool  # a kernel of unknown exact size
+
+
+def record_sites() -> None:
+    """From now on every reported buffer carries the Python stack of its thread: the 16 innermost frames that are not
+    ttmem's, ttnn's, torch's or pytest's."""
+    _native.own.record_sites()
+
+
+def forget_sites() -> None:
+    """Stops it; buffers that carry a stack keep it."""
+    _native.own.forget_sites()
 
 
 def memory_snapshot(device: Any = None) -> list[LiveAllocation]:

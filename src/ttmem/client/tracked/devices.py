@@ -15,11 +15,10 @@ from itertools import count
 
 from ttmem import _native
 from ttmem.client import claims
+from ttmem.client.claims import turn
 from ttmem.client.reporter import Client
-from ttmem.client.tracked.circular_buffers import CircularBuffers
 from ttmem.client.tracked.kernels import Kernels
-from ttmem.client.tracked.programs import Programs
-from ttmem.client.tracked.turns import turn
+from ttmem.client.tracked.programs import CircularBuffers, Programs
 from ttmem.devices import Pool
 from ttmem.tracking import TrackedChip, TrackedDevice
 
@@ -32,12 +31,12 @@ _close = _native.client.close_target
 class OpenDevice:
     """One open device, and what is alive on it besides buffers."""
 
-    __slots__ = ("chips", "circular_buffers", "is_told", "kernels", "programs", "target", "traces")
+    __slots__ = ("chips", "circular_buffers", "is_reported", "kernels", "programs", "target", "traces")
 
     def __init__(self, target: int, chips: list[int]) -> None:
         self.target = target
         self.chips = chips  # their targets
-        self.is_told = False  # its runtime said that it opened it, and will say that it closed it
+        self.is_reported = False  # its runtime said that it opened it, and will say that it closed it
         self.begin()
 
     def begin(self) -> None:
@@ -59,12 +58,12 @@ class OpenDevices:
         self.find = self._by_id.get  # by the runtime's id of a device
         claims.holders.add(self)
 
-    def open(self, device: TrackedDevice, *, is_told: bool) -> OpenDevice | None:
+    def open(self, device: TrackedDevice, *, is_reported: bool) -> OpenDevice | None:
         """The device, opened if it was not; None while tracking is off."""
         with turn():
             opened = self._by_id.get(device.id) or self._opened(device)
             if opened is not None:
-                opened.is_told |= is_told
+                opened.is_reported |= is_reported
             return opened
 
     def close(self, device_id: int) -> None:
@@ -75,7 +74,7 @@ class OpenDevices:
                 return
             self._end(opened)
             for part_id, part in list(self._by_id.items()):
-                if opened.is_told and not part.is_told and set(part.chips) <= set(opened.chips):
+                if opened.is_reported and not part.is_reported and set(part.chips) <= set(opened.chips):
                     self._end(self._by_id.pop(part_id))
 
     def close_all(self) -> None:

@@ -37,7 +37,7 @@ class KernelLog:
         self._descriptor = descriptor
         self._loads_left = loads_most
 
-    def tell(
+    def write_load(
         self, device: TrackedDevice, kernel_id: int, kernel_type: int, *, size_bytes: int, cores: int, total_bytes: int
     ) -> None:
         """One line for each chip of the device, then who called."""

@@ -12,14 +12,17 @@ from operator import index
 from typing import NamedTuple
 
 from ttmem import _native
-from ttmem.client.reports import report_free, report_kernel_load, report_kernel_unload
-from ttmem.client.tracked.images import Images
+from ttmem.client.claims import turn
+from ttmem.client.reports import report_cache, report_free, report_kernel_load, report_kernel_unload
 from ttmem.client.tracked.kernel_types import kernel_kind, kernel_pool, kernel_type_of
-from ttmem.client.tracked.turns import turn
-from ttmem.devices import Kind
-from ttmem.tracking import FoundBy, KernelFacts
+from ttmem.devices import Cache, CacheOutcome, FoundBy, Kind
+from ttmem.tracking import KernelFacts
 
 __all__ = ["KernelLoad", "Kernels"]
+
+# Plain numbers: the hot calls take them faster than members of an enum.
+_IMAGE = int(Cache.IMAGE)
+_HIT, _MISS, _EVICTED = int(CacheOutcome.HIT), int(CacheOutcome.MISS), int(CacheOutcome.EVICTED)
 
 _NO_FACTS = KernelFacts()
 _NO_TRUST = max(FoundBy) + 1
@@ -104,6 +107,49 @@ class Kernels:
         report_free(loaded.handle)
         self._images.remove(loaded.image)
         return loaded.load.known.program
+
+
+class Images:
+    """Equal binaries of several kernels: the images that are alive on one target, and what sharing them would save.
+
+    The runtime stores every kernel of every program for itself (`populate_dispatch_data`), also if two of them compiled
+    to the same image. A load of an image that is there already is a hit of the cache that could be, any other a miss,
+    and every unload evicts one copy. An image has the size that was reported first, so that the sums come out even.
+    """
+
+    def __init__(self, target: int) -> None:
+        self._target = target
+        self._alive: dict[int, tuple[int, int]] = {}  # how many copies, and the size of one
+        self._held_bytes = 0
+        self._shared_bytes = 0
+
+    def add(self, image: int, size_bytes: int) -> None:
+        """One more kernel has this image; 0 is no image."""
+        if not image:
+            return
+        copies, size_bytes = self._alive.get(image, (0, size_bytes))
+        self._alive[image] = copies + 1, size_bytes
+        if copies:
+            self._shared_bytes += size_bytes
+        else:
+            self._held_bytes += size_bytes
+        self._report(_HIT if copies else _MISS, size_bytes)
+
+    def remove(self, image: int) -> None:
+        """One kernel less has it."""
+        if image not in self._alive:
+            return
+        copies, size_bytes = self._alive.pop(image)
+        if copies > 1:
+            self._alive[image] = copies - 1, size_bytes
+            self._shared_bytes -= size_bytes
+        else:
+            self._held_bytes -= size_bytes
+        self._report(_EVICTED, size_bytes)
+
+    def _report(self, outcome: int, size_bytes: int) -> None:
+        counts = len(self._alive), self._held_bytes, self._shared_bytes
+        report_cache(self._target, _IMAGE, outcome, size_bytes, *counts)
 
 
 def _words(kernel_id: int, kind: Kind, load: KernelLoad, pool: int, found_by: FoundBy) -> tuple[int, ...]:

@@ -7,13 +7,14 @@ from ttmem.metal.chips.architecture import (
     BUILDS,
     DEFAULT_BUILD,
     Architecture,
+    Axis,
+    DispatchCores,
     KernelRing,
     UnknownHardware,
     architecture,
 )
 from ttmem.metal.chips.board import BOARDS, Board, board
 from ttmem.metal.chips.chip import Chip
-from ttmem.metal.chips.dispatch_cores import Axis, DispatchCores
 
 __all__ = [
     "BOARDS",

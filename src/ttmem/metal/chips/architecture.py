@@ -17,15 +17,51 @@ out from the headers of a neighbouring commit with profiling compiled in.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from ttmem.errors import TtmemError
-from ttmem.metal.chips.dispatch_cores import Axis, DispatchCores, Grid
+from ttmem.metal.numbers import rounded_up
 from ttmem.tracking import CoreType
 
-__all__ = ["BUILDS", "DEFAULT_BUILD", "Architecture", "KernelRing", "UnknownHardware", "architecture", "data"]
+__all__ = [
+    "BUILDS",
+    "DEFAULT_BUILD",
+    "Architecture",
+    "Axis",
+    "DispatchCores",
+    "Grid",
+    "KernelRing",
+    "UnknownHardware",
+    "architecture",
+    "data",
+    "without",
+]
+
+Grid = tuple[int, int]  # columns, rows
+
+
+class DispatchCores(Enum):
+    """The cores that run the command queues; SLOW: none, the host writes into every core itself."""
+
+    TENSIX = "tensix"
+    ETHERNET = "ethernet"
+    SLOW = "slow"
+
+
+class Axis(Enum):
+    """A direction in which a grid of cores is cut: a row is as wide as the grid, a column as high."""
+
+    ROW = "row"
+    COLUMN = "column"
+
+
+def without(grid: Grid, axis: Axis, count: int) -> Grid:
+    """What is left of a grid when some of its rows or columns are taken away."""
+    columns, rows = grid
+    return (columns, rows - count) if axis is Axis.ROW else (columns - count, rows)
 
 
 class UnknownHardware(TtmemError):
@@ -140,7 +176,7 @@ class Architecture:
         most = self.l1_bytes - self.kernel_config_base
         if not 0 <= worker_l1_bytes <= most:
             raise UnknownHardware(f"{self.name}: worker_l1_size {worker_l1_bytes} is not within 0 and {most}")
-        base = _rounded_up(self.l1_bytes - worker_l1_bytes, self.dram_alignment)
+        base = rounded_up(self.l1_bytes - worker_l1_bytes, self.dram_alignment)
         ring = replace(self.rings[CoreType.TENSIX], size_bytes=base - self.kernel_config_base)
         return replace(self, rings={**self.rings, CoreType.TENSIX: ring})
 
@@ -170,7 +206,3 @@ def _rings(table: dict[str, dict[str, Any]], bases: dict[str, int], tensix_bytes
         CoreType[name]: KernelRing(base=bases.get(name), **{"size_bytes": tensix_bytes, **ring})
         for name, ring in table.items()
     }
-
-
-def _rounded_up(value: int, step: int) -> int:
-    return -(-value // step) * step

@@ -7,10 +7,19 @@ Harvesting decides the worker grid, the dispatch cores decide which of it comput
 
 from dataclasses import dataclass, replace
 
-from ttmem.metal.arguments import are_whole
-from ttmem.metal.chips.architecture import DEFAULT_BUILD, Architecture, UnknownHardware, architecture, data
+from ttmem.metal.chips.architecture import (
+    DEFAULT_BUILD,
+    Architecture,
+    Axis,
+    DispatchCores,
+    Grid,
+    UnknownHardware,
+    architecture,
+    data,
+    without,
+)
 from ttmem.metal.chips.chip import Chip
-from ttmem.metal.chips.dispatch_cores import Axis, DispatchCores, Grid, without
+from ttmem.metal.numbers import are_whole
 
 __all__ = ["BOARDS", "Board", "board"]
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from ttmem.devices import Pool
-from ttmem.metal.chips.architecture import Architecture
-from ttmem.metal.chips.dispatch_cores import DispatchCores, Grid
+from ttmem.metal.chips.architecture import Architecture, DispatchCores, Grid
+from ttmem.metal.numbers import rounded_up
 
 __all__ = ["Chip"]
 
@@ -50,7 +50,7 @@ class Chip:
     @property
     def l1_small_bank_bytes(self) -> int:
         """The top slice of L1 of every core."""
-        return _rounded_up(self.l1_small_bytes, self.architecture.dram_alignment)
+        return rounded_up(self.l1_small_bytes, self.architecture.dram_alignment)
 
     @property
     def l1_bank_bytes(self) -> int:
@@ -61,7 +61,7 @@ class Chip:
     def trace_bank_bytes(self) -> int:
         """The top slice of every DRAM bank: a share of the region, in whole pages of the largest kind."""
         share = -(-self.trace_region_bytes // self.dram_bank_count)
-        return _rounded_up(share, self.architecture.trace_page_bytes_max)
+        return rounded_up(share, self.architecture.trace_page_bytes_max)
 
     @property
     def dram_bank_bytes(self) -> int:
@@ -81,7 +81,3 @@ class Chip:
                 return self.l1_bank_count * self.l1_small_bank_bytes
             case _:
                 return 0
-
-
-def _rounded_up(value: int, step: int) -> int:
-    return -(-value // step) * step

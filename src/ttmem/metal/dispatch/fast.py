@@ -43,7 +43,7 @@ def enqueue(host: Host, workload: MeshWorkload, *, queue: int = 0) -> None:
     if host.capture is not None and host.capture.queue == queue:
         host.capture.workloads.append(workload)
         for program in workload.programs.values():
-            host.reports.traces.track_trace_recorded(host.capture.trace, program.id, host)
+            host.reports.tracker.track_trace_recorded(host.capture.trace, program.id, host)
         return
     _dispatch(host, workload, command_queue)
 
@@ -55,7 +55,7 @@ def release_workload(host: Host, workload: MeshWorkload) -> None:
     if workload.payload is not None:
         workload.payload.deallocate()
     if host.is_open and workload.id in host.workloads and None not in workload.programs:
-        host.reports.watcher.track_program_end(workload.id, host)
+        host.reports.tracker.track_program_end(workload.id, host)
     host.requests.pop(workload.id, None)
     host.workloads.pop(workload.id, None)
     workload.owner = None
@@ -139,4 +139,4 @@ def _name(host: Host, workload: MeshWorkload) -> None:
 
 def _set_status(host: Host, workload: MeshWorkload, status: BinaryStatus) -> None:
     workload.status = status
-    host.reports.watcher.track_binary_status(workload.id, status, host)
+    host.reports.tracker.track_binary_status(workload.id, status, host)

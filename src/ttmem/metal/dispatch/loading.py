@@ -149,7 +149,7 @@ def unload(host: Host, program: Program) -> None:
     if has_kernels:
         for handle in range(len(program.kernels)):
             host.reports.tracker.track_kernel_unload(program.kernel_id(handle), target)
-        host.reports.watcher.track_program_end(program.id, target)
+        host.reports.tracker.track_program_end(program.id, target)
 
 
 def _report(host: Host, program: Program, circular_buffer: CircularBuffer) -> None:

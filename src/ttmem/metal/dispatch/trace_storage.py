@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ttmem.devices import BufferType
 from ttmem.metal.chips.architecture import data
 from ttmem.metal.memory.refusals import MetalError
+from ttmem.metal.numbers import rounded_up
 
 __all__ = [
     "DramActivity",
@@ -58,7 +59,7 @@ def trace_page_bytes(stream_bytes: int, bank_count: int) -> int:
 
 def trace_region_bank_bytes(region_bytes: int, bank_count: int) -> int:
     """What a trace region takes from the top of every DRAM bank; its size is the total over all banks."""
-    return _round_up(-(-region_bytes // bank_count), LARGEST_PAGE_BYTES)
+    return rounded_up(-(-region_bytes // bank_count), LARGEST_PAGE_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ class TraceStorage:
     def store(self, trace: int, stream_bytes: int) -> StoredTrace:
         """Counts a captured stream in and says which buffer to make (MeshTrace::populate_mesh_buffer)."""
         page_bytes = trace_page_bytes(stream_bytes, self._bank_count)
-        padded_bytes = _round_up(stream_bytes, page_bytes)
+        padded_bytes = rounded_up(stream_bytes, page_bytes)
         counted_bytes = self.used_bytes + self._refused_bytes + padded_bytes
         if not self.region_bytes:
             stored = StoredTrace(stream_bytes, page_bytes, padded_bytes, BufferType.DRAM, is_bottom_up=False)
@@ -161,7 +162,3 @@ class TraceStorage:
         """Counts a trace out."""
         self.used_bytes -= self._sizes.pop(trace, 0)
         self._marks.pop(trace, None)
-
-
-def _round_up(number: int, step: int) -> int:
-    return -(-number // step) * step

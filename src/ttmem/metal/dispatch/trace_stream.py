@@ -6,8 +6,8 @@ differs from core to core (runtime arguments) is sent core by core; what is equa
 
 from collections.abc import Sequence
 
+from ttmem.metal.numbers import rounded_up
 from ttmem.metal.programs import KernelGroup, MeshWorkload, Program
-from ttmem.metal.programs.kernels import rounded_up
 
 __all__ = ["stream_bytes"]
 

@@ -82,7 +82,7 @@ class Traces:
         prefetcher = host.queue(queue).prefetcher
         self._put_aside = prefetcher.put_aside()
         host.capture = Capture(next(_trace_ids), queue)
-        host.reports.traces.track_trace_began(host.capture.trace, host)
+        host.reports.tracker.track_trace_began(host.capture.trace, host)
         return host.capture.trace
 
     def end(self, trace: int) -> Trace:
@@ -91,10 +91,10 @@ class Traces:
         try:
             stored = self._planned_and_stored(trace, capture)
         except BaseException:
-            self._host.reports.traces.track_trace_released(trace, self._host)
+            self._host.reports.tracker.track_trace_released(trace, self._host)
             raise
         self._traces[trace] = stored
-        self._host.reports.traces.track_trace_captured(trace, stored.buffer.reserved_bytes, self._host)
+        self._host.reports.tracker.track_trace_captured(trace, stored.buffer.reserved_bytes, self._host)
         return stored
 
     def _planned_and_stored(self, trace: int, capture: Capture) -> Trace:
@@ -116,7 +116,7 @@ class Traces:
         host.refuse_if_closed()
         found = self[trace]
         _refuse_destroyed(trace, found.workloads)
-        host.reports.traces.track_trace_replayed(trace, host)
+        host.reports.tracker.track_trace_replayed(trace, host)
         self._has_replayed_estimate |= found.plan.is_estimate
         for workload, planned in zip(found.workloads, found.plan.nodes, strict=True):
             if planned.node.binary_bytes:
@@ -135,7 +135,7 @@ class Traces:
         found = self[trace]
         del self._traces[trace]
         self._storage.release(trace)
-        self._host.reports.traces.track_trace_released(trace, self._host)
+        self._host.reports.tracker.track_trace_released(trace, self._host)
         found.buffer.deallocate()
 
     def _finished(self, trace: int) -> Capture:

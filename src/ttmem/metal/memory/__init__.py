@@ -1,6 +1,7 @@
 """Device memory as tt-metal hands it out: bytes to pages, pages to banks, banks in lockstep, no in its own words."""
 
 from ttmem.metal.memory.allocator import Allocator, Placement
+from ttmem.metal.memory.banks import Block, Search, Statistics
 from ttmem.metal.memory.buffers import Buffer
 from ttmem.metal.memory.refusals import (
     AllocationRefused,
@@ -10,7 +11,6 @@ from ttmem.metal.memory.refusals import (
     OutOfDeviceMemory,
 )
 from ttmem.metal.memory.specs import Allocation, BufferSpec, Core, Layout, Sharding
-from ttmem.metal.memory.statistics import Block, Search, Statistics
 from ttmem.metal.memory.tensors import tensor
 
 __all__ = [

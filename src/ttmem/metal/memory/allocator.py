@@ -10,11 +10,10 @@ from dataclasses import dataclass
 
 from ttmem.devices import BufferType
 from ttmem.metal.chips import Chip
-from ttmem.metal.memory.banks import Banks
+from ttmem.metal.memory.banks import Banks, Block, Search, Statistics
 from ttmem.metal.memory.core_banks import CoreBanks, CoreRefusal, choose, search, without
 from ttmem.metal.memory.refusals import AllocationRefused, ForeignPlacement, OutOfDeviceMemory
 from ttmem.metal.memory.specs import Allocation, BufferSpec, Core, Sharding
-from ttmem.metal.memory.statistics import Block, Search, Statistics
 
 __all__ = ["Allocator", "Placement"]
 

@@ -5,13 +5,41 @@ the top or from the bottom (FreeListOpt with the policy FIRST).
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from ttmem.metal.memory.holes import Holes
-from ttmem.metal.memory.statistics import Block, Statistics
 
-__all__ = ["Banks", "Range"]
+__all__ = ["Banks", "Block", "Range", "Search", "Statistics"]
 
 Range = tuple[int, int]  # first address, end
+
+
+class Statistics(NamedTuple):
+    """One kind of memory; all bytes are those of **one bank**: the banks move in lockstep."""
+
+    bank_count: int
+    bank_bytes: int
+    allocated_bytes: int
+    free_bytes: int
+    largest_free_bytes: int
+
+
+class Block(NamedTuple):
+    """A stretch of every bank, taken or free; `offset_bytes` from where the banks of that kind begin."""
+
+    offset_bytes: int
+    size_bytes: int
+    is_allocated: bool
+
+
+class Search(NamedTuple):
+    """What was left to choose from when allocators of the mode HYBRID had to avoid each other."""
+
+    dependency_range_count: int  # taken by the other allocators of the same chip
+    occupied_range_count: int  # taken by cores, on all chips
+    placeable_bytes: int  # in free blocks of the size asked for or larger, without what is taken
+    window_count: int
+    largest_window_bytes: int
 
 
 class Banks:

@@ -16,9 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import NamedTuple
 
-from ttmem.metal.memory.banks import Banks, Range
+from ttmem.metal.memory.banks import Banks, Range, Search, Statistics
 from ttmem.metal.memory.specs import Core
-from ttmem.metal.memory.statistics import Search, Statistics
 
 __all__ = ["CoreBanks", "CoreRefusal", "Occupied", "choose", "merged", "search", "without"]
 

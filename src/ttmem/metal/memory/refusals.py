@@ -1,7 +1,7 @@
 """What the runtime would have thrown, in its own words and figures."""
 
 from ttmem.devices import BufferType
-from ttmem.metal.memory.statistics import Search, Statistics
+from ttmem.metal.memory.banks import Search, Statistics
 
 __all__ = ["AllocationRefused", "BadBuffer", "ForeignPlacement", "MetalError", "OutOfDeviceMemory"]
 

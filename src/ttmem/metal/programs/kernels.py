@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 
-from ttmem.metal.arguments import are_whole
+from ttmem.metal.numbers import are_whole, rounded_up
 from ttmem.metal.programs.core_ranges import CoreRanges
 from ttmem.metal.programs.refusals import ProgramMisuse
 from ttmem.tracking import CoreType
@@ -18,11 +18,6 @@ __all__ = ["CODE_ALIGNMENT", "Kernel", "Processor", "rounded_up"]
 
 # Binaries, arguments and tables in a slot of the kernel ring begin at multiples of L1's alignment.
 CODE_ALIGNMENT = 16
-
-
-def rounded_up(value: int, step: int) -> int:
-    """The next multiple, or the value itself."""
-    return -(-value // step) * step
 
 
 class Processor(Enum):

@@ -11,7 +11,6 @@ from math import ceil, prod
 
 from ttmem.devices import BufferType, Pool
 from ttmem.metal.chips import Chip, DispatchCores
-from ttmem.metal.workloads.code import code_bytes, payload_bytes
 from ttmem.metal.workloads.steps import (
     Free,
     Make,
@@ -20,6 +19,7 @@ from ttmem.metal.workloads.steps import (
     Step,
     Tensor,
 )
+from ttmem.metal.workloads.tables import code_bytes, payload_bytes
 
 __all__ = ["Reckoning", "reserved_bytes", "tile_bytes"]
 

@@ -1,20 +1,24 @@
 """Plays the steps of a workload on an open mesh of the runtime model."""
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack
+from functools import cache, partial
+from types import FunctionType
+from typing import Any, TypeVar
 
 from ttmem.devices import BufferType
 from ttmem.metal.dispatch.fast import enqueue
 from ttmem.metal.memory import Buffer, BufferSpec, Layout, MetalError, tensor
 from ttmem.metal.mesh import MeshDevice
 from ttmem.metal.programs import CoreRanges, Kernel, MeshWorkload, Processor, Program, ProgramRefused
-from ttmem.metal.workloads.lines import called_from
 from ttmem.metal.workloads.steps import (
     Beat,
     BeginTrace,
     EndTrace,
     Free,
     Kill,
+    Line,
     Make,
     Operation,
     Phase,
@@ -27,6 +31,7 @@ from ttmem.metal.workloads.tables import code_of
 
 __all__ = ["PhaseMaker", "Player"]
 
+_Result = TypeVar("_Result")
 PhaseMaker = Callable[[str], AbstractContextManager[object]]
 # Of every core, as many as operations have on the average.
 ARGUMENTS = {Processor.NCRISC: 24, Processor.BRISC: 20, Processor.TRISC: 8}
@@ -143,3 +148,22 @@ def _kernel(name: str, cores: CoreRanges, operation: Operation) -> Kernel:
         runtime_arg_count=ARGUMENTS[code.processor],
         variant=str([part.page_count for part in operation.circular_buffers]) if is_compute else "",
     )
+
+
+def called_from(lines: Iterable[Line], do: Callable[[], _Result]) -> _Result:
+    """Calls it below a frame for each line, the innermost first, so that stacks show the lines of the workload.
+
+    A workload is a list of steps: the code that wrote it has no frame of its own while they are played.
+    """
+    for line in lines:
+        do = partial(_caller(line), do)
+    return do()
+
+
+@cache
+def _caller(line: Line) -> Callable[[Callable[[], Any]], Any]:
+    """A function whose only line is that one."""
+    names: dict[str, Any] = {"co_filename": line.file, "co_name": line.function, "co_firstlineno": line.number}
+    if sys.version_info >= (3, 11):
+        names["co_qualname"] = line.function
+    return FunctionType((lambda do: do()).__code__.replace(**names), {})

@@ -1,14 +1,16 @@
-"""Dimensions of models, and kernels: those whose compiled size was measured, and stand-ins for all others."""
+"""Dimensions of models, and sizes of kernels: measured ones, and likely ones for kernels that were not compiled."""
 
 import json
 from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
 
+from ttmem.metal.numbers import rounded_up
 from ttmem.metal.programs import Processor
 from ttmem.metal.programs.binaries import data as measured
+from ttmem.metal.workloads.steps import Operation
 
-__all__ = ["Code", "code_of", "dimensions"]
+__all__ = ["Code", "code_bytes", "code_of", "dimensions", "payload_bytes"]
 
 
 class Code(NamedTuple):
@@ -36,3 +38,23 @@ def dimensions(model: str) -> dict[str, Any]:
 def _table(name: str) -> dict[str, Any]:
     rows: dict[str, Any] = json.loads((resources.files(__package__) / f"{name}.json").read_text(encoding="utf-8"))
     return rows
+
+
+def payload_bytes(operation: Operation, *, page_bytes: int) -> int:
+    """Its binaries in DRAM: each of them begins a page."""
+    return sum(rounded_up(size, page_bytes) for name in _all(operation) for size in code_of(name).binaries)
+
+
+def code_bytes(operation: Operation, *, alignment: int) -> int:
+    """What all cores together receive: each binary rounded up, on every core that runs it."""
+
+    def size(name: str) -> int:
+        return sum(rounded_up(one, alignment) for one in code_of(name).binaries) if name else 0
+
+    everywhere = sum(map(size, operation.kernels)) * operation.core_count
+    return everywhere + size(operation.lead) + size(operation.follow) * (operation.core_count - 1)
+
+
+def _all(operation: Operation) -> tuple[str, ...]:
+    follow = operation.follow if operation.core_count > 1 else ""
+    return tuple(filter(None, (*operation.kernels, operation.lead, follow)))

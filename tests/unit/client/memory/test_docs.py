@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import ttmem
-from tests.support.programs import tracked
-from ttmem.client.memory import LiveAllocation
+from tests.support.processes.programs import tracked
+from ttmem.client.memory.listing import LiveAllocation
 from ttmem.devices import Pool
 
 PAGE = (Path(__file__).parents[4] / "docs" / "python.md").read_text(encoding="utf-8")

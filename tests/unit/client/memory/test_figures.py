@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import ttmem
 from tests.unit.client.memory.conftest import GIB, LEFT, LEFT_INDEX, RIGHT_INDEX, Stage
-from ttmem.client import memory
+from ttmem.client.memory import chips as own_chips
 from ttmem.devices import BufferType, Pool
 
 ONCE = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -176,7 +176,7 @@ def test_a_mesh_is_answered_for_by_the_chip_that_holds_most(stage: Stage) -> Non
 
 
 def test_without_a_device_the_first_open_chip_is_meant(stage: Stage) -> None:
-    others = [chip for chip in memory.chips.chips() if chip.is_open and chip.index < LEFT_INDEX]
+    others = [chip for chip in own_chips.chips() if chip.is_open and chip.index < LEFT_INDEX]
     assert others == []  # tests close what they open
     ttmem.report_buffer_alloc(stage.left, 1, 100)
     ttmem.report_buffer_alloc(stage.right, 2, 1)

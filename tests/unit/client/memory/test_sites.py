@@ -12,7 +12,7 @@ import ttmem
 from tests.support.processes.native_programs import CLIENT_LIBRARY
 from tests.unit.client.memory.conftest import LEFT_INDEX, Stage
 from ttmem import _native
-from ttmem.client.memory import LiveAllocation
+from ttmem.client.memory.listing import LiveAllocation
 
 HERE = "/".join(Path(__file__).parts[-3:])
 

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.support.sights import an_overview
+from tests.support.simulated.sights import an_overview
 from ttmem.daemon.answering.overview_text import OverviewText
 from ttmem.snapshot.sights.documents.overview import overview_document
 

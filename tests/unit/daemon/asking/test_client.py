@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.false_daemons import (
+from tests.support.server.false_daemons import (
     Behaviour,
     a_false_daemon,
     a_lone_daemon,
@@ -21,9 +21,9 @@ from tests.support.false_daemons import (
     some_answers,
     some_bytes,
 )
-from tests.support.figures import a_busy_snapshot, a_dump
-from tests.support.sights import a_detail, an_overview
-from tests.support.stopwatch import Stopwatch
+from tests.support.simulated.figures import a_busy_snapshot, a_dump
+from tests.support.simulated.sights import a_detail, an_overview
+from tests.support.timing.stopwatch import Stopwatch
 from ttmem.daemon.asking.client import DaemonClient
 from ttmem.errors import DaemonGone, SelectionError, VersionMismatch
 from ttmem.snapshot.document import document

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.false_daemons import (
+from tests.support.processes.programs import a_program
+from tests.support.server.false_daemons import (
     Behaviour,
     a_false_daemon,
     a_short_directory,
@@ -20,10 +21,9 @@ from tests.support.false_daemons import (
     some_answers,
     some_bytes,
 )
-from tests.support.figures import a_busy_snapshot, a_dump
-from tests.support.programs import a_program
-from tests.support.stopwatch import Stopwatch
-from tests.support.waiting import wait_until
+from tests.support.simulated.figures import a_busy_snapshot, a_dump
+from tests.support.timing.stopwatch import Stopwatch
+from tests.support.timing.waiting import wait_until
 from ttmem.daemon.asking.looking import Looking
 from ttmem.devices import Pool
 from ttmem.errors import SelectionError

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.figures import NOON_NS, a_busy_snapshot
-from tests.support.scraped import CLASSIC, a_lifetime, rows_of, scraped, text_of
-from tests.support.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.faces.scraped import CLASSIC, a_lifetime, rows_of, scraped, text_of
+from tests.support.simulated.figures import NOON_NS, a_busy_snapshot
+from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 from ttmem.collector import Collector
 from ttmem.daemon.metrics.exporter import Asked, Exporter, chosen_format
 from ttmem.daemon.metrics.families import Family, Page

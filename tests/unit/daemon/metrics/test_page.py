@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.support.figures import GIB, MIB, NOON_NS, a_busy_snapshot, a_device, a_seed_snapshot, a_snapshot
-from tests.support.made_up_rows import snapshots
-from tests.support.read_figures import a_read_snapshot
-from tests.support.scraped import NOTHING, a_lifetime, rows_of, scraped, value
-from tests.support.sights import a_chip, a_device_usage, an_overview
+from tests.support.faces.scraped import NOTHING, a_lifetime, rows_of, scraped, value
+from tests.support.simulated.figures import GIB, MIB, NOON_NS, a_busy_snapshot, a_device, a_seed_snapshot, a_snapshot
+from tests.support.simulated.made_up_rows import snapshots
+from tests.support.simulated.read_figures import a_read_snapshot
+from tests.support.simulated.sights import a_chip, a_device_usage, an_overview
 from ttmem.daemon.metrics.page import Extras
 from ttmem.devices import Pool
 from ttmem.snapshot import PoolUsage, Snapshot

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support import ring_recordings
+from tests.support.metal import ring_recordings
 from ttmem.metal.dispatch.prefetcher_cache import Answer, Emptied, PrefetcherCache
 
 

@@ -65,23 +65,6 @@ def test_circular_buffers_beyond_the_end_of_l1_are_told_as_a_clash_without_a_buf
         assert told.space_end_address == 1_499_136
 
 
-def test_who_has_no_words_for_incidents_hears_of_memory_that_ran_out() -> None:
-    class Older(HeardAll):
-        track_incident = None  # type: ignore[assignment]
-
-    heard = Older()
-    with open_device("n150", tracker=heard) as device:
-        with pytest.raises(OutOfDeviceMemory):
-            device.create_buffer(BufferSpec(64 * 2_000_000, 2_000_000, BufferType.L1))
-        device.create_buffer(tensor((64 * 32, 32 * 600), "bfloat16", buffer_type=BufferType.L1))
-        with pytest.raises(CircularBufferClash):
-            enqueue(device, a_workload(cb_bytes=1_000_000))
-
-    short, clash = heard.of("out_of_memory")
-    assert (short.pool, short.requested) == (Pool.L1, 64 * 2_000_000)
-    assert clash.pool is Pool.CB
-
-
 def test_a_cached_program_clashes_when_an_l1_buffer_comes_too_low_and_runs_again_when_it_goes() -> None:
     with open_device("n150") as device:
         workload = a_workload(cb_bytes=1_000_000)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support import ring_recordings
+from tests.support.metal import ring_recordings
 from ttmem.metal.dispatch.layout.lane import LIVE_ENTRIES
 from ttmem.metal.dispatch.ring import KernelRing, Launch, Occupancy, Request
 from ttmem.tracking import CoreType, Stall

@@ -10,7 +10,6 @@ from ttmem.devices import BufferType, Pool
 from ttmem.metal.chips import DispatchCores, board
 from ttmem.metal.memory import Allocator, Layout, tensor
 from ttmem.metal.workloads.arithmetic import Reckoning, reserved_bytes, tile_bytes
-from ttmem.metal.workloads.code import code_bytes, payload_bytes
 from ttmem.metal.workloads.steps import (
     BLOCK_SHARDED,
     HEIGHT_SHARDED,
@@ -24,6 +23,7 @@ from ttmem.metal.workloads.steps import (
     Run,
     Tensor,
 )
+from ttmem.metal.workloads.tables import code_bytes, payload_bytes
 
 L1 = BufferType.L1
 ADD = Operation(

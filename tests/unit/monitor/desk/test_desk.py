@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.driver_chips import a_driver_chip
-from tests.support.figures import GIB, a_device, a_process, a_snapshot, an_incident
-from tests.support.sights import a_device_usage, an_overview
-from tests.support.sights_to_ask import a_frame
+from tests.support.machine.driver_chips import a_driver_chip
+from tests.support.simulated.figures import GIB, a_device, a_process, a_snapshot, an_incident
+from tests.support.simulated.sights import a_device_usage, an_overview
+from tests.support.simulated.sights_to_ask import a_frame
 from tests.unit.monitor.desk.test_every_key import a_desk, text_of
 from ttmem.devices import Pool
 from ttmem.monitor.desk.desk import Desk

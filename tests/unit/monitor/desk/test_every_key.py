@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.sights_to_ask import a_frame
+from tests.support.simulated.sights_to_ask import a_frame
 from ttmem.monitor.desk.desk import Desk
 from ttmem.monitor.keys import KEYS, action_of
 from ttmem.monitor.settings import VIEWS, Settings, load

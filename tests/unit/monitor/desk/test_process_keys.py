@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.chip_sights import a_kernel_table
-from tests.support.sights import a_row
-from tests.support.sights_to_ask import a_frame
+from tests.support.simulated.chip_sights import a_kernel_table
+from tests.support.simulated.sights import a_row
+from tests.support.simulated.sights_to_ask import a_frame
 from tests.unit.monitor.desk.test_every_key import a_desk, text_of
 from ttmem.monitor.desk import signals
 from ttmem.monitor.desk.desk import Desk

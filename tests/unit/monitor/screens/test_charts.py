@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.courses import a_busy_history
-from tests.support.figures import MIB
-from tests.support.sights import an_overview
+from tests.support.simulated.courses import a_busy_history
+from tests.support.simulated.figures import MIB
+from tests.support.simulated.sights import an_overview
 from ttmem.devices import Pool
 from ttmem.monitor.screens.charts import State, acted, draw, pointed, wanted
 from ttmem.monitor.screens.courses.plot import scale_top

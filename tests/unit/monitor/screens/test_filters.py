@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.figures import GIB, NOON_NS
-from tests.support.sights import SECOND_NS, a_pool, a_row, an_overview
+from tests.support.simulated.figures import GIB, NOON_NS
+from tests.support.simulated.sights import SECOND_NS, a_pool, a_row, an_overview
 from ttmem.devices import Pool
 from ttmem.monitor.screens.frame import Frame
 from ttmem.monitor.screens.listing.entries import Entry, entries_of

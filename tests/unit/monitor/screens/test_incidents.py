@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.figures import NOON_NS, a_device, a_process, a_snapshot, an_incident
+from tests.support.simulated.figures import NOON_NS, a_device, a_process, a_snapshot, an_incident
 from ttmem.monitor.panels.reading import alert_lines
 from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.monitor.screens.incidents import chip_marks, fresh_count, incident_lines

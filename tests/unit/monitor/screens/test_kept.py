@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.made_up_sights import device_usages
-from tests.support.sights import a_history, an_overview
+from tests.support.simulated.made_up_sights import device_usages
+from tests.support.simulated.sights import a_history, an_overview
 from ttmem.monitor.screens import overview as screen
 from ttmem.monitor.screens.chips import cards, cells
 from ttmem.monitor.screens.chips.kept import Kept

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.chip_sights import a_kernel_row, a_kernel_table, kernel_tables
-from tests.support.figures import MIB
+from tests.support.simulated.chip_sights import a_kernel_row, a_kernel_table, kernel_tables
+from tests.support.simulated.figures import MIB
 from ttmem.monitor.screens import kernels
 from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.monitor.screens.kernels import SORTS, State

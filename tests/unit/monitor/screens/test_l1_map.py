@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.support.chip_sights import L1_BASE, L1_END, a_map, maps
-from tests.support.figures import KIB
-from tests.support.sights import an_overview
+from tests.support.simulated.chip_sights import L1_BASE, L1_END, a_map, maps
+from tests.support.simulated.figures import KIB
+from tests.support.simulated.sights import an_overview
 from ttmem.monitor.screens import l1_map
 from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.monitor.screens.l1_map import State

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.driver_chips import a_driver_chip
-from tests.support.figures import GIB, KIB, MIB
-from tests.support.made_up_sights import device_usages, overviews
-from tests.support.sights import a_device_usage, a_history, a_pool, an_overview
+from tests.support.machine.driver_chips import a_driver_chip
+from tests.support.simulated.figures import GIB, KIB, MIB
+from tests.support.simulated.made_up_sights import device_usages, overviews
+from tests.support.simulated.sights import a_device_usage, a_history, a_pool, an_overview
 from ttmem.devices import Kind, Pool
 from ttmem.monitor.screens import overview as screen
 from ttmem.monitor.screens.chips.figures import figure_count, figures_of, pools_of

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.figures import GIB, MIB, NOON_NS
-from tests.support.sights import SECOND_NS, a_detail, an_allocation
+from tests.support.simulated.figures import GIB, MIB, NOON_NS
+from tests.support.simulated.sights import SECOND_NS, a_detail, an_allocation
 from ttmem.devices import BufferLayout, Kind, Pool
 from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.monitor.screens.listing import process_page as screen

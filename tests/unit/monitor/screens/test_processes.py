@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.driver_chips import a_driver_chip
-from tests.support.figures import GIB, MIB, NOON_NS
-from tests.support.made_up_sights import overviews
-from tests.support.sights import SECOND_NS, a_detail, a_pool, a_row, an_overview
+from tests.support.machine.driver_chips import a_driver_chip
+from tests.support.simulated.figures import GIB, MIB, NOON_NS
+from tests.support.simulated.made_up_sights import overviews
+from tests.support.simulated.sights import SECOND_NS, a_detail, a_pool, a_row, an_overview
 from ttmem.devices import Pool
 from ttmem.monitor.screens import processes as screen
 from ttmem.monitor.screens.frame import Drawing, Frame, Look

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.courses import a_telemetry, some_chips
-from tests.support.sights import a_row, an_overview
+from tests.support.simulated.courses import a_telemetry, some_chips
+from tests.support.simulated.sights import a_row, an_overview
 from ttmem.monitor.screens.frame import Drawing, Frame, Look
 from ttmem.monitor.screens.telemetry import State, acted, draw, pointed, wanted
 from ttmem.snapshot.sights.telemetry import Sensor

@@ -12,8 +12,8 @@ import pytest
 from textual.geometry import Region
 from textual.pilot import Pilot
 
-from tests.support.sights_to_ask import SightsToAsk
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.simulated.sights_to_ask import SightsToAsk
+from tests.support.timing.waiting import PATIENCE_SECONDS
 from tests.unit.monitor.desk.test_every_key import text_of
 from ttmem.monitor import feed as feed_module
 from ttmem.monitor.desk.desk import Desk

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.driver_tree import DriverTree
+from tests.support.machine.driver_tree import DriverTree
 from ttmem.snapshot.sights.telemetry import ChipTelemetry, Sensor
 from ttmem.sources.driver import Driver
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.driver_tree import DriverTree
+from tests.support.machine.driver_tree import DriverTree
 from ttmem.sources.driver import Driver
 
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support.inspect_docs import described
-from tests.support.seed_bytes import alloc, cb_alloc
-from tests.support.seed_serving import an_engine, short_directory
-from tests.support.stock_regions import NOON_NS, Slot, a_region, put
+from tests.support.faces.documents import described
+from tests.support.machine.stock_regions import NOON_NS, Slot, a_region, put
+from tests.support.server.seed_bytes import alloc, cb_alloc
+from tests.support.server.seed_serving import an_engine, short_directory
 from ttmem.errors import NothingToRead
 from ttmem.sources.inspected import inspected
 

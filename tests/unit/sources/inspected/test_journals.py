@@ -9,34 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.inspect_docs import described
-from tests.support.journal_file import counters, live_entries
-from tests.support.programs import a_program
+from tests.support.faces.documents import described
+from tests.support.journals.journal_file import counters, live_entries
+from tests.support.processes.programs import a_command, a_program, command_of
 from ttmem.devices import Pool
 from ttmem.errors import NothingToRead
 from ttmem.sources.inspected import inspected
 from ttmem.sources.inspected.parts import sizes_of
 
 MOST = 50
-PROGRAM = (
-    "chip = ttmem.open_device(0x1A2B, index=3, arch='wormhole_b0', board='n300', grid=(8, 7), capacities={0: 1 << 30})",
-    "gone = ttmem.open_device(0x1A2C, index=4)",
-    "mesh = ttmem.open_mesh([chip, gone], mesh_id=9)",
-    "ttmem.label('a job')",
-    "ttmem.report_buffer_alloc(gone, 77, 1024)",
-    "ttmem.close(gone)",
-    "with ttmem.phase('decode'):",
-    "    ttmem.report_buffer_alloc(chip, 1, 512 << 10)",
-    "    ttmem.report_incident(chip, 1, 0, requested_bytes=64, bank_count=2, text='no room', options=4)",
-    "ttmem.report_cb_alloc(chip, 7, 4096, 1024, 64)",
-    "from ttmem import _native",
-    "name = _native.client.intern('reader\\0928,72')",
-    "ttmem.report_kernel_load(chip, 9, 5, 1000, 4, 0, 0, 0, 0, name)",
-    "ttmem.report_buffer_alloc(mesh, 2, 4096)",
-    "ttmem.report_buffer_free(mesh, 2)",
-    "ttmem.report_buffer_free(mesh, 2)",
-    "meet()",
-)
 
 
 def test_the_page_about_it_names_every_part(document: dict[str, Any]) -> None:
@@ -47,7 +28,7 @@ def test_the_page_about_it_names_every_part(document: dict[str, Any]) -> None:
 def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Left behind by a program that is gone."""
     directory = tmp_path_factory.mktemp("journals")
-    with a_program(directory, *PROGRAM) as program:
+    with a_command(command_of("journals.inspected"), directory) as program:
         program.arrive()
     [path] = directory.glob("*.journal")
     return path

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.machine.stock_regions import Slot, a_region, put
 from tests.support.processes.children import IN_A_CONTAINER, only_child, state_of
 from tests.support.processes.permitted import needs_containers
-from tests.support.stock_regions import Slot, a_region, put
-from tests.support.waiting import wait_until
+from tests.support.timing.waiting import wait_until
 from ttmem.sources.stock_shm.owners import LivingOwners
 from ttmem.sources.stock_shm.region import ProcessSlot, Sums
 

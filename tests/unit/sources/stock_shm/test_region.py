@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.stock_regions import NOON_NS, READY, SIZES, Slot, a_region
+from tests.support.machine.stock_regions import NOON_NS, READY, SIZES, Slot, a_region
 from ttmem.errors import RegionDamaged
 from ttmem.sources.stock_shm.layouts import CHIPS, HEAD, LAYOUTS, PROCESSES, Part
 from ttmem.sources.stock_shm.region import Sums, decode_region

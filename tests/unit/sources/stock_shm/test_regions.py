@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.machine.stock_regions import NOON_NS, KnownOwners, Slot, a_region, put
 from tests.support.processes.permitted import needs
-from tests.support.stock_regions import NOON_NS, KnownOwners, Slot, a_region, put
 from ttmem.devices import Pool
 from ttmem.snapshot import Readings
 from ttmem.sources.stock_shm.regions import StockCounters

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.stock_regions import KnownOwners, put
+from tests.support.machine.stock_regions import KnownOwners, put
 from ttmem.devices import Pool
 from ttmem.snapshot import ReadChip
 from ttmem.sources.stock_shm.region import Region, decode_region

@@ -1,0 +1,177 @@
+"""How the tree is laid out: folders that can be surveyed, modules worth opening, imports at the top, no private doors.
+
+The rules are those of the design, section 3. An exception is a row of a table below, with its reason; one that is no
+longer needed fails its test, so the tables only shrink.
+"""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.contract.test_house import CPP_SUFFIXES, FILES, ROOT
+
+FILES_MOST, LINES_LEAST = 12, 15
+TREES = ("src/ttmem", "tests", "benchmarks", "native", "tools")
+SOURCE_SUFFIXES = {".py", ".pyi", *CPP_SUFFIXES}
+OF_TOOLS = {"__init__.py", "__main__.py", "conftest.py"}  # Python and pytest name these; they may be short
+
+# One file per subject: a reader looks for one of them by its name.
+ONE_FILE_PER_SUBJECT = {
+    "benchmarks/promises": "a file per promise about cost",
+    "native/tests/ledger": "a file per subject of the native ledger",
+    "native/tests/writer": "a file per subject of the native writer",
+    "tests/contract": "a file per agreement",
+    "tests/faces": "a file per verb or screen",
+    "tests/scenario/hook": "a file per subject of the hook",
+    "tests/ttnn": "a file per subject that the stock runtime judges",
+    "tests/ttnn/hook": "a file per subject of the hook on the stock runtime",
+}
+# To be rebuilt or split; a row that is no longer needed fails its test.
+LARGE_FOLDERS = {
+    "native/hook": "not split yet",
+    "native/python": "rows of the ledger: becomes a few groups of typed structs",
+    "native/src/journal": "not split yet",
+    "native/src/ledger": "hands out typed structs then",
+    "native/src/seeds": "not split yet",
+    "native/src/writer": "not split yet",
+    "src/ttmem/cli": "one verb, one file; what verbs share is being moved below",
+    "src/ttmem/collector": "becomes one running thing without joins by hand",
+    "src/ttmem/daemon": "becomes a list of routes",
+    "src/ttmem/snapshot": "becomes one shape, without readers by hand",
+    "src/ttmem/view": "becomes one table engine",
+    "tests/scenario/daemon": "follows the daemon",
+    "tests/scenario/ledger": "follows the ledger",
+    "tests/unit/snapshot": "follows the snapshot",
+    "tests/unit/view": "follows the view",
+}
+SHORT_MODULES = {"src/ttmem/cli/exits.py": "exit codes: follows the rebuilt verbs"}
+LATE_IMPORTS = {
+    "src/ttmem/collector/": "loads less for a table: goes with the rebuilt collector",
+    "src/ttmem/daemon/": "loads less for a table: goes with the rebuilt daemon",
+    "src/ttmem/monitor/": "draws a first frame sooner: goes with the rebuilt monitor",
+    "src/ttmem/snapshot/": "msgspec only where there is an incident: goes with the rebuilt snapshot",
+    "src/ttmem/sources/unlisted.py": "the layout of journals, needed for files that no directory lists only",
+    "src/ttmem/view/": "loads less for a table: goes with the rebuilt view",
+}
+PRIVATE_NAMES = {"src/ttmem/monitor/terminal/driver.py": "textual's parser of keys: goes with its public interface"}
+
+# Documented, or our own door, in spite of the name.
+PUBLIC_IN_SPITE = {"_thread", "os._exit", "sys._getframe", "sys._current_frames", "ttmem._native"}
+
+
+def in_trees() -> Iterator[tuple[str, Path]]:
+    for path in FILES:
+        name = path.relative_to(ROOT).as_posix()
+        if name.startswith(tuple(f"{tree}/" for tree in TREES)):
+            yield name, path
+
+
+SOURCES = {name: path for name, path in in_trees() if path.suffix in SOURCE_SUFFIXES}
+PACKAGE = {name: path for name, path in SOURCES.items() if name.startswith("src/ttmem/") and path.suffix == ".py"}
+
+
+def test_a_folder_has_at_most_twelve_source_files() -> None:
+    counts = Counter(name.rpartition("/")[0] for name in SOURCES)
+    large = {folder for folder, count in counts.items() if count > FILES_MOST}
+
+    assert large == {*ONE_FILE_PER_SUBJECT, *LARGE_FOLDERS}
+
+
+def test_a_module_is_worth_opening() -> None:
+    modules = {name: path for name, path in SOURCES.items() if path.suffix == ".py" and path.name not in OF_TOOLS}
+    short = {name for name, path in modules.items() if len(path.read_text(encoding="utf-8").splitlines()) < LINES_LEAST}
+
+    assert short == set(SHORT_MODULES)
+
+
+def late_imports(source: str) -> list[int]:
+    """The lines of imports inside functions."""
+    functions = (
+        node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    found = (inner for node in functions for inner in ast.walk(node) if isinstance(inner, ast.Import | ast.ImportFrom))
+    return sorted({node.lineno for node in found})
+
+
+def test_imports_stand_at_the_top_of_a_module() -> None:
+    outside_cli = {name: path for name, path in PACKAGE.items() if not name.startswith("src/ttmem/cli/")}
+    late = {name for name, path in outside_cli.items() if late_imports(path.read_text(encoding="utf-8"))}
+
+    assert {name for name in late if not name.startswith(tuple(LATE_IMPORTS))} == set()
+    assert {start for start in LATE_IMPORTS if not any(name.startswith(start) for name in late)} == set()
+
+
+def package_of(dotted: str) -> str:
+    """`ttmem.client` of a module there; of other distributions their first name."""
+    parts = dotted.split(".")
+    return ".".join(parts[:2]) if parts[0] == "ttmem" else parts[0]
+
+
+def bound_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """What each name that a module imports stands for: its dotted name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.asname or alias.name.partition(".")[0], alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield from ((alias.asname or alias.name, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def private_names(source: str, module: str) -> list[str]:
+    """The names of other packages that begin with `_`, as far as they are written out."""
+    tree = ast.parse(source)
+    bound = dict(bound_names(tree))
+    used = list(bound.values())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in bound:
+            used.append(f"{bound[node.value.id]}.{node.attr}")
+    foreign = (name for name in used if package_of(name) != package_of(module))
+    return sorted({name for name in foreign if _is_private(name)})
+
+
+def _is_private(dotted: str) -> bool:
+    for known in PUBLIC_IN_SPITE:
+        if dotted == known or dotted.startswith(f"{known}."):
+            dotted = dotted[len(known) + 1 :]
+    return any(part.startswith("_") and not part.endswith("__") for part in dotted.split("."))
+
+
+def test_no_private_name_of_another_package_is_used() -> None:
+    found = {}
+    for name, path in PACKAGE.items():
+        module = name.removeprefix("src/").removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+        if used := private_names(path.read_text(encoding="utf-8"), module):
+            found[name] = used
+
+    assert {name: used for name, used in found.items() if name not in PRIVATE_NAMES} == {}
+    assert set(PRIVATE_NAMES) - set(found) == set()
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ("import os\ndef f():\n    return os\n", []),
+        ("def f():\n    import os\n", [2]),
+        ("class A:\n    def f(self):\n        from ttmem import view\n", [3]),
+    ],
+)
+def test_a_late_import_is_caught(source: str, lines: list[int]) -> None:
+    assert late_imports(source) == lines
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("from textual import _compositor", ["textual._compositor"]),
+        ("from textual.driver import Driver as D\nD._thing", ["textual.driver.Driver._thing"]),
+        ("import msgspec\nmsgspec._core.x", ["msgspec._core"]),
+        ("from ttmem.client import claims\nclaims._turns", ["ttmem.client.claims._turns"]),
+        ("from ttmem.view import _rows", []),
+        ("import sys\nsys._getframe(1)\nsys.__stderr__", []),
+        ("from ttmem import _native\n_native.client", []),
+    ],
+)
+def test_a_private_name_is_caught(source: str, names: list[str]) -> None:
+    assert private_names(source, "ttmem.view.page") == names

@@ -1,0 +1,74 @@
+"""Somebody to ask for sights without a collector: made-up ones, or none at all."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from tests.support.simulated.figures import NOON_NS
+from tests.support.simulated.sights import SECOND_NS, a_detail, a_history, an_overview
+from ttmem.errors import DaemonGone, SelectionError
+from ttmem.monitor.screens.frame import Frame
+from ttmem.snapshot.sights.chip_map import ChipMap
+from ttmem.snapshot.sights.history import History, Mark
+from ttmem.snapshot.sights.kernel_table import KernelTable
+from ttmem.snapshot.sights.overview import Overview
+from ttmem.snapshot.sights.process_detail import ProcessDetail
+from ttmem.snapshot.sights.telemetry import ChipTelemetry
+
+MARKS = (
+    Mark(NOON_NS - 20 * SECOND_NS, "out_of_memory", "40.0 MiB of l1, 13.0 MiB in one piece", pid=4001, device=0),
+    Mark(NOON_NS - 10 * SECOND_NS, "clash", "circular buffers of program 7 reach 32.0 KiB into a buffer", pid=4002),
+)
+
+
+class SightsToAsk:
+    """Answers at once, with time passing from look to look, and remembers what it was asked for."""
+
+    def __init__(self, chips: int = 4, processes: int = 6) -> None:
+        self.made_up = an_overview(chips, processes)
+        self.asked: list[str] = []
+        self.is_gone = False
+
+    @contextmanager
+    def opened(self) -> Iterator["SightsToAsk"]:
+        self.asked.append("opened")
+        yield self
+
+    def overview(self) -> Overview:
+        self._hear("overview")
+        self.made_up = self.made_up._replace(time_ns=self.made_up.time_ns + SECOND_NS)
+        return self.made_up
+
+    def process(self, pid: int, *, key: int | None = None) -> ProcessDetail:
+        self._hear(f"process {pid}")
+        return replace(a_detail(), row=next(row for row in self.made_up.processes if row.pid == pid))
+
+    def chip(self, word: str) -> ChipMap:
+        self._hear(f"chip {word}")
+        raise SelectionError(f"no device {word} here")
+
+    def kernels(self, word: str, most: int) -> KernelTable:
+        self._hear(f"kernels {word}")
+        raise SelectionError(f"no device {word} here")
+
+    def history(self, seconds: int) -> History:
+        self._hear(f"history {seconds}")
+        return replace(a_history(self.made_up, seconds), marks=MARKS)
+
+    def telemetry(self) -> tuple[ChipTelemetry, ...]:
+        self._hear("telemetry")
+        return ()
+
+    def reset_peaks(self) -> None:
+        self._hear("reset_peaks")
+
+    def _hear(self, question: str) -> None:
+        self.asked.append(question)
+        if self.is_gone:
+            raise DaemonGone("nobody answers there: the daemon that made it has ended")
+
+
+def a_frame(chips: int = 4, processes: int = 6) -> Frame:
+    """What a feed delivers of them."""
+    sights = SightsToAsk(chips, processes)
+    return Frame(overview=sights.overview(), history=sights.history(60), telemetry=())
