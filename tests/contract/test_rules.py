@@ -1,4 +1,4 @@
-"""docs/rules.md names a test for every rule, every test it names exists, and every figure in its tables is held.
+"""docs/understanding/rules.md names a test for every rule, each of them exists, and every figure in its tables is held.
 
 A figure stands in a test that its rule names, or is reckoned here: ours by the runtime model, the seeds' by their rule.
 """
@@ -15,7 +15,7 @@ from ttmem.devices import Pool
 from ttmem.metal import CoreRanges, Kernel, MeshWorkload, Program
 
 ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "understanding" / "rules.md").read_text(encoding="utf-8")
 RULES = {part.splitlines()[0]: part for part in re.split(r"^### ", TEXT, flags=re.MULTILINE)[1:]}
 NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", TEXT)))
 

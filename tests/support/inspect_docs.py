@@ -1,9 +1,9 @@
-"""The tables of docs/inspect.md, for the tests that hold it to the truth."""
+"""The tables of docs/reference/inspect.md, for the tests that hold it to the truth."""
 
 import re
 from pathlib import Path
 
-PAGE = (Path(__file__).parents[2] / "docs" / "inspect.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "inspect.md").read_text(encoding="utf-8")
 
 
 def described(section: str) -> set[str]:

@@ -1,4 +1,4 @@
-"""The JSON Schema of a snapshot, made from the tables of docs/json.md: every field there, with its type and meaning."""
+"""The JSON Schema of a snapshot, made from the tables of docs/reference/json.md: every field with type and meaning."""
 
 import re
 from typing import Any
@@ -38,7 +38,7 @@ _NAMES = {".memory": _POOLS, ".capacity": _POOLS, ".kernels": _KERNELS}
 
 
 def schema_of(page: str) -> Schema:
-    """From the text of docs/json.md."""
+    """From the text of docs/reference/json.md."""
     rows = re.findall(r"^\| `([^`]+)` \| ([^|]+) \|([^|]*)\|$", page, flags=re.MULTILINE)
     root: Schema = {"type": "object", "properties": {}, "required": []}
     for path, types, meaning in rows:
@@ -46,7 +46,7 @@ def schema_of(page: str) -> Schema:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A snapshot of ttmem",
-        "description": "What `ttmem -s` prints and the daemon answers to /snapshot; docs/json.md tells more.",
+        "description": "What `ttmem -s` prints and the daemon answers to /snapshot; docs/reference/json.md tells more.",
         **root,
     }
 

@@ -2,7 +2,7 @@
 
 A runtime that was given one calls it at the points the seeds name (see `ttmem.tracking`). Nothing here raises, blocks
 or prints per call: what cannot be understood is counted in `fault_count`, with one warning. Both dispatch paths may
-tell of the same kernel; it is charged once. docs/rules.md has the rules, each with its reason.
+tell of the same kernel; it is charged once. docs/understanding/rules.md has the rules, each with its reason.
 """
 
 import os

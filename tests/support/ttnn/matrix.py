@@ -1,4 +1,4 @@
-"""Which figure is right in which release of the stock runtime: measured on made-up chips, written to docs/matrix.md.
+"""Which figure is right in which release of the stock runtime: measured, written to docs/reference/matrix.md.
 
     ./run matrix                all releases of the table
     ./run matrix 0.78.0 0.80.0  these; the table then has these alone
@@ -28,7 +28,7 @@ from ttmem.devices import BinaryStatus, Kind, Pool
 from ttmem.tracking import CoreType
 
 RELEASES = ("0.75.0", OLDER_RELEASES[0], "0.79.0", *OLDER_RELEASES[1:], RELEASE)
-PAGE = Path(__file__).parents[3] / "docs" / "matrix.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "matrix.md"
 EXACT, DIFFERS, MISSING, UNMEASURED = "exact", "**differs**", "missing", "not measured"
 MISSING_SAID, ABSENT = "missing, a finding", "not in it"
 BANKS, BANK_BYTES, ALLOCATED = 0, 1, 2  # of a view
