@@ -5,10 +5,13 @@ compiled, data parsed, and what a page shows as output is compared by the rules 
 marked `<!-- slow -->` are left to the slow tests, which run all blocks of their page.
 """
 
+import re
+
 import pytest
 
 from tests.support.docs.languages import EXECUTED, check_file, run
-from tests.support.docs.pages import Block, blocks, pages, scenes
+from tests.support.docs.pages import Block, blocks, pages, scenes, text_of
+from tests.support.docs.rules import ALWAYS, ASKED
 from tests.support.docs.scenes import set_the_scene
 from tests.support.docs.shell import a_shell
 
@@ -73,3 +76,9 @@ def test_there_are_blocks_of_every_kind() -> None:
     languages = {block.language for page in pages() for block in blocks(page)}
 
     assert {"sh", "console", "python", "c", "cpp", "ini", "promql", "filter"} <= languages
+
+
+def test_every_rule_of_comparison_is_explained() -> None:
+    explained = set(re.findall(r"`(\w+)`", text_of("CONTRIBUTING.md").split("| rule |")[1].split("\n\n")[0]))
+
+    assert {*ALWAYS, *ASKED} <= explained
