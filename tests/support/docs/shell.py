@@ -39,6 +39,7 @@ class Shell:
     environ: dict[str, str]
     running: list["subprocess.Popen[str]"] = field(default_factory=list)
     status: int = 0
+    lacking: set[str] = field(default_factory=set)  # programs that pages need and this machine does not have
 
     @property
     def directory(self) -> Path:
