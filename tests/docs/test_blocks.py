@@ -46,6 +46,7 @@ def test_a_page_does_what_it_says(page: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)  # one page builds and installs the C library, on a machine that is shared
 @pytest.mark.parametrize("page", SLOW_PAGES)
 def test_a_page_with_slow_blocks_does_what_it_says(page: str) -> None:
     read(page, is_slow=True)
