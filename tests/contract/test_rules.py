@@ -1,6 +1,6 @@
-"""docs/rules.md names a test for every rule, every test it names exists, and every figure in its tables is held.
+"""docs/understanding/rules.md names a test for every rule, each of them exists, and every figure in its tables is held.
 
-A figure stands in a test that its rule names, or is reckoned here: ours by the runtime model, the seeds' by their rule.
+A figure stands in a test that its rule names, or is reckoned here: ours by the runtime model, the others by their rule.
 """
 
 import ast
@@ -15,20 +15,21 @@ from ttmem.devices import Pool
 from ttmem.metal import CoreRanges, Kernel, MeshWorkload, Program
 
 ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "understanding" / "rules.md").read_text(encoding="utf-8")
 RULES = {part.splitlines()[0]: part for part in re.split(r"^### ", TEXT, flags=re.MULTILINE)[1:]}
 NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", TEXT)))
 
 
+SERVER = "allocation server"
 FIGURE = re.compile(r"\d{1,3}(?:,\d{3})+")
 PRODUCTS = sorted(set(re.findall(r"([\d,]+) x ([\d,]+) = ([\d,]+)", TEXT)))
-PER_RUN = 1_572_864  # the example by the seeds' rule: padded binaries x all cores
-SEEDS_RECKONING = {
+PER_RUN = 1_572_864  # the example by the allocation server's rule: padded binaries x all cores
+SERVER_RECKONING = {
     157_286_400: (PER_RUN, 100),
     155_713_536: (PER_RUN, 99),
     3_145_728: (PER_RUN, 2),
     110_592: (55_296, 2),
-    47_104: (23, 2048),  # the sizes by which they know a system program, in pages
+    47_104: (23, 2048),  # the sizes by which it knows a system program, in pages
     57_344: (28, 2048),
     3_670_016: (57_344, 64),
     393_216: (2048 + 4096, 64),
@@ -48,11 +49,11 @@ def rows_of(rule: str) -> list[list[str]]:
     return [[cell.strip() for cell in row.split("|")] for row in rows if "--" not in row]
 
 
-def told_by_the_seeds(row: list[str], titles: list[str]) -> list[str]:
-    """The cells of a row that the seeds answer for: behind their name, or below it."""
-    if row[0].startswith("seeds"):
+def of_the_server(row: list[str], titles: list[str]) -> list[str]:
+    """The cells of a row that are the allocation server's: behind its name, or below it."""
+    if row[0].startswith(SERVER):
         return row[1:]
-    return [cell for cell, title in zip(row, titles, strict=False) if title.startswith("seeds") and row is not titles]
+    return [cell for cell, title in zip(row, titles, strict=False) if title.startswith(SERVER) and row is not titles]
 
 
 @cache
@@ -95,17 +96,17 @@ def test_every_rule_gives_its_reason(rule: str) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_every_rule_gives_the_figure_of_the_seeds_or_says_that_they_have_none(rule: str) -> None:
-    told = [cell for row in rows_of(rule) for cell in told_by_the_seeds(row, rows_of(rule)[0])]
+def test_every_rule_gives_the_figure_of_the_allocation_server_or_says_that_it_has_none(rule: str) -> None:
+    told = [cell for row in rows_of(rule) for cell in of_the_server(row, rows_of(rule)[0])]
 
     assert any(re.search(r"\d|^no\b", cell) for cell in told)
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_every_rule_sets_the_figure_of_the_seeds_beside_ours(rule: str) -> None:
+def test_every_rule_sets_the_figure_of_the_allocation_server_beside_ours(rule: str) -> None:
     table = "\n".join(re.findall(r"^\|.*$", RULES[rule], flags=re.MULTILINE))
 
-    assert "seeds" in table
+    assert SERVER in table
     assert "ours" in table
 
 
@@ -117,7 +118,7 @@ def test_every_figure_is_held_by_a_test_of_its_rule_or_reckoned_here(rule: str) 
     multiplied = {int(number.replace(",", "")) for three in PRODUCTS for number in three}
 
     unheld = {figure for figure in figures if not re.search(rf"(?<!\d){figure}(?!\d)", tests)}
-    assert unheld - multiplied - set(SEEDS_RECKONING) <= set(ours_reckoned())
+    assert unheld - multiplied - set(SERVER_RECKONING) <= set(ours_reckoned())
 
 
 @pytest.mark.parametrize(("left", "right", "product"), PRODUCTS)
@@ -127,8 +128,8 @@ def test_products_are_what_they_say(left: str, right: str, product: str) -> None
     assert left_number * right_number == number
 
 
-@pytest.mark.parametrize(("figure", "factors"), SEEDS_RECKONING.items())
-def test_the_seeds_figures_follow_from_their_rule(figure: int, factors: tuple[int, int]) -> None:
+@pytest.mark.parametrize(("figure", "factors"), SERVER_RECKONING.items())
+def test_the_figures_of_the_allocation_server_follow_from_its_rule(figure: int, factors: tuple[int, int]) -> None:
     assert factors[0] * factors[1] == figure
 
 

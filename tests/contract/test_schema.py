@@ -1,6 +1,6 @@
-"""docs/snapshot.schema.json is the schema of what `ttmem -s` prints: made from docs/json.md, and true of documents.
+"""snapshot.schema.json is the schema of what `ttmem -s` prints: made from docs/reference/json.md, true of documents.
 
-After a change of docs/json.md: UPDATE_GOLDEN=1 ./run test tests/contract/test_schema.py, then read the difference.
+After a change of json.md: UPDATE_GOLDEN=1 ./run test tests/contract/test_schema.py, then read the difference.
 """
 
 import json
@@ -21,7 +21,7 @@ from ttmem.snapshot import Snapshot
 from ttmem.snapshot.document import document
 
 Validator: Any = import_module("jsonschema").Draft202012Validator  # it tells no types
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "reference"
 SCHEMA = DOCS / "snapshot.schema.json"
 
 

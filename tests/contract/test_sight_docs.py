@@ -1,4 +1,4 @@
-"""docs/serve.md names every field of an overview and of a process close up, and no other."""
+"""docs/reference/serve.md names every field of an overview and of a process close up, and no other."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from ttmem.snapshot.document import document
 from ttmem.snapshot.sights.documents.overview import overview_document
 from ttmem.snapshot.sights.documents.process_detail import process_document
 
-PAGE = (Path(__file__).parents[2] / "docs" / "serve.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "serve.md").read_text(encoding="utf-8")
 
 
 def described(route: str) -> set[str]:

@@ -19,7 +19,7 @@ from ttmem.cli.run import run
 from ttmem.view.queries import APP_FIELDS, MEMORY_FIELDS, Field
 from ttmem.view.words import FINDINGS
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "reference"
 
 
 def first_column(page: str, section: str) -> list[str]:
@@ -40,7 +40,7 @@ def first_column(page: str, section: str) -> list[str]:
         ("inspect.md", inspect),
         ("fit.md", fit),
         ("check.md", check),
-        ("out-of-memory.md", explain),
+        ("explain.md", explain),
     ],
 )
 def test_every_flag_is_described_and_no_other(page: str, command: click.Command) -> None:

@@ -11,7 +11,7 @@ from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.snapshot.sights.documents.telemetry import telemetry_document
 from ttmem.view.spans import Role, plain
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "reference"
 OVERVIEW = an_overview(1)
 FRAME = Frame(overview=OVERVIEW, history=a_busy_history(OVERVIEW), telemetry=some_chips(1))
 

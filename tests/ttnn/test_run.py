@@ -43,7 +43,8 @@ def test_an_unmodified_program_leaves_its_peaks_and_what_it_held(stock: Stock, t
     assert re.search(r"a model +0-1 +buffer +1 +528 KiB", told)
     assert re.search(r"  OUT OF MEMORY  chips 0-1 \(one mesh\), L1: asked \S+ \S+ per core on \d+ cores, free ", told)
     assert re.search(r"    asked by   \S+:\d+ tensor < \S+:\d+ <module>", told)  # with no import in the program
-    assert re.search(r"    next       ttmem explain \d+   \(docs/out-of-memory\.md\)\n    journal    ", told)
+    page = re.escape("docs/troubleshooting/out-of-memory.md")
+    assert re.search(rf"    next       ttmem explain \d+   \({page}\)\n    journal    ", told)
 
 
 def test_of_the_wheel_everything_can_be_shown(stock: Stock, tmp_path: Path) -> None:

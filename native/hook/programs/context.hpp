@@ -1,7 +1,7 @@
 // What the runtime is doing on this thread: hooks around a call leave word for the hooks that are reached inside it.
 //
 // A buffer in DRAM that is allocated while a workload is launched for the first time holds the binaries of its program
-// (docs/rules.md); for those buffers.cpp asks here first:
+// (docs/understanding/rules.md); for those buffers.cpp asks here first:
 //
 //   if (hold_binaries(mesh, buffer_id, reserved_bytes, address)) return;      // on allocation
 //   if (release_held(mesh, buffer_id)) return;                       // on release

@@ -61,7 +61,7 @@ _FLAGS: dict[str, Which] = {
     "--seconds", type=click.FloatRange(min=0.1), default=_SECONDS, help=f"How long growth is watched ({_SECONDS:g})."
 )
 @click.option("-i", "--id", "devices", metavar="LIST", help="Only these chips, as ttmem ps -i takes them.")
-@click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/check.md).")
+@click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/reference/check.md).")
 @click.option("--no-daemon", "is_alone", is_flag=True, help="Read the journals here, whether a daemon runs or not.")
 def check(
     *,

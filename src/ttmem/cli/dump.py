@@ -33,7 +33,7 @@ _MOST, _MOST_SUMS = 50, 20
     help="Sums by the line, phase or operation that made them, instead of single allocations.",
 )
 @click.option("--all", "is_whole", is_flag=True, help="List all of them.")
-@click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/dump.md).")
+@click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/reference/dump.md).")
 @click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Marks in ASCII.")
 @click.option("-C", "--no-color", "is_colourless", is_flag=True, help="No colours (NO_COLOR does the same).")
 @click.option("--no-daemon", "is_alone", is_flag=True, help="Read the journals here, whether a daemon runs or not.")

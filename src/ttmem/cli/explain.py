@@ -46,7 +46,7 @@ class _Subject(NamedTuple):
     "--incident", "number", type=click.IntRange(min=1), metavar="N", help="Incident N of it (default: the newest)."
 )
 @click.option("--all", "is_whole", is_flag=True, help="All incidents that are kept, and all rows of their lists.")
-@click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/out-of-memory.md).")
+@click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/reference/explain.md).")
 @click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Maps and marks in ASCII.")
 @click.option("-C", "--no-color", "is_colourless", is_flag=True, help="No colours (NO_COLOR does the same).")
 @click.option("--no-daemon", "is_alone", is_flag=True, help="Read the journals here, whether a daemon runs or not.")

@@ -34,7 +34,7 @@ _WORDS = {True: "fits", False: "does not fit", None: "unknown"}
 @click.option("--devices", "count", type=click.IntRange(min=1), default=1, metavar="N", help="On so many chips (1).")
 @click.option("--idle", "is_idle", is_flag=True, help="Only chips that nobody has open.")
 @click.option("-i", "--id", "devices", metavar="LIST", help="Only these chips, as ttmem ps -i takes them.")
-@click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/fit.md).")
+@click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/reference/fit.md).")
 @click.option("--no-daemon", "is_alone", is_flag=True, help="Read the journals here, whether a daemon runs or not.")
 def fit(
     *,

@@ -17,8 +17,8 @@ _MOST = 50
 @click.option("--all", "is_whole", is_flag=True, help="List all of them.")
 @click.argument("file", type=click.Path(readable=False, path_type=str))  # whoever opens it says what is wrong
 def inspect(*, file: str, most: int, is_whole: bool) -> None:
-    """Say what FILE is and print it decoded, as JSON (docs/inspect.md): a journal, a region of the stock runtime's
-    counters, or a daemon's checkpoint.
+    """Say what FILE is and print it decoded, as JSON (docs/reference/inspect.md): a journal, a region of the stock
+    runtime's counters, or a daemon's checkpoint.
 
     Nothing is judged: processes that have ended are told like any others.
     """

@@ -1,7 +1,7 @@
 """`GraphTracker`: reports what a runtime does with buffers, circular buffers, kernels and programs into the journal.
 
 `ttmem.tracking.Tracker` documents the calls. Both dispatch paths may report the same kernel; it is charged once.
-docs/rules.md has the rules, each with its reason.
+docs/understanding/rules.md has the rules, each with its reason.
 """
 
 import os

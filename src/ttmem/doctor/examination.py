@@ -18,7 +18,7 @@ from ttmem.errors import TtmemError
 __all__ = ["Report", "examine"]
 
 SCHEMA = 1
-TRIED = ((0, 70), (0, 81))  # the oldest and the newest release whose libraries were looked at (docs/doctor.md)
+TRIED = ((0, 70), (0, 81))  # the oldest and the newest release that was examined (docs/reference/doctor.md)
 
 
 @dataclass

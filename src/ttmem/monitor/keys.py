@@ -1,7 +1,7 @@
 """Every key of the monitor, once: what is pressed, what it does, and the words for it.
 
-The help screen and docs/monitor.md are made from this table, and the tests press every key in it. A key is named as the
-toolkit names it, one that prints by what it prints.
+The help screen and docs/reference/monitor.md are made from this table, and the tests press every key in it. A key is
+named as the toolkit names it, one that prints by what it prints.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A snapshot as one JSON-able document: the only serializer, described field by field in docs/json.md.
+"""A snapshot as one JSON-able document: the only serializer, described field by field in docs/reference/json.md.
 
 Whole numbers of bytes, `null` for unknown, times as ISO 8601 with offset. Keys that tt-smi also has keep its names.
 """

@@ -1,4 +1,4 @@
-"""A dump as one JSON-able document, and back; described field by field in docs/dump.md.
+"""A dump as one JSON-able document, and back; described field by field in docs/reference/dump.md.
 
 As in a snapshot's document: whole bytes, `null` for unknown, ISO times. Ids and addresses are texts such as 0x1f00,
 since they may be larger than the whole numbers that JSON readers keep exactly.

@@ -1,4 +1,4 @@
-"""docs/monitor.md says what is so: its keys are made from the table of keys, its flags and settings are all there are.
+"""docs/reference/monitor.md is true: its keys come from the table of keys, its flags and settings are all there are.
 
 UPDATE_GOLDEN=1 writes the tables of keys anew.
 """
@@ -16,7 +16,7 @@ from ttmem.monitor.panels.reading import help_lines
 from ttmem.monitor.screens.frame import Look
 from ttmem.monitor.settings import PREFIX, Settings
 
-FILE = Path(__file__).parents[3] / "docs" / "monitor.md"
+FILE = Path(__file__).parents[3] / "docs" / "reference" / "monitor.md"
 PAGE = FILE.read_text(encoding="utf-8")
 BEGIN, END = "<!-- keys -->\n", "<!-- end of keys -->\n"
 

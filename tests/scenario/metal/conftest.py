@@ -1,4 +1,4 @@
-"""What stories of the runtime model share: this process's own journal, a tracker, and the example of docs/rules.md."""
+"""What stories of the runtime model share: a journal, a tracker, and the example of docs/understanding/rules.md."""
 
 from collections.abc import Iterator
 

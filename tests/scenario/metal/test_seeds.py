@@ -1,6 +1,6 @@
 """What the seeds say of kernels, circular buffers and meshes, run on the runtime model and read back from the ledger.
 
-The figures are those of docs/rules.md.
+The figures are those of docs/understanding/rules.md.
 """
 
 from collections.abc import Callable

@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.docs.languages import expressions
+from tests.support.docs.pages import blocks_of
 from tests.support.faces.prometheus import Prometheus, a_prometheus, prometheus_programs
 from tests.support.machine.stock_regions import Slot, a_region, put
 from tests.support.metal.troubled import Troubled, a_troubled_program
@@ -197,8 +199,7 @@ def all_expressions() -> list[str]:
     board = {target["expr"] for panel in BOARD["panels"] for target in panel.get("targets", ())}
     chosen = {re.sub(r"\$(hostname|device|username|workload)\b", ".*", expression) for expression in board}
     rules = (DASHBOARDS / "rules" / "recording.yml").read_text(encoding="utf-8")
-    [asked] = re.findall(r"```promql\n(.*?)```", (DASHBOARDS.parent / "docs" / "metrics.md").read_text(), re.DOTALL)
-    docs = [line for line in asked.splitlines() if line and not line.startswith("#")]
+    docs = [expression for block in blocks_of("promql") for expression in expressions(block)]
     return sorted({*chosen, *re.findall(r"record: (\S+)", rules), *docs})
 
 

@@ -1,6 +1,6 @@
 """What the tables of the docs say, for the tests that compare them with the program.
 
-docs/json.md becomes the JSON Schema of a snapshot: every field there, with its type and meaning.
+docs/reference/json.md becomes the JSON Schema of a snapshot: every field there, with its type and meaning.
 """
 
 import re
@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = ["described", "schema_of"]
 
-_INSPECT = Path(__file__).parents[3] / "docs" / "inspect.md"
+_INSPECT = Path(__file__).parents[3] / "docs" / "reference" / "inspect.md"
 
 Schema = dict[str, Any]
 
@@ -44,7 +44,7 @@ _NAMES = {".memory": _POOLS, ".capacity": _POOLS, ".kernels": _KERNELS}
 
 
 def schema_of(page: str) -> Schema:
-    """From the text of docs/json.md."""
+    """From the text of docs/reference/json.md."""
     rows = re.findall(r"^\| `([^`]+)` \| ([^|]+) \|([^|]*)\|$", page, flags=re.MULTILINE)
     root: Schema = {"type": "object", "properties": {}, "required": []}
     for path, types, meaning in rows:
@@ -52,7 +52,7 @@ def schema_of(page: str) -> Schema:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A snapshot of ttmem",
-        "description": "What `ttmem -s` prints and the daemon answers to /snapshot; docs/json.md tells more.",
+        "description": "What `ttmem -s` prints and the daemon answers to /snapshot; docs/reference/json.md tells more.",
         **root,
     }
 

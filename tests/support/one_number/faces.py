@@ -1,7 +1,7 @@
 """What every face says of every chip at one instant, word by word, as somebody reads it there.
 
 A saying is (face, chip, word, value): a number where the face has the whole number, else the text it is rounded to. The
-same word on two faces, or twice on one, is the same figure: see `docs/figures.md` for what each of them is.
+same word on two faces, or twice on one, is the same figure: see `docs/understanding/figures.md`.
 """
 
 import csv

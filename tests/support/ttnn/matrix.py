@@ -1,4 +1,4 @@
-"""Which figure is right in which release of the stock runtime: measured on made-up chips, written to docs/matrix.md.
+"""Which figure is right in which release of the stock runtime: measured, written to docs/reference/matrix.md.
 
     ./run matrix                all releases of the table
     ./run matrix 0.78.0 0.80.0  these; the table then has these alone
@@ -28,7 +28,7 @@ from ttmem.devices import BinaryStatus, Kind, Pool
 from ttmem.tracking import CoreType
 
 RELEASES = ("0.75.0", OLDER_RELEASES[0], "0.79.0", *OLDER_RELEASES[1:], RELEASE)
-PAGE = Path(__file__).parents[3] / "docs" / "matrix.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "matrix.md"
 EXACT, DIFFERS, MISSING, UNMEASURED = "exact", "**differs**", "missing", "not measured"
 MISSING_SAID, ABSENT = "missing, a finding", "not in it"
 BANKS, BANK_BYTES, ALLOCATED = 0, 1, 2  # of a view
@@ -246,12 +246,12 @@ def measured(stock: Stock) -> Answers:
 
 HEAD = """# Releases of ttnn, figure by figure
 
-Written by `./run matrix`, which runs each release under the hook on made-up chips (n150, n300; fast dispatch) and holds
-what ttmem tells against the release's own getters, lists, graph and ELF files. Not written by hand.
+Written by `./run matrix`, which runs each release under the hook on mock chips (n150, n300; fast dispatch) and holds
+what ttmem shows against the release's own getters, lists, graph and ELF files. Not written by hand.
 
 `exact`: equal. `missing`: the release does not give it, and ttmem shows nothing. `missing, a finding`: the finding
 `unknown_device` says that something is missing, and the figures are not `complete`. `differs`: ttmem shows something
-else. `not in it`: the release has no such thing. `not measured`: made-up chips of that release do not do it, or this
+else. `not in it`: the release has no such thing. `not measured`: mock chips of that release do not do it, or this
 machine lacks a compiler for kernels. Nothing in this table is estimated; figures that can be are marked where they are
 shown (kernels charged by size x cores). What buffers by core take is in no release's own view of L1: it is held against
 their addresses and sizes.

@@ -1,4 +1,4 @@
-"""The one serializer: JSON-able, whole numbers, null for unknown, and true to its description in docs/json.md."""
+"""The one serializer: JSON-able, whole numbers, null for unknown, and as docs/reference/json.md describes it."""
 
 import json
 import re
@@ -11,7 +11,7 @@ import pytest
 from tests.support.simulated.figures import GIB, KIB, NOON_NS, a_busy_snapshot, a_seed_snapshot, a_snapshot
 from ttmem.snapshot.document import document
 
-DOCS = (Path(__file__).parents[3] / "docs" / "json.md").read_text(encoding="utf-8")
+DOCS = (Path(__file__).parents[3] / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_an_empty_snapshot_keeps_its_shape() -> None:
 
 
 def keys_in(value: Any, path: str = "") -> set[str]:
-    """Every key as docs/json.md writes it: `processes[].devices[].memory.*.used`."""
+    """Every key as docs/reference/json.md writes it: `processes[].devices[].memory.*.used`."""
     named = {"memory", "capacity", "kernels", "kernels_by_core", "kinds", "findings", "ring", "stalls", "caches"}
     found: set[str] = set()
     if isinstance(value, list):

@@ -28,7 +28,7 @@ from ttmem.snapshot.dump import BY, By, Dump, DumpGroup, Owner, PlacedPart, allo
 from ttmem.snapshot.dump_document import allocation_document, dump_document, dump_from_document, read_allocation
 from ttmem.snapshot.fields import Fields
 
-DOCS = (Path(__file__).parents[3] / "docs" / "dump.md").read_text(encoding="utf-8")
+DOCS = (Path(__file__).parents[3] / "docs" / "reference" / "dump.md").read_text(encoding="utf-8")
 
 
 def group_of(dump: Dump, device: int, name: str, *, is_kernel: bool = False) -> DumpGroup:
@@ -233,7 +233,7 @@ def test_every_field_is_described_and_nothing_else(busy: dict[str, Any]) -> None
     described = set(re.findall(r"^\| `([^`-][^`]*)` \|", DOCS, flags=re.MULTILINE))
 
     told = {key.lstrip(".") for key in keys_in(busy)}
-    assert {key for key in told if not key.startswith("process_notes[].incidents[]")} == described  # in docs/json.md
+    assert {key for key in told if not key.startswith("process_notes[].incidents[]")} == described  # in json.md
 
 
 LINES = (

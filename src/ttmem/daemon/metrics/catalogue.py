@@ -1,4 +1,4 @@
-"""Every metric of the page, in its order. docs/metrics.md describes the same ones; a test compares the two."""
+"""Every metric of the page, in its order. docs/reference/metrics.md describes the same ones; a test compares them."""
 
 from ttmem.daemon.metrics.families import Family
 

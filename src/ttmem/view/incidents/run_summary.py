@@ -21,7 +21,7 @@ from ttmem.view.words import plural
 __all__ = ["run_incidents"]
 
 _BLOCKS_MOST = 3
-_PAGE = "docs/out-of-memory.md"
+_PAGE = "docs/troubleshooting/out-of-memory.md"
 
 Explain = Callable[[ProcessUsage, Incident], Explanation]
 

@@ -1,32 +1,13 @@
-"""The examples of docs/python.md print what stands below them, and its tables name what there is."""
+"""The tables of docs/reference/python.md name what there is; tests/docs runs its examples."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
-import pytest
-
 import ttmem
-from tests.support.processes.programs import tracked
 from ttmem.client.memory.listing import LiveAllocation
 from ttmem.devices import Pool
 
-PAGE = (Path(__file__).parents[4] / "docs" / "python.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"^```python\n(.*?)^```\n\n```\n(.*?)^```$", PAGE, flags=re.DOTALL | re.MULTILINE)
-
-
-@pytest.mark.parametrize(("source", "output"), EXAMPLES)
-def test_an_example_prints_what_stands_below_it(source: str, output: str, tmp_path: Path) -> None:
-    program = f"exec(compile({source!r}, 'example', 'exec'), {{}})"
-    environ = tracked(tmp_path, TTMEM="0")
-    done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
-
-    assert done.stdout == output
-
-
-def test_every_example_has_its_output() -> None:
-    assert len(EXAMPLES) == PAGE.count("```python") == 2
+PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
 
 
 def test_every_question_is_described() -> None:

@@ -116,6 +116,6 @@ def test_every_field_can_be_compared() -> None:
 
 
 def test_every_field_is_in_the_manual() -> None:
-    manual = (Path(__file__).parents[4] / "docs/monitor-processes.md").read_text()
+    manual = (Path(__file__).parents[4] / "docs/reference/monitor-processes.md").read_text()
 
     assert [name for name in (*FIELDS, *OTHER_NAMES) if f"`{name}`" not in manual] == []

@@ -360,7 +360,7 @@ def test_what_only_one_chip_has_to_tell_is_told() -> None:
 
 
 def test_every_figure_is_in_the_manual() -> None:
-    manual = (Path(__file__).parents[4] / "docs/monitor-overview.md").read_text().replace("`", "")
+    manual = (Path(__file__).parents[4] / "docs/reference/monitor-overview.md").read_text().replace("`", "")
     usage = a_device_usage(0)
 
     names = [figure.name.split(" (")[0] for figure in figures_of(usage, pools_of(usage), is_ascii=True)]

@@ -432,7 +432,7 @@ def test_a_click_moves_the_cursor() -> None:
 
 
 def test_every_column_is_in_the_manual() -> None:
-    manual = (Path(__file__).parents[4] / "docs/monitor-processes.md").read_text()
+    manual = (Path(__file__).parents[4] / "docs/reference/monitor-processes.md").read_text()
     columns = manual.split("## Columns")[1].split("## Order")[0]
 
     assert [column.title for column in COLUMNS if not re.search(rf"^\|[^|]*\b{column.title}\b", columns, re.M)] == []

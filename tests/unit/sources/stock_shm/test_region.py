@@ -56,9 +56,8 @@ def test_the_tables_are_those_of_the_runtimes_sources() -> None:
 
 
 def test_the_page_about_them_names_every_layout_and_its_sizes() -> None:
-    table = (
-        (Path(__file__).parents[4] / "docs" / "stock-counters.md").read_text(encoding="utf-8").split("## Layouts")[1]
-    )
+    page = Path(__file__).parents[4] / "docs" / "understanding" / "stock-counters.md"
+    table = page.read_text(encoding="utf-8").split("## Layouts")[1]
     rows = re.findall(r"^\| (\d) \| ([\d,]+(?: or [\d,]+)?) \|", table, flags=re.MULTILINE)
 
     assert {int(version): sizes.replace(",", "").split(" or ") for version, sizes in rows} == {

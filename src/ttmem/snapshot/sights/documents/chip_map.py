@@ -1,4 +1,4 @@
-"""The map of a chip as a document, and back; described field by field in docs/serve.md."""
+"""The map of a chip as a document, and back; described field by field in docs/reference/serve.md."""
 
 from typing import Literal, get_args
 

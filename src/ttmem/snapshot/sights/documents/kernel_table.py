@@ -1,4 +1,4 @@
-"""The kernels of a chip as a document, and back; described field by field in docs/serve.md."""
+"""The kernels of a chip as a document, and back; described field by field in docs/reference/serve.md."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""An overview as one JSON-able document, and back; described field by field in docs/serve.md.
+"""An overview as one JSON-able document, and back; described field by field in docs/reference/serve.md.
 
 Devices and shared fields are those of a snapshot's document. Numbers of devices and keys of processes are kept, since
 rows name each other by them.

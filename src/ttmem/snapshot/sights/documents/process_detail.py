@@ -1,4 +1,4 @@
-"""One process close up as a JSON-able document, and back; described field by field in docs/serve.md."""
+"""One process close up as a JSON-able document, and back; described field by field in docs/reference/serve.md."""
 
 from ttmem.devices import Device
 from ttmem.snapshot.activity import activity_document
