@@ -43,7 +43,9 @@ Places look_at(Collector& collector, uint64_t key, uint32_t device) {
 std::vector<std::shared_ptr<const Places>> look(Collector& collector, uint64_t key) {
     settle(collector, key);
     return collector.look([&](auto& processes, Devices& devices, const Timebase&, const auto&) {
-        return collector.atlas().look(processes, devices);
+        std::vector<std::shared_ptr<const Places>> found;
+        for (const Seen& seen : collector.atlas().look(processes, devices)) found.push_back(seen.places);
+        return found;
     });
 }
 
