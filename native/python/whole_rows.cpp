@@ -88,6 +88,11 @@ public:
                      row.shared);
     }
     PyObject* object(const ActivityRow& row) {
+        if (!row.is_empty()) return whole(row);
+        if (!no_activity_.is_valid()) no_activity_ = nb::steal(whole(row));  // most have none
+        return Py_NewRef(no_activity_.ptr());
+    }
+    PyObject* whole(const ActivityRow& row) {
         return tuple(row.cores, row.footprint, row.rings, row.stalls, row.caches);
     }
     PyObject* object(const HeldRow& row) {
@@ -198,6 +203,7 @@ private:
     }
 
     std::vector<std::pair<std::string_view, nb::object>> words_;
+    nb::object no_activity_;
 };
 
 Asked::Known known_in(const nb::dict& versions) {

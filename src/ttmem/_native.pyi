@@ -288,9 +288,9 @@ class Ledger(Books):
     def look(
         self,
         details: Iterable[int] | Literal["all"] | None = None,
-        chips: dict[int, int] = {},
-        processes: dict[int, int] = {},
-        detailed: dict[int, int] = {},
+        chips: dict[int, int] = ...,
+        processes: dict[int, int] = ...,
+        detailed: dict[int, int] = ...,
     ) -> tuple[Any, ...]:
         """Everything at one instant, in nested tuples: (time_ns, chips, processes, unlisted, damaged), whose fields
         stand in the order of `snapshot.usage` and are written down in native/python/whole_rows.cpp.

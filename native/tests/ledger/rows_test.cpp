@@ -242,7 +242,7 @@ TEST(a_row_that_differs_has_another_version_and_the_untouched_keep_theirs) {
     Sight before = watcher.look();
     check_versions<ChipRow>({}, before.chips, given);
     check_versions<ProcessRow>({}, before.processes, given);
-    for (int step = 0; step < 600 && !check::has_failed(); ++step) {
+    for (int step = 0; step < 300 && !check::has_failed(); ++step) {
         const uint64_t actor = scene.act(dice);
         Sight after = watcher.look();
         check_versions(before.chips, after.chips, given);

@@ -1,5 +1,5 @@
-"""Random stories of several real processes: whole rows say what a snapshot of the same ledger says, and keep their version
-while nothing of them changes."""
+"""Random stories of several real processes: whole rows say what a snapshot of the same ledger says, and keep their
+version while nothing of them changes."""
 
 import os
 from collections.abc import Iterator
@@ -164,6 +164,7 @@ def test_details_are_only_of_those_asked_for(nursery: Nursery, journals: Path) -
     keys = [Story(nursery, journals, Random(at)).reporter.attach_to(ledger) for at in range(2)]
     _settle(ledger)
     found = {key: row[-1] for key, _, row in ledger.look([keys[1]])[2]}
-    assert found[keys[0]] is None and len(found[keys[1]]) == 8
+    assert found[keys[0]] is None
+    assert len(found[keys[1]]) == 8
     with pytest.raises(ValueError, match="keys of processes"):
         ledger.look("some")

@@ -97,13 +97,14 @@ public:
         return false;
     }
 
+    /// After all chips: they need what processes hold, too.
     ProcessRow process(size_t place, const ChipOrder& order, bool has_details) {
         const Process& process = *processes_[place];
-        const std::vector<HeldRow>& held = held_by(place);
-        ProcessRow row = process_row(process, held, order, time_);
+        ProcessRow row = process_row(process, held_by(place), order, time_);
         if (!has_details) return row;
         row.details = stories_of(process, time_);
-        row.details->held = in_order(held, order);
+        row.details->held = in_order(std::move(*held_[place]), order);
+        held_[place].reset();
         for (const auto& other : processes_)
             if (other->shadowed_by == process.key && !other->is_over())
                 row.details->other = in_order(other_holdings_of(*other, time_), order);
