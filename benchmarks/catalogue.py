@@ -36,6 +36,7 @@ MODULES = (
     "stock_counters",
     "monitor",
     "monitor_scale",
+    "snapshot_rows",
     "commands",
     "metrics",
     "history",

@@ -67,7 +67,7 @@ nb::tuple kernel_row(const KernelEntry& found, const Sent* sent, const Timebase&
     const bool is_socket = found.process->way == Way::socket;
     const EntryWords its(words, is_socket);
     const KernelName told(words.site() != 0 && !is_socket ? found.process->book.text(words.site()) : std::string());
-    return nb::make_tuple(found.process->key, program_number(its.program), words.id, words.kind(), words.flags(),
+    return nb::make_tuple(found.process->key, program_object(its.program), words.id, words.kind(), words.flags(),
                           words.reserved_bytes(), is_socket ? uint64_t{0} : words.requested_bytes(),
                           is_socket ? uint64_t{0} : words.per_bank_bytes(), is_socket ? uint16_t{0} : words.count(),
                           its.core_type, its.found_by, sent != nullptr, sent != nullptr ? sent->status : uint8_t{0},
@@ -87,7 +87,7 @@ nb::object known_or_none(const std::optional<Number>& value) {
 nb::tuple headroom_row(uint32_t number, const Headroom& headroom) {
     nb::list programs;
     for (const auto& [process, program] : headroom.programs)
-        programs.append(nb::make_tuple(process, program_number(program)));
+        programs.append(nb::make_tuple(process, program_object(program)));
     return nb::make_tuple(number, known_or_none(headroom.least), known_or_none(headroom.cb_end),
                           known_or_none(headroom.own), known_or_none(headroom.lowest), headroom.core_count,
                           nb::tuple(programs));
@@ -106,7 +106,7 @@ void space_rows(Atlas& atlas, const Processes& processes, const Devices& devices
     const auto all = atlas.look(processes, devices);
     for (uint32_t number = 0; number < all.size(); ++number) {
         static const Places nothing;
-        const Places& places = all[number] == nullptr ? nothing : *all[number];
+        const Places& places = all[number].places == nullptr ? nothing : *all[number].places;
         for (uint32_t pool = 0; pool < kPlacedPools && places.is_followed; ++pool)
             spaces.append(nb::make_tuple(number, pool) + gap_row(places.pools[pool], places.gaps[pool]));
         const bool has_worst = !places.cores.empty();

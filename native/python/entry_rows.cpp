@@ -116,7 +116,7 @@ nb::tuple entry_row(const Teller& teller, const Joined& joined, const Words& wor
     return nb::make_tuple(nb::tuple(devices), words.kind(), id, words.pool(), words.flags(), words.reserved_bytes(),
                           its.asked, its.address, its.per_bank, its.core_count, teller.thread_of(words), site, when,
                           words.sequence(), is_program ? words.status() : uint8_t{0}, is_program ? words.launches() : 0,
-                          is_socket ? words.per_bank_bytes() : uint64_t{1}, program_number(its.program), its.core_type,
+                          is_socket ? words.per_bank_bytes() : uint64_t{1}, program_object(its.program), its.core_type,
                           its.found_by, its.layout, its.page, text(what.operation), text(what.tensor),
                           size_row(told.packed_bytes), text(told.name.substr(0, kSiteMost)),
                           joined.parts_of(words, process.book));

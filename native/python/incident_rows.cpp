@@ -57,7 +57,7 @@ void put_figures(const IncidentWords& words, nb::dict& row) {
     const bool has_space = (words.space_begin | words.space_end) != 0;
     row["space_begin_address"] = number_or_none(has_space, words.space_begin);
     row["space_end_address"] = number_or_none(has_space, words.space_end);
-    row["program"] = program_number(words.program);
+    row["program"] = program_object(words.program);
     row["cb_end_address"] = unless_zero(words.cb_end);
     row["lowest_buffer_address"] = unless_zero(words.lowest_buffer);
     row["trace"] = number_or_none(words.kind() == TTMEM_INCIDENT_UNSAFE_REPLAY, words.trace);
@@ -68,7 +68,7 @@ void put_figures(const IncidentWords& words, nb::dict& row) {
     row["left_out_bytes"] = words.left_out_bytes;
 }
 
-nb::dict incident_row(const Process& process, const KeptIncident& incident, const Timebase& time) {
+nb::dict incident_dict(const Process& process, const KeptIncident& incident, const Timebase& time) {
     const IncidentWords& words = incident.words;
     const TargetBook& target = process.book.targets()[words.target()];
     nb::list devices;
@@ -118,7 +118,7 @@ nb::tuple held_row(const Process& process, const KeptIncident& incident, const W
     return nb::make_tuple(
         words.kind(), words.pool(), is_program && words.id == TTMEM_PROGRAM_ZERO ? uint64_t{0} : words.id,
         unless_zero(its.address), words.reserved_bytes(), its.asked, unless_zero(its.per_bank),
-        program_number(its.program),
+        program_object(its.program),
         unless_empty(operation_text(*process.reader, process.book, words.target(), its.program)), unless_empty(cores),
         unless_zero(its.core_count), words.is_by_core(), (words.flags() & kView) != 0, its.layout,
         unless_zero(its.page), unless_zero(words.thread() < threads.size() ? threads[words.thread()] : 0),
@@ -153,7 +153,7 @@ const Process* find_process_with(const Processes& processes, uint32_t pid, uint6
 
 nb::list incident_rows(const Process& process, const Timebase& time) {
     nb::list rows;
-    for (const KeptIncident& one : process.incidents.heads) rows.append(incident_row(process, one, time));
+    for (const KeptIncident& one : process.incidents.heads) rows.append(incident_dict(process, one, time));
     return rows;
 }
 
@@ -171,7 +171,7 @@ nb::object incident_copy_rows(Books& books, uint32_t pid, uint64_t key, uint64_t
         nb::dict rows;
         rows["pid"] = process->pid;
         rows["devices"] = device_list(devices, Wanted{nb::none()});
-        rows["incident"] = incident_row(*process, incident, time);
+        rows["incident"] = incident_dict(*process, incident, time);
         rows["entries"] = held;
         rows["sequence_before"] = incident.words.sequence_before;
         rows["sequence_after"] = incident.words.sequence_after;

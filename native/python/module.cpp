@@ -18,6 +18,7 @@
 #include "python/rows.hpp"
 #include "python/seeds.hpp"
 #include "python/socket_reports.hpp"
+#include "python/whole_rows.hpp"
 #include "ttmem/client.h"
 #include "writer/owner.hpp"
 
@@ -196,6 +197,10 @@ void add_ledger(nb::module_& module) {
         .def("drain", without_python<&Collector::drain>)
         .def("run", without_python<&Collector::run, double>, nb::arg("seconds"))
         .def("stop", &Ledger::stop)
+        .def("look", whole_rows, nb::arg("details") = nb::none(), nb::arg("chips") = nb::dict(),
+             nb::arg("processes") = nb::dict(), nb::arg("detailed") = nb::dict())
+        .def("set_bank_sizes", without_python<&Collector::set_bank_sizes, std::string, uint64_t, uint64_t>,
+             nb::arg("arch"), nb::arg("dram_bytes"), nb::arg("l1_bytes"))
         .def("snapshot", snapshot_rows, nb::arg("devices") = nb::none())
         .def("overview", overview_of, nb::arg("pids") = nb::make_tuple())
         .def("process", process_rows, nb::arg("pid"), nb::arg("key"), nb::arg("most"))

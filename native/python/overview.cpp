@@ -18,7 +18,7 @@ struct Everybody {
     std::map<uint32_t, Footprint> footprints;  // the largest: circular buffers of all begin at the same address
 
     void add(const Process& process, const Share& share) {
-        auto& chips = held[{origin_of(process), reason_of(process)}];
+        auto& chips = held[{std::string(origin_of(process)), std::string(reason_of(process))}];
         auto at = chips.begin();  // both are in order
         for (const auto& [device, own] : share.held) {
             at = chips.try_emplace(at, device);

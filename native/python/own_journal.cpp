@@ -215,7 +215,7 @@ nb::tuple entry_row(const OwnJournal& own, const Words& words, const Ages& ages,
     const KernelName told(is_program ? std::string() : own.site_text(words.site(), stacks));
     return nb::make_tuple(words.target(), words.kind(), id, words.pool(), words.flags(), words.reserved_bytes(),
                           its.asked, its.address, its.per_bank, its.page, its.layout, its.core_count,
-                          program_number(its.program), own.thread(words.thread()), ages.of(words.time),
+                          program_object(its.program), own.thread(words.thread()), ages.of(words.time),
                           size_row(told.packed_bytes), text(told.name));
 }
 

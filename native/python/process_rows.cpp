@@ -1,6 +1,4 @@
 // A process as plain Python rows: who it is, what is doubtful about it, what it did on each chip.
-#include <cstring>
-
 #include "ledger/activity.hpp"
 #include "python/row_parts.hpp"
 
@@ -30,40 +28,10 @@ nb::list overlap_rows(const Process& process) {
     return rows;
 }
 
-nb::dict findings_of(const Process& process) {
+nb::dict finding_dict(const Process& process) {
     nb::dict findings;
-    const auto put = [&](const char* name, uint64_t count) {
-        if (count != 0) findings[name] = count;
-    };
-    uint64_t classified = 0;
-    for (const auto& [name, count] : process.book.findings()) {
-        put(name.c_str(), count);
-        if (name == "double_free" || name == "wrong_target_free") classified += count;
-    }
-    const Hot& hot = process.hot;
-    put("unknown_free", hot.unmatched_frees > classified ? hot.unmatched_frees - classified : 0);
-    put("replaced", hot.replaced);
-    put("clamped", hot.clamped);
-    put("shrunk_kernel", hot.shrunk_kernels);
-    put("unsized_free", hot.unsized_frees);
-    put("names_lost", hot.arena_refused);
-    put("stacks_lost", hot.stacks_refused);
-    put("phases_lost", hot.phases_refused);
-    put("targets_lost", hot.targets_refused);
-    put("unknown_device", hot.unreported);
-    put("undivided_l1", hot.undivided_l1);
-    put("unjudged", hot.unjudged);
-    put("lock_lost", process.has_lost_lock ? 1 : 0);
-    put("counter_mismatch", process.mismatch_count);
-    put("two_sources", process.other != 0 ? 1 : 0);
-    put("file_removed", process.is_removed && !has_ended(process) ? 1 : 0);
-    put("unverified", process.is_verified || has_ended(process) ? 0 : 1);
+    for (const auto& [name, count] : findings_of(process)) findings[name.c_str()] = count;
     return findings;
-}
-
-bool is_idle(const Activity& activity) {
-    static const Activity kNothing{};
-    return std::memcmp(&activity, &kNothing, sizeof activity) == 0;
 }
 
 }  // namespace
@@ -78,36 +46,14 @@ nb::tuple size_row(const std::vector<uint64_t>& sizes) {
     return nb::tuple(row);
 }
 
-std::string operation_of(const Process& process, uint16_t target, uint64_t program) {
-    return process.reader == nullptr ? std::string() : operation_text(*process.reader, process.book, target, program);
-}
-
-nb::object program_number(uint64_t reported) {
-    if (reported == 0) return nb::none();
-    return nb::cast(reported == TTMEM_PROGRAM_ZERO ? uint64_t{0} : reported);
-}
-
-const char* reason_of(const Process& process) {
-    switch (process.mode) {
-        case Mode::outrun:
-            return process.is_verified ? "outrun" : "unverified";
-        case Mode::damaged:
-            return "damaged";
-        case Mode::settling:
-            return process.is_verified ? "settling" : "unverified";
-        default:
-            if (!process.is_verified) return "unverified";
-            if (process.hot.targets_refused != 0) return "targets_lost";
-            if (process.hot.unreported != 0) return "unknown_device";
-            if (process.is_table_full) return "table_full";
-            if (process.is_restored) return "restored";
-            return process.hot.undivided_l1 != 0 ? "undivided" : "";
-    }
+nb::object program_object(uint64_t reported) {
+    const MaybeCount number = program_number(reported);
+    return number ? nb::cast(*number) : nb::object(nb::none());
 }
 
 nb::dict process_row(const Process& process, const Timebase& time) {
     nb::dict row;
-    const bool is_whole = *reason_of(process) == '\0';
+    const bool is_whole = reason_of(process).empty();
     row["key"] = process.key;
     row["pid"] = process.pid;
     row["uid"] = process.uid;
@@ -119,8 +65,8 @@ nb::dict process_row(const Process& process, const Timebase& time) {
     row["state"] = has_ended(process) ? "ended" : "live";
     row["visible"] = process.is_visible;
     row["complete"] = is_whole;
-    row["reason"] = reason_of(process);
-    row["origin"] = origin_of(process);
+    row["reason"] = text(std::string(reason_of(process)));
+    row["origin"] = text(std::string(origin_of(process)));
     row["started_ns"] = process.started_ns;
     row["ended_ns"] = process.ended_ns;
     row["last_event_ns"] = process.realtime(process.book.last_raw(), time);
@@ -131,7 +77,7 @@ nb::dict process_row(const Process& process, const Timebase& time) {
     row["live_count"] = process.is_over() && process.way == Way::socket ? process.last_live_count
                                                                         : process.book.table().allocation_count();
     const nb::list overlaps = overlap_rows(process);
-    row["findings"] = findings_of(process);
+    row["findings"] = finding_dict(process);
     if (nb::len(overlaps) != 0) row["findings"]["overlap"] = nb::len(overlaps);
     row["overlaps"] = overlaps;
     row["threads"] = process.hot.threads;
@@ -151,50 +97,10 @@ nb::dict process_row(const Process& process, const Timebase& time) {
     return row;
 }
 
-std::map<uint32_t, ChipCounts> counts_on(const Process& process) {
-    std::map<uint32_t, ChipCounts> on_device;
-    for (uint32_t i = 0; i < process.book.target_count() && i < process.book.targets().size(); ++i) {
-        const bool is_counted = i < process.targets.size();
-        if (is_counted && !process.noted.acting[i]) continue;
-        const TargetBook& target = process.book.targets()[i];
-        const uint64_t launches = is_counted ? process.targets[i].launches : target.launches;
-        const uint64_t clashes = is_counted ? process.targets[i].clashes : target.clashes;
-        if (!target.is_named || (launches | clashes) == 0) continue;
-        for (const uint32_t device : target.devices) {
-            on_device[device].launches += launches;
-            on_device[device].clashes += clashes;
-        }
-    }
-    return on_device;
-}
-
-std::map<uint32_t, Activity> activity_on(const Process& process) {
-    std::map<uint32_t, Activity> on_device;
-    for (uint32_t i = 0; i < process.book.target_count() && i < process.book.targets().size(); ++i) {
-        const bool is_counted = i < process.targets.size();
-        if (is_counted && !process.noted.acting[i]) continue;
-        const TargetBook& target = process.book.targets()[i];
-        if (!target.is_named) continue;
-        if (!is_counted && target.activity == nullptr) continue;
-        const Activity& own = is_counted ? process.targets[i].activity : *target.activity;
-        if (is_idle(own)) continue;
-        for (const uint32_t device : target.devices) add_activity(on_device[device], own);
-    }
-    return on_device;
-}
-
-bool has_ring(const Activity::Ring& ring) { return (ring.launches | ring.live | ring.retired | ring.total) != 0; }
-
-bool has_cache(const Activity::Cache& cache) {
-    const auto& o = cache.outcomes;
-    static_assert(kOutcomes == 5);
-    return (o[0] | o[1] | o[2] | o[3] | o[4] | cache.entries) != 0;
-}
-
 void ActivityLists::add(uint64_t key, uint32_t device, const Activity& activity) {
     for (uint32_t c = 0; c < kCoreTypes; ++c) {
         const Activity::Ring& ring = activity.rings[c];
-        if (has_ring(ring))
+        if (is_used(ring))
             rings_.append(
                 nb::make_tuple(key, device, c, ring.live, ring.retired, ring.entries, ring.launches, ring.total));
     }
@@ -203,7 +109,7 @@ void ActivityLists::add(uint64_t key, uint32_t device, const Activity& activity)
     for (uint32_t c = 0; c < kCaches; ++c) {
         const Activity::Cache& cache = activity.caches[c];
         const auto& o = cache.outcomes;
-        if (has_cache(cache))
+        if (is_used(cache))
             caches_.append(
                 nb::make_tuple(key, device, c, o[0], o[1], o[2], o[3], o[4], cache.entries, cache.held, cache.shared));
     }

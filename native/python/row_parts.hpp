@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "ledger/collector.hpp"
+#include "ledger/rows/look.hpp"
+#include "ledger/rows/making.hpp"
 #include "python/peaks.hpp"
 #include "python/rows.hpp"
 
@@ -39,12 +41,6 @@ nanobind::list device_list(const Devices& devices, const Wanted& wanted);
 void device_rows(const Devices& devices, const std::vector<History>& histories, const Wanted& wanted,
                  nanobind::dict& rows);
 
-/// Why the figures of a process are not complete; empty if they are.
-const char* reason_of(const Process& process);
-/// Its origin, as Python has it.
-inline const char* origin_of(const Process& process) { return process.book.is_counting() ? "counted" : "counter"; }
-inline bool has_ended(const Process& process) { return process.mode == Mode::ended || process.ended_ns != 0; }
-
 /// The heads of the incidents of a process, oldest first.
 nanobind::list incident_rows(const Process& process, const Timebase& time);
 
@@ -60,27 +56,12 @@ void holding_rows(const Process& process, size_t most, const Timebase& time, nan
 /// Files that are no sound journals.
 inline nanobind::list damaged_rows(const std::map<uint32_t, Damaged>& damaged) {
     nanobind::list files;
-    for (const auto& [uid, of_user] : damaged) {
-        for (const auto& [path, what] : of_user.newest) files.append(nanobind::make_tuple(text(path), text(what)));
-        if (of_user.more == 0) continue;
-        const std::string& path = of_user.newest.back().first;
-        const std::string words = "and " + std::to_string(of_user.more) + " more of " +
-                                  (uid == ~uint32_t{0} ? "others" : "uid " + std::to_string(uid)) +
-                                  " that were no sound journals either";
-        files.append(nanobind::make_tuple(text(path.substr(0, path.rfind('/'))), text(words)));
-    }
+    for (const auto& [path, what] : damaged_files(damaged)) files.append(nanobind::make_tuple(text(path), text(what)));
     return files;
 }
 
 /// Chips that living processes have open whose journals broke: nobody knows what they hold there.
 nanobind::list doubted_rows(const Processes& processes);
-
-struct ChipCounts {
-    uint64_t launches = 0, clashes = 0;
-};
-/// What a process did on each chip. Several targets may stand for one; a mesh's is that of each of its chips.
-std::map<uint32_t, ChipCounts> counts_on(const Process& process);
-std::map<uint32_t, Activity> activity_on(const Process& process);
 
 /// `rings`, `stalls` and `caches`.
 class ActivityLists {
@@ -91,8 +72,5 @@ public:
 private:
     nanobind::list rings_, stalls_, caches_;
 };
-
-bool has_ring(const Activity::Ring& ring);
-bool has_cache(const Activity::Cache& cache);
 
 }  // namespace ttmem

@@ -87,7 +87,7 @@ void program_rows(const Process& process, ProcessLists& lists) {
         if (words.kind() != TTMEM_PROGRAM_BINARY) return;
         const nb::str operation = text(operation_of(process, words.target(), words.id));
         for (const uint32_t device : process.book.targets()[words.target()].devices)
-            lists.programs.append(nb::make_tuple(process.key, device, program_number(words.id), words.status(),
+            lists.programs.append(nb::make_tuple(process.key, device, program_object(words.id), words.status(),
                                                  words.launches(), words.reserved_bytes(), operation));
     });
 }
@@ -124,7 +124,7 @@ void history_rows(const Process& process, const Timebase& time, ProcessLists& li
         lists.out_of_memory.append(
             nb::make_tuple(process.key, one.device, one.pool, one.requested, one.free, one.largest, when(one.raw)));
     for (const Clash& one : process.book.clashes())
-        lists.clashes.append(nb::make_tuple(process.key, one.device, program_number(one.program), one.cb_end,
+        lists.clashes.append(nb::make_tuple(process.key, one.device, program_object(one.program), one.cb_end,
                                             one.buffer, when(one.raw)));
 }
 

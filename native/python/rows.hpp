@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include "ledger/rows/making.hpp"
 #include "python/books.hpp"
 
 namespace ttmem {
@@ -13,10 +14,7 @@ nanobind::str text(const std::string& bytes);
 nanobind::tuple size_row(const std::vector<uint64_t>& sizes);
 
 /// The runtime's number of a program, as it was reported; None unknown.
-nanobind::object program_number(uint64_t reported);
-
-/// The operation of a program of a process that has a journal; empty if it is not known.
-std::string operation_of(const Process& process, uint16_t target, uint64_t program);
+nanobind::object program_object(uint64_t reported);
 
 /// `devices`: only rows about these; None for all.
 nanobind::dict snapshot_rows(Books& books, nanobind::object devices);

@@ -59,9 +59,9 @@ void add_footprints(Sum& sum, const Process& process, Share& share) {
 
 bool is_there(const Activity& activity) {
     bool is_any = false;
-    for (const Activity::Ring& ring : activity.rings) is_any |= has_ring(ring);
+    for (const Activity::Ring& ring : activity.rings) is_any |= is_used(ring);
     for (const uint64_t stall : activity.stalls) is_any |= stall != 0;
-    for (const Activity::Cache& cache : activity.caches) is_any |= has_cache(cache);
+    for (const Activity::Cache& cache : activity.caches) is_any |= is_used(cache);
     return is_any;
 }
 

@@ -7,7 +7,7 @@ struct, for the test that compares both languages.
 """
 
 from collections.abc import Callable, Iterable, Sequence, Sized
-from typing import Any
+from typing import Any, Literal
 
 class client:  # really a submodule
     @staticmethod
@@ -284,6 +284,26 @@ class Ledger(Books):
 
     def stop(self) -> None:
         """Makes a `run` in another thread return at once."""
+
+    def look(
+        self,
+        details: Iterable[int] | Literal["all"] | None = None,
+        chips: dict[int, int] = ...,
+        processes: dict[int, int] = ...,
+        detailed: dict[int, int] = ...,
+    ) -> tuple[Any, ...]:
+        """Everything at one instant, in nested tuples: (time_ns, chips, processes, unlisted, damaged), whose fields
+        stand in the order of `snapshot.usage` and are written down in native/python/whole_rows.cpp.
+
+        chips: (number, version, row), those that are shown, in their order. processes: (key, version, row), their
+        figures summed over their chips, with details where `details` names their key or is "all". unlisted: names of
+        other chips that rows may name. damaged: (path, what is wrong). A version is never given twice, and a row has
+        another one whenever anything in it may have changed. A row is None if the caller says that it has that version:
+        of `chips` by number, of `processes` by key, of `detailed` by key and with details."""
+
+    def set_bank_sizes(self, arch: str, dram_bytes: int, l1_bytes: int) -> bool:
+        """How large each bank of an architecture is, whoever has it: what is free in one piece follows from that.
+        Returns whether that is news: then rows of its chips have new versions."""
 
     def snapshot(self, devices: Iterable[int] | None = None) -> dict[str, Any]:
         """Everything at one instant, as plain rows (see ttmem.snapshot for their meaning), or what is about some

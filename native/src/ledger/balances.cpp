@@ -23,6 +23,7 @@ uint32_t Devices::add(uint64_t now_ns) {
     }
     devices_[number].facts.index = -1;
     devices_[number].since_ns = now_ns;
+    devices_[number].descriptions = 1;
     return number;
 }
 
@@ -70,6 +71,8 @@ const Device* Devices::find_seed_id(int32_t id) const {
 void Devices::set_facts(uint32_t number, const DeviceDescriptor& facts) {
     Device& device = devices_[number];
     ++changes_;
+    ++descriptions_;
+    ++device.descriptions;
     const int32_t before = device.facts.index, now = facts.index;
     device.facts = facts;
     if (!device.is_known) {
@@ -115,6 +118,7 @@ void Devices::retract_peaks(const std::map<uint32_t, Cell>& cells, uint64_t sinc
     ++changes_;
     for (const auto& [number, cell] : cells) {
         Device& device = devices_[number];
+        ++device.changes;
         for (PeakAmount& pool : device.cell.pools) {
             pool.high = pool.used;
             if (pool.peak_time_ns < since_ns || pool.peak == pool.used) continue;
@@ -122,6 +126,20 @@ void Devices::retract_peaks(const std::map<uint32_t, Cell>& cells, uint64_t sinc
             device.is_lower_bound = device.is_lower_bound || device.user_count > 2;  // others may have been there
         }
     }
+}
+
+bool Devices::set_bank_sizes(const std::string& arch, const BankSizes& sizes) {
+    const auto [known, is_new] = bank_sizes_.try_emplace(arch, sizes);
+    if (!is_new && known->second == sizes) return false;
+    known->second = sizes;
+    for (Device& device : devices_)
+        if (arch == device.facts.arch) ++device.changes;
+    return true;
+}
+
+const BankSizes* Devices::bank_sizes(const Device& device) const {
+    const auto known = bank_sizes_.find(std::string_view(device.facts.arch));
+    return known != bank_sizes_.end() ? &known->second : nullptr;
 }
 
 int64_t Devices::take_high(uint32_t number, uint32_t pool) {
@@ -140,6 +158,7 @@ void Devices::reset_peaks(uint64_t now_ns) {
         }
         device.since_ns = now_ns;
         device.is_lower_bound = false;
+        ++device.changes;
     }
 }
 

@@ -66,6 +66,12 @@ struct DriverWord {
     bool operator==(const DriverWord&) const = default;
 };
 
+/// All of one bank.
+struct BankSizes {
+    uint64_t dram_bytes = 0, l1_bytes = 0;
+    bool operator==(const BankSizes&) const = default;
+};
+
 /// Two descriptions of one chip that cannot both be true: one is believed.
 struct Contradiction {
     uint64_t believed = 0, other = 0;  // keys of processes; 0: the driver
@@ -88,6 +94,10 @@ struct Device {
     bool is_lower_bound = false;  // a gap may have hidden a higher one
     int unsettled = 0;            // processes whose share is between a scan and exactness: no peak is taken meanwhile
     int user_count = 0;           // books that have a cell here
+    // For whoever keeps what was made of it (rows/versions.hpp): how often it changed by itself, whatever processes did
+    // there; how often that was its name or description; and what its version was made of.
+    uint64_t changes = 0, descriptions = 0, version = 0, seen_changes = 0, seen_descriptions = 0;
+    bool is_shown = false;  // as of that version
     bool is_vacant() const { return !is_known && name.empty(); }
 };
 
@@ -117,11 +127,23 @@ public:
     /// Whether one more chip may be named by number.
     bool has_room() const;
     /// A book comes to a device or leaves it.
-    void join(uint32_t number) { ++devices_[number].user_count; }
-    void part(uint32_t number) { --devices_[number].user_count; }
+    void join(uint32_t number) {
+        ++devices_[number].user_count;
+        ++devices_[number].changes;
+    }
+    void part(uint32_t number) {
+        --devices_[number].user_count;
+        ++devices_[number].changes;
+    }
     /// Strangers come and go by the thousand: those nobody uses any more give their places back beyond some.
     void forget_unused();
     void reset_peaks(uint64_t now_ns);
+    /// How large the banks of an architecture are, whoever has them; returns whether that is news.
+    bool set_bank_sizes(const std::string& arch, const BankSizes& sizes);
+    /// Those of a chip; nullptr if nobody said.
+    const BankSizes* bank_sizes(const Device& device) const;
+    /// How often any chip was described.
+    uint64_t descriptions() const { return descriptions_; }
     /// What a pool of a chip was at its highest since this was last asked.
     int64_t take_high(uint32_t number, uint32_t pool);
     /// Peaks since then may hold figures that turned out to be somebody's second report: what is held now is sure.
@@ -139,9 +161,13 @@ private:
     std::unordered_map<uint64_t, uint32_t> numbers_;
     std::unordered_map<std::string, uint32_t> unknowns_;
     std::unordered_map<int32_t, std::vector<uint32_t>> chips_;  // by index
+    std::map<std::string, BankSizes, std::less<>> bank_sizes_;  // by architecture
     uint64_t mapping_ = 0;
-    uint64_t changes_ = 0;
+    uint64_t changes_ = 0, descriptions_ = 0;
 };
+
+/// Balances are signed inside, and may be below zero for a moment.
+inline uint64_t never_negative(int64_t amount) { return amount > 0 ? static_cast<uint64_t>(amount) : 0; }
 
 /// What several damaged journals claim may pass any limit together: it wraps, and comes back exactly when they go.
 inline void add_to(int64_t& sum, int64_t by) {

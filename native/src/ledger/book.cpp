@@ -229,6 +229,7 @@ void Book::on_freed(const Words& event, uint32_t hash, const JournalReader* read
 // mistakes than anybody will read is not looked after any further.
 void Book::note_unmatched(const Words& event) {
     if ((event.flags() & kExcused) != 0 || ++unmatched_ > kUnmatchedExplained) return;
+    ++changes_;
     EntryKey key = entry_key(event);
     const size_t kept = freed_.size();
     for (size_t i = 0; i < std::min<size_t>(kept, 4096); ++i) {
@@ -249,6 +250,7 @@ void Book::note_unmatched(const Words& event) {
 }
 
 void Book::drop_lists() {
+    ++changes_;
     table_.clear();
     freed_.clear();
     freed_.shrink_to_fit();
@@ -256,11 +258,13 @@ void Book::drop_lists() {
 }
 
 void Book::begin(const Words& life, uint32_t hash, uint64_t now_ns) {
+    ++changes_;
     table_.insert(life, hash);
     charge(life, +1, life.sequence(), life.time, now_ns);
 }
 
 void Book::end(size_t slot, uint64_t sequence, uint64_t now_ns) {
+    ++changes_;
     const Words& life = *table_.at_slot(slot);
     charge(life, -1, sequence, now_ns, now_ns);
     keep_freed(life, sequence);
@@ -268,6 +272,7 @@ void Book::end(size_t slot, uint64_t sequence, uint64_t now_ns) {
 }
 
 void Book::resize(Words& life, uint64_t bytes, uint64_t sequence, uint64_t now_ns) {
+    ++changes_;
     charge(life, -1, sequence, now_ns, now_ns);
     life.set_reserved(bytes);
     life.set_requested(bytes);
@@ -291,6 +296,7 @@ void Book::change_program(Words& program, const Words& event) {
         if (launches <= in::kLaunches.most() && launches > program.launches())
             program.per_bank = ProgramEntry::with_launches(program.per_bank, launches);
         program.address = std::max(program.address, sequence);
+        ++launches_;
     } else if (sequence > program.requested_bytes()) {
         program.per_bank = ProgramEntry::with_status(program.per_bank, StatusChangedRecord::unpack(event).status);
         program.set_requested(sequence);
@@ -322,6 +328,7 @@ void Book::on_named(const ProgramNamedRecord& named) {
 }
 
 void Book::learn_refusals(const std::vector<Words>& events, uint64_t now_ns) {
+    ++changes_;
     for (const Words& event : events) {
         if (!is_sound(event))
             ++findings_["impossible_record"];
@@ -384,6 +391,7 @@ void Book::apply(const Words& event, const JournalReader* reader, uint64_t now_n
 
 void Book::apply_hashed(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns) {
     if (event.type() > kNewestType) return;  // newer types are not for us
+    ++changes_;
     if (!is_sound(event)) {
         Words known = event;
         if (make_sound(known)) return apply(known, reader, now_ns);
@@ -448,6 +456,7 @@ size_t Book::apply_run(const std::vector<Words>& events, size_t from, uint64_t u
 }
 
 void Book::rebuild(const std::vector<Words>& alive, const std::vector<Words>& ends, uint64_t now_ns) {
+    ++changes_;
     forget_sharing();
     table_.clear();
     programs_early_.clear();

@@ -129,8 +129,14 @@ public:
     void resize(Words& life, uint64_t bytes, uint64_t sequence, uint64_t now_ns);
     void open_seed(uint16_t number, int32_t id, uint64_t now_ns);
     void note_unmatched(const Words& event);
-    void note(const char* finding, uint64_t count = 1) { findings_[finding] += count; }
-    void touch(uint64_t raw) { last_raw_ = raw; }
+    void note(const char* finding, uint64_t count = 1) {
+        findings_[finding] += count;
+        ++changes_;
+    }
+    void touch(uint64_t raw) {
+        last_raw_ = raw;
+        ++changes_;
+    }
 
     /// What happens from now on is said in a log, under this pid; the ticks are when the process started.
     void log_to(EventLog& log, const uint32_t& pid, uint64_t start_ticks);
@@ -189,6 +195,10 @@ public:
     /// Where the counters of a quiet journal differ from these totals, or empty.
     std::string difference(const std::vector<TargetWords>& targets) const;
 
+    /// How often something changed that may be shown of this process.
+    uint64_t changes() const { return changes_; }
+    /// How often a program was launched that is in the table: that changes what is resident, and no entry comes or goes.
+    uint64_t launches() const { return launches_; }
     const EntryTable& table() const { return table_; }
     const std::vector<TargetBook>& targets() const { return targets_; }
     /// One more than the highest target that was ever named here.
@@ -290,6 +300,7 @@ private:
     uint64_t freed_dropped_ = 0;
     uint64_t unmatched_ = 0;
     uint64_t last_raw_ = 0;
+    uint64_t changes_ = 0, launches_ = 0;
     uint32_t target_count_ = 1;
     bool is_counting_ = true;
     bool is_shared_ = true;

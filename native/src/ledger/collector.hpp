@@ -28,6 +28,7 @@
 #include "ledger/incidents.hpp"
 #include "ledger/lifetime.hpp"
 #include "ledger/places.hpp"
+#include "ledger/rows/versions.hpp"
 #include "ledger/seed_targets.hpp"
 #include "ledger/timebase.hpp"
 #include "reader/journal.hpp"
@@ -50,6 +51,12 @@ struct Noted {
     uint32_t raised_anywhere = 0;
     uint64_t read_ns = 0;  // all of them; 0: they are to be read anew
     Hot hot;               // as it was at the last look
+};
+
+/// What the row of a process depends on, as counts of changes.
+struct ProcessChanges {
+    uint64_t own = 0, book = 0, other = 0, other_book = 0;
+    bool operator==(const ProcessChanges&) const = default;
 };
 
 /// Files of one user that are no sound journals: the newest, and how many more there were.
@@ -102,8 +109,10 @@ struct Process {
     Hot hot;
     std::vector<TargetWords> targets;  // the counters as last read
     Noted noted;
-    uint32_t label_id = 0;                // of `label`
-    uint64_t figures = 0;                 // how often something changed that is shown of it
+    uint32_t label_id = 0;  // of `label`
+    uint64_t figures = 0;   // how often something changed that is shown of it, besides its book
+    uint64_t version = 0;   // of its row (rows/versions.hpp), and what that was made of
+    ProcessChanges versioned;
     uint64_t heard_ns = 0, asked_ns = 0;  // when its journal last had news, and when it was last looked into
     bool is_at_hand = false;              // looked into in this pass
     uint64_t missing_since_ns = 0;        // it lives, but its file is gone
@@ -130,6 +139,7 @@ struct Process {
 struct Besides {
     Atlas& atlas;
     const std::map<uint32_t, Damaged>& damaged;  // by owner
+    Versions& versions;
 };
 
 class Collector {
@@ -161,6 +171,9 @@ public:
     bool describe_by_driver(uint64_t unique_id, const std::string& arch, const std::string& board, uint64_t dram_bytes,
                             uint64_t l1_bytes);
 
+    /// How large each bank of an architecture is, whoever has it; returns whether that is news.
+    bool set_bank_sizes(const std::string& arch, uint64_t dram_bytes, uint64_t l1_bytes);
+
     /// The books are for those who report by socket too, as long as they hold this.
     [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
     bool is_wanted() const { return waiting_.load(std::memory_order_relaxed) != 0; }
@@ -191,7 +204,7 @@ public:
     /// Calls `visit` with what is held, by whoever holds it.
     template <typename Visit>
     auto show(Visit& visit) {
-        const Besides besides{atlas_, damaged_};
+        const Besides besides{atlas_, damaged_, versions_};
         return visit(processes_, devices_, timebase_, besides);
     }
 
@@ -270,6 +283,7 @@ private:
     size_t ended_count_ = 0;  // since the ended were last counted
     Devices devices_;
     Atlas atlas_;
+    Versions versions_;
     Timebase timebase_;
     JournalFiles files_;
     size_t visited_count_ = 0;     // living journals that are not held open

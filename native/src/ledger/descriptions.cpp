@@ -174,6 +174,7 @@ void Devices::compare(Device& device) {
             believed, claim.key, std::move(found.what), std::move(found.believed), std::move(found.other), 1};
     }
     changes_ += had || device.contradiction.count != 0;
+    ++device.changes;
 }
 
 }  // namespace ttmem

@@ -103,6 +103,7 @@ void Collector::doubt_claims() {
         if (process->is_claimed && is_pid_in_use(static_cast<pid_t>(process->pid))) {
             forgotten_.add(*process, devices_);  // what has happened has happened: sums never fall
             process->is_claimed = process->is_visible = false;
+            ++process->figures;
             verify(*process, false);
         }
 }

@@ -132,6 +132,17 @@ Laid laid_by(const Book& book) {
     return laid;
 }
 
+void note_launches(Laid& laid, const Book& book) {
+    for (auto& [target, spans] : laid.by_target)
+        for (CbSpan& span : spans) {
+            if (span.program == 0) continue;
+            const Words* program =
+                book.table().find({span.program & 0xffff'ffff'ffffull, target, TTMEM_PROGRAM_BINARY});
+            if (program != nullptr && program->launches() != 0)
+                span.launched = program->address != 0 ? program->address : program->sequence();
+        }
+}
+
 Laid core_buffers_of(const Book& book) {
     Laid laid;
     book.table().for_each([&](const Words& words) {
@@ -189,9 +200,10 @@ Footprint footprint_of(const std::vector<CbSpan>& spans, const std::map<uint64_t
     return footprint;
 }
 
-std::vector<std::pair<uint32_t, Footprint>> footprints_of(const Book& book) {
-    std::vector<std::pair<uint32_t, Footprint>> footprints;
-    const Laid laid = laid_by(book);
+Footprints footprints_of(const Book& book) { return footprints_of(book, laid_by(book)); }
+
+Footprints footprints_of(const Book& book, const Laid& laid) {
+    Footprints footprints;
     if (laid.by_target.empty() || laid.is_too_much()) return footprints;  // then nobody knows
     std::map<std::vector<uint16_t>, Footprint> known;  // chips of a mesh have the same targets, and the same footprint
     for (const auto& [device, cell] : book.cells()) {

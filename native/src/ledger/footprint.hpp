@@ -44,6 +44,8 @@ struct Laid {
     bool is_too_much() const;   // more than any honest program: then nobody knows
 };
 Laid laid_by(const Book& book);
+/// Which programs were launched since, where no entry came or went.
+void note_launches(Laid& laid, const Book& book);
 
 /// Buffers that are allocated by core, laid out the same way.
 Laid core_buffers_of(const Book& book);
@@ -61,6 +63,8 @@ Cores cores_of(const std::string& text);
 Footprint footprint_of(const std::vector<CbSpan>& spans, const std::map<uint64_t, Cores>& core_sets);
 
 /// The footprints of a process: (device number, footprint) for each chip that it has circular buffers on.
-std::vector<std::pair<uint32_t, Footprint>> footprints_of(const Book& book);
+using Footprints = std::vector<std::pair<uint32_t, Footprint>>;
+Footprints footprints_of(const Book& book);
+Footprints footprints_of(const Book& book, const Laid& laid);
 
 }  // namespace ttmem

@@ -20,11 +20,6 @@ std::optional<uint64_t> lowest_of(const Spans& spans) {
     return lowest;
 }
 
-int64_t difference(uint64_t high, uint64_t low) {
-    constexpr uint64_t kMost = uint64_t{1} << 62;  // whatever another process says: addresses are far below
-    return static_cast<int64_t>(std::min(high, kMost)) - static_cast<int64_t>(std::min(low, kMost));
-}
-
 }  // namespace
 
 Headroom headroom_of(const Spans& lockstep, const std::map<uint32_t, CoreTaken>& cores) {
@@ -43,7 +38,7 @@ Headroom headroom_of(const Spans& lockstep, const std::map<uint32_t, CoreTaken>&
             headroom.cb_end = std::max(headroom.cb_end.value_or(0), end);
             continue;
         }
-        const int64_t room = difference(*lowest, end);
+        const int64_t room = room_between(*lowest, end);
         headroom.least = std::min(headroom.least.value_or(room), room);
     }
     return headroom;

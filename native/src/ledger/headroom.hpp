@@ -5,6 +5,7 @@
 // cores are told apart.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -17,6 +18,12 @@
 namespace ttmem {
 
 struct CoreTaken;
+
+/// How far one address is above another; below 0 if it is not.
+inline int64_t room_between(uint64_t high, uint64_t low) {
+    constexpr uint64_t kMost = uint64_t{1} << 62;  // whatever another process says: addresses are far below
+    return static_cast<int64_t>(std::min(high, kMost)) - static_cast<int64_t>(std::min(low, kMost));
+}
 
 struct Headroom {
     std::optional<int64_t> least;    // of cores that have both

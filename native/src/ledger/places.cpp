@@ -87,16 +87,22 @@ Taken lay_core_buffers(const Laid& laid, const std::vector<uint16_t>& targets, s
     return taken;
 }
 
+// What buffers of all cores, buffers of one core and circular buffers take of that core.
+uint64_t taken_of(const Places& places, const Spans& own, const Spans& circular) {
+    Spans all = own;
+    append(all, circular);
+    join(all);
+    return places.buffers + length_of(all) - overlap_of(places.buffer_spans, all);
+}
+
 void fill_cores(Places& places, std::map<uint32_t, CoreTaken>& cores) {
     Spans buffers = places.pools[TTMEM_L1].spans;
     append(buffers, places.pools[TTMEM_L1_SMALL].spans);
     join(buffers);
     places.buffers = length_of(buffers);
+    places.buffer_spans = buffers;
     for (auto& [number, core] : cores) {
-        Spans all = core.own;
-        append(all, core.planned);
-        join(all);
-        core.used = places.buffers + length_of(all) - overlap_of(buffers, all);
+        core.used = taken_of(places, core.own, core.planned);
         if (places.cores.empty() || core.used > places.cores[places.worst].used) places.worst = places.cores.size();
         places.cores.push_back(std::move(core));
     }
@@ -180,9 +186,9 @@ std::vector<Atlas::Holders> Atlas::holders_by_device(const Processes& processes,
     return holders;
 }
 
-Atlas::Name Atlas::name_of(const Holders& holders) {
-    Name name;
-    name.reserve(3 * holders.size());
+Atlas::Name Atlas::name_of(const Holders& holders, const Devices& devices) {
+    Name name{devices.descriptions()};
+    name.reserve(3 * holders.size() + 1);
     for (const auto& [process, target] : holders)
         name.insert(name.end(), {process->key, process->book.table().changes(),
                                  uint64_t{target} << 1 | uint64_t{is_followed(*process)}});
@@ -192,26 +198,37 @@ Atlas::Name Atlas::name_of(const Holders& holders) {
 const Atlas::Sorted& Atlas::sorted(const Process& process, const Devices& devices) {
     Sorted& sorted = processes_[process.key];
     const uint64_t changes = process.book.table().changes();
-    if (sorted.changes != changes) {
+    const uint64_t launches = process.book.launches(), descriptions = devices.descriptions();
+    if (sorted.changes == changes && sorted.launches != launches) note_launches(sorted.laid, process.book);
+    sorted.launches = launches;
+    if (sorted.changes != changes || sorted.descriptions != descriptions) {
         bool has_by_core = false;
         sorted.targets = taken_by(process.book, devices, process.way != Way::socket, has_by_core);
         sorted.laid = laid_by(process.book);
         sorted.core_buffers = has_by_core ? core_buffers_of(process.book) : Laid{};
         sorted.changes = changes;
+        sorted.descriptions = descriptions;
     }
     return sorted;
 }
 
-Places Atlas::together(const Holders& holders, const Devices& devices, bool is_now) {
+// The targets of one process, whose holders stand together; `holder` goes on to the next process.
+std::vector<uint16_t> Atlas::targets_of(Holders::const_iterator& holder, Holders::const_iterator end) {
+    std::vector<uint16_t> targets;
+    const Process* process = holder->process;
+    for (; holder != end && holder->process == process; ++holder)
+        if (holder->target != kNoTarget) targets.push_back(holder->target);
+    return targets;
+}
+
+Places Atlas::together(const Holders& holders, const Devices& devices) {
     Places places;
     std::map<uint32_t, CoreTaken> cores;
     std::vector<const Taken*> parts[kPlacedPools];
     Taken on_cores;
     for (auto holder = holders.begin(); holder != holders.end();) {
         const Process& process = *holder->process;
-        std::vector<uint16_t> targets;
-        for (; holder != holders.end() && holder->process == &process; ++holder)
-            if (holder->target != kNoTarget) targets.push_back(holder->target);
+        const std::vector<uint16_t> targets = targets_of(holder, holders.end());
         if (!is_followed(process)) {
             places.is_followed = false;
             continue;
@@ -225,7 +242,7 @@ Places Atlas::together(const Holders& holders, const Devices& devices, bool is_n
         places.is_followed &= !own.laid.is_too_much() && !own.core_buffers.is_too_much();
         places.is_estimated |= own.laid.has_unplaced || own.core_buffers.has_unplaced;
         on_cores = ttmem::together(on_cores, lay_core_buffers(own.core_buffers, targets, cores));
-        lay_on_cores(is_now ? laid_by(process.book) : own.laid, targets, cores);
+        lay_on_cores(own.laid, targets, cores);
     }
     for (uint32_t pool = 0; pool < kPlacedPools; ++pool)
         places.pools[pool] = ttmem::together(parts[pool], 0, parts[pool].size());
@@ -260,30 +277,62 @@ void Atlas::forget(const Processes& processes) {
     std::erase_if(processes_, [&](const auto& one) { return !alive.contains(one.first); });
 }
 
-std::vector<std::shared_ptr<const Places>> Atlas::look(const Processes& processes, const Devices& devices) {
+// By the same walk as for all programs, over those that ran last.
+FullestCore Atlas::fullest_now(const Holders& holders, const Devices& devices, const Places& places) {
+    FullestCore now{places.buffers};
+    std::map<uint32_t, CoreTaken> cores;
+    for (auto holder = holders.begin(); holder != holders.end();) {
+        const Process& process = *holder->process;
+        const std::vector<uint16_t> targets = targets_of(holder, holders.end());
+        if (!is_followed(process)) continue;
+        const Laid& laid = sorted(process, devices).laid;
+        lay_on_cores(laid, targets, cores);
+        for (const uint16_t target : targets)
+            if (const auto found = laid.by_target.find(target); found != laid.by_target.end())
+                for (const CbSpan& span : found->second) now.is_known &= span.program != 0;
+    }
+    for (const CoreTaken& core : places.cores) {
+        const uint64_t used = taken_of(places, core.own, cores[core.core].resident);
+        if (!now.has_core || used > now.used) now = {used, core.core, true, now.is_known};
+    }
+    return now;
+}
+
+Footprints Atlas::footprints(const Process& process, const Devices& devices) {
+    if (!process.book.is_counting()) return {};  // the list is not whole
+    return process.is_over() ? footprints_of(process.book) : footprints_of(process.book, sorted(process, devices).laid);
+}
+
+std::vector<Seen> Atlas::look(const Processes& processes, const Devices& devices) {
     forget(processes);
-    std::map<Name, std::shared_ptr<const Places>> before = std::move(known_);
+    std::map<Name, Known> before = std::move(known_);
     known_.clear();
-    std::vector<std::shared_ptr<const Places>> found;
+    std::vector<Seen> found;
     for (const Holders& holders : holders_by_device(processes, devices)) {
         if (holders.empty()) {
             found.emplace_back();
             continue;
         }
-        const auto [at, is_new] = known_.try_emplace(name_of(holders));
+        const auto [at, is_new] = known_.try_emplace(name_of(holders, devices));
+        Known& known = at->second;
         if (is_new) {
-            const auto old = before.find(at->first);
-            at->second =
-                old != before.end() ? old->second : std::make_shared<const Places>(together(holders, devices, false));
+            if (const auto old = before.find(at->first); old != before.end())
+                known = old->second;
+            else
+                known.places = std::make_shared<const Places>(together(holders, devices));
+            uint64_t launches = 0;
+            for (const Holder& holder : holders) launches += holder.process->book.launches();
+            if (known.launches != launches) known.now = fullest_now(holders, devices, *known.places);
+            known.launches = launches;
         }
-        found.push_back(at->second);
+        found.push_back({known.places, known.now});
     }
     return found;
 }
 
 Places Atlas::look_at(const Processes& processes, const Devices& devices, uint32_t device) {
     const std::vector<Holders> holders = holders_by_device(processes, devices);
-    return device < holders.size() ? together(holders[device], devices, true) : Places{};
+    return device < holders.size() ? together(holders[device], devices) : Places{};
 }
 
 }  // namespace ttmem

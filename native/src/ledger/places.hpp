@@ -49,6 +49,15 @@ struct CoreTaken {
     uint64_t used = 0;  // with buffers; where both lie, once
 };
 
+/// The fullest core as it is now: buffers there, and the circular buffers of the program that ran there last.
+struct FullestCore {
+    uint64_t used = 0;      // where both lie, once
+    uint32_t core = 0;      // y * 256 + x
+    bool has_core = false;  // false: no core differs from the others
+    bool is_known = true;   // false: some circular buffers did not say whose they are
+    bool operator==(const FullestCore&) const = default;
+};
+
 /// All that has an address on one chip.
 struct Places {
     Taken pools[kPlacedPools];
@@ -56,6 +65,7 @@ struct Places {
     std::vector<CoreTaken> cores;  // those with circular buffers or buffers of their own, in order
     size_t worst = 0;              // the fullest of them
     uint64_t buffers = 0;          // what buffers take of every core
+    Spans buffer_spans;            // and where
     Headroom headroom;
     bool is_followed = true;    // False: the list of somebody's allocations is not whole
     bool is_estimated = false;  // some circular buffers did not say on which cores they lie
@@ -68,13 +78,21 @@ std::map<uint16_t, TakenPools> taken_by(const Book& book, const Devices& devices
 
 using Processes = std::vector<std::unique_ptr<Process>>;
 
+/// What lies where on a chip, and what of it is resident now: a launch changes no table.
+struct Seen {
+    std::shared_ptr<const Places> places;  // nullptr where nobody has anything
+    FullestCore now;
+};
+
 /// All chips. Guarded by whoever holds the books.
 class Atlas {
 public:
-    /// What lies where on every chip, by its number; nullptr where nobody has anything.
-    std::vector<std::shared_ptr<const Places>> look(const Processes& processes, const Devices& devices);
-    /// The same of one chip, with what is resident on its cores now: a launch changes no table.
+    /// What lies where on every chip, by its number.
+    std::vector<Seen> look(const Processes& processes, const Devices& devices);
+    /// The same of one chip, with what is resident on each of its cores now.
     Places look_at(const Processes& processes, const Devices& devices, uint32_t device);
+    /// What the circular buffers of a process take on each of its chips.
+    Footprints footprints(const Process& process, const Devices& devices);
 
 private:
     /// A process, and one of its targets that has something on a chip; or none, if no more is known than that it is there.
@@ -88,7 +106,7 @@ private:
 
     /// What one process has.
     struct Sorted {
-        uint64_t changes = ~uint64_t{0};
+        uint64_t changes = ~uint64_t{0}, launches = 0, descriptions = 0;
         std::map<uint16_t, TakenPools> targets;
         Laid laid;
         Laid core_buffers;
@@ -96,15 +114,23 @@ private:
 
     std::vector<Holders> holders_by_device(const Processes& processes, const Devices& devices);
     std::vector<uint16_t> holding(const Process& process, const Devices& devices);
-    static Name name_of(const Holders& holders);
+    static Name name_of(const Holders& holders, const Devices& devices);
+    FullestCore fullest_now(const Holders& holders, const Devices& devices, const Places& places);
+    static std::vector<uint16_t> targets_of(Holders::const_iterator& holder, Holders::const_iterator end);
     const Sorted& sorted(const Process& process, const Devices& devices);
-    Places together(const Holders& holders, const Devices& devices, bool is_now);
+    Places together(const Holders& holders, const Devices& devices);
     void find_headroom(Places& places, const Holders& holders, const Devices& devices,
                        const std::map<uint32_t, CoreTaken>& cores);
     void forget(const Processes& processes);
 
-    std::map<uint64_t, Sorted> processes_;                 // by key
-    std::map<Name, std::shared_ptr<const Places>> known_;  // since the last look
+    std::map<uint64_t, Sorted> processes_;  // by key
+
+    struct Known {
+        std::shared_ptr<const Places> places;
+        uint64_t launches = ~uint64_t{0};  // of all holders, at which `now` was worked out
+        FullestCore now;
+    };
+    std::map<Name, Known> known_;  // since the last look
 };
 
 }  // namespace ttmem

@@ -78,6 +78,7 @@ void Collector::pair_ways(Process& changed) {
 
 void Collector::shadow(Process& socket, Process* journal) {
     socket.shadowed_by = journal != nullptr ? journal->key : 0;
+    ++socket.figures;
     if (journal != nullptr) {
         journal->other = socket.key;
         if (!socket.book.is_shared()) return;
@@ -114,6 +115,11 @@ bool Collector::describe_by_driver(uint64_t unique_id, const std::string& arch, 
                                    uint64_t dram_bytes, uint64_t l1_bytes) {
     const std::lock_guard lock(mutex_);
     return devices_.describe_by_driver(unique_id, {arch, board, dram_bytes, l1_bytes});
+}
+
+bool Collector::set_bank_sizes(const std::string& arch, uint64_t dram_bytes, uint64_t l1_bytes) {
+    const std::lock_guard lock(mutex_);
+    return devices_.set_bank_sizes(arch, {dram_bytes, l1_bytes});
 }
 
 // A viewer that runs for days meets many processes; the newest dead are enough. Those that named thousands of chips are

@@ -72,7 +72,11 @@ bool Collector::read_stale_targets(Process& process, bool& has_changed) {
 // Counters, label and phases as they are now; the screen shows a process's own peaks from them.
 void Collector::refresh(Process& process) {
     if (process.reader == nullptr || process.mode == Mode::ended || process.mode == Mode::damaged) return;
-    if (!reach(process, nanoseconds(CLOCK_MONOTONIC))) return;
+    if (!reach(process, nanoseconds(CLOCK_MONOTONIC))) {
+        process.figures += process.hot != process.noted.hot;  // as the last pass has seen it
+        process.noted.hot = process.hot;
+        return;
+    }
     bool has_changed = false;
     if (!process.reader->look(process.hot) || !read_stale_targets(process, has_changed) || !read_phases(process) ||
         !read_incidents(process, has_changed))

@@ -66,6 +66,7 @@ void Book::carry(uint32_t number, const Totals& change, uint64_t now_ns) {
 // A scan is no instant: it may find a life that had ended and another that began meanwhile, and what is read again
 // after it overlaps with what it found. Until that is over, sums may be too high, and a peak would stay so.
 void Book::hold_peaks() {
+    ++changes_;
     is_held_ = true;
     for (const auto& [number, cell] : cells_) hold_peaks_of(number);
 }
@@ -78,6 +79,7 @@ void Book::hold_peaks_of(uint32_t device) {
 
 void Book::take_peaks(uint64_t sequence, uint64_t now_ns) {
     if (!is_held_) return;
+    ++changes_;
     let_go();
     for (auto& [number, cell] : cells_) {
         for (PeakAmount& pool : cell.pools) {
@@ -100,6 +102,7 @@ void Book::let_go() {
 
 void Book::set_open(TargetBook& target, bool is_open) {
     if (target.is_open == is_open) return;
+    ++changes_;
     target.is_open = is_open;
     for (const uint32_t device : target.devices) {
         Cell& own = *cell_of_[device];
@@ -119,6 +122,7 @@ void Book::set_totals(TargetBook& target, const Totals& totals, uint64_t now_ns)
 
 void Book::place_target(TargetBook& target, std::vector<uint32_t> devices, uint64_t now_ns) {
     if (target.devices == devices) return;
+    ++changes_;
     const bool is_moving = !target.devices.empty();
     if (is_moving) forget_sharing();
     const Totals held = target.totals;
@@ -184,6 +188,10 @@ void Book::move_history(uint32_t from, uint32_t to) {
     }
     for (uint32_t i = 0; i < target_count_; ++i)
         if (touches(targets_[i], from)) return;
+    for (OutOfMemory& one : out_of_memory_)
+        if (one.device == from) one.device = to;
+    for (Clash& one : clashes_)
+        if (one.device == from) one.device = to;
     cells_.erase(from);
     cell_of_[from] = nullptr;
     if (std::erase(held_, from) != 0) --devices_.at(from).unsettled;
@@ -268,6 +276,7 @@ void Book::on_closed(const Words& event, uint64_t now_ns) {
 }
 
 void Book::learn_targets(const std::vector<TargetWords>& targets, uint64_t now_ns) {
+    ++changes_;
     for (uint16_t i = 0; i < targets.size() && i < kTargets; ++i) {
         const TargetWords& words = targets[i];
         targets_[i].launches = words.launches;
@@ -295,6 +304,7 @@ void Book::inherit_targets(const std::vector<TargetWords>& targets, uint64_t now
 }
 
 void Book::adopt_counters(const std::vector<TargetWords>& targets, uint64_t now_ns) {
+    ++changes_;
     is_counting_ = false;
     forget_sharing();
     for (uint16_t i = 0; i < targets.size() && i < kTargets; ++i) {
@@ -356,6 +366,7 @@ void Book::add_shares(int64_t sign, uint64_t now_ns) {
 
 void Book::leave() {
     if (!is_shared_) return;
+    ++changes_;
     let_go();
     for (uint32_t i = 0; i < target_count_; ++i) set_open(targets_[i], false);
     add_shares(-1, 0);
@@ -364,12 +375,14 @@ void Book::leave() {
 
 void Book::rejoin(uint64_t now_ns) {
     if (is_shared_) return;
+    ++changes_;
     is_shared_ = true;
     for (uint32_t i = 0; i < target_count_; ++i) set_open(targets_[i], targets_[i].is_named);
     add_shares(+1, now_ns);
 }
 
 void Book::reset_peaks() {
+    ++changes_;
     for (auto& [number, cell] : cells_) {
         for (PeakAmount& pool : cell.pools) {
             pool.peak = pool.used;

@@ -122,6 +122,7 @@ size_t Desk::apply(Process& process, const char* first, size_t count, size_t str
         }
     }
     process.event_count += i;
+    process.figures += i != 0;
     if (i != 0) process.book.touch(now_ns);
     return i;
 }

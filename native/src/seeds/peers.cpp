@@ -176,6 +176,7 @@ bool Peers::is_gone(Process& process) {
         if (probe >= 0) close(probe);
         return probe >= 0;
     }
+    process.figures += process.start_ticks == 0;
     if (process.start_ticks == 0) process.start_ticks = ticks;
     if (process.start_ticks != ticks) return true;
     watch(process, open_pidfd(pid));  // there may be room for it now

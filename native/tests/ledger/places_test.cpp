@@ -43,7 +43,9 @@ Places look_at(Collector& collector, uint64_t key, uint32_t device) {
 std::vector<std::shared_ptr<const Places>> look(Collector& collector, uint64_t key) {
     settle(collector, key);
     return collector.look([&](auto& processes, Devices& devices, const Timebase&, const auto&) {
-        return collector.atlas().look(processes, devices);
+        std::vector<std::shared_ptr<const Places>> found;
+        for (const Seen& seen : collector.atlas().look(processes, devices)) found.push_back(seen.places);
+        return found;
     });
 }
 
@@ -170,6 +172,46 @@ TEST(the_fullest_core_counts_what_lies_twice_once) {
     CHECK_EQUAL(places.cores[places.worst].core, 257u);
     CHECK_EQUAL(length_of(places.cores[0].resident), 300u);
     CHECK_EQUAL(length_of(places.cores[1].resident), 0u);
+}
+
+TEST(the_fullest_core_now_has_what_ran_there_last) {
+    track({256, 256});
+    const uint16_t chip = open_banked(7, 4, 4);
+    Collector collector(false);
+    const uint64_t key = attach_own(collector);
+    const auto now = [&] {
+        settle(collector, key);
+        return collector.look([&](auto& processes, Devices& devices, const Timebase&, const auto&) {
+            return collector.atlas().look(processes, devices)[0].now;
+        });
+    };
+    ttmem_buffer buffer = a_buffer(chip, 9, 800, 100, TTMEM_BUFFER_L1);
+    ttmem_buffer_alloc(&buffer);
+    CHECK(now() == FullestCore{100});
+    ttmem_circular_buffer cb{};
+    cb.target = chip;
+    cb.core_count = 1;
+    const char* cores[] = {"0,0", "1,1", "0,0"};
+    const uint32_t sizes[] = {300, 250, 50};  // of the first, 100 bytes lie under the buffer
+    for (uint32_t i = 0; i < 3; ++i) {
+        cb.id = i + 1;
+        cb.program = i + 1;
+        cb.address = 600;
+        cb.size_per_core_bytes = sizes[i];
+        cb.core_set = ttmem_intern(cores[i], 3);
+        ttmem_cb_alloc(&cb);
+    }
+    CHECK(now() == (FullestCore{100, 0, true}));
+    ttmem_launch(chip, 2);
+    CHECK(now() == (FullestCore{300, 257, true}));  // 250 bytes, of which 50 lie under the buffer
+    ttmem_launch(chip, 1);
+    CHECK(now() == (FullestCore{300, 0, true}));  // 300, of which 100 do: the first of two that are as full
+    ttmem_launch(chip, 3);
+    CHECK(now() == (FullestCore{300, 257, true}));  // another program took that core over
+    cb.id = 4;
+    cb.program = 0;
+    ttmem_cb_alloc(&cb);
+    CHECK(!now().is_known);  // nobody knows whose the last one is
 }
 
 TEST(what_has_not_changed_is_not_worked_out_again) {

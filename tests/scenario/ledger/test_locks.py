@@ -20,6 +20,8 @@ CALLS = {
     "drain": "ledger.drain()",
     "run": "ledger.run(0.001)",
     "stop": "ledger.stop()",
+    "look": "ledger.look('all')",
+    "set_bank_sizes": "ledger.set_bank_sizes('wormhole_b0', 1 << 30, 1 << 20)",
     "snapshot": "ledger.snapshot()",
     "overview": "ledger.overview()",
     "process": "ledger.process(os.getpid(), 0, 5)",

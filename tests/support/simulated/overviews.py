@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from tests.support.simulated.figures import HOST
+from tests.support.whole_rows import check_whole_rows
 from ttmem._native import Ledger
 from ttmem.snapshot import PoolUsage, Surroundings, snapshot_from_rows
 from ttmem.snapshot.incidents import Incident
@@ -23,6 +24,7 @@ def check_overview(ledger: Ledger) -> Overview:
 
     Somebody may end while we look: only an overview between two equal snapshots can be held against them.
     """
+    check_whole_rows(ledger)
     before = _summed_up(ledger)
     for _ in range(LOOKS):
         fast = _OVERVIEWS.made(ledger.overview(), SURROUNDINGS, no_parent)
