@@ -45,12 +45,12 @@ class KernelType(IntEnum):
 class FoundBy(Word):
     """How the type of a kernel was found, most trusted first."""
 
-    UNKNOWN = 0
-    OWNER = 1  # the program it belongs to
-    ARGUMENT = 2  # the caller said so
-    PATH = 3  # where its source lies
-    STACK = 4  # who called
-    SIZE = 5  # the seeds' two well-known sizes: a guess
+    UNKNOWN = 0, "unknown"
+    OWNER = 1, "owner"  # the program it belongs to
+    ARGUMENT = 2, "argument"  # the caller said so
+    PATH = 3, "path"  # where its source lies
+    STACK = 4, "stack"  # who called
+    SIZE = 5, "size"  # the seeds' two well-known sizes: a guess
 
 
 class CacheOutcome(IntEnum):
@@ -177,10 +177,10 @@ class KernelFacts(NamedTuple):
 class RefusalKind(Word):
     """What kind of incident it is, in the numbers of `ttmem/client.h`."""
 
-    UNKNOWN = 0
-    OUT_OF_MEMORY = 1
-    CLASH = 2  # circular buffers would reach into an L1 buffer, or beyond the end of L1
-    UNSAFE_REPLAY = 3
+    UNKNOWN = 0, "unknown"
+    OUT_OF_MEMORY = 1, "out_of_memory"
+    CLASH = 2, "clash"  # circular buffers would reach into an L1 buffer, or beyond the end of L1
+    UNSAFE_REPLAY = 3, "unsafe_replay"
 
 
 class Refusal(NamedTuple):

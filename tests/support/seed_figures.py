@@ -48,9 +48,9 @@ def of_rows(rows: Document, keys: Sequence[int] | None = None) -> Figures:
         pools = [(names[row[1]], row[2], row[3], row[5]) for row in rows["process_pools"] if row[0] in keys]
         kinds = [(names[row[1]], row[2], row[3], row[4]) for row in rows["process_kinds"] if row[0] in keys]
     return _collected(
-        ((device, Pool(pool).word, used, count) for device, pool, used, count in pools),
+        ((device, Pool.numbered(pool).word, used, count) for device, pool, used, count in pools),
         (
-            (device, KERNEL_WORDS[Kind(kind)], used, count)
+            (device, KERNEL_WORDS[Kind.numbered(kind)], used, count)
             for device, kind, used, count in kinds
             if kind in KERNEL_WORDS
         ),

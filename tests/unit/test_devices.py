@@ -35,9 +35,9 @@ def test_the_binary_statuses_are_those_of_the_c_header() -> None:
 
 
 def test_a_number_nobody_knows_becomes_unknown() -> None:
-    assert Pool(77) is Pool.UNKNOWN
-    assert Kind(77) is Kind.UNKNOWN
-    assert BinaryStatus(7) is BinaryStatus.UNKNOWN
+    assert Pool.numbered(77) is Pool.UNKNOWN
+    assert Kind.numbered(77) is Kind.UNKNOWN
+    assert BinaryStatus.numbered(7) is BinaryStatus.UNKNOWN
 
 
 def test_a_capacity_nobody_reported_is_not_zero() -> None:

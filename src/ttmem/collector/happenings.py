@@ -67,7 +67,7 @@ class Happenings:
             self._phase_ended(key, str(figure), time_ns, pid)
         else:
             size = figure if what == "out_of_memory" else None
-            mark = Mark(time_ns, what, label, pid, device, Pool(pool), size)
+            mark = Mark(time_ns, what, label, pid, device, Pool.numbered(pool), size)
             before = refused.get((key, what, device, pool))
             refused[key, what, device, pool] = _together(before, mark) if before else mark
 

@@ -116,7 +116,7 @@ def _put_counted(
     rings: dict[Pool, Ring], second: int, number: int, unique_id: int | None, pools: Sequence[Sequence[int]]
 ) -> None:
     """What was counted of a chip; a pool of which nothing is told holds nothing."""
-    told = {Pool(pool): (highest, capacity) for pool, _, highest, capacity in pools if pool not in _NEVER}
+    told = {Pool.numbered(pool): (highest, capacity) for pool, _, highest, capacity in pools if pool not in _NEVER}
     for pool in (*_ALWAYS, *told):
         if pool not in rings:
             known = rings.get(_ALWAYS[0])

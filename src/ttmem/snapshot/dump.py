@@ -268,7 +268,7 @@ def _sorted_out(snapshot: Snapshot, allocations: Mapping[int, Iterable[Row]], wa
     for process in filter(lambda one: one.is_verified, snapshot.live):
         owner = owner_of(process)
         for row in allocations.get(process.key, ()):
-            name = _type_of(Kind(row[1]), Pool(row[3]))
+            name = _type_of(Kind.numbered(row[1]), Pool.numbered(row[3]))
             for number in row[0]:
                 if number in wanted:
                     found[number, name].append((row, owner, process.key))
@@ -335,7 +335,7 @@ _SumName = tuple[str, tuple[str, ...]]
 
 def _line_of(row: Row, _: Sequence[OpenPhase]) -> _SumName:
     """The line and its caller; the operation where no line is known; what the runtime makes for itself by its kind."""
-    kind = Kind(row[1])
+    kind = Kind.numbered(row[1])
     if row[-2]:
         return "", tuple(row[-2].split("\n")[:_SUM_FRAMES])
     words = kind.word.replace("_", " ")
@@ -380,22 +380,22 @@ def allocation_from_row(row: Row, owner: Owner) -> Allocation:
     _, kind_number, identity, pool, flags, reserved, requested, address, per_bank, cores, *others = row
     thread, _, time_ns, *rest = others
     *_, holders, program, core_type, found_by, layout, page_bytes, operation, tensor, packed, name, parts = rest
-    kind = Kind(kind_number)
+    kind = Kind.numbered(kind_number)
     return Allocation(
         kind=kind,
-        pool=Pool(pool),
+        pool=Pool.numbered(pool),
         id=identity,
         address=address or None,
         program=program,
         name=name if kind.is_kernel else "",
         stack=() if kind.is_kernel or not name else tuple(name.split("\n")),
-        core_type=CoreType(core_type),
-        found_by=FoundBy(found_by),
+        core_type=CoreType.numbered(core_type),
+        found_by=FoundBy.numbered(found_by),
         packed_bytes=packed if kind.is_kernel else (),
         size_bytes=reserved,
         requested_bytes=requested,
         page_bytes=page_bytes or None,
-        layout=BufferLayout(layout),
+        layout=BufferLayout.numbered(layout),
         core_count=cores or None,
         per_core_bytes=per_bank if parts else None,
         parts=tuple(PlacedPart(*part) for part in parts),

@@ -198,7 +198,7 @@ def _overlap_text(row: Rows, devices: Mapping[int, Device]) -> str:
         return f"mesh {rows}x{columns} ({chips(numbers)})" if rows else f"{chips(numbers)} alone"
 
     sentences = [
-        f"{owner(*first)} and {owner(*second)} both hold {size_bytes:,} bytes of {Pool(pool).word} from {address:#x} "
+        f"{owner(*first)} and {owner(*second)} both hold {size_bytes:,} bytes of {Pool.numbered(pool).word} from {address:#x} "
         f"on, on {chips(where)}: they overwrite each other"
         for pool, address, size_bytes, where, first, second in row["overlaps"][:_OVERLAPS_NAMED]
     ]
@@ -214,11 +214,11 @@ def _stories(key: int, parts: Parts) -> dict[str, Any]:
     at = parts.devices
     return {
         "programs": tuple(
-            Program(at[device], program, BinaryStatus(status), launches, dram_bytes, operation)
+            Program(at[device], program, BinaryStatus.numbered(status), launches, dram_bytes, operation)
             for device, program, status, launches, dram_bytes, operation in parts.of("programs", key)
         ),
         "phases": tuple(
-            PhasePeak(name, at[device], Pool(pool), peak, time_ns or None, runs, is_lower_bound)
+            PhasePeak(name, at[device], Pool.numbered(pool), peak, time_ns or None, runs, is_lower_bound)
             for name, device, pool, peak, time_ns, runs, is_lower_bound in parts.of("phases", key)
         ),
         "open_phases": tuple(

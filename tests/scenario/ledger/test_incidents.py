@@ -143,7 +143,7 @@ def test_an_incident_of_a_mesh_is_counted_once_and_stays_counted_when_its_proces
         counted.append(lifetime_from_rows(collector.ledger.lifetime()).incidents)
         assert collector.snapshot().processes == ()
 
-    named = {(KINDS[kind], Pool(pool).word): count for kind, pool, count in counted[0]}
+    named = {(KINDS[kind], Pool.numbered(pool).word): count for kind, pool, count in counted[0]}
     assert named == {("out_of_memory", "l1"): 12, ("clash", "l1"): 1}
     assert counted[1] == counted[0]
     assert [incident.number for incident in process.incidents] == [1, 2, 8, 9, 10, 11, 12, 13]

@@ -326,7 +326,7 @@ def test_refusals_are_shown_with_the_figures_of_the_allocator(opened: Open, jour
         metal.enqueue(device, MeshWorkload(program))
 
     rows = journal.rows()["out_of_memory"][told_before:]
-    assert [(Pool(row[2]), *row[3:6]) for row in rows] == expected
+    assert [(Pool.numbered(row[2]), *row[3:6]) for row in rows] == expected
     _, _, free, largest = expected[0]
     assert largest < free
     assert device.truth().refusal_count == len(rows)

@@ -41,7 +41,7 @@ class HostLook(Look):
     def form_of(self, identity: int) -> tuple[BufferLayout, int]:
         """A buffer's layout and the bytes of its pages."""
         *_, layout, page_bytes, _, _, _, _, _ = self._row(identity)
-        return BufferLayout(layout), page_bytes
+        return BufferLayout.numbered(layout), page_bytes
 
     def _row(self, identity: int) -> tuple[Any, ...]:
         [row] = [row for row in self._allocations if row[2] == identity]
@@ -49,7 +49,7 @@ class HostLook(Look):
 
     def stalls(self, chip: int) -> dict[Stall, int]:
         """Why launches waited on a chip, and how often."""
-        return {Stall(why): count for number, why, count in self._table("stalls") if self._chips[number] == chip}
+        return {Stall.numbered(why): count for number, why, count in self._table("stalls") if self._chips[number] == chip}
 
 
 class Host(Started, Spoken):

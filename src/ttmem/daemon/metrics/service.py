@@ -53,7 +53,7 @@ def add_service(page: Page, overview: Overview, lifetime: Lifetime, service: Ser
 def _add_incidents(page: Page, lifetime: Lifetime) -> None:
     """Those that are usual are there from the beginning, so that the first of its kind is seen to come."""
     found: dict[tuple[str, str], int] = {
-        (KINDS[kind], Pool(pool).word): count for kind, pool, count in lifetime.incidents if kind in KINDS
+        (KINDS[kind], Pool.numbered(pool).word): count for kind, pool, count in lifetime.incidents if kind in KINDS
     }
     for place in (*_INCIDENTS, *sorted(found.keys() - {*_INCIDENTS})):
         page.add(metric.INCIDENTS, place, found.get(place, 0))

@@ -89,7 +89,7 @@ def kind_from_row(figures: Iterable[Any]) -> KindUsage:
 # What follows is remembered: chips of a mesh have the same figures, and at the next look mostly still have.
 @lru_cache(maxsize=8192)
 def _kind(kind: int, used_bytes: int, count: int, is_estimated: bool) -> KindUsage:
-    return KindUsage(Kind(kind), used_bytes, count, is_estimated)
+    return KindUsage(Kind.numbered(kind), used_bytes, count, is_estimated)
 
 
 @lru_cache(maxsize=1024)
@@ -102,7 +102,7 @@ def pool_from_row(figures: tuple[Any, ...], origin: Origin, reason: str) -> Pool
     """One pool of a process."""
     pool, used, requested, count, peak, peak_time_ns, is_lower_bound = figures
     return PoolUsage(
-        pool=Pool(pool),
+        pool=Pool.numbered(pool),
         used_bytes=used,
         requested_bytes=requested if requested >= 0 else None,
         count=count,
@@ -154,7 +154,7 @@ def _with_headroom(usage: DeviceUsage, headroom: Headroom, pids: Mapping[int, in
 
 def _excess(device: Device, pools: Table) -> str:
     """The doubt about a chip on which more is reported than it has."""
-    found = ((Pool(row[0]), row[1]) for row in pools)
+    found = ((Pool.numbered(row[0]), row[1]) for row in pools)
     is_over = any(used > (device.capacity(pool) or used) for pool, used in found if pool not in PLANNED_POOLS)
     return "over_capacity" if is_over else ""
 
@@ -196,7 +196,7 @@ def _chip_pool(
     kind: ChipKind, figures: tuple[Any, ...], gaps: Row | None, shares: tuple[Share, ...], doubt: str
 ) -> PoolUsage:
     """A pool of a chip, by its row. In doubt nobody knows what is free in one piece."""
-    pool, used = Pool(figures[0]), figures[1]
+    pool, used = Pool.numbered(figures[0]), figures[1]
     largest = (None, None) if doubt else kind.largest(pool, gaps)
     origin: Origin = "counter" if any(origin == "counter" for _, origin, _ in shares) else "counted"
     unattributed = max(0, used - sum(share for share, _, _ in shares))
@@ -240,7 +240,7 @@ def _device_pool(
     capacity, (largest, largest_of_bank) = room
     origin, unattributed, reason = doubts
     return PoolUsage(
-        pool=Pool(pool),
+        pool=Pool.numbered(pool),
         used_bytes=used,
         requested_bytes=requested if requested >= 0 else None,
         count=count,

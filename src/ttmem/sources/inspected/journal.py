@@ -154,7 +154,7 @@ class _Journal:
                 yield {
                     "phase": self._text(place & 0xFFFF_FFFF),
                     "target": place >> 32 & 0xFFFF,
-                    "pool": Pool(place >> 48).word,
+                    "pool": Pool.numbered(place >> 48).word,
                     **phase.integers("peak", "time", "runs"),
                 }
 

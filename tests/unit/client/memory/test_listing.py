@@ -95,13 +95,13 @@ def test_any_buffers_are_listed_as_a_collector_lists_them(
         ttmem.report_free(handle)
 
     assert own == [row[:-1] for row in seen]
-    assert layouts == [BufferLayout(row[-1]).word for row in seen] == [BufferLayout(more[1]).word for *_, more in told]
+    assert layouts == [BufferLayout.numbered(row[-1]).word for row in seen] == [BufferLayout.numbered(more[1]).word for *_, more in told]
     assert ttmem.memory_snapshot() == []
 
 
 def collected(journal: OwnJournal) -> list[tuple[Any, ...]]:
     rows = sorted(journal.allocations(Kind.BUFFER), key=lambda row: int(row[13]))
-    return [(Kind(row[1]).word, row[2], row[5], row[6], row[7], row[8], row[21], row[20]) for row in rows]
+    return [(Kind.numbered(row[1]).word, row[2], row[5], row[6], row[7], row[8], row[21], row[20]) for row in rows]
 
 
 def test_a_collector_too_names_the_thread_that_allocated(stage: Stage) -> None:

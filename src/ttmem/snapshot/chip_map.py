@@ -4,10 +4,11 @@ Banks work in lockstep: a buffer takes the same addresses of each, also of those
 bank stands for all. Circular buffers lie on some cores only. Addresses are those of a bank or core, sizes are bytes.
 """
 
-from dataclasses import dataclass
 from typing import Literal
 
-from ttmem.devices import Device, Pool
+from ttmem.devices import Pool
+from ttmem.snapshot.device import Device
+from ttmem.snapshot.values import Count, Struct, TimeNs
 
 __all__ = ["ChipMap", "CoreFill", "Region", "Space", "Stretch", "StretchKind"]
 
@@ -15,72 +16,67 @@ __all__ = ["ChipMap", "CoreFill", "Region", "Space", "Stretch", "StretchKind"]
 StretchKind = Literal["reserved", "ring", "cb", "planned", "buffer", "small", "trace", "free"]
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """A piece of an address space; neighbours of one kind are one stretch."""
 
     kind: StretchKind
-    begin: int
-    end: int
-    count: int = 0  # how many allocations lie in it
-    hole_bytes: int = 0  # of its bytes, what is free in holes too small to be told apart
+    begin: Count
+    end: Count
+    count: Count = 0  # how many allocations lie in it
+    hole_bytes: Count = 0  # of its bytes, what is free in holes too small to be told apart
 
     @property
     def size_bytes(self) -> int:
         return self.end - self.begin
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Region:
+class Region(Struct, frozen=True, kw_only=True):
     """The part of a bank or core that one pool has: from `begin` to `end`, where its holes are."""
 
     pool: Pool
-    begin: int
-    end: int
-    used_bytes: int
-    count: int  # allocations
-    largest_free_bytes: int | None  # None: somebody did not say where something lies
-    hole_count: int | None  # free blocks, the largest included
+    begin: Count
+    end: Count
+    used_bytes: Count
+    count: Count  # allocations
+    largest_free_bytes: Count | None  # None: somebody did not say where something lies
+    hole_count: Count | None  # free blocks, the largest included
     is_begin_assumed: bool  # the chip's opener does not say; taken from what the architecture is known to have
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Space:
+class Space(Struct, frozen=True, kw_only=True):
     """One address space, from 0 to `end`: a DRAM bank, or the L1 of a worker core."""
 
     name: Literal["dram", "l1"]
-    bank_count: int
-    end: int
+    bank_count: Count
+    end: Count
     stretches: tuple[Stretch, ...]  # by address, without gaps; of L1, that of the fullest core
     regions: tuple[Region, ...]
     is_complete: bool  # False: some allocations have no address, and are missing here
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CoreFill:
+class CoreFill(Struct, frozen=True):
     """How full one worker core is: buffers, circular buffers of all loaded programs (where both lie, once), and the
     kernel ring."""
 
     x: int
     y: int
-    used_bytes: int
-    cb_planned_bytes: int
-    cb_resident_bytes: int
+    used_bytes: Count
+    cb_planned_bytes: Count
+    cb_resident_bytes: Count
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChipMap:
+class ChipMap(Struct, frozen=True, kw_only=True):
     """One chip, close up."""
 
-    time_ns: int
+    time_ns: TimeNs
     device: Device
     dram: Space | None
     l1: Space | None
-    core_bytes: int | None  # what a core has for buffers, circular buffers and the kernel ring
-    common_bytes: int | None  # what every core gives up of that: buffers and the kernel ring
-    ring_live_bytes: int | None  # of the fullest worker core
-    ring_retired_bytes: int | None
+    core_bytes: Count | None  # what a core has for buffers, circular buffers and the kernel ring
+    common_bytes: Count | None  # what every core gives up of that: buffers and the kernel ring
+    ring_live_bytes: Count | None  # of the fullest worker core
+    ring_retired_bytes: Count | None
     cores: tuple[CoreFill, ...]  # row by row; empty if the grid is not known
     worst: tuple[int, int] | None  # x and y of the fullest core
     is_estimated: bool = False  # some circular buffers did not say on which cores they lie: taken for the first ones

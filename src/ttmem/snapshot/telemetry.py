@@ -3,12 +3,12 @@
 None is what the driver does not have; it is never 0.
 """
 
-from typing import NamedTuple
+from ttmem.snapshot.values import Hex, Struct, TimeNs
 
-__all__ = ["ChipTelemetry", "Sensor"]
+__all__ = ["ChipTelemetry", "Sensor", "Telemetry"]
 
 
-class Sensor(NamedTuple):
+class Sensor(Struct, frozen=True):
     """One reading of hwmon, in its base unit: degrees Celsius, volts, amperes, watts, turns per minute."""
 
     value: float
@@ -16,14 +16,14 @@ class Sensor(NamedTuple):
     label: str = ""
 
 
-class ChipTelemetry(NamedTuple):
+class ChipTelemetry(Struct, frozen=True):
     """One chip of the driver."""
 
     node: int  # N of /dev/tenstorrent/N
     pci_bus_id: str | None
     card_type: str | None
     serial: str | None
-    asic_id: int | None  # what the driver calls the chip; not always the unique id by which the runtime knows it
+    asic_id: Hex | None  # what the driver calls the chip; not always the unique id by which the runtime knows it
     firmware: str | None
     arch: str | None
     temperature: Sensor | None = None
@@ -43,3 +43,10 @@ class ChipTelemetry(NamedTuple):
     @property
     def dev_node(self) -> str:
         return f"/dev/tenstorrent/{self.node}"
+
+
+class Telemetry(Struct, frozen=True):
+    """What the driver says of all its chips; beside the figures of memory, joined by a chip's id."""
+
+    time_ns: TimeNs
+    chips: tuple[ChipTelemetry, ...]

@@ -1,33 +1,32 @@
 """The kernels of one chip, program by program, and what the chip's ring and caches have done."""
 
-from dataclasses import dataclass
-
-from ttmem.devices import BinaryStatus, Device, Kind
+from ttmem.devices import BinaryStatus, Kind
 from ttmem.snapshot.activity import Activity
+from ttmem.snapshot.device import Device
+from ttmem.snapshot.values import Count, Hex, Struct, TimeNs
 from ttmem.tracking import CoreType, FoundBy
 
 __all__ = ["KernelRow", "KernelTable"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KernelRow:
+class KernelRow(Struct, frozen=True, kw_only=True):
     """One kernel of one program."""
 
     pid: int
     program: int | None
-    id: int
+    id: Hex
     name: str
     kind: Kind
     found_by: FoundBy
     core_type: CoreType
-    binary_bytes: int | None  # on one core: all its binaries, each rounded up
-    packed_bytes: tuple[int, ...]  # of each binary, one for each processor; empty if nobody told
-    core_count: int | None
-    exact_bytes: int | None  # None: not known; then the seeds' rule stands for it
-    seed_rule_bytes: int | None  # binary size x cores
+    binary_bytes: Count | None  # on one core: all its binaries, each rounded up
+    packed_bytes: tuple[Count, ...]  # of each binary, one for each processor; empty if nobody told
+    core_count: Count | None
+    exact_bytes: Count | None  # None: not known; then the seeds' rule stands for it
+    seed_rule_bytes: Count | None  # binary size x cores
     status: BinaryStatus | None  # of its program's binaries; None if the program never had any
-    launch_count: int | None  # of its program
-    time_ns: int | None  # when it was loaded
+    launch_count: Count | None  # of its program
+    time_ns: TimeNs | None  # when it was loaded
     operation: str = ""  # of its program; empty if nobody told
 
     @property
@@ -41,14 +40,13 @@ class KernelRow:
         return self.seed_rule_bytes if self.exact_bytes is None else self.exact_bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KernelTable:
+class KernelTable(Struct, frozen=True, kw_only=True):
     """All kernels of one chip: the largest first, the rest counted."""
 
-    time_ns: int
+    time_ns: TimeNs
     device: Device
     rows: tuple[KernelRow, ...]
-    more_count: int
+    more_count: Count
     activity: Activity
-    launch_count: int | None = None  # on the chip, of all programs
+    launch_count: Count | None = None  # on the chip, of all programs
     reason: str = ""  # why the list is not whole; empty when it is

@@ -1,9 +1,10 @@
 """What was used when: samples of every chip and pool on one grid of time, and what happened meanwhile."""
 
-from dataclasses import dataclass, field
 from typing import Literal
 
-from ttmem.devices import Device, Pool
+from ttmem.devices import Pool
+from ttmem.snapshot.device import ChipName
+from ttmem.snapshot.values import Count, Struct, TimeNs
 from ttmem.snapshot.usage import Origin
 
 __all__ = ["SPANS_SECONDS", "History", "Mark", "MarkKind", "Series"]
@@ -13,8 +14,7 @@ SPANS_SECONDS = (60, 300, 3600)  # that a monitor offers
 MarkKind = Literal["phase_began", "phase_ended", "out_of_memory", "clash", "process_began", "process_ended"]
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(Struct, frozen=True):
     """One pool of one chip. A sample is the highest use within its interval, however short it lasted, as the events
     told it. Where there are no events it is the highest of what counters said when they were read: those of the runtime
     (`origin`), or of a process that reports faster than it can be followed. None where nobody looked."""
@@ -22,8 +22,8 @@ class Series:
     device: int  # Device.number; -1 for a chip that only the runtime's counters tell about
     uuid: str | None
     pool: Pool
-    capacity_bytes: int | None
-    samples: tuple[int | None, ...]  # oldest first; the last one ends at `History.end_ns`
+    capacity_bytes: Count | None
+    samples: tuple[Count | None, ...]  # oldest first; the last one ends at `History.end_ns`
     origin: Origin = "counted"
 
     @property
@@ -37,33 +37,26 @@ class Series:
         return max((sample for sample in self.samples if sample is not None), default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """Something that happened at one moment."""
 
-    time_ns: int
+    time_ns: TimeNs
     what: MarkKind
     text: str  # the name of the phase; else what the process is called
     pid: int | None = None
     device: int | None = None  # Device.number; None: it is not about one chip
     pool: Pool | None = None  # of an allocation that was refused
-    size_bytes: int | None = None  # likewise; of several, the largest
-    count: int = 1  # of refusals that followed each other within a second
+    size_bytes: Count | None = None  # likewise; of several, the largest
+    count: Count = 1  # of refusals that followed each other within a second
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class History(Struct, frozen=True, kw_only=True):
     """A stretch of time up to now."""
 
-    end_ns: int
-    interval_ns: int  # between two samples
+    end_ns: TimeNs
+    interval_ns: TimeNs  # between two samples
     series: tuple[Series, ...]
     marks: tuple[Mark, ...]  # oldest first
-    _by_chip: dict[tuple[str | int, Pool], Series] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        found = {(series.uuid or series.device, series.pool): series for series in self.series}
-        object.__setattr__(self, "_by_chip", found)
 
     @property
     def begin_ns(self) -> int:
@@ -71,6 +64,7 @@ class History:
         count = max((len(series.samples) for series in self.series), default=0)
         return self.end_ns - count * self.interval_ns
 
-    def of(self, device: Device, pool: Pool) -> Series | None:
-        """The course of a chip's pool; by its unique id, or by its number if it has none."""
-        return self._by_chip.get((device.uuid or device.number, pool))
+    def of(self, device: ChipName, pool: Pool) -> Series | None:
+        """That of a chip's pool: by its unique id, or by its number if it has none."""
+        chip = device.uuid or device.number
+        return next((one for one in self.series if one.pool is pool and (one.uuid or one.device) == chip), None)

@@ -1,17 +1,19 @@
 """What a snapshot says besides figures: the machine, what may not be read there, and what does not add up."""
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from ttmem.snapshot.values import Count, Struct
 
 __all__ = ["Finding", "Foreign", "Host", "What"]
 
 What = Literal["journals", "counters"]
 
 
-class Finding(NamedTuple):
+class Finding(Struct, frozen=True):
     """Something that does not add up: a doubt to show beside the figures."""
 
     name: str
-    count: int  # type: ignore[assignment]
+    count: Count
     pid: int | None = None
     path: str = ""
     text: str = ""
@@ -19,11 +21,11 @@ class Finding(NamedTuple):
     @property
     def line(self) -> str:
         """What it says, and of which file."""
-        told = self.text or self.name
-        return f"{self.path}: {told}" if self.path else told
+        text = self.text or self.name
+        return f"{self.path}: {text}" if self.path else text
 
 
-class Foreign(NamedTuple):
+class Foreign(Struct, frozen=True):
     """Journals, or the runtime's counters, of another user that may not be read."""
 
     path: str
@@ -32,7 +34,7 @@ class Foreign(NamedTuple):
     what: What = "journals"
 
 
-class Host(NamedTuple):
+class Host(Struct, frozen=True):
     """The machine the snapshot was taken on."""
 
     hostname: str

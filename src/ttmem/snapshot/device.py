@@ -1,0 +1,52 @@
+"""Which chip: how it is named everywhere, and what its openers said it has."""
+
+from ttmem.devices import Pool
+from ttmem.snapshot.values import Count, Hex, Struct
+
+__all__ = ["ChipName", "Device", "place_of"]
+
+
+class ChipName(Struct, frozen=True):
+    """One chip by name. `number` is its place in one snapshot only."""
+
+    number: int
+    unique_id: Hex
+    index: int | None
+    is_known: bool  # by its unique id; else by `name` alone
+    name: str
+
+    @property
+    def is_seed(self) -> bool:
+        """Known by its number alone, from the allocation server's protocol; no journal has opened that chip."""
+        return not self.is_known and self.index is not None
+
+    @property
+    def uuid(self) -> str | None:
+        """The chip's own id as it is printed everywhere; None for a device nobody opened."""
+        return f"0x{self.unique_id:016x}" if self.is_known else None
+
+
+class Device(ChipName, frozen=True):
+    """One chip, as the processes that opened it described it."""
+
+    arch: str = ""
+    board: str = ""
+    grid: tuple[int, int] | None = None
+    dram_bank_count: Count | None = None
+    l1_bank_count: Count | None = None
+    kernel_ring_bytes: Count | None = None
+    capacity_bytes: tuple[Count | None, ...] = (None,) * len(Pool)  # by pool, in the order of their numbers
+    open_count: Count = 0
+
+    def capacity(self, pool: Pool) -> int | None:
+        """All banks of a pool together, as reported by the chip's opener; None if nobody said."""
+        return self.capacity_bytes[pool] if pool.number < len(self.capacity_bytes) else None
+
+    def as_name(self) -> ChipName:
+        """Only what it is called."""
+        return ChipName(self.number, self.unique_id, self.index, self.is_known, self.name)
+
+
+def place_of(device: ChipName) -> tuple[bool, int, int, str]:
+    """The order of chips: by index; what has none comes last."""
+    return device.index is None, device.index or 0, device.unique_id, device.name
