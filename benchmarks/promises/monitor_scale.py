@@ -14,7 +14,7 @@ from benchmarks.figures.rows import Row, row
 from benchmarks.stage.actors import Actor, crowd, daemon
 from benchmarks.stage.setting import Setting
 from ttmem.collector import Collector
-from ttmem.daemon.asking.client import SOCKET_NAME, DaemonClient
+from ttmem.figures.daemon_client import SOCKET_NAME, DaemonClient
 from ttmem.snapshot.sights.overview import Overview
 from ttmem.sources import Places
 

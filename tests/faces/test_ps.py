@@ -212,7 +212,7 @@ DEAR = {
 }
 OTHERS = {
     *("ttmem.client", "ttmem.tracking", "ttmem.snapshot.dump", "ttmem.snapshot.reading", "ttmem.collector.history"),
-    *("ttmem.collector.runtime_counters", "ttmem.sources.stock_shm.regions", "ttmem.daemon.asking.client"),
+    *("ttmem.collector.runtime_counters", "ttmem.sources.stock_shm.regions", "ttmem.figures.daemon_client"),
     *("ttmem.view.picture", "ttmem.view.program_tables", "ttmem.view.queries", "ttmem.view.report"),
 }
 

@@ -29,13 +29,13 @@ from tests.support.read_figures import a_read_snapshot
 from tests.support.tracked.scripts import script_differences
 from ttmem.cli.tables.looks import look
 from ttmem.cli.tables.request import Request
-from ttmem.daemon.asking.looking import Looking
+from ttmem.figures.source import FigureSource
 from ttmem.devices import Pool
 from ttmem.errors import SelectionError
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.document import document, json_text
 from ttmem.snapshot.identity import open_count_of
-from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.tracking import KernelType
 from ttmem.view import plain
 from ttmem.view.device_list import device_list
@@ -140,7 +140,7 @@ def test_the_list_names_chips_of_the_driver_that_may_be_one_of_it() -> None:
     )
 
 
-class Seen(Looking):
+class Seen(FigureSource):
     """The made-up snapshot, of whose second chip the driver knows nothing."""
 
     def __init__(self, *chips: ChipTelemetry) -> None:

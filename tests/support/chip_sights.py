@@ -11,8 +11,8 @@ from tests.support.sights import a_chip, some_activity
 from ttmem.collector.chip_maps import chip_map_of
 from ttmem.devices import BinaryStatus, Kind, Pool
 from ttmem.snapshot import DeviceUsage
-from ttmem.snapshot.sights.chip_map import ChipMap
-from ttmem.snapshot.sights.kernel_table import KernelRow, KernelTable
+from ttmem.snapshot.chip_map import ChipMap
+from ttmem.snapshot.kernel_table import KernelRow, KernelTable
 from ttmem.tracking import CoreType, FoundBy
 
 L1_BASE, L1_END, DRAM_BASE = 105_824, 1_499_136, 1_048_640

@@ -2,9 +2,9 @@
 
 from tests.support.sights import SECOND_NS, an_overview
 from ttmem.devices import Pool
-from ttmem.snapshot.sights.history import History, Mark, Series
+from ttmem.snapshot.history import History, Mark, Series
 from ttmem.snapshot.sights.overview import Overview
-from ttmem.snapshot.sights.telemetry import ChipTelemetry, Sensor
+from ttmem.snapshot.telemetry import ChipTelemetry, Sensor
 
 __all__ = ["a_busy_history", "a_telemetry", "some_chips"]
 

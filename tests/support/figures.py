@@ -4,7 +4,7 @@ from typing import Any
 
 from ttmem.snapshot import Finding, Foreign, Host, Snapshot, Surroundings, snapshot_from_rows
 from ttmem.snapshot.dump import Dump, dump_of
-from ttmem.snapshot.sights.regions import BankSizes
+from ttmem.collector.rows.regions import BankSizes
 
 GIB = 1 << 30
 MIB = 1 << 20

@@ -5,9 +5,10 @@ from hypothesis import strategies as st
 from tests.support.figures import NOON_NS
 from tests.support.made_up_rows import COUNTS, FLAGS, SIZES, TEXTS
 from tests.support.sights import a_chip, a_device_usage, a_pool, a_row, an_overview
-from ttmem.devices import Device, Kind, Pool
+from ttmem.devices import Kind, Pool
+from ttmem.snapshot.device import Device
 from ttmem.snapshot import Activity, Footprint, KindUsage, PoolUsage
-from ttmem.snapshot.sights.overview import Overview, ProcessRow
+from ttmem.snapshot.sights.overview import Overview, ProcessUsage
 from ttmem.snapshot.usage import DeviceUsage, Foreign
 
 MAYBE_SIZES = st.none() | SIZES
@@ -71,7 +72,7 @@ def device_usages(draw: st.DrawFn, number: int) -> DeviceUsage:
 
 
 @st.composite
-def process_rows(draw: st.DrawFn, key: int) -> ProcessRow:
+def process_rows(draw: st.DrawFn, key: int) -> ProcessUsage:
     return a_row(
         key,
         pid=draw(st.integers(1, 1 << 22)),
@@ -81,7 +82,7 @@ def process_rows(draw: st.DrawFn, key: int) -> ProcessRow:
         label=draw(TEXTS),
         command=draw(TEXTS),
         source=draw(st.sampled_from(["journal", "socket", "runtime"])),
-        state=draw(st.sampled_from(["live", "stale", "dead"])),
+        state=draw(st.sampled_from(["live", "stale", "ended"])),
         origin=draw(st.sampled_from(["counted", "read", "unknown"])),
         start_time_ns=draw(st.none() | st.integers(0, NOON_NS)),
         launch_count=draw(MAYBE_COUNTS),

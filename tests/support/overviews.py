@@ -8,7 +8,7 @@ from tests.support.figures import HOST
 from ttmem._native import Ledger
 from ttmem.snapshot import PoolUsage, Surroundings, snapshot_from_rows
 from ttmem.snapshot.incidents import Incident
-from ttmem.snapshot.sights.overview import Overview, ProcessRow, no_parent, overview_of
+from ttmem.snapshot.sights.overview import Overview, ProcessUsage, no_parent, overview_of
 from ttmem.snapshot.sights.overview_rows import Overviews
 from ttmem.snapshot.usage import DeviceUsage
 
@@ -51,7 +51,7 @@ def _device(usage: DeviceUsage) -> DeviceUsage:
     return usage._replace(pools=tuple(map(_pool, usage.pools)))
 
 
-def _process(row: ProcessRow) -> ProcessRow:
+def _process(row: ProcessUsage) -> ProcessUsage:
     return row._replace(
         pools=tuple(map(_pool, row.pools)),
         last_event_time_ns=_is_told(row.last_event_time_ns),

@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from tests.support.figures import GIB, HOST, KIB, MIB, NOON_NS
-from ttmem.devices import BufferLayout, Device, Kind, Pool
+from ttmem.devices import BufferLayout, Kind, Pool
+from ttmem.snapshot.device import Device
 from ttmem.snapshot import Activity, Footprint, KindUsage, Mesh, OpenPhase, PhasePeak, PoolUsage, RingUsage
 from ttmem.snapshot.dump import Allocation, Owner
-from ttmem.snapshot.refusals import Clash, OutOfMemory
-from ttmem.snapshot.sights.history import History, Series
-from ttmem.snapshot.sights.overview import Overview, ProcessRow
-from ttmem.snapshot.sights.process_detail import Holding, ProcessDetail, SiteSum
+from ttmem.snapshot.programs import Clash, OutOfMemory
+from ttmem.snapshot.history import History, Series
+from ttmem.snapshot.sights.overview import Overview, ProcessUsage
+from ttmem.snapshot.process_detail import Holding, ProcessDetail, SiteSum
 from ttmem.snapshot.usage import DeviceUsage, Finding, ProcessDevice
 from ttmem.tracking import CoreType, FoundBy
 
@@ -91,7 +92,7 @@ def a_device_usage(number: int = 0, **changes: Any) -> DeviceUsage:
     return usage._replace(**changes)
 
 
-def a_row(key: int = 1, **changes: Any) -> ProcessRow:
+def a_row(key: int = 1, **changes: Any) -> ProcessUsage:
     """A process that reports by journal."""
     held = {
         Pool.DRAM: (1 + key % 7) * GIB + key * MIB,
@@ -99,7 +100,7 @@ def a_row(key: int = 1, **changes: Any) -> ProcessRow:
         Pool.CB: (2 + key % 5) * MIB,
         Pool.KERNEL: (300 + key) * KIB,
     }
-    row = ProcessRow(
+    row = ProcessUsage(
         key=key,
         pid=4000 + key,
         parent_pid=1,

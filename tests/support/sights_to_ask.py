@@ -8,12 +8,12 @@ from tests.support.figures import NOON_NS
 from tests.support.sights import SECOND_NS, a_detail, a_history, an_overview
 from ttmem.errors import DaemonGone, SelectionError
 from ttmem.monitor.screens.frame import Frame
-from ttmem.snapshot.sights.chip_map import ChipMap
-from ttmem.snapshot.sights.history import History, Mark
-from ttmem.snapshot.sights.kernel_table import KernelTable
+from ttmem.snapshot.chip_map import ChipMap
+from ttmem.snapshot.history import History, Mark
+from ttmem.snapshot.kernel_table import KernelTable
 from ttmem.snapshot.sights.overview import Overview
-from ttmem.snapshot.sights.process_detail import ProcessDetail
-from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.snapshot.process_detail import ProcessDetail
+from ttmem.snapshot.telemetry import ChipTelemetry
 
 MARKS = (
     Mark(NOON_NS - 20 * SECOND_NS, "out_of_memory", "40.0 MiB of l1, 13.0 MiB in one piece", pid=4001, device=0),

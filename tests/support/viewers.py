@@ -11,7 +11,7 @@ import msgspec
 from tests.support.programs import a_command
 from tests.support.seed_serving import a_daemon
 from tests.support.waiting import wait_until
-from ttmem.daemon.asking.looking import Looking
+from ttmem.figures.source import FigureSource
 from ttmem.snapshot.document import document
 from ttmem.snapshot.incidents import IncidentCopy
 
@@ -24,7 +24,7 @@ class Viewer:
     """Somebody who looks for himself, or asks a daemon."""
 
     def __init__(self, journals: Path, *, has_daemon: bool) -> None:
-        self.looking = Looking({"TTMEM_DIR": str(journals)}, uid=os.geteuid(), has_daemon=has_daemon, is_following=True)
+        self.looking = FigureSource({"TTMEM_DIR": str(journals)}, uid=os.geteuid(), has_daemon=has_daemon, is_following=True)
         self.has_daemon = has_daemon
 
     def told(self, pid: int) -> Any:

@@ -8,8 +8,8 @@ import click
 
 from ttmem.cli.exits import NOTHING_READ
 from ttmem.cli.screen import Screen
-from ttmem.daemon.asking.looking import Looking
 from ttmem.errors import SelectionError
+from ttmem.figures.source import FigureSource
 from ttmem.snapshot.dump import BY, By, Dump
 from ttmem.snapshot.dump_document import dump_document
 from ttmem.view.dump_page import dump_page
@@ -61,7 +61,7 @@ def dump(
         raise click.UsageError(f"kernels have no {by}: use --by operation")
     count = 0 if is_whole else most or (_MOST_SUMS if by else _MOST)
     screen = Screen(sys.stdout, os.environ, has_colour=not is_colourless)
-    with Looking(os.environ, uid=os.geteuid(), has_daemon=not is_alone) as looking:
+    with FigureSource(os.environ, uid=os.geteuid(), has_daemon=not is_alone) as looking:
         try:
             alive = looking.dump(kernels=is_kernels_only, device=device, most=count, by=by or "")
         except SelectionError as error:

@@ -6,6 +6,7 @@ tell of the same kernel; it is charged once. docs/rules.md has the rules, each w
 """
 
 import os
+from operator import index
 from types import TracebackType
 from typing import cast
 
@@ -283,8 +284,8 @@ class GraphTracker:
         try:
             opened = self._find(device.id) or self._open(device)
             if opened is not None:
-                figures = (live_bytes, retired_bytes, entry_count, stall, ring_bytes, has_launched)
-                report_ring(opened.target, core_type, *figures)
+                figures = (live_bytes, retired_bytes, entry_count, index(stall), ring_bytes, has_launched)
+                report_ring(opened.target, index(core_type), *figures)
         except Exception as fault:
             self._count_fault("track_ring", fault)
 
@@ -302,7 +303,7 @@ class GraphTracker:
         try:
             opened = self._find(device.id) or self._open(device)
             if opened is not None:
-                report_cache(opened.target, cache, outcome, size_bytes, entry_count, held_bytes, 0)
+                report_cache(opened.target, index(cache), outcome, size_bytes, entry_count, held_bytes, 0)
         except Exception as fault:
             self._count_fault("track_cache", fault)
 
@@ -313,7 +314,7 @@ class GraphTracker:
         try:
             opened = self._find(device.id) or self._open(device)
             if opened is not None:
-                report_out_of_memory(opened.target, pool, requested_bytes, free_bytes, largest_free_bytes)
+                report_out_of_memory(opened.target, index(pool), requested_bytes, free_bytes, largest_free_bytes)
         except Exception as fault:
             self._count_fault("track_out_of_memory", fault)
 
@@ -334,8 +335,8 @@ class GraphTracker:
                 return
             report_incident(
                 opened.target,
-                refusal.kind,
-                refusal.pool,
+                index(refusal.kind),
+                index(refusal.pool),
                 requested_bytes=refusal.requested_bytes,
                 per_bank_bytes=refusal.per_bank_bytes,
                 free_bytes=refusal.free_bytes,

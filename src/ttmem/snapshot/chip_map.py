@@ -8,7 +8,7 @@ from typing import Literal
 
 from ttmem.devices import Pool
 from ttmem.snapshot.device import Device
-from ttmem.snapshot.values import Count, Struct, TimeNs
+from ttmem.snapshot.values import Answer, Count, Struct, TimeNs
 
 __all__ = ["ChipMap", "CoreFill", "Region", "Space", "Stretch", "StretchKind"]
 
@@ -66,7 +66,7 @@ class CoreFill(Struct, frozen=True):
     cb_resident_bytes: Count
 
 
-class ChipMap(Struct, frozen=True, kw_only=True):
+class ChipMap(Answer, frozen=True, kw_only=True):
     """One chip, close up."""
 
     time_ns: TimeNs

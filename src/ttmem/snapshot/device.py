@@ -25,6 +25,11 @@ class ChipName(Struct, frozen=True):
         """The chip's own id as it is printed everywhere; None for a device nobody opened."""
         return f"0x{self.unique_id:016x}" if self.is_known else None
 
+    @property
+    def names(self) -> dict[str, int | str | None]:
+        """As short documents have them."""
+        return {"index": self.index, "uuid": self.uuid, "name": self.name or None}
+
 
 class Device(ChipName, frozen=True):
     """One chip, as the processes that opened it described it."""
@@ -37,6 +42,11 @@ class Device(ChipName, frozen=True):
     kernel_ring_bytes: Count | None = None
     capacity_bytes: tuple[Count | None, ...] = (None,) * len(Pool)  # by pool, in the order of their numbers
     open_count: Count = 0
+
+    @classmethod
+    def bare(cls, number: int, unique_id: int | None, *, index: int | None, name: str) -> "Device":
+        """One of which nobody said more than how it is called."""
+        return cls(number, Hex(unique_id or 0), index, unique_id is not None, name)
 
     def capacity(self, pool: Pool) -> int | None:
         """All banks of a pool together, as reported by the chip's opener; None if nobody said."""

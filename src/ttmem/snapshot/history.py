@@ -4,8 +4,8 @@ from typing import Literal
 
 from ttmem.devices import Pool
 from ttmem.snapshot.device import ChipName
-from ttmem.snapshot.values import Count, Struct, TimeNs
 from ttmem.snapshot.usage import Origin
+from ttmem.snapshot.values import Answer, Count, Struct, TimeNs
 
 __all__ = ["SPANS_SECONDS", "History", "Mark", "MarkKind", "Series"]
 
@@ -50,7 +50,7 @@ class Mark(Struct, frozen=True):
     count: Count = 1  # of refusals that followed each other within a second
 
 
-class History(Struct, frozen=True, kw_only=True):
+class History(Answer, frozen=True, kw_only=True):
     """A stretch of time up to now."""
 
     end_ns: TimeNs

@@ -7,7 +7,7 @@ Bytes and counts that nobody knows are None, never 0.
 
 from typing import Literal
 
-from ttmem.snapshot.values import Count, Hex, Struct, TimeNs
+from ttmem.snapshot.values import Answer, Count, Struct, TimeNs
 
 __all__ = [
     "KINDS",
@@ -114,7 +114,7 @@ class HeldEntry(Struct, frozen=True, kw_only=True):
     site: Site | None = None
 
 
-class IncidentCopy(Struct, frozen=True, kw_only=True):
+class IncidentCopy(Answer, frozen=True, kw_only=True):
     """What was alive on an incident's target, of the pools that matter to it."""
 
     incident: Incident

@@ -3,7 +3,7 @@
 from ttmem.devices import BinaryStatus, Kind
 from ttmem.snapshot.activity import Activity
 from ttmem.snapshot.device import Device
-from ttmem.snapshot.values import Count, Hex, Struct, TimeNs
+from ttmem.snapshot.values import Answer, Count, Hex, Struct, TimeNs
 from ttmem.tracking import CoreType, FoundBy
 
 __all__ = ["KernelRow", "KernelTable"]
@@ -40,7 +40,7 @@ class KernelRow(Struct, frozen=True, kw_only=True):
         return self.seed_rule_bytes if self.exact_bytes is None else self.exact_bytes
 
 
-class KernelTable(Struct, frozen=True, kw_only=True):
+class KernelTable(Answer, frozen=True, kw_only=True):
     """All kernels of one chip: the largest first, the rest counted."""
 
     time_ns: TimeNs

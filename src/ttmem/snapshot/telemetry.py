@@ -3,7 +3,7 @@
 None is what the driver does not have; it is never 0.
 """
 
-from ttmem.snapshot.values import Hex, Struct, TimeNs
+from ttmem.snapshot.values import Answer, Hex, Struct, TimeNs
 
 __all__ = ["ChipTelemetry", "Sensor", "Telemetry"]
 
@@ -45,7 +45,7 @@ class ChipTelemetry(Struct, frozen=True):
         return f"/dev/tenstorrent/{self.node}"
 
 
-class Telemetry(Struct, frozen=True):
+class Telemetry(Answer, frozen=True, kw_only=True):
     """What the driver says of all its chips; beside the figures of memory, joined by a chip's id."""
 
     time_ns: TimeNs

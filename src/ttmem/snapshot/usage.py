@@ -18,7 +18,7 @@ from ttmem.snapshot.device import ChipName, Device
 from ttmem.snapshot.host import Finding, Foreign, Host
 from ttmem.snapshot.incidents import Incident
 from ttmem.snapshot.programs import Clash, Mesh, OpenPhase, OutOfMemory, PhasePeak, Program
-from ttmem.snapshot.values import Count, Struct, TimeNs
+from ttmem.snapshot.values import Answer, Count, Struct, TimeNs
 
 __all__ = [
     "DOUBTS",
@@ -278,6 +278,15 @@ class ProcessUsage(Struct, frozen=True, kw_only=True):
                 _set(self, "state", "stale")
 
     @property
+    def named_chips(self) -> tuple[ChipName, ...]:
+        """Every chip that its details name, by number."""
+        named = [one.device for one in self.devices] + [one.device for one in self.phases]
+        named += [one.device for one in self.out_of_memory] + [one.device for one in self.clashes]
+        found = {device.number: device for device in named}
+        found |= {device.number: device for mesh in self.meshes for device in mesh.devices}
+        return tuple(found[number] for number in sorted(found))
+
+    @property
     def finding_count(self) -> int:
         """Of all kinds together."""
         return sum(finding.count for finding in self.findings)
@@ -311,7 +320,7 @@ class ProcessUsage(Struct, frozen=True, kw_only=True):
         return sum(found) if found or self.pools else None
 
 
-class Snapshot(Struct, frozen=True, kw_only=True):
+class Snapshot(Answer, frozen=True, kw_only=True):
     """Everything known at one instant."""
 
     time_ns: TimeNs

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-__all__ = ["Count", "Hex", "Struct", "TimeNs", "decode_hook", "encode_hook", "replace", "time_text"]
+__all__ = ["SCHEMA", "Answer", "Count", "Hex", "Struct", "TimeNs", "decode_hook", "encode_hook", "replace", "time_text"]
+
+SCHEMA = 2
 
 _LATEST_NS = 1 << 63
 _SECOND_LENGTH = len("1970-01-01T00:00:00")
@@ -19,6 +21,12 @@ replace = msgspec.structs.replace
 
 class Struct(msgspec.Struct, frozen=True):
     """Figures at one instant. Nobody changes them; `replace` makes another one."""
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """Figures that are sent as a whole, with the version of their shape."""
+
+    schema: int = SCHEMA
 
 
 class TimeNs(int):

@@ -8,8 +8,10 @@ from functools import partial
 from itertools import zip_longest
 from types import MappingProxyType
 
-from ttmem.devices import Device, Kind, Pool
+from ttmem.devices import Kind, Pool
 from ttmem.snapshot import DeviceUsage, Footprint, KindUsage, PoolUsage
+from ttmem.snapshot.device import ChipName, Device
+from ttmem.snapshot.values import replace
 from ttmem.view.bars import bar
 from ttmem.view.colours import level_of, level_role
 from ttmem.view.grid import Cell, Column, cell, grid
@@ -39,7 +41,7 @@ def alike(devices: Sequence[DeviceUsage]) -> list[Group]:
         if device.index is None:
             groups[device] = [usage]
             continue
-        pools = tuple(pool._replace(peak_time_ns=None, since_ns=None) for pool in usage.pools)
+        pools = tuple(replace(pool, peak_time_ns=None, since_ns=None) for pool in usage.pools)
         chip = (device.is_seed, device.board, device.arch, device.grid)
         what = (chip, pools, usage.kernels, usage.launch_count, usage.activity, usage.doubt, usage.trace_bytes)
         groups.setdefault(what, []).append(usage)
@@ -112,14 +114,14 @@ def kernel_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
     return grid(columns, rows, width=width, gap=1 if is_tight else 2)
 
 
-def device_word(device: Device) -> str:
+def device_word(device: ChipName) -> str:
     """The shortest name of a device: its index, or what is known instead."""
     if device.index is not None and not device.is_seed:
         return str(device.index)
     return clean(device.name) or (device.uuid or "?")
 
 
-def devices_word(devices: Iterable[Device], most: int = _LIST_MOST) -> str:
+def devices_word(devices: Iterable[ChipName], most: int = _LIST_MOST) -> str:
     """The shortest name of several devices: 0-3,seed:0-1,unknown:9; cut beyond so many columns."""
     indexes: dict[bool, list[int]] = {False: [], True: []}
     others = []
@@ -176,7 +178,7 @@ def _pool_cells(usage: PoolUsage, footprint: Footprint | None, is_ascii: bool) -
         return _cb_cells(usage, footprint)
     if usage.is_read and not usage.capacity_bytes:
         return _read_cells(usage, is_ascii)
-    share = None if usage.is_planned or usage.known_bytes is None else usage.fraction
+    share = None if usage.is_planned or usage.known_bytes is None else usage.share
     is_past_cb = usage.pool is Pool.CB and not usage.count  # only the sum over programs is left, which would mislead
     at_least = (">=" if is_ascii else "≥") if usage.is_lower_bound else ""
     role = Role.DIM if usage.is_planned or share is None else level_role(share)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ttmem.devices import Kind
+from ttmem.devices import CoreType, Kind
 from ttmem.snapshot.dump import Allocation, Dump, DumpDevice, DumpGroup
 from ttmem.view.device_tables import device_title
 from ttmem.view.grid import Cell, Column, cell, grid
@@ -259,7 +259,11 @@ def _user(one: Allocation, options: PageOptions) -> str:
 
 
 def _cores_text(one: Allocation) -> str:
-    return f"{one.core_count or '?'} {one.core_type.word}" if one.core_type else str(one.core_count or "")
+    return (
+        f"{one.core_count or '?'} {one.core_type.word}"
+        if one.core_type is not CoreType.UNKNOWN
+        else str(one.core_count or "")
+    )
 
 
 def _parts_text(one: Allocation) -> str:
@@ -289,8 +293,8 @@ def _label(text: str, is_ascii: bool, width: int) -> Line:
 
 
 def _doubts(dump: Dump) -> Iterator[str]:
-    for owner, reason in dump.unlisted:
-        yield f"{process_text(owner.pid, clean(owner.label))}: {reason_text(reason)}"
+    for one in dump.unlisted:
+        yield f"{process_text(one.owner.pid, clean(one.owner.label))}: {reason_text(one.reason)}"
     yield from map(clean, dump.notes)
 
 

@@ -15,7 +15,7 @@ from tests.support.running import REPORTING
 from tests.support.seed_bytes import alloc
 from tests.support.seed_serving import Daemon, a_daemon, short_directory
 from tests.support.waiting import wait_until
-from ttmem.daemon.asking.client import DaemonClient
+from ttmem.figures.daemon_client import DaemonClient
 
 NOBODY = 65534
 SERVE = (sys.executable, "-m", "ttmem", "serve")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.programs import a_program
 from tests.support.seed_serving import a_daemon
-from ttmem.daemon.asking.looking import Looking
+from ttmem.figures.source import FigureSource
 from ttmem.devices import Pool
 from ttmem.errors import SelectionError
 
@@ -27,7 +27,7 @@ def test_whoever_asks_sees_the_same_chip(directory: Path) -> None:
     environ = {"TTMEM_DIR": str(journals)}
     with a_daemon(directory=directory) as daemon, a_program(journals, *PROGRAM) as program:
         program.arrive()
-        with Looking(environ, uid=os.geteuid()) as asking, Looking(environ, uid=os.geteuid(), has_daemon=False) as own:
+        with FigureSource(environ, uid=os.geteuid()) as asking, FigureSource(environ, uid=os.geteuid(), has_daemon=False) as own:
             told, seen = asking.chip("0"), own.chip("0")
             kernels = asking.kernels("0", 10), own.kernels("0", 10)
             with pytest.raises(SelectionError, match="no device 5 here; known are 0"):

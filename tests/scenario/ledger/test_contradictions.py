@@ -13,8 +13,8 @@ from tests.support.watching import Watch
 from ttmem.collector import Collector
 from ttmem.devices import Pool
 from ttmem.snapshot import DeviceUsage, Snapshot
-from ttmem.snapshot.verdicts.fit import Need, candidates
-from ttmem.snapshot.verdicts.limits import Amount, Limit, judged
+from ttmem.analysis.fit import Need, candidates
+from ttmem.analysis.limits import Amount, Limit, judged
 from ttmem.sources import Places
 from ttmem.sources.driver import Driver
 

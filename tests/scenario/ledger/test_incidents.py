@@ -12,7 +12,7 @@ from tests.support.programs import a_program
 from tests.support.seed_serving import a_daemon
 from tests.support.waiting import wait_until
 from ttmem.collector import Collector
-from ttmem.daemon.asking.looking import Looking
+from ttmem.figures.source import FigureSource
 from ttmem.daemon.metrics.lifetime import lifetime_from_rows
 from ttmem.devices import Pool
 from ttmem.snapshot import Snapshot
@@ -155,7 +155,7 @@ def test_a_daemon_tells_of_incidents_what_a_viewer_of_its_own_sees(journals: Pat
     environ = {"TTMEM_DIR": str(journals / "j")}
     with a_daemon(directory=journals) as daemon, a_program(journals / "j", *OPENED, *REFUSED, "meet()") as program:
         program.arrive()
-        with Looking(environ, uid=os.geteuid()) as asking, Looking(environ, uid=os.geteuid(), has_daemon=False) as own:
+        with FigureSource(environ, uid=os.geteuid()) as asking, FigureSource(environ, uid=os.geteuid(), has_daemon=False) as own:
             assert said_of(asking.snapshot()) == said_of(own.snapshot())
             [told], [seen] = asking.overview().processes, own.overview().processes
             copies = [timeless_copy(one.incident_copy(program.pid, 1)) for one in (asking, own)]

@@ -14,7 +14,7 @@ from tests.support.seed_serving import an_engine
 from tests.support.waiting import wait_until
 from ttmem._native import Ledger
 from ttmem.devices import Pool
-from ttmem.snapshot.sights.overview import Overview, ProcessRow
+from ttmem.snapshot.sights.overview import Overview, ProcessUsage
 
 CORES = "0,0-7,7"
 DRAM, L1, CB, PROGRAM, FABRIC = 0, 1, 2, 3, 6
@@ -53,7 +53,7 @@ def a_busy_process(nursery: Nursery, directory: Path, chips: range) -> Reporter:
     return reporter
 
 
-def row_of(overview: Overview, pid: int) -> ProcessRow:
+def row_of(overview: Overview, pid: int) -> ProcessUsage:
     [row] = [row for row in overview.processes if row.pid == pid]
     return row
 
@@ -116,7 +116,7 @@ def _doubts(ledger: Ledger) -> list[Any]:
 
 
 def _is_dead(ledger: Ledger, pid: int) -> bool:
-    return row_of(check_overview(ledger), pid).state == "dead"
+    return row_of(check_overview(ledger), pid).state == "ended"
 
 
 def _settle(ledger: Ledger) -> None:

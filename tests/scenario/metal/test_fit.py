@@ -12,7 +12,7 @@ from ttmem.collector import Collector
 from ttmem.devices import BufferType
 from ttmem.metal import BufferSpec, MeshDevice, MeshWorkload, OutOfDeviceMemory
 from ttmem.metal.programs import ProgramRefused
-from ttmem.snapshot.verdicts.fit import CoreRoom, Need, candidates
+from ttmem.analysis.fit import CoreRoom, Need, candidates
 from ttmem.sources import Places
 
 STEP = 32  # what sizes in L1 are rounded to

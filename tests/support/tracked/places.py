@@ -7,7 +7,7 @@ from ttmem.devices import BufferType, Pool
 from ttmem.metal import MeshDevice
 from ttmem.metal.programs.core_ranges import ROW_BITS
 from ttmem.snapshot import DeviceUsage, Snapshot
-from ttmem.snapshot.sights.chip_map import ChipMap, Space
+from ttmem.snapshot.chip_map import ChipMap, Space
 
 TYPES = {
     Pool.DRAM: BufferType.DRAM,

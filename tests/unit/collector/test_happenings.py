@@ -4,7 +4,7 @@ from typing import Any
 
 from ttmem.collector.happenings import Happenings
 from ttmem.devices import Pool
-from ttmem.snapshot.sights.history import Mark
+from ttmem.snapshot.history import Mark
 
 MS = 1_000_000
 SECOND_NS = 1000 * MS

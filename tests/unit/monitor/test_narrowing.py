@@ -7,7 +7,7 @@ import pytest
 from tests.support.driver_chips import a_driver_chip
 from tests.support.sights import an_overview
 from ttmem.cli.tables.device_words import device_words
-from ttmem.daemon.asking.looking import Looking
+from ttmem.figures.source import FigureSource
 from ttmem.errors import SelectionError
 from ttmem.monitor.narrowing import NarrowLooking, narrowed
 from ttmem.snapshot import Selection
@@ -49,8 +49,8 @@ def test_a_chip_is_named_as_the_tables_name_it_and_found_again_once_it_is_opened
     chip = a_driver_chip(3, card_type="p150a", serial=f"{serial:x}", asic_id=None)
     before = OVERVIEW._replace(devices=OVERVIEW.devices[:1])
     seen = [before, before._replace(devices=(*before.devices, OVERVIEW.devices[1]._replace(device=opened)))]
-    monkeypatch.setattr(Looking, "overview", lambda looking: seen[0])
-    monkeypatch.setattr(Looking, "telemetry", lambda looking: (chip,))
+    monkeypatch.setattr(FigureSource, "overview", lambda looking: seen[0])
+    monkeypatch.setattr(FigureSource, "telemetry", lambda looking: (chip,))
     looking = NarrowLooking({}, uid=0)
 
     looking.words_of = partial(device_words, "/dev/tenstorrent/3")

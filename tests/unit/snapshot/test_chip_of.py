@@ -11,7 +11,7 @@ from tests.support.figures import a_snapshot
 from tests.support.sights import a_chip
 from ttmem.snapshot import DeviceUsage
 from ttmem.snapshot.identity import chip_of, nameless_chips, tray_of
-from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.sources.driver import Driver
 from ttmem.view import plain
 from ttmem.view.device_list import device_list

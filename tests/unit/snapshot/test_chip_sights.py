@@ -7,12 +7,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.chip_sights import DRAM_BASE, L1_BASE, L1_END, a_map, a_map_device, kernel_tables, maps
-from ttmem.devices import Device, Pool
-from ttmem.snapshot.sights.chip_map import ChipMap
+from ttmem.devices import Pool
+from ttmem.snapshot.device import Device
+from ttmem.snapshot.chip_map import ChipMap
 from ttmem.snapshot.sights.documents.chip_map import chip_map_document, chip_map_from_document
 from ttmem.snapshot.sights.documents.kernel_table import kernel_table_document, kernel_table_from_document
-from ttmem.snapshot.sights.kernel_table import KernelTable
-from ttmem.snapshot.sights.regions import BankSizes, Bounds, Gaps, core_bytes, pool_bounds
+from ttmem.snapshot.kernel_table import KernelTable
+from ttmem.collector.rows.regions import BankSizes, Bounds, Gaps, core_bytes, pool_bounds
 
 WORMHOLE = BankSizes(1 << 30, 1_499_136)
 

@@ -13,14 +13,14 @@ from ttmem.devices import Kind, Pool
 from ttmem.errors import VersionMismatch
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.sights.documents.overview import overview_document, overview_from_document
-from ttmem.snapshot.sights.overview import Overview, ProcessRow, overview_of
+from ttmem.snapshot.sights.overview import Overview, ProcessUsage, overview_of
 from ttmem.snapshot.usage import State
 
 DRAM, L1, CB = Pool.DRAM, Pool.L1, Pool.CB
 BUFFER, FABRIC = Kind.BUFFER, Kind.KERNEL_FABRIC
 
 
-def row_of(**tables: Any) -> ProcessRow:
+def row_of(**tables: Any) -> ProcessUsage:
     """The only process, on two chips."""
     process = tables.pop("process", a_process())
     snapshot = a_snapshot(devices=[a_device(0), a_device(1)], processes=[process], **tables)
@@ -85,8 +85,8 @@ def test_circular_buffers_are_told_by_what_they_take_not_by_their_sum() -> None:
         ("live", "damaged", "stale"),
         ("live", "restored", "stale"),
         ("live", "uncounted", "stale"),
-        ("ended", "", "dead"),
-        ("ended", "restored", "dead"),
+        ("ended", "", "ended"),
+        ("ended", "restored", "ended"),
     ],
 )
 def test_a_row_says_whether_its_figures_are_now(state: State, reason: str, expected: str) -> None:

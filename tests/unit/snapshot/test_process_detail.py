@@ -8,10 +8,10 @@ import pytest
 
 from tests.support.figures import NOON_NS, a_busy_snapshot, a_process, a_row, a_snapshot
 from tests.support.sights import a_detail
-from ttmem.devices import Device
+from ttmem.snapshot.device import Device
 from ttmem.errors import SelectionError, VersionMismatch
 from ttmem.snapshot.sights.documents.process_detail import process_document, process_from_document
-from ttmem.snapshot.sights.process_detail import Listed, ProcessDetail, found_process, process_detail_of
+from ttmem.snapshot.process_detail import Listed, ProcessDetail, found_process, process_detail_of
 
 PID = 40
 

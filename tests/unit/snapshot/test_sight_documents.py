@@ -11,7 +11,7 @@ from ttmem.devices import Pool
 from ttmem.errors import VersionMismatch
 from ttmem.snapshot.sights.documents.history import history_document, history_from_document
 from ttmem.snapshot.sights.documents.telemetry import telemetry_document, telemetry_from_document
-from ttmem.snapshot.sights.history import History, Mark, MarkKind, Series
+from ttmem.snapshot.history import History, Mark, MarkKind, Series
 from ttmem.sources.driver import Driver
 
 KINDS: tuple[MarkKind, ...] = get_args(MarkKind)

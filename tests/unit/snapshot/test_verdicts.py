@@ -11,9 +11,9 @@ from tests.support.figures import GIB, HOST, KIB, MIB, NOON_NS, a_busy_snapshot
 from tests.support.sights import a_device_usage, a_pool
 from ttmem.devices import Pool
 from ttmem.snapshot import DeviceUsage, PoolUsage, Snapshot
-from ttmem.snapshot.circumstances import Foreign
-from ttmem.snapshot.verdicts.fit import Candidate, Need, Room, candidates, chosen
-from ttmem.snapshot.verdicts.limits import Amount, Limit, Verdict, growths, judged
+from ttmem.snapshot.host import Foreign
+from ttmem.analysis.fit import Candidate, Need, Room, candidates, chosen
+from ttmem.analysis.limits import Amount, Limit, Verdict, growths, judged
 
 SIZES = st.integers(0, 1 << 40)
 MAYBE = SIZES | st.none()

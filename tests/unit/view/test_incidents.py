@@ -9,7 +9,7 @@ import pytest
 from tests.support.refused_memory import KIB, MIB, NOW, RefusingChip, site
 from tests.unit.analysis.test_refusals import REFUSALS, Refusal
 from ttmem.analysis import Explanation, explain
-from ttmem.devices import Device
+from ttmem.snapshot.device import Device
 from ttmem.snapshot.incidents import HeldEntry, Incident, IncidentCopy
 from ttmem.view import plain
 from ttmem.view.incidents import headline, incident_block, incident_story

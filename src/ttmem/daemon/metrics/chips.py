@@ -6,9 +6,10 @@ from typing import NamedTuple
 from ttmem.daemon.metrics import catalogue as metric
 from ttmem.daemon.metrics.families import Labels, Page
 from ttmem.daemon.metrics.lifetime import ChipLifetime
-from ttmem.devices import PLANNED_POOLS, Device, Kind, Pool
+from ttmem.devices import PLANNED_POOLS, Kind, Pool
 from ttmem.snapshot import DeviceUsage, PoolUsage, identity
-from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.snapshot.device import Device
+from ttmem.snapshot.telemetry import ChipTelemetry
 
 __all__ = ["MEMORIES", "Chip", "add_chips", "device_labels", "tray_of"]
 

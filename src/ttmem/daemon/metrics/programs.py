@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from ttmem.daemon.metrics import catalogue as metric
 from ttmem.daemon.metrics.chips import Chip
 from ttmem.daemon.metrics.families import Labels, Page
-from ttmem.devices import Device, Kind, Pool
+from ttmem.devices import Kind, Pool
 from ttmem.snapshot import DeviceUsage, Footprint, PoolUsage
+from ttmem.snapshot.device import Device
 
 __all__ = ["add_programs"]
 

@@ -24,7 +24,7 @@ from tests.support.false_daemons import (
 from tests.support.figures import a_busy_snapshot, a_dump
 from tests.support.sights import a_detail, an_overview
 from tests.support.stopwatch import Stopwatch
-from ttmem.daemon.asking.client import DaemonClient
+from ttmem.figures.daemon_client import DaemonClient
 from ttmem.errors import DaemonGone, SelectionError, VersionMismatch
 from ttmem.snapshot.document import document
 from ttmem.snapshot.dump_document import dump_document

@@ -24,7 +24,7 @@ from tests.support.figures import a_busy_snapshot, a_dump
 from tests.support.programs import a_program
 from tests.support.stopwatch import Stopwatch
 from tests.support.waiting import wait_until
-from ttmem.daemon.asking.looking import Looking
+from ttmem.figures.source import FigureSource
 from ttmem.devices import Pool
 from ttmem.errors import SelectionError
 from ttmem.snapshot import Snapshot
@@ -48,10 +48,10 @@ def main() -> Iterator[Path]:
 
 
 @contextmanager
-def a_look(main: Path, **settings: Any) -> Iterator[Looking]:
+def a_look(main: Path, **settings: Any) -> Iterator[FigureSource]:
     places = ("TTMEM_DIR", main), ("TTMEM_SYSTEM_DIR", main / "system"), ("TTMEM_STOCK_SHM_DIR", main / "stock")
     environ = {name: str(path) for name, path in places}
-    with Looking(environ, uid=os.geteuid(), **settings) as looking:
+    with FigureSource(environ, uid=os.geteuid(), **settings) as looking:
         yield looking
 
 
@@ -120,7 +120,7 @@ def test_a_directory_of_our_name_that_another_user_made_does_not_hide_the_daemon
     (foreign / "1.journal").touch()
     os.chown(foreign, 65534, 65534)
     settings = {"TTMEM_DIR": str(main), "TTMEM_SYSTEM_DIR": str(main / "system")}
-    with a_false_daemon(main / "system", a_sound_daemon(main / "system")), Looking(settings, uid=0) as looking:
+    with a_false_daemon(main / "system", a_sound_daemon(main / "system")), FigureSource(settings, uid=0) as looking:
         looking._places = Places(uid=0, roots=Roots(shm=str(main / "shm"), run=str(main), proc=str(main)))
 
         assert looking.snapshot().source == "daemon pid 7"

@@ -14,7 +14,7 @@ from ttmem.daemon.metrics.page import Extras
 from ttmem.devices import Pool
 from ttmem.snapshot import PoolUsage, Snapshot
 from ttmem.snapshot.document import document
-from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.view.queries import MEMORY_FIELDS, memory_rows
 
 DRAM = {"device": "0", "memory": "dram"}

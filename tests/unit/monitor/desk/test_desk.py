@@ -67,7 +67,7 @@ def test_a_banner_is_always_on_screen(width: int) -> None:
 def test_before_the_first_figures_it_says_so(tmp_path: Path) -> None:
     desk = Desk(Settings(), {}, is_readonly=False, banner="")
 
-    assert "Looking ..." in text_of(desk.picture())
+    assert "FigureSource ..." in text_of(desk.picture())
 
 
 def test_lost_figures_stay_to_be_read_in_grey(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.support.sights_to_ask import a_frame
 from tests.unit.monitor.desk.test_every_key import a_desk, text_of
 from ttmem.monitor.desk import signals
 from ttmem.monitor.desk.desk import Desk
-from ttmem.snapshot.sights.overview import ProcessRow
+from ttmem.snapshot.sights.overview import ProcessUsage
 from ttmem.sources import procfs
 from ttmem.sources.hosts import user_name
 from ttmem.sources.procfs import Uids, stat_of
@@ -29,7 +29,7 @@ def sleepers() -> "Iterator[list[subprocess.Popen[bytes]]]":
         process.wait()
 
 
-def row_of(process: "subprocess.Popen[bytes]", key: int) -> ProcessRow:
+def row_of(process: "subprocess.Popen[bytes]", key: int) -> ProcessUsage:
     return a_row(
         key, pid=process.pid, uid=os.geteuid(), user="me", label=f"sleeper-{key}", start_ticks=began(process.pid)
     )
@@ -41,7 +41,7 @@ def began(pid: int) -> int:
     return stat.start_ticks
 
 
-def showing(tmp_path: Path, *rows: ProcessRow, is_readonly: bool = False) -> Desk:
+def showing(tmp_path: Path, *rows: ProcessUsage, is_readonly: bool = False) -> Desk:
     """A desk with these processes, in this order."""
     desk = a_desk(tmp_path, is_readonly=is_readonly)
     frame = a_frame()
@@ -147,7 +147,7 @@ def test_processes_of_others_are_refused_and_our_own_come_first(
     ("changes", "words"),
     [
         ({"is_visible": False}, "lives in a container whose pids are not known here"),
-        ({"state": "dead"}, "has ended"),
+        ({"state": "ended"}, "has ended"),
         ({"pid": os.getpid()}, "is this monitor"),
         ({"pid": 2**22 + 1}, "no such process"),
         ({"pid": 0, "is_visible": False, "reason": "unverified"}, "is unverified: no process is known"),

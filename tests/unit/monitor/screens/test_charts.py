@@ -13,7 +13,7 @@ from ttmem.devices import Pool
 from ttmem.monitor.screens.charts import State, acted, draw, pointed, wanted
 from ttmem.monitor.screens.courses.plot import scale_top
 from ttmem.monitor.screens.frame import Drawing, Frame, Look
-from ttmem.snapshot.sights.history import History, Mark
+from ttmem.snapshot.history import History, Mark
 from ttmem.view.spans import Role, plain
 
 SIZES = [Look(80, 22), Look(120, 38), Look(200, 58)]

@@ -4,7 +4,7 @@ import pytest
 
 from ttmem.devices import Pool
 from ttmem.monitor.screens.courses.moments import TimeSpan, axis, phase_lane, words_of
-from ttmem.snapshot.sights.history import Mark
+from ttmem.snapshot.history import Mark
 from ttmem.view.spans import plain
 
 

@@ -14,7 +14,7 @@ from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.monitor.screens.listing import process_page as screen
 from ttmem.snapshot.incidents import Frame as Frame_
 from ttmem.snapshot.incidents import Incident, Site
-from ttmem.snapshot.sights.process_detail import Holding, ProcessDetail, SiteSum
+from ttmem.snapshot.process_detail import Holding, ProcessDetail, SiteSum
 from ttmem.snapshot.usage import Finding
 from ttmem.view.spans import width_of
 from ttmem.view.words import FINDINGS
@@ -237,7 +237,7 @@ def test_the_page_scrolls_to_its_end_and_no_further() -> None:
 def test_a_process_of_which_nothing_came_yet_says_so() -> None:
     [_, line] = screen.draw(Frame(), Look(80, 24), screen.State()).lines
 
-    assert "Looking" in line[0].text
+    assert "FigureSource" in line[0].text
 
 
 def test_a_process_on_the_page_changes_with_the_sight() -> None:

@@ -20,7 +20,7 @@ from ttmem.monitor.screens.listing.columns import COLUMNS
 from ttmem.monitor.screens.listing.entries import entries_of, stamp_of
 from ttmem.monitor.screens.listing.table import Shown, table_for
 from ttmem.snapshot.incidents import Incident
-from ttmem.snapshot.sights.overview import Overview, ProcessRow
+from ttmem.snapshot.sights.overview import Overview, ProcessUsage
 from ttmem.snapshot.usage import Foreign
 from ttmem.view.spans import Line, Role
 from ttmem.view.units import size_text, tight_size_text
@@ -43,7 +43,7 @@ def text_of(line: Line) -> str:
     return "".join(span.text for span in line)
 
 
-def a_frame(*rows: ProcessRow) -> Frame:
+def a_frame(*rows: ProcessUsage) -> Frame:
     return Frame(overview=an_overview(4, 0)._replace(processes=rows))
 
 
@@ -144,7 +144,7 @@ def test_sorting_by_a_name_is_by_the_alphabet() -> None:
 def test_unknown_is_less_than_nothing_and_the_dead_stand_last() -> None:
     nothing = a_row(2, pools=(a_pool(Pool.DRAM, 0),))
     unknown = a_row(1, pools=(), origin="unknown")
-    dead = a_row(3, pools=(a_pool(Pool.DRAM, 99 * GIB),), state="dead")
+    dead = a_row(3, pools=(a_pool(Pool.DRAM, 99 * GIB),), state="ended")
     some = a_row(4, pools=(a_pool(Pool.DRAM, GIB),))
 
     assert pids_of(a_frame(unknown, dead, nothing, some), screen.State()) == [4004, 4002, 4001, 4003]
@@ -320,7 +320,7 @@ def test_a_pid_of_another_namespace_is_marked_and_doubts_show() -> None:
     [
         (59, {}, Role.FULL),
         (61, {}, Role.DIM),
-        (61, {"state": "dead"}, Role.DIM),
+        (61, {"state": "ended"}, Role.DIM),
         (61, {"finding_count": 1}, Role.HIGH),
         (59, {"finding_count": 1}, Role.FULL),
     ],
@@ -337,7 +337,7 @@ def test_the_mark_of_an_incident_is_red_for_a_minute_and_then_quiet(
 def test_the_mark_of_a_program_that_ended_with_its_incident_stays_red() -> None:
     last = a_refusal(time_ns=NOON_NS - 3600 * SECOND_NS, operations_since=0)
 
-    assert mark_of(a_frame(a_row(1, state="dead", incidents=(last,), incident_count=1))) == ("!", Role.FULL)
+    assert mark_of(a_frame(a_row(1, state="ended", incidents=(last,), incident_count=1))) == ("!", Role.FULL)
     assert mark_of(a_frame(a_row(1, incidents=(last,), incident_count=1))) == ("!", Role.DIM)
 
 
@@ -410,12 +410,12 @@ def test_an_opened_process_shows_its_own_page_or_says_that_it_is_gone() -> None:
     assert "4001 resnet50" in text_of(screen.draw(frame, LOOK, state).lines[0])
 
     other = replace(detail, row=a_row(2))
-    assert "Looking" in text_of(screen.draw(frame._replace(detail=other), LOOK, state).lines[1])
+    assert "FigureSource" in text_of(screen.draw(frame._replace(detail=other), LOOK, state).lines[1])
     assert "no longer known" in text_of(screen.draw(a_frame(a_row(2)), LOOK, state).lines[1])
 
 
 def test_a_process_that_was_born_again_with_the_same_pid_is_another() -> None:
-    old = a_row(1, start_time_ns=NOON_NS - 100 * SECOND_NS, state="dead")
+    old = a_row(1, start_time_ns=NOON_NS - 100 * SECOND_NS, state="ended")
     new = a_row(2, pid=old.pid, start_time_ns=NOON_NS - 5 * SECOND_NS)
 
     assert stamp_of(old) != stamp_of(new)
@@ -439,7 +439,7 @@ def test_every_column_is_in_the_manual() -> None:
 
 
 @pytest.mark.parametrize("rows", [(), (a_row(),)])
-def test_what_is_wrong_with_a_filter_is_told_whole_in_80_columns(rows: tuple[ProcessRow, ...]) -> None:
+def test_what_is_wrong_with_a_filter_is_told_whole_in_80_columns(rows: tuple[ProcessUsage, ...]) -> None:
     drawing = screen.draw(a_frame(*rows), Look(80, 22), screen.State(query="dram>lots"))
 
     told = "column 6: expected a size as 512, 64KiB or 1.5GiB, found lots"

@@ -8,7 +8,7 @@ from tests.support.courses import a_telemetry, some_chips
 from tests.support.sights import a_row, an_overview
 from ttmem.monitor.screens.frame import Drawing, Frame, Look
 from ttmem.monitor.screens.telemetry import State, acted, draw, pointed, wanted
-from ttmem.snapshot.sights.telemetry import Sensor
+from ttmem.snapshot.telemetry import Sensor
 from ttmem.view.spans import Role, plain
 
 SIZES = [Look(80, 22), Look(120, 38), Look(200, 58)]

@@ -13,7 +13,8 @@ what the opener said, less what is used.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ttmem.devices import Device, Pool
+from ttmem.devices import Pool
+from ttmem.snapshot.device import Device
 
 __all__ = ["BANKED", "BankSizes", "Bounds", "Gaps", "SizesOf", "bank_count", "core_bytes", "pool_bounds", "share_of"]
 

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ttmem.devices import Device, Pool
+from ttmem.devices import Pool
+from ttmem.snapshot.device import Device
 from ttmem.snapshot.identity import chip_of
-from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.snapshot.usage import DeviceUsage, PoolUsage, Snapshot
 
 __all__ = ["Candidate", "CoreRoom", "Need", "Room", "candidates", "chosen"]

@@ -6,34 +6,34 @@ takes are spoken here: the standard library's client costs more to load than the
 is for single reads, which somebody who answers a byte at a time never exceeds.
 """
 
-import json
 import os
 import socket
 import struct
 import time
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
+from urllib.parse import quote
 
-from ttmem.daemon.asking.answer import Answer, parsed, received
-from ttmem.daemon.asking.remembered import TIME_HEADER, Remembered
+import msgspec
+
 from ttmem.errors import DaemonBusy, DaemonGone, SelectionError
+from ttmem.figures.http_answer import Answer, parsed, received
+from ttmem.figures.last_overview import LastOverview
 from ttmem.snapshot import Snapshot
-from ttmem.snapshot.reading import snapshot_from_document
+from ttmem.snapshot.chip_map import ChipMap
+from ttmem.snapshot.codec import decoded
+from ttmem.snapshot.dump import By, Dump
+from ttmem.snapshot.history import History
+from ttmem.snapshot.incidents import IncidentCopy
+from ttmem.snapshot.kernel_table import KernelTable
+from ttmem.snapshot.process_detail import ProcessDetail
 from ttmem.snapshot.selection import MOST
+from ttmem.snapshot.telemetry import ChipTelemetry, Telemetry
 
-if TYPE_CHECKING:
-    from ttmem.snapshot.dump import By, Dump
-    from ttmem.snapshot.incidents import IncidentCopy
-    from ttmem.snapshot.sights.chip_map import ChipMap
-    from ttmem.snapshot.sights.history import History
-    from ttmem.snapshot.sights.kernel_table import KernelTable
-    from ttmem.snapshot.sights.overview import Overview
-    from ttmem.snapshot.sights.process_detail import ProcessDetail
-    from ttmem.snapshot.sights.telemetry import ChipTelemetry
+__all__ = ["SOCKET_NAME", "TIME_HEADER", "DaemonClient"]
 
-__all__ = ["SOCKET_NAME", "DaemonClient"]
-
+TIME_HEADER = "x-ttmem-time-ns"  # the moment of an overview, also where nothing else has changed
 SOCKET_NAME = "daemon.sock"
 _TIMEOUT_SECONDS = 1.0
 _HEALTH = "/healthz"
@@ -43,16 +43,18 @@ _BUSY_SECONDS = 15.0  # for somebody who is well, but has much to tell
 _WORKING_SHARE = 0.05  # of a processor: a daemon that only waits uses far less
 _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid
 
+Figures = TypeVar("Figures")
+
 
 class DaemonClient:
     """A daemon behind a Unix socket. Every question is a connection of its own: there is nothing to keep alive."""
 
     def __init__(
-        self, path: str, *, timeout_seconds: float = _TIMEOUT_SECONDS, remembered: Remembered | None = None
+        self, path: str, *, timeout_seconds: float = _TIMEOUT_SECONDS, last: LastOverview | None = None
     ) -> None:
         self.path = path
         self._timeout_seconds = timeout_seconds
-        self._remembered = remembered or Remembered()
+        self._last = last or LastOverview()
 
     @classmethod
     def find(cls, directories: Iterable[str]) -> "DaemonClient | None":
@@ -68,83 +70,61 @@ class DaemonClient:
 
     def patient(self, timeout_seconds: float) -> "DaemonClient":
         """The same daemon, for questions whose answer may take longer."""
-        return DaemonClient(self.path, timeout_seconds=timeout_seconds, remembered=self._remembered)
+        return DaemonClient(self.path, timeout_seconds=timeout_seconds, last=self._last)
 
     def snapshot(self) -> Snapshot:
         """What the daemon knows now. DaemonGone or VersionMismatch if it cannot be had."""
-        return snapshot_from_document(_document("/snapshot", self._answer("/snapshot")))
+        return self.asked("/snapshot", Snapshot)
 
-    def dump(self, *, kernels: bool = False, device: str | None = None, most: int = MOST, by: "By" = "") -> "Dump":
-        """What is alive, as `dump_of` tells it. A device that is not there is a SelectionError."""
-        from ttmem.snapshot.dump_document import dump_from_document  # here, since a table shows no single allocation
-
-        chosen = "" if device is None else f"&device={_quoted(device)}"
-        summed = f"&by={by}" if by else ""
-        answer = self._answer(f"/dump?kernels={int(kernels)}&most={most}{chosen}{summed}")
-        if answer.status in (400, 404) and device is not None:
-            raise SelectionError(_complaint(answer.body) or f"the daemon knows no device {device}")
-        return dump_from_document(_document("/dump", answer))
-
-    def overview(self) -> "Overview":
-        """What the daemon knows now, processes summed over their chips."""
-        from ttmem.snapshot.sights.documents.overview import overview_from_document
-
-        answer = self._answer("/overview", headers=self._remembered.headers)
+    def overview(self) -> Snapshot:
+        """What the daemon knows now, without the details of processes."""
+        answer = self._answer("/overview", headers=self._last.headers)
         if answer.status == 304:
-            again = self._remembered.again(answer.header("etag"), answer.header(TIME_HEADER))
+            again = self._last.again(answer.header("etag"), answer.header(TIME_HEADER))
             if again is not None:
                 return again
             answer = self._answer("/overview")
-        overview = overview_from_document(_document("/overview", answer))
-        self._remembered.keep(answer.header("etag"), overview)
-        return overview
+        return self._last.decoded(_body("/overview", answer), answer.header("etag"))
 
-    def process(self, pid: int, *, key: int | None = None, most: int = MOST) -> "ProcessDetail":
+    def dump(self, *, kernels: bool = False, device: str | None = None, most: int = MOST, by: By = "") -> Dump:
+        """What is alive, allocation by allocation. A device that is not there is a SelectionError."""
+        chosen = "" if device is None else f"&device={quote(device, safe='')}"
+        summed = f"&by={by}" if by else ""
+        return self.asked(f"/dump?kernels={int(kernels)}&most={most}{chosen}{summed}", Dump)
+
+    def process(self, pid: int, *, key: int | None = None, most: int = MOST) -> ProcessDetail:
         """One process close up. One that is not there is a SelectionError."""
-        from ttmem.snapshot.sights.documents.process_detail import process_from_document
+        return self.asked(f"/process?pid={pid}&key={key or 0}&most={most}", ProcessDetail)
 
-        target = f"/process?pid={pid}&key={key or 0}&most={most}"
-        return process_from_document(self.asked(target))
-
-    def chip(self, word: str) -> "ChipMap":
+    def chip(self, word: str) -> ChipMap:
         """One chip by address; `word` as `ps -i` names it. One that is not there is a SelectionError."""
-        from ttmem.snapshot.sights.documents.chip_map import chip_map_from_document
+        return self.asked(f"/chip?device={quote(word, safe='')}", ChipMap)
 
-        return chip_map_from_document(self.asked(f"/chip?device={_quoted(word)}"))
-
-    def kernels(self, word: str, most: int) -> "KernelTable":
+    def kernels(self, word: str, most: int) -> KernelTable:
         """The kernels of one chip, the `most` largest of them."""
-        from ttmem.snapshot.sights.documents.kernel_table import kernel_table_from_document
+        return self.asked(f"/kernels?device={quote(word, safe='')}&most={most}", KernelTable)
 
-        return kernel_table_from_document(self.asked(f"/kernels?device={_quoted(word)}&most={most}"))
-
-    def incident_copy(self, pid: int, number: int, *, key: int | None = None) -> "IncidentCopy | None":
+    def incident_copy(self, pid: int, number: int, *, key: int | None = None) -> IncidentCopy | None:
         """What was alive at an incident of a process; None if no copy is kept."""
-        from ttmem.snapshot.incidents import copy_from_document
-
         answer = self._answer(f"/incident?pid={pid}&key={key or 0}&number={number}")
         if answer.status == 404 and _complaint(answer.body):
             return None
-        return copy_from_document(_document("/incident", answer))
+        return decoded(_body("/incident", answer), IncidentCopy)
 
-    def history(self, seconds: int) -> "History":
+    def history(self, seconds: int) -> History:
         """What was used when, up to now."""
-        from ttmem.snapshot.sights.documents.history import history_from_document
+        return self.asked(f"/history?seconds={seconds}", History)
 
-        return history_from_document(self.asked(f"/history?seconds={seconds}"))
+    def telemetry(self) -> tuple[ChipTelemetry, ...]:
+        """What the driver of the daemon's machine says of its chips."""
+        return self.asked("/telemetry", Telemetry).chips
 
-    def telemetry(self) -> "tuple[ChipTelemetry, ...]":
-        """What the driver of the daemon's machine tells of its chips."""
-        from ttmem.snapshot.sights.documents.telemetry import telemetry_from_document
-
-        return telemetry_from_document(self.asked("/telemetry"))
-
-    def asked(self, target: str) -> Any:
-        """The document behind a route. What it does not know there is a SelectionError."""
+    def asked(self, target: str, kind: type[Figures]) -> Figures:
+        """The figures behind a route. What the daemon does not know there is a SelectionError."""
         answer = self._answer(target)
         if answer.status in (400, 404) and (complaint := _complaint(answer.body)):
             raise SelectionError(complaint)
-        return _document(target, answer)
+        return decoded(_body(target, answer), kind)
 
     def reset_peaks(self) -> None:
         """From now on peaks start at what is used."""
@@ -155,10 +135,11 @@ class DaemonClient:
     def health(self) -> dict[str, Any]:
         """What the daemon tells of itself, also when something has failed there."""
         answer = self._answer(_HEALTH)
-        found = _document(_HEALTH, answer._replace(status=200) if answer.status == _UNAVAILABLE else answer)
-        if not isinstance(found, dict):
-            raise DaemonGone(f"answers {_HEALTH} with something that is no object")
-        return found
+        body = _body(_HEALTH, answer._replace(status=200) if answer.status == _UNAVAILABLE else answer)
+        try:
+            return msgspec.json.decode(body, type=dict[str, Any])
+        except (msgspec.DecodeError, RecursionError):
+            raise DaemonGone(f"answers {_HEALTH} with something that is no object") from None
 
     def _answer(self, target: str, method: str = "GET", *, headers: Mapping[str, str] = MappingProxyType({})) -> Answer:
         deadline = time.monotonic() + self._timeout_seconds
@@ -240,27 +221,21 @@ def _peer_of(line: socket.socket) -> tuple[int, int]:
     return pid, uid
 
 
-def _document(target: str, answer: Answer) -> Any:
+def _body(target: str, answer: Answer) -> bytes:
     if answer.status != 200:
         raise (DaemonBusy if answer.status == _UNAVAILABLE else DaemonGone)(
             f"answers {target} with status {answer.status}"
         )
-    try:
-        return json.loads(answer.body)
-    except (ValueError, RecursionError):
-        raise DaemonGone(f"answers {target} with something that is no JSON") from None
-
-
-def _quoted(word: str) -> str:
-    from urllib.parse import quote  # here, since `ttmem ps` does without
-
-    return quote(word, safe="")
+    return answer.body
 
 
 def _complaint(body: bytes) -> str:
     """What a daemon says is wrong with a question; empty if it does not."""
     try:
-        said = json.loads(body).get("error")
-    except (ValueError, RecursionError, AttributeError):
+        return msgspec.json.decode(body, type=_Complaint).error
+    except (msgspec.DecodeError, RecursionError):
         return ""
-    return said if isinstance(said, str) else ""
+
+
+class _Complaint(msgspec.Struct):
+    error: str

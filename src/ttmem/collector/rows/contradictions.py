@@ -4,8 +4,9 @@ memory in use than a chip has."""
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ttmem.devices import Device, Pool
-from ttmem.snapshot.circumstances import Finding
+from ttmem.devices import Pool
+from ttmem.snapshot.device import Device
+from ttmem.snapshot.host import Finding
 from ttmem.snapshot.usage import DeviceUsage
 
 __all__ = ["chip_findings", "chip_name"]

@@ -12,27 +12,26 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
-from ttmem.daemon.asking.remembered import Remembered
+from ttmem.collector import Collector
 from ttmem.errors import DaemonGone, SelectionError, TtmemError
-from ttmem.snapshot import Finding, Snapshot
+from ttmem.figures.daemon_client import SOCKET_NAME, DaemonClient
+from ttmem.figures.last_overview import LastOverview
+from ttmem.snapshot import Finding, Snapshot, replace
 from ttmem.snapshot.selection import MOST
 from ttmem.sources import Places
+from ttmem.sources.driver import Driver
 from ttmem.sources.hosts import chip_directory
 
 if TYPE_CHECKING:
-    from ttmem.collector import Collector
-    from ttmem.daemon.asking.client import DaemonClient
+    from ttmem.snapshot.chip_map import ChipMap
     from ttmem.snapshot.dump import By, Dump
+    from ttmem.snapshot.history import History
     from ttmem.snapshot.incidents import IncidentCopy
-    from ttmem.snapshot.sights.chip_map import ChipMap
-    from ttmem.snapshot.sights.history import History
-    from ttmem.snapshot.sights.kernel_table import KernelTable
-    from ttmem.snapshot.sights.overview import Overview
-    from ttmem.snapshot.sights.process_detail import ProcessDetail
-    from ttmem.snapshot.sights.telemetry import ChipTelemetry
-    from ttmem.sources.driver import Driver
+    from ttmem.snapshot.kernel_table import KernelTable
+    from ttmem.snapshot.process_detail import ProcessDetail
+    from ttmem.snapshot.telemetry import ChipTelemetry
 
-__all__ = ["Looking", "daemon_directories"]
+__all__ = ["FigureSource", "daemon_directories"]
 
 SYSTEM_DIRECTORY = "/run/ttmem"  # or $TTMEM_SYSTEM_DIR
 _SETTLE_SECONDS = 2.0
@@ -45,7 +44,6 @@ _PAUSE_PER_COST = 10  # a daemon that cost a second to be found hanging is left 
 _COVERED_SECONDS = 2.0  # for so long a daemon's word is good that it looks where we would
 
 Answer = TypeVar("Answer")
-Whole = TypeVar("Whole", Snapshot, "Overview")  # answers that tell where was looked, and what is doubtful
 
 
 def daemon_directories(places: Places, environ: Mapping[str, str]) -> list[str]:
@@ -53,7 +51,7 @@ def daemon_directories(places: Places, environ: Mapping[str, str]) -> list[str]:
     return list(dict.fromkeys([*places.own, environ.get("TTMEM_SYSTEM_DIR") or SYSTEM_DIRECTORY]))
 
 
-class Looking:
+class FigureSource:
     """Figures, and who counted them. For one look, or with `is_following` for many."""
 
     def __init__(
@@ -67,9 +65,9 @@ class Looking:
         self._driver: Driver | None = None
         self._passed_over: dict[str, tuple[float, Finding]] = {}  # until when, and why
         self._covered_until: dict[str, float] = {}
-        self._remembered: dict[str, Remembered] = {}
+        self._last: dict[str, LastOverview] = {}
 
-    def __enter__(self) -> "Looking":
+    def __enter__(self) -> "FigureSource":
         return self
 
     def __exit__(
@@ -82,7 +80,7 @@ class Looking:
         found = self._asked(lambda daemon: self._covered(daemon, daemon.snapshot()))
         return found if found is not None else self._noted(self._collecting().snapshot())
 
-    def overview(self) -> "Overview":
+    def overview(self) -> Snapshot:
         """Everything at a glance: what a monitor asks for again and again."""
         found = self._asked(lambda daemon: self._covered(daemon, daemon.overview()))
         return found if found is not None else self._noted(self._collecting().overview())
@@ -120,22 +118,17 @@ class Looking:
         """What the driver tells of its chips. Read here, whoever counts: it costs little, and needs no daemon."""
         return self._known_driver().telemetry()
 
-    def _known_driver(self) -> "Driver":
-        from ttmem.sources.driver import Driver  # here, since most machines have none
-
+    def _known_driver(self) -> Driver:
         if self._driver is None:
             self._driver = Driver(self._environ)
         return self._driver
 
     def dump(self, *, kernels: bool, device: str | None, most: int, by: "By" = "") -> "Dump":
         """What is alive now. A device that is not there is a SelectionError."""
-        from ttmem.snapshot.dump import dump_of  # here, since a table shows no single allocation
 
-        def own(collector: "Collector") -> "Dump":
-            snapshot = self._noted(collector.snapshot())
-            enough = 0 if by else most
-            rows = {process.key: collector.ledger.allocations(process.key, enough) for process in snapshot.reporting}
-            return dump_of(snapshot, rows, kernels=kernels, device=device, most=most, by=by)
+        def own(collector: Collector) -> "Dump":
+            dump = collector.dump(kernels=kernels, device=device, most=most, by=by)
+            return replace(dump, notes=(*dump.notes, *(note.line for note in self._notes())))
 
         return self._close_up(lambda daemon: daemon.dump(kernels=kernels, device=device, most=most, by=by), own)
 
@@ -143,11 +136,11 @@ class Looking:
         """Peaks start anew at what is used now: the daemon's, which are everybody's, or those of our own collector."""
         self._close_up(lambda daemon: daemon.reset_peaks(), lambda collector: collector.ledger.reset_peaks())
 
-    def _close_up(self, question: "Callable[[DaemonClient], Answer]", own: "Callable[[Collector], Answer]") -> Answer:
+    def _close_up(self, question: Callable[[DaemonClient], Answer], own: Callable[[Collector], Answer]) -> Answer:
         """The answer of a daemon that looks where we would, else our own collector's."""
         answered: list[Answer] = []
 
-        def patient(daemon: "DaemonClient") -> bool:
+        def patient(daemon: DaemonClient) -> bool:
             if self._covered_until.get(daemon.path, 0.0) < time.monotonic():
                 self._covered(daemon, daemon.overview())
             # It answered just now: it lives, and a long list takes its time.
@@ -156,11 +149,11 @@ class Looking:
 
         return answered[0] if self._asked(patient) else own(self._collecting())
 
-    def _asked(self, question: "Callable[[DaemonClient], Answer]") -> Answer | None:
+    def _asked(self, question: Callable[[DaemonClient], Answer]) -> Answer | None:
         """The answer of the first daemon that has one; None if we have to look ourselves."""
         deadline = time.monotonic() + _DAEMON_SECONDS
         for directory in self._directories:
-            path = os.path.join(directory, "daemon.sock")
+            path = os.path.join(directory, SOCKET_NAME)
             if not os.path.exists(path):
                 self._passed_over.pop(path, None)
                 continue
@@ -180,19 +173,17 @@ class Looking:
         return None
 
     def _asked_at(
-        self, path: str, question: "Callable[[DaemonClient], Answer]", seconds: float
+        self, path: str, question: Callable[[DaemonClient], Answer], seconds: float
     ) -> tuple[Answer | None, str]:
-        from ttmem.daemon.asking.client import DaemonClient
-
         try:
-            remembered = self._remembered.setdefault(path, Remembered())
-            return question(DaemonClient(path, timeout_seconds=seconds, remembered=remembered)), ""
+            last = self._last.setdefault(path, LastOverview())
+            return question(DaemonClient(path, timeout_seconds=seconds, last=last)), ""
         except SelectionError:
             raise
         except TtmemError as error:
             return None, str(error)
 
-    def _covered(self, daemon: "DaemonClient", answer: Whole) -> Whole:
+    def _covered(self, daemon: DaemonClient, answer: Snapshot) -> Snapshot:
         """The answer of a daemon that looks where we would; of another it is worth nothing."""
         if not self._is_covered(answer.places):
             raise DaemonGone(f"does not look into {self._places.main}, where journals are")
@@ -209,11 +200,9 @@ class Looking:
         except OSError:  # not there, or not ours to read: we would find nothing either
             return True
 
-    def _collecting(self) -> "Collector":
+    def _collecting(self) -> Collector:
         """The collector of our own, settled; made when it is first needed."""
         if self._collector is None:
-            from ttmem.collector import Collector
-
             has_driver = os.path.isdir(chip_directory(self._environ))
             self._collector = Collector(self._places, driver=self._known_driver() if has_driver else None)
             if self._is_following:
@@ -231,6 +220,10 @@ class Looking:
         if collector is not None:
             collector.stop()
 
-    def _noted(self, answer: Whole) -> Whole:
-        notes: tuple[Finding, ...] = tuple(note for _, note in self._passed_over.values())
-        return answer._replace(findings=(*answer.findings, *notes)) if notes else answer
+    def _noted(self, answer: Snapshot) -> Snapshot:
+        notes = self._notes()
+        return replace(answer, findings=(*answer.findings, *notes)) if notes else answer
+
+    def _notes(self) -> tuple[Finding, ...]:
+        """Which daemons were passed over, and why."""
+        return tuple(note for _, note in self._passed_over.values())

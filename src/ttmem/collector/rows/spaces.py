@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ttmem.devices import Device, Pool
+from ttmem.collector.rows.regions import Bounds, Gaps, SizesOf, bank_count, core_bytes, pool_bounds, share_of
+from ttmem.devices import Pool
 from ttmem.snapshot.activity import Activity
-from ttmem.snapshot.sights.regions import Bounds, Gaps, SizesOf, bank_count, core_bytes, pool_bounds, share_of
+from ttmem.snapshot.device import Device
 from ttmem.snapshot.usage import L1_POOLS, PoolUsage
 
 __all__ = ["ChipKind", "Fullest", "Headroom", "Largest", "Row", "Spaces"]
@@ -105,7 +106,7 @@ class Spaces:
         bounds = self.kind_of(device).bounds_of(Pool.L1)
         if bounds is None:  # then only cores that have both are known; others have more, unless these have their own
             return Headroom(least if cb_end is None and own is None else None, programs)
-        gaps = self.gaps_of(device.number, Pool.L1)
+        gaps = self.gaps_of(device.number, Pool.L1.number)
         hole = bounds.largest_hole_bytes(Gaps(*gaps)) if gaps else None
         found = [] if least is None else [least]
         if cb_end is not None:
@@ -119,7 +120,7 @@ class Spaces:
     def _unplaced_count(self, number: int) -> int:
         """How many allocations in L1 did not say where they lie."""
         gaps = self._gaps
-        return sum([gaps[number, pool][0] for pool in L1_POOLS if (number, pool) in gaps])
+        return sum([gaps[number, pool.number][0] for pool in L1_POOLS if (number, pool.number) in gaps])
 
 
 _KINDS: dict[tuple[object, ...], ChipKind] = {}

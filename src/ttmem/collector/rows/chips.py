@@ -2,15 +2,17 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from ttmem.devices import PLANNED_POOLS, Device, Kind, Pool
-from ttmem.snapshot.activity import Activity, cores_from_rows, together
-from ttmem.snapshot.sights.regions import BANKED, SizesOf, bank_count
-from ttmem.snapshot.sights.spaces import ChipKind, Headroom, Largest, Row, Spaces
+from ttmem.collector.rows.activity import cores_from_rows, together
+from ttmem.collector.rows.regions import BANKED, SizesOf, bank_count
+from ttmem.collector.rows.spaces import ChipKind, Headroom, Largest, Row, Spaces
+from ttmem.devices import PLANNED_POOLS, Kind, Pool
+from ttmem.snapshot.activity import Activity
+from ttmem.snapshot.device import Device, place_of
 from ttmem.snapshot.usage import L1_POOLS, DeviceUsage, KindUsage, Origin, PoolUsage, ProcessDevice, first_reason
+from ttmem.snapshot.values import Hex, TimeNs, replace
 
 __all__ = [
     "Holder",
@@ -20,10 +22,7 @@ __all__ = [
     "devices_from_rows",
     "in_order",
     "kind_from_row",
-    "place_of",
     "pool_from_row",
-    "with_empty_pools",
-    "without_empty_pools",
 ]
 
 Rows = dict[str, Any]
@@ -42,7 +41,7 @@ class Holder(NamedTuple):
 
     @classmethod
     def of(cls, held: ProcessDevice) -> "Holder":
-        shares = {int(usage.pool): (usage.used_bytes, usage.origin, usage.reason) for usage in held.pools}
+        shares = {usage.pool.number: (usage.used_bytes, usage.origin, usage.reason) for usage in held.pools}
         return cls(shares, held.launch_count or 0, held.activity)
 
 
@@ -62,7 +61,7 @@ def _device(row: Rows) -> Device:
     dram_banks, l1_banks = row["banks"]
     return Device(
         number=row["number"],
-        unique_id=row["unique_id"],
+        unique_id=Hex(row["unique_id"]),
         index=row["index"] if row["index"] >= 0 and (row["known"] or row["name"].startswith("seed:")) else None,
         arch=row["arch"],
         board=row["board"],
@@ -77,27 +76,15 @@ def _device(row: Rows) -> Device:
     )
 
 
-def place_of(device: Device) -> tuple[bool, int, int, str]:
-    """By index; what has none comes last."""
-    return device.index is None, device.index or 0, device.unique_id, device.name
-
-
 def kind_from_row(figures: Iterable[Any]) -> KindUsage:
-    return _kind(*figures)
-
-
-# What follows is remembered: chips of a mesh have the same figures, and at the next look mostly still have.
-@lru_cache(maxsize=8192)
-def _kind(kind: int, used_bytes: int, count: int, is_estimated: bool) -> KindUsage:
+    kind, used_bytes, count, is_estimated = figures
     return KindUsage(Kind.numbered(kind), used_bytes, count, is_estimated)
 
 
-@lru_cache(maxsize=1024)
 def _kinds(table: tuple[tuple[Any, ...], ...]) -> tuple[KindUsage, ...]:
     return tuple(map(kind_from_row, table))
 
 
-@lru_cache(maxsize=8192)
 def pool_from_row(figures: tuple[Any, ...], origin: Origin, reason: str) -> PoolUsage:
     """One pool of a process."""
     pool, used, requested, count, peak, peak_time_ns, is_lower_bound = figures
@@ -107,10 +94,10 @@ def pool_from_row(figures: tuple[Any, ...], origin: Origin, reason: str) -> Pool
         requested_bytes=requested if requested >= 0 else None,
         count=count,
         peak_bytes=peak,
-        peak_time_ns=peak_time_ns or None,
+        peak_time_ns=TimeNs(peak_time_ns) if peak_time_ns else None,
         is_lower_bound=is_lower_bound,
         origin=origin,
-        reason="" if reason == "undivided" and pool not in L1_POOLS else reason,
+        reason="" if reason == "undivided" and Pool.numbered(pool) not in L1_POOLS else reason,
     )
 
 
@@ -141,14 +128,15 @@ def device_usages(
             tables = (pools[number], kinds[number], cores[number])
             doubt = doubted.get(number) or _excess(device, pools[number])
             usage = _usage(device, tables, held, spaces, doubt)
+            usage = replace(usage, pools=_with_empty_pools(usage))
             found.append(usage if doubt else _with_headroom(usage, spaces.headroom(device), pids))
     return tuple(found)
 
 
 def _with_headroom(usage: DeviceUsage, headroom: Headroom, pids: Mapping[int, int]) -> DeviceUsage:
     programs = tuple((pids.get(key, 0), program) for key, program in headroom.programs)
-    return usage._replace(
-        headroom_bytes=headroom.size_bytes, headroom_programs=programs, l1_hole_bytes=headroom.hole_bytes
+    return replace(
+        usage, headroom_bytes=headroom.size_bytes, headroom_programs=programs, l1_hole_bytes=headroom.hole_bytes
     )
 
 
@@ -191,7 +179,6 @@ def _usage(
     )
 
 
-@lru_cache(maxsize=2048)
 def _chip_pool(
     kind: ChipKind, figures: tuple[Any, ...], gaps: Row | None, shares: tuple[Share, ...], doubt: str
 ) -> PoolUsage:
@@ -204,7 +191,7 @@ def _chip_pool(
     return _device_pool(figures, (kind.capacity(pool), largest), (origin, unattributed, reason))
 
 
-def with_empty_pools(usage: DeviceUsage) -> tuple[PoolUsage, ...]:
+def _with_empty_pools(usage: DeviceUsage) -> tuple[PoolUsage, ...]:
     """Its pools, and those in which nothing ever lay though there is room: if somebody counts there, that is 0."""
     device, named = usage.device, {pool.pool for pool in usage.pools}
     if usage.launch_count is None or usage.doubt:
@@ -215,15 +202,9 @@ def with_empty_pools(usage: DeviceUsage) -> tuple[PoolUsage, ...]:
     return in_order([*usage.pools, *(pool for pool in empty if pool.capacity_bytes)])
 
 
-def without_empty_pools(usage: DeviceUsage) -> DeviceUsage:
-    """The same chip without the pools that `with_empty_pools` adds."""
-    implied = with_empty_pools(usage._replace(pools=()))
-    return usage._replace(pools=tuple(pool for pool in usage.pools if pool not in implied))
-
-
 def _empty(pool: Pool, capacity_bytes: int, banks: int | None) -> PoolUsage:
     largest = (capacity_bytes, capacity_bytes // banks if banks else None)
-    return _device_pool((pool, 0, 0, 0, 0, 0, 0, False), (capacity_bytes, largest), ("counted", 0, ""))
+    return _device_pool((pool.number, 0, 0, 0, 0, 0, 0, False), (capacity_bytes, largest), ("counted", 0, ""))
 
 
 def _by_number(table: Iterable[tuple[Any, ...]]) -> dict[int, Table]:
@@ -245,10 +226,10 @@ def _device_pool(
         requested_bytes=requested if requested >= 0 else None,
         count=count,
         peak_bytes=peak,
-        peak_time_ns=peak_time_ns or None,
+        peak_time_ns=TimeNs(peak_time_ns) if peak_time_ns else None,
         is_lower_bound=lower_bound,
         origin=origin,
-        since_ns=since_ns or None,
+        since_ns=TimeNs(since_ns) if since_ns else None,
         capacity_bytes=capacity,
         largest_free_bytes=largest,
         largest_free_bank_bytes=largest_of_bank,

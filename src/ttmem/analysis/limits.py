@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ttmem.devices import Device, Pool
+from ttmem.devices import Pool
+from ttmem.snapshot.device import ChipName, Device
 from ttmem.snapshot.usage import DeviceUsage, PoolUsage, ProcessUsage, Snapshot
 
 __all__ = ["Amount", "Limit", "Verdict", "Which", "growths", "judged"]
@@ -172,7 +173,7 @@ def _held(process: ProcessUsage, device: Device, pools: Sequence[Pool]) -> int:
     return used
 
 
-def _name(device: Device) -> tuple[str | None, int | None, str]:
+def _name(device: ChipName) -> tuple[str | None, int | None, str]:
     """What a chip is known by from one look to the next; its number is not."""
     return device.uuid, device.index, device.name
 

@@ -7,41 +7,29 @@ several rows (origin, completeness, what no process accounts for) is worked out 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from ttmem.devices import BinaryStatus, Device, Pool
-from ttmem.snapshot.activity import NO_ACTIVITY, Activity, activity_from_rows
-from ttmem.snapshot.refusals import clashes_from_rows, out_of_memory_from_rows
-from ttmem.snapshot.sights.chips import (
+from ttmem.collector.rows.activity import activity_from_rows
+from ttmem.collector.rows.chips import (
     Holder,
     Holders,
     device_usages,
     devices_from_rows,
     in_order,
     kind_from_row,
-    place_of,
     pool_from_row,
 )
-from ttmem.snapshot.sights.regions import SizesOf
-from ttmem.snapshot.usage import (
-    Finding,
-    Foreign,
-    Host,
-    KindUsage,
-    Mesh,
-    OpenPhase,
-    Origin,
-    PhasePeak,
-    PoolUsage,
-    ProcessDevice,
-    ProcessUsage,
-    Program,
-    Snapshot,
-)
-from ttmem.snapshot.verdicts.contradictions import chip_findings
-
-if TYPE_CHECKING:
-    from ttmem.snapshot.incidents import Incident
+from ttmem.collector.rows.contradictions import chip_findings
+from ttmem.collector.rows.incidents import incidents_from_rows
+from ttmem.collector.rows.regions import SizesOf
+from ttmem.collector.rows.sums import with_sums
+from ttmem.devices import BinaryStatus, Pool
+from ttmem.snapshot.activity import NO_ACTIVITY, Activity
+from ttmem.snapshot.device import ChipName, Device, place_of
+from ttmem.snapshot.host import Finding, Foreign, Host
+from ttmem.snapshot.programs import Clash, Mesh, OpenPhase, OutOfMemory, PhasePeak, Program
+from ttmem.snapshot.usage import KindUsage, Origin, PoolUsage, ProcessDevice, ProcessUsage, Snapshot
+from ttmem.snapshot.values import Hex, TimeNs, replace
 
 Rows = dict[str, Any]
 _ACTIVITY_TABLES = ("process_cores", "footprints", "rings", "stalls", "caches")
@@ -50,6 +38,15 @@ TABLES = (
     *("programs", "phases", "open_phases", "out_of_memory", "clashes", "clash_counts", "meshes"),
     *_ACTIVITY_TABLES,
 )
+
+
+# pid and start (nanoseconds since 1970) of a process that can be seen from here -> its parent's pid
+ParentOf = Callable[[int, int | None], int | None]
+
+
+def no_parent(pid: int, start_time_ns: int | None) -> int | None:
+    """Where nobody asks the kernel whose child a process is."""
+    return None
 
 
 class Surroundings(NamedTuple):
@@ -63,6 +60,7 @@ class Surroundings(NamedTuple):
     foreign: tuple[Foreign, ...] = ()
     findings: tuple[Finding, ...] = ()
     sizes_of: SizesOf = lambda arch: None  # of the banks of an architecture
+    parent_of: ParentOf = no_parent
 
     def container_of(self, row: Rows) -> int | None:
         """The pid namespace of a process, if that is another than ours."""
@@ -76,16 +74,16 @@ def snapshot_from_rows(rows: Rows, surroundings: Surroundings) -> Snapshot:
     processes = processes_from_rows(rows, devices, surroundings)
     doubts = (explained(finding, process.uid) for process in processes for finding in process.findings)
     usages = device_usages(devices, rows, _holders(processes), surroundings.sizes_of)
+    numbers = frozenset(usage.device.number for usage in usages)
     return Snapshot(
-        time_ns=rows["time_ns"],
+        time_ns=TimeNs(rows["time_ns"]),
         source=surroundings.source,
         places=surroundings.places,
         host=surroundings.host,
         devices=usages,
-        processes=processes,
+        processes=tuple(with_sums(process, numbers) for process in processes),
         foreign=surroundings.foreign,
-        damaged=damaged_files(rows),
-        findings=(*doubts, *chip_findings(rows, devices, usages), *surroundings.findings),
+        findings=(*damaged_files(rows), *doubts, *chip_findings(rows, devices, usages), *surroundings.findings),
     )
 
 
@@ -93,7 +91,7 @@ class Parts:
     """The rows of every process, found by its key."""
 
     def __init__(self, rows: Rows, devices: dict[int, Device]) -> None:
-        self.devices = devices
+        self.devices = {number: device.as_name() for number, device in devices.items()}
         self.by_table: dict[str, dict[int, list[Any]]] = {}
         for table in TABLES:
             found: dict[int, list[Any]] = defaultdict(list)
@@ -116,6 +114,7 @@ def _process(row: Rows, parts: Parts, surroundings: Surroundings) -> ProcessUsag
     return ProcessUsage(
         key=key,
         pid=pid,
+        parent_pid=surroundings.parent_of(pid, row["started_ns"] or None) if _is_here(row) else None,
         claimed_pid=row["claimed_pid"] or None,
         source=row["source"],
         uid=row["uid"],
@@ -128,8 +127,8 @@ def _process(row: Rows, parts: Parts, surroundings: Surroundings) -> ProcessUsag
         container=surroundings.container_of(row),
         origin=row["origin"],
         reason=reason_of(row),
-        start_time_ns=row["started_ns"] or None,
-        last_event_time_ns=row["last_event_ns"] or None,
+        start_time_ns=_time(row["started_ns"]),
+        last_event_time_ns=_time(row["last_event_ns"]),
         event_count=row["events"],
         lost_record_count=row["lost_records"],
         skipped_count=row["skipped"],
@@ -138,24 +137,24 @@ def _process(row: Rows, parts: Parts, surroundings: Surroundings) -> ProcessUsag
         thread_count=row["threads"],
         refusal_count=row["refusals"],
         clash_count=row["clashes"],
+        has_details=True,
         devices=_process_devices(row, parts),
         other_devices=held_from_rows(parts, key, "other_pools", "other_kinds"),
         findings=findings_of(row, parts.devices),
         start_ticks=row["start_ticks"] or None,
-        incidents=incidents_of(row, parts.devices),
+        incidents=incidents_from_rows(row["incidents"], parts.devices),
         incident_count=row["incident_count"],
         sites_off=row["sites_off"],
         **_stories(key, parts),
     )
 
 
-def incidents_of(row: Rows, devices: Mapping[int, Device]) -> "tuple[Incident, ...]":
-    """The incidents of a process that are kept, oldest first."""
-    if not row["incidents"]:
-        return ()
-    from ttmem.snapshot.incidents import incidents_from_rows  # here: most have none, and msgspec is slow to import
+def _is_here(row: Rows) -> bool:
+    return row["state"] == "live" and bool(row["visible"])
 
-    return incidents_from_rows(row["incidents"], devices)
+
+def _time(time_ns: int) -> TimeNs | None:
+    return TimeNs(time_ns) if time_ns else None
 
 
 def reason_of(row: Rows) -> str:
@@ -163,7 +162,7 @@ def reason_of(row: Rows) -> str:
     return "" if row["complete"] else row["reason"] or "unknown"
 
 
-def findings_of(row: Rows, devices: Mapping[int, Device]) -> tuple[Finding, ...]:
+def findings_of(row: Rows, devices: Mapping[int, ChipName]) -> tuple[Finding, ...]:
     """What does not add up in a process's reports."""
     pid = row["pid"] or None
     return tuple(
@@ -177,16 +176,17 @@ def explained(finding: Finding, uid: int) -> Finding:
     """A finding as it stands among those of all processes. That of an unverified journal names no pid: it says why."""
     if finding.name != "unverified":
         return finding
-    return finding._replace(
+    return replace(
+        finding,
         text=f"written by uid {uid}; no process is confirmed by the kernel as its writer, "
-        "so its figures are listed under no pid and counted nowhere"
+        "so its figures are listed under no pid and counted nowhere",
     )
 
 
 _OVERLAPS_NAMED = 3
 
 
-def _overlap_text(row: Rows, devices: Mapping[int, Device]) -> str:
+def _overlap_text(row: Rows, devices: Mapping[int, ChipName]) -> str:
     """Both owners of every overlap; a finding that is one sentence for each."""
 
     def chips(numbers: Iterable[int]) -> str:
@@ -198,8 +198,8 @@ def _overlap_text(row: Rows, devices: Mapping[int, Device]) -> str:
         return f"mesh {rows}x{columns} ({chips(numbers)})" if rows else f"{chips(numbers)} alone"
 
     sentences = [
-        f"{owner(*first)} and {owner(*second)} both hold {size_bytes:,} bytes of {Pool.numbered(pool).word} from {address:#x} "
-        f"on, on {chips(where)}: they overwrite each other"
+        f"{owner(*first)} and {owner(*second)} both hold {size_bytes:,} bytes of {Pool.numbered(pool).word} "
+        f"from {address:#x} on, on {chips(where)}: they overwrite each other"
         for pool, address, size_bytes, where, first, second in row["overlaps"][:_OVERLAPS_NAMED]
     ]
     more = len(row["overlaps"]) - len(sentences)
@@ -218,16 +218,22 @@ def _stories(key: int, parts: Parts) -> dict[str, Any]:
             for device, program, status, launches, dram_bytes, operation in parts.of("programs", key)
         ),
         "phases": tuple(
-            PhasePeak(name, at[device], Pool.numbered(pool), peak, time_ns or None, runs, is_lower_bound)
+            PhasePeak(name, at[device], Pool.numbered(pool), peak, _time(time_ns), runs, is_lower_bound)
             for name, device, pool, peak, time_ns, runs, is_lower_bound in parts.of("phases", key)
         ),
         "open_phases": tuple(
-            OpenPhase(name, since_ns or None, count) for name, since_ns, count in parts.of("open_phases", key)
+            OpenPhase(name, _time(since_ns), count) for name, since_ns, count in parts.of("open_phases", key)
         ),
-        "out_of_memory": out_of_memory_from_rows(parts.of("out_of_memory", key), at),
-        "clashes": clashes_from_rows(parts.of("clashes", key), at),
+        "out_of_memory": tuple(
+            OutOfMemory(at[device], Pool.numbered(pool), requested, free, largest_free, TimeNs(time_ns))
+            for device, pool, requested, free, largest_free, time_ns in parts.of("out_of_memory", key)
+        ),
+        "clashes": tuple(
+            Clash(at[device], program, cb_end, buffer, TimeNs(time_ns))
+            for device, program, cb_end, buffer, time_ns in parts.of("clashes", key)
+        ),
         "meshes": tuple(
-            Mesh(mesh_id, rows, columns, tuple(at[chip] for chip in chips))
+            Mesh(Hex(mesh_id), rows, columns, tuple(at[chip] for chip in chips))
             for mesh_id, rows, columns, chips in parts.of("meshes", key)
         ),
     }
@@ -299,7 +305,7 @@ def _holders(processes: Sequence[ProcessUsage]) -> Holders:
     return Holders(holders, frozenset(device.number for device in _spoken_of(processes)))
 
 
-def _spoken_of(processes: Iterable[ProcessUsage]) -> Iterable[Device]:
+def _spoken_of(processes: Iterable[ProcessUsage]) -> Iterable[ChipName]:
     """Every device that a process has something to tell about."""
     for process in processes:
         for parts in (process.devices, process.other_devices, process.programs, process.phases):
