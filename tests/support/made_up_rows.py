@@ -5,7 +5,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.support.figures import a_device, a_process, an_incident, an_unknown_device, some_rows, surroundings
-from ttmem.snapshot import Finding, Foreign, Snapshot, snapshot_from_rows
+from ttmem.collector.rows import snapshot_from_rows
+from ttmem.snapshot import Finding, Foreign, Snapshot
 
 SIZES = st.integers(0, 1 << 62)
 COUNTS = st.integers(0, 1 << 40)

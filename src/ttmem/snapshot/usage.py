@@ -82,10 +82,8 @@ class PoolUsage(Struct, frozen=True):
     share: float | None = None  # used of capacity; above 1 if more is held than the chip was said to have
 
     def __post_init__(self) -> None:
-        if self.reason:
-            _set(self, "is_complete", False)
-        if self.capacity_bytes:
-            _set(self, "share", self.used_bytes / self.capacity_bytes)
+        _set(self, "is_complete", not self.reason)
+        _set(self, "share", self.used_bytes / self.capacity_bytes if self.capacity_bytes else None)
         is_free_known = self.capacity_bytes is not None and not self.is_planned and self.reason not in DOUBTS
         _set(self, "free_bytes", max(0, (self.capacity_bytes or 0) - self.used_bytes) if is_free_known else None)
 
@@ -272,10 +270,9 @@ class ProcessUsage(Struct, frozen=True, kw_only=True):
     is_complete: bool = True
 
     def __post_init__(self) -> None:
-        if self.reason:
-            _set(self, "is_complete", False)
-            if self.state == "live" and self.reason in STALE_REASONS:
-                _set(self, "state", "stale")
+        _set(self, "is_complete", not self.reason)
+        if self.state == "live" and self.reason in STALE_REASONS:
+            _set(self, "state", "stale")
 
     @property
     def named_chips(self) -> tuple[ChipName, ...]:

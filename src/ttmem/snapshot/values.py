@@ -15,7 +15,7 @@ SCHEMA = 2
 _LATEST_NS = 1 << 63
 _SECOND_LENGTH = len("1970-01-01T00:00:00")
 
-Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 64)]  # of bytes, events, cores ...
+Count = Annotated[int, msgspec.Meta(ge=0)]  # of bytes, events, cores ...
 replace = msgspec.structs.replace
 
 

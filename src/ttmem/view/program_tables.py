@@ -22,7 +22,7 @@ _CORES = (CoreType.TENSIX, CoreType.ACTIVE_ETH, CoreType.IDLE_ETH, CoreType.DRAM
 
 
 def core_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
-    """ChipName x core type: bytes of kernels on all cores of that type, and how many kernels."""
+    """Device x core type: bytes of kernels on all cores of that type, and how many kernels."""
     found = {usage.core_type for group in groups for usage in group[0].activity.cores}
     types = [core for core in _CORES if core in found]
     if not types:
@@ -37,7 +37,7 @@ def core_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
 
 
 def footprint_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
-    """ChipName: L1 that circular buffers take, of all cores and of the fullest one."""
+    """Device: L1 that circular buffers take, of all cores and of the fullest one."""
     columns = [
         Column("CIRCULAR BUFFERS", least=13),
         *(Column(title, is_right=True, least=10) for title in ("RESIDENT", "PLANNED", "FULLEST CORE", "ITS PLAN")),
@@ -59,7 +59,7 @@ def footprint_table(groups: Sequence[Group], *, width: int | None) -> list[Line]
 
 
 def ring_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
-    """ChipName x core type: what each core's kernel ring holds, and why launches waited."""
+    """Device x core type: what each core's kernel ring holds, and why launches waited."""
     columns = [
         Column("KERNEL RING", least=13),
         Column("CORES", least=8),
@@ -91,7 +91,7 @@ def _stall_lines(group: Group, width: int | None) -> Iterator[Line]:
 
 
 def cache_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
-    """ChipName x cache: hits, misses and what is held."""
+    """Device x cache: hits, misses and what is held."""
     is_wide = width is None or width >= _WIDE
     rare = ("BYPASS", "EMPTIED") if is_wide else ()
     titles = ("HITS", "MISSES", "RATE", "EVICTED", *rare, "ENTRIES", "HELD", "TWICE")

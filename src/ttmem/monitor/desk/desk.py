@@ -127,7 +127,7 @@ class Desk:
         if panel is not None and panel.place == "page":
             return panel.draw(look)
         if self.frame == Frame():
-            return [(), (Span(" FigureSource ...", Role.DIM),)]
+            return [(), (Span(" Looking ...", Role.DIM),)]
         self._drawing = self.views.draw(self._view, self.frame, look)
         lines = list(self._drawing.lines[: look.height])
         if self.frame.trouble:

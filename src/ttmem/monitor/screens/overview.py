@@ -50,7 +50,7 @@ class State(NamedTuple):
 def draw(frame: Frame, look: Look, state: State) -> Drawing:
     overview = frame.overview
     if overview is None:
-        return Drawing(((), (Span(" FigureSource ...", Role.DIM),)))
+        return Drawing(((), (Span(" Looking ...", Role.DIM),)))
     incidents = incident_lines(frame, look)
     lines: list[Line] = [_heading(frame, overview, look), *incidents]
     if not overview.devices:

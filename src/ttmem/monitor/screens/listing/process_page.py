@@ -46,7 +46,7 @@ class State:
 def draw(frame: Frame, look: Look, state: State) -> Drawing:
     detail = frame.detail
     if detail is None:
-        return Drawing(((), Pen().put(" FigureSource ...", Role.DIM).done()))
+        return Drawing(((), Pen().put(" Looking ...", Role.DIM).done()))
     drawers = _body(detail, look, state.order)
     rows = _rows(look)
     first = max(0, min(state.top, len(drawers) - rows))
