@@ -7,11 +7,12 @@ from ttmem.snapshot.host import Finding, Foreign, Host
 from ttmem.snapshot.programs import Clash, Mesh, OpenPhase, OutOfMemory, PhasePeak, Program
 from ttmem.snapshot.selection import Selection, selected
 from ttmem.snapshot.usage import DeviceUsage, KindUsage, Origin, PoolUsage, ProcessDevice, ProcessUsage, Snapshot
-from ttmem.snapshot.values import Hex, TimeNs, replace
+from ttmem.snapshot.values import ChipId, Hex, TimeNs, replace
 
 __all__ = [
     "Activity",
     "CacheUsage",
+    "ChipId",
     "ChipName",
     "Clash",
     "CoreUsage",

@@ -59,8 +59,8 @@ class CoreFill(Struct, frozen=True):
     """How full one worker core is: buffers, circular buffers of all loaded programs (where both lie, once), and the
     kernel ring."""
 
-    x: int
-    y: int
+    x: Count
+    y: Count
     used_bytes: Count
     cb_planned_bytes: Count
     cb_resident_bytes: Count
@@ -78,7 +78,7 @@ class ChipMap(Answer, frozen=True, kw_only=True):
     ring_live_bytes: Count | None  # of the fullest worker core
     ring_retired_bytes: Count | None
     cores: tuple[CoreFill, ...]  # row by row; empty if the grid is not known
-    worst: tuple[int, int] | None  # x and y of the fullest core
+    worst: tuple[Count, Count] | None  # x and y of the fullest core
     is_estimated: bool = False  # some circular buffers did not say on which cores they lie: taken for the first ones
 
     def now_bytes(self, core: CoreFill) -> int | None:

@@ -3,17 +3,19 @@
 A reader compares the version before anything else: another one, or bytes that are no such figures, is one sentence.
 """
 
+import re
 from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
 
 from ttmem.errors import VersionMismatch
-from ttmem.snapshot.values import SCHEMA, decode_hook, encode_hook
+from ttmem.snapshot.values import MOST_NUMBER, SCHEMA, clean, decode_hook, encode_hook, schema_hook
 
 __all__ = ["decoded", "decoded_row", "encoded", "json_schema"]
 
 _REMEDY = "both sides must be of one version of ttmem: restart the older one"
+_LONG_NUMBERS = [re.compile(before + rb"-?[0-9]{16}") for before in (b":", b",", rb"\[")]  # one search would take longer
 
 Figures = TypeVar("Figures")
 
@@ -26,9 +28,27 @@ _encoder = msgspec.json.Encoder(enc_hook=encode_hook)
 
 
 def encoded(figures: object, *, is_pretty: bool = False) -> bytes:
-    """Figures of any kind as JSON: one line, or indented for people."""
-    text = _encoder.encode(figures)
+    """Figures of any kind as JSON: one line, or indented for people.
+
+    Whatever a journal claims: whole numbers are within 2^53, where all readers are exact, and texts are UTF-8.
+    """
+    try:
+        text = _encoder.encode(figures)
+    except UnicodeEncodeError:
+        text = b""
+    if not text or any(numbers.search(text) for numbers in _LONG_NUMBERS):
+        text = msgspec.json.encode(_bounded(msgspec.to_builtins(figures, enc_hook=encode_hook)))
     return msgspec.json.format(text, indent=2) if is_pretty else text
+
+
+def _bounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_bounded(key): _bounded(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_bounded(inner) for inner in value]
+    if type(value) is int:
+        return min(max(value, -MOST_NUMBER), MOST_NUMBER)
+    return clean(value) if isinstance(value, str) else value
 
 
 def decoded(text: bytes, kind: type[Figures]) -> Figures:
@@ -59,4 +79,4 @@ def _decoder(kind: Any) -> Any:
 
 def json_schema(kind: type) -> dict[str, Any]:
     """The JSON Schema of an answer."""
-    return msgspec.json.schema(kind, schema_hook=lambda custom: {"type": "string"})
+    return msgspec.json.schema(kind, schema_hook=schema_hook)

@@ -1,7 +1,7 @@
 """Which chip: how it is named everywhere, and what its openers said it has."""
 
 from ttmem.devices import Pool
-from ttmem.snapshot.values import Count, Hex, Struct
+from ttmem.snapshot.values import ChipId, Count, Number, Struct
 
 __all__ = ["ChipName", "Device", "place_of"]
 
@@ -9,9 +9,9 @@ __all__ = ["ChipName", "Device", "place_of"]
 class ChipName(Struct, frozen=True):
     """One chip by name. `number` is its place in one snapshot only."""
 
-    number: int
-    unique_id: Hex
-    index: int | None
+    number: Number
+    unique_id: ChipId
+    index: Number | None
     is_known: bool  # by its unique id; else by `name` alone
     name: str
 
@@ -36,7 +36,7 @@ class Device(ChipName, frozen=True):
 
     arch: str = ""
     board: str = ""
-    grid: tuple[int, int] | None = None
+    grid: tuple[Count, Count] | None = None
     dram_bank_count: Count | None = None
     l1_bank_count: Count | None = None
     kernel_ring_bytes: Count | None = None
@@ -46,7 +46,7 @@ class Device(ChipName, frozen=True):
     @classmethod
     def bare(cls, number: int, unique_id: int | None, *, index: int | None, name: str) -> "Device":
         """One of which nobody said more than how it is called."""
-        return cls(number, Hex(unique_id or 0), index, unique_id is not None, name)
+        return cls(number, ChipId(unique_id or 0), index, unique_id is not None, name)
 
     def capacity(self, pool: Pool) -> int | None:
         """All banks of a pool together, as reported by the chip's opener; None if nobody said."""

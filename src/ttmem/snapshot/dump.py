@@ -40,7 +40,7 @@ _set = msgspec.structs.force_setattr
 class Owner(Struct, frozen=True):
     """Whose an allocation is."""
 
-    pid: int
+    pid: Count
     user: str
     label: str
     source: Source = "journal"
@@ -62,7 +62,7 @@ class Allocation(Struct, frozen=True):
     pool: Pool
     id: Hex
     address: Hex | None  # None where the reporter names none, and for kernels
-    program: int | None  # of kernels and circular buffers, where it is known
+    program: Count | None  # of kernels and circular buffers, where it is known
     name: str  # of a kernel; empty if nobody told
     stack: tuple[str, ...]  # "file:line function" that asked for it, innermost first; empty if nobody told
     core_type: CoreType  # of a kernel
@@ -77,7 +77,7 @@ class Allocation(Struct, frozen=True):
     is_view: bool  # memory that belongs to another allocation
     is_estimated: bool
     time_ns: TimeNs | None
-    thread: int | None  # that made it, by the kernel's number; None where nobody told
+    thread: Count | None  # that made it, by the kernel's number; None where nobody told
     owner: Owner
     per_core_bytes: Count | None = None  # of a buffer that is allocated by core
     parts: tuple[PlacedPart, ...] = ()  # of such a buffer, one for each address

@@ -5,7 +5,7 @@ from typing import Literal
 from ttmem.devices import Pool
 from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.usage import Origin
-from ttmem.snapshot.values import Answer, Count, Struct, TimeNs
+from ttmem.snapshot.values import Answer, Count, Number, Struct, TimeNs
 
 __all__ = ["SPANS_SECONDS", "History", "Mark", "MarkKind", "Series"]
 
@@ -19,7 +19,7 @@ class Series(Struct, frozen=True):
     told it. Where there are no events it is the highest of what counters said when they were read: those of the runtime
     (`origin`), or of a process that reports faster than it can be followed. None where nobody looked."""
 
-    device: int  # Device.number; -1 for a chip that only the runtime's counters tell about
+    device: Number  # Device.number; -1 for a chip that only the runtime's counters tell about
     uuid: str | None
     pool: Pool
     capacity_bytes: Count | None
@@ -43,8 +43,8 @@ class Mark(Struct, frozen=True):
     time_ns: TimeNs
     what: MarkKind
     text: str  # the name of the phase; else what the process is called
-    pid: int | None = None
-    device: int | None = None  # Device.number; None: it is not about one chip
+    pid: Count | None = None
+    device: Number | None = None  # Device.number; None: it is not about one chip
     pool: Pool | None = None  # of an allocation that was refused
     size_bytes: Count | None = None  # likewise; of several, the largest
     count: Count = 1  # of refusals that followed each other within a second

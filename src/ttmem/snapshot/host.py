@@ -14,7 +14,7 @@ class Finding(Struct, frozen=True):
 
     name: str
     count: Count
-    pid: int | None = None
+    pid: Count | None = None
     path: str = ""
     text: str = ""
 
@@ -29,7 +29,7 @@ class Foreign(Struct, frozen=True):
     """Journals, or the runtime's counters, of another user that may not be read."""
 
     path: str
-    uid: int
+    uid: Count
     user: str
     what: What = "journals"
 

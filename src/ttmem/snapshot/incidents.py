@@ -29,7 +29,7 @@ class Frame(Struct, frozen=True):
     """One line of Python: the last three parts of its path, its line, its function."""
 
     file: str
-    line: int
+    line: Count
     function: str
 
 
@@ -53,7 +53,7 @@ class Incident(Struct, frozen=True, kw_only=True):
     time_ns: TimeNs
     device_ids: tuple[str, ...]  # unique ids of its chips, as elsewhere in the snapshot
     is_mesh: bool
-    thread: int | None = None
+    thread: Count | None = None
     repeat_count: Count = 0  # how often it happened again within a second each time
     last_time_ns: TimeNs | None = None
     is_read_later: bool = False  # figures were asked for a moment after the refusal
@@ -69,12 +69,12 @@ class Incident(Struct, frozen=True, kw_only=True):
     bank_count: Count | None = None
     space_begin_address: Count | None = None
     space_end_address: Count | None = None
-    program: int | None = None
+    program: Count | None = None
     operation: str | None = None  # of the program, or of the launch that asked
     cores: str | None = None  # "0,0-7,7"
     cb_end_address: Count | None = None
     lowest_buffer_address: Count | None = None
-    trace: int | None = None
+    trace: Count | None = None
     address: Count | None = None  # of an unsafe replay: the buffer that lies where the trace writes
     phase: str | None = None
     site: Site | None = None
@@ -98,7 +98,7 @@ class HeldEntry(Struct, frozen=True, kw_only=True):
     reserved_bytes: Count  # in all banks, or on all its cores
     requested_bytes: Count
     per_bank_bytes: Count | None  # of one bank, or core
-    program: int | None = None
+    program: Count | None = None
     operation: str | None = None
     cores: str | None = None  # None: every bank
     core_count: Count | None = None
@@ -106,7 +106,7 @@ class HeldEntry(Struct, frozen=True, kw_only=True):
     is_view: bool = False
     layout: str | None = None
     page_bytes: Count | None = None
-    thread: int | None = None
+    thread: Count | None = None
     time_ns: TimeNs
     sequence: Count  # which of two is newer
     device_ids: tuple[str, ...] = ()  # its chips, if they are not those of the incident: a mesh of it, or one of a mesh
@@ -118,7 +118,7 @@ class IncidentCopy(Answer, frozen=True, kw_only=True):
     """What was alive on an incident's target, of the pools that matter to it."""
 
     incident: Incident
-    pid: int
+    pid: Count
     entries: tuple[HeldEntry, ...]
     sequence_before: Count
     sequence_after: Count  # larger by what other threads did while it was copied

@@ -12,8 +12,8 @@ __all__ = ["KernelRow", "KernelTable"]
 class KernelRow(Struct, frozen=True, kw_only=True):
     """One kernel of one program."""
 
-    pid: int
-    program: int | None
+    pid: Count
+    program: Count | None
     id: Hex
     name: str
     kind: Kind

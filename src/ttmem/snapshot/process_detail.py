@@ -13,7 +13,7 @@ __all__ = ["Holding", "ProcessDetail", "SiteSum", "found_process", "no_such_proc
 class Holding(Struct, frozen=True):
     """One allocation, and on which chips it lies; its size is that on each of them."""
 
-    devices: tuple[int, ...]
+    devices: tuple[Count, ...]
     allocation: Allocation
 
 

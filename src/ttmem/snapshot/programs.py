@@ -11,7 +11,7 @@ class Program(Struct, frozen=True):
     """A program whose binaries a process sent, or is about to send."""
 
     device: ChipName
-    program: int | None  # the runtime's number; None: it was launched without one
+    program: Count | None  # the runtime's number; None: it was launched without one
     status: BinaryStatus
     launch_count: Count
     dram_bytes: Count
@@ -42,8 +42,8 @@ class Mesh(Struct, frozen=True):
     """Chips that a process opened as one."""
 
     mesh_id: Hex
-    rows: int
-    columns: int
+    rows: Count
+    columns: Count
     devices: tuple[ChipName, ...]
 
 
@@ -62,7 +62,7 @@ class Clash(Struct, frozen=True):
     """A program whose circular buffers would have reached into an L1 buffer."""
 
     device: ChipName
-    program: int | None
+    program: Count | None
     cb_end_address: Count
     buffer_address: Count
     time_ns: TimeNs

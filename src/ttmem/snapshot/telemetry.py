@@ -3,7 +3,7 @@
 None is what the driver does not have; it is never 0.
 """
 
-from ttmem.snapshot.values import Answer, Hex, Struct, TimeNs
+from ttmem.snapshot.values import Answer, Count, Hex, Number, Struct, TimeNs
 
 __all__ = ["ChipTelemetry", "Sensor", "Telemetry"]
 
@@ -19,7 +19,7 @@ class Sensor(Struct, frozen=True):
 class ChipTelemetry(Struct, frozen=True):
     """One chip of the driver."""
 
-    node: int  # N of /dev/tenstorrent/N
+    node: Count  # N of /dev/tenstorrent/N
     pci_bus_id: str | None
     card_type: str | None
     serial: str | None
@@ -31,12 +31,12 @@ class ChipTelemetry(Struct, frozen=True):
     current: Sensor | None = None
     voltage: Sensor | None = None
     fan: Sensor | None = None
-    aiclk_mhz: int | None = None
-    axiclk_mhz: int | None = None
-    arcclk_mhz: int | None = None
-    heartbeat: int | None = None
-    thermal_trip_count: int | None = None
-    pids: tuple[int, ...] | None = None  # who has it open, but for ourselves; None if the driver does not tell
+    aiclk_mhz: Number | None = None
+    axiclk_mhz: Number | None = None
+    arcclk_mhz: Number | None = None
+    heartbeat: Number | None = None
+    thermal_trip_count: Number | None = None
+    pids: tuple[Count, ...] | None = None  # who has it open, but for ourselves; None if the driver does not tell
     commands: tuple[str, ...] = ()  # of those, in their order; empty texts where that may not be seen
     notes: tuple[str, ...] = ()  # what the driver said that makes no sense
 

@@ -18,7 +18,7 @@ from ttmem.snapshot.device import ChipName, Device
 from ttmem.snapshot.host import Finding, Foreign, Host
 from ttmem.snapshot.incidents import Incident
 from ttmem.snapshot.programs import Clash, Mesh, OpenPhase, OutOfMemory, PhasePeak, Program
-from ttmem.snapshot.values import Answer, Count, Struct, TimeNs
+from ttmem.snapshot.values import Answer, Count, Number, Struct, TimeNs
 
 __all__ = [
     "DOUBTS",
@@ -134,10 +134,10 @@ class DeviceUsage(Struct, frozen=True):
     activity: Activity = NO_ACTIVITY
     doubt: str = ""  # why its figures are not complete, where no pool says it
     worst_core_bytes: Count | None = None  # of the fullest core: buffers, circular buffers planned there, kernel ring
-    worst_core: tuple[int, int] | None = None  # its x and y; None where no core has circular buffers: all are as full
+    worst_core: tuple[Count, Count] | None = None  # its x and y; None where no core has circular buffers: all are as full
     core_bytes: Count | None = None  # what a core has for those: its L1 but for what the runtime reserves
-    headroom_bytes: int | None = None  # lowest L1 buffer less highest end of circular buffers, of the core with least
-    headroom_programs: tuple[tuple[int, int | None], ...] = ()  # pid and program of those that reach into a buffer
+    headroom_bytes: Number | None = None  # lowest L1 buffer less highest end of circular buffers, of the core with least
+    headroom_programs: tuple[tuple[Count, Count | None], ...] = ()  # pid and program of those that reach into a buffer
     l1_hole_bytes: Count | None = None  # largest free block of a core above its lowest L1 buffer; 0 without buffers
     # ---- follows from the others
     reason: str = ""  # why its figures are not complete; empty when they are
@@ -219,23 +219,23 @@ class ProcessUsage(Struct, frozen=True, kw_only=True):
     has of all processes or, as an overview, only of those that were asked for.
     """
 
-    key: int
-    pid: int  # 0: no process is known to have written its journal
-    parent_pid: int | None = None
-    claimed_pid: int | None = None  # what its messages say, if that is another pid
+    key: Count
+    pid: Count  # 0: no process is known to have written its journal
+    parent_pid: Count | None = None
+    claimed_pid: Count | None = None  # what its messages say, if that is another pid
     source: Source  # how it reports: by journal or socket; or not at all, but the runtime's counters tell
-    uid: int
+    uid: Count
     user: str
     label: str
     command: str
     path: str = ""
     state: State
     is_visible: bool  # False: `pid` is a number of another pid namespace
-    container: int | None = None  # its pid namespace if that is not ours
+    container: Count | None = None  # its pid namespace if that is not ours
     origin: Origin
     reason: str
     start_time_ns: TimeNs | None
-    start_ticks: int | None = None  # when the process began, in ticks since boot, as the kernel says
+    start_ticks: Count | None = None  # when the process began, in ticks since boot, as the kernel says
     last_event_time_ns: TimeNs | None = None
     event_count: Count = 0
     lost_record_count: Count = 0
@@ -244,7 +244,7 @@ class ProcessUsage(Struct, frozen=True, kw_only=True):
     live_count: Count | None
     thread_count: Count = 0
     # ---- over all its chips; a peak is the sum of the peaks on each
-    chips: tuple[int, ...] = ()  # numbers of the snapshot's devices, in their order
+    chips: tuple[Count, ...] = ()  # numbers of the snapshot's devices, in their order
     pools: tuple[PoolUsage, ...] = ()
     kinds: tuple[KindUsage, ...] = ()
     launch_count: Count | None = None  # of a mesh, one on each of its chips; None if it does not report
