@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ttmem.devices import CoreType, Kind
+from ttmem.devices import BufferLayout, CoreType, Kind
 from ttmem.snapshot.dump import Allocation, Dump, DumpDevice, DumpGroup
+from ttmem.tracking import FoundBy
 from ttmem.view.device_tables import device_title
 from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.page import PageOptions, source_line, wrapped
@@ -178,10 +179,10 @@ def _details(group: DumpGroup, options: PageOptions, *, is_narrow: bool) -> Iter
     name_most = _NAME_MOST if has_room else _NAME_LEAST
     has_what = not group.is_kernel and (
         any(one.tensor or one.kind not in _NATURAL for one in listed)
-        or (has_room and any(one.layout for one in listed))
+        or (has_room and any(one.layout is not BufferLayout.UNKNOWN for one in listed))
     )
     has_program = has_room and any(one.program is not None and one.kind is not Kind.PROGRAM_BINARY for one in listed)
-    has_found = has_room and any(one.found_by for one in listed)
+    has_found = has_room and any(one.found_by is not FoundBy.UNKNOWN for one in listed)
     has_address = not is_narrow and any(one.address not in (None, one.id) for one in listed)
 
     def text_cell(text_of: Callable[[Allocation], str], most: int) -> Callable[[Allocation], Cell]:

@@ -174,7 +174,7 @@ def test_phases_of_a_process_are_on_its_own_chips_alone() -> None:
 
 
 def test_without_chips_the_page_is_cut_nowhere() -> None:
-    history = History(end_ns=60 * 10**9, interval_ns=10**9, series=(), marks=())
+    history = History(end_ns=TimeNs(60 * 10**9), interval_ns=TimeNs(10**9), series=(), marks=())
 
     assert "..." not in text(draw(Frame(history=history), Look(80, 22), State()))
 
@@ -203,7 +203,7 @@ def test_figures_that_were_read_say_so() -> None:
     assert " read" in text(draw(frame._replace(history=replace(frame.history, series=read)), Look(120, 38), State()))
 
 
-@pytest.mark.parametrize("history", [None, History(end_ns=9, interval_ns=1, series=(), marks=())])
+@pytest.mark.parametrize("history", [None, History(end_ns=TimeNs(9), interval_ns=TimeNs(1), series=(), marks=())])
 def test_without_samples_it_says_why(history: History | None) -> None:
     shown = text(draw(Frame(overview=an_overview(0), history=history), Look(80, 22), State()))
 
