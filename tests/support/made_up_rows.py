@@ -8,7 +8,7 @@ from tests.support.figures import a_device, a_process, an_incident, an_unknown_d
 from ttmem.collector.rows import snapshot_from_rows
 from ttmem.snapshot import Finding, Foreign, Snapshot
 
-SIZES = st.integers(0, 1 << 62)
+SIZES = st.integers(0, 1 << 50)
 COUNTS = st.integers(0, 1 << 40)
 TIMES = st.integers(0, 4_000_000_000 * 1_000_000_000)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

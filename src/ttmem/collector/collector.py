@@ -41,6 +41,7 @@ from ttmem.snapshot.incidents import IncidentCopy
 from ttmem.snapshot.kernel_table import KernelTable
 from ttmem.snapshot.process_detail import ProcessDetail, found_process
 from ttmem.snapshot.selection import MOST, found_device
+from ttmem.snapshot.values import clean
 from ttmem.sources.hosts import read_host, user_name
 from ttmem.sources.journals import Journals
 from ttmem.sources.parents import Parents
@@ -209,12 +210,15 @@ class Collector:
     def _surroundings(self) -> Surroundings:
         return Surroundings(
             source=self.source,
-            places=self._journals.looked_into or (self._journals.places.main,),
+            places=tuple(map(clean, self._journals.looked_into or (self._journals.places.main,))),
             host=self._host,
             user_of=user_name,
             pid_namespace=self._pid_namespace,
-            foreign=self._journals.foreign,
-            findings=(*self._journals.findings, *self.notes),
+            foreign=tuple(replace(one, path=clean(one.path)) for one in self._journals.foreign),
+            findings=tuple(
+                replace(one, path=clean(one.path), text=clean(one.text))
+                for one in (*self._journals.findings, *self.notes)
+            ),
             sizes_of=bank_sizes,
             parent_of=self._parents.parent_of,
         )

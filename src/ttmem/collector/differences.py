@@ -81,7 +81,7 @@ def _verdict(process: ProcessUsage, held: Held) -> _Verdict:
         if any(gaps):
             is_missing |= any(gap > 0 for gap in gaps)
             is_beyond |= any(gap < 0 for gap in gaps)
-            others.append(ProcessDevice(device, tuple(_read_pools(read)), (), None))
+            others.append(ProcessDevice(device.as_name(), tuple(_read_pools(read)), (), None))
     if not others:
         return _EQUAL
     return _Verdict("runtime_misses" if is_missing or not is_beyond else "runtime_exceeds", tuple(others))

@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol
 
 from ttmem.collector.chips import chips_of
 from ttmem.collector.differences import Differences
+from ttmem.collector.rows.chips import with_empty_pools
 from ttmem.devices import Pool
 from ttmem.snapshot import (
     Device,
@@ -32,6 +33,7 @@ from ttmem.snapshot import (
     replace,
 )
 from ttmem.snapshot.usage import first_reason
+from ttmem.snapshot.values import clean
 
 __all__ = ["RuntimeCounters"]
 
@@ -108,11 +110,11 @@ class RuntimeCounters:
         new = (finding for process in processes for finding in process.findings if finding not in before)
         return replace(
             snapshot,
-            places=(*snapshot.places, *(place for place in readings.places if place not in snapshot.places)),
+            places=tuple(dict.fromkeys((*snapshot.places, *map(clean, readings.places)))),
             devices=self._devices(snapshot, chips, look),
             processes=(*processes, *(self._process(held, look) for held in plain.values())),
-            foreign=(*snapshot.foreign, *readings.foreign),
-            findings=(*snapshot.findings, *new, *readings.findings),
+            foreign=(*snapshot.foreign, *(replace(one, path=clean(one.path)) for one in readings.foreign)),
+            findings=(*snapshot.findings, *new, *(replace(one, path=clean(one.path)) for one in readings.findings)),
         )
 
     def _process(self, held: _Held, look: _Look) -> ProcessUsage:
@@ -128,7 +130,7 @@ class RuntimeCounters:
             user=self._user_of(first.uid),
             label=first.command,
             command=first.command,
-            path=chip.path,
+            path=clean(chip.path),
             state="live",
             is_visible=True,
             container=first.container,
@@ -139,9 +141,7 @@ class RuntimeCounters:
             live_count=None,
             has_details=True,
             devices=tuple(
-                ProcessDevice(
-                    device.as_name(), () if is_unknown else self._pools(device, process, look.now_ns), (), None
-                )
+                ProcessDevice(device.as_name(), self._pools(device, process, look), (), None)
                 for device, _, process in held
             ),
         )
@@ -179,7 +179,7 @@ class RuntimeCounters:
         telling = [process for process in plain if process.pid not in look.unknown]
         if plain:
             usage = _unplaced(usage)
-        pools = {pool.pool: pool for pool in usage.pools}
+        pools = {pool.pool: pool for pool in usage.pools if not pool.is_untouched}
         for pool in chip.used:
             told = sum(process.used[pool] for process in telling)
             # Where processes report, what the counters cannot account for is theirs, on other threads.
@@ -190,12 +190,13 @@ class RuntimeCounters:
             elif before or told or rest or chip.stale[pool] or (telling and pool in _ALWAYS_TOLD):
                 part = _Part(told, rest, chip.stale[pool])
                 pools[pool] = self._read_pool(usage.device, pool, before, part, now_ns=look.now_ns)
-        return replace(
+        joined = replace(
             usage,
             device=replace(usage.device, open_count=usage.device.open_count + len(plain)) if plain else usage.device,
             pools=tuple(pools[pool] for pool in sorted(pools)),
             doubt=first_reason([usage.doubt, "uncounted" if len(telling) < len(plain) else ""]),
         )
+        return replace(joined, pools=with_empty_pools(joined))
 
     def _read_pool(
         self, device: Device, pool: Pool, before: PoolUsage | None, part: _Part, *, now_ns: int

@@ -88,7 +88,7 @@ class DaemonClient:
 
     def dump(self, *, kernels: bool = False, device: str | None = None, most: int = MOST, by: By = "") -> Dump:
         """What is alive, allocation by allocation. A device that is not there is a SelectionError."""
-        chosen = "" if device is None else f"&device={quote(device, safe='')}"
+        chosen = "" if device is None else f"&device={_quoted(device)}"
         summed = f"&by={by}" if by else ""
         return self.asked(f"/dump?kernels={int(kernels)}&most={most}{chosen}{summed}", Dump)
 
@@ -98,11 +98,11 @@ class DaemonClient:
 
     def chip(self, word: str) -> ChipMap:
         """One chip by address; `word` as `ps -i` names it. One that is not there is a SelectionError."""
-        return self.asked(f"/chip?device={quote(word, safe='')}", ChipMap)
+        return self.asked(f"/chip?device={_quoted(word)}", ChipMap)
 
     def kernels(self, word: str, most: int) -> KernelTable:
         """The kernels of one chip, the `most` largest of them."""
-        return self.asked(f"/kernels?device={quote(word, safe='')}&most={most}", KernelTable)
+        return self.asked(f"/kernels?device={_quoted(word)}&most={most}", KernelTable)
 
     def incident_copy(self, pid: int, number: int, *, key: int | None = None) -> IncidentCopy | None:
         """What was alive at an incident of a process; None if no copy is kept."""
@@ -120,9 +120,10 @@ class DaemonClient:
         return self.asked("/telemetry", Telemetry).chips
 
     def asked(self, target: str, kind: type[Figures]) -> Figures:
-        """The figures behind a route. What the daemon does not know there is a SelectionError."""
+        """The figures behind a route. A device or process that the daemon does not know is a SelectionError."""
         answer = self._answer(target)
-        if answer.status in (400, 404) and (complaint := _complaint(answer.body)):
+        is_choice = "device=" in target or "pid=" in target
+        if is_choice and answer.status in (400, 404) and (complaint := _complaint(answer.body)):
             raise SelectionError(complaint)
         return decoded(_body(target, answer), kind)
 
@@ -219,6 +220,10 @@ def _peer_of(line: socket.socket) -> tuple[int, int]:
     """The pid and the user of whoever listens there."""
     pid, uid, _ = _CREDENTIALS.unpack(line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
     return pid, uid
+
+
+def _quoted(word: str) -> str:
+    return quote(word, safe="", errors="replace")
 
 
 def _body(target: str, answer: Answer) -> bytes:

@@ -9,6 +9,7 @@ from ttmem.errors import DaemonGone
 __all__ = ["Answer", "parsed", "received"]
 
 MOST_BYTES = 256 << 20
+_LONGEST_LENGTH = 18  # digits that are read
 
 
 class Answer(NamedTuple):
@@ -48,7 +49,7 @@ def _announced_end(answer: bytearray) -> int | None:
     """Where the answer ends, by its own word; None if it does not say, or not yet."""
     head, blank, _ = answer.partition(b"\r\n\r\n")
     length = _header(bytes(head), b"content-length") if blank else b""
-    return len(head) + len(blank) + int(length) if length.isdigit() else None
+    return len(head) + len(blank) + int(length[:_LONGEST_LENGTH]) if length.isdigit() else None
 
 
 def _header(head: bytes, wanted: bytes) -> bytes:

@@ -7,6 +7,7 @@ import msgspec
 
 from ttmem.snapshot import DeviceUsage, ProcessUsage, Snapshot, TimeNs, replace
 from ttmem.snapshot.codec import decoded, decoded_row
+from ttmem.snapshot.values import decode_hook
 
 __all__ = ["LastOverview"]
 
@@ -53,9 +54,12 @@ class LastOverview:
 
     def again(self, tag: str, time_ns: str) -> Snapshot | None:
         """The same at another moment; None if it is another one than this."""
-        if self._last is None or self._last[0] != tag or not (time_ns.isascii() and time_ns.isdigit()):
+        if self._last is None or self._last[0] != tag:
             return None
-        return replace(self._last[1], time_ns=TimeNs(time_ns))
+        try:
+            return replace(self._last[1], time_ns=decode_hook(TimeNs, time_ns))
+        except ValueError:
+            return None
 
 
 _OTHERS = ("time_ns", "source", "places", "host", "foreign", "findings")

@@ -18,6 +18,7 @@ from ttmem.figures.daemon_client import SOCKET_NAME, DaemonClient
 from ttmem.figures.last_overview import LastOverview
 from ttmem.snapshot import Finding, Snapshot, replace
 from ttmem.snapshot.selection import MOST
+from ttmem.snapshot.values import clean
 from ttmem.sources import Places
 from ttmem.sources.driver import Driver
 from ttmem.sources.hosts import chip_directory
@@ -169,7 +170,7 @@ class FigureSource:
             pause = max(_LEAST_PAUSE_SECONDS, (now - began) * _PAUSE_PER_COST)
             text = f"{trouble}; the journals were read without it"
             self._covered_until.pop(path, None)
-            self._passed_over[path] = (now + pause, Finding("daemon_ignored", 1, path=path, text=text))
+            self._passed_over[path] = (now + pause, Finding("daemon_ignored", 1, path=clean(path), text=clean(text)))
         return None
 
     def _asked_at(
@@ -193,7 +194,7 @@ class FigureSource:
     def _is_covered(self, places: tuple[str, ...]) -> bool:
         """Whether somebody who looked there has seen our own journals, if there are any."""
         main = os.path.realpath(self._places.main)
-        if main in map(os.path.realpath, places) or not self._places.is_main_ours():
+        if clean(main) in map(os.path.realpath, places) or not self._places.is_main_ours():
             return True
         try:
             return not any(name.endswith(".journal") for name in os.listdir(main))

@@ -17,6 +17,8 @@ __all__ = ["decoded", "decoded_row", "encoded", "json_schema"]
 _REMEDY = "both sides must be of one version of ttmem: restart the older one"
 _LONG_NUMBERS = [re.compile(before + rb"-?[0-9]{16}") for before in (b":", b",", rb"\[")]  # one search would take longer
 
+_VERSION = re.compile(rb'\s*\{\s*"schema"\s*:\s*([0-9]{1,9})\s*[,}]')  # comes first in all that is ours
+
 Figures = TypeVar("Figures")
 
 
@@ -53,7 +55,8 @@ def _bounded(value: Any) -> Any:
 
 def decoded(text: bytes, kind: type[Figures]) -> Figures:
     """The inverse, for an `Answer`. What is of another version, or no such figures, is a VersionMismatch."""
-    found = decoded_row(text, _Version).schema
+    first = _VERSION.match(text)
+    found = int(first[1]) if first else decoded_row(text, _Version).schema
     if found != SCHEMA:
         raise VersionMismatch(f"expected figures of schema {SCHEMA}, found schema {found}; {_REMEDY}")
     return decoded_row(text, kind)

@@ -103,6 +103,12 @@ class PoolUsage(Struct, frozen=True):
         return self.origin in ("read", "sample")
 
     @property
+    def is_untouched(self) -> bool:
+        """Nothing lies in it, and nothing ever did: it is only there because there is room."""
+        is_told = self.is_read or self.read_bytes is not None or bool(self.stale_bytes)
+        return self.since_ns is None and not is_told and not (self.used_bytes or self.peak_bytes or self.count)
+
+    @property
     def source(self) -> str:
         """Who told it: the processes themselves, the stock runtime, or nobody."""
         return "unknown" if self.origin == "unknown" else "runtime" if self.is_read else "reports"
@@ -219,7 +225,7 @@ class ProcessUsage(Struct, frozen=True, kw_only=True):
     has of all processes or, as an overview, only of those that were asked for.
     """
 
-    key: Count
+    key: Number  # below 0: only the runtime's counters tell of it
     pid: Count  # 0: no process is known to have written its journal
     parent_pid: Count | None = None
     claimed_pid: Count | None = None  # what its messages say, if that is another pid

@@ -12,7 +12,7 @@ from ttmem.devices import PLANNED_POOLS, Kind, Pool
 from ttmem.snapshot.activity import Activity
 from ttmem.snapshot.device import Device, place_of
 from ttmem.snapshot.usage import L1_POOLS, DeviceUsage, KindUsage, Origin, PoolUsage, ProcessDevice, first_reason
-from ttmem.snapshot.values import Hex, TimeNs, replace
+from ttmem.snapshot.values import ChipId, TimeNs, replace
 
 __all__ = [
     "Holder",
@@ -23,6 +23,7 @@ __all__ = [
     "in_order",
     "kind_from_row",
     "pool_from_row",
+    "with_empty_pools",
 ]
 
 Rows = dict[str, Any]
@@ -61,7 +62,7 @@ def _device(row: Rows) -> Device:
     dram_banks, l1_banks = row["banks"]
     return Device(
         number=row["number"],
-        unique_id=Hex(row["unique_id"]),
+        unique_id=ChipId(row["unique_id"]),
         index=row["index"] if row["index"] >= 0 and (row["known"] or row["name"].startswith("seed:")) else None,
         arch=row["arch"],
         board=row["board"],
@@ -128,7 +129,7 @@ def device_usages(
             tables = (pools[number], kinds[number], cores[number])
             doubt = doubted.get(number) or _excess(device, pools[number])
             usage = _usage(device, tables, held, spaces, doubt)
-            usage = replace(usage, pools=_with_empty_pools(usage))
+            usage = replace(usage, pools=with_empty_pools(usage))
             found.append(usage if doubt else _with_headroom(usage, spaces.headroom(device), pids))
     return tuple(found)
 
@@ -191,7 +192,7 @@ def _chip_pool(
     return _device_pool(figures, (kind.capacity(pool), largest), (origin, unattributed, reason))
 
 
-def _with_empty_pools(usage: DeviceUsage) -> tuple[PoolUsage, ...]:
+def with_empty_pools(usage: DeviceUsage) -> tuple[PoolUsage, ...]:
     """Its pools, and those in which nothing ever lay though there is room: if somebody counts there, that is 0."""
     device, named = usage.device, {pool.pool for pool in usage.pools}
     if usage.launch_count is None or usage.doubt:

@@ -1,19 +1,23 @@
-"""An overview: what a snapshot says, with processes summed over their chips; and what it is as a document."""
+"""An overview: what a snapshot says, with processes summed over their chips."""
 
-import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 
-from tests.support.figures import a_busy_snapshot, a_device, a_process, a_seed_snapshot, a_snapshot
-from tests.support.made_up_rows import snapshots
-from tests.support.sights import an_overview
+from tests.support.figures import (
+    GIB,
+    a_busy_snapshot,
+    a_device,
+    a_process,
+    a_seed_snapshot,
+    a_snapshot,
+    some_rows,
+    surroundings,
+)
+from ttmem.collector.rows import snapshot_from_rows
+from ttmem.collector.rows.sums import overview_of
 from ttmem.devices import Kind, Pool
-from ttmem.errors import VersionMismatch
-from ttmem.snapshot import Snapshot
-from ttmem.snapshot.sights.documents.overview import overview_document, overview_from_document
-from ttmem.snapshot.sights.overview import Overview, ProcessUsage, overview_of
+from ttmem.snapshot import ProcessUsage, Snapshot
 from ttmem.snapshot.usage import State
 
 DRAM, L1, CB = Pool.DRAM, Pool.L1, Pool.CB
@@ -29,13 +33,13 @@ def row_of(**tables: Any) -> ProcessUsage:
 
 
 def pool_row(device: int, pool: Pool, used: int, *, peak: int = 0, time_ns: int = 0, lower: bool = False) -> Any:
-    return (1, device, pool, used, used, 1, peak or used, time_ns, lower)
+    return (1, device, pool.number, used, used, 1, peak or used, time_ns, lower)
 
 
 def test_figures_of_a_process_are_summed_over_its_chips() -> None:
     row = row_of(
         process_pools=[pool_row(0, DRAM, 10, peak=30), pool_row(1, DRAM, 5, peak=7), pool_row(1, L1, 3)],
-        process_kinds=[(1, 0, BUFFER, 10, 1, False), (1, 1, BUFFER, 8, 2, False), (1, 1, FABRIC, 6, 1, True)],
+        process_kinds=[(1, 0, BUFFER.number, 10, 1, False), (1, 1, BUFFER.number, 8, 2, False), (1, 1, FABRIC.number, 6, 1, True)],
         launches=[(1, 0, 4), (1, 1, 5)],
     )
 
@@ -47,7 +51,7 @@ def test_figures_of_a_process_are_summed_over_its_chips() -> None:
         (BUFFER, 18, 3, False),
         (FABRIC, 6, 1, True),
     ]
-    assert (row.launch_count, row.devices) == (9, (0, 1))
+    assert (row.launch_count, row.chips, row.devices) == (9, (0, 1), ())
     assert (row.used_bytes(DRAM, L1), row.peak_bytes(DRAM)) == (18, 37)
 
 
@@ -56,7 +60,7 @@ def test_one_doubtful_chip_makes_the_sum_doubtful() -> None:
         process=a_process(origin="counter", complete=False, reason="outrun"),
         process_pools=[
             pool_row(0, DRAM, 10, time_ns=5),
-            (1, 1, DRAM, 5, -1, 1, 5, 9, True),
+            (1, 1, DRAM.number, 5, -1, 1, 5, 9, True),
         ],
     )
 
@@ -99,9 +103,10 @@ def test_parents_are_asked_for_only_where_the_pid_is_one_of_ours() -> None:
         a_process(2, pid=20, visible=False),
         a_process(3, pid=30, state="ended"),
     ]
-    overview = overview_of(a_snapshot(processes=processes), lambda pid, start: pid + 1)
+    around = surroundings()._replace(parent_of=lambda pid, start: pid + 1)
+    snapshot = snapshot_from_rows(some_rows(processes=processes), around)
 
-    assert [row.parent_pid for row in overview.processes] == [11, None, None]
+    assert [process.parent_pid for process in snapshot.processes] == [11, None, None]
 
 
 def test_damaged_files_are_among_the_findings() -> None:
@@ -110,51 +115,44 @@ def test_damaged_files_are_among_the_findings() -> None:
     assert [(finding.name, finding.path, finding.text) for finding in overview.findings] == [
         ("damaged", "/x.journal", "is cut")
     ]
+    assert overview.damaged == overview.findings
 
 
-def sent(overview: Overview) -> dict[str, Any]:
-    """The document as it arrives on the other side."""
-    return dict(json.loads(json.dumps(overview_document(overview))))
+@pytest.mark.parametrize("snapshot", [a_busy_snapshot(), a_seed_snapshot()], ids=["busy", "seeds"])
+def test_an_overview_lacks_the_details_of_processes_and_nothing_else(snapshot: Snapshot) -> None:
+    overview = overview_of(snapshot)
+    details = ("devices", "other_devices", "programs", "phases", "open_phases", "out_of_memory", "clashes", "meshes")
+
+    assert (overview.devices, overview.findings, overview.foreign) == (
+        snapshot.devices,
+        snapshot.findings,
+        snapshot.foreign,
+    )
+    assert (overview.time_ns, overview.reason, overview.host) == (snapshot.time_ns, snapshot.reason, snapshot.host)
+    for short, whole in zip(overview.processes, snapshot.processes, strict=True):
+        assert (short.has_details, whole.has_details) == (False, True)
+        assert all(getattr(short, name) == () for name in details)
+        differing = {name for name in whole.__struct_fields__ if getattr(short, name) != getattr(whole, name)}
+        assert differing <= {"has_details", *details}
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(snapshots())
-def test_a_document_read_back_says_the_same(snapshot: Snapshot) -> None:
-    told = sent(overview_of(snapshot))
+def test_an_overview_has_the_details_of_whom_they_were_asked_for() -> None:
+    snapshot = a_busy_snapshot()
+    overview = overview_of(snapshot, details=[2])
 
-    assert overview_document(overview_from_document(told)) == told
-
-
-@pytest.mark.parametrize("overview", [an_overview(), overview_of(a_busy_snapshot()), overview_of(a_seed_snapshot())])
-def test_processes_and_devices_keep_the_numbers_they_name_each_other_by(overview: Overview) -> None:
-    again = overview_from_document(sent(overview))
-
-    assert [usage.device.number for usage in again.devices] == [usage.device.number for usage in overview.devices]
-    assert [(row.key, row.devices, row.state) for row in again.processes] == [
-        (row.key, row.devices, row.state) for row in overview.processes
-    ]
+    assert [process.has_details for process in overview.processes] == [False, True, False]
+    assert overview.processes[1] == snapshot.processes[1]
 
 
-def test_a_document_without_a_field_is_refused_by_its_name() -> None:
-    told = sent(an_overview())
-    del told["processes"][0]["memory"]["dram"]["peak"]
+def test_a_process_has_its_sums_in_a_whole_snapshot_too() -> None:
+    process = a_busy_snapshot().processes[0]
 
-    with pytest.raises(VersionMismatch, match=r"`processes\[0\]\.memory\.dram\.peak` is missing"):
-        overview_from_document(told)
-
-
-def test_a_state_nobody_knows_is_refused() -> None:
-    told = sent(an_overview())
-    told["processes"][0]["state"] = "asleep"
-
-    with pytest.raises(VersionMismatch, match="live or stale or foreign or dead"):
-        overview_from_document(told)
+    assert process.chips == (0, 1, 2)
+    assert process.used_bytes(DRAM) == 12 * GIB + 512 == sum(held.pools[0].used_bytes for held in process.devices)
 
 
-def test_an_incomplete_process_makes_the_whole_incomplete() -> None:
-    overview = an_overview()._replace(reason="outrun")
+@pytest.mark.parametrize("reason", ["outrun", ""])
+def test_an_incomplete_process_makes_the_whole_incomplete(reason: str) -> None:
+    overview = overview_of(a_snapshot(processes=[a_process(complete=not reason, reason=reason)]))
 
-    told = sent(overview)
-
-    assert (told["complete"], told["reason"]) == (False, "outrun")
-    assert overview_from_document(told).reason == "outrun"
+    assert (overview.is_complete, overview.reason) == (not reason, reason)

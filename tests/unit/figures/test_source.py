@@ -24,14 +24,11 @@ from tests.support.figures import a_busy_snapshot, a_dump
 from tests.support.programs import a_program
 from tests.support.stopwatch import Stopwatch
 from tests.support.waiting import wait_until
-from ttmem.figures.source import FigureSource
+from ttmem.collector.rows.sums import overview_of
 from ttmem.devices import Pool
 from ttmem.errors import SelectionError
-from ttmem.snapshot import Snapshot
-from ttmem.snapshot.document import document
-from ttmem.snapshot.dump_document import dump_document
-from ttmem.snapshot.sights.documents.overview import overview_document
-from ttmem.snapshot.sights.overview import overview_of
+from ttmem.figures import FigureSource
+from ttmem.snapshot import Snapshot, replace
 from ttmem.sources.places import Places, Roots
 
 NOBODY = 65_534
@@ -62,12 +59,12 @@ def looked(main: Path, **settings: Any) -> Snapshot:
 
 def a_sound_daemon(*places: Path, source: str = "daemon pid 7") -> Behaviour:
     """Knows the busy snapshot, and looked into these places."""
-    said = {"source": source, "places": [str(place) for place in places]}
+    said: dict[str, Any] = {"source": source, "places": tuple(str(place) for place in places)}
     return some_answers(
         {
-            "/snapshot": {**document(a_busy_snapshot()), **said},
-            "/overview": {**overview_document(overview_of(a_busy_snapshot())), **said},
-            "/dump": {**dump_document(a_dump()), **said},
+            "/snapshot": replace(a_busy_snapshot(), **said),
+            "/overview": replace(overview_of(a_busy_snapshot()), **said),
+            "/dump": replace(a_dump(), **said),
         }
     )
 
@@ -142,8 +139,8 @@ def test_a_daemon_that_misses_our_journals_is_passed_over(main: Path) -> None:
     [
         (some_bytes(b"what?"), "no HTTP"),
         (an_answer(b"{"), "no JSON"),
-        (an_answer({**document(a_busy_snapshot()), "schema": 2}), "expected 1, found 2"),
-        (an_answer({"schema": 1}), "is missing"),
+        (an_answer({"schema": 1}), "expected figures of schema 2, found schema 1"),
+        (an_answer({"schema": 2}), "missing required field `time_ns`"),
         (an_answer({"error": "what?"}, status=404), "status 404"),
     ],
 )
@@ -238,8 +235,8 @@ def test_what_is_alive_comes_from_the_daemon_or_from_the_journals(main: Path) ->
 
 
 def test_a_device_that_a_daemon_does_not_know_is_a_wrong_choice(main: Path) -> None:
-    overview = overview_document(overview_of(a_busy_snapshot()))
-    answers = some_answers({"/overview": {**overview, "places": [str(main)]}})
+    overview = replace(overview_of(a_busy_snapshot()), places=(str(main),))
+    answers = some_answers({"/overview": overview})
     with a_false_daemon(main, answers), a_look(main) as looking, pytest.raises(SelectionError, match="no"):
         looking.dump(kernels=False, device="9", most=5)
 
@@ -278,7 +275,7 @@ def test_an_overview_and_a_process_are_found_without_a_daemon(main: Path) -> Non
     [row] = overview.processes
     assert (row.pid, row.parent_pid, row.state) == (program.pid, os.getpid(), "live")
     assert [holding.allocation.size_bytes for holding in detail.largest] == [4096]
-    assert detail.row.used_bytes(Pool.DRAM) == row.used_bytes(Pool.DRAM) == 4096
+    assert detail.process.used_bytes(Pool.DRAM) == row.used_bytes(Pool.DRAM) == 4096
 
 
 def test_an_overview_is_asked_of_the_daemon_and_of_nobody_else(main: Path) -> None:

@@ -173,7 +173,17 @@ def test_pools_come_in_the_order_of_their_numbers() -> None:
     rows = [(0, pool, KIB, KIB, 1, KIB, NOON_NS, NOON_NS, False) for pool in (5, 0, 3)]
     [usage] = a_snapshot(devices=[a_device()], device_pools=rows).devices
 
-    assert [pool.pool for pool in usage.pools] == [Pool.DRAM, Pool.L1_SMALL, Pool.KERNEL]
+    assert [pool.pool for pool in usage.pools] == [Pool.DRAM, Pool.L1, Pool.L1_SMALL, Pool.KERNEL]
+
+
+def test_a_pool_with_room_in_which_nothing_ever_lay_is_empty_where_somebody_counts() -> None:
+    rows = [(0, 0, KIB, KIB, 1, KIB, NOON_NS, NOON_NS, False)]
+    [usage] = a_snapshot(devices=[a_device()], device_pools=rows).devices
+    l1 = usage.pools[1]
+
+    assert (l1.pool, l1.used_bytes, l1.count, l1.peak_bytes) == (Pool.L1, 0, 0, 0)
+    assert (l1.capacity_bytes, l1.free_bytes, l1.largest_free_bytes) == (85 * MIB, 85 * MIB, 85 * MIB)
+    assert Pool.TRACE not in [pool.pool for pool in usage.pools]  # the chip has no room for it
 
 
 def test_a_device_that_nobody_opened_and_nobody_uses_is_left_out() -> None:

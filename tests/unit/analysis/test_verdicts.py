@@ -9,18 +9,26 @@ from hypothesis import strategies as st
 from tests.support.driver_chips import a_driver_chip
 from tests.support.figures import GIB, HOST, KIB, MIB, NOON_NS, a_busy_snapshot
 from tests.support.sights import a_device_usage, a_pool
-from ttmem.devices import Pool
-from ttmem.snapshot import DeviceUsage, PoolUsage, Snapshot
-from ttmem.snapshot.host import Foreign
 from ttmem.analysis.fit import Candidate, Need, Room, candidates, chosen
 from ttmem.analysis.limits import Amount, Limit, Verdict, growths, judged
+from ttmem.devices import Pool
+from ttmem.snapshot import DeviceUsage, Foreign, PoolUsage, Snapshot, TimeNs, replace
 
 SIZES = st.integers(0, 1 << 40)
 MAYBE = SIZES | st.none()
 
 
 def a_snapshot_of(*devices: DeviceUsage, time_ns: int = NOON_NS) -> Snapshot:
-    return Snapshot(time_ns, "a test", (), HOST, devices, (), (), (), ())
+    return Snapshot(
+        time_ns=TimeNs(time_ns),
+        source="a test",
+        places=(),
+        host=HOST,
+        devices=devices,
+        processes=(),
+        foreign=(),
+        findings=(),
+    )
 
 
 def a_chip_with(*pools: PoolUsage, number: int = 0, **changes: Any) -> DeviceUsage:
@@ -84,7 +92,7 @@ def test_nothing_fits_l1_whose_programs_already_reach_into_buffers_without_a_hol
 def test_l1_of_which_nobody_knows_where_something_lies_is_unknown_or_too_full() -> None:
     l1 = a_pool(Pool.L1, 20 * MIB)
     usage = a_chip_with(l1, core_bytes=1400 * KIB, worst_core_bytes=1000 * KIB)
-    stranger = a_chip_with(l1._replace(read_bytes=1), l1_hole_bytes=0, headroom_bytes=300 * KIB)
+    stranger = a_chip_with(replace(l1, read_bytes=1), l1_hole_bytes=0, headroom_bytes=300 * KIB)
 
     assert fits(usage, l1_core_bytes=400 * KIB) is None
     assert fits(usage, l1_core_bytes=400 * KIB + 1) is False
@@ -102,7 +110,7 @@ def test_a_chip_of_which_the_driver_does_not_tell_may_be_open_for_a_stranger_of_
 
 def test_a_chip_may_be_held_by_somebody_whose_journal_may_not_be_read() -> None:
     usage = a_chip_with(dram(0, largest_free_bytes=12 * GIB))
-    closed = a_snapshot_of(usage)._replace(foreign=(Foreign("/dev/shm/ttmem-7", 7, "ada"),))
+    closed = replace(a_snapshot_of(usage), foreign=(Foreign("/dev/shm/ttmem-7", 7, "ada"),))
 
     [unlisted] = candidates(closed, Need(dram_bytes=1))
     [listed] = candidates(closed, Need(dram_bytes=1), [a_driver_chip(0, pids=())])
