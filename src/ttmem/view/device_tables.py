@@ -41,11 +41,16 @@ def alike(devices: Sequence[DeviceUsage]) -> list[Group]:
         if device.index is None:
             groups[device] = [usage]
             continue
-        pools = tuple(replace(pool, peak_time_ns=None, since_ns=None) for pool in usage.pools)
+        pools = tuple(replace(pool, peak_time_ns=None, since_ns=None) for pool in _listed(usage))
         chip = (device.is_seed, device.board, device.arch, device.grid)
         what = (chip, pools, usage.kernels, usage.launch_count, usage.activity, usage.doubt, usage.trace_bytes)
         groups.setdefault(what, []).append(usage)
     return [tuple(group) for group in groups.values()]
+
+
+def _listed(usage: DeviceUsage) -> list[PoolUsage]:
+    """Pools in which something lies, or lay."""
+    return [pool for pool in usage.pools if not pool.is_untouched]
 
 
 def device_table(
@@ -76,13 +81,13 @@ def device_table(
 def _usage_lines(usage: DeviceUsage, is_ascii: bool) -> list[list[Cell]]:
     """The cells of every pool; what was read beside what was counted has a line of its own."""
     lines: list[list[Cell]] = []
-    for pool in usage.pools:
+    for pool in _listed(usage):
         lines.append(_pool_cells(pool, usage.activity.footprint, is_ascii))
         if pool.pool is Pool.DRAM and usage.trace_bytes:
             lines.append([cell("  traces", Role.DIM), (), cell(size_text(usage.trace_bytes)), (), (), (), (), ()])
         if pool.read_bytes is not None:
             lines.append(_beside_cells(pool))
-    if not lines or (usage.doubt and not usage.pools):
+    if not lines or (usage.doubt and not _listed(usage)):
         return [_empty_cells(UNKNOWN if usage.doubt else "nothing")]
     return lines
 

@@ -158,7 +158,7 @@ def _head_cells(
         partial(_clipped_cell, clean(process.label), role, is_ascii),
     ]
     if has_state:
-        cells.append(cell(process.state, Role.GOOD if process.is_live else Role.DIM))
+        cells.append(cell("live" if process.is_live else process.state, Role.GOOD if process.is_live else Role.DIM))
     if has_source:
         cells.append(cell(_VIA[process.source], Role.DIM if process.source == "journal" else Role.NOTICE))
     return [*cells, cell(row.devices, Role.INDEX)]

