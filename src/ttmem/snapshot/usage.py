@@ -197,7 +197,7 @@ class DeviceUsage(Struct, frozen=True):
     @property
     def age_ms(self) -> int | None:
         """Of the oldest of its figures; None if nobody can say."""
-        ages = [pool.age_ms for pool in self.pools]
+        ages = [pool.age_ms for pool in self.pools if not pool.is_untouched]
         known = [age for age in ages if age is not None]
         is_told = not self.doubt and (ages or self.launch_count is not None)
         return max(known, default=0) if is_told and len(known) == len(ages) else None
