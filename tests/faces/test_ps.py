@@ -65,7 +65,7 @@ def test_json_in_a_pipe_is_one_line_with_the_same_truth(tmp_path: Path, running:
     document = json.loads(result.stdout)
 
     assert result.stdout.count("\n") == 1
-    assert document["device_info"][0]["memory"]["dram"]["used"] == 512 << 10
+    assert document["device_info"][0]["memory"]["dram"]["used_bytes"] == 512 << 10
     assert [process["pid"] for process in document["processes"]] == [running]
 
 

@@ -20,7 +20,7 @@ from tests.support.seed_bytes import Message, Type, alloc, cb_alloc, kernel_load
 from tests.support.seed_serving import Daemon, a_daemon
 from tests.support.stopwatch import Stopwatch
 from tests.support.waiting import wait_until
-from ttmem.snapshot.document import document
+from ttmem.snapshot.codec import encoded
 
 APPLICATION, FABRIC, DISPATCH = 0, 1, 2
 PROGRAM = (
@@ -140,7 +140,9 @@ def test_a_process_that_reports_both_ways_is_shown_once_with_both_figures(daemon
     assert f"! pid {program.pid} a job: reports by journal and by socket" in shown
     [process] = told["processes"]
     assert process["findings"] == {"two_sources": 1}
-    assert sum(device["memory"]["dram"]["used"] for device in told["device_info"] if device["memory"]) == 512 << 10
+    assert (
+        sum(device["memory"]["dram"]["used_bytes"] for device in told["device_info"] if device["memory"]) == 512 << 10
+    )
 
 
 def test_ps_says_the_same_with_and_without_the_daemon(daemon: Daemon) -> None:
@@ -152,7 +154,7 @@ def test_ps_says_the_same_with_and_without_the_daemon(daemon: Daemon) -> None:
     assert (asked["source"], alone["source"]) == (f"daemon pid {daemon.pid}", "embedded collector")
     for told in (asked, alone):
         assert [process["pid"] for process in told["processes"]] == [program.pid]
-        assert told["device_info"][0]["memory"]["dram"]["used"] == 512 << 10
+        assert told["device_info"][0]["memory"]["dram"]["used_bytes"] == 512 << 10
         for pool in told["processes"][0]["devices"][0]["memory"].values():
             del pool["peak_time"]  # two clocks of a journal are compared anew by each who reads it
     assert asked["processes"][0]["devices"] == alone["processes"][0]["devices"]
@@ -284,7 +286,7 @@ def test_watching_survives_the_death_of_the_daemon_and_finds_the_next(daemon: Da
 
 
 def test_watching_goes_on_when_a_look_takes_longer_than_the_interval() -> None:
-    sound = an_answer(document(a_busy_snapshot()))
+    sound = an_answer(json.loads(encoded(a_busy_snapshot())))
 
     def slowly(line: socket.socket, request: bytes) -> None:
         select.select([line], [], [], 0.1)

@@ -71,7 +71,7 @@ def test_the_figures_of_json_say_where_they_come_from(
     document = json.loads(capsys.readouterr().out)
     [device], [process] = document["device_info"], document["processes"]
 
-    assert (device["uuid"], device["memory"]["dram"]["used"]) == ("0x00000000075bcd15", 2 * MIB)
+    assert (device["uuid"], device["memory"]["dram"]["used_bytes"]) == ("0x00000000075bcd15", 2 * MIB)
     assert (process["pid"], process["source"], process["origin"]) == (plain, "runtime", "read")
     assert process["devices"][0]["memory"]["dram"]["origin"] == "read"
     assert document["places"][1:] == [str(here)]
@@ -113,7 +113,7 @@ def test_what_only_ended_processes_left_behind_is_a_note_and_stale(
     assert "the runtime's counters still hold dram 2.00 MiB, l1 128 KiB of ended processes; left out." in err
     run_program(["-s"])
     [chip] = json.loads(capsys.readouterr().out)["device_info"]
-    assert (chip["memory"]["dram"]["used"], chip["memory"]["dram"]["stale"]) == (0, 2 << 20)
+    assert (chip["memory"]["dram"]["used_bytes"], chip["memory"]["dram"]["stale_bytes"]) == (0, 2 << 20)
 
 
 def test_of_many_files_that_are_no_regions_the_error_names_one(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,9 +36,9 @@ def test_a_snapshot_has_the_skeleton_of_tt_smi_and_the_memory(machine: Machine) 
         "/dev/tenstorrent/0",
         "0000:01:00.0",
     )
-    assert (first["memory"]["dram"]["used"], first["memory"]["dram"]["total"]) == (3 * GIB, 4 * GIB)
+    assert (first["memory"]["dram"]["used_bytes"], first["memory"]["dram"]["capacity_bytes"]) == (3 * GIB, 4 * GIB)
     assert first["telemetry"]["asic_temperature"] == "48.2"
-    assert second["memory"]["l1"]["used"] == 5 * MIB
+    assert second["memory"]["l1"]["used_bytes"] == 5 * MIB
     assert (idle["index"], idle["dev_node"], idle["memory"]) == (None, "/dev/tenstorrent/2", {})
 
 
@@ -374,7 +374,7 @@ def test_every_form_of_a_table_is_to_be_had_of_made_up_chips_and_says_so(machine
     assert [(said.code, said.err) for said in (json_form, csv_form)] == [(0, "ttmem: demo: made-up chips\n")] * 2
     assert json_form.document["source"] == "demo: made-up chips"
     assert [chip["index"] for chip in json_form.document["device_info"]] == [0, 1]
-    assert all(chip["memory"]["dram"]["used"] > 1 << 20 for chip in json_form.document["device_info"])
+    assert all(chip["memory"]["dram"]["used_bytes"] > 1 << 20 for chip in json_form.document["device_info"])
     assert re.fullmatch(r"0, [1-9]\d*\n", csv_form.out)
     assert (table.code, table.err) == (0, "")
     assert "demo: made-up chips" in table.out.splitlines()[0]

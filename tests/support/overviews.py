@@ -1,46 +1,25 @@
-"""The fast way to an overview, held against what it means: a whole snapshot, summed up."""
-
-from typing import Any
-
-import msgspec
+"""An overview, held against what it means: a snapshot without the details of its processes."""
 
 from tests.support.figures import HOST
 from ttmem._native import Ledger
-from ttmem.snapshot import PoolUsage, Surroundings, snapshot_from_rows
+from ttmem.collector.rows import Surroundings, snapshot_from_rows
+from ttmem.collector.rows.sums import overview_of
+from ttmem.snapshot import DeviceUsage, PoolUsage, ProcessUsage, Snapshot, TimeNs, replace
 from ttmem.snapshot.incidents import Incident
-from ttmem.snapshot.sights.overview import Overview, ProcessUsage, no_parent, overview_of
-from ttmem.snapshot.sights.overview_rows import Overviews
-from ttmem.snapshot.usage import DeviceUsage
 
 SURROUNDINGS = Surroundings(source="a test", places=("/here",), host=HOST, user_of=str)
-SOME_TIME_NS = 1
-LOOKS = 1000
-_OVERVIEWS = Overviews()  # one for all: what it remembers must not show
+SOME_TIME_NS = TimeNs(1)
 
 
-def check_overview(ledger: Ledger) -> Overview:
-    """The ledger's overview, which says what its snapshot says.
-
-    Somebody may end while we look: only an overview between two equal snapshots can be held against them.
-    """
-    before = _summed_up(ledger)
-    for _ in range(LOOKS):
-        fast = _OVERVIEWS.made(ledger.overview(), SURROUNDINGS, no_parent)
-        after = _summed_up(ledger)
-        if before == after:
-            assert without_times(fast) == after
-            return fast
-        before = after
-    raise AssertionError(f"the ledger never stood still in {LOOKS} looks")
+def check_overview(ledger: Ledger) -> Snapshot:
+    """What the ledger knows, without details."""
+    return overview_of(snapshot_from_rows(ledger.snapshot(), SURROUNDINGS))
 
 
-def _summed_up(ledger: Ledger) -> Overview:
-    return without_times(overview_of(snapshot_from_rows(ledger.snapshot(), SURROUNDINGS)))
-
-
-def without_times(overview: Overview) -> Overview:
-    """Wall-clock times are worked out anew at every look, and differ by a few nanoseconds."""
-    return overview._replace(
+def without_times(overview: Snapshot) -> Snapshot:
+    """Wall-clock times are worked out at every look, and differ by a few nanoseconds."""
+    return replace(
+        overview,
         time_ns=SOME_TIME_NS,
         devices=tuple(map(_device, overview.devices)),
         processes=tuple(map(_process, overview.processes)),
@@ -48,24 +27,25 @@ def without_times(overview: Overview) -> Overview:
 
 
 def _device(usage: DeviceUsage) -> DeviceUsage:
-    return usage._replace(pools=tuple(map(_pool, usage.pools)))
+    return replace(usage, pools=tuple(map(_pool, usage.pools)))
 
 
 def _process(row: ProcessUsage) -> ProcessUsage:
-    return row._replace(
+    return replace(
+        row,
         pools=tuple(map(_pool, row.pools)),
-        last_event_time_ns=_is_told(row.last_event_time_ns),
+        last_event_time_ns=_if_known(row.last_event_time_ns),
         incidents=tuple(map(_incident, row.incidents)),
     )
 
 
 def _incident(incident: Incident) -> Incident:
-    return msgspec.structs.replace(incident, time_ns=SOME_TIME_NS, last_time_ns=None)
+    return replace(incident, time_ns=SOME_TIME_NS, last_time_ns=None)
 
 
 def _pool(usage: PoolUsage) -> PoolUsage:
-    return usage._replace(peak_time_ns=_is_told(usage.peak_time_ns))
+    return replace(usage, peak_time_ns=_if_known(usage.peak_time_ns))
 
 
-def _is_told(time_ns: int | None) -> Any:
-    return time_ns is not None
+def _if_known(time_ns: TimeNs | None) -> TimeNs | None:
+    return None if time_ns is None else SOME_TIME_NS

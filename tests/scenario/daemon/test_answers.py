@@ -17,7 +17,7 @@ from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 
 def used(daemon: Daemon, pool: str = "dram") -> dict[str, int]:
-    return {device["name"]: device["memory"][pool]["used"] for device in daemon.document()["device_info"]}
+    return {device["name"]: device["memory"][pool]["used_bytes"] for device in daemon.document()["device_info"]}
 
 
 def test_health_tells_what_runs_and_what_was_heard(daemon: Daemon) -> None:
@@ -41,7 +41,7 @@ def test_a_snapshot_names_the_daemon_and_tells_what_was_said(daemon: Daemon) -> 
 
     assert document["source"] == f"daemon pid {daemon.pid}"
     [process] = document["processes"]
-    assert (process["pid"], process["devices"][0]["memory"]["dram"]["used"]) == (os.getpid(), 4096)
+    assert (process["pid"], process["devices"][0]["memory"]["dram"]["used_bytes"]) == (os.getpid(), 4096)
 
 
 def test_journals_and_sockets_are_answered_for_at_once(daemon: Daemon) -> None:
@@ -55,7 +55,7 @@ def test_journals_and_sockets_are_answered_for_at_once(daemon: Daemon) -> None:
 
     pids = {process["pid"]: process for process in document["processes"]}
     assert set(pids) == {os.getpid(), program.pid}
-    assert pids[program.pid]["devices"][0]["memory"]["dram"]["used"] == 8192
+    assert pids[program.pid]["devices"][0]["memory"]["dram"]["used_bytes"] == 8192
     assert daemon.document("/healthz")["journals"] in (0, 1)
 
 
@@ -77,11 +77,11 @@ def test_peaks_start_anew_when_told(daemon: Daemon) -> None:
     with daemon.line() as line:
         line.say(alloc(1, 4096), alloc(2, 1000), free(1))
         line.counters()
-        assert daemon.document()["device_info"][0]["memory"]["dram"]["peak"] == 5096
+        assert daemon.document()["device_info"][0]["memory"]["dram"]["peak_bytes"] == 5096
         assert daemon.get("/reset-peaks")[0] == 405
         assert daemon.get("/reset-peaks", "POST") == (204, b"")
 
-        assert daemon.document()["device_info"][0]["memory"]["dram"]["peak"] == 1000
+        assert daemon.document()["device_info"][0]["memory"]["dram"]["peak_bytes"] == 1000
 
 
 def test_a_stream_follows_what_happens(daemon: Daemon) -> None:
@@ -105,7 +105,7 @@ def next_total(stream: object, at_least: int) -> int:
         assert text, "the stream ended"
         if text.startswith(b"data: "):
             devices = json.loads(text[6:])["device_info"]
-            total = int(sum(device["memory"]["dram"]["used"] for device in devices))
+            total = int(sum(device["memory"]["dram"]["used_bytes"] for device in devices))
             if total >= at_least:
                 return total
 

@@ -65,7 +65,7 @@ def reported(daemon: Daemon) -> None:
     with subprocess.Popen(command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
         assert program.stdout is not None
         program.stdout.readline()
-        assert [process["memory"]["dram"]["used"] for process in daemon.ps()["processes"]] == [4 << 20]
+        assert [process["memory"]["dram"]["used_bytes"] for process in daemon.ps()["processes"]] == [4 << 20]
         program.communicate(b"\n")
 
 

@@ -84,7 +84,9 @@ def test_thousands_of_half_sent_requests_on_the_port_do_not_shut_the_socket() ->
                 waits.append(time.monotonic() - asked)
                 statuses.append(status)
                 if status == 200:
-                    figures.append([process["memory"]["dram"]["used"] for process in json.loads(body)["processes"]])
+                    figures.append(
+                        [process["memory"]["dram"]["used_bytes"] for process in json.loads(body)["processes"]]
+                    )
             cpu = (cpu_seconds(daemon.pid) - cpu) / (time.monotonic() - began)
             told = daemon.run("serve", "--status", check=False)
             scraped = subprocess.run(

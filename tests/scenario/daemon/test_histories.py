@@ -7,9 +7,9 @@ from tests.support.driver_tree import DriverTree
 from tests.support.programs import a_program
 from tests.support.seed_serving import a_daemon
 from tests.support.waiting import wait_until
+from ttmem.devices import Pool
 from ttmem.figures.daemon_client import DaemonClient
 from ttmem.figures.source import FigureSource
-from ttmem.devices import Pool
 from ttmem.snapshot.history import History
 
 PROGRAM = (

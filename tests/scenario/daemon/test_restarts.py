@@ -46,7 +46,7 @@ def by_pid(daemon: Daemon) -> dict[int, Any]:
 
 
 def dram(process: Any) -> int:
-    return sum(device["memory"]["dram"]["used"] for device in process["devices"])
+    return sum(device["memory"]["dram"]["used_bytes"] for device in process["devices"])
 
 
 def test_a_socket_client_is_restored_and_marked_and_gone_when_it_dies(daemon: Daemon) -> None:

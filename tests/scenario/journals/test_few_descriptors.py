@@ -62,13 +62,13 @@ def a_crowd(writer: Writer, count: int, chip: int) -> dict[int, int]:
 def held(document: Any) -> dict[int, int]:
     """By pid, what is held of DRAM by those that live."""
     rows = (row for row in document["processes"] if row["state"] == "live" and row["memory"].get("dram"))
-    return {row["pid"]: sum(one["memory"]["dram"]["used"] for one in row["devices"]) for row in rows}
+    return {row["pid"]: sum(one["memory"]["dram"]["used_bytes"] for one in row["devices"]) for row in rows}
 
 
 def shown(document: Any) -> tuple[dict[int, int], int, bool]:
     """What is held by whom, what all hold on the chip, and whether that is all."""
     [chip] = document["device_info"]
-    return held(document), chip["memory"]["dram"]["used"], document["complete"]
+    return held(document), chip["memory"]["dram"]["used_bytes"], document["complete"]
 
 
 def test_more_processes_than_descriptors_are_all_shown(programs: NativePrograms, journals: Path) -> None:

@@ -10,11 +10,11 @@ from tests.support.driver_tree import DriverTree
 from tests.support.forgeries import FORGER_UID, VICTIM_UID, needs_two_users, reporting
 from tests.support.reporters import Nursery, Reporter, a_nursery
 from tests.support.watching import Watch
+from ttmem.analysis.fit import Need, candidates
+from ttmem.analysis.limits import Amount, Limit, judged
 from ttmem.collector import Collector
 from ttmem.devices import Pool
 from ttmem.snapshot import DeviceUsage, Snapshot
-from ttmem.analysis.fit import Need, candidates
-from ttmem.analysis.limits import Amount, Limit, judged
 from ttmem.sources import Places
 from ttmem.sources.driver import Driver
 

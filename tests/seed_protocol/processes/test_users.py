@@ -156,12 +156,12 @@ def test_peaks_can_be_reset_without_a_restart(daemon: Daemon) -> None:
     with daemon.line() as line:
         line.say(alloc(1, 1000), alloc(2, 50), free(1))
         line.counters()
-        assert daemon.document()["device_info"][0]["memory"]["dram"]["peak"] == 1050
+        assert daemon.document()["device_info"][0]["memory"]["dram"]["peak_bytes"] == 1050
 
         status, _ = daemon.get("/reset-peaks", "POST")
 
         assert status == 204
-        assert daemon.document()["device_info"][0]["memory"]["dram"]["peak"] == 50
+        assert daemon.document()["device_info"][0]["memory"]["dram"]["peak_bytes"] == 50
         assert line.counters()["dram"] == 50
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.documents import shown_document
 from tests.support.hooked.looks import Look
 from tests.support.hooked.process import hook_path
 from tests.support.processes.children import Spoken, Started
@@ -20,7 +21,6 @@ from tests.support.stand_in.build import CURRENT, StandIn
 from tests.support.watching import Watch
 from ttmem.devices import BufferLayout
 from ttmem.snapshot import Snapshot
-from ttmem.snapshot.document import document
 from ttmem.snapshot.incidents import IncidentCopy
 from ttmem.tracking import Stall
 
@@ -106,7 +106,7 @@ class Host(Started, Spoken):
 
     def document(self) -> dict[str, Any]:
         """The same as `ttmem ps --json` has it."""
-        return document(self.snapshot())
+        return shown_document(self.snapshot())
 
     def snapshot(self) -> Snapshot:
         """What every page is made of."""

@@ -20,7 +20,7 @@ Span = tuple[int, int]
 
 def place_differences(snapshot: Snapshot, meshes: Iterable[MeshDevice]) -> list[str]:
     """Largest free blocks and fullest cores that are shown otherwise than they are, one line for each."""
-    usages = {usage.device.unique_id: usage for usage in snapshot.devices}
+    usages: dict[int, DeviceUsage] = {usage.device.unique_id: usage for usage in snapshot.devices}
     return [
         f"chip {chip.unique_id:#x}, {text}"
         for mesh in meshes
