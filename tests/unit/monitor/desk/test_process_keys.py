@@ -160,7 +160,7 @@ def test_processes_of_others_are_refused_and_our_own_come_first(
 def test_what_cannot_get_a_signal_is_said_without_a_question(
     tmp_path: Path, changes: dict[str, object], words: str
 ) -> None:
-    row = replace(a_row(1, uid=os.geteuid(), pid=2**22 + 1), **changes)  # type: ignore[arg-type]
+    row = replace(a_row(1, uid=os.geteuid(), pid=2**22 + 1), **changes)
 
     text = pressed(showing(tmp_path, row), "K")
 

@@ -16,7 +16,8 @@ from ttmem.monitor.screens import overview as screen
 from ttmem.monitor.screens.chips.figures import figure_count, figures_of, pools_of
 from ttmem.monitor.screens.frame import Drawing, Frame, Layout, Look
 from ttmem.snapshot import KindUsage
-from ttmem.snapshot.usage import DeviceUsage, Finding, Snapshot
+from ttmem.snapshot.host import Finding
+from ttmem.snapshot.usage import DeviceUsage, Snapshot
 from ttmem.snapshot.values import replace
 from ttmem.view.spans import Line
 from ttmem.view.units import size_text, tight_size_text
