@@ -33,9 +33,9 @@ class RingUsage(Struct, frozen=True):
     """The kernel ring on each core of one type."""
 
     core_type: CoreType
-    live_bytes: Count
+    live_bytes: Count  # of programs that may still run
     retired_bytes: Count  # finished, not overwritten yet
-    entry_count: Count
+    entry_count: Count  # live ones; at most 7
     launch_count: Count  # that took room in it
     total_bytes: Count | None  # its size; None if nobody told
 
@@ -52,10 +52,10 @@ class CacheUsage(Struct, frozen=True):
     hit_count: Count
     miss_count: Count
     evicted_count: Count
-    bypassed_count: Count
-    emptied_count: Count
-    entry_count: Count
-    held_bytes: Count
+    bypassed_count: Count  # too large for it
+    emptied_count: Count  # times that everything was dropped
+    entry_count: Count  # held now
+    held_bytes: Count  # held now
     shared_bytes: Count  # kept more than once
 
     @property
@@ -67,7 +67,7 @@ class CacheUsage(Struct, frozen=True):
 class Activity(Struct, frozen=True):
     """All of it, on one chip, by one process or by all of them."""
 
-    cores: tuple[CoreUsage, ...] = ()
+    cores: tuple[CoreUsage, ...] = ()  # kernels by core type
     footprint: Footprint | None = None  # None: no circular buffers, or their list could not be followed
     rings: tuple[RingUsage, ...] = ()
     stalls: tuple[tuple[Stall, Count], ...] = ()  # why launches waited, and how often

@@ -15,7 +15,7 @@ from ttmem.snapshot.values import MOST_NUMBER, SCHEMA, clean, decode_hook, encod
 __all__ = ["decoded", "decoded_row", "encoded", "json_schema"]
 
 _REMEDY = "both sides must be of one version of ttmem: restart the older one"
-_LONG_NUMBERS = [re.compile(before + rb"-?[0-9]{16}") for before in (b":", b",", rb"\[")]  # one search would take longer
+_LONG_NUMBERS = [re.compile(before + rb"-?[0-9]{16}") for before in (b":", b",", rb"\[")]  # fast one by one
 
 _VERSION = re.compile(rb'\s*\{\s*"schema"\s*:\s*([0-9]{1,9})\s*[,}]')  # comes first in all that is ours
 
@@ -81,5 +81,11 @@ def _decoder(kind: Any) -> Any:
 
 
 def json_schema(kind: type) -> dict[str, Any]:
-    """The JSON Schema of an answer."""
-    return msgspec.json.schema(kind, schema_hook=schema_hook)
+    """The JSON Schema of an answer. Every field is written, also one that has its default."""
+    schema = msgspec.json.schema(kind, schema_hook=schema_hook)
+    for part in schema["$defs"].values():
+        if "properties" in part:
+            part["required"] = list(part["properties"])
+            for field in part["properties"].values():
+                field.pop("default", None)
+    return schema

@@ -11,7 +11,7 @@ class ChipName(Struct, frozen=True):
 
     number: Number
     unique_id: ChipId
-    index: Number | None
+    index: Number | None  # logical index in the process that opened it first; N of `seed:N`
     is_known: bool  # by its unique id; else by `name` alone
     name: str
 
@@ -34,15 +34,14 @@ class ChipName(Struct, frozen=True):
 class Device(ChipName, frozen=True):
     """One chip, as the processes that opened it described it."""
 
-    arch: str = ""
+    arch: str = ""  # wormhole_b0, blackhole; empty if nobody said
     board: str = ""
-    grid: tuple[Count, Count] | None = None
+    grid: tuple[Count, Count] | None = None  # worker cores in x and y
     dram_bank_count: Count | None = None
     l1_bank_count: Count | None = None
-    kernel_ring_bytes: Count | None = None
+    kernel_ring_bytes: Count | None = None  # of each worker core
     capacity_bytes: tuple[Count | None, ...] = (None,) * len(Pool)  # by pool, in the order of their numbers
-    open_count: Count = 0
-
+    open_count: Count = 0  # live processes that have it open
     @classmethod
     def bare(cls, number: int, unique_id: int | None, *, index: int | None, name: str) -> "Device":
         """One of which nobody said more than how it is called."""

@@ -12,12 +12,11 @@ What = Literal["journals", "counters"]
 class Finding(Struct, frozen=True):
     """Something that does not add up: a doubt to show beside the figures."""
 
-    name: str
-    count: Count
-    pid: Count | None = None
-    path: str = ""
-    text: str = ""
-
+    name: str  # one of the names listed under Findings
+    count: Count  # how often
+    pid: Count | None = None  # by which process
+    path: str = ""  # in which journal or directory
+    text: str = ""  # a sentence, where the name does not say it all
     @property
     def line(self) -> str:
         """What it says, and of which file."""

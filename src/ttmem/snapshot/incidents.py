@@ -47,7 +47,7 @@ class Site(Struct, frozen=True):
 class Incident(Struct, frozen=True, kw_only=True):
     """One incident, without what was alive then."""
 
-    number: Count
+    number: Count  # counted from 1 within its process
     kind: IncidentKind
     memory: str  # the pool's word: "l1", "dram", ...
     time_ns: TimeNs
@@ -60,14 +60,14 @@ class Incident(Struct, frozen=True, kw_only=True):
     is_of_text: bool = False  # figures are those of the runtime's own text
     is_per_core: bool = False  # asked of single cores: "bank" means core
     is_uncertain: bool = False  # of an unsafe replay: what the trace writes is known roughly; the buffer may be safe
-    requested_bytes: Count | None = None
-    requested_per_bank_bytes: Count | None = None
-    free_bytes: Count | None = None
-    largest_free_bytes: Count | None = None
+    requested_bytes: Count | None = None  # asked for, in all banks
+    requested_per_bank_bytes: Count | None = None  # of each bank
+    free_bytes: Count | None = None  # free then, in all banks
+    largest_free_bytes: Count | None = None  # largest free block then, in all banks
     free_per_bank_bytes: Count | None = None
     largest_free_per_bank_bytes: Count | None = None
-    bank_count: Count | None = None
-    space_begin_address: Count | None = None
+    bank_count: Count | None = None  # how many banks, or cores
+    space_begin_address: Count | None = None  # where the addresses of the allocator that refused begin, in each bank
     space_end_address: Count | None = None
     program: Count | None = None
     operation: str | None = None  # of the program, or of the launch that asked
@@ -76,14 +76,14 @@ class Incident(Struct, frozen=True, kw_only=True):
     lowest_buffer_address: Count | None = None
     trace: Count | None = None
     address: Count | None = None  # of an unsafe replay: the buffer that lies where the trace writes
-    phase: str | None = None
-    site: Site | None = None
+    phase: str | None = None  # that was open
+    site: Site | None = None  # who asked; None if that is not known
     other_site: Site | None = None  # of an unsafe replay: who captured
     launches_before: Count = 0  # on its target
     launches_since: Count | None = None
     operations_since: Count | None = None  # reports of any kind after it; 0: the last thing the program did
     entry_count: Count | None = None  # in its copy; None: the copy was not kept
-    left_out_count: Count = 0
+    left_out_count: Count = 0  # alive then, and not in the copy
     left_out_bytes: Count = 0
     text: str = ""  # what the runtime said, its beginning
 

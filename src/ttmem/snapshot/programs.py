@@ -14,7 +14,7 @@ class Program(Struct, frozen=True):
     program: Count | None  # the runtime's number; None: it was launched without one
     status: BinaryStatus
     launch_count: Count
-    dram_bytes: Count
+    dram_bytes: Count  # of its binaries
     operation: str = ""  # whose program it is; empty if nobody told
 
 
@@ -26,7 +26,7 @@ class PhasePeak(Struct, frozen=True):
     pool: Pool
     peak_bytes: Count
     time_ns: TimeNs | None
-    run_count: Count
+    run_count: Count  # how often a phase of that name ended
     is_lower_bound: bool = False  # several targets stand for the chip; of their sum only the highest part is known
 
 
@@ -53,7 +53,7 @@ class OutOfMemory(Struct, frozen=True):
     device: ChipName
     pool: Pool
     requested_bytes: Count
-    free_bytes: Count
+    free_bytes: Count  # then; 0, as the largest block, for a buffer by core: what its cores had is not known
     largest_free_bytes: Count
     time_ns: TimeNs
 
@@ -63,8 +63,8 @@ class Clash(Struct, frozen=True):
 
     device: ChipName
     program: Count | None
-    cb_end_address: Count
-    buffer_address: Count
+    cb_end_address: Count  # where its circular buffers end, on each core
+    buffer_address: Count  # of the lowest buffer below that end
     time_ns: TimeNs
 
     @property

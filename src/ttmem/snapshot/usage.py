@@ -61,15 +61,15 @@ class PoolUsage(Struct, frozen=True):
     """One pool: of one chip, of one process on a chip, or of one process over all its chips."""
 
     pool: Pool
-    used_bytes: Count
-    requested_bytes: Count | None
-    count: Count | None
-    peak_bytes: Count
+    used_bytes: Count  # what all banks give up; of an inventory the sum over all loaded programs
+    requested_bytes: Count | None  # what callers asked for
+    count: Count | None  # allocations alive
+    peak_bytes: Count  # the highest use
     peak_time_ns: TimeNs | None
     is_lower_bound: bool  # the true peak may have been higher: something was not seen
     origin: Origin
     since_ns: TimeNs | None = None  # from when on the peak was watched; None for a process's own
-    capacity_bytes: Count | None = None
+    capacity_bytes: Count | None = None  # of all banks
     largest_free_bytes: Count | None = None  # all banks together; None: somebody did not say where something lies
     largest_free_bank_bytes: Count | None = None  # the same of one bank: a buffer takes its share of each
     unattributed_bytes: Count = 0  # of the chip's, what no process accounts for
@@ -134,15 +134,15 @@ class DeviceUsage(Struct, frozen=True):
     """One chip and all that lives on it."""
 
     device: Device
-    pools: tuple[PoolUsage, ...]
+    pools: tuple[PoolUsage, ...]  # that ever held something, or are known to have room
     kinds: tuple[KindUsage, ...]
     launch_count: Count | None  # None: known by the runtime's counters alone, which tell nothing but sums
-    activity: Activity = NO_ACTIVITY
+    activity: Activity = NO_ACTIVITY  # what programs do there
     doubt: str = ""  # why its figures are not complete, where no pool says it
     worst_core_bytes: Count | None = None  # of the fullest core: buffers, circular buffers planned there, kernel ring
-    worst_core: tuple[Count, Count] | None = None  # its x and y; None where no core has circular buffers: all are as full
+    worst_core: tuple[Count, Count] | None = None  # its x and y; None where no core has circular buffers
     core_bytes: Count | None = None  # what a core has for those: its L1 but for what the runtime reserves
-    headroom_bytes: Number | None = None  # lowest L1 buffer less highest end of circular buffers, of the core with least
+    headroom_bytes: Number | None = None  # lowest L1 buffer less end of circular buffers, of the core with least
     headroom_programs: tuple[tuple[Count, Count | None], ...] = ()  # pid and program of those that reach into a buffer
     l1_hole_bytes: Count | None = None  # largest free block of a core above its lowest L1 buffer; 0 without buffers
     # ---- follows from the others
@@ -227,28 +227,28 @@ class ProcessUsage(Struct, frozen=True, kw_only=True):
 
     key: Number  # below 0: only the runtime's counters tell of it
     pid: Count  # 0: no process is known to have written its journal
-    parent_pid: Count | None = None
+    parent_pid: Count | None = None  # None if it has ended, or `pid` is a number of another pid namespace
     claimed_pid: Count | None = None  # what its messages say, if that is another pid
     source: Source  # how it reports: by journal or socket; or not at all, but the runtime's counters tell
     uid: Count
     user: str
-    label: str
-    command: str
-    path: str = ""
-    state: State
+    label: str  # TTMEM_LABEL, or what it called itself, else the command line
+    command: str  # its command line, cut at 255 bytes
+    path: str = ""  # its journal; empty for a process of the socket
+    state: State  # stale: it lives, but its figures are old; `reason` says why
     is_visible: bool  # False: `pid` is a number of another pid namespace
     container: Count | None = None  # its pid namespace if that is not ours
-    origin: Origin
-    reason: str
-    start_time_ns: TimeNs | None
+    origin: Origin  # of all its figures
+    reason: str  # why its figures are not complete; empty when they are
+    start_time_ns: TimeNs | None  # when it began to report; if it does not, when it started
     start_ticks: Count | None = None  # when the process began, in ticks since boot, as the kernel says
-    last_event_time_ns: TimeNs | None = None
-    event_count: Count = 0
-    lost_record_count: Count = 0
-    skipped_count: Count = 0
-    untabled_count: Count = 0
-    live_count: Count | None
-    thread_count: Count = 0
+    last_event_time_ns: TimeNs | None = None  # its newest report, or when the runtime last changed its counters
+    event_count: Count = 0  # reports so far
+    lost_record_count: Count = 0  # reports that came too late here: history only, no figure is wrong for it
+    skipped_count: Count = 0  # records the process itself could not place: history only
+    untabled_count: Count = 0  # allocations that found its table full
+    live_count: Count | None  # allocations alive
+    thread_count: Count = 0  # threads that reported
     # ---- over all its chips; a peak is the sum of the peaks on each
     chips: tuple[Count, ...] = ()  # numbers of the snapshot's devices, in their order
     pools: tuple[PoolUsage, ...] = ()
@@ -261,9 +261,9 @@ class ProcessUsage(Struct, frozen=True, kw_only=True):
     incidents: tuple[Incident, ...] = ()  # those that are kept, oldest first
     incident_count: Count = 0  # how many there were: what is not listed was not kept
     sites_off: str = ""  # why its Python stacks are not recorded; empty where they are, or nobody asked for them
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()  # what does not add up in its reports
     # ---- details
-    has_details: bool = False
+    has_details: bool = False  # whether what follows is filled: always in a snapshot, in an overview where asked for
     devices: tuple[ProcessDevice, ...] = ()
     other_devices: tuple[ProcessDevice, ...] = ()  # as its socket or the runtime tells it: counted nowhere
     programs: tuple[Program, ...] = ()
