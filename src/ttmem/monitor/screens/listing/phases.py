@@ -13,13 +13,13 @@ from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.process_detail import ProcessDetail
 from ttmem.snapshot.programs import OpenPhase, PhasePeak
 from ttmem.snapshot.usage import PoolUsage
-from ttmem.snapshot.values import Hex, TimeNs, replace
+from ttmem.snapshot.values import ChipId, TimeNs, replace
 from ttmem.view.summary import grouped
 from ttmem.view.units import clock_text
 
 __all__ = ["NOWHERE", "OPEN_RUNS", "phase_groups"]
 
-NOWHERE = ChipName(-1, Hex(0), None, False, "")  # stands for any chip when things are compared
+NOWHERE = ChipName(-1, ChipId(0), None, False, "")  # stands for any chip when things are compared
 OPEN_RUNS = -1  # instead of how often a phase ended
 
 
