@@ -35,7 +35,7 @@ def add_programs(page: Page, chips: Iterable[Chip]) -> None:
 
 
 def _add_l1(page: Page, labels: Labels, usage: DeviceUsage) -> None:
-    pools = [pool for pool in usage.pools if pool.pool in _L1_KINDS]
+    pools = [pool for pool in usage.pools if pool.pool in _L1_KINDS and not pool.is_untouched]
     footprint, used, core_bytes = usage.activity.footprint, usage.worst_core_bytes, usage.core_bytes
     for pool in pools:
         page.add(metric.L1, (*labels, _L1_KINDS[pool.pool]), None if pool.is_read else pool.used_bytes)
