@@ -55,6 +55,13 @@ class Word(Enum):
     def __index__(self) -> int:
         return self.number
 
+    def __eq__(self, other: object) -> bool:
+        """Also to its number, which the ledger's rows have."""
+        return self is other or (type(other) is int and other == self.number)
+
+    def __hash__(self) -> int:
+        return hash(self.number)
+
     def __lt__(self, other: "Word") -> bool:
         return self.number < other.number
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.documents import opened
 from tests.support.bad_journals import SAMPLE_CHIP
 from tests.support.forged_scenes import Scene, a_scene
 from tests.support.forgeries import FORGER_UID, name_in, needs_two_users
@@ -36,14 +37,14 @@ def test_the_table_lists_it_under_no_pid_and_says_why(scene: Scene) -> None:
 
 
 def test_json_has_its_figures_without_a_pid_and_counts_them_nowhere(scene: Scene) -> None:
-    document = json.loads(scene.ttmem("ps", "--json", "--no-daemon"))
+    document = opened(json.loads(scene.ttmem("ps", "--json", "--no-daemon")))
     [forged] = [process for process in document["processes"] if process["label"] == "sample"]
     [chip] = [chip for chip in document["device_info"] if int(chip["uuid"], 16) == SAMPLE_CHIP]
 
-    assert (forged["pid"], forged["uid"], forged["reason"]) == (None, FORGER_UID, "unverified")
+    assert (forged["pid"], forged["uid"], forged["reason"]) == (0, FORGER_UID, "unverified")
     assert forged["memory"]["dram"]["used_bytes"] > 0
-    assert {pool["used"] for pool in chip["memory"].values()} <= {0}
-    assert document["complete"] is False
+    assert {pool["used_bytes"] for pool in chip["memory"].values()} <= {0}
+    assert document["is_complete"] is False
     assert [finding["name"] for finding in document["findings"]] == ["unverified"]
     assert not scene.victims_pid.search(json.dumps(document))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.documents import opened
 from tests.support.programs import a_program
 from tests.support.seed_serving import a_daemon
 from tests.support.stock_regions import Slot, a_region, put
@@ -68,7 +69,7 @@ def test_the_figures_of_json_say_where_they_come_from(
 ) -> None:
     put(here, 123_456_789, a_region(a_slot(plain, 2 * MIB)))
     assert run_program(["ps", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = opened(json.loads(capsys.readouterr().out))
     [device], [process] = document["device_info"], document["processes"]
 
     assert (device["uuid"], device["memory"]["dram"]["used_bytes"]) == ("0x00000000075bcd15", 2 * MIB)
@@ -112,7 +113,7 @@ def test_what_only_ended_processes_left_behind_is_a_note_and_stale(
     assert "Nothing reports device memory now" in err
     assert "the runtime's counters still hold dram 2.00 MiB, l1 128 KiB of ended processes; left out." in err
     run_program(["-s"])
-    [chip] = json.loads(capsys.readouterr().out)["device_info"]
+    [chip] = opened(json.loads(capsys.readouterr().out))["device_info"]
     assert (chip["memory"]["dram"]["used_bytes"], chip["memory"]["dram"]["stale_bytes"]) == (0, 2 << 20)
 
 

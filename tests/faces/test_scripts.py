@@ -74,7 +74,7 @@ def test_jq_lines_for_tt_smi_still_work(machine: Machine) -> None:
 
 @pytest.mark.parametrize("flag", ["-s", "--snapshot", "--json"])
 def test_json_has_three_names(machine: Machine, flag: str) -> None:
-    assert machine.ttmem(flag).document["schema"] == 1
+    assert machine.ttmem(flag).document["schema"] == 2
 
 
 def test_what_would_be_printed_can_be_written_to_a_file(
@@ -87,11 +87,11 @@ def test_what_would_be_printed_can_be_written_to_a_file(
     assert machine.ttmem("-f", str(csv), "--query-mem=index", "--format=csv,noheader").out == ""
     unnamed = machine.ttmem("-s", "-f")
 
-    assert json.loads(named.read_text())["schema"] == 1
+    assert json.loads(named.read_text())["schema"] == 2
     assert csv.read_text() == "3\n4\n[N/A]\n"
     assert re.fullmatch(r"ttmem_[\d_-]+\.json\n", unnamed.out)
-    assert json.loads((tmp_path / unnamed.out.strip()).read_text())["schema"] == 1
-    assert machine.ttmem("-s", "-f", "-").document["schema"] == 1
+    assert json.loads((tmp_path / unnamed.out.strip()).read_text())["schema"] == 2
+    assert machine.ttmem("-s", "-f", "-").document["schema"] == 2
 
 
 def test_the_report_has_the_sections_that_were_asked_for(machine: Machine) -> None:
@@ -281,11 +281,11 @@ def test_the_seeds_name_prints_the_seeds_block_in_a_pipe(machine: Machine) -> No
 
     assert (said.code, said.err) == (0, "")
     assert said.out.splitlines()[:3] == ["Device 4 (Blackhole):", "  L1 Memory:", "    Buffers:        5.0MB"]
-    assert machine.ttmem("-s", is_seed=True).document["schema"] == 1
+    assert machine.ttmem("-s", is_seed=True).document["schema"] == 2
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"), [(["-L"], "INDEX"), (["-s"], '"schema": 1'), (["-1", "-i", "4"], "Device 4 (Blackhole):")]
+    ("arguments", "words"), [(["-L"], "INDEX"), (["-s"], '"schema": 2'), (["-1", "-i", "4"], "Device 4 (Blackhole):")]
 )
 def test_the_seeds_name_takes_flags_of_tables_on_a_terminal_too(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
@@ -401,4 +401,4 @@ def test_what_counts_as_full_is_said_by_a_flag_or_the_environment(
 def test_on_a_terminal_json_is_for_people(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Paper, "isatty", lambda paper: True)
 
-    assert machine.ttmem("-s").out.startswith('{\n  "schema": 1,\n')
+    assert machine.ttmem("-s").out.startswith('{\n  "schema": 2,\n')

@@ -14,7 +14,7 @@ Document = dict[str, Any]
 
 def opened(document: Document) -> Document:
     """The document of `ttmem -s`, or a snapshot of a daemon: chips in `device_info`, and wherever figures are listed by
-    pool or kind, `memory` and `by_kind`, by name."""
+    pool or kind, `memory` and `by_kind`, by name; counts of a process's findings by name."""
     listed = document.get("device_info")
     chips = [one | one["ttmem"] for one in listed] if listed is not None else document.get("devices", [])
     processes = [_process(process) for process in document.get("processes", [])]
@@ -28,7 +28,8 @@ def shown_document(snapshot: Snapshot) -> Document:
 
 def _process(process: Document) -> Document:
     held = {name: [_named(one) for one in process.get(name, [])] for name in ("devices", "other_devices")}
-    return _by_name(process) | held
+    findings = {finding["name"]: finding["count"] for finding in process["findings"]}
+    return _by_name(process) | held | {"findings": findings}
 
 
 def _named(row: Document) -> Document:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.documents import opened
 from tests.support.hooked.process import Hooked, hook_path
 from tests.support.ttnn.runtime import counters_of
 from tests.support.ttnn.stock import Stock
@@ -50,7 +51,7 @@ def ps(hooked: Hooked, *arguments: str) -> str:
 
 def told(hooked: Hooked) -> Any:
     """The process, and its devices by unique id."""
-    document = json.loads(ps(hooked, "--json"))
+    document = opened(json.loads(ps(hooked, "--json")))
     [process] = document["processes"]
     return process, {int(device["uuid"], 16): device["memory"] for device in process["devices"]}
 

@@ -11,7 +11,7 @@ from ttmem.cli.screen import Screen
 from ttmem.errors import SelectionError
 from ttmem.figures.source import FigureSource
 from ttmem.snapshot.dump import BY, By, Dump
-from ttmem.snapshot.dump_document import dump_document
+from ttmem.snapshot.codec import encoded
 from ttmem.view.dump_page import dump_page
 from ttmem.view.page import PageOptions
 
@@ -67,7 +67,7 @@ def dump(
         except SelectionError as error:
             raise click.BadParameter(str(error), param_hint="--device") from error
     if is_json:
-        click.echo(_json(alive, is_pretty=screen.is_terminal))
+        click.echo(encoded(alive, is_pretty=screen.is_terminal).decode())
     elif alive.process_count or alive.ended_count:
         screen.show(dump_page(alive, PageOptions(screen.width, is_ascii or not screen.is_unicode)))
     if not alive.process_count and not alive.ended_count:
@@ -76,8 +76,3 @@ def dump(
             click.echo(f"ttmem: {note}", err=True)
         return NOTHING_READ
     return 0
-
-
-def _json(alive: Dump, *, is_pretty: bool) -> str:
-    separators = None if is_pretty else (",", ":")
-    return json.dumps(dump_document(alive), indent=2 if is_pretty else None, separators=separators)

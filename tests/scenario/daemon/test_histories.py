@@ -41,7 +41,7 @@ def test_a_daemon_remembers_what_no_viewer_saw_and_knows_the_drivers_chips(direc
         with FigureSource({"TTMEM_DIR": str(journals), **tree.environ}, uid=os.geteuid()) as looking:
             seen, telemetry = looking.history(300), looking.telemetry()
         told = client.telemetry()
-        device = daemon.document()["device_info"][0]
+        device = daemon.ps()["device_info"][0]
         refused = [daemon.get(f"/history?seconds={seconds}")[0] for seconds in ("0", "3601", "soon")]
 
     assert highest(seen) == 1 << 20

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.documents import opened
 from tests.support.processes.children import Writer, state_of
 from tests.support.processes.native_programs import NativePrograms
 from tests.support.seed_serving import Daemon, a_daemon
@@ -68,7 +69,7 @@ def held(document: Any) -> dict[int, int]:
 def shown(document: Any) -> tuple[dict[int, int], int, bool]:
     """What is held by whom, what all hold on the chip, and whether that is all."""
     [chip] = document["device_info"]
-    return held(document), chip["memory"]["dram"]["used_bytes"], document["complete"]
+    return held(document), chip["memory"]["dram"]["used_bytes"], document["is_complete"]
 
 
 def test_more_processes_than_descriptors_are_all_shown(programs: NativePrograms, journals: Path) -> None:
@@ -77,7 +78,7 @@ def test_more_processes_than_descriptors_are_all_shown(programs: NativePrograms,
         seen = ttmem("ps", "--json", directory=journals, descriptors=40)
 
     assert (seen.returncode, seen.stderr) == (0, "")
-    assert shown(json.loads(seen.stdout)) == (crowd, sum(crowd.values()), True)
+    assert shown(opened(json.loads(seen.stdout))) == (crowd, sum(crowd.values()), True)
 
 
 def test_a_journal_that_is_read_in_turn_is_exact_whatever_happened_since(

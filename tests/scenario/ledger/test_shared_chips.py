@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.documents import opened
 from tests.support.overviews import check_overview
 from tests.support.reporters import Nursery, a_nursery
 from ttmem._native import Ledger
@@ -47,7 +48,7 @@ def test_a_parent_mesh_and_its_submesh_are_counted_once_and_both_named(
     check_overview(ledger)
 
     assert run_program(["ps", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = opened(json.loads(capsys.readouterr().out))
     used = {chip["index"]: chip["memory"]["dram"]["used_bytes"] for chip in document["device_info"]}
     assert used == {0: 8 * PER_BANK * BANKS, 1: 6 * PER_BANK * BANKS}
     assert document["device_info"][0]["memory"]["dram"]["peak_bytes"] == 8 * PER_BANK * BANKS
@@ -62,6 +63,6 @@ def test_a_parent_mesh_and_its_submesh_are_counted_once_and_both_named(
 
     reporter.do(("report_buffer_free", parent, 1))
     assert run_program(["ps", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = opened(json.loads(capsys.readouterr().out))
     assert [chip["memory"]["dram"]["used_bytes"] for chip in document["device_info"]] == [8 * PER_BANK * BANKS, 0]
     assert document["findings"] == []

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.seed_protocol.conftest import ClientMaker
+from tests.support.documents import opened
 from tests.support.seed_bytes import Message, Type, alloc, free, kernel_load
 from tests.support.seed_clients import SeedClient, a_client
 from tests.support.seed_figures import of_document, process_of
@@ -170,4 +171,4 @@ def test_kernel_sizes_of_this_protocol_are_marked_as_estimates(daemon: Daemon) -
         line.say(kernel_load(1, 917_504, kind=1), alloc(1, 1))
         line.counters()
 
-        assert daemon.document()["device_info"][0]["kernels"]["fabric"]["estimated"] is True
+        assert daemon.document()["device_info"][0]["by_kind"]["kernel_fabric"]["is_estimated"] is True

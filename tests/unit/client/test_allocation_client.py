@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.documents import opened
 from tests.support.programs import PRELUDE, a_program, tracked
 from ttmem.collector import Collector
 from ttmem.devices import Kind
@@ -98,11 +99,11 @@ def test_ps_shows_it_on_the_device_that_the_socket_would_name(journals: Path) ->
         program.arrive()
         command = [sys.executable, "-m", "ttmem", "ps", "--json", "--no-daemon"]
         said = subprocess.run(command, env=tracked(journals), check=True, capture_output=True, text=True).stdout
-    [process] = json.loads(said)["processes"]
+    [process] = opened(json.loads(said))["processes"]
     [device] = process["devices"]
 
     assert (process["pid"], device["name"], device["index"]) == (program.pid, "seed:3", 3)
-    assert device["memory"]["dram"]["used"] == 4096
+    assert device["memory"]["dram"]["used_bytes"] == 4096
 
 
 def test_buffer_types_are_those_of_the_runtime(journals: Path) -> None:
