@@ -6,7 +6,6 @@ seconds; what the files cost comes on top of a daemon that has nothing to do, wh
 times a second. Needs 2.3 GB of shared memory.
 """
 
-import json
 import os
 import resource
 import subprocess
@@ -16,11 +15,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from benchmarks.figures.rows import Row, row
 from benchmarks.stage.actors import Actor, daemon, multitude
 from benchmarks.stage.setting import Setting
+from ttmem.devices import Pool
+from ttmem.snapshot.codec import decoded
+from ttmem.view.smi import SmiDocument
 
 DESCRIPTORS = 1024
 SOMEBODY = 65_534
@@ -46,17 +47,17 @@ def measure(setting: Setting) -> Iterator[Row]:
             yield row("50,000 other files: share of a core", _share(server, setting) - idle, "%", target="<= 5")
 
 
-def _table(own: Setting) -> dict[str, Any]:
+def _table(own: Setting) -> SmiDocument:
     """What `ttmem ps` says; a daemon answers it if one runs there."""
     command = [sys.executable, "-m", "ttmem", "ps", "--json"]
     limited = ["sh", "-c", f'ulimit -n {DESCRIPTORS} && exec "$@"', "sh", *command]
     done = subprocess.run(limited, env=own.environment(TTMEM="0"), capture_output=True, check=True)
-    return dict(json.loads(done.stdout))
+    return decoded(done.stdout, SmiDocument)
 
 
-def _exactly_shown(document: dict[str, Any]) -> int:
-    held = sorted(row["devices"][0]["memory"]["dram"]["used"] for row in document["processes"])
-    return len(held) if held == [HOLDS_LEAST + at for at in range(len(held))] and document["complete"] else 0
+def _exactly_shown(document: SmiDocument) -> int:
+    held = sorted(process.used_bytes(Pool.DRAM) or 0 for process in document.processes)
+    return len(held) if held == [HOLDS_LEAST + at for at in range(len(held))] and document.is_complete else 0
 
 
 def _cpu_of_children() -> float:

@@ -14,8 +14,8 @@ from benchmarks.figures.rows import Row, row
 from benchmarks.stage.actors import Actor, crowd, daemon
 from benchmarks.stage.setting import Setting
 from ttmem.collector import Collector
-from ttmem.daemon.asking.client import SOCKET_NAME, DaemonClient
-from ttmem.snapshot.sights.overview import Overview
+from ttmem.figures.daemon_client import SOCKET_NAME, DaemonClient
+from ttmem.snapshot import Snapshot
 from ttmem.sources import Places
 
 PROCESSES, CHIPS, ALLOCATIONS = 200, 32, 500
@@ -34,7 +34,7 @@ def measure(setting: Setting) -> Iterator[Row]:
 
 
 def _embedded(directory: Path, members: Actor, looks: int) -> Iterator[Row]:
-    def refresh() -> Overview:
+    def refresh() -> Snapshot:
         collector.tick()
         return collector.overview()
 
@@ -93,7 +93,7 @@ def _cost_ms(
     return min(costs)
 
 
-def _check(overview: Overview) -> None:
+def _check(overview: Snapshot) -> None:
     held = sum(process.live_count or 0 for process in overview.processes)
     if len(overview.devices) != CHIPS or held != len(overview.processes) * ALLOCATIONS:
         raise RuntimeError(f"expected {CHIPS} chips and all allocations, found {len(overview.devices)} and {held}")

@@ -4,7 +4,7 @@ The numbers are those of `ttmem/client.h`. A number nobody knows becomes UNKNOWN
 """
 
 from enum import Enum, IntEnum
-from typing import NamedTuple
+from typing import Any, TypeVar
 
 __all__ = [
     "PLANNED_POOLS",
@@ -15,7 +15,6 @@ __all__ = [
     "Cache",
     "CacheOutcome",
     "CoreType",
-    "Device",
     "FoundBy",
     "KernelType",
     "Kind",
@@ -26,32 +25,64 @@ __all__ = [
 ]
 
 
-class Word(IntEnum):
-    """A number that users know by a word. One that nobody knows becomes UNKNOWN."""
+AnyWord = TypeVar("AnyWord", bound="Word")
+_NUMBERED: dict[type, dict[int, Any]] = {}  # the words of each class
+
+
+class Word(Enum):
+    """A word that users read and type, and its number in `ttmem/client.h`: `DRAM = 0` is Pool("dram").
+
+    The value is the word, so JSON has words; `numbered` finds one by its number. Words are ordered by number.
+    """
+
+    number: int
+
+    def __new__(cls, number: int, word: str) -> "Word":
+        self = object.__new__(cls)
+        self._value_ = word
+        self.number = number
+        _NUMBERED.setdefault(cls, {})[number] = self
+        return self
 
     @classmethod
-    def _missing_(cls, value: object) -> "Word":
-        return cls["UNKNOWN"]
+    def numbered(cls: type[AnyWord], number: int) -> AnyWord:
+        """The word of a number; for a number without one UNKNOWN, or the first word where there is no UNKNOWN."""
+        words: dict[int, AnyWord] = _NUMBERED[cls]
+        found = words.get(number)
+        return cls.__members__.get("UNKNOWN", words[0]) if found is None else found
 
     @property
     def word(self) -> str:
-        """Its name as users read and type it."""
-        return self.name.lower()
+        """As users read and type it."""
+        return str(self.value)
+
+    def __index__(self) -> int:
+        return self.number
+
+    def __eq__(self, other: object) -> bool:
+        """Also to its number, which the ledger's rows have."""
+        return self is other or (type(other) is int and other == self.number)
+
+    def __hash__(self) -> int:
+        return hash(self.number)
+
+    def __lt__(self, other: "Word") -> bool:
+        return self.number < other.number
 
 
 class Pool(Word):
     """Where bytes live."""
 
-    DRAM = 0
-    TRACE = 1
-    L1 = 2
-    L1_SMALL = 3
-    CB = 4
-    KERNEL = 5
-    ETH = 6
-    DISPATCH = 7
-    HOST = 8
-    UNKNOWN = 9
+    DRAM = 0, "dram"
+    TRACE = 1, "trace"
+    L1 = 2, "l1"
+    L1_SMALL = 3, "l1_small"
+    CB = 4, "cb"
+    KERNEL = 5, "kernel"
+    ETH = 6, "eth"
+    DISPATCH = 7, "dispatch"
+    HOST = 8, "host"
+    UNKNOWN = 9, "unknown"
 
 
 # Inventories: what all loaded programs would take. Programs share that memory, so the sum may exceed the chip.
@@ -61,17 +92,17 @@ PLANNED_POOLS = frozenset({Pool.CB, Pool.KERNEL, Pool.ETH, Pool.DISPATCH})
 class Kind(Word):
     """What an allocation is."""
 
-    UNKNOWN = 0
-    BUFFER = 1
-    CIRCULAR_BUFFER = 2
-    DATAFLOW_BUFFER = 3
-    SCRATCHPAD = 4
-    KERNEL_APPLICATION = 5
-    KERNEL_FABRIC = 6
-    KERNEL_DISPATCH = 7
-    PROGRAM_BINARY = 8
-    KERNEL_UNKNOWN = 9
-    TRACE_BUFFER = 10  # a captured trace in plain DRAM, on a device without a trace region
+    UNKNOWN = 0, "unknown"
+    BUFFER = 1, "buffer"
+    CIRCULAR_BUFFER = 2, "circular_buffer"
+    DATAFLOW_BUFFER = 3, "dataflow_buffer"
+    SCRATCHPAD = 4, "scratchpad"
+    KERNEL_APPLICATION = 5, "kernel_application"
+    KERNEL_FABRIC = 6, "kernel_fabric"
+    KERNEL_DISPATCH = 7, "kernel_dispatch"
+    PROGRAM_BINARY = 8, "program_binary"
+    KERNEL_UNKNOWN = 9, "kernel_unknown"
+    TRACE_BUFFER = 10, "trace_buffer"  # a captured trace in plain DRAM, on a device without a trace region
 
     @property
     def is_kernel(self) -> bool:
@@ -99,22 +130,22 @@ class BufferType(IntEnum):
 class BufferLayout(Word):
     """How a buffer is spread over its banks: 1 + tt-metal's TensorMemoryLayout."""
 
-    UNKNOWN = 0
-    INTERLEAVED = 1
-    SINGLE_BANK = 2
-    HEIGHT_SHARDED = 3
-    WIDTH_SHARDED = 4
-    BLOCK_SHARDED = 5
-    ND_SHARDED = 6
+    UNKNOWN = 0, "unknown"
+    INTERLEAVED = 1, "interleaved"
+    SINGLE_BANK = 2, "single_bank"
+    HEIGHT_SHARDED = 3, "height_sharded"
+    WIDTH_SHARDED = 4, "width_sharded"
+    BLOCK_SHARDED = 5, "block_sharded"
+    ND_SHARDED = 6, "nd_sharded"
 
 
 class BinaryStatus(Word):
     """tt-metal's ProgramBinaryStatus."""
 
-    NOT_SENT = 0
-    IN_FLIGHT = 1
-    COMMITTED = 2
-    UNKNOWN = 3
+    NOT_SENT = 0, "not_sent"
+    IN_FLIGHT = 1, "in_flight"
+    COMMITTED = 2, "committed"
+    UNKNOWN = 3, "unknown"
 
 
 class Arch(str, Enum):
@@ -127,26 +158,21 @@ class Arch(str, Enum):
 class CoreType(Word):
     """tt-metal's programmable core types, after 0 for unknown."""
 
-    UNKNOWN = 0
-    TENSIX = 1
-    ACTIVE_ETH = 2
-    IDLE_ETH = 3
-    DRAM = 4
+    UNKNOWN = 0, "unknown"
+    TENSIX = 1, "tensix"
+    ACTIVE_ETH = 2, "active_eth"
+    IDLE_ETH = 3, "idle_eth"
+    DRAM = 4, "dram"
 
 
-class Cache(IntEnum):
+class Cache(Word):
     """Where something is kept so that it need not be made, read or sent again."""
 
-    JIT = 0  # compiled kernels
-    PROGRAM = 1  # programs of operations that ran before
-    PREFETCHER = 2  # binaries in the L1 of the prefetch core
-    TRACE = 3  # binaries that a replay finds still in the kernel ring, by the plan made when it was captured
-    IMAGE = 4  # equal images of several kernels: what keeping each of them once would save
-
-    @property
-    def word(self) -> str:
-        """Its name as users read it."""
-        return self.name.lower()
+    JIT = 0, "jit"  # compiled kernels
+    PROGRAM = 1, "program"  # programs of operations that ran before
+    PREFETCHER = 2, "prefetcher"  # binaries in the L1 of the prefetch core
+    TRACE = 3, "trace"  # binaries that a replay finds still in the kernel ring, by the plan made when it was captured
+    IMAGE = 4, "image"  # equal images of several kernels: what keeping each of them once would save
 
     @property
     def is_estimate(self) -> bool:

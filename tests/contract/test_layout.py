@@ -77,16 +77,16 @@ def test_pools_have_the_numbers_of_the_header() -> None:
     members = enum_in(HEADER, "ttmem_pool")
 
     assert members.pop("TTMEM_POOL_COUNT") == len(Pool)
-    assert members.pop("TTMEM_POOL_UNKNOWN") == Pool.UNKNOWN
-    assert members == {f"TTMEM_{pool.name}": pool for pool in Pool if pool is not Pool.UNKNOWN}
+    assert members.pop("TTMEM_POOL_UNKNOWN") == Pool.UNKNOWN.number
+    assert members == {f"TTMEM_{pool.name}": pool.number for pool in Pool if pool is not Pool.UNKNOWN}
 
 
 def test_kinds_have_the_numbers_of_the_header() -> None:
     members = enum_in(HEADER, "ttmem_kind")
 
     assert members.pop("TTMEM_KIND_COUNT") == len(Kind)
-    assert members.pop("TTMEM_KIND_UNKNOWN") == Kind.UNKNOWN
-    assert members == {f"TTMEM_{kind.name}": kind for kind in Kind if kind is not Kind.UNKNOWN}
+    assert members.pop("TTMEM_KIND_UNKNOWN") == Kind.UNKNOWN.number
+    assert members == {f"TTMEM_{kind.name}": kind.number for kind in Kind if kind is not Kind.UNKNOWN}
 
 
 def test_buffer_types_have_the_numbers_of_the_header() -> None:
@@ -96,7 +96,7 @@ def test_buffer_types_have_the_numbers_of_the_header() -> None:
 def test_statuses_have_the_numbers_of_the_header() -> None:
     known = [status for status in BinaryStatus if status is not BinaryStatus.UNKNOWN]
 
-    assert enum_in(HEADER, "ttmem_binary_status") == {f"TTMEM_{status.name}": status for status in known}
+    assert enum_in(HEADER, "ttmem_binary_status") == {f"TTMEM_{status.name}": status.number for status in known}
 
 
 def test_every_type_of_record_has_an_event() -> None:

@@ -1,10 +1,12 @@
-"""snapshot.schema.json is the schema of what `ttmem -s` prints: made from docs/reference/json.md, true of documents.
+"""docs/snapshot.schema.json is the schema of what `ttmem -s` prints: made from the structs, and true of documents.
 
-After a change of json.md: UPDATE_GOLDEN=1 ./run test tests/contract/test_schema.py, then read the difference.
+After a change of the structs: python -m tools.json_pages, then read the difference.
 """
 
 import json
 import os
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,13 +14,17 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.support.faces.documents import schema_of
 from tests.support.machine.driver_chips import some_driver_chips
 from tests.support.simulated.figures import a_busy_snapshot, a_seed_snapshot, a_snapshot
 from tests.support.simulated.made_up_rows import snapshots
 from tests.support.simulated.read_figures import a_read_snapshot
+from tools.json_pages import schema_text
+from ttmem.cli.demonstration.process import demo_process
+from ttmem.cli.demonstration.workload import Order
 from ttmem.snapshot import Snapshot
-from ttmem.snapshot.document import document
+from ttmem.snapshot.codec import encoded
+from ttmem.snapshot.telemetry import ChipTelemetry
+from ttmem.view.smi import smi_document
 
 Validator: Any = import_module("jsonschema").Draft202012Validator  # it tells no types
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
@@ -32,12 +38,16 @@ def validator() -> Any:
     return Validator(schema)
 
 
-def test_the_schema_says_what_the_page_says() -> None:
-    made = json.dumps(schema_of((DOCS / "json.md").read_text(encoding="utf-8")), indent=1, ensure_ascii=False) + "\n"
-    if os.environ.get("UPDATE_GOLDEN"):
-        SCHEMA.write_text(made, encoding="utf-8")
+def document(snapshot: Snapshot, telemetry: tuple[ChipTelemetry, ...] = ()) -> Any:
+    return json.loads(encoded(smi_document(snapshot, telemetry)))
 
-    assert SCHEMA.read_text(encoding="utf-8") == made
+
+def faults(validator: Any, told: Any) -> list[str]:
+    return [f"{list(error.absolute_path)}: {error.message}" for error in validator.iter_errors(told)]
+
+
+def test_the_schema_says_what_the_structs_say() -> None:
+    assert SCHEMA.read_text(encoding="utf-8") == schema_text(), "python -m tools.json_pages writes it"
 
 
 @pytest.mark.parametrize(
@@ -46,7 +56,7 @@ def test_the_schema_says_what_the_page_says() -> None:
     ids=["busy", "seeds", "read", "empty"],
 )
 def test_documents_are_as_the_schema_says(snapshot: Snapshot, validator: Any) -> None:
-    assert [error.message for error in validator.iter_errors(document(snapshot, some_driver_chips()))] == []
+    assert faults(validator, document(snapshot, some_driver_chips())) == []
 
 
 @settings(
@@ -54,25 +64,47 @@ def test_documents_are_as_the_schema_says(snapshot: Snapshot, validator: Any) ->
 )
 @given(snapshots())
 def test_any_document_is_as_the_schema_says(validator: Any, snapshot: Snapshot) -> None:
-    assert validator.is_valid(document(snapshot))
+    assert faults(validator, document(snapshot)) == []
+
+
+def test_what_the_command_prints_of_a_workload_is_as_the_schema_says(tmp_path: Path, validator: Any) -> None:
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("TTMEM")}
+    environ |= {"TTMEM_DIR": str(tmp_path), "TTMEM_STOCK_SHM_DIR": str(tmp_path)}
+    order = Order(name="resnet-trace", round_count=1, speed=0.0)
+    with demo_process(order, directory=str(tmp_path)) as program:
+        program.stop()
+        command = [sys.executable, "-m", "ttmem", "-s", "--no-daemon"]
+        printed = subprocess.run(command, env=environ, capture_output=True, check=True).stdout
+
+    told = json.loads(printed)
+    assert [process["pid"] for process in told["processes"]] == [program.pid]
+    assert told["device_info"][0]["ttmem"]["pools"][0]["used_bytes"] > 0
+    assert faults(validator, told) == []
+
+
+POOL = ("device_info", 0, "ttmem", "pools", 0)
 
 
 @pytest.mark.parametrize(
     ("path", "nonsense"),
     [
-        (("schema",), 2),
-        (("device_info", 0, "memory", "dram", "used"), "9"),
-        (("device_info", 0, "memory", "dram", "used"), None),
-        (("device_info", 0, "memory", "dram", "used"), -1),
-        (("device_info", 0, "memory", "dram", "origin"), "guessed"),
-        (("device_info", 0, "memory"), {"hbm": {}}),
+        (("schema",), 1),
+        (("time_ns",), 1_700_000_000_000_000_000),
+        ((*POOL, "used_bytes"), "9"),
+        ((*POOL, "used_bytes"), None),
+        ((*POOL, "used_bytes"), -1),
+        ((*POOL, "used_bytes"), (1 << 53) + 1),
+        ((*POOL, "origin"), "guessed"),
+        ((*POOL, "pool"), "hbm"),
+        (("device_info", 0, "ttmem", "device", "unique_id"), 5),
+        (("device_info", 0, "telemetry", "power"), 5.0),
         (("processes", 0, "pid"), "4001"),
-        (("processes", 0, "complete"), 1),
+        (("processes", 0, "is_complete"), 1),
         (("errors",), [{}]),
     ],
 )
 def test_what_is_no_such_document_is_refused(path: tuple[Any, ...], nonsense: Any, validator: Any) -> None:
-    told: Any = json.loads(json.dumps(document(a_busy_snapshot())))
+    told = document(a_busy_snapshot())
     assert validator.is_valid(told)
     holder = told
     for key in path[:-1]:
@@ -82,9 +114,15 @@ def test_what_is_no_such_document_is_refused(path: tuple[Any, ...], nonsense: An
     assert not validator.is_valid(told)
 
 
-def test_a_field_that_is_left_out_is_missed(validator: Any) -> None:
+@pytest.mark.parametrize(
+    "path", [("device_info", 0, "telemetry", "power"), ("host_info", "OS"), (*POOL, "share"), ("processes", 0, "meshes")]
+)
+def test_a_field_that_is_left_out_is_missed(path: tuple[Any, ...], validator: Any) -> None:
     told = document(a_busy_snapshot())
-    del told["device_info"][0]["telemetry"]["power"]
+    holder = told
+    for key in path[:-1]:
+        holder = holder[key]
+    del holder[path[-1]]
 
     assert not validator.is_valid(told)
 
@@ -93,4 +131,4 @@ def test_a_field_that_is_left_out_is_missed(validator: Any) -> None:
     "file", sorted((DOCS.parent / "tests/faces/golden").glob("snapshot-*.json")), ids=lambda file: file.stem
 )
 def test_stored_documents_are_as_the_schema_says(file: Path, validator: Any) -> None:
-    assert [error.message for error in validator.iter_errors(json.loads(file.read_text(encoding="utf-8")))] == []
+    assert faults(validator, json.loads(file.read_text(encoding="utf-8"))) == []

@@ -1,12 +1,12 @@
 """`ttmem demo`: a workload comes, is shown, held to its own arithmetic, and goes without a trace."""
 
+import dataclasses
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -23,7 +23,7 @@ from ttmem.cli.demonstration.workload import Order, Report
 from ttmem.devices import Pool
 from ttmem.errors import TtmemError
 from ttmem.metal.workloads import WORKLOADS, Beat, Reckoning
-from ttmem.snapshot import ProcessUsage
+from ttmem.snapshot import ProcessUsage, replace
 from ttmem.sources.procfs import environment_of, stat_of
 from ttmem.view.units import size_text
 
@@ -330,12 +330,12 @@ def test_memory_of_traces_is_told_as_an_estimate() -> None:
     snapshot = a_busy_snapshot()
     process = snapshot.live[0]
     [first, *others] = process.devices
-    trace = first.pools[0]._replace(pool=Pool.TRACE, peak_bytes=3 << 20)
-    traced = process._replace(devices=(first._replace(pools=(*first.pools, trace)), *others))
+    trace = replace(first.pools[0], pool=Pool.TRACE, peak_bytes=3 << 20)
+    traced = replace(process, devices=(replace(first, pools=(*first.pools, trace)), *others))
     report = Report(event="done", name="x", board="n300", chip_count=2)
 
     def told(who: ProcessUsage) -> str:
-        return " ".join(farewell({process.pid: report}, snapshot._replace(processes=(who,)), 0))
+        return " ".join(farewell({process.pid: report}, replace(snapshot, processes=(who,)), 0))
 
     assert "trace 3.00 MiB (estimate" in told(traced)
     assert "estimate" not in told(process)
@@ -346,7 +346,7 @@ def test_a_figure_that_was_not_expected_is_told_as_such() -> None:
     process = snapshot.live[0]
     peaks = {usage.pool.word: usage.peak_bytes for usage in process.devices[0].pools}
     right = Report(event="done", name="x", board="n300", chip_count=2, expected={"dram": peaks["dram"]})
-    wrong = replace(right, expected={"dram": peaks["dram"] + 1})
+    wrong = dataclasses.replace(right, expected={"dram": peaks["dram"] + 1})
 
     assert "equal to the byte." in next(farewell({process.pid: right}, snapshot, 0))
     assert "NOT EQUAL." in next(farewell({process.pid: wrong}, snapshot, 0))

@@ -76,9 +76,9 @@ def test_json_has_the_same_truth(tmp_path: Path, running: int) -> None:
     first = document["devices"][0]["groups"][0]
 
     assert result.stdout.count("\n") == 1
-    assert (first["type"], first["count"], first["more"]) == ("dram", 61, 0)
-    assert first["used"] == sum(one["size"] for one in first["allocations"])
-    assert {(one["pid"], one["label"]) for one in first["allocations"]} == {(running, "a job")}
+    assert (first["type"], first["count"], first["more_count"]) == ("dram", 61, 0)
+    assert first["used_bytes"] == sum(one["size_bytes"] for one in first["allocations"])
+    assert {(one["owner"]["pid"], one["owner"]["label"]) for one in first["allocations"]} == {(running, "a job")}
     assert first["allocations"][1]["address"] == hex(60 << 12)
 
 

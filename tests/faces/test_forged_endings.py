@@ -8,11 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.faces.terminals import a_terminal
+from tests.support.faces.json_documents import opened
 from tests.support.journals.bad_journals import IDENTITY
 from tests.support.journals.forged_scenes import Scene, a_scene
 from tests.support.journals.forgeries import FORGER_UID, name_in, needs_two_users
 from tests.support.server.seed_serving import a_daemon
+from tests.support.faces.terminals import a_terminal
 from tests.support.timing.waiting import wait_until
 
 TAKEN = "\x1b[?2004h"  # the toolkit reads keys from here on
@@ -50,12 +51,12 @@ def test_a_table_of_all_lists_it_under_its_files_owner_and_without_a_pid(scene: 
 
 
 def test_json_has_it_as_ended_without_a_pid_and_without_a_finding(scene: Scene) -> None:
-    document = json.loads(scene.ttmem("ps", "--all", "--json", "--no-daemon"))
+    document = opened(json.loads(scene.ttmem("ps", "--all", "--json", "--no-daemon")))
     [forged] = [process for process in document["processes"] if process["label"] == "sample"]
 
-    assert (forged["state"], forged["pid"], forged["start_ticks"]) == ("ended", None, None)
+    assert (forged["state"], forged["pid"], forged["start_ticks"]) == ("ended", 0, None)
     assert (forged["uid"], forged["reason"]) == (FORGER_UID, "unverified")
-    assert (document["complete"], document["findings"]) == (True, [])
+    assert (document["is_complete"], document["findings"]) == (True, [])
     assert scene.victim.pid not in set(pids_in(document))
 
 

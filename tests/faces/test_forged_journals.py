@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.faces.terminals import a_terminal
+from tests.support.faces.json_documents import opened
 from tests.support.journals.bad_journals import SAMPLE_CHIP
 from tests.support.journals.forged_scenes import Scene, a_scene
 from tests.support.journals.forgeries import FORGER_UID, name_in, needs_two_users
 from tests.support.server.seed_serving import a_daemon
+from tests.support.faces.terminals import a_terminal
 
 TAKEN = "\x1b[?2004h"  # the toolkit reads keys from here on
 
@@ -36,14 +37,14 @@ def test_the_table_lists_it_under_no_pid_and_says_why(scene: Scene) -> None:
 
 
 def test_json_has_its_figures_without_a_pid_and_counts_them_nowhere(scene: Scene) -> None:
-    document = json.loads(scene.ttmem("ps", "--json", "--no-daemon"))
+    document = opened(json.loads(scene.ttmem("ps", "--json", "--no-daemon")))
     [forged] = [process for process in document["processes"] if process["label"] == "sample"]
     [chip] = [chip for chip in document["device_info"] if int(chip["uuid"], 16) == SAMPLE_CHIP]
 
-    assert (forged["pid"], forged["uid"], forged["reason"]) == (None, FORGER_UID, "unverified")
-    assert forged["memory"]["dram"]["used"] > 0
-    assert {pool["used"] for pool in chip["memory"].values()} <= {0}
-    assert document["complete"] is False
+    assert (forged["pid"], forged["uid"], forged["reason"]) == (0, FORGER_UID, "unverified")
+    assert forged["memory"]["dram"]["used_bytes"] > 0
+    assert {pool["used_bytes"] for pool in chip["memory"].values()} <= {0}
+    assert document["is_complete"] is False
     assert [finding["name"] for finding in document["findings"]] == ["unverified"]
     assert not scene.victims_pid.search(json.dumps(document))
 

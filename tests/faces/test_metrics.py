@@ -18,7 +18,7 @@ from ttmem.daemon.metrics.catalogue import FAMILIES
 from ttmem.daemon.metrics.families import Family, Page
 from ttmem.daemon.metrics.page import Extras
 from ttmem.devices import Pool
-from ttmem.snapshot import CacheUsage
+from ttmem.snapshot import CacheUsage, replace
 from ttmem.tracking import Cache
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -31,10 +31,10 @@ def everything() -> list[Page]:
     """Pages that have every metric between them."""
     busy = a_busy_snapshot()
     usage = a_device_usage(0)
-    pools = tuple(pool._replace(largest_free_bytes=77) if pool.pool is Pool.L1 else pool for pool in usage.pools)
+    pools = tuple(replace(pool, largest_free_bytes=77) if pool.pool is Pool.L1 else pool for pool in usage.pools)
     caches = (CacheUsage(Cache.JIT, 9, 1, 0, 0, 0, 4, 4096, 0),)
-    activity = usage.activity._replace(caches=caches)
-    chip = usage._replace(pools=pools, activity=activity, worst_core_bytes=1_000_000, core_bytes=1_463_968)
+    activity = replace(usage.activity, caches=caches)
+    chip = replace(usage, pools=pools, activity=activity, worst_core_bytes=1_000_000, core_bytes=1_463_968)
     read = a_read_snapshot()
     return [
         rows_of(busy, a_lifetime(0, 1), Extras(processes=busy.live, has_aliases=True)),

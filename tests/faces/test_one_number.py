@@ -16,7 +16,7 @@ import pytest
 from tests.support.faces.scraped import rows_of, text_of
 from tests.support.one_number.faces import Saying, agree, private_environment, said_at_the_end, said_by_all
 from ttmem.cli.demonstration.photographs import Shot, Size, taken
-from ttmem.daemon.asking.looking import Looking
+from ttmem.figures.source import FigureSource
 
 ROOT = Path(__file__).parents[2]
 QUICK, SLOW = "leaky", ("llama-8b", "resnet-trace", "cb-clash", "cache-growth")
@@ -60,7 +60,7 @@ def all_said(name: str, journals: Path) -> list[Saying]:
         playing.stdin.write("\n")
         playing.stdin.flush()
         summary = json.loads(playing.stdout.readline())["text"]
-        with Looking(environ, uid=os.geteuid(), has_daemon=False, is_following=True) as looking:
+        with FigureSource(environ, uid=os.geteuid(), has_daemon=False, is_following=True) as looking:
             picture = taken(Shot("overview", Size(200, 60)), looking, environ, banner="")
             page = text_of(rows_of(looking.overview()))
         said = said_by_all(environ, summary, picture, page)

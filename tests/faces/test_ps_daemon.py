@@ -13,14 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes.programs import a_program
+from tests.support.faces.json_documents import opened
 from tests.support.server.false_daemons import a_false_daemon, a_short_directory, an_answer, silence
+from tests.support.simulated.figures import a_busy_snapshot
+from tests.support.processes.programs import a_program
 from tests.support.server.seed_bytes import Message, Type, alloc, cb_alloc, kernel_load
 from tests.support.server.seed_serving import Daemon, a_daemon
-from tests.support.simulated.figures import a_busy_snapshot
 from tests.support.timing.stopwatch import Stopwatch
 from tests.support.timing.waiting import wait_until
-from ttmem.snapshot.document import document
+from ttmem.snapshot.codec import encoded
 
 APPLICATION, FABRIC, DISPATCH = 0, 1, 2
 PROGRAM = (
@@ -133,26 +134,28 @@ def test_a_process_that_reports_both_ways_is_shown_once_with_both_figures(daemon
     with a_program(journals_of(daemon), *lines) as program:
         program.arrive()
         wait_until(lambda: any(row["other_devices"] for row in daemon.document()["processes"]))
-        shown, told = daemon.run("ps").stdout, json.loads(daemon.run("ps", "--json").stdout)
+        shown, told = daemon.run("ps").stdout, opened(json.loads(daemon.run("ps", "--json").stdout))
 
     assert shown.count(f" {program.pid} ") == 2  # its row, and the doubt
     assert re.search(r"└ not added: its socket says of seed:0: dram 1\.00 MiB\n", shown)
     assert f"! pid {program.pid} a job: reports by journal and by socket" in shown
     [process] = told["processes"]
     assert process["findings"] == {"two_sources": 1}
-    assert sum(device["memory"]["dram"]["used"] for device in told["device_info"] if device["memory"]) == 512 << 10
+    assert (
+        sum(device["memory"]["dram"]["used_bytes"] for device in told["device_info"] if device["memory"]) == 512 << 10
+    )
 
 
 def test_ps_says_the_same_with_and_without_the_daemon(daemon: Daemon) -> None:
     with a_program(journals_of(daemon), *PROGRAM) as program:
         program.arrive()
         wait_until(lambda: daemon.document()["processes"])
-        asked, alone = (json.loads(daemon.run("ps", "--json", *flags).stdout) for flags in ((), ("--no-daemon",)))
+        asked, alone = (opened(json.loads(daemon.run("ps", "--json", *flags).stdout)) for flags in ((), ("--no-daemon",)))
 
     assert (asked["source"], alone["source"]) == (f"daemon pid {daemon.pid}", "embedded collector")
     for told in (asked, alone):
         assert [process["pid"] for process in told["processes"]] == [program.pid]
-        assert told["device_info"][0]["memory"]["dram"]["used"] == 512 << 10
+        assert told["device_info"][0]["memory"]["dram"]["used_bytes"] == 512 << 10
         for pool in told["processes"][0]["devices"][0]["memory"].values():
             del pool["peak_time"]  # two clocks of a journal are compared anew by each who reads it
     assert asked["processes"][0]["devices"] == alone["processes"][0]["devices"]
@@ -175,8 +178,8 @@ def test_dump_says_what_is_alive_and_whose_it_is(daemon: Daemon) -> None:
     assert re.search(rf"\n +60\.0 KiB +0x3c000 +\d\S* s +{os.getpid()} ", shown)
     assert "... 10 more, 55.0 KiB (--all)" in shown
     listed = whole["devices"][0]["groups"][0]["allocations"]
-    assert [one["size"] for one in listed] == [1024 * at for at in range(60, 0, -1)]
-    assert (listed[-1]["id"], listed[-1]["holders"]) == ("0x1000", 2)
+    assert [one["size_bytes"] for one in listed] == [1024 * at for at in range(60, 0, -1)]
+    assert (listed[-1]["id"], listed[-1]["holder_count"]) == ("0x1000", 2)
 
 
 def test_a_few_kernels_are_listed_beside_many_larger_buffers(daemon: Daemon) -> None:
@@ -284,7 +287,7 @@ def test_watching_survives_the_death_of_the_daemon_and_finds_the_next(daemon: Da
 
 
 def test_watching_goes_on_when_a_look_takes_longer_than_the_interval() -> None:
-    sound = an_answer(document(a_busy_snapshot()))
+    sound = an_answer(json.loads(encoded(a_busy_snapshot())))
 
     def slowly(line: socket.socket, request: bytes) -> None:
         select.select([line], [], [], 0.1)
@@ -302,11 +305,11 @@ def test_watching_goes_on_when_a_look_takes_longer_than_the_interval() -> None:
     assert (len(seen), watching.returncode) == (4, 130)
 
 
-def test_asking_a_daemon_loads_neither_the_native_core_nor_a_server(daemon: Daemon) -> None:
+def test_asking_a_daemon_loads_no_server(daemon: Daemon) -> None:
     check = (
         "import sys, ttmem.cli\n"
         "try: ttmem.cli.main(['ps', '--json'])\n"
-        "finally: print(sorted({'starlette', 'uvicorn', 'http.client', 'ttmem._native'} & set(sys.modules)))"
+        "finally: print(sorted({'starlette', 'uvicorn', 'http.client', 'asyncio'} & set(sys.modules)))"
     )
     with daemon.line() as line:
         line.say(alloc(1, 1))

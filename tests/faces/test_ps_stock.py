@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.machine.stock_regions import Slot, a_region, put
+from tests.support.faces.json_documents import opened
 from tests.support.processes.programs import a_program
 from tests.support.server.seed_serving import a_daemon
+from tests.support.machine.stock_regions import Slot, a_region, put
 from ttmem.cli.program import run_program
 
 TTMEM = [sys.executable, "-m", "ttmem"]
@@ -68,10 +69,10 @@ def test_the_figures_of_json_say_where_they_come_from(
 ) -> None:
     put(here, 123_456_789, a_region(a_slot(plain, 2 * MIB)))
     assert run_program(["ps", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = opened(json.loads(capsys.readouterr().out))
     [device], [process] = document["device_info"], document["processes"]
 
-    assert (device["uuid"], device["memory"]["dram"]["used"]) == ("0x00000000075bcd15", 2 * MIB)
+    assert (device["uuid"], device["memory"]["dram"]["used_bytes"]) == ("0x00000000075bcd15", 2 * MIB)
     assert (process["pid"], process["source"], process["origin"]) == (plain, "runtime", "read")
     assert process["devices"][0]["memory"]["dram"]["origin"] == "read"
     assert document["places"][1:] == [str(here)]
@@ -112,8 +113,8 @@ def test_what_only_ended_processes_left_behind_is_a_note_and_stale(
     assert "Nothing reports device memory now" in err
     assert "the runtime's counters still hold dram 2.00 MiB, l1 128 KiB of ended processes; left out." in err
     run_program(["-s"])
-    [chip] = json.loads(capsys.readouterr().out)["device_info"]
-    assert (chip["memory"]["dram"]["used"], chip["memory"]["dram"]["stale"]) == (0, 2 << 20)
+    [chip] = opened(json.loads(capsys.readouterr().out))["device_info"]
+    assert (chip["memory"]["dram"]["used_bytes"], chip["memory"]["dram"]["stale_bytes"]) == (0, 2 << 20)
 
 
 def test_of_many_files_that_are_no_regions_the_error_names_one(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,9 +36,9 @@ def test_a_snapshot_has_the_skeleton_of_tt_smi_and_the_memory(machine: Machine) 
         "/dev/tenstorrent/0",
         "0000:01:00.0",
     )
-    assert (first["memory"]["dram"]["used"], first["memory"]["dram"]["total"]) == (3 * GIB, 4 * GIB)
+    assert (first["memory"]["dram"]["used_bytes"], first["memory"]["dram"]["capacity_bytes"]) == (3 * GIB, 4 * GIB)
     assert first["telemetry"]["asic_temperature"] == "48.2"
-    assert second["memory"]["l1"]["used"] == 5 * MIB
+    assert second["memory"]["l1"]["used_bytes"] == 5 * MIB
     assert (idle["index"], idle["dev_node"], idle["memory"]) == (None, "/dev/tenstorrent/2", {})
 
 
@@ -74,7 +74,7 @@ def test_jq_lines_for_tt_smi_still_work(machine: Machine) -> None:
 
 @pytest.mark.parametrize("flag", ["-s", "--snapshot", "--json"])
 def test_json_has_three_names(machine: Machine, flag: str) -> None:
-    assert machine.ttmem(flag).document["schema"] == 1
+    assert machine.ttmem(flag).document["schema"] == 2
 
 
 def test_what_would_be_printed_can_be_written_to_a_file(
@@ -87,11 +87,11 @@ def test_what_would_be_printed_can_be_written_to_a_file(
     assert machine.ttmem("-f", str(csv), "--query-mem=index", "--format=csv,noheader").out == ""
     unnamed = machine.ttmem("-s", "-f")
 
-    assert json.loads(named.read_text())["schema"] == 1
+    assert json.loads(named.read_text())["schema"] == 2
     assert csv.read_text() == "3\n4\n[N/A]\n"
     assert re.fullmatch(r"ttmem_[\d_-]+\.json\n", unnamed.out)
-    assert json.loads((tmp_path / unnamed.out.strip()).read_text())["schema"] == 1
-    assert machine.ttmem("-s", "-f", "-").document["schema"] == 1
+    assert json.loads((tmp_path / unnamed.out.strip()).read_text())["schema"] == 2
+    assert machine.ttmem("-s", "-f", "-").document["schema"] == 2
 
 
 def test_the_report_has_the_sections_that_were_asked_for(machine: Machine) -> None:
@@ -281,11 +281,11 @@ def test_the_seeds_name_prints_the_seeds_block_in_a_pipe(machine: Machine) -> No
 
     assert (said.code, said.err) == (0, "")
     assert said.out.splitlines()[:3] == ["Device 4 (Blackhole):", "  L1 Memory:", "    Buffers:        5.0MB"]
-    assert machine.ttmem("-s", is_seed=True).document["schema"] == 1
+    assert machine.ttmem("-s", is_seed=True).document["schema"] == 2
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"), [(["-L"], "INDEX"), (["-s"], '"schema": 1'), (["-1", "-i", "4"], "Device 4 (Blackhole):")]
+    ("arguments", "words"), [(["-L"], "INDEX"), (["-s"], '"schema": 2'), (["-1", "-i", "4"], "Device 4 (Blackhole):")]
 )
 def test_the_seeds_name_takes_flags_of_tables_on_a_terminal_too(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
@@ -374,7 +374,7 @@ def test_every_form_of_a_table_is_to_be_had_of_made_up_chips_and_says_so(machine
     assert [(said.code, said.err) for said in (json_form, csv_form)] == [(0, "ttmem: demo: made-up chips\n")] * 2
     assert json_form.document["source"] == "demo: made-up chips"
     assert [chip["index"] for chip in json_form.document["device_info"]] == [0, 1]
-    assert all(chip["memory"]["dram"]["used"] > 1 << 20 for chip in json_form.document["device_info"])
+    assert all(chip["memory"]["dram"]["used_bytes"] > 1 << 20 for chip in json_form.document["device_info"])
     assert re.fullmatch(r"0, [1-9]\d*\n", csv_form.out)
     assert (table.code, table.err) == (0, "")
     assert "demo: made-up chips" in table.out.splitlines()[0]
@@ -401,4 +401,4 @@ def test_what_counts_as_full_is_said_by_a_flag_or_the_environment(
 def test_on_a_terminal_json_is_for_people(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Paper, "isatty", lambda paper: True)
 
-    assert machine.ttmem("-s").out.startswith('{\n  "schema": 1,\n')
+    assert machine.ttmem("-s").out.startswith('{\n  "schema": 2,\n')

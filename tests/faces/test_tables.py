@@ -29,13 +29,13 @@ from tests.support.simulated.read_figures import a_read_snapshot
 from tests.support.tracked.scripts import script_differences
 from ttmem.cli.tables.looks import look
 from ttmem.cli.tables.request import Request
-from ttmem.daemon.asking.looking import Looking
 from ttmem.devices import Pool
 from ttmem.errors import SelectionError
-from ttmem.snapshot import Snapshot
-from ttmem.snapshot.document import document, json_text
+from ttmem.figures.source import FigureSource
+from ttmem.snapshot import Snapshot, replace
+from ttmem.snapshot.codec import encoded
 from ttmem.snapshot.identity import open_count_of
-from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.tracking import KernelType
 from ttmem.view import plain
 from ttmem.view.device_list import device_list
@@ -52,6 +52,7 @@ from ttmem.view.queries import (
 )
 from ttmem.view.report import report
 from ttmem.view.seed_blocks import seed_blocks
+from ttmem.view.smi import smi_document
 
 GOLDEN = Path(__file__).parent / "golden"
 CHIPS = some_driver_chips()
@@ -100,7 +101,9 @@ EVERY_APP_FIELD = ",".join(field.name for field in APP_FIELDS)
 
 @pytest.mark.parametrize("name", SNAPSHOTS)
 def test_json_looks_as_it_did(name: str) -> None:
-    assert_as_stored(f"snapshot-{name}.json", json_text(document(SNAPSHOTS[name](), CHIPS), is_pretty=True) + "\n")
+    assert_as_stored(
+        f"snapshot-{name}.json", encoded(smi_document(SNAPSHOTS[name](), CHIPS), is_pretty=True).decode() + "\n"
+    )
 
 
 @pytest.mark.parametrize("name", SNAPSHOTS)
@@ -140,7 +143,7 @@ def test_the_list_names_chips_of_the_driver_that_may_be_one_of_it() -> None:
     )
 
 
-class Seen(Looking):
+class Seen(FigureSource):
     """The made-up snapshot, of whose second chip the driver knows nothing."""
 
     def __init__(self, *chips: ChipTelemetry) -> None:
@@ -196,16 +199,16 @@ def test_a_chip_on_which_nothing_was_ever_held_has_0_used_and_all_of_it_free() -
     assert memory_csv(idle, "dram.used,dram.free,l1.buffers", "csv,noheader") == "0 MiB, 12288 MiB, 0 KiB\n"
     assert memory_csv(idle, "dram.peak,dram.largest_free", "csv,noheader") == "0 MiB, 12288 MiB\n"
     assert re.search(r"Planned +: 0 B\n +Resident +: 0 B\n", plain(report(idle, (), CHIPS)))
-    memory = document(idle, CHIPS)["device_info"][0]["memory"]["dram"]
-    assert (memory["used"], memory["free"], memory["largest_free"]) == (0, 12 * GIB, 12 * GIB)
+    [dram] = [pool for pool in smi_document(idle, CHIPS).device_info[0].ttmem.pools if pool.pool is Pool.DRAM]
+    assert (dram.used_bytes, dram.free_bytes, dram.largest_free_bytes) == (0, 12 * GIB, 12 * GIB)
 
 
 def test_what_nobody_counts_has_no_age_and_nobody_knows_who_has_it_open() -> None:
     chip = a_snapshot(devices=[a_device(0)]).devices[0]
-    unknown = chip._replace(launch_count=None)
+    unknown = replace(chip, launch_count=None)
 
     assert (chip.age_ms, unknown.age_ms) == (0, None)
-    assert open_count_of(unknown._replace(device=chip.device._replace(open_count=0)), ()) is None
+    assert open_count_of(replace(unknown, device=replace(chip.device, open_count=0)), ()) is None
 
 
 @pytest.mark.parametrize("alias", [("memory.used", "dram.used"), ("memory.free", "dram.free"), ("gpu_uuid", "uuid")])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.faces.json_documents import opened
 from tests.support.processes.programs import Program, a_program
 from tests.support.processes.running import python, ttmem
 
@@ -67,7 +68,7 @@ def test_explain_says_who_made_the_buffer_who_captured_and_what_helps(program: P
 
 
 def test_the_document_has_all_its_fields(program: Program, directory: Path) -> None:
-    document: dict[str, Any] = json.loads(ttmem("-s", directory=directory).stdout)
+    document: dict[str, Any] = opened(json.loads(ttmem("-s", directory=directory).stdout))
     [process] = [one for one in document["processes"] if one["pid"] == program.pid]
     [incident] = process["incidents"]
 

@@ -7,6 +7,7 @@ often after having been lapped. One attaches late. And one is fed with what the 
 import shutil
 import tempfile
 from collections.abc import Iterator
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -282,21 +283,21 @@ class Stories(RuleBasedStateMachine):
         kind=st.sampled_from([Kind.BUFFER, *CB_KINDS, *KERNELS, Kind.PROGRAM_BINARY]),
         id=ids,
     )
-    def frees_any_id(self, who: int, where: int, kind: int, id: int) -> None:
+    def frees_any_id(self, who: int, where: int, kind: Kind, id: int) -> None:
         actor = self._actor(who)
         target = actor.target(where)
         assume(not actor.truth.awaited_frees(target))
         self._free_id(actor, target, kind, id)
 
-    def _free_id(self, actor: Actor, target: int, kind: int, id: int) -> None:
+    def _free_id(self, actor: Actor, target: int, kind: int | Kind, id: int) -> None:
         if kind == Kind.BUFFER:
             actor.reporter.call("report_buffer_free", target, id)
         elif kind == Kind.PROGRAM_BINARY:
             actor.reporter.call("report_program_end", target, id)
         elif kind in CB_KINDS or kind == Kind.UNKNOWN:
-            actor.reporter.call("report_cb_free", target, id, kind or 77)
+            actor.reporter.call("report_cb_free", target, id, index(kind) or 77)
         else:
-            actor.reporter.call("report_kernel_unload", target, id, 99 if kind == Kind.KERNEL_UNKNOWN else kind)
+            actor.reporter.call("report_kernel_unload", target, id, 99 if kind == Kind.KERNEL_UNKNOWN else index(kind))
         actor.truth.free_id(target, kind, id)
 
     # ---- programs, phases, shortage

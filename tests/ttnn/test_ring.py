@@ -155,7 +155,7 @@ def test_the_recorded_launches_are_the_wheels(library: Library) -> None:
     for step in ring_recordings.launches():
         launch = pair.stock.launch(
             step.sizes,
-            status=BinaryStatus.IN_FLIGHT if step.is_in_flight else BinaryStatus.COMMITTED,
+            status=BinaryStatus.IN_FLIGHT.number if step.is_in_flight else BinaryStatus.COMMITTED.number,
             worker_count=step.worker_count,
             expected_count=step.expected_count,
         )

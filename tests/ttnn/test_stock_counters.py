@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.faces.json_documents import opened
 from tests.support.hooked.process import Hooked, hook_path
 from tests.support.timing.waiting import wait_until
 from tests.support.ttnn.runtime import counters_of
@@ -50,7 +51,7 @@ def ps(hooked: Hooked, *arguments: str) -> str:
 
 def told(hooked: Hooked) -> Any:
     """The process, and its devices by unique id."""
-    document = json.loads(ps(hooked, "--json"))
+    document = opened(json.loads(ps(hooked, "--json")))
     [process] = document["processes"]
     return process, {int(device["uuid"], 16): device["memory"] for device in process["devices"]}
 
@@ -67,7 +68,7 @@ def test_a_plainly_started_program_is_shown_as_read(a_chip_alone: Hooked) -> Non
 
     assert (process["pid"], process["source"], process["origin"]) == (a_chip_alone.pid, "runtime", "read")
     assert list(devices) == list(a_chip_alone.runtime.chips)[:1]
-    assert [(pools["dram"]["used"], pools["dram"]["origin"]) for pools in devices.values()] == [(2 * MIB, "read")]
+    assert [(pools["dram"]["used_bytes"], pools["dram"]["origin"]) for pools in devices.values()] == [(2 * MIB, "read")]
     assert f" {a_chip_alone.pid} " in table
     assert " read " in table
 
@@ -84,7 +85,7 @@ def test_every_chip_of_a_mesh_has_counters_of_its_own(plain: Hooked) -> None:
         plain.runtime.steps([{**step, "type": "DRAM", "layout": "INTERLEAVED"}])
         _, devices = told(plain)
 
-    assert {chip: pools["dram"]["used"] for chip, pools in devices.items()} == dict.fromkeys(
+    assert {chip: pools["dram"]["used_bytes"] for chip, pools in devices.items()} == dict.fromkeys(
         plain.runtime.chips, 2 * MIB
     )
 
@@ -155,5 +156,5 @@ def test_what_another_thread_allocates_is_counted_and_its_lack_in_the_runtimes_c
     assert (same["source"], same["findings"], same["other_devices"]) == ("journal", {}, [])
     assert (process["source"], process["findings"]) == ("journal", {"runtime_misses": 1})
     assert (dram["requested"], dram["origin"]) == (4 * MIB, "counted")
-    assert (other["memory"]["dram"]["used"], other["memory"]["dram"]["origin"]) == (2 * MIB, "read")
+    assert (other["memory"]["dram"]["used_bytes"], other["memory"]["dram"]["origin"]) == (2 * MIB, "read")
     assert "the runtime's counter misses allocations of other threads" in ps(hooked)

@@ -1,12 +1,13 @@
 """The words for chips and memory: numbers as in client.h, and nothing unknown is dropped."""
 
+import operator
 import re
 from pathlib import Path
 
 import pytest
 
 from tests.support.simulated.figures import a_device, a_snapshot
-from ttmem.devices import BinaryStatus, BufferType, Kind, Pool
+from ttmem.devices import BinaryStatus, BufferType, Kind, Pool, Word
 
 CLIENT_H = (Path(__file__).parents[2] / "native" / "include" / "ttmem" / "client.h").read_text(encoding="utf-8")
 
@@ -21,23 +22,31 @@ def numbers_in(enum: str) -> dict[str, int]:
     ("enum", "words", "prefix"),
     [("ttmem_pool", Pool, "POOL_"), ("ttmem_kind", Kind, "KIND_"), ("ttmem_buffer_type", BufferType, "BUFFER_")],
 )
-def test_the_numbers_are_those_of_the_c_header(enum: str, words: type[Pool], prefix: str) -> None:
+def test_the_numbers_are_those_of_the_c_header(enum: str, words: type[Word | BufferType], prefix: str) -> None:
     in_c = {name.removeprefix(prefix): number for name, number in numbers_in(enum).items()}
     in_c.pop("COUNT", None)
 
-    assert in_c == {word.name: word.value for word in words}
+    assert in_c == {word.name: operator.index(word) for word in words}
 
 
 def test_the_binary_statuses_are_those_of_the_c_header() -> None:
     in_c = numbers_in("ttmem_binary_status")
 
-    assert in_c == {status.name: status.value for status in BinaryStatus if status is not BinaryStatus.UNKNOWN}
+    assert in_c == {status.name: status.number for status in BinaryStatus if status is not BinaryStatus.UNKNOWN}
+
+
+def test_a_word_is_found_by_its_word_and_by_its_number() -> None:
+    for words in (Pool, Kind, BinaryStatus):
+        for word in words:
+            assert words(word.word) is word
+            assert words.numbered(word.number) is word
+    assert sorted(Pool, reverse=True)[0] is Pool.UNKNOWN
 
 
 def test_a_number_nobody_knows_becomes_unknown() -> None:
-    assert Pool(77) is Pool.UNKNOWN
-    assert Kind(77) is Kind.UNKNOWN
-    assert BinaryStatus(7) is BinaryStatus.UNKNOWN
+    assert Pool.numbered(77) is Pool.UNKNOWN
+    assert Kind.numbered(77) is Kind.UNKNOWN
+    assert BinaryStatus.numbered(7) is BinaryStatus.UNKNOWN
 
 
 def test_a_capacity_nobody_reported_is_not_zero() -> None:

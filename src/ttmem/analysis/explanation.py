@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from ttmem.snapshot.incidents import HeldEntry, Incident, Site
+from ttmem.snapshot.values import TimeNs
 
 __all__ = [
     "AddressLine",
@@ -86,8 +87,8 @@ class MemoryHolder(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     size_bytes: int
     total_bytes: int
-    oldest_time_ns: int
-    newest_time_ns: int
+    oldest_time_ns: TimeNs
+    newest_time_ns: TimeNs
     is_freeable: bool
     block_if_freed_bytes: int | None = None  # largest block when all of it is freed
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import click
 
+from ttmem.analysis.limits import Amount, Limit, Verdict, Which, judged
 from ttmem.cli.exits import CROSSED, DONE
 from ttmem.cli.tables.amounts import amount, duration, rate
 from ttmem.cli.tables.incident_limit import IncidentLimit
 from ttmem.cli.tables.looks import look
 from ttmem.cli.tables.request import Request
-from ttmem.daemon.asking.looking import Looking
 from ttmem.errors import NothingToRead
+from ttmem.figures.source import FigureSource
 from ttmem.snapshot import Snapshot
-from ttmem.snapshot.document import SCHEMA, device_name, json_text
-from ttmem.snapshot.fields import time_text
-from ttmem.snapshot.verdicts.limits import Amount, Limit, Verdict, Which, judged
+from ttmem.snapshot.codec import encoded
+from ttmem.snapshot.values import SCHEMA, time_text
 from ttmem.view.device_tables import device_word
 from ttmem.view.spans import clean, clipped
 from ttmem.view.units import share_text, size_text
@@ -83,7 +83,7 @@ def check(
     if since is not None and max_incidents is None:
         raise click.UsageError("--since goes with --max-incidents")
     is_watching = any(limit.which == "growth" for limit in limits)
-    with Looking(os.environ, uid=os.geteuid(), has_daemon=not is_alone, is_following=is_watching) as looking:
+    with FigureSource(os.environ, uid=os.geteuid(), has_daemon=not is_alone, is_following=is_watching) as looking:
         request = Request(devices=devices, is_with_ended=max_incidents is not None)
         watched = _watch(looking, request, seconds if is_watching else 0.0)
     verdicts = list(judged(limits, watched))
@@ -94,7 +94,7 @@ def check(
         document = _document(verdicts, watched[-1])
         if incidents:
             document |= {"ok": document["ok"] and not incidents.is_crossed, "incidents": incidents.document()}
-        click.echo(json_text(document, is_pretty=sys.stdout.isatty()))
+        click.echo(encoded(document, is_pretty=sys.stdout.isatty()).decode())
     else:
         _tell(verdicts)
         for line in incidents.texts() if incidents else ():
@@ -107,7 +107,7 @@ def check(
     return DONE
 
 
-def _watch(looking: Looking, request: Request, seconds: float) -> list[Snapshot]:
+def _watch(looking: FigureSource, request: Request, seconds: float) -> list[Snapshot]:
     """One look, or several over so many seconds."""
     began = time.monotonic()
     watched = [look(looking, request, has_identity=False).chosen]
@@ -192,7 +192,7 @@ def _document(verdicts: Sequence[Verdict], snapshot: Snapshot) -> dict[str, Any]
 def _row(verdict: Verdict) -> dict[str, Any]:
     process, held_bytes = verdict.holder or (None, None)
     return {
-        **device_name(verdict.device),
+        **verdict.device.names,
         "limit": _flag(verdict.limit).removeprefix("--"),
         "what": verdict.what,
         "figure": verdict.figure_bytes,

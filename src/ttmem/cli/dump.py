@@ -8,10 +8,10 @@ import click
 
 from ttmem.cli.exits import NOTHING_READ
 from ttmem.cli.screen import Screen
-from ttmem.daemon.asking.looking import Looking
 from ttmem.errors import SelectionError
+from ttmem.figures.source import FigureSource
 from ttmem.snapshot.dump import BY, By, Dump
-from ttmem.snapshot.dump_document import dump_document
+from ttmem.snapshot.codec import encoded
 from ttmem.view.dump_page import dump_page
 from ttmem.view.page import PageOptions
 
@@ -61,13 +61,13 @@ def dump(
         raise click.UsageError(f"kernels have no {by}: use --by operation")
     count = 0 if is_whole else most or (_MOST_SUMS if by else _MOST)
     screen = Screen(sys.stdout, os.environ, has_colour=not is_colourless)
-    with Looking(os.environ, uid=os.geteuid(), has_daemon=not is_alone) as looking:
+    with FigureSource(os.environ, uid=os.geteuid(), has_daemon=not is_alone) as looking:
         try:
             alive = looking.dump(kernels=is_kernels_only, device=device, most=count, by=by or "")
         except SelectionError as error:
             raise click.BadParameter(str(error), param_hint="--device") from error
     if is_json:
-        click.echo(_json(alive, is_pretty=screen.is_terminal))
+        click.echo(encoded(alive, is_pretty=screen.is_terminal).decode())
     elif alive.process_count or alive.ended_count:
         screen.show(dump_page(alive, PageOptions(screen.width, is_ascii or not screen.is_unicode)))
     if not alive.process_count and not alive.ended_count:
@@ -76,8 +76,3 @@ def dump(
             click.echo(f"ttmem: {note}", err=True)
         return NOTHING_READ
     return 0
-
-
-def _json(alive: Dump, *, is_pretty: bool) -> str:
-    separators = None if is_pretty else (",", ":")
-    return json.dumps(dump_document(alive), indent=2 if is_pretty else None, separators=separators)

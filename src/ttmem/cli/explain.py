@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import click
 
 from ttmem.cli.screen import Screen
-from ttmem.daemon.asking.looking import Looking
 from ttmem.errors import NothingToRead
+from ttmem.figures.source import FigureSource
 from ttmem.snapshot import DeviceUsage, ProcessUsage, Snapshot
-from ttmem.snapshot.document import SCHEMA, device_name, json_text
-from ttmem.snapshot.fields import time_text
+from ttmem.snapshot.codec import encoded
+from ttmem.snapshot.values import SCHEMA, time_text
 from ttmem.view.page import PageOptions
 from ttmem.view.words import plural
 
@@ -68,7 +68,7 @@ def explain(
     """
     asked = _subject(subject, number)
     screen = Screen(sys.stdout, os.environ, has_colour=not is_colourless)
-    with Looking(os.environ, uid=os.geteuid(), has_daemon=not is_alone) as looking:
+    with FigureSource(os.environ, uid=os.geteuid(), has_daemon=not is_alone) as looking:
         if asked.path is not None:
             from ttmem.cli.journal_file import JournalFile  # here, since few ask for one
 
@@ -85,7 +85,7 @@ def explain(
     devices = _devices(snapshot, chosen, is_all=asked.pid is None and asked.path is None)
     if is_json:
         told = _document(explained, snapshot, chosen, devices)
-        click.echo(json_text(told, is_pretty=screen.is_terminal))
+        click.echo(encoded(told, is_pretty=screen.is_terminal).decode())
         return 0
     from ttmem.view.incidents.page import explanation_page, no_incident_page
 
@@ -169,12 +169,10 @@ def _document(
     chosen: Sequence[ProcessUsage],
     devices: Sequence[DeviceUsage],
 ) -> dict[str, Any]:
-    import msgspec
-
     return {
         "schema": SCHEMA,
         "time": time_text(snapshot.time_ns),
-        "explanations": [msgspec.to_builtins(one) for _, one in explained],
+        "explanations": [one for _, one in explained],
         "processes": [
             {
                 "pid": process.pid,
@@ -197,7 +195,7 @@ def _room(usage: DeviceUsage) -> dict[str, Any]:
         if not pool.is_planned
     }
     return {
-        **device_name(usage.device),
+        **usage.device.names,
         "headroom": usage.headroom_bytes,
         "blocks": blocks,
         "fullest_core": {"core": usage.worst_core, "used": usage.worst_core_bytes, "total": usage.core_bytes},

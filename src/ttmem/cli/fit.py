@@ -7,15 +7,15 @@ from typing import Any
 
 import click
 
+from ttmem.analysis.fit import Candidate, CoreRoom, Need, Room, candidates, chosen
 from ttmem.cli.exits import DONE, NOT_MET
 from ttmem.cli.tables.amounts import size
 from ttmem.cli.tables.looks import look
 from ttmem.cli.tables.request import Request
-from ttmem.daemon.asking.looking import Looking
 from ttmem.errors import NothingToRead
-from ttmem.snapshot.document import SCHEMA, device_name, json_text
-from ttmem.snapshot.fields import time_text
-from ttmem.snapshot.verdicts.fit import Candidate, CoreRoom, Need, Room, candidates, chosen
+from ttmem.figures.source import FigureSource
+from ttmem.snapshot.codec import encoded
+from ttmem.snapshot.values import SCHEMA, time_text
 from ttmem.view.device_tables import device_word
 from ttmem.view.units import signed_text, size_text
 
@@ -54,7 +54,7 @@ def fit(
     if dram_bytes is None and l1_core_bytes is None and not is_idle:
         raise click.UsageError("say what is to fit: --dram SIZE, --l1-per-core SIZE, or --idle")
     need = Need(dram_bytes=dram_bytes, l1_core_bytes=l1_core_bytes, is_idle=is_idle)
-    with Looking(os.environ, uid=os.geteuid(), has_daemon=not is_alone) as looking:
+    with FigureSource(os.environ, uid=os.geteuid(), has_daemon=not is_alone) as looking:
         seen = look(looking, Request(devices=devices, is_with_ended=True), has_identity=True)
     if not seen.chosen.devices:
         raise NothingToRead("no device is known: nobody reports, and the driver lists none")
@@ -62,7 +62,7 @@ def fit(
     taken = chosen(judged, count)
     if is_json:
         told = _document(judged, taken, need, count) | {"time": time_text(seen.chosen.time_ns)}
-        click.echo(json_text(told, is_pretty=sys.stdout.isatty()))
+        click.echo(encoded(told, is_pretty=sys.stdout.isatty()).decode())
     else:
         _tell(judged, taken, count)
     return NOT_MET if taken is None else DONE
@@ -106,7 +106,7 @@ def _document(judged: Sequence[Candidate], taken: Sequence[Candidate] | None, ne
         "chosen": [candidate.device.index for candidate in taken or ()],
         "devices": [
             {
-                **device_name(candidate.device),
+                **candidate.device.names,
                 "fits": candidate.fits,
                 "doubt": candidate.doubt or None,
                 "refusal": candidate.refusal or None,

@@ -14,7 +14,7 @@ from ttmem.cli.tables.forms import Form, StandardForm, Table, form_of, opened, s
 from ttmem.cli.tables.looks import look
 from ttmem.cli.tables.options import table_command
 from ttmem.cli.tables.request import BANNER, Request
-from ttmem.daemon.asking.looking import Looking
+from ttmem.figures.source import FigureSource
 
 __all__ = ["answer", "ps"]
 
@@ -54,7 +54,7 @@ def _answer(request: Request, form: Form, screen: Screen, environ: Mapping[str, 
     """Looks, and writes what was seen."""
     seconds = request.seconds
     has_daemon, is_following = not request.is_alone, seconds is not None
-    with Looking(environ, uid=os.geteuid(), has_daemon=has_daemon, is_following=is_following) as looking:
+    with FigureSource(environ, uid=os.geteuid(), has_daemon=has_daemon, is_following=is_following) as looking:
         if seconds is not None:
             _repeat(looking, request, form, screen, seconds)
         seen = look(looking, request, has_identity=form.has_identity)
@@ -84,7 +84,7 @@ def _list_fields(request: Request, screen: Screen) -> None:
     screen.show([*fields, *(field_list(APP_FIELDS, width=None) if request.is_app_help else ())])
 
 
-def _repeat(looking: Looking, request: Request, form: Form, screen: Screen, seconds: float) -> NoReturn:
+def _repeat(looking: FigureSource, request: Request, form: Form, screen: Screen, seconds: float) -> NoReturn:
     """Answers every so many seconds, until interrupted."""
     gc.enable()
     due = time.monotonic()

@@ -133,11 +133,11 @@ def _serve(
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # never fatal, not even while we start
     _have_standard_streams()
     _check(asked)
-    from ttmem.daemon.asking.client import SOCKET_NAME
-    from ttmem.daemon.asking.looking import daemon_directories
     from ttmem.daemon.daemon import serve as serve_daemon
     from ttmem.daemon.doors import Plan
     from ttmem.daemon.metrics.exporter import Asked
+    from ttmem.figures.daemon_client import SOCKET_NAME
+    from ttmem.figures.source import daemon_directories
     from ttmem.sources.seed_socket import seed_socket_path
 
     environ = dict(os.environ)

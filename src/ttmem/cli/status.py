@@ -6,9 +6,9 @@ from collections.abc import Mapping
 import click
 
 from ttmem.cli.exits import DONE, NOT_ANSWERING, NOT_RUNNING
-from ttmem.daemon.asking.client import SOCKET_NAME, DaemonClient
-from ttmem.daemon.asking.looking import daemon_directories
 from ttmem.errors import DaemonBusy, DaemonGone, TtmemError
+from ttmem.figures.daemon_client import SOCKET_NAME, DaemonClient
+from ttmem.figures.source import daemon_directories
 from ttmem.sources import Places
 
 __all__ = ["tell_status"]

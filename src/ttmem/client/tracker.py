@@ -7,6 +7,7 @@ docs/understanding/rules.md has the rules, each with its reason.
 import os
 from collections.abc import Callable
 from functools import update_wrapper
+from operator import index
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
@@ -218,8 +219,8 @@ class GraphTracker(Tracker):
         has_launched: bool = True,
     ) -> None:
         if opened := self._find(device.id) or self._open(device):
-            figures = (live_bytes, retired_bytes, entry_count, stall, ring_bytes, has_launched)
-            report_ring(opened.target, core_type, *figures)
+            figures = (live_bytes, retired_bytes, entry_count, index(stall), ring_bytes, has_launched)
+            report_ring(opened.target, index(core_type), *figures)
 
     @never_raises
     def track_cache(
@@ -233,7 +234,7 @@ class GraphTracker(Tracker):
         held_bytes: int = 0,
     ) -> None:
         if opened := self._find(device.id) or self._open(device):
-            report_cache(opened.target, cache, outcome, size_bytes, entry_count, held_bytes, 0)
+            report_cache(opened.target, index(cache), outcome, size_bytes, entry_count, held_bytes, 0)
 
     @never_raises
     def track_incident(self, device: TrackedDevice, refusal: Refusal) -> None:
@@ -242,8 +243,8 @@ class GraphTracker(Tracker):
             return
         report_incident(
             opened.target,
-            refusal.kind,
-            refusal.pool,
+            index(refusal.kind),
+            index(refusal.pool),
             requested_bytes=refusal.requested_bytes,
             per_bank_bytes=refusal.per_bank_bytes,
             free_bytes=refusal.free_bytes,

@@ -1,14 +1,13 @@
 """From the ledger's rows about one chip to its map: a DRAM bank, and the L1 of its fullest core."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
+from ttmem.collector.rows.regions import BANKED, Bounds, Gaps, bank_count, core_bytes, pool_bounds
 from ttmem.collector.silicon import bank_sizes
-from ttmem.devices import Device, Pool
-from ttmem.snapshot import DeviceUsage
-from ttmem.snapshot.sights.chip_map import ChipMap, CoreFill, Region, Space, Stretch, StretchKind
-from ttmem.snapshot.sights.regions import BANKED, Bounds, Gaps, bank_count, core_bytes, pool_bounds
+from ttmem.devices import Pool
+from ttmem.snapshot import Device, DeviceUsage, TimeNs, replace
+from ttmem.snapshot.chip_map import ChipMap, CoreFill, Region, Space, Stretch, StretchKind
 from ttmem.tracking import CoreType
 
 __all__ = ["chip_map_of"]
@@ -33,7 +32,7 @@ def chip_map_of(usage: DeviceUsage, rows: Rows) -> ChipMap:
     ring = next((ring for ring in usage.activity.rings if ring.core_type is CoreType.TENSIX), None)
     cores = _cores(device, rows)
     return ChipMap(
-        time_ns=rows["time_ns"],
+        time_ns=TimeNs(rows["time_ns"]),
         device=device,
         dram=_space("dram", usage, rows),
         l1=_space("l1", usage, rows),

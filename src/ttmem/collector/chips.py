@@ -2,15 +2,14 @@
 
 from collections.abc import Iterable
 
-from ttmem.devices import Device
-from ttmem.snapshot import ReadChip, Readings, Snapshot
+from ttmem.snapshot import Device, ReadChip, Readings, Snapshot
 
 __all__ = ["chips_of"]
 
 
 def chips_of(snapshot: Snapshot, readings: Readings) -> list[tuple[Device, ReadChip]]:
     """Every region with its chip: one that was reported, by its unique id, or one of its own."""
-    by_id = {device.unique_id: device for device in _all_devices(snapshot) if device.is_known}
+    by_id: dict[int, Device] = {device.unique_id: device for device in _all_devices(snapshot) if device.is_known}
     next_number = max((device.number for device in _all_devices(snapshot)), default=-1) + 1
     found = []
     for chip in readings.chips:
@@ -27,6 +26,9 @@ def chips_of(snapshot: Snapshot, readings: Readings) -> list[tuple[Device, ReadC
 
 
 def _all_devices(snapshot: Snapshot) -> Iterable[Device]:
-    yield from (usage.device for usage in snapshot.devices)
+    """Those that are shown come last, and count: of the others only names are known."""
     for process in snapshot.processes:
-        yield from (held.device for held in process.devices)
+        for held in process.devices:
+            chip = held.device
+            yield Device(chip.number, chip.unique_id, chip.index, chip.is_known, chip.name)
+    yield from (usage.device for usage in snapshot.devices)

@@ -9,7 +9,6 @@ kept for an hour.
    _ledger, _stock           anybody; each has its own lock
    _course                   whoever needs it first makes it; has its own lock
    _driver                   anybody; two at once tell the ledger the same
-   _overviews                whoever needs it first makes it; any thread may use it
    _thread, _is_stopping     the owner of the collector; the thread only reads _is_stopping
    _tick_seconds             the owner before it starts the thread, then nobody
    notes                     replaced as a whole by the owner, read by anybody
@@ -19,17 +18,30 @@ kept for an hour.
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ttmem import _native
+from ttmem.collector.chip_maps import chip_map_of
+from ttmem.collector.history import Course
+from ttmem.collector.kernel_tables import kernel_table_of
+from ttmem.collector.rows import Surroundings, snapshot_from_rows
+from ttmem.collector.rows.allocations import dump_of, process_detail_of
+from ttmem.collector.rows.chips import devices_from_rows
+from ttmem.collector.rows.incidents import copy_from_rows
+from ttmem.collector.rows.sums import overview_of, with_sums
 from ttmem.collector.silicon import DriverWord, bank_sizes
 from ttmem.collector.stock import Stock
-from ttmem.snapshot import Finding, Host, ProcessUsage, Readings, Snapshot, Surroundings, snapshot_from_rows
-from ttmem.snapshot.rows import processes_from_rows
+from ttmem.snapshot import Finding, Host, Readings, Snapshot, replace
+from ttmem.snapshot.chip_map import ChipMap
+from ttmem.snapshot.dump import By, Dump
+from ttmem.snapshot.history import History
+from ttmem.snapshot.incidents import IncidentCopy
+from ttmem.snapshot.kernel_table import KernelTable
+from ttmem.snapshot.process_detail import ProcessDetail, found_process
 from ttmem.snapshot.selection import MOST, found_device
-from ttmem.snapshot.sights.chips import devices_from_rows
+from ttmem.snapshot.values import clean
 from ttmem.sources.hosts import read_host, user_name
 from ttmem.sources.journals import Journals
 from ttmem.sources.parents import Parents
@@ -38,14 +50,6 @@ from ttmem.sources.procfs import own_pid_namespace
 from ttmem.sources.unlisted import UnlistedJournals
 
 if TYPE_CHECKING:
-    from ttmem.collector.history import Course
-    from ttmem.snapshot.incidents import IncidentCopy
-    from ttmem.snapshot.sights.chip_map import ChipMap
-    from ttmem.snapshot.sights.history import History
-    from ttmem.snapshot.sights.kernel_table import KernelTable
-    from ttmem.snapshot.sights.overview import Overview
-    from ttmem.snapshot.sights.overview_rows import Overviews
-    from ttmem.snapshot.sights.process_detail import ProcessDetail
     from ttmem.sources.driver import Driver
 
 __all__ = ["Collector"]
@@ -55,6 +59,7 @@ _SCAN_EVERY_SECONDS = 0.05
 _UNHURRIED_SCAN_SECONDS = 0.5
 MOST_STRETCHES = 1024  # of a pool, in the map of a chip: more than any screen has columns
 MOST_KERNELS = 200
+_MOST_ALLOCATIONS = 100_000  # in one answer, also for who asks for all; totals say what the others are
 
 
 class Collector:
@@ -81,7 +86,6 @@ class Collector:
         self._pid_namespace = own_pid_namespace()
         self._parents = Parents()
         self._course: Course | None = None
-        self._overviews: Overviews | None = None
         self._thread: threading.Thread | None = None
         self._is_stopping = threading.Event()
         self._tick_seconds: float | None = None
@@ -156,19 +160,24 @@ class Collector:
         """Everything known at this instant."""
         readings = self._readings()
         rows = self._believed(self._ledger.snapshot)
-        return self._stock.joined(snapshot_from_rows(rows, self._surroundings()), readings)
+        snapshot = snapshot_from_rows(rows, self._surroundings())
+        return self._with_plain(self._stock.joined(snapshot, readings)) if readings.places else snapshot
 
-    def overview(self) -> "Overview":
-        """Everything at a glance; the same as `overview_of` makes of a snapshot."""
-        from ttmem.collector.joined_overview import joined_overview, surrounding  # here, since `ttmem ps` does without
+    def _with_plain(self, snapshot: Snapshot) -> Snapshot:
+        """With the sums and the parents of processes that only the runtime's counters show."""
+        listed = frozenset(usage.device.number for usage in snapshot.devices)
+        parent_of = self._parents.parent_of
+        processes = (
+            replace(with_sums(one, listed), parent_pid=parent_of(one.pid, one.start_time_ns))
+            if one.source == "runtime"
+            else one
+            for one in snapshot.processes
+        )
+        return replace(snapshot, processes=tuple(processes))
 
-        readings, surroundings = self._readings(), self._surroundings()
-        if not readings.chips:
-            return self._made_of(self._believed(self._ledger.overview), surrounding(surroundings, readings))
-        rows = self._believed(lambda: self._ledger.overview(sorted(readings.pids)))
-        overview = self._made_of(rows, surroundings)
-        told_twice = processes_from_rows(rows["whole"], devices_from_rows(rows), surroundings) if readings.pids else ()
-        return joined_overview(self._stock.counters, overview, told_twice, readings, self._parents.parent_of)
+    def overview(self, details: Collection[int] = ()) -> Snapshot:
+        """The same without details of processes, but for those whose keys are named."""
+        return overview_of(self.snapshot(), details)
 
     def _believed(self, look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """The ledger's rows, of chips of which it knows what the driver says."""
@@ -176,35 +185,20 @@ class Collector:
         is_news = self._driver is not None and self._driver.tell(self._ledger, rows)
         return look() if is_news else rows
 
-    def _made_of(self, rows: dict[str, Any], surroundings: Surroundings) -> "Overview":
-        from ttmem.snapshot.sights.overview_rows import Overviews
-
-        if self._overviews is None:
-            self._overviews = Overviews()
-        return self._overviews.made(rows, surroundings, self._parents.parent_of)
-
-    def process(self, pid: int, *, key: int | None = None, most: int = MOST) -> "ProcessDetail":
+    def process(self, pid: int, *, key: int | None = None, most: int = MOST) -> ProcessDetail:
         """One process close up; `key`: which of several of that pid. One that is not there is a SelectionError."""
-        from ttmem.snapshot.sights import process_detail as close_up
+        snapshot = self.snapshot()
+        process = found_process(snapshot.processes, pid, key)
+        rows = self._ledger.process(pid, process.key, most) if process.source != "runtime" else None
+        return process_detail_of(process, rows or {}, time_ns=snapshot.time_ns)
 
-        readings = self._readings()
-        rows = self._ledger.process(pid, max(0, key or 0), most)
-        found = list(processes_from_rows(rows, devices_from_rows(rows), self._surroundings())) if rows else []
-        if pid in readings.pids:  # they may tell more of it, or all there is
-            found += self._joined_processes(readings)
-        process = close_up.found_process(found, pid, key)
-        time_ns = rows["time_ns"] if rows else readings.time_ns
-        listed = close_up.Listed.from_rows(rows) if rows and process.source != "runtime" else close_up.Listed()
-        return close_up.process_detail_of(process, listed, time_ns=time_ns, parent_of=self._parents.parent_of)
-
-    def _joined_processes(self, readings: Readings) -> tuple[ProcessUsage, ...]:
-        """All processes that the runtime's counters tell of, close up."""
-        from ttmem.collector.joined_overview import joined_processes
-
-        rows, surroundings = self._ledger.overview(sorted(readings.pids)), self._surroundings()
-        told_twice = processes_from_rows(rows["whole"], devices_from_rows(rows), surroundings)
-        overview = self._made_of(rows, surroundings)
-        return joined_processes(self._stock.counters, overview, told_twice, readings)
+    def dump(self, *, kernels: bool = False, device: str | None = None, most: int = MOST, by: By = "") -> Dump:
+        """What is alive, allocation by allocation; see `dump_of`."""
+        snapshot = self.snapshot()
+        share = max(MOST, _MOST_ALLOCATIONS // max(1, _type_count(snapshot)))
+        most_of_each = share if by else min(most or share, share)
+        rows = {process.key: self._ledger.allocations(process.key, most_of_each) for process in snapshot.reporting}
+        return dump_of(snapshot, rows, kernels=kernels, device=device, most=most, by=by)
 
     def _readings(self) -> Readings:
         """What the runtime's counters say; before the ledger's figures are taken."""
@@ -216,45 +210,41 @@ class Collector:
     def _surroundings(self) -> Surroundings:
         return Surroundings(
             source=self.source,
-            places=self._journals.looked_into or (self._journals.places.main,),
+            places=tuple(map(clean, self._journals.looked_into or (self._journals.places.main,))),
             host=self._host,
             user_of=user_name,
             pid_namespace=self._pid_namespace,
-            foreign=self._journals.foreign,
-            findings=(*self._journals.findings, *self.notes),
+            foreign=tuple(replace(one, path=clean(one.path)) for one in self._journals.foreign),
+            findings=tuple(
+                replace(one, path=clean(one.path), text=clean(one.text))
+                for one in (*self._journals.findings, *self.notes)
+            ),
             sizes_of=bank_sizes,
+            parent_of=self._parents.parent_of,
         )
 
-    def chip(self, word: str) -> "ChipMap":
+    def chip(self, word: str) -> ChipMap:
         """One chip by address; `word` as `ps -i` names it. One that is not there is a SelectionError."""
-        from ttmem.collector.chip_maps import chip_map_of  # here, since `ttmem ps` does without
-
         usage = found_device(self.overview().devices, word)
         return chip_map_of(usage, self._ledger.chip(usage.device.number, MOST_STRETCHES))
 
-    def kernels(self, word: str, most: int = MOST_KERNELS) -> "KernelTable":
+    def kernels(self, word: str, most: int = MOST_KERNELS) -> KernelTable:
         """The kernels of one chip, the largest of them; `word` as above, `most` 0 for all."""
-        from ttmem.collector.kernel_tables import kernel_table_of
-
         overview = self.overview()
         usage = found_device(overview.devices, word)
         return kernel_table_of(usage, overview.processes, self._ledger.kernels(usage.device.number, most))
 
-    def incident_copy(self, pid: int, number: int, *, key: int | None = None) -> "IncidentCopy | None":
+    def incident_copy(self, pid: int, number: int, *, key: int | None = None) -> IncidentCopy | None:
         """What was alive at an incident of a process; `key`: which of several of that pid, else one that lives, else
         the newest that has an incident of that number. None if no copy is kept."""
-        from ttmem.snapshot.incidents import copy_from_rows  # here, since msgspec is slow to import
-
         rows = self._ledger.incident(pid, max(0, key or 0), number)
         return copy_from_rows(rows, devices_from_rows(rows)) if rows else None
 
-    def history(self, seconds: int) -> "History":
+    def history(self, seconds: int) -> History:
         """What was used when, up to now: since `start`, or one sample if nobody followed the journals."""
         return self._sampled().history(seconds)
 
-    def _sampled(self) -> "Course":
-        from ttmem.collector.history import Course  # here, since `ttmem ps` does without
-
+    def _sampled(self) -> Course:
         if self._course is None:
             self._course = Course(self._ledger.sample, lambda: self._stock.read().chips, time.time_ns)
         return self._course
@@ -275,3 +265,8 @@ class Collector:
 
     def _is_settling(self) -> bool:
         return any(process["reason"] == "settling" for process in self._ledger.snapshot(())["processes"])
+
+
+def _type_count(snapshot: Snapshot) -> int:
+    """How many lists there are: one per process, device and type."""
+    return sum(len(held.pools) + len(held.kernels) for process in snapshot.live for held in process.devices)

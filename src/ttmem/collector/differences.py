@@ -8,8 +8,18 @@ that reason alone. So they are compared when neither has moved for a moment, and
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ttmem.devices import Device, Pool
-from ttmem.snapshot import Finding, PoolUsage, ProcessDevice, ProcessUsage, ReadChip, ReadProcess
+from ttmem.devices import Pool
+from ttmem.snapshot import (
+    Device,
+    Finding,
+    PoolUsage,
+    ProcessDevice,
+    ProcessUsage,
+    ReadChip,
+    ReadProcess,
+    TimeNs,
+    replace,
+)
 
 __all__ = ["Differences"]
 
@@ -48,7 +58,7 @@ class Differences:
             return process
         finding = Finding(verdict.finding, 1, process.pid, process.path)
         others = (*process.other_devices, *verdict.others)
-        return process._replace(findings=(*process.findings, finding), other_devices=others)
+        return replace(process, findings=(*process.findings, finding), other_devices=others)
 
 
 def _is_comparable(process: ProcessUsage, held: Held, read_ns: int) -> bool:
@@ -71,7 +81,7 @@ def _verdict(process: ProcessUsage, held: Held) -> _Verdict:
         if any(gaps):
             is_missing |= any(gap > 0 for gap in gaps)
             is_beyond |= any(gap < 0 for gap in gaps)
-            others.append(ProcessDevice(device, tuple(_read_pools(read)), (), None))
+            others.append(ProcessDevice(device.as_name(), tuple(_read_pools(read)), (), None))
     if not others:
         return _EQUAL
     return _Verdict("runtime_misses" if is_missing or not is_beyond else "runtime_exceeds", tuple(others))
@@ -90,7 +100,7 @@ def _read_pools(read: ReadProcess) -> list[PoolUsage]:
             requested_bytes=None if pool is Pool.CB else used,
             count=None,
             peak_bytes=used,
-            peak_time_ns=read.last_update_ns,
+            peak_time_ns=None if read.last_update_ns is None else TimeNs(read.last_update_ns),
             is_lower_bound=True,
             origin="sample" if pool is Pool.CB else "read",
         )

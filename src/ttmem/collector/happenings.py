@@ -5,11 +5,11 @@ A phase that runs again and again within a second is one phase that goes on: els
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ttmem.devices import Pool
-from ttmem.snapshot.sights.history import Mark
+from ttmem.snapshot.history import Mark
+from ttmem.snapshot.values import TimeNs, replace
 
 __all__ = ["Happenings"]
 
@@ -44,9 +44,9 @@ class Happenings:
                 continue  # no process is known to have written that journal
             self._is_live[key] = is_live
             if key not in known and started_ns:
-                self._marks.append(Mark(started_ns, "process_began", label, pid))
+                self._marks.append(Mark(TimeNs(started_ns), "process_began", label, pid))
             if not is_live and known.get(key, True) and ended_ns:
-                self._marks.append(Mark(ended_ns, "process_ended", label, pid))
+                self._marks.append(Mark(TimeNs(ended_ns), "process_ended", label, pid))
                 self._end_phases(key, ended_ns, pid)
         self._forget_strangers()
 
@@ -67,7 +67,7 @@ class Happenings:
             self._phase_ended(key, str(figure), time_ns, pid)
         else:
             size = figure if what == "out_of_memory" else None
-            mark = Mark(time_ns, what, label, pid, device, Pool(pool), size)
+            mark = Mark(TimeNs(time_ns), what, label, pid, device, Pool.numbered(pool), size)
             before = refused.get((key, what, device, pool))
             refused[key, what, device, pool] = _together(before, mark) if before else mark
 
@@ -76,7 +76,7 @@ class Happenings:
         open_count = self._running.get((key, name), 0)
         self._running[key, name] = open_count + 1
         if self._ended.pop((key, name), None) is None and not open_count:
-            self._began[key, name] = Mark(time_ns, "phase_began", name, pid)
+            self._began[key, name] = Mark(TimeNs(time_ns), "phase_began", name, pid)
             self._marks.append(self._began[key, name])
 
     def _phase_ended(self, key: int, name: str, time_ns: int, pid: int | None) -> None:
@@ -84,14 +84,14 @@ class Happenings:
         if open_count > 1:
             self._running[key, name] = open_count - 1
             return
-        self._ended[key, name] = Mark(time_ns, "phase_ended", name, pid)
+        self._ended[key, name] = Mark(TimeNs(time_ns), "phase_ended", name, pid)
 
     def _end_phases(self, key: int, time_ns: int, pid: int) -> None:
         """What ran in a process ends with it."""
         for owner, name in [of for of in self._running if of[0] == key]:
             del self._running[owner, name]
             self._began.pop((owner, name), None)
-            self._marks.append(Mark(time_ns, "phase_ended", name, pid))
+            self._marks.append(Mark(TimeNs(time_ns), "phase_ended", name, pid))
 
     def _forget_strangers(self) -> None:
         """Processes that nobody knows any more have no phases; what was told of them stays told."""

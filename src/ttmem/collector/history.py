@@ -15,7 +15,8 @@ from ttmem.collector.happenings import Happenings
 from ttmem.collector.rings import PLACES, STEPS, Ring, step_for
 from ttmem.devices import Pool
 from ttmem.snapshot.counters import ReadChip
-from ttmem.snapshot.sights.history import History, Series
+from ttmem.snapshot.history import History, Series
+from ttmem.snapshot.values import TimeNs
 
 __all__ = ["Course"]
 
@@ -65,8 +66,8 @@ class Course:
             end_ns = (last + 1) * step * _SECOND_NS
             begin_ns = end_ns - count * step * _SECOND_NS
             return History(
-                end_ns=end_ns,
-                interval_ns=step * _SECOND_NS,
+                end_ns=TimeNs(end_ns),
+                interval_ns=TimeNs(step * _SECOND_NS),
                 series=tuple(
                     _series(pool, ring, ring.samples(step, last, count))
                     for rings in self._chips.values()
@@ -116,7 +117,7 @@ def _put_counted(
     rings: dict[Pool, Ring], second: int, number: int, unique_id: int | None, pools: Sequence[Sequence[int]]
 ) -> None:
     """What was counted of a chip; a pool of which nothing is told holds nothing."""
-    told = {Pool(pool): (highest, capacity) for pool, _, highest, capacity in pools if pool not in _NEVER}
+    told = {Pool.numbered(pool): (highest, capacity) for pool, _, highest, capacity in pools if pool != Pool.CB.number}
     for pool in (*_ALWAYS, *told):
         if pool not in rings:
             known = rings.get(_ALWAYS[0])

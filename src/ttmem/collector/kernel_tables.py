@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ttmem.devices import BinaryStatus, Kind
-from ttmem.snapshot import DeviceUsage
-from ttmem.snapshot.sights.kernel_table import KernelRow, KernelTable
-from ttmem.snapshot.sights.overview import ProcessRow
+from ttmem.snapshot import DeviceUsage, Hex, ProcessUsage, TimeNs
+from ttmem.snapshot.kernel_table import KernelRow, KernelTable
 from ttmem.tracking import CoreType, FoundBy
 
 __all__ = ["kernel_table_of"]
@@ -15,13 +14,13 @@ _ESTIMATED = 64  # a flag of a row: charged by the seeds' rule
 
 
 def kernel_table_of(
-    usage: DeviceUsage, processes: Iterable[ProcessRow], found: tuple[int, Sequence[Sequence[Any]], int]
+    usage: DeviceUsage, processes: Iterable[ProcessUsage], found: tuple[int, Sequence[Sequence[Any]], int]
 ) -> KernelTable:
     """The table that the rows of `Ledger.kernels` make."""
     time_ns, rows, count = found
     pids = {process.key: process.pid for process in processes}
     return KernelTable(
-        time_ns=time_ns,
+        time_ns=TimeNs(time_ns),
         device=usage.device,
         rows=tuple(_row(row, pids) for row in rows),
         more_count=count - len(rows),
@@ -37,18 +36,18 @@ def _row(row: Sequence[Any], pids: Mapping[int, int]) -> KernelRow:
     return KernelRow(
         pid=pids.get(key, 0),
         program=program,
-        id=identity,
+        id=Hex(identity),
         name=name,
         operation=operation,
-        kind=Kind(kind),
-        found_by=FoundBy(found_by),
-        core_type=CoreType(core_type),
+        kind=Kind.numbered(kind),
+        found_by=FoundBy.numbered(found_by),
+        core_type=CoreType.numbered(core_type),
         binary_bytes=binary or None,
         packed_bytes=packed,
         core_count=cores or None,
         exact_bytes=None if flags & _ESTIMATED else charged,
         seed_rule_bytes=seed_rule or (charged if flags & _ESTIMATED else None) or None,
-        status=BinaryStatus(status) if is_program_known else None,
+        status=BinaryStatus.numbered(status) if is_program_known else None,
         launch_count=launches if is_program_known else None,
-        time_ns=time_ns or None,
+        time_ns=TimeNs(time_ns) if time_ns else None,
     )

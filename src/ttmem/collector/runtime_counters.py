@@ -16,8 +16,10 @@ from typing import NamedTuple, Protocol
 
 from ttmem.collector.chips import chips_of
 from ttmem.collector.differences import Differences
-from ttmem.devices import Device, Pool
+from ttmem.collector.rows.chips import with_empty_pools
+from ttmem.devices import Pool
 from ttmem.snapshot import (
+    Device,
     DeviceUsage,
     PoolUsage,
     ProcessDevice,
@@ -26,9 +28,12 @@ from ttmem.snapshot import (
     Readings,
     ReadProcess,
     Snapshot,
+    TimeNs,
     place_of,
+    replace,
 )
 from ttmem.snapshot.usage import first_reason
+from ttmem.snapshot.values import clean
 
 __all__ = ["RuntimeCounters"]
 
@@ -103,12 +108,13 @@ class RuntimeCounters:
         )
         before = {finding for process in snapshot.processes for finding in process.findings}
         new = (finding for process in processes for finding in process.findings if finding not in before)
-        return snapshot._replace(
-            places=(*snapshot.places, *(place for place in readings.places if place not in snapshot.places)),
+        return replace(
+            snapshot,
+            places=tuple(dict.fromkeys((*snapshot.places, *map(clean, readings.places)))),
             devices=self._devices(snapshot, chips, look),
             processes=(*processes, *(self._process(held, look) for held in plain.values())),
-            foreign=(*snapshot.foreign, *readings.foreign),
-            findings=(*snapshot.findings, *new, *readings.findings),
+            foreign=(*snapshot.foreign, *(replace(one, path=clean(one.path)) for one in readings.foreign)),
+            findings=(*snapshot.findings, *new, *(replace(one, path=clean(one.path)) for one in readings.findings)),
         )
 
     def _process(self, held: _Held, look: _Look) -> ProcessUsage:
@@ -119,46 +125,33 @@ class RuntimeCounters:
         return ProcessUsage(
             key=-first.pid,  # the ledger knows nothing of it
             pid=first.pid,
-            claimed_pid=None,
             source="runtime",
             uid=first.uid,
             user=self._user_of(first.uid),
             label=first.command,
             command=first.command,
-            path=chip.path,
+            path=clean(chip.path),
             state="live",
             is_visible=True,
             container=first.container,
             origin="unknown" if is_unknown else "read",
             reason="uncounted" if is_unknown else "",
-            start_time_ns=first.start_time_ns,
-            last_event_time_ns=max(stamps, default=None),
-            event_count=0,
-            lost_record_count=0,
-            skipped_count=0,
-            untabled_count=0,
+            start_time_ns=TimeNs(first.start_time_ns),
+            last_event_time_ns=TimeNs(max(stamps)) if stamps else None,
             live_count=None,
-            thread_count=0,
-            refusal_count=0,
-            clash_count=0,
+            has_details=True,
             devices=tuple(
-                ProcessDevice(device, () if is_unknown else self._pools(device, process, look.now_ns), (), None)
+                ProcessDevice(device.as_name(), self._pools(device, process, look), (), None)
                 for device, _, process in held
             ),
-            other_devices=(),
-            programs=(),
-            phases=(),
-            open_phases=(),
-            out_of_memory=(),
-            clashes=(),
-            meshes=(),
-            findings=(),
         )
 
-    def _pools(self, device: Device, process: ReadProcess, now_ns: int) -> tuple[PoolUsage, ...]:
+    def _pools(self, device: Device, process: ReadProcess, look: _Look) -> tuple[PoolUsage, ...]:
+        if process.pid in look.unknown:
+            return ()
         life = (process.pid, process.start_time_ns, device.unique_id, device.name)
         return tuple(
-            _pool(pool, used, self._peak((*life, pool), used, now_ns))
+            _pool(pool, used, self._peak((*life, pool), used, look.now_ns))
             for pool, used in sorted(process.used.items())
             if used or pool in _ALWAYS_TOLD or (*life, pool) in self._peaks
         )
@@ -186,7 +179,7 @@ class RuntimeCounters:
         telling = [process for process in plain if process.pid not in look.unknown]
         if plain:
             usage = _unplaced(usage)
-        pools = {pool.pool: pool for pool in usage.pools}
+        pools = {pool.pool: pool for pool in usage.pools if not pool.is_untouched}
         for pool in chip.used:
             told = sum(process.used[pool] for process in telling)
             # Where processes report, what the counters cannot account for is theirs, on other threads.
@@ -197,11 +190,13 @@ class RuntimeCounters:
             elif before or told or rest or chip.stale[pool] or (telling and pool in _ALWAYS_TOLD):
                 part = _Part(told, rest, chip.stale[pool])
                 pools[pool] = self._read_pool(usage.device, pool, before, part, now_ns=look.now_ns)
-        return usage._replace(
-            device=usage.device._replace(open_count=usage.device.open_count + len(plain)) if plain else usage.device,
+        joined = replace(
+            usage,
+            device=replace(usage.device, open_count=usage.device.open_count + len(plain)) if plain else usage.device,
             pools=tuple(pools[pool] for pool in sorted(pools)),
             doubt=first_reason([usage.doubt, "uncounted" if len(telling) < len(plain) else ""]),
         )
+        return replace(joined, pools=with_empty_pools(joined))
 
     def _read_pool(
         self, device: Device, pool: Pool, before: PoolUsage | None, part: _Part, *, now_ns: int
@@ -220,8 +215,9 @@ class RuntimeCounters:
 
 def _unplaced(usage: DeviceUsage) -> DeviceUsage:
     """Where somebody does not report, nobody knows what is free in one piece, the fullest core, nor the headroom."""
-    pools = (pool._replace(largest_free_bytes=None, largest_free_bank_bytes=None) for pool in usage.pools)
-    return usage._replace(
+    pools = (replace(pool, largest_free_bytes=None, largest_free_bank_bytes=None) for pool in usage.pools)
+    return replace(
+        usage,
         pools=tuple(pools),
         worst_core_bytes=None,
         worst_core=None,
@@ -234,7 +230,7 @@ def _unplaced(usage: DeviceUsage) -> DeviceUsage:
 def _beside(counted: PoolUsage, told: int, stale: int) -> PoolUsage:
     """What was read stands beside what was counted."""
     read = (counted.read_bytes or 0) + told if told or counted.read_bytes is not None else None
-    return counted._replace(read_bytes=read, stale_bytes=(counted.stale_bytes or 0) + stale)
+    return replace(counted, read_bytes=read, stale_bytes=(counted.stale_bytes or 0) + stale)
 
 
 def _tells_nothing(process: ReadProcess, now_ns: int) -> bool:
@@ -252,7 +248,7 @@ def _pool(pool: Pool, used: int, peak: tuple[int, int], **more: int | None) -> P
         requested_bytes=None if pool is Pool.CB else used,
         count=None,
         peak_bytes=peak_bytes,
-        peak_time_ns=peak_time_ns,
+        peak_time_ns=TimeNs(peak_time_ns),
         is_lower_bound=True,
         origin="sample" if pool is Pool.CB else "read",
         **more,  # type: ignore[arg-type]

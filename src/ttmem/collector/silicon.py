@@ -6,12 +6,13 @@ import time
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ttmem.snapshot.sights.chips import devices_from_rows
-from ttmem.snapshot.sights.regions import BankSizes
+from ttmem.collector.rows.chips import devices_from_rows
+from ttmem.collector.rows.regions import BankSizes
+from ttmem.snapshot.identity import chip_of
 
 if TYPE_CHECKING:
     from ttmem._native import Ledger
-    from ttmem.snapshot.sights.telemetry import ChipTelemetry
+    from ttmem.snapshot.telemetry import ChipTelemetry
     from ttmem.sources.driver import Driver
 
 __all__ = ["DriverWord", "bank_sizes", "most_memory"]
@@ -35,8 +36,6 @@ class DriverWord:
             self._due = time.monotonic() + _AGAIN_SECONDS
         if not self._known:
             return False
-        from ttmem.snapshot.identity import chip_of  # here, since most machines have no chips
-
         is_news = False
         for device in devices_from_rows(rows).values():
             chip = chip_of(device, self._known)

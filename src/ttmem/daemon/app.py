@@ -1,12 +1,10 @@
 """The routes of the daemon: what can be asked, and what comes back. All answers are JSON, but the stream of events.
 
-GET  /snapshot      everything at one instant, the document of `ttmem ps --json`
-GET  /overview      the same with every process summed over its chips: what a monitor asks for again and again. Its ETag
-                    names all but the moment; 304 to whoever has it, and the moment in a header
+GET  /snapshot      everything at one instant
+GET  /overview      the same without details of processes: what a monitor asks for again and again. Its ETag names all
+                    but the moment; 304 to who has it, with the moment in a header
 GET  /events        either again and again, as server-sent events; ?interval=SECONDS&what=overview
-GET  /process, ...  close-ups, see `Answers.sights`; ?pid=N&most=N
-GET  /incident      what was alive when something was refused; ?pid=N&number=N
-GET  /dump          what is alive, allocation by allocation; ?kernels=1&device=N&most=N&by=site
+GET  /process, ...  one process, chip, ...: see `answering/answers.py`; ?pid=N&most=N
 GET  /healthz       whether all is well; 503 if it is not
 GET  /metrics, ...  for Prometheus, in its formats: see `answering/scrapes.py`
 POST /reset-peaks   forgets peaks: from now on they start at what is used; on the Unix socket only
@@ -22,33 +20,29 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from ttmem.daemon.answering.answers import AnswerTo
 from ttmem.daemon.answering.connections import came_by_port, in_thread
-from ttmem.daemon.answering.encoding import encoded
 from ttmem.daemon.answering.questions import BadQuestion, number_in
-from ttmem.daemon.answering.sights import Sight
-from ttmem.daemon.answering.site_paths import without_directories
-from ttmem.daemon.asking.remembered import TIME_HEADER
+from ttmem.daemon.answering.site_paths import encoded_for
 from ttmem.daemon.doorkeeper import Doorkeeper
 from ttmem.daemon.frames import LEAST_INTERVAL_SECONDS, Encoded, Frames
 from ttmem.errors import SelectionError
-from ttmem.snapshot.dump import BY, By
+from ttmem.figures.daemon_client import TIME_HEADER
 
-__all__ = ["Answers", "application"]
+__all__ = ["Questions", "application"]
 
 _LONGEST_INTERVAL_SECONDS = 3600.0
-_MOST_ALLOCATIONS = 50
 _UNCACHED = {"cache-control": "no-store"}
 
 
-class Answers(NamedTuple):
-    """Who knows the answers. These are called in threads, and may take a while; documents are encoded there, too."""
+class Questions(NamedTuple):
+    """What answers each route. These are called in threads, and may take a while; figures are encoded there, too."""
 
     snapshot: Callable[[], Encoded]
-    dump: Callable[[bool, str | None, int, By], dict[str, Any]]  # kernels alone, device, most, what sums are made by
     health: Callable[[], tuple[bool, dict[str, Any]]]
     reset_peaks: Callable[[], None]
     overview: Callable[[], Encoded]
-    sights: Mapping[str, Sight] = MappingProxyType({})  # close-ups, by the name of their route
+    figures: Mapping[str, AnswerTo] = MappingProxyType({})  # by the name of their route
     routes: Sequence[Route] = ()  # answered by somebody else
     shows_paths: bool = False  # to ports, too
 
@@ -57,11 +51,11 @@ class Answers(NamedTuple):
         return {"snapshot": Frames(self.snapshot), "overview": Frames(self.overview, name="overview")}
 
 
-def application(answers: Answers, frames: Mapping[str, Frames]) -> Doorkeeper:
-    """The ASGI application; `frames` are those of `Answers.frames`."""
+def application(questions: Questions, frames: Mapping[str, Frames]) -> Doorkeeper:
+    """The ASGI application; `frames` are those of `Questions.frames`."""
 
     def is_public(request: Request) -> bool:
-        return came_by_port(request.scope) and not answers.shows_paths
+        return came_by_port(request.scope) and not questions.shows_paths
 
     def framed(name: str) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
@@ -73,9 +67,12 @@ def application(answers: Answers, frames: Mapping[str, Frames]) -> Doorkeeper:
 
         return answer
 
-    def close_up(sight: Sight) -> Callable[[Request], Awaitable[Response]]:
+    def figures(answer_to: AnswerTo) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
-            return await _json_answer(request, lambda: sight(request.query_params), is_public(request))
+            def body() -> bytes:
+                return encoded_for(answer_to(request.query_params), is_public=is_public(request))
+
+            return Response(await in_thread(request.scope, body), media_type="application/json", headers=_UNCACHED)
 
         return answer
 
@@ -91,43 +88,23 @@ def application(answers: Answers, frames: Mapping[str, Frames]) -> Doorkeeper:
         stream = _events(frames[what], interval, is_public(request))
         return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
-    async def dump(request: Request) -> Response:
-        device = request.query_params.get("device")
-        most = int(number_in(request.query_params, "most", _MOST_ALLOCATIONS, least=0, most=1_000_000))
-        has_kernels = request.query_params.get("kernels", "") not in ("", "0", "false")
-        by = request.query_params.get("by", "")
-        if by not in BY:
-            raise BadQuestion(f"by: expected {' or '.join(filter(None, BY))}, found {by!r}")
-        return await _json_answer(request, lambda: answers.dump(has_kernels, device, most, by), is_public(request))
-
     async def healthz(request: Request) -> Response:
-        is_well, facts = await in_thread(request.scope, answers.health)
+        is_well, facts = await in_thread(request.scope, questions.health)
         return JSONResponse(facts, status_code=200 if is_well else 503, headers=_UNCACHED)
 
     async def reset_peaks(request: Request) -> Response:
-        await in_thread(request.scope, answers.reset_peaks)
+        await in_thread(request.scope, questions.reset_peaks)
         return Response(status_code=204)
 
     routes = [
         *(Route(f"/{name}", framed(name)) for name in frames),
-        *(Route(f"/{name}", close_up(sight)) for name, sight in answers.sights.items()),
+        *(Route(f"/{name}", figures(answer_to)) for name, answer_to in questions.figures.items()),
         Route("/events", events),
-        Route("/dump", dump),
         Route("/healthz", healthz),
         Route("/reset-peaks", reset_peaks, methods=["POST"]),
-        *answers.routes,
+        *questions.routes,
     ]
     return Doorkeeper(Starlette(routes=routes, exception_handlers=_HANDLERS))
-
-
-async def _json_answer(request: Request, document: Callable[[], dict[str, Any]], is_public: bool) -> Response:
-    """A document of any length: made and encoded in a thread, while the event loop answers others."""
-
-    def body() -> bytes:
-        made = document()
-        return encoded(without_directories(made) if is_public else made)
-
-    return Response(await in_thread(request.scope, body), media_type="application/json", headers=_UNCACHED)
 
 
 async def _events(frames: Frames, interval_seconds: float, is_public: bool) -> AsyncIterator[bytes]:

@@ -21,11 +21,10 @@ from typing import Any
 import ttmem
 from ttmem.collector import Collector
 from ttmem.daemon.activation import tell_manager
-from ttmem.daemon.answering.encoding import encoded
+from ttmem.daemon.answering.answers import Answers
 from ttmem.daemon.answering.scrapes import scrape_routes
-from ttmem.daemon.answering.sights import Sights
-from ttmem.daemon.answering.site_paths import with_public_body
-from ttmem.daemon.app import Answers
+from ttmem.daemon.answering.site_paths import encoded_frame
+from ttmem.daemon.app import Questions
 from ttmem.daemon.checkpoint import Checkpoint
 from ttmem.daemon.doors import Doors, Plan, open_doors
 from ttmem.daemon.dumping import Dumping
@@ -38,7 +37,6 @@ from ttmem.daemon.signals import Signals
 from ttmem.daemon.statistics import Statistics
 from ttmem.errors import CannotServe
 from ttmem.snapshot import Finding
-from ttmem.snapshot.document import document
 from ttmem.sources import Places
 from ttmem.sources.driver import Driver
 from ttmem.sources.seed_feed import SeedFeed
@@ -100,21 +98,19 @@ class Daemon:
         self._is_stopping = threading.Event()
         self._is_drained = threading.Event()
         self._checkpoints = threading.Thread(target=self._keep, name="ttmem-checkpoint", daemon=True)
-        sights = Sights(self._collector, driver)
-        answers = Answers(
+        questions = Questions(
             snapshot=self._snapshot,
-            dump=self._dumping.document,
             health=self._health,
             reset_peaks=self._collector.ledger.reset_peaks,
-            overview=sights.overview,
-            sights=sights.routes,
+            overview=self._overview,
+            figures=Answers(self._collector, driver).routes,
             routes=scrape_routes(
                 Exporter(self._collector, asked=asked, service=self._service, telemetry=driver.identities),
                 self._is_well,
             ),
             shows_paths=doors.shows_paths,
         )
-        self._queries = QueryServer(answers, doors.listeners, complain=complain)
+        self._queries = QueryServer(questions, doors.listeners, complain=complain)
         self._complaints: set[str] = set()
 
     @property
@@ -223,7 +219,11 @@ class Daemon:
 
     def _snapshot(self) -> Encoded:
         self._collector.tick()  # also the journal that was made a moment ago
-        return with_public_body(encoded(document(self._collector.snapshot(), self._driver.telemetry())))
+        return encoded_frame(self._collector.snapshot())
+
+    def _overview(self) -> Encoded:
+        self._collector.tick()
+        return encoded_frame(self._collector.overview())
 
     def _is_well(self) -> bool:
         doors = (self._doors.seed, self._doors.query)

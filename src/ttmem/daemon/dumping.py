@@ -1,17 +1,13 @@
-"""What is alive now, allocation by allocation: as a document for those who ask, as text for the log.
+"""What is alive now, allocation by allocation, as text for the log.
 
 The messages DUMP_REMAINING and DUMP_KERNELS print what the proof of concept of the allocation server printed, for
 scripts that search its log; numbers look as C++ prints them. SIGUSR1 prints the page of `ttmem dump`.
 """
 
-from typing import Any
-
 from ttmem.collector import Collector
 from ttmem.daemon.log import KERNELS, PAGE
 from ttmem.devices import Pool
-from ttmem.snapshot import Snapshot
-from ttmem.snapshot.dump import Allocation, By, Dump, DumpGroup, dump_of
-from ttmem.snapshot.dump_document import dump_document
+from ttmem.snapshot.dump import Allocation, Dump, DumpGroup
 from ttmem.snapshot.selection import MOST
 from ttmem.view import plain
 from ttmem.view.dump_page import dump_page
@@ -19,7 +15,6 @@ from ttmem.view.page import PageOptions
 
 __all__ = ["Dumping"]
 
-_MOST_ROWS = 100_000  # in one answer, also for who asks for all; totals tell about the others
 _MOST_BUFFERS = 10  # of one type are listed one by one
 _MOST_KERNELS = 1000  # of one device
 _BUFFER_WORDS = {
@@ -38,25 +33,17 @@ class Dumping:
     def __init__(self, collector: Collector) -> None:
         self._collector = collector
 
-    def document(self, has_kernels: bool, device: str | None, most: int, by: By = "") -> dict[str, Any]:
-        return dump_document(self._dump(has_kernels, device, most, by))
-
     def text(self, what: str) -> str:
         """What goes into the log: the page of `ttmem dump`, or what a message of the protocol asks for."""
         if what == PAGE:
-            return "\n" + plain(dump_page(self._dump(False, None, MOST), PageOptions())) + "\n"
+            return "\n" + plain(dump_page(self._dump(False, MOST), PageOptions())) + "\n"
         if what == KERNELS:
-            return kernels_text(self._dump(True, None, _MOST_KERNELS))
-        return remaining_text(self._dump(False, None, MOST))
+            return kernels_text(self._dump(True, _MOST_KERNELS))
+        return remaining_text(self._dump(False, MOST))
 
-    def _dump(self, has_kernels: bool, device: str | None, most: int, by: By = "") -> Dump:
+    def _dump(self, has_kernels: bool, most: int) -> Dump:
         self._collector.tick()
-        snapshot = self._collector.snapshot()
-        ledger = self._collector.ledger
-        share = max(MOST, _MOST_ROWS // max(1, _type_count(snapshot)))
-        most_of_each = share if by else min(most or share, share)
-        rows = {process.key: ledger.allocations(process.key, most_of_each) for process in snapshot.reporting}
-        return dump_of(snapshot, rows, kernels=has_kernels, device=device, most=most, by=by)
+        return self._collector.dump(kernels=has_kernels, most=most)
 
 
 def remaining_text(dump: Dump) -> str:
@@ -112,8 +99,3 @@ def _kernel_line(kernel: Allocation, group: DumpGroup, now_ns: int) -> str:
     age = "" if kernel.time_ns is None else f", Age: {max(0, now_ns - kernel.time_ns) // 1_000_000_000}s"
     whose = f"PID: {kernel.owner.pid}{age}, Type: {group.type.capitalize()}"
     return f"  Kernel ID: 0x{kernel.id:x}, Size: {size:g} KB, {whose}"
-
-
-def _type_count(snapshot: Snapshot) -> int:
-    """How many lists there are: one per process, device and type."""
-    return sum(len(held.pools) + len(held.kernels) for process in snapshot.live for held in process.devices)

@@ -1,4 +1,4 @@
-"""Answers questions over HTTP, in a thread with an event loop of its own."""
+"""Questions questions over HTTP, in a thread with an event loop of its own."""
 
 import asyncio
 import errno
@@ -11,14 +11,14 @@ from typing import Any
 import uvicorn
 
 from ttmem.daemon.answering.connections import limited_connections
-from ttmem.daemon.app import Answers, application
+from ttmem.daemon.app import Questions, application
 from ttmem.daemon.frames import Frames
 from ttmem.errors import CannotServe
 
 __all__ = ["QueryServer", "loopback_address", "loopback_listener"]
 
 _START_SECONDS = 10.0
-_GRACE_SECONDS = 0.1  # for answers under way; a viewer that has stopped reading does not hold us
+_GRACE_SECONDS = 0.1  # for questions under way; a viewer that has stopped reading does not hold us
 _BACKLOG = 128  # viewers that may wait to be let in
 _ACCEPTED_AT_ONCE = 16  # asyncio tries that often also while there is no descriptor left, and complains of each try
 _OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
@@ -53,9 +53,9 @@ class QueryServer:
     """Serves some listening sockets until `stop`."""
 
     def __init__(
-        self, answers: Answers, listeners: Sequence[socket.socket], *, complain: Callable[[str], None]
+        self, questions: Questions, listeners: Sequence[socket.socket], *, complain: Callable[[str], None]
     ) -> None:
-        self._answers = answers
+        self._answers = questions
         self._complain = complain
         self._has_complained = False
         self._listeners = [listener.dup() for listener in listeners]  # the server closes what it gets
@@ -78,7 +78,7 @@ class QueryServer:
             self._server.should_exit = True
 
     def stop(self, wait_seconds: float = 1.0) -> None:
-        """Lets answers under way end, for a moment, then hangs up."""
+        """Lets questions under way end, for a moment, then hangs up."""
         self.ask_to_stop()
         self._thread.join(max(0.0, wait_seconds))
 

@@ -9,9 +9,9 @@ import socket
 import stat
 from collections.abc import Iterator, Mapping
 
-from ttmem.daemon.asking.client import DaemonClient
 from ttmem.doctor.checks import Check, Status
 from ttmem.errors import RegionDamaged
+from ttmem.figures.daemon_client import DaemonClient
 from ttmem.sources import Places
 from ttmem.sources.stock_shm.names import RUNTIME_DIRECTORY, region_number
 from ttmem.sources.stock_shm.region import decode_region

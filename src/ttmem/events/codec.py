@@ -2,9 +2,10 @@
 
 import struct
 from collections.abc import Iterator
+from operator import index
 from typing import Any
 
-from ttmem.devices import BinaryStatus, BufferLayout, Kind, Pool
+from ttmem.devices import BinaryStatus, BufferLayout, Kind, Pool, Word
 from ttmem.errors import RecordDamaged
 from ttmem.events.bits import HEAD, KIND, RECORD_BYTES, TYPE
 from ttmem.events.records import (
@@ -65,15 +66,15 @@ _BY_TYPE: dict[int, type[Event]] = {
     )
 }
 _ALLOCATED_BY_KIND: dict[int, type[Event]] = {
-    Kind.BUFFER: BufferAllocated,
-    Kind.TRACE_BUFFER: BufferAllocated,
-    Kind.CIRCULAR_BUFFER: CircularBufferAllocated,
-    Kind.DATAFLOW_BUFFER: CircularBufferAllocated,
-    Kind.SCRATCHPAD: CircularBufferAllocated,
-    Kind.PROGRAM_BINARY: BinaryStored,
-    **{kind: KernelLoaded for kind in Kind if kind.is_kernel},
+    Kind.BUFFER.number: BufferAllocated,
+    Kind.TRACE_BUFFER.number: BufferAllocated,
+    Kind.CIRCULAR_BUFFER.number: CircularBufferAllocated,
+    Kind.DATAFLOW_BUFFER.number: CircularBufferAllocated,
+    Kind.SCRATCHPAD.number: CircularBufferAllocated,
+    Kind.PROGRAM_BINARY.number: BinaryStored,
+    **{kind.number: KernelLoaded for kind in Kind if kind.is_kernel},
 }
-_WORDS_OF = {
+_WORDS_OF: dict[str, type[Word]] = {
     "kind": Kind,
     "pool": Pool,
     "status": BinaryStatus,
@@ -100,7 +101,7 @@ def decode_record(record: bytes) -> Event:
 
 def _allocated(words: tuple[int, ...]) -> type[Event]:
     event = _ALLOCATED_BY_KIND.get(kind := KIND.read(words), AllocationMade)
-    return CoreBufferAllocated if kind == Kind.BUFFER and BY_CORE.read(words) else event
+    return CoreBufferAllocated if kind == Kind.BUFFER.number and BY_CORE.read(words) else event
 
 
 def decode_records(records: bytes) -> Iterator[Event]:
@@ -116,11 +117,11 @@ def encode_record(event: Event) -> bytes:
     words = [0] * 8
     TYPE.write(words, event.TYPE)
     for name, bits in {**HEAD, **event.BITS}.items():
-        bits.write(words, int(getattr(event, name)))
+        bits.write(words, index(getattr(event, name)))
     if isinstance(event, CoreBufferAllocated):
         BY_CORE.write(words, 1)
     return _LAYOUT.pack(*words)
 
 
 def _named(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: _WORDS_OF[name](value) if name in _WORDS_OF else value for name, value in values.items()}
+    return {name: _WORDS_OF[name].numbered(value) if name in _WORDS_OF else value for name, value in values.items()}

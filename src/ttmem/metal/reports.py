@@ -66,7 +66,7 @@ class Reports:
         """The kernel ring of a core after a launch, there or elsewhere."""
         self._rings[core_type] = occupancy
         self.ring_launch_counts[core_type] += has_launched
-        if stall:
+        if stall is not Stall.NONE:
             self.stall_counts[stall] += 1
         self.tracker.track_ring(
             self.device,

@@ -16,12 +16,12 @@ from ttmem.errors import SelectionError, TtmemError
 from ttmem.monitor.screens.frame import Frame, Wanted
 
 if TYPE_CHECKING:
-    from ttmem.snapshot.sights.chip_map import ChipMap
-    from ttmem.snapshot.sights.history import History
-    from ttmem.snapshot.sights.kernel_table import KernelTable
-    from ttmem.snapshot.sights.overview import Overview
-    from ttmem.snapshot.sights.process_detail import ProcessDetail
-    from ttmem.snapshot.sights.telemetry import ChipTelemetry
+    from ttmem.snapshot.chip_map import ChipMap
+    from ttmem.snapshot.history import History
+    from ttmem.snapshot.kernel_table import KernelTable
+    from ttmem.snapshot.process_detail import ProcessDetail
+    from ttmem.snapshot.telemetry import ChipTelemetry
+    from ttmem.snapshot.usage import Snapshot
 
 __all__ = ["Feed", "Sights", "asked"]
 
@@ -33,9 +33,9 @@ _MOST_RETRY_SECONDS = 5.0
 
 
 class Sights(Protocol):
-    """Who is asked: `Looking`, or made-up figures."""
+    """Who is asked: `FigureSource`, or made-up figures."""
 
-    def overview(self) -> "Overview": ...
+    def overview(self) -> "Snapshot": ...
     def chip(self, word: str) -> "ChipMap": ...
     def kernels(self, word: str, most: int) -> "KernelTable": ...
     def process(self, pid: int, *, key: int | None = None) -> "ProcessDetail": ...

@@ -2,19 +2,20 @@
 
 from collections.abc import Callable, Sequence
 
-from ttmem.daemon.asking.looking import Looking
-from ttmem.devices import Device
 from ttmem.errors import SelectionError
+from ttmem.figures.source import FigureSource
 from ttmem.monitor.steadiness import Steadiness
 from ttmem.snapshot import Selection
+from ttmem.snapshot.device import Device
 from ttmem.snapshot.selection import device_test, known_devices
-from ttmem.snapshot.sights.overview import Overview, ProcessRow
-from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.snapshot.telemetry import ChipTelemetry
+from ttmem.snapshot.usage import ProcessUsage, Snapshot
+from ttmem.snapshot.values import replace
 
 __all__ = ["NarrowLooking", "WordsOf", "narrowed"]
 
 
-def narrowed(overview: Overview, selection: Selection) -> Overview:
+def narrowed(overview: Snapshot, selection: Selection) -> Snapshot:
     """The same instant, less what was not asked for; SelectionError if no such device is there."""
     devices = overview.devices
     if selection.devices:
@@ -26,11 +27,11 @@ def narrowed(overview: Overview, selection: Selection) -> Overview:
     kept = {usage.device.number for usage in devices}
     processes = (row for row in overview.processes if _is_wanted(row, selection))
     if selection.devices:
-        processes = (row for row in processes if kept & set(row.devices))
-    return overview._replace(devices=devices, processes=tuple(processes))
+        processes = (row for row in processes if kept & set(row.chips))
+    return replace(overview, devices=devices, processes=tuple(processes))
 
 
-def _is_wanted(row: ProcessRow, selection: Selection) -> bool:
+def _is_wanted(row: ProcessUsage, selection: Selection) -> bool:
     if selection.users and row.user not in selection.users and str(row.uid) not in selection.users:
         return False
     return not selection.pids or row.pid in selection.pids
@@ -40,7 +41,7 @@ Telemetry = Callable[[], Sequence[ChipTelemetry]]
 WordsOf = Callable[[Telemetry, Sequence[Device]], tuple[str, ...]]
 
 
-class NarrowLooking(Looking):
+class NarrowLooking(FigureSource):
     """Looks as others do, and tells a part of it."""
 
     selection = Selection()
@@ -48,7 +49,7 @@ class NarrowLooking(Looking):
     words_of: WordsOf | None = None  # what chips that were asked for are called, by the driver and those that are known
     _known: tuple[Device, ...] | None = None  # to which the selection belongs
 
-    def overview(self) -> Overview:
+    def overview(self) -> Snapshot:
         overview = super().overview()
         if self.steadiness is not None:
             self.steadiness.check(overview, is_by_daemon=not self.is_collecting)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import NoReturn
 
-from ttmem.daemon.asking.looking import Looking
 from ttmem.errors import SelectionError, TtmemError
+from ttmem.figures.source import FigureSource
 from ttmem.monitor import settings as kept
 from ttmem.monitor.desk.desk import Desk
 from ttmem.monitor.feed import Sights, asked
@@ -101,7 +101,7 @@ class _Source:
             self.close()
 
 
-def _looking(options: Options, environ: Mapping[str, str], steadiness: Steadiness) -> Looking:
+def _looking(options: Options, environ: Mapping[str, str], steadiness: Steadiness) -> FigureSource:
     looking = NarrowLooking(environ, uid=os.geteuid(), has_daemon=options.has_daemon, is_following=True)
     looking.selection, looking.words_of, looking.steadiness = options.selection, options.words_of, steadiness
     return looking

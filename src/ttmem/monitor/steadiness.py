@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from ttmem.errors import DaemonGone
-from ttmem.snapshot.sights.overview import Overview
+from ttmem.snapshot.usage import Snapshot
 from ttmem.view.words import plural
 
 __all__ = ["Steadiness"]
@@ -24,9 +24,9 @@ class Steadiness:
         self._told: frozenset[int] = frozenset()  # pids
         self._lost_at: float | None = None
 
-    def check(self, overview: Overview, *, is_by_daemon: bool) -> None:
+    def check(self, overview: Snapshot, *, is_by_daemon: bool) -> None:
         """DaemonGone if a daemon told of living processes that cannot be seen without it."""
-        seen = frozenset(row.pid for row in overview.processes if row.state != "dead" and row.is_visible)
+        seen = frozenset(row.pid for row in overview.processes if row.state != "ended" and row.is_visible)
         if is_by_daemon:
             self._told, self._lost_at = seen, None
             return

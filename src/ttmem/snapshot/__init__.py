@@ -2,36 +2,26 @@
 
 from ttmem.snapshot.activity import Activity, CacheUsage, CoreUsage, Footprint, RingUsage
 from ttmem.snapshot.counters import ReadChip, Readings, ReadProcess
-from ttmem.snapshot.refusals import Clash, OutOfMemory
-from ttmem.snapshot.rows import Surroundings, snapshot_from_rows
+from ttmem.snapshot.device import ChipName, Device, place_of
+from ttmem.snapshot.host import Finding, Foreign, Host
+from ttmem.snapshot.programs import Clash, Mesh, OpenPhase, OutOfMemory, PhasePeak, Program
 from ttmem.snapshot.selection import Selection, selected
-from ttmem.snapshot.sights.chips import place_of
-from ttmem.snapshot.usage import (
-    DeviceUsage,
-    Finding,
-    Foreign,
-    Host,
-    KindUsage,
-    Mesh,
-    OpenPhase,
-    Origin,
-    PhasePeak,
-    PoolUsage,
-    ProcessDevice,
-    ProcessUsage,
-    Program,
-    Snapshot,
-)
+from ttmem.snapshot.usage import DeviceUsage, KindUsage, Origin, PoolUsage, ProcessDevice, ProcessUsage, Snapshot
+from ttmem.snapshot.values import ChipId, Hex, TimeNs, replace
 
 __all__ = [
     "Activity",
     "CacheUsage",
+    "ChipId",
+    "ChipName",
     "Clash",
     "CoreUsage",
+    "Device",
     "DeviceUsage",
     "Finding",
     "Footprint",
     "Foreign",
+    "Hex",
     "Host",
     "KindUsage",
     "Mesh",
@@ -49,8 +39,8 @@ __all__ = [
     "RingUsage",
     "Selection",
     "Snapshot",
-    "Surroundings",
+    "TimeNs",
     "place_of",
+    "replace",
     "selected",
-    "snapshot_from_rows",
 ]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ttmem.devices import Pool
-from ttmem.snapshot.usage import Finding, Foreign
+from ttmem.snapshot.host import Finding, Foreign
 
 __all__ = ["NO_READINGS", "ReadChip", "ReadProcess", "Readings"]
 

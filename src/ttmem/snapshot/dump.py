@@ -5,18 +5,15 @@ are those of the snapshot, right also where a list is not whole; lists are cut a
 Instead of single allocations, sums by the line, phase or operation that made them (`by`).
 """
 
-import heapq
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
-from ttmem.devices import PLANNED_POOLS, BufferLayout, Device, Kind, Pool
-from ttmem.errors import SelectionError
+import msgspec
+
+from ttmem.devices import PLANNED_POOLS, BufferLayout, Kind, Pool
+from ttmem.snapshot.device import Device
 from ttmem.snapshot.incidents import Incident
-from ttmem.snapshot.selection import MOST, device_test, known_devices
-from ttmem.snapshot.stories import OpenPhase
-from ttmem.snapshot.usage import DeviceUsage, KindUsage, PoolUsage, ProcessUsage, Snapshot, Source
+from ttmem.snapshot.usage import ProcessUsage, Source
+from ttmem.snapshot.values import Answer, Count, Hex, Struct, TimeNs
 from ttmem.tracking import CoreType, FoundBy
 
 __all__ = [
@@ -31,131 +28,123 @@ __all__ = [
     "PlacedPart",
     "ProcessNote",
     "Unlisted",
-    "dump_of",
+    "owner_of",
 ]
 
 By = Literal["", "site", "phase", "operation"]  # what sums are made by; empty: single allocations are listed
 BY: tuple[By, ...] = get_args(By)
 
-_VIEW, _ESTIMATED = 1, 64  # flags of a row
-_SUM_FRAMES = 2  # of a stack that tell lines apart
-_OF_RUNTIME = (Kind.PROGRAM_BINARY, Kind.TRACE_BUFFER)
-_KERNEL_POOLS = frozenset({Pool.KERNEL, Pool.ETH, Pool.DISPATCH})  # told by type of kernel, not by place
-_ORDER = (Pool.DRAM, Pool.L1, Pool.L1_SMALL, Pool.TRACE, Pool.CB, Pool.HOST, Pool.UNKNOWN)
-
-Row = Sequence[Any]  # of `Ledger.allocations`
+_set = msgspec.structs.force_setattr
 
 
-class Owner(NamedTuple):
+class Owner(Struct, frozen=True):
     """Whose an allocation is."""
 
-    pid: int
+    pid: Count
     user: str
     label: str
     source: Source = "journal"
     is_visible: bool = True  # False: `pid` is a number of another pid namespace
 
 
-class PlacedPart(NamedTuple):
+class PlacedPart(Struct, frozen=True):
     """One address of a buffer that is allocated by core, and the cores it has there."""
 
-    address: int
-    core_count: int
+    address: Hex
+    core_count: Count
     core_set: str  # `0,0-7,7;0,8-3,8`: rectangles, corners included; empty if nobody told
 
 
-class Allocation(NamedTuple):
+class Allocation(Struct, frozen=True):
     """One thing that is alive."""
 
     kind: Kind
     pool: Pool
-    id: int
-    address: int | None  # None where the reporter names none, and for kernels
-    program: int | None  # of kernels and circular buffers, where it is known
+    id: Hex
+    address: Hex | None  # None where the reporter names none, and for kernels
+    program: Count | None  # of kernels and circular buffers, where it is known
     name: str  # of a kernel; empty if nobody told
     stack: tuple[str, ...]  # "file:line function" that asked for it, innermost first; empty if nobody told
     core_type: CoreType  # of a kernel
     found_by: FoundBy  # how the type of a kernel was found
-    packed_bytes: tuple[int, ...]  # of a kernel's binaries, one for each processor; empty if nobody told
-    size_bytes: int  # what it is charged; 0 for a view
-    requested_bytes: int
-    page_bytes: int | None  # of a buffer, where it is known
+    packed_bytes: tuple[Count, ...]  # of a kernel's binaries, one for each processor; empty if nobody told
+    size_bytes: Count  # what it is charged; 0 for a view
+    requested_bytes: Count
+    page_bytes: Count | None  # of a buffer, where it is known
     layout: BufferLayout  # of a buffer
-    core_count: int | None  # of kernels, circular buffers, and buffers that are allocated by core
-    holder_count: int  # how often it was allocated at the same place and not yet freed
+    core_count: Count | None  # of kernels, circular buffers, and buffers that are allocated by core
+    holder_count: Count  # how often it was allocated at the same place and not yet freed
     is_view: bool  # memory that belongs to another allocation
     is_estimated: bool
-    time_ns: int | None
-    thread: int | None  # that made it, by the kernel's number; None where nobody told
+    time_ns: TimeNs | None
+    thread: Count | None  # that made it, by the kernel's number; None where nobody told
     owner: Owner
-    per_core_bytes: int | None = None  # of a buffer that is allocated by core
+    per_core_bytes: Count | None = None  # of a buffer that is allocated by core
     parts: tuple[PlacedPart, ...] = ()  # of such a buffer, one for each address
     operation: str = ""  # that asked for it, or whose program it is; empty if nobody told
     tensor: str = ""  # "1x1x32x64 bfloat16 tile": what a buffer holds; empty if nobody told
 
 
-class DumpSum(NamedTuple):
+class DumpSum(Struct, frozen=True):
     """All of one type on one device that one line, phase or operation made."""
 
     name: str  # of the phase or the operation; empty for a line, and where it is not known
     stack: tuple[str, ...]  # of a line: it, and the one that called it
-    size_bytes: int
-    count: int  # type: ignore[assignment]  # hides a method of tuples, which nobody calls
+    size_bytes: Count
+    count: Count
 
 
-@dataclass(frozen=True, slots=True)
-class DumpGroup:
+class DumpGroup(Struct, frozen=True):
     """Everything of one type on one device."""
 
     type: str
     is_kernel: bool
-    used_bytes: int
-    count: int
-    is_estimated: bool  # some of its sizes came from the seeds' rule
+    used_bytes: Count
+    count: Count
+    is_estimated: bool  # some of its sizes are binary size x cores
     allocations: tuple[Allocation, ...]  # largest first
     sums: tuple[DumpSum, ...] = ()  # instead of single allocations, largest first
-    more_sum_count: int = 0  # lines, phases or operations that `sums` does not list
+    more_sum_count: Count = 0  # lines, phases or operations that `sums` does not list
 
-    @property
-    def more_count(self) -> int:
-        """How many are alive that are not listed."""
-        return max(0, self.count - len(self.allocations) - sum(one.count for one in self.sums))
+    # ---- follows from the others
+    more_count: Count = 0  # how many are alive that are not listed
+    more_bytes: Count = 0
+    is_planned: bool = False  # an inventory of what programs would take, not bytes that exclude each other
 
-    @property
-    def more_bytes(self) -> int:
+    def __post_init__(self) -> None:
+        more_count = max(0, self.count - len(self.allocations) - sum(one.count for one in self.sums))
         listed = sum(one.size_bytes for one in self.allocations) + sum(one.size_bytes for one in self.sums)
-        return max(0, self.used_bytes - listed) if self.more_count else 0
-
-    @property
-    def is_planned(self) -> bool:
-        """An inventory of what programs would take, not bytes that exclude each other."""
-        return self.is_kernel or self.type in {pool.word for pool in PLANNED_POOLS}
+        _set(self, "more_count", more_count)
+        _set(self, "more_bytes", max(0, self.used_bytes - listed) if more_count else 0)
+        _set(self, "is_planned", self.is_kernel or self.type in _PLANNED)
 
 
-class DumpDevice(NamedTuple):
+_PLANNED = {pool.word for pool in PLANNED_POOLS}
+
+
+class DumpDevice(Struct, frozen=True):
     """One chip and what is alive on it."""
 
     device: Device
     groups: tuple[DumpGroup, ...]
 
 
-class Unlisted(NamedTuple):
+class Unlisted(Struct, frozen=True):
     """A process whose single allocations could not all be followed."""
 
     owner: Owner
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessNote:
+class ProcessNote(Struct, frozen=True, kw_only=True):
     """What is to be said of a process besides what it holds: its incidents, and why its lines are not known."""
 
     owner: Owner
     is_ended: bool
     incidents: tuple[Incident, ...]
-    incident_count: int
-    refusal_count: int
-    clash_count: int
+    incident_count: Count
+    refusal_count: Count
+    clash_count: Count
     sites_off: str
 
     @property
@@ -176,235 +165,29 @@ class ProcessNote:
         return max(0, self.incident_count - len(self.incidents))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dump:
+class Dump(Answer, frozen=True, kw_only=True):
     """All that is alive at one instant."""
 
-    time_ns: int
+    time_ns: TimeNs
     source: str
     places: tuple[str, ...]
     is_kernels_only: bool
-    process_count: int  # that report now
-    ended_count: int
+    process_count: Count  # that report now
+    ended_count: Count
     devices: tuple[DumpDevice, ...]  # on which something is alive
     unlisted: tuple[Unlisted, ...]
     notes: tuple[str, ...] = ()
     by: By = ""
     process_notes: tuple[ProcessNote, ...] = ()
+    is_complete: bool = True  # follows from the others: no process is unlisted
+
+    def __post_init__(self) -> None:
+        _set(self, "is_complete", not self.unlisted)
 
     @property
     def count(self) -> int:
         return sum(group.count for device in self.devices for group in device.groups)
 
 
-def dump_of(
-    snapshot: Snapshot,
-    allocations: Mapping[int, Iterable[Row]],
-    *,
-    kernels: bool = False,
-    device: str | int | None = None,
-    most: int = MOST,
-    by: By = "",
-) -> Dump:
-    """What is alive, from a snapshot and the rows of `Ledger.allocations` by process key.
-
-    `kernels` keeps kernels only, `device` one device (as `ps -i` names it), `most` cuts lists (0: not at all). `by`
-    sums all rows that are handed in; kernels are summed by operation alone.
-    """
-    usages = _chosen(snapshot, None if device is None else str(device))
-    rows = _sorted_out(snapshot, allocations, {usage.device.number for usage in usages})
-    phases = {process.key: process.open_phases for process in snapshot.live} if by == "phase" else {}
-    listing = _Listing(kernels, most, by, phases)
-    devices = (DumpDevice(usage.device, tuple(_groups(usage, rows, listing))) for usage in usages)
-    return Dump(
-        time_ns=snapshot.time_ns,
-        source=snapshot.source,
-        places=snapshot.places,
-        is_kernels_only=kernels,
-        process_count=len(snapshot.live),
-        ended_count=len(snapshot.ended),
-        devices=tuple(found for found in devices if found.groups),
-        unlisted=tuple(Unlisted(owner_of(process), reason) for process in snapshot.live if (reason := _why(process))),
-        notes=tuple(finding.line for finding in snapshot.findings if finding.pid is None),
-        by=by,
-        process_notes=tuple(
-            _note(process) for process in snapshot.processes if process.was_refused or _has_no_lines(process)
-        ),
-    )
-
-
-def _has_no_lines(process: ProcessUsage) -> bool:
-    return process.is_live and bool(process.sites_off)
-
-
-def _note(process: ProcessUsage) -> ProcessNote:
-    return ProcessNote(
-        owner=owner_of(process),
-        is_ended=not process.is_live,
-        incidents=process.incidents,
-        incident_count=process.incident_count,
-        refusal_count=process.refusal_count,
-        clash_count=process.clash_count,
-        sites_off=process.sites_off,
-    )
-
-
-def _chosen(snapshot: Snapshot, word: str | None) -> tuple[DeviceUsage, ...]:
-    if word is None:
-        return snapshot.devices
-    is_meant = device_test(word)
-    usages = tuple(usage for usage in snapshot.devices if is_meant(usage.device))
-    if not usages:
-        raise SelectionError(f"no device {word} here; {known_devices(usage.device for usage in snapshot.devices)}")
-    return usages
-
-
-_Rows = dict[tuple[int, str], list[tuple[Row, Owner, int]]]  # with the key of its process
-
-
-def _sorted_out(snapshot: Snapshot, allocations: Mapping[int, Iterable[Row]], wanted: set[int]) -> _Rows:
-    """Rows by device and type; one on a mesh stands under every chip of it."""
-    found: _Rows = defaultdict(list)
-    for process in filter(lambda one: one.is_verified, snapshot.live):
-        owner = owner_of(process)
-        for row in allocations.get(process.key, ()):
-            name = _type_of(Kind(row[1]), Pool(row[3]))
-            for number in row[0]:
-                if number in wanted:
-                    found[number, name].append((row, owner, process.key))
-    return found
-
-
-def _why(process: ProcessUsage) -> str:
-    """Why its allocations are not all listed; empty if they are."""
-    return process.reason or ("read" if process.source == "runtime" else "")
-
-
 def owner_of(process: ProcessUsage) -> Owner:
     return Owner(process.pid, process.user, process.label, process.source, process.is_visible)
-
-
-def _type_of(kind: Kind, pool: Pool) -> str:
-    return kind.word if kind.is_kernel else pool.word
-
-
-class _Listing(NamedTuple):
-    """What is listed of a group, and how."""
-
-    is_kernels_only: bool
-    most: int  # 0: all
-    by: By
-    phases: Mapping[int, Sequence[OpenPhase]]  # that are open, by the keys of processes
-
-
-def _groups(usage: DeviceUsage, rows: _Rows, listing: _Listing) -> Iterable[DumpGroup]:
-    """Buffers by pool, then kernels by type; only what is alive."""
-    totals: list[tuple[str, bool, PoolUsage | KindUsage]] = []
-    if not listing.is_kernels_only:
-        pools = {pool.pool: pool for pool in usage.pools if pool.pool not in _KERNEL_POOLS}
-        totals += [(pool.word, False, pools[pool]) for pool in _ORDER if pool in pools]
-    if listing.by in ("", "operation"):  # a kernel has neither a line nor a phase
-        totals += [(kernel.kind.word, True, kernel) for kernel in usage.kernels]
-    for name, is_kernel, total in totals:
-        if total.count:
-            found = rows.get((usage.device.number, name), [])
-            is_estimated = isinstance(total, KindUsage) and total.is_estimated
-            group = DumpGroup(name.removeprefix("kernel_"), is_kernel, total.used_bytes, total.count, is_estimated, ())
-            yield (
-                _summed(group, found, listing)
-                if listing.by
-                else replace(group, allocations=_largest(found, listing.most))
-            )
-
-
-def _summed(group: DumpGroup, rows: Sequence[tuple[Row, Owner, int]], listing: _Listing) -> DumpGroup:
-    """The same group with its sums, largest first."""
-    name_of = _NAMES[listing.by]
-    sums: dict[_SumName, list[int]] = defaultdict(lambda: [0, 0])
-    for row, _, key in rows:
-        one = sums[name_of(row, listing.phases.get(key, ()))]
-        one[0] += row[5]
-        one[1] += 1
-    told = sorted((DumpSum(*name, *figures) for name, figures in sums.items()), key=lambda one: (-one.size_bytes, one))
-    kept = told[: listing.most or None]
-    return replace(group, sums=tuple(kept), more_sum_count=len(told) - len(kept))
-
-
-_SumName = tuple[str, tuple[str, ...]]
-
-
-def _line_of(row: Row, _: Sequence[OpenPhase]) -> _SumName:
-    """The line and its caller; the operation where no line is known; what the runtime makes for itself by its kind."""
-    kind = Kind(row[1])
-    if row[-2]:
-        return "", tuple(row[-2].split("\n")[:_SUM_FRAMES])
-    words = kind.word.replace("_", " ")
-    return words if kind in _OF_RUNTIME else row[-5] or ("" if kind is Kind.BUFFER else words), ()
-
-
-def _operation_of(row: Row, _: Sequence[OpenPhase]) -> _SumName:
-    return row[-5], ()
-
-
-def _phase_of(row: Row, phases: Sequence[OpenPhase]) -> _SumName:
-    """Of the phases that are open the one that began last before it was made; those that have ended are forgotten."""
-    began = [phase for phase in phases if phase.since_ns is not None]
-    within = [phase for phase in began if (phase.since_ns or 0) <= row[12]]
-    if within:
-        return max(within, key=lambda phase: phase.since_ns or 0).name, ()
-    first = min(began, key=lambda phase: phase.since_ns or 0, default=None)
-    return f"before {first.name}" if first else "", ()
-
-
-_NAMES: dict[By, Callable[[Row, Sequence[OpenPhase]], _SumName]] = {
-    "site": _line_of,
-    "operation": _operation_of,
-    "phase": _phase_of,
-}
-
-
-def rank_by_size(row: Row) -> tuple[int, int, int]:
-    """The largest first, of equal ones the oldest."""
-    return -row[5], row[12], row[2]
-
-
-def _largest(rows: list[tuple[Row, Owner, int]], most: int) -> tuple[Allocation, ...]:
-    def rank(found: tuple[Row, Owner, int]) -> tuple[int, int, int]:
-        return rank_by_size(found[0])
-
-    chosen = heapq.nsmallest(most, rows, key=rank) if most else sorted(rows, key=rank)
-    return tuple(allocation_from_row(row, owner) for row, owner, _ in chosen)
-
-
-def allocation_from_row(row: Row, owner: Owner) -> Allocation:
-    _, kind_number, identity, pool, flags, reserved, requested, address, per_bank, cores, *others = row
-    thread, _, time_ns, *rest = others
-    *_, holders, program, core_type, found_by, layout, page_bytes, operation, tensor, packed, name, parts = rest
-    kind = Kind(kind_number)
-    return Allocation(
-        kind=kind,
-        pool=Pool(pool),
-        id=identity,
-        address=address or None,
-        program=program,
-        name=name if kind.is_kernel else "",
-        stack=() if kind.is_kernel or not name else tuple(name.split("\n")),
-        core_type=CoreType(core_type),
-        found_by=FoundBy(found_by),
-        packed_bytes=packed if kind.is_kernel else (),
-        size_bytes=reserved,
-        requested_bytes=requested,
-        page_bytes=page_bytes or None,
-        layout=BufferLayout(layout),
-        core_count=cores or None,
-        per_core_bytes=per_bank if parts else None,
-        parts=tuple(PlacedPart(*part) for part in parts),
-        holder_count=holders,
-        is_view=bool(flags & _VIEW),
-        is_estimated=kind is not Kind.BUFFER and bool(flags & _ESTIMATED),
-        time_ns=time_ns or None,
-        thread=thread or None,
-        owner=owner,
-        operation=operation,
-        tensor=tensor,
-    )

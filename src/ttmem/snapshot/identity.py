@@ -12,8 +12,8 @@ does not tell. Hence cards with one chip can be told by their serial number, and
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ttmem.devices import Device
-from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.snapshot.device import Device
+from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.snapshot.usage import DeviceUsage
 
 __all__ = ["TRAYS", "Identity", "board_of", "chip_of", "identity_of", "nameless_chips", "open_count_of", "tray_of"]

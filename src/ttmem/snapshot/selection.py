@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from ttmem.devices import Device
 from ttmem.errors import SelectionError
+from ttmem.snapshot.device import Device
 from ttmem.snapshot.usage import DeviceUsage, ProcessUsage, Snapshot
+from ttmem.snapshot.values import replace
 
 MOST = 50  # single allocations per device and type, unless asked otherwise
 _MOST_NAMED = 10  # in one message
@@ -35,7 +36,8 @@ def selected(snapshot: Snapshot, selection: Selection) -> Snapshot:
         names = {device.uuid or device.name for device in shown if device.number in kept}
         trimmed = (_on(process, kept, names) for process in processes)
         processes = (process for process in trimmed if process.devices or process.incidents)
-    return snapshot._replace(
+    return replace(
+        snapshot,
         devices=tuple(usage for usage in snapshot.devices if usage.device.number in kept),
         processes=tuple(processes),
     )
@@ -95,7 +97,8 @@ def _is_wanted(process: ProcessUsage, selection: Selection) -> bool:
 
 def _on(process: ProcessUsage, kept: set[int], names: set[str]) -> ProcessUsage:
     incidents = tuple(incident for incident in process.incidents if names & {*incident.device_ids})
-    return process._replace(
+    return replace(
+        process,
         devices=tuple(held for held in process.devices if held.device.number in kept),
         other_devices=tuple(held for held in process.other_devices if held.device.number in kept),
         programs=tuple(program for program in process.programs if program.device.number in kept),

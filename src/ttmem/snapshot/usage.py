@@ -3,19 +3,22 @@
 Sizes are bytes, times are nanoseconds since 1970, None is unknown (never 0). Every figure names its origin: `counted`
 from events, a `counter` the reporting process keeps (the list behind it could not be followed), `read` from the stock
 runtime's own counters, a `sample` of those, or `unknown`. What was counted and what was read are never added up.
+
+Fields below the line "follows from the others" are worked out here, whenever a struct is made, and nowhere else.
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal
 
-from ttmem.devices import PLANNED_POOLS, Device, Kind, Pool
+import msgspec
+
+from ttmem.devices import PLANNED_POOLS, Kind, Pool
 from ttmem.snapshot.activity import NO_ACTIVITY, Activity
-from ttmem.snapshot.circumstances import Finding, Foreign, Host
-from ttmem.snapshot.refusals import Clash, OutOfMemory
-from ttmem.snapshot.stories import Mesh, OpenPhase, PhasePeak, Program
-
-if TYPE_CHECKING:
-    from ttmem.snapshot.incidents import Incident
+from ttmem.snapshot.device import ChipName, Device
+from ttmem.snapshot.host import Finding, Foreign, Host
+from ttmem.snapshot.incidents import Incident
+from ttmem.snapshot.programs import Clash, Mesh, OpenPhase, OutOfMemory, PhasePeak, Program
+from ttmem.snapshot.values import Answer, Count, Number, Struct, TimeNs
 
 __all__ = [
     "DOUBTS",
@@ -23,18 +26,11 @@ __all__ = [
     "SAMPLE_MS",
     "STALE_REASONS",
     "DeviceUsage",
-    "Finding",
-    "Foreign",
-    "Host",
     "KindUsage",
-    "Mesh",
-    "OpenPhase",
     "Origin",
-    "PhasePeak",
     "PoolUsage",
     "ProcessDevice",
     "ProcessUsage",
-    "Program",
     "Snapshot",
     "Source",
     "State",
@@ -43,7 +39,11 @@ __all__ = [
 ]
 
 Origin = Literal["counted", "counter", "read", "sample", "unknown"]
-State = Literal["live", "ended"]
+# live: its figures are now; they may be incomplete for another `reason`.
+# stale: they are old: it lives, but its journal broke, the runtime's counters of it stand still at nothing, or a daemon
+#        knows it from a checkpoint.
+# ended: its figures are the last ones.
+State = Literal["live", "stale", "ended"]
 Source = Literal["journal", "socket", "runtime"]
 
 
@@ -54,26 +54,38 @@ DOUBTS = frozenset(
 )  # for which a chip may hold more than anybody says
 SAMPLE_MS = 100  # between two samples that the stock runtime takes of circular buffers
 
+_set = msgspec.structs.force_setattr
 
-class PoolUsage(NamedTuple):
-    """One pool of one chip: of one process, or of all of them."""
+
+class PoolUsage(Struct, frozen=True):
+    """One pool: of one chip, of one process on a chip, or of one process over all its chips."""
 
     pool: Pool
-    used_bytes: int
-    requested_bytes: int | None
-    count: int | None  # type: ignore[assignment]  # hides a method of tuples, which nobody calls
-    peak_bytes: int
-    peak_time_ns: int | None
+    used_bytes: Count  # what all banks give up; of an inventory the sum over all loaded programs
+    requested_bytes: Count | None  # what callers asked for
+    count: Count | None  # allocations alive
+    peak_bytes: Count  # the highest use
+    peak_time_ns: TimeNs | None
     is_lower_bound: bool  # the true peak may have been higher: something was not seen
     origin: Origin
-    since_ns: int | None = None  # from when on the peak was watched; None for a process's own
-    capacity_bytes: int | None = None
-    largest_free_bytes: int | None = None  # all banks together; None: somebody did not say where something lies
-    largest_free_bank_bytes: int | None = None  # the same of one bank: a buffer takes its share of each
-    unattributed_bytes: int = 0  # of the chip's, what no process accounts for
-    read_bytes: int | None = None  # not in `used`: of processes that only the runtime's counters tell about
-    stale_bytes: int | None = None  # not in `used`: of ended processes, still in the runtime's counters
+    since_ns: TimeNs | None = None  # from when on the peak was watched; None for a process's own
+    capacity_bytes: Count | None = None  # of all banks
+    largest_free_bytes: Count | None = None  # all banks together; None: somebody did not say where something lies
+    largest_free_bank_bytes: Count | None = None  # the same of one bank: a buffer takes its share of each
+    unattributed_bytes: Count = 0  # of the chip's, what no process accounts for
+    read_bytes: Count | None = None  # not in `used`: of processes that only the runtime's counters tell about
+    stale_bytes: Count | None = None  # not in `used`: of ended processes, still in the runtime's counters
     reason: str = ""  # why the figure is not complete; empty when it is
+    # ---- follows from the others
+    is_complete: bool = True
+    free_bytes: Count | None = None  # what no buffer holds; None for an inventory, and where somebody may hold more
+    share: float | None = None  # used of capacity; above 1 if more is held than the chip was said to have
+
+    def __post_init__(self) -> None:
+        _set(self, "is_complete", not self.reason)
+        _set(self, "share", self.used_bytes / self.capacity_bytes if self.capacity_bytes else None)
+        is_free_known = self.capacity_bytes is not None and not self.is_planned and self.reason not in DOUBTS
+        _set(self, "free_bytes", max(0, (self.capacity_bytes or 0) - self.used_bytes) if is_free_known else None)
 
     @property
     def is_planned(self) -> bool:
@@ -86,21 +98,15 @@ class PoolUsage(NamedTuple):
         return self.used_bytes or (None if self.reason in DOUBTS else 0)
 
     @property
-    def free_bytes(self) -> int | None:
-        """What no buffer holds; unknown for an inventory, and where somebody may hold more."""
-        if self.capacity_bytes is None or self.is_planned or self.reason in DOUBTS:
-            return None
-        return max(0, self.capacity_bytes - self.used_bytes)
-
-    @property
-    def fraction(self) -> float | None:
-        """Used of capacity; above 1 if more is held than the chip was said to have."""
-        return self.used_bytes / self.capacity_bytes if self.capacity_bytes else None
-
-    @property
     def is_read(self) -> bool:
         """Told by the stock runtime's own counters, which see one thread of a process."""
         return self.origin in ("read", "sample")
+
+    @property
+    def is_untouched(self) -> bool:
+        """Nothing lies in it, and nothing ever did: it is only there because there is room."""
+        is_told = self.is_read or self.read_bytes is not None or bool(self.stale_bytes)
+        return self.since_ns is None and not is_told and not (self.used_bytes or self.peak_bytes or self.count)
 
     @property
     def source(self) -> str:
@@ -115,59 +121,63 @@ class PoolUsage(NamedTuple):
         return SAMPLE_MS if self.origin == "sample" else 0
 
 
-class KindUsage(NamedTuple):
-    """Everything of one kind; for kernels, `is_estimated` if any size came from the seeds' rule."""
+class KindUsage(Struct, frozen=True):
+    """Everything of one kind; for kernels, `is_estimated` if any size is binary size x cores."""
 
     kind: Kind
-    used_bytes: int
-    count: int  # type: ignore[assignment]
+    used_bytes: Count
+    count: Count
     is_estimated: bool
 
 
-class DeviceUsage(NamedTuple):
+class DeviceUsage(Struct, frozen=True):
     """One chip and all that lives on it."""
 
     device: Device
-    pools: tuple[PoolUsage, ...]
+    pools: tuple[PoolUsage, ...]  # that ever held something, or are known to have room
     kinds: tuple[KindUsage, ...]
-    launch_count: int | None  # None: known by the runtime's counters alone, which tell nothing but sums
-    activity: Activity = NO_ACTIVITY
+    launch_count: Count | None  # None: known by the runtime's counters alone, which tell nothing but sums
+    activity: Activity = NO_ACTIVITY  # what programs do there
     doubt: str = ""  # why its figures are not complete, where no pool says it
-    worst_core_bytes: int | None = None  # of the fullest core: buffers, circular buffers planned there, kernel ring
-    worst_core: tuple[int, int] | None = None  # its x and y; None where no core has circular buffers: all are as full
-    core_bytes: int | None = None  # what a core has for those: its L1 but for what the runtime reserves
-    headroom_bytes: int | None = None  # lowest L1 buffer less highest end of circular buffers, of the core with least
-    headroom_programs: tuple[tuple[int, int | None], ...] = ()  # pid and program of those that reach into a buffer
-    l1_hole_bytes: int | None = None  # largest free block of a core above its lowest L1 buffer; 0 without buffers
+    worst_core_bytes: Count | None = None  # of the fullest core: buffers, circular buffers planned there, kernel ring
+    worst_core: tuple[Count, Count] | None = None  # its x and y; None where no core has circular buffers
+    core_bytes: Count | None = None  # what a core has for those: its L1 but for what the runtime reserves
+    headroom_bytes: Number | None = None  # lowest L1 buffer less end of circular buffers, of the core with least
+    headroom_programs: tuple[tuple[Count, Count | None], ...] = ()  # pid and program of those that reach into a buffer
+    l1_hole_bytes: Count | None = None  # largest free block of a core above its lowest L1 buffer; 0 without buffers
+    fullest_core_bytes: Count | None = None  # of the fullest core now: buffers, resident circular buffers, kernel ring
+    fullest_core: tuple[int, int] | None = None  # its x and y; None where no core has circular buffers
+    # ---- follows from the others
+    reason: str = ""  # why its figures are not complete; empty when they are
+    is_complete: bool = True
+    kernel_ring_bytes: Count | None = None  # of all worker cores: kernel code takes one ring on each while it is open
+    l1_used_bytes: Count | None = None  # counted: buffers, small buffers and the kernel ring
+    l1_total_bytes: Count | None = None  # what that is a share of: banks of L1 and L1_SMALL, and the kernel rings
 
-    @property
-    def kernels(self) -> tuple[KindUsage, ...]:
-        return kernels_of(self.kinds)
+    def __post_init__(self) -> None:
+        reason = first_reason([self.doubt, *(pool.reason for pool in self.pools)])
+        _set(self, "reason", reason)
+        _set(self, "is_complete", not reason)
+        ring = self._kernel_ring_bytes()
+        _set(self, "kernel_ring_bytes", ring if ring is None or self.device.open_count else 0)
+        _set(self, "l1_used_bytes", self._l1_used_bytes())
+        l1_bytes = self.device.capacity(Pool.L1)
+        small_bytes = self.device.capacity(Pool.L1_SMALL) or 0
+        _set(self, "l1_total_bytes", l1_bytes + small_bytes + ring if l1_bytes and ring is not None else None)
 
-    @property
-    def kernel_ring_bytes(self) -> int | None:
-        """What kernel code takes of L1 while the chip is open, however many kernels are loaded: one ring on every
-        worker core."""
+    def _kernel_ring_bytes(self) -> int | None:
         ring, grid = self.device.kernel_ring_bytes, self.device.grid
-        if not ring or not grid:
-            return None
-        return ring * grid[0] * grid[1] if self.device.open_count else 0
+        return ring * grid[0] * grid[1] if ring and grid else None
 
-    @property
-    def l1_used_bytes(self) -> int | None:
-        """L1 in all, as counted: buffers, small buffers and the kernel ring; planned figures are not on top of that."""
+    def _l1_used_bytes(self) -> int | None:
         if self.kernel_ring_bytes is None:
             return None
         counted = (pool.used_bytes for pool in self.pools if pool.pool in L1_POOLS and not pool.is_read)
         return self.kernel_ring_bytes + sum(counted) or (None if self.doubt else 0)
 
     @property
-    def l1_total_bytes(self) -> int | None:
-        """What `l1_used_bytes` is a share of: banks of L1 and L1_SMALL, and the kernel ring of every worker core."""
-        ring, grid, l1_bytes = self.device.kernel_ring_bytes, self.device.grid, self.device.capacity(Pool.L1)
-        if not ring or not grid or not l1_bytes:
-            return None
-        return l1_bytes + (self.device.capacity(Pool.L1_SMALL) or 0) + ring * grid[0] * grid[1]
+    def kernels(self) -> tuple[KindUsage, ...]:
+        return kernels_of(self.kinds)
 
     def used_bytes(self, pool: Pool) -> int | None:
         """What is used of a pool: 0 only if somebody counts there who would know of more."""
@@ -187,73 +197,104 @@ class DeviceUsage(NamedTuple):
         return any(usage.reason == "undivided" for usage in self.pools)
 
     @property
-    def reason(self) -> str:
-        return first_reason([self.doubt, *(pool.reason for pool in self.pools)])
-
-    @property
     def age_ms(self) -> int | None:
         """Of the oldest of its figures; None if nobody can say."""
-        ages = [pool.age_ms for pool in self.pools]
+        ages = [pool.age_ms for pool in self.pools if not pool.is_untouched]
         known = [age for age in ages if age is not None]
         is_told = not self.doubt and (ages or self.launch_count is not None)
         return max(known, default=0) if is_told and len(known) == len(ages) else None
 
 
-class ProcessDevice(NamedTuple):
+class ProcessDevice(Struct, frozen=True):
     """What one process holds on one chip."""
 
-    device: Device
+    device: ChipName
     pools: tuple[PoolUsage, ...]
     kinds: tuple[KindUsage, ...]
-    launch_count: int | None  # None: known by the runtime's counters alone, which tell nothing but sums
+    launch_count: Count | None  # None: known by the runtime's counters alone, which tell nothing but sums
     activity: Activity = NO_ACTIVITY
-    clash_count: int = 0  # of circular buffers with an L1 buffer: all there were, of which the newest are listed
+    clash_count: Count = 0  # of circular buffers with an L1 buffer: all there were, of which the newest are listed
 
     @property
     def kernels(self) -> tuple[KindUsage, ...]:
         return kernels_of(self.kinds)
 
 
-class ProcessUsage(NamedTuple):
-    """One process that reports, or that the stock runtime's counters tell about."""
+class ProcessUsage(Struct, frozen=True, kw_only=True):
+    """One process that reports, or that the stock runtime's counters tell about.
 
-    key: int
-    pid: int  # 0: no process is known to have written its journal
-    claimed_pid: int | None  # what its messages say, if that is another pid
-    source: Source  # how it reports: by journal or the seeds' socket; or not at all, but the runtime's counters tell
-    uid: int
+    Its figures are summed over its chips; what it holds on each, its programs and phases are details, which a snapshot
+    has of all processes or, as an overview, only of those that were asked for.
+    """
+
+    key: Number  # below 0: only the runtime's counters tell of it
+    pid: Count  # 0: no process is known to have written its journal
+    parent_pid: Count | None = None  # None if it has ended, or `pid` is a number of another pid namespace
+    claimed_pid: Count | None = None  # what its messages say, if that is another pid
+    source: Source  # how it reports: by journal or socket; or not at all, but the runtime's counters tell
+    uid: Count
     user: str
-    label: str
-    command: str
-    path: str
-    state: State
+    label: str  # TTMEM_LABEL, or what it called itself, else the command line
+    command: str  # its command line, cut at 255 bytes
+    path: str = ""  # its journal; empty for a process of the socket
+    state: State  # stale: it lives, but its figures are old; `reason` says why
     is_visible: bool  # False: `pid` is a number of another pid namespace
-    container: int | None  # its pid namespace if that is not ours
-    origin: Origin
-    reason: str
-    start_time_ns: int | None
-    last_event_time_ns: int | None
-    event_count: int
-    lost_record_count: int
-    skipped_count: int
-    untabled_count: int
-    live_count: int | None
-    thread_count: int
-    refusal_count: int  # how often memory ran out: all there were, of which the newest are listed, chip by chip
-    clash_count: int  # likewise, of circular buffers with an L1 buffer
-    devices: tuple[ProcessDevice, ...]
-    other_devices: tuple[ProcessDevice, ...]  # as its socket or the runtime tells it: shown apart, counted nowhere
-    programs: tuple[Program, ...]
-    phases: tuple[PhasePeak, ...]
-    open_phases: tuple[OpenPhase, ...]
-    out_of_memory: tuple[OutOfMemory, ...]
-    clashes: tuple[Clash, ...]
-    meshes: tuple[Mesh, ...]
-    findings: tuple[Finding, ...]
-    start_ticks: int | None = None  # when the process began, in ticks since boot, as the kernel says
-    incidents: "tuple[Incident, ...]" = ()  # those that are kept, oldest first
-    incident_count: int = 0  # how many there were: what is not listed was not kept
+    container: Count | None = None  # its pid namespace if that is not ours
+    origin: Origin  # of all its figures
+    reason: str  # why its figures are not complete; empty when they are
+    start_time_ns: TimeNs | None  # when it began to report; if it does not, when it started
+    start_ticks: Count | None = None  # when the process began, in ticks since boot, as the kernel says
+    last_event_time_ns: TimeNs | None = None  # its newest report, or when the runtime last changed its counters
+    event_count: Count = 0  # reports so far
+    lost_record_count: Count = 0  # reports that came too late here: history only, no figure is wrong for it
+    skipped_count: Count = 0  # records the process itself could not place: history only
+    untabled_count: Count = 0  # allocations that found its table full
+    live_count: Count | None  # allocations alive
+    thread_count: Count = 0  # threads that reported
+    # ---- over all its chips; a peak is the sum of the peaks on each
+    chips: tuple[Count, ...] = ()  # numbers of the snapshot's devices, in their order
+    pools: tuple[PoolUsage, ...] = ()
+    kinds: tuple[KindUsage, ...] = ()
+    launch_count: Count | None = None  # of a mesh, one on each of its chips; None if it does not report
+    cb_planned_bytes: Count | None = None  # what its circular buffers take of all cores; None if that is not known
+    # ---- what was refused
+    refusal_count: Count = 0  # how often memory ran out: all there were, of which the newest are listed, chip by chip
+    clash_count: Count = 0  # likewise, of circular buffers with an L1 buffer
+    incidents: tuple[Incident, ...] = ()  # those that are kept, oldest first
+    incident_count: Count = 0  # how many there were: what is not listed was not kept
     sites_off: str = ""  # why its Python stacks are not recorded; empty where they are, or nobody asked for them
+    findings: tuple[Finding, ...] = ()  # what does not add up in its reports
+    # ---- details
+    has_details: bool = False  # whether what follows is filled: always in a snapshot, in an overview where asked for
+    devices: tuple[ProcessDevice, ...] = ()
+    other_devices: tuple[ProcessDevice, ...] = ()  # as its socket or the runtime tells it: counted nowhere
+    programs: tuple[Program, ...] = ()
+    phases: tuple[PhasePeak, ...] = ()
+    open_phases: tuple[OpenPhase, ...] = ()
+    out_of_memory: tuple[OutOfMemory, ...] = ()
+    clashes: tuple[Clash, ...] = ()
+    meshes: tuple[Mesh, ...] = ()
+    # ---- follows from the others
+    is_complete: bool = True
+
+    def __post_init__(self) -> None:
+        _set(self, "is_complete", not self.reason)
+        if self.state == "live" and self.reason in STALE_REASONS:
+            _set(self, "state", "stale")
+
+    @property
+    def named_chips(self) -> tuple[ChipName, ...]:
+        """Every chip that its details name, by number."""
+        named = [one.device for one in self.devices] + [one.device for one in self.phases]
+        named += [one.device for one in self.out_of_memory] + [one.device for one in self.clashes]
+        found = {device.number: device for device in named}
+        found |= {device.number: device for mesh in self.meshes for device in mesh.devices}
+        return tuple(found[number] for number in sorted(found))
+
+    @property
+    def finding_count(self) -> int:
+        """Of all kinds together."""
+        return sum(finding.count for finding in self.findings)
 
     @property
     def unlisted_incident_count(self) -> int:
@@ -267,35 +308,43 @@ class ProcessUsage(NamedTuple):
 
     @property
     def is_live(self) -> bool:
-        return self.state == "live"
-
-    @property
-    def is_complete(self) -> bool:
-        return not self.reason
+        return self.state != "ended"
 
     @property
     def is_verified(self) -> bool:
         """Whether the kernel confirms the process; without that its figures count nowhere."""
         return self.reason != "unverified"
 
-    @property
-    def told_state(self) -> str:
-        """As people read it: live, stale if its figures are not of now, or ended."""
-        return "stale" if self.is_live and self.reason in STALE_REASONS else self.state
+    def used_bytes(self, *pools: Pool) -> int | None:
+        """What it holds of some pools; None if it is not known of any of them."""
+        found = [usage.used_bytes for usage in self.pools if usage.pool in pools]
+        return sum(found) if found or self.pools else None
+
+    def peak_bytes(self, *pools: Pool) -> int | None:
+        found = [usage.peak_bytes for usage in self.pools if usage.pool in pools]
+        return sum(found) if found or self.pools else None
 
 
-class Snapshot(NamedTuple):
+class Snapshot(Answer, frozen=True, kw_only=True):
     """Everything known at one instant."""
 
-    time_ns: int
+    time_ns: TimeNs
     source: str
     places: tuple[str, ...]
     host: Host
     devices: tuple[DeviceUsage, ...]
     processes: tuple[ProcessUsage, ...]
     foreign: tuple[Foreign, ...]
-    damaged: tuple[Finding, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[Finding, ...]  # damaged files first
+    # ---- follows from the others
+    reason: str = ""  # why the figures are not complete; empty when they are
+    is_complete: bool = True
+
+    def __post_init__(self) -> None:
+        reasons = [*(process.reason for process in self.live), *(usage.doubt for usage in self.devices)]
+        reason = first_reason(reasons)
+        _set(self, "reason", reason)
+        _set(self, "is_complete", not reason)
 
     @property
     def live(self) -> tuple[ProcessUsage, ...]:
@@ -311,26 +360,21 @@ class Snapshot(NamedTuple):
         return tuple(process for process in self.processes if not process.is_live)
 
     @property
-    def incidents(self) -> "tuple[tuple[ProcessUsage, Incident], ...]":
+    def damaged(self) -> tuple[Finding, ...]:
+        """Files that are no sound journals."""
+        return tuple(finding for finding in self.findings if finding.name == "damaged")
+
+    @property
+    def incidents(self) -> tuple[tuple[ProcessUsage, Incident], ...]:
         """All incidents that are kept, and whose they are, oldest first."""
         found = [(process, incident) for process in self.processes for incident in process.incidents]
         return tuple(sorted(found, key=lambda one: (one[1].time_ns, one[0].key, one[1].number)))
 
     @property
-    def reason(self) -> str:
-        """Why the figures are not complete; empty when they are."""
-        return first_reason([*(process.reason for process in self.live), *(usage.doubt for usage in self.devices)])
-
-    @property
-    def is_complete(self) -> bool:
-        return not self.reason
-
-    @property
     def errors(self) -> tuple[str, ...]:
         """What could not be read while the rest could, one line each."""
-        files = (*self.damaged, *(finding for finding in self.findings if finding.pid is None))
         return (
-            *(finding.line for finding in files),
+            *(finding.line for finding in self.findings if finding.pid is None),
             *(f"{row.path}: {row.what} of uid {row.uid} may not be read" for row in self.foreign),
         )
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import ttmem
 from ttmem.snapshot import Host
+from ttmem.snapshot.values import clean
 
 __all__ = ["chip_directory", "read_host", "user_name"]
 
@@ -25,7 +26,7 @@ def read_host() -> Host:
     """What a snapshot says about the machine it was taken on."""
     system = os.uname()
     return Host(
-        hostname=system.nodename,
+        hostname=clean(system.nodename),
         os=system.sysname,
         distro=_distro(),
         kernel=system.release,
@@ -41,7 +42,7 @@ def read_host() -> Host:
 def user_name(uid: int) -> str:
     """The user's name, or the number where it has none here."""
     try:
-        return pwd.getpwuid(uid).pw_name
+        return clean(pwd.getpwuid(uid).pw_name)
     except (KeyError, OverflowError):
         return str(uid)
 

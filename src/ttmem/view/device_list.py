@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.identity import identity_of, open_count_of, tray_of
-from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.spans import Line, Role, Span, clean
 from ttmem.view.units import UNKNOWN, count_text

@@ -8,8 +8,10 @@ from functools import partial
 from itertools import zip_longest
 from types import MappingProxyType
 
-from ttmem.devices import Device, Kind, Pool
+from ttmem.devices import Kind, Pool
 from ttmem.snapshot import DeviceUsage, Footprint, KindUsage, PoolUsage
+from ttmem.snapshot.device import ChipName, Device
+from ttmem.snapshot.values import replace
 from ttmem.view.bars import bar
 from ttmem.view.colours import level_of, level_role
 from ttmem.view.grid import Cell, Column, cell, grid
@@ -39,11 +41,16 @@ def alike(devices: Sequence[DeviceUsage]) -> list[Group]:
         if device.index is None:
             groups[device] = [usage]
             continue
-        pools = tuple(pool._replace(peak_time_ns=None, since_ns=None) for pool in usage.pools)
+        pools = tuple(replace(pool, peak_time_ns=None, since_ns=None) for pool in _listed(usage))
         chip = (device.is_seed, device.board, device.arch, device.grid)
         what = (chip, pools, usage.kernels, usage.launch_count, usage.activity, usage.doubt, usage.trace_bytes)
         groups.setdefault(what, []).append(usage)
     return [tuple(group) for group in groups.values()]
+
+
+def _listed(usage: DeviceUsage) -> list[PoolUsage]:
+    """Pools in which something lies, or lay."""
+    return [pool for pool in usage.pools if not pool.is_untouched]
 
 
 def device_table(
@@ -74,13 +81,13 @@ def device_table(
 def _usage_lines(usage: DeviceUsage, is_ascii: bool) -> list[list[Cell]]:
     """The cells of every pool; what was read beside what was counted has a line of its own."""
     lines: list[list[Cell]] = []
-    for pool in usage.pools:
+    for pool in _listed(usage):
         lines.append(_pool_cells(pool, usage.activity.footprint, is_ascii))
         if pool.pool is Pool.DRAM and usage.trace_bytes:
             lines.append([cell("  traces", Role.DIM), (), cell(size_text(usage.trace_bytes)), (), (), (), (), ()])
         if pool.read_bytes is not None:
             lines.append(_beside_cells(pool))
-    if not lines or (usage.doubt and not usage.pools):
+    if not lines or (usage.doubt and not _listed(usage)):
         return [_empty_cells(UNKNOWN if usage.doubt else "nothing")]
     return lines
 
@@ -112,14 +119,14 @@ def kernel_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
     return grid(columns, rows, width=width, gap=1 if is_tight else 2)
 
 
-def device_word(device: Device) -> str:
+def device_word(device: ChipName) -> str:
     """The shortest name of a device: its index, or what is known instead."""
     if device.index is not None and not device.is_seed:
         return str(device.index)
     return clean(device.name) or (device.uuid or "?")
 
 
-def devices_word(devices: Iterable[Device], most: int = _LIST_MOST) -> str:
+def devices_word(devices: Iterable[ChipName], most: int = _LIST_MOST) -> str:
     """The shortest name of several devices: 0-3,seed:0-1,unknown:9; cut beyond so many columns."""
     indexes: dict[bool, list[int]] = {False: [], True: []}
     others = []
@@ -176,7 +183,7 @@ def _pool_cells(usage: PoolUsage, footprint: Footprint | None, is_ascii: bool) -
         return _cb_cells(usage, footprint)
     if usage.is_read and not usage.capacity_bytes:
         return _read_cells(usage, is_ascii)
-    share = None if usage.is_planned or usage.known_bytes is None else usage.fraction
+    share = None if usage.is_planned or usage.known_bytes is None else usage.share
     is_past_cb = usage.pool is Pool.CB and not usage.count  # only the sum over programs is left, which would mislead
     at_least = (">=" if is_ascii else "≥") if usage.is_lower_bound else ""
     role = Role.DIM if usage.is_planned or share is None else level_role(share)

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ttmem.devices import Kind
+from ttmem.devices import BufferLayout, CoreType, Kind
 from ttmem.snapshot.dump import Allocation, Dump, DumpDevice, DumpGroup
+from ttmem.tracking import FoundBy
 from ttmem.view.device_tables import device_title
 from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.page import PageOptions, source_line, wrapped
@@ -178,10 +179,10 @@ def _details(group: DumpGroup, options: PageOptions, *, is_narrow: bool) -> Iter
     name_most = _NAME_MOST if has_room else _NAME_LEAST
     has_what = not group.is_kernel and (
         any(one.tensor or one.kind not in _NATURAL for one in listed)
-        or (has_room and any(one.layout for one in listed))
+        or (has_room and any(one.layout is not BufferLayout.UNKNOWN for one in listed))
     )
     has_program = has_room and any(one.program is not None and one.kind is not Kind.PROGRAM_BINARY for one in listed)
-    has_found = has_room and any(one.found_by for one in listed)
+    has_found = has_room and any(one.found_by is not FoundBy.UNKNOWN for one in listed)
     has_address = not is_narrow and any(one.address not in (None, one.id) for one in listed)
 
     def text_cell(text_of: Callable[[Allocation], str], most: int) -> Callable[[Allocation], Cell]:
@@ -259,7 +260,11 @@ def _user(one: Allocation, options: PageOptions) -> str:
 
 
 def _cores_text(one: Allocation) -> str:
-    return f"{one.core_count or '?'} {one.core_type.word}" if one.core_type else str(one.core_count or "")
+    return (
+        f"{one.core_count or '?'} {one.core_type.word}"
+        if one.core_type is not CoreType.UNKNOWN
+        else str(one.core_count or "")
+    )
 
 
 def _parts_text(one: Allocation) -> str:
@@ -289,8 +294,8 @@ def _label(text: str, is_ascii: bool, width: int) -> Line:
 
 
 def _doubts(dump: Dump) -> Iterator[str]:
-    for owner, reason in dump.unlisted:
-        yield f"{process_text(owner.pid, clean(owner.label))}: {reason_text(reason)}"
+    for one in dump.unlisted:
+        yield f"{process_text(one.owner.pid, clean(one.owner.label))}: {reason_text(one.reason)}"
     yield from map(clean, dump.notes)
 
 

@@ -172,7 +172,7 @@ def _doubts(snapshot: Snapshot, processes: Sequence[ProcessUsage]) -> list[str]:
         if process.reason:
             doubts.append(f"{name}: {reason_text(process.reason)}")
         doubts += [f"{name}: {finding_text(finding)}" for finding in process.findings]
-    for finding in (*snapshot.damaged, *(finding for finding in snapshot.findings if finding.pid is None)):
+    for finding in (finding for finding in snapshot.findings if finding.pid is None):
         doubts.append(clean((finding.path and f"{finding.path}: ") + finding_text(finding)))
     return doubts
 

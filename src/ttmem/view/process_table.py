@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ttmem.devices import PLANNED_POOLS, Kind, Pool
 from ttmem.snapshot import KindUsage, PoolUsage, ProcessDevice, ProcessUsage
+from ttmem.snapshot.values import replace
 from ttmem.view.device_tables import device_word, devices_word
 from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.process_order import Branches
@@ -63,7 +64,7 @@ def process_table(
     refused: Mapping[int, Role] = MappingProxyType({}),
 ) -> list[Line]:
     """Process x device x pool; `branches` go before the labels of a tree; `refused`: who had incidents, by key."""
-    processes = [process._replace(label=branches.get(process.key, "") + process.label) for process in processes]
+    processes = [replace(process, label=branches.get(process.key, "") + process.label) for process in processes]
     rows = [row for process in processes for row in _rows_of(process)]
     pools = [pool for pool in _POOLS if any(pool in row.held for row in rows)]
     if not pools and any(process.origin == "unknown" for process in processes):
@@ -157,7 +158,7 @@ def _head_cells(
         partial(_clipped_cell, clean(process.label), role, is_ascii),
     ]
     if has_state:
-        cells.append(cell(process.state, Role.GOOD if process.is_live else Role.DIM))
+        cells.append(cell("live" if process.is_live else process.state, Role.GOOD if process.is_live else Role.DIM))
     if has_source:
         cells.append(cell(_VIA[process.source], Role.DIM if process.source == "journal" else Role.NOTICE))
     return [*cells, cell(row.devices, Role.INDEX)]

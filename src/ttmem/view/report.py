@@ -12,8 +12,7 @@ from typing import NamedTuple
 from ttmem.devices import Kind, Pool
 from ttmem.snapshot import DeviceUsage, KindUsage, PoolUsage, ProcessUsage, Snapshot
 from ttmem.snapshot.identity import identity_of, open_count_of
-from ttmem.snapshot.sights.chips import with_empty_pools
-from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.view.device_tables import device_word
 from ttmem.view.queries.apps import held_bytes
 from ttmem.view.queries.memory import source_of, timestamp
@@ -95,7 +94,7 @@ def _device(snapshot: Snapshot, usage: DeviceUsage, telemetry: Sequence[ChipTele
 
 
 def _memory(usage: DeviceUsage) -> Iterator[_Item]:
-    found = {pool.pool: pool for pool in with_empty_pools(usage)}
+    found = {pool.pool: pool for pool in usage.pools}
     for pool in _MEMORY_POOLS:
         if pool in found or pool is Pool.DRAM:
             yield _Item(1, f"{pool.word.upper()} Memory Usage")
@@ -113,7 +112,7 @@ def _pool(usage: DeviceUsage, pool: Pool, found: PoolUsage | None) -> Iterator[_
     yield _Item(2, "Total", size_text(total))
     yield _Item(2, "Reserved", UNKNOWN)
     used = usage.used_bytes(pool)
-    yield _Item(2, "Used", size_text(used) + (_share(found.fraction) if used is not None else ""))
+    yield _Item(2, "Used", size_text(used) + (_share(found.share) if used is not None else ""))
     yield _Item(2, "Free", size_text(found.free_bytes if used is not None else None))
     yield _Item(2, "Largest Free", size_text(found.largest_free_bytes))
     yield _Item(2, "Requested", size_text(found.requested_bytes))
@@ -131,7 +130,7 @@ def _l1(usage: DeviceUsage) -> Iterator[_Item]:
     yield _Item(2, "Total", size_text(total))
     yield _Item(2, "Used", size_text(used) + (_share(used / total) if total and used is not None else ""))
     yield _Item(2, "Kernel Ring", size_text(usage.kernel_ring_bytes))
-    found = {pool.pool: pool for pool in with_empty_pools(usage)}
+    found = {pool.pool: pool for pool in usage.pools}
     for pool in _L1_POOLS:
         if pool in found or pool is Pool.L1:
             yield _Item(1, f"{pool.word.upper()} Buffers")
@@ -175,7 +174,7 @@ def _processes(usage: DeviceUsage, processes: Sequence[ProcessUsage]) -> Iterato
         yield _Item(2, "Process ID", pid_text(process.pid, is_visible=process.is_visible))
         yield _Item(3, "User", process.user)
         yield _Item(3, "Name", process.label)
-        yield _Item(3, "State", process.told_state)
+        yield _Item(3, "State", process.state)
         yield _Item(3, "Figures Are", process.origin + (f" ({process.reason})" if process.reason else ""))
         for pool in [Pool.DRAM, *(one.pool for one in held.pools if one.pool is not Pool.DRAM)]:
             yield _Item(3, f"Used {pool.word.upper()}", size_text(held_bytes(process, held, pool)))

@@ -6,8 +6,10 @@ Chips of a mesh on which a process held the same share a row; its figures are th
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
-from ttmem.devices import Device, Kind
+from ttmem.devices import Kind
 from ttmem.snapshot import OutOfMemory, PoolUsage, ProcessDevice, ProcessUsage
+from ttmem.snapshot.device import ChipName
+from ttmem.snapshot.values import replace
 from ttmem.view.device_tables import devices_word
 from ttmem.view.grid import Column, cell, grid
 from ttmem.view.spans import Line, Role, Span, clean, width_of
@@ -81,7 +83,7 @@ def _refusals(process: ProcessUsage) -> list[Line]:
         return lines
     if process.refusal_count:
         newest = process.out_of_memory[-1:]
-        last = [one for one in process.out_of_memory if one._replace(device=newest[0].device) == newest[0]]
+        last = [one for one in process.out_of_memory if replace(one, device=newest[0].device) == newest[0]]
         more = f"last {_refusal_text(last)}" if last else "what was asked for is not known any more"
         lines.append(_told(process, f"ran out of memory {_times(process.refusal_count)}", more))
     if process.clash_count:
@@ -127,7 +129,7 @@ def _label(process: ProcessUsage) -> str:
     return label if width_of(label) <= _LABEL_MOST else "~" + label[1 - _LABEL_MOST :]
 
 
-def _where(devices: Iterable[Device]) -> Line:
+def _where(devices: Iterable[ChipName]) -> Line:
     return cell(devices_word(devices), Role.INDEX)
 
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from ttmem.devices import BufferLayout
 from ttmem.snapshot import Finding
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def process_text(pid: int, label: str) -> str:
 def what_text(one: "Allocation") -> str:
     """What an allocation is: `1x1x32x14336 bfloat16, width sharded`; its kind where no tensor is known."""
     what = one.tensor.removesuffix(" tile") or one.kind.word.replace("_", " ")  # tiles are the rule
-    return f"{what}, {one.layout.word.replace('_', ' ')}" if one.layout else what
+    return f"{what}, {one.layout.word.replace('_', ' ')}" if one.layout is not BufferLayout.UNKNOWN else what
 
 
 def stack_text(stack: tuple[str, ...], most: int) -> str:

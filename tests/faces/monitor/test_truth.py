@@ -12,7 +12,7 @@ from tests.support.monitored.cards import cards_of, figures_in, shown_as
 from tests.support.monitored.model import EDGE_BYTES, Model
 from tests.support.monitored.pictures import faults_of, rows_of
 from ttmem.cli.demonstration.photographs import SHOTS, Shot, Size, taken
-from ttmem.daemon.asking.looking import Looking
+from ttmem.figures.source import FigureSource
 from ttmem.metal import architecture
 from ttmem.view.colours import BACKGROUNDS
 from ttmem.view.units import share_text, size_text, tight_size_text
@@ -25,9 +25,9 @@ CORE_BYTES = WORMHOLE.l1_bytes - WORMHOLE.kernel_config_base
 
 
 @contextmanager
-def looking_at(directory: Path) -> Iterator[tuple[Looking, dict[str, str]]]:
+def looking_at(directory: Path) -> Iterator[tuple[FigureSource, dict[str, str]]]:
     environ = {**os.environ, "TTMEM_DIR": str(directory), "TTMEM_STOCK_SHM_DIR": str(directory)}
-    with Looking(environ, uid=os.geteuid(), has_daemon=False, is_following=True) as looking:
+    with FigureSource(environ, uid=os.geteuid(), has_daemon=False, is_following=True) as looking:
         yield looking, environ
 
 

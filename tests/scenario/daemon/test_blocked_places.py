@@ -15,7 +15,7 @@ from tests.support.processes.running import REPORTING
 from tests.support.server.seed_bytes import alloc
 from tests.support.server.seed_serving import Daemon, a_daemon, short_directory
 from tests.support.timing.waiting import wait_until
-from ttmem.daemon.asking.client import DaemonClient
+from ttmem.figures.daemon_client import DaemonClient
 
 NOBODY = 65534
 SERVE = (sys.executable, "-m", "ttmem", "serve")
@@ -65,7 +65,7 @@ def reported(daemon: Daemon) -> None:
     with subprocess.Popen(command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
         assert program.stdout is not None
         program.stdout.readline()
-        assert [process["memory"]["dram"]["used"] for process in daemon.ps()["processes"]] == [4 << 20]
+        assert [process["memory"]["dram"]["used_bytes"] for process in daemon.ps()["processes"]] == [4 << 20]
         program.communicate(b"\n")
 
 

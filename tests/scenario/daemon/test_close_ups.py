@@ -1,16 +1,16 @@
 """The map and the kernels of a chip: a daemon's answer is that of a collector of one's own."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.support.processes.programs import a_program
 from tests.support.server.seed_serving import a_daemon
-from ttmem.daemon.asking.looking import Looking
+from ttmem.snapshot import TimeNs, replace
 from ttmem.devices import Pool
 from ttmem.errors import SelectionError
+from ttmem.figures.source import FigureSource
 
 PROGRAM = (
     "chip = ttmem.open_device(0xA1B2_C3D4_0000_0000, index=0, arch='wormhole_b0', board='n150', grid=(8, 8),",
@@ -27,7 +27,10 @@ def test_whoever_asks_sees_the_same_chip(directory: Path) -> None:
     environ = {"TTMEM_DIR": str(journals)}
     with a_daemon(directory=directory) as daemon, a_program(journals, *PROGRAM) as program:
         program.arrive()
-        with Looking(environ, uid=os.geteuid()) as asking, Looking(environ, uid=os.geteuid(), has_daemon=False) as own:
+        with (
+            FigureSource(environ, uid=os.geteuid()) as asking,
+            FigureSource(environ, uid=os.geteuid(), has_daemon=False) as own,
+        ):
             told, seen = asking.chip("0"), own.chip("0")
             kernels = asking.kernels("0", 10), own.kernels("0", 10)
             with pytest.raises(SelectionError, match="no device 5 here; known are 0"):
@@ -36,7 +39,7 @@ def test_whoever_asks_sees_the_same_chip(directory: Path) -> None:
             largest = {usage.pool: (usage.largest_free_bank_bytes, usage.largest_free_bytes) for usage in chip.pools}
         refused = [daemon.get(path)[0] for path in ("/chip", "/chip?device=9", "/kernels?device=0&most=many")]
 
-    assert replace(told, time_ns=0, device=seen.device) == replace(seen, time_ns=0)
+    assert replace(told, time_ns=TimeNs(0), device=seen.device) == replace(seen, time_ns=TimeNs(0))
     assert seen.dram is not None
     assert seen.dram.regions[0].largest_free_bytes == 1_072_680_896
     assert largest == {Pool.DRAM: (1_072_680_896, 12_872_170_752), Pool.KERNEL: (None, None)}

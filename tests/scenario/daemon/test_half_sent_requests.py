@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.faces.json_documents import opened
 from tests.support.server.seed_bytes import alloc
 from tests.support.server.seed_serving import Daemon, a_daemon
 from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
@@ -84,7 +85,9 @@ def test_thousands_of_half_sent_requests_on_the_port_do_not_shut_the_socket() ->
                 waits.append(time.monotonic() - asked)
                 statuses.append(status)
                 if status == 200:
-                    figures.append([process["memory"]["dram"]["used"] for process in json.loads(body)["processes"]])
+                    figures.append(
+                        [process["memory"]["dram"]["used_bytes"] for process in opened(json.loads(body))["processes"]]
+                    )
             cpu = (cpu_seconds(daemon.pid) - cpu) / (time.monotonic() - began)
             told = daemon.run("serve", "--status", check=False)
             scraped = subprocess.run(

@@ -7,10 +7,10 @@ from tests.support.machine.driver_tree import DriverTree
 from tests.support.processes.programs import a_program
 from tests.support.server.seed_serving import a_daemon
 from tests.support.timing.waiting import wait_until
-from ttmem.daemon.asking.client import DaemonClient
-from ttmem.daemon.asking.looking import Looking
 from ttmem.devices import Pool
-from ttmem.snapshot.sights.history import History
+from ttmem.figures.daemon_client import DaemonClient
+from ttmem.figures.source import FigureSource
+from ttmem.snapshot.history import History
 
 PROGRAM = (
     "chip = ttmem.open_device(0xA1B2_C3D4_0000_0000, index=0)",
@@ -38,10 +38,10 @@ def test_a_daemon_remembers_what_no_viewer_saw_and_knows_the_drivers_chips(direc
         program.go_on()
         program.arrive()
         wait_until(lambda: highest(client.history(60)) == 1 << 20)
-        with Looking({"TTMEM_DIR": str(journals), **tree.environ}, uid=os.geteuid()) as looking:
+        with FigureSource({"TTMEM_DIR": str(journals), **tree.environ}, uid=os.geteuid()) as looking:
             seen, telemetry = looking.history(300), looking.telemetry()
         told = client.telemetry()
-        device = daemon.document()["device_info"][0]
+        device = daemon.ps()["device_info"][0]
         refused = [daemon.get(f"/history?seconds={seconds}")[0] for seconds in ("0", "3601", "soon")]
 
     assert highest(seen) == 1 << 20

@@ -46,18 +46,18 @@ def by_pid(daemon: Daemon) -> dict[int, Any]:
 
 
 def dram(process: Any) -> int:
-    return sum(device["memory"]["dram"]["used"] for device in process["devices"])
+    return sum(device["memory"]["dram"]["used_bytes"] for device in process["devices"])
 
 
 def test_a_socket_client_is_restored_and_marked_and_gone_when_it_dies(daemon: Daemon) -> None:
     with a_reporter(daemon, alloc(1, 4096), alloc(2, 1000)) as reporter:
         wait_until(lambda: dram(by_pid(daemon)[reporter.pid]) == 5096)
-        assert by_pid(daemon)[reporter.pid]["complete"]
+        assert by_pid(daemon)[reporter.pid]["is_complete"]
         assert daemon.terminate() == 0
         daemon.restart()
 
         process = by_pid(daemon)[reporter.pid]
-        assert (dram(process), process["complete"], process["reason"]) == (5096, False, "restored")
+        assert (dram(process), process["is_complete"], process["reason"]) == (5096, False, "restored")
         assert daemon.document("/healthz")["checkpoint"]["restored"] == 1
         reporter.kill()
         reporter.wait()
@@ -104,7 +104,7 @@ def test_a_restored_client_reports_on(daemon: Daemon) -> None:
         line.counters()
 
         process = by_pid(daemon)[os.getpid()]
-        assert (dram(process), process["complete"]) == (1024, False)
+        assert (dram(process), process["is_complete"]) == (1024, False)
 
 
 def test_a_journal_client_is_exact_after_a_restart(daemon: Daemon) -> None:
@@ -116,7 +116,7 @@ def test_a_journal_client_is_exact_after_a_restart(daemon: Daemon) -> None:
         daemon.restart()
 
         process = by_pid(daemon)[program.pid]
-        assert (dram(process), process["complete"]) == (8192, True)
+        assert (dram(process), process["is_complete"]) == (8192, True)
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "bits", "foreign"])

@@ -156,12 +156,12 @@ def test_a_buffer_whose_device_is_unknown_is_a_finding_and_no_face_is_complete(
     [process] = document["processes"]
 
     assert ([told.id for told in look.buffers], look.findings) == ([2], {"unknown_device": 2})
-    assert (document["complete"], document["reason"]) == (False, "unknown_device")
-    assert (process["complete"], process["reason"]) == (False, "unknown_device")
+    assert (document["is_complete"], document["reason"]) == (False, "unknown_device")
+    assert (process["is_complete"], process["reason"]) == (False, "unknown_device")
     assert process["findings"] == {"unknown_device": 2}
     assert (value(metrics, "ttmem_complete"), value(metrics, "ttmem_findings", finding="unknown_device")) == (0, 2)
     assert "incomplete: unknown_device" in page
     assert "has buffers whose device is not known: they are missing" in page
     assert "lists are not whole" in dump
     assert "has buffers whose device is not known: they are missing" in dump
-    assert (json.loads(listed)["complete"], json.loads(listed)["unlisted"][0]["reason"]) == (False, "unknown_device")
+    assert (json.loads(listed)["is_complete"], json.loads(listed)["unlisted"][0]["reason"]) == (False, "unknown_device")

@@ -33,8 +33,8 @@ def test_one_process_has_one_journal_whoever_reports(
             actor.do(statements)
         watch.process(actor.pid)
 
-        assert watch.device_used(CHIP, Pool.DRAM) == 2048 * 12
-        assert watch.device_used(OTHER_CHIP, Pool.DRAM) == 4096
+        assert watch.device_used(CHIP, Pool.DRAM.number) == 2048 * 12
+        assert watch.device_used(OTHER_CHIP, Pool.DRAM.number) == 4096
         assert len(watch.rows()["processes"]) == 1
 
 
@@ -48,7 +48,7 @@ def test_tracking_that_is_turned_on_later_tells_what_comes_from_then_on(
         row = watch.process(actor.pid)
 
         assert [entry[2] for entry in watch.allocations(row["key"])] == [4]
-        assert watch.device_used(CHIP, Pool.DRAM) == 2048 * 12
+        assert watch.device_used(CHIP, Pool.DRAM.number) == 2048 * 12
 
 
 def test_a_forked_python_child_leaves_its_parents_journal_alone(

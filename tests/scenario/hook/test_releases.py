@@ -109,9 +109,9 @@ def test_where_nobody_can_tell_small_buffers_apart_they_are_unknown_and_not_zero
     assert {one.pool for one in look.buffers} == {Pool.L1}
     assert look.findings == {"undivided_l1": 1}
     assert chip["memory"]["l1_small"] is None
-    assert chip["memory"]["l1"]["used"] == 2 * 2048 * L1_BANKS <= chip["memory"]["l1"]["total"]
-    assert (chip["memory"]["l1"]["complete"], chip["memory"]["l1"]["reason"]) == (False, "undivided")
-    assert (process["complete"], process["reason"]) == (False, "undivided")
+    assert chip["memory"]["l1"]["used_bytes"] == 2 * 2048 * L1_BANKS <= chip["memory"]["l1"]["capacity_bytes"]
+    assert (chip["memory"]["l1"]["is_complete"], chip["memory"]["l1"]["reason"]) == (False, "undivided")
+    assert (process["is_complete"], process["reason"]) == (False, "undivided")
     assert process["findings"] == {"undivided_l1": 1}
 
 

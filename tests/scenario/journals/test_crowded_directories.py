@@ -160,7 +160,7 @@ def always_changing(directory: Path) -> Iterator[None]:
 
 def used(daemon: Daemon) -> dict[int, int]:
     rows = [row for row in daemon.document()["processes"] if row["state"] == "live"]
-    return {row["pid"]: sum(one["memory"]["dram"]["used"] for one in row["devices"]) for row in rows}
+    return {row["pid"]: sum(one["memory"]["dram"]["used_bytes"] for one in row["devices"]) for row in rows}
 
 
 def share_of_a_core(daemon: Daemon, *, seconds: float) -> float:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.faces.json_documents import opened
 from tests.support.processes.children import Writer, state_of
 from tests.support.processes.native_programs import NativePrograms
 from tests.support.processes.programs import command_of
@@ -51,13 +52,13 @@ def a_crowd(writer: Writer, count: int, chip: int) -> dict[int, int]:
 def held(document: Any) -> dict[int, int]:
     """By pid, what is held of DRAM by those that live."""
     rows = (row for row in document["processes"] if row["state"] == "live" and row["memory"].get("dram"))
-    return {row["pid"]: sum(one["memory"]["dram"]["used"] for one in row["devices"]) for row in rows}
+    return {row["pid"]: sum(one["memory"]["dram"]["used_bytes"] for one in row["devices"]) for row in rows}
 
 
 def shown(document: Any) -> tuple[dict[int, int], int, bool]:
     """What is held by whom, what all hold on the chip, and whether that is all."""
     [chip] = document["device_info"]
-    return held(document), chip["memory"]["dram"]["used"], document["complete"]
+    return held(document), chip["memory"]["dram"]["used_bytes"], document["is_complete"]
 
 
 def test_more_processes_than_descriptors_are_all_shown(programs: NativePrograms, journals: Path) -> None:
@@ -66,7 +67,7 @@ def test_more_processes_than_descriptors_are_all_shown(programs: NativePrograms,
         seen = ttmem("ps", "--json", directory=journals, descriptors=40)
 
     assert (seen.returncode, seen.stderr) == (0, "")
-    assert shown(json.loads(seen.stdout)) == (crowd, sum(crowd.values()), True)
+    assert shown(opened(json.loads(seen.stdout))) == (crowd, sum(crowd.values()), True)
 
 
 def test_a_journal_that_is_read_in_turn_is_exact_whatever_happened_since(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.faces.json_documents import opened
 from tests.support.journals.forgeries import FORGER_UID, VICTIM_UID, needs_two_users
 from tests.support.processes.permitted import needs_mounts
 from tests.support.processes.programs import command_of
@@ -42,7 +43,7 @@ def test_root_is_told_why_another_users_program_was_refused(when: str, told: dic
     story = text.splitlines()[1:]
     if f"{told['pid']}-1" in newest.splitlines()[0]:  # root is told of everybody: a test beside this one may be newer
         assert newest.splitlines()[1 : len(story) + 1] == story
-    [process] = [one for one in json.loads(listed)["processes"] if one["pid"] == told["pid"]]
+    [process] = [one for one in opened(json.loads(listed))["processes"] if one["pid"] == told["pid"]]
     assert (process["uid"], process["incident_count"]) == (VICTIM_UID, 1)
     assert process["incidents"][0]["site"]["frames"][0]["function"] == "forward"
 

@@ -67,7 +67,7 @@ def test_a_c_program_that_replays_over_its_buffers_has_an_incident_for_each(jour
     count, kept = incidents(Path(path))
     by_pool = {one.pool: one for one in kept}
     assert (count, {one.kind for one in kept}) == (2, {UNSAFE_REPLAY})
-    dram, l1 = by_pool[Pool.DRAM], by_pool[Pool.L1]
+    dram, l1 = by_pool[Pool.DRAM.number], by_pool[Pool.L1.number]
     assert [dram.figures[name] for name in ("trace", "address", "requested", "per_bank")] == [9, 0x10800, 4000, 4096]
     assert [l1.figures[name] for name in ("trace", "address", "cb_end")] == [9, 0x3800, 0x5000]
     assert [one.figures["repeats"] for one in kept] == [2, 2]

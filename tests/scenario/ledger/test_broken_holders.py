@@ -13,9 +13,7 @@ from tests.support.processes.children import Actor
 from ttmem.devices import Pool
 from ttmem.monitor.screens.chips.cards import chip_of
 from ttmem.snapshot import Snapshot
-from ttmem.snapshot.document import document
-from ttmem.snapshot.reading import snapshot_from_document
-from ttmem.snapshot.sights.overview import overview_of
+from ttmem.snapshot.codec import decoded, encoded
 from ttmem.view.page import PageOptions, page
 from ttmem.view.queries.memory import memory_rows
 
@@ -67,8 +65,8 @@ def test_the_same_is_told_at_a_glance_and_by_a_daemon(watch: Watch, actor: Actor
     snapshot = broken(watch, actor)
     [usage] = snapshot.devices
 
-    assert watch.collector.overview().devices == overview_of(snapshot).devices
-    [again] = snapshot_from_document(document(snapshot)).devices
+    assert watch.collector.overview().devices == snapshot.devices
+    [again] = decoded(encoded(snapshot), Snapshot).devices
     assert (again.doubt, again.reason, again.used_bytes(Pool.L1)) == (usage.doubt, usage.reason, None)
 
 

@@ -33,7 +33,7 @@ class Crowd:
         self.ledger = Ledger()
         self.key = reporter.attach_to(self.ledger)
         self.chip = reporter.open_device(0xA0)
-        self.held: dict[int, tuple[int, int]] = {}  # id: buffer type, size
+        self.held: dict[Pool, tuple[int, int]] = {}  # id: buffer type, size
         self.handles: dict[int, int] = {}
 
     def allocate(self, ids: range, size: int, type: int = 0) -> None:
@@ -50,9 +50,9 @@ class Crowd:
         else:
             self.reporter.call("report_buffer_free", self.chip, id, type, size)
 
-    def expected(self) -> dict[int, tuple[int, int]]:
-        used: Counter[int] = Counter()
-        count: Counter[int] = Counter()
+    def expected(self) -> dict[Pool, tuple[int, int]]:
+        used: Counter[Pool] = Counter()
+        count: Counter[Pool] = Counter()
         for type, size in self.held.values():
             used[BUFFER_TYPES[type]] += size
             count[BUFFER_TYPES[type]] += 1
@@ -64,7 +64,7 @@ class Crowd:
         return ledger.snapshot()
 
 
-def pools(rows: dict[str, Any], table: str = "process_pools") -> dict[int, tuple[int, int]]:
+def pools(rows: dict[str, Any], table: str = "process_pools") -> dict[Pool, tuple[int, int]]:
     first = 3 if table == "process_pools" else 2
     return {row[first - 1]: (row[first], row[first + 2]) for row in rows[table] if row[first + 2]}
 

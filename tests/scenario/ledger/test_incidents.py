@@ -5,20 +5,18 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from tests.support.processes.programs import a_program
 from tests.support.server.seed_serving import a_daemon
 from tests.support.timing.waiting import wait_until
 from ttmem.collector import Collector
-from ttmem.daemon.asking.looking import Looking
+from ttmem.collector.rows.sums import overview_of
 from ttmem.daemon.metrics.lifetime import lifetime_from_rows
 from ttmem.devices import Pool
-from ttmem.snapshot import Snapshot
-from ttmem.snapshot.document import document
+from ttmem.figures.source import FigureSource
+from ttmem.snapshot import Snapshot, TimeNs, replace
 from ttmem.snapshot.incidents import KINDS, Incident, IncidentCopy
-from ttmem.snapshot.sights.overview import overview_of
 from ttmem.sources import Places
 
 OPENED = (
@@ -48,19 +46,18 @@ def incidents_in(collector: Collector) -> tuple[Incident, ...]:
 
 def said_of(snapshot: Snapshot) -> Any:
     """What every face is told; times apart, which every viewer works out from the journal's clock for itself."""
-    [process] = document(snapshot)["processes"]
-    incidents = [{**one, "time": one["time"][:10]} for one in process["incidents"]]
-    return incidents, process["incident_count"], process["refusals"], process["clash_count"]
+    [process] = snapshot.processes
+    return timeless(process.incidents), process.incident_count, process.refusal_count, process.clash_count
 
 
 def timeless(incidents: Iterable[Incident]) -> list[Incident]:
-    return [msgspec.structs.replace(one, time_ns=0) for one in incidents]
+    return [replace(one, time_ns=TimeNs(0)) for one in incidents]
 
 
 def timeless_copy(copy: IncidentCopy | None) -> IncidentCopy:
     assert copy is not None
-    entries = tuple(msgspec.structs.replace(entry, time_ns=0) for entry in copy.entries)
-    return msgspec.structs.replace(copy, incident=timeless([copy.incident])[0], entries=entries)
+    entries = tuple(replace(entry, time_ns=TimeNs(0)) for entry in copy.entries)
+    return replace(copy, incident=timeless([copy.incident])[0], entries=entries)
 
 
 @pytest.mark.parametrize("wrapped", [(), ("before",), ("after",), ("before", "after")], ids="-".join)
@@ -143,7 +140,7 @@ def test_an_incident_of_a_mesh_is_counted_once_and_stays_counted_when_its_proces
         counted.append(lifetime_from_rows(collector.ledger.lifetime()).incidents)
         assert collector.snapshot().processes == ()
 
-    named = {(KINDS[kind], Pool(pool).word): count for kind, pool, count in counted[0]}
+    named = {(KINDS[kind], Pool.numbered(pool).word): count for kind, pool, count in counted[0]}
     assert named == {("out_of_memory", "l1"): 12, ("clash", "l1"): 1}
     assert counted[1] == counted[0]
     assert [incident.number for incident in process.incidents] == [1, 2, 8, 9, 10, 11, 12, 13]
@@ -155,7 +152,10 @@ def test_a_daemon_tells_of_incidents_what_a_viewer_of_its_own_sees(journals: Pat
     environ = {"TTMEM_DIR": str(journals / "j")}
     with a_daemon(directory=journals) as daemon, a_program(journals / "j", *OPENED, *REFUSED, "meet()") as program:
         program.arrive()
-        with Looking(environ, uid=os.geteuid()) as asking, Looking(environ, uid=os.geteuid(), has_daemon=False) as own:
+        with (
+            FigureSource(environ, uid=os.geteuid()) as asking,
+            FigureSource(environ, uid=os.geteuid(), has_daemon=False) as own,
+        ):
             assert said_of(asking.snapshot()) == said_of(own.snapshot())
             [told], [seen] = asking.overview().processes, own.overview().processes
             copies = [timeless_copy(one.incident_copy(program.pid, 1)) for one in (asking, own)]

@@ -73,10 +73,14 @@ def test_everything_that_happened_is_counted_on_each_chip(nursery: Nursery, jour
 
     assert (first.launches, second.launches) == (2, 1)
     assert (first.clashes, second.clashes) == (1, 0)
-    assert (first.allocations[Pool.L1], first.frees[Pool.L1]) == (2, 1)
-    assert (first.refusals[Pool.L1], first.refusals[Pool.CB], second.refusals[Pool.CB]) == (1, 1, 1)
-    assert first.stalls[Stall.SPACE] == 1
-    assert first.caches[Cache.JIT][: CacheOutcome.MISS + 1] == (1, 1)
+    assert (first.allocations[Pool.L1.number], first.frees[Pool.L1.number]) == (2, 1)
+    assert (first.refusals[Pool.L1.number], first.refusals[Pool.CB.number], second.refusals[Pool.CB.number]) == (
+        1,
+        1,
+        1,
+    )
+    assert first.stalls[Stall.SPACE.number] == 1
+    assert first.caches[Cache.JIT.number][: CacheOutcome.MISS + 1] == (1, 1)
 
 
 def test_what_a_forgotten_process_did_still_counts(nursery: Nursery, journals: Path, ledger: Ledger) -> None:
@@ -98,7 +102,7 @@ def test_the_next_process_adds_to_it(nursery: Nursery, journals: Path, ledger: L
     work(nursery, journals, ledger)
 
     assert of_first(happened(ledger)).launches == 4
-    assert of_first(happened(ledger)).refusals[Pool.L1] == 2
+    assert of_first(happened(ledger)).refusals[Pool.L1.number] == 2
     assert happened(ledger).journals.processes == 2
 
 

@@ -35,7 +35,7 @@ class Told:
     def findings(self) -> dict[str, int]:
         return dict(self.rows["processes"][0]["findings"])
 
-    def pool(self, pool: int) -> tuple[int, int, int, int]:
+    def pool(self, pool: int | Pool) -> tuple[int, int, int, int]:
         """Used, requested, count and peak, summed over devices."""
         rows = [row[3:7] for row in self.rows["process_pools"] if row[2] == pool]
         return tuple(map(sum, zip(*rows, strict=True))) if rows else (0, 0, 0, 0)  # type: ignore[return-value]
@@ -64,30 +64,30 @@ def told(nursery: Nursery, tmp_path: Path) -> Iterator[Told]:
 def test_an_impossible_buffer_is_cut_and_counted(told: Told, size: int, left: int) -> None:
     told.call("report_buffer_alloc", told.chip, 1, size)
 
-    assert (told.pool(Pool.DRAM), told.findings) == ((left, left, 1, left), {"clamped": 1})
+    assert (told.pool(Pool.DRAM.number), told.findings) == ((left, left, 1, left), {"clamped": 1})
     told.call("report_buffer_free", told.chip, 1)
-    assert told.pool(Pool.DRAM)[:3] == (0, 0, 0)
+    assert told.pool(Pool.DRAM.number)[:3] == (0, 0, 0)
 
 
 @pytest.mark.parametrize(("size", "left"), ODD)
 def test_what_was_asked_for_is_cut_as_well(told: Told, size: int, left: int) -> None:
     told.call("report_buffer_alloc", told.chip, 1, 4096, size)
 
-    assert told.pool(Pool.DRAM)[:3] == (4096, left or 4096, 1)
+    assert told.pool(Pool.DRAM.number)[:3] == (4096, left or 4096, 1)
     assert told.findings == {"clamped": 1}
 
 
 def test_the_greatest_size_is_no_finding(told: Told) -> None:
     told.call("report_buffer_alloc", told.chip, 1, MOST, MOST, (1 << 64) - 1, MOST)
 
-    assert (told.pool(Pool.DRAM)[0], told.findings) == (MOST, {})
+    assert (told.pool(Pool.DRAM.number)[0], told.findings) == (MOST, {})
 
 
 @pytest.mark.parametrize(("size", "left"), ODD)
 def test_an_impossible_circular_buffer_is_cut_and_counted(told: Told, size: int, left: int) -> None:
     told.call("report_cb_alloc", told.chip, 1, 0, size, 1)
 
-    assert (told.pool(Pool.CB)[:3], told.findings) == ((left, left, 1), {"clamped": 1})
+    assert (told.pool(Pool.CB.number)[:3], told.findings) == ((left, left, 1), {"clamped": 1})
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_size_times_cores_never_wraps(told: Told, size: int, cores: int, charge:
     told.call("report_kernel_load", told.chip, 2, Kind.KERNEL_APPLICATION, size, cores)
 
     is_cut = size * cores != charge
-    assert (told.pool(Pool.CB)[0], told.pool(Pool.KERNEL)[0]) == (charge, charge)
+    assert (told.pool(Pool.CB.number)[0], told.pool(Pool.KERNEL.number)[0]) == (charge, charge)
     assert told.findings == ({"clamped": 2} if is_cut else {})
 
 
@@ -120,7 +120,7 @@ def test_an_impossible_kernel_is_cut_and_counted(told: Told, size: int, left: in
     told.call("report_kernel_load", told.chip, 1, Kind.KERNEL_APPLICATION, 100, 8, size)
     told.call("report_kernel_load", told.chip, 2, Kind.KERNEL_APPLICATION, 100, 8, 0, size)
 
-    assert told.pool(Pool.KERNEL)[0] == (left or 800) * 2
+    assert told.pool(Pool.KERNEL.number)[0] == (left or 800) * 2
     assert told.findings == {"clamped": 2}
 
 
@@ -152,7 +152,7 @@ def test_many_impossible_sizes_do_not_wrap_together(told: Told) -> None:
     for id in range(60):
         told.call("report_buffer_alloc", told.chip, id, 1 << 70)
 
-    assert told.pool(Pool.DRAM) == (60 * MOST, 60 * MOST, 60, 60 * MOST)
+    assert told.pool(Pool.DRAM.number) == (60 * MOST, 60 * MOST, 60, 60 * MOST)
 
 
 def test_a_phase_whose_peak_no_record_can_hold_is_cut_there_and_right_in_its_row(told: Told) -> None:
@@ -175,11 +175,11 @@ def test_a_target_nobody_opened_is_kept_and_shown_as_unknown(told: Told, target:
 
     shown = target if 0 <= target < 256 else 0
     assert told.device_names() == {"0xa0", f"unknown:{shown}"}
-    assert told.pool(Pool.DRAM)[:3] == (4096, 4096, 1)
+    assert told.pool(Pool.DRAM.number)[:3] == (4096, 4096, 1)
     [unknown] = [row["number"] for row in told.rows["devices"] if not row["known"]]
     assert told.rows["launches"] == [(told.key, unknown, 1)]
     told.call("report_buffer_free", target, 1)
-    assert (told.pool(Pool.DRAM)[:3], told.findings) == ((0, 0, 0), {})
+    assert (told.pool(Pool.DRAM.number)[:3], told.findings) == ((0, 0, 0), {})
 
 
 def test_everything_that_can_be_said_about_an_unknown_target_is_shown_there(told: Told) -> None:
@@ -214,9 +214,9 @@ def test_what_was_reported_before_a_target_was_opened_moves_to_its_chip(told: To
 def test_a_buffer_of_an_unknown_type_is_in_an_unknown_pool(told: Told, type: int) -> None:
     told.call("report_buffer_alloc", told.chip, 1, 4096, 0, 0, 0, type)
 
-    assert told.pool(Pool.UNKNOWN)[:3] == (4096, 4096, 1)
+    assert told.pool(Pool.UNKNOWN.number)[:3] == (4096, 4096, 1)
     told.call("report_buffer_free", told.chip, 1, type)
-    assert (told.pool(Pool.UNKNOWN)[:3], told.findings) == ((0, 0, 0), {})
+    assert (told.pool(Pool.UNKNOWN.number)[:3], told.findings) == ((0, 0, 0), {})
 
 
 @pytest.mark.parametrize("kind", [0, 1, 2, 8, 9, 10, 77, *ODD_NUMBERS])
@@ -233,7 +233,7 @@ def test_a_circular_buffer_of_an_unknown_kind_is_of_unknown_kind(told: Told, kin
     told.call("report_cb_alloc", told.chip, 1, 0, 64, 2, 0, 12345, kind)
 
     assert told.kinds() == {Kind.UNKNOWN: (128, 1)}
-    assert told.pool(Pool.CB)[:3] == (128, 128, 1)
+    assert told.pool(Pool.CB.number)[:3] == (128, 128, 1)
     told.call("report_cb_free", told.chip, 1, kind)
     assert (told.kinds(), told.findings) == ({}, {})
 
@@ -250,7 +250,7 @@ def test_an_unknown_pool_is_shown_as_unknown(told: Told, pool: int) -> None:
     told.call("report_kernel_load", told.chip, 1, Kind.KERNEL_APPLICATION, 100, 8, 0, 0, 0, pool)
     told.call("report_out_of_memory", told.chip, pool, 10)
 
-    assert told.pool(Pool.UNKNOWN)[:3] == (800, 800, 1)
+    assert told.pool(Pool.UNKNOWN.number)[:3] == (800, 800, 1)
     assert [row[2] for row in told.rows["out_of_memory"]] == [Pool.UNKNOWN]
 
 
@@ -267,11 +267,11 @@ def test_an_unknown_status_is_shown_as_unknown(told: Told, status: int) -> None:
 @pytest.mark.parametrize("handle", [1, -1, 1 << 63, (1 << 63) | 0xF << 47, (1 << 64) - 1, 1 << 70, -(1 << 70), 12345])
 def test_a_handle_that_was_never_given_is_an_unknown_free_and_nothing_more(told: Told, handle: int) -> None:
     told.call("report_buffer_alloc", told.chip, 1, 4096)
-    before = told.pool(Pool.DRAM)
+    before = told.pool(Pool.DRAM.number)
 
     told.call("report_free", handle)
 
-    assert (told.pool(Pool.DRAM), told.findings) == (before, {"unknown_free": 1})
+    assert (told.pool(Pool.DRAM.number), told.findings) == (before, {"unknown_free": 1})
 
 
 def test_freeing_handle_0_is_allowed(told: Told) -> None:
@@ -306,6 +306,6 @@ def test_a_mesh_of_chips_nobody_opened_lies_on_unknown_devices(told: Told) -> No
     mesh = told.call("open_mesh", 7, 1, 2, (200, 201))
     told.call("report_buffer_alloc", mesh, 1, 4096)
 
-    assert told.pool(Pool.DRAM)[0] > 0
+    assert told.pool(Pool.DRAM.number)[0] > 0
     held = {row[1] for row in told.rows["process_pools"]}
     assert [row["known"] for row in told.rows["devices"] if row["number"] in held] == [False]

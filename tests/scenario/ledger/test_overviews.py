@@ -1,4 +1,4 @@
-"""The fast overview of real processes says what the whole snapshot says; a close-up lists the largest and oldest."""
+"""The overview of real processes: sums over their chips; one process close up lists the largest and oldest."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.support.simulated.overviews import check_overview
 from tests.support.timing.waiting import wait_until
 from ttmem._native import Ledger
 from ttmem.devices import Pool
-from ttmem.snapshot.sights.overview import Overview, ProcessRow
+from ttmem.snapshot import ProcessUsage, Snapshot
 
 CORES = "0,0-7,7"
 DRAM, L1, CB, PROGRAM, FABRIC = 0, 1, 2, 3, 6
@@ -53,7 +53,7 @@ def a_busy_process(nursery: Nursery, directory: Path, chips: range) -> Reporter:
     return reporter
 
 
-def row_of(overview: Overview, pid: int) -> ProcessRow:
+def row_of(overview: Snapshot, pid: int) -> ProcessUsage:
     [row] = [row for row in overview.processes if row.pid == pid]
     return row
 
@@ -72,7 +72,7 @@ def test_it_agrees_for_processes_on_shared_chips_and_several_meshes(nursery: Nur
         _settle(ledger)
         overview = check_overview(ledger)
         assert (row_of(overview, one.pid).launch_count, row_of(overview, one.pid).finding_count) == (4, 1)
-        assert row_of(overview, other.pid).devices == tuple(
+        assert row_of(overview, other.pid).chips == tuple(
             usage.device.number for usage in overview.devices if usage.device.index in range(2, 6)
         )
         assert row_of(overview, one.pid).cb_planned_bytes == 2 * 64 * 2048
@@ -116,7 +116,7 @@ def _doubts(ledger: Ledger) -> list[Any]:
 
 
 def _is_dead(ledger: Ledger, pid: int) -> bool:
-    return row_of(check_overview(ledger), pid).state == "dead"
+    return row_of(check_overview(ledger), pid).state == "ended"
 
 
 def _settle(ledger: Ledger) -> None:

@@ -325,4 +325,4 @@ def test_what_is_fed_is_what_events_decode_to() -> None:
     assert decode_record(encode_record(event)) == event
     [(_, kind, id, pool, _, reserved, requested, address, *_, layout, page, _, _, _, _, _)] = ledger.allocations(key)
     assert (kind, id, pool, reserved, requested, address) == (1, 9, 2, 2048, 2000, 64)
-    assert (layout, page) == (event.layout, event.page_bytes) == (5, 0x1234)
+    assert (layout, page) == (event.layout.number, event.page_bytes) == (5, 0x1234)

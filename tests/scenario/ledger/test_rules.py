@@ -35,14 +35,14 @@ class Story:
     def findings(self) -> dict[str, int]:
         return next(dict(row["findings"]) for row in self.rows["processes"] if row["key"] == self.key)
 
-    def pool(self, unique_id: int, pool: int = Pool.DRAM) -> tuple[int, int, int, int]:
+    def pool(self, unique_id: int, pool: int = Pool.DRAM.number) -> tuple[int, int, int, int]:
         """Used, requested, count and peak of this process on a chip."""
         rows = self.rows
         [device] = [row["number"] for row in rows["devices"] if row["unique_id"] == unique_id]
         found = [row[3:7] for row in rows["process_pools"] if row[:3] == (self.key, device, pool)]
         return found[0] if found else (0, 0, 0, 0)
 
-    def kind(self, unique_id: int, kind: int) -> tuple[int, int, bool]:
+    def kind(self, unique_id: int, kind: int | Kind) -> tuple[int, int, bool]:
         """Used, count and whether any of it is an estimate."""
         rows = self.rows
         [device] = [row["number"] for row in rows["devices"] if row["unique_id"] == unique_id]
@@ -104,7 +104,7 @@ def test_kinds_and_targets_may_share_an_id(tell: Story) -> None:
     tell.say("report_buffer_free", tell.one, 1)
 
     assert (tell.pool(ONE)[0], tell.pool(TWO)[0], tell.findings) == (100, 200, {})
-    assert (tell.pool(ONE, Pool.CB)[0], tell.pool(TWO, Pool.CB)[0]) == (20, 20)
+    assert (tell.pool(ONE, Pool.CB.number)[0], tell.pool(TWO, Pool.CB.number)[0]) == (20, 20)
 
 
 def test_allocating_a_living_id_again_replaces_it_with_a_finding(tell: Story) -> None:
@@ -117,7 +117,7 @@ def test_allocating_a_living_id_again_replaces_it_with_a_finding(tell: Story) ->
 def test_a_second_load_sets_a_kernels_size_and_a_smaller_one_is_a_finding(tell: Story) -> None:
     def load(exact: int) -> tuple[tuple[int, int, bool], dict[str, int]]:
         tell.say("report_kernel_load", tell.one, 1, Kind.KERNEL_APPLICATION, 10, 8, exact)
-        return tell.kind(ONE, Kind.KERNEL_APPLICATION), tell.findings
+        return tell.kind(ONE, Kind.KERNEL_APPLICATION.number), tell.findings
 
     assert load(100) == ((100, 1, False), {})
     assert load(100) == ((100, 1, False), {})
@@ -127,20 +127,20 @@ def test_a_second_load_sets_a_kernels_size_and_a_smaller_one_is_a_finding(tell: 
 
 def test_a_kernel_of_unknown_exact_size_costs_binary_times_cores_and_is_an_estimate(tell: Story) -> None:
     tell.say("report_kernel_load", tell.one, 1, Kind.KERNEL_FABRIC, 57_344, 16)
-    assert tell.kind(ONE, Kind.KERNEL_FABRIC) == (917_504, 1, True)
+    assert tell.kind(ONE, Kind.KERNEL_FABRIC.number) == (917_504, 1, True)
 
     tell.say("report_kernel_load", tell.one, 2, Kind.KERNEL_FABRIC, 57_344, 16, 1000)
-    assert tell.kind(ONE, Kind.KERNEL_FABRIC) == (918_504, 2, True)
+    assert tell.kind(ONE, Kind.KERNEL_FABRIC.number) == (918_504, 2, True)
 
     tell.say("report_kernel_unload", tell.one, 1, Kind.KERNEL_FABRIC)
-    assert tell.kind(ONE, Kind.KERNEL_FABRIC) == (1000, 1, False)
+    assert tell.kind(ONE, Kind.KERNEL_FABRIC.number) == (1000, 1, False)
 
 
 def test_a_view_is_listed_and_charged_nothing(tell: Story) -> None:
     tell.say("report_cb_alloc", tell.one, 1, 4096, 512, 8, VIEW)
     tell.say("report_buffer_alloc", tell.one, 2, 700, 600, 0, 0, 0, 0, VIEW)
 
-    assert (tell.pool(ONE, Pool.CB), tell.pool(ONE)) == ((0, 0, 1, 0), (0, 0, 1, 0))
+    assert (tell.pool(ONE, Pool.CB.number), tell.pool(ONE)) == ((0, 0, 1, 0), (0, 0, 1, 0))
     assert len(tell.ledger.allocations(tell.key)) == 2
 
 
@@ -275,7 +275,7 @@ def test_what_was_alive_at_the_peak_is_what_was_made_before_and_freed_after(tell
     tell.say("report_buffer_alloc", tell.one, 5, 5)
 
     assert tell.pool(ONE) == (45, 45, 2, 90)
-    rows, is_whole = tell.ledger.alive_at_peak(tell.key, 0, Pool.DRAM)
+    rows, is_whole = tell.ledger.alive_at_peak(tell.key, 0, Pool.DRAM.number)
     assert (sorted(row[2] for row in rows), is_whole) == ([2, 3, 4], True)
 
 

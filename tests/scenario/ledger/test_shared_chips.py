@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.journals.reporters import Nursery, a_nursery
+from tests.support.faces.json_documents import opened
 from tests.support.simulated.overviews import check_overview
+from tests.support.journals.reporters import Nursery, a_nursery
 from ttmem._native import Ledger
 from ttmem.cli.program import run_program
 
@@ -47,10 +48,10 @@ def test_a_parent_mesh_and_its_submesh_are_counted_once_and_both_named(
     check_overview(ledger)
 
     assert run_program(["ps", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    used = {chip["index"]: chip["memory"]["dram"]["used"] for chip in document["device_info"]}
+    document = opened(json.loads(capsys.readouterr().out))
+    used = {chip["index"]: chip["memory"]["dram"]["used_bytes"] for chip in document["device_info"]}
     assert used == {0: 8 * PER_BANK * BANKS, 1: 6 * PER_BANK * BANKS}
-    assert document["device_info"][0]["memory"]["dram"]["peak"] == 8 * PER_BANK * BANKS
+    assert document["device_info"][0]["memory"]["dram"]["peak_bytes"] == 8 * PER_BANK * BANKS
     [finding] = document["findings"]
     assert (finding["name"], finding["pid"]) == ("overlap", reporter.pid)
     assert finding["text"] == (
@@ -62,6 +63,6 @@ def test_a_parent_mesh_and_its_submesh_are_counted_once_and_both_named(
 
     reporter.do(("report_buffer_free", parent, 1))
     assert run_program(["ps", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert [chip["memory"]["dram"]["used"] for chip in document["device_info"]] == [8 * PER_BANK * BANKS, 0]
+    document = opened(json.loads(capsys.readouterr().out))
+    assert [chip["memory"]["dram"]["used_bytes"] for chip in document["device_info"]] == [8 * PER_BANK * BANKS, 0]
     assert document["findings"] == []

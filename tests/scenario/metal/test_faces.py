@@ -8,10 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.faces.json_documents import opened as opened_document
 from tests.support.tracked.agreement import Figures, TrueFigures, differences
 from tests.support.tracked.own_journal import OwnJournal
 from tests.support.tracked.shown import devices_in, expected_in_table, figures_in
 from ttmem import GraphTracker, metal
+from ttmem.snapshot.codec import decoded
+from ttmem.view.smi import SmiDocument
 from ttmem.devices import BufferType
 from ttmem.metal import BufferSpec, CoreRanges, MeshDevice, MeshWorkload, Program
 
@@ -50,7 +53,8 @@ def truth_about(mesh: MeshDevice) -> dict[int, Figures]:
 def test_the_json_says_what_is_true(journal: OwnJournal, busy: MeshDevice) -> None:
     true = truth_about(busy)
 
-    told = figures_in(json.loads(ps(journal, "--json")))
+    document = decoded(ps(journal, "--json").encode(), SmiDocument)
+    told = figures_in(one.ttmem for one in document.device_info)
 
     held = ("used", "kernel_types", "core_types", "footprint", "rings", "images")
     assert differences(told, {chip: {name: figures[name] for name in held} for chip, figures in true.items()}) == []
@@ -59,13 +63,13 @@ def test_the_json_says_what_is_true(journal: OwnJournal, busy: MeshDevice) -> No
 def test_the_json_says_the_same_of_the_process_as_of_its_chips(journal: OwnJournal, busy: MeshDevice) -> None:
     true = truth_about(busy)
 
-    [process] = json.loads(ps(journal, "--json"))["processes"]
+    [process] = opened_document(json.loads(ps(journal, "--json")))["processes"]
 
     for row in process["devices"]:
-        figures = true.get(int(row["uuid"], 16))
+        figures = true.get(int(row["unique_id"], 16))
         if figures is not None:
             used = {pool.word: used for pool, used in figures["used"].items()}
-            assert {word: pool["used"] for word, pool in row["memory"].items() if pool["used"]} == used
+            assert {word: pool["used_bytes"] for word, pool in row["memory"].items() if pool["used_bytes"]} == used
 
 
 def test_the_table_says_what_is_true(journal: OwnJournal, busy: MeshDevice) -> None:

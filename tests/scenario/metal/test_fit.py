@@ -8,11 +8,11 @@ import pytest
 from tests.support.metal.operations import a_program
 from tests.support.tracked.own_journal import OwnJournal
 from ttmem import GraphTracker, metal
+from ttmem.analysis.fit import CoreRoom, Need, candidates
 from ttmem.collector import Collector
 from ttmem.devices import BufferType
 from ttmem.metal import BufferSpec, MeshDevice, MeshWorkload, OutOfDeviceMemory
 from ttmem.metal.programs import ProgramRefused
-from ttmem.snapshot.verdicts.fit import CoreRoom, Need, candidates
 from ttmem.sources import Places
 
 STEP = 32  # what sizes in L1 are rounded to

@@ -26,7 +26,6 @@ from ttmem.metal import (
     Program,
 )
 from ttmem.metal.memory import Layout, Sharding
-from ttmem.snapshot.document import document
 from ttmem.tracking import Cache, KernelType
 
 EXAMPLE_CODE = 18_400 * 56 + 17_776 * 8
@@ -165,11 +164,12 @@ def test_l1_counts_the_ring_once_however_many_kernels_are_loaded(opened: Open, j
         metal.enqueue(device, MeshWorkload(an_example()))
 
     snapshot = ShownFigures(journal.directory).look()
-    [row] = [row for row in document(snapshot)["device_info"] if row["uuid"] == f"{chip_of(device):#018x}"]
-    worst = {"used": 70_656 + buffer.per_bank_bytes, "x": None, "y": None}  # as all others
-    expected = {"used": 64 * 70_656 + buffer.reserved_bytes, "kernel_ring": 4_521_984, "worst_core": worst}
-    assert row["l1"] == {**expected, "core_total": 70_656 + device.allocator.statistics(BufferType.L1).bank_bytes}
-    assert row["kernels"]["application"]["used"] == 40 * EXAMPLE_CODE  # an inventory
+    [usage] = [usage for usage in snapshot.devices if usage.device.unique_id == chip_of(device)]
+    assert (usage.l1_used_bytes, usage.kernel_ring_bytes) == (64 * 70_656 + buffer.reserved_bytes, 4_521_984)
+    assert (usage.worst_core_bytes, usage.worst_core) == (70_656 + buffer.per_bank_bytes, None)  # as all others
+    assert usage.core_bytes == 70_656 + device.allocator.statistics(BufferType.L1).bank_bytes
+    [kernels] = [kind for kind in usage.kernels if kind.kind is Kind.KERNEL_APPLICATION]
+    assert kernels.used_bytes == 40 * EXAMPLE_CODE  # an inventory
 
 
 def test_a_second_program_with_the_same_images_is_counted_as_copies(opened: Open, journal: OwnJournal) -> None:
@@ -197,7 +197,7 @@ def test_binaries_take_the_same_pages_in_every_bank(
     metal.enqueue(device, workload)
 
     assert journal.used(chip_of(device))[Pool.DRAM] == reserved_bytes
-    assert journal.programs(chip_of(device)) == {workload.id: (BinaryStatus.COMMITTED, 1, reserved_bytes)}
+    assert journal.programs(chip_of(device)) == {workload.id: (BinaryStatus.COMMITTED.number, 1, reserved_bytes)}
     assert journal.allocations(Kind.BUFFER) == []
 
 
@@ -326,7 +326,7 @@ def test_refusals_are_shown_with_the_figures_of_the_allocator(opened: Open, jour
         metal.enqueue(device, MeshWorkload(program))
 
     rows = journal.rows()["out_of_memory"][told_before:]
-    assert [(Pool(row[2]), *row[3:6]) for row in rows] == expected
+    assert [(Pool.numbered(row[2]), *row[3:6]) for row in rows] == expected
     _, _, free, largest = expected[0]
     assert largest < free
     assert device.truth().refusal_count == len(rows)

@@ -14,7 +14,6 @@ from tests.support.processes.programs import tracked
 from tests.support.timing.waiting import wait_until
 from ttmem.collector import Collector
 from ttmem.metal.workloads import WORKLOADS
-from ttmem.snapshot.document import document
 from ttmem.sources import Places
 
 
@@ -43,14 +42,14 @@ def played(name: str, journals: Path, round_count: int) -> Iterator["tuple[subpr
 @pytest.mark.parametrize("name", ["llama-8b", "resnet-trace", "galaxy-70b"])
 def test_a_workload_without_faults_has_no_incident_and_no_finding(name: str, journals: Path) -> None:
     with played(name, journals, WORKLOADS[name].round_count) as (process, collector):
-        told = [document(collector.snapshot())]
+        told = [collector.snapshot()]
         process.communicate()
         wait_until(lambda: collector.tick() >= 0 and not collector.snapshot().live)
-        told.append(document(collector.snapshot()))
+        told.append(collector.snapshot())
 
     for one in told:
-        [row] = one["processes"]
-        assert row["devices"]
-        assert (row["incident_count"], row["incidents"], row["refusals"], row["clash_count"]) == (0, [], 0, 0)
-        assert (row["findings"], row["complete"], row["lost_records"], row["skipped"]) == ({}, True, 0, 0)
-        assert (one["findings"], one["errors"], one["damaged"], one["complete"]) == ([], [], [], True)
+        [row] = one.processes
+        assert row.devices
+        assert (row.incident_count, row.incidents, row.refusal_count, row.clash_count) == (0, (), 0, 0)
+        assert (row.findings, row.is_complete, row.lost_record_count, row.skipped_count) == ((), True, 0, 0)
+        assert (one.findings, one.errors, one.is_complete) == ((), (), True)

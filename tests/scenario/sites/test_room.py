@@ -11,7 +11,7 @@ from tests.support.processes.native_programs import CLIENT_LIBRARY
 from tests.support.processes.permitted import needs_mounts
 from tests.support.processes.programs import a_command, command_of
 from ttmem.collector import Collector
-from ttmem.snapshot.document import document
+from ttmem.devices import Pool
 from ttmem.sources import Places
 from ttmem.sources.inspected.journal import journal_document
 
@@ -50,31 +50,32 @@ def test_twenty_thousand_stacks_cost_no_figure_no_chip_and_no_phase(tmp_path: Pa
     ):
         program.arrive()
         assert seen.wait_settled(30.0)
-        told = document(seen.snapshot())
+        told = seen.snapshot()
         rows = seen.ledger.snapshot()["processes"]
         entries = seen.ledger.allocations(rows[0]["key"])
         [path] = tmp_path.glob("*.journal")
         with path.open("rb") as file:
             listed = journal_document(str(path), file, 30_000)
 
-    [process] = told["processes"]
-    assert (process["complete"], process["findings"], process["live_count"]) == (True, {}, 20_001)
+    [process] = told.processes
+    assert (process.is_complete, process.findings, process.live_count) == (True, (), 20_001)
     assert len(entries) == 20_001
     expected = [(at, f"board {at}", (at + 1) << 30, 2500 * (3 + at) if at < 8 else 50) for at in range(9)]
     found = [
-        (one["index"], one["board_info"]["board_type"], one["capacity"]["dram"], one["memory"]["dram"]["used"])
-        for one in sorted(told["device_info"], key=lambda one: one["index"])
+        (one.device.index, one.device.board, one.device.capacity(Pool.DRAM), one.used_bytes(Pool.DRAM))
+        for one in told.devices
     ]
     assert found == expected
-    peaks = {(one["phase"], one["index"]): (one["peak"], one["runs"]) for one in process["phases"]}
+    peaks = {(one.name, one.device.index): (one.peak_bytes, one.run_count) for one in process.phases}
     assert peaks == {
         (f"layer {phase}" if phase < 8 else "late", at): (used, 1)
         for phase in range(9)
         for at, _, _, used in expected[: phase + 1]
     }
-    [incident] = process["incidents"]
-    assert (incident["phase"], incident["requested_bytes"]) == ("late", 77)
-    assert len(incident["site"]["frames"]) == 1
+    [incident] = process.incidents
+    assert (incident.phase, incident.requested_bytes) == ("late", 77)
+    assert incident.site is not None
+    assert len(incident.site.frames) == 1
     innermost = {entry["id"]: entry["site_text"].splitlines()[0] for entry in listed["live"] if entry["id"] != 1}
     lines = {
         at * 10_000 + n: f"crowd/of_{at}_{n // 100 * 100}.py:{n % 100 * 2 + 1} f{n}"

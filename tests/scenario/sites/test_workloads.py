@@ -14,11 +14,12 @@ import pytest
 
 from tests.support.processes.programs import tracked
 from ttmem.collector import Collector
+from ttmem.collector.rows.allocations import allocation_from_row
 from ttmem.devices import Kind
 from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.monitor.screens.overview import State, draw
 from ttmem.snapshot import ProcessUsage
-from ttmem.snapshot.dump import Allocation, allocation_from_row, owner_of
+from ttmem.snapshot.dump import Allocation, owner_of
 from ttmem.sources import Places
 from ttmem.sources.inspected.journal import journal_document
 from ttmem.view import plain

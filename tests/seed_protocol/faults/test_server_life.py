@@ -154,7 +154,7 @@ def _restored(daemon: Daemon, line: Line, end: str) -> None:
 
     all_agree(daemon, of_model(model), [0, 64])
     row = process_of(daemon.document(), US)
-    assert (row["complete"], row["reason"]) == (False, "restored")
+    assert (row["is_complete"], row["reason"]) == (False, "restored")
 
 
 @pytest.mark.parametrize("end", ["SIGTERM", "SIGKILL"])
@@ -233,7 +233,7 @@ def test_a_journal_client_is_exact_again_at_once_after_a_restart(daemon: Daemon)
 
         wait_until(lambda: asked(daemon.path, [5]) == {("seed:5", "dram"): 4096})
         row = process_of(daemon.document(), reporter.pid)
-        assert (row["complete"], row["reason"]) == (True, None)
+        assert (row["is_complete"], row["reason"]) == (True, "")
 
 
 def test_the_checkpoint_is_for_its_owner_only(daemon: Daemon) -> None:

@@ -134,7 +134,7 @@ def test_a_program_with_a_journal_is_exact_beside_a_log_that_nobody_reads(unread
         events = 1 + BATCHES * (2 * BATCH + 3)
         log = unread.read_log(events)
 
-        assert (process["findings"], process["complete"]) == ({}, True)
+        assert (process["findings"], process["is_complete"]) == ({}, True)
         assert log.total() == events
         assert log["absent"] >= events - ROOM - FEW
         assert unread.read_rest().total() == 0

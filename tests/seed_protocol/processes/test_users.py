@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.seed_protocol.conftest import ClientMaker
+from tests.support.faces.json_documents import opened
 from tests.support.server.seed_bytes import Message, Type, alloc, free, kernel_load
 from tests.support.server.seed_clients import SeedClient, a_client
 from tests.support.server.seed_figures import of_document, process_of
@@ -156,12 +157,12 @@ def test_peaks_can_be_reset_without_a_restart(daemon: Daemon) -> None:
     with daemon.line() as line:
         line.say(alloc(1, 1000), alloc(2, 50), free(1))
         line.counters()
-        assert daemon.document()["device_info"][0]["memory"]["dram"]["peak"] == 1050
+        assert daemon.document()["device_info"][0]["memory"]["dram"]["peak_bytes"] == 1050
 
         status, _ = daemon.get("/reset-peaks", "POST")
 
         assert status == 204
-        assert daemon.document()["device_info"][0]["memory"]["dram"]["peak"] == 50
+        assert daemon.document()["device_info"][0]["memory"]["dram"]["peak_bytes"] == 50
         assert line.counters()["dram"] == 50
 
 
@@ -170,4 +171,4 @@ def test_kernel_sizes_of_this_protocol_are_marked_as_estimates(daemon: Daemon) -
         line.say(kernel_load(1, 917_504, kind=1), alloc(1, 1))
         line.counters()
 
-        assert daemon.document()["device_info"][0]["kernels"]["fabric"]["estimated"] is True
+        assert daemon.document()["device_info"][0]["by_kind"]["kernel_fabric"]["is_estimated"] is True

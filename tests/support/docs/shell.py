@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support.docs.pages import ROOT, file_block
-from tests.support.seed_serving import short_directory
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.server.seed_serving import short_directory
+from tests.support.timing.waiting import PATIENCE_SECONDS
 
 EXAMPLES = ("model.py", "failing.py")  # of the tutorials; other pages use them, too
 READER_PID = "4711"  # on the pages: the process that reported last

@@ -6,6 +6,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as classic_families
 
 from tests.support.simulated.figures import NOON_NS
+from ttmem.collector.rows.sums import overview_of
 from ttmem.daemon.metrics.exporter import chosen_format
 from ttmem.daemon.metrics.families import Page
 from ttmem.daemon.metrics.lifetime import ChipLifetime, Intake, Lifetime
@@ -13,7 +14,6 @@ from ttmem.daemon.metrics.page import Extras, page_of
 from ttmem.daemon.metrics.service import Service
 from ttmem.devices import Pool
 from ttmem.snapshot import Snapshot
-from ttmem.snapshot.sights.overview import Overview, overview_of
 from ttmem.tracking import Cache, CacheOutcome, Stall
 
 Labels = frozenset[tuple[str, str]]
@@ -30,8 +30,8 @@ def a_lifetime(*numbers: int) -> Lifetime:
     happened = ChipLifetime(
         launches=12_345,
         clashes=1,
-        allocations=tuple(100 + pool for pool in Pool),
-        frees=tuple(50 + pool for pool in Pool),
+        allocations=tuple(100 + pool.number for pool in Pool),
+        frees=tuple(50 + pool.number for pool in Pool),
         refusals=tuple(int(pool in (Pool.L1, Pool.CB)) for pool in Pool),
         stalls=tuple(17 * (stall is Stall.SPACE) for stall in Stall),
         caches=tuple(tuple(9 * (cache is Cache.JIT and outcome < 3) for outcome in CacheOutcome) for cache in Cache),
@@ -40,9 +40,8 @@ def a_lifetime(*numbers: int) -> Lifetime:
     return Lifetime(dict.fromkeys(numbers, happened), journals, Intake())
 
 
-def rows_of(snapshot: Snapshot | Overview, lifetime: Lifetime = NOTHING, extras: Extras | None = None) -> Page:
-    overview = overview_of(snapshot) if isinstance(snapshot, Snapshot) else snapshot
-    return page_of(overview, lifetime, SERVICE, extras or Extras())
+def rows_of(snapshot: Snapshot, lifetime: Lifetime = NOTHING, extras: Extras | None = None) -> Page:
+    return page_of(overview_of(snapshot), lifetime, SERVICE, extras or Extras())
 
 
 def text_of(page: Page, accept: str = CLASSIC) -> str:

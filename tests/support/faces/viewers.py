@@ -6,13 +6,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from tests.support.processes.programs import a_command
 from tests.support.server.seed_serving import a_daemon
 from tests.support.timing.waiting import wait_until
-from ttmem.daemon.asking.looking import Looking
-from ttmem.snapshot.document import document
+from ttmem.figures.source import FigureSource
+from ttmem.snapshot import TimeNs, replace
 from ttmem.snapshot.incidents import IncidentCopy
 
 TOLD_COUNT = 13  # by told_by_all
@@ -24,23 +22,25 @@ class Viewer:
     """Somebody who looks for himself, or asks a daemon."""
 
     def __init__(self, journals: Path, *, has_daemon: bool) -> None:
-        self.looking = Looking({"TTMEM_DIR": str(journals)}, uid=os.geteuid(), has_daemon=has_daemon, is_following=True)
+        self.looking = FigureSource(
+            {"TTMEM_DIR": str(journals)}, uid=os.geteuid(), has_daemon=has_daemon, is_following=True
+        )
         self.has_daemon = has_daemon
 
     def told(self, pid: int) -> Any:
         """All but times, which every viewer works out from the journal's clock for itself."""
-        [process] = document(self.looking.snapshot())["processes"]
+        [process] = self.looking.snapshot().processes
         assert self.looking.is_collecting != self.has_daemon
-        incidents = [{**one, "time": one["time"][:10]} for one in process["incidents"]]
+        incidents = [replace(one, time_ns=TimeNs(0)) for one in process.incidents]
         copy = self.looking.incident_copy(pid, 1)
-        return incidents, process["incident_count"], process["refusals"], timeless(copy)
+        return incidents, process.incident_count, process.refusal_count, timeless(copy)
 
 
 def timeless(copy: IncidentCopy | None) -> IncidentCopy:
     assert copy is not None
-    entries = tuple(msgspec.structs.replace(entry, time_ns=0) for entry in copy.entries)
-    incident = msgspec.structs.replace(copy.incident, time_ns=0)
-    return msgspec.structs.replace(copy, incident=incident, entries=entries)
+    entries = tuple(replace(entry, time_ns=TimeNs(0)) for entry in copy.entries)
+    incident = replace(copy.incident, time_ns=TimeNs(0))
+    return replace(copy, incident=incident, entries=entries)
 
 
 def told_by_all(command: Sequence[str], directory: Path, settings: Mapping[str, str] = NO_SETTINGS) -> Iterator[Any]:

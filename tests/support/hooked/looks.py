@@ -58,8 +58,8 @@ class Look:
     def _told(self, row: tuple[Any, ...]) -> Told:
         on, kind, identity, pool, flags, reserved, requested, address, per_bank, cores = row[:10]
         return Told(
-            kind=Kind(kind),
-            pool=Pool(pool),
+            kind=Kind.numbered(kind),
+            pool=Pool.numbered(pool),
             id=identity,
             chips=tuple(self._chips[number] for number in on),
             reserved_bytes=reserved,
@@ -68,8 +68,8 @@ class Look:
             per_bank_bytes=per_bank,
             core_count=cores,
             program=row[17],
-            core_type=CoreType(row[18]),
-            found_by=FoundBy(row[19]),
+            core_type=CoreType.numbered(row[18]),
+            found_by=FoundBy.numbered(row[19]),
             operation=row[-5],
             tensor=row[-4],
             name=row[-2],
@@ -126,7 +126,7 @@ class Look:
     def overlaps(self) -> list[tuple[Pool, int, int, tuple[int, ...], Owner, Owner]]:
         """What two meshes hold at once: pool, lowest address, bytes of all banks, on which chips, and both of them."""
         return [
-            (Pool(pool), address, size_bytes, self._named(chips), self._owner(*first), self._owner(*second))
+            (Pool.numbered(pool), address, size_bytes, self._named(chips), self._owner(*first), self._owner(*second))
             for pool, address, size_bytes, chips, first, second in self.process["overlaps"]
         ]
 
@@ -142,7 +142,7 @@ class Look:
     def programs(self, chip: int) -> dict[int | None, tuple[BinaryStatus, int]]:
         """Of each program the status of its binaries, and how often it was launched."""
         return {
-            program: (BinaryStatus(status), launches)
+            program: (BinaryStatus.numbered(status), launches)
             for number, program, status, launches, _, _ in self._table("programs")
             if self._chips[number] == chip
         }
@@ -164,7 +164,7 @@ class Look:
     def refusals_since(self, earlier: "Look") -> list[tuple[int, Pool, int, int, int]]:
         """Chip, pool, and in bytes what was asked for, what was free, the largest free block; of the newest ones."""
         return [
-            (self._chips[number], Pool(pool), *figures)
+            (self._chips[number], Pool.numbered(pool), *figures)
             for number, pool, *figures in self._new("out_of_memory", earlier)
         ]
 

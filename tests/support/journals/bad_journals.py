@@ -5,7 +5,6 @@ of a healthy process; whatever the copy says, the healthy process's figures must
 """
 
 import fcntl
-import json
 import os
 import struct
 import subprocess
@@ -20,9 +19,9 @@ from tests.support.processes.programs import command_of
 from tests.support.timing.stopwatch import Stopwatch
 from ttmem._native import Ledger, layout
 from ttmem.collector import Collector
-from ttmem.snapshot.document import document
-from ttmem.snapshot.incidents import copy_document, copy_from_document
-from ttmem.snapshot.reading import snapshot_from_document
+from ttmem.snapshot import Snapshot
+from ttmem.snapshot.codec import decoded, encoded
+from ttmem.snapshot.incidents import IncidentCopy
 from ttmem.sources import Places
 from ttmem.view import plain
 from ttmem.view.page import PageOptions, page
@@ -166,10 +165,10 @@ class CollectorReader:
         for _ in range(3):
             self.collector.tick()
         snapshot = self.collector.snapshot()
-        assert document(snapshot_from_document(json.loads(json.dumps(document(snapshot)))))
+        assert decoded(encoded(snapshot), Snapshot) == snapshot
         for process, incident in snapshot.incidents:
             copy = self.collector.incident_copy(process.pid, incident.number, key=process.key)
-            assert copy is None or copy_from_document(json.loads(json.dumps(copy_document(copy)))) == copy
+            assert copy is None or decoded(encoded(copy), IncidentCopy) == copy
         for options in (PageOptions(is_with_ended=True), PageOptions(width=80, is_ascii=True, is_with_ended=True)):
             text = plain(page(snapshot, options))
             assert not [sign for sign in text if ord(sign) < 32 and sign != "\n"]

@@ -27,7 +27,7 @@ KERNELS = (Kind.KERNEL_APPLICATION, Kind.KERNEL_FABRIC, Kind.KERNEL_DISPATCH)
 CB_KINDS = (Kind.CIRCULAR_BUFFER, Kind.DATAFLOW_BUFFER, Kind.SCRATCHPAD)
 
 DeviceName = Any
-Key = tuple[int, int, int]  # target, kind, id
+Key = tuple[int, int | Kind, int]  # target, kind, id
 
 
 def clamped(size: int) -> int:
@@ -42,15 +42,15 @@ class Life:
     """One allocation, from its making to its end."""
 
     target: int
-    kind: int
+    kind: int | Kind
     id: int
-    pool: int
+    pool: int | Pool
     reserved: int
     requested: int = 0
     is_view: bool = False
     is_estimated: bool = False
     address: int = 0
-    status: int = BinaryStatus.NOT_SENT
+    status: int | BinaryStatus = BinaryStatus.NOT_SENT
     launches: int = 0
     ended: str = ""  # "", freed, replaced, closed, excused
 
@@ -76,7 +76,7 @@ class Target:
 @dataclass
 class OpenPhase:
     name: str
-    peaks: Counter[tuple[int, int]] = field(default_factory=Counter)  # by target and pool
+    peaks: Counter[tuple[int, int | Pool]] = field(default_factory=Counter)  # by target and pool
 
 
 class OracleProcess:
@@ -94,8 +94,8 @@ class OracleProcess:
         self.phase_peaks: dict[tuple[str, int, int], tuple[int, int]] = {}  # name, target, pool: peak, runs
         self.out_of_memory: list[tuple[DeviceName, int, int, int, int]] = []
         self.clashes: list[tuple[DeviceName, int | None, int, int]] = []
-        self.peaks: Counter[tuple[DeviceName, int]] = Counter()
-        self.alive_at_peak: dict[tuple[DeviceName, int], list[Life]] = {}
+        self.peaks: Counter[tuple[DeviceName, int | Pool]] = Counter()
+        self.alive_at_peak: dict[tuple[DeviceName, int | Pool], list[Life]] = {}
         self._oracle = oracle
 
     # ---- what is there
@@ -115,8 +115,8 @@ class OracleProcess:
             for device in self.devices_of(life.target):
                 yield device, life
 
-    def used_by_target(self) -> Counter[tuple[int, int]]:
-        used: Counter[tuple[int, int]] = Counter()
+    def used_by_target(self) -> Counter[tuple[int, int | Pool]]:
+        used: Counter[tuple[int, int | Pool]] = Counter()
         for life in self.live.values():
             used[life.target, life.pool] += life.reserved
         return used
@@ -172,7 +172,7 @@ class OracleProcess:
         size_per_core: int,
         cores: int,
         *,
-        kind: int = Kind.CIRCULAR_BUFFER,
+        kind: int | Kind = Kind.CIRCULAR_BUFFER,
         is_view: bool = False,
     ) -> Life:
         self._note_sizes(size_per_core, clamped(size_per_core) * cores)
@@ -184,13 +184,13 @@ class OracleProcess:
         self,
         target: int,
         id: int,
-        kind: int,
+        kind: int | Kind,
         binary: int,
         cores: int,
         *,
         exact: int = 0,
         seed_rule: int = 0,
-        pool: int = 0,
+        pool: int | Pool = 0,
     ) -> Life:
         """Exact bytes where known, else the rule binary x cores, marked as an estimate."""
         product = 0 if clamped(seed_rule) else clamped(binary) * cores
@@ -198,7 +198,7 @@ class OracleProcess:
         rule = clamped(seed_rule) or clamped(product)
         charge = clamped(exact) or rule
         known = kind if kind in KERNELS else Kind.KERNEL_UNKNOWN
-        place = pool or POOL_OF_KERNEL.get(known, Pool.KERNEL)  # type: ignore[call-overload]
+        place = pool or POOL_OF_KERNEL.get(known, Pool.KERNEL)  # type: ignore[arg-type]
         return self._make(Life(target, known, id, place, charge, charge, is_estimated=not clamped(exact)))
 
     def _make(self, life: Life) -> Life:
@@ -230,7 +230,7 @@ class OracleProcess:
         else:
             self._end(life)
 
-    def free_id(self, target: int, kind: int, id: int) -> None:
+    def free_id(self, target: int, kind: int | Kind, id: int) -> None:
         of_key = [life for life in self.lives if life.key == (target, kind, id)]
         awaited = [life for life in of_key if life.ended in ("", "closed")]
         if of_key:
@@ -299,7 +299,7 @@ class Oracle:
 
     def __init__(self) -> None:
         self.processes: dict[str, OracleProcess] = {}
-        self.peaks: Counter[tuple[DeviceName, int]] = Counter()
+        self.peaks: Counter[tuple[DeviceName, int | Pool]] = Counter()
 
     def start(self, name: str) -> OracleProcess:
         self.processes[name] = OracleProcess(name, self)
@@ -315,9 +315,9 @@ class Oracle:
 
     def measure(self) -> None:
         """Raises every peak that the present state exceeds."""
-        together: Counter[tuple[DeviceName, int]] = Counter()
+        together: Counter[tuple[DeviceName, int | Pool]] = Counter()
         for process in self.living:
-            used: Counter[tuple[DeviceName, int]] = Counter()
+            used: Counter[tuple[DeviceName, int | Pool]] = Counter()
             for device, life in process.held():
                 used[device, life.pool] += life.reserved
             for place in used:

@@ -15,6 +15,7 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ class Reporter:
 
     def begin(self, *commands: Command) -> None:
         """Lets the process start on these calls, and does not wait."""
-        self._said.write(json.dumps(commands) + "\n")
+        self._said.write(json.dumps(commands, default=index) + "\n")
         self._said.flush()
 
     def finish(self) -> list[Any]:

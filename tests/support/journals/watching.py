@@ -86,13 +86,13 @@ class Watch:
 
         return wait_until(at_rest)
 
-    def device_used(self, unique_id: int, pool: int = Pool.DRAM) -> int:
+    def device_used(self, unique_id: int, pool: int = Pool.DRAM.number) -> int:
         """What all that are alive hold on a chip."""
         rows = self.rows()
         device = _device(rows, unique_id)
         return sum(row[2] for row in rows["device_pools"] if row[:2] == (device, pool))
 
-    def process_used(self, key: int, unique_id: int, pool: int = Pool.DRAM) -> int:
+    def process_used(self, key: int, unique_id: int, pool: int = Pool.DRAM.number) -> int:
         """What one process holds on a chip, or held at last."""
         rows = self.rows()
         device = _device(rows, unique_id)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ttmem.snapshot.sights.telemetry import ChipTelemetry, Sensor
+from ttmem.snapshot.telemetry import ChipTelemetry, Sensor
 
 __all__ = ["a_driver_chip", "some_driver_chips"]
 

@@ -12,12 +12,13 @@ from ttmem.metal import Allocation, CoreRanges, board
 from ttmem.metal.memory import Allocator, BufferSpec, Layout, OutOfDeviceMemory, tensor
 from ttmem.metal.memory.allocator import Placement
 from ttmem.snapshot.incidents import Frame, HeldEntry, Incident, IncidentCopy, Site
+from ttmem.snapshot.values import TimeNs
 
 __all__ = ["KIB", "MIB", "RefusingChip", "site"]
 
 KIB, MIB = 1024, 1024 * 1024
 SECOND = 1_000_000_000
-NOW = 1_700_000_000 * SECOND
+NOW = TimeNs(1_700_000_000 * SECOND)
 PID = 4711
 
 
@@ -195,7 +196,7 @@ def _entries(name: str, held: Held) -> list[HeldEntry]:
         "memory": placement.buffer_type.name.lower(),
         "id": name,
         "requested_bytes": placement.reserved_bytes,
-        "time_ns": NOW - SECOND * (100 - held.sequence),
+        "time_ns": TimeNs(NOW - SECOND * (100 - held.sequence)),
         "sequence": held.sequence,
         "phase": held.phase,
         "site": None if held.line is None else site(held.line),

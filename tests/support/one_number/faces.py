@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.support.faces.scraped import samples_of
+from tests.support.faces.json_documents import opened
 from tests.support.monitored.cards import cards_of, figures_in
 
 __all__ = ["Saying", "agree", "private_environment", "said_at_the_end", "said_by_all"]
@@ -89,7 +89,7 @@ def _range(value: int | str) -> tuple[float, float]:
 
 def said_by_all(environ: dict[str, str], memory_summary: str, picture: str, page: str) -> list[Saying]:
     """Of every face that can be asked while the program stands still."""
-    document = json.loads(_asked(environ, "ps", "-s"))
+    document = opened(json.loads(_asked(environ, "ps", "-s")))
     chips = [chip["index"] for chip in document["device_info"]]
     return [
         *_of_document(document),
@@ -115,19 +115,21 @@ def _of_document(document: dict[str, Any]) -> Iterator[Saying]:
             figures = chip["memory"].get(pool)
             if figures is None or pool == "cb":
                 continue
-            for what in ("used", "total", "free", "peak", "largest_free"):
-                if figures[what] is not None:
-                    yield Saying("json", index, f"{pool}.{what}", figures[what])
-        yield Saying("json", index, "l1.used", chip["l1"]["used"])
-        yield Saying("json", index, "core.used", chip["l1"]["worst_core"]["used"])
-        yield Saying("json", index, "core.total", chip["l1"]["core_total"])
+            for what in ("used", "free", "peak", "largest_free"):
+                if figures[f"{what}_bytes"] is not None:
+                    yield Saying("json", index, f"{pool}.{what}", figures[f"{what}_bytes"])
+            if figures["capacity_bytes"] is not None:
+                yield Saying("json", index, f"{pool}.total", figures["capacity_bytes"])
+        yield Saying("json", index, "l1.used", chip["l1_used_bytes"])
+        yield Saying("json", index, "core.used", chip["worst_core_bytes"])
+        yield Saying("json", index, "core.total", chip["core_bytes"])
         yield Saying("json", index, "headroom", chip["headroom_bytes"])
-        circular = chip["circular_buffers"]
+        circular = chip["activity"]["footprint"]
         if circular is not None:
-            yield Saying("json", index, "cb.planned", circular["planned"])
-            yield Saying("json", index, "cb.resident", circular["resident"])
+            yield Saying("json", index, "cb.planned", circular["planned_bytes"])
+            yield Saying("json", index, "cb.resident", circular["resident_bytes"])
         if "cb" in chip["memory"]:
-            yield Saying("json", index, "cb.planned", chip["memory"]["cb"]["used"])
+            yield Saying("json", index, "cb.planned", chip["memory"]["cb"]["used_bytes"])
 
 
 def _of_table(text: str, chips: list[int]) -> Iterator[Saying]:
@@ -185,9 +187,9 @@ def _of_dump(document: dict[str, Any]) -> Iterator[Saying]:
     for chip in document["devices"]:
         for group in chip["groups"]:
             if group["type"] == "cb":
-                yield Saying("dump", chip["index"], "cb.planned", group["used"])
+                yield Saying("dump", chip["device"]["index"], "cb.planned", group["used_bytes"])
             elif group["type"] in _POOLS:
-                yield Saying("dump", chip["index"], f"{group['type']}.used", group["used"])
+                yield Saying("dump", chip["device"]["index"], f"{group['type']}.used", group["used_bytes"])
 
 
 def _of_monitor(picture: str, count: int) -> Iterator[Saying]:

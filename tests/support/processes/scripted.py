@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.support.faces.json_documents import opened
 from tests.support.machine.driver_tree import DriverTree
 from ttmem.cli.program import run_program, run_seed_monitor
 
@@ -23,7 +24,8 @@ class Said(NamedTuple):
 
     @property
     def document(self) -> Any:
-        return json.loads(self.out)
+        found = json.loads(self.out)
+        return opened(found) if "device_info" in found else found
 
 
 class Paper(io.StringIO):

@@ -1,9 +1,8 @@
 """Daemons that behave as a test wants: sound, hung, dead, garbled, of another version, of another user.
 
-with a_false_daemon(directory, answer=an_answer(document)) as daemon:
+with a_false_daemon(directory, answer=an_answer(a_busy_snapshot())) as daemon:
 """
 
-import json
 import shutil
 import socket
 import subprocess
@@ -14,15 +13,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tests.support.processes.programs import command_of
 from tests.support.timing.waiting import PATIENCE_SECONDS
+from ttmem.snapshot.codec import encoded
 
 Behaviour = Callable[[socket.socket, bytes], None]  # a connection and the head of the request that came on it
 
 
 def an_answer(document: Any, *, status: int = 200) -> Behaviour:
-    """Answers every question with one document."""
-    body = document if isinstance(document, bytes) else json.dumps(document).encode()
+    """Answers every question with the same: figures, anything JSON has, or bytes as they are."""
+    body = document if isinstance(document, bytes) else encoded(document)
     head = f"HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n".encode()
     return lambda line, _: line.sendall(head + body)
 
@@ -101,7 +100,7 @@ def a_false_daemon(directory: Path, answer: Behaviour) -> Iterator[FalseDaemon]:
 @contextmanager
 def a_lone_daemon(directory: Path, document: Any, *, works: bool) -> Iterator[None]:
     """A process with one thread: it answers its first asker, but not before a second one has asked in vain and gone."""
-    body = json.dumps(document).encode()
+    body = encoded(document)
     answer = f"HTTP/1.1 200 OK\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
     command = command_of("processes.busy_daemon", str(directory / "daemon.sock"), "works" if works else "sleeps")
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:

@@ -48,9 +48,9 @@ def of_rows(rows: Document, keys: Sequence[int] | None = None) -> Figures:
         pools = [(names[row[1]], row[2], row[3], row[5]) for row in rows["process_pools"] if row[0] in keys]
         kinds = [(names[row[1]], row[2], row[3], row[4]) for row in rows["process_kinds"] if row[0] in keys]
     return _collected(
-        ((device, Pool(pool).word, used, count) for device, pool, used, count in pools),
+        ((device, Pool.numbered(pool).word, used, count) for device, pool, used, count in pools),
         (
-            (device, KERNEL_WORDS[Kind(kind)], used, count)
+            (device, KERNEL_WORDS[Kind.numbered(kind)], used, count)
             for device, kind, used, count in kinds
             if kind in KERNEL_WORDS
         ),
@@ -62,8 +62,13 @@ def of_document(document: Document, pid: int | None = None) -> Figures:
     devices = document["device_info"] if pid is None else process_of(document, pid)["devices"]
     named = [(device_name(device["name"], device["index"]), device) for device in devices]
     return _collected(
-        ((name, pool, row["used"], row["count"]) for name, one in named for pool, row in one["memory"].items()),
-        ((name, word, row["used"], row["count"]) for name, one in named for word, row in one["kernels"].items()),
+        ((name, pool, row["used_bytes"], row["count"]) for name, one in named for pool, row in one["memory"].items()),
+        (
+            (name, word.removeprefix("kernel_"), row["used_bytes"], row["count"])
+            for name, one in named
+            for word, row in one["by_kind"].items()
+            if word.startswith("kernel_")
+        ),
     )
 
 
@@ -71,14 +76,15 @@ def of_dump(document: Document) -> Figures:
     """The figures of GET /dump; the single allocations it lists must add up to its totals where none is left out."""
     pools, kinds = [], []
     for device in document["devices"]:
-        name = device_name(device["name"], device["index"])
+        name = device_name(device["device"]["name"], device["device"]["index"])
         for group in device["groups"]:
-            if not group["more"]:
-                assert sum(one["size"] for one in group["allocations"]) == group["used"], group["type"]
-                assert len(group["allocations"]) == group["count"]
-            pools.append((name, "kernel" if group["kernel"] else group["type"], group["used"], group["count"]))
-            if group["kernel"]:
-                kinds.append((name, group["type"], group["used"], group["count"]))
+            used, count = group["used_bytes"], group["count"]
+            if not group["more_count"]:
+                assert sum(one["size_bytes"] for one in group["allocations"]) == used, group["type"]
+                assert len(group["allocations"]) == count
+            pools.append((name, "kernel" if group["is_kernel"] else group["type"], used, count))
+            if group["is_kernel"]:
+                kinds.append((name, group["type"], used, count))
     return _collected(pools, kinds)
 
 

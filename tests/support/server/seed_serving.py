@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from tests.support.faces.json_documents import opened
 from tests.support.server.seed_figures import Figures, of_document, of_dump, of_rows
 from tests.support.server.seed_lines import Line, asked
 from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
@@ -207,7 +208,8 @@ class Daemon:
     def document(self, path: str = "/snapshot") -> dict[str, Any]:
         status, body = self.get(path)
         assert status == 200, body
-        return dict(json.loads(body))
+        found = dict(json.loads(body))
+        return opened(found) if path == "/snapshot" else found
 
     def run(self, *arguments: str, check: bool = True) -> "subprocess.CompletedProcess[str]":
         """`ttmem ARGUMENTS...`, beside this daemon."""
@@ -215,7 +217,7 @@ class Daemon:
         return subprocess.run(command, env=self.environment, capture_output=True, text=True, check=check)
 
     def ps(self) -> dict[str, Any]:
-        return dict(json.loads(self.run("ps", "--json").stdout))
+        return opened(json.loads(self.run("ps", "--json").stdout))
 
     def figures(self) -> Figures:
         return of_document(self.document())

@@ -1,6 +1,5 @@
 """Maps and kernels of chips, made up: as any chip could have them, for screens and documents."""
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,8 +10,9 @@ from tests.support.simulated.sights import a_chip, some_activity
 from ttmem.collector.chip_maps import chip_map_of
 from ttmem.devices import BinaryStatus, Kind, Pool
 from ttmem.snapshot import DeviceUsage
-from ttmem.snapshot.sights.chip_map import ChipMap
-from ttmem.snapshot.sights.kernel_table import KernelRow, KernelTable
+from ttmem.snapshot.chip_map import ChipMap
+from ttmem.snapshot.kernel_table import KernelRow, KernelTable
+from ttmem.snapshot.values import Hex, replace
 from ttmem.tracking import CoreType, FoundBy
 
 L1_BASE, L1_END, DRAM_BASE = 105_824, 1_499_136, 1_048_640
@@ -105,7 +105,7 @@ def a_kernel_row(number: int = 0, **changes: Any) -> KernelRow:
     row = KernelRow(
         pid=4_001,
         program=7 + number,
-        id=100 + number,
+        id=Hex(100 + number),
         name=f"reader_{number}",
         kind=Kind.KERNEL_APPLICATION,
         found_by=FoundBy.OWNER,
@@ -141,7 +141,7 @@ def kernel_tables(draw: st.DrawFn) -> KernelTable:
         KernelRow,
         pid=st.integers(1, 1 << 22),
         program=_MAYBE,
-        id=st.integers(0, (1 << 64) - 1),
+        id=st.integers(0, (1 << 64) - 1).map(Hex),
         name=_NAMES,
         kind=st.sampled_from([kind for kind in Kind if kind.is_kernel]),
         found_by=st.sampled_from(FoundBy),

@@ -1,15 +1,18 @@
 """Courses and chips of the driver, made up, for tests of what is drawn of them."""
 
+from typing import Any
+
 from tests.support.simulated.sights import SECOND_NS, an_overview
 from ttmem.devices import Pool
-from ttmem.snapshot.sights.history import History, Mark, Series
-from ttmem.snapshot.sights.overview import Overview
-from ttmem.snapshot.sights.telemetry import ChipTelemetry, Sensor
+from ttmem.snapshot import Snapshot, TimeNs
+from ttmem.snapshot.history import History, Mark, Series
+from ttmem.snapshot.telemetry import ChipTelemetry, Sensor
+from ttmem.snapshot.values import replace
 
 __all__ = ["a_busy_history", "a_telemetry", "some_chips"]
 
 
-def a_busy_history(overview: Overview, seconds: int = 60) -> History:
+def a_busy_history(overview: Snapshot, seconds: int = 60) -> History:
     """Every pool of every chip in a saw of its own, a gap at the beginning, and something of all that can happen."""
     count, step = min(300, seconds), max(1, seconds // 300)
     series = tuple(
@@ -23,20 +26,24 @@ def a_busy_history(overview: Overview, seconds: int = 60) -> History:
         for usage in overview.devices
         for pool in usage.pools
     )
-    span_ns, end_ns = seconds * SECOND_NS, overview.time_ns
+    end_ns = overview.time_ns
+
+    def before(tenths: int) -> TimeNs:
+        return TimeNs(end_ns - seconds * SECOND_NS * tenths // 10)
+
     marks = (
-        Mark(end_ns - span_ns * 9 // 10, "process_began", "llama-70b", 4001),
-        Mark(end_ns - span_ns * 8 // 10, "phase_began", "prefill", 4001),
-        Mark(end_ns - span_ns * 5 // 10, "phase_ended", "prefill", 4001),
-        Mark(end_ns - span_ns * 4 // 10, "phase_began", "décode", 4001),
-        Mark(end_ns - span_ns * 3 // 10, "out_of_memory", "llama-70b", 4001, 0, Pool.L1, 64 << 20),
-        Mark(end_ns - span_ns * 2 // 10, "clash", "résnet", 4002, 0, Pool.CB),
-        Mark(end_ns - span_ns * 1 // 10, "process_ended", "résnet", 4002),
+        Mark(before(9), "process_began", "llama-70b", 4001),
+        Mark(before(8), "phase_began", "prefill", 4001),
+        Mark(before(5), "phase_ended", "prefill", 4001),
+        Mark(before(4), "phase_began", "décode", 4001),
+        Mark(before(3), "out_of_memory", "llama-70b", 4001, 0, Pool.L1, 64 << 20),
+        Mark(before(2), "clash", "résnet", 4002, 0, Pool.CB),
+        Mark(before(1), "process_ended", "résnet", 4002),
     )
-    return History(end_ns=end_ns, interval_ns=step * SECOND_NS, series=series, marks=marks)
+    return History(end_ns=end_ns, interval_ns=TimeNs(step * SECOND_NS), series=series, marks=marks)
 
 
-def a_telemetry(node: int = 0, **changes: object) -> ChipTelemetry:
+def a_telemetry(node: int = 0, **changes: Any) -> ChipTelemetry:
     """A card of which the driver tells everything."""
     chip = ChipTelemetry(
         node=node,
@@ -59,7 +66,7 @@ def a_telemetry(node: int = 0, **changes: object) -> ChipTelemetry:
         pids=(4001, 5000 + node),
         commands=("python serve.py", "tt-smi"),
     )
-    return chip._replace(**changes)  # type: ignore[arg-type]
+    return replace(chip, **changes)
 
 
 def some_chips(count: int) -> tuple[ChipTelemetry, ...]:

@@ -2,14 +2,16 @@
 
 from typing import Any
 
-from ttmem.snapshot import Finding, Foreign, Host, Snapshot, Surroundings, snapshot_from_rows
-from ttmem.snapshot.dump import Dump, dump_of
-from ttmem.snapshot.sights.regions import BankSizes
+from ttmem.collector.rows import Surroundings, snapshot_from_rows
+from ttmem.collector.rows.allocations import dump_of
+from ttmem.collector.rows.regions import BankSizes
+from ttmem.snapshot import Finding, Foreign, Host, Snapshot, TimeNs
+from ttmem.snapshot.dump import Dump
 
 GIB = 1 << 30
 MIB = 1 << 20
 KIB = 1 << 10
-NOON_NS = 1_700_000_000_000_000_000
+NOON_NS = TimeNs(1_700_000_000_000_000_000)
 HOST = Host("box", "Linux", "Debian 12", "6.1", "x86_64", "3.11")
 N300_CAPACITIES = (12 * GIB, 0, 85 * MIB, 0, 0, 0, 0, 0, 0, 0)
 

@@ -5,9 +5,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.support.simulated.figures import a_device, a_process, an_incident, an_unknown_device, some_rows, surroundings
-from ttmem.snapshot import Finding, Foreign, Snapshot, snapshot_from_rows
+from ttmem.collector.rows import snapshot_from_rows
+from ttmem.snapshot import Finding, Foreign, Snapshot
 
-SIZES = st.integers(0, 1 << 62)
+SIZES = st.integers(0, 1 << 50)
 COUNTS = st.integers(0, 1 << 40)
 TIMES = st.integers(0, 4_000_000_000 * 1_000_000_000)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

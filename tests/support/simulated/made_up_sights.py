@@ -4,11 +4,13 @@ from hypothesis import strategies as st
 
 from tests.support.simulated.figures import NOON_NS
 from tests.support.simulated.made_up_rows import COUNTS, FLAGS, SIZES, TEXTS
-from tests.support.simulated.sights import a_chip, a_device_usage, a_pool, a_row, an_overview
-from ttmem.devices import Device, Kind, Pool
-from ttmem.snapshot import Activity, Footprint, KindUsage, PoolUsage
-from ttmem.snapshot.sights.overview import Overview, ProcessRow
-from ttmem.snapshot.usage import DeviceUsage, Foreign
+from tests.support.simulated.sights import a_chip, a_device_usage, a_pool, a_row, an_overview, some_findings
+from ttmem.devices import Kind, Pool
+from ttmem.snapshot import Activity, Footprint, KindUsage, PoolUsage, TimeNs
+from ttmem.snapshot.device import Device
+from ttmem.snapshot.host import Foreign
+from ttmem.snapshot.usage import DeviceUsage, ProcessUsage, Snapshot
+from ttmem.snapshot.values import replace
 
 MAYBE_SIZES = st.none() | SIZES
 MAYBE_COUNTS = st.none() | COUNTS
@@ -71,7 +73,7 @@ def device_usages(draw: st.DrawFn, number: int) -> DeviceUsage:
 
 
 @st.composite
-def process_rows(draw: st.DrawFn, key: int) -> ProcessRow:
+def process_rows(draw: st.DrawFn, key: int) -> ProcessUsage:
     return a_row(
         key,
         pid=draw(st.integers(1, 1 << 22)),
@@ -81,23 +83,23 @@ def process_rows(draw: st.DrawFn, key: int) -> ProcessRow:
         label=draw(TEXTS),
         command=draw(TEXTS),
         source=draw(st.sampled_from(["journal", "socket", "runtime"])),
-        state=draw(st.sampled_from(["live", "stale", "dead"])),
+        state=draw(st.sampled_from(["live", "stale", "ended"])),
         origin=draw(st.sampled_from(["counted", "read", "unknown"])),
-        start_time_ns=draw(st.none() | st.integers(0, NOON_NS)),
+        start_time_ns=draw(st.none() | st.integers(0, NOON_NS).map(TimeNs)),
         launch_count=draw(MAYBE_COUNTS),
         live_count=draw(MAYBE_COUNTS),
         pools=draw(pools()),
-        finding_count=draw(st.integers(0, 3)),
+        reason=draw(st.sampled_from(["", "outrun"])),
+        findings=some_findings(draw(st.integers(0, 3))),
     )
 
 
 @st.composite
-def overviews(draw: st.DrawFn) -> Overview:
+def overviews(draw: st.DrawFn) -> Snapshot:
     """A few odd chips and processes, and many plain ones."""
     odd = [draw(device_usages(number)) for number in range(draw(st.integers(0, 2)))]
     plain = [a_device_usage(number) for number in range(len(odd), draw(st.integers(len(odd), 32)))]
     rows = [draw(process_rows(key)) for key in range(1, 1 + draw(st.integers(0, 2)))]
     rows += [a_row(key) for key in range(len(rows) + 1, draw(st.integers(len(rows) + 1, 40)))]
     foreign = (Foreign("/dev/shm/ttmem-1001", 1001, draw(TEXTS)),) if draw(FLAGS) else ()
-    overview = an_overview(0, 0)._replace(devices=(*odd, *plain), processes=tuple(rows), foreign=foreign)
-    return overview._replace(reason=draw(st.sampled_from(["", "outrun"])))
+    return replace(an_overview(0, 0), devices=(*odd, *plain), processes=tuple(rows), foreign=foreign)

@@ -1,73 +1,13 @@
-"""The fast way to an overview, held against what it means: a whole snapshot, summed up."""
+"""An overview: a snapshot without the details of its processes, held against the ledger's whole rows."""
 
-from typing import Any
-
-import msgspec
-
-from tests.support.simulated.figures import HOST
-from tests.support.whole_rows import check_whole_rows
+from tests.support.simulated.whole_rows import SURROUNDINGS, check_whole_rows
 from ttmem._native import Ledger
-from ttmem.snapshot import PoolUsage, Surroundings, snapshot_from_rows
-from ttmem.snapshot.incidents import Incident
-from ttmem.snapshot.sights.overview import Overview, ProcessRow, no_parent, overview_of
-from ttmem.snapshot.sights.overview_rows import Overviews
-from ttmem.snapshot.usage import DeviceUsage
-
-SURROUNDINGS = Surroundings(source="a test", places=("/here",), host=HOST, user_of=str)
-SOME_TIME_NS = 1
-LOOKS = 1000
-_OVERVIEWS = Overviews()  # one for all: what it remembers must not show
+from ttmem.collector.rows import snapshot_from_rows
+from ttmem.collector.rows.sums import overview_of
+from ttmem.snapshot import Snapshot
 
 
-def check_overview(ledger: Ledger) -> Overview:
-    """The ledger's overview, which says what its snapshot says.
-
-    Somebody may end while we look: only an overview between two equal snapshots can be held against them.
-    """
+def check_overview(ledger: Ledger) -> Snapshot:
+    """What the ledger knows, without details."""
     check_whole_rows(ledger)
-    before = _summed_up(ledger)
-    for _ in range(LOOKS):
-        fast = _OVERVIEWS.made(ledger.overview(), SURROUNDINGS, no_parent)
-        after = _summed_up(ledger)
-        if before == after:
-            assert without_times(fast) == after
-            return fast
-        before = after
-    raise AssertionError(f"the ledger never stood still in {LOOKS} looks")
-
-
-def _summed_up(ledger: Ledger) -> Overview:
-    return without_times(overview_of(snapshot_from_rows(ledger.snapshot(), SURROUNDINGS)))
-
-
-def without_times(overview: Overview) -> Overview:
-    """Wall-clock times are worked out anew at every look, and differ by a few nanoseconds."""
-    return overview._replace(
-        time_ns=SOME_TIME_NS,
-        devices=tuple(map(_device, overview.devices)),
-        processes=tuple(map(_process, overview.processes)),
-    )
-
-
-def _device(usage: DeviceUsage) -> DeviceUsage:
-    return usage._replace(pools=tuple(map(_pool, usage.pools)))
-
-
-def _process(row: ProcessRow) -> ProcessRow:
-    return row._replace(
-        pools=tuple(map(_pool, row.pools)),
-        last_event_time_ns=_is_told(row.last_event_time_ns),
-        incidents=tuple(map(_incident, row.incidents)),
-    )
-
-
-def _incident(incident: Incident) -> Incident:
-    return msgspec.structs.replace(incident, time_ns=SOME_TIME_NS, last_time_ns=None)
-
-
-def _pool(usage: PoolUsage) -> PoolUsage:
-    return usage._replace(peak_time_ns=_is_told(usage.peak_time_ns))
-
-
-def _is_told(time_ns: int | None) -> Any:
-    return time_ns is not None
+    return overview_of(snapshot_from_rows(ledger.snapshot(), SURROUNDINGS))

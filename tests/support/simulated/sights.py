@@ -3,23 +3,34 @@
 Figures differ from chip to chip and from process to process, so that one shown in the wrong place is noticed.
 """
 
-from dataclasses import replace
 from typing import Any
 
 from tests.support.simulated.figures import GIB, HOST, KIB, MIB, NOON_NS
-from ttmem.devices import BufferLayout, Device, Kind, Pool
-from ttmem.snapshot import Activity, Footprint, KindUsage, Mesh, OpenPhase, PhasePeak, PoolUsage, RingUsage
+from ttmem.devices import BufferLayout, Kind, Pool
+from ttmem.snapshot import Activity, Footprint, Hex, KindUsage, Mesh, OpenPhase, PhasePeak, PoolUsage, RingUsage, TimeNs
+from ttmem.snapshot.device import Device
 from ttmem.snapshot.dump import Allocation, Owner
-from ttmem.snapshot.refusals import Clash, OutOfMemory
-from ttmem.snapshot.sights.history import History, Series
-from ttmem.snapshot.sights.overview import Overview, ProcessRow
-from ttmem.snapshot.sights.process_detail import Holding, ProcessDetail, SiteSum
-from ttmem.snapshot.usage import DeviceUsage, Finding, ProcessDevice
+from ttmem.snapshot.history import History, Series
+from ttmem.snapshot.host import Finding
+from ttmem.snapshot.process_detail import Holding, ProcessDetail, SiteSum
+from ttmem.snapshot.programs import Clash, OutOfMemory
+from ttmem.snapshot.usage import DeviceUsage, ProcessDevice, ProcessUsage, Snapshot
+from ttmem.snapshot.values import replace
 from ttmem.tracking import CoreType, FoundBy
 
 SECOND_NS = 1_000_000_000
 USERS = ("ada", "grace", "linus")
 LABELS = ("llama-70b prefill", "resnet50", "whisper-large-v3 service", "notebook")
+
+
+def ago(seconds: float) -> TimeNs:
+    """A moment before noon."""
+    return TimeNs(NOON_NS - int(seconds * SECOND_NS))
+
+
+def some_findings(count: int) -> tuple[Finding, ...]:
+    """So many that a process is charged with, all of one kind."""
+    return (Finding("double_free", count, pid=4001),) if count else ()
 
 
 def a_chip(number: int = 0, **changes: Any) -> Device:
@@ -30,7 +41,8 @@ def a_chip(number: int = 0, **changes: Any) -> Device:
     capacities[Pool.L1] = 64 * 1_393_312
     capacities[Pool.L1_SMALL] = 64 * 32 * KIB
     bare = Device.bare(number, 0x0100_0145_1170_3060 + number, index=number, name="")
-    chip = bare._replace(
+    chip = replace(
+        bare,
         arch="wormhole_b0",
         board="n300",
         grid=(8, 8),
@@ -40,7 +52,7 @@ def a_chip(number: int = 0, **changes: Any) -> Device:
         capacity_bytes=tuple(capacities),
         open_count=1,
     )
-    return chip._replace(**changes)
+    return replace(chip, **changes)
 
 
 def a_pool(pool: Pool, used_bytes: int, **changes: Any) -> PoolUsage:
@@ -51,12 +63,12 @@ def a_pool(pool: Pool, used_bytes: int, **changes: Any) -> PoolUsage:
         requested_bytes=used_bytes - used_bytes // 64,
         count=1 + used_bytes // (64 * MIB),
         peak_bytes=used_bytes + used_bytes // 5,
-        peak_time_ns=NOON_NS - 9 * SECOND_NS,
+        peak_time_ns=ago(9),
         is_lower_bound=False,
         origin="counted",
-        since_ns=NOON_NS - 300 * SECOND_NS,
+        since_ns=ago(300),
     )
-    return usage._replace(**changes)
+    return replace(usage, **changes)
 
 
 def some_kernels(number: int = 0) -> tuple[KindUsage, ...]:
@@ -88,10 +100,10 @@ def a_device_usage(number: int = 0, **changes: Any) -> DeviceUsage:
     }
     pools = tuple(a_pool(pool, used, capacity_bytes=chip.capacity(pool)) for pool, used in held.items())
     usage = DeviceUsage(chip, pools, kernels, launch_count=1_204 + number, activity=some_activity(number))
-    return usage._replace(**changes)
+    return replace(usage, **changes)
 
 
-def a_row(key: int = 1, **changes: Any) -> ProcessRow:
+def a_row(key: int = 1, **changes: Any) -> ProcessUsage:
     """A process that reports by journal."""
     held = {
         Pool.DRAM: (1 + key % 7) * GIB + key * MIB,
@@ -99,7 +111,7 @@ def a_row(key: int = 1, **changes: Any) -> ProcessRow:
         Pool.CB: (2 + key % 5) * MIB,
         Pool.KERNEL: (300 + key) * KIB,
     }
-    row = ProcessRow(
+    row = ProcessUsage(
         key=key,
         pid=4000 + key,
         parent_pid=1,
@@ -113,24 +125,23 @@ def a_row(key: int = 1, **changes: Any) -> ProcessRow:
         state="live",
         origin="counted",
         reason="",
-        start_time_ns=NOON_NS - (60 + 61 * key) * SECOND_NS,
+        start_time_ns=ago(60 + 61 * key),
         live_count=40 + key,
-        devices=(key % 4,),
+        chips=(key % 4,),
         pools=tuple(a_pool(pool, used, since_ns=None) for pool, used in held.items()),
         kinds=some_kernels(key),
         launch_count=100 * key,
-        finding_count=0,
     )
-    return row._replace(**changes)
+    return replace(row, **changes)
 
 
-def an_overview(chips: int = 4, processes: int = 3, **changes: Any) -> Overview:
+def an_overview(chips: int = 4, processes: int = 3, **changes: Any) -> Snapshot:
     """So many chips, so many processes, each on some of the chips."""
     rows = tuple(
-        a_row(key, devices=tuple(sorted({(key + step) % chips for step in range(1 + key % 4)})) if chips else ())
+        a_row(key, chips=tuple(sorted({(key + step) % chips for step in range(1 + key % 4)})) if chips else ())
         for key in range(1, processes + 1)
     )
-    overview = Overview(
+    overview = Snapshot(
         time_ns=NOON_NS,
         source="daemon pid 812",
         places=("/dev/shm/ttmem-1000",),
@@ -139,12 +150,11 @@ def an_overview(chips: int = 4, processes: int = 3, **changes: Any) -> Overview:
         processes=rows,
         foreign=(),
         findings=(),
-        reason="",
     )
-    return overview._replace(**changes)
+    return replace(overview, **changes)
 
 
-def a_history(overview: Overview, seconds: int = 60) -> History:
+def a_history(overview: Snapshot, seconds: int = 60) -> History:
     """A sample every second of DRAM and L1 of every chip, rising to what is used now."""
     series = tuple(
         Series(usage.device.number, usage.device.uuid, pool.pool, pool.capacity_bytes, _rising(pool, seconds))
@@ -152,7 +162,7 @@ def a_history(overview: Overview, seconds: int = 60) -> History:
         for pool in usage.pools
         if pool.pool in (Pool.DRAM, Pool.L1)
     )
-    return History(end_ns=overview.time_ns, interval_ns=SECOND_NS, series=series, marks=())
+    return History(end_ns=overview.time_ns, interval_ns=TimeNs(SECOND_NS), series=series, marks=())
 
 
 def _rising(usage: PoolUsage, seconds: int) -> tuple[int | None, ...]:
@@ -165,8 +175,8 @@ def an_allocation(number: int = 0, **changes: Any) -> Allocation:
     one = Allocation(
         kind=Kind.BUFFER,
         pool=Pool.DRAM if number % 3 else Pool.L1,
-        id=1_000 + number,
-        address=0x20_0000 + number * 0x1000,
+        id=Hex(1_000 + number),
+        address=Hex(0x20_0000 + number * 0x1000),
         program=None,
         name="",
         stack=(f"model.py:{40 + number} attention", "serve.py:12 main"),
@@ -181,35 +191,45 @@ def an_allocation(number: int = 0, **changes: Any) -> Allocation:
         holder_count=1,
         is_view=False,
         is_estimated=False,
-        time_ns=NOON_NS - (5 + number) * SECOND_NS,
+        time_ns=ago(5 + number),
         thread=4001,
         owner=Owner(4001, "ada", "llama-70b prefill"),
     )
-    return one._replace(**changes)
+    return replace(one, **changes)
 
 
 def a_detail(holdings: int = 8, **changes: Any) -> ProcessDetail:
     """A process on two chips, with something in every list."""
-    row = a_row(1, devices=(0, 1), finding_count=1)
-    chips = [a_chip(number) for number in row.devices]
-    held = [ProcessDevice(chip, row.pools, row.kinds, 50, some_activity(), clash_count=1) for chip in chips]
+    process = a_detailed_process()
     largest = tuple(Holding((number % 2,), an_allocation(number)) for number in range(holdings))
     detail = ProcessDetail(
         time_ns=NOON_NS,
-        row=row,
-        devices=tuple(held),
+        process=process,
         largest=largest,
         oldest=tuple(reversed(largest)),
-        more_count=max(0, (row.live_count or 0) - holdings),
+        more_count=max(0, (process.live_count or 0) - holdings),
         sites=tuple(SiteSum((f"model.py:{40 + at} attention",), (900 - at) * MIB, 1 + at) for at in range(3)),
-        phases=(
-            PhasePeak("prefill", chips[0], Pool.DRAM, 5 * GIB, NOON_NS - 40 * SECOND_NS, 3),
-            PhasePeak("decode", chips[1], Pool.L1, 31 * MIB, NOON_NS - 4 * SECOND_NS, 64, is_lower_bound=True),
-        ),
-        open_phases=(OpenPhase("sampling", NOON_NS - 3 * SECOND_NS, 1),),
-        out_of_memory=(OutOfMemory(chips[0], Pool.L1, 40 * MIB, 48 * MIB, 13 * MIB, NOON_NS - 20 * SECOND_NS),),
-        clashes=(Clash(chips[1], 7, 0x9_8000, 0x9_0000, NOON_NS - 10 * SECOND_NS),),
-        meshes=(Mesh(1, 1, 2, tuple(chips)),),
-        findings=(Finding("double_free", 2, pid=row.pid),),
     )
     return replace(detail, **changes)
+
+
+def a_detailed_process(**changes: Any) -> ProcessUsage:
+    """The process of a detail."""
+    row = a_row(1, chips=(0, 1))
+    chips = [a_chip(number).as_name() for number in row.chips]
+    held = [ProcessDevice(chip, row.pools, row.kinds, 50, some_activity(), clash_count=1) for chip in chips]
+    process = replace(
+        row,
+        has_details=True,
+        devices=tuple(held),
+        phases=(
+            PhasePeak("prefill", chips[0], Pool.DRAM, 5 * GIB, ago(40), 3),
+            PhasePeak("decode", chips[1], Pool.L1, 31 * MIB, ago(4), 64, is_lower_bound=True),
+        ),
+        open_phases=(OpenPhase("sampling", ago(3), 1),),
+        out_of_memory=(OutOfMemory(chips[0], Pool.L1, 40 * MIB, 48 * MIB, 13 * MIB, ago(20)),),
+        clashes=(Clash(chips[1], 7, 0x9_8000, 0x9_0000, ago(10)),),
+        meshes=(Mesh(Hex(1), 1, 2, tuple(chips)),),
+        findings=some_findings(2),
+    )
+    return replace(process, **changes)

@@ -2,22 +2,21 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
-from tests.support.simulated.figures import NOON_NS
-from tests.support.simulated.sights import SECOND_NS, a_detail, a_history, an_overview
+from tests.support.simulated.sights import SECOND_NS, a_detail, a_history, ago, an_overview
 from ttmem.errors import DaemonGone, SelectionError
 from ttmem.monitor.screens.frame import Frame
-from ttmem.snapshot.sights.chip_map import ChipMap
-from ttmem.snapshot.sights.history import History, Mark
-from ttmem.snapshot.sights.kernel_table import KernelTable
-from ttmem.snapshot.sights.overview import Overview
-from ttmem.snapshot.sights.process_detail import ProcessDetail
-from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.snapshot.chip_map import ChipMap
+from ttmem.snapshot.history import History, Mark
+from ttmem.snapshot.kernel_table import KernelTable
+from ttmem.snapshot.process_detail import ProcessDetail
+from ttmem.snapshot.telemetry import ChipTelemetry
+from ttmem.snapshot.usage import Snapshot
+from ttmem.snapshot.values import TimeNs, replace
 
 MARKS = (
-    Mark(NOON_NS - 20 * SECOND_NS, "out_of_memory", "40.0 MiB of l1, 13.0 MiB in one piece", pid=4001, device=0),
-    Mark(NOON_NS - 10 * SECOND_NS, "clash", "circular buffers of program 7 reach 32.0 KiB into a buffer", pid=4002),
+    Mark(ago(20), "out_of_memory", "40.0 MiB of l1, 13.0 MiB in one piece", pid=4001, device=0),
+    Mark(ago(10), "clash", "circular buffers of program 7 reach 32.0 KiB into a buffer", pid=4002),
 )
 
 
@@ -34,14 +33,14 @@ class SightsToAsk:
         self.asked.append("opened")
         yield self
 
-    def overview(self) -> Overview:
+    def overview(self) -> Snapshot:
         self._hear("overview")
-        self.made_up = self.made_up._replace(time_ns=self.made_up.time_ns + SECOND_NS)
+        self.made_up = replace(self.made_up, time_ns=TimeNs(self.made_up.time_ns + SECOND_NS))
         return self.made_up
 
     def process(self, pid: int, *, key: int | None = None) -> ProcessDetail:
         self._hear(f"process {pid}")
-        return replace(a_detail(), row=next(row for row in self.made_up.processes if row.pid == pid))
+        return replace(a_detail(), process=next(row for row in self.made_up.processes if row.pid == pid))
 
     def chip(self, word: str) -> ChipMap:
         self._hear(f"chip {word}")

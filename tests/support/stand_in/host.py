@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.faces.json_documents import shown_document
 from tests.support.hooked.looks import Look
 from tests.support.hooked.process import hook_path
 from tests.support.journals.watching import Watch
@@ -20,7 +21,6 @@ from tests.support.processes.programs import tracked
 from tests.support.stand_in.build import CURRENT, StandIn
 from ttmem.devices import BufferLayout
 from ttmem.snapshot import Snapshot
-from ttmem.snapshot.document import document
 from ttmem.snapshot.incidents import IncidentCopy
 from ttmem.tracking import Stall
 
@@ -41,7 +41,7 @@ class HostLook(Look):
     def form_of(self, identity: int) -> tuple[BufferLayout, int]:
         """A buffer's layout and the bytes of its pages."""
         *_, layout, page_bytes, _, _, _, _, _ = self._row(identity)
-        return BufferLayout(layout), page_bytes
+        return BufferLayout.numbered(layout), page_bytes
 
     def _row(self, identity: int) -> tuple[Any, ...]:
         [row] = [row for row in self._allocations if row[2] == identity]
@@ -49,7 +49,7 @@ class HostLook(Look):
 
     def stalls(self, chip: int) -> dict[Stall, int]:
         """Why launches waited on a chip, and how often."""
-        return {Stall(why): count for number, why, count in self._table("stalls") if self._chips[number] == chip}
+        return {Stall.numbered(why): count for number, why, count in self._table("stalls") if self._chips[number] == chip}
 
 
 class Host(Started, Spoken):
@@ -106,7 +106,7 @@ class Host(Started, Spoken):
 
     def document(self) -> dict[str, Any]:
         """The same as `ttmem ps --json` has it."""
-        return document(self.snapshot())
+        return shown_document(self.snapshot())
 
     def snapshot(self) -> Snapshot:
         """What every page is made of."""

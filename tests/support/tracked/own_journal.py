@@ -86,13 +86,19 @@ class OwnJournal:
         """Bytes in every pool of a chip in which anything is listed."""
         rows = self.rows()
         device = number_of(rows, unique_id)
-        return {Pool(pool): used for d, pool, used, _, count, *_ in rows["device_pools"] if d == device and count}
+        return {
+            Pool.numbered(pool): used for d, pool, used, _, count, *_ in rows["device_pools"] if d == device and count
+        }
 
     def kinds(self, unique_id: int) -> dict[Kind, tuple[int, int, bool]]:
         """Bytes, count, and whether any of it is an estimate."""
         rows = self.rows()
         device = number_of(rows, unique_id)
-        return {Kind(kind): (used, count, mark) for d, kind, used, count, mark in rows["device_kinds"] if d == device}
+        return {
+            Kind.numbered(kind): (used, count, mark)
+            for d, kind, used, count, mark in rows["device_kinds"]
+            if d == device
+        }
 
     def launches(self, unique_id: int) -> int:
         return self._launches(self.rows())[unique_id] - self._launches_before[unique_id]
@@ -125,8 +131,8 @@ class OwnJournal:
         """On which cores each kernel runs, and how its type was found."""
         device = number_of(self.rows(), unique_id)
         rows = self.ledger.allocations(self.key)
-        own = [row for row in rows if device in row[0] and Kind(row[1]).is_kernel]
-        return {row[2]: (CoreType(row[18]), FoundBy(row[19])) for row in own}
+        own = [row for row in rows if device in row[0] and Kind.numbered(row[1]).is_kernel]
+        return {row[2]: (CoreType.numbered(row[18]), FoundBy.numbered(row[19])) for row in own}
 
     def caches(self, unique_id: int) -> dict[Cache, CacheFigures]:
         """Answers since this reader began, and what is held now."""
@@ -173,7 +179,10 @@ class OwnJournal:
 
     def _caches(self, rows: dict[str, Any]) -> dict[tuple[int, Cache], "CacheFigures"]:
         ids = {row["number"]: row["unique_id"] for row in rows["devices"]}
-        return {(ids[device], Cache(cache)): CacheFigures(*figures) for _, device, cache, *figures in rows["caches"]}
+        return {
+            (ids[device], Cache.numbered(cache)): CacheFigures(*figures)
+            for _, device, cache, *figures in rows["caches"]
+        }
 
 
 def number_of(rows: dict[str, Any], unique_id: int) -> int | None:

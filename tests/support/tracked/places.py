@@ -7,7 +7,7 @@ from ttmem.devices import BufferType, Pool
 from ttmem.metal import MeshDevice
 from ttmem.metal.programs.core_ranges import ROW_BITS
 from ttmem.snapshot import DeviceUsage, Snapshot
-from ttmem.snapshot.sights.chip_map import ChipMap, Space
+from ttmem.snapshot.chip_map import ChipMap, Space
 
 TYPES = {
     Pool.DRAM: BufferType.DRAM,
@@ -20,7 +20,7 @@ Span = tuple[int, int]
 
 def place_differences(snapshot: Snapshot, meshes: Iterable[MeshDevice]) -> list[str]:
     """Largest free blocks and fullest cores that are shown otherwise than they are, one line for each."""
-    usages = {usage.device.unique_id: usage for usage in snapshot.devices}
+    usages: dict[int, DeviceUsage] = {usage.device.unique_id: usage for usage in snapshot.devices}
     return [
         f"chip {chip.unique_id:#x}, {text}"
         for mesh in meshes

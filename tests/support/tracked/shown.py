@@ -8,6 +8,7 @@ takes a while to make; `shown_steps` asks for one chip at a time.
 import os
 import re
 from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,22 +16,19 @@ from typing import Any
 from tests.support.tracked.agreement import Figures
 from ttmem.collector import Collector
 from ttmem.devices import Pool
-from ttmem.snapshot import Snapshot
-from ttmem.snapshot.document import document
+from ttmem.snapshot import DeviceUsage, Snapshot
+from ttmem.snapshot.codec import decoded, encoded
 from ttmem.sources import Places
-from ttmem.tracking import Cache, CacheOutcome, CoreType, KernelType, Stall
+from ttmem.tracking import Cache, CacheOutcome, KernelType
 from ttmem.view.page import PageOptions, page
+from ttmem.view.smi import SmiDocument, smi_document
 from ttmem.view.units import size_text
 
 POOLS = {pool.word: pool for pool in Pool}
-CORES = {core.word: core for core in CoreType}
-CACHES = {cache.word: cache for cache in Cache}
-STALLS = {stall.word: stall for stall in Stall}
-OUTCOMES = {"hits": CacheOutcome.HIT, "misses": CacheOutcome.MISS, "evicted": CacheOutcome.EVICTED}
-OUTCOMES |= {"bypassed": CacheOutcome.BYPASSED, "emptied": CacheOutcome.EMPTIED}
-RING = ("live", "retired", "free", "entries")
+OUTCOMES = {f"{outcome.word}_count": outcome for outcome in CacheOutcome}
+RING = ("live_bytes", "retired_bytes", "free_bytes", "entry_count")
 _size_text = lru_cache(maxsize=None)(size_text)
-FOOTPRINT = ("planned", "resident", "worst_core_planned", "worst_core_resident")
+FOOTPRINT = ("planned_bytes", "resident_bytes", "worst_planned_bytes", "worst_resident_bytes")
 
 
 class ShownFigures:
@@ -58,36 +56,39 @@ class ShownFigures:
         return found
 
 
-def figures_in(document: dict[str, Any]) -> dict[int, Figures]:
-    """By unique id, in the order of the document."""
-    return {int(row["uuid"], 16): _of_row(row) for row in document["device_info"] if row["uuid"]}
+def figures_in(chips: Iterable[DeviceUsage]) -> dict[int, Figures]:
+    """By unique id, in the order of the snapshot."""
+    return {int(chip.device.unique_id): _of_chip(chip) for chip in chips if chip.device.is_known}
 
 
-def _of_row(row: dict[str, Any]) -> Figures:
-    caches = {CACHES[word]: figures for word, figures in row["caches"].items()}
-    images = caches.get(Cache.IMAGE, {"entries": 0, "shared_bytes": 0})
-    grown: Counter[Any] = Counter({"launches": row["launches"]})
-    for cache, figures in caches.items():
-        grown.update({(cache, outcome): figures[word] for word, outcome in OUTCOMES.items()})
-    grown.update({STALLS[word]: count for word, count in row["stalls"].items()})
-    footprint = row["circular_buffers"] or dict.fromkeys(FOOTPRINT, 0)
-    kernels = {KernelType[word.upper()]: row["kernels"][word]["used"] for word in ("application", "fabric", "dispatch")}
-    rings = {CORES[word]: tuple(ring[name] for name in RING) for word, ring in row["ring"].items()}
-    grown.update({("ring", CORES[word]): ring["launches"] for word, ring in row["ring"].items()})
+def _of_chip(chip: DeviceUsage) -> Figures:
+    activity = chip.activity
+    caches = {usage.cache: usage for usage in activity.caches}
+    image = caches.get(Cache.IMAGE)
+    grown: Counter[Any] = Counter({"launches": chip.launch_count})
+    for cache, usage in caches.items():
+        grown.update({(cache, outcome): getattr(usage, name) for name, outcome in OUTCOMES.items()})
+    grown.update(dict(activity.stalls))
+    found = activity.footprint
+    kernels = {usage.kind.kernel_word: usage.used_bytes for usage in chip.kernels}
+    types = {kind: kernels.get(kind.name.lower(), 0) for kind in KernelType}
+    rings = {ring.core_type: tuple(getattr(ring, name) for name in RING) for ring in activity.rings}
+    grown.update({("ring", ring.core_type): ring.launch_count for ring in activity.rings})
     return {
-        "used": {POOLS[word]: figures["used"] for word, figures in row["memory"].items() if figures["used"]},
-        "kernel_types": {kernel_type: used for kernel_type, used in kernels.items() if used},
-        "core_types": {CORES[word]: one["used"] for word, one in row["kernels_by_core"].items() if one["used"]},
-        "footprint": tuple(footprint[word] for word in FOOTPRINT),
+        "used": {pool.pool: pool.used_bytes for pool in chip.pools if pool.used_bytes},
+        "kernel_types": {kernel_type: used for kernel_type, used in types.items() if used},
+        "core_types": {core.core_type: core.used_bytes for core in activity.cores if core.used_bytes},
+        "footprint": tuple(getattr(found, name) if found else 0 for name in FOOTPRINT),
         "rings": {core_type: ring for core_type, ring in rings.items() if ring[0] or ring[1] or ring[3]},
-        "images": (images["entries"], images["shared_bytes"]),
+        "images": (image.entry_count, image.shared_bytes) if image else (0, 0),
         "grown": dict(+grown),
     }
 
 
 def in_document(snapshot: Snapshot) -> dict[int, Figures]:
     """What `ttmem ps --json` says, by unique id."""
-    return figures_in(document(snapshot))
+    document = decoded(encoded(smi_document(snapshot)), SmiDocument)
+    return figures_in(one.ttmem for one in document.device_info)
 
 
 def in_table(snapshot: Snapshot) -> list[dict[str, str]]:

@@ -12,8 +12,9 @@ from typing import Any
 from tests.support.tracked import shown
 from tests.support.tracked.agreement import Figures
 from tests.support.tracked.chip_rows import ACTIVITY, ChipKey, ChipTables, Reading, Row, Rows
+from ttmem.collector.rows import Surroundings, snapshot_from_rows
 from ttmem.devices import Pool
-from ttmem.snapshot import Host, Snapshot, Surroundings, snapshot_from_rows
+from ttmem.snapshot import Host, Snapshot
 
 KNOWN_MOST = 20_000  # that are remembered
 TABLE = "table"  # the USED column by pool, beside the figures of the document

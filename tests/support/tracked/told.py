@@ -64,8 +64,8 @@ class ToldFigures:
 
 def held_in(reading: Reading, device: int) -> Figures:
     """What is on a chip."""
-    pools = {Pool(pool): used for pool, used, *_ in reading.own("device_pools", device)}
-    kinds = {Kind(kind): used for kind, used, *_ in reading.own("device_kinds", device)}
+    pools = {Pool.numbered(pool): used for pool, used, *_ in reading.own("device_pools", device)}
+    kinds = {Kind.numbered(kind): used for kind, used, *_ in reading.own("device_kinds", device)}
     footprints = reading.own("footprints", device)
     assert not any(row[3] for row in reading.own("device_kinds", device)), "the model tells exact sizes"
     assert not any(row[4] or row[5] for row in footprints), "the model tells cores and programs"
@@ -76,7 +76,7 @@ def held_in(reading: Reading, device: int) -> Figures:
         "counts": counts,
         "views": view_count,
         "kernel_types": {KINDS[kind]: used for kind, used in kinds.items() if kind in KINDS and used},
-        "core_types": {CoreType(core): used for core, used, *_ in reading.own("device_cores", device) if used},
+        "core_types": {CoreType.numbered(core): used for core, used, *_ in reading.own("device_cores", device) if used},
         "footprint": tuple(footprints[0][:4]) if footprints else (0, 0, 0, 0),
     }
 
@@ -87,10 +87,10 @@ def _counted(reading: Reading, device: int) -> tuple[dict[Kind, int], int]:
     empty_count = view_count = 0
     for on, kind, flags, has_bytes, count in reading.tally:
         if device in on:
-            counts[Kind(kind)] += count
+            counts[Kind.numbered(kind)] += count
             empty_count += count * (kind == Kind.PROGRAM_BINARY and not has_bytes)
             view_count += count * (flags & VIEW)
-    balance = {Kind(kind): count for kind, _, count, *_ in reading.own("device_kinds", device)}
+    balance = {Kind.numbered(kind): count for kind, _, count, *_ in reading.own("device_kinds", device)}
     assert balance == counts, "as many in the balance as in the list"
     counts[Kind.PROGRAM_BINARY] -= empty_count  # listed for their launches alone: they hold nothing
     return {kind: count for kind, count in counts.items() if count}, view_count
@@ -98,13 +98,13 @@ def _counted(reading: Reading, device: int) -> tuple[dict[Kind, int], int]:
 
 def active_in(reading: Reading, device: int) -> Figures:
     """What runs there, and what came of it so far."""
-    rings = {CoreType(core): figures for core, *figures in reading.own("rings", device)}
-    caches = {Cache(cache): figures for cache, *figures in reading.own("caches", device)}
+    rings = {CoreType.numbered(core): figures for core, *figures in reading.own("rings", device)}
+    caches = {Cache.numbered(cache): figures for cache, *figures in reading.own("caches", device)}
     images = caches.get(Cache.IMAGE, [0] * 8)
     grown: Counter[Any] = Counter({"launches": sum(count for count, *_ in reading.own("launches", device))})
     for cache, figures in caches.items():
         grown.update({(cache, outcome): figures[outcome] for outcome in CacheOutcome})
-    grown.update({Stall(stall): count for stall, count, *_ in reading.own("stalls", device)})
+    grown.update({Stall.numbered(stall): count for stall, count, *_ in reading.own("stalls", device)})
     grown.update({("ring", core): figures[3] for core, figures in rings.items()})
     return {
         "rings": {

@@ -13,7 +13,7 @@ from tests.support.hooked.crowds import turns
 from tests.support.hooked.process import Hooked, StartedHooked
 from tests.support.ttnn.runtime import has_compiler
 from ttmem.devices import Pool
-from ttmem.snapshot.sights.chip_map import ChipMap, Region
+from ttmem.snapshot.chip_map import ChipMap, Region
 
 L1_SMALL, TRACE = 32_768, 1 << 20
 TURNS, STEPS = 6, 300

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.faces.json_documents import opened
 from tests.support.hooked.looks import Look
 from tests.support.hooked.process import Hooked, StartedHooked
 from tests.support.ttnn.runtime import has_compiler
@@ -176,6 +177,7 @@ def asked(hooked: Hooked, *arguments: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "ttmem", *arguments, "--json"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
     said: dict[str, Any] = json.loads(done.stdout)
+    said = opened(said) if "device_info" in said else said
     return said
 
 
@@ -192,12 +194,12 @@ def test_ps_and_dump_say_from_outside_what_ttnn_says_inside(hooked_of: StartedHo
     assert int(chip["uuid"], 16) == hooked.runtime.chips[0]
     assert (chip["arch"], chip["grid"], chip["board_info"]["board_type"]) == ("wormhole_b0", list(device.grid), "n150")
     for name, (banks, bank_bytes, allocated, *_) in judged["views"].items():
-        pool = chip["memory"].get(name.lower(), {"used": 0, "total": banks * bank_bytes})
-        total = pool["total"] or 0  # a memory that this opening has none of, but an earlier one had, is of unknown size
-        assert (pool["used"], total) == (allocated * banks, banks * bank_bytes), name
+        pool = chip["memory"].get(name.lower(), {"used_bytes": 0, "capacity_bytes": banks * bank_bytes})
+        total = pool["capacity_bytes"] or 0  # a memory that this opening has none of, but an earlier one had, is of unknown size
+        assert (pool["used_bytes"], total) == (allocated * banks, banks * bank_bytes), name
     [process] = shown["processes"]
-    assert (process["pid"], process["source"], process["complete"]) == (hooked.pid, "journal", True)
+    assert (process["pid"], process["source"], process["is_complete"]) == (hooked.pid, "journal", True)
     groups = {group["type"]: group["allocations"] for group in dumped["devices"][0]["groups"]}
     assert sorted(int(one["address"], 16) for one in groups["l1"]) == sorted(row[0] for row in judged["buffers"])
     assert [one["name"] for one in groups["application"]] == [told.name for told in look.of(Kind.KERNEL_APPLICATION)]
-    assert sum(one["view"] for one in groups["cb"]) == 1
+    assert sum(one["is_view"] for one in groups["cb"]) == 1

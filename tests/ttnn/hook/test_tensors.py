@@ -34,7 +34,7 @@ def test_a_buffer_is_told_with_its_tensor(memory: str, release: str, hooked_of: 
         told = tensors(hooked.journals, hooked.pid)
 
     addresses = [answer["address"] for answer in answers]
-    assert [told[Pool[memory], address] for address in addresses] == [words for *_, words in FORMS]
+    assert [told[Pool[memory].number, address] for address in addresses] == [words for *_, words in FORMS]
 
 
 @pytest.mark.skipif(not has_compiler(), reason="OPERATIONS NOT COMPARED: no riscv64-unknown-elf-gcc")
@@ -55,7 +55,7 @@ def test_what_an_operation_makes_is_told_with_its_tensor_and_a_refusal_leaves_no
         told = tensors(hooked.journals, hooked.pid)
 
     assert "refused" in refused
-    assert told.pop((Pool.L1, last["address"])) == "1x1x32x32 float32 tile"
-    assert {told.pop((Pool.DRAM, one["address"])) for one in (first, second)} == {"1x1x64x64 bfloat16 tile"}
-    assert told.pop((Pool.L1, made["address"])) == "1x1x64x64 bfloat16 tile"
+    assert told.pop((Pool.L1.number, last["address"])) == "1x1x32x32 float32 tile"
+    assert {told.pop((Pool.DRAM.number, one["address"])) for one in (first, second)} == {"1x1x64x64 bfloat16 tile"}
+    assert told.pop((Pool.L1.number, made["address"])) == "1x1x64x64 bfloat16 tile"
     assert set(told.values()) <= {""}

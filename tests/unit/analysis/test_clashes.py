@@ -19,6 +19,7 @@ from ttmem.metal import (
     open_device,
     open_mesh,
 )
+from ttmem.snapshot import TimeNs
 from ttmem.snapshot.incidents import HeldEntry, Incident, IncidentCopy
 
 
@@ -83,7 +84,7 @@ def held(name: str, buffer: Buffer, number: int) -> list[HeldEntry]:
             per_bank_bytes=buffer.per_bank_bytes,
             cores=None if part is None else str(part.cores),
             is_per_core=part is not None,
-            time_ns=NOW - 1000,
+            time_ns=TimeNs(NOW - 1000),
             sequence=number,
             site=site(f"model.py:{number} {name}"),
         )

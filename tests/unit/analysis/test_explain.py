@@ -1,16 +1,17 @@
 """What an explanation says of doubts, of what came after, of phases, and of traces."""
 
-import msgspec
 import pytest
 
 from tests.support.metal.refused_memory import KIB, MIB, NOW, PID, RefusingChip, site
 from ttmem.analysis import Explanation, explain
 from ttmem.analysis.core_sets import cores_of, cores_text, share_cores
+from ttmem.snapshot import replace
+from ttmem.snapshot.codec import decoded_row, encoded
 from ttmem.snapshot.incidents import HeldEntry, Incident, IncidentCopy, Site
 
 
 def changed(copy: IncidentCopy, **changes: object) -> IncidentCopy:
-    return msgspec.structs.replace(copy, incident=msgspec.structs.replace(copy.incident, **changes))
+    return replace(copy, incident=replace(copy.incident, **changes))
 
 
 def a_refusal() -> tuple[RefusingChip, IncidentCopy]:
@@ -57,7 +58,7 @@ def test_entries_that_were_left_out_make_holes_upper_bounds() -> None:
 
 def test_without_a_copy_nothing_is_claimed_of_holes() -> None:
     _, copy = a_refusal()
-    bare = msgspec.structs.replace(changed(copy, entry_count=None), entries=())
+    bare = replace(changed(copy, entry_count=None), entries=())
 
     found = explain(bare)
 
@@ -69,7 +70,7 @@ def test_without_a_copy_nothing_is_claimed_of_holes() -> None:
 def test_what_other_threads_did_meanwhile_is_said() -> None:
     _, copy = a_refusal()
 
-    [note] = explain(msgspec.structs.replace(copy, sequence_after=copy.sequence_after + 7)).notes
+    [note] = explain(replace(copy, sequence_after=copy.sequence_after + 7)).notes
 
     assert "7 times" in note
 
@@ -77,7 +78,7 @@ def test_what_other_threads_did_meanwhile_is_said() -> None:
 def test_of_two_that_overlap_the_newer_counts() -> None:
     chip, copy = a_refusal()
     old = copy.entries[1]
-    newer = msgspec.structs.replace(old, id="newer", sequence=old.sequence + 50, site=site("model.py:5 newer"))
+    newer = replace(old, id="newer", sequence=old.sequence + 50, site=site("model.py:5 newer"))
 
     found = explain(chip.copy(copy.incident, [newer]))
 
@@ -88,7 +89,7 @@ def test_of_two_that_overlap_the_newer_counts() -> None:
 
 def test_a_view_takes_no_addresses() -> None:
     chip, copy = a_refusal()
-    view = msgspec.structs.replace(copy.entries[1], id="view", is_view=True, sequence=99, reserved_bytes=0)
+    view = replace(copy.entries[1], id="view", is_view=True, sequence=99, reserved_bytes=0)
 
     found = explain(chip.copy(copy.incident, [view]))
 
@@ -110,7 +111,7 @@ def test_where_nobody_said_where_addresses_end_it_follows_from_what_is_free() ->
 def test_what_another_mesh_over_the_same_chips_holds_is_of_another_allocator() -> None:
     """It lies where it likes, also where this allocator gave memory to somebody."""
     chip, copy = a_refusal()
-    other = msgspec.structs.replace(
+    other = replace(
         copy.entries[1], id="other", sequence=90, device_ids=("0x0000000000000001",), site=site("other.py:1 a")
     )
 
@@ -127,11 +128,11 @@ def test_buffers_of_the_same_core_on_two_chips_are_both_in_the_way() -> None:
     copy = chip.refused(chip.l1(1200 * KIB))
     [first] = copy.entries
     on_chip = [
-        msgspec.structs.replace(first, id=name, sequence=number, device_ids=(name,))
+        replace(first, id=name, sequence=number, device_ids=(name,))
         for number, name in enumerate(("0x0000000000000000", "0x0000000000000001"), start=1)
     ]
 
-    found = explain(msgspec.structs.replace(copy, entries=tuple(on_chip)))
+    found = explain(replace(copy, entries=tuple(on_chip)))
 
     assert found.freeing is not None
     assert {entry.id for entry in found.freeing.entries} == {entry.id for entry in on_chip}
@@ -171,9 +172,9 @@ def test_a_site_that_a_program_named_itself_is_told_without_its_directories() ->
     chip.hold("a", chip.l1(1000 * KIB))
     copy = chip.refused(chip.l1(700 * KIB))
     named = Site(text="src/model.py:12 load\nsrc/main.py:9 main")
-    entries = tuple(msgspec.structs.replace(entry, site=named) for entry in copy.entries)
+    entries = tuple(replace(entry, site=named) for entry in copy.entries)
 
-    [holder] = explain(msgspec.structs.replace(copy, entries=entries)).holders
+    [holder] = explain(replace(copy, entries=entries)).holders
 
     assert holder.name == "model.py:12 load"
 
@@ -192,7 +193,7 @@ def test_a_hole_that_is_large_enough_in_the_copy_is_no_reason_to_free_anything()
     """Somebody freed while the copy was made, and the runtime's text says that the largest block was large enough."""
     _, copy = a_refusal()
     entries = tuple(entry for entry in copy.entries if entry.id != "attention")
-    late = msgspec.structs.replace(copy, entries=entries)
+    late = replace(copy, entries=entries)
 
     found = explain(changed(late, largest_free_per_bank_bytes=700 * KIB, free_per_bank_bytes=700 * KIB))
 
@@ -254,7 +255,7 @@ def test_an_explanation_survives_json() -> None:
     _, copy = a_refusal()
     found = explain(copy)
 
-    assert msgspec.json.decode(msgspec.json.encode(found), type=Explanation) == found
+    assert decoded_row(encoded(found), Explanation) == found
 
 
 @pytest.mark.parametrize(

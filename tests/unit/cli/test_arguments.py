@@ -8,7 +8,7 @@ import pytest
 from ttmem.cli.tables.amounts import amount, rate, size
 from ttmem.cli.tables.arguments import spread
 from ttmem.cli.tables.options import table_command
-from ttmem.snapshot.verdicts.limits import Amount
+from ttmem.analysis.limits import Amount
 
 ME = str(os.geteuid())
 CONTEXT, FLAG = click.Context(click.Command("any")), click.Option(["--any"])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.faces.json_documents import opened
 from tests.support.processes.programs import PRELUDE, a_program, tracked
 from ttmem.collector import Collector
 from ttmem.devices import Kind
@@ -36,7 +37,7 @@ def used(process: ProcessUsage) -> dict[tuple[int | None, str], int]:
 
 
 def kernels(process: ProcessUsage) -> dict[str, tuple[int, int, bool]]:
-    kinds = [usage for held in process.devices for usage in held.kinds if usage.kind >= Kind.KERNEL_APPLICATION]
+    kinds = [usage for held in process.devices for usage in held.kinds if usage.kind.number >= Kind.KERNEL_APPLICATION.number]
     return {usage.kind.name: (usage.used_bytes, usage.count, usage.is_estimated) for usage in kinds if usage.count}
 
 
@@ -98,11 +99,11 @@ def test_ps_shows_it_on_the_device_that_the_socket_would_name(journals: Path) ->
         program.arrive()
         command = [sys.executable, "-m", "ttmem", "ps", "--json", "--no-daemon"]
         said = subprocess.run(command, env=tracked(journals), check=True, capture_output=True, text=True).stdout
-    [process] = json.loads(said)["processes"]
+    [process] = opened(json.loads(said))["processes"]
     [device] = process["devices"]
 
     assert (process["pid"], device["name"], device["index"]) == (program.pid, "seed:3", 3)
-    assert device["memory"]["dram"]["used"] == 4096
+    assert device["memory"]["dram"]["used_bytes"] == 4096
 
 
 def test_buffer_types_are_those_of_the_runtime(journals: Path) -> None:

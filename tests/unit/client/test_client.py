@@ -10,7 +10,7 @@ import pytest
 from tests.support.processes.programs import PRELUDE, a_program, tracked
 from ttmem.collector import Collector
 from ttmem.devices import Pool
-from ttmem.snapshot import ProcessUsage
+from ttmem.snapshot import ProcessUsage, Snapshot
 from ttmem.sources import Places
 
 
@@ -25,10 +25,14 @@ def journals(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def seen_in(directory: Path) -> list[ProcessUsage]:
+def snapshot_of(directory: Path) -> Snapshot:
     with Collector(Places(uid=os.geteuid(), directory=str(directory))) as collector:
         assert collector.wait_settled(5)
-        return list(collector.snapshot().processes)
+        return collector.snapshot()
+
+
+def seen_in(directory: Path) -> list[ProcessUsage]:
+    return list(snapshot_of(directory).processes)
 
 
 def used(process: ProcessUsage) -> dict[tuple[int | None, str], int]:
@@ -83,13 +87,14 @@ def test_what_a_client_reports_is_what_is_seen(journals: Path) -> None:
         "meet()",
     ) as program:
         program.arrive()
-        [process] = seen_in(journals)
+        snapshot = snapshot_of(journals)
 
+    [process], [chip] = snapshot.processes, snapshot.devices
     assert (process.pid, process.label, process.state) == (program.pid, "a job", "live")
     assert used(process) == {(2, "dram"): 4096, (2, "l1"): 512, (2, "cb"): 512, (2, "kernel"): 900}
     [held] = process.devices
-    assert (held.launch_count, held.device.capacity(Pool.DRAM)) == (1, 1 << 30)
-    assert (held.device.arch, held.device.board) == ("blackhole", "n300")
+    assert (held.launch_count, held.device, chip.device.capacity(Pool.DRAM)) == (1, chip.device.as_name(), 1 << 30)
+    assert (chip.device.arch, chip.device.board) == ("blackhole", "n300")
     assert held.pools[0].peak_bytes == 4096 + (1 << 20)
 
 

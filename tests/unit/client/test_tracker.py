@@ -197,7 +197,7 @@ def test_binaries_of_a_program_are_charged_once_and_as_the_programs(tracker: Gra
     tracker.track_binary_status(7, BinaryStatus.COMMITTED, device)
 
     assert journal.used(CHIP) == {Pool.DRAM: 24_576}
-    assert journal.programs(CHIP) == {7: (BinaryStatus.COMMITTED, 1, 24_576)}
+    assert journal.programs(CHIP) == {7: (BinaryStatus.COMMITTED.number, 1, 24_576)}
     assert journal.allocations(Kind.BUFFER) == []
 
 
@@ -224,11 +224,11 @@ def test_two_buffers_of_one_programs_binaries_add_up(tracker: GraphTracker, jour
     tracker.track_allocate(first)
     tracker.track_binary_status(7, BinaryStatus.COMMITTED, device)
     tracker.track_allocate(second)
-    assert journal.programs(CHIP) == {7: (BinaryStatus.COMMITTED, 0, 6144)}
+    assert journal.programs(CHIP) == {7: (BinaryStatus.COMMITTED.number, 0, 6144)}
 
     tracker.track_deallocate(first)
 
-    assert journal.programs(CHIP) == {7: (BinaryStatus.COMMITTED, 0, 2048)}
+    assert journal.programs(CHIP) == {7: (BinaryStatus.COMMITTED.number, 0, 2048)}
 
 
 def test_a_launch_told_as_program_and_as_launch_counts_once(tracker: GraphTracker, journal: OwnJournal) -> None:
@@ -438,7 +438,7 @@ def test_a_program_keeps_the_state_it_had_before_a_bad_report(journal: OwnJourna
 
         tracker.track_allocate(SmallBuffer(device, 2048, program=7))
 
-        assert journal.programs(CHIP) == {7: (BinaryStatus.NOT_SENT, 0, 6144)}
+        assert journal.programs(CHIP) == {7: (BinaryStatus.NOT_SENT.number, 0, 6144)}
 
 
 def test_with_tracking_off_nothing_is_opened_and_nothing_fails() -> None:

@@ -12,7 +12,7 @@ from tests.support.timing.waiting import wait_until
 from ttmem.collector import Collector
 from ttmem.collector.history import Course
 from ttmem.devices import Pool
-from ttmem.snapshot.sights.history import History, Series
+from ttmem.snapshot.history import History, Series
 from ttmem.sources import Places
 
 OPENS = ("chip = ttmem.open_device(5, index=0)", "meet()")

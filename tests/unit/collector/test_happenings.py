@@ -4,7 +4,8 @@ from typing import Any
 
 from ttmem.collector.happenings import Happenings
 from ttmem.devices import Pool
-from ttmem.snapshot.sights.history import Mark
+from ttmem.snapshot import TimeNs
+from ttmem.snapshot.history import Mark
 
 MS = 1_000_000
 SECOND_NS = 1000 * MS
@@ -39,8 +40,8 @@ def test_what_was_refused_is_told_with_pool_and_size() -> None:
     happenings.take([alive()], [(1, "out_of_memory", 3, 2, 4096, 50), (1, "clash", 3, 4, 7, 60)])
 
     assert happenings.since(10) == (
-        Mark(50, "out_of_memory", "llama", 41, 3, Pool.L1, 4096),
-        Mark(60, "clash", "llama", 41, 3, Pool.CB, None),
+        Mark(TimeNs(50), "out_of_memory", "llama", 41, 3, Pool.L1, 4096),
+        Mark(TimeNs(60), "clash", "llama", 41, 3, Pool.CB, None),
     )
 
 
@@ -111,7 +112,7 @@ def test_whoever_tries_again_and_again_is_told_once_a_second() -> None:
     happenings = Happenings()
     happenings.take([alive()], [(1, "out_of_memory", 3, 2, 4096 + at, 50 + at) for at in range(100)])
 
-    assert happenings.since(10) == (Mark(50, "out_of_memory", "llama", 41, 3, Pool.L1, 4195, 100),)
+    assert happenings.since(10) == (Mark(TimeNs(50), "out_of_memory", "llama", 41, 3, Pool.L1, 4195, 100),)
 
 
 def test_no_more_than_the_newest_thousand_are_told() -> None:

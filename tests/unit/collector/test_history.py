@@ -10,7 +10,7 @@ from ttmem.collector.history import Course
 from ttmem.collector.rings import PLACES
 from ttmem.devices import Pool
 from ttmem.snapshot.counters import ReadChip
-from ttmem.snapshot.sights.history import History, Series
+from ttmem.snapshot.history import History, Series
 
 SECOND_NS = 1_000_000_000
 BEGIN = 1_700_000_000 // 3600 * 3600

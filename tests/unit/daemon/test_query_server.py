@@ -11,43 +11,54 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from tests.support.timing.stopwatch import Stopwatch
 from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
+from ttmem.collector import Collector
+from ttmem.daemon import app
 from ttmem.daemon.answering import connections
-from ttmem.daemon.app import Answers
+from ttmem.daemon.answering.answers import Answers
+from ttmem.daemon.answering.site_paths import encoded_for
+from ttmem.daemon.app import Questions
 from ttmem.daemon.frames import Encoded
 from ttmem.daemon.query_server import QueryServer, loopback_listener
 from ttmem.errors import CannotServe, SelectionError
 from ttmem.snapshot.dump import By
+from ttmem.snapshot.values import Answer
+from ttmem.sources.driver import Driver
 
-BODY = b'{"schema":1,"filler":"' + b"x" * 50_000 + b'"}'
+BODY = b'{"schema":2,"filler":"' + b"x" * 50_000 + b'"}'
 OVERVIEW = b'{"overview":1}'
+FOUND = b'{"schema":2,"asked":{}}'
 
 
-class HeldDocument(dict[str, Any]):
-    """Cannot be encoded before it is let go; tells who encodes it."""
+class Found(Answer, frozen=True, kw_only=True):
+    """Some figures, and what was asked for."""
 
-    def __init__(self, **parts: Any) -> None:
-        super().__init__(**parts)
+    asked: dict[str, str] = {}
+
+
+class Holding:
+    """Encodes no figures before it is let go; notes who encodes them."""
+
+    def __init__(self) -> None:
         self.is_begun, self.is_let_go = threading.Event(), threading.Event()
         self.encoded_by = ""
 
-    def items(self) -> Any:
+    def encoded_for(self, figures: object, *, is_public: bool) -> bytes:
         self.encoded_by = threading.current_thread().name
         self.is_begun.set()
         self.is_let_go.wait(3 * PATIENCE_SECONDS)  # longer than anybody waits for an answer
-        return super().items()
+        return encoded_for(figures, is_public=is_public)
 
 
 class Desk:
     """Stands for what the daemon knows."""
 
     def __init__(self) -> None:
-        self.found: dict[str, Any] = {"dump": 1}
         self.makers: list[str] = []
         self.is_well = True
         self.snapshot_count = 0
@@ -63,16 +74,20 @@ class Desk:
         self.makers.append(threading.current_thread().name)
         return Encoded(OVERVIEW, '"7"', 1234)
 
-    def dump(self, kernels: bool, device: str | None, most: int, by: By) -> dict[str, Any]:
+    def tick(self) -> None:
+        """As a collector does."""
+
+    def dump(self, *, kernels: bool, device: str | None, most: int, by: By) -> Found:
+        """As a collector does."""
         if device == "9":
             raise SelectionError("no device 9 here")
         self.questions.append((kernels, device, most, by))
-        return self.found
+        return Found()
 
-    def process(self, parameters: Mapping[str, str]) -> dict[str, Any]:
+    def process(self, parameters: Mapping[str, str]) -> Found:
         if parameters.get("pid") == "9":
             raise SelectionError("no process 9 here")
-        return {"process": dict(parameters)} if parameters else self.found
+        return Found(asked=dict(parameters))
 
     def health(self) -> tuple[bool, dict[str, Any]]:
         return self.is_well, {"status": "ok" if self.is_well else "ailing"}
@@ -81,14 +96,14 @@ class Desk:
         self.reset_count += 1
 
     @property
-    def answers(self) -> Answers:
-        return Answers(
+    def answers(self) -> Questions:
+        real = Answers(cast(Collector, self), cast(Driver, None))
+        return Questions(
             snapshot=self.snapshot,
-            dump=self.dump,
             health=self.health,
             reset_peaks=self.reset_peaks,
             overview=self.overview,
-            sights={"process": self.process},
+            figures={"process": self.process, "dump": real.dump},
         )
 
 
@@ -150,7 +165,7 @@ def received(connection: socket.socket, words: bytes) -> bytes:
     return text
 
 
-def test_a_snapshot_is_the_document_and_not_to_be_cached(serving: Serving) -> None:
+def test_a_snapshot_is_what_was_made_for_all(serving: Serving) -> None:
     assert serving.ask("/snapshot") == (200, BODY)
 
 
@@ -171,7 +186,7 @@ def test_who_has_the_overview_already_is_told_only_that_and_when(serving: Servin
 
 
 def test_a_close_up_gets_the_parameters_and_a_process_that_is_not_there_is_404(serving: Serving) -> None:
-    assert json.loads(serving.ask("/process?pid=7&most=3")[1]) == {"process": {"pid": "7", "most": "3"}}
+    assert json.loads(serving.ask("/process?pid=7&most=3")[1])["asked"] == {"pid": "7", "most": "3"}
     status, body = serving.ask("/process?pid=9")
 
     assert (status, json.loads(body)) == (404, {"error": "no process 9 here"})
@@ -198,7 +213,7 @@ def test_health_is_a_status_of_its_own(serving: Serving) -> None:
 
 def test_a_dump_passes_on_what_was_asked_for(serving: Serving) -> None:
     for question in ("/dump", "/dump?kernels=1&device=3&most=7&by=site", "/dump?kernels=0"):
-        assert serving.ask(question) == (200, b'{"dump":1}')
+        assert serving.ask(question) == (200, FOUND)
 
     assert serving.desk.questions == [(False, None, 50, ""), (True, "3", 7, "site"), (False, None, 50, "")]
     status, body = serving.ask("/dump?by=colour")
@@ -263,8 +278,11 @@ def test_nothing_is_changed_over_a_port(serving: Serving, method: str) -> None:
 
 @pytest.mark.parametrize("question", ["/dump", "/process"])
 @pytest.mark.parametrize("by_port", [True, False])
-def test_others_are_answered_while_a_large_answer_is_encoded(serving: Serving, question: str, by_port: bool) -> None:
-    held = serving.desk.found = HeldDocument(large=1)
+def test_others_are_answered_while_a_large_answer_is_encoded(
+    serving: Serving, question: str, by_port: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Holding()
+    monkeypatch.setattr(app, "encoded_for", held.encoded_for)
     answers: list[tuple[int, bytes]] = []
     asking = threading.Thread(target=lambda: answers.append(serving.ask(question, by_port=by_port)))
     asking.start()
@@ -275,7 +293,7 @@ def test_others_are_answered_while_a_large_answer_is_encoded(serving: Serving, q
         held.is_let_go.set()
         asking.join()
 
-    assert answers == [(200, b'{"large":1}')]
+    assert answers == [(200, FOUND)]
     assert held.encoded_by.startswith("ttmem-port" if by_port else "asyncio_")
 
 

@@ -2,7 +2,6 @@
 
 import struct
 from dataclasses import fields
-from enum import IntEnum
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ttmem import events
-from ttmem.devices import BinaryStatus, BufferLayout, Kind, Pool
+from ttmem.devices import BinaryStatus, BufferLayout, Kind, Pool, Word
 from ttmem.errors import RecordDamaged
 from ttmem.events import Event, decode_record, decode_records, encode_record
 from ttmem.events.bits import HEAD, Bits
@@ -21,7 +20,7 @@ CLASSES = [
     for name in events.__all__
     if isinstance(made := getattr(events, name), type) and issubclass(made, Event) and made.TYPE
 ]
-WORDS: dict[str, type[IntEnum]] = {
+WORDS: dict[str, type[Word]] = {
     "kind": Kind,
     "pool": Pool,
     "status": BinaryStatus,

@@ -43,7 +43,7 @@ def test_it_asks_for_exactly_what_is_wanted() -> None:
 
     assert sights.asked == ["overview", "chip 0", "kernels 1", "process 4002", "history 300", "telemetry"]
     assert frame.detail is not None
-    assert frame.detail.row.pid == 4002
+    assert frame.detail.process.pid == 4002
     assert frame.chip is None  # not there any more: no trouble, just nothing to show
 
 

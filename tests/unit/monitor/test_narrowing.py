@@ -7,10 +7,11 @@ import pytest
 from tests.support.machine.driver_chips import a_driver_chip
 from tests.support.simulated.sights import an_overview
 from ttmem.cli.tables.device_words import device_words
-from ttmem.daemon.asking.looking import Looking
 from ttmem.errors import SelectionError
+from ttmem.figures.source import FigureSource
 from ttmem.monitor.narrowing import NarrowLooking, narrowed
 from ttmem.snapshot import Selection
+from ttmem.snapshot.values import ChipId, replace
 
 OVERVIEW = an_overview(chips=4, processes=6)
 
@@ -23,7 +24,7 @@ def test_devices_are_chosen_with_the_processes_on_them() -> None:
     few = narrowed(OVERVIEW, Selection(devices=("1", OVERVIEW.devices[3].device.uuid or "")))
 
     assert [usage.device.number for usage in few.devices] == [1, 3]
-    assert list(few.processes) == [row for row in OVERVIEW.processes if {1, 3} & set(row.devices)]
+    assert list(few.processes) == [row for row in OVERVIEW.processes if {1, 3} & set(row.chips)]
     assert 0 < len(few.processes) < len(OVERVIEW.processes)
 
 
@@ -45,12 +46,12 @@ def test_a_chip_is_named_as_the_tables_name_it_and_found_again_once_it_is_opened
 ) -> None:
     """Also by file and address of a card of which the driver does not tell the unique id."""
     serial = 0x0461_0000_0012
-    opened = OVERVIEW.devices[1].device._replace(unique_id=serial << 5 | 1)
+    opened = replace(OVERVIEW.devices[1].device, unique_id=ChipId(serial << 5 | 1))
     chip = a_driver_chip(3, card_type="p150a", serial=f"{serial:x}", asic_id=None)
-    before = OVERVIEW._replace(devices=OVERVIEW.devices[:1])
-    seen = [before, before._replace(devices=(*before.devices, OVERVIEW.devices[1]._replace(device=opened)))]
-    monkeypatch.setattr(Looking, "overview", lambda looking: seen[0])
-    monkeypatch.setattr(Looking, "telemetry", lambda looking: (chip,))
+    before = replace(OVERVIEW, devices=OVERVIEW.devices[:1])
+    seen = [before, replace(before, devices=(*before.devices, replace(OVERVIEW.devices[1], device=opened)))]
+    monkeypatch.setattr(FigureSource, "overview", lambda looking: seen[0])
+    monkeypatch.setattr(FigureSource, "telemetry", lambda looking: (chip,))
     looking = NarrowLooking({}, uid=0)
 
     looking.words_of = partial(device_words, "/dev/tenstorrent/3")

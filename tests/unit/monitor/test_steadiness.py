@@ -7,13 +7,14 @@ import pytest
 from tests.support.simulated.sights import a_row, an_overview
 from ttmem.errors import DaemonGone
 from ttmem.monitor.steadiness import Steadiness
-from ttmem.snapshot.sights.overview import Overview
+from ttmem.snapshot.usage import Snapshot
+from ttmem.snapshot.values import replace
 
 NOBODY = (1 << 22) + 1  # no pid
 
 
-def of(*pids: int) -> Overview:
-    return an_overview(1, 0)._replace(processes=tuple(a_row(1)._replace(pid=pid, key=pid) for pid in pids))
+def of(*pids: int) -> Snapshot:
+    return replace(an_overview(1, 0), processes=tuple(replace(a_row(1), pid=pid, key=pid) for pid in pids))
 
 
 def test_what_can_be_seen_without_it_is_shown_at_once() -> None:

@@ -9,9 +9,9 @@ from tests.support.machine.driver_chips import a_driver_chip
 from tests.support.machine.driver_tree import DriverTree
 from tests.support.simulated.figures import a_snapshot
 from tests.support.simulated.sights import a_chip
-from ttmem.snapshot import DeviceUsage
+from ttmem.snapshot import DeviceUsage, replace
 from ttmem.snapshot.identity import chip_of, nameless_chips, tray_of
-from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.sources.driver import Driver
 from ttmem.view import plain
 from ttmem.view.device_list import device_list
@@ -54,7 +54,7 @@ def test_of_cards_with_several_chips_nothing_is_guessed(tmp_path: Path, card: st
 
 def test_two_chips_that_fit_are_none_that_does(tmp_path: Path) -> None:
     telemetry = chips(tmp_path, {"card_type": "p150a", "serial": SEEN_SERIAL})
-    twin = telemetry[0]._replace(node=1)
+    twin = replace(telemetry[0], node=1)
 
     assert chip_of(a_chip(unique_id=SEEN_ID), (*telemetry, twin)) is None
 
@@ -86,7 +86,7 @@ def test_a_chip_that_may_be_one_of_those_somebody_speaks_of_is_told_from_one_tha
         "serial": None,
     } | card
     chip = a_driver_chip(3, **(told | {"pids": told["pids"] or ()}))
-    device = a_chip(unique_id=99)._replace(open_count=opened)
+    device = replace(a_chip(unique_id=99), open_count=opened)
 
     assert nameless_chips([device], [chip]) == ([chip] if is_one_of_them else [])
     assert nameless_chips([], [chip]) == []
@@ -107,11 +107,11 @@ def test_a_chip_that_may_be_one_of_those_somebody_speaks_of_is_told_from_one_tha
 def test_a_chip_of_a_galaxy_is_told_by_tray_and_place(
     arch: str, board: str, bus: str, tray: tuple[int, int] | None
 ) -> None:
-    assert tray_of(a_chip()._replace(arch=arch, board=board), bus) == tray
+    assert tray_of(replace(a_chip(), arch=arch, board=board), bus) == tray
 
 
 def test_the_list_of_chips_names_tray_and_place(tmp_path: Path) -> None:
     chip = a_driver_chip(0, card_type="galaxy", pci_bus_id="0000:85:00.0", asic_id=77)
-    usage = DeviceUsage(a_chip(unique_id=77)._replace(board="galaxy", arch="wormhole_b0"), (), (), 0)
+    usage = DeviceUsage(replace(a_chip(unique_id=77), board="galaxy", arch="wormhole_b0"), (), (), 0)
 
-    assert " galaxy 2:5 " in plain(device_list(a_snapshot()._replace(devices=(usage,)), [chip], width=None))
+    assert " galaxy 2:5 " in plain(device_list(replace(a_snapshot(), devices=(usage,)), [chip], width=None))

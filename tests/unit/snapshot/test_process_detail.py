@@ -1,17 +1,16 @@
-"""One process close up: which one is meant, what its lists say, and what it is as a document."""
+"""One process close up: which one is meant, what its lists say, and that it is read back as it was."""
 
-import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.support.simulated.figures import NOON_NS, a_busy_snapshot, a_process, a_row, a_snapshot
 from tests.support.simulated.sights import a_detail
-from ttmem.devices import Device
+from ttmem.collector.rows.allocations import process_detail_of
 from ttmem.errors import SelectionError, VersionMismatch
-from ttmem.snapshot.sights.documents.process_detail import process_document, process_from_document
-from ttmem.snapshot.sights.process_detail import Listed, ProcessDetail, found_process, process_detail_of
+from ttmem.snapshot import ChipId, replace
+from ttmem.snapshot.codec import decoded, encoded
+from ttmem.snapshot.process_detail import ProcessDetail, found_process
 
 PID = 40
 
@@ -49,9 +48,10 @@ def test_a_pid_nobody_has_is_an_error_that_names_it() -> None:
 
 def test_lists_that_are_cut_say_how_much_is_missing() -> None:
     process = a_snapshot(processes=[a_process(live_count=9)]).processes[0]
-    listed = Listed([a_row(5), a_row(4)], [a_row(4)], [("model.py:3 f\nrun.py:1 g", 12, 2)], site_count=7)
+    sites = [("model.py:3 f\nrun.py:1 g", 12, 2)]
+    rows = {"largest": [a_row(5), a_row(4)], "oldest": [a_row(4)], "sites": sites, "site_count": 7}
 
-    detail = process_detail_of(process, listed, time_ns=NOON_NS)
+    detail = process_detail_of(process, rows, time_ns=NOON_NS)
 
     assert [holding.allocation.size_bytes for holding in detail.largest] == [5, 4]
     assert (detail.more_count, detail.more_site_count) == (7, 6)
@@ -59,39 +59,24 @@ def test_lists_that_are_cut_say_how_much_is_missing() -> None:
     assert detail.largest[0].allocation.owner.pid == process.pid
 
 
-def sent(detail: ProcessDetail) -> dict[str, Any]:
-    """The document as it arrives on the other side."""
-    return dict(json.loads(json.dumps(process_document(detail))))
-
-
-def test_a_document_read_back_is_the_same_but_for_what_devices_are_like() -> None:
+def test_a_process_is_read_back_as_it_was() -> None:
     detail = a_detail(more_site_count=4)
 
-    again = process_from_document(sent(detail))
-
-    assert sent(again) == sent(detail)
-    assert [held.device for held in again.devices] == [_bare(held.device) for held in detail.devices]
-    assert replace(again, devices=(), phases=(), out_of_memory=(), clashes=(), meshes=()) == replace(
-        detail, devices=(), phases=(), out_of_memory=(), clashes=(), meshes=()
-    )
+    assert decoded(encoded(detail), ProcessDetail) == detail
 
 
 def test_a_chip_of_which_only_a_phase_tells_keeps_its_number() -> None:
     detail = a_detail()
-    apart = detail.phases[0]._replace(device=detail.phases[0].device._replace(number=9, index=9, unique_id=77))
+    phase = detail.process.phases[0]
+    apart = replace(phase, device=replace(phase.device, number=9, index=9, unique_id=ChipId(77)))
 
-    again = process_from_document(sent(replace(detail, phases=(apart,))))
+    again = decoded(encoded(replace(detail, process=replace(detail.process, phases=(apart,)))), ProcessDetail)
 
-    assert again.phases[0].device.number == 9
-
-
-def test_a_document_without_a_field_is_refused_by_its_name() -> None:
-    told = sent(a_detail())
-    del told["largest"][1]["size"]
-
-    with pytest.raises(VersionMismatch, match=r"`largest\[1\]\.size` is missing"):
-        process_from_document(told)
+    assert again.process.phases[0].device.number == 9
 
 
-def _bare(device: Device) -> Device:
-    return Device.bare(device.number, device.unique_id, index=device.index, name=device.name)
+def test_an_answer_without_a_field_is_refused_by_its_name() -> None:
+    told = encoded(a_detail()).replace(b'"size_bytes":', b'"size":', 1)
+
+    with pytest.raises(VersionMismatch, match=r"missing required field `size_bytes` - at `\$\.largest\[0\]\.allocation`"):
+        decoded(told, ProcessDetail)

@@ -2,6 +2,7 @@
 
 from tests.support.simulated.figures import a_busy_snapshot
 from ttmem.devices import Pool
+from ttmem.snapshot import replace
 
 
 def test_the_kernel_ring_counts_once_per_worker_core_whatever_is_loaded() -> None:
@@ -30,7 +31,7 @@ def test_without_a_known_ring_l1_in_all_is_unknown() -> None:
 
 def test_a_chip_that_nobody_has_open_gives_up_no_ring() -> None:
     usage = a_busy_snapshot().devices[0]
-    closed = usage._replace(device=usage.device._replace(open_count=0))
+    closed = replace(usage, device=replace(usage.device, open_count=0))
     used = {pool.pool: pool.used_bytes for pool in usage.pools}
 
     assert usage.kernel_ring_bytes

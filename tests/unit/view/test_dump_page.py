@@ -16,9 +16,10 @@ from tests.support.simulated.figures import (
     a_snapshot,
     an_incident,
 )
+from ttmem.collector.rows.allocations import dump_of
 from ttmem.devices import Kind
 from ttmem.snapshot import Finding
-from ttmem.snapshot.dump import Dump, dump_of
+from ttmem.snapshot.dump import Dump
 from ttmem.view import plain
 from ttmem.view.dump_page import dump_page
 from ttmem.view.page import PageOptions

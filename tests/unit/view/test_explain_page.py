@@ -9,6 +9,7 @@ from tests.support.simulated.figures import a_busy_snapshot
 from ttmem.analysis import explain
 from ttmem.snapshot import ProcessUsage
 from ttmem.snapshot.incidents import Incident
+from ttmem.snapshot.values import replace
 from ttmem.view import plain
 from ttmem.view.incidents.page import explanation_page, no_incident_page
 from ttmem.view.incidents.run_summary import run_incidents
@@ -25,13 +26,13 @@ def a_refusal(number: int, kib: int = 700) -> Incident:
 
 def with_incidents(count: int, *kept: Incident, at: int = 0) -> ProcessUsage:
     process = a_busy_snapshot().processes[at]
-    return process._replace(incidents=kept, incident_count=count, refusal_count=count, clash_count=0)
+    return replace(process, incidents=kept, incident_count=count, refusal_count=count, clash_count=0)
 
 
 def page_of(process: ProcessUsage) -> str:
     newest = process.incidents[-1]
     found = explain(RefusingChip().copy(newest))
-    snapshot = a_busy_snapshot()._replace(processes=(process,))
+    snapshot = replace(a_busy_snapshot(), processes=(process,))
     return plain(explanation_page([(process, found)], snapshot, WIDE, is_whole=False, chosen=[process]))
 
 
@@ -54,7 +55,7 @@ def test_nothing_is_never_said_where_something_was() -> None:
 
 
 def test_a_run_shows_at_most_three_blocks_and_lines_for_the_others() -> None:
-    processes = [with_incidents(1, a_refusal(1, 500 + size))._replace(pid=100 + size) for size in range(5)]
+    processes = [replace(with_incidents(1, a_refusal(1, 500 + size)), pid=100 + size) for size in range(5)]
 
     lines = plain(
         run_incidents(processes, lambda one, found: explain(RefusingChip().copy(found)), WIDE, has_failed=True)

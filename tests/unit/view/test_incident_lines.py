@@ -54,8 +54,8 @@ def test_a_mesh_that_ran_out_once_is_one_incident() -> None:
         (59, "live", 5000, Role.FULL),
         (61, "live", 5000, Role.DIM),
         (61, "live", 0, Role.DIM),  # it waits
-        (3600, "dead", 0, Role.FULL),  # the last thing it did
-        (3600, "dead", 7, Role.DIM),
+        (3600, "ended", 0, Role.FULL),  # the last thing it did
+        (3600, "ended", 7, Role.DIM),
     ],
 )
 def test_it_is_red_while_it_is_news_or_the_program_ended_with_it(
@@ -111,7 +111,7 @@ def test_refusals_that_no_incident_tells_of_are_said() -> None:
 
 
 def test_those_of_ended_processes_are_said_where_these_are_not_listed() -> None:
-    snapshot = a_refused(an_incident(), state="dead")
+    snapshot = a_refused(an_incident(), state="ended")
 
     for text in (plain(lines_of(snapshot, width=120)), plain(nothing_to_show(snapshot))):
         assert "1 ended process had 1 incident: ttmem ps --all, ttmem explain 4001" in text

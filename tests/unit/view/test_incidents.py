@@ -3,14 +3,14 @@
 import re
 from collections.abc import Callable
 
-import msgspec
 import pytest
 
 from tests.support.metal.refused_memory import KIB, MIB, NOW, RefusingChip, site
 from tests.unit.analysis.test_refusals import REFUSALS, Refusal
 from ttmem.analysis import Explanation, explain
-from ttmem.devices import Device
+from ttmem.snapshot.device import Device
 from ttmem.snapshot.incidents import HeldEntry, Incident, IncidentCopy
+from ttmem.snapshot.values import TimeNs, replace
 from ttmem.view import plain
 from ttmem.view.incidents import headline, incident_block, incident_story
 from ttmem.view.page import PageOptions
@@ -24,16 +24,16 @@ WIDE = PageOptions()
 def chips(count: int) -> list[Device]:
     """As the incidents of `RefusingChip` name them."""
     bare = (Device.bare(number, number, index=number, name=f"chip{number}") for number in range(count))
-    return [device._replace(is_known=True) for device in bare]
+    return [replace(device, is_known=True) for device in bare]
 
 
 def aged(copy: IncidentCopy, **ages: int) -> IncidentCopy:
     """With entries that are so many seconds old."""
     entries = tuple(
-        msgspec.structs.replace(entry, time_ns=NOW - ages[entry.id] * SECOND) if entry.id in ages else entry
+        replace(entry, time_ns=TimeNs(NOW - ages[entry.id] * SECOND)) if entry.id in ages else entry
         for entry in copy.entries
     )
-    return msgspec.structs.replace(copy, entries=entries)
+    return replace(copy, entries=entries)
 
 
 def asked_of_a_mesh() -> Explanation:
@@ -180,7 +180,7 @@ def test_more_than_there_is_says_how_much_more_and_what_helps() -> None:
 
 
 def test_circular_buffers_that_alone_are_too_large_have_nothing_in_their_way() -> None:
-    incident = msgspec.structs.replace(a_clash().incident, lowest_buffer_address=None, cb_end_address=0x200000)
+    incident = replace(a_clash().incident, lowest_buffer_address=None, cb_end_address=0x200000)
 
     text = plain(incident_story(explain(RefusingChip().copy(incident)), chips(1), WIDE))
 
@@ -292,7 +292,7 @@ def test_the_story_has_the_map_the_set_the_holders_and_the_runtimes_words() -> N
 
 
 def test_the_map_of_a_clash_shows_where_both_meet() -> None:
-    incident = msgspec.structs.replace(a_clash().incident, space_begin_address=105_824, space_end_address=1_499_136)
+    incident = replace(a_clash().incident, space_begin_address=105_824, space_end_address=1_499_136)
     chip = RefusingChip()
     for number in range(10):
         chip.hold(f"hidden{number}", chip.l1(100 * KIB), "model.py:131 keep_hidden")

@@ -17,6 +17,7 @@ from tests.support.simulated.figures import (
 from tests.support.simulated.read_figures import CHIP, Canned, a_chip, a_reading, readings_of
 from ttmem.collector.runtime_counters import RuntimeCounters
 from ttmem.snapshot import Finding, Foreign, Snapshot
+from ttmem.snapshot.values import replace
 from ttmem.view import plain
 from ttmem.view.page import PageOptions, nothing_to_show, page
 from ttmem.view.words import FINDINGS, REASONS
@@ -57,7 +58,7 @@ def test_a_chip_of_which_nothing_is_known_does_not_share_a_row_with_one_that_hol
     chips = [a_chip(a_reading(77, last_update_ns=None), unique_id=CHIP + at) for at in range(2)]
     joined = RuntimeCounters(Canned(), user_of=str).joined(a_snapshot(), readings_of(*chips))
     empty, unknown = joined.devices
-    text = text_of(joined._replace(devices=(empty._replace(doubt=""), unknown)), width=80)
+    text = text_of(replace(joined, devices=(replace(empty, doubt=""), unknown)), width=80)
 
     assert re.search(r" 2 +nothing\n", text)
     assert re.search(r" 2! +\[N/A\]\n", text)

@@ -5,6 +5,7 @@ from typing import Any
 
 from tests.support.simulated.figures import MIB, NOON_NS, a_busy_snapshot, a_device, a_process, a_snapshot
 from ttmem.devices import Kind
+from ttmem.snapshot.values import replace
 from ttmem.view import plain
 from ttmem.view.summary import summary
 
@@ -34,7 +35,7 @@ def test_a_refusal_of_which_no_record_is_left_is_counted_all_the_same() -> None:
 
 
 def test_every_process_has_its_peaks_its_phases_and_what_it_left() -> None:
-    page = plain(summary([process._replace(state="ended") for process in a_busy_snapshot().processes]))
+    page = plain(summary([replace(process, state="ended") for process in a_busy_snapshot().processes]))
 
     assert "still runs" not in page
     assert re.search(r"0-1 +dram +6\.00 GiB .* 6\.00 GiB never freed", page)
@@ -45,7 +46,7 @@ def test_every_process_has_its_peaks_its_phases_and_what_it_left() -> None:
 
 def test_who_outlives_the_program_holds_now_what_it_may_free_yet() -> None:
     [first, second, *_] = a_busy_snapshot().processes
-    page = plain(summary([first, second._replace(state="ended")]))
+    page = plain(summary([first, replace(second, state="ended")]))
 
     assert re.search(r"0-1 +dram +6\.00 GiB .* 6\.00 GiB held now", page)
     assert page.count("still runs; its figures are those of now") == 1

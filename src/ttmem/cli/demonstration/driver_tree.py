@@ -9,8 +9,8 @@ telemetry, device files and PCI addresses are to be seen as well. As made up as 
 import os
 from collections.abc import Mapping, Sequence
 
-from ttmem.devices import Device
 from ttmem.snapshot import Snapshot
+from ttmem.snapshot.device import Device
 from ttmem.snapshot.identity import TRAYS
 
 __all__ = ["write_tree"]

@@ -15,6 +15,7 @@ from ttmem.cli.demonstration.workload import KILL, PHASE, Order, Report
 from ttmem.collector import Collector
 from ttmem.errors import TtmemError
 from ttmem.snapshot import ProcessUsage, Snapshot
+from ttmem.snapshot.values import replace
 from ttmem.sources import Places
 
 __all__ = ["Performance", "performed", "settled"]
@@ -47,7 +48,7 @@ class Performance:
         reports = self._reports | {one.pid: one.stop() for one in playing}
         last = settled(self._places)
         others = tuple(process for process in last.processes if process.pid not in self._killed)
-        whole = last._replace(processes=(*others, *self._killed.values()))
+        whole = replace(last, processes=(*others, *self._killed.values()))
         return {one.pid: reports[one.pid] for one in self._processes}, whole
 
     def _listen(self) -> None:

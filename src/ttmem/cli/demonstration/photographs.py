@@ -13,7 +13,7 @@ from ttmem.cli.demonstration.performance import performed
 from ttmem.cli.demonstration.place import apart_from, own_directory, usual_places
 from ttmem.cli.demonstration.workload import Order
 from ttmem.cli.tables.request import BANNER
-from ttmem.daemon.asking.looking import Looking
+from ttmem.figures.source import FigureSource
 from ttmem.monitor.desk.desk import Desk
 from ttmem.monitor.feed import Sights, asked
 from ttmem.monitor.settings import VIEWS, Settings
@@ -59,7 +59,7 @@ def photographed(
         places = Places(uid=os.geteuid(), directory=directory)
         with (
             performed(orders, directory, places) as performance,
-            Looking(apart, uid=os.geteuid(), has_daemon=False, is_following=True) as looking,
+            FigureSource(apart, uid=os.geteuid(), has_daemon=False, is_following=True) as looking,
         ):
             looking.overview()  # from now on the course of things is kept
             time.sleep(seconds)

@@ -2,7 +2,7 @@
 
 import click
 
-from ttmem.snapshot.verdicts.limits import Amount
+from ttmem.analysis.limits import Amount
 from ttmem.view.units import size_of_text
 
 __all__ = ["amount", "duration", "rate", "size"]

@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ttmem.devices import Device
 from ttmem.errors import SelectionError
+from ttmem.snapshot.device import Device
 
 if TYPE_CHECKING:
-    from ttmem.snapshot.sights.telemetry import ChipTelemetry
+    from ttmem.snapshot.telemetry import ChipTelemetry
 
 __all__ = ["device_words"]
 

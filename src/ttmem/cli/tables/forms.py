@@ -89,10 +89,12 @@ class Json:
         self._screen, self._stream = screen, stream
 
     def write(self, look: Look, *, is_again: bool) -> None:
-        from ttmem.snapshot.document import document, json_text
+        from ttmem.snapshot.codec import encoded
+        from ttmem.view.smi import smi_document
 
         is_pretty = self._screen.is_terminal and not is_again
-        self._stream.write(json_text(document(look.chosen, look.telemetry), is_pretty=is_pretty) + "\n")
+        text = encoded(smi_document(look.chosen, look.telemetry), is_pretty=is_pretty)
+        self._stream.write(text.decode() + "\n")
         self._stream.flush()
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ttmem.devices import Device
 from ttmem.snapshot import ProcessUsage, Snapshot
+from ttmem.snapshot.device import ChipName
 from ttmem.view.words import plural
 
 __all__ = ["IncidentLimit"]
@@ -19,7 +19,7 @@ class IncidentLimit(NamedTuple):
     total: int
     process_count: int
     refused: tuple[ProcessUsage, ...]
-    devices: tuple[Device, ...]
+    devices: tuple[ChipName, ...]
     time_ns: int
 
     @classmethod

@@ -7,16 +7,17 @@ import click
 
 from ttmem.cli.tables.device_words import device_words
 from ttmem.cli.tables.request import BANNER, Request
-from ttmem.daemon.asking.looking import Looking
-from ttmem.devices import Device
 from ttmem.errors import NothingToRead, SelectionError
+from ttmem.figures.source import FigureSource
 from ttmem.snapshot import DeviceUsage, Selection, Snapshot, selected
+from ttmem.snapshot.device import Device
 from ttmem.snapshot.selection import device_test
+from ttmem.snapshot.values import replace
 from ttmem.view.spans import clean
 from ttmem.view.words import plural
 
 if TYPE_CHECKING:
-    from ttmem.snapshot.sights.telemetry import ChipTelemetry
+    from ttmem.snapshot.telemetry import ChipTelemetry
 
 __all__ = ["Look", "look"]
 
@@ -44,18 +45,19 @@ class Look(NamedTuple):
 def _nothing_text(snapshot: Snapshot) -> str:
     """Why there is nothing to show, in one line; of what was found on the way the first."""
     theirs = f"; {len(snapshot.foreign)} of other users may not be read" if snapshot.foreign else ""
-    note = "".join(f"; {finding.line}" for finding in snapshot.findings[:1])
-    more_count = len(snapshot.findings) - 1
+    findings = [finding for finding in snapshot.findings if finding.name != "damaged"]
+    note = "".join(f"; {finding.line}" for finding in findings[:1])
+    more_count = len(findings) - 1
     more = f" (and {plural(more_count, 'more finding', 's')}: ttmem ps --json)" if more_count > 0 else ""
     return f"no process reports ({snapshot.source} looked in {', '.join(snapshot.places)}){theirs}{clean(note)}{more}"
 
 
-def look(looking: Looking, request: Request, *, has_identity: bool) -> Look:
+def look(looking: FigureSource, request: Request, *, has_identity: bool) -> Look:
     """Looks now. `has_identity`: also at what the driver says, and at chips that nobody has opened."""
     telemetry = looking.telemetry() if has_identity else ()
     snapshot = looking.snapshot()
     if request.made_up_count and has_identity:  # a table has a banner
-        snapshot = snapshot._replace(source=BANNER)
+        snapshot = replace(snapshot, source=BANNER)
     try:
         known = [usage.device for usage in snapshot.devices]
         names = device_words(request.devices, lambda: telemetry or looking.telemetry(), known)
@@ -79,9 +81,9 @@ def _with_idle_chips(
     idle = [chip for chip in telemetry if chip not in known and chip not in nameless]
     first = 1 + max((usage.device.number for usage in snapshot.devices), default=-1)
     devices = tuple(_idle(chip, number) for number, chip in enumerate(idle, start=first))
-    return snapshot._replace(devices=(*snapshot.devices, *devices)) if devices else snapshot, nameless
+    return replace(snapshot, devices=(*snapshot.devices, *devices)) if devices else snapshot, nameless
 
 
 def _idle(chip: "ChipTelemetry", number: int) -> DeviceUsage:
     bare = Device.bare(number, chip.asic_id, index=None, name="" if chip.asic_id else f"tenstorrent:{chip.node}")
-    return DeviceUsage(bare._replace(board=chip.card_type or "", arch=chip.arch or ""), (), (), None)
+    return DeviceUsage(replace(bare, board=chip.card_type or "", arch=chip.arch or ""), (), (), None)

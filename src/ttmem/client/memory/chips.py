@@ -31,7 +31,7 @@ class Chip:
     targets: tuple[int, ...]
 
     def capacity_bytes(self, pool: Pool) -> int:
-        return self.capacities[pool] if pool < len(self.capacities) else 0
+        return self.capacities[pool] if pool.number < len(self.capacities) else 0
 
 
 class _Known:

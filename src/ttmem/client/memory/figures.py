@@ -45,7 +45,7 @@ def mem_get_info(device: Any = None, pool: Pool | str = "dram") -> tuple[int, in
 
 
 def _highest(device: Any, pool: Pool | str, which: int) -> int:
-    where = pool_meant(pool)
+    where = pool_meant(pool).number
     highest = 0
     for chip in chips_meant(device):  # a loop: programs ask this at every step
         figure = _figures(chip.targets, where)[which]
@@ -56,4 +56,4 @@ def _highest(device: Any, pool: Pool | str, which: int) -> int:
 
 def _room(chip: Chip, pool: Pool) -> tuple[int, int]:
     total = chip.capacity_bytes(pool)
-    return max(0, total - _figures(chip.targets, pool)[0]), total
+    return max(0, total - _figures(chip.targets, pool.number)[0]), total

@@ -63,10 +63,10 @@ def memory_snapshot(device: Any = None) -> list[LiveAllocation]:
 def _told(row: tuple[Any, ...], places: dict[int, list[int]]) -> LiveAllocation:
     target, kind_number, identity, pool, flags, size, requested, address, per_bank, page, layout, *rest = row
     cores, program, thread, age_ns, packed, site = rest
-    kind = Kind(kind_number)
+    kind = Kind.numbered(kind_number)
     return {
         "devices": places.get(target, []),
-        "pool": Pool(pool).word,
+        "pool": Pool.numbered(pool).word,
         "kind": kind.word,
         "id": identity,
         "address": None if kind.is_kernel or kind is Kind.PROGRAM_BINARY else address,
@@ -74,7 +74,7 @@ def _told(row: tuple[Any, ...], places: dict[int, list[int]]) -> LiveAllocation:
         "requested": requested,
         "per_bank": per_bank or None,
         "page": page or None,
-        "layout": BufferLayout(layout).word if layout else None,
+        "layout": BufferLayout.numbered(layout).word if layout else None,
         "cores": cores or None,
         "program": program,
         "name": site or None if kind.is_kernel else None,

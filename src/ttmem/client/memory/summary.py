@@ -62,7 +62,7 @@ def _table(chip: Chip) -> str:
 
 def _rows(chip: Chip) -> Iterator[tuple[str, ...]]:
     for pool in Pool:
-        used, peak, count = _native.own.pool(chip.targets, pool)
+        used, peak, count = _native.own.pool(chip.targets, pool.number)
         total = chip.capacity_bytes(pool)
         if not (used or peak or count):
             continue

@@ -25,7 +25,7 @@ _IMAGE = int(Cache.IMAGE)
 _HIT, _MISS, _EVICTED = int(CacheOutcome.HIT), int(CacheOutcome.MISS), int(CacheOutcome.EVICTED)
 
 _NO_FACTS = KernelFacts()
-_NO_TRUST = max(FoundBy) + 1
+_NO_TRUST = len(FoundBy)
 _ID_MOST = (1 << 64) - 1
 
 
@@ -83,7 +83,7 @@ class Kernels:
             return None
         kind, pool = kernel_kind(kernel_type), kernel_pool(kernel_type, known.core_type)
         # What is no number raises here: then the former stays.
-        words = _words(kernel_id, kind, load, int(pool), found_by)
+        words = _words(kernel_id, kind, load, pool.number, found_by)
         image, payload_bytes = index(known.image), index(known.payload_bytes)
         if before is not None:
             self._images.remove(before.image)
@@ -157,7 +157,7 @@ def _words(kernel_id: int, kind: Kind, load: KernelLoad, pool: int, found_by: Fo
     known = load.known
     return (
         index(kernel_id),
-        int(kind),
+        kind.number,
         index(load.size_bytes),
         index(load.core_count),
         index(known.exact_bytes or 0),
@@ -166,7 +166,7 @@ def _words(kernel_id: int, kind: Kind, load: KernelLoad, pool: int, found_by: Fo
         pool,
         _native.client.intern(_site_text(known)) if known.name or known.packed_bytes else 0,
         index(known.core_type),
-        int(found_by),
+        found_by.number,
     )
 
 
@@ -184,7 +184,7 @@ def _folded(kernel_id: int) -> int:
 
 def _trust(found_by: FoundBy) -> int:
     """Lower is better; what nobody found is the worst."""
-    return found_by or _NO_TRUST
+    return found_by.number or _NO_TRUST
 
 
 def _size(load: KernelLoad) -> tuple[int, int, int]:

@@ -42,14 +42,14 @@ class Programs:
         """A buffer of binaries was allocated; several of one program lie at no one address."""
         before = self._held_bytes.get(program, 0)
         status = self._status.get(program, BinaryStatus.NOT_SENT)
-        report_binary_status(self._target, program, status, before + size_bytes, 0 if before else address)
+        report_binary_status(self._target, program, status.number, before + size_bytes, 0 if before else address)
         self._held_bytes[program] = before + size_bytes
 
     def release(self, program: int, size_bytes: int) -> None:
         """It was given back; without binaries a program is at its end."""
         held = self._held_bytes.get(program, 0) - size_bytes
         if held > 0:
-            report_binary_status(self._target, program, self._status.get(program, BinaryStatus.NOT_SENT), held)
+            report_binary_status(self._target, program, self._status.get(program, BinaryStatus.NOT_SENT).number, held)
             self._held_bytes[program] = held
         else:
             report_program_end(self._target, program)
@@ -57,7 +57,7 @@ class Programs:
             self._status.pop(program, None)
 
     def change_status(self, program: int, status: BinaryStatus) -> None:
-        report_binary_status(self._target, program, status)
+        report_binary_status(self._target, program, status.number)
         self._held_bytes.setdefault(program, 0)
         self._status[program] = status
 

@@ -3,16 +3,20 @@
 Every user of the machine may ask a port; how somebody has arranged his files is no business of theirs.
 """
 
-import json
+import hashlib
 import re
 from typing import Any
 
-from ttmem.daemon.frames import Encoded
+import msgspec
 
-__all__ = ["with_public_body", "without_directories"]
+from ttmem.daemon.frames import Encoded
+from ttmem.snapshot import Snapshot
+from ttmem.snapshot.codec import encoded
+
+__all__ = ["encoded_for", "encoded_frame", "without_directories"]
 
 _DIRECTORIES = re.compile(r"[^\s:,;<>()\"']*/")
-_HAS_SITES = b'"frames":'  # as every site of an incident has
+_HAS_SITES = (b'"frames":', b'"stack":')  # as every site has
 
 
 def without_directories(value: Any) -> Any:
@@ -34,9 +38,17 @@ def _hidden(key: str, value: Any) -> Any:
     return without_directories(value)
 
 
-def with_public_body(body: bytes, tag: str = "", time_ns: int = 0) -> Encoded:
-    """A document as it is sent, to the Unix socket and to ports."""
-    if _HAS_SITES not in body:
-        return Encoded(body, tag, time_ns)
-    public = json.dumps(without_directories(json.loads(body)), separators=(",", ":"))
-    return Encoded(body, tag, time_ns, public.encode())
+def encoded_for(figures: object, *, is_public: bool) -> bytes:
+    """Figures as they are sent to the Unix socket, or to ports."""
+    body = encoded(figures)
+    if not is_public or not any(word in body for word in _HAS_SITES):
+        return body
+    return msgspec.json.encode(without_directories(msgspec.json.decode(body)))
+
+
+def encoded_frame(snapshot: Snapshot) -> Encoded:
+    """A snapshot as it is sent, to the Unix socket and to ports, with a tag that names all but the moment."""
+    body, public = (encoded_for(snapshot, is_public=is_public) for is_public in (False, True))
+    lasting = body.replace(b'"time_ns":"%d"' % snapshot.time_ns, b"", 1)  # which comes first
+    tag = f'"{hashlib.blake2b(lasting, digest_size=16).hexdigest()}"'
+    return Encoded(body, tag, snapshot.time_ns, None if public == body else public)

@@ -6,9 +6,10 @@ from typing import NamedTuple
 from ttmem.daemon.metrics import catalogue as metric
 from ttmem.daemon.metrics.families import Labels, Page
 from ttmem.daemon.metrics.lifetime import ChipLifetime
-from ttmem.devices import PLANNED_POOLS, Device, Kind, Pool
+from ttmem.devices import PLANNED_POOLS, Kind, Pool
 from ttmem.snapshot import DeviceUsage, PoolUsage, identity
-from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.snapshot.device import Device
+from ttmem.snapshot.telemetry import ChipTelemetry
 
 __all__ = ["MEMORIES", "Chip", "add_chips", "device_labels", "tray_of"]
 
@@ -71,7 +72,7 @@ def tray_of(device: Device, label: str, pci_bus_id: str) -> tuple[str, str]:
 
 def _add_memories(page: Page, usage: DeviceUsage, labels: Labels) -> None:
     """Every memory a chip has, or has something in; at last host memory, and what nobody knows the type of."""
-    pools = {pool.pool: pool for pool in usage.pools if pool.pool not in PLANNED_POOLS}
+    pools = {pool.pool: pool for pool in usage.pools if pool.pool not in PLANNED_POOLS and not pool.is_untouched}
     is_counted = usage.launch_count is not None and not usage.doubt  # what nobody tells of is then 0
     for pool in MEMORIES:
         if pool in pools:

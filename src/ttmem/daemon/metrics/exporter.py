@@ -16,8 +16,8 @@ from ttmem.daemon.metrics.lifetime import lifetime_from_rows
 from ttmem.daemon.metrics.page import Extras, page_of
 from ttmem.daemon.metrics.service import Service
 from ttmem.snapshot.identity import chip_of
-from ttmem.snapshot.sights.overview import Overview, overview_of
-from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.snapshot.telemetry import ChipTelemetry
+from ttmem.snapshot.usage import Snapshot
 
 __all__ = ["Asked", "Exporter", "chosen_format"]
 
@@ -78,11 +78,8 @@ class Exporter(MetricsCollector):
     def rows(self) -> Page:
         """What a page is made of, now."""
         self._collector.tick()  # also the journal that was made a moment ago
-        if self._asked.workloads_most:
-            snapshot = self._collector.snapshot()
-            overview, processes = overview_of(snapshot), snapshot.live
-        else:
-            overview, processes = self._collector.overview(), None
+        overview = self._collector.snapshot() if self._asked.workloads_most else self._collector.overview()
+        processes = overview.live if self._asked.workloads_most else None
         lifetime = lifetime_from_rows(self._collector.ledger.lifetime())
         extras = Extras(self._known_chips(overview), processes, self._asked.workloads_most, self._asked.has_aliases)
         return page_of(overview, lifetime, self._service(), extras)
@@ -97,7 +94,7 @@ class Exporter(MetricsCollector):
             self._has_data = self._collector.overview().reason != "settling"
         return self._has_data
 
-    def _known_chips(self, overview: Overview) -> Mapping[int, ChipTelemetry]:
+    def _known_chips(self, overview: Snapshot) -> Mapping[int, ChipTelemetry]:
         """What the driver says of chips, by their numbers."""
         chips = self._telemetry()
         found = ((usage.device.number, chip_of(usage.device, chips)) for usage in overview.devices if chips)

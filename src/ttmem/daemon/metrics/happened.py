@@ -6,7 +6,8 @@ from ttmem.daemon.metrics import catalogue as metric
 from ttmem.daemon.metrics.chips import MEMORIES, Chip
 from ttmem.daemon.metrics.families import Labels, Page
 from ttmem.daemon.metrics.lifetime import ChipLifetime
-from ttmem.devices import Device, Pool
+from ttmem.devices import Pool
+from ttmem.snapshot.device import Device
 from ttmem.tracking import Cache, CacheOutcome, Stall
 
 __all__ = ["add_happened"]
@@ -20,7 +21,7 @@ def add_happened(page: Page, chips: Iterable[Chip]) -> None:
             continue
         page.add(metric.LAUNCHES, labels, happened.launches)
         for stall in Stall:
-            page.add(metric.STALLS, (*labels, stall.word), happened.stalls[stall] or None)
+            page.add(metric.STALLS, (*labels, stall.word), happened.stalls[stall.number] or None)
         _add_caches(page, labels, happened)
         _add_pools(page, labels, usage.device, happened)
         page.add(metric.CLASHES, labels, happened.clashes)
@@ -28,7 +29,7 @@ def add_happened(page: Page, chips: Iterable[Chip]) -> None:
 
 def _add_caches(page: Page, labels: Labels, happened: ChipLifetime) -> None:
     for cache in Cache:
-        outcomes = happened.caches[cache]
+        outcomes = happened.caches[cache.number]
         for outcome in CacheOutcome if any(outcomes) else ():
             if outcomes[outcome] or outcome in _ALWAYS_TOLD:
                 page.add(metric.CACHE, (*labels, cache.word, outcome.word), outcomes[outcome])
@@ -36,10 +37,10 @@ def _add_caches(page: Page, labels: Labels, happened: ChipLifetime) -> None:
 
 def _add_pools(page: Page, labels: Labels, device: Device, happened: ChipLifetime) -> None:
     """What alerts watch is there from the start, at 0."""
-    page.add(metric.OUT_OF_MEMORY, (*labels, Pool.CB.word), happened.refusals[Pool.CB])
+    page.add(metric.OUT_OF_MEMORY, (*labels, Pool.CB.word), happened.refusals[Pool.CB.number])
     for pool in MEMORIES:
-        made, refused = happened.allocations[pool], happened.refusals[pool]
-        if device.capacity_bytes[pool] or made or refused:
+        made, refused = happened.allocations[pool.number], happened.refusals[pool.number]
+        if device.capacity(pool) or made or refused:
             page.add(metric.ALLOCATIONS, (*labels, pool.word), made)
-            page.add(metric.FREES, (*labels, pool.word), happened.frees[pool])
+            page.add(metric.FREES, (*labels, pool.word), happened.frees[pool.number])
             page.add(metric.OUT_OF_MEMORY, (*labels, pool.word), refused)

@@ -13,8 +13,8 @@ from ttmem.daemon.metrics.programs import add_programs
 from ttmem.daemon.metrics.service import Service, add_service
 from ttmem.daemon.metrics.workloads import add_workloads
 from ttmem.snapshot import DeviceUsage, ProcessUsage
-from ttmem.snapshot.sights.overview import Overview
-from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.snapshot.telemetry import ChipTelemetry
+from ttmem.snapshot.usage import Snapshot
 
 __all__ = ["Extras", "page_of"]
 
@@ -29,7 +29,7 @@ class Extras(NamedTuple):
     has_aliases: bool = False
 
 
-def page_of(overview: Overview, lifetime: Lifetime, service: Service, extras: Extras) -> Page:
+def page_of(overview: Snapshot, lifetime: Lifetime, service: Service, extras: Extras) -> Page:
     """Everything, in the order of the catalogue."""
     page = Page(catalogue.FAMILIES)
     chips = _chips(overview.devices, lifetime.chips, extras.telemetry)

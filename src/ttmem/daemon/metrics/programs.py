@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from ttmem.daemon.metrics import catalogue as metric
 from ttmem.daemon.metrics.chips import Chip
 from ttmem.daemon.metrics.families import Labels, Page
-from ttmem.devices import Device, Kind, Pool
+from ttmem.devices import Kind, Pool
 from ttmem.snapshot import DeviceUsage, Footprint, PoolUsage
+from ttmem.snapshot.device import Device
 
 __all__ = ["add_programs"]
 
@@ -34,7 +35,7 @@ def add_programs(page: Page, chips: Iterable[Chip]) -> None:
 
 
 def _add_l1(page: Page, labels: Labels, usage: DeviceUsage) -> None:
-    pools = [pool for pool in usage.pools if pool.pool in _L1_KINDS]
+    pools = [pool for pool in usage.pools if pool.pool in _L1_KINDS and not pool.is_untouched]
     footprint, used, core_bytes = usage.activity.footprint, usage.worst_core_bytes, usage.core_bytes
     for pool in pools:
         page.add(metric.L1, (*labels, _L1_KINDS[pool.pool]), None if pool.is_read else pool.used_bytes)

@@ -8,7 +8,7 @@ from ttmem.daemon.metrics.families import Page
 from ttmem.daemon.metrics.lifetime import Lifetime
 from ttmem.devices import Pool
 from ttmem.snapshot.incidents import KINDS
-from ttmem.snapshot.sights.overview import Overview
+from ttmem.snapshot.usage import Snapshot
 from ttmem.view.words import FINDINGS
 
 __all__ = ["Service", "add_service"]
@@ -32,7 +32,7 @@ class Service(NamedTuple):
     dropped_line_count: int = 0  # of the log
 
 
-def add_service(page: Page, overview: Overview, lifetime: Lifetime, service: Service) -> None:
+def add_service(page: Page, overview: Snapshot, lifetime: Lifetime, service: Service) -> None:
     page.add(metric.UP, (), int(service.is_well))
     page.add(metric.BUILD, (service.version, overview.host.hostname), 1)
     page.add(metric.START, (), service.start_time_ns / _SECOND_NS)
@@ -53,26 +53,26 @@ def add_service(page: Page, overview: Overview, lifetime: Lifetime, service: Ser
 def _add_incidents(page: Page, lifetime: Lifetime) -> None:
     """Those that are usual are there from the beginning, so that the first of its kind is seen to come."""
     found: dict[tuple[str, str], int] = {
-        (KINDS[kind], Pool(pool).word): count for kind, pool, count in lifetime.incidents if kind in KINDS
+        (KINDS[kind], Pool.numbered(pool).word): count for kind, pool, count in lifetime.incidents if kind in KINDS
     }
     for place in (*_INCIDENTS, *sorted(found.keys() - {*_INCIDENTS})):
         page.add(metric.INCIDENTS, place, found.get(place, 0))
 
 
-def _add_ages(page: Page, overview: Overview, lifetime: Lifetime, now_ns: int) -> None:
+def _add_ages(page: Page, overview: Snapshot, lifetime: Lifetime, now_ns: int) -> None:
     said = {"snapshot": overview.time_ns, "journal": lifetime.journals.last_ns, "socket": lifetime.sockets.last_ns}
     for source, time_ns in said.items():
         page.add(metric.AGE, (source,), max(0, now_ns - time_ns) / _SECOND_NS if time_ns else None)
 
 
-def _add_clients(page: Page, overview: Overview) -> None:
+def _add_clients(page: Page, overview: Snapshot) -> None:
     found: Counter[tuple[str, str]] = Counter((process.source, process.state) for process in overview.processes)
     for source in _SOURCES:
         for state in _STATES:
             page.add(metric.CLIENTS, (source, state), found[source, state])
 
 
-def _add_findings(page: Page, overview: Overview) -> None:
+def _add_findings(page: Page, overview: Snapshot) -> None:
     """All names that there are, so that the first of its kind is seen to come."""
     found: Counter[str] = Counter()
     for finding in overview.findings:

@@ -91,7 +91,7 @@ class Buffer:
         spec = self.spec
         if not spec.tensor:
             return None
-        return BufferDescription(spec.tensor, self.operation, BufferLayout(spec.layout + 1), spec.page_bytes)
+        return BufferDescription(spec.tensor, self.operation, BufferLayout.numbered(spec.layout + 1), spec.page_bytes)
 
     def deallocate(self) -> None:
         """Free it; once freed, nothing happens any more (Buffer::deallocate does the same)."""

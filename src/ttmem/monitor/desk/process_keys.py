@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ttmem.monitor.desk.views import Views
-from ttmem.snapshot.sights.overview import ProcessRow
+from ttmem.snapshot.usage import ProcessUsage
 from ttmem.view.spans import Line, Role, Span, clean
 from ttmem.view.words import pid_text
 
@@ -63,8 +63,8 @@ class ProcessKeys:
     def _tell(self, action: str, view: str = VIEW) -> None:
         self._views.act(view, action, self._desk.frame, self._desk.look)
 
-    def _row(self) -> ProcessRow | None:
-        row: ProcessRow | None = self._views.screen(VIEW).selected(self._views.state(VIEW), self._desk.frame)
+    def _row(self) -> ProcessUsage | None:
+        row: ProcessUsage | None = self._views.screen(VIEW).selected(self._views.state(VIEW), self._desk.frame)
         return row
 
     def _filter(self, _: str) -> None:
@@ -134,9 +134,9 @@ class ProcessKeys:
             choices = [(str(int(one)), f"{int(one):2} {one.name}") for one in SIGNALS]
             self._desk.open(Menu("Send", choices, lambda value: self._ask(int(value))))
 
-    def _chosen(self) -> tuple[ProcessRow, ...]:
+    def _chosen(self) -> tuple[ProcessUsage, ...]:
         """The tagged ones, else the one under the cursor."""
-        rows: tuple[ProcessRow, ...] = self._views.screen(VIEW).tagged(self._views.state(VIEW), self._desk.frame)
+        rows: tuple[ProcessUsage, ...] = self._views.screen(VIEW).tagged(self._views.state(VIEW), self._desk.frame)
         if not rows:
             self._desk.note = "no process is chosen"
         return rows

@@ -12,7 +12,7 @@ import signal
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ttmem.snapshot.sights.overview import ProcessRow
+from ttmem.snapshot.usage import ProcessUsage
 from ttmem.sources import procfs
 from ttmem.sources.hosts import user_name
 
@@ -27,7 +27,7 @@ _START_TOLERANCE_NS = 1_000_000_000  # of a start that was read as a time of day
 class Target(NamedTuple):
     """A process a signal is meant for; `refusal` says why it cannot get one."""
 
-    row: ProcessRow
+    row: ProcessUsage
     descriptor: int = -1
     refusal: str = ""
     user: str = ""  # as the kernel says
@@ -57,7 +57,7 @@ class _Found(NamedTuple):
         stat, uids = procfs.stat_of(pid), procfs.uids_of(pid)
         return cls(stat, uids, procfs.command_of(pid)) if stat and uids else None
 
-    def refusal(self, row: ProcessRow) -> str:
+    def refusal(self, row: ProcessUsage) -> str:
         """Why it is not the process of a row; empty if it is. A journal of root's may be any user's process."""
         if not self._began_with(row):
             return "is another process by now"
@@ -65,7 +65,7 @@ class _Found(NamedTuple):
             return f"belongs to {user_name(self.uids.effective)} by now, not to {row.user}"
         return ""
 
-    def _began_with(self, row: ProcessRow) -> bool:
+    def _began_with(self, row: ProcessUsage) -> bool:
         if row.start_ticks is not None:
             return self.stat.start_ticks == row.start_ticks
         if row.source != "runtime" or row.start_time_ns is None:
@@ -73,18 +73,18 @@ class _Found(NamedTuple):
         return abs(procfs.start_time_ns(self.stat) - row.start_time_ns) <= _START_TOLERANCE_NS
 
 
-def targets_of(rows: Sequence[ProcessRow]) -> list[Target]:
+def targets_of(rows: Sequence[ProcessUsage]) -> list[Target]:
     """Our own processes first, then others'."""
     uid = os.geteuid()
     return [_target(row, uid) for row in sorted(rows, key=lambda row: row.uid != uid)]
 
 
-def _target(row: ProcessRow, uid: int) -> Target:
+def _target(row: ProcessUsage, uid: int) -> Target:
     if not row.pid:
         return Target(row, refusal="is unverified: no process is known to have written its journal")
     if not row.is_visible:
         return Target(row, refusal="lives in a container whose pids are not known here")
-    if row.state == "dead":
+    if row.state == "ended":
         return Target(row, refusal="has ended")
     if row.pid == os.getpid():
         return Target(row, refusal="is this monitor")
@@ -101,7 +101,7 @@ def _target(row: ProcessRow, uid: int) -> Target:
     return Target(row, descriptor, user=user_name(found.uids.effective), command=found.command or row.command)
 
 
-def _checked(row: ProcessRow, descriptor: int) -> tuple[_Found | None, str]:
+def _checked(row: ProcessUsage, descriptor: int) -> tuple[_Found | None, str]:
     """What the kernel says of the process behind a descriptor, and why it is not that of the row. Its pid was its own
     while it was asked for if it still lives afterwards."""
     found = _Found.of(row.pid)

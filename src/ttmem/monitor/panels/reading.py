@@ -7,7 +7,7 @@ from itertools import zip_longest
 from ttmem.monitor.keys import GROUPS, Key, key_word
 from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.monitor.screens.pen import shown_name
-from ttmem.snapshot.sights.overview import ProcessRow
+from ttmem.snapshot.usage import ProcessUsage
 from ttmem.sources.procfs import environment_of
 from ttmem.view.spans import Line, Role, Span, clean
 from ttmem.view.units import clock_text
@@ -84,7 +84,7 @@ def _doubts(frame: Frame) -> Iterator[str]:
         yield f"{len(overview.foreign)} of other users may not be read"
 
 
-def environment_lines(row: ProcessRow) -> list[Line]:
+def environment_lines(row: ProcessUsage) -> list[Line]:
     """What it was started with, by name; or why that is not to be seen."""
     if not row.pid:
         return [(Span(" No process is known to have written its journal.", Role.HIGH),)]

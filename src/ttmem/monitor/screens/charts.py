@@ -7,14 +7,15 @@ one scale, so that they can be compared.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ttmem.devices import Device, Pool
+from ttmem.devices import Pool
 from ttmem.monitor.screens.courses.moments import legend, words_of
 from ttmem.monitor.screens.courses.panel import PLOTTED, Panel, panel_lines
 from ttmem.monitor.screens.courses.plot import scale_top
 from ttmem.monitor.screens.courses.tiling import GAP, Tiling, tiled
 from ttmem.monitor.screens.frame import Drawing, Frame, Look, Spot, Wanted
 from ttmem.monitor.screens.pen import Pen
-from ttmem.snapshot.sights.history import SPANS_SECONDS, History, Mark, Series
+from ttmem.snapshot.device import Device
+from ttmem.snapshot.history import SPANS_SECONDS, History, Mark, Series
 from ttmem.view.device_tables import device_word
 from ttmem.view.spans import Line, Role, Span, fitted
 from ttmem.view.units import clock_text, size_text
@@ -93,7 +94,7 @@ def _panels(frame: Frame, history: History, state: State) -> list[Panel]:
     devices = [chosen] if chosen else _devices(frame)
     pools = [Pool[state.pool.upper()]] if state.pool else list(Pool if chosen or len(devices) == 1 else _PAIR)
     found = [(device, series) for device in devices for pool in pools if (series := history.of(device, pool))]
-    chips = {row.pid: row.devices for row in frame.overview.processes} if frame.overview else {}
+    chips = {row.pid: row.chips for row in frame.overview.processes} if frame.overview else {}
     tops: dict[tuple[Pool, int | None], int] = {}
     for _, series in found:
         scale = series.pool, series.capacity_bytes

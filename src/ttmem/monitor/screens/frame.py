@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from ttmem.view.spans import Line
 
 if TYPE_CHECKING:  # the first picture does not wait for sights that are not on it
-    from ttmem.snapshot.sights.chip_map import ChipMap
-    from ttmem.snapshot.sights.history import History
-    from ttmem.snapshot.sights.kernel_table import KernelTable
-    from ttmem.snapshot.sights.overview import Overview
-    from ttmem.snapshot.sights.process_detail import ProcessDetail
-    from ttmem.snapshot.sights.telemetry import ChipTelemetry
+    from ttmem.snapshot.chip_map import ChipMap
+    from ttmem.snapshot.history import History
+    from ttmem.snapshot.kernel_table import KernelTable
+    from ttmem.snapshot.process_detail import ProcessDetail
+    from ttmem.snapshot.telemetry import ChipTelemetry
+    from ttmem.snapshot.usage import Snapshot
 
 __all__ = ["Drawing", "Frame", "Layout", "Look", "Spot", "Wanted"]
 
@@ -34,7 +34,7 @@ Layout = Literal["auto", "full", "compact"]
 class Frame(NamedTuple):
     """The newest of everything that was asked for; what nobody looks at is None."""
 
-    overview: "Overview | None" = None
+    overview: "Snapshot | None" = None
     chip: "ChipMap | None" = None
     kernels: "KernelTable | None" = None
     detail: "ProcessDetail | None" = None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ttmem.monitor.screens.frame import Frame, Look
-from ttmem.snapshot.sights.overview import Overview, ProcessRow
+from ttmem.snapshot.usage import ProcessUsage, Snapshot
 from ttmem.view.spans import Line, Role, Span, clipped
 from ttmem.view.words import plural
 
@@ -20,7 +20,7 @@ def incident_lines(frame: Frame, look: Look) -> tuple[Line, ...]:
     return _lines(frame.overview, look.width, look.height, is_ascii=look.is_ascii)
 
 
-def _lines(overview: Overview, width: int, height: int, *, is_ascii: bool) -> tuple[Line, ...]:
+def _lines(overview: Snapshot, width: int, height: int, *, is_ascii: bool) -> tuple[Line, ...]:
     from ttmem.view.incidents.lines import lines_of, next_step, told_incidents, unkept_texts
 
     told = told_incidents(_processes(overview), overview.time_ns)
@@ -55,5 +55,5 @@ def fresh_count(frame: Frame) -> int:
     return sum(one.is_fresh for one in told_incidents(_processes(frame.overview), frame.overview.time_ns))
 
 
-def _processes(overview: Overview) -> Sequence[tuple[ProcessRow, bool]]:
-    return [(row, row.state == "dead") for row in overview.processes if row.was_refused]
+def _processes(overview: Snapshot) -> Sequence[tuple[ProcessUsage, bool]]:
+    return [(row, row.state == "ended") for row in overview.processes if row.was_refused]

@@ -9,7 +9,7 @@ from ttmem.monitor.screens.l1_map import beside, chip_word
 from ttmem.monitor.screens.pen import Pen, shown_name
 from ttmem.monitor.screens.places.kernel_columns import COLUMNS, KernelColumn
 from ttmem.snapshot import DeviceUsage
-from ttmem.snapshot.sights.kernel_table import KernelRow, KernelTable
+from ttmem.snapshot.kernel_table import KernelRow, KernelTable
 from ttmem.view.device_tables import device_word
 from ttmem.view.program_tables import cache_table, ring_table
 from ttmem.view.spans import Line, Role, Span, fitted, width_of

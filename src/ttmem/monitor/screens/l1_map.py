@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Literal
 
-from ttmem.devices import Device
 from ttmem.monitor.screens.frame import Drawing, Frame, Look, Wanted
 from ttmem.monitor.screens.pen import Pen, shown_name
 from ttmem.monitor.screens.places.addresses import address_lines, legend_lines
@@ -17,7 +16,8 @@ from ttmem.monitor.screens.places.cores import core_lines, grid_width
 from ttmem.monitor.screens.places.heads import head_line, missing_lines, pool_lines, unmapped_lines
 from ttmem.monitor.screens.places.parts import parts_of
 from ttmem.monitor.screens.places.scale import axis, scaled
-from ttmem.snapshot.sights.chip_map import ChipMap, Space
+from ttmem.snapshot.chip_map import ChipMap, Space
+from ttmem.snapshot.device import Device
 from ttmem.view.device_tables import device_word
 from ttmem.view.spans import Line, Role, Span, fitted, width_of
 from ttmem.view.units import count_text

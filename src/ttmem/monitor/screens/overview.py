@@ -23,8 +23,7 @@ from ttmem.monitor.screens.listing.order import in_order
 from ttmem.monitor.screens.listing.table import Shown, table_for
 from ttmem.monitor.screens.pen import Pen, shown_name
 from ttmem.snapshot.identity import chip_of as driver_chip_of
-from ttmem.snapshot.sights.overview import Overview
-from ttmem.snapshot.usage import DeviceUsage
+from ttmem.snapshot.usage import DeviceUsage, Snapshot
 from ttmem.view.device_tables import device_word
 from ttmem.view.spans import Line, Role, Span, width_of
 from ttmem.view.sparkline import Sample
@@ -102,9 +101,9 @@ def selected(state: State, frame: Frame) -> DeviceUsage | None:
     return next((usage for usage in devices if usage.device.number == state.chip), None)
 
 
-def _heading(frame: Frame, overview: Overview, look: Look) -> Line:
+def _heading(frame: Frame, overview: Snapshot, look: Look) -> Line:
     """Host, who counted, how many of everything, and whether all is well; the app shows the time."""
-    dead = sum(row.state == "dead" for row in overview.processes)
+    dead = sum(row.state == "ended" for row in overview.processes)
     incidents = sum(max(row.incident_count, 1) for row in overview.processes if row.was_refused)
     findings = sum(row.finding_count for row in overview.processes)
     known = {row.pid or None for row in overview.processes if row.finding_count}  # theirs are among those of all

@@ -22,7 +22,7 @@ from ttmem.monitor.screens.listing.filters import FilterProblem, filter_of, ment
 from ttmem.monitor.screens.listing.order import in_order, in_tree
 from ttmem.monitor.screens.listing.table import Shown, table_for
 from ttmem.monitor.screens.pen import Pen, shown_name
-from ttmem.snapshot.sights.overview import ProcessRow
+from ttmem.snapshot.usage import ProcessUsage
 from ttmem.view.spans import Line, Role
 from ttmem.view.units import size_text
 from ttmem.view.words import plural, reason_text
@@ -80,7 +80,7 @@ def _draw_opened(frame: Frame, look: Look, state: State) -> Drawing:
         return Drawing(
             ((), Pen().put(" This process is no longer known. Esc goes back to the list.", Role.HIGH).done())
         )
-    is_its_own = frame.detail is not None and stamp_of(frame.detail.row) == state.opened
+    is_its_own = frame.detail is not None and stamp_of(frame.detail.process) == state.opened
     return process_page.draw(frame if is_its_own else frame._replace(detail=None), look, state.page)
 
 
@@ -136,7 +136,7 @@ def wanted(frame: Frame, state: State) -> Wanted:
     return Wanted(detail=row.key if row else None, has_telemetry=state.opened is None)
 
 
-def selected(state: State, frame: Frame) -> ProcessRow | None:
+def selected(state: State, frame: Frame) -> ProcessUsage | None:
     """The process under the cursor, or the one that was opened; None if it does not report."""
     if state.opened is not None:
         return _row_of(state.opened, frame)
@@ -144,7 +144,7 @@ def selected(state: State, frame: Frame) -> ProcessRow | None:
     return rows[_cursor_at(rows, state)][0].row if rows else None
 
 
-def tagged(state: State, frame: Frame) -> tuple[ProcessRow, ...]:
+def tagged(state: State, frame: Frame) -> tuple[ProcessUsage, ...]:
     """What a signal goes to: the marked processes, else the one under the cursor."""
     if state.tags:
         return tuple(entry.row for entry in entries_of(frame) if entry.stamp in state.tags and entry.row)
@@ -245,7 +245,7 @@ def _acted_on_page(word: str, state: State, frame: Frame, look: Look) -> State:
     return state if turned is state.page else replace(state, page=turned)
 
 
-def _row_of(stamp: int | None, frame: Frame) -> ProcessRow | None:
+def _row_of(stamp: int | None, frame: Frame) -> ProcessUsage | None:
     return next((entry.row for entry in entries_of(frame) if entry.stamp == stamp), None) if stamp is not None else None
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ttmem.monitor.screens.frame import Drawing, Frame, Look, Wanted
 from ttmem.monitor.screens.pen import Pen, shown_name
 from ttmem.snapshot.identity import chip_of
-from ttmem.snapshot.sights.telemetry import ChipTelemetry, Sensor
+from ttmem.snapshot.telemetry import ChipTelemetry, Sensor
 from ttmem.view.device_tables import device_word
 from ttmem.view.spans import Line, Role, Span, clipped, fitted, width_of
 from ttmem.view.units import UNKNOWN, ranges_text

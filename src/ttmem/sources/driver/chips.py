@@ -17,7 +17,8 @@ from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
-from ttmem.snapshot.sights.telemetry import ChipTelemetry, Sensor
+from ttmem.snapshot.telemetry import ChipTelemetry, Sensor
+from ttmem.snapshot.values import Hex, replace
 from ttmem.sources.driver.attributes import Attributes
 from ttmem.sources.hosts import chip_directory
 from ttmem.sources.procfs import command_of
@@ -103,7 +104,8 @@ class Driver:
         sensors = {kind: _sensor(read, source) for kind, source in names.sensors.items()}
         numbers = {name: read.number(f"{names.directory}/tt_{name}") for name in _NUMBERS}
         pids = self._openers(node)
-        return _identity(node, names)._replace(
+        return replace(
+            _identity(node, names),
             temperature=sensors.get("temp"),
             power=sensors.get("power"),
             current=sensors.get("curr"),
@@ -149,7 +151,7 @@ def _identity(node: int, names: _Names) -> ChipTelemetry:
         pci_bus_id=names.pci_bus_id,
         card_type=names.card_type,
         serial=names.serial,
-        asic_id=names.asic_id,
+        asic_id=None if names.asic_id is None else Hex(names.asic_id),
         firmware=names.firmware,
         arch=names.arch,
         notes=names.notes,

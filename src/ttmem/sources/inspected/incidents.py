@@ -22,7 +22,7 @@ def incident_counts(header: PartReader) -> Document:
     words = list(words_of(header.raw("incident_counts")))
     kinds = [words[start : start + len(Pool)] for start in range(0, len(words), len(Pool))]
     return {
-        RefusalKind(kind).word: {pool.word: count for pool, count in zip(Pool, counts, strict=True) if count}
+        RefusalKind.numbered(kind).word: {pool.word: count for pool, count in zip(Pool, counts, strict=True) if count}
         for kind, counts in enumerate(kinds)
         if any(counts)
     }
@@ -44,8 +44,8 @@ def _head(slot: PartReader, text: Callable[[int], str]) -> Document:
     figures = slot.integers(*_FIGURES)
     return {
         "number": slot.integer("commit") >> 1,
-        "kind": RefusalKind(place & 0xFF).word,
-        "pool": Pool(place >> 8 & 0xFF).word,
+        "kind": RefusalKind.numbered(place & 0xFF).word,
+        "pool": Pool.numbered(place >> 8 & 0xFF).word,
         "target": place >> 16 & 0xFFFF,
         "thread": place >> 32 & 0xFFFF,
         "flags": [word for bit, word in _FLAGS.items() if place >> 48 & bit],

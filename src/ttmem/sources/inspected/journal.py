@@ -13,7 +13,7 @@ from ttmem import _native
 from ttmem.devices import Kind, Pool
 from ttmem.errors import NothingToRead
 from ttmem.events import PROGRAM_ZERO, STACK_SITE, STRUCTS, decode_record
-from ttmem.snapshot.fields import time_text
+from ttmem.snapshot.values import time_text
 from ttmem.sources.inspected.incidents import incident_counts, incident_heads
 from ttmem.sources.inspected.parts import Document, PartReader, event_document, sizes_of, text_of, words_of
 from ttmem.sources.inspected.stacks import StackTexts
@@ -154,7 +154,7 @@ class _Journal:
                 yield {
                     "phase": self._text(place & 0xFFFF_FFFF),
                     "target": place >> 32 & 0xFFFF,
-                    "pool": Pool(place >> 48).word,
+                    "pool": Pool.numbered(place >> 48).word,
                     **phase.integers("peak", "time", "runs"),
                 }
 

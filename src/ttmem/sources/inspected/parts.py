@@ -73,8 +73,10 @@ def event_document(event: Event) -> Document:
     document: Document = {"event": type(event).__name__}
     for field in fields(event):
         value = getattr(event, field.name)
-        if isinstance(value, IntEnum):
-            value = getattr(value, "word", value.name.lower())
+        if isinstance(value, Word):
+            value = value.word
+        elif isinstance(value, IntEnum):
+            value = value.name.lower()
         document[field.name] = value.hex() if isinstance(value, bytes) else value
     if isinstance(event, BufferAllocated):
         document["page_bytes"] = event.page_bytes

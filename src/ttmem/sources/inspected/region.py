@@ -1,6 +1,6 @@
 """A region of the stock runtime's counters as a document: every slot as it stands, dead or alive."""
 
-from ttmem.snapshot.fields import time_text
+from ttmem.snapshot.values import time_text
 from ttmem.sources.inspected.parts import Document
 from ttmem.sources.stock_shm.region import Region
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ttmem.analysis import Explanation, MemoryHolder, ReplayDetails
-from ttmem.devices import Device
+from ttmem.snapshot.device import ChipName
 from ttmem.view.incidents.rows import Row, labelled, titled
 from ttmem.view.incidents.words import (
     ages_text,
@@ -28,7 +28,7 @@ _NAME_MOST = 44
 
 
 def incident_block(
-    explanation: Explanation, devices: Sequence[Device], options: PageOptions, next_step: str = ""
+    explanation: Explanation, devices: Sequence[ChipName], options: PageOptions, next_step: str = ""
 ) -> list[Line]:
     """The block that `ttmem run` ends with."""
     rows: list[Row] = [("asked by", asked_by(explanation), Role.PLAIN)]

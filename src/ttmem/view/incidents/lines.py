@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from ttmem.devices import Device
+from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.incidents import Incident, incident_name
-from ttmem.snapshot.sights.overview import Overview
+from ttmem.snapshot.usage import Snapshot
 from ttmem.view.incidents.words import (
     chips_text,
     headline,
@@ -94,13 +94,13 @@ def marked_chips(told: Iterable[Told]) -> dict[str, Role]:
     return marks
 
 
-def lines_of(told: Sequence[Told], devices: Sequence[Device], width: int | None, *, is_ascii: bool) -> list[Line]:
+def lines_of(told: Sequence[Told], devices: Sequence[ChipName], width: int | None, *, is_ascii: bool) -> list[Line]:
     return [line_of(one, devices, width, is_ascii=is_ascii) for one in told]
 
 
 def incident_list(
     refused: Sequence[tuple[Reporting, bool]],
-    devices: Sequence[Device],
+    devices: Sequence[ChipName],
     time_ns: int,
     width: int | None,
     *,
@@ -123,7 +123,7 @@ def next_step(newest: Told) -> str:
     return f"{words} says why and what to free."
 
 
-def line_of(one: Told, devices: Sequence[Device], width: int | None, *, is_ascii: bool) -> Line:
+def line_of(one: Told, devices: Sequence[ChipName], width: int | None, *, is_ascii: bool) -> Line:
     """What matters most first; free memory, the time and the label only where there is room."""
     incident = one.incident
     more = f" x{count_text(incident.repeat_count + 1)}" if incident.repeat_count else ""
@@ -175,9 +175,9 @@ def _free(incident: Incident) -> str:
     return f"free {size_text(free)}, largest block {size_text(largest)}"
 
 
-def alert_texts(overview: Overview) -> Iterator[tuple[int, str, Role, str]]:
+def alert_texts(overview: Snapshot) -> Iterator[tuple[int, str, Role, str]]:
     """Of each incident, the newest first: when, what, in which colour, and all its figures in a sentence."""
-    refused = [(row, row.state == "dead") for row in overview.processes if row.was_refused]
+    refused = [(row, row.state == "ended") for row in overview.processes if row.was_refused]
     devices = [usage.device for usage in overview.devices]
     for one in told_incidents(refused, overview.time_ns):
         text = f"{headline(one.incident, devices)}. Asked by {site_text(one.incident.site)}"

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from ttmem.analysis import Explanation
-from ttmem.devices import Device
 from ttmem.snapshot import DeviceUsage, ProcessUsage, Snapshot
+from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.incidents import Incident, incident_name
 from ttmem.view.incidents.room import room_table
 from ttmem.view.incidents.story import incident_story
@@ -38,9 +38,9 @@ def explanation_page(
     return [*lines, (), *wrapped(notes, Role.DIM, "", options)] if notes else lines
 
 
-def devices_of(snapshot: Snapshot) -> list[Device]:
+def devices_of(snapshot: Snapshot) -> list[ChipName]:
     """All chips that anybody speaks of."""
-    found = [usage.device for usage in snapshot.devices]
+    found: list[ChipName] = [usage.device for usage in snapshot.devices]
     found += [held.device for process in snapshot.processes for held in process.devices]
     return list({device.uuid or device.name: device for device in found}.values())
 

@@ -6,8 +6,8 @@ No program handles an unsafe replay, of which the runtime says nothing: it has i
 from collections.abc import Callable, Hashable, Sequence
 
 from ttmem.analysis import Explanation
-from ttmem.devices import Device
 from ttmem.snapshot import ProcessUsage
+from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.incidents import Incident
 from ttmem.view.incidents.block import incident_block
 from ttmem.view.incidents.lines import unkept_texts
@@ -91,5 +91,5 @@ def _pids(group: Sequence[ProcessUsage]) -> str:
     return ranges_text([process.pid for process in group])
 
 
-def _devices(group: Sequence[ProcessUsage]) -> list[Device]:
+def _devices(group: Sequence[ProcessUsage]) -> list[ChipName]:
     return [held.device for process in group for held in process.devices]

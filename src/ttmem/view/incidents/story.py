@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from ttmem.analysis import AddressLine, Explanation, MemoryHolder
-from ttmem.devices import Device
+from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.incidents import HeldEntry
 from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.incidents.address_map import address_map, legend
@@ -33,7 +33,7 @@ _NAME_LEAST, _NAME_MOST = 20, 60
 
 
 def incident_story(
-    explanation: Explanation, devices: Sequence[Device], options: PageOptions, *, most: int = _MOST_LISTED
+    explanation: Explanation, devices: Sequence[ChipName], options: PageOptions, *, most: int = _MOST_LISTED
 ) -> list[Line]:
     """All blocks of one incident, divided by blank lines. `most`: rows of each list; 0: all."""
     most = most or 1 << 30
@@ -55,7 +55,7 @@ def incident_story(
     return [fitted(line, options.width) for line in lines] if options.width else lines
 
 
-def _head(explanation: Explanation, devices: Sequence[Device], options: PageOptions) -> list[Line]:
+def _head(explanation: Explanation, devices: Sequence[ChipName], options: PageOptions) -> list[Line]:
     incident = explanation.incident
     lines = titled(incident_title(incident), headline(incident, devices), options.width)
     rows = []

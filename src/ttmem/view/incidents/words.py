@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from ttmem.analysis import Explanation, MemoryHolder, text_lines
-from ttmem.devices import Device
+from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.incidents import Frame, HeldEntry, Incident, Site
 from ttmem.view.device_tables import devices_word
 from ttmem.view.spans import clean
@@ -49,7 +49,7 @@ def is_per_core_memory(incident: Incident) -> bool:
     return incident.memory in ("l1", "l1_small", "cb")
 
 
-def chips_text(incident: Incident, devices: Sequence[Device]) -> str:
+def chips_text(incident: Incident, devices: Sequence[ChipName]) -> str:
     """`chip 0`, or `chips 0-7 (one mesh)`."""
     known = {device.uuid or device.name: device for device in devices}
     found = [known[word] for word in incident.device_ids if word in known]
@@ -60,7 +60,7 @@ def chips_text(incident: Incident, devices: Sequence[Device]) -> str:
     return f"chips {names or _UNKNOWN}{' (one mesh)' if incident.is_mesh else ''}"
 
 
-def headline(incident: Incident, devices: Sequence[Device]) -> str:
+def headline(incident: Incident, devices: Sequence[ChipName]) -> str:
     """One sentence with all figures: where, how much was asked for, how much there was."""
     where = f"{chips_text(incident, devices)}, {memory_word(incident.memory)}"
     if incident.kind == "clash":

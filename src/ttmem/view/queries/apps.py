@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 from ttmem.devices import PLANNED_POOLS, Pool
 from ttmem.snapshot import ProcessDevice, ProcessUsage, Snapshot
+from ttmem.snapshot.device import Device
 from ttmem.snapshot.identity import Identity, identity_of
-from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.view.queries.fields import Field
 from ttmem.view.queries.memory import timestamp
 
@@ -28,9 +29,14 @@ def app_rows(
     snapshot: Snapshot, processes: Sequence[ProcessUsage], telemetry: Sequence[ChipTelemetry]
 ) -> Iterator[AppRow]:
     """Some processes of a snapshot, on every chip they hold something on."""
+    devices = {usage.device.number: usage.device for usage in snapshot.devices}
     for process in processes:
         for held in process.devices:
-            yield AppRow(snapshot.time_ns, process, held, identity_of(held.device, telemetry))
+            chip = held.device
+            device = devices.get(chip.number) or Device(
+                chip.number, chip.unique_id, chip.index, chip.is_known, chip.name
+            )
+            yield AppRow(snapshot.time_ns, process, held, identity_of(device, telemetry))
 
 
 def held_bytes(process: ProcessUsage, held: ProcessDevice, *pools: Pool) -> int | None:
@@ -66,7 +72,7 @@ APP_FIELDS: tuple[Field[AppRow], ...] = (
     Field("user", "whose it is", lambda row: row.process.user),
     Field("label", "TTMEM_LABEL, what it called itself, or its command", lambda row: row.process.label),
     Field("command", "the command line", lambda row: row.process.command),
-    Field("state", "live, stale (figures not of now) or ended", lambda row: row.process.told_state),
+    Field("state", "live, stale (figures not of now) or ended", lambda row: row.process.state),
     Field("index", "logical index of the chip", lambda row: row.held.device.index),
     Field("uuid", "the chip's own id", lambda row: row.held.device.uuid, aliases=("gpu_uuid",)),
     Field("dev_node", "the driver's device file", lambda row: row.identity.dev_node),

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from ttmem.devices import Pool
 from ttmem.snapshot import DeviceUsage, PoolUsage, Snapshot
 from ttmem.snapshot.identity import Identity, identity_of
-from ttmem.snapshot.sights.chips import with_empty_pools
-from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.view.queries.fields import Field
 
 __all__ = ["MEMORY_FIELDS", "MemoryRow", "memory_rows", "timestamp"]
@@ -23,7 +22,7 @@ class MemoryRow(NamedTuple):
     app_count: int
 
     def pool(self, pool: Pool) -> PoolUsage | None:
-        return next((usage for usage in with_empty_pools(self.usage) if usage.pool is pool), None)
+        return next((usage for usage in self.usage.pools if usage.pool is pool), None)
 
     def used_bytes(self, pool: Pool) -> int | None:
         return self.usage.used_bytes(pool)
@@ -118,7 +117,8 @@ MEMORY_FIELDS: tuple[Field[MemoryRow], ...] = (
 
 def source_of(usage: DeviceUsage) -> str:
     """Where the figures of a chip come from; several where they differ."""
-    if usage.doubt and not usage.pools:
+    told = [pool for pool in usage.pools if not pool.is_untouched]
+    if usage.doubt and not told:
         return "unknown"
-    origins = dict.fromkeys(pool.origin for pool in usage.pools)
+    origins = dict.fromkeys(pool.origin for pool in told)
     return "+".join(origins) or ("counted" if usage.launch_count is not None else "unknown")

@@ -12,21 +12,22 @@ import ttmem
 from tests.support.tracked.own_journal import OwnJournal
 from tests.unit.client.memory.conftest import LEFT_INDEX, RIGHT_INDEX, Stage
 from ttmem import _native
+from ttmem.collector.rows.allocations import allocation_from_row
 from ttmem.devices import BufferLayout, BufferType, Kind
-from ttmem.snapshot.dump import Owner, allocation_from_row
+from ttmem.snapshot.dump import Owner
 
 MOST = (1 << 48) - 1
 SIZES = st.integers(0, 1 << 42)
 BUFFERS = st.tuples(
     st.sampled_from(["left", "mesh"]),
     st.tuples(SIZES, SIZES, st.integers(0, MOST), SIZES, st.sampled_from([0, 1, 3, 4])),
-    st.tuples(st.integers(0, 1 << 27), st.sampled_from(list(BufferLayout))),
+    st.tuples(st.integers(0, 1 << 27), st.sampled_from([layout.number for layout in BufferLayout])),
 )
 
 
 def test_a_buffer_tells_all_that_was_reported_of_it(stage: Stage) -> None:
     before = time.monotonic()
-    facts = (4096, 4000, 0x1_0000, 512, BufferType.L1, 0, 0, 2048, BufferLayout.HEIGHT_SHARDED)
+    facts = (4096, 4000, 0x1_0000, 512, BufferType.L1, 0, 0, 2048, BufferLayout.HEIGHT_SHARDED.number)
     ttmem.report_buffer_alloc(stage.mesh, 77, *facts)
 
     [one] = ttmem.memory_snapshot()
@@ -95,13 +96,14 @@ def test_any_buffers_are_listed_as_a_collector_lists_them(
         ttmem.report_free(handle)
 
     assert own == [row[:-1] for row in seen]
-    assert layouts == [BufferLayout(row[-1]).word for row in seen] == [BufferLayout(more[1]).word for *_, more in told]
+    assert layouts == [BufferLayout.numbered(row[-1]).word for row in seen]
+    assert layouts == [BufferLayout.numbered(more[1]).word for *_, more in told]
     assert ttmem.memory_snapshot() == []
 
 
 def collected(journal: OwnJournal) -> list[tuple[Any, ...]]:
     rows = sorted(journal.allocations(Kind.BUFFER), key=lambda row: int(row[13]))
-    return [(Kind(row[1]).word, row[2], row[5], row[6], row[7], row[8], row[21], row[20]) for row in rows]
+    return [(Kind.numbered(row[1]).word, row[2], row[5], row[6], row[7], row[8], row[21], row[20]) for row in rows]
 
 
 def test_a_collector_too_names_the_thread_that_allocated(stage: Stage) -> None:

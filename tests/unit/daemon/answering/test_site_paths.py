@@ -1,8 +1,11 @@
 """What a port tells of sites."""
 
-import json
-
-from ttmem.daemon.answering.site_paths import with_public_body, without_directories
+from tests.support.simulated.figures import a_device, a_dump, a_process, a_snapshot, an_incident
+from ttmem.daemon.answering.site_paths import encoded_for, encoded_frame, without_directories
+from ttmem.snapshot import Snapshot
+from ttmem.snapshot.codec import decoded
+from ttmem.snapshot.dump import Dump
+from ttmem.snapshot.incidents import Frame
 
 FRAME = {"file": "models/llama/model.py", "line": 118, "function": "forward"}
 SITE = {"frames": (FRAME,), "text": "/models/ada/model.py:7 main", "operation": "ttnn.matmul"}
@@ -22,18 +25,29 @@ def test_sites_name_files_without_their_directories() -> None:
     assert told["path"] == "/dev/shm/x.journal"
 
 
-def test_the_unix_socket_is_told_all_of_it() -> None:
-    body = json.dumps({"processes": [{"incidents": [{"site": SITE, "other_site": None}]}]}).encode()
+def test_the_unix_socket_gets_all_of_it() -> None:
+    snapshot = a_snapshot(devices=[a_device(0), a_device(1)], processes=[a_process(incidents=[an_incident()])])
 
-    answer = with_public_body(body, '"tag"', 5)
+    answer = encoded_frame(snapshot)
 
-    assert answer.as_told(is_public=False) == body
+    assert decoded(answer.as_told(is_public=False), Snapshot) == snapshot
+    assert b"models/llama" in answer.as_told(is_public=False)
     assert b"models/llama" not in answer.as_told(is_public=True)
-    assert b"/models/ada" not in answer.as_told(is_public=True)
-    assert (
-        json.loads(answer.as_told(is_public=True))["processes"][0]["incidents"][0]["site"]["frames"][0]["line"] == 118
-    )
+    [process] = decoded(answer.as_told(is_public=True), Snapshot).processes
+    assert process.incidents[0].site is not None
+    assert process.incidents[0].site.frames[0] == Frame("model.py", 118, "forward")
+
+
+def test_stacks_of_allocations_are_shortened_likewise() -> None:
+    private, public = (encoded_for(a_dump(), is_public=is_public) for is_public in (False, True))
+
+    assert b"/srv/model.py:6 make" in private
+    assert b"/srv" not in public
+    assert b'"model.py:6 make"' in public
+    assert decoded(public, Dump).count == a_dump().count
 
 
 def test_what_has_no_sites_is_sent_as_it_is() -> None:
-    assert with_public_body(b'{"a":1}').as_told(is_public=True) == b'{"a":1}'
+    snapshot = a_snapshot(devices=[a_device(0)])
+
+    assert encoded_frame(snapshot).public is None

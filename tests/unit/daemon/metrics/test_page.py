@@ -12,9 +12,8 @@ from tests.support.simulated.read_figures import a_read_snapshot
 from tests.support.simulated.sights import a_chip, a_device_usage, an_overview
 from ttmem.daemon.metrics.page import Extras
 from ttmem.devices import Pool
-from ttmem.snapshot import PoolUsage, Snapshot
-from ttmem.snapshot.document import document
-from ttmem.snapshot.sights.telemetry import ChipTelemetry
+from ttmem.snapshot import PoolUsage, Snapshot, replace
+from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.view.queries import MEMORY_FIELDS, memory_rows
 
 DRAM = {"device": "0", "memory": "dram"}
@@ -112,15 +111,15 @@ def test_what_was_read_is_never_one_series_with_what_was_counted() -> None:
 
 def test_the_largest_free_block_is_told_where_it_is_known() -> None:
     usage = a_device_usage(0)
-    pools = tuple(pool._replace(largest_free_bytes=77) if pool.pool is Pool.L1 else pool for pool in usage.pools)
-    found = scraped(rows_of(an_overview(0, 0, devices=(usage._replace(pools=pools),))))
+    pools = tuple(replace(pool, largest_free_bytes=77) if pool.pool is Pool.L1 else pool for pool in usage.pools)
+    found = scraped(rows_of(an_overview(0, 0, devices=(replace(usage, pools=pools),))))
 
     assert value(found, "ttmem_memory_largest_free_block_bytes", device="0", memory="l1") == 77
     assert value(found, "ttmem_memory_largest_free_block_bytes", **DRAM) is None
 
 
 def test_the_fullest_core_is_told_as_it_is_and_as_it_might_be() -> None:
-    usage = a_device_usage(0)._replace(worst_core_bytes=1_000_000, core_bytes=1_463_968)
+    usage = replace(a_device_usage(0), worst_core_bytes=1_000_000, core_bytes=1_463_968)
     found = scraped(rows_of(an_overview(0, 0, devices=(usage,))))
     held = {pool.pool: pool.used_bytes for pool in usage.pools}
     footprint = usage.activity.footprint
@@ -135,26 +134,24 @@ def test_the_fullest_core_is_told_as_it_is_and_as_it_might_be() -> None:
 
 def test_more_held_than_a_chip_has_leaves_nothing_free_and_no_sum_below_nought() -> None:
     usage = a_device_usage(0)
-    pools: tuple[PoolUsage, ...] = (usage.pools[0]._replace(used_bytes=13 * GIB),)
-    found = scraped(rows_of(an_overview(0, 0, devices=(usage._replace(pools=pools),))))
+    pools: tuple[PoolUsage, ...] = (replace(usage.pools[0], used_bytes=13 * GIB),)
+    found = scraped(rows_of(an_overview(0, 0, devices=(replace(usage, pools=pools),))))
 
     assert value(found, "ttmem_memory_free_bytes", **DRAM) == 0
 
 
 def test_what_the_runtime_keeps_back_is_unknown_wherever_one_asks() -> None:
     snapshot = a_busy_snapshot()
-    [chip, *_] = document(snapshot)["device_info"]
     [row, *_] = memory_rows(snapshot, ())
     [reserved] = [field for field in MEMORY_FIELDS if field.name == "dram.reserved"]
 
-    assert {pool["reserved"] for pool in chip["memory"].values()} == {None}
     assert reserved.value(row) is None
     assert not [name for name, _ in scraped(rows_of(snapshot)) if "reserved" in name]
 
 
 def test_two_chips_of_one_index_are_two_series() -> None:
     first, second = a_device_usage(0), a_device_usage(1)
-    second = second._replace(device=a_chip(1, index=0))
+    second = replace(second, device=a_chip(1, index=0))
     found = scraped(rows_of(an_overview(0, 0, devices=(second, first)), NOTHING, Extras(has_aliases=True)))
 
     assert value(found, "ttmem_memory_used_bytes", kind="buffer", **DRAM) == first.pools[0].used_bytes
@@ -164,8 +161,8 @@ def test_two_chips_of_one_index_are_two_series() -> None:
 
 
 def test_a_chip_of_a_galaxy_has_the_tray_and_place_of_its_bus() -> None:
-    chip = a_device_usage(0)._replace(device=a_chip(0, board="galaxy"))
-    empty = dict.fromkeys(ChipTelemetry._fields)
+    chip = replace(a_device_usage(0), device=a_chip(0, board="galaxy"))
+    empty = dict.fromkeys(ChipTelemetry.__struct_fields__)
     driver = ChipTelemetry(**{**empty, "node": 5, "pci_bus_id": "0000:83:00.0", "commands": (), "notes": ()})  # type: ignore[arg-type]
     extras = Extras({0: driver}, has_aliases=True)
     found = scraped(rows_of(an_overview(0, 0, devices=(chip,)), NOTHING, extras))

@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 
 from tests.support.machine.driver_chips import a_driver_chip
 from tests.support.simulated.figures import GIB, a_device, a_process, a_snapshot, an_incident
-from tests.support.simulated.sights import a_device_usage, an_overview
+from tests.support.simulated.sights import a_device_usage, an_overview, some_findings
 from tests.support.simulated.sights_to_ask import a_frame
 from tests.unit.monitor.desk.test_every_key import a_desk, text_of
+from ttmem.collector.rows.sums import overview_of
 from ttmem.devices import Pool
 from ttmem.monitor.desk.desk import Desk
 from ttmem.monitor.screens.frame import Frame
 from ttmem.monitor.settings import VIEWS, Settings, load
-from ttmem.snapshot.sights.overview import no_parent, overview_of
-from ttmem.snapshot.usage import Finding
+from ttmem.snapshot.host import Finding
+from ttmem.snapshot.values import replace
 from ttmem.view.spans import Role
 
 FRAME = a_frame()
@@ -100,7 +101,7 @@ def test_who_tells_the_figures_is_said_when_that_changes(tmp_path: Path) -> None
     desk, frame = a_desk(tmp_path), a_frame()
     assert frame.overview is not None
 
-    desk.take(frame._replace(overview=frame.overview._replace(source="embedded collector")))
+    desk.take(frame._replace(overview=replace(frame.overview, source="embedded collector")))
 
     assert desk.note == "figures come from: embedded collector (before: daemon pid 812)"
 
@@ -147,8 +148,8 @@ def test_alerts_and_the_footer_tell_of_incidents(tmp_path: Path) -> None:
         devices=[a_device(0), a_device(1)],
         processes=[a_process(1, incidents=[an_incident()], incident_count=1)],
     )
-    rows = overview_of(refused, no_parent).processes
-    desk.take(frame._replace(overview=frame.overview._replace(processes=rows)))
+    rows = overview_of(refused).processes
+    desk.take(frame._replace(overview=replace(frame.overview, processes=rows)))
     assert "A Alerts (1)" in text_of(desk.picture())
 
     desk.press("A")
@@ -159,9 +160,9 @@ def test_alerts_and_the_footer_tell_of_incidents(tmp_path: Path) -> None:
 def test_alerts_say_once_whose_findings_they_are(tmp_path: Path) -> None:
     desk, frame = a_desk(tmp_path), a_frame()
     assert frame.overview is not None
-    rows = (frame.overview.processes[0]._replace(finding_count=1), *frame.overview.processes[1:])
+    rows = (replace(frame.overview.processes[0], findings=some_findings(1)), *frame.overview.processes[1:])
     findings = (Finding("double_free", 1, rows[0].pid),)
-    desk.take(frame._replace(overview=frame.overview._replace(processes=rows, findings=findings)))
+    desk.take(frame._replace(overview=replace(frame.overview, processes=rows, findings=findings)))
 
     desk.press("A")
 
@@ -174,7 +175,7 @@ def test_alerts_are_told_to_the_end(tmp_path: Path) -> None:
     desk, frame = a_desk(tmp_path), a_frame()
     assert frame.overview is not None
     finding = Finding("damaged", 1, None, "/dev/shm/ttmem-0/1.journal", "word " * 60 + "end")
-    desk.take(frame._replace(overview=frame.overview._replace(findings=(finding,))))
+    desk.take(frame._replace(overview=replace(frame.overview, findings=(finding,))))
 
     desk.press("A")
 
@@ -184,13 +185,14 @@ def test_alerts_are_told_to_the_end(tmp_path: Path) -> None:
 def test_alerts_name_findings_and_what_may_not_be_read(tmp_path: Path) -> None:
     desk, frame = a_desk(tmp_path), a_frame()
     assert frame.overview is not None
-    rows = (frame.overview.processes[0]._replace(finding_count=3), *frame.overview.processes[1:])
-    desk.take(frame._replace(overview=frame.overview._replace(processes=rows, reason="a journal is damaged")))
+    first, *others = frame.overview.processes
+    rows = (replace(first, findings=some_findings(3), reason="damaged"), *others)
+    desk.take(frame._replace(overview=replace(frame.overview, processes=rows)))
 
     desk.press("A")
 
     text = text_of(desk.picture())
-    assert "incomplete: a journal is damaged" in text
+    assert "incomplete: damaged" in text
     assert "pid 4001 resnet50: 3 findings" in text
 
 
@@ -267,8 +269,8 @@ def test_what_counts_as_full_is_changed_in_the_settings_and_seen_at_once(tmp_pat
     desk = Desk(Settings(layout="full"), {"XDG_CONFIG_HOME": str(tmp_path)}, is_readonly=False, banner="")
     desk.resize(120, 60)
     usage = a_device_usage(0)
-    dram = usage.pools[0]._replace(pool=Pool.DRAM, used_bytes=6 * GIB + GIB // 2, capacity_bytes=12 * GIB)  # 54 %
-    desk.take(Frame(overview=an_overview(0, 0, devices=(usage._replace(pools=(dram,)),))))
+    dram = replace(usage.pools[0], pool=Pool.DRAM, used_bytes=6 * GIB + GIB // 2, capacity_bytes=12 * GIB)  # 54 %
+    desk.take(Frame(overview=an_overview(0, 0, devices=(replace(usage, pools=(dram,)),))))
     before = text_of(desk.picture())
     for key in ("f2", "up", "right"):
         desk.press(key)

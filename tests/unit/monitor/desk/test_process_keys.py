@@ -14,7 +14,8 @@ from tests.support.simulated.sights_to_ask import a_frame
 from tests.unit.monitor.desk.test_every_key import a_desk, text_of
 from ttmem.monitor.desk import signals
 from ttmem.monitor.desk.desk import Desk
-from ttmem.snapshot.sights.overview import ProcessRow
+from ttmem.snapshot.usage import ProcessUsage
+from ttmem.snapshot.values import replace
 from ttmem.sources import procfs
 from ttmem.sources.hosts import user_name
 from ttmem.sources.procfs import Uids, stat_of
@@ -29,7 +30,7 @@ def sleepers() -> "Iterator[list[subprocess.Popen[bytes]]]":
         process.wait()
 
 
-def row_of(process: "subprocess.Popen[bytes]", key: int) -> ProcessRow:
+def row_of(process: "subprocess.Popen[bytes]", key: int) -> ProcessUsage:
     return a_row(
         key, pid=process.pid, uid=os.geteuid(), user="me", label=f"sleeper-{key}", start_ticks=began(process.pid)
     )
@@ -41,12 +42,12 @@ def began(pid: int) -> int:
     return stat.start_ticks
 
 
-def showing(tmp_path: Path, *rows: ProcessRow, is_readonly: bool = False) -> Desk:
+def showing(tmp_path: Path, *rows: ProcessUsage, is_readonly: bool = False) -> Desk:
     """A desk with these processes, in this order."""
     desk = a_desk(tmp_path, is_readonly=is_readonly)
     frame = a_frame()
     assert frame.overview is not None
-    desk.take(frame._replace(overview=frame.overview._replace(processes=rows)))
+    desk.take(frame._replace(overview=replace(frame.overview, processes=rows)))
     desk.press("N")
     return desk
 
@@ -147,7 +148,7 @@ def test_processes_of_others_are_refused_and_our_own_come_first(
     ("changes", "words"),
     [
         ({"is_visible": False}, "lives in a container whose pids are not known here"),
-        ({"state": "dead"}, "has ended"),
+        ({"state": "ended"}, "has ended"),
         ({"pid": os.getpid()}, "is this monitor"),
         ({"pid": 2**22 + 1}, "no such process"),
         ({"pid": 0, "is_visible": False, "reason": "unverified"}, "is unverified: no process is known"),
@@ -159,7 +160,7 @@ def test_processes_of_others_are_refused_and_our_own_come_first(
 def test_what_cannot_get_a_signal_is_said_without_a_question(
     tmp_path: Path, changes: dict[str, object], words: str
 ) -> None:
-    row = a_row(1, uid=os.geteuid(), pid=2**22 + 1)._replace(**changes)  # type: ignore[arg-type]
+    row = replace(a_row(1, uid=os.geteuid(), pid=2**22 + 1), **changes)
 
     text = pressed(showing(tmp_path, row), "K")
 
@@ -180,7 +181,7 @@ def test_a_process_that_ended_while_we_asked_is_not_mistaken_for_the_next_with_i
 def test_the_question_shows_the_command_the_kernel_tells_not_the_journals(
     tmp_path: Path, sleepers: "list[subprocess.Popen[bytes]]"
 ) -> None:
-    row = row_of(sleepers[0], 1)._replace(label="evil", command="evil --twin", user="somebody")
+    row = replace(row_of(sleepers[0], 1), label="evil", command="evil --twin", user="somebody")
 
     text = pressed(showing(tmp_path, row), "K")
     question = text[text.index("Send SIGKILL?") :]

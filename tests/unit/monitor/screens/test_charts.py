@@ -1,7 +1,5 @@
 """Charts: every size and every number of chips, no spike lost, and every figure where it belongs."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +11,8 @@ from ttmem.devices import Pool
 from ttmem.monitor.screens.charts import State, acted, draw, pointed, wanted
 from ttmem.monitor.screens.courses.plot import scale_top
 from ttmem.monitor.screens.frame import Drawing, Frame, Look
-from ttmem.snapshot.sights.history import History, Mark
+from ttmem.snapshot.history import History, Mark
+from ttmem.snapshot.values import TimeNs, replace
 from ttmem.view.spans import Role, plain
 
 SIZES = [Look(80, 22), Look(120, 38), Look(200, 58)]
@@ -99,8 +98,8 @@ def test_what_is_used_now_is_what_the_other_views_say() -> None:
     frame = a_frame(1)
     assert frame.overview is not None
     [usage] = frame.overview.devices
-    pools = tuple(pool._replace(used_bytes=3 << 30) if pool.pool is Pool.DRAM else pool for pool in usage.pools)
-    now = frame._replace(overview=frame.overview._replace(devices=(usage._replace(pools=pools),)))
+    pools = tuple(replace(pool, used_bytes=3 << 30) if pool.pool is Pool.DRAM else pool for pool in usage.pools)
+    now = frame._replace(overview=replace(frame.overview, devices=(replace(usage, pools=pools),)))
 
     assert "DRAM 3.00 GiB 25% of 12.0 GiB  highest 5.00 GiB" in text(
         draw(with_samples(now, (5 << 30,) * 60), Look(120, 38), State())
@@ -165,8 +164,8 @@ def test_phases_of_a_process_are_on_its_own_chips_alone() -> None:
     assert frame.overview is not None
     assert frame.history is not None
     row = frame.overview.processes[0]
-    there, elsewhere = row.devices[0], next(n for n in range(4) if n not in row.devices)
-    marks = (Mark(frame.history.begin_ns + 10**9, "phase_began", "prefill", row.pid),)
+    there, elsewhere = row.chips[0], next(n for n in range(4) if n not in row.chips)
+    marks = (Mark(TimeNs(frame.history.begin_ns + 10**9), "phase_began", "prefill", row.pid),)
     frame = frame._replace(history=replace(frame.history, marks=marks))
     shown = {n: text(draw(frame, Look(120, 38), State(device=f"#{n}"))) for n in (there, elsewhere)}
 
@@ -175,7 +174,7 @@ def test_phases_of_a_process_are_on_its_own_chips_alone() -> None:
 
 
 def test_without_chips_the_page_is_cut_nowhere() -> None:
-    history = History(end_ns=60 * 10**9, interval_ns=10**9, series=(), marks=())
+    history = History(end_ns=TimeNs(60 * 10**9), interval_ns=TimeNs(10**9), series=(), marks=())
 
     assert "..." not in text(draw(Frame(history=history), Look(80, 22), State()))
 
@@ -204,7 +203,7 @@ def test_figures_that_were_read_say_so() -> None:
     assert " read" in text(draw(frame._replace(history=replace(frame.history, series=read)), Look(120, 38), State()))
 
 
-@pytest.mark.parametrize("history", [None, History(end_ns=9, interval_ns=1, series=(), marks=())])
+@pytest.mark.parametrize("history", [None, History(end_ns=TimeNs(9), interval_ns=TimeNs(1), series=(), marks=())])
 def test_without_samples_it_says_why(history: History | None) -> None:
     shown = text(draw(Frame(overview=an_overview(0), history=history), Look(80, 22), State()))
 

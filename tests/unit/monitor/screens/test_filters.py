@@ -12,6 +12,7 @@ from ttmem.devices import Pool
 from ttmem.monitor.screens.frame import Frame
 from ttmem.monitor.screens.listing.entries import Entry, entries_of
 from ttmem.monitor.screens.listing.filters import FIELDS, OTHER_NAMES, filter_of, problem_of
+from ttmem.snapshot.values import replace
 
 
 def an_entry() -> Entry:
@@ -20,12 +21,12 @@ def an_entry() -> Entry:
         user="ada",
         label="llama-70b prefill",
         command="python serve.py --port 80",
-        devices=(2,),
+        chips=(2,),
         start_time_ns=NOON_NS - 90 * SECOND_NS,
         pools=(a_pool(Pool.DRAM, 5 * GIB), a_pool(Pool.L1, 0)),
         launch_count=None,
     )
-    return entries_of(Frame(overview=an_overview(4, 0)._replace(processes=(row,))))[0]
+    return entries_of(Frame(overview=replace(an_overview(4, 0), processes=(row,))))[0]
 
 
 ENTRY = an_entry()

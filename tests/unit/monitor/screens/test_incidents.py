@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from tests.support.simulated.figures import NOON_NS, a_device, a_process, a_snapshot, an_incident
+from ttmem.collector.rows.sums import overview_of
 from ttmem.monitor.panels.reading import alert_lines
 from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.monitor.screens.incidents import chip_marks, fresh_count, incident_lines
 from ttmem.monitor.screens.overview import State, draw
-from ttmem.snapshot.sights.overview import no_parent, overview_of
 from ttmem.view import plain
 from ttmem.view.spans import Role
 
@@ -19,7 +19,7 @@ LOOK = Look(width=80, height=22)
 def a_frame(*incidents: dict[str, Any], **changes: Any) -> Frame:
     process = a_process(1, incidents=list(incidents), incident_count=len(incidents), **changes)
     snapshot = a_snapshot(devices=[a_device(0), a_device(1)], processes=[process])
-    return Frame(overview=overview_of(snapshot, no_parent))
+    return Frame(overview=overview_of(snapshot))
 
 
 def test_the_first_screen_names_kind_chips_pid_asked_and_the_line() -> None:

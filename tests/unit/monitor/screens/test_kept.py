@@ -1,7 +1,6 @@
 """Parts of the overview that are kept from one look to the next: what is on screen is what would be drawn anew."""
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +13,7 @@ from ttmem.monitor.screens.chips import cards, cells
 from ttmem.monitor.screens.chips.kept import Kept
 from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.snapshot.usage import DeviceUsage
+from ttmem.snapshot.values import replace
 
 SIZES = {"card": (160, 50), "pair": (120, 20), "line": (120, 8)}
 
@@ -29,10 +29,8 @@ def forget() -> None:
 def mixed(one: DeviceUsage, other: DeviceUsage) -> Iterator[DeviceUsage]:
     """The one with ever one thing of the other."""
     yield other
-    names = [field.name for field in fields(one)] if is_dataclass(one) else [*one._fields]
-    for name in names:
-        change = {name: getattr(other, name)}
-        yield replace(one, **change) if is_dataclass(one) else one._replace(**change)
+    for name in one.__struct_fields__:
+        yield replace(one, **{name: getattr(other, name)})
 
 
 @pytest.mark.parametrize("form", SIZES)
@@ -47,7 +45,7 @@ def test_whatever_changes_of_a_chip_is_on_screen(
     for usage in mixed(before.devices[1], other):
         if usage.device.number != 1:
             continue
-        after = before._replace(devices=(before.devices[0], usage, *before.devices[2:]))
+        after = replace(before, devices=(before.devices[0], usage, *before.devices[2:]))
         screen.draw(Frame(overview=before, history=a_history(before)), look, screen.State(1))
 
         kept = screen.draw(Frame(overview=after, history=history), look, screen.State(cursor))

@@ -10,7 +10,7 @@ from ttmem.monitor.screens import kernels
 from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.monitor.screens.kernels import SORTS, State
 from ttmem.monitor.screens.places.kernel_columns import COLUMNS
-from ttmem.snapshot.sights.kernel_table import KernelTable
+from ttmem.snapshot.kernel_table import KernelTable
 from ttmem.view.spans import plain
 
 SIZES = (Look(80, 22), Look(120, 38), Look(200, 58))

@@ -1,7 +1,6 @@
 """The map of a chip: to scale, in words, and never larger than the screen."""
 
 import re
-from dataclasses import replace
 from itertools import pairwise
 from typing import get_args
 
@@ -17,7 +16,8 @@ from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.monitor.screens.l1_map import State
 from ttmem.monitor.screens.places.parts import SORTS, Part, parts_of
 from ttmem.monitor.screens.places.scale import scaled
-from ttmem.snapshot.sights.chip_map import ChipMap, Stretch
+from ttmem.snapshot.chip_map import ChipMap, Stretch
+from ttmem.snapshot.values import replace
 from ttmem.view.spans import plain
 
 SIZES = (Look(80, 22), Look(120, 38), Look(200, 58))

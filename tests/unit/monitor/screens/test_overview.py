@@ -1,7 +1,6 @@
 """The overview: whatever there is to show, it fits, every chip is there, and figures are those of the sight."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,14 +10,15 @@ from hypothesis import strategies as st
 from tests.support.machine.driver_chips import a_driver_chip
 from tests.support.simulated.figures import GIB, KIB, MIB
 from tests.support.simulated.made_up_sights import device_usages, overviews
-from tests.support.simulated.sights import a_device_usage, a_history, a_pool, an_overview
+from tests.support.simulated.sights import a_device_usage, a_history, a_pool, an_overview, some_findings
 from ttmem.devices import Kind, Pool
 from ttmem.monitor.screens import overview as screen
 from ttmem.monitor.screens.chips.figures import figure_count, figures_of, pools_of
 from ttmem.monitor.screens.frame import Drawing, Frame, Layout, Look
 from ttmem.snapshot import KindUsage
-from ttmem.snapshot.sights.overview import Overview
-from ttmem.snapshot.usage import DeviceUsage, Finding
+from ttmem.snapshot.host import Finding
+from ttmem.snapshot.usage import DeviceUsage, Snapshot
+from ttmem.snapshot.values import replace
 from ttmem.view.spans import Line
 from ttmem.view.units import size_text, tight_size_text
 
@@ -26,7 +26,7 @@ LAYOUTS: tuple[Layout, ...] = ("auto", "full", "compact")
 LOOKS = st.builds(Look, st.integers(80, 220), st.integers(20, 70), st.booleans(), st.sampled_from(LAYOUTS))
 
 
-def drawn(overview: Overview, look: Look, state: screen.State | None = None) -> Drawing:
+def drawn(overview: Snapshot, look: Look, state: screen.State | None = None) -> Drawing:
     return screen.draw(Frame(overview=overview, history=a_history(overview)), look, state or screen.State())
 
 
@@ -42,7 +42,7 @@ def cell_of(drawing: Drawing, number: int) -> str:
 
 @settings(max_examples=20)
 @given(overviews(), LOOKS)
-def test_whatever_there_is_to_show_fits_the_screen(overview: Overview, look: Look) -> None:
+def test_whatever_there_is_to_show_fits_the_screen(overview: Snapshot, look: Look) -> None:
     drawing = drawn(overview, look)
 
     assert len(drawing.lines) <= look.height
@@ -94,7 +94,7 @@ def numbers_of(usage: DeviceUsage) -> set[str]:
     texts |= {"~" + text(size) for size in kernels for text in (size_text, tight_size_text)}
     texts |= {str(kernel.count) for kernel in usage.kernels} | {f"{usage.launch_count:,}"}
     pools = {pool.pool: pool for pool in usage.pools}
-    shares = [pools[Pool.DRAM].fraction or 0, (usage.l1_used_bytes or 0) / (usage.l1_total_bytes or 1)]
+    shares = [pools[Pool.DRAM].share or 0, (usage.l1_used_bytes or 0) / (usage.l1_total_bytes or 1)]
     return texts | {f"{int(share * 100)}%" for share in shares} | {str(usage.device.index)}
 
 
@@ -104,11 +104,11 @@ def test_figures_are_those_of_the_sight_and_change_with_it(look: Look) -> None:
     before = cell_of(drawn(overview, look), 2)
     usage = overview.devices[2]
     for pool, size in ((Pool.DRAM, 7 * GIB), (Pool.L1, 33 * MIB)):
-        pools = tuple(one._replace(used_bytes=size) if one.pool is pool else one for one in usage.pools)
-        changed = usage._replace(pools=pools)
+        pools = tuple(replace(one, used_bytes=size) if one.pool is pool else one for one in usage.pools)
+        changed = replace(usage, pools=pools)
         devices = tuple(changed if one is usage else one for one in overview.devices)
 
-        after = cell_of(drawn(overview._replace(devices=devices), look), 2)
+        after = cell_of(drawn(replace(overview, devices=devices), look), 2)
 
         assert after != before
         assert size_text(size) in after or tight_size_text(size) in after
@@ -117,9 +117,10 @@ def test_figures_are_those_of_the_sight_and_change_with_it(look: Look) -> None:
 @pytest.mark.parametrize("look", [Look(80, 22), Look(120, 38), Look(200, 58)])
 def test_what_was_drawn_before_leaves_no_trace(look: Look) -> None:
     overview = an_overview(4, 0)
-    other = overview._replace(
+    other = replace(
+        overview,
         devices=tuple(
-            one._replace(device=one.device._replace(number=3 - at)) for at, one in enumerate(overview.devices)
+            replace(one, device=replace(one.device, number=3 - at)) for at, one in enumerate(overview.devices)
         ),
     )
     first = drawn(overview, look)
@@ -161,9 +162,9 @@ def test_the_bar_of_l1_is_made_of_its_parts_to_scale() -> None:
 
 def test_the_bar_of_l1_shows_its_peak_beyond_what_is_planned() -> None:
     usage = a_device_usage(0)
-    pools = tuple(pool._replace(peak_bytes=80 * MIB) if pool.pool is Pool.L1 else pool for pool in usage.pools)
+    pools = tuple(replace(pool, peak_bytes=80 * MIB) if pool.pool is Pool.L1 else pool for pool in usage.pools)
 
-    cell = cell_of(drawn(an_overview(1, 0, devices=(usage._replace(pools=pools),)), Look(200, 40, True)), 0)
+    cell = cell_of(drawn(an_overview(1, 0, devices=(replace(usage, pools=pools),)), Look(200, 40, True)), 0)
 
     [bar] = re.findall(r"#+s+k+c*:*=+\.+", cell)
     marked = len(bar) - bar.count(".")
@@ -178,7 +179,7 @@ def test_kernels_are_told_by_type_with_their_counts_as_the_seeds_show_them() -> 
 
 
 def test_what_is_not_known_is_no_number() -> None:
-    usage = a_device_usage(0)._replace(pools=(), kinds=(), launch_count=None, doubt="uncounted")
+    usage = replace(a_device_usage(0), pools=(), kinds=(), launch_count=None, doubt="uncounted")
 
     cell = cell_of(drawn(an_overview(1, 0, devices=(usage,)), Look(80, 30)), 0)
 
@@ -189,7 +190,7 @@ def test_what_is_not_known_is_no_number() -> None:
 
 def test_what_was_read_says_so_and_its_peak_is_a_lower_bound() -> None:
     pool = a_pool(Pool.DRAM, 3 * GIB, peak_bytes=4 * GIB, capacity_bytes=12 * GIB, origin="sample")
-    usage = a_device_usage(0)._replace(pools=(pool,))
+    usage = replace(a_device_usage(0), pools=(pool,))
 
     cell = cell_of(drawn(an_overview(1, 0, devices=(usage,)), Look(100, 40)), 0)
 
@@ -199,7 +200,7 @@ def test_what_was_read_says_so_and_its_peak_is_a_lower_bound() -> None:
 
 def test_what_is_held_beside_what_was_counted_is_shown_apart() -> None:
     pool = a_pool(Pool.DRAM, 3 * GIB, capacity_bytes=12 * GIB, read_bytes=GIB, stale_bytes=2 * GIB)
-    usage = a_device_usage(0)._replace(pools=(pool,))
+    usage = replace(a_device_usage(0), pools=(pool,))
 
     cell = cell_of(drawn(an_overview(1, 0, devices=(usage,)), Look(100, 40)), 0)
 
@@ -211,9 +212,9 @@ def test_what_is_held_beside_what_was_counted_is_shown_apart() -> None:
 def test_where_there_is_no_room_a_mark_tells_that_something_is_held_beside_the_figures() -> None:
     overview = an_overview(32, 0)
     pools = (a_pool(Pool.DRAM, 3 * GIB, capacity_bytes=12 * GIB, read_bytes=GIB),)
-    odd = [overview.devices[0]._replace(pools=pools), overview.devices[1]._replace(doubt="damaged")]
+    odd = [replace(overview.devices[0], pools=pools), replace(overview.devices[1], doubt="damaged")]
 
-    drawing = drawn(overview._replace(devices=(*odd, *overview.devices[2:])), Look(80, 22))
+    drawing = drawn(replace(overview, devices=(*odd, *overview.devices[2:])), Look(80, 22))
 
     assert [cell_of(drawing, number)[:4] for number in (0, 1, 2)] == ["  0+", "  1!", "  2 "]
 
@@ -221,7 +222,7 @@ def test_where_there_is_no_room_a_mark_tells_that_something_is_held_beside_the_f
 def test_kernels_of_no_known_type_are_not_left_out() -> None:
     kinds = (KindUsage(Kind.KERNEL_UNKNOWN, 5 * MIB, 3, is_estimated=False),)
 
-    cell = cell_of(drawn(an_overview(1, 0, devices=(a_device_usage(0)._replace(kinds=kinds),)), Look(100, 40)), 0)
+    cell = cell_of(drawn(an_overview(1, 0, devices=(replace(a_device_usage(0), kinds=kinds),)), Look(100, 40)), 0)
 
     assert re.search(r"untyped \(3\) +5.00 MiB", cell)
 
@@ -241,7 +242,7 @@ def test_a_course_fills_its_width_and_stands_on_its_highest_sample() -> None:
 
 
 def test_the_worst_core_is_named_with_its_share() -> None:
-    usage = a_device_usage(0)._replace(worst_core_bytes=900 * KIB, worst_core=(3, 4), core_bytes=1000 * KIB)
+    usage = replace(a_device_usage(0), worst_core_bytes=900 * KIB, worst_core=(3, 4), core_bytes=1000 * KIB)
 
     cell = cell_of(drawn(an_overview(1, 0, devices=(usage,)), Look(100, 40)), 0)
 
@@ -260,20 +261,20 @@ def test_the_node_of_the_driver_is_named_where_it_is_known() -> None:
 
 
 def test_the_heading_says_who_counted_and_what_is_doubtful() -> None:
-    overview = an_overview(4, 3, reason="outrun")
-    doubted = tuple(row._replace(finding_count=2) for row in overview.processes)
+    overview = an_overview(4, 3)
+    doubted = tuple(replace(row, findings=some_findings(2), reason="outrun") for row in overview.processes)
 
-    heading = text_of(drawn(overview._replace(processes=doubted), Look(120, 40)).lines[0])
+    heading = text_of(drawn(replace(overview, processes=doubted), Look(120, 40)).lines[0])
 
     assert re.search(r"box · daemon pid 812 · 4 chips · 3 processes · 6 findings · incomplete: outrun", heading)
 
 
 def test_the_heading_counts_a_finding_once() -> None:
     overview = an_overview(1, 1)
-    rows = (overview.processes[0]._replace(finding_count=3),)
+    rows = (replace(overview.processes[0], findings=some_findings(3)),)
     findings = (Finding("double_free", 3, rows[0].pid), Finding("damaged", 1, None, "/x.journal"))
 
-    heading = text_of(drawn(overview._replace(processes=rows, findings=findings), Look(120, 40)).lines[0])
+    heading = text_of(drawn(replace(overview, processes=rows, findings=findings), Look(120, 40)).lines[0])
 
     assert "4 findings" in heading
 
@@ -305,7 +306,7 @@ def test_courses_grow_tall_only_where_processes_have_their_place() -> None:
 
 
 def test_a_pool_that_nobody_ever_used_had_a_peak_of_nothing() -> None:
-    usage = a_device_usage(0)._replace(pools=(a_pool(Pool.DRAM, GIB),))
+    usage = replace(a_device_usage(0), pools=(a_pool(Pool.DRAM, GIB),))
 
     assert re.search(r"L1 peak +0 B", cell_of(drawn(an_overview(1, 0, devices=(usage,)), Look(80, 30)), 0))
 
@@ -352,9 +353,9 @@ def test_figures_are_counted_as_they_are(usage: DeviceUsage) -> None:
 def test_what_only_one_chip_has_to_tell_is_told() -> None:
     overview = an_overview(4, 0)
     pools = (a_pool(Pool.DRAM, GIB, capacity_bytes=12 * GIB, read_bytes=GIB, stale_bytes=GIB, unattributed_bytes=GIB),)
-    devices = (overview.devices[0]._replace(pools=pools), *overview.devices[1:])
+    devices = (replace(overview.devices[0], pools=pools), *overview.devices[1:])
 
-    cell = cell_of(drawn(overview._replace(devices=devices), Look(120, 48)), 0)
+    cell = cell_of(drawn(replace(overview, devices=devices), Look(120, 48)), 0)
 
     assert [word for word in ("DRAM read", "DRAM stale", "DRAM nobody") if word not in cell] == []
 
@@ -371,8 +372,8 @@ def test_every_figure_is_in_the_manual() -> None:
 def test_a_chip_without_an_index_has_room_for_its_long_name(width: int) -> None:
     """Figures beside the bars give way to it."""
     overview = an_overview(7, 0)
-    nameless = overview.devices[0]._replace(device=overview.devices[0].device._replace(index=None))
-    overview = overview._replace(devices=(nameless, *overview.devices[1:]))
+    nameless = replace(overview.devices[0], device=replace(overview.devices[0].device, index=None))
+    overview = replace(overview, devices=(nameless, *overview.devices[1:]))
 
     for height in (20, 30, 40):
         lines = drawn(overview, Look(width, height)).lines
@@ -382,8 +383,8 @@ def test_a_chip_without_an_index_has_room_for_its_long_name(width: int) -> None:
 def test_where_nothing_ever_lay_the_largest_block_is_all_there_is() -> None:
     overview = an_overview(1, 0)
     [chip] = overview.devices
-    untouched = chip._replace(pools=tuple(pool for pool in chip.pools if pool.pool is not Pool.L1))
-    silent = untouched._replace(launch_count=None)
+    untouched = replace(chip, pools=tuple(pool for pool in chip.pools if pool.pool is not Pool.L1))
+    silent = replace(untouched, launch_count=None)
     told = {one.name: one.tight for one in figures_of(untouched, pools_of(untouched), is_ascii=True)}
     unknown = {one.name: one.tight for one in figures_of(silent, pools_of(silent), is_ascii=True)}
 

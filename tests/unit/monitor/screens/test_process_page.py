@@ -1,23 +1,28 @@
 """One process close up: everything that is known of it is on the page, and the page scrolls."""
 
 import re
-from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.simulated.figures import GIB, MIB, NOON_NS
-from tests.support.simulated.sights import SECOND_NS, a_detail, an_allocation
+from tests.support.simulated.sights import a_chip, a_detail, a_detailed_process, ago, an_allocation
 from ttmem.devices import BufferLayout, Kind, Pool
 from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.monitor.screens.listing import process_page as screen
+from ttmem.snapshot.host import Finding
 from ttmem.snapshot.incidents import Frame as Frame_
 from ttmem.snapshot.incidents import Incident, Site
-from ttmem.snapshot.sights.process_detail import Holding, ProcessDetail, SiteSum
-from ttmem.snapshot.usage import Finding
+from ttmem.snapshot.process_detail import Holding, ProcessDetail, SiteSum
+from ttmem.snapshot.values import TimeNs, replace
 from ttmem.view.spans import width_of
 from ttmem.view.words import FINDINGS
+
+
+def of_process(**changes: Any) -> ProcessDetail:
+    return a_detail(process=a_detailed_process(**changes))
 
 
 def lines_of(detail: ProcessDetail, look: Look, state: screen.State | None = None) -> list[str]:
@@ -28,7 +33,8 @@ def lines_of(detail: ProcessDetail, look: Look, state: screen.State | None = Non
 @settings(max_examples=30)
 @given(st.integers(80, 220), st.integers(20, 60), st.booleans(), st.integers(0, 80), st.integers(0, 200))
 def test_a_page_fits_the_screen(width: int, height: int, is_ascii: bool, holdings: int, top: int) -> None:
-    detail = replace(a_detail(holdings), row=a_detail().row._replace(label="名前" * 50, command="\x1b[31m" * 40))
+    process = a_detailed_process(label="名前" * 50, command="\x1b[31m" * 40)
+    detail = a_detail(holdings, process=process)
     lines = lines_of(detail, Look(width, height, is_ascii), screen.State(top=top))
 
     assert len(lines) <= height
@@ -73,8 +79,8 @@ def test_what_is_held_by_line_comes_first_and_then_all_else() -> None:
 
 
 def test_a_process_whose_lines_cannot_be_read_says_why() -> None:
-    row = a_detail().row._replace(sites_off="CPython 3.14 is not known")
-    lines = lines_of(replace(a_detail(), row=row, sites=()), Look(120, 80))
+    process = a_detailed_process(sites_off="CPython 3.14 is not known")
+    lines = lines_of(a_detail(process=process, sites=()), Look(120, 80))
 
     assert lines[3].strip() == "no lines: CPython 3.14 is not known, see ttmem doctor"
 
@@ -110,13 +116,13 @@ def test_incidents_come_before_all_else_with_the_line_that_asked() -> None:
         kind="out_of_memory",
         memory="dram",
         time_ns=NOON_NS,
-        device_ids=(a_detail().chips[0].uuid or "",),
+        device_ids=(a_chip(0).uuid or "",),
         is_mesh=False,
         requested_bytes=56 * MIB,
         site=site,
     )
-    row = a_detail().row._replace(incidents=(incident,), incident_count=1)
-    lines = lines_of(replace(a_detail(), row=row), Look(100, 80))
+    process = a_detailed_process(incidents=(incident,), incident_count=1)
+    lines = lines_of(a_detail(process=process), Look(100, 80))
 
     assert lines[3].strip() == "INCIDENTS"
     assert lines[4].split("  ")[1:6] == [
@@ -130,37 +136,37 @@ def test_incidents_come_before_all_else_with_the_line_that_asked() -> None:
 
 
 def test_chips_on_which_the_same_is_held_share_a_line_and_others_do_not() -> None:
-    first, second = a_detail().devices
-    other = second._replace(launch_count=51)
-    page = "\n".join(lines_of(replace(a_detail(), devices=(first, other)), Look(80, 80)))
+    first, second = a_detailed_process().devices
+    other = replace(second, launch_count=51)
+    page = "\n".join(lines_of(of_process(devices=(first, other)), Look(80, 80)))
 
     assert re.search(r"^ +0 +2.00G .* 50 *$", page, re.MULTILINE)
     assert re.search(r"^ +1 +2.00G .* 51 *$", page, re.MULTILINE)
 
 
 def test_phases_stand_in_the_order_in_which_they_came() -> None:
-    phase = a_detail().phases[0]
-    came = {"load": 1, "compile": 2, "prefill": 3, "decode": 4, "unknown": None}
-    shuffled = tuple(phase._replace(name=name, time_ns=came[name]) for name in sorted(came))
+    phase = a_detailed_process().phases[0]
+    came = {"load": TimeNs(1), "compile": TimeNs(2), "prefill": TimeNs(3), "decode": TimeNs(4), "unknown": None}
+    shuffled = tuple(replace(phase, name=name, time_ns=came[name]) for name in sorted(came))
 
-    page = "\n".join(lines_of(replace(a_detail(), phases=shuffled), Look(80, 80)))
+    page = "\n".join(lines_of(of_process(phases=shuffled), Look(80, 80)))
 
     assert re.findall(r"(load|compile|prefill|decode|unknown)\b *$", page, re.MULTILINE) == list(came)
 
 
 def test_a_short_name_leaves_no_gap_behind_it() -> None:
-    detail = replace(a_detail(), row=a_detail().row._replace(label="a"))
+    detail = of_process(label="a")
 
     assert lines_of(detail, Look(80, 24))[0].startswith(" 4001 a · ")
 
 
 def test_a_phase_that_never_ended_is_listed_with_its_peak_if_that_came_since() -> None:
-    detail = a_detail()
-    first = detail.devices[0].pools[0]
-    came_since = first._replace(pool=Pool.DRAM, peak_bytes=7 * GIB, peak_time_ns=NOON_NS - SECOND_NS)
-    before = first._replace(pool=Pool.L1, used_bytes=3 * MIB, peak_time_ns=NOON_NS - 9 * SECOND_NS)
-    held = detail.devices[0]._replace(pools=(came_since, before))
-    lines = lines_of(replace(detail, phases=(), devices=(held,)), Look(80, 80))
+    [on_first, _] = a_detailed_process().devices
+    first = on_first.pools[0]
+    came_since = replace(first, pool=Pool.DRAM, peak_bytes=7 * GIB, peak_time_ns=ago(1))
+    before = replace(first, pool=Pool.L1, used_bytes=3 * MIB, peak_time_ns=ago(9))
+    held = replace(on_first, pools=(came_since, before))
+    lines = lines_of(of_process(phases=(), devices=(held,)), Look(80, 80))
 
     [exact, at_least] = [line for line in lines if "sampling" in line]
 
@@ -171,7 +177,7 @@ def test_a_phase_that_never_ended_is_listed_with_its_peak_if_that_came_since() -
 
 
 def test_a_phase_that_used_nothing_is_listed_without_a_peak() -> None:
-    lines = lines_of(replace(a_detail(), phases=(), devices=()), Look(80, 80))
+    lines = lines_of(of_process(phases=(), devices=()), Look(80, 80))
 
     [line] = [line for line in lines if "sampling" in line]
 
@@ -179,8 +185,8 @@ def test_a_phase_that_used_nothing_is_listed_without_a_peak() -> None:
 
 
 def test_peaks_of_inventories_are_left_out_of_phases() -> None:
-    phase = a_detail().phases[0]
-    detail = replace(a_detail(), phases=(phase, phase._replace(pool=Pool.CB, peak_bytes=77 * MIB)))
+    phase = a_detailed_process().phases[0]
+    detail = of_process(phases=(phase, replace(phase, pool=Pool.CB, peak_bytes=77 * MIB)))
 
     page = "\n".join(lines_of(detail, Look(80, 80)))
 
@@ -213,8 +219,7 @@ def test_views_estimates_and_kernels_are_told_apart() -> None:
 
 
 def test_words_are_left_out_rather_than_cut() -> None:
-    row = a_detail().row._replace(reason="outrun")
-    detail = replace(a_detail(), findings=tuple(Finding(name, 3) for name in FINDINGS), row=row)
+    detail = of_process(findings=tuple(Finding(name, 3) for name in FINDINGS), reason="outrun")
     page = "\n".join(lines_of(detail, Look(80, 200)))
 
     assert "…" not in page
@@ -242,10 +247,10 @@ def test_a_process_of_which_nothing_came_yet_says_so() -> None:
 
 def test_a_process_on_the_page_changes_with_the_sight() -> None:
     before = lines_of(a_detail(), Look(80, 80))
-    held = a_detail().devices[0]
-    more = held._replace(pools=tuple(pool._replace(used_bytes=pool.used_bytes + 300 * MIB) for pool in held.pools))
+    held, *others = a_detailed_process().devices
+    more = replace(held, pools=tuple(replace(pool, used_bytes=pool.used_bytes + 300 * MIB) for pool in held.pools))
 
-    after = lines_of(replace(a_detail(), devices=(more, *a_detail().devices[1:])), Look(80, 80))
+    after = lines_of(of_process(devices=(more, *others)), Look(80, 80))
 
     assert [line for line in after if line not in before]
 
@@ -253,8 +258,8 @@ def test_a_process_on_the_page_changes_with_the_sight() -> None:
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_figures_on_a_chip_stand_apart_and_whole(width: int) -> None:
     """A number is left out rather than cut, and never touches its neighbour."""
-    first, second = a_detail().devices
-    detail = replace(a_detail(), devices=(first._replace(launch_count=331_521), second))
+    first, second = a_detailed_process().devices
+    detail = of_process(devices=(replace(first, launch_count=331_521), second))
     lines = lines_of(detail, Look(width, 80))
     at = next(number for number, line in enumerate(lines) if line.startswith("   CHIP"))
     titles, row = (re.split(" {2,}", line.strip()) for line in lines[at : at + 2])
@@ -265,9 +270,9 @@ def test_figures_on_a_chip_stand_apart_and_whole(width: int) -> None:
 
 
 def test_many_chips_are_named_where_there_is_room() -> None:
-    first = a_detail().devices[0]
-    chips = [first._replace(device=first.device._replace(number=n, index=n)) for n in range(0, 32, 2)]
-    detail = replace(a_detail(), devices=tuple(chips), sites=())
+    first = a_detailed_process().devices[0]
+    chips = [replace(first, device=replace(first.device, number=n, index=n)) for n in range(0, 32, 2)]
+    detail = a_detail(process=a_detailed_process(devices=tuple(chips)), sites=())
     wide, narrow = (lines_of(detail, Look(width, 80))[5] for width in (200, 80))
 
     assert "16x" in narrow

@@ -1,7 +1,6 @@
 """The list of processes: sorted, filtered, as a tree, marked; the cursor stays on the same process when rows move."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.machine.driver_chips import a_driver_chip
-from tests.support.simulated.figures import GIB, MIB, NOON_NS
+from tests.support.simulated.figures import GIB, MIB
 from tests.support.simulated.made_up_sights import overviews
-from tests.support.simulated.sights import SECOND_NS, a_detail, a_pool, a_row, an_overview
+from tests.support.simulated.sights import a_detail, a_pool, a_row, ago, an_overview, some_findings
 from ttmem.devices import Pool
 from ttmem.monitor.screens import processes as screen
 from ttmem.monitor.screens.frame import Drawing, Frame, Look
 from ttmem.monitor.screens.listing.columns import COLUMNS
 from ttmem.monitor.screens.listing.entries import entries_of, stamp_of
 from ttmem.monitor.screens.listing.table import Shown, table_for
+from ttmem.snapshot.host import Foreign
 from ttmem.snapshot.incidents import Incident
-from ttmem.snapshot.sights.overview import Overview, ProcessRow
-from ttmem.snapshot.usage import Foreign
+from ttmem.snapshot.usage import ProcessUsage, Snapshot
+from ttmem.snapshot.values import replace
 from ttmem.view.spans import Line, Role
 from ttmem.view.units import size_text, tight_size_text
 
@@ -43,8 +43,8 @@ def text_of(line: Line) -> str:
     return "".join(span.text for span in line)
 
 
-def a_frame(*rows: ProcessRow) -> Frame:
-    return Frame(overview=an_overview(4, 0)._replace(processes=rows))
+def a_frame(*rows: ProcessUsage) -> Frame:
+    return Frame(overview=replace(an_overview(4, 0), processes=rows))
 
 
 def rows_of(drawing: Drawing) -> list[str]:
@@ -64,7 +64,7 @@ def pressed(frame: Frame, *actions: str, state: screen.State | None = None, look
 
 @settings(max_examples=20)
 @given(overviews(), LOOKS, STATES)
-def test_whatever_there_is_to_list_fits_the_screen(overview: Overview, look: Look, state: screen.State) -> None:
+def test_whatever_there_is_to_list_fits_the_screen(overview: Snapshot, look: Look, state: screen.State) -> None:
     drawing = screen.draw(Frame(overview=overview), look, state)
 
     assert len(drawing.lines) <= look.height
@@ -74,7 +74,7 @@ def test_whatever_there_is_to_list_fits_the_screen(overview: Overview, look: Loo
 
 
 def test_in_80_columns_every_column_is_there_with_its_figure() -> None:
-    row = a_row(1, pid=4_194_304, user="ada", label="llama-70b", devices=(0, 1, 2, 3), cb_planned_bytes=3 * MIB)
+    row = a_row(1, pid=4_194_304, user="ada", label="llama-70b", chips=(0, 1, 2, 3), cb_planned_bytes=3 * MIB)
     drawing = screen.draw(a_frame(row), Look(80, 24), screen.State())
 
     assert text_of(drawing.lines[1]).split() == TITLES
@@ -110,7 +110,7 @@ def test_circular_buffers_are_what_cores_give_up_never_their_sum_over_programs()
     row = a_row(1, cb_planned_bytes=None)
 
     [unknown] = rows_of(screen.draw(a_frame(row), Look(80, 24), screen.State()))
-    [known] = rows_of(screen.draw(a_frame(row._replace(cb_planned_bytes=MIB)), Look(80, 24), screen.State()))
+    [known] = rows_of(screen.draw(a_frame(replace(row, cb_planned_bytes=MIB)), Look(80, 24), screen.State()))
 
     assert unknown.split()[6] == "[N/A]"
     assert known.split()[6] == "1.00M"
@@ -144,7 +144,7 @@ def test_sorting_by_a_name_is_by_the_alphabet() -> None:
 def test_unknown_is_less_than_nothing_and_the_dead_stand_last() -> None:
     nothing = a_row(2, pools=(a_pool(Pool.DRAM, 0),))
     unknown = a_row(1, pools=(), origin="unknown")
-    dead = a_row(3, pools=(a_pool(Pool.DRAM, 99 * GIB),), state="dead")
+    dead = a_row(3, pools=(a_pool(Pool.DRAM, 99 * GIB),), state="ended")
     some = a_row(4, pools=(a_pool(Pool.DRAM, GIB),))
 
     assert pids_of(a_frame(unknown, dead, nothing, some), screen.State()) == [4004, 4002, 4001, 4003]
@@ -163,7 +163,7 @@ def test_the_cursor_stays_on_its_process_when_rows_move() -> None:
     state = pressed(a_frame(first, second, third), "down")
     assert screen.selected(state, a_frame(first, second, third)) == second
 
-    grown = second._replace(key=77, pools=(a_pool(Pool.DRAM, 9 * GIB),))
+    grown = replace(second, key=77, pools=(a_pool(Pool.DRAM, 9 * GIB),))
 
     drawing = screen.draw(a_frame(grown, third, first), LOOK, state)
     assert screen.selected(state, a_frame(grown, third, first)) == grown
@@ -283,7 +283,7 @@ def test_escape_clears_tags_then_the_search_then_the_filter() -> None:
 
 def test_directories_that_may_not_be_read_are_listed_as_foreign() -> None:
     foreign = Foreign("/dev/shm/ttmem-1001", 1001, "grace")
-    frame = Frame(overview=an_overview(4, 1)._replace(foreign=(foreign,)))
+    frame = Frame(overview=replace(an_overview(4, 1), foreign=(foreign,)))
     state = pressed(frame, "end")
 
     row = rows_of(screen.draw(frame, Look(140, 30), screen.State()))[-1]
@@ -307,7 +307,7 @@ def test_processes_that_only_the_driver_knows_are_listed_without_figures() -> No
 
 
 def test_a_pid_of_another_namespace_is_marked_and_doubts_show() -> None:
-    frame = a_frame(a_row(1, is_visible=False, finding_count=3))
+    frame = a_frame(a_row(1, is_visible=False, findings=some_findings(3)))
 
     [row] = rows_of(screen.draw(frame, LOOK, screen.State()))
 
@@ -320,24 +320,24 @@ def test_a_pid_of_another_namespace_is_marked_and_doubts_show() -> None:
     [
         (59, {}, Role.FULL),
         (61, {}, Role.DIM),
-        (61, {"state": "dead"}, Role.DIM),
-        (61, {"finding_count": 1}, Role.HIGH),
-        (59, {"finding_count": 1}, Role.FULL),
+        (61, {"state": "ended"}, Role.DIM),
+        (61, {"findings": some_findings(1)}, Role.HIGH),
+        (59, {"findings": some_findings(1)}, Role.FULL),
     ],
 )
 def test_the_mark_of_an_incident_is_red_for_a_minute_and_then_quiet(
     age_seconds: int, changes: dict[str, Any], role: Role
 ) -> None:
-    incident = a_refusal(time_ns=NOON_NS - age_seconds * SECOND_NS, operations_since=9)
+    incident = a_refusal(time_ns=ago(age_seconds), operations_since=9)
     frame = a_frame(a_row(1, incidents=(incident,), incident_count=1, **changes))
 
     assert mark_of(frame) == ("!", role)
 
 
 def test_the_mark_of_a_program_that_ended_with_its_incident_stays_red() -> None:
-    last = a_refusal(time_ns=NOON_NS - 3600 * SECOND_NS, operations_since=0)
+    last = a_refusal(time_ns=ago(3600), operations_since=0)
 
-    assert mark_of(a_frame(a_row(1, state="dead", incidents=(last,), incident_count=1))) == ("!", Role.FULL)
+    assert mark_of(a_frame(a_row(1, state="ended", incidents=(last,), incident_count=1))) == ("!", Role.FULL)
     assert mark_of(a_frame(a_row(1, incidents=(last,), incident_count=1))) == ("!", Role.DIM)
 
 
@@ -398,25 +398,25 @@ def test_opening_a_process_asks_for_it_by_its_newest_key() -> None:
     state = pressed(a_frame(row), "open")
 
     assert screen.wanted(a_frame(row), state).detail == 1
-    assert screen.wanted(a_frame(row._replace(key=9)), state).detail == 9
+    assert screen.wanted(a_frame(replace(row, key=9)), state).detail == 9
     assert screen.wanted(a_frame(), state).detail is None
     assert pressed(a_frame(row), "close", state=state).opened is None
 
 
 def test_an_opened_process_shows_its_own_page_or_says_that_it_is_gone() -> None:
     detail = a_detail()
-    frame = a_frame(detail.row, a_row(2))._replace(detail=detail)
+    frame = a_frame(detail.process, a_row(2))._replace(detail=detail)
     state = pressed(frame, "sort:pid", "open")
     assert "4001 resnet50" in text_of(screen.draw(frame, LOOK, state).lines[0])
 
-    other = replace(detail, row=a_row(2))
+    other = replace(detail, process=a_row(2))
     assert "Looking" in text_of(screen.draw(frame._replace(detail=other), LOOK, state).lines[1])
     assert "no longer known" in text_of(screen.draw(a_frame(a_row(2)), LOOK, state).lines[1])
 
 
 def test_a_process_that_was_born_again_with_the_same_pid_is_another() -> None:
-    old = a_row(1, start_time_ns=NOON_NS - 100 * SECOND_NS, state="dead")
-    new = a_row(2, pid=old.pid, start_time_ns=NOON_NS - 5 * SECOND_NS)
+    old = a_row(1, start_time_ns=ago(100), state="ended")
+    new = a_row(2, pid=old.pid, start_time_ns=ago(5))
 
     assert stamp_of(old) != stamp_of(new)
 
@@ -439,7 +439,7 @@ def test_every_column_is_in_the_manual() -> None:
 
 
 @pytest.mark.parametrize("rows", [(), (a_row(),)])
-def test_what_is_wrong_with_a_filter_is_told_whole_in_80_columns(rows: tuple[ProcessRow, ...]) -> None:
+def test_what_is_wrong_with_a_filter_is_told_whole_in_80_columns(rows: tuple[ProcessUsage, ...]) -> None:
     drawing = screen.draw(a_frame(*rows), Look(80, 22), screen.State(query="dram>lots"))
 
     told = "column 6: expected a size as 512, 64KiB or 1.5GiB, found lots"

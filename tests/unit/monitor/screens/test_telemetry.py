@@ -8,7 +8,8 @@ from tests.support.simulated.courses import a_telemetry, some_chips
 from tests.support.simulated.sights import a_row, an_overview
 from ttmem.monitor.screens.frame import Drawing, Frame, Look
 from ttmem.monitor.screens.telemetry import State, acted, draw, pointed, wanted
-from ttmem.snapshot.sights.telemetry import Sensor
+from ttmem.snapshot.telemetry import Sensor
+from ttmem.snapshot.values import replace
 from ttmem.view.spans import Role, plain
 
 SIZES = [Look(80, 22), Look(120, 38), Look(200, 58)]
@@ -77,7 +78,7 @@ def test_chips_are_called_as_those_call_them_who_report() -> None:
 
 
 def test_who_has_a_chip_open_and_does_not_report_comes_first() -> None:
-    overview = an_overview(1)._replace(processes=(a_row(1, pid=4001),))
+    overview = replace(an_overview(1), processes=(a_row(1, pid=4001),))
 
     shown = text(draw(Frame(overview=overview, telemetry=CHIPS[1]), Look(120, 38), State()))
 

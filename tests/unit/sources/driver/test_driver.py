@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.machine.driver_tree import DriverTree
-from ttmem.snapshot.sights.telemetry import ChipTelemetry, Sensor
+from ttmem.snapshot.telemetry import ChipTelemetry, Sensor
 from ttmem.sources.driver import Driver
 
 

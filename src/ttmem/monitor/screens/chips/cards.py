@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from ttmem.devices import Device, Pool
+from ttmem.devices import Pool
 from ttmem.monitor.screens.chips.figures import (
     Figure,
     Gauge,
@@ -25,6 +25,7 @@ from ttmem.monitor.screens.chips.figures import (
 )
 from ttmem.monitor.screens.chips.kept import Kept
 from ttmem.monitor.screens.pen import Pen, shown_name
+from ttmem.snapshot.device import Device
 from ttmem.snapshot.usage import DeviceUsage
 from ttmem.view.bars import bar, stacked_bar
 from ttmem.view.device_tables import device_word

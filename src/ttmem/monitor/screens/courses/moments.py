@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from ttmem.monitor.screens.pen import shown_name
-from ttmem.snapshot.sights.history import Mark, MarkKind
+from ttmem.snapshot.history import Mark, MarkKind
 from ttmem.view.spans import Line, Role, Span, fitted, width_of
 from ttmem.view.units import clock_text, size_text
 

@@ -13,7 +13,7 @@ from ttmem.monitor.screens.courses.moments import TimeSpan, axis, phase_lane, ti
 from ttmem.monitor.screens.courses.plot import GUTTER, plot, stretched
 from ttmem.monitor.screens.frame import Look
 from ttmem.monitor.screens.pen import Pen
-from ttmem.snapshot.sights.history import History, Mark, Series
+from ttmem.snapshot.history import History, Mark, Series
 from ttmem.view.colours import level_of, level_role
 from ttmem.view.spans import Line, Role, Span, fitted
 from ttmem.view.sparkline import sparkline

@@ -79,7 +79,7 @@ def _age_cell(entry: Entry, sizes: Sizes) -> Cell:
     return tight_age_text(entry.age_ns) if sizes.is_tight else age_text(entry.age_ns), Role.DIM
 
 
-_STATE_ROLES = {"live": Role.GOOD, "stale": Role.HIGH, "foreign": Role.NOTICE, "dead": Role.DIM}
+_STATE_ROLES = {"live": Role.GOOD, "stale": Role.HIGH, "foreign": Role.NOTICE, "ended": Role.DIM}
 
 
 def _state_cell(entry: Entry, sizes: Sizes) -> Cell:

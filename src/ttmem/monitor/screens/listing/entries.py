@@ -9,10 +9,11 @@ from types import MappingProxyType
 from typing import NamedTuple
 from zlib import crc32
 
-from ttmem.devices import PLANNED_POOLS, Device, Pool
+from ttmem.devices import PLANNED_POOLS, Pool
 from ttmem.monitor.screens.frame import Frame
-from ttmem.snapshot.sights.overview import Overview, ProcessRow
-from ttmem.snapshot.usage import Foreign, PoolUsage
+from ttmem.snapshot.device import Device
+from ttmem.snapshot.host import Foreign
+from ttmem.snapshot.usage import PoolUsage, ProcessUsage, Snapshot
 from ttmem.view.spans import Role
 
 __all__ = ["HELD_POOLS", "Entry", "entries_of", "stamp_of"]
@@ -34,7 +35,7 @@ class Entry(NamedTuple):
     command: str
     state: str
     via: str
-    row: ProcessRow | None = None
+    row: ProcessUsage | None = None
     parent_pid: int | None = None
     age_ns: int | None = None
     chips: Mapping[int, Device] = _NONE  # all there are, by number
@@ -52,7 +53,7 @@ class Entry(NamedTuple):
 
     @property
     def is_dead(self) -> bool:
-        return self.state == "dead"
+        return self.state == "ended"
 
     def used(self, pool: Pool) -> int | None:
         """What it holds of a pool; unknown, if nothing is known of it at all."""
@@ -103,7 +104,7 @@ class Entry(NamedTuple):
         return 0 if self.row and is_whole and self.row.origin not in ("unknown", "read", "sample") else None
 
 
-def stamp_of(row: ProcessRow) -> int:
+def stamp_of(row: ProcessUsage) -> int:
     """A number that no other process of this machine has, and the same whoever counts."""
     if not row.pid:
         return 1 << 70 | row.key  # no process is known: the reader's own number has to do
@@ -122,7 +123,7 @@ def entries_of(frame: Frame) -> list[Entry]:
     return [*listed, *_silent(frame, overview)]
 
 
-def _entry_of(row: ProcessRow, time_ns: int, chips: Mapping[int, Device]) -> Entry:
+def _entry_of(row: ProcessUsage, time_ns: int, chips: Mapping[int, Device]) -> Entry:
     return Entry(
         stamp=stamp_of(row),
         pid=row.pid,
@@ -135,16 +136,16 @@ def _entry_of(row: ProcessRow, time_ns: int, chips: Mapping[int, Device]) -> Ent
         parent_pid=row.parent_pid,
         age_ns=None if row.start_time_ns is None else max(0, time_ns - row.start_time_ns),
         chips=chips,
-        numbers=row.devices,
+        numbers=row.chips,
         pools={usage.pool: usage for usage in row.pools},
         refused=_refused(row, time_ns) if row.was_refused else None,
     )
 
 
-def _refused(row: ProcessRow, time_ns: int) -> Role:
+def _refused(row: ProcessUsage, time_ns: int) -> Role:
     from ttmem.view.incidents.lines import is_fresh  # here: most have none
 
-    is_ended = row.state == "dead"
+    is_ended = row.state == "ended"
     return Role.FULL if any(is_fresh(one, time_ns, is_ended=is_ended) for one in row.incidents) else Role.DIM
 
 
@@ -153,7 +154,7 @@ def _foreign(directory: Foreign) -> Entry:
     return Entry(stamp, None, directory.user, f"{directory.what} in {directory.path}", "", "foreign", "")
 
 
-def _silent(frame: Frame, overview: Overview) -> Iterator[Entry]:
+def _silent(frame: Frame, overview: Snapshot) -> Iterator[Entry]:
     """Processes that have a chip open, as the driver says, and report nothing."""
     known = {row.pid for row in overview.processes if row.is_visible}
     chips: dict[int, list[str]] = {}

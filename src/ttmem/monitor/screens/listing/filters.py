@@ -1,7 +1,7 @@
 """Which entries are listed: a small language of comparisons, the one all-smi's users type.
 
     dram>4GiB & user~=ada          both
-    state==dead | l1>=1.5MiB       either; & binds tighter, brackets group
+    state==ended | l1>=1.5MiB      either; & binds tighter, brackets group
     llama                          a word alone: in label, command or user
     "two words" , pid:4711         quoted text; field:text is in (texts) or equals (numbers)
 
@@ -50,7 +50,7 @@ FIELDS: dict[str, Field] = {
     "total": Field("size", lambda e: e.total_bytes, "all device memory it holds"),
     "peak": Field("size", lambda e: e.peak_bytes, "highest use"),
     "age": Field("time", lambda e: None if e.age_ns is None else e.age_ns / 1e9, "since it began: 90s, 5m, 2h, 3d"),
-    "state": Field("text", lambda e: e.state, "live, stale, foreign, dead"),
+    "state": Field("text", lambda e: e.state, "live, stale, foreign, ended"),
     "via": Field("text", lambda e: e.via, "journal, socket, read, driver"),
     "launches": Field("count", lambda e: e.row.launch_count if e.row else None, "program launches"),
     "alive": Field("count", lambda e: e.row.live_count if e.row else None, "single allocations alive"),

@@ -8,25 +8,28 @@ the phase began; else it was at least what is held now.
 import math
 from collections.abc import Sequence
 
-from ttmem.devices import PLANNED_POOLS, Device
-from ttmem.snapshot.sights.process_detail import ProcessDetail
-from ttmem.snapshot.usage import OpenPhase, PhasePeak, PoolUsage
+from ttmem.devices import PLANNED_POOLS
+from ttmem.snapshot.device import ChipName
+from ttmem.snapshot.process_detail import ProcessDetail
+from ttmem.snapshot.programs import OpenPhase, PhasePeak
+from ttmem.snapshot.usage import PoolUsage
+from ttmem.snapshot.values import ChipId, TimeNs, replace
 from ttmem.view.summary import grouped
 from ttmem.view.units import clock_text
 
 __all__ = ["NOWHERE", "OPEN_RUNS", "phase_groups"]
 
-NOWHERE = Device.bare(-1, None, index=None, name="")  # stands for any chip when things are compared
+NOWHERE = ChipName(-1, ChipId(0), None, False, "")  # stands for any chip when things are compared
 OPEN_RUNS = -1  # instead of how often a phase ended
 
 
 def phase_groups(detail: ProcessDetail) -> Sequence[Sequence[PhasePeak]]:
     """Peaks that are the same on several chips together."""
-    ended = _in_time([phase for phase in detail.phases if phase.pool not in PLANNED_POOLS])
-    still_open = [peak for phase in detail.open_phases for peak in _peaks_so_far(phase, detail)]
+    ended = _in_time([phase for phase in detail.process.phases if phase.pool not in PLANNED_POOLS])
+    still_open = [peak for phase in detail.process.open_phases for peak in _peaks_so_far(phase, detail)]
     return [
-        *grouped(ended, lambda phase: phase._replace(device=NOWHERE, time_ns=None)),
-        *grouped(still_open, lambda phase: phase._replace(device=NOWHERE, time_ns=None)),
+        *grouped(ended, lambda phase: replace(phase, device=NOWHERE, time_ns=None)),
+        *grouped(still_open, lambda phase: replace(phase, device=NOWHERE, time_ns=None)),
     ]
 
 
@@ -45,14 +48,14 @@ def _peaks_so_far(phase: OpenPhase, detail: ProcessDetail) -> list[PhasePeak]:
     name = f"{phase.name}{times} since {clock_text(phase.since_ns)}"
     found = [
         PhasePeak(name, held.device, pool.pool, *figures)
-        for held in detail.devices
+        for held in detail.process.devices
         for pool in held.pools
         if pool.pool not in PLANNED_POOLS and (figures := _so_far(pool, phase))
     ]
     return found or [PhasePeak(name, NOWHERE, min(PLANNED_POOLS), 0, None, OPEN_RUNS)]
 
 
-def _so_far(pool: PoolUsage, phase: OpenPhase) -> tuple[int, int | None, int, bool] | None:
+def _so_far(pool: PoolUsage, phase: OpenPhase) -> tuple[int, TimeNs | None, int, bool] | None:
     """Peak, when, runs, and whether it is a lower bound."""
     if phase.since_ns is not None and pool.peak_time_ns is not None and pool.peak_time_ns >= phase.since_ns:
         return pool.peak_bytes, pool.peak_time_ns, OPEN_RUNS, pool.is_lower_bound

@@ -4,9 +4,10 @@ add up, and its single allocations, largest or oldest first.
 The first lines stay; the rest scrolls. Only lines that are to be seen are laid out.
 """
 
+import dataclasses
 import textwrap
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -15,8 +16,9 @@ from ttmem.monitor.screens.listing import sections
 from ttmem.monitor.screens.listing.phases import NOWHERE, phase_groups
 from ttmem.monitor.screens.listing.sections import Sheet
 from ttmem.monitor.screens.pen import Pen, shown_name
-from ttmem.snapshot.sights.process_detail import Holding, ProcessDetail
+from ttmem.snapshot.process_detail import Holding, ProcessDetail
 from ttmem.snapshot.usage import ProcessDevice
+from ttmem.snapshot.values import replace
 from ttmem.view.spans import Line, Role, width_of
 from ttmem.view.summary import grouped
 from ttmem.view.units import age_text, count_text, size_text
@@ -55,7 +57,7 @@ def draw(frame: Frame, look: Look, state: State) -> Drawing:
 def acted(action: str, state: State, frame: Frame, look: Look) -> State:
     """Scrolls, or turns the order of the list."""
     if action in _TURNS:
-        return replace(state, order="age" if state.order == "size" else "size")
+        return dataclasses.replace(state, order="age" if state.order == "size" else "size")
     if frame.detail is None:
         return state
     rows = _rows(look)
@@ -63,7 +65,7 @@ def acted(action: str, state: State, frame: Frame, look: Look) -> State:
     here = min(state.top, most)
     steps = {"up": -1, "down": 1, "page_up": -rows, "page_down": rows, "home": -here, "end": most}
     top = max(0, min(here + steps.get(action, 0), most))
-    return state if top == state.top else replace(state, top=top)
+    return state if top == state.top else dataclasses.replace(state, top=top)
 
 
 def _rows(look: Look) -> int:
@@ -71,7 +73,7 @@ def _rows(look: Look) -> int:
 
 
 def _head(detail: ProcessDetail, look: Look) -> list[Line]:
-    row = detail.row
+    row = detail.process
     pen = Pen().put(f" {pid_text(row.pid, is_visible=row.is_visible)} ", Role.INDEX)
     label = shown_name(row.label or row.command, look.is_ascii)
     told = [
@@ -94,18 +96,18 @@ def _head(detail: ProcessDetail, look: Look) -> list[Line]:
 
 
 def _age(detail: ProcessDetail) -> str:
-    began = detail.row.start_time_ns
+    began = detail.process.start_time_ns
     return age_text(detail.time_ns - began) if began is not None else ""
 
 
 def _body(detail: ProcessDetail, look: Look, order: Order) -> list[Drawer]:
     holdings = detail.largest if order == "size" else detail.oldest
     has_addresses = look.width >= _ROOM_FOR_ADDRESSES or not any(holding.allocation.tensor for holding in holdings)
-    chips = {chip.number: chip for chip in detail.chips}
+    chips = {chip.number: chip for chip in detail.process.named_chips}
     sheet = Sheet(look.width, look.is_ascii, detail.time_ns, chips, has_addresses)
-    held = grouped(detail.devices, _held)
-    refusals = grouped(detail.out_of_memory, lambda refused: refused._replace(device=NOWHERE))
-    clashes = grouped(detail.clashes, lambda clash: clash._replace(device=NOWHERE))
+    held = grouped(detail.process.devices, _held)
+    refusals = grouped(detail.process.out_of_memory, lambda refused: replace(refused, device=NOWHERE))
+    clashes = grouped(detail.process.clashes, lambda clash: replace(clash, device=NOWHERE))
     lines = _section("HELD BY LINE", [], sections.site_line, detail.sites[:_LINES_FIRST], sheet)
     more_lines = _section("MORE LINES", [], sections.site_line, detail.sites[_LINES_FIRST:], sheet)
     incidents = _incidents(detail)
@@ -128,11 +130,11 @@ def _body(detail: ProcessDetail, look: Look, order: Order) -> list[Drawer]:
 
 def _incidents(detail: ProcessDetail) -> "list[Told]":
     """The newest first."""
-    if not detail.row.incidents:
+    if not detail.process.incidents:
         return []
     from ttmem.view.incidents.lines import told_incidents  # here: most processes have none
 
-    return told_incidents([(detail.row, detail.row.state == "dead")], detail.time_ns)
+    return told_incidents([(detail.process, detail.process.state == "ended")], detail.time_ns)
 
 
 def _section(
@@ -151,14 +153,14 @@ def _section(
 
 def _doubts(detail: ProcessDetail, width: int) -> Iterator[str]:
     """Sentences, broken where the line ends."""
-    reasons = [reason_text(detail.row.reason)] if detail.row.reason else []
-    for text in (*reasons, *map(finding_text, detail.findings)):
+    reasons = [reason_text(detail.process.reason)] if detail.process.reason else []
+    for text in (*reasons, *map(finding_text, detail.process.findings)):
         yield from textwrap.wrap(text, width, subsequent_indent="  ")
 
 
 def _held(one: ProcessDevice) -> Hashable:
     """What a process holds on a chip, but for when its peaks were."""
-    pools = tuple(pool._replace(peak_time_ns=None, since_ns=None) for pool in one.pools)
+    pools = tuple(replace(pool, peak_time_ns=None, since_ns=None) for pool in one.pools)
     return pools, one.kinds, one.launch_count, one.activity.footprint
 
 
@@ -169,8 +171,8 @@ def _listed_as(order: Order) -> str:
 def _after_lines(detail: ProcessDetail, sheet: Sheet) -> list[Drawer]:
     """How many lines are not among the first; or why there are none."""
     more = len(detail.sites) - _LINES_FIRST + detail.more_site_count
-    if detail.row.sites_off:
-        text = no_lines_text(detail.row.sites_off)
+    if detail.process.sites_off:
+        text = no_lines_text(detail.process.sites_off)
     elif more > 0:
         text = f"and {plural(more, 'more line', 's')}, below"
     else:

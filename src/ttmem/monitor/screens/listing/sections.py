@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ttmem.devices import Device, Pool
+from ttmem.devices import Pool
 from ttmem.monitor.screens.listing.columns import tight_age_text
 from ttmem.monitor.screens.listing.phases import NOWHERE, OPEN_RUNS
 from ttmem.monitor.screens.pen import Pen
+from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.dump import Allocation
-from ttmem.snapshot.refusals import Clash, OutOfMemory
-from ttmem.snapshot.sights.process_detail import Holding, SiteSum
-from ttmem.snapshot.usage import PhasePeak, ProcessDevice
+from ttmem.snapshot.process_detail import Holding, SiteSum
+from ttmem.snapshot.programs import Clash, OutOfMemory, PhasePeak
+from ttmem.snapshot.usage import ProcessDevice
 from ttmem.view.device_tables import devices_word
 from ttmem.view.spans import Line, Role, Span, width_of
 from ttmem.view.units import UNKNOWN, clock_text, count_text, size_text, tight_count_text, tight_size_text
@@ -47,7 +48,7 @@ class Sheet(NamedTuple):
     width: int
     is_ascii: bool
     time_ns: int
-    chips: Mapping[int, Device]
+    chips: Mapping[int, ChipName]
     has_addresses: bool = True  # else what a tensor is and who asked has their room
 
     @property
@@ -167,7 +168,7 @@ class OnChip(Protocol):
     """Something that is about a chip."""
 
     @property
-    def device(self) -> Device: ...
+    def device(self) -> ChipName: ...
 
 
 def _chips(pen: Pen, group: Sequence[OnChip], sheet: Sheet) -> Pen:

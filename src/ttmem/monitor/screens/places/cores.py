@@ -6,7 +6,7 @@ cores   0    1    2        78  of 100
 
 from collections.abc import Iterator
 
-from ttmem.snapshot.sights.chip_map import ChipMap, CoreFill
+from ttmem.snapshot.chip_map import ChipMap, CoreFill
 from ttmem.view.colours import level_role
 from ttmem.view.spans import Line, Role, Span
 

@@ -4,7 +4,7 @@ import textwrap
 
 from ttmem.devices import Pool
 from ttmem.monitor.screens.pen import Pen
-from ttmem.snapshot.sights.chip_map import ChipMap, Region, Space
+from ttmem.snapshot.chip_map import ChipMap, Region, Space
 from ttmem.view.colours import level_role
 from ttmem.view.grid import Column, cell, grid
 from ttmem.view.spans import Line, Role, Span

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ttmem.devices import BinaryStatus, Kind
-from ttmem.snapshot.sights.kernel_table import KernelRow
+from ttmem.snapshot.kernel_table import KernelRow
 from ttmem.view.spans import Role
 from ttmem.view.units import UNKNOWN, count_text, packed_text, tight_size_text
 
@@ -130,7 +130,7 @@ COLUMNS = (
         "BINARIES",
         "STATE",
         lambda row: (UNKNOWN, UNKNOWN) if row.status is None else _STATUSES[row.status],
-        lambda row: _known(row.status),
+        lambda row: _known(None if row.status is None else row.status.number),
         rank=2,
         is_word=True,
         is_descending=False,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ttmem.snapshot.sights.chip_map import ChipMap, Space, Stretch
+from ttmem.snapshot.chip_map import ChipMap, Space, Stretch
 from ttmem.view.spans import Role
 
 __all__ = ["FREE", "SORTS", "Part", "Sort", "parts_of"]

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from ttmem.monitor.screens.places.parts import FREE, Part, Sort
-from ttmem.snapshot.sights.chip_map import Space
+from ttmem.snapshot.chip_map import Space
 from ttmem.view.spans import Line, Role, Span
 
 __all__ = ["axis", "scaled"]

@@ -1,0 +1,111 @@
+"""What figures are made of: frozen structs, counts that are never negative, and 64-bit numbers that JSON has as text.
+
+JavaScript loses whole numbers beyond 2^53, so nanoseconds are decimal text in JSON, ids and addresses hexadecimal.
+"""
+
+from datetime import datetime, timezone
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+__all__ = [
+    "MOST_NUMBER",
+    "SCHEMA",
+    "Answer",
+    "ChipId",
+    "Count",
+    "Hex",
+    "Number",
+    "Struct",
+    "TimeNs",
+    "clean",
+    "decode_hook",
+    "encode_hook",
+    "replace",
+    "schema_hook",
+    "time_text",
+]
+
+SCHEMA: Literal[2] = 2
+MOST_NUMBER = 1 << 53  # in JSON: beyond that readers are no longer exact
+
+_LATEST_NS = (1 << 63) - 1
+_LONGEST_TIME = len(str(_LATEST_NS))
+_LONGEST_HEX = len("0x") + 16
+_MOST_HEX = (1 << 64) - 1
+_SECOND_LENGTH = len("1970-01-01T00:00:00")
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=MOST_NUMBER)]  # of bytes, events, cores ...
+Number = Annotated[int, msgspec.Meta(ge=-MOST_NUMBER, le=MOST_NUMBER)]  # that may be negative
+replace = msgspec.structs.replace
+
+
+class Struct(msgspec.Struct, frozen=True):
+    """Figures at one instant. Nobody changes them; `replace` makes another one."""
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """Figures that are sent as a whole, with the version of their shape."""
+
+    schema: Literal[2] = SCHEMA
+
+
+class TimeNs(int):
+    """Nanoseconds since 1970, or between two moments: "1763460000123456789" in JSON."""
+
+    __slots__ = ()
+
+
+class Hex(int):
+    """A 64-bit id or address: "0x1f00" in JSON."""
+
+    __slots__ = ()
+
+
+class ChipId(Hex):
+    """The unique id of a chip, as it is written everywhere: "0x00000000075bcd15"."""
+
+    __slots__ = ()
+
+
+def encode_hook(value: Any) -> Any:
+    """What JSON has for what is no plain value. A journal may claim any time: those that cannot be are the nearest."""
+    if type(value) is TimeNs:
+        return str(min(max(int(value), 0), _LATEST_NS))
+    if type(value) is Hex:
+        return hex(value & _MOST_HEX)
+    if type(value) is ChipId:
+        return f"0x{value & _MOST_HEX:016x}"
+    raise NotImplementedError(f"{type(value).__name__} has no JSON form")
+
+
+def decode_hook(kind: type, value: Any) -> Any:
+    """The inverse of `encode_hook`. ValueError says what was expected."""
+    if type(value) is str and value.isascii() and value.isalnum():
+        if kind is TimeNs and value.isdigit() and len(value) <= _LONGEST_TIME and int(value) <= _LATEST_NS:
+            return TimeNs(value)
+        if issubclass(kind, Hex) and value.startswith("0x") and len(value) <= _LONGEST_HEX:
+            return kind(value, 16)
+    expected = "nanoseconds" if kind is TimeNs else "a number such as 0x1f00"
+    raise ValueError(f"Expected {expected} as text, got {str(value)[:40]!r}")
+
+
+def schema_hook(kind: type) -> dict[str, Any]:
+    """The same for a JSON Schema."""
+    patterns = {TimeNs: "^[0-9]{1,19}$", Hex: "^0x[0-9a-f]{1,16}$", ChipId: "^0x[0-9a-f]{16}$"}
+    return {"type": "string", "pattern": patterns[kind]}
+
+
+def clean(name: str) -> str:
+    """A name from outside, which may be no UTF-8: what cannot be written becomes `?`."""
+    return name if name.isascii() else name.encode("utf-8", "replace").decode()
+
+
+def time_text(time_ns: int | None) -> str | None:
+    """ISO 8601 in local time with offset, to the microsecond."""
+    if time_ns is None:
+        return None
+    seconds, rest = divmod(time_ns, 1_000_000_000)
+    text = datetime.fromtimestamp(seconds, timezone.utc).astimezone().isoformat()
+    part = f".{rest // 1000:06d}" if rest >= 1000 else ""
+    return text[:_SECOND_LENGTH] + part + text[_SECOND_LENGTH:]

@@ -1,0 +1,55 @@
+"""Whole rows of a ledger, held against what a snapshot made of its flat tables says, figure by figure."""
+
+from tests.support.simulated.figures import HOST
+from tests.support.simulated.timeless import timeless
+from ttmem._native import Ledger
+from ttmem.collector.rows import Surroundings, snapshot_from_rows
+from ttmem.collector.rows.looks import Looks
+from ttmem.collector.rows.looks import Surroundings as LooksSurroundings
+from ttmem.collector.silicon import bank_sizes
+from ttmem.snapshot import Snapshot, replace
+
+SURROUNDINGS = Surroundings(source="a test", places=("/here",), host=HOST, user_of=str, sizes_of=bank_sizes)
+OF_LOOKS = LooksSurroundings(source="a test", places=("/here",), host=HOST, user_of=str)
+ARCHITECTURES = ("wormhole_b0", "blackhole")
+LOOKS = 1000
+
+
+class WholeRows:
+    """One viewer of a ledger, who keeps what has the same version."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._looks = Looks(ledger)
+        for arch in ARCHITECTURES:
+            sizes = bank_sizes(arch)
+            assert sizes is not None
+            ledger.set_bank_sizes(arch, *sizes)
+
+    def check(self) -> None:
+        """Looks, and compares. Somebody may end meanwhile: only a look between two equal snapshots counts."""
+        before = self._expected()
+        for _ in range(LOOKS):
+            found = _without_fullest(timeless(self._looks.snapshot(OF_LOOKS)))
+            after = self._expected()
+            if before == after:
+                assert found == after
+                return
+            before = after
+        raise AssertionError(f"the ledger never stood still in {LOOKS} looks")
+
+    def _expected(self) -> Snapshot:
+        return timeless(snapshot_from_rows(self._ledger.snapshot(), SURROUNDINGS))
+
+
+def _without_fullest(snapshot: Snapshot) -> Snapshot:
+    """Flat tables have no figure of the fullest core now; what is resident is planned."""
+    for chip in snapshot.devices:
+        assert chip.fullest_core_bytes is None or chip.fullest_core_bytes <= (chip.worst_core_bytes or 0)
+    chips = (replace(chip, fullest_core_bytes=None, fullest_core=None) for chip in snapshot.devices)
+    return replace(snapshot, devices=tuple(chips))
+
+
+def check_whole_rows(ledger: Ledger) -> None:
+    """As somebody who looks for the first time."""
+    WholeRows(ledger).check()
