@@ -24,7 +24,7 @@ from ttmem.view.smi import SmiDocument
 
 __all__ = ["ANSWERS", "page_with_tables", "schema_text"]
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[1] / "docs" / "reference"
 ANSWERS = (SmiDocument, Snapshot, ProcessDetail, ChipMap, KernelTable, History, Telemetry, IncidentCopy, Dump)
 _BEGIN, _END = "<!-- tables: python -m tools.json_pages -->\n", "<!-- end of tables -->\n"
 _FIELD = re.compile(r"^    (\w+): [^#\n]*(?:#\s*(.*))?$", flags=re.MULTILINE)
@@ -33,17 +33,17 @@ Schema = dict[str, Any]
 
 
 def schema_text() -> str:
-    """docs/snapshot.schema.json."""
+    """docs/reference/snapshot.schema.json."""
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "ttmem -s",
-        "description": "What `ttmem -s`, `ttmem --json` and `ttmem ps --json` print; docs/json.md says what fields mean.",
+        "description": "What `ttmem -s` and `ttmem ps --json` print; docs/reference/json.md says what fields mean.",
     }
     return json.dumps(head | json_schema(SmiDocument), indent=1, ensure_ascii=False) + "\n"
 
 
 def page_with_tables(page: str) -> str:
-    """docs/json.md with its tables made again."""
+    """docs/reference/json.md with its tables made again."""
     before, _, rest = page.partition(_BEGIN)
     _, _, after = rest.partition(_END)
     return before + _BEGIN + _tables() + _END + after
@@ -60,7 +60,9 @@ def _tables() -> str:
 def _kinds() -> dict[str, type]:
     """Every struct and dictionary by its name."""
     modules = {inspect.getmodule(answer) for answer in ANSWERS}
-    modules |= {inspect.getmodule(base) for module in modules for base in vars(module).values() if inspect.isclass(base)}
+    modules |= {
+        inspect.getmodule(base) for module in modules for base in vars(module).values() if inspect.isclass(base)
+    }
     return {name: kind for module in modules for name, kind in vars(module).items() if inspect.isclass(kind)}
 
 

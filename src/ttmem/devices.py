@@ -183,17 +183,13 @@ class Cache(Word):
 class Stall(Word):
     """Why a launch had to wait before it could write into the kernel ring."""
 
-    NONE = 0
-    SPACE = 1  # no room
-    ENTRIES = 2  # the table of the ring's entries was full
-    LAUNCH_SLOTS = 3  # no free launch message
-    IN_FLIGHT = 4  # its binaries were still being written
-    ORDER = 5  # an ethernet program waits for the one before it
-    FULL = 6  # a replayed trace took the whole ring
-
-    @classmethod
-    def _missing_(cls, value: object) -> "Stall":
-        return cls.NONE
+    NONE = 0, "none"
+    SPACE = 1, "space"  # no room
+    ENTRIES = 2, "entries"  # the table of the ring's entries was full
+    LAUNCH_SLOTS = 3, "launch_slots"  # no free launch message
+    IN_FLIGHT = 4, "in_flight"  # its binaries were still being written
+    ORDER = 5, "order"  # an ethernet program waits for the one before it
+    FULL = 6, "full"  # a replayed trace took the whole ring
 
 
 class KernelType(IntEnum):
@@ -207,12 +203,12 @@ class KernelType(IntEnum):
 class FoundBy(Word):
     """How the type of a kernel was found, most trusted first."""
 
-    UNKNOWN = 0
-    OWNER = 1  # the program it belongs to
-    ARGUMENT = 2  # the caller said so
-    PATH = 3  # where its source lies
-    STACK = 4  # who called
-    SIZE = 5  # one of two well-known sizes: a guess
+    UNKNOWN = 0, "unknown"
+    OWNER = 1, "owner"  # the program it belongs to
+    ARGUMENT = 2, "argument"  # the caller said so
+    PATH = 3, "path"  # where its source lies
+    STACK = 4, "stack"  # who called
+    SIZE = 5, "size"  # one of two well-known sizes: a guess
 
 
 class CacheOutcome(IntEnum):
@@ -233,58 +229,7 @@ class CacheOutcome(IntEnum):
 class RefusalKind(Word):
     """What kind of incident it is, in the numbers of `ttmem/client.h`."""
 
-    UNKNOWN = 0
-    OUT_OF_MEMORY = 1
-    CLASH = 2  # circular buffers would reach into an L1 buffer, or beyond the end of L1
-    UNSAFE_REPLAY = 3
-
-
-class Device(NamedTuple):
-    """One chip, as the processes that opened it described it. `number` is its place in one snapshot only."""
-
-    number: int
-    unique_id: int
-    index: int | None  # type: ignore[assignment]  # hides a method of tuples, which nobody calls
-    arch: str
-    board: str
-    grid: tuple[int, int] | None
-    dram_bank_count: int | None
-    l1_bank_count: int | None
-    kernel_ring_bytes: int | None
-    capacity_bytes: tuple[int | None, ...]
-    open_count: int
-    is_known: bool
-    name: str
-
-    @classmethod
-    def bare(cls, number: int, unique_id: int | None, *, index: int | None, name: str) -> "Device":
-        """One of which nobody said more than how it is called."""
-        return cls(
-            number=number,
-            unique_id=unique_id or 0,
-            index=index,
-            arch="",
-            board="",
-            grid=None,
-            dram_bank_count=None,
-            l1_bank_count=None,
-            kernel_ring_bytes=None,
-            capacity_bytes=(None,) * len(Pool),
-            open_count=0,
-            is_known=unique_id is not None,
-            name=name,
-        )
-
-    def capacity(self, pool: Pool) -> int | None:
-        """All banks of a pool together, as reported by the chip's opener; None if nobody said."""
-        return self.capacity_bytes[pool] if pool < len(self.capacity_bytes) else None
-
-    @property
-    def is_seed(self) -> bool:
-        """Known by its number alone, from the seeds' protocol; no journal has opened that chip."""
-        return not self.is_known and self.index is not None
-
-    @property
-    def uuid(self) -> str | None:
-        """The chip's own id as it is printed everywhere; None for a device nobody opened."""
-        return f"0x{self.unique_id:016x}" if self.is_known else None
+    UNKNOWN = 0, "unknown"
+    OUT_OF_MEMORY = 1, "out_of_memory"
+    CLASH = 2, "clash"  # circular buffers would reach into an L1 buffer, or beyond the end of L1
+    UNSAFE_REPLAY = 3, "unsafe_replay"

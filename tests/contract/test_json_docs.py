@@ -10,7 +10,7 @@ from tools.json_pages import ANSWERS, page_with_tables
 from ttmem.snapshot.values import Answer
 from ttmem.view.smi import SmiDocument
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "reference"
 PAGE = (DOCS / "json.md").read_text(encoding="utf-8")
 SERVE = (DOCS / "serve.md").read_text(encoding="utf-8")
 FIELDS = {
@@ -50,7 +50,9 @@ def test_new_keys_of_the_table_of_old_ones_are_there() -> None:
     rows = [row.split(" | ") for row in text.partition("\n\n")[0].splitlines()]
     words = {"damaged", "reported", "cb kernel eth dispatch", "trace", "read", "sample", "ended"}
     words |= {"kernel_application kernel_fabric kernel_dispatch kernel_unknown"}
-    named = {part for _, new in rows for key in re.findall(r"`([^`]+)`", new) if key not in words for part in parts_of(key)}
+    named = {
+        part for _, new in rows for key in re.findall(r"`([^`]+)`", new) if key not in words for part in parts_of(key)
+    }
 
     assert len(rows) > 50
     assert named <= NEW_FIELDS

@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 import ttmem
-from tests.support.processes.programs import tracked
-from tools.public_names import STUB, stub
 from ttmem import _native
 from ttmem.client import reports
 from ttmem.client.socket_transport import SocketTransport

@@ -115,7 +115,8 @@ def test_what_is_no_such_document_is_refused(path: tuple[Any, ...], nonsense: An
 
 
 @pytest.mark.parametrize(
-    "path", [("device_info", 0, "telemetry", "power"), ("host_info", "OS"), (*POOL, "share"), ("processes", 0, "meshes")]
+    "path",
+    [("device_info", 0, "telemetry", "power"), ("host_info", "OS"), (*POOL, "share"), ("processes", 0, "meshes")],
 )
 def test_a_field_that_is_left_out_is_missed(path: tuple[Any, ...], validator: Any) -> None:
     told = document(a_busy_snapshot())

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.faces.json_documents import opened
-from tests.support.processes.programs import a_program, tracked
 from tests.support.faces.terminals import a_terminal
+from tests.support.processes.programs import a_program, tracked
 from ttmem.cli import VERBS
 
 TTMEM = [sys.executable, "-m", "ttmem"]

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.faces.json_documents import opened
-from tests.support.server.false_daemons import a_false_daemon, a_short_directory, an_answer, silence
-from tests.support.simulated.figures import a_busy_snapshot
 from tests.support.processes.programs import a_program
+from tests.support.server.false_daemons import a_false_daemon, a_short_directory, an_answer, silence
 from tests.support.server.seed_bytes import Message, Type, alloc, cb_alloc, kernel_load
 from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.simulated.figures import a_busy_snapshot
 from tests.support.timing.stopwatch import Stopwatch
 from tests.support.timing.waiting import wait_until
 from ttmem.snapshot.codec import encoded
@@ -150,7 +150,9 @@ def test_ps_says_the_same_with_and_without_the_daemon(daemon: Daemon) -> None:
     with a_program(journals_of(daemon), *PROGRAM) as program:
         program.arrive()
         wait_until(lambda: daemon.document()["processes"])
-        asked, alone = (opened(json.loads(daemon.run("ps", "--json", *flags).stdout)) for flags in ((), ("--no-daemon",)))
+        asked, alone = (
+            opened(json.loads(daemon.run("ps", "--json", *flags).stdout)) for flags in ((), ("--no-daemon",))
+        )
 
     assert (asked["source"], alone["source"]) == (f"daemon pid {daemon.pid}", "embedded collector")
     for told in (asked, alone):

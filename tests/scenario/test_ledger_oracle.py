@@ -385,7 +385,7 @@ class Stories(RuleBasedStateMachine):
         [key] = [key for key, name in self.prompt.names.items() if name == actor.name]
         numbers = {name: number for number, name in seen.devices.items()}
         for (device, pool), lives in actor.truth.alive_at_peak.items():
-            rows, is_whole = self.prompt.ledger.alive_at_peak(key, numbers[device], pool)
+            rows, is_whole = self.prompt.ledger.alive_at_peak(key, numbers[device], index(pool))
             assert is_whole
             assert sorted(_charge(seen.one_allocation(row)) for row in rows) == sorted(
                 _charge(one_life(actor.truth, life)) for life in lives if life.is_allocation

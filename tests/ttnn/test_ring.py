@@ -56,7 +56,7 @@ class Pair:
         ours = self.model.launch(
             request, expected_count=expected_count, worker_count=worker_count, is_in_flight=is_in_flight
         )
-        status = BinaryStatus.IN_FLIGHT if is_in_flight else BinaryStatus.COMMITTED
+        status = (BinaryStatus.IN_FLIGHT if is_in_flight else BinaryStatus.COMMITTED).number
         theirs = self.stock.launch(
             self._sizes(request), status=status, worker_count=worker_count, expected_count=expected_count
         )

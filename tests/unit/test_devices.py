@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.simulated.figures import a_device, a_snapshot
+from typing import Any
+
 from ttmem.devices import BinaryStatus, BufferType, Kind, Pool, Word
 
 CLIENT_H = (Path(__file__).parents[2] / "native" / "include" / "ttmem" / "client.h").read_text(encoding="utf-8")
@@ -36,6 +38,7 @@ def test_the_binary_statuses_are_those_of_the_c_header() -> None:
 
 
 def test_a_word_is_found_by_its_word_and_by_its_number() -> None:
+    words: Any
     for words in (Pool, Kind, BinaryStatus):
         for word in words:
             assert words(word.word) is word

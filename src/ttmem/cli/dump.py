@@ -1,6 +1,5 @@
 """`ttmem dump`: what is alive now, allocation by allocation. The answer goes to whoever asks."""
 
-import json
 import os
 import sys
 
@@ -10,8 +9,8 @@ from ttmem.cli.exits import NOTHING_READ
 from ttmem.cli.screen import Screen
 from ttmem.errors import SelectionError
 from ttmem.figures.source import FigureSource
-from ttmem.snapshot.dump import BY, By, Dump
 from ttmem.snapshot.codec import encoded
+from ttmem.snapshot.dump import BY, By
 from ttmem.view.dump_page import dump_page
 from ttmem.view.page import PageOptions
 

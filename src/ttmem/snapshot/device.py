@@ -42,6 +42,7 @@ class Device(ChipName, frozen=True):
     kernel_ring_bytes: Count | None = None  # of each worker core
     capacity_bytes: tuple[Count | None, ...] = (None,) * len(Pool)  # by pool, in the order of their numbers
     open_count: Count = 0  # live processes that have it open
+
     @classmethod
     def bare(cls, number: int, unique_id: int | None, *, index: int | None, name: str) -> "Device":
         """One of which nobody said more than how it is called."""

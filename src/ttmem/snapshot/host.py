@@ -17,6 +17,7 @@ class Finding(Struct, frozen=True):
     pid: Count | None = None  # by which process
     path: str = ""  # in which journal or directory
     text: str = ""  # a sentence, where the name does not say it all
+
     @property
     def line(self) -> str:
         """What it says, and of which file."""

@@ -161,7 +161,9 @@ class SmiDocument(Answer, frozen=True, kw_only=True):
     incidents: tuple[ProcessIncident, ...]  # all that are kept, oldest first
     findings: tuple[Finding, ...]  # all that does not add up; damaged files first
     foreign: tuple[Foreign, ...]  # what belongs to others and may not be read
-    errors: tuple[str, ...]  # what could not be read while the rest could, one line each; the exit code is 0 all the same
+    errors: tuple[
+        str, ...
+    ]  # what could not be read while the rest could, one line each; the exit code is 0 all the same
 
 
 def smi_document(snapshot: Snapshot, telemetry: Sequence[ChipTelemetry] = ()) -> SmiDocument:

@@ -7,10 +7,10 @@ import pytest
 
 from tests.support.processes.programs import a_program
 from tests.support.server.seed_serving import a_daemon
-from ttmem.snapshot import TimeNs, replace
 from ttmem.devices import Pool
 from ttmem.errors import SelectionError
 from ttmem.figures.source import FigureSource
+from ttmem.snapshot import TimeNs, replace
 
 PROGRAM = (
     "chip = ttmem.open_device(0xA1B2_C3D4_0000_0000, index=0, arch='wormhole_b0', board='n150', grid=(8, 8),",

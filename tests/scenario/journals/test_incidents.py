@@ -54,10 +54,10 @@ def test_an_incident_that_a_program_tells_outlives_it(actor: Actor) -> None:
 
     count, [first, second] = incidents(path)
     assert count == 2
-    assert first[1:5] == (RefusalKind.OUT_OF_MEMORY, Pool.DRAM, 1, 0)
+    assert first[1:5] == (RefusalKind.OUT_OF_MEMORY.number, Pool.DRAM.number, 1, 0)
     figures = [first.figures[name] for name in ("requested", "per_bank", "banks", "free", "bank_largest")]
     assert (figures, first.text, first.entry_ids) == ([10, 5, 2, UNKNOWN, UNKNOWN], "no rööm", [41])
-    assert second[1:5] == (RefusalKind.CLASH, Pool.L1, 1, PER_CORE)
+    assert second[1:5] == (RefusalKind.CLASH.number, Pool.L1.number, 1, PER_CORE)
     assert [second.figures[name] for name in ("program", "cb_end", "lowest_buffer")] == [3, 0x9000, 0x8000]
 
 
@@ -85,7 +85,7 @@ def test_the_model_tells_a_refusal_in_the_runtimes_words_and_figures(actor: Acto
     actor.kill()
 
     count, [kept] = incidents(path)
-    assert (count, kept.kind, kept.pool, kept.flags) == (1, RefusalKind.OUT_OF_MEMORY, Pool.L1, OF_TEXT)
+    assert (count, kept.kind, kept.pool, kept.flags) == (1, RefusalKind.OUT_OF_MEMORY.number, Pool.L1.number, OF_TEXT)
     assert kept.text == text
     figures = kept.figures
     assert f"allocate {figures['requested']} B L1 buffer across {figures['banks']} banks" in text
@@ -105,7 +105,7 @@ def test_the_model_tells_a_clash_as_a_clash(actor: Actor) -> None:
     actor.kill()
 
     count, [kept] = incidents(path)
-    assert (count, kept.kind, kept.pool, kept.text) == (1, RefusalKind.CLASH, Pool.L1, text)
+    assert (count, kept.kind, kept.pool, kept.text) == (1, RefusalKind.CLASH.number, Pool.L1.number, text)
     assert "clash with L1 buffers" in text
     assert (kept.figures["cb_end"], kept.figures["lowest_buffer"]) == (base + 1_000_000, lowest)
     assert kept.figures["program"] > 0

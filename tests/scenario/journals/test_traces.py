@@ -94,7 +94,7 @@ def test_the_python_client_tells_of_traces_as_c_does(actor: Actor) -> None:
     actor.kill()
 
     count, [kept] = incidents(path)
-    assert (count, kept.kind, kept.pool, kept.flags, kept.entry_ids) == (1, UNSAFE_REPLAY, Pool.DRAM, 0, [2])
+    assert (count, kept.kind, kept.pool, kept.flags, kept.entry_ids) == (1, UNSAFE_REPLAY, Pool.DRAM.number, 0, [2])
     assert [kept.figures[name] for name in ("trace", "address", "repeats")] == [4, 0x1800, 1]
 
 

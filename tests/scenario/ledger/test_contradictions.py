@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.machine.driver_tree import DriverTree
 from tests.support.journals.forgeries import FORGER_UID, VICTIM_UID, needs_two_users, reporting
 from tests.support.journals.reporters import Nursery, Reporter, a_nursery
 from tests.support.journals.watching import Watch
+from tests.support.machine.driver_tree import DriverTree
 from ttmem.analysis.fit import Need, candidates
 from ttmem.analysis.limits import Amount, Limit, judged
 from ttmem.collector import Collector

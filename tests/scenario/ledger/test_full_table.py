@@ -33,7 +33,7 @@ class Crowd:
         self.ledger = Ledger()
         self.key = reporter.attach_to(self.ledger)
         self.chip = reporter.open_device(0xA0)
-        self.held: dict[Pool, tuple[int, int]] = {}  # id: buffer type, size
+        self.held: dict[int, tuple[int, int]] = {}  # id: buffer type, size
         self.handles: dict[int, int] = {}
 
     def allocate(self, ids: range, size: int, type: int = 0) -> None:

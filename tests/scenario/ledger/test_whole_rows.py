@@ -12,8 +12,8 @@ import pytest
 from tests.support.journals.reporters import CHIP_FACTS, Command, Nursery, Reporter, a_nursery
 from tests.support.server.seed_bytes import alloc, free, kernel_load
 from tests.support.server.seed_serving import Engine, an_engine
-from tests.support.timing.waiting import wait_until
 from tests.support.simulated.whole_rows import WholeRows
+from tests.support.timing.waiting import wait_until
 from ttmem._native import Ledger
 
 MB = 1 << 20

@@ -13,10 +13,10 @@ from tests.support.tracked.agreement import Figures, TrueFigures, differences
 from tests.support.tracked.own_journal import OwnJournal
 from tests.support.tracked.shown import devices_in, expected_in_table, figures_in
 from ttmem import GraphTracker, metal
-from ttmem.snapshot.codec import decoded
-from ttmem.view.smi import SmiDocument
 from ttmem.devices import BufferType
 from ttmem.metal import BufferSpec, CoreRanges, MeshDevice, MeshWorkload, Program
+from ttmem.snapshot.codec import decoded
+from ttmem.view.smi import SmiDocument
 
 
 def ps(journal: OwnJournal, *flags: str) -> str:

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from tests.seed_protocol.conftest import ClientMaker
-from tests.support.faces.json_documents import opened
 from tests.support.server.seed_bytes import Message, Type, alloc, free, kernel_load
 from tests.support.server.seed_clients import SeedClient, a_client
 from tests.support.server.seed_figures import of_document, process_of

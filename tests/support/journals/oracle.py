@@ -91,7 +91,7 @@ class OracleProcess:
         self.findings: Counter[str] = Counter()
         self.launches: Counter[int] = Counter()
         self.open_phases: dict[int, OpenPhase] = {}
-        self.phase_peaks: dict[tuple[str, int, int], tuple[int, int]] = {}  # name, target, pool: peak, runs
+        self.phase_peaks: dict[tuple[str, int, int | Pool], tuple[int, int]] = {}  # name, target, pool: peak, runs
         self.out_of_memory: list[tuple[DeviceName, int, int, int, int]] = []
         self.clashes: list[tuple[DeviceName, int | None, int, int]] = []
         self.peaks: Counter[tuple[DeviceName, int | Pool]] = Counter()

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.support.faces.json_documents import opened
+from tests.support.faces.scraped import samples_of
 from tests.support.monitored.cards import cards_of, figures_in
 
 __all__ = ["Saying", "agree", "private_environment", "said_at_the_end", "said_by_all"]

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from tests.support.processes.programs import command_of
 from tests.support.timing.waiting import PATIENCE_SECONDS
 from ttmem.snapshot.codec import encoded
 

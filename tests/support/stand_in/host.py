@@ -49,7 +49,9 @@ class HostLook(Look):
 
     def stalls(self, chip: int) -> dict[Stall, int]:
         """Why launches waited on a chip, and how often."""
-        return {Stall.numbered(why): count for number, why, count in self._table("stalls") if self._chips[number] == chip}
+        return {
+            Stall.numbered(why): count for number, why, count in self._table("stalls") if self._chips[number] == chip
+        }
 
 
 class Host(Started, Spoken):

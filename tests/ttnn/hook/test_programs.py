@@ -177,8 +177,7 @@ def asked(hooked: Hooked, *arguments: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "ttmem", *arguments, "--json"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
     said: dict[str, Any] = json.loads(done.stdout)
-    said = opened(said) if "device_info" in said else said
-    return said
+    return opened(said) if "device_info" in said else said
 
 
 def test_ps_and_dump_say_from_outside_what_ttnn_says_inside(hooked_of: StartedHooked) -> None:
@@ -195,7 +194,9 @@ def test_ps_and_dump_say_from_outside_what_ttnn_says_inside(hooked_of: StartedHo
     assert (chip["arch"], chip["grid"], chip["board_info"]["board_type"]) == ("wormhole_b0", list(device.grid), "n150")
     for name, (banks, bank_bytes, allocated, *_) in judged["views"].items():
         pool = chip["memory"].get(name.lower(), {"used_bytes": 0, "capacity_bytes": banks * bank_bytes})
-        total = pool["capacity_bytes"] or 0  # a memory that this opening has none of, but an earlier one had, is of unknown size
+        total = (
+            pool["capacity_bytes"] or 0
+        )  # a memory that this opening has none of, but an earlier one had, is of unknown size
         assert (pool["used_bytes"], total) == (allocated * banks, banks * bank_bytes), name
     [process] = shown["processes"]
     assert (process["pid"], process["source"], process["is_complete"]) == (hooked.pid, "journal", True)

@@ -5,10 +5,10 @@ import os
 import click
 import pytest
 
+from ttmem.analysis.limits import Amount
 from ttmem.cli.tables.amounts import amount, rate, size
 from ttmem.cli.tables.arguments import spread
 from ttmem.cli.tables.options import table_command
-from ttmem.analysis.limits import Amount
 
 ME = str(os.geteuid())
 CONTEXT, FLAG = click.Context(click.Command("any")), click.Option(["--any"])

@@ -37,7 +37,9 @@ def used(process: ProcessUsage) -> dict[tuple[int | None, str], int]:
 
 
 def kernels(process: ProcessUsage) -> dict[str, tuple[int, int, bool]]:
-    kinds = [usage for held in process.devices for usage in held.kinds if usage.kind.number >= Kind.KERNEL_APPLICATION.number]
+    kinds = [
+        usage for held in process.devices for usage in held.kinds if usage.kind.number >= Kind.KERNEL_APPLICATION.number
+    ]
     return {usage.kind.name: (usage.used_bytes, usage.count, usage.is_estimated) for usage in kinds if usage.count}
 
 

@@ -4,10 +4,10 @@ import os
 import time
 from pathlib import Path
 
-from tests.support.simulated.overviews import without_times
-from tests.support.processes.programs import a_program
-from tests.support.simulated.read_figures import Canned, a_read_snapshot
 from tests.support.machine.stock_regions import Slot, a_region, put
+from tests.support.processes.programs import a_program
+from tests.support.simulated.timeless import timeless
+from tests.support.simulated.read_figures import Canned, a_read_snapshot
 from tests.support.timing.waiting import wait_until
 from ttmem.collector import Collector
 from ttmem.collector.rows.sums import overview_of
@@ -51,4 +51,4 @@ def test_a_program_that_reports_and_one_that_does_not_are_shown_alike(tmp_path: 
         "journal": (4096, (0,)),
         "runtime": (9, (0,)),
     }
-    assert without_times(overview) == without_times(overview_of(snapshot))
+    assert timeless(overview) == timeless(overview_of(snapshot))

@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.processes.programs import a_program
 from tests.support.machine.stock_regions import a_region, put
+from tests.support.processes.programs import a_program
 from ttmem.collector import Collector
 from ttmem.figures import FigureSource
 from ttmem.snapshot import Snapshot

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.processes.programs import a_program
 from tests.support.server.false_daemons import Behaviour, a_false_daemon, a_short_directory, an_answer, some_answers
 from tests.support.simulated.figures import a_busy_snapshot
-from tests.support.processes.programs import a_program
 from ttmem.figures import FigureSource
 from ttmem.snapshot import Snapshot, replace
 from ttmem.snapshot.codec import encoded
@@ -62,7 +62,11 @@ HOSTILE = {
 
 def answers_of(look: Callable[[FigureSource], Snapshot], main: Path, answer: Behaviour) -> tuple[Snapshot, int]:
     """What a viewer shows, and the pid of the program that is there."""
-    environ = {"TTMEM_DIR": str(main), "TTMEM_SYSTEM_DIR": str(main / "system"), "TTMEM_STOCK_SHM_DIR": str(main / "no")}
+    environ = {
+        "TTMEM_DIR": str(main),
+        "TTMEM_SYSTEM_DIR": str(main / "system"),
+        "TTMEM_STOCK_SHM_DIR": str(main / "no"),
+    }
     with (
         a_program(main, *PROGRAM) as program,
         a_false_daemon(main, answer),
@@ -87,7 +91,9 @@ def test_it_is_passed_over_with_one_sentence(
     assert note.text.endswith("; the journals were read without it")
 
 
-@pytest.mark.parametrize("text", [OLD, b"{", DEEP, with_first_pool(used_bytes=-1)], ids=["old", "half", "deep", "below"])
+@pytest.mark.parametrize(
+    "text", [OLD, b"{", DEEP, with_first_pool(used_bytes=-1)], ids=["old", "half", "deep", "below"]
+)
 def test_a_close_up_that_makes_no_sense_is_our_own(main: Path, text: bytes) -> None:
     """Also of a daemon whose overview is sound."""
     sound = replace(a_busy_snapshot(), places=(str(main),))

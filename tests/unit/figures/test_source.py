@@ -22,7 +22,6 @@ from tests.support.server.false_daemons import (
     some_bytes,
 )
 from tests.support.simulated.figures import a_busy_snapshot, a_dump
-from tests.support.processes.programs import a_program
 from tests.support.timing.stopwatch import Stopwatch
 from tests.support.timing.waiting import wait_until
 from ttmem.collector.rows.sums import overview_of

@@ -1,4 +1,4 @@
-"""Figures as JSON and back: nothing is lost, whole numbers stay exact everywhere, and what is not ours is one sentence."""
+"""Figures as JSON and back: nothing is lost, whole numbers stay exact, and what is not ours is one sentence."""
 
 import json
 import os
@@ -9,12 +9,20 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tests.support.simulated.chip_sights import kernel_tables, maps
 from tests.support.machine.driver_tree import DriverTree
-from tests.support.simulated.figures import NOON_NS, a_busy_snapshot, a_device, a_dump, a_process, a_seed_snapshot, a_snapshot
-from tests.support.simulated.made_up_rows import snapshots
-from tests.support.processes.programs import a_program
 from tests.support.metal.refused_memory import KIB, RefusingChip
+from tests.support.processes.programs import a_program
+from tests.support.simulated.chip_sights import kernel_tables, maps
+from tests.support.simulated.figures import (
+    NOON_NS,
+    a_busy_snapshot,
+    a_device,
+    a_dump,
+    a_process,
+    a_seed_snapshot,
+    a_snapshot,
+)
+from tests.support.simulated.made_up_rows import snapshots
 from tests.support.simulated.sights import a_detail
 from ttmem.collector import Collector
 from ttmem.collector.rows.sums import overview_of
@@ -300,7 +308,9 @@ def spoilt(path: tuple[Any, ...], nonsense: Any) -> bytes:
 @settings(max_examples=300, deadline=None)
 @example(("time_ns",), 1 << 80)
 @example(("processes", 0, "start_time_ns"), str((1 << 63) - 1))
-@given(st.sampled_from(PATHS), st.sampled_from([None, -1, 1.5, "x", "0", "0x5", [], {}, [[]], {"x": {}}, True, 1 << 80]))
+@given(
+    st.sampled_from(PATHS), st.sampled_from([None, -1, 1.5, "x", "0", "0x5", [], {}, [[]], {"x": {}}, True, 1 << 80])
+)
 def test_a_spoilt_answer_is_read_or_refused_and_never_shown_wrongly(path: tuple[Any, ...], nonsense: Any) -> None:
     try:
         snapshot = decoded(spoilt(path, nonsense), Snapshot)

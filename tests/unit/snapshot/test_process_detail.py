@@ -78,5 +78,7 @@ def test_a_chip_of_which_only_a_phase_tells_keeps_its_number() -> None:
 def test_an_answer_without_a_field_is_refused_by_its_name() -> None:
     told = encoded(a_detail()).replace(b'"size_bytes":', b'"size":', 1)
 
-    with pytest.raises(VersionMismatch, match=r"missing required field `size_bytes` - at `\$\.largest\[0\]\.allocation`"):
+    with pytest.raises(
+        VersionMismatch, match=r"missing required field `size_bytes` - at `\$\.largest\[0\]\.allocation`"
+    ):
         decoded(told, ProcessDetail)

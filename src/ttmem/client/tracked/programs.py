@@ -107,7 +107,7 @@ class CircularBuffers:
             if before is not None:
                 report_free(before[1])
         handle = report_cb_alloc(
-            self._target, next(_NUMBERS), address, size_bytes, core_count, view, program, kind, 0, text
+            self._target, next(_NUMBERS), address, size_bytes, core_count, view, program, index(kind), 0, text
         )
         entry = reported, handle
         if of_program.setdefault(key, entry) is not entry:

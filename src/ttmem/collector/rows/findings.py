@@ -1,4 +1,4 @@
-"""What does not add up, in sentences: chips that are said to be what they cannot be, more memory in use than a chip has,
+"""What does not add up, in sentences: chips that are said to be what they cannot be, more memory in use than there is,
 two buffers at one place, journals that no process is known to have written."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,7 @@
-"""Snapshots of a ledger, one after the other. A chip or process keeps its object while the ledger's version of it stays.
+"""Snapshots of a ledger, one after the other. A chip or process keeps its object while the ledger's version of it does.
 
-This is the one cache between the ledger and the faces: DESIGN 12, "full snapshot, 16 x 32 <= 3 ms" and "monitor <= 1.5 %
-of a core", which skips what is the same object. Without it the snapshots are equal.
+This is the one cache between the ledger and the faces: DESIGN 12, "full snapshot, 16 x 32 <= 3 ms" and "monitor
+<= 1.5 % of a core", which skips what is the same object. Without it the snapshots are equal.
 
    field                     who touches it
    _chips, _processes        any thread that looks; replaced as a whole, under _lock

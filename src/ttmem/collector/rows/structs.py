@@ -1,4 +1,4 @@
-"""From the ledger's nested rows to the structs of a snapshot, in one pass. native/python/whole_rows.cpp has their order.
+"""From the ledger's nested rows to the structs of a snapshot, in one pass: native/python/whole_rows.cpp has the order.
 
 The ledger has grouped and summed; here numbers become words, and numbers of chips become their names.
 """

@@ -5,6 +5,7 @@ from dataclasses import fields
 from enum import IntEnum
 from typing import Any
 
+from ttmem.devices import Word
 from ttmem.events import STRUCTS, BufferAllocated, CoreBufferAllocated, Event
 
 __all__ = ["Document", "PartReader", "event_document", "sizes_of", "text_of", "words_of"]

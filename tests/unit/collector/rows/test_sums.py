@@ -39,7 +39,11 @@ def pool_row(device: int, pool: Pool, used: int, *, peak: int = 0, time_ns: int 
 def test_figures_of_a_process_are_summed_over_its_chips() -> None:
     row = row_of(
         process_pools=[pool_row(0, DRAM, 10, peak=30), pool_row(1, DRAM, 5, peak=7), pool_row(1, L1, 3)],
-        process_kinds=[(1, 0, BUFFER.number, 10, 1, False), (1, 1, BUFFER.number, 8, 2, False), (1, 1, FABRIC.number, 6, 1, True)],
+        process_kinds=[
+            (1, 0, BUFFER.number, 10, 1, False),
+            (1, 1, BUFFER.number, 8, 2, False),
+            (1, 1, FABRIC.number, 6, 1, True),
+        ],
         launches=[(1, 0, 4), (1, 1, 5)],
     )
 

@@ -85,7 +85,9 @@ def test_targets_are_described_with_their_counters(journal: Path, document: dict
         for target in document["targets"]
         for pool, figures in target["pools"].items()
     }
-    assert told == {(target, Pool.numbered(pool).word): held.used_bytes for (target, pool), held in counters(journal).items()}
+    assert told == {
+        (target, Pool.numbered(pool).word): held.used_bytes for (target, pool), held in counters(journal).items()
+    }
 
 
 def test_what_is_alive_is_listed_and_what_a_close_ended_is_not(journal: Path, document: dict[str, Any]) -> None:
