@@ -1,4 +1,4 @@
-"""20,000 buffers, each from a line of its own, on eight chips; chips are opened and phases begin in between and after."""
+"""20,000 buffers, each from a line of its own, on eight chips; chips and phases also come among them and later."""
 
 from typing import Any
 
