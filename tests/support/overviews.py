@@ -4,40 +4,42 @@ from typing import Any
 
 import msgspec
 
-from tests.support.figures import HOST
-from tests.support.whole_rows import check_whole_rows
+from tests.support.whole_rows import SURROUNDINGS, Expected, WholeRows, expected_rows
 from ttmem._native import Ledger
-from ttmem.snapshot import PoolUsage, Surroundings, snapshot_from_rows
+from ttmem.snapshot import PoolUsage, snapshot_from_rows
 from ttmem.snapshot.incidents import Incident
 from ttmem.snapshot.sights.overview import Overview, ProcessRow, no_parent, overview_of
 from ttmem.snapshot.sights.overview_rows import Overviews
 from ttmem.snapshot.usage import DeviceUsage
 
-SURROUNDINGS = Surroundings(source="a test", places=("/here",), host=HOST, user_of=str)
 SOME_TIME_NS = 1
 LOOKS = 1000
 _OVERVIEWS = Overviews()  # one for all: what it remembers must not show
 
 
 def check_overview(ledger: Ledger) -> Overview:
-    """The ledger's overview, which says what its snapshot says.
+    """The ledger's overview, which says what its snapshot says; and so do its whole rows.
 
     Somebody may end while we look: only an overview between two equal snapshots can be held against them.
     """
-    check_whole_rows(ledger)
-    before = _summed_up(ledger)
+    whole = WholeRows(ledger)
+    before = _told(ledger)
     for _ in range(LOOKS):
         fast = _OVERVIEWS.made(ledger.overview(), SURROUNDINGS, no_parent)
-        after = _summed_up(ledger)
+        whole.look()
+        after = _told(ledger)
         if before == after:
-            assert without_times(fast) == after
+            assert without_times(fast) == after[0]
+            whole.compare(after[1])
             return fast
         before = after
     raise AssertionError(f"the ledger never stood still in {LOOKS} looks")
 
 
-def _summed_up(ledger: Ledger) -> Overview:
-    return without_times(overview_of(snapshot_from_rows(ledger.snapshot(), SURROUNDINGS)))
+def _told(ledger: Ledger) -> tuple[Overview, Expected]:
+    rows = ledger.snapshot()
+    snapshot = snapshot_from_rows(rows, SURROUNDINGS)
+    return without_times(overview_of(snapshot)), expected_rows(rows, snapshot)
 
 
 def without_times(overview: Overview) -> Overview:

@@ -33,6 +33,7 @@ PROCESS = (
 )
 DETAILS = ("devices", "other_devices", "programs", "phases", "open_phases", "out_of_memory", "clashes", "meshes")
 Figures = dict[str, Any]
+Expected = tuple[list[Figures], list[Figures]]  # of chips, and of processes
 
 
 class WholeRows:
@@ -51,17 +52,21 @@ class WholeRows:
         """Looks, and compares. Somebody may end meanwhile: only a look between two equal snapshots counts."""
         before = self._expected()
         for _ in range(LOOKS):
-            self._look()
+            self.look()
             after = self._expected()
             if before == after:
-                chips, processes = after
-                assert [figures for _, figures in self._chips.values()] == chips
-                assert [figures for _, figures in self._processes.values()] == processes
-                return
+                return self.compare(after)
             before = after
         raise AssertionError(f"the ledger never stood still in {LOOKS} looks")
 
-    def _look(self) -> None:
+    def compare(self, expected: Expected) -> None:
+        """What was last seen is this."""
+        chips, processes = expected
+        assert [figures for _, figures in self._chips.values()] == chips
+        assert [figures for _, figures in self._processes.values()] == processes
+
+    def look(self) -> None:
+        """Takes what has changed."""
         known = {number: version for number, (version, _) in self._chips.items()}
         detailed = {key: version for key, (version, _) in self._processes.items()}
         _, chips, processes, unlisted, _ = self._ledger.look("all", known, {}, detailed)
@@ -81,20 +86,19 @@ class WholeRows:
         assert known == version
         return figures
 
-    def _expected(self) -> tuple[list[Figures], list[Figures]]:
+    def _expected(self) -> Expected:
         rows = self._ledger.snapshot()
-        snapshot = snapshot_from_rows(rows, SURROUNDINGS)
-        listed = [usage.device.number for usage in snapshot.devices]
-        told = zip(rows["processes"], snapshot.processes, strict=True)
-        return (
-            [_expected_chip(usage, rows, snapshot) for usage in snapshot.devices],
-            [_expected_process(row, process, process_row_of(process, listed)) for row, process in told],
-        )
+        return expected_rows(rows, snapshot_from_rows(rows, SURROUNDINGS))
 
 
-def check_whole_rows(ledger: Ledger) -> None:
-    """As somebody who looks for the first time."""
-    WholeRows(ledger).check()
+def expected_rows(rows: Figures, snapshot: Snapshot) -> Expected:
+    """What the flat rows of a ledger, and the snapshot made of them, say."""
+    listed = [usage.device.number for usage in snapshot.devices]
+    told = zip(rows["processes"], snapshot.processes, strict=True)
+    return (
+        [_expected_chip(usage, rows, snapshot) for usage in snapshot.devices],
+        [_expected_process(row, process, process_row_of(process, listed)) for row, process in told],
+    )
 
 
 # ---- of the ledger
