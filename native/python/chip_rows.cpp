@@ -57,12 +57,12 @@ struct Sent {
     uint64_t launches = 0;
 };
 
-struct KernelEntry {
+struct ListedKernel {
     Words words;
     const Process* process;
 };
 
-nb::tuple kernel_row(const KernelEntry& found, const Sent* sent, const Timebase& time) {
+nb::tuple kernel_row(const ListedKernel& found, const Sent* sent, const Timebase& time) {
     const Words& words = found.words;
     const bool is_socket = found.process->way == Way::socket;
     const EntryWords its(words, is_socket);
@@ -147,7 +147,7 @@ nb::dict chip_rows(Books& books, uint32_t device, size_t most) {
 
 nb::tuple kernel_rows(Books& books, uint32_t device, size_t most) {
     return books.look([=](Processes& processes, Devices&, const Timebase& time, const auto&) {
-        std::vector<KernelEntry> found;
+        std::vector<ListedKernel> found;
         std::map<std::tuple<uint64_t, uint16_t, uint64_t>, Sent> sent;  // by process, target and program
         for (const auto& process : processes) {
             if (!is_shown(*process)) continue;
@@ -161,7 +161,7 @@ nb::tuple kernel_rows(Books& books, uint32_t device, size_t most) {
                     found.push_back({words, process.get()});
             });
         }
-        const auto is_first = [](const KernelEntry& a, const KernelEntry& b) {
+        const auto is_first = [](const ListedKernel& a, const ListedKernel& b) {
             return std::tuple(~a.words.reserved_bytes(), a.words.sequence(), a.process->key) <
                    std::tuple(~b.words.reserved_bytes(), b.words.sequence(), b.process->key);
         };
