@@ -3,12 +3,11 @@
 import operator
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.simulated.figures import a_device, a_snapshot
-from typing import Any
-
 from ttmem.devices import BinaryStatus, BufferType, Kind, Pool, Word
 
 CLIENT_H = (Path(__file__).parents[2] / "native" / "include" / "ttmem" / "client.h").read_text(encoding="utf-8")

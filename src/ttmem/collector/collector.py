@@ -6,7 +6,7 @@ kept for an hour.
 
    field                     who touches it
    _journals                 whoever scans: the thread while it runs, else the caller; guarded by _scanning
-   _ledger, _stock           anybody; each has its own lock
+   _ledger, _looks, _stock   anybody; each has its own lock
    _course                   whoever needs it first makes it; has its own lock
    _driver                   anybody; two at once tell the ledger the same
    _thread, _is_stopping     the owner of the collector; the thread only reads _is_stopping
@@ -18,22 +18,23 @@ kept for an hour.
 
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Iterable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ttmem import _native
 from ttmem.collector.chip_maps import chip_map_of
 from ttmem.collector.history import Course
 from ttmem.collector.kernel_tables import kernel_table_of
-from ttmem.collector.rows import Surroundings, snapshot_from_rows
+from ttmem.collector.rows import Looks, Surroundings
 from ttmem.collector.rows.allocations import dump_of, process_detail_of
-from ttmem.collector.rows.chips import devices_from_rows
 from ttmem.collector.rows.incidents import copy_from_rows
+from ttmem.collector.rows.looks import Details
+from ttmem.collector.rows.regions import BankSizes
 from ttmem.collector.rows.sums import overview_of, with_sums
 from ttmem.collector.silicon import DriverWord, bank_sizes
 from ttmem.collector.stock import Stock
-from ttmem.snapshot import Finding, Host, Readings, Snapshot, replace
+from ttmem.snapshot import Device, Finding, Host, Readings, Snapshot, replace
 from ttmem.snapshot.chip_map import ChipMap
 from ttmem.snapshot.dump import By, Dump
 from ttmem.snapshot.history import History
@@ -82,6 +83,7 @@ class Collector:
         self._driver = DriverWord(driver) if driver is not None else None
         self._stock = Stock(places.stock_listed)
         self._scanning = threading.Lock()
+        self._looks = Looks(self._ledger)
         self._host = host or read_host()
         self._pid_namespace = own_pid_namespace()
         self._parents = Parents()
@@ -159,8 +161,7 @@ class Collector:
     def snapshot(self) -> Snapshot:
         """Everything known at this instant."""
         readings = self._readings()
-        rows = self._believed(self._ledger.snapshot)
-        snapshot = snapshot_from_rows(rows, self._surroundings())
+        snapshot = self._looked("all")
         return self._with_plain(self._stock.joined(snapshot, readings)) if readings.places else snapshot
 
     def _with_plain(self, snapshot: Snapshot) -> Snapshot:
@@ -177,18 +178,27 @@ class Collector:
 
     def overview(self, details: Collection[int] = ()) -> Snapshot:
         """The same without details of processes, but for those whose keys are named."""
-        return overview_of(self.snapshot(), details)
+        readings = self._readings()
+        if not readings.places:
+            return self._looked(details)
+        joined = self._with_plain(self._stock.joined(self._looked("all"), readings))
+        return overview_of(joined, details)
 
-    def _believed(self, look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """The ledger's rows, of chips of which it knows what the driver says."""
-        rows = look()
-        is_news = self._driver is not None and self._driver.tell(self._ledger, rows)
-        return look() if is_news else rows
+    def _looked(self, details: Details) -> Snapshot:
+        """What the ledger says, of chips of which it knows how large their banks are and what the driver says."""
+        surroundings = self._surroundings()
+        snapshot = self._looks.snapshot(surroundings, details)
+        devices = [usage.device for usage in snapshot.devices]
+        news_count = sum(self._ledger.set_bank_sizes(arch, *sizes) for arch, sizes in _bank_sizes(devices).items())
+        if self._driver is not None:
+            news_count += self._driver.describe(self._ledger, devices)
+        return self._looks.snapshot(surroundings, details) if news_count else snapshot
 
     def process(self, pid: int, *, key: int | None = None, most: int = MOST) -> ProcessDetail:
         """One process close up; `key`: which of several of that pid. One that is not there is a SelectionError."""
-        snapshot = self.snapshot()
-        process = found_process(snapshot.processes, pid, key)
+        found = found_process(self.overview().processes, pid, key)
+        snapshot = self.overview(details=[found.key])
+        process = found_process(snapshot.processes, pid, found.key)
         rows = self._ledger.process(pid, process.key, most) if process.source != "runtime" else None
         return process_detail_of(process, rows or {}, time_ns=snapshot.time_ns)
 
@@ -219,7 +229,6 @@ class Collector:
                 replace(one, path=clean(one.path), text=clean(one.text))
                 for one in (*self._journals.findings, *self.notes)
             ),
-            sizes_of=bank_sizes,
             parent_of=self._parents.parent_of,
         )
 
@@ -238,7 +247,7 @@ class Collector:
         """What was alive at an incident of a process; `key`: which of several of that pid, else one that lives, else
         the newest that has an incident of that number. None if no copy is kept."""
         rows = self._ledger.incident(pid, max(0, key or 0), number)
-        return copy_from_rows(rows, devices_from_rows(rows)) if rows else None
+        return copy_from_rows(rows) if rows else None
 
     def history(self, seconds: int) -> History:
         """What was used when, up to now: since `start`, or one sample if nobody followed the journals."""
@@ -270,3 +279,9 @@ class Collector:
 def _type_count(snapshot: Snapshot) -> int:
     """How many lists there are: one per process, device and type."""
     return sum(len(held.pools) + len(held.kernels) for process in snapshot.live for held in process.devices)
+
+
+def _bank_sizes(devices: Iterable[Device]) -> dict[str, BankSizes]:
+    """Of the architectures of some chips that are known here."""
+    found = {device.arch: bank_sizes(device.arch) for device in devices}
+    return {arch: sizes for arch, sizes in found.items() if sizes is not None}

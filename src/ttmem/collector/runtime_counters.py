@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 
 from ttmem.collector.chips import chips_of
 from ttmem.collector.differences import Differences
-from ttmem.collector.rows.chips import with_empty_pools
+from ttmem.collector.rows.structs import with_empty_pools
 from ttmem.devices import Pool
 from ttmem.snapshot import (
     Device,
@@ -196,7 +196,9 @@ class RuntimeCounters:
             pools=tuple(pools[pool] for pool in sorted(pools)),
             doubt=first_reason([usage.doubt, "uncounted" if len(telling) < len(plain) else ""]),
         )
-        return replace(joined, pools=with_empty_pools(joined))
+        if joined.launch_count is None or joined.doubt:
+            return joined
+        return replace(joined, pools=with_empty_pools(joined.device, joined.pools))
 
     def _read_pool(
         self, device: Device, pool: Pool, before: PoolUsage | None, part: _Part, *, now_ns: int

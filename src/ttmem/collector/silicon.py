@@ -3,11 +3,12 @@ not woken for that."""
 
 import os
 import time
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ttmem.collector.rows.chips import devices_from_rows
 from ttmem.collector.rows.regions import BankSizes
+from ttmem.snapshot.device import Device
 from ttmem.snapshot.identity import chip_of
 
 if TYPE_CHECKING:
@@ -29,15 +30,15 @@ class DriverWord:
         self._known: tuple[ChipTelemetry, ...] = ()
         self._due = float("-inf")
 
-    def tell(self, ledger: "Ledger", rows: dict[str, Any]) -> bool:
-        """Tells of the chips in its rows. Whether any of that was news: then the rows are to be taken again."""
+    def describe(self, ledger: "Ledger", devices: Iterable[Device]) -> bool:
+        """Tells the ledger what the driver says of these chips. Whether any of that was news to it."""
         if time.monotonic() >= self._due:
             self._known = self._driver.identities()
             self._due = time.monotonic() + _AGAIN_SECONDS
         if not self._known:
             return False
         is_news = False
-        for device in devices_from_rows(rows).values():
+        for device in devices:
             chip = chip_of(device, self._known)
             if chip is not None:
                 arch, card = chip.arch or "", chip.card_type or ""

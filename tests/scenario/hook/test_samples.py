@@ -84,5 +84,5 @@ def test_statuses_are_committed_as_recorded(host: Host) -> None:
     host.tell(f"open {MESH} 1 0", *an_add(ADD), *a_matmul(MATMUL), "enqueue 1", "enqueue 2")
     statuses = [status for status, _ in host.look().programs(CHIP).values()]
 
-    assert [status.value for status in statuses] == [event["status"] for event in events("workload_binary_status")]
+    assert [status.number for status in statuses] == [event["status"] for event in events("workload_binary_status")]
     assert statuses == [BinaryStatus.COMMITTED] * 2

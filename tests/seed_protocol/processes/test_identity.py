@@ -155,7 +155,7 @@ def test_a_process_is_shown_with_its_uid_and_command(engine: Engine, client_of: 
 
     assert (row["uid"], row["source"], row["path"]) == (os.geteuid(), "socket", "")
     assert "seed_client" in row["command"]
-    assert row["is_complete"] is True
+    assert row["complete"] is True
 
 
 def test_a_monitor_that_only_asks_is_no_process_that_holds_anything(engine: Engine, client_of: ClientMaker) -> None:

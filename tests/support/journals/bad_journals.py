@@ -165,7 +165,7 @@ class CollectorReader:
         for _ in range(3):
             self.collector.tick()
         snapshot = self.collector.snapshot()
-        assert decoded(encoded(snapshot), Snapshot) == snapshot
+        assert encoded(decoded(encoded(snapshot), Snapshot)) == encoded(snapshot)
         for process, incident in snapshot.incidents:
             copy = self.collector.incident_copy(process.pid, incident.number, key=process.key)
             assert copy is None or decoded(encoded(copy), IncidentCopy) == copy

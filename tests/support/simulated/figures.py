@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ttmem.collector.rows import Surroundings, snapshot_from_rows
+from tests.support.flat_rows.processes import Surroundings, snapshot_from_rows
 from ttmem.collector.rows.allocations import dump_of
 from ttmem.collector.rows.regions import BankSizes
 from ttmem.snapshot import Finding, Foreign, Host, Snapshot, TimeNs

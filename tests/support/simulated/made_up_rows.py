@@ -4,8 +4,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.support.flat_rows.processes import snapshot_from_rows
 from tests.support.simulated.figures import a_device, a_process, an_incident, an_unknown_device, some_rows, surroundings
-from ttmem.collector.rows import snapshot_from_rows
 from ttmem.snapshot import Finding, Foreign, Snapshot
 
 SIZES = st.integers(0, 1 << 50)

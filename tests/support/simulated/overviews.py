@@ -1,8 +1,8 @@
 """An overview: a snapshot without the details of its processes, held against the ledger's whole rows."""
 
+from tests.support.flat_rows.processes import snapshot_from_rows
 from tests.support.simulated.whole_rows import SURROUNDINGS, check_whole_rows
 from ttmem._native import Ledger
-from ttmem.collector.rows import snapshot_from_rows
 from ttmem.collector.rows.sums import overview_of
 from ttmem.snapshot import Snapshot
 

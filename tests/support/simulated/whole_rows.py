@@ -1,11 +1,11 @@
 """Whole rows of a ledger, held against what a snapshot made of its flat tables says, figure by figure."""
 
+from tests.support.flat_rows.processes import Surroundings, snapshot_from_rows
 from tests.support.simulated.figures import HOST
 from tests.support.simulated.timeless import timeless
 from ttmem._native import Ledger
-from ttmem.collector.rows import Surroundings, snapshot_from_rows
-from ttmem.collector.rows.looks import Looks
-from ttmem.collector.rows.looks import Surroundings as LooksSurroundings
+from ttmem.collector.rows import Looks
+from ttmem.collector.rows import Surroundings as LooksSurroundings
 from ttmem.collector.silicon import bank_sizes
 from ttmem.snapshot import Snapshot, replace
 

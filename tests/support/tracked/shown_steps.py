@@ -9,10 +9,10 @@ chips have them and however often they come again.
 from collections.abc import Iterator
 from typing import Any
 
+from tests.support.flat_rows.processes import Surroundings, snapshot_from_rows
 from tests.support.tracked import shown
 from tests.support.tracked.agreement import Figures
 from tests.support.tracked.chip_rows import ACTIVITY, ChipKey, ChipTables, Reading, Row, Rows
-from ttmem.collector.rows import Surroundings, snapshot_from_rows
 from ttmem.devices import Pool
 from ttmem.snapshot import Host, Snapshot
 

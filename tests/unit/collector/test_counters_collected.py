@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tests.support.machine.stock_regions import Slot, a_region, put
 from tests.support.processes.programs import a_program
-from tests.support.simulated.timeless import timeless
 from tests.support.simulated.read_figures import Canned, a_read_snapshot
+from tests.support.simulated.timeless import timeless
 from tests.support.timing.waiting import wait_until
 from ttmem.collector import Collector
 from ttmem.collector.rows.sums import overview_of

@@ -1,5 +1,5 @@
-"""From the ledger's plain rows to the structs of a snapshot."""
+"""From the ledger's rows to the structs of a snapshot."""
 
-from ttmem.collector.rows.processes import Surroundings, snapshot_from_rows
+from ttmem.collector.rows.looks import Looks, Surroundings
 
-__all__ = ["Surroundings", "snapshot_from_rows"]
+__all__ = ["Looks", "Surroundings"]

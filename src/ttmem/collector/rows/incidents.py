@@ -6,7 +6,7 @@ from typing import Any
 from ttmem.devices import BufferLayout, Kind, Pool
 from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.incidents import KINDS, Frame, HeldEntry, Incident, IncidentCopy, Site
-from ttmem.snapshot.values import TimeNs
+from ttmem.snapshot.values import ChipId, TimeNs
 
 __all__ = ["copy_from_rows", "incidents_from_rows"]
 
@@ -45,8 +45,9 @@ def _site(row: Sequence[Any] | None) -> Site | None:
     return Site(tuple(Frame(*frame) for frame in frames), *others)
 
 
-def copy_from_rows(rows: Mapping[str, Any], devices: Mapping[int, ChipName]) -> IncidentCopy:
+def copy_from_rows(rows: Mapping[str, Any]) -> IncidentCopy:
     """What `Ledger.incident()` hands out."""
+    devices = {row["number"]: _chip_name(row) for row in rows["devices"]}
     return IncidentCopy(
         incident=_incident(rows["incident"], devices),
         pid=rows["pid"],
@@ -83,6 +84,10 @@ def _held_entry(devices: Mapping[int, ChipName], kind: int, pool: int, identity:
         site=site,
         device_ids=_names(chips, devices),
     )
+
+
+def _chip_name(row: Mapping[str, Any]) -> ChipName:
+    return ChipName(row["number"], ChipId(row["unique_id"]), None, row["known"], row["name"])
 
 
 def _names(numbers: Iterable[int], devices: Mapping[int, ChipName]) -> tuple[str, ...]:

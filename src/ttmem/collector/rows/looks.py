@@ -87,7 +87,7 @@ class Looks:
         found = dict(self._made(process_rows, processes, names, surroundings, details))
         with self._lock:
             self._chips = chips
-            self._processes = processes | found if details != "all" else found | _of_others(processes, found)
+            self._processes = found | _of_others(processes, found)
         return _snapshot(at, chips, [usage for _, usage in found.values()], damaged, surroundings)
 
     def _made(
@@ -108,7 +108,7 @@ class Looks:
 def _of_others(
     before: Mapping[tuple[int, bool], tuple[int, ProcessUsage]], found: Mapping[tuple[int, bool], Any]
 ) -> dict[tuple[int, bool], tuple[int, ProcessUsage]]:
-    """Of processes that are still there, what was made without details."""
+    """Of processes that are still there, what was made with details where these are without, and the reverse."""
     keys = {key for key, _ in found}
     return {name: one for name, one in before.items() if name not in found and name[0] in keys}
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.flat_rows.processes import snapshot_from_rows
 from tests.support.simulated.figures import (
     GIB,
     a_busy_snapshot,
@@ -14,7 +15,6 @@ from tests.support.simulated.figures import (
     some_rows,
     surroundings,
 )
-from ttmem.collector.rows import snapshot_from_rows
 from ttmem.collector.rows.sums import overview_of
 from ttmem.devices import Kind, Pool
 from ttmem.snapshot import ProcessUsage, Snapshot

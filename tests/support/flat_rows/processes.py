@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ttmem.collector.rows.activity import activity_from_rows
-from ttmem.collector.rows.chips import (
+from tests.support.flat_rows.activity import activity_from_rows
+from tests.support.flat_rows.chips import (
     Holder,
     Holders,
     device_usages,
@@ -19,7 +19,7 @@ from ttmem.collector.rows.chips import (
     kind_from_row,
     pool_from_row,
 )
-from ttmem.collector.rows.contradictions import chip_findings
+from tests.support.flat_rows.contradictions import chip_findings
 from ttmem.collector.rows.incidents import incidents_from_rows
 from ttmem.collector.rows.regions import SizesOf
 from ttmem.collector.rows.sums import with_sums

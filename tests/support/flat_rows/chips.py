@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from ttmem.collector.rows.activity import cores_from_rows, together
+from tests.support.flat_rows.activity import cores_from_rows, together
+from tests.support.flat_rows.spaces import ChipKind, Headroom, Largest, Row, Spaces
 from ttmem.collector.rows.regions import BANKED, SizesOf, bank_count
-from ttmem.collector.rows.spaces import ChipKind, Headroom, Largest, Row, Spaces
 from ttmem.devices import PLANNED_POOLS, Kind, Pool
 from ttmem.snapshot.activity import Activity
 from ttmem.snapshot.device import Device, place_of
