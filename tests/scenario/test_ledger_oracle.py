@@ -26,7 +26,7 @@ from hypothesis.stateful import (
 from tests.support.journals.agreement import Expected, Seen, one_life
 from tests.support.journals.oracle import CB_KINDS, KERNELS, SIZE_MOST, Life, Oracle, OracleProcess
 from tests.support.journals.reporters import Nursery, Reporter, a_nursery
-from tests.support.simulated.overviews import check_overview
+from tests.support.simulated.whole_rows import check_overview
 from tests.support.timing.waiting import wait_until
 from ttmem._native import Ledger
 from ttmem.devices import Kind, Pool

@@ -10,7 +10,7 @@ from tests.support.journals.reporters import CHIP_FACTS, Nursery, Reporter, a_nu
 from tests.support.processes.programs import a_program
 from tests.support.server.seed_bytes import alloc, kernel_load
 from tests.support.server.seed_serving import an_engine
-from tests.support.simulated.overviews import check_overview
+from tests.support.simulated.whole_rows import check_overview
 from tests.support.timing.waiting import wait_until
 from ttmem._native import Ledger
 from ttmem.devices import Pool

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.faces.json_documents import opened
 from tests.support.journals.reporters import Nursery, a_nursery
-from tests.support.simulated.overviews import check_overview
+from tests.support.simulated.whole_rows import check_overview
 from ttmem._native import Ledger
 from ttmem.cli.program import run_program
 

@@ -12,7 +12,7 @@ from tests.support.server.seed_clients import SeedClient, a_client, order
 from tests.support.server.seed_figures import of_model
 from tests.support.server.seed_model import SeedModel
 from tests.support.server.seed_serving import Engine
-from tests.support.simulated.overviews import check_overview
+from tests.support.simulated.whole_rows import check_overview
 from tests.support.timing.waiting import wait_until
 
 DEVICES = (0, 1, 40)

@@ -6,6 +6,7 @@ from tests.support.simulated.timeless import timeless
 from ttmem._native import Ledger
 from ttmem.collector.rows import Looks
 from ttmem.collector.rows import Surroundings as LooksSurroundings
+from ttmem.collector.rows.sums import overview_of
 from ttmem.collector.silicon import bank_sizes
 from ttmem.snapshot import Snapshot, replace
 
@@ -53,3 +54,9 @@ def _without_fullest(snapshot: Snapshot) -> Snapshot:
 def check_whole_rows(ledger: Ledger) -> None:
     """As somebody who looks for the first time."""
     WholeRows(ledger).check()
+
+
+def check_overview(ledger: Ledger) -> Snapshot:
+    """What the ledger knows, without the details of processes, after its whole rows were checked."""
+    check_whole_rows(ledger)
+    return overview_of(snapshot_from_rows(ledger.snapshot(), SURROUNDINGS))
