@@ -22,6 +22,7 @@ from ttmem.collector.rows.structs import (
     pools_from_rows,
     time_ns,
 )
+from ttmem.collector.rows.sums import without_details
 from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.host import Finding, Foreign, Host
 from ttmem.snapshot.usage import DeviceUsage, ProcessUsage, Snapshot
@@ -101,7 +102,10 @@ class Looks:
         wanted = None if details == "all" else frozenset(details or ())
         for key, version, row in rows:
             name = (key, wanted is None or key in wanted)
-            process = known[name][1] if row is None else _process(row, names, surroundings)
+            if row is not None:
+                process = _process(row, names, surroundings)
+            else:
+                process = known[name][1] if name in known else without_details(known[key, True][1])
             yield name, (version, _with_parent(process, surroundings.parent_of))
 
 

@@ -7,7 +7,7 @@ from ttmem.devices import Kind, Pool
 from ttmem.snapshot.usage import KindUsage, PoolUsage, ProcessUsage, Snapshot, first_reason
 from ttmem.snapshot.values import replace
 
-__all__ = ["overview_of", "with_sums"]
+__all__ = ["overview_of", "with_sums", "without_details"]
 
 _NO_DETAILS: dict[str, Any] = {
     "has_details": False,
@@ -18,8 +18,13 @@ _NO_DETAILS: dict[str, Any] = {
 
 def overview_of(snapshot: Snapshot, details: Collection[int] = ()) -> Snapshot:
     """The same without the details of processes, but for those whose keys are named."""
-    processes = (one if one.key in details else replace(one, **_NO_DETAILS) for one in snapshot.processes)
+    processes = (one if one.key in details else without_details(one) for one in snapshot.processes)
     return replace(snapshot, processes=tuple(processes))
+
+
+def without_details(process: ProcessUsage) -> ProcessUsage:
+    """Only its sums."""
+    return replace(process, **_NO_DETAILS)
 
 
 def with_sums(process: ProcessUsage, listed: Collection[int]) -> ProcessUsage:
