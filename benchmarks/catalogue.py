@@ -30,6 +30,7 @@ MODULES = (
     "seed_socket",
     "ending",
     "hook",
+    "hook_rare",
     "death",
     "visibility",
     "crowded",

@@ -31,3 +31,11 @@ uint64_t pairs_ns(create_function* create, const void* what, const void* how, vo
     }
     return spent_ns() - began;
 }
+
+/* They live as long as the process. */
+void keep(create_function* create, const void* what, const void* how, void* mesh, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+        void* pointer[2];
+        create(pointer, what, how, mesh, 0, 0);
+    }
+}
