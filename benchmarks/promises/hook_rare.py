@@ -1,4 +1,4 @@
-"""Promise: with the hook a refusal of the stock runtime takes at most 20 us more when it was refused so before, 2 ms more
+"""Promise: with the hook a refusal of the stock runtime takes at most 20 us more if it was refused so before, 2 ms more
 when it is new and 100,000 buffers live; a tensor that is made by a Python stack not seen before takes 20 us more.
 
 Made-up chips; CPU time of the caller, by turns with the hook and without it in one process, as `hook` has it. The
