@@ -1,4 +1,4 @@
-"""docs/json.md has every field of every answer as the structs have them; the pages of answers point there."""
+"""docs/reference/json.md has every field of every answer as the structs have them; the pages of answers point there."""
 
 import re
 from pathlib import Path

@@ -70,7 +70,7 @@ def test_sockets_of_a_manager_are_served_and_left_in_place(directory: Path) -> N
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(seed))
             client.sendall(alloc(1, 4096).to_bytes(144))
-            wait_until(lambda: b'"used":4096' in ask(query, "/snapshot"))
+            wait_until(lambda: b'"used_bytes":4096' in ask(query, "/snapshot"))
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_SECONDS) == 0
 

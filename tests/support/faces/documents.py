@@ -99,6 +99,6 @@ def _put(root: Schema, path: str, leaf: Schema) -> None:
 
 
 def described(section: str) -> set[str]:
-    """The fields that a section of docs/inspect.md names."""
+    """The fields that a section of docs/reference/inspect.md names."""
     text = _INSPECT.read_text(encoding="utf-8").split(f"## {section}\n", 1)[1].split("\n## ", 1)[0]
     return set(re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE))
