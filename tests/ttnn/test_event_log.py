@@ -39,7 +39,7 @@ def alive(daemon: Daemon, process: dict[str, Any]) -> dict[str, int]:
     for device in daemon.document("/dump?most=10000")["devices"]:
         for group in device["groups"]:
             for one in group["allocations"]:
-                if one["pid"] == process["pid"]:
+                if one["owner"]["pid"] == process["pid"]:
                     counts[sorts.get(one["kind"], "Allocated")] += 1
     return counts
 

@@ -77,12 +77,12 @@ def test_all_are_told_the_same_of_the_wheels_refusal(wrapped: str, stock: Stock,
     assert len(told) == TOLD_COUNT
     assert told == [told[0]] * len(told)
     [incident], count, refusals, copy = told[0]
-    assert (incident["number"], incident["kind"], incident["memory"], count) == (1, "out_of_memory", "l1", 1)
-    assert (refusals, len(incident["device_ids"])) == (1, 2)  # of a mesh: counted once
-    assert [frame["function"] for frame in incident["site"]["frames"]] == ["tensor", "refused", "<module>"]
-    assert str(incident["requested_bytes"]) in incident["text"]
+    assert (incident.number, incident.kind, incident.memory, count) == (1, "out_of_memory", "l1", 1)
+    assert (refusals, len(incident.device_ids)) == (1, 2)  # of a mesh: counted once
+    assert [frame.function for frame in incident.site.frames] == ["tensor", "refused", "<module>"]
+    assert str(incident.requested_bytes) in incident.text
     assert sum(entry.kind == "buffer" for entry in copy.entries) == 5
-    assert (incident["operations_since"] >= WRAP_EVENTS) == ("a" in wrapped)
+    assert (incident.operations_since >= WRAP_EVENTS) == ("a" in wrapped)
 
 
 @pytest.mark.timeout(120)

@@ -137,7 +137,10 @@ def test_of_one_thread_the_runtimes_own_counters_say_what_was_counted(hooked: Ho
         process, devices = told(hooked)
 
     [memory] = devices.values()
-    assert (memory["dram"]["requested"], memory["l1"]["requested"]) == (region.totals.dram, region.totals.l1)
+    assert (memory["dram"]["requested_bytes"], memory["l1"]["requested_bytes"]) == (
+        region.totals.dram,
+        region.totals.l1,
+    )
     assert (region.totals.dram, region.totals.l1) == (2 * (32 * 32 + 1024 * 1024), 2 * (64 * 64 + 256 * 256))
     assert (process["source"], process["findings"], process["other_devices"]) == ("journal", {}, [])
 
@@ -155,6 +158,6 @@ def test_what_another_thread_allocates_is_counted_and_its_lack_in_the_runtimes_c
 
     assert (same["source"], same["findings"], same["other_devices"]) == ("journal", {}, [])
     assert (process["source"], process["findings"]) == ("journal", {"runtime_misses": 1})
-    assert (dram["requested"], dram["origin"]) == (4 * MIB, "counted")
+    assert (dram["requested_bytes"], dram["origin"]) == (4 * MIB, "counted")
     assert (other["memory"]["dram"]["used_bytes"], other["memory"]["dram"]["origin"]) == (2 * MIB, "read")
     assert "the runtime's counter misses allocations of other threads" in ps(hooked)

@@ -98,14 +98,14 @@ def test_all_are_told_the_same(source: str, wrapped: str, c_program: Path, direc
     assert len(told) == TOLD_COUNT
     assert told == [told[0]] * len(told)
     [incident], count, refusals, copy = told[0]
-    assert (incident["number"], incident["kind"], incident["memory"], count, refusals) == (
+    assert (incident.number, incident.kind, incident.memory, count, refusals) == (
         1,
         "out_of_memory",
         "l1",
         1,
         1,
     )
-    assert incident["requested_bytes"] == (1000 * 1024 * 64 if source == "model" else 1 << 20)
-    assert incident["text"].startswith("Out of Memory" if source == "model" else "no room")
+    assert incident.requested_bytes == (1000 * 1024 * 64 if source == "model" else 1 << 20)
+    assert incident.text.startswith("Out of Memory" if source == "model" else "no room")
     assert len(copy.entries) == (3 if source == "model" else 5)
-    assert (incident["operations_since"] >= WRAP_EVENTS) == ("a" in wrapped)
+    assert (incident.operations_since >= WRAP_EVENTS) == ("a" in wrapped)
