@@ -78,7 +78,7 @@ def corruptions(comparison: Comparison) -> dict[str, Corruption]:
     found["chips that are not alike"] = partial(_all_alike, comparison)
     found["bytes of the truth"] = partial(patch.object, comparison.mesh, "truth", partial(_untrue, comparison))
     found["launches of the truth"] = partial(_launched_once_more, comparison)
-    found["document"] = partial(_shown_anew, comparison, "document", _wrong_document)
+    found["document"] = partial(_shown_anew, comparison, "in_document", _wrong_document)
     found["table"] = partial(_shown_anew, comparison, "in_table", _wrong_table)
     return found
 
@@ -121,10 +121,10 @@ def _shown_anew(comparison: Comparison, name: str, wrong: Callable[[Any, Any], A
         yield
 
 
-def _wrong_document(document: Callable[[Any], dict[str, Any]], snapshot: Any) -> dict[str, Any]:
-    made = document(snapshot)
-    for pool in made["device_info"][-1]["memory"].values():
-        pool["used"] += bool(pool["used"])
+def _wrong_document(in_document: Callable[[Any], dict[int, Any]], snapshot: Any) -> dict[int, Any]:
+    made = in_document(snapshot)
+    last = made[list(made)[-1]]
+    last["used"] = {pool: used + 1 for pool, used in last["used"].items()}
     return made
 
 
