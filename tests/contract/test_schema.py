@@ -1,4 +1,4 @@
-"""docs/reference/snapshot.schema.json is the schema of what `ttmem -s` prints: made from the structs, and true of documents.
+"""docs/reference/snapshot.schema.json is the schema of what `ttmem -s` prints: made from structs, true of documents.
 
 After a change of the structs: python -m tools.json_pages, then read the difference.
 """
