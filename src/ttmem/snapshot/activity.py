@@ -37,7 +37,7 @@ class RingUsage(Struct, frozen=True):
     retired_bytes: Count  # finished, not overwritten yet
     entry_count: Count  # live ones; at most 7
     launch_count: Count  # that took room in it
-    total_bytes: Count | None  # its size; None if nobody told
+    total_bytes: Count | None  # its size; None if not known
 
     @property
     def free_bytes(self) -> int | None:

@@ -52,7 +52,7 @@ class PlacedPart(Struct, frozen=True):
 
     address: Hex
     core_count: Count
-    core_set: str  # `0,0-7,7;0,8-3,8`: rectangles, corners included; empty if nobody told
+    core_set: str  # `0,0-7,7;0,8-3,8`: rectangles, corners included; empty if not known
 
 
 class Allocation(Struct, frozen=True):
@@ -63,11 +63,11 @@ class Allocation(Struct, frozen=True):
     id: Hex
     address: Hex | None  # None where the reporter names none, and for kernels
     program: Count | None  # of kernels and circular buffers, where it is known
-    name: str  # of a kernel; empty if nobody told
-    stack: tuple[str, ...]  # "file:line function" that asked for it, innermost first; empty if nobody told
+    name: str  # of a kernel; empty if not known
+    stack: tuple[str, ...]  # "file:line function" that asked for it, innermost first; empty if not known
     core_type: CoreType  # of a kernel
     found_by: FoundBy  # how the type of a kernel was found
-    packed_bytes: tuple[Count, ...]  # of a kernel's binaries, one for each processor; empty if nobody told
+    packed_bytes: tuple[Count, ...]  # of a kernel's binaries, one for each processor; empty if not known
     size_bytes: Count  # what it is charged; 0 for a view
     requested_bytes: Count
     page_bytes: Count | None  # of a buffer, where it is known
@@ -77,12 +77,12 @@ class Allocation(Struct, frozen=True):
     is_view: bool  # memory that belongs to another allocation
     is_estimated: bool
     time_ns: TimeNs | None
-    thread: Count | None  # that made it, by the kernel's number; None where nobody told
+    thread: Count | None  # that made it, by the kernel's number; None where not known
     owner: Owner
     per_core_bytes: Count | None = None  # of a buffer that is allocated by core
     parts: tuple[PlacedPart, ...] = ()  # of such a buffer, one for each address
-    operation: str = ""  # that asked for it, or whose program it is; empty if nobody told
-    tensor: str = ""  # "1x1x32x64 bfloat16 tile": what a buffer holds; empty if nobody told
+    operation: str = ""  # that asked for it, or whose program it is; empty if not known
+    tensor: str = ""  # "1x1x32x64 bfloat16 tile": what a buffer holds; empty if not known
 
 
 class DumpSum(Struct, frozen=True):

@@ -20,14 +20,14 @@ class KernelRow(Struct, frozen=True, kw_only=True):
     found_by: FoundBy
     core_type: CoreType
     binary_bytes: Count | None  # on one core: all its binaries, each rounded up
-    packed_bytes: tuple[Count, ...]  # of each binary, one for each processor; empty if nobody told
+    packed_bytes: tuple[Count, ...]  # of each binary, one for each processor; empty if not known
     core_count: Count | None
     exact_bytes: Count | None  # None: not known; then the seeds' rule stands for it
     seed_rule_bytes: Count | None  # binary size x cores
     status: BinaryStatus | None  # of its program's binaries; None if the program never had any
     launch_count: Count | None  # of its program
     time_ns: TimeNs | None  # when it was loaded
-    operation: str = ""  # of its program; empty if nobody told
+    operation: str = ""  # of its program; empty if not known
 
     @property
     def cache_hit_count(self) -> int | None:

@@ -15,7 +15,7 @@ class Program(Struct, frozen=True):
     status: BinaryStatus
     launch_count: Count
     dram_bytes: Count  # of its binaries
-    operation: str = ""  # whose program it is; empty if nobody told
+    operation: str = ""  # whose program it is; empty if not known
 
 
 class PhasePeak(Struct, frozen=True):
