@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ttmem._native import Ledger
 from ttmem.collector import Collector
-from ttmem.sources.places import Places
+from ttmem.sources.directories import Places
 
 
 def attach(ledger: Ledger, path: Path) -> int:

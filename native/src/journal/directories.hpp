@@ -7,7 +7,7 @@
 //   /run/user/<uid>/ttmem           the same where the environment does not name it
 //   /dev/shm/ttmem-<uid>.<random>   the one of this user that is there, else a new one: nobody can make it before us
 //
-// Viewers look into all of them (src/ttmem/sources/places.py); tests/scenario/journals/test_places.py compares the two.
+// Viewers look into all of them (src/ttmem/sources/directories.py); tests/scenario/journals/test_places.py compares the two.
 #pragma once
 
 #include <cstddef>

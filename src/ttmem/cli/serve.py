@@ -138,7 +138,7 @@ def _serve(
     from ttmem.daemon.metrics.exporter import Asked
     from ttmem.figures.daemon_client import SOCKET_NAME
     from ttmem.figures.source import daemon_directories
-    from ttmem.sources.seed_socket import seed_socket_path
+    from ttmem.sources.server_socket import seed_socket_path
 
     environ = dict(os.environ)
     for name in ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET"):
@@ -163,7 +163,7 @@ def _serve(
 def _check(asked: _Sockets) -> None:
     """What can be told of flags before anything is touched."""
     from ttmem.daemon.query_server import loopback_address
-    from ttmem.sources.seed_socket import group_id
+    from ttmem.sources.server_socket import group_id
 
     for name, value in asked._asdict().items():
         if value == "":

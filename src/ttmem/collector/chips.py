@@ -1,34 +1,75 @@
-"""Finds the chip that a region of the stock runtime's counters is about: by its unique id, whoever else tells of it."""
+"""What chips are, whatever their openers say: by the kernel's driver, and by the tables of the runtime model, which is
+not woken for that."""
 
+import os
+import time
 from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from ttmem.snapshot import Device, ReadChip, Readings, Snapshot
+import msgspec
 
-__all__ = ["chips_of"]
+from ttmem.collector.rows.regions import BankSizes
+from ttmem.snapshot.device import Device
+from ttmem.snapshot.identity import chip_of
 
+if TYPE_CHECKING:
+    from ttmem._native import Ledger
+    from ttmem.snapshot.telemetry import ChipTelemetry
+    from ttmem.sources.driver import Driver
 
-def chips_of(snapshot: Snapshot, readings: Readings) -> list[tuple[Device, ReadChip]]:
-    """Every region with its chip: one that was reported, by its unique id, or one of its own."""
-    by_id: dict[int, Device] = {device.unique_id: device for device in _all_devices(snapshot) if device.is_known}
-    next_number = max((device.number for device in _all_devices(snapshot)), default=-1) + 1
-    found = []
-    for chip in readings.chips:
-        device = by_id.get(chip.unique_id) if chip.unique_id is not None else None
-        if device is None:
-            is_known = chip.unique_id is not None
-            index, name = (chip.device_index, "") if is_known else (None, chip.name)
-            device = Device.bare(next_number, chip.unique_id, index=index, name=name)
-            next_number += 1
-            if chip.unique_id is not None:
-                by_id[chip.unique_id] = device
-        found.append((device, chip))
-    return found
+__all__ = ["DriverWord", "bank_sizes", "most_memory"]
+
+_TABLES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "metal", "chips")
+_AGAIN_SECONDS = 10.0  # what the driver calls chips hardly ever changes
 
 
-def _all_devices(snapshot: Snapshot) -> Iterable[Device]:
-    """Those that are shown come last, and count: of the others only names are known."""
-    for process in snapshot.processes:
-        for held in process.devices:
-            chip = held.device
-            yield Device(chip.number, chip.unique_id, chip.index, chip.is_known, chip.name)
-    yield from (usage.device for usage in snapshot.devices)
+class DriverWord:
+    """Tells a ledger what the driver says of the chips that processes have named. Any thread may ask for that."""
+
+    def __init__(self, driver: "Driver") -> None:
+        self._driver = driver
+        self._known: tuple[ChipTelemetry, ...] = ()
+        self._due = float("-inf")
+
+    def describe(self, ledger: "Ledger", devices: Iterable[Device]) -> bool:
+        """Tells the ledger what the driver says of these chips. Whether any of that was news to it."""
+        if time.monotonic() >= self._due:
+            self._known = self._driver.identities()
+            self._due = time.monotonic() + _AGAIN_SECONDS
+        if not self._known:
+            return False
+        is_news = False
+        for device in devices:
+            chip = chip_of(device, self._known)
+            if chip is not None:
+                arch, card = chip.arch or "", chip.card_type or ""
+                is_news |= ledger.describe_by_driver(device.unique_id, arch, card, *most_memory(arch, card))
+        return is_news
+
+
+@cache
+def bank_sizes() -> dict[str, BankSizes]:
+    """The banks of every architecture that is known here, by the name tt-metal gives it."""
+    rows = _table("architectures").items()
+    return {arch: BankSizes(row["dram_bank_bytes"], row["l1_bytes"]) for arch, row in rows}
+
+
+def most_memory(arch: str, card: str) -> tuple[int, int]:
+    """DRAM and L1 of a chip, by the driver's names of its architecture and card; 0 where nobody here knows. Some of its
+    cores may be switched off: no chip of that card has more."""
+    found = [row for name, row in _table("architectures").items() if arch and name.startswith(arch)]
+    boards = [row for name, row in _table("boards").items() if card.lower().startswith(name)]
+    if len(found) != 1:
+        return 0, 0
+    [chip] = found
+    missing = boards[0].get("harvested_dram_channel_count", 0) if boards else 0
+    dram_banks = (chip["dram_channel_count"] - missing) * chip["dram_banks_per_channel"]
+    columns, rows = chip["tensix_grid"]
+    return dram_banks * chip["dram_bank_bytes"], columns * rows * chip["l1_bytes"]
+
+
+@cache
+def _table(name: str) -> dict[str, dict[str, Any]]:
+    with open(os.path.join(_TABLES, f"{name}.json"), "rb") as table:
+        return dict(msgspec.json.decode(table.read()))

@@ -6,9 +6,11 @@ kept for an hour.
 
    field                     who touches it
    _journals                 whoever scans: the thread while it runs, else the caller; guarded by _scanning
-   _ledger, _looks, _stock   anybody; each has its own lock
-   _course                   whoever needs it first makes it; has its own lock
+   _ledger, _looks,          anybody; each has its own lock
+   _counters
+   _recorder                   whoever needs it first makes it; has its own lock
    _driver                   anybody; two at once tell the ledger the same
+   _has_counters             anybody; it only becomes true
    _thread, _is_stopping     the owner of the collector; the thread only reads _is_stopping
    _tick_seconds             the owner before it starts the thread, then nobody
    notes                     replaced as a whole by the owner, read by anybody
@@ -18,24 +20,24 @@ kept for an hour.
 
 import threading
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ttmem import _native
 from ttmem.collector.chip_maps import chip_map_of
-from ttmem.collector.history import Course
+from ttmem.collector.chips import DriverWord, bank_sizes
+from ttmem.collector.history import HistoryRecorder
 from ttmem.collector.kernel_tables import kernel_table_of
 from ttmem.collector.rows import Looks, Surroundings
 from ttmem.collector.rows.allocations import dump_of, process_detail_of
 from ttmem.collector.rows.incidents import copy_from_rows
 from ttmem.collector.rows.looks import Details
-from ttmem.collector.rows.regions import BankSizes
 from ttmem.collector.rows.sums import overview_of, with_sums
-from ttmem.collector.silicon import DriverWord, bank_sizes
-from ttmem.collector.stock import Stock
-from ttmem.snapshot import Device, Finding, Host, Readings, Snapshot, replace
+from ttmem.collector.runtime_counters import RuntimeCounters
+from ttmem.snapshot import Finding, Host, Readings, Snapshot, replace
 from ttmem.snapshot.chip_map import ChipMap
+from ttmem.snapshot.counters import NO_READINGS
 from ttmem.snapshot.dump import By, Dump
 from ttmem.snapshot.history import History
 from ttmem.snapshot.incidents import IncidentCopy
@@ -43,12 +45,10 @@ from ttmem.snapshot.kernel_table import KernelTable
 from ttmem.snapshot.process_detail import ProcessDetail, found_process
 from ttmem.snapshot.selection import MOST, found_device
 from ttmem.snapshot.values import clean
-from ttmem.sources.hosts import read_host, user_name
-from ttmem.sources.journals import Journals
-from ttmem.sources.parents import Parents
-from ttmem.sources.places import Places
-from ttmem.sources.procfs import own_pid_namespace
-from ttmem.sources.unlisted import UnlistedJournals
+from ttmem.sources.directories import Places, region_names
+from ttmem.sources.journals import Journals, UnlistedJournals
+from ttmem.sources.procfs import Parents, own_pid_namespace, read_host, user_name
+from ttmem.sources.stock_shm.regions import StockCounters
 
 if TYPE_CHECKING:
     from ttmem.sources.driver import Driver
@@ -78,16 +78,19 @@ class Collector:
         self.source = source
         self.notes: tuple[Finding, ...] = ()  # what else whoever owns it wants to be seen
         self._ledger = _native.Ledger(has_tap)
+        for arch, sizes in bank_sizes().items():
+            self._ledger.set_bank_sizes(arch, *sizes)
         self._journals = Journals(places, user_of=user_name)
         self._unlisted = UnlistedJournals(places)
         self._driver = DriverWord(driver) if driver is not None else None
-        self._stock = Stock(places.stock_listed)
+        self._counters = RuntimeCounters(StockCounters(places.stock_listed, user_of=user_name), user_of=user_name)
+        self._has_counters = False
         self._scanning = threading.Lock()
         self._looks = Looks(self._ledger)
         self._host = host or read_host()
         self._pid_namespace = own_pid_namespace()
         self._parents = Parents()
-        self._course: Course | None = None
+        self._recorder: HistoryRecorder | None = None
         self._thread: threading.Thread | None = None
         self._is_stopping = threading.Event()
         self._tick_seconds: float | None = None
@@ -162,7 +165,7 @@ class Collector:
         """Everything known at this instant."""
         readings = self._readings()
         snapshot = self._looked("all")
-        return self._with_plain(self._stock.joined(snapshot, readings)) if readings.places else snapshot
+        return self._with_plain(self._counters.joined(snapshot, readings)) if readings.places else snapshot
 
     def _with_plain(self, snapshot: Snapshot) -> Snapshot:
         """With the sums and the parents of processes that only the runtime's counters show."""
@@ -181,18 +184,18 @@ class Collector:
         readings = self._readings()
         if not readings.places:
             return self._looked(details)
-        joined = self._with_plain(self._stock.joined(self._looked("all"), readings))
+        joined = self._with_plain(self._counters.joined(self._looked("all"), readings))
         return overview_of(joined, details)
 
     def _looked(self, details: Details) -> Snapshot:
         """What the ledger says, of chips of which it knows how large their banks are and what the driver says."""
         surroundings = self._surroundings()
         snapshot = self._looks.snapshot(surroundings, details)
-        devices = [usage.device for usage in snapshot.devices]
-        news_count = sum(self._ledger.set_bank_sizes(arch, *sizes) for arch, sizes in _bank_sizes(devices).items())
-        if self._driver is not None:
-            news_count += self._driver.describe(self._ledger, devices)
-        return self._looks.snapshot(surroundings, details) if news_count else snapshot
+        if self._driver is None or not self._driver.describe(
+            self._ledger, [usage.device for usage in snapshot.devices]
+        ):
+            return snapshot
+        return self._looks.snapshot(surroundings, details)
 
     def process(self, pid: int, *, key: int | None = None, most: int = MOST) -> ProcessDetail:
         """One process close up; `key`: which of several of that pid. One that is not there is a SelectionError."""
@@ -212,10 +215,17 @@ class Collector:
 
     def _readings(self) -> Readings:
         """What the runtime's counters say; before the ledger's figures are taken."""
-        readings = self._stock.read()
+        readings = self._read_counters()
         if readings.chips or self._thread is not None:
             self._ledger.drain()  # what was read is compared with what was counted by then; and journals take turns
         return readings
+
+    def _read_counters(self) -> Readings:
+        """Most machines have none; once there are some, they are read at every look."""
+        if not self._has_counters and not any(map(region_names, self._journals.places.stock_listed())):
+            return NO_READINGS
+        self._has_counters = True
+        return self._counters.read()
 
     def _surroundings(self) -> Surroundings:
         return Surroundings(
@@ -253,22 +263,22 @@ class Collector:
         """What was used when, up to now: since `start`, or one sample if nobody followed the journals."""
         return self._sampled().history(seconds)
 
-    def _sampled(self) -> Course:
-        if self._course is None:
-            self._course = Course(self._ledger.sample, lambda: self._stock.read().chips, time.time_ns)
-        return self._course
+    def _sampled(self) -> HistoryRecorder:
+        if self._recorder is None:
+            self._recorder = HistoryRecorder(self._ledger.sample, lambda: self._read_counters().chips, time.time_ns)
+        return self._recorder
 
     def _follow(self) -> None:
-        course = self._sampled()
+        recorder = self._sampled()
         while not self._is_stopping.is_set():
             self.scan()
             if self._tick_seconds is None:
                 self._ledger.run(_SCAN_EVERY_SECONDS)
-                course.look()
+                recorder.take_due()
                 continue
             for _ in range(max(1, round(_UNHURRIED_SCAN_SECONDS / self._tick_seconds))):
                 self._ledger.drain()
-                course.look()
+                recorder.take_due()
                 if self._is_stopping.wait(self._tick_seconds):
                     break
 
@@ -279,9 +289,3 @@ class Collector:
 def _type_count(snapshot: Snapshot) -> int:
     """How many lists there are: one per process, device and type."""
     return sum(len(held.pools) + len(held.kernels) for process in snapshot.live for held in process.devices)
-
-
-def _bank_sizes(devices: Iterable[Device]) -> dict[str, BankSizes]:
-    """Of the architectures of some chips that are known here."""
-    found = {device.arch: bank_sizes(device.arch) for device in devices}
-    return {arch: sizes for arch, sizes in found.items() if sizes is not None}

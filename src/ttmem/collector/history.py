@@ -1,6 +1,13 @@
-"""The course of things: what every chip and pool was at its highest in each second, for an hour, and what happened.
+"""What was used when: the highest of every chip and pool in each second, for an hour, and what happened meanwhile.
 
-A sample is taken by whoever looks first in a new second. What it costs does not depend on how much is allocated.
+A sample is taken by the first caller in a new second. What it costs does not depend on how much is allocated. The
+samples of one pool of one chip are two rings:
+
+    300 places of  1 s      place = second % 300
+    300 places of 12 s      place = second // 12 % 300, the highest of its seconds
+
+A place holds its sample plus one, and 0 where no sample was taken. A phase that runs again and again within a second is
+one phase that goes on: else a loop would fill the hour with marks.
 
    field        who touches it
    _second      read by anybody, written under _lock
@@ -8,17 +15,174 @@ A sample is taken by whoever looks first in a new second. What it costs does not
 """
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ttmem.collector.happenings import Happenings
-from ttmem.collector.rings import PLACES, STEPS, Ring, step_for
 from ttmem.devices import Pool
 from ttmem.snapshot.counters import ReadChip
-from ttmem.snapshot.history import History, Series
-from ttmem.snapshot.values import TimeNs
+from ttmem.snapshot.history import History, Mark, Series
+from ttmem.snapshot.usage import Origin
+from ttmem.snapshot.values import TimeNs, replace
 
-__all__ = ["Course"]
+__all__ = ["PLACES", "STEPS", "EventMarks", "HistoryRecorder", "Ring", "step_for"]
+
+PLACES = 300
+STEPS = (1, 12)  # seconds per place
+_MOST = (1 << 64) - 2
+
+
+def step_for(seconds: int) -> int:
+    """The finest step that reaches back so far."""
+    return next((step for step in STEPS if seconds <= step * PLACES), STEPS[-1])
+
+
+class Ring:
+    """Both rings, and what they are about."""
+
+    __slots__ = ("_places", "capacity_bytes", "device", "last_second", "origin", "unique_id")
+
+    def __init__(self, device: int, unique_id: int | None) -> None:
+        self.device = device
+        self.unique_id = unique_id
+        self.capacity_bytes: int | None = None
+        self.origin: Origin = "counted"
+        self.last_second = 0
+        self._places = {step: array("Q", bytes(8 * PLACES)) for step in STEPS}
+
+    def put(self, second: int, used_bytes: int) -> None:
+        """The sample of a second; places up to it were emptied before."""
+        self.last_second = second
+        value = min(max(0, used_bytes), _MOST) + 1
+        for step, places in self._places.items():
+            at = second // step % PLACES
+            if value > places[at]:
+                places[at] = value
+
+    def empty(self, after: int, second: int) -> None:
+        """Makes room for the samples after one second, up to another."""
+        for step, places in self._places.items():
+            last = second // step
+            for tick in range(max(after // step, last - PLACES) + 1, last + 1):
+                places[tick % PLACES] = 0
+
+    def samples(self, step: int, last: int, count: int) -> tuple[int | None, ...]:
+        """So many samples up to the place of time `last`, which is counted in steps; oldest first."""
+        places = self._places[step]
+        begin = (last - count + 1) % PLACES
+        found = places[begin : begin + count]
+        found += places[: count - len(found)]
+        return tuple([value - 1 if value else None for value in found])
+
+    def zeros(self, device: int, unique_id: int | None) -> "Ring":
+        """Another pool of the same chip, of which nothing was used whenever this one was looked at."""
+        ring = Ring(device, unique_id)
+        for step, places in self._places.items():
+            ring._places[step] = array("Q", [1 if value else 0 for value in places])
+        return ring
+
+
+_KEPT = 4096
+_TOLD = 1024  # at once
+_PAUSE_NS = 1_000_000_000  # shorter ones between two runs of a phase are not told
+
+Rows = Iterable[Sequence[Any]]
+
+
+class EventMarks:
+    """Turns what a ledger's sample tells into marks."""
+
+    def __init__(self) -> None:
+        self._marks: deque[Mark] = deque(maxlen=_KEPT)
+        self._is_live: dict[int, bool] = {}  # by the key of a process
+        self._ended: dict[tuple[int, str], Mark] = {}  # phases that ended just now, by process and name
+        self._running: dict[tuple[int, str], int] = {}  # how often a phase is open
+        self._began: dict[tuple[int, str], Mark] = {}  # of those that are
+
+    def take(self, processes: Rows, events: Rows) -> None:
+        """Takes what is new; see `Ledger.sample` for the rows."""
+        lives = list(processes)
+        names = {key: (pid, label) for key, pid, label, *_ in lives}
+        refused: dict[tuple[Any, ...], Mark] = {}
+        for row in events:
+            self._happened(row, names, refused)
+        self._marks.extend(refused.values())
+        known, self._is_live = self._is_live, {}
+        for key, pid, label, is_live, started_ns, ended_ns in lives:
+            if not pid:
+                continue  # no process is known to have written that journal
+            self._is_live[key] = is_live
+            if key not in known and started_ns:
+                self._marks.append(Mark(TimeNs(started_ns), "process_began", label, pid))
+            if not is_live and known.get(key, True) and ended_ns:
+                self._marks.append(Mark(TimeNs(ended_ns), "process_ended", label, pid))
+                self._end_phases(key, ended_ns, pid)
+        self._forget_strangers()
+
+    def since(self, time_ns: int) -> tuple[Mark, ...]:
+        """All that happened then or later, oldest first, and when the phases began that still run."""
+        told = [mark for mark in (*self._marks, *self._ended.values()) if mark.time_ns >= time_ns]
+        earlier = [mark for mark in self._began.values() if mark.time_ns < time_ns]
+        return tuple(sorted((*earlier, *told), key=lambda mark: mark.time_ns)[-_TOLD:])
+
+    def _happened(
+        self, row: Sequence[Any], names: Mapping[int, tuple[int, str]], refused: dict[tuple[Any, ...], Mark]
+    ) -> None:
+        key, what, device, pool, figure, time_ns = row
+        pid, label = names.get(key, (None, ""))
+        if what == "phase_began":
+            self._phase_began(key, str(figure), time_ns, pid)
+        elif what == "phase_ended":
+            self._phase_ended(key, str(figure), time_ns, pid)
+        else:
+            size = figure if what == "out_of_memory" else None
+            mark = Mark(TimeNs(time_ns), what, label, pid, device, Pool.numbered(pool), size)
+            before = refused.get((key, what, device, pool))
+            refused[key, what, device, pool] = _together(before, mark) if before else mark
+
+    def _phase_began(self, key: int, name: str, time_ns: int, pid: int | None) -> None:
+        self._let_ended_go(time_ns)
+        open_count = self._running.get((key, name), 0)
+        self._running[key, name] = open_count + 1
+        if self._ended.pop((key, name), None) is None and not open_count:
+            self._began[key, name] = Mark(TimeNs(time_ns), "phase_began", name, pid)
+            self._marks.append(self._began[key, name])
+
+    def _phase_ended(self, key: int, name: str, time_ns: int, pid: int | None) -> None:
+        open_count = self._running.pop((key, name), 1)
+        if open_count > 1:
+            self._running[key, name] = open_count - 1
+            return
+        self._ended[key, name] = Mark(TimeNs(time_ns), "phase_ended", name, pid)
+
+    def _end_phases(self, key: int, time_ns: int, pid: int) -> None:
+        """What ran in a process ends with it."""
+        for owner, name in [of for of in self._running if of[0] == key]:
+            del self._running[owner, name]
+            self._began.pop((owner, name), None)
+            self._marks.append(Mark(TimeNs(time_ns), "phase_ended", name, pid))
+
+    def _forget_strangers(self) -> None:
+        """Processes that nobody knows any more have no phases; what was told of them stays told."""
+        self._marks.extend(mark for of, mark in self._ended.items() if of[0] not in self._is_live)
+        self._ended = {of: mark for of, mark in self._ended.items() if of[0] in self._is_live}
+        self._began = {of: mark for of, mark in self._began.items() if of[0] in self._is_live}
+        self._running = {of: count for of, count in self._running.items() if of[0] in self._is_live}
+
+    def _let_ended_go(self, time_ns: int) -> None:
+        """What ended long enough ago has ended."""
+        over = [of for of, mark in self._ended.items() if time_ns - mark.time_ns > _PAUSE_NS]
+        for of in sorted(over, key=lambda of: self._ended[of].time_ns):
+            self._began.pop(of, None)
+            self._marks.append(self._ended.pop(of))
+
+
+def _together(first: Mark, other: Mark) -> Mark:
+    """Refusals of one kind on one chip within a second: whoever tries again and again is told once."""
+    size = max(first.size_bytes or 0, other.size_bytes or 0) or None
+    return replace(first, size_bytes=size, count=first.count + other.count)
+
 
 _SECOND_NS = 1_000_000_000
 _KEPT_SECONDS = PLACES * STEPS[-1]
@@ -29,7 +193,7 @@ _ALWAYS = (Pool.DRAM, Pool.L1)  # of a chip that is looked at: known to be 0 unt
 _Chip = int | str  # by its unique id, or by its name
 
 
-class Course:
+class HistoryRecorder:
     """Takes a sample of all chips whenever a new second has begun, and hands out histories."""
 
     def __init__(
@@ -43,10 +207,10 @@ class Course:
         self._clock_ns = clock_ns
         self._lock = threading.Lock()
         self._chips: dict[_Chip, dict[Pool, Ring]] = {}
-        self._happenings = Happenings()
+        self._events = EventMarks()
         self._second = 0  # of the last sample; 0 before the first
 
-    def look(self) -> None:
+    def take_due(self) -> None:
         """Takes a sample if it is time; cheap if it is not."""
         if self._clock_ns() // _SECOND_NS == self._second:
             return
@@ -57,7 +221,7 @@ class Course:
 
     def history(self, seconds: int) -> History:
         """The last so many seconds in at most `PLACES` samples; each is the highest of those it stands for."""
-        self.look()
+        self.take_due()
         with self._lock:
             span = max(1, min(_KEPT_SECONDS, seconds))
             step = step_for(span)
@@ -74,12 +238,12 @@ class Course:
                     for pool, ring in rings.items()
                     if ring.last_second * _SECOND_NS >= begin_ns
                 ),
-                marks=self._happenings.since(begin_ns),
+                marks=self._events.since(begin_ns),
             )
 
     def _take(self, second: int) -> None:
         self._make_room(second)
-        _, chips, processes, happenings = self._sample()
+        _, chips, processes, events = self._sample()
         for number, unique_id, name, pools in chips:
             rings = self._rings_of(unique_id if unique_id is not None else name)
             if rings is not None:
@@ -88,7 +252,7 @@ class Course:
             rings = self._rings_of(chip.unique_id) if chip.unique_id is not None else None
             if rings is not None:
                 _put_read(rings, second, chip)
-        self._happenings.take(processes, happenings)
+        self._events.take(processes, events)
         self._second = second
 
     def _rings_of(self, chip: _Chip) -> dict[Pool, Ring] | None:

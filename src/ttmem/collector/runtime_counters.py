@@ -11,16 +11,15 @@ Nothing that was read is ever added to what was counted.
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from ttmem.collector.chips import chips_of
-from ttmem.collector.differences import Differences
 from ttmem.collector.rows.structs import with_empty_pools
 from ttmem.devices import Pool
 from ttmem.snapshot import (
     Device,
     DeviceUsage,
+    Finding,
     PoolUsage,
     ProcessDevice,
     ProcessUsage,
@@ -35,7 +34,7 @@ from ttmem.snapshot import (
 from ttmem.snapshot.usage import first_reason
 from ttmem.snapshot.values import clean
 
-__all__ = ["RuntimeCounters"]
+__all__ = ["Differences", "RuntimeCounters", "chips_of"]
 
 OLD_STAMP_NS = 10_000_000_000
 _PEAKS_MOST = 10_000  # of processes that came and went; then they start anew
@@ -255,3 +254,116 @@ def _pool(pool: Pool, used: int, peak: tuple[int, int], **more: int | None) -> P
         origin="sample" if pool is Pool.CB else "read",
         **more,  # type: ignore[arg-type]
     )
+
+
+_QUIET_NS = 10_000_000
+_VERDICTS_MOST = 10_000
+# Circular buffers are left out: a sample of those that are not dataflow buffers is not comparable.
+_COMPARED = (Pool.DRAM, Pool.L1, Pool.L1_SMALL, Pool.TRACE)
+
+Held = Sequence[tuple[Device, ReadChip, ReadProcess]]
+
+
+class _Verdict(NamedTuple):
+    """What the last comparison said."""
+
+    finding: str = ""
+    others: tuple[ProcessDevice, ...] = ()
+
+
+_EQUAL = _Verdict()
+
+
+class Differences:
+    """Remembers, for every process that is told of twice, what the last comparison said."""
+
+    def __init__(self) -> None:
+        self._verdicts: dict[int, _Verdict] = {}
+
+    def noted(self, process: ProcessUsage, held: Held, read_ns: int) -> ProcessUsage:
+        """The process, with a finding and the runtime's figures apart if they differ from what was counted."""
+        if len(self._verdicts) > _VERDICTS_MOST:
+            self._verdicts.clear()
+        if _is_comparable(process, held, read_ns):
+            self._verdicts[process.key] = _verdict(process, held)
+        verdict = self._verdicts.get(process.key, _EQUAL)
+        if not verdict.finding:
+            return process
+        finding = Finding(verdict.finding, 1, process.pid, process.path)
+        others = (*process.other_devices, *verdict.others)
+        return replace(process, findings=(*process.findings, finding), other_devices=others)
+
+
+def _is_comparable(process: ProcessUsage, held: Held, read_ns: int) -> bool:
+    """A process whose every allocation is counted, and which had nothing to tell for a moment."""
+    if process.source != "journal" or process.origin != "counted" or process.reason:
+        return False
+    stamps = [process.last_event_time_ns, *(read.last_update_ns for _, _, read in held)]
+    return all(stamp is None or stamp + _QUIET_NS <= read_ns for stamp in stamps)
+
+
+def _verdict(process: ProcessUsage, held: Held) -> _Verdict:
+    counted = {one.device.number: {usage.pool: _asked_for(usage) for usage in one.pools} for one in process.devices}
+    is_missing, is_beyond = False, False
+    others = []
+    for device, _, read in held:
+        ours = counted.get(device.number)
+        if ours is None:
+            continue  # it reports, but not on this chip: by what it reports, the two cannot be compared
+        gaps = [ours.get(pool, 0) - read.used.get(pool, 0) for pool in _COMPARED]
+        if any(gaps):
+            is_missing |= any(gap > 0 for gap in gaps)
+            is_beyond |= any(gap < 0 for gap in gaps)
+            others.append(ProcessDevice(device.as_name(), tuple(_read_pools(read)), (), None))
+    if not others:
+        return _EQUAL
+    return _Verdict("runtime_misses" if is_missing or not is_beyond else "runtime_exceeds", tuple(others))
+
+
+def _asked_for(usage: PoolUsage) -> int:
+    """What the runtime sums up as well: bytes of tensors, before banks and alignment."""
+    return usage.used_bytes if usage.requested_bytes is None else usage.requested_bytes
+
+
+def _read_pools(read: ReadProcess) -> list[PoolUsage]:
+    return [
+        PoolUsage(
+            pool=pool,
+            used_bytes=used,
+            requested_bytes=None if pool is Pool.CB else used,
+            count=None,
+            peak_bytes=used,
+            peak_time_ns=None if read.last_update_ns is None else TimeNs(read.last_update_ns),
+            is_lower_bound=True,
+            origin="sample" if pool is Pool.CB else "read",
+        )
+        for pool, used in sorted(read.used.items())
+        if used or pool in (Pool.DRAM, Pool.L1)
+    ]
+
+
+def chips_of(snapshot: Snapshot, readings: Readings) -> list[tuple[Device, ReadChip]]:
+    """Every region with its chip: one that was reported, by its unique id, or one of its own."""
+    by_id: dict[int, Device] = {device.unique_id: device for device in _all_devices(snapshot) if device.is_known}
+    next_number = max((device.number for device in _all_devices(snapshot)), default=-1) + 1
+    found = []
+    for chip in readings.chips:
+        device = by_id.get(chip.unique_id) if chip.unique_id is not None else None
+        if device is None:
+            is_known = chip.unique_id is not None
+            index, name = (chip.device_index, "") if is_known else (None, chip.name)
+            device = Device.bare(next_number, chip.unique_id, index=index, name=name)
+            next_number += 1
+            if chip.unique_id is not None:
+                by_id[chip.unique_id] = device
+        found.append((device, chip))
+    return found
+
+
+def _all_devices(snapshot: Snapshot) -> Iterable[Device]:
+    """Those that are shown come last, and count: of the others only names are known."""
+    for process in snapshot.processes:
+        for held in process.devices:
+            chip = held.device
+            yield Device(chip.number, chip.unique_id, chip.index, chip.is_known, chip.name)
+    yield from (usage.device for usage in snapshot.devices)

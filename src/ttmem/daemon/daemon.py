@@ -39,7 +39,7 @@ from ttmem.errors import CannotServe
 from ttmem.snapshot import Finding
 from ttmem.sources import Places
 from ttmem.sources.driver import Driver
-from ttmem.sources.seed_feed import SeedFeed
+from ttmem.sources.server_socket import SeedFeed
 
 __all__ = ["Daemon", "serve"]
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from ttmem.daemon.activation import given_sockets
 from ttmem.daemon.query_server import loopback_listener
 from ttmem.errors import CannotServe, PlaceBlocked
-from ttmem.sources.hosts import user_name
-from ttmem.sources.seed_socket import ServedSocket, Sharing, group_id
+from ttmem.sources.procfs import user_name
+from ttmem.sources.server_socket import ServedSocket, Sharing, group_id
 
 __all__ = ["Doors", "Plan", "open_doors"]
 

@@ -13,7 +13,7 @@ from ttmem.doctor.checks import Check, Status
 from ttmem.errors import RegionDamaged
 from ttmem.figures.daemon_client import DaemonClient
 from ttmem.sources import Places
-from ttmem.sources.stock_shm.names import RUNTIME_DIRECTORY, region_number
+from ttmem.sources.directories import RUNTIME_DIRECTORY, region_number
 from ttmem.sources.stock_shm.region import decode_region
 from ttmem.sources.stock_shm.regions import read_region_file
 

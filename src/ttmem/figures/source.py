@@ -21,7 +21,7 @@ from ttmem.snapshot.selection import MOST
 from ttmem.snapshot.values import clean
 from ttmem.sources import Places
 from ttmem.sources.driver import Driver
-from ttmem.sources.hosts import chip_directory
+from ttmem.sources.procfs import chip_directory
 
 if TYPE_CHECKING:
     from ttmem.snapshot.chip_map import ChipMap

@@ -1,12 +1,20 @@
-"""What /proc tells about processes: when they started, whose children they are, which namespaces they live in.
+"""What the kernel says about processes and their host: when they started, whose children they are, which namespaces
+they live in, what users and machines are called.
 
-Paths are plain texts here and in `places`: `pathlib` takes longer to load than all of these files to read.
+Paths are plain texts here and in `directories`: `pathlib` takes longer to load than all of these files to read.
 """
 
 import os
+import pwd
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
+
+import ttmem
+from ttmem.snapshot import Host
+from ttmem.snapshot.values import clean
 
 Folder = str | os.PathLike[str]
 PROC = "/proc"
@@ -273,3 +281,83 @@ class UidMap(NamedTuple):
             if first <= uid < first + count:
                 return outside + uid - first
         return uid
+
+
+_PAGE_BYTES, _PAGES = "SC_PAGE_SIZE", "SC_PHYS_PAGES"
+_RELEASE, _DRIVER = "/etc/os-release", "/sys/module/tenstorrent/version"
+
+
+def chip_directory(environ: Mapping[str, str]) -> str:
+    """Where the kernel's driver lists its chips; it is there only with that driver."""
+    return os.path.join(environ.get("TTMEM_SYSFS_ROOT") or "/", "sys/class/tenstorrent")
+
+
+def read_host() -> Host:
+    """What a snapshot says about the machine it was taken on."""
+    system = os.uname()
+    return Host(
+        hostname=clean(system.nodename),
+        os=system.sysname,
+        distro=_distro(),
+        kernel=system.release,
+        platform=system.machine,
+        python=".".join(map(str, sys.version_info[:3])),
+        memory=f"{os.sysconf(_PAGE_BYTES) * os.sysconf(_PAGES) / (1 << 30):.2f} GB",  # tt-smi's word for GiB
+        driver=_driver(),
+        version=ttmem.__version__,
+    )
+
+
+@lru_cache(maxsize=1024)
+def user_name(uid: int) -> str:
+    """The user's name, or the number where it has none here."""
+    try:
+        return clean(pwd.getpwuid(uid).pw_name)
+    except (KeyError, OverflowError):
+        return str(uid)
+
+
+def _distro() -> str:
+    lines = _text_of(_RELEASE).splitlines()
+    values = dict(line.split("=", 1) for line in lines if "=" in line)
+    return values.get("PRETTY_NAME", "").strip("\"'")
+
+
+def _driver() -> str:
+    version = _text_of(_DRIVER).strip()
+    return f"TT-KMD {version}" if version else ""
+
+
+def _text_of(path: str) -> str:
+    """Empty if there is no such file here."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+_GOOD_SECONDS = 5.0
+_MOST = 4096
+
+
+class Parents:
+    """Remembers parents. Any thread may ask: at worst two ask the kernel for the same."""
+
+    def __init__(self, proc: Folder = PROC, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._proc = proc
+        self._clock = clock
+        self._known: dict[tuple[int, int | None], tuple[float, int | None]] = {}  # until when, and who
+
+    def parent_of(self, pid: int, start_time_ns: int | None) -> int | None:
+        """The parent of a process of our own pid namespace; None if there is no such process any more."""
+        now = self._clock()
+        until, parent = self._known.get((pid, start_time_ns), (now, None))
+        if until > now:
+            return parent
+        if len(self._known) >= _MOST:
+            self._known = {}
+        stat = stat_of(pid, self._proc)
+        parent = stat.parent if stat is not None else None
+        self._known[pid, start_time_ns] = now + _GOOD_SECONDS, parent
+        return parent

@@ -13,7 +13,7 @@ import stat
 from contextlib import suppress
 
 from ttmem.errors import CannotServe, PlaceBlocked
-from ttmem.sources.hosts import user_name
+from ttmem.sources.procfs import user_name
 
 __all__ = ["FULL", "Held", "ServingLock", "is_foreign"]
 

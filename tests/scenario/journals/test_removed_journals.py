@@ -10,7 +10,7 @@ from tests.support.journals.reporters import Nursery, Reporter, a_nursery
 from tests.support.journals.watching import Watch
 from tests.support.timing.waiting import wait_until
 from ttmem.sources import Places
-from ttmem.sources.unlisted import UnlistedJournals
+from ttmem.sources.journals import UnlistedJournals
 
 CHIP = 0x5EED
 

@@ -4,13 +4,13 @@ from tests.support.flat_rows.processes import Surroundings, snapshot_from_rows
 from tests.support.simulated.figures import HOST
 from tests.support.simulated.timeless import timeless
 from ttmem._native import Ledger
+from ttmem.collector.chips import bank_sizes
 from ttmem.collector.rows import Looks
 from ttmem.collector.rows import Surroundings as LooksSurroundings
 from ttmem.collector.rows.sums import overview_of
-from ttmem.collector.silicon import bank_sizes
 from ttmem.snapshot import Snapshot, replace
 
-SURROUNDINGS = Surroundings(source="a test", places=("/here",), host=HOST, user_of=str, sizes_of=bank_sizes)
+SURROUNDINGS = Surroundings(source="a test", places=("/here",), host=HOST, user_of=str, sizes_of=bank_sizes().get)
 OF_LOOKS = LooksSurroundings(source="a test", places=("/here",), host=HOST, user_of=str)
 ARCHITECTURES = ("wormhole_b0", "blackhole")
 LOOKS = 1000
@@ -23,7 +23,7 @@ class WholeRows:
         self._ledger = ledger
         self._looks = Looks(ledger)
         for arch in ARCHITECTURES:
-            sizes = bank_sizes(arch)
+            sizes = bank_sizes().get(arch)
             assert sizes is not None
             ledger.set_bank_sizes(arch, *sizes)
 

@@ -10,7 +10,7 @@ import pytest
 from tests.support.processes.programs import a_program
 from tests.support.timing.waiting import wait_until
 from ttmem.collector import Collector
-from ttmem.collector.history import Course
+from ttmem.collector.history import HistoryRecorder
 from ttmem.devices import Pool
 from ttmem.snapshot.history import History, Series
 from ttmem.sources import Places
@@ -37,10 +37,10 @@ def dram(history: History) -> Series:
 def test_what_came_and_went_within_a_second_is_in_its_sample(tmp_path: Path) -> None:
     seconds = itertools.count(1_700_000_000)
     with a_collector(tmp_path) as collector, a_program(tmp_path, *OPENS, *SPIKES) as program:
-        course = Course(collector.ledger.sample, lambda: (), clock_ns=lambda: next(seconds) * 1_000_000_000)
+        course = HistoryRecorder(collector.ledger.sample, lambda: (), clock_ns=lambda: next(seconds) * 1_000_000_000)
         program.arrive()
         assert collector.wait_settled(5)
-        course.look()
+        course.take_due()
         program.go_on()
         program.arrive()
         collector.tick()
@@ -62,7 +62,7 @@ def test_what_happens_to_a_process_is_marked(tmp_path: Path) -> None:
             collector.tick()
             history = collector.history(60)
         wait_until(lambda: collector.tick() == 0 and not collector.snapshot().live)
-        course = Course(collector.ledger.sample, lambda: (), clock_ns=lambda: history.end_ns)
+        course = HistoryRecorder(collector.ledger.sample, lambda: (), clock_ns=lambda: history.end_ns)
         ended = course.history(60)
 
     happened = {mark.what: mark for mark in history.marks}
@@ -75,7 +75,7 @@ def test_what_happens_to_a_process_is_marked(tmp_path: Path) -> None:
 
 def test_a_collector_that_follows_samples_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lookers: list[str] = []
-    monkeypatch.setattr(Course, "look", lambda course: lookers.append(threading.current_thread().name))
+    monkeypatch.setattr(HistoryRecorder, "take_due", lambda course: lookers.append(threading.current_thread().name))
 
     with a_collector(tmp_path) as collector:
         collector.start()

@@ -6,8 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ttmem.collector.history import Course
-from ttmem.collector.rings import PLACES
+from ttmem.collector.history import PLACES, HistoryRecorder
 from ttmem.devices import Pool
 from ttmem.snapshot.counters import ReadChip
 from ttmem.snapshot.history import History, Series
@@ -27,7 +26,7 @@ class World:
         self.processes: list[tuple[Any, ...]] = []
         self.happenings: list[tuple[Any, ...]] = []
         self.sample_count = 0
-        self.course = Course(self._sample, lambda: self.read, lambda: self.second * SECOND_NS + 7)
+        self.course = HistoryRecorder(self._sample, lambda: self.read, lambda: self.second * SECOND_NS + 7)
 
     def holds(self, used_bytes: int, *, chip: int = 5, pool: Pool = Pool.DRAM, number: int = 0) -> None:
         self.chips = [(number, chip, "", ((int(pool), used_bytes, used_bytes, 12 * GIB),))]
@@ -35,7 +34,7 @@ class World:
     def at(self, second: int) -> None:
         """Looks at so many seconds after the beginning."""
         self.second = BEGIN + second
-        self.course.look()
+        self.course.take_due()
 
     def _sample(self) -> tuple[Any, ...]:
         self.sample_count += 1

@@ -1,28 +1,27 @@
-"""The stock runtime's counters are noticed when they come, and cost nothing before."""
+"""The stock runtime's counters are noticed when they come; until then they are not read."""
 
 from pathlib import Path
 
 from tests.support.machine.stock_regions import Slot, a_region, put
-from tests.support.simulated.figures import a_snapshot
-from ttmem.collector.stock import Stock
-from ttmem.snapshot.counters import NO_READINGS
+from ttmem.collector import Collector
+from ttmem.sources import Places
+
+
+def collector(directory: Path) -> Collector:
+    return Collector(Places(uid=0, directory=str(directory), stock_directory=str(directory)))
 
 
 def test_a_region_that_comes_later_is_read(tmp_path: Path) -> None:
-    stock = Stock(lambda: [str(tmp_path)])
-    assert stock.read() is NO_READINGS
+    collected = collector(tmp_path)
+    assert collected.snapshot().devices == ()
     put(tmp_path, 0x55, a_region(Slot(1 << 22, (64, 0, 0, 0, 0))))  # of a process that is over
 
-    readings = stock.read()
+    snapshot = collected.snapshot()
 
-    assert [chip.unique_id for chip in readings.chips] == [0x55]
-    assert stock.joined(a_snapshot(), readings).places[-1] == str(tmp_path)
-    assert stock.counters is stock.counters
+    assert [usage.device.unique_id for usage in snapshot.devices] == [0x55]
 
 
-def test_without_regions_a_snapshot_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_file_with_another_name_is_no_region(tmp_path: Path) -> None:
     (tmp_path / "tt_device_x_memory").touch()
-    stock = Stock(lambda: [str(tmp_path), str(tmp_path / "gone")])
-    snapshot = a_snapshot()
 
-    assert stock.joined(snapshot, stock.read()) is snapshot
+    assert collector(tmp_path).snapshot().findings == ()

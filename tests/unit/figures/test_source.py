@@ -29,7 +29,7 @@ from ttmem.devices import Pool
 from ttmem.errors import SelectionError
 from ttmem.figures import FigureSource
 from ttmem.snapshot import Snapshot, replace
-from ttmem.sources.places import Places, Roots
+from ttmem.sources.directories import Places, Roots
 
 NOBODY = 65_534
 EMBEDDED = "embedded collector"

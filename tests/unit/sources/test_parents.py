@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from ttmem.sources.parents import Parents
+from ttmem.sources.procfs import Parents
 
 
 class Clock:

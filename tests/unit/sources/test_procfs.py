@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ttmem.sources import procfs
-from ttmem.sources.hosts import read_host, user_name
+from ttmem.sources.procfs import read_host, user_name
 
 
 def test_a_process_has_a_parent_and_a_start() -> None:

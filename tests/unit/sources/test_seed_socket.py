@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ttmem.errors import CannotServe
-from ttmem.sources.seed_socket import ServedSocket, Sharing, group_id, seed_socket_path
+from ttmem.sources.server_socket import ServedSocket, Sharing, group_id, seed_socket_path
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can give files away")
 

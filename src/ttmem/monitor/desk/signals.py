@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ttmem.snapshot.usage import ProcessUsage
 from ttmem.sources import procfs
-from ttmem.sources.hosts import user_name
+from ttmem.sources.procfs import user_name
 
 __all__ = ["SIGNALS", "Target", "release", "send", "targets_of"]
 

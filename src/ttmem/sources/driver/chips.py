@@ -20,8 +20,7 @@ from typing import NamedTuple
 from ttmem.snapshot.telemetry import ChipTelemetry, Sensor
 from ttmem.snapshot.values import Hex, replace
 from ttmem.sources.driver.attributes import Attributes
-from ttmem.sources.hosts import chip_directory
-from ttmem.sources.procfs import command_of
+from ttmem.sources.procfs import chip_directory, command_of
 
 __all__ = ["Driver"]
 

@@ -17,8 +17,8 @@ from ttmem.devices import Pool
 from ttmem.errors import RegionDamaged
 from ttmem.snapshot import Finding, Foreign
 from ttmem.snapshot.counters import NO_READINGS, ReadChip, Readings, ReadProcess
+from ttmem.sources.directories import RUNTIME_DIRECTORY, region_names, region_number
 from ttmem.sources.stock_shm.layouts import LARGEST_BYTES
-from ttmem.sources.stock_shm.names import RUNTIME_DIRECTORY, region_names, region_number
 from ttmem.sources.stock_shm.owners import FileKey, LivingOwners, Owner, Owners
 from ttmem.sources.stock_shm.region import ProcessSlot, Region, Sums, decode_region
 

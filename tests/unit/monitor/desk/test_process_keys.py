@@ -17,8 +17,7 @@ from ttmem.monitor.desk.desk import Desk
 from ttmem.snapshot.usage import ProcessUsage
 from ttmem.snapshot.values import replace
 from ttmem.sources import procfs
-from ttmem.sources.hosts import user_name
-from ttmem.sources.procfs import Uids, stat_of
+from ttmem.sources.procfs import Uids, stat_of, user_name
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ttmem.sources.stock_shm.names import region_number
+from ttmem.sources.directories import region_number
 
 PARTS = st.sampled_from(["tt_device_", "_memory", "0", "7", "12345678901234567890", "x", "", "\n"])
 

@@ -10,15 +10,18 @@ import os
 import socket
 import stat
 import struct
+import threading
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
+from ttmem import _native
 from ttmem.errors import CannotServe, PlaceBlocked
-from ttmem.sources.hosts import user_name
+from ttmem.sources.procfs import user_name
 from ttmem.sources.serving_lock import FULL, Held, ServingLock, is_foreign, kind_word
 
-__all__ = ["ServedSocket", "Sharing", "group_id", "seed_socket_path"]
+__all__ = ["SeedFeed", "ServedSocket", "Sharing", "device_node_count", "group_id", "seed_socket_path"]
 
 DEFAULT_PATH = "/tmp/tt_allocation_server.sock"
 VARIABLE = "TTMEM_SEED_SOCKET"
@@ -239,3 +242,53 @@ def _bound(path: str, sharing: Sharing) -> socket.socket:
             f"{path}: cannot be shared with group {sharing.group} ({error.strerror}); be a member of it, or root"
         ) from error
     return listener
+
+
+_RUN_SECONDS = 0.2
+_DEVICE_NODES = "/dev/tenstorrent"
+
+
+class SeedFeed:
+    """Serves one socket until `stop`; what it hears goes to a ledger."""
+
+    def __init__(self, ledger: _native.Ledger, served: ServedSocket, *, logs_events: bool) -> None:
+        self._server = _native.SeedServer(ledger, served.listener.fileno(), logs_events, device_node_count())
+        self._logs_events = logs_events
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="ttmem-seed-socket", daemon=True)
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Takes what has already arrived, then hangs up on everybody."""
+        self._is_over.set()
+        while self._thread.is_alive():
+            self._server.stop()
+            self._thread.join(0.02)
+        self._server.finish()
+
+    def statistics(self) -> dict[str, int]:
+        return self._server.statistics()
+
+    def take_log(self, wait_seconds: float) -> tuple[bytes, int, int, int]:
+        """Text of the log, lines dropped so far, then requests to dump what remains and to dump kernels."""
+        if not self._logs_events:  # nothing to be quick for, and the core looks for lines 500 times a second
+            time.sleep(wait_seconds)
+            wait_seconds = 0.0
+        return self._server.take_log(wait_seconds)
+
+    def _run(self) -> None:
+        while not self._is_over.is_set():
+            self._server.run(_RUN_SECONDS)
+
+
+def device_node_count(directory: str = _DEVICE_NODES) -> int:
+    """How many device files the driver made."""
+    with suppress(OSError):
+        return sum(name.isdecimal() for name in os.listdir(directory))
+    return 0

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ttmem.collector.happenings import Happenings
+from ttmem.collector.history import EventMarks
 from ttmem.devices import Pool
 from ttmem.snapshot import TimeNs
 from ttmem.snapshot.history import Mark
@@ -28,7 +28,7 @@ def brief(marks: tuple[Mark, ...]) -> list[tuple[int, str, str]]:
 
 
 def test_a_process_begins_and_ends_once() -> None:
-    happenings = Happenings()
+    happenings = EventMarks()
     for rows in ([alive()], [alive()], [ended()], [ended()]):
         happenings.take(rows, ())
 
@@ -36,7 +36,7 @@ def test_a_process_begins_and_ends_once() -> None:
 
 
 def test_what_was_refused_is_told_with_pool_and_size() -> None:
-    happenings = Happenings()
+    happenings = EventMarks()
     happenings.take([alive()], [(1, "out_of_memory", 3, 2, 4096, 50), (1, "clash", 3, 4, 7, 60)])
 
     assert happenings.since(10) == (
@@ -46,21 +46,21 @@ def test_what_was_refused_is_told_with_pool_and_size() -> None:
 
 
 def test_only_what_happened_since_is_told_oldest_first() -> None:
-    happenings = Happenings()
+    happenings = EventMarks()
     happenings.take([alive()], [(1, "clash", 2, 4, 7, 90), (1, "clash", 1, 4, 7, 70), (1, "clash", 0, 4, 7, 10)])
 
     assert [mark.time_ns for mark in happenings.since(60)] == [70, 90]
 
 
 def test_a_phase_has_a_beginning_and_an_end() -> None:
-    happenings = Happenings()
+    happenings = EventMarks()
     happenings.take([alive(started_ns=0)], [phase("began", 10), phase("ended", 20)])
 
     assert brief(happenings.since(0)) == [(10, "phase_began", "decode"), (20, "phase_ended", "decode")]
 
 
 def test_a_phase_in_a_loop_is_one_phase_that_goes_on() -> None:
-    happenings = Happenings()
+    happenings = EventMarks()
     for turn in range(1000):
         rows = [phase("began", turn * 100 * MS), phase("ended", turn * 100 * MS + 60 * MS)]
         happenings.take([alive(started_ns=0)], rows)
@@ -72,7 +72,7 @@ def test_a_phase_in_a_loop_is_one_phase_that_goes_on() -> None:
 
 
 def test_a_phase_that_pauses_for_long_is_told_twice() -> None:
-    happenings = Happenings()
+    happenings = EventMarks()
     rows = [phase("began", 0), phase("ended", 1), phase("began", 3 * SECOND_NS), phase("ended", 4 * SECOND_NS)]
     happenings.take([alive(started_ns=0)], rows)
 
@@ -80,14 +80,14 @@ def test_a_phase_that_pauses_for_long_is_told_twice() -> None:
 
 
 def test_a_phase_that_still_runs_is_told_however_long_ago_it_began() -> None:
-    happenings = Happenings()
+    happenings = EventMarks()
     happenings.take([alive(started_ns=0)], [phase("began", 10)])
 
     assert brief(happenings.since(5 * SECOND_NS)) == [(10, "phase_began", "decode")]
 
 
 def test_phases_within_themselves_end_with_the_outermost() -> None:
-    happenings = Happenings()
+    happenings = EventMarks()
     rows = [phase("began", 1), phase("began", 2), phase("ended", 3), phase("ended", 4)]
     happenings.take([alive(started_ns=0)], rows)
 
@@ -95,7 +95,7 @@ def test_phases_within_themselves_end_with_the_outermost() -> None:
 
 
 def test_a_phase_ends_with_its_process() -> None:
-    happenings = Happenings()
+    happenings = EventMarks()
     happenings.take([alive()], [phase("began", 10)])
     happenings.take([ended(ended_ns=30)], ())
     happenings.take([], ())
@@ -109,14 +109,14 @@ def test_a_phase_ends_with_its_process() -> None:
 
 
 def test_whoever_tries_again_and_again_is_told_once_a_second() -> None:
-    happenings = Happenings()
+    happenings = EventMarks()
     happenings.take([alive()], [(1, "out_of_memory", 3, 2, 4096 + at, 50 + at) for at in range(100)])
 
     assert happenings.since(10) == (Mark(TimeNs(50), "out_of_memory", "llama", 41, 3, Pool.L1, 4195, 100),)
 
 
 def test_no_more_than_the_newest_thousand_are_told() -> None:
-    happenings = Happenings()
+    happenings = EventMarks()
     for turn in range(30):
         happenings.take([alive()], [(1, "clash", at, 4, 7, turn * 1000 + at) for at in range(256)])
 
