@@ -23,6 +23,7 @@ ONE_FILE_PER_SUBJECT = {
     "benchmarks/promises": "a file per promise about cost",
     "native/tests/ledger": "a file per subject of the native ledger",
     "native/tests/writer": "a file per subject of the native writer",
+    "src/ttmem/cli": "a file per verb",
     "tests/contract": "a file per agreement",
     "tests/faces": "a file per verb or screen",
     "tests/scenario/hook": "a file per subject of the hook",
@@ -38,7 +39,6 @@ LARGE_FOLDERS = {
     "native/src/ledger/rows": "not split yet",
     "native/src/seeds": "not split yet",
     "native/src/writer": "not split yet",
-    "src/ttmem/cli": "one verb, one file; what verbs share is being moved below",
     "src/ttmem/daemon": "becomes a list of routes",
     "src/ttmem/snapshot": "a file per kind of figures",
     "src/ttmem/view": "becomes one table engine",
@@ -46,9 +46,8 @@ LARGE_FOLDERS = {
     "tests/scenario/ledger": "follows the ledger",
     "tests/unit/view": "follows the view",
 }
-SHORT_MODULES = {"src/ttmem/cli/exits.py": "exit codes: follows the rebuilt verbs"}
+SHORT_MODULES: dict[str, str] = {}
 LATE_IMPORTS = {
-    "src/ttmem/collector/": "loads less for a table: goes with the rebuilt collector",
     "src/ttmem/monitor/": "draws a first frame sooner: goes with the rebuilt monitor",
     "src/ttmem/sources/journals.py": "the layout of journals, needed for files that no directory lists only",
     "src/ttmem/view/": "loads less for a table: goes with the rebuilt view",

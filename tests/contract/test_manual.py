@@ -13,8 +13,8 @@ import click
 import pytest
 
 from ttmem.cli import HELP, VERBS
+from ttmem.cli.manual import manual
 from ttmem.cli.program import program
-from ttmem.cli.reference.manual import manual
 
 PAGE = Path(__file__).parents[2] / "docs" / "man" / "ttmem.1"
 

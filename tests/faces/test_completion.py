@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ttmem.cli import VERBS
+from ttmem.cli.completion import SHELLS, completions
 from ttmem.cli.program import run_program, run_seed_monitor
-from ttmem.cli.reference.completion import SHELLS, completions
 
 BIN = Path(sys.executable).parent
 

@@ -16,9 +16,9 @@ from tests.support.faces.terminals import Terminal, a_terminal
 from tests.support.simulated.figures import a_busy_snapshot
 from tests.support.timing.waiting import wait_until
 from ttmem.cli.demo import demo
-from ttmem.cli.demonstration.audience import farewell
 from ttmem.cli.demonstration.interrupts import noticed_interrupts
 from ttmem.cli.demonstration.process import demo_process
+from ttmem.cli.demonstration.watcher import farewell
 from ttmem.cli.demonstration.workload import Order, Report
 from ttmem.devices import Pool
 from ttmem.errors import TtmemError

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ttmem.cli.demonstration import place
-from ttmem.cli.demonstration.place import JOURNAL_BYTES, own_directory, usual_places
+from ttmem.cli.demonstration.directories import JOURNAL_BYTES, own_directory, usual_places
 from ttmem.cli.demonstration.process import demo_process
 from ttmem.cli.demonstration.workload import Order
 from ttmem.errors import TtmemError

@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.faces.scraped import rows_of, text_of
 from tests.support.one_number.faces import Saying, agree, private_environment, said_at_the_end, said_by_all
-from ttmem.cli.demonstration.photographs import Shot, Size, taken
+from ttmem.cli.demonstration.screenshots import Shot, Size, taken
 from ttmem.figures.source import FigureSource
 
 ROOT = Path(__file__).parents[2]

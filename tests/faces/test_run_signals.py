@@ -277,7 +277,7 @@ def test_where_one_process_can_be_made_it_is_the_program() -> None:
     uid = 54_000 + os.getpid() % 1000
     code = f"""
 import os, resource, sys
-from ttmem.cli.child import Child
+from ttmem.cli.tracked_run.child import Child
 os.setgid({uid}); os.setuid({uid})
 resource.setrlimit(resource.RLIMIT_NPROC, (2, 2))
 sys.exit(Child(["echo", "ran"], os.environ).wait(lambda: None, every_seconds=1))

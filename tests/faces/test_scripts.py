@@ -290,7 +290,7 @@ def test_the_seeds_name_prints_the_seeds_block_in_a_pipe(machine: Machine) -> No
 def test_the_seeds_name_takes_flags_of_tables_on_a_terminal_too(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
 ) -> None:
-    monkeypatch.setattr("ttmem.cli.seed_monitor.is_at_terminal", lambda: True)
+    monkeypatch.setattr("ttmem.cli.tt_smi_umd.is_at_terminal", lambda: True)
 
     said = machine.ttmem(*arguments, is_seed=True)
 

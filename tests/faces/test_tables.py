@@ -27,8 +27,7 @@ from tests.support.simulated.figures import (
 )
 from tests.support.simulated.read_figures import a_read_snapshot
 from tests.support.tracked.scripts import script_differences
-from ttmem.cli.tables.looks import look
-from ttmem.cli.tables.request import Request
+from ttmem.cli.common.request import Request, look
 from ttmem.devices import Pool
 from ttmem.errors import SelectionError
 from ttmem.figures.source import FigureSource

@@ -13,7 +13,7 @@ import pytest
 from tests.support.faces.terminals import Terminal, a_terminal
 from tests.support.processes.children import Actor
 from tests.support.timing.waiting import wait_until
-from ttmem.cli.exits import KILLED_BY
+from ttmem.cli.common import KILLED_BY
 
 HOLDING = "import ttmem; chip = ttmem.open_device(5, index=0); ttmem.report_buffer_alloc(chip, 1, 4 << 20)"
 

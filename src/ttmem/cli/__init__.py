@@ -73,7 +73,7 @@ def main(arguments: list[str] | None = None) -> "NoReturn":
 
         code = run_program(given)
     except KeyboardInterrupt:
-        sys.exit(130)  # ttmem.cli.exits.INTERRUPTED; loading it could be interrupted again
+        sys.exit(130)  # ttmem.cli.common.INTERRUPTED; loading it could be interrupted again
     except ModuleNotFoundError as error:
         _refuse(error)
     _end(code)

@@ -3,25 +3,79 @@
 import os
 import sys
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import click
 
 from ttmem.analysis.limits import Amount, Limit, Verdict, Which, judged
-from ttmem.cli.exits import CROSSED, DONE
-from ttmem.cli.tables.amounts import amount, duration, rate
-from ttmem.cli.tables.incident_limit import IncidentLimit
-from ttmem.cli.tables.looks import look
-from ttmem.cli.tables.request import Request
+from ttmem.cli.common import CROSSED, DONE
+from ttmem.cli.common.amounts import amount, duration, rate
+from ttmem.cli.common.request import Request, query
 from ttmem.errors import NothingToRead
 from ttmem.figures.source import FigureSource
-from ttmem.snapshot import Snapshot
+from ttmem.snapshot import ProcessUsage, Snapshot
 from ttmem.snapshot.codec import encoded
+from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.values import SCHEMA, time_text
 from ttmem.view.device_tables import device_word
 from ttmem.view.spans import clean, clipped
 from ttmem.view.units import share_text, size_text
+from ttmem.view.words import plural
+
+__all__ = ["IncidentLimit"]
+
+_MOST = 5  # incidents that are listed, the newest
+
+
+class IncidentLimit(NamedTuple):
+    """Incidents of processes that run, and of those that ended within a time."""
+
+    most: int
+    total: int
+    process_count: int
+    refused: tuple[ProcessUsage, ...]
+    devices: tuple[ChipName, ...]
+    time_ns: int
+
+    @classmethod
+    def judged(cls, snapshot: Snapshot, most: int, since: float | None) -> "IncidentLimit":
+        begin_ns = 0 if since is None else snapshot.time_ns - int(since * 1e9)
+        processes = [one for one in snapshot.processes if one.is_live or (one.last_event_time_ns or 0) >= begin_ns]
+        refused = tuple(process for process in processes if process.was_refused)
+        count = sum(process.incident_count or process.refusal_count + process.clash_count for process in refused)
+        devices = tuple(usage.device for usage in snapshot.devices)
+        return cls(most, count, len(processes), refused, devices, snapshot.time_ns)
+
+    @property
+    def is_crossed(self) -> bool:
+        return self.total > self.most
+
+    def texts(self) -> Iterator[str]:
+        """The newest incidents where there are too many, else how many there are."""
+        if not self.is_crossed:
+            yield f"{plural(self.total, 'incident', 's')} in {plural(self.process_count, 'process', 'es')}"
+            return
+        from ttmem.view.incidents.lines import lines_of, told_incidents, unkept_texts
+
+        yield f"{plural(self.total, 'incident', 's')} > {self.most}"
+        told = told_incidents([(process, not process.is_live) for process in self.refused], self.time_ns)
+        for line in lines_of(told[:_MOST], self.devices, None, is_ascii=True):
+            yield "".join(span.text for span in line)
+        yield from (f" {text}" for text in unkept_texts(self.refused))
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "limit": self.most,
+            "count": self.total,
+            "crossed": self.is_crossed,
+            "incidents": [
+                {"pid": process.pid, "number": incident.number, "kind": incident.kind, "memory": incident.memory}
+                for process in self.refused
+                for incident in process.incidents
+            ],
+        }
+
 
 _SECONDS = 3.0
 _LOOK_COUNT = 12  # while growth is watched
@@ -83,9 +137,9 @@ def check(
     if since is not None and max_incidents is None:
         raise click.UsageError("--since goes with --max-incidents")
     is_watching = any(limit.which == "growth" for limit in limits)
-    with FigureSource(os.environ, uid=os.geteuid(), has_daemon=not is_alone, is_following=is_watching) as looking:
+    with FigureSource(os.environ, uid=os.geteuid(), has_daemon=not is_alone, is_following=is_watching) as source:
         request = Request(devices=devices, is_with_ended=max_incidents is not None)
-        watched = _watch(looking, request, seconds if is_watching else 0.0)
+        watched = _watch(source, request, seconds if is_watching else 0.0)
     verdicts = list(judged(limits, watched))
     incidents = None if max_incidents is None else IncidentLimit.judged(watched[-1], max_incidents, since)
     if (limits and not verdicts) or (incidents and not incidents.process_count):
@@ -107,14 +161,14 @@ def check(
     return DONE
 
 
-def _watch(looking: FigureSource, request: Request, seconds: float) -> list[Snapshot]:
+def _watch(source: FigureSource, request: Request, seconds: float) -> list[Snapshot]:
     """One look, or several over so many seconds."""
     began = time.monotonic()
-    watched = [look(looking, request, has_identity=False).chosen]
+    watched = [query(source, request, has_identity=False).chosen]
     for number in range(1, _LOOK_COUNT if seconds else 1):
         due = began + seconds * number / (_LOOK_COUNT - 1)
         time.sleep(max(0.0, due - time.monotonic()))
-        watched.append(look(looking, request, has_identity=False).chosen)
+        watched.append(query(source, request, has_identity=False).chosen)
     return watched
 
 

@@ -13,15 +13,15 @@ from typing import NoReturn
 
 import click
 
-from ttmem.cli.demonstration.audience import Audience, farewell, is_as_expected
+from ttmem.cli.common import DONE, INTERRUPTED, KILLED_BY, NOT_EQUAL
+from ttmem.cli.common.request import BANNER
+from ttmem.cli.common.screen import Screen, has_keys
+from ttmem.cli.demonstration.directories import own_directory, usual_places
 from ttmem.cli.demonstration.interrupts import noticed_interrupts
-from ttmem.cli.demonstration.place import own_directory, usual_places
 from ttmem.cli.demonstration.process import demo_process
+from ttmem.cli.demonstration.watcher import Watcher, farewell, is_as_expected
 from ttmem.cli.demonstration.workload import Order, Report
-from ttmem.cli.exits import DONE, INTERRUPTED, KILLED_BY, NOT_EQUAL
-from ttmem.cli.screen import Screen, has_keys
-from ttmem.cli.tables.pages import check_picture, write_picture
-from ttmem.cli.tables.request import BANNER
+from ttmem.cli.ps import check_picture, write_picture
 from ttmem.collector import Collector
 from ttmem.snapshot import Snapshot
 from ttmem.sources import Places
@@ -142,7 +142,7 @@ def demo(
         with ExitStack() as running:
             processes = [running.enter_context(demo_process(order, directory=directory)) for order in orders]
             interrupts = stack.enter_context(noticed_interrupts())  # from here on there is something to say of them
-            audience = Audience(collector, screen, options, interrupts)
+            audience = Watcher(collector, screen, options, interrupts)
             reports = audience.watch(processes, seconds)
         click.echo()
         code = _judged(reports, audience.last, audience.left_bytes(), screen.width)
@@ -162,7 +162,7 @@ def _photographed(
     seconds: float,
 ) -> int:
     """Pictures of the monitor, and one line for each."""
-    from ttmem.cli.demonstration.photographs import SHOTS, Shot, Size, photographed, written
+    from ttmem.cli.demonstration.screenshots import SHOTS, Shot, Size, photographed, written
 
     is_file = target.suffix == ".svg"
     views = tuple(view.replace("-", "_") for view in views) or (tuple(SHOTS)[:1] if is_file else tuple(SHOTS))

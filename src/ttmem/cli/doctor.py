@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from ttmem.cli.screen import Screen
+from ttmem.cli.common.screen import Screen
 from ttmem.doctor.checks import Check, Status
 from ttmem.doctor.examination import Report, examine
 from ttmem.doctor.runtime import Presence

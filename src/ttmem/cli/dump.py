@@ -5,8 +5,8 @@ import sys
 
 import click
 
-from ttmem.cli.exits import NOTHING_READ
-from ttmem.cli.screen import Screen
+from ttmem.cli.common import NOTHING_READ
+from ttmem.cli.common.screen import Screen
 from ttmem.errors import SelectionError
 from ttmem.figures.source import FigureSource
 from ttmem.snapshot.codec import encoded
@@ -60,9 +60,9 @@ def dump(
         raise click.UsageError(f"kernels have no {by}: use --by operation")
     count = 0 if is_whole else most or (_MOST_SUMS if by else _MOST)
     screen = Screen(sys.stdout, os.environ, has_colour=not is_colourless)
-    with FigureSource(os.environ, uid=os.geteuid(), has_daemon=not is_alone) as looking:
+    with FigureSource(os.environ, uid=os.geteuid(), has_daemon=not is_alone) as source:
         try:
-            alive = looking.dump(kernels=is_kernels_only, device=device, most=count, by=by or "")
+            alive = source.dump(kernels=is_kernels_only, device=device, most=count, by=by or "")
         except SelectionError as error:
             raise click.BadParameter(str(error), param_hint="--device") from error
     if is_json:

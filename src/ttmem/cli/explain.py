@@ -3,17 +3,21 @@
 import os
 import re
 import sys
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import click
 
-from ttmem.cli.screen import Screen
+from ttmem.cli.common.screen import Screen
+from ttmem.collector import Collector
 from ttmem.errors import NothingToRead
 from ttmem.figures.source import FigureSource
 from ttmem.snapshot import DeviceUsage, ProcessUsage, Snapshot
 from ttmem.snapshot.codec import encoded
+from ttmem.snapshot.incidents import IncidentCopy
 from ttmem.snapshot.values import SCHEMA, time_text
+from ttmem.sources import Places
 from ttmem.view.page import PageOptions
 from ttmem.view.words import plural
 
@@ -22,6 +26,40 @@ if TYPE_CHECKING:
     from ttmem.snapshot.incidents import Incident, IncidentCopy
 
 __all__ = ["Incidents", "explain", "explanation_of"]
+
+_SETTLE_SECONDS = 2.0
+_STEP_SECONDS = 0.002
+
+
+class JournalFile:
+    """What one journal holds, read by its path and nothing else."""
+
+    def __init__(self, path: str) -> None:
+        real = os.path.realpath(path)
+        try:
+            facts = os.stat(real)
+        except OSError as error:
+            raise NothingToRead(f"{path}: {error.strerror}") from None
+        self._collector = Collector(Places(uid=os.geteuid(), directory=os.path.dirname(real)))
+        key, trouble = self._collector.ledger.attach(real, facts.st_dev, facts.st_ino)
+        if not key:
+            raise NothingToRead(f"{path}: {trouble or 'cannot be opened'}")
+
+    def snapshot(self) -> Snapshot:
+        """Its process, and the chips that one speaks of."""
+        ledger = self._collector.ledger
+        deadline = time.monotonic() + _SETTLE_SECONDS
+        ledger.drain()
+        found = self._collector.snapshot()
+        while any(process.reason == "settling" for process in found.processes) and time.monotonic() < deadline:
+            ledger.run(_STEP_SECONDS)
+            found = self._collector.snapshot()
+        return found
+
+    def incident_copy(self, pid: int, number: int, *, key: int) -> IncidentCopy | None:
+        """An incident with what was alive then."""
+        return self._collector.incident_copy(pid, number, key=key)
+
 
 _PID = re.compile(r"(\d+)(?:-(\d+))?")
 
@@ -68,15 +106,9 @@ def explain(
     """
     asked = _subject(subject, number)
     screen = Screen(sys.stdout, os.environ, has_colour=not is_colourless)
-    with FigureSource(os.environ, uid=os.geteuid(), has_daemon=not is_alone) as looking:
-        if asked.path is not None:
-            from ttmem.cli.journal_file import JournalFile  # here, since few ask for one
-
-            file = JournalFile(asked.path)
-            source: Incidents = file
-            snapshot = file.snapshot()
-        else:
-            source, snapshot = looking, looking.snapshot()
+    with FigureSource(os.environ, uid=os.geteuid(), has_daemon=not is_alone) as figures:
+        source: FigureSource | JournalFile = figures if asked.path is None else JournalFile(asked.path)
+        snapshot = source.snapshot()
         chosen = _processes(snapshot, asked)
         explained = [
             (process, explanation_of(process, incident, source))

@@ -8,10 +8,9 @@ from typing import Any
 import click
 
 from ttmem.analysis.fit import Candidate, CoreRoom, Need, Room, candidates, chosen
-from ttmem.cli.exits import DONE, NOT_MET
-from ttmem.cli.tables.amounts import size
-from ttmem.cli.tables.looks import look
-from ttmem.cli.tables.request import Request
+from ttmem.cli.common import DONE, NOT_MET
+from ttmem.cli.common.amounts import size
+from ttmem.cli.common.request import Request, query
 from ttmem.errors import NothingToRead
 from ttmem.figures.source import FigureSource
 from ttmem.snapshot.codec import encoded
@@ -54,14 +53,14 @@ def fit(
     if dram_bytes is None and l1_core_bytes is None and not is_idle:
         raise click.UsageError("say what is to fit: --dram SIZE, --l1-per-core SIZE, or --idle")
     need = Need(dram_bytes=dram_bytes, l1_core_bytes=l1_core_bytes, is_idle=is_idle)
-    with FigureSource(os.environ, uid=os.geteuid(), has_daemon=not is_alone) as looking:
-        seen = look(looking, Request(devices=devices, is_with_ended=True), has_identity=True)
-    if not seen.chosen.devices:
+    with FigureSource(os.environ, uid=os.geteuid(), has_daemon=not is_alone) as source:
+        result = query(source, Request(devices=devices, is_with_ended=True), has_identity=True)
+    if not result.chosen.devices:
         raise NothingToRead("no device is known: nobody reports, and the driver lists none")
-    judged = candidates(seen.chosen, need, seen.telemetry)
+    judged = candidates(result.chosen, need, result.telemetry)
     taken = chosen(judged, count)
     if is_json:
-        told = _document(judged, taken, need, count) | {"time": time_text(seen.chosen.time_ns)}
+        told = _document(judged, taken, need, count) | {"time": time_text(result.chosen.time_ns)}
         click.echo(encoded(told, is_pretty=sys.stdout.isatty()).decode())
     else:
         _tell(judged, taken, count)

@@ -11,8 +11,8 @@ from typing import Any, TextIO
 import click
 
 from ttmem.cli import HELP, VERBS
-from ttmem.cli.exits import DONE, INTERRUPTED, NOTHING_READ
-from ttmem.cli.tables.arguments import HELP_OPTION, ManyValues
+from ttmem.cli.common import DONE, INTERRUPTED, NOTHING_READ
+from ttmem.cli.common.options import HELP_OPTION, ManyValues
 from ttmem.errors import TtmemError
 
 __all__ = [
@@ -76,7 +76,7 @@ def program() -> None:
 def run_program(arguments: list[str]) -> int:
     """The exit code, as `ttmem --help` names them; of `run`, the program's own."""
     if "_TTMEM_COMPLETE" in os.environ or arguments[:1] == ["--completion"]:
-        from ttmem.cli.reference.completion import complete
+        from ttmem.cli.completion import complete
 
         return _exit_code(complete, "ttmem", arguments)
     return _exit_code(program, "ttmem", with_verb(arguments, is_terminal=is_at_terminal()))
@@ -110,10 +110,10 @@ def is_at_terminal() -> bool:
 def run_seed_monitor(arguments: list[str]) -> int:
     """The same for the program with the older monitor's name."""
     if "_TT_SMI_UMD_COMPLETE" in os.environ or arguments[:1] == ["--completion"]:
-        from ttmem.cli.reference.completion import complete
+        from ttmem.cli.completion import complete
 
         return _exit_code(complete, "tt_smi_umd", arguments)
-    from ttmem.cli.seed_monitor import tt_smi_umd
+    from ttmem.cli.tt_smi_umd import tt_smi_umd
 
     raise_descriptor_limit()
     return _exit_code(tt_smi_umd, "tt_smi_umd", [*arguments])

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ttmem.cli.child import Child
-from ttmem.cli.exits import NOT_EXECUTABLE, NOT_FOUND
-from ttmem.cli.offspring import Offspring
+from ttmem.cli.common import NOT_EXECUTABLE, NOT_FOUND
+from ttmem.cli.tracked_run.child import Child
+from ttmem.cli.tracked_run.child_journals import ChildJournals
 from ttmem.doctor.hook import hook_path, preloading, unhooked
 from ttmem.doctor.targets import obstacle_of
 from ttmem.sources import Places
@@ -64,12 +64,12 @@ def run(
     if directory:
         environ["TTMEM_DIR"] = os.path.abspath(directory)  # the program may go elsewhere
     environ = _hooked(command, environ, is_plain=is_plain)
-    offspring = (
-        None if has_summary is False else Offspring(Places.from_environment(environ, uid=os.geteuid()), mark=mark)
+    journals = (
+        None if has_summary is False else ChildJournals(Places.from_environment(environ, uid=os.geteuid()), mark=mark)
     )
-    code = _run_to_end(command, environ, offspring)
-    if offspring is not None and offspring.has_begun:
-        _tell(offspring, _name(command), code, is_asked=has_summary is True, is_plain=is_plain)
+    code = _run_to_end(command, environ, journals)
+    if journals is not None and journals.has_begun:
+        _tell(journals, _name(command), code, is_asked=has_summary is True, is_plain=is_plain)
     return code
 
 
@@ -78,21 +78,21 @@ def _run_untracked(command: Sequence[str], environ: dict[str, str]) -> int:
     return _run_to_end(command, unhooked(environ, hook) if hook else environ, None)
 
 
-def _run_to_end(command: Sequence[str], environ: Mapping[str, str], offspring: Offspring | None) -> int:
+def _run_to_end(command: Sequence[str], environ: Mapping[str, str], journals: ChildJournals | None) -> int:
     """Its exit code, or why it could not be started."""
     try:
         child = Child(command, environ)
     except OSError as error:
         _say(f"ttmem: {command[0] or shlex.quote('')}: {error.strerror}")
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
-    if offspring is None:
+    if journals is None:
         return child.wait(lambda: None, every_seconds=_IDLE_SECONDS)
     from ttmem.cli.program import raise_descriptor_limit
 
     raise_descriptor_limit()  # only now: the program has the limits that we were given
-    offspring.began(child.pid)
-    code = child.wait(offspring.look, every_seconds=_LOOK_EVERY_SECONDS)
-    offspring.look()
+    journals.began(child.pid)
+    code = child.wait(journals.look, every_seconds=_LOOK_EVERY_SECONDS)
+    journals.look()
     return code
 
 
@@ -133,12 +133,12 @@ def _hooked(command: Sequence[str], environ: dict[str, str], *, is_plain: bool) 
     return {**environ, **preloading(environ, hook)}
 
 
-def _tell(offspring: Offspring, name: str, code: int, *, is_asked: bool, is_plain: bool) -> None:
+def _tell(journals: ChildJournals, name: str, code: int, *, is_asked: bool, is_plain: bool) -> None:
     """Says on stderr what was held at most, what is left, and why memory ran out. That nothing was reported is said to
     people only: to others a program that has nothing to do with devices looks exactly as without us."""
     if sys.stderr is None:
         return
-    if not offspring.paths:
+    if not journals.paths:
         if is_asked or sys.stderr.isatty():
             cause = (
                 "the ttmem client opened no device, and what ttnn did was not seen (--no-hook)"
@@ -150,23 +150,23 @@ def _tell(offspring: Offspring, name: str, code: int, *, is_asked: bool, is_plai
         return
     from ttmem.view.summary import summary
 
-    usages = offspring.usages()
+    usages = journals.usages()
     lines = summary(usages)
     _say(f"ttmem: peaks of `{name}`" if lines else f"ttmem: `{name}` reported, but held no device memory", lines)
     for reason in sorted({process.sites_off for process in usages if process.sites_off}):
         from ttmem.view.words import no_lines_text
 
         _say(f"ttmem: {no_lines_text(reason)}")
-    incidents = _incidents(offspring, usages, has_failed=code != 0)
+    incidents = _incidents(journals, usages, has_failed=code != 0)
     if incidents:  # last: they are what people look for
         _say("", incidents)
 
 
-def _incidents(offspring: Offspring, usages: "Sequence[ProcessUsage]", *, has_failed: bool) -> "list[Line]":
+def _incidents(journals: ChildJournals, usages: "Sequence[ProcessUsage]", *, has_failed: bool) -> "list[Line]":
     if not any(process.was_refused for process in usages):
         return []
+    from ttmem.cli.common.screen import Screen
     from ttmem.cli.explain import explanation_of
-    from ttmem.cli.screen import Screen
     from ttmem.view.incidents.run_summary import run_incidents
     from ttmem.view.page import PageOptions
 
@@ -174,7 +174,7 @@ def _incidents(offspring: Offspring, usages: "Sequence[ProcessUsage]", *, has_fa
     options = PageOptions(screen.width, is_ascii=not screen.is_unicode)
     return run_incidents(
         usages,
-        lambda process, incident: explanation_of(process, incident, offspring),
+        lambda process, incident: explanation_of(process, incident, journals),
         options,
         has_failed=has_failed,
     )
@@ -185,7 +185,7 @@ def _say(text: str, lines: "Sequence[Line]" = ()) -> None:
     try:
         click.echo(text, err=True)
         if lines:
-            from ttmem.cli.screen import Screen
+            from ttmem.cli.common.screen import Screen
 
             Screen(sys.stderr, os.environ).show(list(lines))
     except OSError:

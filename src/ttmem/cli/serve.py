@@ -1,17 +1,109 @@
-"""`ttmem serve`: the daemon, also under the name of the older server it stands in for."""
+"""`ttmem serve`: the daemon, whether one runs, and how systemd runs it; also under the name of the older server."""
 
 import os
+import re
+import shlex
+import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import click
 
-from ttmem.cli.exits import DONE
-from ttmem.cli.units import installation
-from ttmem.errors import CannotServe
+import ttmem
+from ttmem.cli.common import DONE, NOT_ANSWERING, NOT_RUNNING
+from ttmem.errors import CannotServe, DaemonBusy, DaemonGone, TtmemError
+from ttmem.figures.daemon_client import SOCKET_NAME, DaemonClient
+from ttmem.figures.source import daemon_directories
 from ttmem.sources import Places
+
+__all__ = ["UNITS", "installation", "tell_status"]
+
+
+def tell_status(query_socket: str | None, environ: Mapping[str, str]) -> int:
+    """One line: who answers, or why nobody does. Then a line for each thing that has failed there."""
+    directories = daemon_directories(Places.from_environment(environ, uid=os.geteuid()), environ)
+    paths = [query_socket] if query_socket else [os.path.join(directory, SOCKET_NAME) for directory in directories]
+    troubles = []
+    is_busy = False
+    for path in paths:
+        client = DaemonClient(path)
+        try:
+            snapshot = client.snapshot()
+        except TtmemError as error:
+            troubles.append(f"{path}: {error}")
+            is_busy |= isinstance(error, DaemonBusy)
+            continue
+        count = len(snapshot.live)
+        click.echo(f"{snapshot.source} answers on {path}; {count} process{' reports' if count == 1 else 'es report'}")
+        for reason in _reasons(client):
+            click.echo(f"degraded: {reason}")
+        return DONE
+    found = "; ".join(troubles)
+    if is_busy:
+        click.echo(f"ttmem: a daemon runs, but is busy or hangs ({found}); try again, or restart it", err=True)
+        return NOT_ANSWERING
+    click.echo(f"ttmem: no daemon runs ({found})", err=True)
+    return NOT_RUNNING
+
+
+def _reasons(client: DaemonClient) -> list[str]:
+    try:
+        reasons = client.health().get("reasons")
+    except DaemonGone as error:
+        return [f"its state cannot be asked for: {error}"]
+    return [str(reason) for reason in reasons] if isinstance(reasons, list) else []
+
+
+UNITS = ("ttmem.service", "ttmem.socket", "ttmem-query.socket")
+_PLACE = "/etc/systemd/system"
+
+
+def installation(program: str) -> str:
+    """Text to read, and to hand to a root shell as it is."""
+    units = units_directory()
+    lines = [
+        "# The daemon for a whole machine, started by systemd: run these as root, or",
+        "#   ttmem serve --install-unit | sudo sh -ex",
+        f"# Units go to {_PLACE}; to undo it, disable and remove them there.",
+    ]
+    for unit in UNITS:
+        source, target = shlex.quote(str(units / unit)), f"{_PLACE}/{unit}"
+        if unit.endswith(".service"):
+            command = shlex.quote(f"s|^ExecStart=[^ ]*|ExecStart={_escaped(_command(program))}|")
+            lines += [f"sed {command} {source} > {target}", f"chmod 644 {target}"]
+        else:
+            lines.append(f"install -m 644 {source} {target}")
+    lines += ["systemctl daemon-reload", f"systemctl enable --now {' '.join(reversed(UNITS))}"]
+    return "\n".join(lines) + "\n"
+
+
+def _command(program: str) -> str:
+    """The program that is running now, as a unit names it."""
+    beside = os.path.join(os.path.dirname(sys.executable), "ttmem")
+    for candidate in (shutil.which(program), beside):
+        if candidate and os.path.basename(candidate) == "ttmem" and os.access(candidate, os.X_OK):
+            return _quoted(os.path.abspath(candidate))
+    return f"{_quoted(sys.executable)} -m ttmem"
+
+
+def _quoted(path: str) -> str:
+    return f'"{path}"' if " " in path else path
+
+
+def _escaped(text: str) -> str:
+    """For the right side of sed's s|||."""
+    return re.sub(r"([\\&|])", r"\\\1", text)
+
+
+def units_directory() -> Path:
+    """Where the package brought them, or where the source tree has them."""
+    package = Path(ttmem.__file__).resolve().parent
+    installed = package / "daemon" / "units"
+    return installed if installed.is_dir() else package.parents[1] / "packaging"
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -86,7 +178,7 @@ def serve(
         click.echo(installation(sys.argv[0]), nl=False)
         return DONE
     if is_status:
-        from ttmem.cli.status import tell_status
+        from ttmem.cli.serve import tell_status
 
         return tell_status(sockets["query_socket"], os.environ)
     if is_without_seed and sockets["seed_socket"] is not None:

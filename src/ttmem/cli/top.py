@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ttmem.cli.screen import Screen, has_keys
-from ttmem.cli.tables.arguments import ManyValues
-from ttmem.cli.tables.common_options import LOOKS, MADE_UP, NO_DAEMON, with_options
-from ttmem.cli.tables.device_words import device_words
-from ttmem.cli.tables.request import DEMO_CHIPS, check_colours
+from ttmem.cli.common.options import LOOKS, MADE_UP, NO_DAEMON, ManyValues, with_options
+from ttmem.cli.common.request import DEMO_CHIPS, check_colours, device_words
+from ttmem.cli.common.screen import Screen, has_keys
 from ttmem.errors import SelectionError
 
 if TYPE_CHECKING:
@@ -90,8 +88,8 @@ def _table(context: click.Context, asked: dict[str, Any], orders: "Sequence[Orde
 
         names = tuple(order.name for order in orders)
         return int(context.invoke(demo, names=names, is_ascii=asked["is_ascii"], is_colourless=asked["is_colourless"]))
+    from ttmem.cli.common.request import Request
     from ttmem.cli.ps import answer
-    from ttmem.cli.tables.request import Request
 
     return answer(Request(order=asked["sort"], **{name: asked[name] for name in _TABLE_OPTIONS}))
 

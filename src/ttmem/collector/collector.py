@@ -6,11 +6,10 @@ kept for an hour.
 
    field                     who touches it
    _journals                 whoever scans: the thread while it runs, else the caller; guarded by _scanning
-   _ledger, _looks,          anybody; each has its own lock
-   _counters
+   _ledger, _looks           anybody; each has its own lock
+   _counters                 made under _scanning by the first who sees a region; then anybody, has its own lock
    _recorder                   whoever needs it first makes it; has its own lock
    _driver                   anybody; two at once tell the ledger the same
-   _has_counters             anybody; it only becomes true
    _thread, _is_stopping     the owner of the collector; the thread only reads _is_stopping
    _tick_seconds             the owner before it starts the thread, then nobody
    notes                     replaced as a whole by the owner, read by anybody
@@ -83,8 +82,7 @@ class Collector:
         self._journals = Journals(places, user_of=user_name)
         self._unlisted = UnlistedJournals(places)
         self._driver = DriverWord(driver) if driver is not None else None
-        self._counters = RuntimeCounters(StockCounters(places.stock_listed, user_of=user_name), user_of=user_name)
-        self._has_counters = False
+        self._counters: RuntimeCounters | None = None
         self._scanning = threading.Lock()
         self._looks = Looks(self._ledger)
         self._host = host or read_host()
@@ -165,10 +163,13 @@ class Collector:
         """Everything known at this instant."""
         readings = self._readings()
         snapshot = self._looked("all")
-        return self._with_plain(self._counters.joined(snapshot, readings)) if readings.places else snapshot
+        return self._with_counters(snapshot, readings)
 
-    def _with_plain(self, snapshot: Snapshot) -> Snapshot:
-        """With the sums and the parents of processes that only the runtime's counters show."""
+    def _with_counters(self, counted: Snapshot, readings: Readings) -> Snapshot:
+        """With all that was read, and the sums and parents of processes that only the runtime's counters show."""
+        if self._counters is None or not readings.places:
+            return counted
+        snapshot = self._counters.joined(counted, readings)
         listed = frozenset(usage.device.number for usage in snapshot.devices)
         parent_of = self._parents.parent_of
         processes = (
@@ -184,8 +185,7 @@ class Collector:
         readings = self._readings()
         if not readings.places:
             return self._looked(details)
-        joined = self._with_plain(self._counters.joined(self._looked("all"), readings))
-        return overview_of(joined, details)
+        return overview_of(self._with_counters(self._looked("all"), readings), details)
 
     def _looked(self, details: Details) -> Snapshot:
         """What the ledger says, of chips of which it knows how large their banks are and what the driver says."""
@@ -222,9 +222,14 @@ class Collector:
 
     def _read_counters(self) -> Readings:
         """Most machines have none; once there are some, they are read at every look."""
-        if not self._has_counters and not any(map(region_names, self._journals.places.stock_listed())):
-            return NO_READINGS
-        self._has_counters = True
+        if self._counters is None:
+            directories = self._journals.places.stock_listed
+            if not any(map(region_names, directories())):
+                return NO_READINGS
+            with self._scanning:
+                self._counters = self._counters or RuntimeCounters(
+                    StockCounters(directories, user_of=user_name), user_of=user_name
+                )
         return self._counters.read()
 
     def _surroundings(self) -> Surroundings:

@@ -315,9 +315,6 @@ _MAGIC = b"TMEMJNL1"
 _REMEMBERED_MOST = 65_536
 
 
-FileKey = tuple[int, int]  # device and inode
-
-
 class _OpenFile(NamedTuple):
     """A regular file that a process has open, by its descriptor."""
 

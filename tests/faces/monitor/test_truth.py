@@ -11,7 +11,7 @@ import pytest
 from tests.support.monitored.cards import cards_of, figures_in, shown_as
 from tests.support.monitored.model import EDGE_BYTES, Model
 from tests.support.monitored.pictures import faults_of, rows_of
-from ttmem.cli.demonstration.photographs import SHOTS, Shot, Size, taken
+from ttmem.cli.demonstration.screenshots import SHOTS, Shot, Size, taken
 from ttmem.figures.source import FigureSource
 from ttmem.metal import architecture
 from ttmem.view.colours import BACKGROUNDS

@@ -6,9 +6,8 @@ import click
 import pytest
 
 from ttmem.analysis.limits import Amount
-from ttmem.cli.tables.amounts import amount, rate, size
-from ttmem.cli.tables.arguments import spread
-from ttmem.cli.tables.options import table_command
+from ttmem.cli.common.amounts import amount, rate, size
+from ttmem.cli.common.options import spread, table_command
 
 ME = str(os.geteuid())
 CONTEXT, FLAG = click.Context(click.Command("any")), click.Option(["--any"])

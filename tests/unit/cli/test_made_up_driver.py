@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 from tests.support.simulated.figures import a_busy_snapshot
+from ttmem.cli.demonstration.directories import apart_from
 from ttmem.cli.demonstration.driver_tree import write_tree
-from ttmem.cli.demonstration.place import apart_from
 from ttmem.snapshot.identity import chip_of
 from ttmem.sources.driver import Driver
 

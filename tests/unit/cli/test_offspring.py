@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from tests.support.processes.programs import a_program
-from ttmem.cli.offspring import Offspring
+from ttmem.cli.tracked_run.child_journals import ChildJournals
 from ttmem.sources import Places
 
 REPORTS = ("ttmem.open_device(5)", "meet()")
 MARK = "abc"
 
 
-def offspring_in(directory: Path) -> Offspring:
-    return Offspring(Places(uid=os.geteuid(), directory=str(directory)), mark=MARK)
+def offspring_in(directory: Path) -> ChildJournals:
+    return ChildJournals(Places(uid=os.geteuid(), directory=str(directory)), mark=MARK)
 
 
 def paths_in(directory: Path) -> set[str]:

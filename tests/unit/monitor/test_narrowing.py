@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.machine.driver_chips import a_driver_chip
 from tests.support.simulated.sights import an_overview
-from ttmem.cli.tables.device_words import device_words
+from ttmem.cli.common.request import device_words
 from ttmem.errors import SelectionError
 from ttmem.figures.source import FigureSource
 from ttmem.monitor.narrowing import NarrowLooking, narrowed

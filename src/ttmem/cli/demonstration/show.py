@@ -5,11 +5,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ttmem.cli.demonstration.performance import performed, settled
-from ttmem.cli.demonstration.place import apart_from, own_directory, usual_places
+from ttmem.cli.common import KILLED_BY
+from ttmem.cli.common.request import BANNER
+from ttmem.cli.demonstration.directories import apart_from, own_directory, usual_places
+from ttmem.cli.demonstration.player import performed, settled
 from ttmem.cli.demonstration.workload import Order, Report
-from ttmem.cli.exits import KILLED_BY
-from ttmem.cli.tables.request import BANNER
 from ttmem.monitor.options import Options
 from ttmem.monitor.start import run_monitor
 from ttmem.snapshot import Snapshot

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ttmem.cli.demonstration.performance import performed
-from ttmem.cli.demonstration.place import apart_from, own_directory, usual_places
+from ttmem.cli.common.request import BANNER
+from ttmem.cli.demonstration.directories import apart_from, own_directory, usual_places
+from ttmem.cli.demonstration.player import performed
 from ttmem.cli.demonstration.workload import Order
-from ttmem.cli.tables.request import BANNER
 from ttmem.figures.source import FigureSource
 from ttmem.monitor.desk.desk import Desk
 from ttmem.monitor.feed import Sights, asked
@@ -59,25 +59,25 @@ def photographed(
         places = Places(uid=os.geteuid(), directory=directory)
         with (
             performed(orders, directory, places) as performance,
-            FigureSource(apart, uid=os.geteuid(), has_daemon=False, is_following=True) as looking,
+            FigureSource(apart, uid=os.geteuid(), has_daemon=False, is_following=True) as source,
         ):
-            looking.overview()  # from now on the course of things is kept
+            source.overview()  # from now on the course of things is kept
             time.sleep(seconds)
             performance.finish()
             for shot in shots:
-                yield shot, taken(shot, looking, apart)
+                yield shot, taken(shot, source, apart)
 
 
-def taken(shot: Shot, looking: Sights, environ: Mapping[str, str], *, banner: str = BANNER) -> str:
+def taken(shot: Shot, source: Sights, environ: Mapping[str, str], *, banner: str = BANNER) -> str:
     """The picture of one view, as an SVG text."""
     settings = Settings(theme="light" if shot.is_light else "dark", ascii=shot.is_ascii)
     desk = Desk(settings, environ, is_readonly=True, banner=banner)
     desk.resize(*shot.size)
-    desk.take(asked(looking, desk.wanted()))
+    desk.take(asked(source, desk.wanted()))
     for key in SHOTS[shot.view]:
         desk.press(key)
         for _ in range(_LOOKS):  # what is asked for next may depend on what has come
-            desk.take(asked(looking, desk.wanted()))
+            desk.take(asked(source, desk.wanted()))
     return picture(desk.picture(), title="ttmem", columns=shot.size.columns, is_light=shot.is_light)
 
 

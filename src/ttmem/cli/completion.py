@@ -61,7 +61,7 @@ def _without_twins(found: list[CompletionItem]) -> list[CompletionItem]:
 
 
 def _of_seed(words: list[str], incomplete: str) -> list[CompletionItem]:
-    from ttmem.cli.seed_monitor import tt_smi_umd
+    from ttmem.cli.tt_smi_umd import tt_smi_umd
 
     kind = get_completion_class(SHELLS[0])
     assert kind is not None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ttmem.snapshot import ProcessUsage
     from ttmem.snapshot.incidents import IncidentCopy
 
-__all__ = ["Offspring"]
+__all__ = ["ChildJournals"]
 
 _SETTLE_SECONDS = 2.0
 _STEP_SECONDS = 0.002
@@ -25,7 +25,7 @@ _READ_EVERY_SECONDS = 0.1  # refusals are told by records alone, and the oldest 
 _NAME = re.compile(r"(\d+)-(\d+)-[0-9a-f]+\.journal")
 
 
-class Offspring:
+class ChildJournals:
     """The journals of one program and its descendants; journals that were there before are nobody's."""
 
     def __init__(self, places: Places, *, mark: str) -> None:

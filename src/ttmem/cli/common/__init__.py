@@ -1,4 +1,4 @@
-"""Exit codes: what a script learns without reading."""
+"""What verbs share: exit codes, which a script learns without reading; flags, requests, the screen."""
 
 DONE = 0
 NOTHING_READ = 1

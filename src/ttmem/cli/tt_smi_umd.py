@@ -7,11 +7,10 @@ from typing import TextIO
 
 import click
 
+from ttmem.cli.common.request import QueryResult, Request
+from ttmem.cli.common.screen import Screen
 from ttmem.cli.program import is_at_terminal, program, with_verb
 from ttmem.cli.ps import answer, ps
-from ttmem.cli.screen import Screen
-from ttmem.cli.tables.looks import Look
-from ttmem.cli.tables.request import Request
 from ttmem.view.seed_blocks import seed_blocks
 
 __all__ = ["tt_smi_umd"]
@@ -27,8 +26,8 @@ class Blocks:
     def __init__(self, request: Request, screen: Screen, stream: TextIO) -> None:
         self._stream = stream
 
-    def write(self, look: Look, *, is_again: bool) -> None:
-        self._stream.write(seed_blocks(look.chosen) + ("\n" if is_again else ""))
+    def write(self, result: QueryResult, *, is_again: bool) -> None:
+        self._stream.write(seed_blocks(result.chosen) + ("\n" if is_again else ""))
         self._stream.flush()
 
 

@@ -3,10 +3,10 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from ttmem.cli.common.screen import Screen
 from ttmem.cli.demonstration.interrupts import Interrupts
 from ttmem.cli.demonstration.process import DemoProcess, next_reports
 from ttmem.cli.demonstration.workload import KILL, PHASE, Report
-from ttmem.cli.screen import Screen
 from ttmem.collector import Collector
 from ttmem.devices import Pool
 from ttmem.snapshot import ProcessUsage, Snapshot
@@ -14,13 +14,13 @@ from ttmem.view.page import PageOptions, page
 from ttmem.view.units import size_text
 from ttmem.view.words import plural
 
-__all__ = ["Audience", "farewell", "is_as_expected"]
+__all__ = ["Watcher", "farewell", "is_as_expected"]
 
 _NOTICE_SECONDS = 0.2  # how long Ctrl-C may take to be noticed
 _SETTLE_SECONDS = 5.0
 
 
-class Audience:
+class Watcher:
     """Looks once, when all have played or somebody interrupts."""
 
     def __init__(self, collector: Collector, screen: Screen, options: PageOptions, interrupts: Interrupts) -> None:

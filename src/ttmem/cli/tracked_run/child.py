@@ -6,8 +6,8 @@ import shutil
 import signal
 from collections.abc import Callable, Mapping, Sequence
 
-from ttmem.cli.bystander import Bystander
-from ttmem.cli.exits import KILLED_BY
+from ttmem.cli.common import KILLED_BY
+from ttmem.cli.tracked_run.signal_witness import SignalWitness
 
 __all__ = ["Child"]
 
@@ -138,8 +138,8 @@ class Child:
         return self._bystander.has_heard(received.si_signo) and os.getpgid(self.pid) == os.getpgrp()
 
 
-def _a_bystander() -> Bystander | None:
+def _a_bystander() -> SignalWitness | None:
     try:
-        return Bystander()
+        return SignalWitness()
     except OSError:
         return None

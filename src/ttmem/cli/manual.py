@@ -1,4 +1,4 @@
-"""The manual page, made from verbs and flags themselves: `python -m ttmem.cli.reference.manual > docs/man/ttmem.1`."""
+"""The manual page, made from verbs and flags themselves: `python -m ttmem.cli.manual > docs/man/ttmem.1`."""
 
 from collections.abc import Iterable, Iterator
 from importlib import import_module
@@ -66,7 +66,7 @@ def _lines() -> Iterator[str]:
     yield ".SH OPTIONS"
     for verb in VERBS:
         yield from _command(f"ttmem {verb}", getattr(import_module(f"ttmem.cli.{verb}"), verb))
-    yield from _command("tt_smi_umd", import_module("ttmem.cli.seed_monitor").tt_smi_umd)
+    yield from _command("tt_smi_umd", import_module("ttmem.cli.tt_smi_umd").tt_smi_umd)
     yield from _command("allocation_server_poc", import_module("ttmem.cli.serve").allocation_server_poc)
     yield ".SH EXIT STATUS"
     yield from _pairs(_EXITS)

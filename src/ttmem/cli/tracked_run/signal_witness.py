@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-__all__ = ["Bystander"]
+__all__ = ["SignalWitness"]
 
 _HEARING_SECONDS = 0.005  # members of a group are told one by one, within microseconds
 _ANSWER_SECONDS = 0.5
@@ -23,7 +23,7 @@ _NAME = b"bystander"
 _ARGUMENTS_BEGIN, _ARGUMENTS_END = 45, 46  # in /proc/self/stat, counted from the state
 
 
-class Bystander:
+class SignalWitness:
     """A child of ours that ends when we do, however that comes."""
 
     def __init__(self) -> None:

@@ -12,20 +12,20 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import NoReturn
 
-from ttmem.cli.demonstration.performance import performed
-from ttmem.cli.demonstration.place import apart_from, own_directory, usual_places
+from ttmem.cli.common import KILLED_BY
+from ttmem.cli.demonstration.directories import apart_from, own_directory, usual_places
+from ttmem.cli.demonstration.player import performed
 from ttmem.cli.demonstration.show import orders_for
 from ttmem.cli.demonstration.workload import Order
-from ttmem.cli.exits import KILLED_BY
 from ttmem.sources import Places
 
-__all__ = ["made_up_chips"]
+__all__ = ["simulated_chips"]
 
 _PLAY_SECONDS = 30.0  # most of them are over much sooner
 
 
 @contextmanager
-def made_up_chips(chip_count: int, environ: Mapping[str, str], *, is_live: bool) -> Iterator[Mapping[str, str]]:
+def simulated_chips(chip_count: int, environ: Mapping[str, str], *, is_live: bool) -> Iterator[Mapping[str, str]]:
     """An environment in which nothing is seen but so many made-up chips and who plays on them; gone when left."""
     orders = [order if is_live else _bounded(order) for order in orders_for(chip_count)]
     before = {number: signal.signal(number, _leave) for number in (signal.SIGTERM, signal.SIGHUP)}

@@ -1,0 +1,1 @@
+"""How `ttmem run` runs a program: its process, its signals, the journals it and its children leave."""
