@@ -39,7 +39,6 @@ LARGE_FOLDERS = {
     "native/src/ledger/rows": "not split yet",
     "native/src/seeds": "not split yet",
     "native/src/writer": "not split yet",
-    "src/ttmem/daemon": "becomes a list of routes",
     "src/ttmem/snapshot": "a file per kind of figures",
     "src/ttmem/view": "becomes one table engine",
     "tests/scenario/daemon": "follows the daemon",

@@ -15,8 +15,8 @@ from tests.support.simulated.read_figures import a_read_snapshot
 from tests.support.simulated.sights import a_device_usage, an_overview
 from ttmem.cli.serve import serve
 from ttmem.daemon.metrics.catalogue import FAMILIES
+from ttmem.daemon.metrics.exporter import Extras
 from ttmem.daemon.metrics.families import Family, Page
-from ttmem.daemon.metrics.page import Extras
 from ttmem.devices import Pool
 from ttmem.snapshot import CacheUsage, replace
 from ttmem.tracking import Cache

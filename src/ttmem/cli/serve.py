@@ -123,7 +123,7 @@ def _socket_options(command: Command) -> Command:
             "--socket",
             "seed_socket",
             metavar="PATH",
-            help="Where programs report (default: $TTMEM_SEED_SOCKET or /tmp/tt_allocation_server.sock).",
+            help="Where programs report (default: $TTMEM_SERVER_SOCKET or /tmp/tt_allocation_server.sock).",
         ),
     ):
         command = option(command)
@@ -133,7 +133,7 @@ def _socket_options(command: Command) -> Command:
 @click.command(short_help="Serve programs that report by socket, and viewers.")
 @_socket_options
 @click.option("--log-events/--quiet", " /-q", "logs_events", help="Print a line per event; or none (the default).")
-@click.option("--no-seed-socket", "is_without_seed", is_flag=True, help="Follow journals only.")
+@click.option("--no-server-socket", "--no-seed-socket", "is_without_server", is_flag=True, help="Follow journals only.")
 @click.option(
     "--metrics-processes",
     "workloads_most",
@@ -161,7 +161,7 @@ def _socket_options(command: Command) -> Command:
 def serve(
     *,
     logs_events: bool,
-    is_without_seed: bool,
+    is_without_server: bool,
     workloads_most: int,
     has_aliases: bool,
     shows_paths: bool,
@@ -169,7 +169,7 @@ def serve(
     is_status: bool,
     **sockets: str | None,
 ) -> int:
-    """Serve this machine: hear programs on the socket of the seeds' allocation server, follow journals, and answer
+    """Serve this machine: hear programs on the allocation server's socket, follow journals, and answer
     `ttmem ps` and `ttmem dump`.
 
     Prints one line on stdout when it is ready. Ctrl-C or SIGTERM ends it cleanly, SIGUSR1 prints what is alive.
@@ -181,13 +181,13 @@ def serve(
         from ttmem.cli.serve import tell_status
 
         return tell_status(sockets["query_socket"], os.environ)
-    if is_without_seed and sockets["seed_socket"] is not None:
-        raise click.UsageError("--no-seed-socket and --socket contradict each other.")
+    if is_without_server and sockets["seed_socket"] is not None:
+        raise click.UsageError("--no-server-socket and --socket contradict each other.")
     metrics = (workloads_most, has_aliases)
     _serve(
         _Sockets(**sockets),
         logs_events=logs_events,
-        has_seed_socket=not is_without_seed,
+        has_seed_socket=not is_without_server,
         metrics=metrics,
         shows_paths=shows_paths,
     )
@@ -226,11 +226,11 @@ def _serve(
     _have_standard_streams()
     _check(asked)
     from ttmem.daemon.daemon import serve as serve_daemon
-    from ttmem.daemon.doors import Plan
+    from ttmem.daemon.listeners import Plan
     from ttmem.daemon.metrics.exporter import Asked
     from ttmem.figures.daemon_client import SOCKET_NAME
     from ttmem.figures.source import daemon_directories
-    from ttmem.sources.server_socket import seed_socket_path
+    from ttmem.sources.server_socket import server_socket_path
 
     environ = dict(os.environ)
     for name in ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET"):
@@ -239,7 +239,7 @@ def _serve(
     known = daemon_directories(places, environ) if os.geteuid() == 0 else places.own  # where viewers look
     paths = [os.path.join(directory, SOCKET_NAME) for directory in known]
     plan = Plan(
-        seed_path=seed_socket_path(asked.seed_socket, environ) if has_seed_socket else None,
+        server_path=server_socket_path(asked.seed_socket, environ) if has_seed_socket else None,
         query_path=asked.query_socket or paths[0],
         next_query_paths=tuple(paths if asked.query_socket else paths[1:]),
         group=asked.group,
@@ -254,7 +254,7 @@ def _serve(
 
 def _check(asked: _Sockets) -> None:
     """What can be told of flags before anything is touched."""
-    from ttmem.daemon.query_server import loopback_address
+    from ttmem.daemon.queries.server import loopback_address
     from ttmem.sources.server_socket import group_id
 
     for name, value in asked._asdict().items():

@@ -1,6 +1,6 @@
-"""`tt_smi_umd`: the same program under the name of the seeds' monitor.
+"""`tt_smi_umd`: the same program under the older monitor's name.
 
-On a terminal it is `ttmem top`; piped, it prints the seeds' block per device, unless another form is asked for.
+On a terminal it is `ttmem top`; piped, it prints that one's block per device, unless another form is asked for.
 """
 
 from typing import TextIO
@@ -19,7 +19,7 @@ _REFRESH_MS = 500  # as the older program did
 
 
 class Blocks:
-    """What the seeds promised, once or again and again."""
+    """The older monitor's blocks, once or repeatedly."""
 
     has_identity = False
 

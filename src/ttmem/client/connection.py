@@ -171,7 +171,7 @@ class Connection:
         warn_once(
             "server_uid",
             f"the allocation server at {self._path} runs as uid {uid}, expected {expected}: nothing is sent "
-            "to it; set TTMEM_SEED_SOCKET to a socket of your own",
+            "to it; set TTMEM_SERVER_SOCKET to a socket of your own",
         )
         return False
 

@@ -41,7 +41,7 @@ Given = ParamSpec("Given")
 
 def socket_path(environ: Mapping[str, str]) -> str:
     """Where the server is expected."""
-    return environ.get("TTMEM_SEED_SOCKET") or DEFAULT_SOCKET
+    return environ.get("TTMEM_SERVER_SOCKET") or environ.get("TTMEM_SEED_SOCKET") or DEFAULT_SOCKET
 
 
 def harmless(call: Callable[Given, None], backlog: Sized) -> Callable[Given, None]:

@@ -1,1 +1,1 @@
-"""One process that knows all figures of a machine, hears the seeds' programs on their socket, and answers over HTTP."""
+"""One process that knows all figures of a machine, serves the allocation server's socket, and answers over HTTP."""

@@ -14,21 +14,21 @@ from ttmem.errors import CannotServe
 __all__ = ["given_sockets", "tell_manager"]
 
 _FIRST = 3
-_NAMES = ("seed", "query")
+_NAMES = {"server": "server", "query": "query", "seed": "server"}  # the last is of units installed before
 
 
 def given_sockets(environ: Mapping[str, str]) -> dict[str, socket.socket]:
-    """The listening sockets that were handed to this process, by name: `seed`, `query`, both or none."""
+    """The listening sockets that were handed to this process, by name: `server`, `query`, both or none."""
     if environ.get("LISTEN_PID") != str(os.getpid()):
         return {}
     count = int(environ.get("LISTEN_FDS", "0"))
     names = environ.get("LISTEN_FDNAMES", "").split(":")
-    if count != len(names) or len(set(names)) != count or not set(names) <= set(_NAMES):
+    if count != len(names) or not set(names) <= set(_NAMES) or len({_NAMES[name] for name in names}) != count:
         found = f"{count} named {environ.get('LISTEN_FDNAMES', '')!r}"
         raise CannotServe(
-            f"LISTEN_FDNAMES: expected sockets named seed and query, found {found}; see FileDescriptorName="
+            f"LISTEN_FDNAMES: expected sockets named server and query, found {found}; see FileDescriptorName="
         )
-    return {name: _taken(_FIRST + place, name) for place, name in enumerate(names)}
+    return {_NAMES[name]: _taken(_FIRST + place, name) for place, name in enumerate(names)}
 
 
 def _taken(descriptor: int, name: str) -> socket.socket:

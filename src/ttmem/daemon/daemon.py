@@ -1,9 +1,9 @@
-"""The daemon: takes in what the seeds' programs say on their socket, follows journals, answers questions, keeps a log.
+"""The daemon: takes messages of the allocation server's protocol, follows journals, answers queries, logs.
 
 thread             does                                            waits for
 main               signals, once a second a look at the others      a signal
 ttmem-collector    follows journals, samples their course           them
-ttmem-seed-socket  takes messages into the ledger (native)          them
+ttmem-server-socket takes messages into the ledger (native)          them
 ttmem-queries      HTTP, with a few helpers that encode             questions
 ttmem-log          writes stdout                                    lines, and whoever reads stdout
 ttmem-checkpoint   writes a file once a second                      the disk
@@ -21,25 +21,23 @@ from typing import Any
 import ttmem
 from ttmem.collector import Collector
 from ttmem.daemon.activation import tell_manager
-from ttmem.daemon.answering.answers import Answers
-from ttmem.daemon.answering.scrapes import scrape_routes
-from ttmem.daemon.answering.site_paths import encoded_frame
-from ttmem.daemon.app import Questions
 from ttmem.daemon.checkpoint import Checkpoint
-from ttmem.daemon.doors import Doors, Plan, open_doors
 from ttmem.daemon.dumping import Dumping
-from ttmem.daemon.frames import Encoded
+from ttmem.daemon.listeners import Listeners, Plan, open_listeners
 from ttmem.daemon.log import Log
 from ttmem.daemon.metrics.exporter import Asked, Exporter
 from ttmem.daemon.metrics.service import Service
-from ttmem.daemon.query_server import QueryServer
+from ttmem.daemon.queries.answers import Answers
+from ttmem.daemon.queries.app import Queries, scrape_routes
+from ttmem.daemon.queries.frames import Encoded, encoded_frame
+from ttmem.daemon.queries.server import QueryServer
 from ttmem.daemon.signals import Signals
 from ttmem.daemon.statistics import Statistics
 from ttmem.errors import CannotServe
 from ttmem.snapshot import Finding
 from ttmem.sources import Places
 from ttmem.sources.driver import Driver
-from ttmem.sources.server_socket import SeedFeed
+from ttmem.sources.server_socket import ServerFeed
 
 __all__ = ["Daemon", "serve"]
 
@@ -54,8 +52,8 @@ _STDOUT = 1
 
 def serve(plan: Plan, places: Places, environ: Mapping[str, str], *, logs_events: bool, asked: Asked) -> None:
     """Serves until a signal says that it is enough."""
-    with Signals() as signals, open_doors(plan, environ) as doors:
-        daemon = Daemon(doors, places, Driver(environ), logs_events=logs_events, asked=asked)
+    with Signals() as signals, open_listeners(plan, environ) as listeners:
+        daemon = Daemon(listeners, places, Driver(environ), logs_events=logs_events, asked=asked)
         daemon.start()
         _collect_seldom()
         tell_manager(environ, "READY=1", f"STATUS={daemon.ready_line}")
@@ -76,29 +74,31 @@ def _collect_seldom() -> None:
 class Daemon:
     """All parts of it; `start` and `stop` are called once, by one thread."""
 
-    def __init__(self, doors: Doors, places: Places, driver: Driver, *, logs_events: bool, asked: Asked) -> None:
-        self._doors = doors
+    def __init__(
+        self, listeners: Listeners, places: Places, driver: Driver, *, logs_events: bool, asked: Asked
+    ) -> None:
+        self._listeners = listeners
         self._driver = driver
         self._began, self._began_ns = time.monotonic(), time.time_ns()
         self._collector = Collector(places, source=f"daemon pid {os.getpid()}", driver=driver)
         if logs_events:
             self._collector.ledger.log_events()
         self._logs_events = logs_events
-        self._feed: SeedFeed | None = None
-        if doors.seed is not None:
-            self._feed = SeedFeed(self._collector.ledger, doors.seed, logs_events=logs_events)
+        self._feed: ServerFeed | None = None
+        if listeners.server is not None:
+            self._feed = ServerFeed(self._collector.ledger, listeners.server, logs_events=logs_events)
         self._tried = self._began
         self._dumping = Dumping(self._collector)
         self.log = Log(_STDOUT, source=self._take_log, dump=self._dumping.text, complain=complain)
         self._statistics = Statistics(self._collector.snapshot) if logs_events else None
         if self._statistics:
             self.log.regularly(self._statistics.regular_text)
-        path = os.path.splitext(doors.query.path)[0] + ".checkpoint"
+        path = os.path.splitext(listeners.query.path)[0] + ".checkpoint"
         self._checkpoint = Checkpoint(path, self._collector.ledger, say=lambda text: self.log.say(f"ttmem: {text}"))
         self._is_stopping = threading.Event()
         self._is_drained = threading.Event()
         self._checkpoints = threading.Thread(target=self._keep, name="ttmem-checkpoint", daemon=True)
-        questions = Questions(
+        questions = Queries(
             snapshot=self._snapshot,
             health=self._health,
             reset_peaks=self._collector.ledger.reset_peaks,
@@ -108,17 +108,17 @@ class Daemon:
                 Exporter(self._collector, asked=asked, service=self._service, telemetry=driver.identities),
                 self._is_well,
             ),
-            shows_paths=doors.shows_paths,
+            shows_paths=listeners.shows_paths,
         )
-        self._queries = QueryServer(questions, doors.listeners, complain=complain)
+        self._queries = QueryServer(questions, listeners.for_queries, complain=complain)
         self._complaints: set[str] = set()
 
     @property
     def ready_line(self) -> str:
         """What is served where, and by whom."""
-        serving = f"serving {self._doors.seed.path}, " if self._doors.seed else ""
-        port = f" and {self._doors.url}" if self._doors.url else ""
-        return f"{serving}answering on {self._doors.query.path}{port} (pid {os.getpid()})"
+        serving = f"serving {self._listeners.server.path}, " if self._listeners.server else ""
+        port = f" and {self._listeners.url}" if self._listeners.url else ""
+        return f"{serving}answering on {self._listeners.query.path}{port} (pid {os.getpid()})"
 
     def start(self) -> None:
         """Returns once programs are heard and questions answered."""
@@ -137,9 +137,9 @@ class Daemon:
         deadline = time.monotonic() + _STOP_SECONDS
         self._is_stopping.set()
         self._queries.ask_to_stop()
-        for door in (self._doors.seed, self._doors.query):
-            if door:
-                door.remove()
+        for served in (self._listeners.server, self._listeners.query):
+            if served:
+                served.remove()
         if self._feed:
             self._feed.stop()
         self._collector.stop()
@@ -158,33 +158,33 @@ class Daemon:
         for name, is_alive in self._workers().items():
             if not is_alive:
                 self._complain_once(f"the {name} has ended by a fault of its own; restart this daemon")
-        for door in (self._doors.seed, self._doors.query):
-            if door and not door.is_in_place():
-                self._complain_once(f"{door.path}: somebody removed or replaced this socket; restart this daemon")
-        if self._doors.is_seed_blocked and time.monotonic() >= self._tried + _TRY_AGAIN_SECONDS:
+        for served in (self._listeners.server, self._listeners.query):
+            if served and not served.is_in_place():
+                self._complain_once(f"{served.path}: somebody removed or replaced this socket; restart this daemon")
+        if self._listeners.is_server_blocked and time.monotonic() >= self._tried + _TRY_AGAIN_SECONDS:
             self._tried = time.monotonic()
-            self._try_seed()
+            self._try_server()
 
-    def _try_seed(self) -> None:
+    def _try_server(self) -> None:
         """Serves the socket after all, if what was in its way is gone."""
         try:
-            seed = self._doors.try_seed()
+            served = self._listeners.try_server()
         except CannotServe as error:  # now it is a server of our own user
             self._complain_once(str(error))
             return
-        if seed is not None:
-            self._feed = SeedFeed(self._collector.ledger, seed, logs_events=self._logs_events)
+        if served is not None:
+            self._feed = ServerFeed(self._collector.ledger, served, logs_events=self._logs_events)
             self._feed.start()
-            self.log.say(f"ttmem: {seed.path}: free by now; serving it")
+            self.log.say(f"ttmem: {served.path}: free by now; serving it")
         self._note_troubles()
 
     def _note_troubles(self) -> None:
         """Tells in the log, once, and to whoever looks at figures, which sockets are not as they were asked for."""
-        for trouble in self._doors.troubles:
+        for trouble in self._listeners.troubles:
             if trouble not in self._complaints:
                 self._complaints.add(trouble)
                 self.log.say(f"ttmem: {trouble}")
-        self._collector.notes = tuple(Finding("socket_blocked", 1, text=text) for text in self._doors.troubles)
+        self._collector.notes = tuple(Finding("socket_blocked", 1, text=text) for text in self._listeners.troubles)
 
     def _take_log(self, wait_seconds: float) -> tuple[bytes, int, int, int]:
         if self._feed is not None:
@@ -201,7 +201,7 @@ class Daemon:
 
     def _workers(self) -> dict[str, bool]:
         return {
-            "seed socket": self._feed is None or self._feed.is_alive,
+            "server socket": self._feed is None or self._feed.is_alive,
             "collector": any(thread.name == "ttmem-collector" for thread in threading.enumerate()),
             "checkpoint writer": self._checkpoints.is_alive(),
             "log writer": not self.log.has_ended,
@@ -226,8 +226,8 @@ class Daemon:
         return encoded_frame(self._collector.overview())
 
     def _is_well(self) -> bool:
-        doors = (self._doors.seed, self._doors.query)
-        return all(self._workers().values()) and all(door is None or door.is_in_place() for door in doors)
+        listeners = (self._listeners.server, self._listeners.query)
+        return all(self._workers().values()) and all(served is None or served.is_in_place() for served in listeners)
 
     def _service(self) -> Service:
         return Service(self._is_well(), ttmem.__version__, self._began_ns, time.time_ns(), self.log.lost_count)
@@ -236,12 +236,12 @@ class Daemon:
         """What has failed, one sentence each: the figures are right, but this is not as it should be."""
         ended = [name for name, is_alive in self._workers().items() if not is_alive]
         found = [f"the {name} has ended by a fault of its own" for name in ended]
-        return [*found, *self._doors.troubles, *filter(None, [self._checkpoint.trouble])]
+        return [*found, *self._listeners.troubles, *filter(None, [self._checkpoint.trouble])]
 
     def _health(self) -> tuple[bool, dict[str, Any]]:
         is_well, troubles = self._is_well(), self._troubles()
         rows = self._collector.ledger.snapshot(())["processes"]
-        seed = self._doors.seed
+        server = self._listeners.server
         return is_well and not troubles, {
             "status": "ailing" if not is_well else "degraded" if troubles else "ok",
             "reasons": troubles,
@@ -249,8 +249,8 @@ class Daemon:
             "version": ttmem.__version__,
             "uptime_seconds": round(time.monotonic() - self._began, 3),
             "socket": {
-                "path": seed.path if seed else None,
-                "in_place": seed.is_in_place() if seed else None,
+                "path": server.path if server else None,
+                "in_place": server.is_in_place() if server else None,
                 **(self._feed.statistics() if self._feed else {}),
             },
             "journals": sum(row["state"] == "live" and row["source"] == "journal" for row in rows),

@@ -1,4 +1,5 @@
-"""What the daemon prints: one line when it is ready, the seeds' event lines if asked for, statistics, dumps.
+"""What the daemon prints: one line when it is ready, and if asked for events, statistics and dumps in
+the forms of the allocation server's log.
 
 One thread writes, and nobody waits for it. A log that is not read fast enough loses lines, which are counted and told
 in one line later; a log that nobody reads any more is given up, and the daemon serves on.

@@ -1,5 +1,5 @@
-"""The block of figures that the seeds' server printed every ten seconds, with what it left out: circular buffers and
-kernels by type. Numbers look as C++ prints them, so that scripts written for the older log read ours."""
+"""The block of figures that the older allocation server printed every ten seconds, with what it left out: circular
+buffers and kernels by type. Numbers look as C++ prints them, so that scripts written for the older log read ours."""
 
 import time
 from collections.abc import Callable

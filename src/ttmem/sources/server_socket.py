@@ -1,4 +1,4 @@
-"""Where a socket is served, and by whom: first of all the one that the seeds' programs report to.
+"""Where a socket is served, and by whom: first of all that of the allocation server's protocol.
 
 One path, one server. The lock beside the socket decides between servers of this kind; a server without a lock (the
 older `allocation_server_poc`) is found out by connecting to it. Neither is ever pushed aside. A socket that nobody
@@ -21,19 +21,19 @@ from ttmem.errors import CannotServe, PlaceBlocked
 from ttmem.sources.procfs import user_name
 from ttmem.sources.serving_lock import FULL, Held, ServingLock, is_foreign, kind_word
 
-__all__ = ["SeedFeed", "ServedSocket", "Sharing", "device_node_count", "group_id", "seed_socket_path"]
+__all__ = ["ServedSocket", "ServerFeed", "Sharing", "device_node_count", "group_id", "server_socket_path"]
 
 DEFAULT_PATH = "/tmp/tt_allocation_server.sock"
-VARIABLE = "TTMEM_SEED_SOCKET"
+VARIABLE, _OLDER_VARIABLE = "TTMEM_SERVER_SOCKET", "TTMEM_SEED_SOCKET"
 BACKLOG = 1024
 _LONGEST_PATH_BYTES = 107  # of sockaddr_un, with its final zero
 _CONNECT_SECONDS = 1.0
 _MOST_GROUPS = (1 << 32) - 1  # of gid_t; the last number means "none"
 
 
-def seed_socket_path(asked: str | None, environ: Mapping[str, str]) -> str:
-    """The path asked for, else the environment's, else the seeds' own."""
-    return asked or environ.get(VARIABLE) or DEFAULT_PATH
+def server_socket_path(asked: str | None, environ: Mapping[str, str]) -> str:
+    """The path asked for, else the environment's, else that of the older server."""
+    return asked or environ.get(VARIABLE) or environ.get(_OLDER_VARIABLE) or DEFAULT_PATH
 
 
 class Sharing(NamedTuple):
@@ -248,14 +248,14 @@ _RUN_SECONDS = 0.2
 _DEVICE_NODES = "/dev/tenstorrent"
 
 
-class SeedFeed:
+class ServerFeed:
     """Serves one socket until `stop`; what it hears goes to a ledger."""
 
     def __init__(self, ledger: _native.Ledger, served: ServedSocket, *, logs_events: bool) -> None:
         self._server = _native.SeedServer(ledger, served.listener.fileno(), logs_events, device_node_count())
         self._logs_events = logs_events
         self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="ttmem-seed-socket", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="ttmem-server-socket", daemon=True)
 
     @property
     def is_alive(self) -> bool:

@@ -62,7 +62,7 @@ def test_a_manager_learns_when_it_is_ready_and_when_it_stops(directory: Path) ->
 
 def test_sockets_of_a_manager_are_served_and_left_in_place(directory: Path) -> None:
     seed, query = directory / "given-s", directory / "given-q"
-    environ = environ_of(directory, LISTEN_FDS="2", LISTEN_FDNAMES="seed:query")
+    environ = environ_of(directory, LISTEN_FDS="2", LISTEN_FDNAMES="server:query")
     command = [sys.executable, "-c", HAND_OVER, f"{seed}:{query}", *SERVE]
     with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -80,7 +80,7 @@ def test_sockets_of_a_manager_are_served_and_left_in_place(directory: Path) -> N
 
 
 def test_one_socket_may_be_given_and_the_other_made(directory: Path) -> None:
-    environ = environ_of(directory, LISTEN_FDS="1", LISTEN_FDNAMES="seed")
+    environ = environ_of(directory, LISTEN_FDS="1", LISTEN_FDNAMES="server")
     command = [sys.executable, "-c", HAND_OVER, str(directory / "given"), *SERVE]
     with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -95,7 +95,7 @@ def test_one_socket_may_be_given_and_the_other_made(directory: Path) -> None:
 def test_systemds_own_tool_hands_sockets_over(directory: Path) -> None:
     seed, query = directory / "given-s", directory / "given-q"
     environ = [f"-E{name}={value}" for name, value in environ_of(directory).items() if name.startswith("TTMEM")]
-    tool = ["systemd-socket-activate", "-l", str(seed), "-l", str(query), "--fdname=seed:query", *environ]
+    tool = ["systemd-socket-activate", "-l", str(seed), "-l", str(query), "--fdname=server:query", *environ]
     with subprocess.Popen([*tool, *SERVE], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             wait_until(query.exists)

@@ -242,7 +242,7 @@ def test_a_log_on_a_full_disk_is_told_once(directory: Path) -> None:
 
 def test_journals_are_served_without_the_seeds_socket(directory: Path) -> None:
     environ = {**os.environ, "TTMEM_DIR": str(directory)}
-    with subprocess.Popen([*SERVE, "--no-seed-socket"], env=environ, stdout=subprocess.PIPE, text=True) as daemon:
+    with subprocess.Popen([*SERVE, "--no-server-socket"], env=environ, stdout=subprocess.PIPE, text=True) as daemon:
         assert daemon.stdout is not None
         assert daemon.stdout.readline() == f"ttmem: answering on {directory}/daemon.sock (pid {daemon.pid})\n"
         daemon.terminate()

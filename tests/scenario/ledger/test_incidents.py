@@ -12,7 +12,7 @@ from tests.support.server.seed_serving import a_daemon
 from tests.support.timing.waiting import wait_until
 from ttmem.collector import Collector
 from ttmem.collector.rows.sums import overview_of
-from ttmem.daemon.metrics.lifetime import lifetime_from_rows
+from ttmem.daemon.metrics.families import lifetime_from_rows
 from ttmem.devices import Pool
 from ttmem.figures.source import FigureSource
 from ttmem.snapshot import Snapshot, TimeNs, replace

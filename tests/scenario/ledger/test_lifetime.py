@@ -8,7 +8,7 @@ import pytest
 from tests.support.journals.reporters import CHIP_FACTS, Nursery, a_nursery
 from tests.support.timing.waiting import wait_until
 from ttmem._native import Ledger
-from ttmem.daemon.metrics.lifetime import ChipLifetime, Lifetime, lifetime_from_rows
+from ttmem.daemon.metrics.families import ChipLifetime, Lifetime, lifetime_from_rows
 from ttmem.devices import BufferType, Pool
 from ttmem.tracking import Cache, CacheOutcome, Stall
 

@@ -7,10 +7,8 @@ from prometheus_client.parser import text_string_to_metric_families as classic_f
 
 from tests.support.simulated.figures import NOON_NS
 from ttmem.collector.rows.sums import overview_of
-from ttmem.daemon.metrics.exporter import chosen_format
-from ttmem.daemon.metrics.families import Page
-from ttmem.daemon.metrics.lifetime import ChipLifetime, Intake, Lifetime
-from ttmem.daemon.metrics.page import Extras, page_of
+from ttmem.daemon.metrics.exporter import Extras, chosen_format, page_of
+from ttmem.daemon.metrics.families import ChipLifetime, Intake, Lifetime, Page
 from ttmem.daemon.metrics.service import Service
 from ttmem.devices import Pool
 from ttmem.snapshot import Snapshot

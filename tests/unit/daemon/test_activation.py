@@ -17,14 +17,14 @@ def test_without_a_manager_nothing_is_given() -> None:
 
 
 def test_what_was_meant_for_another_process_is_left_alone() -> None:
-    assert given_sockets({"LISTEN_PID": str(os.getpid() + 1), "LISTEN_FDS": "1", "LISTEN_FDNAMES": "seed"}) == {}
+    assert given_sockets({"LISTEN_PID": str(os.getpid() + 1), "LISTEN_FDS": "1", "LISTEN_FDNAMES": "server"}) == {}
 
 
-@pytest.mark.parametrize("names", ["other", "seed:query", "seed:seed", ""])
+@pytest.mark.parametrize("names", ["other", "server:query", "server:server", "seed:server", ""])
 def test_names_that_nobody_knows_are_refused(names: str) -> None:
     environ = {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "1", "LISTEN_FDNAMES": names}
 
-    with pytest.raises(CannotServe, match="expected sockets named seed and query, found 1 named"):
+    with pytest.raises(CannotServe, match="expected sockets named server and query, found 1 named"):
         given_sockets(environ)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ttmem.errors import CannotServe
-from ttmem.sources.server_socket import ServedSocket, Sharing, group_id, seed_socket_path
+from ttmem.sources.server_socket import ServedSocket, Sharing, group_id, server_socket_path
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can give files away")
 
@@ -39,9 +39,9 @@ def mode_of(path: str) -> int:
 def test_the_path_asked_for_comes_before_the_environment_and_that_before_the_default() -> None:
     environ = {"TTMEM_SEED_SOCKET": "/a"}
 
-    assert seed_socket_path("/b", environ) == "/b"
-    assert seed_socket_path(None, environ) == "/a"
-    assert seed_socket_path(None, {"TTMEM_SEED_SOCKET": ""}) == "/tmp/tt_allocation_server.sock"
+    assert server_socket_path("/b", environ) == "/b"
+    assert server_socket_path(None, environ) == "/a"
+    assert server_socket_path(None, {"TTMEM_SEED_SOCKET": ""}) == "/tmp/tt_allocation_server.sock"
 
 
 def test_a_socket_can_be_connected_to_and_goes_away(path: str) -> None:

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ttmem.daemon.metrics import catalogue as metric
-from ttmem.daemon.metrics.families import Labels, Page
-from ttmem.daemon.metrics.lifetime import ChipLifetime
+from ttmem.daemon.metrics.families import ChipLifetime, Labels, Page
 from ttmem.devices import PLANNED_POOLS, Kind, Pool
 from ttmem.snapshot import DeviceUsage, PoolUsage, identity
 from ttmem.snapshot.device import Device

@@ -3,14 +3,14 @@
 A row without a value is left out: what nobody knows is absent, never 0.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-__all__ = ["Family", "Labels", "Page", "Row", "Type"]
+__all__ = ["ChipLifetime", "Family", "Intake", "Labels", "Lifetime", "Page", "Row", "Type", "lifetime_from_rows"]
 
 Type = Literal["gauge", "counter", "info"]
 Labels = tuple[str, ...]
@@ -67,3 +67,43 @@ def _metric(family: Family, rows: Iterable[Row]) -> Metric:
 
 def _clean(label: str) -> str:
     return label if label.isascii() else label.encode(errors="replace").decode()
+
+
+class ChipLifetime(NamedTuple):
+    """What happened on one chip; the tuples by the numbers of pools, stalls and caches."""
+
+    launches: int
+    clashes: int
+    allocations: Sequence[int]
+    frees: Sequence[int]
+    refusals: Sequence[int]
+    stalls: Sequence[int]
+    caches: Sequence[Sequence[int]]  # by outcome
+
+
+class Intake(NamedTuple):
+    """What was read from one kind of source, and what was not."""
+
+    events: int = 0
+    lost: int = 0
+    skipped: int = 0
+    untabled: int = 0
+    processes: int = 0
+    last_ns: int = 0  # when the newest of them was said; 0 before there was one
+
+
+class Lifetime(NamedTuple):
+    """Everything since the beginning; chips by the numbers of the ledger."""
+
+    chips: dict[int, ChipLifetime]
+    journals: Intake
+    sockets: Intake
+    incidents: tuple[tuple[int, int, int], ...] = ()  # kind, pool, how many: each once, whatever its chips
+
+
+def lifetime_from_rows(rows: Sequence[Any]) -> Lifetime:
+    """What `Ledger.lifetime()` hands out."""
+    chips, journals, sockets, incidents = rows
+    return Lifetime(
+        {number: ChipLifetime(*figures) for number, *figures in chips}, Intake(*journals), Intake(*sockets), incidents
+    )

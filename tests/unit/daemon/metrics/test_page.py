@@ -10,7 +10,7 @@ from tests.support.simulated.figures import GIB, MIB, NOON_NS, a_busy_snapshot, 
 from tests.support.simulated.made_up_rows import snapshots
 from tests.support.simulated.read_figures import a_read_snapshot
 from tests.support.simulated.sights import a_chip, a_device_usage, an_overview
-from ttmem.daemon.metrics.page import Extras
+from ttmem.daemon.metrics.exporter import Extras
 from ttmem.devices import Pool
 from ttmem.snapshot import PoolUsage, Snapshot, replace
 from ttmem.snapshot.telemetry import ChipTelemetry

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.support.faces.scraped import NOTHING, rows_of, scraped, value
 from tests.support.simulated.figures import GIB, MIB, NOON_NS, a_busy_snapshot, a_device, a_process, a_snapshot
-from ttmem.daemon.metrics.page import Extras
+from ttmem.daemon.metrics.exporter import Extras
 from ttmem.daemon.metrics.workloads import cut
 from ttmem.snapshot import Snapshot
 

@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from ttmem.daemon.frames import Encoded, Frame, Frames
+from ttmem.daemon.queries.frames import Encoded, Frame, Frames
 
 
 class Encoder:

@@ -1,7 +1,7 @@
 """What a port tells of sites."""
 
 from tests.support.simulated.figures import a_device, a_dump, a_process, a_snapshot, an_incident
-from ttmem.daemon.answering.site_paths import encoded_for, encoded_frame, without_directories
+from ttmem.daemon.queries.frames import encoded_for, encoded_frame, without_directories
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.codec import decoded
 from ttmem.snapshot.dump import Dump

@@ -11,9 +11,9 @@ from typing import Any
 
 from starlette.responses import JSONResponse
 
-from ttmem.daemon.answering.connections import came_by_port
+from ttmem.daemon.queries.connections import came_by_port
 
-__all__ = ["Doorkeeper"]
+__all__ = ["OriginCheck"]
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -22,7 +22,7 @@ _LOOPBACK_NAMES = frozenset({"localhost", "[::1]"})
 _READING = frozenset({"GET", "HEAD"})
 
 
-class Doorkeeper:
+class OriginCheck:
     """An application, behind a check of where a request comes from."""
 
     def __init__(self, inner: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:

@@ -18,13 +18,11 @@ import pytest
 from tests.support.timing.stopwatch import Stopwatch
 from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 from ttmem.collector import Collector
-from ttmem.daemon import app
-from ttmem.daemon.answering import connections
-from ttmem.daemon.answering.answers import Answers
-from ttmem.daemon.answering.site_paths import encoded_for
-from ttmem.daemon.app import Questions
-from ttmem.daemon.frames import Encoded
-from ttmem.daemon.query_server import QueryServer, loopback_listener
+from ttmem.daemon.queries import app, connections
+from ttmem.daemon.queries.answers import Answers
+from ttmem.daemon.queries.app import Queries
+from ttmem.daemon.queries.frames import Encoded, encoded_for
+from ttmem.daemon.queries.server import QueryServer, loopback_listener
 from ttmem.errors import CannotServe, SelectionError
 from ttmem.snapshot.dump import By
 from ttmem.snapshot.values import Answer
@@ -96,9 +94,9 @@ class Desk:
         self.reset_count += 1
 
     @property
-    def answers(self) -> Questions:
+    def answers(self) -> Queries:
         real = Answers(cast(Collector, self), cast(Driver, None))
-        return Questions(
+        return Queries(
             snapshot=self.snapshot,
             health=self.health,
             reset_peaks=self.reset_peaks,

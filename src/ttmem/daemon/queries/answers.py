@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 
 from ttmem.collector import Collector
 from ttmem.collector.collector import MOST_KERNELS
-from ttmem.daemon.answering.questions import BadQuestion, number_in, whole_number_in, word_in
 from ttmem.errors import SelectionError
 from ttmem.snapshot import TimeNs
 from ttmem.snapshot.chip_map import ChipMap
@@ -19,7 +18,47 @@ from ttmem.snapshot.telemetry import Telemetry
 from ttmem.snapshot.values import Answer
 from ttmem.sources.driver import Driver
 
-__all__ = ["AnswerTo", "Answers"]
+__all__ = ["AnswerTo", "Answers", "BadQuery", "number_in", "whole_number_in", "word_in"]
+
+_MOST_NUMBER = 1 << 53  # beyond that JSON readers are no longer exact
+
+
+class BadQuery(Exception):
+    """A parameter that cannot be understood."""
+
+
+def number_in(parameters: Mapping[str, str], name: str, default: float, *, least: float, most: float) -> float:
+    """The number of that name, which must lie within limits."""
+    text = parameters.get(name)
+    if text is None:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not least <= value <= most:
+        raise BadQuery(f"{name}: expected a number from {least:g} to {most:g}, found {text!r}")
+    return value
+
+
+def whole_number_in(parameters: Mapping[str, str], name: str, default: int | None = None) -> int:
+    """A whole number; one without a default has to be given."""
+    text = parameters.get(name)
+    if text is None and default is not None:
+        return default
+    digits = (text or "").removeprefix("-")
+    if not digits.isascii() or not digits.isdecimal() or len(digits) > 19 or int(digits) > _MOST_NUMBER:
+        raise BadQuery(f"{name}: expected a whole number, found {'nothing' if text is None else repr(text)}")
+    return int(text or "")
+
+
+def word_in(parameters: Mapping[str, str], name: str) -> str:
+    """A word, which has to be given."""
+    text = parameters.get(name)
+    if not text:
+        raise BadQuery(f"{name}: expected a word, found nothing")
+    return text
+
 
 _MOST_ROWS = 10_000  # in one list of an answer
 _MOST_PID = 1 << 32
@@ -84,7 +123,7 @@ class Answers:
         has_kernels = parameters.get("kernels", "") not in ("", "0", "false")
         by = parameters.get("by", "")
         if by not in BY:
-            raise BadQuestion(f"by: expected {' or '.join(filter(None, BY))}, found {by!r}")
+            raise BadQuery(f"by: expected {' or '.join(filter(None, BY))}, found {by!r}")
         self._collector.tick()
         return self._collector.dump(kernels=has_kernels, device=parameters.get("device"), most=most, by=by)
 

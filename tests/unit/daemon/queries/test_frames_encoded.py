@@ -2,7 +2,7 @@
 
 from tests.support.simulated.figures import a_busy_snapshot
 from tests.support.simulated.sights import an_overview
-from ttmem.daemon.answering.site_paths import encoded_frame
+from ttmem.daemon.queries.frames import encoded_frame
 from ttmem.snapshot import Snapshot, TimeNs, replace
 from ttmem.snapshot.codec import decoded
 

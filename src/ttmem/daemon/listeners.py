@@ -12,21 +12,21 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import NamedTuple
 
 from ttmem.daemon.activation import given_sockets
-from ttmem.daemon.query_server import loopback_listener
+from ttmem.daemon.queries.server import loopback_listener
 from ttmem.errors import CannotServe, PlaceBlocked
 from ttmem.sources.procfs import user_name
 from ttmem.sources.server_socket import ServedSocket, Sharing, group_id
 
-__all__ = ["Doors", "Plan", "open_doors"]
+__all__ = ["Listeners", "Plan", "open_listeners"]
 
 
 class Plan(NamedTuple):
-    """What was asked for. `seed_path` None: no socket of the seeds; `group`: who else may ask and report.
+    """What was asked for. `server_path` None: no socket where programs report; `group`: who else may ask and report.
 
     `next_query_paths`: where else to answer if something of others is in the way at `query_path`.
     """
 
-    seed_path: str | None
+    server_path: str | None
     query_path: str
     group: str | None = None
     listen: str | None = None
@@ -34,29 +34,29 @@ class Plan(NamedTuple):
     shows_paths: bool = False  # to `listen`, too: the directories of files that sites name
 
 
-class Doors:
-    """What is open, until the block that opened it ends. Used by one thread, but for `seed` and `troubles`."""
+class Listeners:
+    """What is open, until the block that opened it ends. Used by one thread, but for `server` and `troubles`."""
 
     def __init__(self, open_seed: Callable[[], ServedSocket] | None) -> None:
-        self.seed: ServedSocket | None = None
+        self.server: ServedSocket | None = None
         self.query: ServedSocket
         self.port: socket.socket | None = None
-        self._open_seed = open_seed  # until it is open
-        self._seed_trouble = ""
+        self._open_server = open_seed  # until it is open
+        self._server_trouble = ""
         self.query_trouble = ""
         self.shows_paths = False
 
     @property
-    def is_seed_blocked(self) -> bool:
-        return bool(self._seed_trouble)
+    def is_server_blocked(self) -> bool:
+        return bool(self._server_trouble)
 
     @property
     def troubles(self) -> list[str]:
         """What is not as it was asked for, and why."""
-        return [trouble for trouble in (self._seed_trouble, self.query_trouble) if trouble]
+        return [trouble for trouble in (self._server_trouble, self.query_trouble) if trouble]
 
     @property
-    def listeners(self) -> list[socket.socket]:
+    def for_queries(self) -> list[socket.socket]:
         """Those where questions are asked."""
         return [self.query.listener, *([self.port] if self.port else [])]
 
@@ -68,45 +68,47 @@ class Doors:
         host, port = self.port.getsockname()[:2]
         return f"http://[{host}]:{port}" if self.port.family == socket.AF_INET6 else f"http://{host}:{port}"
 
-    def try_seed(self) -> ServedSocket | None:
+    def try_server(self) -> ServedSocket | None:
         """Opens the socket where programs report, if it is wanted and not open yet; None if root finds it blocked."""
-        if self._open_seed is None:
+        if self._open_server is None:
             return None
         try:
-            self.seed = self._open_seed()
+            self.server = self._open_server()
         except PlaceBlocked as error:
             if os.geteuid() != 0:
                 raise
-            self._seed_trouble = f"programs that report by socket are not heard: {error}"
+            self._server_trouble = f"programs that report by socket are not heard: {error}"
             return None
-        self._open_seed, self._seed_trouble = None, ""
-        return self.seed
+        self._open_server, self._server_trouble = None, ""
+        return self.server
 
     def close(self) -> None:
-        if self.seed is not None:
-            self.seed.close()
+        if self.server is not None:
+            self.server.close()
 
 
 @contextmanager
-def open_doors(plan: Plan, environ: Mapping[str, str]) -> Iterator[Doors]:
+def open_listeners(plan: Plan, environ: Mapping[str, str]) -> Iterator[Listeners]:
     """Opens all of them, or none and says why; sockets of a service manager stand in for our own."""
     group = group_id(plan.group) if plan.group else None
     with ExitStack() as closing:
         given = given_sockets(environ)
         is_for_all = group is not None or os.geteuid() == 0
         sharing = Sharing(0o666 if is_for_all else 0o600)
-        is_wanted = "seed" in given or plan.seed_path is not None
-        doors = Doors((lambda: _door(given.get("seed"), plan.seed_path or "", sharing)) if is_wanted else None)
-        closing.callback(doors.close)
-        doors.shows_paths = plan.shows_paths
-        doors.try_seed()
-        doors.query, doors.query_trouble = _query_door(given.get("query"), plan, group)
-        closing.callback(doors.query.close)
-        doors.port = closing.enter_context(loopback_listener(plan.listen)) if plan.listen else None
-        yield doors
+        is_wanted = "server" in given or plan.server_path is not None
+        listeners = Listeners(
+            (lambda: _served(given.get("server"), plan.server_path or "", sharing)) if is_wanted else None
+        )
+        closing.callback(listeners.close)
+        listeners.shows_paths = plan.shows_paths
+        listeners.try_server()
+        listeners.query, listeners.query_trouble = _query_socket(given.get("query"), plan, group)
+        closing.callback(listeners.query.close)
+        listeners.port = closing.enter_context(loopback_listener(plan.listen)) if plan.listen else None
+        yield listeners
 
 
-def _query_door(given: socket.socket | None, plan: Plan, group: int | None) -> tuple[ServedSocket, str]:
+def _query_socket(given: socket.socket | None, plan: Plan, group: int | None) -> tuple[ServedSocket, str]:
     """The socket where questions are asked, at the first place that is free of others; and why not at the first."""
     if given is not None:
         return ServedSocket.given(given), ""
@@ -124,7 +126,7 @@ def _query_door(given: socket.socket | None, plan: Plan, group: int | None) -> t
     raise trouble
 
 
-def _door(given: socket.socket | None, path: str, sharing: Sharing) -> ServedSocket:
+def _served(given: socket.socket | None, path: str, sharing: Sharing) -> ServedSocket:
     return ServedSocket.given(given) if given is not None else ServedSocket.taken(path, sharing)
 
 

@@ -1,4 +1,4 @@
-"""Questions questions over HTTP, in a thread with an event loop of its own."""
+"""Answers queries over HTTP, in a thread with an event loop of its own."""
 
 import asyncio
 import errno
@@ -10,9 +10,9 @@ from typing import Any
 
 import uvicorn
 
-from ttmem.daemon.answering.connections import limited_connections
-from ttmem.daemon.app import Questions, application
-from ttmem.daemon.frames import Frames
+from ttmem.daemon.queries.app import Queries, application
+from ttmem.daemon.queries.connections import limited_connections
+from ttmem.daemon.queries.frames import Frames
 from ttmem.errors import CannotServe
 
 __all__ = ["QueryServer", "loopback_address", "loopback_listener"]
@@ -53,7 +53,7 @@ class QueryServer:
     """Serves some listening sockets until `stop`."""
 
     def __init__(
-        self, questions: Questions, listeners: Sequence[socket.socket], *, complain: Callable[[str], None]
+        self, questions: Queries, listeners: Sequence[socket.socket], *, complain: Callable[[str], None]
     ) -> None:
         self._answers = questions
         self._complain = complain

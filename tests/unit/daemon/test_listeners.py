@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ttmem.daemon.doors import Plan, open_doors
+from ttmem.daemon.listeners import Plan, open_listeners
 from ttmem.errors import CannotServe, PlaceBlocked
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can give files away")
@@ -24,8 +24,8 @@ def mode_of(path: Path) -> int:
 
 
 def test_the_directory_of_the_query_socket_is_made_private(directory: Path) -> None:
-    with open_doors(Plan(None, str(directory / "d" / "q")), {}) as doors:
-        assert doors.seed is None
+    with open_listeners(Plan(None, str(directory / "d" / "q")), {}) as listeners:
+        assert listeners.server is None
         assert mode_of(directory / "d") == 0o700
         assert mode_of(directory / "d" / "q") == 0o600
 
@@ -35,7 +35,7 @@ def test_a_door_that_cannot_be_opened_closes_the_others(directory: Path) -> None
 
     with (
         pytest.raises(CannotServe, match="found a file"),
-        open_doors(Plan(str(directory / "s"), str(directory / "q")), {}),
+        open_listeners(Plan(str(directory / "s"), str(directory / "q")), {}),
     ):
         pass
     assert os.listdir(directory) == ["q"]
@@ -44,7 +44,7 @@ def test_a_door_that_cannot_be_opened_closes_the_others(directory: Path) -> None
 @as_root
 def test_a_group_is_let_through_to_the_query_socket_and_no_further(directory: Path) -> None:
     place = directory / "d"
-    with open_doors(Plan(str(directory / "s"), str(place / "q"), group="54321"), {}):
+    with open_listeners(Plan(str(directory / "s"), str(place / "q"), group="54321"), {}):
         assert (mode_of(place), place.stat().st_gid) == (0o710, 54321)
         assert (mode_of(place / "q"), (place / "q").stat().st_gid) == (0o660, 54321)
         assert mode_of(directory / "s") == 0o666
@@ -53,7 +53,7 @@ def test_a_group_is_let_through_to_the_query_socket_and_no_further(directory: Pa
 @as_root
 def test_a_directory_that_all_may_pass_is_left_as_it_is(directory: Path) -> None:
     directory.chmod(0o755)
-    with open_doors(Plan(None, str(directory / "q"), group="54321"), {}):
+    with open_listeners(Plan(None, str(directory / "q"), group="54321"), {}):
         assert (mode_of(directory), directory.stat().st_gid) == (0o755, 0)
 
 
@@ -62,7 +62,7 @@ def test_a_directory_of_another_group_is_not_taken_from_it(directory: Path) -> N
     directory.chmod(0o750)
     with (
         pytest.raises(CannotServe, match="open to another group already"),
-        open_doors(Plan(None, str(directory / "q"), group="54321"), {}),
+        open_listeners(Plan(None, str(directory / "q"), group="54321"), {}),
     ):
         pass
 
@@ -77,11 +77,14 @@ def test_a_directory_of_another_user_is_passed_over_for_the_next_place(directory
     os.chown(place, 65534, 65534)
     plan = Plan(None, str(place / "q"))
 
-    with pytest.raises(PlaceBlocked, match="expected a directory of root, found one of nobody"), open_doors(plan, {}):
+    with (
+        pytest.raises(PlaceBlocked, match="expected a directory of root, found one of nobody"),
+        open_listeners(plan, {}),
+    ):
         pass
-    with open_doors(plan._replace(next_query_paths=(str(other / "q"),)), {}) as doors:
-        assert doors.query.path == str(other / "q")
-        assert doors.troubles[0].startswith(
+    with open_listeners(plan._replace(next_query_paths=(str(other / "q"),)), {}) as listeners:
+        assert listeners.query.path == str(other / "q")
+        assert listeners.troubles[0].startswith(
             f"answering on {other / 'q'} instead: {place}: expected a directory of root"
         )
     assert os.listdir(place) == []
@@ -92,11 +95,11 @@ def test_a_socket_that_another_user_blocks_is_opened_once_it_is_free(directory: 
     (directory / "s.lock").touch()
     os.chown(directory / "s.lock", 65534, 65534)
 
-    with open_doors(Plan(str(directory / "s"), str(directory / "q")), {}) as doors:
-        assert (doors.seed, doors.try_seed(), len(doors.troubles)) == (None, None, 1)
+    with open_listeners(Plan(str(directory / "s"), str(directory / "q")), {}) as listeners:
+        assert (listeners.server, listeners.try_server(), len(listeners.troubles)) == (None, None, 1)
         (directory / "s.lock").unlink()
-        assert doors.try_seed() is doors.seed is not None
-        assert doors.troubles == []
+        assert listeners.try_server() is listeners.server is not None
+        assert listeners.troubles == []
     assert os.listdir(directory) == []
 
 
@@ -104,7 +107,7 @@ def test_a_socket_that_another_user_blocks_is_opened_once_it_is_free(directory: 
 def test_a_port_tells_its_number(directory: Path, address: str, url: str) -> None:
     if "::1" in address and not Path("/proc/net/if_inet6").exists():
         pytest.skip("NOT TESTED: no IPv6 here")
-    with open_doors(Plan(None, str(directory / "q"), listen=address), {}) as doors:
-        assert doors.url is not None
-        assert doors.url.startswith(url)
-        assert not doors.url.endswith(":0")
+    with open_listeners(Plan(None, str(directory / "q"), listen=address), {}) as listeners:
+        assert listeners.url is not None
+        assert listeners.url.startswith(url)
+        assert not listeners.url.endswith(":0")

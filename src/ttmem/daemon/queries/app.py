@@ -4,38 +4,64 @@ GET  /snapshot      everything at one instant
 GET  /overview      the same without details of processes: what a monitor asks for again and again. Its ETag names all
                     but the moment; 304 to who has it, with the moment in a header
 GET  /events        either again and again, as server-sent events; ?interval=SECONDS&what=overview
-GET  /process, ...  one process, chip, ...: see `answering/answers.py`; ?pid=N&most=N
+GET  /process, ...  one process, chip, ...: see `answers.py`; ?pid=N&most=N
 GET  /healthz       whether all is well; 503 if it is not
-GET  /metrics, ...  for Prometheus, in its formats: see `answering/scrapes.py`
+GET  /metrics       for Prometheus, in the format the asker prefers
+GET  /-/ready,      200 once there is something whole to show, and while all is well; 503 otherwise
+     /health
 POST /reset-peaks   forgets peaks: from now on they start at what is used; on the Unix socket only
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from ttmem.daemon.answering.answers import AnswerTo
-from ttmem.daemon.answering.connections import came_by_port, in_thread
-from ttmem.daemon.answering.questions import BadQuestion, number_in
-from ttmem.daemon.answering.site_paths import encoded_for
-from ttmem.daemon.doorkeeper import Doorkeeper
-from ttmem.daemon.frames import LEAST_INTERVAL_SECONDS, Encoded, Frames
+from ttmem.daemon.queries.answers import AnswerTo, BadQuery, number_in
+from ttmem.daemon.queries.connections import came_by_port, in_thread
+from ttmem.daemon.queries.frames import LEAST_INTERVAL_SECONDS, Encoded, Frames, encoded_for
+from ttmem.daemon.queries.origin_check import OriginCheck
 from ttmem.errors import SelectionError
 from ttmem.figures.daemon_client import TIME_HEADER
 
-__all__ = ["Questions", "application"]
+__all__ = ["Queries", "Scraped", "application", "scrape_routes"]
+
+_UNCACHED_PAGE = {"cache-control": "no-store", "vary": "accept"}
+
+
+class Scraped(Protocol):
+    """Who makes the page."""
+
+    def page(self, accept: str) -> tuple[bytes, str]: ...
+    def is_ready(self) -> bool: ...
+
+
+def scrape_routes(scraped: Scraped, is_well: Callable[[], bool]) -> list[Route]:
+    async def metrics(request: Request) -> Response:
+        accept = ",".join(request.headers.getlist("accept"))
+        body, content_type = await in_thread(request.scope, lambda: scraped.page(accept))
+        return Response(body, headers={**_UNCACHED_PAGE, "content-type": content_type})
+
+    async def ready(request: Request) -> Response:
+        word = "ready" if await in_thread(request.scope, readiness) else "not ready"
+        return PlainTextResponse(f"{word}\n", status_code=200 if word == "ready" else 503, headers=_UNCACHED_PAGE)
+
+    def readiness() -> bool:
+        return is_well() and scraped.is_ready()
+
+    return [Route("/metrics", metrics), Route("/-/ready", ready), Route("/health", ready)]
+
 
 _LONGEST_INTERVAL_SECONDS = 3600.0
 _UNCACHED = {"cache-control": "no-store"}
 
 
-class Questions(NamedTuple):
+class Queries(NamedTuple):
     """What answers each route. These are called in threads, and may take a while; figures are encoded there, too."""
 
     snapshot: Callable[[], Encoded]
@@ -51,8 +77,8 @@ class Questions(NamedTuple):
         return {"snapshot": Frames(self.snapshot), "overview": Frames(self.overview, name="overview")}
 
 
-def application(questions: Questions, frames: Mapping[str, Frames]) -> Doorkeeper:
-    """The ASGI application; `frames` are those of `Questions.frames`."""
+def application(questions: Queries, frames: Mapping[str, Frames]) -> OriginCheck:
+    """The ASGI application; `frames` are those of `Queries.frames`."""
 
     def is_public(request: Request) -> bool:
         return came_by_port(request.scope) and not questions.shows_paths
@@ -81,7 +107,7 @@ def application(questions: Questions, frames: Mapping[str, Frames]) -> Doorkeepe
         interval = number_in(request.query_params, "interval", 1.0, **limits)
         what = request.query_params.get("what", "snapshot")
         if what not in frames:
-            raise BadQuestion(f"what: expected {' or '.join(frames)}, found {what!r}")
+            raise BadQuery(f"what: expected {' or '.join(frames)}, found {what!r}")
         headers = {**_UNCACHED, "x-accel-buffering": "no"}
         if request.method == "HEAD":
             return Response(media_type="text/event-stream", headers=headers)
@@ -104,7 +130,7 @@ def application(questions: Questions, frames: Mapping[str, Frames]) -> Doorkeepe
         Route("/reset-peaks", reset_peaks, methods=["POST"]),
         *questions.routes,
     ]
-    return Doorkeeper(Starlette(routes=routes, exception_handlers=_HANDLERS))
+    return OriginCheck(Starlette(routes=routes, exception_handlers=_HANDLERS))
 
 
 async def _events(frames: Frames, interval_seconds: float, is_public: bool) -> AsyncIterator[bytes]:
@@ -126,4 +152,4 @@ async def _no_such_route(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": text}, status_code=error.status_code, headers=error.headers)
 
 
-_HANDLERS = {BadQuestion: _refused, SelectionError: _not_found, HTTPException: _no_such_route}
+_HANDLERS = {BadQuery: _refused, SelectionError: _not_found, HTTPException: _no_such_route}

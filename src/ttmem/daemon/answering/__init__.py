@@ -1,1 +1,0 @@
-"""The answering side: what a monitor may ask, and how a question's parameters are read."""
