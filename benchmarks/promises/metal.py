@@ -19,7 +19,7 @@ from benchmarks.stage.actors import ActorFailed
 from benchmarks.stage.build import ROOT
 from benchmarks.stage.setting import Setting
 from ttmem import metal
-from ttmem.client.tracker import GraphTracker
+from ttmem.client.tracked.tracker import GraphTracker
 from ttmem.devices import BufferType
 from ttmem.metal.workloads import WORKLOADS, Beat, Player, Step
 

@@ -59,7 +59,7 @@ PUBLIC_NAMES = {
         "report_trace_release",
         "report_trace_replay",
     ),
-    "ttmem.client.tracker": ("GraphTracker",),
+    "ttmem.client.tracked.tracker": ("GraphTracker",),
     "ttmem.errors": ("TtmemError",),
 }
 

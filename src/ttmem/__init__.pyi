@@ -39,7 +39,7 @@ from ttmem.client.reports import report_trace_end as report_trace_end
 from ttmem.client.reports import report_trace_program as report_trace_program
 from ttmem.client.reports import report_trace_release as report_trace_release
 from ttmem.client.reports import report_trace_replay as report_trace_replay
-from ttmem.client.tracker import GraphTracker as GraphTracker
+from ttmem.client.tracked.tracker import GraphTracker as GraphTracker
 from ttmem.errors import TtmemError as TtmemError
 
 __version__: str

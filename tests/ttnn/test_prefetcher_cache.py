@@ -7,7 +7,7 @@ import pytest
 from tests.support.metal import ring_recordings
 from tests.support.ttnn.judges import Library, StockPrefetcherCache
 from tests.support.ttnn.stock import Stock
-from ttmem.metal.dispatch.prefetcher_cache import Emptied, PrefetcherCache
+from ttmem.metal.state.prefetcher_cache import Emptied, PrefetcherCache
 
 STEPS = 12_000
 # Block bytes, blocks, entries its table starts with.

@@ -9,7 +9,7 @@ from tests.support.metal import ring_recordings
 from tests.support.ttnn.judges import Library, StockRing
 from tests.support.ttnn.stock import Stock
 from ttmem.devices import BinaryStatus
-from ttmem.metal.dispatch.ring import MULTICAST_SLOTS, UNICAST_SLOTS, KernelRing, Request
+from ttmem.metal.state.ring import MULTICAST_SLOTS, UNICAST_SLOTS, KernelRing, Request
 from ttmem.tracking import CoreType, Stall
 
 STEPS = 12_000

@@ -7,9 +7,9 @@ import pytest
 from tests.support.ttnn.judges import Library, StockTraceShelf
 from tests.support.ttnn.stock import Stock
 from ttmem.metal.dispatch import trace_planner
-from ttmem.metal.dispatch.layout.shelf import Placed, Region, Shelf
 from ttmem.metal.dispatch.trace_planner import TraceNode, plan_trace
-from ttmem.metal.dispatch.trace_storage import trace_page_bytes
+from ttmem.metal.state.layout.shelf import Placed, Region, Shelf
+from ttmem.metal.state.trace_storage import trace_page_bytes
 from ttmem.tracking import CoreType
 
 RING_BYTES = 70_656

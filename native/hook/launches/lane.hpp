@@ -2,7 +2,7 @@
 //
 // The runtime has a lane for each type of cores (bytes) and two for launch messages (slots). A launch goes behind the last
 // one, or back to the base where the end is too near. A finished one leaves the table only when somebody needs its place;
-// its bytes stay intact until they are written over (ttmem.metal.dispatch.layout.lane says the same in Python).
+// its bytes stay intact until they are written over (ttmem.metal.state.layout.lane says the same in Python).
 #pragma once
 
 #include <cstdint>

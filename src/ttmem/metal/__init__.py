@@ -10,7 +10,6 @@ with metal.open_device("n150") as device:
 """
 
 from ttmem.metal.chips import BOARDS, Board, Chip, DispatchCores, UnknownHardware, architecture, board
-from ttmem.metal.dispatch.caches import clear_kernel_cache
 from ttmem.metal.dispatch.fast import enqueue
 from ttmem.metal.dispatch.slow import launch
 from ttmem.metal.memory import Allocation, Buffer, BufferSpec, Layout, MetalError, OutOfDeviceMemory, tensor
@@ -28,6 +27,7 @@ from ttmem.metal.programs import (
     ProgramRefused,
 )
 from ttmem.metal.programs.binaries import stock_kernel
+from ttmem.metal.state.caches import clear_kernel_cache
 from ttmem.metal.truth import ChipTruth, Truth
 
 __all__ = [

@@ -12,13 +12,13 @@ from types import TracebackType
 
 from ttmem.metal.chips import Board, Chip, DispatchCores, UnknownHardware
 from ttmem.metal.chips import board as find_board
+from ttmem.metal.chips.numbers import are_whole
 from ttmem.metal.dispatch import fast, loading
-from ttmem.metal.dispatch.prefetcher_cache import Emptied
 from ttmem.metal.dispatch.traces import Trace, Traces
-from ttmem.metal.host import Host
 from ttmem.metal.memory import Buffer
-from ttmem.metal.numbers import are_whole
 from ttmem.metal.programs import MeshWorkload, Program, ProgramMisuse
+from ttmem.metal.state.host import Host
+from ttmem.metal.state.prefetcher_cache import Emptied
 from ttmem.metal.system_programs import load_system_programs
 from ttmem.metal.truth import Truth, truth_of
 from ttmem.tracking import Tracker

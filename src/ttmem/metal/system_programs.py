@@ -13,9 +13,9 @@ is what such a program takes: no two of its cores hold the same (`FabricBuilder:
 
 from ttmem.metal.chips import Chip, DispatchCores, UnknownHardware, board
 from ttmem.metal.dispatch import slow
-from ttmem.metal.host import Host
 from ttmem.metal.programs import CoreRanges, Kernel, Processor, Program
 from ttmem.metal.programs.binaries import data, stock_kernel
+from ttmem.metal.state.host import Host
 from ttmem.tracking import CoreType, KernelType
 
 __all__ = ["load_system_programs"]

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ttmem.devices import Kind, Pool
-from ttmem.metal.accounts import Account
-from ttmem.metal.dispatch.ring import Occupancy
 from ttmem.metal.dispatch.traces import Traces
-from ttmem.metal.footprint import Taken, planned, resident
-from ttmem.metal.host import Host
+from ttmem.metal.state.accounts import Account
+from ttmem.metal.state.footprint import Taken, planned, resident
+from ttmem.metal.state.host import Host
+from ttmem.metal.state.ring import Occupancy
 from ttmem.tracking import Cache, CacheOutcome, CoreType, KernelType, Stall
 
 __all__ = ["ChipTruth", "Truth", "truth_of"]

@@ -439,7 +439,7 @@ def _is_file(path: str, key: FileKey) -> bool:
 def _journal_name(path: str) -> str:
     """The name that a journal was given, by its header; empty for a file that is no journal."""
     from ttmem.events import STRUCTS  # here, since there is hardly ever such a file
-    from ttmem.sources.inspected.parts import PartReader
+    from ttmem.events.parts import PartReader
 
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:

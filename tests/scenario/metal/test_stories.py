@@ -38,8 +38,8 @@ from ttmem.metal import (
     Processor,
     Program,
 )
-from ttmem.metal.dispatch.trace_storage import TraceMisplaced, TraceRegionFull
 from ttmem.metal.memory import Layout, Sharding
+from ttmem.metal.state.trace_storage import TraceMisplaced, TraceRegionFull
 from ttmem.tracking import CoreType
 
 # Board, shape, first chip; those of one line share chips and are never open together.

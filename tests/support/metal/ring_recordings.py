@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ttmem.metal.dispatch.ring import Request
+from ttmem.metal.state.ring import Request
 from ttmem.tracking import CoreType
 
 HERE = Path(__file__).parents[2] / "data" / "rings"

@@ -507,7 +507,8 @@ def test_a_tracker_forgets_what_has_ended(tracker: GraphTracker, journal: OwnJou
 
 def test_the_front_door_loads_the_tracker_only_when_it_is_used(tmp_path: Path) -> None:
     program = (
-        "import sys, ttmem; ttmem.Client; print('ttmem.client.tracker' in sys.modules, ttmem.GraphTracker.__name__)"
+        "import sys, ttmem; ttmem.Client; "
+        "print('ttmem.client.tracked.tracker' in sys.modules, ttmem.GraphTracker.__name__)"
     )
     command = [sys.executable, "-c", program]
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from tests.support.metal.operations import a_workload
 from ttmem.metal import CoreRange, CoreRanges, MeshWorkload, Program, enqueue, open_device
-from ttmem.metal.footprint import taken
 from ttmem.metal.programs.layout import Region
+from ttmem.metal.state.footprint import taken
 
 LEFT, RIGHT, ALL = CoreRanges.grid(4, 8), CoreRanges.parse("4,0-7,7"), CoreRanges.grid(8, 8)
 

@@ -22,8 +22,8 @@ from ttmem.metal import (
     open_mesh,
     tensor,
 )
-from ttmem.metal.accounts import KERNEL_KINDS, POOLS, kernel_pool
 from ttmem.metal.programs import CircularBuffer
+from ttmem.metal.state.accounts import KERNEL_KINDS, POOLS, kernel_pool
 
 PLACES = (None, MeshRange((0, 0), (0, 0)), MeshRange((0, 1), (0, 1)))
 CORES = (CoreRanges.grid(8, 8), CoreRanges.grid(4, 8), CoreRanges.parse("4,0-7,3"), CoreRanges.at((0, 0), (7, 7)))

@@ -23,7 +23,7 @@ from importlib import resources
 from typing import Any
 
 from ttmem.errors import TtmemError
-from ttmem.metal.numbers import rounded_up
+from ttmem.metal.chips.numbers import rounded_up
 from ttmem.tracking import CoreType
 
 __all__ = [

@@ -19,7 +19,7 @@ from ttmem.metal.chips.architecture import (
     without,
 )
 from ttmem.metal.chips.chip import Chip
-from ttmem.metal.numbers import are_whole
+from ttmem.metal.chips.numbers import are_whole
 
 __all__ = ["BOARDS", "Board", "board"]
 

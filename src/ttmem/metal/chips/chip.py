@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ttmem.devices import Pool
 from ttmem.metal.chips.architecture import Architecture, DispatchCores, Grid
-from ttmem.metal.numbers import rounded_up
+from ttmem.metal.chips.numbers import rounded_up
 
 __all__ = ["Chip"]
 

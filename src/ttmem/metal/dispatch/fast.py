@@ -13,11 +13,11 @@ leave them out.
 from ttmem.devices import BinaryStatus, BufferType
 from ttmem.metal.chips import DispatchCores
 from ttmem.metal.dispatch import loading, slow
-from ttmem.metal.dispatch.queue import CommandQueue
-from ttmem.metal.dispatch.ring import Request
-from ttmem.metal.host import Host
 from ttmem.metal.memory import BufferSpec
 from ttmem.metal.programs import MeshWorkload, ProgramMisuse
+from ttmem.metal.state.host import Host
+from ttmem.metal.state.queue import CommandQueue
+from ttmem.metal.state.ring import Request
 from ttmem.tracking import CoreType
 
 __all__ = ["enqueue", "release_workload"]

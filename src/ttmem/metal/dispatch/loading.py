@@ -6,7 +6,6 @@ Either all of it is there afterwards or nothing: a program that is refused is ta
 from collections.abc import Mapping, Sequence
 
 from ttmem.devices import Kind, Pool
-from ttmem.metal.host import Host
 from ttmem.metal.programs import (
     CircularBuffer,
     CircularBufferClash,
@@ -21,6 +20,7 @@ from ttmem.metal.programs import (
 )
 from ttmem.metal.programs.kernel_groups import SlotOffsets
 from ttmem.metal.programs.offsets import finalize_program_offsets
+from ttmem.metal.state.host import Host
 from ttmem.tracking import CoreType, KernelFacts, KernelType, Refusal, RefusalKind, TrackedDevice
 
 __all__ = [

@@ -13,8 +13,8 @@ There is no ring, no payload in DRAM and no binary status on this path, and noth
 from collections.abc import Mapping
 
 from ttmem.metal.dispatch import loading
-from ttmem.metal.host import Host
 from ttmem.metal.programs import MeshRange, MeshWorkload, Program, ProgramMisuse
+from ttmem.metal.state.host import Host
 from ttmem.tracking import TrackedDevice
 
 __all__ = ["configure", "launch", "launch_workload"]

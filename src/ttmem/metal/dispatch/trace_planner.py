@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ttmem.metal.dispatch.layout.shelf import Placed, Region, Shelf
-from ttmem.metal.dispatch.ring import MULTICAST_SLOTS
+from ttmem.metal.state.layout.shelf import Placed, Region, Shelf
+from ttmem.metal.state.ring import MULTICAST_SLOTS
 from ttmem.tracking import CoreType
 
 __all__ = ["PlannedNode", "ProgramTooLarge", "TraceNode", "TracePlan", "plan_trace"]

@@ -6,7 +6,7 @@ differs from core to core (runtime arguments) is sent core by core; what is equa
 
 from collections.abc import Sequence
 
-from ttmem.metal.numbers import rounded_up
+from ttmem.metal.chips.numbers import rounded_up
 from ttmem.metal.programs import KernelGroup, MeshWorkload, Program
 
 __all__ = ["stream_bytes"]

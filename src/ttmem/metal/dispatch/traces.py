@@ -10,15 +10,15 @@ import itertools
 from dataclasses import dataclass
 
 from ttmem.devices import Pool
-from ttmem.metal.accounts import POOLS
-from ttmem.metal.dispatch.prefetcher_cache import Answer, Contents
-from ttmem.metal.dispatch.queue import ring_places
 from ttmem.metal.dispatch.trace_planner import TraceNode, TracePlan, plan_trace
-from ttmem.metal.dispatch.trace_storage import TraceRegionFull, TraceStorage
 from ttmem.metal.dispatch.trace_stream import stream_bytes
-from ttmem.metal.host import Capture, Host
 from ttmem.metal.memory import Buffer, BufferSpec
 from ttmem.metal.programs import MeshWorkload, ProgramMisuse
+from ttmem.metal.state.accounts import POOLS
+from ttmem.metal.state.host import Capture, Host
+from ttmem.metal.state.prefetcher_cache import Answer, Contents
+from ttmem.metal.state.queue import ring_places
+from ttmem.metal.state.trace_storage import TraceRegionFull, TraceStorage
 from ttmem.tracking import Cache, CacheOutcome, CoreType, Refusal, RefusalKind
 
 __all__ = ["Trace", "Traces"]

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from ttmem.devices import BufferType
+from ttmem.metal.chips.numbers import are_whole
 from ttmem.metal.memory.refusals import BadBuffer
-from ttmem.metal.numbers import are_whole
 
 __all__ = ["Allocation", "BufferSpec", "Core", "Layout", "Sharding", "refuse_unless_pair"]
 

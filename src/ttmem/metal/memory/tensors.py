@@ -10,9 +10,9 @@ from math import prod
 from typing import NamedTuple
 
 from ttmem.devices import BufferType
+from ttmem.metal.chips.numbers import are_whole
 from ttmem.metal.memory.refusals import BadBuffer
 from ttmem.metal.memory.specs import Allocation, BufferSpec, Core, Layout, Sharding, refuse_unless_pair
-from ttmem.metal.numbers import are_whole
 
 __all__ = ["tensor"]
 

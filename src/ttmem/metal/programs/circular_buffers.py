@@ -7,8 +7,8 @@ lies in a buffer somebody else allocated, and takes nothing of its own.
 from dataclasses import dataclass
 
 from ttmem.devices import BufferType, Kind
+from ttmem.metal.chips.numbers import are_whole
 from ttmem.metal.memory import Buffer
-from ttmem.metal.numbers import are_whole
 from ttmem.metal.programs.core_ranges import CoreRanges
 from ttmem.metal.programs.refusals import CircularBufferMisfit, ProgramMisuse
 

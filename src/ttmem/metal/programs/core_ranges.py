@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ttmem.metal.numbers import are_whole
+from ttmem.metal.chips.numbers import are_whole
 from ttmem.metal.programs.refusals import ProgramMisuse
 
 __all__ = ["CoreRange", "CoreRanges"]

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ttmem.metal.numbers import rounded_up
+from ttmem.metal.chips.numbers import rounded_up
 from ttmem.metal.programs.kernels import CODE_ALIGNMENT, Kernel
 from ttmem.metal.programs.refusals import ProgramMisuse
 from ttmem.tracking import CoreType

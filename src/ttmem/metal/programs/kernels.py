@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 
-from ttmem.metal.numbers import are_whole, rounded_up
+from ttmem.metal.chips.numbers import are_whole, rounded_up
 from ttmem.metal.programs.core_ranges import CoreRanges
 from ttmem.metal.programs.refusals import ProgramMisuse
 from ttmem.tracking import CoreType

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ttmem.devices import Kind
-from ttmem.metal.numbers import rounded_up
+from ttmem.metal.chips.numbers import rounded_up
 from ttmem.metal.programs.circular_buffers import CircularBuffer
 from ttmem.metal.programs.core_ranges import CoreRange, CoreRanges
 from ttmem.metal.programs.refusals import CircularBufferClash, CircularBufferMisfit

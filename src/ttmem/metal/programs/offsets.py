@@ -12,7 +12,7 @@ The programs of one workload are laid out together: all get the offsets of the l
 from collections.abc import Mapping, Sequence
 
 from ttmem.metal.chips import Architecture
-from ttmem.metal.numbers import rounded_up
+from ttmem.metal.chips.numbers import rounded_up
 from ttmem.metal.programs.kernel_groups import KernelGroup, SlotOffsets
 from ttmem.metal.programs.kernels import CODE_ALIGNMENT
 from ttmem.metal.programs.program import Program

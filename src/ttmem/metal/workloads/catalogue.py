@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from ttmem.metal.chips import Chip, DispatchCores
 from ttmem.metal.mesh import MeshDevice, open_mesh
 from ttmem.metal.workloads import faults
+from ttmem.metal.workloads.building.steps import Step
 from ttmem.metal.workloads.llama import Llama, Transformer
 from ttmem.metal.workloads.resnet import Network, ResNet
-from ttmem.metal.workloads.steps import Step
 from ttmem.tracking import Tracker
 
 __all__ = ["DEFAULT_WORKLOAD", "WORKLOADS", "Workload"]

@@ -6,11 +6,9 @@ from itertools import count
 
 from ttmem.devices import BufferType
 from ttmem.metal.chips import Chip, DispatchCores
-from ttmem.metal.workloads import operations as op
-from ttmem.metal.workloads.arithmetic import TILE_SIDE
-from ttmem.metal.workloads.llama import Llama, Transformer
-from ttmem.metal.workloads.llama.model import F4, F8, F16, ROW_MAJOR, spread
-from ttmem.metal.workloads.steps import (
+from ttmem.metal.workloads.building import operations as op
+from ttmem.metal.workloads.building.arithmetic import TILE_SIDE
+from ttmem.metal.workloads.building.steps import (
     Beat,
     EndTrace,
     Kill,
@@ -25,6 +23,8 @@ from ttmem.metal.workloads.steps import (
     freed,
     made,
 )
+from ttmem.metal.workloads.llama import Llama, Transformer
+from ttmem.metal.workloads.llama.model import F4, F8, F16, ROW_MAJOR, spread
 
 __all__ = ["cache_growth", "cb_clash", "killed_midway", "leaky", "oom_fragmented", "unsafe_trace"]
 

@@ -12,7 +12,7 @@ from ttmem.metal.dispatch.fast import enqueue
 from ttmem.metal.memory import Buffer, BufferSpec, Layout, MetalError, tensor
 from ttmem.metal.mesh import MeshDevice
 from ttmem.metal.programs import CoreRanges, Kernel, MeshWorkload, Processor, Program, ProgramRefused
-from ttmem.metal.workloads.steps import (
+from ttmem.metal.workloads.building.steps import (
     Beat,
     BeginTrace,
     EndTrace,
@@ -27,7 +27,7 @@ from ttmem.metal.workloads.steps import (
     Step,
     Tensor,
 )
-from ttmem.metal.workloads.tables import code_of
+from ttmem.metal.workloads.building.tables import code_of
 
 __all__ = ["PhaseMaker", "Player"]
 

@@ -5,8 +5,8 @@ from typing import BinaryIO
 from ttmem import _native
 from ttmem.errors import NothingToRead
 from ttmem.events import STRUCTS, decode_record
+from ttmem.events.parts import Document, PartReader, event_document
 from ttmem.snapshot.values import time_text
-from ttmem.sources.inspected.parts import Document, PartReader, event_document
 
 __all__ = ["CHECKPOINT_MAGIC", "checkpoint_document"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from ttmem.devices import Pool
-from ttmem.sources.inspected.parts import Document, PartReader, text_of, words_of
+from ttmem.events.parts import Document, PartReader, text_of, words_of
 from ttmem.tracking import RefusalKind
 
 __all__ = ["incident_counts", "incident_heads"]

@@ -13,9 +13,9 @@ from ttmem import _native
 from ttmem.devices import Kind, Pool
 from ttmem.errors import NothingToRead
 from ttmem.events import PROGRAM_ZERO, STACK_SITE, STRUCTS, decode_record
+from ttmem.events.parts import Document, PartReader, event_document, sizes_of, text_of, words_of
 from ttmem.snapshot.values import time_text
 from ttmem.sources.inspected.incidents import incident_counts, incident_heads
-from ttmem.sources.inspected.parts import Document, PartReader, event_document, sizes_of, text_of, words_of
 from ttmem.sources.inspected.stacks import StackTexts
 from ttmem.tracking import Cache, CoreType, Stall
 

@@ -1,7 +1,7 @@
 """A region of the stock runtime's counters as a document: every slot as it stands, dead or alive."""
 
+from ttmem.events.parts import Document
 from ttmem.snapshot.values import time_text
-from ttmem.sources.inspected.parts import Document
 from ttmem.sources.stock_shm.region import Region
 
 __all__ = ["region_document"]

@@ -7,7 +7,7 @@ import os
 from typing import BinaryIO
 
 from ttmem.events import STACK_SITE, STRUCTS
-from ttmem.sources.inspected.parts import PartReader, text_of
+from ttmem.events.parts import PartReader, text_of
 
 __all__ = ["StackTexts"]
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.metal import ring_recordings
-from ttmem.metal.dispatch.prefetcher_cache import Answer, Emptied, PrefetcherCache
+from ttmem.metal.state.prefetcher_cache import Answer, Emptied, PrefetcherCache
 
 
 def a_cache(*, block_bytes: int = 32, block_count: int = 32_768, table_size: int = 1_024) -> PrefetcherCache:

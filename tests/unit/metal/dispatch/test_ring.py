@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.metal import ring_recordings
-from ttmem.metal.dispatch.layout.lane import LIVE_ENTRIES
-from ttmem.metal.dispatch.ring import KernelRing, Launch, Occupancy, Request
+from ttmem.metal.state.layout.lane import LIVE_ENTRIES
+from ttmem.metal.state.ring import KernelRing, Launch, Occupancy, Request
 from ttmem.tracking import CoreType, Stall
 
 WORKERS = 64

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ttmem.metal.dispatch.layout.shelf import STALE_AFTER
 from ttmem.metal.dispatch.trace_planner import PlannedNode, ProgramTooLarge, TraceNode, TracePlan, plan_trace
+from ttmem.metal.state.layout.shelf import STALE_AFTER
 from ttmem.tracking import CoreType
 
 BASE, RING_BYTES = 1_000, 96

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ttmem import metal
 from ttmem.devices import BufferType
-from ttmem.metal.dispatch.trace_storage import (
+from ttmem.metal.state.trace_storage import (
     DramActivity,
     TraceMisplaced,
     TraceRegionFull,

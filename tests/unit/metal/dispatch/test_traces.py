@@ -6,9 +6,9 @@ from tests.support.metal.heard import HeardAll
 from tests.support.metal.operations import a_program, a_workload, add_program
 from ttmem.devices import BufferType, Pool
 from ttmem.metal import CoreRanges, DispatchCores, MeshDevice, MeshRange, MeshWorkload, enqueue, open_device, open_mesh
-from ttmem.metal.dispatch.trace_storage import TraceMisplaced, TraceRegionFull
 from ttmem.metal.memory import BufferSpec
 from ttmem.metal.programs import ProgramMisuse
+from ttmem.metal.state.trace_storage import TraceMisplaced, TraceRegionFull
 from ttmem.tracking import Cache, CacheOutcome, CoreType, Stall
 
 REGION_BYTES = 1 << 20

@@ -20,9 +20,9 @@ from ttmem.metal import (
     open_device,
     tensor,
 )
-from ttmem.metal.footprint import taken
 from ttmem.metal.programs import CircularBufferMisfit, ProgramMisuse
 from ttmem.metal.programs.layout import lay_out
+from ttmem.metal.state.footprint import taken
 
 DATA = Path(__file__).parents[3] / "data" / "circular_buffers"
 BASE, ALIGNMENT, L1_BYTES = 105_824, 32, 1_499_136  # Wormhole

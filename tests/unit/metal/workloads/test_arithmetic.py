@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from ttmem.devices import BufferType, Pool
 from ttmem.metal.chips import DispatchCores, board
 from ttmem.metal.memory import Allocator, Layout, tensor
-from ttmem.metal.workloads.arithmetic import Reckoning, reserved_bytes, tile_bytes
-from ttmem.metal.workloads.steps import (
+from ttmem.metal.workloads.building.arithmetic import Reckoning, reserved_bytes, tile_bytes
+from ttmem.metal.workloads.building.steps import (
     BLOCK_SHARDED,
     HEIGHT_SHARDED,
     INTERLEAVED,
@@ -23,7 +23,7 @@ from ttmem.metal.workloads.steps import (
     Run,
     Tensor,
 )
-from ttmem.metal.workloads.tables import code_bytes, payload_bytes
+from ttmem.metal.workloads.building.tables import code_bytes, payload_bytes
 
 L1 = BufferType.L1
 ADD = Operation(

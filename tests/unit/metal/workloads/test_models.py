@@ -5,9 +5,9 @@ from math import prod
 import pytest
 
 from ttmem.metal.chips import board
+from ttmem.metal.workloads.building.steps import Tensor
 from ttmem.metal.workloads.llama import Llama
 from ttmem.metal.workloads.resnet import ResNet
-from ttmem.metal.workloads.steps import Tensor
 
 
 def elements(*tensors: Tensor) -> int:

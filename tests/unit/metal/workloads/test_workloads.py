@@ -10,8 +10,8 @@ from ttmem.devices import BufferType, Pool
 from ttmem.metal.memory import BufferSpec, tensor
 from ttmem.metal.mesh import MeshDevice
 from ttmem.metal.workloads import WORKLOADS, Beat, Kill, Player, Reckoning, Step
+from ttmem.metal.workloads.building.steps import EndTrace, Free, Make, Phase, Replay, Run
 from ttmem.metal.workloads.faults import REFUSED_SHAPE
-from ttmem.metal.workloads.steps import EndTrace, Free, Make, Phase, Replay, Run
 from ttmem.tracking import Cache, CacheOutcome
 
 TYPES = {BufferType.DRAM: Pool.DRAM, BufferType.L1: Pool.L1, BufferType.L1_SMALL: Pool.L1_SMALL}

@@ -14,8 +14,8 @@ from tests.support.journals.journal_file import counters, live_entries
 from tests.support.processes.programs import a_command, a_program, command_of
 from ttmem.devices import Pool
 from ttmem.errors import NothingToRead
+from ttmem.events.parts import sizes_of
 from ttmem.sources.inspected import inspected
-from ttmem.sources.inspected.parts import sizes_of
 
 MOST = 50
 

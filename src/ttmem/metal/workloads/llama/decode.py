@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ttmem.devices import BufferType
-from ttmem.metal.workloads import operations as op
-from ttmem.metal.workloads.arithmetic import TILE_SIDE
+from ttmem.metal.workloads.building import operations as op
+from ttmem.metal.workloads.building.arithmetic import TILE_SIDE
+from ttmem.metal.workloads.building.steps import HEIGHT_SHARDED, Place, Step, Tensor, apply
 from ttmem.metal.workloads.llama.model import F4, F8, F16, LOGITS_COLUMNS, ROW_MAJOR, Llama, heads, shard_cores, spread
-from ttmem.metal.workloads.steps import HEIGHT_SHARDED, Place, Step, Tensor, apply
 
 __all__ = ["Decode"]
 

@@ -11,10 +11,10 @@ from functools import cached_property
 from math import ceil
 
 from ttmem.devices import BufferType
-from ttmem.metal.workloads.arithmetic import TILE_SIDE
-from ttmem.metal.workloads.operations import divisor, tiles
-from ttmem.metal.workloads.steps import HEIGHT_SHARDED, WIDTH_SHARDED, Place, Tensor
-from ttmem.metal.workloads.tables import dimensions
+from ttmem.metal.workloads.building.arithmetic import TILE_SIDE
+from ttmem.metal.workloads.building.operations import divisor, tiles
+from ttmem.metal.workloads.building.steps import HEIGHT_SHARDED, WIDTH_SHARDED, Place, Tensor
+from ttmem.metal.workloads.building.tables import dimensions
 
 __all__ = ["F4", "F8", "F16", "LOGITS_COLUMNS", "ROW_MAJOR", "Llama", "heads", "shard_cores", "spread"]
 

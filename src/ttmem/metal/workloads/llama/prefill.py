@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from ttmem.metal.workloads import operations as op
-from ttmem.metal.workloads.arithmetic import TILE_SIDE
+from ttmem.metal.workloads.building import operations as op
+from ttmem.metal.workloads.building.arithmetic import TILE_SIDE
+from ttmem.metal.workloads.building.steps import Operation, Step, Tensor, apply
 from ttmem.metal.workloads.llama.model import F4, F8, F16, Llama
-from ttmem.metal.workloads.steps import Operation, Step, Tensor, apply
 
 __all__ = ["Prefill"]
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 
+from ttmem.metal.workloads.building.steps import Beat, EndTrace, Phase, Replay, Step, begun, freed, made
 from ttmem.metal.workloads.llama.decode import Decode
 from ttmem.metal.workloads.llama.model import Llama
 from ttmem.metal.workloads.llama.prefill import Prefill
-from ttmem.metal.workloads.steps import Beat, EndTrace, Phase, Replay, Step, begun, freed, made
 
 __all__ = ["Transformer"]
 

@@ -11,10 +11,10 @@ from math import ceil
 from typing import Any
 
 from ttmem.devices import BufferType
-from ttmem.metal.workloads.arithmetic import TILE_SIDE
-from ttmem.metal.workloads.operations import tiles
-from ttmem.metal.workloads.steps import BLOCK_SHARDED, HEIGHT_SHARDED, Place, Tensor
-from ttmem.metal.workloads.tables import dimensions
+from ttmem.metal.workloads.building.arithmetic import TILE_SIDE
+from ttmem.metal.workloads.building.operations import tiles
+from ttmem.metal.workloads.building.steps import BLOCK_SHARDED, HEIGHT_SHARDED, Place, Tensor
+from ttmem.metal.workloads.building.tables import dimensions
 
 __all__ = ["F8", "F16", "Activations", "Layer", "ResNet"]
 

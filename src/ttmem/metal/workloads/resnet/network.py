@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from itertools import chain
 
 from ttmem.devices import BufferType
-from ttmem.metal.workloads import operations as op
-from ttmem.metal.workloads.arithmetic import TILE_SIDE
-from ttmem.metal.workloads.operations import buffers, divisor, tiles
-from ttmem.metal.workloads.resnet.model import F8, F16, Activations, Layer, ResNet
-from ttmem.metal.workloads.steps import (
+from ttmem.metal.workloads.building import operations as op
+from ttmem.metal.workloads.building.arithmetic import TILE_SIDE
+from ttmem.metal.workloads.building.operations import buffers, divisor, tiles
+from ttmem.metal.workloads.building.steps import (
     Beat,
     EndTrace,
     Operation,
@@ -22,6 +21,7 @@ from ttmem.metal.workloads.steps import (
     begun,
     made,
 )
+from ttmem.metal.workloads.resnet.model import F8, F16, Activations, Layer, ResNet
 
 __all__ = ["Network"]
 

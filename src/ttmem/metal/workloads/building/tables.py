@@ -5,10 +5,10 @@ from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
 
-from ttmem.metal.numbers import rounded_up
+from ttmem.metal.chips.numbers import rounded_up
 from ttmem.metal.programs import Processor
 from ttmem.metal.programs.binaries import data as measured
-from ttmem.metal.workloads.steps import Operation
+from ttmem.metal.workloads.building.steps import Operation
 
 __all__ = ["Code", "code_bytes", "code_of", "dimensions", "payload_bytes"]
 

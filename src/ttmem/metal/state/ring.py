@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ttmem.metal.chips.architecture import data
-from ttmem.metal.dispatch.layout.lane import Lane, Place
+from ttmem.metal.state.layout.lane import Lane, Place
 from ttmem.tracking import CoreType, Stall
 
 __all__ = ["KernelRing", "Launch", "Occupancy", "Request", "Reservation"]

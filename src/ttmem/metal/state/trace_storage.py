@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from ttmem.devices import BufferType
 from ttmem.metal.chips.architecture import data
+from ttmem.metal.chips.numbers import rounded_up
 from ttmem.metal.memory.refusals import MetalError
-from ttmem.metal.numbers import rounded_up
 
 __all__ = [
     "DramActivity",

@@ -11,7 +11,7 @@ from math import ceil, prod
 
 from ttmem.devices import BufferType, Pool
 from ttmem.metal.chips import Chip, DispatchCores
-from ttmem.metal.workloads.steps import (
+from ttmem.metal.workloads.building.steps import (
     Free,
     Make,
     Operation,
@@ -19,7 +19,7 @@ from ttmem.metal.workloads.steps import (
     Step,
     Tensor,
 )
-from ttmem.metal.workloads.tables import code_bytes, payload_bytes
+from ttmem.metal.workloads.building.tables import code_bytes, payload_bytes
 
 __all__ = ["Reckoning", "reserved_bytes", "tile_bytes"]
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ttmem.devices import Cache, CacheOutcome, CoreType, Stall
-from ttmem.metal.dispatch.ring import Occupancy
+from ttmem.metal.state.ring import Occupancy
 from ttmem.tracking import Refusal, TrackedDevice, Tracker
 
 __all__ = ["Reports"]

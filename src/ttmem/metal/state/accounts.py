@@ -6,11 +6,11 @@ Nothing here knows of trackers: these sums are what a tracker's figures are comp
 from collections import Counter
 
 from ttmem.devices import BufferType, Kind, Pool
-from ttmem.metal.footprint import Footprint
 from ttmem.metal.memory import Buffer
 from ttmem.metal.programs.kernels import Kernel
 from ttmem.metal.programs.layout import Layout
 from ttmem.metal.programs.program import Program
+from ttmem.metal.state.footprint import Footprint
 from ttmem.tracking import Cache, CacheOutcome, CoreType, KernelType
 
 __all__ = ["POOLS", "Account", "kernel_pool"]

@@ -61,7 +61,7 @@ _CALLS = {
     "prefill_attention": "transformer.scaled_dot_product_attention",
     "conv": "conv2d",
 }
-_FOLDER = os.path.dirname(__file__)
+_FOLDER = os.path.dirname(os.path.dirname(__file__))  # of all workloads
 _LINES_MOST = 2
 
 

@@ -9,7 +9,7 @@ from weakref import WeakSet
 from ttmem.metal.programs.kernels import Kernel
 from ttmem.metal.programs.mesh_workload import MeshWorkload
 from ttmem.metal.programs.refusals import ProgramMisuse
-from ttmem.metal.reports import Reports
+from ttmem.metal.state.reports import Reports
 from ttmem.tracking import Cache, CacheOutcome
 
 __all__ = ["JitCache", "ProgramCache", "clear_kernel_cache"]

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ttmem.devices import BufferType
-from ttmem.metal.accounts import POOLS, Account
 from ttmem.metal.chips import Chip, DispatchCores
-from ttmem.metal.dispatch.caches import JitCache, ProgramCache
-from ttmem.metal.dispatch.queue import CommandQueue
-from ttmem.metal.dispatch.ring import Request
-from ttmem.metal.dispatch.trace_storage import DramActivity
 from ttmem.metal.memory import Allocation, Allocator, BadBuffer, Buffer, BufferSpec, Core, OutOfDeviceMemory
 from ttmem.metal.programs import CoreRange, CoreRanges, MeshRange, MeshWorkload, Program, ProgramMisuse
-from ttmem.metal.reports import Reports
+from ttmem.metal.state.accounts import POOLS, Account
+from ttmem.metal.state.caches import JitCache, ProgramCache
+from ttmem.metal.state.queue import CommandQueue
+from ttmem.metal.state.reports import Reports
+from ttmem.metal.state.ring import Request
+from ttmem.metal.state.trace_storage import DramActivity
 from ttmem.tracking import CorePart, Refusal, RefusalKind, TrackedDevice, Tracker
 
 __all__ = ["Capture", "Host", "Place"]

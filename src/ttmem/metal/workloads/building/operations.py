@@ -7,8 +7,8 @@ used where they lie: such a circular buffer is a view of the tensor.
 
 from math import ceil
 
-from ttmem.metal.workloads.arithmetic import TILE_SIDE, tile_bytes
-from ttmem.metal.workloads.steps import CircularBuffer, Operation
+from ttmem.metal.workloads.building.arithmetic import TILE_SIDE, tile_bytes
+from ttmem.metal.workloads.building.steps import CircularBuffer, Operation
 
 __all__ = [
     "add",

@@ -3,9 +3,9 @@
 from collections.abc import Container, Mapping
 
 from ttmem.metal.chips import Architecture, Chip
-from ttmem.metal.dispatch.prefetcher_cache import Emptied, PrefetcherCache
-from ttmem.metal.dispatch.ring import KernelRing, Request
-from ttmem.metal.reports import Reports
+from ttmem.metal.state.prefetcher_cache import Emptied, PrefetcherCache
+from ttmem.metal.state.reports import Reports
+from ttmem.metal.state.ring import KernelRing, Request
 from ttmem.tracking import Cache, CacheOutcome, CoreType, Stall
 
 __all__ = ["CommandQueue", "ring_places"]
