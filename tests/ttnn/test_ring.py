@@ -9,7 +9,7 @@ from tests.support.metal import ring_recordings
 from tests.support.ttnn.judges import Library, StockRing
 from tests.support.ttnn.stock import Stock
 from ttmem.devices import BinaryStatus
-from ttmem.metal.state.ring import MULTICAST_SLOTS, UNICAST_SLOTS, KernelRing, Request
+from ttmem.metal.state.ring import MULTICAST_SLOTS, UNICAST_SLOTS, RingRequest, RingState
 from ttmem.tracking import CoreType, Stall
 
 STEPS = 12_000
@@ -31,10 +31,10 @@ class Pair:
 
     def __init__(self, library: Library, places: Places) -> None:
         self.places = places
-        self.model = KernelRing(places)
+        self.model = RingState(places)
         self.stock = StockRing(library, [*places.values(), (0, MULTICAST_SLOTS), (0, UNICAST_SLOTS)])
 
-    def reserve(self, request: Request) -> int | None:
+    def reserve(self, request: RingRequest) -> int | None:
         found = self.model.reserve(request)
         assert (found.addresses, found.stall_count) == self.stock.reserve(self._sizes(request))
         assert (found.stall is Stall.NONE) == (found.stall_count is None)
@@ -52,7 +52,7 @@ class Pair:
         self.model.mark_completely_full(count)
         self.stock.mark_completely_full(count)
 
-    def launch(self, request: Request, *, expected_count: int, worker_count: int, is_in_flight: bool) -> None:
+    def launch(self, request: RingRequest, *, expected_count: int, worker_count: int, is_in_flight: bool) -> None:
         ours = self.model.launch(
             request, expected_count=expected_count, worker_count=worker_count, is_in_flight=is_in_flight
         )
@@ -71,12 +71,12 @@ class Pair:
         ]
         assert live == self.stock.live()
 
-    def _sizes(self, request: Request) -> list[int]:
+    def _sizes(self, request: RingRequest) -> list[int]:
         sizes = [request.slot_bytes.get(core_type, 0) for core_type in self.places]
         return [*sizes, int(request.is_multicast), int(request.is_unicast)]
 
 
-def a_request(choose: random.Random, places: Places) -> Request:
+def a_request(choose: random.Random, places: Places) -> RingRequest:
     """Small, large, none, all of it, and multiples of a seventh and an eighth, which end exactly at the end."""
 
     def size(core_type: CoreType) -> int:
@@ -94,7 +94,7 @@ def a_request(choose: random.Random, places: Places) -> Request:
         for core_type in places
         if core_type is CoreType.TENSIX or choose.random() < (0.9 if has_ethernet else 0.1)
     }
-    return Request(slot_bytes, is_multicast=choose.random() < 0.9, is_unicast=has_ethernet)
+    return RingRequest(slot_bytes, is_multicast=choose.random() < 0.9, is_unicast=has_ethernet)
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,7 @@ def test_small_launches_run_out_of_entries_as_the_runtime_says(library: Library)
     choose = random.Random("entries")
     pair = Pair(library, WORMHOLE)
     for launched in range(0, 64 * STEPS, 64):
-        request = Request({CoreType.TENSIX: choose.choice((16, 4_000, 9_000))}, is_multicast=choose.random() < 0.8)
+        request = RingRequest({CoreType.TENSIX: choose.choice((16, 4_000, 9_000))}, is_multicast=choose.random() < 0.8)
         pair.launch(request, expected_count=launched, worker_count=64, is_in_flight=False)
         pair.agree()
     assert pair.model.stall_counts[Stall.ENTRIES] > 0
@@ -145,7 +145,7 @@ def test_small_launches_run_out_of_entries_as_the_runtime_says(library: Library)
 def test_launches_without_bytes_wait_for_launch_messages_alone(library: Library) -> None:
     pair = Pair(library, WORMHOLE)
     for launched in range(0, 64 * 40, 64):
-        pair.launch(Request({}), expected_count=launched, worker_count=64, is_in_flight=False)
+        pair.launch(RingRequest({}), expected_count=launched, worker_count=64, is_in_flight=False)
         pair.agree()
     assert set(pair.model.stall_counts) == {Stall.LAUNCH_SLOTS}
 

@@ -8,7 +8,7 @@ from tests.support.ttnn.judges import Library, StockTraceShelf
 from tests.support.ttnn.stock import Stock
 from ttmem.metal.dispatch import trace_planner
 from ttmem.metal.dispatch.trace_planner import TraceNode, plan_trace
-from ttmem.metal.state.layout.shelf import Placed, Region, Shelf
+from ttmem.metal.state.layout.shelf import Placed, Shelf, ShelfRegion
 from ttmem.metal.state.trace_storage import trace_page_bytes
 from ttmem.tracking import CoreType
 
@@ -38,12 +38,12 @@ class JudgedShelf(Shelf):
         super().clear()
         self._stock = StockTraceShelf(self.library, self.size_bytes, self.next_uses)
 
-    def use(self, region: Region, user: int, next_use: int | None) -> None:
+    def use(self, region: ShelfRegion, user: int, next_use: int | None) -> None:
         super().use(region, user, next_use)
         self._stock.use(region.address, user)
         self._agree()
 
-    def place(self, wanted: Region, *, is_top_down: bool) -> Placed | None:
+    def place(self, wanted: ShelfRegion, *, is_top_down: bool) -> Placed | None:
         ours = super().place(wanted, is_top_down=is_top_down)
         wait_for, address = self._stock.place(
             wanted.size_bytes,

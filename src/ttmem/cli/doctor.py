@@ -8,7 +8,7 @@ import click
 
 from ttmem.cli.common.screen import Screen
 from ttmem.doctor.checks import Check, Status
-from ttmem.doctor.examination import Report, examine
+from ttmem.doctor.examination import DoctorReport, examine
 from ttmem.doctor.runtime import Presence
 from ttmem.view import Line, Role, Span
 
@@ -39,7 +39,7 @@ def doctor(*, python: str | None, library: str | None, has_all: bool, is_json: b
     return report.status
 
 
-def _page(report: Report, *, has_all: bool) -> list[Line]:
+def _page(report: DoctorReport, *, has_all: bool) -> list[Line]:
     lines = [line for check in report.checks for line in _check_lines(check)]
     listed = [presence for presence in report.presences if has_all or presence.entry.kind != "getter"]
     quiet = [presence for presence in report.presences if presence not in listed and presence.is_lacking]

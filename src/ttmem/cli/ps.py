@@ -25,7 +25,7 @@ from ttmem.sources.procfs import stat_of
 from ttmem.view import Line
 from ttmem.view.page import PageOptions, nothing_to_show, page, shown_processes
 
-__all__ = ["Form", "StandardForm", "Table", "answer", "check_picture", "ps", "write_picture"]
+__all__ = ["Form", "StandardForm", "TableForm", "answer", "check_picture", "ps", "write_picture"]
 
 LEVELS_NAME = "TTMEM_MONITOR_LEVELS"
 _STORY = """Show which process holds what on which device.
@@ -84,17 +84,17 @@ def form_of(request: Request, screen: Screen, stream: TextIO | None, standard: S
     """What was asked for."""
     assert stream is not None  # the screen has said so
     if request.has_json:
-        return Json(screen, stream)
+        return JsonForm(screen, stream)
     if request.memory_fields is not None or request.app_fields is not None:
-        return Csv(request, stream)
+        return CsvRows(request, stream)
     if request.chosen_sections:
-        return Report(request, screen)
+        return ReportForm(request, screen)
     if request.is_list:
-        return List(screen)
+        return ListForm(screen)
     return standard(request, screen, stream)
 
 
-class Json:
+class JsonForm:
     """The whole snapshot as one document."""
 
     has_identity = True
@@ -112,7 +112,7 @@ class Json:
         self._stream.flush()
 
 
-class Csv:
+class CsvRows:
     """Some figures of chips, or of processes; the header once."""
 
     has_identity = True
@@ -143,7 +143,7 @@ class Csv:
             click.echo(f"ttmem: {error}", err=True)
 
 
-class Report:
+class ReportForm:
     """Everything as text."""
 
     has_identity = True
@@ -159,7 +159,7 @@ class Report:
         self._screen.frame(lines) if is_again else self._screen.show(lines)
 
 
-class List:
+class ListForm:
     """The chips by all their names."""
 
     has_identity = True
@@ -174,7 +174,7 @@ class List:
         self._screen.frame(lines) if is_again else self._screen.show(lines)
 
 
-class Table:
+class TableForm:
     """Who holds what, for people."""
 
     has_identity = False
@@ -265,7 +265,7 @@ def write_picture(file: "str | os.PathLike[str]", snapshot: Snapshot, options: P
         raise click.FileError(str(file), error.strerror or "cannot be written") from error
 
 
-def answer(request: Request, standard: StandardForm = Table) -> int:
+def answer(request: Request, standard: StandardForm = TableForm) -> int:
     """Does what was asked, in the standard form if none was; the exit code."""
     request.check()
     if request.levels or LEVELS_NAME in os.environ:
@@ -281,7 +281,7 @@ def answer(request: Request, standard: StandardForm = Table) -> int:
             return DONE
         from ttmem.cli.demonstration.simulated_chips import simulated_chips
 
-        if not isinstance(form, Table):  # which says so itself
+        if not isinstance(form, TableForm):  # which says so itself
             click.echo(f"ttmem: {BANNER}", err=True)
         is_live = request.seconds is not None
         with simulated_chips(request.made_up_count, os.environ, is_live=is_live) as environ:

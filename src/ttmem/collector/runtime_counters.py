@@ -50,7 +50,7 @@ class _Look(NamedTuple):
     unknown: set[int]  # of those that do not report
 
 
-class _Part(NamedTuple):
+class _RegionShare(NamedTuple):
     """What one region adds to a pool of its chip."""
 
     told_bytes: int
@@ -187,7 +187,7 @@ class RuntimeCounters:
             if before and not before.is_read:
                 pools[pool] = _beside(before, told, chip.stale[pool])
             elif before or told or rest or chip.stale[pool] or (telling and pool in _ALWAYS_TOLD):
-                part = _Part(told, rest, chip.stale[pool])
+                part = _RegionShare(told, rest, chip.stale[pool])
                 pools[pool] = self._read_pool(usage.device, pool, before, part, now_ns=look.now_ns)
         joined = replace(
             usage,
@@ -200,7 +200,7 @@ class RuntimeCounters:
         return replace(joined, pools=with_empty_pools(joined.device, joined.pools))
 
     def _read_pool(
-        self, device: Device, pool: Pool, before: PoolUsage | None, part: _Part, *, now_ns: int
+        self, device: Device, pool: Pool, before: PoolUsage | None, part: _RegionShare, *, now_ns: int
     ) -> PoolUsage:
         """A pool of a chip on which nobody reports; `before`: what another region of the same chip said."""
         used = part.told_bytes + part.rest_bytes + (before.used_bytes if before else 0)

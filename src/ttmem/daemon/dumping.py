@@ -7,7 +7,7 @@ scripts that search its log; numbers look as C++ prints them. SIGUSR1 prints the
 from ttmem.collector import Collector
 from ttmem.daemon.log import KERNELS, PAGE
 from ttmem.devices import Pool
-from ttmem.snapshot.dump import Allocation, Dump, DumpGroup
+from ttmem.snapshot.dump import Dump, DumpedAllocation, DumpGroup
 from ttmem.snapshot.selection import MOST
 from ttmem.view import plain
 from ttmem.view.dump_page import dump_page
@@ -88,13 +88,13 @@ def _title(words: str) -> tuple[str, str, str]:
     return f"╔{'═' * 62}╗", f"║           {words:<51}║", f"╚{'═' * 62}╝"
 
 
-def _buffer_line(buffer: Allocation) -> str:
+def _buffer_line(buffer: DumpedAllocation) -> str:
     place = buffer.id if buffer.address is None else buffer.address
     size = f"{buffer.size_bytes / _KIB:g} KB"
     return f"    - Buffer 0x{place:x}: {size} (PID {buffer.owner.pid}, ref_count={buffer.holder_count})"
 
 
-def _kernel_line(kernel: Allocation, group: DumpGroup, now_ns: int) -> str:
+def _kernel_line(kernel: DumpedAllocation, group: DumpGroup, now_ns: int) -> str:
     size = (kernel.requested_bytes or kernel.size_bytes) / _KIB  # binary size x cores, where that is known
     age = "" if kernel.time_ns is None else f", Age: {max(0, now_ns - kernel.time_ns) // 1_000_000_000}s"
     whose = f"PID: {kernel.owner.pid}{age}, Type: {group.type.capitalize()}"

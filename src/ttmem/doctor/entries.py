@@ -5,13 +5,13 @@ from typing import Literal, NamedTuple, get_args
 
 from ttmem.errors import TtmemError
 
-__all__ = ["Entry", "EntryKind", "hook_entries"]
+__all__ = ["EntryKind", "HookEntry", "hook_entries"]
 
 EntryKind = Literal["hook", "getter", "offset"]
 _KINDS: tuple[EntryKind, ...] = get_args(EntryKind)
 
 
-class Entry(NamedTuple):
+class HookEntry(NamedTuple):
     """A function it stands in for (hook), one it asks (getter), or a place it reads without asking (offset)."""
 
     kind: EntryKind
@@ -20,7 +20,7 @@ class Entry(NamedTuple):
     gives: str  # of a getter: what is lost without it
 
 
-def hook_entries(path: str) -> list[Entry]:
+def hook_entries(path: str) -> list[HookEntry]:
     """What the library lists. It is loaded for that, which does nothing else."""
     try:
         names = ctypes.CDLL(path).ttmem_hook_names
@@ -28,7 +28,7 @@ def hook_entries(path: str) -> list[Entry]:
         raise TtmemError(f"{path}: expected the hook, found something that cannot be asked: {error}") from error
     names.restype = ctypes.c_char_p
     lines = (names() or b"").decode(errors="replace").splitlines()
-    return [Entry(kind, *rest) for line in lines for kind in _KINDS if (rest := _rest_of(line, kind))]
+    return [HookEntry(kind, *rest) for line in lines for kind in _KINDS if (rest := _rest_of(line, kind))]
 
 
 def _rest_of(line: str, kind: EntryKind) -> list[str]:

@@ -6,30 +6,30 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ttmem.doctor.checks import Check, Status, worst
-from ttmem.doctor.entries import Entry, hook_entries
+from ttmem.doctor.entries import HookEntry, hook_entries
 from ttmem.doctor.hook import hook_path
 from ttmem.doctor.installation import Installation, of_library, of_package
 from ttmem.doctor.interpreter import likely_pythons, package_of, sites_trouble
 from ttmem.doctor.machine import machine_checks
-from ttmem.doctor.runtime import Presence, Shown, presences, shown
+from ttmem.doctor.runtime import Presence, ShownRuntime, presences, shown
 from ttmem.doctor.targets import hook_trouble
 from ttmem.errors import TtmemError
 
-__all__ = ["Report", "examine"]
+__all__ = ["DoctorReport", "examine"]
 
 SCHEMA = 1
 TRIED = ((0, 70), (0, 81))  # the oldest and the newest release that was examined (docs/reference/doctor.md)
 
 
 @dataclass
-class Report:
+class DoctorReport:
     """Everything that was found."""
 
     checks: list[Check] = field(default_factory=list)
     installation: Installation | None = None
     python: str | None = None  # whose ttnn it is
     presences: list[Presence] = field(default_factory=list)
-    shown: list[Shown] = field(default_factory=list)
+    shown: list[ShownRuntime] = field(default_factory=list)
 
     @property
     def status(self) -> Status:
@@ -62,9 +62,11 @@ class Report:
         }
 
 
-def examine(environ: Mapping[str, str], *, uid: int, python: str | None = None, library: str | None = None) -> Report:
+def examine(
+    environ: Mapping[str, str], *, uid: int, python: str | None = None, library: str | None = None
+) -> DoctorReport:
     """Looks at everything once; whatever is wrong is a check, never an error."""
-    report = Report()
+    report = DoctorReport()
     entries = _hook(report, environ)
     report.installation = _runtime(report, environ, python, library)
     if report.installation is not None:
@@ -79,7 +81,7 @@ def examine(environ: Mapping[str, str], *, uid: int, python: str | None = None, 
     return report
 
 
-def _hook(report: Report, environ: Mapping[str, str]) -> list[Entry]:
+def _hook(report: DoctorReport, environ: Mapping[str, str]) -> list[HookEntry]:
     path = hook_path(environ)
     asked = environ.get("TTMEM_HOOK")
     remedy = "unset TTMEM_HOOK, or name the hook there" if asked else "install ttmem again"
@@ -104,7 +106,7 @@ def _hook(report: Report, environ: Mapping[str, str]) -> list[Entry]:
 
 
 def _runtime(
-    report: Report, environ: Mapping[str, str], python: str | None, library: str | None
+    report: DoctorReport, environ: Mapping[str, str], python: str | None, library: str | None
 ) -> Installation | None:
     advice = "name the runtime that your programs use: --python PATH, or --library PATH of libtt_metal.so"
     try:
@@ -177,7 +179,7 @@ def _called(found: list[Presence]) -> Iterator[Check]:
         yield Check(Status.FAIL, "hooks", text, "use a public wheel: its library exports them and calls them by name")
 
 
-def _verdict(what: Shown) -> Check:
+def _verdict(what: ShownRuntime) -> Check:
     topic, lost = what.feature.name, "; ".join(what.losses)
     if what.level == "full":
         return Check(Status.PASS, topic, "full")

@@ -7,10 +7,10 @@ together.
 
 from typing import NamedTuple
 
-__all__ = ["FEATURES", "Feature", "Need"]
+__all__ = ["FEATURES", "Feature", "FeatureNeed"]
 
 
-class Need(NamedTuple):
+class FeatureNeed(NamedTuple):
     """One fact, and the names by which it can be had; the first is today's."""
 
     first: str
@@ -21,19 +21,19 @@ class Feature(NamedTuple):
     """One thing that can be shown."""
 
     name: str
-    needs: tuple[Need, ...]
-    details: tuple[Need, ...]
+    needs: tuple[FeatureNeed, ...]
+    details: tuple[FeatureNeed, ...]
     is_vital: bool = False  # without it there is nothing to see at all
 
 
-def _needs(*texts: str) -> tuple[Need, ...]:
-    return tuple(Need(text.split("|")[0], frozenset(text.split("|"))) for text in texts)
+def _needs(*texts: str) -> tuple[FeatureNeed, ...]:
+    return tuple(FeatureNeed(text.split("|")[0], frozenset(text.split("|"))) for text in texts)
 
 
 _MESH = ("mesh_device_initialized", "mesh_impl_id", "mesh_impl_device_ids", "operator_delete")
 
 
-def _on_a_mesh(*texts: str) -> tuple[Need, ...]:
+def _on_a_mesh(*texts: str) -> tuple[FeatureNeed, ...]:
     """Whatever happens is told of the mesh it happens on."""
     return _needs(*_MESH, *texts)
 

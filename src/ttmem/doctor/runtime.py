@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from ttmem.doctor.entries import Entry
+from ttmem.doctor.entries import HookEntry
 from ttmem.doctor.features import FEATURES, Feature
 from ttmem.doctor.installation import Installation
 
-__all__ = ["Finding", "Level", "Presence", "Shown", "presences", "shown"]
+__all__ = ["Finding", "Level", "Presence", "ShownRuntime", "presences", "shown"]
 
 Finding = Literal["found", "not called", "missing", "not needed", "used"]
 Level = Literal["full", "reduced", "none"]
@@ -18,7 +18,7 @@ class Presence(NamedTuple):
     """One entry of the hook in one runtime. A function that nobody calls by name cannot be stood in for; one that is
     spelled otherwise in this release is not needed."""
 
-    entry: Entry
+    entry: HookEntry
     finding: Finding
 
     @property
@@ -31,7 +31,7 @@ class Presence(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownRuntime:
     """How much of one feature can be shown, and what is lost."""
 
     feature: Feature
@@ -39,7 +39,7 @@ class Shown:
     losses: tuple[str, ...] = ()
 
 
-def presences(entries: Sequence[Entry], installation: Installation) -> list[Presence]:
+def presences(entries: Sequence[HookEntry], installation: Installation) -> list[Presence]:
     """Every entry, with how it is in this runtime."""
     found = [Presence(entry, _finding(entry, installation)) for entry in entries]
     there = {presence.entry.name for presence in found if presence.is_there}
@@ -55,7 +55,7 @@ def _spared(presence: Presence, there: set[str]) -> Presence:
     return Presence(presence.entry, "not needed") if is_spare else presence
 
 
-def _finding(entry: Entry, installation: Installation) -> Finding:
+def _finding(entry: HookEntry, installation: Installation) -> Finding:
     if entry.kind == "offset":
         return "used"
     if not installation.exports(entry.symbol):
@@ -63,17 +63,17 @@ def _finding(entry: Entry, installation: Installation) -> Finding:
     return "not called" if entry.kind == "hook" and not installation.calls(entry.symbol) else "found"
 
 
-def shown(found: Sequence[Presence]) -> list[Shown]:
+def shown(found: Sequence[Presence]) -> list[ShownRuntime]:
     """What all that is there amounts to."""
     there = {presence.entry.name for presence in found if presence.is_there}
     gives = {presence.entry.name: presence.entry.gives for presence in found}
     return [_shown(feature, there, gives) for feature in FEATURES]
 
 
-def _shown(feature: Feature, there: set[str], gives: dict[str, str]) -> Shown:
+def _shown(feature: Feature, there: set[str], gives: dict[str, str]) -> ShownRuntime:
     absent = [need for need in feature.needs if not there & need.names]
     if absent:
-        return Shown(feature, "none", tuple(" or ".join(sorted(need.names)) for need in absent))
+        return ShownRuntime(feature, "none", tuple(" or ".join(sorted(need.names)) for need in absent))
     poorer = [detail for detail in feature.details if not there & detail.names]
     losses = dict.fromkeys(gives.get(detail.first, detail.first) for detail in poorer)
-    return Shown(feature, "reduced" if losses else "full", tuple(losses))
+    return ShownRuntime(feature, "reduced" if losses else "full", tuple(losses))

@@ -1,7 +1,7 @@
 """What reporting processes say: the records of a journal as frozen events, and the bytes of its shared structs."""
 
 from ttmem.events.codec import decode_record, decode_records, encode_record
-from ttmem.events.layout import STRUCTS, Field, Struct
+from ttmem.events.layout import STRUCTS, StructField, StructLayout
 from ttmem.events.records import (
     PROGRAM_ZERO,
     STACK_SITE,
@@ -48,7 +48,6 @@ __all__ = [
     "CircularBufferAllocated",
     "CoreBufferAllocated",
     "Event",
-    "Field",
     "IncidentKept",
     "KernelLoaded",
     "LabelChanged",
@@ -60,7 +59,8 @@ __all__ = [
     "ProgramNamed",
     "RingMoved",
     "SiteChanged",
-    "Struct",
+    "StructField",
+    "StructLayout",
     "TargetClosed",
     "TargetOpened",
     "TraceCaptured",

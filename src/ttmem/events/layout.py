@@ -7,32 +7,32 @@ from the order of the fields: each starts at the next multiple of its alignment,
 from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["STRUCTS", "Field", "Struct"]
+__all__ = ["STRUCTS", "StructField", "StructLayout"]
 
 
-class Field(NamedTuple):
+class StructField(NamedTuple):
     """Where a field lies in its struct."""
 
     offset_bytes: int
     size_bytes: int
 
 
-class Struct(NamedTuple):
+class StructLayout(NamedTuple):
     """A struct's size, and its fields by name."""
 
     size_bytes: int
-    fields: dict[str, Field]
+    fields: dict[str, StructField]
 
 
-class _Part(NamedTuple):
+class _StructPart(NamedTuple):
     name: str
     size_bytes: int
     length: int = 1
     alignment: int = 0  # 0: that of an integer of this size
 
 
-def _struct(parts: Iterable[_Part]) -> Struct:
-    fields: dict[str, Field] = {}
+def _struct(parts: Iterable[_StructPart]) -> StructLayout:
+    fields: dict[str, StructField] = {}
     end = 0
     widest = 1
     for part in parts:
@@ -40,17 +40,17 @@ def _struct(parts: Iterable[_Part]) -> Struct:
         widest = max(widest, alignment)
         start = -(-end // alignment) * alignment
         if not part.name.startswith("pad"):
-            fields[part.name] = Field(start, part.size_bytes * part.length)
+            fields[part.name] = StructField(start, part.size_bytes * part.length)
         end = start + part.size_bytes * part.length
-    return Struct(-(-end // widest) * widest, fields)
+    return StructLayout(-(-end // widest) * widest, fields)
 
 
-def _words(names: str, size_bytes: int = 8) -> list[_Part]:
-    return [_Part(name, size_bytes) for name in names.split()]
+def _words(names: str, size_bytes: int = 8) -> list[_StructPart]:
+    return [_StructPart(name, size_bytes) for name in names.split()]
 
 
-def _text(name: str, length: int) -> _Part:
-    return _Part(name, 1, length)
+def _text(name: str, length: int) -> _StructPart:
+    return _StructPart(name, 1, length)
 
 
 _POOL_COUNT = 10
@@ -64,7 +64,7 @@ _INCIDENT_KIND_COUNT = 4
 _INCIDENT_TEXT_BYTES = 512
 _PAGE_BYTES = 4096
 
-STRUCTS: dict[str, Struct] = {}
+STRUCTS: dict[str, StructLayout] = {}
 
 STRUCTS["Record"] = _struct(_words("commit time tag id address reserved requested per_bank"))
 
@@ -76,20 +76,20 @@ STRUCTS["KindCounters"] = _struct(_words("used count"))
 
 STRUCTS["RingCounters"] = _struct(_words("live retired entries launches total"))
 
-STRUCTS["CacheCounters"] = _struct([_Part("outcomes", 8, _OUTCOME_COUNT), *_words("entries held shared")])
+STRUCTS["CacheCounters"] = _struct([_StructPart("outcomes", 8, _OUTCOME_COUNT), *_words("entries held shared")])
 
 STRUCTS["Target"] = _struct(
     [
         *_words("state descriptor", 4),
         *_words("unique_id closed_sequence launches clashes refusals"),
-        _Part("spare", 8, 2),
-        _Part("kinds", STRUCTS["KindCounters"].size_bytes, _KIND_COUNT, 8),
-        _Part("kinds_spare", 8, 2),
-        _Part("pools", STRUCTS["PoolCounters"].size_bytes, _POOL_COUNT, 8),
-        _Part("pools_spare", 8, 16),
-        _Part("caches", STRUCTS["CacheCounters"].size_bytes, _CACHE_COUNT, 8),
-        _Part("rings", STRUCTS["RingCounters"].size_bytes, _CORE_TYPE_COUNT, 8),
-        _Part("stalls", 8, _STALL_COUNT),
+        _StructPart("spare", 8, 2),
+        _StructPart("kinds", STRUCTS["KindCounters"].size_bytes, _KIND_COUNT, 8),
+        _StructPart("kinds_spare", 8, 2),
+        _StructPart("pools", STRUCTS["PoolCounters"].size_bytes, _POOL_COUNT, 8),
+        _StructPart("pools_spare", 8, 16),
+        _StructPart("caches", STRUCTS["CacheCounters"].size_bytes, _CACHE_COUNT, 8),
+        _StructPart("rings", STRUCTS["RingCounters"].size_bytes, _CORE_TYPE_COUNT, 8),
+        _StructPart("stalls", 8, _STALL_COUNT),
     ]
 )
 
@@ -104,7 +104,7 @@ STRUCTS["Incident"] = _struct(
             "bank_free bank_largest banks space_begin space_end program cb_end lowest_buffer trace address launches"
         ),
         *_words("sequence_before sequence_after entries left_out left_out_bytes text_bytes"),
-        _Part("spare", 8, 36),
+        _StructPart("spare", 8, 36),
         _text("text", _INCIDENT_TEXT_BYTES),
     ]
 )
@@ -116,7 +116,7 @@ STRUCTS["DeviceDescriptor"] = _struct(
         *_words("unique_id"),
         *_words("index kernel_ring_bytes", 4),
         *_words("grid_x grid_y dram_banks l1_banks", 2),
-        _Part("capacity_bytes", 8, _POOL_COUNT),
+        _StructPart("capacity_bytes", 8, _POOL_COUNT),
         _text("arch", 32),
         _text("board", 32),
     ]
@@ -131,10 +131,10 @@ STRUCTS["Identity"] = _struct(
         *_words("file_bytes"),
         *_words("targets_offset threads_offset slab_offset index_offset ring_offset phases_offset arena_offset"),
         *_words("target_count thread_count table ring_slots phase_peaks arena_bytes", 4),
-        _Part("index_slots", 4, _INDEX_LEVELS),
+        _StructPart("index_slots", 4, _INDEX_LEVELS),
         *_words("pid uid clock_kind", 4),
         *_words("start_ticks pid_namespace"),
-        _Part("boot_id", 8, 2),
+        _StructPart("boot_id", 8, 2),
         *_words("nonce first_sequence clock_raw clock_monotonic_ns clock_realtime_ns"),
         _text("command", 256),
         _text("run", 136),
@@ -145,18 +145,18 @@ STRUCTS["Identity"] = _struct(
 
 STRUCTS["Header"] = _struct(
     [
-        _Part("identity", STRUCTS["Identity"].size_bytes, 1, 8),
+        _StructPart("identity", STRUCTS["Identity"].size_bytes, 1, 8),
         _text("pad0", 1024 - STRUCTS["Identity"].size_bytes),
         *_words("next_sequence"),
         _text("pad1", 56),
         *_words("free_head slab_high"),
-        _Part("index_live", 8, _INDEX_LEVELS),
+        _StructPart("index_live", 8, _INDEX_LEVELS),
         _text("pad2", 24),
         *_words("skipped untabled_allocs untabled_frees unsized_frees unmatched_frees replaced clamped shrunk_kernels"),
         *_words("arena_used arena_refused phases_refused"),
         *_words("label threads_used", 4),
         *_words("target_refused unreported undivided_l1 incidents"),
-        _Part("incident_counts", 8, _INCIDENT_KIND_COUNT * _POOL_COUNT),
+        _StructPart("incident_counts", 8, _INCIDENT_KIND_COUNT * _POOL_COUNT),
         *_words("stack_nodes_used stack_texts_used stacks_refused"),
         *_words("sites_off sites_spare", 4),
         *_words("unjudged"),
@@ -168,7 +168,7 @@ STRUCTS["CheckpointHead"] = _struct(
     [
         _text("magic", 8),
         *_words("version process_count", 4),
-        _Part("boot_id", 8, 2),
+        _StructPart("boot_id", 8, 2),
         *_words("time_ns body_bytes checksum"),
     ]
 )

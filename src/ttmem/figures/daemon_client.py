@@ -18,7 +18,7 @@ from urllib.parse import quote
 import msgspec
 
 from ttmem.errors import DaemonBusy, DaemonGone, SelectionError
-from ttmem.figures.http_answer import Answer, parsed, received
+from ttmem.figures.http_answer import HttpAnswer, parsed, received
 from ttmem.figures.last_overview import LastOverview
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.chip_map import ChipMap
@@ -142,7 +142,9 @@ class DaemonClient:
         except (msgspec.DecodeError, RecursionError):
             raise DaemonGone(f"answers {_HEALTH} with something that is no object") from None
 
-    def _answer(self, target: str, method: str = "GET", *, headers: Mapping[str, str] = MappingProxyType({})) -> Answer:
+    def _answer(
+        self, target: str, method: str = "GET", *, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> HttpAnswer:
         deadline = time.monotonic() + self._timeout_seconds
         with self._connected(deadline) as line:
             answer = bytearray()
@@ -226,7 +228,7 @@ def _quoted(word: str) -> str:
     return quote(word, safe="", errors="replace")
 
 
-def _body(target: str, answer: Answer) -> bytes:
+def _body(target: str, answer: HttpAnswer) -> bytes:
     if answer.status != 200:
         raise (DaemonBusy if answer.status == _UNAVAILABLE else DaemonGone)(
             f"answers {target} with status {answer.status}"

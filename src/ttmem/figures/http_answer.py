@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from ttmem.errors import DaemonGone
 
-__all__ = ["Answer", "parsed", "received"]
+__all__ = ["HttpAnswer", "parsed", "received"]
 
 MOST_BYTES = 256 << 20
 _LONGEST_LENGTH = 18  # digits that are read
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     """What came back."""
 
     status: int
@@ -60,10 +60,10 @@ def _header(head: bytes, wanted: bytes) -> bytes:
     return b""
 
 
-def parsed(answer: bytes) -> Answer:
+def parsed(answer: bytes) -> HttpAnswer:
     """Status, head and body."""
     head, _, body = answer.partition(b"\r\n\r\n")
     version, _, rest = head.partition(b" ")
     if not version.startswith(b"HTTP/1.") or not rest[:3].isdigit():
         raise DaemonGone("answers with something that is no HTTP")
-    return Answer(int(rest[:3]), head, body)
+    return HttpAnswer(int(rest[:3]), head, body)

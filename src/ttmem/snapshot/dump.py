@@ -18,12 +18,12 @@ from ttmem.tracking import CoreType, FoundBy
 
 __all__ = [
     "BY",
-    "Allocation",
     "By",
     "Dump",
     "DumpDevice",
     "DumpGroup",
     "DumpSum",
+    "DumpedAllocation",
     "Owner",
     "PlacedPart",
     "ProcessNote",
@@ -55,7 +55,7 @@ class PlacedPart(Struct, frozen=True):
     core_set: str  # `0,0-7,7;0,8-3,8`: rectangles, corners included; empty if not known
 
 
-class Allocation(Struct, frozen=True):
+class DumpedAllocation(Struct, frozen=True):
     """One thing that is alive."""
 
     kind: Kind
@@ -102,7 +102,7 @@ class DumpGroup(Struct, frozen=True):
     used_bytes: Count
     count: Count
     is_estimated: bool  # some of its sizes are binary size x cores
-    allocations: tuple[Allocation, ...]  # largest first
+    allocations: tuple[DumpedAllocation, ...]  # largest first
     sums: tuple[DumpSum, ...] = ()  # instead of single allocations, largest first
     more_sum_count: Count = 0  # lines, phases or operations that `sums` does not list
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from ttmem.errors import SelectionError
-from ttmem.snapshot.dump import Allocation
+from ttmem.snapshot.dump import DumpedAllocation
 from ttmem.snapshot.usage import ProcessUsage
 from ttmem.snapshot.values import Answer, Count, Struct, TimeNs
 
@@ -14,7 +14,7 @@ class Holding(Struct, frozen=True):
     """One allocation, and on which chips it lies; its size is that on each of them."""
 
     devices: tuple[Count, ...]
-    allocation: Allocation
+    allocation: DumpedAllocation
 
 
 class SiteSum(Struct, frozen=True):

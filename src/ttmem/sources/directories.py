@@ -37,7 +37,7 @@ __all__ = [
     "Places",
     "Rests",
     "Roots",
-    "Unlisted",
+    "UnlistedCount",
     "examined",
     "payer_of",
     "region_names",
@@ -58,7 +58,7 @@ class Place(NamedTuple):
     owner_uid: int | None
 
 
-class Unlisted(NamedTuple):
+class UnlistedCount(NamedTuple):
     """How many directories of a user are not listed, and where."""
 
     uid: int
@@ -104,7 +104,7 @@ class Places:
         self._others: list[Place] = []
         self._container_shm: list[str] = []
         self._looking = threading.Lock()
-        self.unlisted: tuple[Unlisted, ...] = ()
+        self.unlisted: tuple[UnlistedCount, ...] = ()
         self._others_due = float("-inf")
         self._own = [Place(os.path.join(roots.shm, f"{_USERS_NAME}{uid}"), uid)]
         for runtime in filter(None, (runtime_directory, os.path.join(roots.run, str(uid)))):
@@ -174,7 +174,7 @@ class Places:
             containers = self._namespaces.others() if self.uid == 0 else []
             self._container_shm = _others_than(self._roots.shm, [self._shm_of(pid) for pid in containers])
             if self._directory is None:
-                found = _Found()
+                found = _FoundDirectories()
                 self._others = [place for place in self._find_others(containers, found) if place.path not in own]
                 self.unlisted = tuple(found.unlisted())
             cost = time.thread_time() - began
@@ -191,7 +191,7 @@ class Places:
         is_named = name.startswith(_USERS_NAME) and uid.isdecimal() and rest != ""
         return self._directory is None and is_named and above == self._roots.shm
 
-    def _find_others(self, containers: list[int], found: "_Found") -> Iterator[Place]:
+    def _find_others(self, containers: list[int], found: "_FoundDirectories") -> Iterator[Place]:
         """Other people's directories, here and in the namespaces of these processes."""
         yield from found.directories(self._roots.shm)
         if self.uid != 0:
@@ -204,7 +204,7 @@ class Places:
             yield from found.directories(self._shm_of(pid), uids.outside)
 
 
-class _Found:
+class _FoundDirectories:
     """Directories with users' names, at one look around. What one user has made is bounded, wherever it is."""
 
     def __init__(self) -> None:
@@ -233,10 +233,10 @@ class _Found:
         self._where.setdefault((is_usurped, owner), shm)
         return False
 
-    def unlisted(self) -> Iterator[Unlisted]:
+    def unlisted(self) -> Iterator[UnlistedCount]:
         """What was left out."""
         for (is_usurped, uid), shm in self._where.items():
-            yield Unlisted(uid, shm, self._counts[is_usurped][uid] - _most(is_usurped=is_usurped), is_usurped)
+            yield UnlistedCount(uid, shm, self._counts[is_usurped][uid] - _most(is_usurped=is_usurped), is_usurped)
 
 
 def _most(*, is_usurped: bool) -> int:

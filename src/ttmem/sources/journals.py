@@ -31,7 +31,7 @@ from ttmem.sources.directories import (
     Place,
     Places,
     Rests,
-    Unlisted,
+    UnlistedCount,
     examined,
     payer_of,
 )
@@ -289,7 +289,7 @@ def _strange_files(passed: dict[str, _Passed]) -> Iterator[Finding]:
         yield Finding("file_ignored", count, path=where[uid], text=text)
 
 
-def _more_directories(unlisted: Iterable[Unlisted]) -> Iterator[Finding]:
+def _more_directories(unlisted: Iterable[UnlistedCount]) -> Iterator[Finding]:
     for uid, path, count, is_usurped in unlisted:
         text = f"and {count:,} more directories of uid {uid}"
         text += (

@@ -183,7 +183,7 @@ def _clear(path: str) -> None:
         os.unlink(path)
 
 
-class _Server(NamedTuple):
+class _OtherServer(NamedTuple):
     """Who answers on a socket: pid and uid, None where the kernel does not tell."""
 
     is_alive: bool
@@ -191,7 +191,7 @@ class _Server(NamedTuple):
     uid: int | None = None
 
 
-def _server_of(path: str) -> _Server | None:
+def _server_of(path: str) -> _OtherServer | None:
     """None if nobody listens; not alive if that could not be found out."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(_CONNECT_SECONDS)
@@ -200,11 +200,11 @@ def _server_of(path: str) -> _Server | None:
         except (FileNotFoundError, ConnectionRefusedError):
             return None
         except (BlockingIOError, TimeoutError):  # it listens, but is busy
-            return _Server(is_alive=True)
+            return _OtherServer(is_alive=True)
         except OSError:
-            return _Server(is_alive=False)
+            return _OtherServer(is_alive=False)
         pid, uid, _ = struct.unpack("iII", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-        return _Server(True, pid or None, uid)
+        return _OtherServer(True, pid or None, uid)
 
 
 def _refusal(path: str, pid: int | None, uid: int | None = None) -> CannotServe:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ttmem.devices import BufferLayout, CoreType, Kind
-from ttmem.snapshot.dump import Allocation, Dump, DumpDevice, DumpGroup
+from ttmem.snapshot.dump import Dump, DumpDevice, DumpedAllocation, DumpGroup
 from ttmem.tracking import FoundBy
 from ttmem.view.device_tables import device_title
 from ttmem.view.grid import Cell, Column, cell, grid
@@ -152,7 +152,7 @@ class _Part(NamedTuple):
 
     column: Column
     is_there: bool
-    cell_of: Callable[[Allocation], Cell]
+    cell_of: Callable[[DumpedAllocation], Cell]
 
 
 def _allocation_table(group: DumpGroup, time_ns: int, options: PageOptions) -> list[Line]:
@@ -185,7 +185,7 @@ def _details(group: DumpGroup, options: PageOptions, *, is_narrow: bool) -> Iter
     has_found = has_room and any(one.found_by is not FoundBy.UNKNOWN for one in listed)
     has_address = not is_narrow and any(one.address not in (None, one.id) for one in listed)
 
-    def text_cell(text_of: Callable[[Allocation], str], most: int) -> Callable[[Allocation], Cell]:
+    def text_cell(text_of: Callable[[DumpedAllocation], str], most: int) -> Callable[[DumpedAllocation], Cell]:
         if options.width is None:
             return lambda one: cell(clean(text_of(one)))
         return lambda one: cell(clipped(clean(text_of(one)), most, is_ascii=is_ascii))
@@ -234,32 +234,32 @@ def _has_threads(group: DumpGroup) -> bool:
     return len(makers) > len({pid for pid, _ in makers})
 
 
-def _thread_text(one: Allocation) -> str:
+def _thread_text(one: DumpedAllocation) -> str:
     return "" if one.thread is None else str(one.thread)
 
 
-def _address(one: Allocation) -> Line:
+def _address(one: DumpedAllocation) -> Line:
     return cell("" if one.address is None else hex(one.address))
 
 
-def _page_text(one: Allocation) -> str:
+def _page_text(one: DumpedAllocation) -> str:
     return "" if one.page_bytes is None else size_text(one.page_bytes)
 
 
-def _age(one: Allocation, time_ns: int) -> str:
+def _age(one: DumpedAllocation, time_ns: int) -> str:
     return age_text(None if one.time_ns is None else time_ns - one.time_ns)
 
 
-def _pid(one: Allocation) -> str:
+def _pid(one: DumpedAllocation) -> str:
     return pid_text(one.owner.pid, is_visible=one.owner.is_visible)
 
 
-def _user(one: Allocation, options: PageOptions) -> str:
+def _user(one: DumpedAllocation, options: PageOptions) -> str:
     user = clean(one.owner.user)
     return clipped(user, 12, is_ascii=options.is_ascii) if options.width else user
 
 
-def _cores_text(one: Allocation) -> str:
+def _cores_text(one: DumpedAllocation) -> str:
     return (
         f"{one.core_count or '?'} {one.core_type.word}"
         if one.core_type is not CoreType.UNKNOWN
@@ -267,7 +267,7 @@ def _cores_text(one: Allocation) -> str:
     )
 
 
-def _parts_text(one: Allocation) -> str:
+def _parts_text(one: DumpedAllocation) -> str:
     """Of a buffer that is allocated by core: what each core gives, and which they are; where, if not at its address."""
     if not one.parts:
         return ""
@@ -278,12 +278,12 @@ def _parts_text(one: Allocation) -> str:
     return f"{one.core_count or '?'} x {size_text(one.per_core_bytes or 0)}: {'; '.join(sets)}"
 
 
-def _clipped_parts(one: Allocation, options: PageOptions) -> str:
+def _clipped_parts(one: DumpedAllocation, options: PageOptions) -> str:
     text = clean(_parts_text(one))
     return text if options.width is None else clipped(text, _NAME_LEAST, is_ascii=options.is_ascii)
 
 
-def _size(one: Allocation) -> Line:
+def _size(one: DumpedAllocation) -> Line:
     if one.is_view:
         return cell("view", Role.DIM)
     return cell(("~" if one.is_estimated else "") + size_text(one.size_bytes))

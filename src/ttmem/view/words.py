@@ -6,7 +6,7 @@ from ttmem.devices import BufferLayout
 from ttmem.snapshot import Finding
 
 if TYPE_CHECKING:
-    from ttmem.snapshot.dump import Allocation
+    from ttmem.snapshot.dump import DumpedAllocation
 
 _PACKAGES = "/site-packages/"
 
@@ -89,7 +89,7 @@ def process_text(pid: int, label: str) -> str:
     return f"pid {pid} {label}" if pid else f"unverified {label}"
 
 
-def what_text(one: "Allocation") -> str:
+def what_text(one: "DumpedAllocation") -> str:
     """What an allocation is: `1x1x32x14336 bfloat16, width sharded`; its kind where no tensor is known."""
     what = one.tensor.removesuffix(" tile") or one.kind.word.replace("_", " ")  # tiles are the rule
     return f"{what}, {one.layout.word.replace('_', ' ')}" if one.layout is not BufferLayout.UNKNOWN else what

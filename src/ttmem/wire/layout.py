@@ -14,10 +14,10 @@ from struct import Struct
 from types import MappingProxyType
 from typing import NamedTuple
 
-__all__ = ["LAYOUTS", "SIZES", "Layout", "Place"]
+__all__ = ["LAYOUTS", "SIZES", "FieldPlace", "MessageLayout"]
 
 
-class Place(NamedTuple):
+class FieldPlace(NamedTuple):
     """Where a field lies in its message, and which integer it is (as `struct` writes it)."""
 
     offset_bytes: int
@@ -25,11 +25,11 @@ class Place(NamedTuple):
     code: str
 
 
-class Layout(NamedTuple):
+class MessageLayout(NamedTuple):
     """One size of the message: its fields by name, and all of them as one `struct`."""
 
     size_bytes: int
-    fields: MappingProxyType[str, Place]
+    fields: MappingProxyType[str, FieldPlace]
     packed: Struct
 
 
@@ -64,8 +64,8 @@ _TABLE: tuple[tuple[str, str, int | None, int | None, int | None, int | None], .
 SIZES = (72, 112, 128, 144)
 
 
-def _layout(column: int, size_bytes: int) -> Layout:
-    fields: dict[str, Place] = {}
+def _layout(column: int, size_bytes: int) -> MessageLayout:
+    fields: dict[str, FieldPlace] = {}
     form = "<"
     end = 0
     for name, code, *offsets in _TABLE:
@@ -74,11 +74,11 @@ def _layout(column: int, size_bytes: int) -> Layout:
             continue
         assert offset >= end, f"{name} overlaps the field before it"
         width = Struct(f"<{code}").size
-        fields[name] = Place(offset, width, code)
+        fields[name] = FieldPlace(offset, width, code)
         form += f"{offset - end}x{code}"
         end = offset + width
     packed = Struct(f"{form}{size_bytes - end}x")
-    return Layout(size_bytes, MappingProxyType(fields), packed)
+    return MessageLayout(size_bytes, MappingProxyType(fields), packed)
 
 
 LAYOUTS = MappingProxyType({size: _layout(column, size) for column, size in enumerate(SIZES)})

@@ -13,9 +13,9 @@ from enum import IntEnum
 from operator import attrgetter
 
 from ttmem.errors import MessageMalformed
-from ttmem.wire.layout import LAYOUTS, SIZES, Layout
+from ttmem.wire.layout import LAYOUTS, SIZES, MessageLayout
 
-__all__ = ["DEFAULT_SOCKET", "KernelType", "Message", "MessageType"]
+__all__ = ["DEFAULT_SOCKET", "Message", "MessageType", "WireKernelType"]
 
 DEFAULT_SOCKET = "/tmp/tt_allocation_server.sock"
 
@@ -37,7 +37,7 @@ class MessageType(IntEnum):
     DUMP_KERNELS = 12
 
 
-class KernelType(IntEnum):
+class WireKernelType(IntEnum):
     """Whose kernel it is; in KERNEL_LOAD it stands in the field of the buffer type. Any other number is unknown."""
 
     APPLICATION = 0
@@ -90,7 +90,7 @@ class Message:
         values["type"] = _type_of(values["type"])
         return cls(**values)
 
-    def _misfit(self, layout: Layout) -> str:
+    def _misfit(self, layout: MessageLayout) -> str:
         for name, place in layout.fields.items():
             value = getattr(self, name)
             try:
@@ -107,7 +107,7 @@ _VALUES = {size: attrgetter(*LAYOUTS[size].fields) for size in SIZES}
 assert tuple(field.name for field in fields(Message)) == tuple(LAYOUTS[144].fields)
 
 
-def _layout_of(size_bytes: int, found: str) -> Layout:
+def _layout_of(size_bytes: int, found: str) -> MessageLayout:
     layout = LAYOUTS.get(size_bytes)
     if layout is None:
         sizes = ", ".join(map(str, SIZES))

@@ -19,7 +19,7 @@ from ttmem.devices import Kind
 from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.monitor.screens.overview import State, draw
 from ttmem.snapshot import ProcessUsage
-from ttmem.snapshot.dump import Allocation, owner_of
+from ttmem.snapshot.dump import DumpedAllocation, owner_of
 from ttmem.sources import Places
 from ttmem.sources.inspected.journal import journal_document
 from ttmem.view import plain
@@ -83,7 +83,7 @@ class Held(NamedTuple):
     """What a collector sees of a workload's process that holds its devices."""
 
     process: ProcessUsage
-    allocations: list[Allocation]
+    allocations: list[DumpedAllocation]
     first_screen: str  # of the monitor, at 80x24
     table: str  # of `ttmem ps`, at 80 columns
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ttmem.devices import Kind
 from ttmem.events import STRUCTS
-from ttmem.events.layout import Struct
+from ttmem.events.layout import StructLayout
 
 _IDENTITY, _HEADER = STRUCTS["Identity"], STRUCTS["Header"]
 _RECORD = struct.Struct("<8Q")  # commit, time, tag, id, address, reserved, requested, per bank
@@ -61,6 +61,6 @@ def _identity(data: bytes, name: str) -> int:
     return _field(data, _IDENTITY, name)
 
 
-def _field(data: bytes, of: Struct, name: str) -> int:
+def _field(data: bytes, of: StructLayout, name: str) -> int:
     start, size = of.fields[name]
     return int.from_bytes(data[start : start + size], "little")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ttmem.sources.stock_shm.owners import Owner
+from ttmem.sources.stock_shm.owners import SlotOwner
 from ttmem.sources.stock_shm.region import ProcessSlot
 
 SIZES = {1: 8536, 2: 8536, 3: 8576, 4: 8576}
@@ -71,12 +71,12 @@ class KnownOwners:
     def begin(self) -> None:
         pass
 
-    def owner_of(self, file: FileKey, file_uid: int, slot: ProcessSlot) -> Owner | None:
+    def owner_of(self, file: FileKey, file_uid: int, slot: ProcessSlot) -> SlotOwner | None:
         return an_owner(slot.pid) if slot.pid in self._alive else None
 
-    def attached_to(self, file: FileKey) -> list[Owner]:
+    def attached_to(self, file: FileKey) -> list[SlotOwner]:
         return [an_owner(pid) for pid in sorted(self._alive)]
 
 
-def an_owner(pid: int, uid: int = 1000) -> Owner:
-    return Owner(pid, uid, f"python job_{pid}.py", NOON_NS - 60_000_000_000, None)
+def an_owner(pid: int, uid: int = 1000) -> SlotOwner:
+    return SlotOwner(pid, uid, f"python job_{pid}.py", NOON_NS - 60_000_000_000, None)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ttmem.metal.state.ring import Request
+from ttmem.metal.state.ring import RingRequest
 from ttmem.tracking import CoreType
 
 HERE = Path(__file__).parents[2] / "data" / "rings"
@@ -17,7 +17,7 @@ class RecordedLaunch:
     """One launch, and where and after which wait it went."""
 
     sizes: list[int]
-    request: Request
+    request: RingRequest
     is_in_flight: bool
     expected_count: int
     worker_count: int
@@ -48,7 +48,7 @@ def launches() -> Iterator[RecordedLaunch]:
     expected_count = 0
     for sizes, in_flight, workers, addresses, sync_count, is_first, is_before in _read("kernel_ring")["steps"]:
         *slots, multicast, unicast = sizes
-        request = Request(dict(zip(core_types, slots, strict=True)), bool(multicast), bool(unicast))
+        request = RingRequest(dict(zip(core_types, slots, strict=True)), bool(multicast), bool(unicast))
         yield RecordedLaunch(
             sizes,
             request,

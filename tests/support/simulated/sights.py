@@ -9,7 +9,7 @@ from tests.support.simulated.figures import GIB, HOST, KIB, MIB, NOON_NS
 from ttmem.devices import BufferLayout, Kind, Pool
 from ttmem.snapshot import Activity, Footprint, Hex, KindUsage, Mesh, OpenPhase, PhasePeak, PoolUsage, RingUsage, TimeNs
 from ttmem.snapshot.device import Device
-from ttmem.snapshot.dump import Allocation, Owner
+from ttmem.snapshot.dump import DumpedAllocation, Owner
 from ttmem.snapshot.history import History, Series
 from ttmem.snapshot.host import Finding
 from ttmem.snapshot.process_detail import Holding, ProcessDetail, SiteSum
@@ -171,8 +171,8 @@ def _rising(usage: PoolUsage, seconds: int) -> tuple[int | None, ...]:
     return (None,) * first + tuple(usage.used_bytes * step // len(steps) for step in steps)
 
 
-def an_allocation(number: int = 0, **changes: Any) -> Allocation:
-    one = Allocation(
+def an_allocation(number: int = 0, **changes: Any) -> DumpedAllocation:
+    one = DumpedAllocation(
         kind=Kind.BUFFER,
         pool=Pool.DRAM if number % 3 else Pool.L1,
         id=Hex(1_000 + number),

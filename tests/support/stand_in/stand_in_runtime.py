@@ -5,13 +5,13 @@ from collections.abc import Collection
 from pathlib import Path
 
 from tests.support.processes.compiled import compiled
-from ttmem.doctor.entries import Entry, hook_entries
+from ttmem.doctor.entries import HookEntry, hook_entries
 from ttmem.doctor.hook import hook_path
 
 __all__ = ["a_runtime", "entries"]
 
 
-def entries() -> list[Entry]:
+def entries() -> list[HookEntry]:
     """What the installed hook lists."""
     path = hook_path(os.environ)
     assert path is not None, "the hook was not built"

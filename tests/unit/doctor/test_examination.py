@@ -9,7 +9,7 @@ import pytest
 from tests.support.processes.compiled import compiled
 from tests.support.stand_in.stand_in_runtime import a_runtime, entries
 from ttmem.doctor.checks import Status
-from ttmem.doctor.examination import Report, examine
+from ttmem.doctor.examination import DoctorReport, examine
 from ttmem.doctor.features import FEATURES
 from ttmem.doctor.hook import hook_path
 from ttmem.doctor.interpreter import likely_pythons
@@ -17,7 +17,7 @@ from ttmem.doctor.interpreter import likely_pythons
 OTHER_SPELLINGS = {"old_stats_provider_made", "buffer_is_trace", "source_made"}
 
 
-def examined(place: Path, **settings: str) -> Report:
+def examined(place: Path, **settings: str) -> DoctorReport:
     """An examination that sees nothing of this machine but the kernel."""
     asked = {name: settings.pop(name) for name in ("python", "library") if name in settings}
     journals, regions = place / "journals", place / "regions"
@@ -29,7 +29,7 @@ def examined(place: Path, **settings: str) -> Report:
     return examine(environ, uid=os.geteuid(), **asked)
 
 
-def said(report: Report, status: Status) -> dict[str, str]:
+def said(report: DoctorReport, status: Status) -> dict[str, str]:
     return {check.topic: check.text for check in report.checks if check.status is status}
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ttmem.errors import MessageMalformed, TtmemError
-from ttmem.wire import DEFAULT_SOCKET, LAYOUTS, SIZES, KernelType, Message, MessageType
+from ttmem.wire import DEFAULT_SOCKET, LAYOUTS, SIZES, Message, MessageType, WireKernelType
 
 # The documented table, in messages of 72, 112, 128 and 144 bytes.
 OFFSETS = {
@@ -52,7 +52,7 @@ GOLDEN = {
     Message(MessageType.FREE, -1, process_id=-2, buffer_id=1 << 63): (
         "02000000 ffffffff 0000000000000000 00000000 feffffff 0000000000000080 0000000000000000"
     ),
-    Message(MessageType.KERNEL_LOAD, 0, 917504, KernelType.FABRIC, 77, 9): (
+    Message(MessageType.KERNEL_LOAD, 0, 917504, WireKernelType.FABRIC, 77, 9): (
         "0a000000 00000000 00000e0000000000 01000000 4d000000 0900000000000000 0000000000000000"
     ),
 }
@@ -130,7 +130,7 @@ def test_an_unknown_type_comes_back_as_a_number(type: int) -> None:
 
 def test_there_are_twelve_types_and_three_kernel_types() -> None:
     assert [int(type) for type in MessageType] == list(range(1, 13))
-    assert {type.name: int(type) for type in KernelType} == {"APPLICATION": 0, "FABRIC": 1, "DISPATCH": 2}
+    assert {type.name: int(type) for type in WireKernelType} == {"APPLICATION": 0, "FABRIC": 1, "DISPATCH": 2}
     assert DEFAULT_SOCKET == "/tmp/tt_allocation_server.sock"
 
 

@@ -74,7 +74,7 @@ def perform(order: Order) -> None:
 
 def _play(order: Order, workload: "Workload", mesh: "MeshDevice") -> Report:
     import ttmem
-    from ttmem.metal.workloads import Beat, Kill, Phase, Player, Reckoning
+    from ttmem.metal.workloads import Beat, Kill, PhaseStep, Player, Reckoning
 
     chip = mesh.chips[0]
     player, reckoning = Player(mesh, phase=ttmem.phase), Reckoning(chip)
@@ -83,7 +83,7 @@ def _play(order: Order, workload: "Workload", mesh: "MeshDevice") -> Report:
         reckoning.add(step)
         if isinstance(step, Kill):
             event = KILL
-        if isinstance(step, Phase):
+        if isinstance(step, PhaseStep):
             _tell(Report(event=PHASE, name=workload.name, phase=step.name))
         if isinstance(step, Beat):
             is_over = player.round_count == order.round_count

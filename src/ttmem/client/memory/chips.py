@@ -10,7 +10,7 @@ from typing import Any
 from ttmem import _native
 from ttmem.devices import Pool
 
-__all__ = ["Chip", "chips", "chips_meant", "pool_meant"]
+__all__ = ["OwnChip", "chips", "chips_meant", "pool_meant"]
 
 _POOLS: dict[Pool | str, Pool] = {name: pool for pool in Pool for name in (pool.word, pool)}
 _WORDS = ", ".join(pool.word for pool in Pool)
@@ -19,7 +19,7 @@ _NO_DEVICE = "{!r} is no device: give an index, a unique id, or a device or mesh
 
 
 @dataclass(frozen=True, slots=True)
-class Chip:
+class OwnChip:
     """One chip that this process has opened."""
 
     unique_id: int
@@ -38,16 +38,16 @@ class _Known:
     """The chips as they were when last looked at, and what devices meant then. Replaced as a whole; only meanings are
     added to it, which threads may do at once."""
 
-    def __init__(self, version: int, found: tuple[Chip, ...]) -> None:
+    def __init__(self, version: int, found: tuple[OwnChip, ...]) -> None:
         self.version = version
         self.found = found
-        self.meanings: dict[object, tuple[Chip, ...]] = {}
+        self.meanings: dict[object, tuple[OwnChip, ...]] = {}
 
 
 _known = _Known(0, ())
 
 
-def chips() -> tuple[Chip, ...]:
+def chips() -> tuple[OwnChip, ...]:
     """All chips that this process has opened so far, by index."""
     return _now().found
 
@@ -61,7 +61,7 @@ def _now() -> _Known:
     return known
 
 
-def _read() -> tuple[Chip, ...]:
+def _read() -> tuple[OwnChip, ...]:
     rows = _native.own.targets()
     targets: dict[int, list[int]] = {}
     is_open: dict[int, bool] = {}
@@ -74,11 +74,11 @@ def _read() -> tuple[Chip, ...]:
         if facts:
             index, arch, board, capacities = facts
             places = tuple(targets[unique_id])
-            found.append(Chip(unique_id, index, arch, board, capacities, is_open[unique_id], places))
+            found.append(OwnChip(unique_id, index, arch, board, capacities, is_open[unique_id], places))
     return tuple(sorted(found, key=lambda chip: (chip.index < 0, chip.index, chip.unique_id)))
 
 
-def chips_meant(device: Any) -> tuple[Chip, ...]:
+def chips_meant(device: Any) -> tuple[OwnChip, ...]:
     """The chips that `device` stands for; none if this process has not opened it.
 
     None is the first open chip. An integer is an index or a unique id, a text the same in digits, a list several of
@@ -96,11 +96,11 @@ def chips_meant(device: Any) -> tuple[Chip, ...]:
     return meant
 
 
-def _first(found: tuple[Chip, ...]) -> tuple[Chip, ...]:
+def _first(found: tuple[OwnChip, ...]) -> tuple[OwnChip, ...]:
     return tuple(chip for chip in found if chip.is_open)[:1] or found[:1]
 
 
-def _by_words(words: Iterable[int], found: tuple[Chip, ...]) -> Iterable[Chip]:
+def _by_words(words: Iterable[int], found: tuple[OwnChip, ...]) -> Iterable[OwnChip]:
     for word in words:
         named = [chip for chip in found if word >= 0 and chip.index == word]
         yield from named or [chip for chip in found if chip.unique_id == word]

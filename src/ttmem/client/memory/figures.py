@@ -7,7 +7,7 @@ equal unless something was allocated on a few of them only.
 from typing import Any
 
 from ttmem import _native
-from ttmem.client.memory.chips import Chip, chips_meant, pool_meant
+from ttmem.client.memory.chips import OwnChip, chips_meant, pool_meant
 from ttmem.devices import Pool
 
 __all__ = ["max_memory_allocated", "mem_get_info", "memory_allocated", "reset_peak_memory_stats"]
@@ -54,6 +54,6 @@ def _highest(device: Any, pool: Pool | str, which: int) -> int:
     return highest
 
 
-def _room(chip: Chip, pool: Pool) -> tuple[int, int]:
+def _room(chip: OwnChip, pool: Pool) -> tuple[int, int]:
     total = chip.capacity_bytes(pool)
     return max(0, total - _figures(chip.targets, pool.number)[0]), total

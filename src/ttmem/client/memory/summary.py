@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ttmem import _native
-from ttmem.client.memory.chips import Chip, chips, chips_meant
+from ttmem.client.memory.chips import OwnChip, chips, chips_meant
 from ttmem.devices import PLANNED_POOLS, Pool
 
 __all__ = ["memory_summary"]
@@ -28,7 +28,7 @@ def memory_summary(device: Any = None) -> str:
     found = chips() if device is None else chips_meant(device)
     if not found:
         return _QUIET.format("" if device is None else f" as {device}") + ("" if _has_hook() else _DEAF)
-    tables: dict[str, list[Chip]] = {}
+    tables: dict[str, list[OwnChip]] = {}
     for chip in found:  # chips of a mesh hold the same
         tables.setdefault(_table(chip), []).append(chip)
     return "\n".join(f"{_title(alike)}\n{table}" for table, alike in tables.items())
@@ -42,14 +42,14 @@ def _has_hook() -> bool:
         return True  # nobody knows
 
 
-def _title(alike: list[Chip]) -> str:
+def _title(alike: list[OwnChip]) -> str:
     names = [f"{chip.index}" if chip.index >= 0 else f"0x{chip.unique_id:016x}" for chip in alike]
     word = " ".join(filter(None, (alike[0].board, alike[0].arch)))
     each = ", on each of them" if len(alike) > 1 else ""
     return f"ttmem: device {', '.join(names)}{f' ({word})' if word else ''}, this process{each}"
 
 
-def _table(chip: Chip) -> str:
+def _table(chip: OwnChip) -> str:
     rows = [_COLUMNS, *_rows(chip)]
     if len(rows) == 1:
         return "  nothing was allocated\n"
@@ -60,7 +60,7 @@ def _table(chip: Chip) -> str:
     return "".join(f"  {line.rstrip()}\n" for line in lines) + (note if any("*" in row[0] for row in rows) else "")
 
 
-def _rows(chip: Chip) -> Iterator[tuple[str, ...]]:
+def _rows(chip: OwnChip) -> Iterator[tuple[str, ...]]:
     for pool in Pool:
         used, peak, count = _native.own.pool(chip.targets, pool.number)
         total = chip.capacity_bytes(pool)

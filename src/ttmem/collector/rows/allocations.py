@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from ttmem.devices import BufferLayout, Kind, Pool
 from ttmem.errors import SelectionError
 from ttmem.snapshot.dump import (
-    Allocation,
     By,
     Dump,
     DumpDevice,
+    DumpedAllocation,
     DumpGroup,
     DumpSum,
     Owner,
@@ -223,7 +223,7 @@ def rank_by_size(row: Row) -> tuple[int, int, int]:
     return -row[5], row[12], row[2]
 
 
-def _largest(rows: list[tuple[Row, Owner, int]], most: int) -> tuple[Allocation, ...]:
+def _largest(rows: list[tuple[Row, Owner, int]], most: int) -> tuple[DumpedAllocation, ...]:
     def rank(found: tuple[Row, Owner, int]) -> tuple[int, int, int]:
         return rank_by_size(found[0])
 
@@ -231,12 +231,12 @@ def _largest(rows: list[tuple[Row, Owner, int]], most: int) -> tuple[Allocation,
     return tuple(allocation_from_row(row, owner) for row, owner, _ in chosen)
 
 
-def allocation_from_row(row: Row, owner: Owner) -> Allocation:
+def allocation_from_row(row: Row, owner: Owner) -> DumpedAllocation:
     _, kind_number, identity, pool, flags, reserved, requested, address, per_bank, cores, *others = row
     thread, _, time_ns, *rest = others
     *_, holders, program, core_type, found_by, layout, page_bytes, operation, tensor, packed, name, parts = rest
     kind = Kind.numbered(kind_number)
-    return Allocation(
+    return DumpedAllocation(
         kind=kind,
         pool=Pool.numbered(pool),
         id=Hex(identity),

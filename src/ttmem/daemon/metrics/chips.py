@@ -10,13 +10,13 @@ from ttmem.snapshot import DeviceUsage, PoolUsage, identity
 from ttmem.snapshot.device import Device
 from ttmem.snapshot.telemetry import ChipTelemetry
 
-__all__ = ["MEMORIES", "Chip", "add_chips", "device_labels", "tray_of"]
+__all__ = ["MEMORIES", "ExportedChip", "add_chips", "device_labels", "tray_of"]
 
 # Where allocations exclude each other. Inventories of programs are told apart from them: see `programs`.
 MEMORIES = (Pool.DRAM, Pool.TRACE, Pool.L1, Pool.L1_SMALL)
 
 
-class Chip(NamedTuple):
+class ExportedChip(NamedTuple):
     """A chip with the labels that all its rows begin with, what the driver says of it, and what happened there."""
 
     usage: DeviceUsage
@@ -48,7 +48,7 @@ def _own_word(device: Device) -> str:
     return device.uuid or f"{device.name or 'unknown'}#{device.number}"
 
 
-def add_chips(page: Page, chips: Iterable[Chip]) -> None:
+def add_chips(page: Page, chips: Iterable[ExportedChip]) -> None:
     for chip in chips:
         device, labels = chip.usage.device, chip.labels
         page.add(metric.DEVICE, (*labels, *_identity(device, labels[0], chip.telemetry)), 1)

@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector as MetricsCollector
 from ttmem.collector import Collector
 from ttmem.daemon.metrics import catalogue
 from ttmem.daemon.metrics.aliases import add_aliases
-from ttmem.daemon.metrics.chips import Chip, add_chips, device_labels, tray_of
+from ttmem.daemon.metrics.chips import ExportedChip, add_chips, device_labels, tray_of
 from ttmem.daemon.metrics.families import ChipLifetime, Lifetime, Page, lifetime_from_rows
 from ttmem.daemon.metrics.programs import add_programs
 from ttmem.daemon.metrics.service import Service, add_happened, add_service
@@ -57,16 +57,16 @@ def page_of(overview: Snapshot, lifetime: Lifetime, service: Service, extras: Ex
 
 def _chips(
     devices: Sequence[DeviceUsage], happened: Mapping[int, ChipLifetime], telemetry: Mapping[int, ChipTelemetry]
-) -> list[Chip]:
+) -> list[ExportedChip]:
     names = device_labels(usage.device for usage in devices)
     return [
-        Chip(usage, (names[number], usage.device.arch), telemetry.get(number), happened.get(number))
+        ExportedChip(usage, (names[number], usage.device.arch), telemetry.get(number), happened.get(number))
         for usage in devices
         for number in [usage.device.number]
     ]
 
 
-def _place(chip: Chip) -> tuple[str, str]:
+def _place(chip: ExportedChip) -> tuple[str, str]:
     known = chip.telemetry
     return tray_of(chip.usage.device, chip.labels[0], (known.pci_bus_id or "") if known else "")
 

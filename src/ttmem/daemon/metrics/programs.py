@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from ttmem.daemon.metrics import catalogue as metric
-from ttmem.daemon.metrics.chips import Chip
+from ttmem.daemon.metrics.chips import ExportedChip
 from ttmem.daemon.metrics.families import Labels, Page
 from ttmem.devices import Kind, Pool
 from ttmem.snapshot import DeviceUsage, Footprint, PoolUsage
@@ -15,7 +15,7 @@ _KERNELS = {kind: kind.kernel_word for kind in Kind if kind.is_kernel}
 _L1_KINDS = {Pool.L1: "buffer", Pool.L1_SMALL: "small_buffer"}
 
 
-def add_programs(page: Page, chips: Iterable[Chip]) -> None:
+def add_programs(page: Page, chips: Iterable[ExportedChip]) -> None:
     for usage, labels, *_ in chips:
         if usage.launch_count is None:  # only the runtime's counters tell of it
             continue

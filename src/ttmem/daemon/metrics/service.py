@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ttmem.daemon.metrics import catalogue as metric
-from ttmem.daemon.metrics.chips import MEMORIES, Chip
+from ttmem.daemon.metrics.chips import MEMORIES, ExportedChip
 from ttmem.daemon.metrics.families import ChipLifetime, Labels, Lifetime, Page
 from ttmem.devices import Pool
 from ttmem.snapshot.device import Device
@@ -19,7 +19,7 @@ __all__ = ["Service", "add_happened", "add_service"]
 _ALWAYS_TOLD = (CacheOutcome.HIT, CacheOutcome.MISS)  # of a cache that was ever asked; the others once they happened
 
 
-def add_happened(page: Page, chips: Iterable[Chip]) -> None:
+def add_happened(page: Page, chips: Iterable[ExportedChip]) -> None:
     for usage, labels, _, happened in chips:
         if happened is None:
             continue

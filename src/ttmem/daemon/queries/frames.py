@@ -38,7 +38,7 @@ class Encoded(NamedTuple):
         return self.body if self.public is None or not is_public else self.public
 
 
-class Frame(NamedTuple):
+class SharedFrame(NamedTuple):
     """One encoded answer, and when its making began."""
 
     number: int
@@ -65,23 +65,23 @@ class Frames:
         self._name = name
         self._clock = clock
         self._making = asyncio.Lock()
-        self._latest = Frame(0, Encoded(b""), float("-inf"))
+        self._latest = SharedFrame(0, Encoded(b""), float("-inf"))
         self._is_over = asyncio.Event()
 
-    async def fresh(self) -> Frame:
+    async def fresh(self) -> SharedFrame:
         """One that tells everything that was known when it was asked for."""
         return await self.since(self._clock())
 
-    async def since(self, moment: float) -> Frame:
+    async def since(self, moment: float) -> SharedFrame:
         """One that was begun at a moment or later."""
         async with self._making:
             if self._latest.began < moment:
                 began = self._clock()
                 answer = await asyncio.get_running_loop().run_in_executor(None, self._encode)
-                self._latest = Frame(self._latest.number + 1, answer, began, self._name)
+                self._latest = SharedFrame(self._latest.number + 1, answer, began, self._name)
             return self._latest
 
-    async def every(self, interval_seconds: float) -> AsyncIterator[Frame]:
+    async def every(self, interval_seconds: float) -> AsyncIterator[SharedFrame]:
         """One at once, then one per tick, until `close`. Whoever is slow to take one misses ticks, nothing piles up."""
         yield await self.fresh()
         while not self._is_over.is_set():

@@ -17,7 +17,7 @@ from ttmem.metal.memory import BufferSpec
 from ttmem.metal.programs import MeshWorkload, ProgramMisuse
 from ttmem.metal.state.host import Host
 from ttmem.metal.state.queue import CommandQueue
-from ttmem.metal.state.ring import Request
+from ttmem.metal.state.ring import RingRequest
 from ttmem.tracking import CoreType
 
 __all__ = ["enqueue", "release_workload"]
@@ -89,10 +89,10 @@ def _load(host: Host, workload: MeshWorkload) -> None:
         raise
 
 
-def _finalize(host: Host, workload: MeshWorkload) -> Request:
+def _finalize(host: Host, workload: MeshWorkload) -> RingRequest:
     """All programs get slots of one size: what each launch will ask of the ring."""
     offsets = loading.finalize(host, list(workload.programs.values()))
-    return Request(
+    return RingRequest(
         {core_type: slot.slot_bytes for core_type, slot in offsets.items()},
         is_multicast=CoreType.TENSIX in offsets,
         is_unicast=CoreType.ACTIVE_ETH in offsets or CoreType.IDLE_ETH in offsets,

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ttmem.metal.state.layout.shelf import Placed, Region, Shelf
+from ttmem.metal.state.layout.shelf import Placed, Shelf, ShelfRegion
 from ttmem.metal.state.ring import MULTICAST_SLOTS
 from ttmem.tracking import CoreType
 
@@ -173,11 +173,11 @@ class _Planner:
 
     def _place_binary(self, index: int, node: TraceNode) -> Placed | None:
         next_use = self._next_uses[index]
-        wanted = Region(0, node.binary_bytes, node.program, is_binary=True, user=index, next_use=next_use)
+        wanted = ShelfRegion(0, node.binary_bytes, node.program, is_binary=True, user=index, next_use=next_use)
         return self._tensix.place(wanted, is_top_down=next_use is None)
 
     def _place(self, shelf: Shelf, index: int, program: int, size_bytes: int) -> Placed:
-        placed = shelf.place(Region(0, size_bytes, program, is_binary=False, user=index), is_top_down=True)
+        placed = shelf.place(ShelfRegion(0, size_bytes, program, is_binary=False, user=index), is_top_down=True)
         if placed is None:
             raise ProgramTooLarge(f"program {program}: {size_bytes} bytes do not fit a ring of {shelf.size_bytes}")
         return placed

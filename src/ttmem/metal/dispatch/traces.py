@@ -16,7 +16,7 @@ from ttmem.metal.memory import Buffer, BufferSpec
 from ttmem.metal.programs import MeshWorkload, ProgramMisuse
 from ttmem.metal.state.accounts import POOLS
 from ttmem.metal.state.host import Capture, Host
-from ttmem.metal.state.prefetcher_cache import Answer, Contents
+from ttmem.metal.state.prefetcher_cache import CacheAnswer, Contents
 from ttmem.metal.state.queue import ring_places
 from ttmem.metal.state.trace_storage import TraceRegionFull, TraceStorage
 from ttmem.tracking import Cache, CacheOutcome, CoreType, Refusal, RefusalKind
@@ -34,7 +34,7 @@ class Trace:
     queue: int
     workloads: tuple[MeshWorkload, ...]
     plan: TracePlan
-    fetches: tuple[Answer, ...]  # of the prefetcher's cache during a replay, for every program whose binaries are sent
+    fetches: tuple[CacheAnswer, ...]  # of the prefetcher's cache during a replay, for every program that is sent
     stream_bytes: int
     buffer: Buffer
 
@@ -153,7 +153,7 @@ class Traces:
             is_ethernet_code_fixed=not self._host.architecture.rings[CoreType.ACTIVE_ETH].has_code,
         )
 
-    def _fetches(self, queue: int, workloads: tuple[MeshWorkload, ...], plan: TracePlan) -> tuple[Answer, ...]:
+    def _fetches(self, queue: int, workloads: tuple[MeshWorkload, ...], plan: TracePlan) -> tuple[CacheAnswer, ...]:
         """What each replay finds in the prefetcher's cache, which is empty when it begins; by program, not workload."""
         prefetcher = self._host.queues[queue].prefetcher
         page_bytes = self._host.architecture.payload_page_bytes

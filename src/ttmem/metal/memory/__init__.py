@@ -1,7 +1,7 @@
 """Device memory as tt-metal hands it out: bytes to pages, pages to banks, banks in lockstep, no in its own words."""
 
 from ttmem.metal.memory.allocator import Allocator, Placement
-from ttmem.metal.memory.banks import Block, Search, Statistics
+from ttmem.metal.memory.banks import BankStatistics, Block, Search
 from ttmem.metal.memory.buffers import Buffer
 from ttmem.metal.memory.refusals import (
     AllocationRefused,
@@ -18,6 +18,7 @@ __all__ = [
     "AllocationRefused",
     "Allocator",
     "BadBuffer",
+    "BankStatistics",
     "Block",
     "Buffer",
     "BufferSpec",
@@ -29,6 +30,5 @@ __all__ = [
     "Placement",
     "Search",
     "Sharding",
-    "Statistics",
     "tensor",
 ]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ttmem.devices import BufferType
 from ttmem.metal.chips import Chip
-from ttmem.metal.memory.banks import Banks, Block, Search, Statistics
+from ttmem.metal.memory.banks import Banks, BankStatistics, Block, Search
 from ttmem.metal.memory.core_banks import CoreBanks, CoreRefusal, choose, search, without
 from ttmem.metal.memory.refusals import AllocationRefused, ForeignPlacement, OutOfDeviceMemory
 from ttmem.metal.memory.specs import Allocation, BufferSpec, Core, Sharding
@@ -105,7 +105,7 @@ class Allocator:
         step = silicon.dram_alignment if spec.buffer_type in _DRAM_TYPES else silicon.l1_alignment
         return -(-spec.page_bytes // step) * step
 
-    def statistics(self, buffer_type: BufferType) -> Statistics:
+    def statistics(self, buffer_type: BufferType) -> BankStatistics:
         """How full that kind of memory is, per bank; of L1, without what single cores hold, as the runtime's view."""
         return self._banks[buffer_type].statistics
 
@@ -226,7 +226,7 @@ class Allocator:
         )
 
     def _out_of_memory(
-        self, spec: BufferSpec, statistics: Statistics, found: Search | None = None
+        self, spec: BufferSpec, statistics: BankStatistics, found: Search | None = None
     ) -> OutOfDeviceMemory:
         """A refusal; that of one core counts what this core should have stored."""
         bank_count = 1 if spec.allocation is Allocation.PER_CORE else self._spread(spec)

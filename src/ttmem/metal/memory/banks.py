@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from ttmem.metal.memory.holes import Holes
 
-__all__ = ["Banks", "Block", "Range", "Search", "Statistics"]
+__all__ = ["BankStatistics", "Banks", "Block", "Range", "Search"]
 
 Range = tuple[int, int]  # first address, end
 
 
-class Statistics(NamedTuple):
+class BankStatistics(NamedTuple):
     """One kind of memory; all bytes are those of **one bank**: the banks move in lockstep."""
 
     bank_count: int
@@ -91,9 +91,9 @@ class Banks:
         self._allocated_bytes = 0
 
     @property
-    def statistics(self) -> Statistics:
+    def statistics(self) -> BankStatistics:
         """The figures of one bank."""
-        return Statistics(
+        return BankStatistics(
             bank_count=self.bank_count,
             bank_bytes=self.bank_bytes,
             allocated_bytes=self._allocated_bytes,

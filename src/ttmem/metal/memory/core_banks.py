@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import NamedTuple
 
-from ttmem.metal.memory.banks import Banks, Range, Search, Statistics
+from ttmem.metal.memory.banks import Banks, BankStatistics, Range, Search
 from ttmem.metal.memory.specs import Core
 
 __all__ = ["CoreBanks", "CoreRefusal", "Occupied", "choose", "merged", "search", "without"]
@@ -32,7 +32,7 @@ class Occupied(NamedTuple):
 class CoreRefusal(Exception):
     """One core has no room; nothing but the allocator sees this."""
 
-    def __init__(self, statistics: Statistics, found: Search) -> None:
+    def __init__(self, statistics: BankStatistics, found: Search) -> None:
         super().__init__()
         self.statistics = statistics
         self.search = found
@@ -78,7 +78,7 @@ class CoreBanks:
         self._lockstep.give_back(address)
 
     @property
-    def lockstep_statistics(self) -> Statistics:
+    def lockstep_statistics(self) -> BankStatistics:
         """How full a chip's copy of what is in lockstep is: without what the mesh rounds pages up by."""
         return self._lockstep.statistics
 

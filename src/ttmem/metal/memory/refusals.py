@@ -1,7 +1,7 @@
 """What the runtime would have thrown, in its own words and figures."""
 
 from ttmem.devices import BufferType
-from ttmem.metal.memory.banks import Search, Statistics
+from ttmem.metal.memory.banks import BankStatistics, Search
 
 __all__ = ["AllocationRefused", "BadBuffer", "ForeignPlacement", "MetalError", "OutOfDeviceMemory"]
 
@@ -44,7 +44,7 @@ class OutOfDeviceMemory(MetalError):
         requested_bytes: int,
         per_bank_bytes: int,
         bank_count: int,
-        statistics: Statistics,
+        statistics: BankStatistics,
         search: Search | None = None,
     ) -> None:
         self.buffer_type = buffer_type
@@ -66,7 +66,7 @@ class OutOfDeviceMemory(MetalError):
             f"largest free block: {figures.largest_free_bytes} B).{self._advice()}"
         )
 
-    def _text_of_search(self, figures: Statistics, found: Search) -> str:
+    def _text_of_search(self, figures: BankStatistics, found: Search) -> str:
         return (
             f"Out of Memory: Not enough space after considering dependencies to allocate {self.requested_bytes} B "
             f"{self.buffer_type.name} across {self.bank_count} banks ({self.per_bank_bytes} B per bank), bank size is "

@@ -17,14 +17,14 @@ from ttmem.metal.programs.circular_buffers import CircularBuffer
 from ttmem.metal.programs.core_ranges import CoreRange, CoreRanges
 from ttmem.metal.programs.refusals import CircularBufferClash, CircularBufferMisfit
 
-__all__ = ["Layout", "LowestOn", "Region", "lay_out"]
+__all__ = ["LowestOn", "ProgramLayout", "Region", "lay_out"]
 
 LowestOn = Callable[[CoreRange], int | None]
 Region = tuple[int, int, int]  # first byte, end, mask of the cores on which that is taken
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ProgramLayout:
     """The outcome, not yet written into the circular buffers."""
 
     program: int
@@ -66,7 +66,7 @@ class Layout:
                 )
 
 
-def lay_out(program: int, buffers: Sequence[CircularBuffer], *, base: int, alignment: int) -> Layout:
+def lay_out(program: int, buffers: Sequence[CircularBuffer], *, base: int, alignment: int) -> ProgramLayout:
     """Finds an address for every local buffer, in the order they were made (`allocate_circular_buffers`)."""
     local = [buffer for buffer in buffers if not buffer.is_global]
     # Views have allocators, too: nothing of theirs is marked in them, but what overlaps their ranges.
@@ -81,7 +81,7 @@ def lay_out(program: int, buffers: Sequence[CircularBuffer], *, base: int, align
     core_mask = 0
     for _, _, mask in regions:
         core_mask |= mask
-    return Layout(
+    return ProgramLayout(
         program=program,
         addresses=tuple(addresses),
         ends=tuple((cores, end) for cores, end in ends.items() if end),

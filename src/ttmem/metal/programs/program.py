@@ -16,17 +16,17 @@ from ttmem.metal.programs.circular_buffers import CircularBuffer
 from ttmem.metal.programs.core_ranges import CoreRanges
 from ttmem.metal.programs.kernel_groups import KernelGroup, SlotOffsets, kernel_groups
 from ttmem.metal.programs.kernels import Kernel
-from ttmem.metal.programs.layout import Layout, LowestOn, lay_out
+from ttmem.metal.programs.layout import LowestOn, ProgramLayout, lay_out
 from ttmem.metal.programs.refusals import ProgramMisuse
 from ttmem.tracking import CoreType, KernelType, TrackedDevice
 
-__all__ = ["HANDLE_BITS", "Owner", "Program"]
+__all__ = ["HANDLE_BITS", "Program", "ProgramOwner"]
 
 HANDLE_BITS = 12  # of a kernel's id: which kernel of its program
 _ids = itertools.count(1)
 
 
-class Owner(Protocol):
+class ProgramOwner(Protocol):
     """The open mesh that programs are loaded on."""
 
     def release_program(self, program: "Program") -> None: ...
@@ -44,10 +44,10 @@ class Program:
         self.name = name
         self.kernels: list[Kernel] = []
         self.circular_buffers: list[CircularBuffer] = []
-        self.layout: Layout | None = None
+        self.layout: ProgramLayout | None = None
         self.offsets: Mapping[CoreType, SlotOffsets] | None = None  # once finalized
         self.target: TrackedDevice | None = None  # the chips it is loaded on
-        self.owner: Owner | None = None
+        self.owner: ProgramOwner | None = None
         self.is_compiled = False
         self.has_circular_buffers = False  # that are laid out and reported
         self.moved_views: set[int] = set()  # global circular buffers that look elsewhere since they were reported

@@ -8,9 +8,9 @@ from collections import Counter
 from ttmem.devices import BufferType, Kind, Pool
 from ttmem.metal.memory import Buffer
 from ttmem.metal.programs.kernels import Kernel
-from ttmem.metal.programs.layout import Layout
+from ttmem.metal.programs.layout import ProgramLayout
 from ttmem.metal.programs.program import Program
-from ttmem.metal.state.footprint import Footprint
+from ttmem.metal.state.footprint import CoreFootprint
 from ttmem.tracking import Cache, CacheOutcome, CoreType, KernelType
 
 __all__ = ["POOLS", "Account", "kernel_pool"]
@@ -55,7 +55,7 @@ class Account:
         self.duplicate_image_bytes = 0  # of payload: what keeping every image once would save
         self.view_count = 0
         self.launch_count = 0
-        self.footprint = Footprint()
+        self.footprint = CoreFootprint()
         self.change_count = 0  # of all but the footprint; who adds up often need not read what has not changed
         self._page_bytes = payload_page_bytes
         self._written: tuple[object, ...] = ()
@@ -68,7 +68,7 @@ class Account:
         self.used_bytes[POOLS[buffer.buffer_type]] += sign * buffer.reserved_bytes
         self.counts[_kind_of(buffer)] += sign
 
-    def lay_out(self, program: Program, layout: Layout) -> None:
+    def lay_out(self, program: Program, layout: ProgramLayout) -> None:
         """The circular buffers of a program have addresses, or new ones."""
         self._unlist(program)
         buffers = program.circular_buffers

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from ttmem.metal.programs.layout import Layout, Region
+from ttmem.metal.programs.layout import ProgramLayout, Region
 
-__all__ = ["Footprint", "Taken", "planned", "resident", "taken"]
+__all__ = ["CoreFootprint", "Taken", "planned", "resident", "taken"]
 
 _KEPT = 256  # unions: the programs of a model take turns, so the same ones are asked for again and again
 
@@ -24,15 +24,15 @@ class Taken(NamedTuple):
     worst_core_bytes: int
 
 
-class Footprint:
+class CoreFootprint:
     """The layouts of the programs of one place; cheap to keep, worked out when asked."""
 
     def __init__(self) -> None:
         self.regions: Counter[Region] = Counter()
-        self.launched: dict[int, tuple[int, Layout]] = {}  # by program: when it ran last; latest last
-        self._layouts: dict[int, Layout] = {}
+        self.launched: dict[int, tuple[int, ProgramLayout]] = {}  # by program: when it ran last; latest last
+        self._layouts: dict[int, ProgramLayout] = {}
 
-    def lay_out(self, program: int, layout: Layout) -> None:
+    def lay_out(self, program: int, layout: ProgramLayout) -> None:
         """A program got its layout, or a new one."""
         self.release(program, is_moving=True)
         self._layouts[program] = layout
@@ -59,19 +59,19 @@ class Footprint:
             self.launched[program] = turn, layout
 
 
-def planned(footprints: Sequence[Footprint]) -> Taken:
+def planned(footprints: Sequence[CoreFootprint]) -> Taken:
     """The union over all programs of all these places."""
     return taken({region for one in footprints for region in one.regions})
 
 
-def resident(footprints: Sequence[Footprint]) -> Taken:
+def resident(footprints: Sequence[CoreFootprint]) -> Taken:
     """On each core the latest program that has anything there."""
     wanted = 0
     for one in footprints:
         for _, _, mask in one.regions:
             wanted |= mask
     turns = [reversed(one.launched.values()) for one in footprints]
-    latest: Iterable[tuple[int, Layout]] = turns[0] if len(turns) == 1 else _latest_first(footprints)
+    latest: Iterable[tuple[int, ProgramLayout]] = turns[0] if len(turns) == 1 else _latest_first(footprints)
     regions: list[Region] = []
     for _, layout in latest:
         own = layout.core_mask & wanted
@@ -118,6 +118,6 @@ def _worst(lengths: dict[int, int]) -> int:
     return max(sum(length for mask, length in lengths.items() if mask >> place & 1) for place in places)
 
 
-def _latest_first(footprints: Sequence[Footprint]) -> list[tuple[int, Layout]]:
+def _latest_first(footprints: Sequence[CoreFootprint]) -> list[tuple[int, ProgramLayout]]:
     turns = [turn for one in footprints for turn in one.launched.values()]
     return sorted(turns, key=lambda turn: -turn[0])

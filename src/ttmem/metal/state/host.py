@@ -17,16 +17,16 @@ from ttmem.metal.state.accounts import POOLS, Account
 from ttmem.metal.state.caches import JitCache, ProgramCache
 from ttmem.metal.state.queue import CommandQueue
 from ttmem.metal.state.reports import Reports
-from ttmem.metal.state.ring import Request
+from ttmem.metal.state.ring import RingRequest
 from ttmem.metal.state.trace_storage import DramActivity
 from ttmem.tracking import CorePart, Refusal, RefusalKind, TrackedDevice, Tracker
 
-__all__ = ["Capture", "Host", "Place"]
+__all__ = ["Capture", "Host", "HostPlace"]
 
 _device_ids = itertools.count(1)
 
 
-class Place:
+class HostPlace:
     """Some chips of a mesh that are used for themselves."""
 
     def __init__(self, chips: Sequence[Chip], shape: tuple[int, int]) -> None:
@@ -76,7 +76,7 @@ class Host(ABC):
         self.buffers: dict[int, Buffer] = {}  # alive, by their ids
         self.programs: dict[int, Program] = {}  # loaded, by their ids
         self.workloads: dict[int, MeshWorkload] = {}  # loaded, by their ids
-        self.requests: dict[int, Request] = {}  # what a launch of each needs of the ring
+        self.requests: dict[int, RingRequest] = {}  # what a launch of each needs of the ring
         self.capture: Capture | None = None
         self.refusal_count = self.clash_count = 0
         self._turns = itertools.count(1)
@@ -218,7 +218,7 @@ class Host(ABC):
     def release_workload(self, workload: MeshWorkload) -> None:
         """The same for a workload, with its payload."""
 
-    def workers_of(self, request: Request) -> int:
+    def workers_of(self, request: RingRequest) -> int:
         """The cores that answer a launch: all that compute, and all active ethernet cores if it runs on such."""
         chip = self.chips[0]
         return chip.l1_bank_count * request.is_multicast + chip.router_count * request.is_unicast
@@ -234,7 +234,7 @@ class Host(ABC):
     def _place_of(self, indices: tuple[int, ...], shape: tuple[int, int]) -> TrackedDevice:
         found = self._places.get(indices)
         if found is None:
-            found = Place([self.chips[index] for index in indices], shape)
+            found = HostPlace([self.chips[index] for index in indices], shape)
             self._occupy(found, indices)
         return found
 

@@ -10,7 +10,7 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from enum import Enum
 
-__all__ = ["Answer", "Contents", "Emptied", "PrefetcherCache"]
+__all__ = ["CacheAnswer", "Contents", "Emptied", "PrefetcherCache"]
 
 
 class Emptied(Enum):
@@ -24,7 +24,7 @@ class Emptied(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CacheAnswer:
     """What came of asking; the offset is of no use after a bypass."""
 
     is_hit: bool
@@ -34,7 +34,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class CachedEntry:
     """One binary in the cache, in blocks."""
 
     identity: int
@@ -46,7 +46,7 @@ class Held:
 class Contents:
     """All a cache knows; a capture puts it aside and brings it back."""
 
-    entries: deque[Held] = field(default_factory=deque)  # oldest first
+    entries: deque[CachedEntry] = field(default_factory=deque)  # oldest first
     offsets: dict[int, int] = field(default_factory=dict)  # in blocks, by identity
     next_offset: int = 0
     # The runtime keeps its entries in a table that it goes round; how full the table is also decides who has to go.
@@ -92,24 +92,24 @@ class PrefetcherCache:
         """Where each binary lies, oldest first."""
         return {held.identity: held.offset * self.block_bytes for held in self._contents.entries}
 
-    def ask(self, identity: int, size_bytes: int) -> Answer:
+    def ask(self, identity: int, size_bytes: int) -> CacheAnswer:
         """Looks a binary up and takes it in if it was not there; one that cannot be held empties the cache."""
         length = -(-size_bytes // self.block_bytes)
         if not 0 < length <= self.block_count:
             self.bypass_count += 1
             self.empty(Emptied.BYPASS)
-            return Answer(is_hit=False, is_bypass=True)
+            return CacheAnswer(is_hit=False, is_bypass=True)
         offset = self._contents.offsets.get(identity)
         if offset is not None:
             self.hit_count += 1
-            return Answer(is_hit=True, offset_bytes=offset * self.block_bytes)
+            return CacheAnswer(is_hit=True, offset_bytes=offset * self.block_bytes)
         self.miss_count += 1
-        evicted: list[Held] = []
+        evicted: list[CachedEntry] = []
         offset = self._make_room(length, evicted)
-        self._add(Held(identity, offset, length))
+        self._add(CachedEntry(identity, offset, length))
         self.evicted_count += len(evicted)
         self.evicted_bytes += sum(held.length for held in evicted) * self.block_bytes
-        return Answer(
+        return CacheAnswer(
             is_hit=False, offset_bytes=offset * self.block_bytes, evicted=tuple(held.identity for held in evicted)
         )
 
@@ -130,7 +130,7 @@ class PrefetcherCache:
         """Goes on where `put_aside` left off."""
         self._contents = contents
 
-    def _make_room(self, length: int, evicted: list[Held]) -> int:
+    def _make_room(self, length: int, evicted: list[CachedEntry]) -> int:
         """Lets the oldest go until `length` blocks lie free in one piece; their offset."""
         now = self._contents
         if not now.entries:
@@ -150,7 +150,7 @@ class PrefetcherCache:
             self._evict(evicted)
         return offset
 
-    def _evict_for(self, length: int, offset: int, evicted: list[Held]) -> None:
+    def _evict_for(self, length: int, offset: int, evicted: list[CachedEntry]) -> None:
         """RingbufferCacheManager::invalidate_sufficient_blocks: adds up what goes, gaps before the end apart."""
         if self._contents.is_table_full:
             self._evict(evicted)
@@ -160,14 +160,14 @@ class PrefetcherCache:
             available += entries[0].length
             self._evict(evicted)
 
-    def _evict_tail(self, evicted: list[Held]) -> bool:
+    def _evict_tail(self, evicted: list[CachedEntry]) -> bool:
         """Lets go what lies behind the newest, up to the end of the ring; whether nothing is left."""
         now = self._contents
         while now.entries and now.entries[0].offset >= now.next_offset:
             self._evict(evicted)
         return not now.entries
 
-    def _evict(self, evicted: list[Held]) -> None:
+    def _evict(self, evicted: list[CachedEntry]) -> None:
         now = self._contents
         held = now.entries.popleft()
         del now.offsets[held.identity]
@@ -175,7 +175,7 @@ class PrefetcherCache:
         now.oldest_index = (now.oldest_index + 1) % now.table_size
         evicted.append(held)
 
-    def _add(self, held: Held) -> None:
+    def _add(self, held: CachedEntry) -> None:
         now = self._contents
         last_index = (now.oldest_index + len(now.entries)) % now.table_size
         now.entries.append(held)

@@ -5,7 +5,7 @@ from collections.abc import Container, Mapping
 from ttmem.metal.chips import Architecture, Chip
 from ttmem.metal.state.prefetcher_cache import Emptied, PrefetcherCache
 from ttmem.metal.state.reports import Reports
-from ttmem.metal.state.ring import KernelRing, Request
+from ttmem.metal.state.ring import RingRequest, RingState
 from ttmem.tracking import Cache, CacheOutcome, CoreType, Stall
 
 __all__ = ["CommandQueue", "ring_places"]
@@ -25,7 +25,7 @@ class CommandQueue:
     def __init__(self, chip: Chip, reports: Reports) -> None:
         architecture, dispatch = chip.architecture, chip.dispatch
         block_bytes = architecture.dram_alignment
-        self.ring = KernelRing(ring_places(architecture))
+        self.ring = RingState(ring_places(architecture))
         self.prefetcher = PrefetcherCache(
             block_bytes=block_bytes,
             block_count=architecture.prefetcher_cache_bytes[dispatch] // block_bytes,
@@ -35,7 +35,7 @@ class CommandQueue:
         self._payloads_bytes: dict[int, int] = {}  # by workload, as long as the prefetcher holds it
         self._reports = reports
 
-    def launch(self, request: Request, *, worker_count: int, is_in_flight: bool) -> None:
+    def launch(self, request: RingRequest, *, worker_count: int, is_in_flight: bool) -> None:
         """A place in the ring for one launch, after whatever wait that takes."""
         if self.expected_count + worker_count >= WORKER_COUNT_END:
             self.expected_count = 0

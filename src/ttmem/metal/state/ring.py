@@ -11,17 +11,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ttmem.metal.chips.architecture import data
-from ttmem.metal.state.layout.lane import Lane, Place
+from ttmem.metal.state.layout.lane import Lane, LanePlace
 from ttmem.tracking import CoreType, Stall
 
-__all__ = ["KernelRing", "Launch", "Occupancy", "Request", "Reservation"]
+__all__ = ["Launch", "Occupancy", "Reservation", "RingRequest", "RingState"]
 
 MULTICAST_SLOTS = data("runtime")["launch_slot_count"]
 UNICAST_SLOTS = data("runtime")["ethernet_launch_slot_count"]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RingRequest:
     """What one launch needs: bytes per core type, and the launch messages."""
 
     slot_bytes: Mapping[CoreType, int]
@@ -58,7 +58,7 @@ class Occupancy:
     entry_count: int
 
 
-class KernelRing:
+class RingState:
     """The ring of a mesh, by the rules of WorkerConfigBufferMgr: reserve, free up to the stall, allocate."""
 
     def __init__(self, places: Mapping[CoreType, tuple[int, int]]) -> None:
@@ -67,10 +67,10 @@ class KernelRing:
         self.stall_counts: Counter[Stall] = Counter()
         self._lanes = [Lane(base, size) for base, size in places.values()]
         self._launch_lanes = [Lane(0, MULTICAST_SLOTS), Lane(0, UNICAST_SLOTS)]
-        self._reserved: list[Place] = []
+        self._reserved: list[LanePlace] = []
         self._reservation = Reservation(())
 
-    def reserve(self, request: Request) -> Reservation:
+    def reserve(self, request: RingRequest) -> Reservation:
         """Finds a place in every lane; may be asked again and again, the last answer counts."""
         sizes = request.slot_bytes
         unknown = sizes.keys() - set(self.core_types)
@@ -100,7 +100,9 @@ class KernelRing:
             self.stall_counts[self._reservation.stall] += 1
         self._reserved = []
 
-    def launch(self, request: Request, *, expected_count: int, worker_count: int, is_in_flight: bool = False) -> Launch:
+    def launch(
+        self, request: RingRequest, *, expected_count: int, worker_count: int, is_in_flight: bool = False
+    ) -> Launch:
         """Reserve, wait, retire and allocate as one: program_dispatch::reserve_space_in_kernel_config_buffer.
 
         `expected_count`: workers that will have finished when all earlier launches have. A workload whose binaries are
@@ -134,13 +136,13 @@ class KernelRing:
         yield from self._lanes
         yield from self._launch_lanes
 
-    def _launch_places(self, request: Request) -> Iterator[Place]:
+    def _launch_places(self, request: RingRequest) -> Iterator[LanePlace]:
         wanted = (request.is_multicast, request.is_unicast)
         for lane, is_wanted in zip(self._launch_lanes, wanted, strict=True):
             place = lane.place(int(is_wanted))
             is_short = place.stall in (Stall.SPACE, Stall.ENTRIES)
             stall = Stall.LAUNCH_SLOTS if is_short else place.stall
-            yield Place(place.address, place.size, place.stall_count, stall)
+            yield LanePlace(place.address, place.size, place.stall_count, stall)
 
     def _answer(self) -> Reservation:
         """Waits for the lane that asks for the highest count; on a tie its core types come before launch messages."""

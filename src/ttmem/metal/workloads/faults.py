@@ -12,12 +12,12 @@ from ttmem.metal.workloads.building.steps import (
     Beat,
     EndTrace,
     Kill,
-    Phase,
-    Place,
+    PhaseStep,
     Replay,
     Run,
     Step,
     Tensor,
+    TensorPlace,
     apply,
     begun,
     freed,
@@ -42,7 +42,7 @@ def leaky(chip: Chip) -> Iterator[Step]:
     llama = Llama(MODEL)
     transformer = Transformer(llama, chip.grid, has_trace=False)
     yield from transformer.load()
-    yield Phase("decode")
+    yield PhaseStep("decode")
     for token in count():
         yield from (step for step in transformer.decode_token() if not isinstance(step, Beat))
         logits = llama.logits_pieces * TILE_SIDE * 512
@@ -63,7 +63,7 @@ def oom_fragmented(chip: Chip) -> Iterator[Step]:
     kept_count = fragment_count + 1
     kept_bytes = (bank_bytes - free_bytes) // kept_count // step * step
     last_bytes = bank_bytes - free_bytes - kept_bytes * (kept_count - 1)
-    yield Phase("serve")
+    yield PhaseStep("serve")
     for number in range(kept_count):
         yield from made(
             _rows(chip, f"short.{number}", fragment_bytes if number < fragment_count else rest),
@@ -73,25 +73,25 @@ def oom_fragmented(chip: Chip) -> Iterator[Step]:
     for number in range(kept_count):
         yield from freed(f"short.{number}")
         yield Beat(STEP_SECONDS / 2, is_round=True)
-    yield Phase("large request")
+    yield PhaseStep("large request")
     yield from made(Tensor("gate", REFUSED_SHAPE, F16))
 
 
 def cb_clash(chip: Chip) -> Iterator[Step]:
     """Runs a cached program again and again while L1 buffers pile up from above, down into its circular buffers."""
     matmul = op.matmul_prefill("w1", 1024, 4096, 14336, dtypes=(F16, F4, F8), grid=chip.grid)
-    yield Phase("run")
+    yield PhaseStep("run")
     for number in count():
         yield from apply(matmul, Tensor("gate", (1, 1, 1024, 14336), F8), frees=("gate",))
         yield Beat(STEP_SECONDS)
-        yield from made(Tensor(f"kept.{number}", (1, 1, 1024, 1024), F16, Place(BufferType.L1)))
+        yield from made(Tensor(f"kept.{number}", (1, 1, 1024, 1024), F16, TensorPlace(BufferType.L1)))
         yield Beat(STEP_SECONDS, is_round=True)
 
 
 def cache_growth(chip: Chip) -> Iterator[Step]:
     """Meets a new length of prompt every time: programs for it are built, and the program cache forgets none."""
     width = 4096
-    yield Phase("serve")
+    yield PhaseStep("serve")
     yield from made(Tensor("weights", (1, 1, width, width), F8))
     for number in count(1):
         yield from _layer(TILE_SIDE * number, width, chip)
@@ -101,17 +101,17 @@ def cache_growth(chip: Chip) -> Iterator[Step]:
 def unsafe_trace(chip: Chip) -> Iterator[Step]:
     """Captures a layer as a trace; later each request gets a cache where intermediates of the layer were."""
     rows, width = 1024, 4096
-    yield Phase("load")
+    yield PhaseStep("load")
     yield from made(Tensor("weights", (1, 1, width, width), F8), Tensor("out", (1, 1, rows, width), F16))
-    yield Phase("compile")
+    yield PhaseStep("compile")
     yield from _layer(rows, width, chip)
     has_trace = chip.dispatch is not DispatchCores.SLOW
     if has_trace:
-        yield Phase("capture")
+        yield PhaseStep("capture")
         yield begun("layer")
         yield from _layer(rows, width, chip)
         yield EndTrace("layer")
-    yield Phase("serve")
+    yield PhaseStep("serve")
     for number in count():
         if number >= 2:  # the first requests need none
             yield from made(Tensor(f"cache.{number}", (1, 1, TILE_SIDE, width), F16))
@@ -137,7 +137,7 @@ def killed_midway(chip: Chip) -> Iterator[Step]:
     is_decoding = False
     for step in transformer.steps():
         yield step
-        is_decoding = is_decoding or step == Phase("decode")
+        is_decoding = is_decoding or step == PhaseStep("decode")
         if is_decoding and isinstance(step, Beat):
             token_beats += 1
         if token_beats > transformer.llama.layer_count * 3 // 2 and isinstance(step, Run):

@@ -21,7 +21,7 @@ from ttmem.metal.workloads.building.steps import (
     Line,
     Make,
     Operation,
-    Phase,
+    PhaseStep,
     Replay,
     Run,
     Step,
@@ -75,7 +75,7 @@ class Player:
                 called_from(lines, lambda: self._run(operation, looked_at))
             case Replay(name):
                 self.mesh.replay_trace(self._traces[name])
-            case Phase(name):
+            case PhaseStep(name):
                 self._enter(name)
             case BeginTrace(name, lines):
                 self._traces[name] = called_from(lines, self.mesh.begin_trace)

@@ -37,7 +37,7 @@ _COMMAND_BYTES = 120
 _UNITS = {"temp": _MILLI, "in": _MILLI, "curr": _MILLI, "power": _MICRO, "fan": 1.0}
 
 
-class _Source(NamedTuple):
+class _DriverSource(NamedTuple):
     """Where one sensor is read."""
 
     value_path: str
@@ -52,7 +52,7 @@ class _Names(NamedTuple):
     identity: tuple[int, int]  # of its directory: another one after a reset
     directory: str  # without links, which take time
     has_sensors: bool
-    sensors: dict[str, _Source]  # the first of each kind
+    sensors: dict[str, _DriverSource]  # the first of each kind
     pci_bus_id: str | None
     card_type: str | None
     serial: str | None
@@ -200,7 +200,7 @@ def _inside(directory: str) -> list[str]:
         return []
 
 
-def _sensors_in(hwmon: str, read: Attributes) -> dict[str, _Source]:
+def _sensors_in(hwmon: str, read: Attributes) -> dict[str, _DriverSource]:
     """The first of each kind: temp1_input before temp2_input; voltages are counted from 0."""
     first: dict[str, int] = {}
     for path in _inside(hwmon):
@@ -210,10 +210,10 @@ def _sensors_in(hwmon: str, read: Attributes) -> dict[str, _Source]:
     found = {}
     for kind, number in first.items():
         path = f"{hwmon}/{kind}{number}"
-        found[kind] = _Source(f"{path}_input", f"{path}_max", _UNITS[kind], read.text(f"{path}_label") or "")
+        found[kind] = _DriverSource(f"{path}_input", f"{path}_max", _UNITS[kind], read.text(f"{path}_label") or "")
     return found
 
 
-def _sensor(read: Attributes, source: _Source) -> Sensor | None:
+def _sensor(read: Attributes, source: _DriverSource) -> Sensor | None:
     value = read.scaled(source.value_path, source.unit)
     return None if value is None else Sensor(value, read.scaled(source.limit_path, source.unit), source.label)

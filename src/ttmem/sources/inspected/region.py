@@ -2,12 +2,12 @@
 
 from ttmem.events.parts import Document
 from ttmem.snapshot.values import time_text
-from ttmem.sources.stock_shm.region import Region
+from ttmem.sources.stock_shm.region import CounterRegion
 
 __all__ = ["region_document"]
 
 
-def region_document(region: Region) -> Document:
+def region_document(region: CounterRegion) -> Document:
     """All of it."""
     return {
         "version": region.layout.version,

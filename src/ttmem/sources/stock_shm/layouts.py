@@ -12,13 +12,13 @@ others are written down from the runtime's sources. Integers are little-endian.
 import struct
 from typing import NamedTuple
 
-__all__ = ["CHIPS", "HEAD", "LAYOUTS", "POOL_WORDS", "PROCESSES", "Layout", "Part", "SlotTable"]
+__all__ = ["CHIPS", "HEAD", "LAYOUTS", "POOL_WORDS", "PROCESSES", "LayoutPart", "RegionLayout", "SlotTable"]
 
 # The sums every head and every slot keeps, by the names pools have here. Bytes of tensors, not what banks give up.
 POOL_WORDS = ("dram", "l1", "l1_small", "trace", "cb")
 
 
-class Part(NamedTuple):
+class LayoutPart(NamedTuple):
     """One field: where it lies, and what `struct` calls it."""
 
     name: str
@@ -32,7 +32,7 @@ class SlotTable(NamedTuple):
     offset_bytes: int
     slot_count: int
     stride_bytes: int
-    parts: tuple[Part, ...]
+    parts: tuple[LayoutPart, ...]
 
     @property
     def end_bytes(self) -> int:
@@ -42,34 +42,37 @@ class SlotTable(NamedTuple):
         return self.offset_bytes + slot * self.stride_bytes
 
 
-class Layout(NamedTuple):
+class RegionLayout(NamedTuple):
     """What differs between the layouts."""
 
     version: int
     sizes_bytes: tuple[int, ...]  # that a file of it may have
     free_chip: int  # what the chip id of an empty slot says
     is_named_by_unique_id: bool  # else by board and place on it, which nothing else is named by
-    tail: tuple[Part, ...] = ()
+    tail: tuple[LayoutPart, ...] = ()
     origin: str = "written from the runtime's sources; no file of it was ever seen"
 
 
-def _sums(offset_bytes: int) -> tuple[Part, ...]:
-    return tuple(Part(word, offset_bytes + 8 * at, "Q") for at, word in enumerate(POOL_WORDS))
+def _sums(offset_bytes: int) -> tuple[LayoutPart, ...]:
+    return tuple(LayoutPart(word, offset_bytes + 8 * at, "Q") for at, word in enumerate(POOL_WORDS))
 
 
 HEAD = (
-    Part("version", 0, "I"),
-    Part("active_processes", 4, "I"),
-    Part("last_update_ns", 8, "Q"),
-    Part("references", 16, "I"),
-    Part("board_serial", 24, "Q"),
-    Part("asic_id", 32, "Q"),
-    Part("device_id", 40, "I"),
+    LayoutPart("version", 0, "I"),
+    LayoutPart("active_processes", 4, "I"),
+    LayoutPart("last_update_ns", 8, "Q"),
+    LayoutPart("references", 16, "I"),
+    LayoutPart("board_serial", 24, "Q"),
+    LayoutPart("asic_id", 32, "Q"),
+    LayoutPart("device_id", 40, "I"),
     *_sums(48),
 )
-CHIPS = SlotTable(88, 16, 48, (Part("chip_id", 0, "I"), Part("is_remote", 4, "I"), *_sums(8)))
+CHIPS = SlotTable(88, 16, 48, (LayoutPart("chip_id", 0, "I"), LayoutPart("is_remote", 4, "I"), *_sums(8)))
 PROCESSES = SlotTable(
-    856, 64, 120, (Part("pid", 0, "i"), *_sums(8), Part("last_update_ns", 48, "Q"), Part("name", 56, "64s"))
+    856,
+    64,
+    120,
+    (LayoutPart("pid", 0, "i"), *_sums(8), LayoutPart("last_update_ns", 48, "Q"), LayoutPart("name", 56, "64s")),
 )
 
 _UNPADDED_BYTES = PROCESSES.end_bytes
@@ -80,28 +83,28 @@ READY = 0x5245_4459
 LAYOUTS = {
     layout.version: layout
     for layout in (
-        Layout(1, (_UNPADDED_BYTES, _PADDED_BYTES), free_chip=0, is_named_by_unique_id=False),
-        Layout(2, (_UNPADDED_BYTES, _PADDED_BYTES), free_chip=_FREE_CHIP, is_named_by_unique_id=True),
-        Layout(
+        RegionLayout(1, (_UNPADDED_BYTES, _PADDED_BYTES), free_chip=0, is_named_by_unique_id=False),
+        RegionLayout(2, (_UNPADDED_BYTES, _PADDED_BYTES), free_chip=_FREE_CHIP, is_named_by_unique_id=True),
+        RegionLayout(
             3,
             (_PADDED_BYTES,),
             free_chip=_FREE_CHIP,
             is_named_by_unique_id=True,
             origin="every release from 0.70.1 to 0.81.1",
         ),
-        Layout(
+        RegionLayout(
             4,
             (_PADDED_BYTES,),
             free_chip=_FREE_CHIP,
             is_named_by_unique_id=True,
-            tail=(Part("init_state", _UNPADDED_BYTES, "I"),),
+            tail=(LayoutPart("init_state", _UNPADDED_BYTES, "I"),),
         ),
     )
 }
 LARGEST_BYTES = max(size for layout in LAYOUTS.values() for size in layout.sizes_bytes)
 
 
-def compiled(parts: tuple[Part, ...], size_bytes: int | None = None) -> struct.Struct:
+def compiled(parts: tuple[LayoutPart, ...], size_bytes: int | None = None) -> struct.Struct:
     """One `struct` that reads all parts at once, up to the end of the last or a given size."""
     form, at = "<", 0
     for part in parts:

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from ttmem.sources import procfs
 from ttmem.sources.stock_shm.region import ProcessSlot
 
-__all__ = ["FileKey", "LivingOwners", "Owner", "Owners"]
+__all__ = ["FileKey", "LivingOwners", "Owners", "SlotOwner"]
 
 _STAMP_TOLERANCE_NS = 1_000_000_000  # a start is known to 10 ms, and clocks are set
 _LEAST_PAUSE_SECONDS = 2.0
@@ -27,7 +27,7 @@ _KERNEL_THREADS = 2  # the parent of all of them
 FileKey = tuple[int, int]  # device and inode
 
 
-class Owner(NamedTuple):
+class SlotOwner(NamedTuple):
     """A living process that uses a region."""
 
     pid: int  # as seen from here
@@ -41,14 +41,14 @@ class Owners(Protocol):
     """Who knows which processes live. `begin` starts a look at all regions, within which nobody is asked twice."""
 
     def begin(self) -> None: ...
-    def owner_of(self, file: FileKey, file_uid: int, slot: ProcessSlot) -> Owner | None: ...
-    def attached_to(self, file: FileKey) -> list[Owner]: ...
+    def owner_of(self, file: FileKey, file_uid: int, slot: ProcessSlot) -> SlotOwner | None: ...
+    def attached_to(self, file: FileKey) -> list[SlotOwner]: ...
 
 
 class _Attached(NamedTuple):
     """A process that has regions mapped."""
 
-    owner: Owner
+    owner: SlotOwner
     start_ticks: int
     inner_pid: int
     files: frozenset[FileKey]
@@ -63,7 +63,7 @@ class LivingOwners:
         self._has_mappings = has_mappings
         self._own_namespace = procfs.own_pid_namespace(proc)
         self._seen_mapped: dict[tuple[int, int, FileKey], float] = {}  # until when that is believed
-        self._known: dict[tuple[int, int], Owner] = {}
+        self._known: dict[tuple[int, int], SlotOwner] = {}
         self._stats: dict[int, procfs.Stat | None] = {}  # of this look
         self._dead: dict[tuple[FileKey, int], int] = {}  # by slot: the stamp at which it was found dead
         self._census: list[_Attached] = []
@@ -77,7 +77,7 @@ class LivingOwners:
             if len(memory) > _REMEMBERED_MOST:
                 memory.clear()  # what is still so is found again
 
-    def owner_of(self, file: FileKey, file_uid: int, slot: ProcessSlot) -> Owner | None:
+    def owner_of(self, file: FileKey, file_uid: int, slot: ProcessSlot) -> SlotOwner | None:
         """The process a slot belongs to; None if it is gone."""
         if self._dead.get((file, slot.pid)) == slot.last_update_ns:
             return None
@@ -91,13 +91,13 @@ class LivingOwners:
             self._dead[file, slot.pid] = slot.last_update_ns
         return found
 
-    def attached_to(self, file: FileKey) -> list[Owner]:
+    def attached_to(self, file: FileKey) -> list[SlotOwner]:
         """Every process that has a region mapped, whether it is named there or not."""
         if time.monotonic() >= self._census_due:
             self._take_census()
         return [one.owner for one in self._census if file in one.files and self._lives(one)]
 
-    def _here(self, file_uid: int, slot: ProcessSlot) -> Owner | None:
+    def _here(self, file_uid: int, slot: ProcessSlot) -> SlotOwner | None:
         """The process of that pid in our own namespace, if it can be the one."""
         stat = self._stat(slot.pid)
         owner = self._owner(slot.pid, stat) if stat and not stat.is_over else None
@@ -107,7 +107,7 @@ class LivingOwners:
         is_kernels = _KERNEL_THREADS in (slot.pid, stat.parent) and not owner.command
         return None if is_kernels else owner
 
-    def _elsewhere(self, file: FileKey, slot: ProcessSlot) -> Owner | None:
+    def _elsewhere(self, file: FileKey, slot: ProcessSlot) -> SlotOwner | None:
         """A process of another pid namespace that goes by that pid there."""
         for is_second in (False, True):
             for one in self._census:
@@ -118,7 +118,7 @@ class LivingOwners:
             self._take_census()
         return None
 
-    def _is_mapped(self, owner: Owner, file: FileKey) -> bool | None:
+    def _is_mapped(self, owner: SlotOwner, file: FileKey) -> bool | None:
         """None if it may not be seen."""
         key = (owner.pid, owner.start_time_ns, file)
         now = time.monotonic()
@@ -159,7 +159,7 @@ class LivingOwners:
             self._stats[pid] = procfs.stat_of(pid, self._proc)
         return self._stats[pid]
 
-    def _owner(self, pid: int, stat: procfs.Stat) -> Owner | None:
+    def _owner(self, pid: int, stat: procfs.Stat) -> SlotOwner | None:
         key = (pid, stat.start_ticks)
         if key not in self._known:
             try:
@@ -169,7 +169,7 @@ class LivingOwners:
             namespace = procfs.pid_namespace_of(pid, self._proc)
             is_ours = namespace is None or self._own_namespace in (None, namespace)
             command = procfs.command_of(pid, self._proc)
-            owner = Owner(pid, uid, command, procfs.start_time_ns(stat), None if is_ours else namespace)
+            owner = SlotOwner(pid, uid, command, procfs.start_time_ns(stat), None if is_ours else namespace)
             self._known[key] = owner
         return self._known[key]
 

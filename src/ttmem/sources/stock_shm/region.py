@@ -13,12 +13,12 @@ from ttmem.sources.stock_shm.layouts import (
     POOL_WORDS,
     PROCESSES,
     READY,
-    Layout,
+    RegionLayout,
     compiled,
     compiled_first,
 )
 
-__all__ = ["ChipSlot", "ProcessSlot", "Region", "Sums", "decode_region", "region_version"]
+__all__ = ["ChipSlot", "CounterRegion", "ProcessSlot", "Sums", "decode_region", "region_version"]
 
 _HEAD = compiled(HEAD)
 _CHIP = compiled(CHIPS.parts, CHIPS.stride_bytes)
@@ -65,10 +65,10 @@ class ProcessSlot(NamedTuple):
     last_update_ns: int
 
 
-class Region(NamedTuple):
+class CounterRegion(NamedTuple):
     """All of it."""
 
-    layout: Layout
+    layout: RegionLayout
     size_bytes: int
     active_process_count: int
     last_update_ns: int
@@ -101,12 +101,12 @@ def region_version(head: bytes) -> int:
     return int.from_bytes(head[:4], "little") if len(head) >= 4 else 0
 
 
-def decode_region(data: bytes) -> Region:
+def decode_region(data: bytes) -> CounterRegion:
     """The region that these bytes are."""
     layout = _layout_of(data)
     head = _named(HEAD, _HEAD.unpack_from(data))
     tail = _named(layout.tail, compiled(layout.tail).unpack_from(data))
-    return Region(
+    return CounterRegion(
         layout=layout,
         size_bytes=len(data),
         active_process_count=head["active_processes"],
@@ -122,7 +122,7 @@ def decode_region(data: bytes) -> Region:
     )
 
 
-def _layout_of(data: bytes) -> Layout:
+def _layout_of(data: bytes) -> RegionLayout:
     version = region_version(data)
     layout = LAYOUTS.get(version)
     if layout is None:
@@ -155,7 +155,7 @@ def _checked(processes: tuple[ProcessSlot, ...], totals: Sums) -> tuple[ProcessS
     return processes
 
 
-def _chips(data: bytes, layout: Layout) -> tuple[ChipSlot, ...]:
+def _chips(data: bytes, layout: RegionLayout) -> tuple[ChipSlot, ...]:
     ids = _CHIP_IDS.unpack_from(data, CHIPS.offset_bytes)
     used = (slot for slot, chip_id in enumerate(ids) if chip_id != layout.free_chip)
     rows = ((slot, _CHIP.unpack_from(data, CHIPS.slot_offset_bytes(slot))) for slot in used)

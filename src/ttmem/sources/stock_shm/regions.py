@@ -19,8 +19,8 @@ from ttmem.snapshot import Finding, Foreign
 from ttmem.snapshot.counters import NO_READINGS, ReadChip, Readings, ReadProcess
 from ttmem.sources.directories import RUNTIME_DIRECTORY, region_names, region_number
 from ttmem.sources.stock_shm.layouts import LARGEST_BYTES
-from ttmem.sources.stock_shm.owners import FileKey, LivingOwners, Owner, Owners
-from ttmem.sources.stock_shm.region import ProcessSlot, Region, Sums, decode_region
+from ttmem.sources.stock_shm.owners import FileKey, LivingOwners, Owners, SlotOwner
+from ttmem.sources.stock_shm.region import CounterRegion, ProcessSlot, Sums, decode_region
 
 __all__ = ["StockCounters", "read_region_file"]
 
@@ -189,9 +189,9 @@ def _some_of(names: Iterable[str], directory: str, rest: list[Finding]) -> list[
 class _Judged:
     """The slots of a region: whose processes live, and what the others left behind."""
 
-    def __init__(self, file: RegionFile, region: Region, owners: Owners) -> None:
+    def __init__(self, file: RegionFile, region: CounterRegion, owners: Owners) -> None:
         self.stale = Sums()
-        living: dict[int, tuple[Owner, Sums, int | None]] = {}
+        living: dict[int, tuple[SlotOwner, Sums, int | None]] = {}
         for slot in region.processes:
             owner = owners.owner_of(file.key, file.uid, slot)
             if owner is None:
@@ -204,13 +204,13 @@ class _Judged:
         self.living = tuple(living.values())
 
 
-def _add(living: dict[int, tuple[Owner, Sums, int | None]], owner: Owner, slot: ProcessSlot) -> None:
+def _add(living: dict[int, tuple[SlotOwner, Sums, int | None]], owner: SlotOwner, slot: ProcessSlot) -> None:
     """A process with two slots (its first was lost) is still one."""
     _, sums, stamp = living.get(owner.pid, (owner, Sums(), None))
     living[owner.pid] = (owner, sums.plus(slot.sums), max(stamp or 0, slot.last_update_ns))
 
 
-def _chip(path: str, name: str, region: Region, judged: _Judged) -> ReadChip:
+def _chip(path: str, name: str, region: CounterRegion, judged: _Judged) -> ReadChip:
     number = region_number(name)
     held = Sums()
     for _, sums, _ in judged.living:

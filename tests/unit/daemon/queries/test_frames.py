@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from ttmem.daemon.queries.frames import Encoded, Frame, Frames
+from ttmem.daemon.queries.frames import Encoded, Frames, SharedFrame
 
 
 class Encoder:
@@ -95,4 +95,4 @@ def test_closing_ends_a_stream_at_once() -> None:
 
 
 def test_an_event_is_one_line_of_data() -> None:
-    assert Frame(7, Encoded(b'{"a":1}'), 0.0).event() == b'event: snapshot\nid: 7\ndata: {"a":1}\n\n'
+    assert SharedFrame(7, Encoded(b'{"a":1}'), 0.0).event() == b'event: snapshot\nid: 7\ndata: {"a":1}\n\n'

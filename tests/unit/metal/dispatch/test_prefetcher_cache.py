@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.metal import ring_recordings
-from ttmem.metal.state.prefetcher_cache import Answer, Emptied, PrefetcherCache
+from ttmem.metal.state.prefetcher_cache import CacheAnswer, Emptied, PrefetcherCache
 
 
 def a_cache(*, block_bytes: int = 32, block_count: int = 32_768, table_size: int = 1_024) -> PrefetcherCache:
@@ -16,14 +16,14 @@ def a_cache(*, block_bytes: int = 32, block_count: int = 32_768, table_size: int
 def test_the_runtimes_vector() -> None:
     cache = a_cache()
     questions = [
-        (0, 400_000, Answer(is_hit=False, offset_bytes=0)),
-        (1, 400_000, Answer(is_hit=False, offset_bytes=400_000)),
-        (0, 400_000, Answer(is_hit=True, offset_bytes=0)),
-        (2, 300_000, Answer(is_hit=False, offset_bytes=0, evicted=(0,))),
-        (1, 400_000, Answer(is_hit=True, offset_bytes=400_000)),
-        (3, 200_000, Answer(is_hit=False, offset_bytes=300_000, evicted=(1,))),
-        (0, 400_000, Answer(is_hit=False, offset_bytes=500_000)),
-        (4, 2_000_000, Answer(is_hit=False, is_bypass=True)),
+        (0, 400_000, CacheAnswer(is_hit=False, offset_bytes=0)),
+        (1, 400_000, CacheAnswer(is_hit=False, offset_bytes=400_000)),
+        (0, 400_000, CacheAnswer(is_hit=True, offset_bytes=0)),
+        (2, 300_000, CacheAnswer(is_hit=False, offset_bytes=0, evicted=(0,))),
+        (1, 400_000, CacheAnswer(is_hit=True, offset_bytes=400_000)),
+        (3, 200_000, CacheAnswer(is_hit=False, offset_bytes=300_000, evicted=(1,))),
+        (0, 400_000, CacheAnswer(is_hit=False, offset_bytes=500_000)),
+        (4, 2_000_000, CacheAnswer(is_hit=False, is_bypass=True)),
     ]
 
     for identity, size_bytes, answer in questions:

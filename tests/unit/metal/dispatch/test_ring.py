@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.support.metal import ring_recordings
 from ttmem.metal.state.layout.lane import LIVE_ENTRIES
-from ttmem.metal.state.ring import KernelRing, Launch, Occupancy, Request
+from ttmem.metal.state.ring import Launch, Occupancy, RingRequest, RingState
 from ttmem.tracking import CoreType, Stall
 
 WORKERS = 64
@@ -14,11 +14,11 @@ WORKERS = 64
 
 def a_ring(
     base: int = 35_008, size: int = 70_656, *, ethernet: tuple[int, int] = (258_336, 640), idle: int = 25_600
-) -> KernelRing:
-    return KernelRing({CoreType.TENSIX: (base, size), CoreType.ACTIVE_ETH: ethernet, CoreType.IDLE_ETH: (32_368, idle)})
+) -> RingState:
+    return RingState({CoreType.TENSIX: (base, size), CoreType.ACTIVE_ETH: ethernet, CoreType.IDLE_ETH: (32_368, idle)})
 
 
-def launched(ring: KernelRing, sizes: list[int]) -> list[tuple[int, int | None]]:
+def launched(ring: RingState, sizes: list[int]) -> list[tuple[int, int | None]]:
     """Address and stall count of each launch."""
     found = []
     for number, size in enumerate(sizes):
@@ -27,9 +27,9 @@ def launched(ring: KernelRing, sizes: list[int]) -> list[tuple[int, int | None]]
     return found
 
 
-def one_launch(ring: KernelRing, size: int, number: int, *, is_in_flight: bool = False) -> Launch:
+def one_launch(ring: RingState, size: int, number: int, *, is_in_flight: bool = False) -> Launch:
     return ring.launch(
-        Request({CoreType.TENSIX: size}),
+        RingRequest({CoreType.TENSIX: size}),
         expected_count=number * WORKERS,
         worker_count=WORKERS,
         is_in_flight=is_in_flight,
@@ -71,25 +71,25 @@ def test_a_program_may_take_the_whole_ring() -> None:
 
 def test_a_program_larger_than_the_ring_is_refused() -> None:
     with pytest.raises(ValueError, match="a launch of 101 does not fit a ring of 100"):
-        a_ring(base=0, size=100).reserve(Request({CoreType.TENSIX: 101}))
+        a_ring(base=0, size=100).reserve(RingRequest({CoreType.TENSIX: 101}))
 
 
 def test_a_core_type_without_a_ring_is_refused() -> None:
     with pytest.raises(ValueError, match="no ring for dram cores"):
-        a_ring().reserve(Request({CoreType.DRAM: 16}))
+        a_ring().reserve(RingRequest({CoreType.DRAM: 16}))
 
 
 def test_reserving_alone_changes_nothing() -> None:
     ring = a_ring()
-    first = ring.reserve(Request({CoreType.TENSIX: 1_000}))
+    first = ring.reserve(RingRequest({CoreType.TENSIX: 1_000}))
 
-    assert ring.reserve(Request({CoreType.TENSIX: 1_000})) == first
+    assert ring.reserve(RingRequest({CoreType.TENSIX: 1_000})) == first
     assert ring.occupancy(CoreType.TENSIX) == Occupancy(0, 0, 70_656, 0)
 
 
 def test_a_place_is_taken_once() -> None:
     ring = a_ring()
-    ring.reserve(Request({CoreType.TENSIX: 1_000}))
+    ring.reserve(RingRequest({CoreType.TENSIX: 1_000}))
     ring.alloc(WORKERS)
 
     with pytest.raises(ValueError, match="nothing is reserved"):
@@ -99,7 +99,7 @@ def test_a_place_is_taken_once() -> None:
 def test_ignoring_the_wait_for_an_entry_is_noticed() -> None:
     ring = a_ring()
     launched(ring, [4_000] * LIVE_ENTRIES)
-    assert ring.reserve(Request({CoreType.TENSIX: 4_000})).stall is Stall.ENTRIES
+    assert ring.reserve(RingRequest({CoreType.TENSIX: 4_000})).stall is Stall.ENTRIES
 
     with pytest.raises(ValueError, match="all 7 entries are live"):
         ring.alloc(8 * WORKERS)
@@ -107,7 +107,7 @@ def test_ignoring_the_wait_for_an_entry_is_noticed() -> None:
 
 def test_ethernet_programs_lie_at_the_base_and_wait_for_each_other() -> None:
     ring = a_ring()
-    request = Request({CoreType.ACTIVE_ETH: 64}, is_multicast=False, is_unicast=True)
+    request = RingRequest({CoreType.ACTIVE_ETH: 64}, is_multicast=False, is_unicast=True)
     first = ring.launch(request, expected_count=0, worker_count=4)
     second = ring.launch(request, expected_count=4, worker_count=4)
 
@@ -140,7 +140,7 @@ def test_after_a_replayed_trace_the_next_launch_waits_and_starts_at_the_base() -
     ring.mark_completely_full(500)
     assert ring.occupancy(CoreType.TENSIX) == Occupancy(70_656, 0, 0, 1)
 
-    launch = ring.launch(Request({CoreType.TENSIX: 1_000}), expected_count=500, worker_count=WORKERS)
+    launch = ring.launch(RingRequest({CoreType.TENSIX: 1_000}), expected_count=500, worker_count=WORKERS)
 
     assert (launch.addresses[0], launch.stall, launch.stall_count) == (35_008, Stall.FULL, 500)
     assert ring.occupancy(CoreType.TENSIX) == Occupancy(1_000, 0, 69_656, 1)
@@ -154,7 +154,7 @@ def test_finished_programs_stay_in_the_table_until_their_place_is_needed() -> No
     ring.free(WORKERS)
     assert ring.occupancy(CoreType.TENSIX) == Occupancy(24_000, 24_000, 22_656, 1)
 
-    ring.reserve(Request({CoreType.TENSIX: 23_000}))
+    ring.reserve(RingRequest({CoreType.TENSIX: 23_000}))
     ring.alloc(3 * WORKERS)
     assert ring.occupancy(CoreType.TENSIX) == Occupancy(47_000, 0, 23_656, 2), "the finished one is written over"
 
@@ -164,7 +164,7 @@ def test_a_finished_program_right_behind_a_new_one_stays_intact() -> None:
     launched(ring, [24_000, 24_000])
     ring.free(2 * WORKERS)
 
-    ring.reserve(Request({CoreType.TENSIX: 24_000}))
+    ring.reserve(RingRequest({CoreType.TENSIX: 24_000}))
     ring.alloc(3 * WORKERS)
 
     assert ring.occupancy(CoreType.TENSIX) == Occupancy(24_000, 24_000, 22_656, 1)
@@ -172,18 +172,18 @@ def test_a_finished_program_right_behind_a_new_one_stays_intact() -> None:
 
 def test_a_launch_waits_for_the_ring_that_is_free_last() -> None:
     ring = a_ring(idle=100)
-    ring.launch(Request({CoreType.IDLE_ETH: 100}), expected_count=0, worker_count=1)
-    ring.launch(Request({CoreType.TENSIX: 70_000, CoreType.ACTIVE_ETH: 8}), expected_count=1, worker_count=1)
+    ring.launch(RingRequest({CoreType.IDLE_ETH: 100}), expected_count=0, worker_count=1)
+    ring.launch(RingRequest({CoreType.TENSIX: 70_000, CoreType.ACTIVE_ETH: 8}), expected_count=1, worker_count=1)
 
-    both = Request({CoreType.TENSIX: 70_000, CoreType.IDLE_ETH: 100})
+    both = RingRequest({CoreType.TENSIX: 70_000, CoreType.IDLE_ETH: 100})
 
-    assert ring.reserve(Request({CoreType.IDLE_ETH: 100})).stall_count == 1
+    assert ring.reserve(RingRequest({CoreType.IDLE_ETH: 100})).stall_count == 1
     assert ring.reserve(both).stall_count == 2
 
 
 def test_recorded_launches_go_where_the_runtime_put_them() -> None:
     places = ring_recordings.ring_places()
-    ring = KernelRing(places)
+    ring = RingState(places)
 
     for step in ring_recordings.launches():
         launch = ring.launch(
@@ -217,7 +217,7 @@ def test_no_two_live_programs_share_a_byte_and_all_lie_inside(steps: list[tuple[
     for what, number, is_in_flight in steps:
         if what == "launch":
             launch = ring.launch(
-                Request({CoreType.TENSIX: number}), expected_count=count, worker_count=1, is_in_flight=is_in_flight
+                RingRequest({CoreType.TENSIX: number}), expected_count=count, worker_count=1, is_in_flight=is_in_flight
             )
             if launch.stall_count is not None:
                 bytes_of.retire(launch.stall_count)

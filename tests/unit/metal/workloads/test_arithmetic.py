@@ -15,13 +15,13 @@ from ttmem.metal.workloads.building.steps import (
     HEIGHT_SHARDED,
     INTERLEAVED,
     WIDTH_SHARDED,
-    CircularBuffer,
     Free,
     Make,
     Operation,
-    Place,
+    PlannedBuffer,
     Run,
     Tensor,
+    TensorPlace,
 )
 from ttmem.metal.workloads.building.tables import code_bytes, payload_bytes
 
@@ -30,7 +30,7 @@ ADD = Operation(
     "add",
     ("reader_interleaved_no_bcast", "writer_interleaved_no_bcast", "eltwise_binary_no_bcast"),
     64,
-    (CircularBuffer(2048, 2), CircularBuffer(2048, 2)),
+    (PlannedBuffer(2048, 2), PlannedBuffer(2048, 2)),
 )
 
 
@@ -54,7 +54,7 @@ def test_sizes_of_real_runs_come_out(shape: tuple[int, ...], dtype: str, per_ban
 
 
 def test_a_shard_costs_every_core_as_much_as_the_cores_that_have_one() -> None:
-    place = Place(L1, HEIGHT_SHARDED, (32, 64))
+    place = TensorPlace(L1, HEIGHT_SHARDED, (32, 64))
 
     assert reserved_bytes(Tensor("x", (8, 32, 64), "bfloat16", place), board("n150").chip()) == 2 * 2048 * 64
 
@@ -70,9 +70,9 @@ def tensors(draw: st.DrawFn) -> Tensor:
     if layout == INTERLEAVED:
         shape = draw(st.tuples(*[st.integers(1, 90)] * 3))
         buffer_type = draw(st.sampled_from([BufferType.DRAM, L1]))
-        return Tensor("x", shape, dtype, Place(buffer_type, layout, None, is_tiled))
+        return Tensor("x", shape, dtype, TensorPlace(buffer_type, layout, None, is_tiled))
     down, across = (down if layout != WIDTH_SHARDED else 1), (across if layout != HEIGHT_SHARDED else 1)
-    return Tensor("x", (rows * down, columns * across), dtype, Place(L1, layout, (rows, columns), is_tiled))
+    return Tensor("x", (rows * down, columns * across), dtype, TensorPlace(L1, layout, (rows, columns), is_tiled))
 
 
 @given(tensors(), st.sampled_from(["n150", "n300", "p100", "p150", "galaxy"]))
@@ -106,8 +106,8 @@ def test_an_operation_is_loaded_by_its_first_run_only() -> None:
 
 
 def test_circular_buffers_of_two_programs_share_their_addresses() -> None:
-    wide = Operation("wide", (), 8, (CircularBuffer(2048, 3),))
-    narrow = Operation("narrow", (), 2, (CircularBuffer(2048, 4), CircularBuffer(2048, 1)))
+    wide = Operation("wide", (), 8, (PlannedBuffer(2048, 3),))
+    narrow = Operation("narrow", (), 2, (PlannedBuffer(2048, 4), PlannedBuffer(2048, 1)))
 
     reckoning = Reckoning(board("n150").chip()).add_all([Run(wide), Run(narrow)])
 

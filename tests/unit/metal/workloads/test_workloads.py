@@ -10,7 +10,7 @@ from ttmem.devices import BufferType, Pool
 from ttmem.metal.memory import BufferSpec, tensor
 from ttmem.metal.mesh import MeshDevice
 from ttmem.metal.workloads import WORKLOADS, Beat, Kill, Player, Reckoning, Step
-from ttmem.metal.workloads.building.steps import EndTrace, Free, Make, Phase, Replay, Run
+from ttmem.metal.workloads.building.steps import EndTrace, Free, Make, PhaseStep, Replay, Run
 from ttmem.metal.workloads.faults import REFUSED_SHAPE
 from ttmem.tracking import Cache, CacheOutcome
 
@@ -39,7 +39,7 @@ def test_a_workload_holds_what_plain_sums_say(name: str) -> None:
         reckoning, peak = Reckoning(mesh.chips[0]), Counter[Pool]()
         player = Player(mesh)
         for step in played(name, player):
-            if name == "galaxy-70b" and step == Phase("prefill"):  # a prompt and a token went through all layers
+            if name == "galaxy-70b" and step == PhaseStep("prefill"):  # a prompt and a token went through all layers
                 break
             reckoning.add(step)
             if isinstance(step, Make | Free | Run):
@@ -119,7 +119,7 @@ def test_the_fragmented_dram_refuses_for_its_fragments_on_every_board(board: str
         gate = mesh.allocator.per_bank_bytes(tensor(REFUSED_SHAPE, "bfloat16"))
 
     [told] = heard.of("incident")
-    assert steps[-1] == Phase("large request")
+    assert steps[-1] == PhaseStep("large request")
     assert "Out of Memory" in player.refusal
     assert dram.largest_free_bytes < gate <= dram.free_bytes
     assert f"allocate {told.requested_bytes} B" in told.text

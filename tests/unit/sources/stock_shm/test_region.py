@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.machine.stock_regions import NOON_NS, READY, SIZES, Slot, a_region
 from ttmem.errors import RegionDamaged
-from ttmem.sources.stock_shm.layouts import CHIPS, HEAD, LAYOUTS, PROCESSES, Part
+from ttmem.sources.stock_shm.layouts import CHIPS, HEAD, LAYOUTS, PROCESSES, LayoutPart
 from ttmem.sources.stock_shm.region import Sums, decode_region
 
 VERSIONS = sorted(SIZES)
@@ -51,7 +51,7 @@ def test_the_tables_are_those_of_the_runtimes_sources() -> None:
         "last_update_ns": 48,
         "name": 56,
     }
-    assert LAYOUTS[4].tail == (Part("init_state", 8536, "I"),)
+    assert LAYOUTS[4].tail == (LayoutPart("init_state", 8536, "I"),)
     assert [LAYOUTS[version].sizes_bytes[-1] for version in VERSIONS] == [8576] * 4
 
 

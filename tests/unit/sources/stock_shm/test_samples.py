@@ -9,7 +9,7 @@ import pytest
 from tests.support.machine.stock_regions import KnownOwners, put
 from ttmem.devices import Pool
 from ttmem.snapshot import ReadChip
-from ttmem.sources.stock_shm.region import Region, decode_region
+from ttmem.sources.stock_shm.region import CounterRegion, decode_region
 from ttmem.sources.stock_shm.regions import StockCounters
 
 DATA = Path(__file__).parents[3] / "data" / "shm"
@@ -34,7 +34,7 @@ def special(name: str) -> bytes:
     return (SPECIAL / f"{name}.bin").read_bytes()
 
 
-def as_recorded(region: Region) -> dict[str, Any]:
+def as_recorded(region: CounterRegion) -> dict[str, Any]:
     """The region in the words of whoever recorded the samples."""
     return {
         "version": region.layout.version,

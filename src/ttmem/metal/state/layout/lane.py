@@ -21,7 +21,7 @@ LIVE_ENTRIES = data("runtime")["ring_entry_count"] - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LaneEntry:
     """A launch in the table; it may go once the count of finished workers reaches `sync_count`."""
 
     address: int
@@ -36,7 +36,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LanePlace:
     """Where a launch may go, and until which count it must wait for that."""
 
     address: int
@@ -54,7 +54,7 @@ class Lane:
         self.base = base
         self.end = base + size
         self.tail = base
-        self.entries: deque[Entry] = deque()
+        self.entries: deque[LaneEntry] = deque()
         self.live_size = 0
         self.retired_size = 0
         self._intact: list[tuple[int, int]] = []  # address and end of finished launches nobody wrote over, in order
@@ -64,21 +64,21 @@ class Lane:
         """All of it, in bytes or slots."""
         return self.end - self.base
 
-    def place(self, size: int) -> Place:
+    def place(self, size: int) -> LanePlace:
         """Where `size` would go now; changes nothing (WorkerConfigBufferMgr::reserve)."""
         if size == 0:
-            return Place(self.tail, 0)
+            return LanePlace(self.tail, 0)
         if size > self.size:
             raise ValueError(f"a launch of {size} does not fit a ring of {self.size}; finalize should have refused it")
         if not self.entries:
-            return Place(self.base, size)
+            return LanePlace(self.base, size)
         for index in range(len(self.entries)):
             found = self._place_before(index, size)
             if found is not None:
                 return found
         raise AssertionError("the last entry always gives way to everything")
 
-    def _place_before(self, index: int, size: int) -> Place | None:
+    def _place_before(self, index: int, size: int) -> LanePlace | None:
         """The place if the entry at `index` were the oldest; None if more than that one has to go."""
         oldest = self.entries[index]
         is_tail_ahead = self.tail >= oldest.end
@@ -87,29 +87,29 @@ class Lane:
             address, end = self.base, oldest.address
         if address + size <= end:
             if len(self.entries) - index < LIVE_ENTRIES:
-                return Place(address, size)
-            return Place(address, size, oldest.sync_count, Stall.ENTRIES)
+                return LanePlace(address, size)
+            return LanePlace(address, size, oldest.sync_count, Stall.ENTRIES)
         if index + 1 < len(self.entries):  # after the last one the whole lane is free, and the address is the base
             following = self.entries[index + 1]
             next_end = self.end if address >= following.address else following.address
             if address + size > next_end:
                 return None
-        return Place(address, size, oldest.sync_count, Stall.FULL if oldest.is_whole_lane else Stall.SPACE)
+        return LanePlace(address, size, oldest.sync_count, Stall.FULL if oldest.is_whole_lane else Stall.SPACE)
 
-    def place_at_base(self, size: int) -> Place:
+    def place_at_base(self, size: int) -> LanePlace:
         """The rule of active ethernet cores: always the base, after whoever was there before."""
         if not self.entries:
-            return Place(self.base, size)
+            return LanePlace(self.base, size)
         oldest = self.entries[0]
-        return Place(self.base, size, oldest.sync_count, Stall.FULL if oldest.is_whole_lane else Stall.ORDER)
+        return LanePlace(self.base, size, oldest.sync_count, Stall.FULL if oldest.is_whole_lane else Stall.ORDER)
 
-    def take(self, place: Place, sync_count: int) -> None:
+    def take(self, place: LanePlace, sync_count: int) -> None:
         """Puts a launch there (WorkerConfigBufferMgr::alloc); what lay there before is gone."""
         if place.size == 0:
             return
         if len(self.entries) == LIVE_ENTRIES:
             raise ValueError(f"all {LIVE_ENTRIES} entries are live: free up to the stall count before allocating")
-        entry = Entry(place.address, place.size, sync_count)
+        entry = LaneEntry(place.address, place.size, sync_count)
         self._write_over(entry)
         self.entries.append(entry)
         self.live_size += entry.size
@@ -129,11 +129,11 @@ class Lane:
         self.entries.clear()
         self._intact.clear()
         self.retired_size = 0
-        self.entries.append(Entry(self.base, self.size, sync_count, is_whole_lane=True))
+        self.entries.append(LaneEntry(self.base, self.size, sync_count, is_whole_lane=True))
         self.live_size = self.size
         self.tail = self.end
 
-    def _write_over(self, entry: Entry) -> None:
+    def _write_over(self, entry: LaneEntry) -> None:
         first = bisect_left(self._intact, (entry.address, entry.address))
         if first and self._intact[first - 1][1] > entry.address:
             first -= 1

@@ -20,7 +20,7 @@ _SINGLE = struct.Struct("f")
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class ShelfRegion:
     """Bytes that belong to a program; `user`: the last node that uses them, `next_use`: the node that will again."""
 
     address: int
@@ -49,13 +49,13 @@ class Shelf:
 
     def __init__(self, size_bytes: int) -> None:
         self.size_bytes = size_bytes
-        self.regions: list[Region] = []
+        self.regions: list[ShelfRegion] = []
 
-    def binary_of(self, program: int) -> Region | None:
+    def binary_of(self, program: int) -> ShelfRegion | None:
         """Where the binary of a program lies intact."""
         return next((region for region in self.regions if region.is_binary and region.program == program), None)
 
-    def use(self, region: Region, user: int, next_use: int | None) -> None:
+    def use(self, region: ShelfRegion, user: int, next_use: int | None) -> None:
         """A node runs a binary that is there already."""
         self.regions[self.regions.index(region)] = replace(region, user=user, next_use=next_use)
 
@@ -63,12 +63,12 @@ class Shelf:
         """Forgets everything."""
         self.regions.clear()
 
-    def place(self, wanted: Region, *, is_top_down: bool) -> Placed | None:
+    def place(self, wanted: ShelfRegion, *, is_top_down: bool) -> Placed | None:
         """Puts `wanted` (its address does not matter) where it is cheapest; None if it fits nowhere."""
         if wanted.size_bytes == 0:
             return Placed(0)
         best: tuple[float, int, int | None] | None = None
-        stale: set[Region] = set()
+        stale: set[ShelfRegion] = set()
         for address in self._candidates(wanted.size_bytes, is_top_down):
             offer = self._price(address, wanted, stale)
             if offer is None:
@@ -100,7 +100,7 @@ class Shelf:
             yield 0
             yield from (region.end for region in self.regions if region.end <= last)
 
-    def _price(self, address: int, wanted: Region, stale: set[Region]) -> tuple[float, int | None] | None:
+    def _price(self, address: int, wanted: ShelfRegion, stale: set[ShelfRegion]) -> tuple[float, int | None] | None:
         """What it costs to write there and for whom to wait; None if this very node uses bytes there."""
         price, newest_user = 0.0, None
         for region in self._overlapped(address, wanted.size_bytes):
@@ -115,16 +115,16 @@ class Shelf:
             price = _single(price + STALL_PRICE * (1 << (WRITE_AHEAD - (wanted.user - newest_user))))
         return price, newest_user
 
-    def _overlapped(self, address: int, size_bytes: int) -> Iterator[Region]:
+    def _overlapped(self, address: int, size_bytes: int) -> Iterator[ShelfRegion]:
         end = address + size_bytes
         return (region for region in self.regions if region.end > address and region.address < end)
 
-    def _insert(self, new: Region) -> None:
+    def _insert(self, new: ShelfRegion) -> None:
         kept = [region for region in self.regions if region.end <= new.address or region.address >= new.end]
         self.regions = sorted([*kept, new], key=lambda region: region.address)
 
 
-def _eviction_price(region: Region, user: int) -> float:
+def _eviction_price(region: ShelfRegion, user: int) -> float:
     """Much to send again, and soon, is dear; what this very node is about to run is dearest."""
     assert region.next_use is not None
     if region.next_use == user:

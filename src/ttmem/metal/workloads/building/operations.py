@@ -8,7 +8,7 @@ used where they lie: such a circular buffer is a view of the tensor.
 from math import ceil
 
 from ttmem.metal.workloads.building.arithmetic import TILE_SIDE, tile_bytes
-from ttmem.metal.workloads.building.steps import CircularBuffer, Operation
+from ttmem.metal.workloads.building.steps import Operation, PlannedBuffer
 
 __all__ = [
     "add",
@@ -45,9 +45,9 @@ def divisor(count: int, most: int) -> int:
     return max(number for number in range(1, min(count, most) + 1) if count % number == 0)
 
 
-def buffers(*parts: tuple[str, int]) -> tuple[CircularBuffer, ...]:
+def buffers(*parts: tuple[str, int]) -> tuple[PlannedBuffer, ...]:
     """Circular buffers of tiles: a format and how many of them, each."""
-    return tuple(CircularBuffer(tile_bytes(dtype), count) for dtype, count in parts)
+    return tuple(PlannedBuffer(tile_bytes(dtype), count) for dtype, count in parts)
 
 
 def matmul_decode(
@@ -193,7 +193,7 @@ def embedding(rows: int, width: int, *, core_count: int) -> Operation:
         "embedding",
         ("embedding_reader", "writer_unary", "tilize"),
         min(core_count, tiles(rows)),
-        (CircularBuffer(width * 2, TILE_SIDE), *buffers(("bfloat16", row))),
+        (PlannedBuffer(width * 2, TILE_SIDE), *buffers(("bfloat16", row))),
         shape=(rows, width),
     )
 
@@ -201,4 +201,4 @@ def embedding(rows: int, width: int, *, core_count: int) -> Operation:
 def argmax(width: int, *, core_count: int) -> Operation:
     """Finds the most likely token."""
     share = ceil(width / core_count) * 2
-    return Operation("argmax", ("argmax",), core_count, (CircularBuffer(ceil(share / 32) * 32, 1),), shape=(width,))
+    return Operation("argmax", ("argmax",), core_count, (PlannedBuffer(ceil(share / 32) * 32, 1),), shape=(width,))

@@ -15,20 +15,20 @@ from ttmem.devices import BufferType
 __all__ = [
     "Beat",
     "BeginTrace",
-    "CircularBuffer",
     "EndTrace",
     "Free",
     "Kill",
     "Line",
     "Make",
     "Operation",
-    "Phase",
-    "Place",
+    "PhaseStep",
+    "PlannedBuffer",
     "Replay",
     "Run",
     "Step",
     "Steps",
     "Tensor",
+    "TensorPlace",
     "apply",
     "begun",
     "freed",
@@ -74,7 +74,7 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TensorPlace:
     """Where a tensor lies. `shard` is (rows, columns) of one shard; an interleaved tensor has none."""
 
     buffer_type: BufferType = BufferType.DRAM
@@ -90,10 +90,10 @@ class Tensor:
     name: str
     shape: tuple[int, ...]
     dtype: str
-    place: Place = Place()
+    place: TensorPlace = TensorPlace()
 
 
-class CircularBuffer(NamedTuple):
+class PlannedBuffer(NamedTuple):
     """A local circular buffer: pages of one size, the same on every core of its operation."""
 
     page_bytes: int
@@ -111,7 +111,7 @@ class Operation:
     name: str
     kernels: tuple[str, ...]
     core_count: int
-    circular_buffers: tuple[CircularBuffer, ...] = ()
+    circular_buffers: tuple[PlannedBuffer, ...] = ()
     lead: str = ""
     follow: str = ""
     shape: tuple[int, ...] = ()
@@ -145,7 +145,7 @@ class Run(NamedTuple):
     lines: tuple[Line, ...] = ()
 
 
-class Phase(NamedTuple):
+class PhaseStep(NamedTuple):
     """From here on the run is in this phase; an empty name ends it."""
 
     name: str
@@ -181,7 +181,7 @@ class Kill(NamedTuple):
     """Here whoever plays the workload is to be killed; who cannot be, stops."""
 
 
-Step = Make | Free | Run | Phase | Beat | BeginTrace | EndTrace | Replay | Kill
+Step = Make | Free | Run | PhaseStep | Beat | BeginTrace | EndTrace | Replay | Kill
 Steps = Iterator[Step]
 
 

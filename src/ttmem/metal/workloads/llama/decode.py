@@ -6,7 +6,7 @@ from functools import cached_property
 from ttmem.devices import BufferType
 from ttmem.metal.workloads.building import operations as op
 from ttmem.metal.workloads.building.arithmetic import TILE_SIDE
-from ttmem.metal.workloads.building.steps import HEIGHT_SHARDED, Place, Step, Tensor, apply
+from ttmem.metal.workloads.building.steps import HEIGHT_SHARDED, Step, Tensor, TensorPlace, apply
 from ttmem.metal.workloads.llama.model import F4, F8, F16, LOGITS_COLUMNS, ROW_MAJOR, Llama, heads, shard_cores, spread
 
 __all__ = ["Decode"]
@@ -26,7 +26,7 @@ class Decode:
     @cached_property
     def window(self) -> Tensor:
         """The L1 buffer behind the prefetcher's global circular buffer; it lives while tokens are decoded."""
-        place = Place(BufferType.L1, HEIGHT_SHARDED, (PREFETCHER_TILES * TILE_SIDE, TILE_SIDE))
+        place = TensorPlace(BufferType.L1, HEIGHT_SHARDED, (PREFETCHER_TILES * TILE_SIDE, TILE_SIDE))
         return Tensor("prefetcher", (1, 1, PREFETCHER_TILES * TILE_SIDE * PREFETCHER_CORES, TILE_SIDE), F8, place)
 
     @cached_property

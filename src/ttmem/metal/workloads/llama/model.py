@@ -13,13 +13,13 @@ from math import ceil
 from ttmem.devices import BufferType
 from ttmem.metal.workloads.building.arithmetic import TILE_SIDE
 from ttmem.metal.workloads.building.operations import divisor, tiles
-from ttmem.metal.workloads.building.steps import HEIGHT_SHARDED, WIDTH_SHARDED, Place, Tensor
+from ttmem.metal.workloads.building.steps import HEIGHT_SHARDED, WIDTH_SHARDED, Tensor, TensorPlace
 from ttmem.metal.workloads.building.tables import dimensions
 
 __all__ = ["F4", "F8", "F16", "LOGITS_COLUMNS", "ROW_MAJOR", "Llama", "heads", "shard_cores", "spread"]
 
 F16, F8, F4 = "bfloat16", "bfloat8_b", "bfloat4_b"
-ROW_MAJOR = Place(is_tiled=False)
+ROW_MAJOR = TensorPlace(is_tiled=False)
 SHARD_CORES = 32
 LOGITS_COLUMNS = 512 * TILE_SIDE  # of one piece of the output matrix
 
@@ -27,7 +27,7 @@ LOGITS_COLUMNS = 512 * TILE_SIDE  # of one piece of the output matrix
 def spread(name: str, width: int, dtype: str = F16, *, rows: int = TILE_SIDE) -> Tensor:
     """Activations of one tile row in L1, their columns spread over as many cores as divide them."""
     columns = tiles(width) // shard_cores(width) * TILE_SIDE
-    return Tensor(name, (1, 1, rows, width), dtype, Place(BufferType.L1, WIDTH_SHARDED, (rows, columns)))
+    return Tensor(name, (1, 1, rows, width), dtype, TensorPlace(BufferType.L1, WIDTH_SHARDED, (rows, columns)))
 
 
 def shard_cores(width: int) -> int:
@@ -37,7 +37,7 @@ def shard_cores(width: int) -> int:
 
 def heads(name: str, user_count: int, head_width: int) -> Tensor:
     """Heads of a decode step in L1: those of one user on each core, padded to a tile."""
-    place = Place(BufferType.L1, HEIGHT_SHARDED, (TILE_SIDE, head_width))
+    place = TensorPlace(BufferType.L1, HEIGHT_SHARDED, (TILE_SIDE, head_width))
     return Tensor(name, (1, user_count, TILE_SIDE, head_width), F16, place)
 
 

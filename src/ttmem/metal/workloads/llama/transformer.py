@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 
-from ttmem.metal.workloads.building.steps import Beat, EndTrace, Phase, Replay, Step, begun, freed, made
+from ttmem.metal.workloads.building.steps import Beat, EndTrace, PhaseStep, Replay, Step, begun, freed, made
 from ttmem.metal.workloads.llama.decode import Decode
 from ttmem.metal.workloads.llama.model import Llama
 from ttmem.metal.workloads.llama.prefill import Prefill
@@ -40,18 +40,18 @@ class Transformer:
     def steps(self) -> Iterator[Step]:
         """Without end: request after request."""
         yield from self.load()
-        yield Phase("compile")
+        yield PhaseStep("compile")
         yield from self.read_prompt()
         yield from self._with_window(self.decode_token())
         for request in count():
-            yield Phase("prefill")
+            yield PhaseStep("prefill")
             yield from self.read_prompt()
-            yield Phase("decode")
+            yield PhaseStep("decode")
             yield from self._with_window(self.answer(is_first=request == 0))
 
     def load(self) -> Iterator[Step]:
         """Weights and caches, layer by layer."""
-        yield Phase("load")
+        yield PhaseStep("load")
         yield from made(*self.llama.shared_tensors())
         for layer in range(self.llama.layer_count):
             yield Beat(LAYER_SECONDS)
@@ -87,11 +87,11 @@ class Transformer:
             yield from self.decode_token()
             yield Beat(LAYER_SECONDS, is_round=True)
         if is_first and self.has_trace:
-            yield Phase("capture")
+            yield PhaseStep("capture")
             yield begun("decode")
             yield from (step for step in self.decode_token() if not isinstance(step, Beat))
             yield EndTrace("decode")
-            yield Phase("decode")
+            yield PhaseStep("decode")
         for _ in range(TOKENS_PER_REQUEST - eager_count):
             yield Replay("decode")
             yield Beat(TOKEN_SECONDS, is_round=True)

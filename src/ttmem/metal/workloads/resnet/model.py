@@ -13,7 +13,7 @@ from typing import Any
 from ttmem.devices import BufferType
 from ttmem.metal.workloads.building.arithmetic import TILE_SIDE
 from ttmem.metal.workloads.building.operations import tiles
-from ttmem.metal.workloads.building.steps import BLOCK_SHARDED, HEIGHT_SHARDED, Place, Tensor
+from ttmem.metal.workloads.building.steps import BLOCK_SHARDED, HEIGHT_SHARDED, Tensor, TensorPlace
 from ttmem.metal.workloads.building.tables import dimensions
 
 __all__ = ["F8", "F16", "Activations", "Layer", "ResNet"]
@@ -127,14 +127,14 @@ class ResNet:
         """Activations in L1."""
         cut = self.cut(one)
         layout = BLOCK_SHARDED if one.is_block else HEIGHT_SHARDED
-        place = Place(BufferType.L1, layout, (cut.height * TILE_SIDE, cut.width * TILE_SIDE))
+        place = TensorPlace(BufferType.L1, layout, (cut.height * TILE_SIDE, cut.width * TILE_SIDE))
         return Tensor(one.name, (1, 1, self.rows(one), one.channels), F8, place)
 
     def images(self, name: str = "images", *, is_sharded: bool = False) -> Tensor:
         """The batch as it comes in: pixel by pixel, in DRAM, then in L1."""
         shard = self.cut(self.folded).height * TILE_SIDE, STEM_CHANNELS
-        sharded = Place(BufferType.L1, HEIGHT_SHARDED, shard, is_tiled=False)
-        place = sharded if is_sharded else Place(is_tiled=False)
+        sharded = TensorPlace(BufferType.L1, HEIGHT_SHARDED, shard, is_tiled=False)
+        place = sharded if is_sharded else TensorPlace(is_tiled=False)
         return Tensor(name, (1, 1, self.rows(self.folded), STEM_CHANNELS), F16, place)
 
     def halo(self, taken: Activations) -> Tensor:
@@ -144,7 +144,7 @@ class ResNet:
         height = cut.height * TILE_SIDE + 2 * (taken.side + 3)
         across = taken.channels // columns
         layout = BLOCK_SHARDED if taken.is_block else HEIGHT_SHARDED
-        place = Place(BufferType.L1, layout, (height, columns), is_tiled=False)
+        place = TensorPlace(BufferType.L1, layout, (height, columns), is_tiled=False)
         return Tensor("halo", (1, 1, height * (cut.core_count // across), taken.channels), F16, place)
 
     def constants(self) -> Iterator[tuple[Tensor, ...]]:
@@ -168,7 +168,7 @@ class ResNet:
         cut = self.cut(made)
         lengths = {"indices": cut.height * TILE_SIDE, "fetches": 4 * made.side}
         place = {
-            name: Place(BufferType.L1_SMALL, HEIGHT_SHARDED, (1, length), is_tiled=False)
+            name: TensorPlace(BufferType.L1_SMALL, HEIGHT_SHARDED, (1, length), is_tiled=False)
             for name, length in lengths.items()
         }
         return tuple(

@@ -12,11 +12,11 @@ from ttmem.metal.workloads.building.steps import (
     Beat,
     EndTrace,
     Operation,
-    Phase,
-    Place,
+    PhaseStep,
     Replay,
     Step,
     Tensor,
+    TensorPlace,
     apply,
     begun,
     made,
@@ -39,19 +39,19 @@ class Network:
 
     def steps(self) -> Iterator[Step]:
         """Without end."""
-        yield Phase("load")
+        yield PhaseStep("load")
         yield from made(self.resnet.images())
         for tensors in self.resnet.constants():
             yield from made(*tensors)
             yield Beat(LAYER_SECONDS)
-        yield Phase("compile")
+        yield PhaseStep("compile")
         yield from self._watched_batch()
         if self.has_trace:
-            yield Phase("capture")
+            yield PhaseStep("capture")
             yield begun("network")
             yield from chain.from_iterable(self.batch())
             yield EndTrace("network")
-        yield Phase("inference")
+        yield PhaseStep("inference")
         while True:
             yield from (Replay("network"),) if self.has_trace else self._watched_batch()
             yield Beat(BATCH_SECONDS, is_round=True)
@@ -95,7 +95,7 @@ class Network:
         resnet, last, classes = self.resnet, self.resnet.last, self.resnet.sizes["class_count"]
         parts = buffers((F16, 8), (F16, 2))
         pool = Operation("average_pool", ("pool_reader", "pool"), resnet.cut(last).core_count, parts)
-        pooled = Tensor("pooled", (1, 1, resnet.batch, last.channels), F8, Place(BufferType.L1))
+        pooled = Tensor("pooled", (1, 1, resnet.batch, last.channels), F8, TensorPlace(BufferType.L1))
         dense = op.matmul_decode("classes", last.channels, classes, weights=F8, core_count=TILE_SIDE)
         result = Tensor("result", (1, 1, resnet.batch, classes), F16)
         return (*apply(pool, pooled, frees=(last.name,)), *apply(dense, result, frees=("pooled", "result")))

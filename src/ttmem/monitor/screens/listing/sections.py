@@ -8,7 +8,7 @@ from ttmem.monitor.screens.listing.columns import tight_age_text
 from ttmem.monitor.screens.listing.phases import NOWHERE, OPEN_RUNS
 from ttmem.monitor.screens.pen import Pen
 from ttmem.snapshot.device import ChipName
-from ttmem.snapshot.dump import Allocation
+from ttmem.snapshot.dump import DumpedAllocation
 from ttmem.snapshot.process_detail import Holding, SiteSum
 from ttmem.snapshot.programs import Clash, OutOfMemory, PhasePeak
 from ttmem.snapshot.usage import ProcessDevice
@@ -223,7 +223,7 @@ def holding_line(holding: Holding, sheet: Sheet) -> Line:
     return pen.name(shown, room, is_ascii=sheet.is_ascii).done()
 
 
-def _whats(one: Allocation) -> Iterator[str]:
+def _whats(one: DumpedAllocation) -> Iterator[str]:
     """What it is, and who asked: a kernel's name, or lines and the operation; ever shorter."""
     what = what_text(one) + (f" x{one.holder_count}" if one.holder_count > 1 else "")
     if one.kind.is_kernel or not one.stack:
