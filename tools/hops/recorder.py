@@ -1,11 +1,15 @@
 """Counts the product's files that a program enters while somebody watches it.
 
-    python -m tools.hops.recorder FILE PROGRAM ARGUMENTS...
+    python -m tools.hops.recorder FILE WHAT ARGUMENTS...
 
 Runs `ttmem ARGUMENTS...` in this process and appends to FILE, at its end, one line for each Python file of the package
-in which a function was called. What runs while a module is imported is not counted. If PROGRAM is `watched`, only what
-is called while FILE.watching exists counts: a frame of a monitor that is warm, one scrape. The thread that follows
-journals all the time is nobody's walk.
+in which a function was called. What runs while a module is imported is not counted, and neither is the thread that
+follows journals all the time. WHAT is one of
+
+    whole             everything
+    watched           what is called while FILE.watching exists: a frame of a monitor that is warm
+    FILE.py:FUNCTION  of that, what is called by this function of the product: the answer to a scrape, without the
+                      server that took the question
 """
 
 import atexit
@@ -25,11 +29,12 @@ PACKAGE = os.path.dirname(ttmem.__file__) + os.sep
 class Recorder:
     """Who was entered, as `sys.setprofile` tells it in every thread."""
 
-    def __init__(self, only_while: str | None) -> None:
+    def __init__(self, only_while: str | None, within: str) -> None:
         self.files: set[str] = set()
         self.functions: set[Any] = set()
         self.calls = 0
         self._only_while = only_while
+        self._within = within
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> None:
         code = frame.f_code
@@ -38,6 +43,8 @@ class Recorder:
         if self._only_while is not None and not os.path.exists(self._only_while):
             return
         if threading.current_thread().name == FOLLOWING or _is_importing(frame):
+            return
+        if self._within and not _is_within(frame, self._within):
             return
         self.files.add(code.co_filename[len(PACKAGE) :])
         self.functions.add(code)
@@ -52,6 +59,14 @@ def _is_importing(frame: FrameType | None) -> bool:
     return False
 
 
+def _is_within(frame: FrameType | None, function: str) -> bool:
+    while frame is not None:
+        if f"{frame.f_code.co_filename[len(PACKAGE) :]}:{frame.f_code.co_name}" == function:
+            return True
+        frame = frame.f_back
+    return False
+
+
 def _write(recorder: Recorder, path: str) -> None:
     sys.setprofile(None)
     lines = [f"{len(recorder.functions)} {recorder.calls}", *sorted(recorder.files)]
@@ -60,7 +75,8 @@ def _write(recorder: Recorder, path: str) -> None:
 
 def main() -> None:
     path, how, *arguments = sys.argv[1:]
-    recorder = Recorder(f"{path}.watching" if how == "watched" else None)
+    is_whole, within = how == "whole", how if ":" in how else ""
+    recorder = Recorder(None if is_whole else f"{path}.watching", within)
     atexit.register(_write, recorder, path)
     at_once = os._exit
 

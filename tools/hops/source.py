@@ -24,12 +24,12 @@ def sources(package: Path) -> Sources:
 
 
 def both_ways(modules: Sources) -> list[tuple[str, str]]:
-    """Pairs of folders that import each other, wherever the import stands."""
+    """Pairs of folders that import each other, wherever the import stands. `__main__` is run, and imported by none."""
     edges = {
         (_folder(name), _folder(target))
         for name, tree in modules.items()
         for target, _ in _imports(tree, name, modules)
-        if _folder(name) != _folder(target)
+        if _folder(name) != _folder(target) and not name.endswith(".__main__")
     }
     return sorted((one, other) for one, other in edges if one < other and (other, one) in edges)
 

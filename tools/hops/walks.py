@@ -102,7 +102,7 @@ def _frame(found: Path, environment: dict[str, str]) -> None:
 
 def _scrape(found: Path, environment: dict[str, str]) -> None:
     """The second one: the first makes what the process makes once."""
-    command = _command(found, "watched", "serve", "--quiet", "--no-server-socket")
+    command = _command(found, "daemon/metrics/exporter.py:page", "serve", "--quiet", "--no-server-socket")
     server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
     try:
         assert server.stdout is not None

@@ -7,7 +7,7 @@ kept for an hour.
    field                     who touches it
    _journals                 whoever scans: the thread while it runs, else the caller; guarded by _scanning
    _ledger, _looks           anybody; each has its own lock
-   _counters                 made under _scanning by the first who sees a region; then anybody, has its own lock
+   _counters                 made by the scan that finds a region; then anybody, has its own lock
    _recorder                   whoever needs it first makes it; has its own lock
    _driver                   anybody; two at once tell the ledger the same
    _thread, _is_stopping     the owner of the collector; the thread only reads _is_stopping
@@ -117,6 +117,7 @@ class Collector:
 
     def _scan(self, *, is_hurried: bool) -> None:
         with self._scanning:
+            self._find_counters()
             found = self._journals.scan(is_hurried=is_hurried)
             began = time.thread_time()
             for journal in (*found, *self._unlisted.scan(self._journals.files)):
@@ -124,6 +125,12 @@ class Collector:
                 if not key and not trouble:
                     self._journals.offer_again(journal)
             self._journals.spent(time.thread_time() - began)
+
+    def _find_counters(self) -> None:
+        """The stock runtime's own, if a region of them has come."""
+        directories = self._journals.places.stock_listed
+        if self._counters is None and any(map(region_names, directories())):
+            self._counters = RuntimeCounters(StockCounters(directories, user_of=user_name), user_of=user_name)
 
     def wait_settled(self, timeout_seconds: float = 1.0) -> bool:
         """Ticks until no journal is still being read for the first time; False if that took too long."""
@@ -221,16 +228,8 @@ class Collector:
         return readings
 
     def _read_counters(self) -> Readings:
-        """Most machines have none; once there are some, they are read at every look."""
-        if self._counters is None:
-            directories = self._journals.places.stock_listed
-            if not any(map(region_names, directories())):
-                return NO_READINGS
-            with self._scanning:
-                self._counters = self._counters or RuntimeCounters(
-                    StockCounters(directories, user_of=user_name), user_of=user_name
-                )
-        return self._counters.read()
+        """Most machines have none; once a scan has found some, they are read for every snapshot."""
+        return self._counters.read() if self._counters is not None else NO_READINGS
 
     def _surroundings(self) -> Surroundings:
         return Surroundings(

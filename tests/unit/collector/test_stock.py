@@ -13,9 +13,11 @@ def collector(directory: Path) -> Collector:
 
 def test_a_region_that_comes_later_is_read(tmp_path: Path) -> None:
     collected = collector(tmp_path)
+    collected.tick()
     assert collected.snapshot().devices == ()
     put(tmp_path, 0x55, a_region(Slot(1 << 22, (64, 0, 0, 0, 0))))  # of a process that is over
 
+    collected.tick()
     snapshot = collected.snapshot()
 
     assert [usage.device.unique_id for usage in snapshot.devices] == [0x55]
@@ -24,4 +26,7 @@ def test_a_region_that_comes_later_is_read(tmp_path: Path) -> None:
 def test_a_file_with_another_name_is_no_region(tmp_path: Path) -> None:
     (tmp_path / "tt_device_x_memory").touch()
 
-    assert collector(tmp_path).snapshot().findings == ()
+    collected = collector(tmp_path)
+    collected.tick()
+
+    assert collected.snapshot().findings == ()
