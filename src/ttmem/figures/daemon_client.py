@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 import msgspec
 
@@ -225,7 +224,8 @@ def _peer_of(line: socket.socket) -> tuple[int, int]:
 
 
 def _quoted(word: str) -> str:
-    return quote(word, safe="", errors="replace")
+    """Every byte as %XX: DESIGN 12, one-shot table <= 150 ms, of which loading `urllib.parse` would take 5."""
+    return "".join(f"%{byte:02X}" for byte in word.encode(errors="replace"))
 
 
 def _body(target: str, answer: HttpAnswer) -> bytes:
