@@ -71,13 +71,12 @@ class Collector:
         places: Places,
         *,
         host: Host | None = None,
-        has_tap: bool = False,
         source: str = SOURCE,
         driver: "Driver | None" = None,
     ) -> None:
         self.source = source
         self.notes: tuple[Finding, ...] = ()  # what else whoever owns it wants to be seen
-        self._ledger = _native.Ledger(has_tap)
+        self._ledger = _native.Ledger()
         self._journals = Journals(places, user_of=user_name)
         self._unlisted = UnlistedJournals(places)
         self._driver = DriverWord(driver) if driver is not None else None
@@ -273,7 +272,7 @@ class Collector:
                     break
 
     def _is_settling(self) -> bool:
-        return any(process["reason"] == "settling" for process in self._ledger.snapshot(())["processes"])
+        return self._ledger.is_settling()
 
 
 def _type_count(snapshot: Snapshot) -> int:

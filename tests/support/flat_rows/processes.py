@@ -20,7 +20,7 @@ from tests.support.flat_rows.chips import (
     pool_from_row,
 )
 from tests.support.flat_rows.contradictions import chip_findings
-from ttmem.collector.rows.incidents import incidents_from_rows
+from tests.support.flat_rows.incidents import incidents_from_rows
 from ttmem.collector.rows.regions import SizesOf
 from ttmem.collector.rows.sums import with_sums
 from ttmem.devices import BinaryStatus, Pool
