@@ -59,8 +59,7 @@ struct SiteSum {
 };
 
 bool has_site(const Words& words) {
-    return words.site() != 0 &&
-           (is_buffer(words.kind()) || (words.kind() >= TTMEM_CIRCULAR_BUFFER && words.kind() <= TTMEM_SCRATCHPAD));
+    return words.site() != 0 && (is_buffer(words.kind()) || is_circular_buffer(words.kind()));
 }
 
 // What sums are told by: the line that asked and the one that called it, whatever the tensor. The operation, where no line is

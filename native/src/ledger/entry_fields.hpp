@@ -20,7 +20,7 @@ struct EntryFields {
         } else if (is_circular_buffer(kind) && is_socket) {
             asked = words.reserved_bytes();
         } else if (is_circular_buffer(kind)) {
-            const CircularBufferEntry cb = CircularBufferEntry::unpack(words);
+            const CircularBufferRecord cb = CircularBufferRecord::unpack(words);
             *this = {cb.address, words.reserved_bytes(), cb.program};
             core_set = cb.core_set;
         } else if (!is_socket) {
@@ -38,17 +38,17 @@ private:
 
     void take_all(const Words& words) {
         if (words.is_by_core()) {
-            const CorePartEntry part = CorePartEntry::unpack(words);
+            const CorePartRecord part = CorePartRecord::unpack(words);
             address = part.address;
             layout = part.layout;
             core_set = part.core_set;
         } else if (is_buffer(words.kind())) {
-            const BufferEntry buffer = BufferEntry::unpack(words);
+            const BufferRecord buffer = BufferRecord::unpack(words);
             address = buffer.address;
             layout = buffer.layout;
             page = buffer.page_bytes;
         } else if (words.kind() != TTMEM_KIND_UNKNOWN) {  // a kernel
-            const KernelEntry kernel = KernelEntry::unpack(words);
+            const KernelRecord kernel = KernelRecord::unpack(words);
             address = 0;
             program = kernel.program;
             core_type = kernel.core_type;

@@ -69,7 +69,7 @@ class Surroundings(NamedTuple):
 
 
 def snapshot_from_rows(rows: Rows, surroundings: Surroundings) -> Snapshot:
-    """The snapshot that the rows of `Ledger.snapshot()` and their surroundings make."""
+    """The snapshot that the rows of `_native.testing.flat_rows` and their surroundings make."""
     devices = devices_from_rows(rows)
     processes = processes_from_rows(rows, devices, surroundings)
     doubts = (explained(finding, process.uid) for process in processes for finding in process.findings)
