@@ -38,6 +38,8 @@ MODULES = (
     "monitor",
     "monitor_scale",
     "snapshot_rows",
+    "snapshot_structs",
+    "codec",
     "commands",
     "metrics",
     "history",

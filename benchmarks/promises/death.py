@@ -16,7 +16,7 @@ from benchmarks.figures.rows import Row, row
 from benchmarks.stage.actors import Actor, puppet, seed_puppet, seed_server
 from benchmarks.stage.collecting import following
 from benchmarks.stage.setting import Setting
-from ttmem._native import Ledger
+from ttmem._native import Ledger, testing
 
 DEADLINE_SECONDS = 10
 POLL_SECONDS = 0.0002
@@ -41,7 +41,7 @@ def _death_ms(setting: Setting, live_count: int, is_reaped: bool) -> float:
 
 def _live_count(ledger: Ledger) -> int:
     """What living processes hold; an ended one keeps its last figures in the snapshot but holds nothing."""
-    return sum(one["live_count"] for one in ledger.snapshot()["processes"] if one["state"] == "live")
+    return sum(one["live_count"] for one in testing.flat_rows(ledger)["processes"] if one["state"] == "live")
 
 
 def _old_death_ms(setting: Setting, after_seconds: float) -> float:

@@ -25,6 +25,7 @@ from benchmarks.stage.setting import Setting
 from tests.support.hooked.process import Hooked, hook_path
 from tests.support.ttnn.runtime import has_compiler
 from tests.support.ttnn.stock import NotThere, Stock, installed
+from ttmem._native import testing
 
 COUPLES, BLOCKS, CALLS, TURN = 7, 9, 5_000, 250
 START_BLOCKS, STARTS, DEATHS = 9, 50, 9
@@ -138,14 +139,14 @@ def _death_ms(process: Hooked) -> float:
     process.ask({"do": "open", "mesh": [1, 1], "l1_small": 0, "trace": 0, "dispatch": None, "worker_l1": 0})
     process.runtime.steps([TENSOR | {"layout": "INTERLEAVED"}])
     with following(process.journals) as ledger:
-        while not _holds_something(ledger.snapshot()):
+        while not _holds_something(testing.flat_rows(ledger)):
             time.sleep(0.001)
         descriptor = os.pidfd_open(process.pid)
         try:
             os.kill(process.pid, signal.SIGKILL)
             select.select([descriptor], [], [])
             began = time.monotonic_ns()
-            while _holds_something(ledger.snapshot()):
+            while _holds_something(testing.flat_rows(ledger)):
                 time.sleep(0.0002)
             return (time.monotonic_ns() - began) / 1e6
         finally:

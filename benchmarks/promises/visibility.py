@@ -17,7 +17,7 @@ from benchmarks.figures.rows import Row, row
 from benchmarks.stage.actors import Actor, collector, puppet, seed_puppet, seed_server
 from benchmarks.stage.collecting import following
 from benchmarks.stage.setting import Setting, quantile
-from ttmem._native import Ledger
+from ttmem._native import Ledger, testing
 
 EVENTS_PER_SECOND = 1_000_000
 LIVE = 1_000
@@ -45,7 +45,7 @@ def _latencies_ms(setting: Setting, seconds: float) -> list[float]:
 
 
 def _trace_bytes(ledger: Ledger) -> int:
-    return sum(used for _key, _device, pool, used, *_ in ledger.snapshot()["process_pools"] if pool == TRACE)
+    return sum(used for _key, _device, pool, used, *_ in testing.flat_rows(ledger)["process_pools"] if pool == TRACE)
 
 
 def _old_latencies_ms(setting: Setting, seconds: float) -> list[float]:

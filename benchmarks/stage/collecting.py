@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ttmem._native import Ledger
+from ttmem._native import Ledger, testing
 from ttmem.collector import Collector
 from ttmem.sources.directories import Places
 
@@ -38,7 +38,7 @@ def main() -> None:
     with following(Path(sys.argv[1])) as ledger:
         print("following", flush=True)
         for _ in sys.stdin:
-            processes = ledger.snapshot()["processes"]
+            processes = testing.flat_rows(ledger)["processes"]
             print(
                 *(sum(one[name] for one in processes) for name in ("events", "lost_records", "live_count")), flush=True
             )

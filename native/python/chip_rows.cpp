@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "journal/kernel_name.hpp"
-#include "python/entry_words.hpp"
+#include "ledger/entry_fields.hpp"
 #include "python/rows.hpp"
 
 namespace nb = nanobind;
@@ -65,7 +65,7 @@ struct ListedKernel {
 nb::tuple kernel_row(const ListedKernel& found, const Sent* sent, const Timebase& time) {
     const Words& words = found.words;
     const bool is_socket = found.process->way == Way::socket;
-    const EntryWords its(words, is_socket);
+    const EntryFields its(words, is_socket);
     const KernelName told(words.site() != 0 && !is_socket ? found.process->book.text(words.site()) : std::string());
     return nb::make_tuple(found.process->key, program_object(its.program), words.id, words.kind(), words.flags(),
                           words.reserved_bytes(), is_socket ? uint64_t{0} : words.requested_bytes(),
@@ -76,23 +76,6 @@ nb::tuple kernel_row(const ListedKernel& found, const Sent* sent, const Timebase
                           text(is_socket ? std::string() : operation_of(*found.process, words.target(), its.program)));
 }
 
-template <typename Number>
-nb::object known_or_none(const std::optional<Number>& value) {
-    return value ? nb::cast(*value) : nb::object(nb::none());
-}
-
-// (number, least of cores that have both, highest end of circular buffers where there is no buffer, lowest buffer where
-// there are no circular buffers, lowest buffer of all other cores, how many cores that are not, programs that reach into a
-// buffer as (process, program))
-nb::tuple headroom_row(uint32_t number, const Headroom& headroom) {
-    nb::list programs;
-    for (const auto& [process, program] : headroom.programs)
-        programs.append(nb::make_tuple(process, program_object(program)));
-    return nb::make_tuple(number, known_or_none(headroom.least), known_or_none(headroom.cb_end),
-                          known_or_none(headroom.own), known_or_none(headroom.lowest), headroom.core_count,
-                          nb::tuple(programs));
-}
-
 bool is_any_kernel(uint8_t kind) {
     return (kind >= TTMEM_KERNEL_APPLICATION && kind <= TTMEM_KERNEL_DISPATCH) || kind == TTMEM_KERNEL_UNKNOWN;
 }
@@ -100,26 +83,6 @@ bool is_any_kernel(uint8_t kind) {
 bool is_shown(const Process& process) { return process.is_counted(); }
 
 }  // namespace
-
-void space_rows(Atlas& atlas, const Processes& processes, const Devices& devices, nb::dict& rows) {
-    nb::list spaces, cores, headrooms;
-    const auto all = atlas.look(processes, devices);
-    for (uint32_t number = 0; number < all.size(); ++number) {
-        static const Places nothing;
-        const Places& places = all[number].places == nullptr ? nothing : *all[number].places;
-        for (uint32_t pool = 0; pool < kPlacedPools && places.is_followed; ++pool)
-            spaces.append(nb::make_tuple(number, pool) + gap_row(places.pools[pool], places.gaps[pool]));
-        const bool has_worst = !places.cores.empty();
-        const uint32_t core = has_worst ? places.cores[places.worst].core : 0;
-        if (places.is_followed)
-            cores.append(nb::make_tuple(number, has_worst, core % 256, core / 256,
-                                        has_worst ? places.cores[places.worst].used : places.buffers));
-        if (places.is_followed && places.headroom.is_known) headrooms.append(headroom_row(number, places.headroom));
-    }
-    rows["spaces"] = spaces;
-    rows["worst_cores"] = cores;
-    rows["headrooms"] = headrooms;
-}
 
 nb::dict chip_rows(Books& books, uint32_t device, size_t most) {
     return books.look([&](Processes& processes, Devices& devices, const Timebase&, const Besides& besides) {
@@ -169,7 +132,7 @@ nb::tuple kernel_rows(Books& books, uint32_t device, size_t most) {
         std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(kept), found.end(), is_first);
         nb::list rows;
         for (size_t i = 0; i < kept; ++i) {
-            const uint64_t program = EntryWords(found[i].words, found[i].process->way == Way::socket).program;
+            const uint64_t program = EntryFields(found[i].words, found[i].process->way == Way::socket).program;
             const auto its = sent.find({found[i].process->key, found[i].words.target(), program});
             rows.append(kernel_row(found[i], program != 0 && its != sent.end() ? &its->second : nullptr, time));
         }

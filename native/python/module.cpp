@@ -4,20 +4,19 @@
 #include <sys/auxv.h>
 
 #include <limits>
-#include <mutex>
 #include <string>
 #include <vector>
 
-#include "ledger/checkpoint.hpp"
 #include "python/allocation_client.hpp"
-#include "python/kept_rows.hpp"
 #include "python/layouts.hpp"
+#include "python/ledger.hpp"
 #include "python/own_journal.hpp"
 #include "python/released.hpp"
 #include "python/reports.hpp"
 #include "python/rows.hpp"
 #include "python/seeds.hpp"
 #include "python/socket_reports.hpp"
+#include "python/testing/testing.hpp"
 #include "python/whole_rows.hpp"
 #include "ttmem/client.h"
 #include "writer/owner.hpp"
@@ -134,30 +133,6 @@ nb::tuple attach(Books& books, nb::object file, uint64_t device, uint64_t inode)
     return nb::make_tuple(key, error);
 }
 
-nb::tuple taken(Books& books, uint64_t process) {
-    std::string records, arena;
-    books.without_python([&](Collector& collector) { return collector.taken(process, records, arena); });
-    return nb::make_tuple(nb::bytes(records.data(), records.size()), nb::bytes(arena.data(), arena.size()));
-}
-
-uint64_t feed(Books& books, nb::bytes records, nb::bytes arena, const nb::tuple& identity) {
-    const std::string all(records.c_str(), records.size()), names(arena.c_str(), arena.size());
-    const auto pid = nb::cast<uint32_t>(identity[0]), uid = nb::cast<uint32_t>(identity[1]);
-    const auto start = nb::cast<uint64_t>(identity[2]);
-    const auto label = nb::cast<std::string>(identity[3]);
-    return books.without_python(
-        [&](Collector& collector) { return collector.feed(all, names, pid, uid, start, label); });
-}
-
-// A ledger, and what it last wrote of those who cannot be asked again.
-struct Ledger : Books {
-    explicit Ledger(bool tap)
-        : Books(tap), checkpoint(without_python([](Collector& collector) { return Checkpoint(collector); })) {}
-    Checkpoint checkpoint;
-    std::mutex checkpointing;  // waited for as a collector's mutex is: without the interpreter lock
-    KeptRows kept;
-};
-
 nb::object take_checkpoint(Ledger& ledger) {
     Released released;
     std::unique_lock one_at_a_time(ledger.checkpointing);
@@ -182,42 +157,28 @@ nb::tuple take_log(Ledger& ledger, double wait_seconds) {
     return nb::make_tuple(nb::bytes(text.data(), text.size()), ledger.log().dropped());
 }
 
-template <auto method, typename... Values>
-auto without_python(Books& books, Values... values) {
-    return books.without_python([&](Collector& collector) { return (collector.*method)(values...); });
-}
-
-nb::dict overview_of(Ledger& ledger, nb::iterable pids) { return overview_rows(ledger, ledger.kept, pids); }
-
 void add_ledger(nb::module_& module) {
     nb::class_<Books>(module, "Books");
     nb::class_<Ledger, Books>(module, "Ledger", "Balances of every process that reports by journal or socket.")
-        .def(nb::init<bool>(), nb::arg("tap") = false)
+        .def(nb::init<>())
         .def("attach", attach, nb::arg("path"), nb::arg("device"), nb::arg("inode"))
         .def("drain", without_python<&Collector::drain>)
         .def("run", without_python<&Collector::run, double>, nb::arg("seconds"))
         .def("stop", &Ledger::stop)
         .def("look", whole_rows, nb::arg("details") = nb::none(), nb::arg("chips") = nb::dict(),
              nb::arg("processes") = nb::dict(), nb::arg("detailed") = nb::dict())
+        .def("is_settling", without_python<&Collector::is_settling>)
+        .def("journal_count", without_python<&Collector::journal_count>)
         .def("set_bank_sizes", without_python<&Collector::set_bank_sizes, std::string, uint64_t, uint64_t>,
              nb::arg("arch"), nb::arg("dram_bytes"), nb::arg("l1_bytes"))
-        .def("snapshot", snapshot_rows, nb::arg("devices") = nb::none())
-        .def("overview", overview_of, nb::arg("pids") = nb::make_tuple())
         .def("process", process_rows, nb::arg("pid"), nb::arg("key"), nb::arg("most"))
-        .def("alike", alike_rows)
         .def("sample", sample_rows)
         .def("lifetime", lifetime_rows)
         .def("allocations", allocation_rows, nb::arg("process"), nb::arg("most") = 0)
         .def("chip", chip_rows, nb::arg("device"), nb::arg("most"))
         .def("kernels", kernel_rows, nb::arg("device"), nb::arg("most"))
-        .def("tally", tally_rows, nb::arg("process"))
-        .def("alive_at_peak", alive_at_peak_rows, nb::arg("process"), nb::arg("device"), nb::arg("pool"))
         .def("incident", incident_copy_rows, nb::arg("pid"), nb::arg("key"), nb::arg("number"),
-             nb::sig("def incident(self, pid: int, key: int, number: int) -> dict | None"))
-        .def("taken", taken, nb::arg("process"))
-        .def("feed", feed, nb::arg("records"), nb::arg("arena"), nb::arg("identity"))
-        .def("end", without_python<&Collector::end, uint64_t>, nb::arg("process"))
-        .def("forget_ended", without_python<&Collector::forget_ended>)
+             nb::sig("def incident(self, pid: int, key: int, number: int) -> tuple | None"))
         .def("log_events", [](Ledger& ledger) { ledger.log().turn_on(); })
         .def("take_log", take_log, nb::arg("wait_seconds"))
         .def("reset_peaks", without_python<&Collector::reset_peaks>)
@@ -239,5 +200,6 @@ NB_MODULE(_native, module) {
     add_own_journal(module);
     add_ledger(module);
     add_seed_server(module);
+    add_testing(module);
     module.def("layout", layouts);
 }

@@ -8,8 +8,8 @@
 
 #include "journal/clock.hpp"
 #include "journal/kernel_name.hpp"
+#include "ledger/entry_fields.hpp"
 #include "ledger/overlaps.hpp"
-#include "python/entry_words.hpp"
 #include "python/reports.hpp"
 #include "python/rows.hpp"
 #include "reader/stacks.hpp"
@@ -210,7 +210,7 @@ private:
 
 nb::tuple entry_row(const OwnJournal& own, const Words& words, const Ages& ages, StackReader& stacks) {
     const bool is_program = words.kind() == TTMEM_PROGRAM_BINARY;
-    const EntryWords its(words);
+    const EntryFields its(words);
     const uint64_t id = is_program && words.id == TTMEM_PROGRAM_ZERO ? 0 : words.id;
     const KernelName told(is_program ? std::string() : own.site_text(words.site(), stacks));
     return nb::make_tuple(words.target(), words.kind(), id, words.pool(), words.flags(), words.reserved_bytes(),

@@ -16,9 +16,7 @@ nanobind::tuple size_row(const std::vector<uint64_t>& sizes);
 /// The runtime's number of a program, as it was reported; None unknown.
 nanobind::object program_object(uint64_t reported);
 
-/// `devices`: only rows about these; None for all.
-nanobind::dict snapshot_rows(Books& books, nanobind::object devices);
-/// One process close up: what `snapshot_rows` says of it, and its `most` largest and oldest allocations. `key`: which of
+/// One process close up: its `most` largest and oldest allocations, and where in its program they were made. `key`: which of
 /// several of that pid; 0 for the one that lives. Empty if there is none.
 nanobind::dict process_rows(Books& books, uint32_t pid, uint64_t key, size_t most);
 /// What every chip was at its highest, and what happened, since this was last asked; and who lives.
@@ -27,12 +25,6 @@ nanobind::tuple sample_rows(Books& books);
 nanobind::tuple lifetime_rows(Books& books);
 /// `most`: only so many, the largest; 0 for all.
 nanobind::list allocation_rows(Books& books, uint64_t process, size_t most);
-/// The same counted: (device numbers, kind, flags, whether it takes bytes, how many).
-nanobind::list tally_rows(Books& books, uint64_t process);
-/// Devices of which `snapshot_rows` has the same figures, in tuples.
-nanobind::list alike_rows(Books& books);
-/// What lies where on every chip, as few figures: into `rows`.
-void space_rows(Atlas& atlas, const Processes& processes, const Devices& devices, nanobind::dict& rows);
 /// What lies where on one chip; stretches of a pool beyond `most` are put together, across the smallest holes.
 nanobind::dict chip_rows(Books& books, uint32_t device, size_t most);
 /// The kernels on one chip, the `most` largest, and how many there are.
@@ -40,6 +32,5 @@ nanobind::tuple kernel_rows(Books& books, uint32_t device, size_t most);
 /// What was alive at an incident of a process, with its head; None if it is not kept. `key`: which of several of that pid; 0
 /// for one that lives.
 nanobind::object incident_copy_rows(Books& books, uint32_t pid, uint64_t key, uint64_t number);
-nanobind::tuple alive_at_peak_rows(Books& books, uint64_t process, uint32_t device, uint8_t pool);
 
 }  // namespace ttmem

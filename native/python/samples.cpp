@@ -36,8 +36,8 @@ const char* word_of(Type what) {
     }
 }
 
-void happening_rows(Process& process, const Timebase& time, nb::list& rows) {
-    for (const Happening& one : process.book.take_happenings()) {
+void event_rows(Process& process, const Timebase& time, nb::list& rows) {
+    for (const RecentEvent& one : process.book.take_recent_events()) {
         const bool is_phase = one.what == Type::phase_began || one.what == Type::phase_ended;
         nb::object figure = nb::int_(one.figure);
         if (is_phase && process.reader != nullptr)
@@ -53,7 +53,7 @@ void happening_rows(Process& process, const Timebase& time, nb::list& rows) {
 
 nb::tuple sample_rows(Books& books) {
     return books.glance([](Processes& processes, Devices& devices, const Timebase& time, const auto&) {
-        nb::list chips, lives, happenings;
+        nb::list chips, lives, events;
         for (uint32_t number = 0; number < devices.all().size(); ++number) {
             const Device& device = devices.all()[number];
             if (device.is_known || device.user_count > 0) chips.append(chip_row(devices, number));
@@ -63,9 +63,9 @@ nb::tuple sample_rows(Books& books) {
             lives.append(nb::make_tuple(process->key, process->pid,
                                         text(process->label.empty() ? process->command : process->label),
                                         !process->is_over(), process->started_ns, process->ended_ns));
-            if (process->is_verified) happening_rows(*process, time, happenings);
+            if (process->is_verified) event_rows(*process, time, events);
         }
-        return nb::make_tuple(nanoseconds(CLOCK_REALTIME), nb::tuple(chips), nb::tuple(lives), nb::tuple(happenings));
+        return nb::make_tuple(nanoseconds(CLOCK_REALTIME), nb::tuple(chips), nb::tuple(lives), nb::tuple(events));
     });
 }
 

@@ -271,7 +271,7 @@ class Books: ...
 class Ledger(Books):
     """Balances of every process that reports by journal or socket; safe to use from several threads."""
 
-    def __init__(self, tap: bool = False) -> None: ...
+    def __init__(self) -> None: ...
     def attach(self, path: str, device: int, inode: int) -> tuple[int, str]:
         """Starts reading a journal: (process key, ""), (0, what is wrong with the file), or (0, "") if no descriptor is
         free to open it now. One that is read already keeps its key."""
@@ -301,32 +301,20 @@ class Ledger(Books):
         another one whenever anything in it may have changed. A row is None if the caller says that it has that version:
         of `chips` by number, of `processes` by key, of `detailed` by key and with details."""
 
+    def is_settling(self) -> bool:
+        """Whether some journal is not read to its end yet, so that figures are not complete."""
+
+    def journal_count(self) -> int:
+        """How many living processes report by a journal."""
+
     def set_bank_sizes(self, arch: str, dram_bytes: int, l1_bytes: int) -> bool:
         """How large each bank of an architecture is, whoever has it: what is free in one piece follows from that.
         Returns whether that is news: then rows of its chips have new versions."""
 
-    def snapshot(self, devices: Iterable[int] | None = None) -> dict[str, Any]:
-        """Everything at one instant, as plain rows (see ttmem.snapshot for their meaning), or what is about some
-        devices, by their numbers, without programs, phases, refusals and what lies where."""
-
-    def overview(self, pids: Iterable[int] = ()) -> dict[str, Any]:
-        """Everything at a glance, at one instant: `devices` and what is about them as in `snapshot`; `processes` as
-        there; `sums`, one for each of them: (numbers of its devices, pools as (pool, used, requested or -1, count,
-        peak, its time, whether it is a lower bound), kinds as (kind, used, count, estimated), launches, what circular
-        buffers take or None); `holders`, who stand for all that live and have one origin and reason: (key, origin,
-        reason), with `process_pools`, `launches`, `footprints`, `rings`, `stalls`, `caches` under these keys; and
-        `spoken_of`, the numbers of devices without an id that somebody has something to tell about. With `pids`,
-        `whole` has what `snapshot` says of the living processes among them."""
-
     def process(self, pid: int, key: int, most: int) -> dict[str, Any]:
-        """One process close up, at one instant: what `snapshot` says of it; its `largest` and `oldest` allocations, at
-        most so many, as `allocations` has them; its `sites` as (what the site says, bytes on all devices, allocations),
-        the largest, and `site_count` of all. `key`: which of several of that pid; else the one that lives. Empty if
-        there is none."""
-
-    def alike(self) -> list[tuple[int, ...]]:
-        """All device numbers; those together of which `snapshot` has the same figures, but for names, times, and single
-        programs."""
+        """One process close up, at one instant: its `largest` and `oldest` allocations, at most `most` of each, as
+        `allocations` has them; its `sites` as (what the site says, bytes on all devices, allocations), the largest, and
+        `site_count` of all. `key`: which of several of that pid; else the one that lives. Empty if there is none."""
 
     def sample(self) -> tuple[Any, ...]:
         """For whoever samples the course of things, and for one such only: (time_ns, chips, processes, happenings).
@@ -360,31 +348,12 @@ class Ledger(Books):
         kind, flags, charged, seed rule, binary, cores, core_type, found_by, whether its program is known, its status
         and launches, time_ns, packed sizes, name, operation of its program)."""
 
-    def tally(self, process: int) -> list[tuple[tuple[int, ...], int, int, bool, int]]:
-        """How many are alive of every target, kind and flags: (device numbers, kind, flags, whether they take bytes,
-        how many)."""
-
-    def alive_at_peak(self, process: int, device: int, pool: int) -> tuple[list[tuple[Any, ...]], bool]:
-        """What was alive at the process's peak on a device, and whether the list is whole."""
-
-    def incident(self, pid: int, key: int, number: int) -> dict[str, Any] | None:
-        """An incident of a process with what was alive then: `incident` as in the rows of processes; `entries` as
-        (kind, pool, id, address, reserved, requested, per bank, program, operation, cores, how many, whether by core,
-        whether a view, layout, page, thread, time_ns, sequence, phase, site, devices if others); `sequence_before` and
-        `sequence_after` the copy; `pid`; `devices`. `key`: which of several of that pid; else one that lives. None if
-        it is not kept."""
-
-    def taken(self, process: int) -> tuple[bytes, bytes]:
-        """With tap: the records applied so far for a process (64 bytes each) and its arena; then forgets them."""
-
-    def feed(self, records: bytes, arena: bytes, identity: tuple[int, int, int, str]) -> int:
-        """Replays taken records as a process (pid, uid, start, label); returns its key."""
-
-    def end(self, process: int) -> None:
-        """Ends a fed process, as its death would."""
-
-    def forget_ended(self) -> None:
-        """Drops the list of ended processes."""
+    def incident(self, pid: int, key: int, number: int) -> tuple[Any, ...] | None:
+        """An incident of a process with what was alive then: (pid, names of chips, incident as in the rows of
+        processes, entries, sequence before and after the copy). An entry: (kind, pool, id, address, reserved,
+        requested, per bank, program, operation, cores, how many, whether by core, whether a view, layout, page, thread,
+        time_ns, sequence, phase, site, devices if others). `key`: which of several of that pid; else one that lives.
+        None if there is no copy of it."""
 
     def log_events(self) -> None:
         """Makes a line of every event from now on, of whoever reports in whichever way; before anything is attached."""
@@ -404,6 +373,49 @@ class Ledger(Books):
 
     def restore(self, checkpoint: bytes) -> tuple[int, str]:
         """Takes back the processes of a checkpoint that still live: (how many, "" or what is wrong with it)."""
+
+class testing:  # really a submodule
+    """What only tests ask of a ledger: flat tables, a second way to what `look` says, and replayed records."""
+
+    @staticmethod
+    def flat_rows(ledger: Ledger, devices: Iterable[int] | None = None) -> dict[str, Any]:
+        """Everything at one instant, a list of tuples for each kind of row, or what is about some devices, by their
+        numbers, without programs, phases, refusals and what lies where."""
+
+    @staticmethod
+    def alike(ledger: Ledger) -> list[tuple[int, ...]]:
+        """All device numbers; those together of which `flat_rows` has the same figures, but for names, times, and
+        single programs."""
+
+    @staticmethod
+    def tally(ledger: Ledger, process: int) -> list[tuple[tuple[int, ...], int, int, bool, int]]:
+        """How many are alive of every target, kind and flags: (device numbers, kind, flags, whether they take bytes,
+        how many)."""
+
+    @staticmethod
+    def alive_at_peak(ledger: Ledger, process: int, device: int, pool: int) -> tuple[list[tuple[Any, ...]], bool]:
+        """What was alive at the process's peak on a device, and whether the list is complete."""
+
+    @staticmethod
+    def tapped_ledger() -> Ledger:
+        """A ledger that remembers the records it applies, for `taken`."""
+
+    @staticmethod
+    def taken(ledger: Ledger, process: int) -> tuple[bytes, bytes]:
+        """Of a tapped ledger: the records applied so far for a process (64 bytes each) and its arena; then forgets
+        them."""
+
+    @staticmethod
+    def feed(ledger: Ledger, records: bytes, arena: bytes, identity: tuple[int, int, int, str]) -> int:
+        """Replays taken records as a process (pid, uid, start, label); returns its key."""
+
+    @staticmethod
+    def end(ledger: Ledger, process: int) -> None:
+        """Ends a fed process, as its death would."""
+
+    @staticmethod
+    def forget_ended(ledger: Ledger) -> None:
+        """Drops the list of ended processes."""
 
 class SeedServer:
     """Serves the seeds' socket: what is reported there goes into a ledger. One thread runs it."""

@@ -46,6 +46,7 @@ def public(owner: object) -> set[str]:
 
 
 CLIENT = documented("client")
+TESTING = documented("testing")
 LEDGER = {name: node for name, node in documented("Ledger").items() if not name.startswith("_")}
 
 
@@ -55,6 +56,7 @@ def test_the_module_has_what_the_stub_has() -> None:
     assert public(_native) == classes | set(documented())
     assert public(_native.client) == set(CLIENT)
     assert public(_native.Ledger) == set(LEDGER)
+    assert public(_native.testing) == set(TESTING)
 
 
 @pytest.mark.parametrize("name", CLIENT)
@@ -77,12 +79,15 @@ def test_a_method_of_the_ledger_takes_what_the_stub_says(name: str) -> None:
     assert parameters_of(told_by(getattr(_native.Ledger, name))) == parameters_of(LEDGER[name])
 
 
-def test_the_ledger_is_made_as_the_stub_says() -> None:
-    [argument] = parameters_of(documented("Ledger")["__init__"])
+@pytest.mark.parametrize("name", TESTING)
+def test_a_function_for_tests_takes_what_the_stub_says(name: str) -> None:
+    assert parameters_of(told_by(getattr(_native.testing, name))) == parameters_of(TESTING[name])
 
-    assert argument == ("tap", True)
-    assert isinstance(_native.Ledger(tap=True), _native.Ledger)
+
+def test_the_ledger_is_made_as_the_stub_says() -> None:
+    assert parameters_of(documented("Ledger")["__init__"]) == []
     assert isinstance(_native.Ledger(), _native.Ledger)
+    assert isinstance(_native.testing.tapped_ledger(), _native.Ledger)
 
 
 @pytest.mark.parametrize("name", sorted(name for name in CLIENT if name.startswith("report_")))

@@ -24,6 +24,7 @@ from tests.support.journals.bad_journals import (
     assert_unharmed,
 )
 from tests.support.journals.reporters import Nursery, a_nursery
+from ttmem._native import testing
 
 NAME = "4000-77-0123abcd.journal"
 STRUCTURE = [
@@ -239,7 +240,7 @@ def test_the_owner_of_the_file_is_the_user_whatever_the_header_says(
     reader.look()
     healthy.kill()
 
-    assert {row["uid"] for row in reader.ledger.snapshot()["processes"]} == {os.geteuid()}
+    assert {row["uid"] for row in testing.flat_rows(reader.ledger)["processes"]} == {os.geteuid()}
 
 
 zones = st.sampled_from(
@@ -311,7 +312,7 @@ def test_counters_that_say_everything_is_full_do_not_wrap_the_sums_of_others(
     reader = NativeReader(journals)
     reader.look()
     reader.look()
-    rows = reader.ledger.snapshot()
+    rows = testing.flat_rows(reader.ledger)
     healthy.kill()
 
     [device] = [row["number"] for row in rows["devices"] if row["unique_id"] == SAMPLE_CHIP]

@@ -12,6 +12,7 @@ from tests.support.processes.children import Actor, Writer, state_of
 from tests.support.processes.native_programs import NativePrograms
 from tests.support.processes.writer_log import differences, unexpected_findings
 from tests.support.timing.waiting import wait_until
+from ttmem._native import testing
 
 CHIP, OTHER_CHIP = 0x1A2B, 0x3C4D
 HOLD = f"import ttmem; chip = ttmem.open_device({CHIP}); handle = ttmem.report_buffer_alloc(chip, 7, 4096)"
@@ -73,7 +74,7 @@ def test_a_dead_process_is_off_the_device_within_two_drains(journals: Path, watc
         actor.reap()
         watch.collector.ledger.drain()
         watch.collector.ledger.drain()
-        [device] = watch.collector.ledger.snapshot()["device_pools"]
+        [device] = testing.flat_rows(watch.collector.ledger)["device_pools"]
 
         assert (held_before, device[2]) == (4096, 0)
 

@@ -56,12 +56,12 @@ class Asking:
 
     def __del__(self, write=os.write):
         for _ in range(100):
-            self.ledger.overview()
+            self.ledger.look()
         write(1, b"asked")
 
 asking = Asking(collector.ledger)
 for _ in range(3):
-    endless = iter(collector.ledger.overview, None)
+    endless = iter(collector.ledger.look, None)
     threading.Thread(target=collections.deque, args=(endless, 0), daemon=True).start()
 """
 ENDS = {

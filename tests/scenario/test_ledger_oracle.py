@@ -28,7 +28,7 @@ from tests.support.journals.oracle import CB_KINDS, KERNELS, SIZE_MOST, Life, Or
 from tests.support.journals.reporters import Nursery, Reporter, a_nursery
 from tests.support.simulated.whole_rows import check_overview
 from tests.support.timing.waiting import wait_until
-from ttmem._native import Ledger
+from ttmem._native import Ledger, testing
 from ttmem.devices import Kind, Pool
 
 VIEW, BY_HANDLE = 1, 2
@@ -71,7 +71,7 @@ class Reader:
     """A ledger that attached to processes of a story, and how it calls them."""
 
     def __init__(self, *, has_tap: bool = False) -> None:
-        self.ledger = Ledger(has_tap)
+        self.ledger = testing.tapped_ledger() if has_tap else Ledger()
         self.names: dict[int, str] = {}
 
     def attach(self, actor: Actor) -> None:
@@ -89,7 +89,9 @@ class Reader:
         wait_until(lambda: self.ledger.drain() == 0 and ends <= self._ended())
 
     def _ended(self) -> set[str]:
-        return {self.names[row["key"]] for row in self.ledger.snapshot()["processes"] if row["state"] == "ended"}
+        return {
+            self.names[row["key"]] for row in testing.flat_rows(self.ledger)["processes"] if row["state"] == "ended"
+        }
 
 
 class Stories(RuleBasedStateMachine):
@@ -362,7 +364,7 @@ class Stories(RuleBasedStateMachine):
         assert seen.device_peaks() == {place: (peak, False) for place, peak in self.oracle.peaks.items()}
         check_overview(self.prompt.ledger)
         for key, name in self.prompt.names.items():
-            records, arena = self.prompt.ledger.taken(key)
+            records, arena = testing.taken(self.prompt.ledger, key)
             self.records[name] = (self.records.get(name, (b"", b""))[0] + records, arena)
         self.is_agreeing = True
 
@@ -385,7 +387,7 @@ class Stories(RuleBasedStateMachine):
         [key] = [key for key, name in self.prompt.names.items() if name == actor.name]
         numbers = {name: number for number, name in seen.devices.items()}
         for (device, pool), lives in actor.truth.alive_at_peak.items():
-            rows, is_whole = self.prompt.ledger.alive_at_peak(key, numbers[device], index(pool))
+            rows, is_whole = testing.alive_at_peak(self.prompt.ledger, key, numbers[device], index(pool))
             assert is_whole
             assert sorted(_charge(seen.one_allocation(row)) for row in rows) == sorted(
                 _charge(one_life(actor.truth, life)) for life in lives if life.is_allocation
@@ -412,7 +414,7 @@ class Stories(RuleBasedStateMachine):
             self.oracle.end(actor.name)
         for reader in (self.prompt, self.lazy):
             reader.wait_for_ends(self.oracle)
-            assert_nothing_is_held(reader.ledger.snapshot())
+            assert_nothing_is_held(testing.flat_rows(reader.ledger))
 
 
 def _charge(row: tuple[Any, ...]) -> tuple[int, int, int, int]:
@@ -448,10 +450,10 @@ def check_late(reader: Reader, oracle: Oracle) -> None:
 def check_replay(records: dict[str, tuple[bytes, bytes]], oracle: Oracle) -> None:
     """Feeding what was read makes the same balances again; ending everybody makes them zero."""
     replay = Ledger()
-    names = {replay.feed(*taken, (1, 0, 0, name)): name for name, taken in records.items()}
+    names = {testing.feed(replay, *taken, (1, 0, 0, name)): name for name, taken in records.items()}
     for key, name in names.items():
         if not oracle.processes[name].is_alive:
-            replay.end(key)
+            testing.end(replay, key)
     seen, expected = Seen(replay, names), Expected(oracle, names.values())
     figures, truth = seen.figures(), expected.figures()
     for table in truth:
@@ -461,8 +463,8 @@ def check_replay(records: dict[str, tuple[bytes, bytes]], oracle: Oracle) -> Non
     assert seen.clashes() == expected.clashes()
     assert seen.process_peaks() == {place: (peak, False) for place, peak in expected.process_peaks().items()}
     for key in names:
-        replay.end(key)
-    assert_nothing_is_held(replay.snapshot())
+        testing.end(replay, key)
+    assert_nothing_is_held(testing.flat_rows(replay))
 
 
 def assert_nothing_is_held(rows: dict[str, Any]) -> None:

@@ -55,7 +55,7 @@ struct Entry {
     bool operator==(const Entry&) const = default;
 };
 
-struct BufferEntry {
+struct BufferRecord {
     Entry entry;
     uint64_t address = 0, requested = 0, per_bank = 0, page_bytes = 0;
     uint8_t layout = 0;
@@ -68,15 +68,15 @@ struct BufferEntry {
         words.per_bank = in::kPerBank.pack(per_bank) | in::kCount.pack(kCodeHigh.of(code));
         return words;
     }
-    static constexpr BufferEntry unpack(const Words& words) noexcept {
+    static constexpr BufferRecord unpack(const Words& words) noexcept {
         return {Entry::unpack(words),   words.buffer_address(), words.requested_bytes(),
                 words.per_bank_bytes(), words.page_bytes(),     words.layout()};
     }
-    bool operator==(const BufferEntry&) const = default;
+    bool operator==(const BufferRecord&) const = default;
 };
 
 /// A part of a buffer that is allocated by core.
-struct CorePartEntry {
+struct CorePartRecord {
     Entry entry;
     uint64_t address = 0, requested = 0, per_core = 0;
     uint32_t core_set = 0, next_part = 0;
@@ -94,15 +94,15 @@ struct CorePartEntry {
             in::kPerCore.pack(per_core) | in::kNextPart.pack(next_part) | in::kCount.pack(kCodeHigh.of(core_set));
         return words;
     }
-    static constexpr CorePartEntry unpack(const Words& words) noexcept {
+    static constexpr CorePartRecord unpack(const Words& words) noexcept {
         return {Entry::unpack(words), words.buffer_address(), words.requested_bytes(), words.per_core_bytes(),
                 words.core_set(),     words.next_part(),      words.layout()};
     }
-    bool operator==(const CorePartEntry&) const = default;
+    bool operator==(const CorePartRecord&) const = default;
 };
 
 /// A circular buffer, or what is laid out like one.
-struct CircularBufferEntry {
+struct CircularBufferRecord {
     Entry entry;
     uint32_t address = 0, core_set = 0;
     uint64_t program = 0, per_core = 0;
@@ -115,7 +115,7 @@ struct CircularBufferEntry {
         words.per_bank = in::kPerBank.pack(per_core) | in::kCount.pack(core_count);
         return words;
     }
-    static constexpr CircularBufferEntry unpack(const Words& words) noexcept {
+    static constexpr CircularBufferRecord unpack(const Words& words) noexcept {
         return {Entry::unpack(words),
                 in::kCbAddress.as<uint32_t>(words.address),
                 in::kCbCoreSet.as<uint32_t>(words.address),
@@ -123,10 +123,10 @@ struct CircularBufferEntry {
                 words.per_bank_bytes(),
                 words.count()};
     }
-    bool operator==(const CircularBufferEntry&) const = default;
+    bool operator==(const CircularBufferRecord&) const = default;
 };
 
-struct KernelEntry {
+struct KernelRecord {
     Entry entry;
     uint64_t program = 0, rule = 0, binary = 0;  // the second: charged by the allocation server's rule
     uint16_t core_count = 0;
@@ -139,17 +139,17 @@ struct KernelEntry {
         words.per_bank = in::kPerBank.pack(binary) | in::kCount.pack(core_count);
         return words;
     }
-    static constexpr KernelEntry unpack(const Words& words) noexcept {
+    static constexpr KernelRecord unpack(const Words& words) noexcept {
         return {Entry::unpack(words),    in::kProgram.of(words.address),
                 words.requested_bytes(), words.per_bank_bytes(),
                 words.count(),           words.core_type(),
                 words.found_by()};
     }
-    bool operator==(const KernelEntry&) const = default;
+    bool operator==(const KernelRecord&) const = default;
 };
 
 /// A program: status and launches, and its binaries in DRAM.
-struct ProgramEntry {
+struct ProgramRecord {
     uint16_t target = 0;
     uint64_t id = 0;
     uint8_t status = 0;
@@ -166,12 +166,12 @@ struct ProgramEntry {
         words.per_bank = in::kLaunches.pack(launches) | in::kStatus.pack(status) | in::kCount.pack(maker);
         return words;
     }
-    static constexpr ProgramEntry unpack(const Words& words) noexcept {
+    static constexpr ProgramRecord unpack(const Words& words) noexcept {
         return {words.target(),         words.id,      words.status(), words.launches(),
                 words.reserved_bytes(), words.address, words.site(),   static_cast<uint32_t>(words.requested_bytes()),
                 words.count()};
     }
-    bool operator==(const ProgramEntry&) const = default;
+    bool operator==(const ProgramRecord&) const = default;
 
     // Its last word alone, which changes while the entry lives. If the entry has been used again meanwhile, the word names
     // another maker, and the change is dropped instead of hitting a stranger.
@@ -197,7 +197,7 @@ struct ProgramEntry {
 };
 
 /// What somebody reports over the allocation server's socket: an address has all 64 bits, and there is nothing beside it.
-struct SocketEntry {
+struct SocketRecord {
     Entry entry;
     uint64_t address = 0, requested = 0, holders = 1;
     uint16_t type = 0;  // of a buffer, as its message has it
@@ -209,13 +209,13 @@ struct SocketEntry {
         words.per_bank = in::kPerBank.pack(holders) | in::kCount.pack(type);
         return words;
     }
-    static constexpr SocketEntry unpack(const Words& words) noexcept {
+    static constexpr SocketRecord unpack(const Words& words) noexcept {
         return {Entry::unpack(words), words.address, words.requested_bytes(), words.per_bank_bytes(), words.count()};
     }
     static constexpr void set_holders(Words& words, uint64_t holders) noexcept {
         words.per_bank = in::kPerBank.put(words.per_bank, holders);
     }
-    bool operator==(const SocketEntry&) const = default;
+    bool operator==(const SocketRecord&) const = default;
 };
 
 /// The entry of a program whose binaries take no memory of their own: it carries status and launches, and is no allocation.
@@ -230,13 +230,13 @@ inline constexpr bool comes_back(const Packed& packed) {
 }
 inline constexpr Entry kFullEntry{0xff, 0xff, 0xff, ~0u, 0xffff, ~0ull, in::kCharge.most()};
 static_assert(comes_back(kFullEntry) && comes_back(Entry{}));
-static_assert(comes_back(BufferEntry{kFullEntry, in::kAddress.most(), kSizeMost, kSizeMost, kPageCounted - 1, 7}));
-static_assert(comes_back(BufferEntry{kFullEntry, 1, 6 * kPageCounted, 1, 2 * kPageCounted, 7}));
-static_assert(comes_back(CorePartEntry{kFullEntry, in::kAddress.most(), in::kRequested.most(), kPerCoreMost,
-                                       (1u << kCodeBits) - 1, kTableMost, 7}));
-static_assert(comes_back(CircularBufferEntry{kFullEntry, ~0u, ~0u, in::kRequested.most(), kSizeMost, 0xffff}));
-static_assert(comes_back(KernelEntry{kFullEntry, in::kProgram.most(), kSizeMost, kSizeMost, 0xffff, 15, 15}));
-static_assert(comes_back(ProgramEntry{0xffff, ~0ull, 3, in::kLaunches.most(), kSizeMost, ~0ull, ~0u, ~0u, 0xffff}));
-static_assert(comes_back(SocketEntry{kFullEntry, ~0ull, kSizeMost, in::kPerBank.most(), 0xffff}));
+static_assert(comes_back(BufferRecord{kFullEntry, in::kAddress.most(), kSizeMost, kSizeMost, kPageCounted - 1, 7}));
+static_assert(comes_back(BufferRecord{kFullEntry, 1, 6 * kPageCounted, 1, 2 * kPageCounted, 7}));
+static_assert(comes_back(CorePartRecord{kFullEntry, in::kAddress.most(), in::kRequested.most(), kPerCoreMost,
+                                        (1u << kCodeBits) - 1, kTableMost, 7}));
+static_assert(comes_back(CircularBufferRecord{kFullEntry, ~0u, ~0u, in::kRequested.most(), kSizeMost, 0xffff}));
+static_assert(comes_back(KernelRecord{kFullEntry, in::kProgram.most(), kSizeMost, kSizeMost, 0xffff, 15, 15}));
+static_assert(comes_back(ProgramRecord{0xffff, ~0ull, 3, in::kLaunches.most(), kSizeMost, ~0ull, ~0u, ~0u, 0xffff}));
+static_assert(comes_back(SocketRecord{kFullEntry, ~0ull, kSizeMost, in::kPerBank.most(), 0xffff}));
 
 }  // namespace ttmem

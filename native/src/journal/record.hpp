@@ -221,8 +221,12 @@ inline void copy_words(const Record& from, Words& to) noexcept {
     to.per_bank = from.per_bank.load(std::memory_order_acquire);
 }
 
-/// Single words of a record that others may be changing: tag, and what `reserved` says besides bytes.
+/// Single words of a record that others may be changing. The kind alone is asked for by whoever looks for a key: the rest of
+/// the tag would make that too long to be inlined.
 inline Tag tag_of(const Record& record) noexcept { return Tag::unpack(record.tag.load(std::memory_order_acquire)); }
+inline uint8_t kind_of(const Record& record) noexcept {
+    return in::kKind.as<uint8_t>(record.tag.load(std::memory_order_acquire));
+}
 inline uint16_t target_of(const Record& record) noexcept {
     return in::kTarget.as<uint16_t>(record.reserved.load(std::memory_order_acquire));
 }

@@ -9,15 +9,17 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "journal/pools.hpp"
 #include "ledger/activity.hpp"
 #include "ledger/balances.hpp"
+#include "ledger/early_records.hpp"
+#include "ledger/ended_lives.hpp"
 #include "ledger/event_log.hpp"
 #include "ledger/overlaps.hpp"
+#include "ledger/recent_events.hpp"
 #include "ledger/table.hpp"
 #include "ledger/timebase.hpp"
 #include "reader/journal.hpp"
@@ -25,6 +27,7 @@
 namespace ttmem {
 
 inline constexpr size_t kFreedKept = 65'536;
+inline constexpr size_t kEntriesMost = kTableMost + kPendingMost;  // no journal can list more: our memory is bounded
 
 struct TargetBook {
     Totals totals;
@@ -39,31 +42,6 @@ struct TargetBook {
     int64_t seed_id = -1;  // a chip known by this number only, until another stands for it
     uint16_t rows = 0, columns = 0;
     bool is_open = false, is_mesh = false, is_named = false;
-};
-
-struct Freed {
-    Words words;  // as it was alive
-    uint64_t freed_sequence;
-};
-
-struct OutOfMemory {
-    uint32_t device;
-    uint8_t pool;
-    uint64_t requested, free, largest, raw;
-};
-
-struct Clash {
-    uint32_t device;
-    uint64_t program, cb_end, buffer, raw;
-};
-
-/// A moment in the life of a process.
-struct Happening {
-    Type what;
-    uint32_t device;  // of a refusal
-    uint8_t pool;     // of a refusal
-    uint64_t figure;  // bytes refused; the program that clashed; the name of a phase
-    uint64_t raw;
 };
 
 /// A kernel's bytes as the allocation server's protocol counts them: binary size x cores.
@@ -83,7 +61,7 @@ public:
           devices_(devices),
           has_addresses_(has_journal),
           targets_(has_journal ? kTargets : 1),
-          freed_most_(has_journal ? kFreedKept : 4096) {}
+          ended_(has_journal ? kFreedKept : 4096) {}
     ~Book();
     Book(const Book&) = delete;
     Book& operator=(const Book&) = delete;
@@ -210,14 +188,14 @@ public:
     /// Pools of chips that several targets hold something of at once, by device number and pool.
     const std::map<std::pair<uint32_t, uint8_t>, SharedPool>& shared_pools() const { return shared_; }
     const std::map<std::string, uint64_t>& findings() const { return findings_; }
-    const std::vector<Freed>& freed() const { return freed_; }
-    const std::deque<OutOfMemory>& out_of_memory() const { return out_of_memory_; }
-    const std::deque<Clash>& clashes() const { return clashes_; }
+    const std::vector<Freed>& freed() const { return ended_.all(); }
+    const std::deque<OutOfMemory>& out_of_memory() const { return recent_.out_of_memory(); }
+    const std::deque<Clash>& clashes() const { return recent_.clashes(); }
     /// How many allocations were refused, of every device and pool: all there were.
-    const std::map<std::pair<uint32_t, uint8_t>, uint64_t>& refusals() const { return refusals_; }
+    const std::map<std::pair<uint32_t, uint8_t>, uint64_t>& refusals() const { return recent_.refusals(); }
     /// What happened since this was last asked, for whoever draws the course of time: phases, refusals. The newest few.
-    std::deque<Happening> take_happenings() { return std::exchange(happenings_, {}); }
-    uint64_t freed_dropped() const { return freed_dropped_; }
+    std::deque<RecentEvent> take_recent_events() { return recent_.take(); }
+    uint64_t freed_dropped() const { return ended_.dropped(); }
     uint64_t last_raw() const { return last_raw_; }
     /// The site that names the operation of a program; 0 unknown.
     uint32_t operation_of(uint16_t target, uint64_t program) const {
@@ -230,26 +208,35 @@ public:
     void note_gap();
 
 private:
+    /// One record on its way into the book. Without a reader nothing is pending.
+    struct Step {
+        const Words& event;
+        uint32_t hash;  // of its key
+        const JournalReader* reader;
+        uint64_t now_ns;
+
+        bool is_pending(uint64_t sequence) const { return reader != nullptr && reader->is_pending(sequence); }
+        bool may_be_pending() const { return reader != nullptr && !reader->pending().empty(); }
+    };
+
     uint64_t when(uint64_t raw, uint64_t now_ns) const;
-    void apply_hashed(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
-    void on_allocated(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
-    bool has_ended_early(const Words& event);
-    uint64_t on_replaced(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
-    void end_life(size_t slot, const Words& by, const JournalReader* reader, uint64_t now_ns);
-    void on_freed(const Words& event, uint32_t hash, const JournalReader* reader, uint64_t now_ns);
-    void end_aloud(size_t slot, const Words& by, const JournalReader* reader, uint64_t now_ns);
+    void apply(const Step& step);
+    void on_allocated(const Step& step);
+    uint64_t on_replaced(const Step& step);
+    Words life_begun_by(const Words& event);
+    void end_life(size_t slot, const Step& by);
+    void on_freed(const Step& step);
+    void end_aloud(size_t slot, const Step& by);
     void on_opened(const Words& event, uint64_t now_ns);
     void on_closed(const Words& event, uint64_t now_ns);
-    void on_site_changed(const Words& event, uint32_t hash, const JournalReader* reader);
+    void on_site_changed(const Step& step);
     void on_named(const ProgramNamedRecord& named);
-    void on_program(const Words& event, const JournalReader* reader, uint64_t now_ns);
+    void on_program(const Step& step);
     void change_program(Words& program, const Words& event);
     void note_launch(const Words& event);
     void on_out_of_memory(const Words& event, uint64_t now_ns);
     void on_clash(const Words& event, uint64_t now_ns);
     void on_activity(const Words& event, uint64_t now_ns);
-    void on_phase(const Words& event);
-    void keep(const Happening& happening);
     void open_target(uint16_t number, uint64_t unique_id, uint32_t descriptor, uint64_t now_ns);
     void place_target(TargetBook& target, std::vector<uint32_t> devices, uint64_t now_ns);
     void ensure_place(uint16_t number, uint64_t now_ns);
@@ -267,7 +254,6 @@ private:
     TargetBook& target_at(uint16_t number);
     void set_open(TargetBook& target, bool is_open);
     void set_totals(TargetBook& target, const Totals& totals, uint64_t now_ns);
-    void keep_freed(const Words& words, uint64_t freed_sequence);
     bool may_say(uint64_t sequence);
     void say_begun(const Words& event, const Words& life, uint64_t replaced_bytes);
     void say_ended(const Words& life);
@@ -279,25 +265,15 @@ private:
     EntryTable table_;
     bool has_addresses_;  // as a journal tells them
     std::vector<TargetBook> targets_;
-    size_t freed_most_;
     std::map<uint32_t, Cell> cells_;
     std::vector<Cell*> cell_of_;  // by device number, for the hot path
     std::map<std::pair<uint32_t, uint8_t>, SharedPool> shared_;
     uint32_t used_pools_ = 0, used_kinds_ = 0;
     std::map<std::string, uint64_t> findings_;
-    std::unordered_set<uint64_t> freed_early_;  // lives whose end was read before their pending beginning
-    std::vector<Words> replaced_early_;         // replacements of such lives
-    std::vector<Words> programs_early_;         // changes of programs whose beginning may be pending
-    std::map<uint64_t, uint32_t> sites_early_;  // new sites of lives whose beginning is pending, by these
-    std::vector<Freed> freed_;                  // a ring once it is full
-    size_t freed_next_ = 0;
+    EarlyRecords early_;
+    EndedLives ended_;
     std::map<std::pair<uint16_t, uint64_t>, uint32_t> operations_;  // of programs, by their sites
-    std::deque<OutOfMemory> out_of_memory_;
-    std::map<std::pair<uint32_t, uint8_t>, uint64_t> refusals_;
-    std::deque<Clash> clashes_;
-    std::deque<Happening> happenings_;
-    uint64_t phase_sequence_ = 0;  // of the last phase that began or ended
-    uint64_t freed_dropped_ = 0;
+    RecentEvents recent_;
     uint64_t unmatched_ = 0;
     uint64_t last_raw_ = 0;
     uint64_t changes_ = 0, launches_ = 0;

@@ -163,6 +163,10 @@ public:
     /// What happened since this ledger began, by those who were forgotten, too.
     Lifetime lifetime();
     bool taken(uint64_t key, std::string& records, std::string& arena);
+    /// Whether some journal is not read to its end yet, so that figures are not complete.
+    bool is_settling();
+    /// How many living processes report by a journal.
+    uint64_t journal_count();
 
     /// Peaks of chips and processes start anew from what is held now.
     void reset_peaks();

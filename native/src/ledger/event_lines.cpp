@@ -23,8 +23,6 @@ constexpr int64_t kPeakStepBytes = 1 << 20;
 
 uint64_t not_below_zero(int64_t amount) { return static_cast<uint64_t>(std::max<int64_t>(amount, 0)); }
 
-bool is_circular(uint8_t kind) { return kind >= TTMEM_CIRCULAR_BUFFER && kind <= TTMEM_SCRATCHPAD; }
-
 // tt-metal's BufferType of what lies in a pool; an unknown one has no word.
 uint8_t type_of_pool(uint8_t pool) {
     constexpr uint8_t kTypes = 5;
@@ -35,7 +33,7 @@ uint8_t type_of_pool(uint8_t pool) {
 
 // Rows that only keep the books of a program take no memory, and are no allocation.
 bool is_worth_a_line(const Words& life) {
-    return life.reserved_bytes() != 0 || life.kind() == TTMEM_BUFFER || is_circular(life.kind()) ||
+    return life.reserved_bytes() != 0 || life.kind() == TTMEM_BUFFER || is_circular_buffer(life.kind()) ||
            is_kernel(life.kind());
 }
 
@@ -50,17 +48,17 @@ uint64_t line_id(const Words& life) {
 
 LineKind word_of_begin(uint8_t kind) {
     if (is_kernel(kind)) return LineKind::kernel_loaded;
-    return is_circular(kind) ? LineKind::cb_allocated : LineKind::allocated;
+    return is_circular_buffer(kind) ? LineKind::cb_allocated : LineKind::allocated;
 }
 
 LineKind word_of_end(uint8_t kind) {
     if (is_kernel(kind)) return LineKind::kernel_unloaded;
-    return is_circular(kind) ? LineKind::cb_freed : LineKind::freed;
+    return is_circular_buffer(kind) ? LineKind::cb_freed : LineKind::freed;
 }
 
 LineKind word_of_unknown(uint8_t kind) {
     if (is_kernel(kind)) return LineKind::unknown_kernel_unload;
-    return is_circular(kind) ? LineKind::unknown_cb_free : LineKind::unknown_free;
+    return is_circular_buffer(kind) ? LineKind::unknown_cb_free : LineKind::unknown_free;
 }
 
 }  // namespace
@@ -194,7 +192,7 @@ void Book::say_left(EventLog& log, uint32_t pid) const {
             if (is_kernel(kind))
                 add(kernels, held.count, 0);
             else
-                add(is_circular(kind) ? cbs : buffers, held.count, held.used);
+                add(is_circular_buffer(kind) ? cbs : buffers, held.count, held.used);
         }
         kernels.size += not_below_zero(cell.kernel_rule);
     }

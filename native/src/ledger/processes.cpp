@@ -187,6 +187,23 @@ Lifetime Collector::lifetime() {
     });
 }
 
+bool Collector::is_settling() {
+    return look([](const Processes& processes, const auto&, const auto&, const auto&) {
+        for (const auto& process : processes)
+            if (process->mode == Mode::settling && process->is_verified && process->shadowed_by == 0) return true;
+        return false;
+    });
+}
+
+uint64_t Collector::journal_count() {
+    return look([](const Processes& processes, const auto&, const auto&, const auto&) {
+        uint64_t count = 0;
+        for (const auto& process : processes)
+            count += process->way != Way::socket && process->mode != Mode::ended && process->ended_ns == 0;
+        return count;
+    });
+}
+
 bool Collector::taken(uint64_t key, std::string& records, std::string& arena) {
     const std::lock_guard lock(mutex_);
     for (auto& process : processes_) {

@@ -188,10 +188,7 @@ void Book::move_history(uint32_t from, uint32_t to) {
     }
     for (uint32_t i = 0; i < target_count_; ++i)
         if (touches(targets_[i], from)) return;
-    for (OutOfMemory& one : out_of_memory_)
-        if (one.device == from) one.device = to;
-    for (Clash& one : clashes_)
-        if (one.device == from) one.device = to;
+    recent_.rename(from, to);
     cells_.erase(from);
     cell_of_[from] = nullptr;
     if (std::erase(held_, from) != 0) --devices_.at(from).unsettled;
@@ -269,7 +266,7 @@ void Book::on_closed(const Words& event, uint64_t now_ns) {
     const bool is_said = log_ != nullptr && may_say(sequence);
     for (const Words& words : ended) {
         charge(words, -1, sequence, event.time, now_ns);
-        keep_freed(words, sequence);
+        ended_.add(words, sequence);
         table_.erase(entry_key(words), entry_hash(entry_key(words)), words.sequence());
         if (is_said) say_ended(words);
     }

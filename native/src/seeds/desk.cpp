@@ -134,7 +134,7 @@ void Desk::begin(Step& step) {
         flags |= kClamped;
         step.book.note("clamped");
     }
-    SocketEntry entry{{step.key.kind, step.pool, flags, 0, step.key.target, step.key.id, step.size}};
+    SocketRecord entry{{step.key.kind, step.pool, flags, 0, step.key.target, step.key.id, step.size}};
     entry.address = is_loaded && step.key.target != SeedTargets::kUnknown ? 0 : step.head.buffer_id;
     entry.requested = step.is_about_cb() ? 0 : step.size;
     entry.type = step.key.kind == TTMEM_BUFFER ? step.head.buffer_type : uint16_t{0};
@@ -149,10 +149,10 @@ void Desk::on_allocated(Step& step) {
     Words* life = step.book.at_slot(slot);
     uint64_t holders = 1;
     const bool is_alike = life != nullptr && (life->flags() & kRestored) == 0 && life->reserved_bytes() == step.size &&
-                          (step.is_about_cb() || SocketEntry::unpack(*life).type == step.head.buffer_type);
+                          (step.is_about_cb() || SocketRecord::unpack(*life).type == step.head.buffer_type);
     if (is_alike) {
         holders = holders_of(*life) + 1;
-        SocketEntry::set_holders(*life, holders);
+        SocketRecord::set_holders(*life, holders);
         step.next_sequence();
     } else {
         if (life != nullptr) {
@@ -177,7 +177,7 @@ void Desk::on_freed(Step& step) {
     const uint64_t size = life->reserved_bytes(), left = holders_of(*life) - 1;
     if (step.is_about_cb() && step.head.size != 0 && step.size != size) step.book.note("free_size");
     if (left != 0) {
-        SocketEntry::set_holders(*life, left);
+        SocketRecord::set_holders(*life, left);
         step.next_sequence();
     } else {
         step.book.end(slot, step.next_sequence(), step.now_ns);

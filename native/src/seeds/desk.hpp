@@ -37,7 +37,7 @@ private:
 };
 
 /// Holders of a life that was reported by socket.
-inline uint64_t holders_of(const Words& life) { return SocketEntry::unpack(life).holders; }
+inline uint64_t holders_of(const Words& life) { return SocketRecord::unpack(life).holders; }
 
 /// Everything a chip's kernels take by the protocol's rule, whatever their type.
 uint64_t kernel_bytes(const Device& device);

@@ -140,7 +140,7 @@ bool extent_of(const Writer& writer, const Words& words, Extent& extent) noexcep
     extent.place.is_circular = is_circular;
     extent.is_bound = false;
     if (is_circular) {
-        const CircularBufferEntry cb = CircularBufferEntry::unpack(words);
+        const CircularBufferRecord cb = CircularBufferRecord::unpack(words);
         extent.begin = cb.address;
         extent.place.core_set = cb.core_set;
     } else {

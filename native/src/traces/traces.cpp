@@ -198,7 +198,7 @@ void keep_circular_buffers(KnownTrace& trace, uint32_t from, uint32_t until) noe
     for (uint32_t entry = from; entry < until; ++entry) {
         Words words;
         Extent extent;
-        if (!is_circular_buffer(tag_of(the_writer.slab[entry]).kind)) continue;
+        if (!is_circular_buffer(kind_of(the_writer.slab[entry]))) continue;
         if (read_entry(entry, words) && trace.has_program(words.requested_bytes()) &&
             extent_of(the_writer, words, extent) && is_within(the_writer, extent.place.target, trace.target))
             keep_range(trace, extent);

@@ -33,7 +33,7 @@ ttmem_handle allocate_as_asked(Words& words, uint8_t options) noexcept {
 
 uint8_t kind_of_cb(uint8_t kind) noexcept {
     if (kind == 0) return TTMEM_CIRCULAR_BUFFER;
-    return kind >= TTMEM_CIRCULAR_BUFFER && kind <= TTMEM_SCRATCHPAD ? kind : uint8_t{TTMEM_KIND_UNKNOWN};
+    return is_circular_buffer(kind) ? kind : uint8_t{TTMEM_KIND_UNKNOWN};
 }
 
 Words words_of(const ttmem_buffer& buffer, uint8_t kind) noexcept {
@@ -44,7 +44,7 @@ Words words_of(const ttmem_buffer& buffer, uint8_t kind) noexcept {
     const Asked asked{
         kind,      pool_of_buffer(buffer.type),          flags,         site_of(buffer.site), buffer.target,
         buffer.id, reserved != 0 ? reserved : requested, buffer.options};
-    return BufferEntry{
+    return BufferRecord{
         asked.entry(),     checked_address(buffer.address), requested != 0 ? requested : reserved, per_bank,
         buffer.page_bytes, checked_layout(buffer.layout)}
         .pack();
@@ -107,8 +107,8 @@ struct CoreBuffer {
                           site,         checked_target(told.target), told.id,
                           reserved};
         const uint64_t listed = per_core < kPerCoreMost ? per_core : kPerCoreMost;
-        return CorePartEntry{
-            entry, one.address, asked, listed, CorePartEntry::fitting(one.core_set), next, checked_layout(told.layout)}
+        return CorePartRecord{
+            entry, one.address, asked, listed, CorePartRecord::fitting(one.core_set), next, checked_layout(told.layout)}
             .pack();
     }
     Words words_of_part(uint32_t part, uint32_t next) const noexcept {
@@ -154,9 +154,9 @@ TTMEM_HOT ttmem_handle cb_alloc(const ttmem_circular_buffer* cb) {
     const uint64_t per_core = checked_size(cb->size_per_core_bytes, flags);
     const uint64_t reserved = checked_product(cb->size_per_core_bytes, cb->core_count, flags);
     const Asked asked{kind_of_cb(cb->kind), TTMEM_CB, flags, cb->site, cb->target, cb->id, reserved, cb->options};
-    Words words =
-        CircularBufferEntry{asked.entry(), cb->address, cb->core_set, program_of(cb->program), per_core, cb->core_count}
-            .pack();
+    Words words = CircularBufferRecord{asked.entry(),           cb->address, cb->core_set,
+                                       program_of(cb->program), per_core,    cb->core_count}
+                      .pack();
     return allocate_as_asked(words, cb->options);
 }
 
@@ -175,7 +175,7 @@ TTMEM_HOT ttmem_handle kernel_load(const ttmem_kernel* kernel) {
     const Asked asked{
         kind, pool, flags, kernel->site, kernel->target, kernel->id, exact != 0 ? exact : seed_rule, kernel->options};
     Words words =
-        KernelEntry{asked.entry(), program_of(kernel->program), seed_rule, binary, kernel->core_count, core, found}
+        KernelRecord{asked.entry(), program_of(kernel->program), seed_rule, binary, kernel->core_count, core, found}
             .pack();
     return allocate_as_asked(words, kernel->options);
 }

@@ -70,7 +70,7 @@ Masks look_at(const Half* bucket, uint32_t tag) noexcept {
 bool is_entry_of(const Record& entry, Key key, uint64_t& made_by) noexcept {
     const uint64_t commit = entry.commit.load(std::memory_order_acquire);
     if (!is_committed(commit) || entry.id.load(std::memory_order_acquire) != key.id) return false;
-    const uint8_t kind = tag_of(entry).kind;
+    const uint8_t kind = kind_of(entry);
     const uint16_t target = target_of(entry);
     made_by = sequence_of(commit);
     return kind == key.kind && target == key.target;

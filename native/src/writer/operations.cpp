@@ -265,7 +265,7 @@ ttmem_handle begin_life(Words& words) noexcept {
     words.time = Stamp::now();
     words.set_thread(Stamp::thread());
     TTMEM_TEST_YIELD(sequence_taken);
-    if (words.kind() == TTMEM_PROGRAM_BINARY) words.per_bank = ProgramEntry::made_by(words.per_bank, sequence);
+    if (words.kind() == TTMEM_PROGRAM_BINARY) words.per_bank = ProgramRecord::made_by(words.per_bank, sequence);
     Found found;
     if (is_indexed) {
         found = find(writer, key, hash);

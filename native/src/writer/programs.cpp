@@ -9,13 +9,13 @@ template <typename Change>
 bool change_word(Word& word, uint64_t made_by, uint64_t& result, Change change) noexcept {
     uint64_t seen = word.load(std::memory_order_acquire);
     do {
-        if (!ProgramEntry::is_made_by(seen, made_by)) return false;
+        if (!ProgramRecord::is_made_by(seen, made_by)) return false;
         result = change(seen);
     } while (!word.compare_exchange_weak(seen, result, std::memory_order_acq_rel));
     return true;
 }
 
-void add_program(const ProgramEntry& program) noexcept {
+void add_program(const ProgramRecord& program) noexcept {
     Words words = program.pack();
     allocate(words);
 }
@@ -29,11 +29,11 @@ void change_status(uint16_t target, uint64_t program, uint8_t status, uint64_t b
     if (found.entry == kNoEntry) return add_program({target, program, status, 0, bytes, 0, address});
     Record& entry = writer.slab[found.entry];
     uint64_t result = 0;
-    const auto set_status = [status](uint64_t word) noexcept { return ProgramEntry::with_status(word, status); };
+    const auto set_status = [status](uint64_t word) noexcept { return ProgramRecord::with_status(word, status); };
     if (!change_word(entry.per_bank, found.made_by, result, set_status)) return;
     Words words;
     copy_words(entry, words);
-    ProgramEntry known = ProgramEntry::unpack(words);
+    ProgramRecord known = ProgramRecord::unpack(words);
     if (bytes == 0 || (bytes == known.bytes && (address == 0 || address == known.address))) {
         publish_now(StatusChangedRecord{target, program, status}.pack());
         return;
@@ -41,7 +41,7 @@ void change_status(uint16_t target, uint64_t program, uint8_t status, uint64_t b
     known.target = target;  // news of it: entered anew, with its history
     known.id = program;
     known.status = status;
-    known.launches = ProgramEntry::launches_in(result);
+    known.launches = ProgramRecord::launches_in(result);
     known.bytes = bytes;
     known.address = address;
     add_program(known);
@@ -54,7 +54,7 @@ void keep_operation(const Writer& writer, Key key, Found found, uint32_t site) n
     Word& word = writer.slab[found.entry].requested;
     uint64_t seen = word.load(std::memory_order_acquire);
     if (life_at(writer, key, found.entry) != found.made_by) return;
-    uint64_t named = ProgramEntry::with_operation(seen, site);
+    uint64_t named = ProgramRecord::with_operation(seen, site);
     if (!word.compare_exchange_strong(seen, named, std::memory_order_acq_rel)) return;
     if (life_at(writer, key, found.entry) != found.made_by)
         word.compare_exchange_strong(named, seen, std::memory_order_acq_rel);
@@ -77,12 +77,12 @@ void count_launch_at(const Writer& writer, Key key, uint32_t place, uint64_t mad
                      const LaunchedRing& ring) noexcept {
     Record& entry = writer.slab[place];
     uint64_t launched = entry.address.load(std::memory_order_relaxed), result = 0;
-    const auto count_one = [](uint64_t word) noexcept { return ProgramEntry::with_another_launch(word); };
+    const auto count_one = [](uint64_t word) noexcept { return ProgramRecord::with_another_launch(word); };
     if (__builtin_expect(!change_word(entry.per_bank, made_by, result, count_one), 0)) return tell_ring(ring);
     const uint64_t sequence = take_sequence(writer);
     // Another launch was faster, or the entry is somebody else's by now: then the word differs and is left alone.
     entry.address.compare_exchange_strong(launched, sequence, std::memory_order_release, std::memory_order_relaxed);
-    Words words = LaunchedRecord{key.target, key.id, ProgramEntry::launches_in(result), ring}.pack();
+    Words words = LaunchedRecord{key.target, key.id, ProgramRecord::launches_in(result), ring}.pack();
     words.time = Stamp::now();
     words.set_thread(Stamp::thread());
     publish(writer, sequence, words);

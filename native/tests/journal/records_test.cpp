@@ -146,30 +146,30 @@ TEST(a_live_entry_comes_back_at_its_extremes) {
     const Entry most{255, 255, 255, ~0u, 0xffff, ~0ull, in::kCharge.most()};
     for (const Entry& entry : {Entry{}, most}) {
         check_comes_back(entry);
-        check_comes_back(BufferEntry{entry});
-        check_comes_back(BufferEntry{entry, in::kAddress.most(), kSizeMost, kSizeMost, kPageCounted - 1, 7});
-        check_comes_back(BufferEntry{entry, 0, kSizeMost, 0, kSizeMost, 0});
-        check_comes_back(CorePartEntry{entry});
+        check_comes_back(BufferRecord{entry});
+        check_comes_back(BufferRecord{entry, in::kAddress.most(), kSizeMost, kSizeMost, kPageCounted - 1, 7});
+        check_comes_back(BufferRecord{entry, 0, kSizeMost, 0, kSizeMost, 0});
+        check_comes_back(CorePartRecord{entry});
         check_comes_back(
-            CorePartEntry{entry, in::kAddress.most(), kSizeMost, kPerCoreMost, (1u << kCodeBits) - 1, kTableMost, 7});
-        check_comes_back(CircularBufferEntry{entry});
-        check_comes_back(CircularBufferEntry{entry, ~0u, ~0u, in::kRequested.most(), in::kPerBank.most(), 0xffff});
-        check_comes_back(KernelEntry{entry});
-        check_comes_back(KernelEntry{entry, in::kProgram.most(), kSizeMost, kSizeMost, 0xffff, 15, 15});
-        check_comes_back(SocketEntry{entry});
-        check_comes_back(SocketEntry{entry, ~0ull, kSizeMost, in::kPerBank.most(), 0xffff});
+            CorePartRecord{entry, in::kAddress.most(), kSizeMost, kPerCoreMost, (1u << kCodeBits) - 1, kTableMost, 7});
+        check_comes_back(CircularBufferRecord{entry});
+        check_comes_back(CircularBufferRecord{entry, ~0u, ~0u, in::kRequested.most(), in::kPerBank.most(), 0xffff});
+        check_comes_back(KernelRecord{entry});
+        check_comes_back(KernelRecord{entry, in::kProgram.most(), kSizeMost, kSizeMost, 0xffff, 15, 15});
+        check_comes_back(SocketRecord{entry});
+        check_comes_back(SocketRecord{entry, ~0ull, kSizeMost, in::kPerBank.most(), 0xffff});
     }
-    check_comes_back(ProgramEntry{});
-    check_comes_back(ProgramEntry{0xffff, ~0ull, 3, in::kLaunches.most(), kSizeMost, ~0ull, ~0u, ~0u, 0xffff});
+    check_comes_back(ProgramRecord{});
+    check_comes_back(ProgramRecord{0xffff, ~0ull, 3, in::kLaunches.most(), kSizeMost, ~0ull, ~0u, ~0u, 0xffff});
 }
 
 TEST(a_program_changes_in_one_word_and_leaves_the_rest_of_it_alone) {
-    const uint64_t word = ProgramEntry{1, 2, 1, 7, 0, 0, 0, 0, 0xabcd}.pack().per_bank;
-    CHECK(ProgramEntry::is_made_by(word, 0x5'abcd));
-    CHECK(!ProgramEntry::is_made_by(word, 0x5'abce));
-    CHECK_EQUAL(ProgramEntry::launches_in(ProgramEntry::with_another_launch(word)), 8u);
-    const uint64_t changed = ProgramEntry::with_launches(ProgramEntry::with_status(word, 3), in::kLaunches.most());
-    CHECK_EQUAL(changed, (ProgramEntry{1, 2, 3, in::kLaunches.most(), 0, 0, 0, 0, 0xabcd}.pack().per_bank));
+    const uint64_t word = ProgramRecord{1, 2, 1, 7, 0, 0, 0, 0, 0xabcd}.pack().per_bank;
+    CHECK(ProgramRecord::is_made_by(word, 0x5'abcd));
+    CHECK(!ProgramRecord::is_made_by(word, 0x5'abce));
+    CHECK_EQUAL(ProgramRecord::launches_in(ProgramRecord::with_another_launch(word)), 8u);
+    const uint64_t changed = ProgramRecord::with_launches(ProgramRecord::with_status(word, 3), in::kLaunches.most());
+    CHECK_EQUAL(changed, (ProgramRecord{1, 2, 3, in::kLaunches.most(), 0, 0, 0, 0, 0xabcd}.pack().per_bank));
 }
 
 TEST(a_record_comes_back_at_its_extremes) {
@@ -204,7 +204,7 @@ TEST(a_ring_in_the_record_of_its_launch_says_what_its_own_record_would) {
 }
 
 TEST(a_life_becomes_its_end_and_forgets_whom_it_replaced) {
-    Words life = BufferEntry{{TTMEM_BUFFER, TTMEM_L1, kIndexed, 4, 5, 6, kSizeMost}, 7, 8, 9, 10, 1}.pack();
+    Words life = BufferRecord{{TTMEM_BUFFER, TTMEM_L1, kIndexed, 4, 5, 6, kSizeMost}, 7, 8, 9, 10, 1}.pack();
     life.commit = committed(1234);
     life.set_thread(11);
     const Words before = life;

@@ -42,7 +42,7 @@ Words replacing(uint64_t replaced, uint64_t sequence, uint64_t id, uint64_t byte
 Words a_program(uint64_t sequence, uint64_t id, uint8_t status) {
     Words words = made(sequence, id, 0);
     words.tag = Tag{Type::allocated, TTMEM_PROGRAM_BINARY, TTMEM_DRAM, kIndexed, 0}.pack();
-    words.per_bank = ProgramEntry::with_status(0, status);
+    words.per_bank = ProgramRecord::with_status(0, status);
     return words;
 }
 

@@ -14,7 +14,7 @@ uint64_t launches_of(uint16_t target, uint64_t program) {
     const Key key{program, target, TTMEM_PROGRAM_BINARY};
     const Found found = find(the_writer, key, hash_of(key));
     if (found.entry == kNoEntry) return ~uint64_t{0};
-    return ProgramEntry::launches_in(the_writer.slab[found.entry].per_bank.load());
+    return ProgramRecord::launches_in(the_writer.slab[found.entry].per_bank.load());
 }
 
 /// The site of its operation as its entry says; 0 if that is not known, or it is not listed.

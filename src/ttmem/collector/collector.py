@@ -70,13 +70,12 @@ class Collector:
         places: Places,
         *,
         host: Host | None = None,
-        has_tap: bool = False,
         source: str = SOURCE,
         driver: "Driver | None" = None,
     ) -> None:
         self.source = source
         self.notes: tuple[Finding, ...] = ()  # what else whoever owns it wants to be seen
-        self._ledger = _native.Ledger(has_tap)
+        self._ledger = _native.Ledger()
         for arch, sizes in bank_sizes().items():
             self._ledger.set_bank_sizes(arch, *sizes)
         self._journals = Journals(places, user_of=user_name)
@@ -287,7 +286,7 @@ class Collector:
                     break
 
     def _is_settling(self) -> bool:
-        return any(process["reason"] == "settling" for process in self._ledger.snapshot(())["processes"])
+        return self._ledger.is_settling()
 
 
 def _type_count(snapshot: Snapshot) -> int:

@@ -240,7 +240,6 @@ class Daemon:
 
     def _health(self) -> tuple[bool, dict[str, Any]]:
         is_well, troubles = self._is_well(), self._troubles()
-        rows = self._collector.ledger.snapshot(())["processes"]
         server = self._listeners.server
         return is_well and not troubles, {
             "status": "ailing" if not is_well else "degraded" if troubles else "ok",
@@ -253,7 +252,7 @@ class Daemon:
                 "in_place": server.is_in_place() if server else None,
                 **(self._feed.statistics() if self._feed else {}),
             },
-            "journals": sum(row["state"] == "live" and row["source"] == "journal" for row in rows),
+            "journals": self._collector.ledger.journal_count(),
             "checkpoint": self._checkpoint.facts(),
             "threads": {name: "ok" if is_alive else "ended" for name, is_alive in self._workers().items()},
         }

@@ -14,6 +14,7 @@ import time
 from typing import Any
 
 from ttmem import _native
+from ttmem._native import testing
 
 directory, situation, *calls = sys.argv[1:]
 client = _native.client
@@ -23,7 +24,7 @@ for number in range(1, 101):
     client.report_buffer_alloc(target, number, 4096)
 path = client.journal_path()
 facts = os.stat(path)
-ledger = _native.Ledger(True)
+ledger = testing.tapped_ledger()
 key, _ = ledger.attach(path, facts.st_dev, facts.st_ino)
 ledger.drain()
 kept = _native.Ledger().checkpoint()
@@ -53,7 +54,7 @@ class Asking:
         self.thread_id = threading.get_native_id()
         while not self.is_over:
             self.lap_count += 1
-            ledger.overview()
+            ledger.look()
 
     def is_asleep(self) -> bool:
         text = ctypes.create_string_buffer(512)

@@ -23,6 +23,7 @@ from tests.support.journals.bad_journals import (
     is_locked,
 )
 from tests.support.journals.reporters import Nursery, a_nursery
+from ttmem._native import testing
 from ttmem.events import BufferAllocated, PhaseBegan, encode_record
 
 NAME = "4000-77-0123abcd.journal"
@@ -193,7 +194,7 @@ def test_what_was_read_before_the_damage_showed_is_in_no_balance(
 
     look = reader.look()
 
-    rows = reader.ledger.snapshot()
+    rows = testing.flat_rows(reader.ledger)
     healthy.kill()
     assert_unharmed(look)
     assert look.damaged == {str(victim): 1}

@@ -23,6 +23,7 @@ from tests.support.journals.bad_journals import (
 )
 from tests.support.journals.reporters import Nursery, a_nursery
 from tests.support.processes.programs import command_of
+from ttmem._native import testing
 from ttmem.collector import Collector
 from ttmem.sources import Places, Roots
 
@@ -122,7 +123,7 @@ def test_a_journal_of_another_user_that_may_be_read_is_read(reader: AnyReader, j
 
     assert_unharmed(look)
     assert (look.damaged, look.states[str(path)]) == ({}, "ended")
-    rows = (reader.ledger if isinstance(reader, NativeReader) else reader.collector.ledger).snapshot()
+    rows = testing.flat_rows(reader.ledger if isinstance(reader, NativeReader) else reader.collector.ledger)
     assert {row["uid"] for row in rows["processes"] if row["path"] == str(path)} == {SOMEBODY}
 
 

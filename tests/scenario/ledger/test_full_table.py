@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.journals.reporters import Nursery, Reporter, a_nursery
 from tests.support.timing.waiting import wait_until
-from ttmem._native import Ledger
+from ttmem._native import Ledger, testing
 from ttmem.devices import Kind, Pool
 
 TABLE = 64
@@ -61,7 +61,7 @@ class Crowd:
     def rows(self, ledger: Ledger | None = None) -> dict[str, Any]:
         ledger = ledger or self.ledger
         ledger.drain()
-        return ledger.snapshot()
+        return testing.flat_rows(ledger)
 
 
 def pools(rows: dict[str, Any], table: str = "process_pools") -> dict[Pool, tuple[int, int]]:

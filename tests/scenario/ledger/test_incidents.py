@@ -10,6 +10,7 @@ import pytest
 from tests.support.processes.programs import a_program
 from tests.support.server.seed_serving import a_daemon
 from tests.support.timing.waiting import wait_until
+from ttmem._native import testing
 from ttmem.collector import Collector
 from ttmem.collector.rows.sums import overview_of
 from ttmem.daemon.metrics.families import lifetime_from_rows
@@ -136,7 +137,7 @@ def test_an_incident_of_a_mesh_is_counted_once_and_stays_counted_when_its_proces
         program.process.kill()
         program.process.wait()
         wait_until(lambda: collector.tick() >= 0 and not collector.snapshot().live)
-        collector.ledger.forget_ended()
+        testing.forget_ended(collector.ledger)
         counted.append(lifetime_from_rows(collector.ledger.lifetime()).incidents)
         assert collector.snapshot().processes == ()
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.journals.reporters import Command, Nursery, a_nursery
 from tests.support.timing.waiting import wait_until
-from ttmem._native import Ledger
+from ttmem._native import Ledger, testing
 from ttmem.devices import Pool
 
 SIZE = 100
@@ -31,7 +31,7 @@ def one_at_a_time(target: int, calls: int) -> list[Command]:
 
 
 def peaks_of(ledger: Ledger) -> set[int]:
-    rows = ledger.snapshot()
+    rows = testing.flat_rows(ledger)
     devices = {row[5] for row in rows["device_pools"] if row[1] == Pool.DRAM}
     return devices | {row[6] for row in rows["process_pools"] if row[2] == Pool.DRAM}
 
@@ -67,9 +67,9 @@ def test_a_reader_that_is_lapped_again_and_again_is_exact_once_there_is_rest(nur
         for _ in range(5):
             ledger.drain()
         reporter.finish()
-    wait_until(lambda: ledger.drain() == 0 and ledger.snapshot()["processes"][0]["complete"])
+    wait_until(lambda: ledger.drain() == 0 and testing.flat_rows(ledger)["processes"][0]["complete"])
 
-    rows = ledger.snapshot()
+    rows = testing.flat_rows(ledger)
     reporter.kill()
     assert [row[3:6] for row in rows["process_pools"]] == [(30 * 7, 30 * 7, 30)]
     assert sorted(row[2] for row in ledger.allocations(key)) == [1000 + round for round in range(30)]

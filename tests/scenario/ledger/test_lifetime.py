@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.journals.reporters import CHIP_FACTS, Nursery, a_nursery
 from tests.support.timing.waiting import wait_until
-from ttmem._native import Ledger
+from ttmem._native import Ledger, testing
 from ttmem.daemon.metrics.families import ChipLifetime, Lifetime, lifetime_from_rows
 from ttmem.devices import BufferType, Pool
 from ttmem.tracking import Cache, CacheOutcome, Stall
@@ -56,7 +56,7 @@ def work(nursery: Nursery, directory: Path, ledger: Ledger) -> int:
 
 
 def state_of(ledger: Ledger, key: int) -> str:
-    return str(next(row["state"] for row in ledger.snapshot()["processes"] if row["key"] == key))
+    return str(next(row["state"] for row in testing.flat_rows(ledger)["processes"] if row["key"] == key))
 
 
 def happened(ledger: Ledger) -> Lifetime:
@@ -87,9 +87,9 @@ def test_what_a_forgotten_process_did_still_counts(nursery: Nursery, journals: P
     work(nursery, journals, ledger)
     before = happened(ledger)
 
-    ledger.forget_ended()
+    testing.forget_ended(ledger)
 
-    assert ledger.snapshot()["processes"] == []
+    assert testing.flat_rows(ledger)["processes"] == []
     assert happened(ledger).chips == before.chips
     assert happened(ledger).journals[:5] == before.journals[:5]
     assert (before.journals.processes, before.journals.events > 8) == (1, True)
@@ -97,7 +97,7 @@ def test_what_a_forgotten_process_did_still_counts(nursery: Nursery, journals: P
 
 def test_the_next_process_adds_to_it(nursery: Nursery, journals: Path, ledger: Ledger) -> None:
     work(nursery, journals, ledger)
-    ledger.forget_ended()
+    testing.forget_ended(ledger)
 
     work(nursery, journals, ledger)
 
@@ -111,4 +111,4 @@ def test_the_newest_word_of_a_process_has_its_time(nursery: Nursery, journals: P
 
     work(nursery, journals, ledger)
 
-    assert 0 <= ledger.snapshot()["time_ns"] - happened(ledger).journals.last_ns < 60_000_000_000
+    assert 0 <= testing.flat_rows(ledger)["time_ns"] - happened(ledger).journals.last_ns < 60_000_000_000

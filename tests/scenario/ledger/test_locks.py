@@ -21,29 +21,33 @@ CALLS = {
     "run": "ledger.run(0.001)",
     "stop": "ledger.stop()",
     "look": "ledger.look('all')",
+    "is_settling": "ledger.is_settling()",
+    "journal_count": "ledger.journal_count()",
     "set_bank_sizes": "ledger.set_bank_sizes('wormhole_b0', 1 << 30, 1 << 20)",
-    "snapshot": "ledger.snapshot()",
-    "overview": "ledger.overview()",
     "process": "ledger.process(os.getpid(), 0, 5)",
-    "alike": "ledger.alike()",
     "sample": "ledger.sample()",
     "lifetime": "ledger.lifetime()",
     "allocations": "ledger.allocations(key)",
     "chip": "ledger.chip(0, 5)",
     "kernels": "ledger.kernels(0, 5)",
-    "tally": "ledger.tally(key)",
-    "alive_at_peak": "ledger.alive_at_peak(key, 0, 0)",
     "incident": "ledger.incident(os.getpid(), 0, 1)",
-    "taken": "ledger.taken(key)",
-    "feed": "ledger.feed(b'', b'', (1, 0, 1, ''))",
-    "end": "ledger.end(key)",
-    "forget_ended": "ledger.forget_ended()",
     "log_events": "ledger.log_events()",
     "take_log": "ledger.take_log(0.001)",
     "reset_peaks": "ledger.reset_peaks()",
     "describe_by_driver": "ledger.describe_by_driver(1, 'wormhole_b0', 'n150', 0, 0)",
     "checkpoint": "ledger.checkpoint()",
     "restore": "ledger.restore(kept)",
+}
+TESTING_CALLS = {
+    "flat_rows": "testing.flat_rows(ledger)",
+    "alike": "testing.alike(ledger)",
+    "tally": "testing.tally(ledger, key)",
+    "alive_at_peak": "testing.alive_at_peak(ledger, key, 0, 0)",
+    "tapped_ledger": "testing.tapped_ledger()",
+    "taken": "testing.taken(ledger, key)",
+    "feed": "testing.feed(ledger, b'', b'', (1, 0, 1, ''))",
+    "end": "testing.end(ledger, key)",
+    "forget_ended": "testing.forget_ended(ledger)",
 }
 SERVER_CALLS = {
     "run": "server.run(0.001)",
@@ -61,7 +65,7 @@ SITUATIONS = {
 
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_every_call_returns(tmp_path: Path, situation: str) -> None:
-    calls = [*CALLS.values(), *SERVER_CALLS.values()]
+    calls = [*CALLS.values(), *TESTING_CALLS.values(), *SERVER_CALLS.values()]
     command = command_of("ledger.locked_calls", str(tmp_path), SITUATIONS[situation], *calls)
     with subprocess.Popen(command, env=os.environ, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -74,7 +78,8 @@ def test_every_call_returns(tmp_path: Path, situation: str) -> None:
 
 
 def test_these_are_all_calls() -> None:
-    for owner, calls in ((_native.Ledger, CALLS), (_native.SeedServer, SERVER_CALLS)):
+    calls_of = ((_native.Ledger, CALLS), (_native.testing, TESTING_CALLS), (_native.SeedServer, SERVER_CALLS))
+    for owner, calls in calls_of:
         assert {name for name in dir(owner) if not name.startswith("_")} == set(calls)
 
 
@@ -83,7 +88,7 @@ def test_garbage_is_collected_afterwards_as_before(is_on: bool) -> None:
     was_on = gc.isenabled()
     try:
         (gc.enable if is_on else gc.disable)()
-        _native.Ledger().overview()
+        _native.Ledger().look()
 
         assert gc.isenabled() == is_on
     finally:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.journals.reporters import CHIP_FACTS, Nursery, Reporter, a_nursery
-from ttmem._native import Ledger
+from ttmem._native import Ledger, testing
 from ttmem.devices import BinaryStatus, Kind, Pool
 
 MOST = 1 << 42
@@ -29,7 +29,7 @@ class Told:
     @property
     def rows(self) -> dict[str, Any]:
         self.ledger.drain()
-        return self.ledger.snapshot()
+        return testing.flat_rows(self.ledger)
 
     @property
     def findings(self) -> dict[str, int]:

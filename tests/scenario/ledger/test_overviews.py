@@ -12,7 +12,7 @@ from tests.support.server.seed_bytes import alloc, kernel_load
 from tests.support.server.seed_serving import an_engine
 from tests.support.simulated.whole_rows import check_overview
 from tests.support.timing.waiting import wait_until
-from ttmem._native import Ledger
+from ttmem._native import Ledger, testing
 from ttmem.devices import Pool
 from ttmem.snapshot import ProcessUsage, Snapshot
 
@@ -112,7 +112,7 @@ def test_it_agrees_for_one_who_reports_twice_and_for_one_on_the_socket_alone(jou
 
 
 def _doubts(ledger: Ledger) -> list[Any]:
-    return [row["reason"] for row in ledger.snapshot()["processes"] if row["reason"]]
+    return [row["reason"] for row in testing.flat_rows(ledger)["processes"] if row["reason"]]
 
 
 def _is_dead(ledger: Ledger, pid: int) -> bool:

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.journals.reporters import CHIP_FACTS, Command, Nursery, a_nursery
-from ttmem._native import Ledger
+from ttmem._native import Ledger, testing
 from ttmem.devices import BufferLayout, Kind, Pool
 from ttmem.events import BufferAllocated, decode_record, encode_record
 
@@ -63,12 +63,12 @@ def some_command(dice: random.Random) -> Command:
 def a_log(nursery: Nursery, directory: Path, seed: int) -> Log:
     dice = random.Random(seed)
     reporter = nursery.start(directory, TTMEM_RING="1024", TTMEM_TABLE="512")
-    ledger = Ledger(tap=True)
+    ledger = testing.tapped_ledger()
     key = reporter.attach_to(ledger)
     opening = [("open_device", 0xA0, *CHIP_FACTS), ("open_device", 0xA1, *CHIP_FACTS), ("open_mesh", 9, 1, 2, CHIPS)]
     reporter.do(*opening, *(some_command(dice) for _ in range(COMMANDS)))
     ledger.drain()
-    records, arena = ledger.taken(key)
+    records, arena = testing.taken(ledger, key)
     reporter.kill()
     return Log([records[at : at + RECORD_BYTES] for at in range(0, len(records), RECORD_BYTES)], arena)
 
@@ -82,12 +82,12 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Log]]:
 
 def fed(records: list[bytes], arena: bytes, ledger: Ledger | None = None) -> tuple[Ledger, int]:
     ledger = ledger or Ledger()
-    return ledger, ledger.feed(b"".join(records), arena, (1, 0, 0, "fed"))
+    return ledger, testing.feed(ledger, b"".join(records), arena, (1, 0, 0, "fed"))
 
 
 def balances(ledger: Ledger, key: int) -> dict[str, Any]:
     """Everything about what is held now; no peaks, no findings, no history."""
-    rows = ledger.snapshot()
+    rows = testing.flat_rows(ledger)
     names = [row["unique_id"] or row["name"] for row in rows["devices"]]
     return {
         "pools": {(names[d], p): rest[:3] for k, d, p, *rest in rows["process_pools"] if k == key and any(rest[:3])},
@@ -132,7 +132,7 @@ def test_after_every_record_the_sums_are_those_of_the_list(logs: list[Log], seed
 
 
 def assert_sums_are_those_of_the_list(ledger: Ledger, key: int) -> None:
-    rows = ledger.snapshot()
+    rows = testing.flat_rows(ledger)
     used: Counter[Any] = Counter()
     counts: Counter[Any] = Counter()
     for devices, kind, _, pool, _, reserved, *_ in ledger.allocations(key):
@@ -152,11 +152,11 @@ def test_the_peak_is_the_highest_of_all_prefixes(logs: list[Log], seed: int) -> 
     highest: Counter[Any] = Counter()
     for length in range(len(log.records) + 1):
         ledger, _ = fed(log.records[:length], log.arena)
-        rows = ledger.snapshot()["process_pools"]
+        rows = testing.flat_rows(ledger)["process_pools"]
         highest |= Counter({(device, pool): used for _, device, pool, used, *_ in rows})
 
     ledger, _ = fed(*log)
-    assert {(row[1], row[2]): row[6] for row in ledger.snapshot()["process_pools"] if row[6]} == +highest
+    assert {(row[1], row[2]): row[6] for row in testing.flat_rows(ledger)["process_pools"] if row[6]} == +highest
 
 
 @FAST
@@ -196,7 +196,7 @@ def test_it_does_not_matter_which_process_is_read_first(logs: list[Log], order: 
         ledger = Ledger()
         for seed in seeds:
             fed(logs[seed].records, logs[seed].arena, ledger)
-        rows = ledger.snapshot()
+        rows = testing.flat_rows(ledger)
         chips = {row["number"]: row["unique_id"] for row in rows["devices"] if row["known"]}
         held = {(chips[d], p): rest[:3] for d, p, *rest in rows["device_pools"] if d in chips}
         return held | {chips[row["number"]]: row["open_count"] for row in rows["devices"] if row["known"]}
@@ -216,7 +216,7 @@ def test_records_of_a_newer_version_are_passed_over(logs: list[Log], seed: int, 
     ledger, key = fed(records, log.arena)
 
     assert balances(ledger, key) == outcome(*log)
-    assert "impossible_record" not in ledger.snapshot()["processes"][0]["findings"]
+    assert "impossible_record" not in testing.flat_rows(ledger)["processes"][0]["findings"]
 
 
 @pytest.mark.slow
@@ -231,11 +231,11 @@ def test_damaged_records_never_make_the_sums_and_the_list_disagree(
         at = data.draw(st.integers(0, len(damaged) - 1))
         damaged[at] = data.draw(st.integers(0, 255))
     ledger = Ledger()
-    key = ledger.feed(bytes(damaged), log.arena, (1, 0, 0, ""))
+    key = testing.feed(ledger, bytes(damaged), log.arena, (1, 0, 0, ""))
 
     assert_sums_are_those_of_the_list(ledger, key)
-    ledger.end(key)
-    assert [row for row in ledger.snapshot()["device_pools"] if any(row[2:5])] == []
+    testing.end(ledger, key)
+    assert [row for row in testing.flat_rows(ledger)["device_pools"] if any(row[2:5])] == []
 
 
 @FAST
@@ -244,7 +244,7 @@ def test_any_bytes_at_all_may_be_fed(records: list[bytes], arena: bytes) -> None
     ledger, key = fed(records, arena)
 
     assert_sums_are_those_of_the_list(ledger, key)
-    assert ledger.snapshot()["processes"][0]["events"] == len(records)
+    assert testing.flat_rows(ledger)["processes"][0]["events"] == len(records)
 
 
 @FAST
@@ -264,7 +264,7 @@ def test_half_a_record_at_the_end_is_left_out() -> None:
     record = encode_record(BufferAllocated(sequence=1, id=5, reserved_bytes=10, requested_bytes=10))
     ledger = Ledger()
 
-    key = ledger.feed(record + record[:40], b"", (1, 0, 0, ""))
+    key = testing.feed(ledger, record + record[:40], b"", (1, 0, 0, ""))
 
     assert len(ledger.allocations(key)) == 1
 
@@ -276,7 +276,7 @@ def test_many_entries_of_the_highest_size_do_not_wrap() -> None:
 
     ledger, _ = fed(words, b"")
 
-    [(_, _, _, used, requested, entries, peak, *_)] = ledger.snapshot()["process_pools"]
+    [(_, _, _, used, requested, entries, peak, *_)] = testing.flat_rows(ledger)["process_pools"]
     assert (used, requested, entries, peak) == (count * most, count * most, count, count * most)
 
 
@@ -291,7 +291,7 @@ def test_sizes_that_no_writer_leaves_in_a_record_are_refused() -> None:
 
     ledger, _ = fed([good, *bad], b"")
 
-    rows = ledger.snapshot()
+    rows = testing.flat_rows(ledger)
     assert [row[3:6] for row in rows["process_pools"]] == [(7, 7, 1)]
     assert rows["processes"][0]["findings"] == {"impossible_record": 3}
 
@@ -302,8 +302,8 @@ def test_kinds_and_pools_of_a_newer_version_are_kept_as_unknown() -> None:
 
     ledger, _ = fed([words], b"")
 
-    assert [row[2:6] for row in ledger.snapshot()["process_pools"]] == [(9, 4096, 4096, 1)]
-    assert [row[2:5] for row in ledger.snapshot()["process_kinds"]] == [(Kind.UNKNOWN, 4096, 1)]
+    assert [row[2:6] for row in testing.flat_rows(ledger)["process_pools"]] == [(9, 4096, 4096, 1)]
+    assert [row[2:5] for row in testing.flat_rows(ledger)["process_kinds"]] == [(Kind.UNKNOWN, 4096, 1)]
     assert outcome([words, freed], b"")["list"] == Counter()
 
 

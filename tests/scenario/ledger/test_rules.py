@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.journals.reporters import Nursery, Reporter, a_nursery
 from tests.support.timing.waiting import wait_until
-from ttmem._native import Ledger
+from ttmem._native import Ledger, testing
 from ttmem.devices import Kind, Pool
 
 VIEW, BY_HANDLE = 1, 2
@@ -29,7 +29,7 @@ class Story:
     @property
     def rows(self) -> dict[str, Any]:
         self.ledger.drain()
-        return self.ledger.snapshot()
+        return testing.flat_rows(self.ledger)
 
     @property
     def findings(self) -> dict[str, int]:
@@ -275,7 +275,7 @@ def test_what_was_alive_at_the_peak_is_what_was_made_before_and_freed_after(tell
     tell.say("report_buffer_alloc", tell.one, 5, 5)
 
     assert tell.pool(ONE) == (45, 45, 2, 90)
-    rows, is_whole = tell.ledger.alive_at_peak(tell.key, 0, Pool.DRAM.number)
+    rows, is_whole = testing.alive_at_peak(tell.ledger, tell.key, 0, Pool.DRAM.number)
     assert (sorted(row[2] for row in rows), is_whole) == ([2, 3, 4], True)
 
 

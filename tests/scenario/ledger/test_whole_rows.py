@@ -14,7 +14,7 @@ from tests.support.server.seed_bytes import alloc, free, kernel_load
 from tests.support.server.seed_serving import Engine, an_engine
 from tests.support.simulated.whole_rows import WholeRows
 from tests.support.timing.waiting import wait_until
-from ttmem._native import Ledger
+from ttmem._native import Ledger, testing
 
 MB = 1 << 20
 # index, arch, board, grid, banks, capacities by pool, kernel ring
@@ -88,12 +88,12 @@ def _settle(ledger: Ledger) -> None:
 
 
 def _settling(ledger: Ledger) -> list[Any]:
-    return [row for row in ledger.snapshot()["processes"] if row["reason"] == "settling"]
+    return [row for row in testing.flat_rows(ledger)["processes"] if row["reason"] == "settling"]
 
 
 def _reason(ledger: Ledger, key: int) -> str:
     ledger.drain()
-    return "".join(row["reason"] for row in ledger.snapshot()["processes"] if row["key"] == key)
+    return "".join(row["reason"] for row in testing.flat_rows(ledger)["processes"] if row["key"] == key)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -123,13 +123,13 @@ def test_they_say_what_a_snapshot_says_whatever_happens(
     for line in lines:
         line.close()
     rows.check()
-    ledger.forget_ended()
+    testing.forget_ended(ledger)
     rows.check()
     stories[1].reporter.kill()
 
 
 def _has_ended(ledger: Ledger, key: int) -> bool:
-    return any(row["state"] == "ended" for row in ledger.snapshot()["processes"] if row["key"] == key)
+    return any(row["state"] == "ended" for row in testing.flat_rows(ledger)["processes"] if row["key"] == key)
 
 
 def test_a_late_reader_and_openers_who_contradict_each_other(nursery: Nursery, journals: Path) -> None:

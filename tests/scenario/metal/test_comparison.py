@@ -64,7 +64,7 @@ def test_the_ledger_finds_chips_alike_as_long_as_they_hold_the_same(
 
     def parted() -> list[set[int]]:
         journal.read()
-        groups = [set(group) & set(own) for group in journal.ledger.alike()]
+        groups = [set(group) & set(own) for group in journal.tables.alike()]
         return sorted((group for group in groups if group), key=sorted)
 
     before = parted()

@@ -10,6 +10,7 @@ import pytest
 from tests.support.processes.native_programs import CLIENT_LIBRARY
 from tests.support.processes.permitted import needs_mounts
 from tests.support.processes.programs import a_command, command_of
+from ttmem._native import testing
 from ttmem.collector import Collector
 from ttmem.devices import Pool
 from ttmem.sources import Places
@@ -51,7 +52,7 @@ def test_twenty_thousand_stacks_cost_no_figure_no_chip_and_no_phase(tmp_path: Pa
         program.arrive()
         assert seen.wait_settled(30.0)
         told = seen.snapshot()
-        rows = seen.ledger.snapshot()["processes"]
+        rows = testing.flat_rows(seen.ledger)["processes"]
         entries = seen.ledger.allocations(rows[0]["key"])
         [path] = tmp_path.glob("*.journal")
         with path.open("rb") as file:

@@ -20,7 +20,7 @@ from tests.support.flat_rows.chips import (
     pool_from_row,
 )
 from tests.support.flat_rows.contradictions import chip_findings
-from ttmem.collector.rows.incidents import incidents_from_rows
+from tests.support.flat_rows.incidents import incidents_from_rows
 from ttmem.collector.rows.regions import SizesOf
 from ttmem.collector.rows.sums import with_sums
 from ttmem.devices import BinaryStatus, Pool
@@ -69,7 +69,7 @@ class Surroundings(NamedTuple):
 
 
 def snapshot_from_rows(rows: Rows, surroundings: Surroundings) -> Snapshot:
-    """The snapshot that the rows of `Ledger.snapshot()` and their surroundings make."""
+    """The snapshot that the rows of `_native.testing.flat_rows` and their surroundings make."""
     devices = devices_from_rows(rows)
     processes = processes_from_rows(rows, devices, surroundings)
     doubts = (explained(finding, process.uid) for process in processes for finding in process.findings)

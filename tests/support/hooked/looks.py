@@ -46,7 +46,7 @@ class Owner(NamedTuple):
 
 
 class Look:
-    """Everything told by one process; see `Told`, and the tables of `Ledger.snapshot`."""
+    """Everything told by one process; see `Told`, and the tables of `_native.testing.flat_rows`."""
 
     def __init__(self, rows: Rows, allocations: Sequence[tuple[Any, ...]], key: int) -> None:
         self._rows = rows

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tests.support.journals.oracle import DeviceName, Life, Oracle, OracleProcess
-from ttmem._native import Ledger
+from ttmem._native import Ledger, testing
 from ttmem.devices import Kind
 
 Figures = dict[str, Any]
@@ -24,7 +24,7 @@ class Seen:
         """`names`: from the ledger's process keys to the test's names."""
         self.ledger = ledger
         self.names = names
-        self.rows = ledger.snapshot()
+        self.rows = testing.flat_rows(ledger)
         self.devices = self._device_names()
 
     def _device_names(self) -> dict[int, DeviceName]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.support.journals.reporters import CHIP_FACTS, Nursery, Reporter
 from tests.support.processes.programs import command_of
 from tests.support.timing.stopwatch import Stopwatch
-from ttmem._native import Ledger, layout
+from ttmem._native import Ledger, layout, testing
 from ttmem.collector import Collector
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.codec import decoded, encoded
@@ -135,7 +135,7 @@ class NativeReader:
                     self._refused[str(path)] = error
         for _ in range(3):
             self.ledger.drain()
-        rows = self.ledger.snapshot()
+        rows = testing.flat_rows(self.ledger)
         for row in rows["processes"]:
             self.ledger.allocations(row["key"])
             for incident in row["incidents"]:

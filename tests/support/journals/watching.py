@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from tests.support.timing.waiting import wait_until
+from ttmem._native import testing
 from ttmem.collector import Collector
 from ttmem.devices import Pool
 from ttmem.sources import Places
@@ -45,7 +46,7 @@ class Watch:
         """Everything, after one more look."""
         if not self._follows:
             self.collector.tick()
-        return self.collector.ledger.snapshot()
+        return testing.flat_rows(self.collector.ledger)
 
     def processes(self, state: str) -> list[Row]:
         return [row for row in self.rows()["processes"] if row["state"] == state]
@@ -79,7 +80,7 @@ class Watch:
 
         def at_rest() -> Row:
             applied = self.collector.tick()
-            rows = self.collector.ledger.snapshot()
+            rows = testing.flat_rows(self.collector.ledger)
             whole = ("", "table_full", "damaged", "unverified", "undivided", "unknown_device")
             is_whole = all(row["reason"] in whole for row in rows["processes"])
             return rows if applied == 0 and is_whole else {}

@@ -39,7 +39,7 @@ def of_model(model: SeedModel) -> Figures:
 
 
 def of_rows(rows: Document, keys: Sequence[int] | None = None) -> Figures:
-    """The figures of `Ledger.snapshot()`: of all devices, or what the processes with these keys hold."""
+    """The figures of `_native.testing.flat_rows`: of all devices, or what the processes with these keys hold."""
     names = {row["number"]: device_name(row["name"], row["index"]) for row in rows["devices"]}
     if keys is None:
         pools = [(names[row[0]], *row[1:2], row[2], row[4]) for row in rows["device_pools"]]

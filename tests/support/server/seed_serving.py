@@ -24,6 +24,7 @@ from tests.support.server.seed_figures import Figures, of_document, of_dump, of_
 from tests.support.server.seed_lines import Line, asked
 from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 from ttmem import _native
+from ttmem._native import testing
 
 
 class Engine:
@@ -55,17 +56,17 @@ class Engine:
         return Line(self.path, message_bytes)
 
     def figures(self) -> Figures:
-        return of_rows(self.ledger.snapshot())
+        return of_rows(testing.flat_rows(self.ledger))
 
     def figures_of(self, pid: int) -> Figures:
-        return of_rows(self.ledger.snapshot(), [self.process(pid)["key"]])
+        return of_rows(testing.flat_rows(self.ledger), [self.process(pid)["key"]])
 
     def process(self, pid: int) -> dict[str, Any]:
         [row] = [row for row in self.live() if row["pid"] == pid]
         return row
 
     def live(self) -> list[dict[str, Any]]:
-        return [row for row in self.ledger.snapshot()["processes"] if row["state"] == "live"]
+        return [row for row in testing.flat_rows(self.ledger)["processes"] if row["state"] == "live"]
 
     def findings(self, pid: int) -> dict[str, int]:
         return dict(self.process(pid)["findings"])

@@ -3,7 +3,7 @@
 from tests.support.flat_rows.processes import Surroundings, snapshot_from_rows
 from tests.support.simulated.figures import HOST
 from tests.support.simulated.timeless import timeless
-from ttmem._native import Ledger
+from ttmem._native import Ledger, testing
 from ttmem.collector.chips import bank_sizes
 from ttmem.collector.rows import Looks
 from ttmem.collector.rows import Surroundings as LooksSurroundings
@@ -40,7 +40,7 @@ class WholeRows:
         raise AssertionError(f"the ledger never stood still in {LOOKS} looks")
 
     def _expected(self) -> Snapshot:
-        return timeless(snapshot_from_rows(self._ledger.snapshot(), SURROUNDINGS))
+        return timeless(snapshot_from_rows(testing.flat_rows(self._ledger), SURROUNDINGS))
 
 
 def _without_fullest(snapshot: Snapshot) -> Snapshot:
@@ -59,4 +59,4 @@ def check_whole_rows(ledger: Ledger) -> None:
 def check_overview(ledger: Ledger) -> Snapshot:
     """What the ledger knows, without the details of processes, after its whole rows were checked."""
     check_whole_rows(ledger)
-    return overview_of(snapshot_from_rows(ledger.snapshot(), SURROUNDINGS))
+    return overview_of(snapshot_from_rows(testing.flat_rows(ledger), SURROUNDINGS))

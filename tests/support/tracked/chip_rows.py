@@ -128,17 +128,17 @@ class ChipTables:
         for row in rows["devices"]:
             self._unique_ids[row["number"]] = row["unique_id"] if row["known"] else None
         chips = {row["unique_id"]: row["number"] for row in rows["devices"] if row["known"]}
-        return Reading(rows, journal.ledger.tally(journal.key), chips, self)
+        return Reading(rows, journal.tables.tally(journal.key), chips, self)
 
     def read(self, journal: OwnJournal) -> Reading:
         """The rows of one of those chips of which the ledger itself says that it has the same of all of them."""
         journal.read()
-        groups = journal.ledger.alike()
+        groups = journal.tables.alike()
         if any(self._unique_ids.get(number) is None for numbers in groups for number in numbers):
             return self.read_all(journal)  # somebody new
         chips = {self._unique_ids[number] or 0: numbers[0] for numbers in groups for number in numbers}
         rows = journal.rows([numbers[0] for numbers in groups])
-        return Reading(rows, journal.ledger.tally(journal.key), chips, self)
+        return Reading(rows, journal.tables.tally(journal.key), chips, self)
 
     def keys(self, rows: Rows, tally: Iterable[Row]) -> dict[int, ChipKey]:
         """By the number of the device."""

@@ -7,7 +7,7 @@ It prints for each corruption whether it was found; what the look says without a
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -17,7 +17,7 @@ from unittest.mock import patch
 from tests.support.tracked import shown
 from tests.support.tracked.chip_rows import ACTIVITY, HOLDINGS, Row
 from tests.support.tracked.comparison import Comparison
-from tests.support.tracked.own_journal import an_own_journal
+from tests.support.tracked.own_journal import FlatTables, an_own_journal
 from tests.support.tracked.shown_steps import ShownSteps
 from ttmem import GraphTracker, _native
 from ttmem.metal import Truth
@@ -30,23 +30,20 @@ FIGURES_AT |= {"launches": 2, "rings": 3, "stalls": 3, "caches": 3}
 assert {*FIGURES_AT, "process_pools", "process_kinds", "process_cores"} == {*HOLDINGS, *ACTIVITY}
 
 
-class FalseLedger:
-    """A ledger that is wrong about one figure of one chip, and knows that this chip is like no other."""
+class FalseTables(FlatTables):
+    """Tables that are wrong about one figure of one chip, and know that this chip is like no other."""
 
     def __init__(self, ledger: _native.Ledger, chip: int, table: str) -> None:
-        self._ledger = ledger
+        super().__init__(ledger)
         self._chip = chip
         self._table = table
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._ledger, name)
-
     def alike(self) -> list[tuple[int, ...]]:
-        groups = [tuple(number for number in group if number != self._chip) for group in self._ledger.alike()]
+        groups = [tuple(number for number in group if number != self._chip) for group in super().alike()]
         return [*filter(None, groups), (self._chip,)]
 
-    def snapshot(self, devices: Any = None) -> dict[str, Any]:
-        rows = self._ledger.snapshot(devices)
+    def rows(self, devices: Iterable[int] | None = None) -> dict[str, Any]:
+        rows = super().rows(devices)
         if self._table in rows:
             device_at, *_ = (HOLDINGS | ACTIVITY)[self._table]
             own = next(at for at, row in enumerate(rows[self._table]) if row[device_at] == self._chip)
@@ -54,7 +51,7 @@ class FalseLedger:
         return rows
 
     def tally(self, process: int) -> list[Any]:
-        rows: list[Any] = self._ledger.tally(process)
+        rows = super().tally(process)
         if self._table == "tally":  # an allocation is missing here, and there is one too many on the other chips
             at = next(at for at, (on, *_) in enumerate(rows) if len(on) > 1)
             on, kind, flags, has_bytes, count = rows[at]
@@ -69,10 +66,10 @@ def _raised(row: Row, at: int) -> Row:
 
 def corruptions(comparison: Comparison) -> dict[str, Corruption]:
     """By what is corrupted."""
-    ledger = comparison.journal.ledger
-    last = max(number for group in ledger.alike() for number in group)
+    journal = comparison.journal
+    last = max(number for group in journal.tables.alike() for number in group)
     found: dict[str, Corruption] = {
-        f"{table} of the ledger": partial(patch.object, comparison.journal, "ledger", FalseLedger(ledger, last, table))
+        f"{table} of the ledger": partial(patch.object, journal, "tables", FalseTables(journal.ledger, last, table))
         for table in (*FIGURES_AT, "tally")
     }
     found["chips that are not alike"] = partial(_all_alike, comparison)
@@ -85,10 +82,10 @@ def corruptions(comparison: Comparison) -> dict[str, Corruption]:
 
 @contextmanager
 def _all_alike(comparison: Comparison) -> Iterator[None]:
-    true_ledger = comparison.journal.ledger
-    numbers = sorted((number for group in true_ledger.alike() for number in group), reverse=True)
-    liar = FalseLedger(true_ledger, -1, "")
-    with patch.object(liar, "alike", lambda: [tuple(numbers)]), patch.object(comparison.journal, "ledger", liar):
+    journal = comparison.journal
+    numbers = sorted((number for group in journal.tables.alike() for number in group), reverse=True)
+    liar = FalseTables(journal.ledger, -1, "")
+    with patch.object(liar, "alike", lambda: [tuple(numbers)]), patch.object(journal, "tables", liar):
         yield
 
 

@@ -15,6 +15,7 @@ import ttmem
 from tests.support.journals.reporters import attach
 from tests.support.timing.waiting import wait_until
 from ttmem import _native
+from ttmem._native import testing
 from ttmem.analysis import Explanation, explain
 from ttmem.collector import Collector
 from ttmem.devices import Kind, Pool
@@ -49,11 +50,28 @@ class CacheFigures(NamedTuple):
         return self.entries, self.held_bytes, self.shared_bytes
 
 
+class FlatTables:
+    """The flat tables of a ledger; a test may put others in their place."""
+
+    def __init__(self, ledger: _native.Ledger) -> None:
+        self._ledger = ledger
+
+    def rows(self, devices: Iterable[int] | None = None) -> dict[str, Any]:
+        return testing.flat_rows(self._ledger, devices)
+
+    def alike(self) -> list[tuple[int, ...]]:
+        return testing.alike(self._ledger)
+
+    def tally(self, process: int) -> list[Any]:
+        return [*testing.tally(self._ledger, process)]
+
+
 class OwnJournal:
     """What this process holds, by chip."""
 
     def __init__(self) -> None:
         self.ledger = _native.Ledger()
+        self.tables = FlatTables(self.ledger)
         self.key = attach(self.ledger, _native.client.journal_path())
         rows = self.rows()
         self._findings_before = Counter(self._process(rows)["findings"])
@@ -72,7 +90,7 @@ class OwnJournal:
 
         def at_rest() -> dict[str, Any]:
             self.read()
-            rows = self.ledger.snapshot(devices)
+            rows = self.tables.rows(devices)
             return rows if self._process(rows)["reason"] == "" else {}
 
         return wait_until(at_rest)

@@ -9,6 +9,7 @@ import pytest
 from tests.support.hooked.process import Hooked, StartedHooked
 from tests.support.timing.waiting import wait_until
 from tests.support.ttnn.runtime import counters_of
+from ttmem._native import testing
 from ttmem.devices import Pool
 
 TILE_BYTES = 2048
@@ -130,7 +131,7 @@ def mortal(hooked_of: StartedHooked) -> Hooked:
 def is_forgotten(hooked: Hooked) -> bool:
     """Whether nothing is charged any more for what the process held."""
     hooked.watch.collector.tick()
-    rows = hooked.watch.collector.ledger.snapshot()
+    rows = testing.flat_rows(hooked.watch.collector.ledger)
     states = [row["state"] for row in rows["processes"] if row["pid"] == hooked.pid]
     return states in ([], ["ended"]) and not any(row[2] for row in rows["device_pools"])
 

@@ -16,7 +16,7 @@ from tests.support.journals.watching import Watch
 from tests.support.processes.programs import PRELUDE
 from tests.support.server.message_server import a_socket_directory
 from tests.support.timing.waiting import wait_until
-from ttmem._native import Ledger, SeedServer
+from ttmem._native import Ledger, SeedServer, testing
 
 Call = tuple[str, tuple[int, ...]]
 Figures = tuple[dict[tuple[int, int], int], dict[tuple[int, int], tuple[int, int]], dict[str, int]]
@@ -103,7 +103,7 @@ def by_socket(directory: Path, calls: list[Call]) -> Figures:
                 return taken >= len(calls)
 
             wait_until(is_all_taken)
-            return figures(ledger.snapshot(), pid)
+            return figures(testing.flat_rows(ledger), pid)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -8,25 +8,6 @@ MaybeBytes figure(uint64_t value) { return value != kUnknownFigure ? std::option
 
 MaybeCount known_if(bool is_known, uint64_t value) { return is_known ? std::optional(value) : std::nullopt; }
 
-std::optional<std::string> unless_empty(const std::string& text) {
-    return text.empty() ? std::nullopt : std::optional(text);
-}
-
-std::optional<SiteRow> site_row(const SiteText& site) {
-    if (!site.is_known()) return std::nullopt;
-    SiteRow row;
-    for (const SiteNode& node : site.path.nodes) {
-        if (node.kind == Node::frame) row.frames.push_back({node.file, node.line, node.name});
-        if (node.kind == Node::operation && !row.operation) row.operation = unless_empty(node.name);
-        if (node.kind == Node::device_operation && !row.device_operation)
-            row.device_operation = unless_empty(node.name);
-        if (node.kind == Node::tensor && !row.tensor) row.tensor = unless_empty(node.name);
-    }
-    row.text = unless_empty(site.text);
-    row.is_other = site.path.is_other;
-    return row;
-}
-
 // What asked, in the user's words before the runtime's; else the operation of its program.
 std::optional<std::string> operation_in(const IncidentRow& row, const std::string& of_program) {
     if (row.site && row.site->operation) return row.site->operation;
@@ -66,6 +47,21 @@ void add_since(IncidentRow& row, const Process& process, const IncidentWords& wo
 }
 
 }  // namespace
+
+std::optional<SiteRow> site_row(const SiteText& site) {
+    if (!site.is_known()) return std::nullopt;
+    SiteRow row;
+    for (const SiteNode& node : site.path.nodes) {
+        if (node.kind == Node::frame) row.frames.push_back({node.file, node.line, node.name});
+        if (node.kind == Node::operation && !row.operation) row.operation = unless_empty(node.name);
+        if (node.kind == Node::device_operation && !row.device_operation)
+            row.device_operation = unless_empty(node.name);
+        if (node.kind == Node::tensor && !row.tensor) row.tensor = unless_empty(node.name);
+    }
+    row.text = unless_empty(site.text);
+    row.is_other = site.path.is_other;
+    return row;
+}
 
 IncidentRow incident_row(const Process& process, const KeptIncident& incident, const Timebase& time) {
     const IncidentWords& words = incident.words;

@@ -26,6 +26,9 @@ inline bool is_holder(const Process& process) { return process.is_counted() && !
 std::vector<FindingRow> findings_of(const Process& process);
 /// The operation of a program of a process that has a journal; empty if it is not known.
 std::string operation_of(const Process& process, uint16_t target, uint64_t program);
+/// Which process is meant: by its key, else one of that pid that lives, best in our own pid namespace, else the last that
+/// ended. nullptr if there is none.
+const Process* find_process(const Processes& processes, uint32_t pid, uint64_t key);
 /// The runtime's number of a program, as it was reported.
 MaybeCount program_number(uint64_t reported);
 
@@ -58,6 +61,8 @@ ProcessRow process_row(const Process& process, const std::vector<HeldRow>& held,
                        const Timebase& time);
 /// Without what it holds.
 DetailsRow stories_of(const Process& process, const Timebase& time);
+/// Who asked; none if it is not known.
+std::optional<SiteRow> site_row(const SiteText& site);
 IncidentRow incident_row(const Process& process, const KeptIncident& incident, const Timebase& time);
 
 ChipNameRow chip_name_row(uint32_t number, const Device& device);

@@ -21,6 +21,10 @@ using MaybeCount = std::optional<uint64_t>;
 /// 0 stands for unknown in journals.
 inline std::optional<uint64_t> unless_zero(uint64_t value) { return value != 0 ? std::optional(value) : std::nullopt; }
 
+inline std::optional<std::string> unless_empty(const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional(text);
+}
+
 /// As `PoolUsage`: of a chip, of a process on a chip, or of a process over all its chips.
 struct PoolRow {
     uint8_t pool = 0;

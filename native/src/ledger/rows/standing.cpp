@@ -73,6 +73,19 @@ std::string operation_of(const Process& process, uint16_t target, uint64_t progr
     return process.reader == nullptr ? std::string() : operation_text(*process.reader, process.book, target, program);
 }
 
+const Process* find_process(const Processes& processes, uint32_t pid, uint64_t key) {
+    const Process* found = nullptr;
+    int best = -1;
+    for (const auto& process : processes) {
+        if (process->pid != pid || process->shadowed_by != 0) continue;
+        const int rank = process->key == key ? 3 : (has_ended(*process) ? 0 : (process->is_visible ? 2 : 1));
+        if (rank < best) continue;
+        best = rank;
+        found = process.get();
+    }
+    return found;
+}
+
 MaybeCount program_number(uint64_t reported) {
     if (reported == 0) return std::nullopt;
     return reported == TTMEM_PROGRAM_ZERO ? uint64_t{0} : reported;

@@ -16,7 +16,7 @@ from ttmem.snapshot.usage import DeviceUsage, KindUsage, PoolUsage, ProcessDevic
 from ttmem.snapshot.values import ChipId, Hex, TimeNs
 
 __all__ = ["Names", "chip_from_row", "details_from_row", "incident_from_row", "kinds_from_rows", "name_from_row"]
-__all__ += ["pools_from_rows", "time_ns", "with_empty_pools"]
+__all__ += ["pools_from_rows", "site_from_row", "time_ns", "with_empty_pools"]
 
 Row = Sequence[Any]
 Names = Mapping[int, ChipName]  # chips by their numbers
@@ -145,7 +145,7 @@ def _held(rows: Sequence[Row], names: Names) -> tuple[ProcessDevice, ...]:
 def incident_from_row(row: Row, names: Names) -> Incident:
     number, kind, pool, at, chips, is_mesh, *rest = row
     facts: dict[str, Any] = dict(zip(_INCIDENT_FIELDS, rest, strict=True))
-    site = _site(facts.pop("site"))
+    site = site_from_row(facts.pop("site"))
     operation = facts.pop("operation")
     last = facts.pop("last_time_ns")
     return Incident(
@@ -158,7 +158,7 @@ def incident_from_row(row: Row, names: Names) -> Incident:
         last_time_ns=time_ns(last),
         operation=(site.operation or site.device_operation if site else None) or operation,
         site=site,
-        other_site=_site(facts.pop("other_site")),
+        other_site=site_from_row(facts.pop("other_site")),
         **facts,
     )
 
@@ -166,7 +166,7 @@ def incident_from_row(row: Row, names: Names) -> Incident:
 _INCIDENT_FIELDS = Incident.__struct_fields__[Incident.__struct_fields__.index("thread") :]
 
 
-def _site(row: Row | None) -> Site | None:
+def site_from_row(row: Row | None) -> Site | None:
     if row is None:
         return None
     frames, *others = row

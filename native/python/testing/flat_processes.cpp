@@ -1,6 +1,7 @@
 // A process as plain Python rows: who it is, what is doubtful about it, what it did on each chip.
 #include "ledger/activity.hpp"
-#include "python/row_parts.hpp"
+#include "python/row_writer.hpp"
+#include "python/testing/flat_rows.hpp"
 
 namespace nb = nanobind;
 
@@ -34,22 +35,59 @@ nb::dict finding_dict(const Process& process) {
     return findings;
 }
 
+// Names of the fields of an incident, in their order.
+constexpr const char* kIncidentFields[] = {"number",
+                                           "kind",
+                                           "pool",
+                                           "time_ns",
+                                           "devices",
+                                           "is_mesh",
+                                           "thread",
+                                           "repeat_count",
+                                           "last_time_ns",
+                                           "is_read_later",
+                                           "is_of_text",
+                                           "is_per_core",
+                                           "is_uncertain",
+                                           "requested_bytes",
+                                           "requested_per_bank_bytes",
+                                           "free_bytes",
+                                           "largest_free_bytes",
+                                           "free_per_bank_bytes",
+                                           "largest_free_per_bank_bytes",
+                                           "bank_count",
+                                           "space_begin_address",
+                                           "space_end_address",
+                                           "program",
+                                           "operation",
+                                           "cores",
+                                           "cb_end_address",
+                                           "lowest_buffer_address",
+                                           "trace",
+                                           "address",
+                                           "phase",
+                                           "site",
+                                           "other_site",
+                                           "launches_before",
+                                           "launches_since",
+                                           "operations_since",
+                                           "entry_count",
+                                           "left_out_count",
+                                           "left_out_bytes",
+                                           "text"};
+
+nb::list incident_dicts(const Process& process, const Timebase& time) {
+    nb::list rows;
+    for (const KeptIncident& one : process.incidents.heads) {
+        const nb::tuple values = nb::steal<nb::tuple>(RowWriter().object(incident_row(process, one, time)));
+        nb::dict row;
+        for (size_t at = 0; at < std::size(kIncidentFields); ++at) row[kIncidentFields[at]] = values[at];
+        rows.append(row);
+    }
+    return rows;
+}
+
 }  // namespace
-
-nb::str text(const std::string& bytes) {
-    return nb::steal<nb::str>(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
-}
-
-nb::tuple size_row(const std::vector<uint64_t>& sizes) {
-    nb::list row;
-    for (const uint64_t size : sizes) row.append(size);
-    return nb::tuple(row);
-}
-
-nb::object program_object(uint64_t reported) {
-    const MaybeCount number = program_number(reported);
-    return number ? nb::cast(*number) : nb::object(nb::none());
-}
 
 nb::dict process_row(const Process& process, const Timebase& time) {
     nb::dict row;
@@ -89,7 +127,7 @@ nb::dict process_row(const Process& process, const Timebase& time) {
     }
     row["refusals"] = refusals;
     row["clashes"] = clashes;
-    row["incidents"] = incident_rows(process, time);
+    row["incidents"] = incident_dicts(process, time);
     row["incident_count"] = process.incidents.count;
     row["sites_off"] = text(process.sites_off);
     row["source"] = process.way == Way::socket ? "socket" : "journal";

@@ -1,4 +1,4 @@
-#include "python/peaks.hpp"
+#include "python/testing/peaks.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Chips as plain Python rows: what they are, and what everybody together has there.
-#include "python/row_parts.hpp"
+#include "python/testing/flat_rows.hpp"
 
 namespace nb = nanobind;
 

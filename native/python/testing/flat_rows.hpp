@@ -1,4 +1,5 @@
-// What the rows of a snapshot and those of an overview are both made of.
+// What the ledger knows as flat tables, one list for each kind of row: a second way to the figures of `Ledger.look`, for
+// tests that compare the two.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,8 +11,8 @@
 #include "ledger/collector.hpp"
 #include "ledger/rows/look.hpp"
 #include "ledger/rows/making.hpp"
-#include "python/peaks.hpp"
 #include "python/rows.hpp"
+#include "python/testing/peaks.hpp"
 
 namespace ttmem {
 
@@ -41,17 +42,8 @@ nanobind::list device_list(const Devices& devices, const Wanted& wanted);
 void device_rows(const Devices& devices, const std::vector<History>& histories, const Wanted& wanted,
                  nanobind::dict& rows);
 
-/// The heads of the incidents of a process, oldest first.
-nanobind::list incident_rows(const Process& process, const Timebase& time);
-
 /// Everything about a process but what it holds.
 nanobind::dict process_row(const Process& process, const Timebase& time);
-
-/// What a snapshot says of the living processes of some pids.
-nanobind::dict rows_about(const Processes& processes, const Timebase& time, const std::vector<uint32_t>& pids);
-
-/// Of what a process has alive: the `most` `largest` and `oldest`, and `sites` with what was asked for there.
-void holding_rows(const Process& process, size_t most, const Timebase& time, nanobind::dict& rows);
 
 /// Files that are no sound journals.
 inline nanobind::list damaged_rows(const std::map<uint32_t, Damaged>& damaged) {
@@ -59,9 +51,6 @@ inline nanobind::list damaged_rows(const std::map<uint32_t, Damaged>& damaged) {
     for (const auto& [path, what] : damaged_files(damaged)) files.append(nanobind::make_tuple(text(path), text(what)));
     return files;
 }
-
-/// Chips that living processes have open whose journals broke: nobody knows what they hold there.
-nanobind::list doubted_rows(const Processes& processes);
 
 /// `rings`, `stalls` and `caches`.
 class ActivityLists {
@@ -72,5 +61,17 @@ public:
 private:
     nanobind::list rings_, stalls_, caches_;
 };
+
+/// What lies where on every chip, as few figures: `spaces`, `worst_cores` and `headrooms`.
+void space_rows(Atlas& atlas, const Processes& processes, const Devices& devices, nanobind::dict& rows);
+
+/// Everything, or only rows about some devices.
+nanobind::dict flat_rows(Books& books, nanobind::object devices);
+/// How many allocations are alive: (device numbers, kind, flags, whether it takes bytes, how many).
+nanobind::list tally_rows(Books& books, uint64_t process);
+/// Devices of which `flat_rows` has the same figures, in tuples.
+nanobind::list alike_rows(Books& books);
+/// What was alive at the peak of a process on a device, and whether the list is complete.
+nanobind::tuple alive_at_peak_rows(Books& books, uint64_t process, uint32_t device, uint8_t pool);
 
 }  // namespace ttmem

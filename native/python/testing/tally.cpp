@@ -5,8 +5,7 @@
 #include <unordered_map>
 
 #include "ledger/activity.hpp"
-#include "python/peaks.hpp"
-#include "python/rows.hpp"
+#include "python/testing/flat_rows.hpp"
 
 namespace nb = nanobind;
 
