@@ -48,7 +48,7 @@ class DriverWord:
         return is_news
 
 
-@cache
+@cache  # a file of the package, read once
 def bank_sizes() -> dict[str, BankSizes]:
     """The banks of every architecture that is known here, by the name tt-metal gives it."""
     rows = _table("architectures").items()
@@ -69,7 +69,7 @@ def most_memory(arch: str, card: str) -> tuple[int, int]:
     return dram_banks * chip["dram_bank_bytes"], columns * rows * chip["l1_bytes"]
 
 
-@cache
+@cache  # a file of the package, read once
 def _table(name: str) -> dict[str, dict[str, Any]]:
     with open(os.path.join(_TABLES, f"{name}.json"), "rb") as table:
         return dict(msgspec.json.decode(table.read()))

@@ -308,7 +308,7 @@ def read_host() -> Host:
     )
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024)  # DESIGN 12, "full snapshot": a user is asked for once, not for every process
 def user_name(uid: int) -> str:
     """The user's name, or the number where it has none here."""
     try:

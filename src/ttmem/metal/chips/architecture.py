@@ -68,7 +68,7 @@ class UnknownHardware(TtmemError):
     """Hardware that there is not, or that cannot do what is asked of it; the message names what there is."""
 
 
-@cache
+@cache  # a file of the package, read once
 def data(name: str) -> dict[str, Any]:
     """One of the tables beside this module."""
     table: dict[str, Any] = json.loads((resources.files(__package__) / f"{name}.json").read_text(encoding="utf-8"))
@@ -181,7 +181,7 @@ class Architecture:
         return replace(self, rings={**self.rings, CoreType.TENSIX: ring})
 
 
-@cache
+@cache  # a file of the package, read once
 def architecture(arch: str, build: str = DEFAULT_BUILD) -> Architecture:
     """An architecture by the name tt-metal gives it."""
     table, builds = data("architectures"), data("builds")

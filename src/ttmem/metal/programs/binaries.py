@@ -15,7 +15,7 @@ from ttmem.tracking import CoreType
 __all__ = ["data", "stock_kernel"]
 
 
-@cache
+@cache  # a file of the package, read once
 def data() -> dict[str, Any]:
     """The table beside this module."""
     text = (resources.files(__package__) / "binary_sizes.json").read_text(encoding="utf-8")

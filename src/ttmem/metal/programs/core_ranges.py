@@ -103,7 +103,7 @@ class CoreRanges:
             raise ProgramMisuse(f"no rectangles of cores: {text!r}; write them like 0,0-7,7;0,8-3,8")
         return cls(CoreRange(*(int(number) for number in four)) for four in corners)
 
-    @cached_property
+    @cached_property  # benchmarks/promises/metal.py: the model's own pace
     def ranges(self) -> tuple[CoreRange, ...]:
         """Rectangles: the runs of each row, joined with an equal run in the row above (`CoreRangeSet::merge`)."""
         done: list[CoreRange] = []
@@ -117,7 +117,7 @@ class CoreRanges:
                 growing.setdefault(run, y)
         return tuple(sorted(done, key=lambda one: (one.first_y, one.first_x)))
 
-    @cached_property
+    @cached_property  # benchmarks/promises/metal.py: the model's own pace
     def pieces(self) -> tuple[CoreRange, ...]:
         """The rectangles it was put together from, in that order; `ranges` if there are none or some overlap."""
         is_apart = sum(one.core_count for one in self._given) == self.core_count
@@ -136,7 +136,7 @@ class CoreRanges:
         """As the runtime's messages write it."""
         return f"{{{', '.join(piece.runtime_text for piece in self.pieces)}}}"
 
-    @cached_property
+    @cached_property  # benchmarks/promises/metal.py: the model's own pace
     def core_count(self) -> int:
         return self.mask.bit_count()
 
@@ -163,7 +163,7 @@ class CoreRanges:
     def __hash__(self) -> int:
         return hash(self.mask)
 
-    @cached_property
+    @cached_property  # benchmarks/promises/metal.py: the model's own pace
     def _text(self) -> str:
         return ";".join(map(str, self.ranges))
 

@@ -83,7 +83,7 @@ class Kernel:
         return sum(rounded_up(size, page_bytes) for size in self.binaries)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # benchmarks/promises/metal.py: the model's own pace
 def _image(name: str, variant: str, processor: Processor, binaries: tuple[int, ...]) -> int:
     text = f"{name}\0{variant}\0{processor.name}\0{binaries}"
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") or 1

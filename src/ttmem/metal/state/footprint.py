@@ -88,7 +88,7 @@ def taken(regions: Iterable[Region]) -> Taken:
     return _taken(frozenset(regions))
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_KEPT)  # benchmarks/promises/metal.py: the model's own pace
 def _taken(regions: frozenset[Region]) -> Taken:
     lengths: dict[int, int] = {}  # by core mask: how many bytes are taken on exactly these cores
     events = sorted([(start, 0, mask) for start, _, mask in regions] + [(end, 1, mask) for _, end, mask in regions])

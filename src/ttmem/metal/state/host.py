@@ -246,7 +246,7 @@ class Host(ABC):
         self.reports.open(place)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=256)  # benchmarks/promises/metal.py: the model's own pace
 def _core_parts(cores: tuple[Core, ...], addresses: tuple[int, ...]) -> tuple[CorePart, ...]:
     """The cores of one chip by the address they have a buffer at; chips and buffers that lie alike share the answer."""
     cores_at: dict[int, list[Core]] = {}

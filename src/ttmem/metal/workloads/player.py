@@ -160,7 +160,7 @@ def called_from(lines: Iterable[Line], do: Callable[[], _Result]) -> _Result:
     return do()
 
 
-@cache
+@cache  # benchmarks/promises/metal.py: the model's own pace
 def _caller(line: Line) -> Callable[[Callable[[], Any]], Any]:
     """A function whose only line is that one."""
     names: dict[str, Any] = {"co_filename": line.file, "co_name": line.function, "co_firstlineno": line.number}

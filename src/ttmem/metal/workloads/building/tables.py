@@ -21,7 +21,7 @@ class Code(NamedTuple):
     path: str
 
 
-@cache
+@cache  # a file of the package, read once
 def code_of(kernel: str) -> Code:
     """A kernel by its name; kernels.json has likely sizes for those that nobody measured."""
     known = measured()["kernels"].get(kernel) or _table("kernels")[kernel]
@@ -34,7 +34,7 @@ def dimensions(model: str) -> dict[str, Any]:
     return sizes
 
 
-@cache
+@cache  # a file of the package, read once
 def _table(name: str) -> dict[str, Any]:
     rows: dict[str, Any] = json.loads((resources.files(__package__) / f"{name}.json").read_text(encoding="utf-8"))
     return rows

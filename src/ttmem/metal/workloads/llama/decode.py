@@ -23,13 +23,13 @@ class Decode:
     llama: Llama
     core_count: int
 
-    @cached_property
+    @cached_property  # benchmarks/promises/metal.py: the model's own pace
     def window(self) -> Tensor:
         """The L1 buffer behind the prefetcher's global circular buffer; it lives while tokens are decoded."""
         place = TensorPlace(BufferType.L1, HEIGHT_SHARDED, (PREFETCHER_TILES * TILE_SIDE, TILE_SIDE))
         return Tensor("prefetcher", (1, 1, PREFETCHER_TILES * TILE_SIDE * PREFETCHER_CORES, TILE_SIDE), F8, place)
 
-    @cached_property
+    @cached_property  # benchmarks/promises/metal.py: the model's own pace
     def first(self) -> Piece:
         """The token becomes activations."""
         lookup = apply(op.embedding(TILE_SIDE, self.llama.width, core_count=1), spread("x", self.llama.width))
@@ -39,12 +39,12 @@ class Decode:
         stream = op.move("prefetcher", kernels, 16, dtype=F8, core_count=PREFETCHER_CORES // 2)
         return (*apply(stream, views=(self.window.name,)), *lookup)
 
-    @cached_property
+    @cached_property  # benchmarks/promises/metal.py: the model's own pace
     def layer(self) -> Piece:
         """Attention, then the feed-forward part."""
         return (*self._attention(), *self._feed_forward())
 
-    @cached_property
+    @cached_property  # benchmarks/promises/metal.py: the model's own pace
     def last(self) -> Piece:
         """Activations become the next token."""
         llama = self.llama

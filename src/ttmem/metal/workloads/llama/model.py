@@ -49,7 +49,7 @@ class Llama:
     split_rows: int = 1
     split_columns: int = 1
 
-    @cached_property
+    @cached_property  # benchmarks/promises/metal.py: the model's own pace
     def sizes(self) -> dict[str, int]:
         """The model's own dimensions, before any cut."""
         sizes: dict[str, int] = dimensions(self.model)

@@ -28,18 +28,18 @@ class Prefill:
     def rows(self) -> int:
         return self.llama.prompt_tokens
 
-    @cached_property
+    @cached_property  # benchmarks/promises/metal.py: the model's own pace
     def first(self) -> Piece:
         """Tokens become activations."""
         width = self.llama.width
         return apply(op.embedding(self.rows, width, core_count=self.core_count), self._wide("x", width))
 
-    @cached_property
+    @cached_property  # benchmarks/promises/metal.py: the model's own pace
     def layer(self) -> Piece:
         """Attention, then the feed-forward part."""
         return (*self._heads(), *self._attention(), *self._feed_forward())
 
-    @cached_property
+    @cached_property  # benchmarks/promises/metal.py: the model's own pace
     def last(self) -> Piece:
         """Only the last row is needed for the first token of the answer, and that token is decoded like the others."""
         last_rows = op.move("slice", ("reader_unary", "writer_unary"), 2, dtype=F16, core_count=self.core_count)

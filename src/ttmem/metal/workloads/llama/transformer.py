@@ -29,11 +29,11 @@ class Transformer:
     grid: tuple[int, int]
     has_trace: bool = True
 
-    @cached_property
+    @cached_property  # benchmarks/promises/metal.py: the model's own pace
     def prefill(self) -> Prefill:
         return Prefill(self.llama, self.grid)
 
-    @cached_property
+    @cached_property  # benchmarks/promises/metal.py: the model's own pace
     def decode(self) -> Decode:
         return Decode(self.llama, self.grid[0] * self.grid[1])
 

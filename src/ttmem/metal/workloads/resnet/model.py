@@ -60,7 +60,7 @@ class ResNet:
     grid: tuple[int, int]
     batch: int = 16
 
-    @cached_property
+    @cached_property  # benchmarks/promises/metal.py: the model's own pace
     def sizes(self) -> dict[str, Any]:
         """Its dimensions."""
         sizes: dict[str, Any] = dimensions("resnet-50")
@@ -81,7 +81,7 @@ class ResNet:
         """What the first stage gets."""
         return Activations("pool", self.stem.side // 2, self.stem.channels)
 
-    @cached_property
+    @cached_property  # benchmarks/promises/metal.py: the model's own pace
     def layers(self) -> tuple[Layer, ...]:
         """Every convolution and addition of the stages, in order."""
         return tuple(self._layers())
