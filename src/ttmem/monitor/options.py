@@ -1,12 +1,10 @@
 """What a monitor is started with: what the command line says; None is what it leaves to settings."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ttmem.monitor.feed import WordsOf
 from ttmem.monitor.settings import Settings
 from ttmem.snapshot import Selection
-
-if TYPE_CHECKING:
-    from ttmem.monitor.narrowing import WordsOf
 
 __all__ = ["Options"]
 

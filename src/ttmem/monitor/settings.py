@@ -4,6 +4,7 @@ The file is monitor.json in $XDG_CONFIG_HOME/ttmem (~/.config/ttmem). One that i
 crash, and is not written over until somebody saves.
 """
 
+import json
 import math
 import os
 from collections.abc import Callable, Mapping
@@ -57,8 +58,6 @@ def load(environ: Mapping[str, str]) -> tuple[Settings, list[str]]:
 
 def save(settings: Settings, environ: Mapping[str, str]) -> Path:
     """Keeps them for the next time; OSError if that cannot be done."""
-    import json  # here, since few who look save anything
-
     path = settings_path(environ)
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"schema": _SCHEMA, **settings._asdict()}, indent=2) + "\n"
@@ -93,8 +92,6 @@ def _from_file(path: Path) -> tuple[Settings, list[str]]:
 
 
 def _parsed(text: str) -> Any:
-    import json  # here, since most people have no such file
-
     return json.loads(text)
 
 

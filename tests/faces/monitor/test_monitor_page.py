@@ -11,9 +11,9 @@ from pathlib import Path
 import click
 
 from ttmem.cli.top import top
-from ttmem.monitor.keys import GROUPS, KEYS, Key, key_word
-from ttmem.monitor.panels.reading import help_lines
-from ttmem.monitor.screens.frame import Look
+from ttmem.monitor.panels.keys import GROUPS, KEYS, Key, key_word
+from ttmem.monitor.panels.page import help_lines
+from ttmem.monitor.parts.drawing import DrawArea
 from ttmem.monitor.settings import PREFIX, Settings
 
 FILE = Path(__file__).parents[3] / "docs" / "reference" / "monitor.md"
@@ -49,7 +49,7 @@ def test_the_keys_on_the_page_are_those_of_the_table() -> None:
 
 
 def test_every_key_has_words_that_fit_a_line_of_80_columns() -> None:
-    lines = [line for line in help_lines(Look(80, 24)) if line]
+    lines = [line for line in help_lines(DrawArea(80, 24)) if line]
 
     for key in KEYS:
         assert any(line[-1].text.strip() == key.text for line in lines), key.text

@@ -10,16 +10,16 @@ import pytest
 from tests.support.simulated.sights_to_ask import SightsToAsk
 from tests.support.timing.waiting import wait_until
 from ttmem.monitor import feed as feed_module
-from ttmem.monitor.feed import Feed, asked
-from ttmem.monitor.screens.frame import Frame, Wanted
+from ttmem.monitor.feed import Feed, frame_of
+from ttmem.monitor.parts.drawing import MonitorFrame, Wanted
 
 QUICK, NEVER = 0.01, 1000.0
 OVERVIEW = Wanted()
 
 
 @contextmanager
-def fed(sights: SightsToAsk, *, interval_seconds: float = NEVER) -> "Iterator[tuple[Feed, Queue[Frame]]]":
-    frames: Queue[Frame] = Queue()
+def fed(sights: SightsToAsk, *, interval_seconds: float = NEVER) -> "Iterator[tuple[Feed, Queue[MonitorFrame]]]":
+    frames: Queue[MonitorFrame] = Queue()
     feed = Feed(sights.opened, frames.put, interval_seconds=interval_seconds, wanted=OVERVIEW)
     feed.start()
     try:
@@ -39,7 +39,7 @@ def test_it_looks_again_at_its_interval() -> None:
 def test_it_asks_for_exactly_what_is_wanted() -> None:
     sights = SightsToAsk()
 
-    frame = asked(sights, Wanted(history_seconds=300, has_telemetry=True, detail=2, chip="0", kernels="1"))
+    frame = frame_of(sights, Wanted(history_seconds=300, has_telemetry=True, detail=2, chip="0", kernels="1"))
 
     assert sights.asked == ["overview", "chip 0", "kernels 1", "process 4002", "history 300", "telemetry"]
     assert frame.detail is not None
@@ -50,7 +50,7 @@ def test_it_asks_for_exactly_what_is_wanted() -> None:
 def test_a_process_that_is_not_listed_is_not_asked_for() -> None:
     sights = SightsToAsk(processes=1)
 
-    assert asked(sights, Wanted(detail=7)).detail is None
+    assert frame_of(sights, Wanted(detail=7)).detail is None
     assert sights.asked == ["overview"]
 
 
@@ -67,11 +67,11 @@ def test_a_paused_feed_rests_until_it_is_asked() -> None:
     sights = SightsToAsk()
     with fed(sights, interval_seconds=QUICK) as (feed, frames):
         feed.tune(OVERVIEW, interval_seconds=QUICK, is_paused=True)
-        feed.ask_now()
+        feed.query_now()
         wait_until(lambda: not frames.empty())
         while not frames.empty():
             frames.get()
-        feed.ask_now()
+        feed.query_now()
         frames.get()
 
         with pytest.raises(Empty):
@@ -92,9 +92,9 @@ def test_when_nobody_answers_the_last_figures_stay_and_it_comes_back_by_itself(m
     with fed(sights, interval_seconds=QUICK) as (_, frames):
         before = frames.get()
         sights.is_gone = True
-        lost = next(frame for frame in iter(frames.get, Frame()) if frame.trouble)
+        lost = next(frame for frame in iter(frames.get, MonitorFrame()) if frame.trouble)
         sights.is_gone = False
-        back = next(frame for frame in iter(frames.get, Frame()) if not frame.trouble)
+        back = next(frame for frame in iter(frames.get, MonitorFrame()) if not frame.trouble)
 
     assert before.trouble == ""
     assert lost.overview is not None

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ttmem.monitor.panels.panel import Place
-from ttmem.monitor.screens.frame import Look
+from ttmem.monitor.parts.drawing import DrawArea
 from ttmem.view.spans import Line, Role, Span, fitted, width_of
 
 __all__ = ["Prompt"]
@@ -31,19 +31,19 @@ class Prompt:
         self._problem = problem
         self._at = len(text)  # the cursor is before this character
 
-    def draw(self, look: Look) -> list[Line]:
+    def draw(self, area: DrawArea) -> list[Line]:
         title = f" {self.title}: "
-        room = max(1, look.width - width_of(title) - 1)
+        room = max(1, area.width - width_of(title) - 1)
         first = max(0, self._at - room + 1)  # so that the cursor is to be seen
         text = self._text[first:]
         at = self._at - first
         line = [Span(title, Role.KEY), Span(text[:at]), Span(text[at : at + 1] or " ", Role.SELECTED)]
         line.append(Span(text[at + 1 : room]))
         said = Span(f"  {self._problem(self._text)}", Role.HIGH) if self._text else Span(f" {self._hint}", Role.DIM)
-        left = look.width - sum(span.width for span in line)
+        left = area.width - sum(span.width for span in line)
         return [(*line, *fitted((said,), max(0, left)))]
 
-    def press(self, key: str, look: Look) -> bool:
+    def press(self, key: str, area: DrawArea) -> bool:
         if key in ("escape", "f10"):
             self._set(self._before)
             return False

@@ -5,14 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ttmem.monitor.panels.menu import Menu, SortLetter
-from ttmem.monitor.panels.page import Page
-from ttmem.monitor.panels.panel import Panel, boxed, overlaid
+from ttmem.monitor.panels.page import TextPage
+from ttmem.monitor.panels.panel import Panel, Question, boxed, overlaid
 from ttmem.monitor.panels.prompt import Prompt
-from ttmem.monitor.panels.question import Question
-from ttmem.monitor.screens.frame import Look
+from ttmem.monitor.parts.drawing import DrawArea
 from ttmem.view.spans import Line, Role, Span, width_of
 
-LOOK = Look(60, 12)
+LOOK = DrawArea(60, 12)
 WORDS = st.text(st.sampled_from("ab █é漢"), max_size=30)
 
 
@@ -28,11 +27,11 @@ def pressed(panel: Panel, *keys: str) -> bool:
 @settings(max_examples=50, deadline=None)
 @given(st.lists(WORDS, max_size=4), st.lists(WORDS, max_size=12), st.integers(8, 60), st.integers(3, 12))
 def test_a_box_covers_the_middle_and_nothing_else(inside: list[str], below: list[str], width: int, height: int) -> None:
-    look = Look(width, height)
+    area = DrawArea(width, height)
     lines = [(Span(text),) for text in below][:height]
-    box = boxed("Title", [(Span(text),) for text in inside], look)
+    box = boxed("Title", [(Span(text),) for text in inside], area)
 
-    whole = overlaid(lines, box, look)
+    whole = overlaid(lines, box, area)
 
     assert len(whole) == height
     assert len({sum(span.width for span in line) for line in box}) == 1
@@ -116,7 +115,7 @@ def test_a_question_with_more_lines_than_room_says_how_many_it_leaves_out() -> N
 
 
 def test_a_page_scrolls_within_its_lines_and_is_left_by_many_keys() -> None:
-    page = Page("Title", lambda look: [(Span(f"line {at}"),) for at in range(40)])
+    page = TextPage("Title", lambda area: [(Span(f"line {at}"),) for at in range(40)])
     pressed(page, "end")
     assert plain(page.draw(LOOK)[-1]) == "line 39"
     pressed(page, "home", "down", "pagedown")

@@ -6,24 +6,23 @@ import pytest
 
 from tests.support.simulated.figures import NOON_NS, a_device, a_process, a_snapshot, an_incident
 from ttmem.collector.rows.sums import overview_of
-from ttmem.monitor.panels.reading import alert_lines
-from ttmem.monitor.screens.frame import Frame, Look
-from ttmem.monitor.screens.incidents import chip_marks, fresh_count, incident_lines
-from ttmem.monitor.screens.overview import State, draw
+from ttmem.monitor.panels.page import alert_lines
+from ttmem.monitor.parts.drawing import DrawArea, MonitorFrame
+from ttmem.monitor.screens.overview import OverviewState, chip_marks, draw, fresh_count, incident_lines
 from ttmem.view import plain
 from ttmem.view.spans import Role
 
-LOOK = Look(width=80, height=22)
+LOOK = DrawArea(width=80, height=22)
 
 
-def a_frame(*incidents: dict[str, Any], **changes: Any) -> Frame:
+def a_frame(*incidents: dict[str, Any], **changes: Any) -> MonitorFrame:
     process = a_process(1, incidents=list(incidents), incident_count=len(incidents), **changes)
     snapshot = a_snapshot(devices=[a_device(0), a_device(1)], processes=[process])
-    return Frame(overview=overview_of(snapshot))
+    return MonitorFrame(overview=overview_of(snapshot))
 
 
 def test_the_first_screen_names_kind_chips_pid_asked_and_the_line() -> None:
-    text = plain(list(draw(a_frame(an_incident()), LOOK, State()).lines))
+    text = plain(list(draw(a_frame(an_incident()), LOOK, OverviewState()).lines))
 
     for part in ("1 incident", "OUT OF MEMORY", "chips 0-1", "4001-1", "asked 512 KiB/core", "model.py:118"):
         assert part in text
@@ -57,7 +56,7 @@ def test_chips_of_an_incident_are_marked_in_red_while_it_is_news() -> None:
 
 @pytest.mark.parametrize("height", [1, 2, 3, 8, 22])
 def test_the_screen_keeps_its_height(height: int) -> None:
-    drawn = draw(a_frame(an_incident()), LOOK._replace(height=height), State())
+    drawn = draw(a_frame(an_incident()), LOOK._replace(height=height), OverviewState())
 
     assert len(drawn.lines) <= height
 
