@@ -49,7 +49,6 @@ LARGE_FOLDERS = {
 SHORT_MODULES = {"src/ttmem/cli/exits.py": "exit codes: follows the rebuilt verbs"}
 LATE_IMPORTS = {
     "src/ttmem/collector/": "loads less for a table: goes with the rebuilt collector",
-    "src/ttmem/monitor/": "draws a first frame sooner: goes with the rebuilt monitor",
     "src/ttmem/sources/unlisted.py": "the layout of journals, needed for files that no directory lists only",
     "src/ttmem/view/": "loads less for a table: goes with the rebuilt view",
 }

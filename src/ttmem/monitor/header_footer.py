@@ -18,16 +18,19 @@ __all__ = ["KeySpot", "footer", "greyed", "header", "typed"]
 TITLES = ("Overview", "Processes", "L1 map", "Kernels", "Charts", "Telemetry")
 _TYPING_LEAST = 30  # columns
 
-_HINTS = (
-    ("f1", "Help"),
-    ("f2", "Setup"),
-    ("f3", "Search"),
-    ("f4", "Filter"),
-    ("f5", "Tree"),
-    ("f6", "Sort"),
-    ("f9", "Kill"),
-    ("A", "Alerts"),
-    ("q", "Quit"),
+_HINTS = tuple(
+    (key, key_word(key), text)
+    for key, text in (
+        ("f1", "Help"),
+        ("f2", "Setup"),
+        ("f3", "Search"),
+        ("f4", "Filter"),
+        ("f5", "Tree"),
+        ("f6", "Sort"),
+        ("f9", "Kill"),
+        ("A", "Alerts"),
+        ("q", "Quit"),
+    )
 )
 
 
@@ -113,13 +116,12 @@ def _foot(
         spans.append(Span(hidden, Role.HIGH))
         spots.append(KeySpot(at, at + len(hidden), "down"))
         at += len(hidden)
-    news = (("A", f"Alerts ({incident_count:,})"),) if incident_count else ()
-    for key, text in (*news, *(hint for hint in _HINTS if not news or hint[0] != "A")):
-        word = key_word(key)
+    news = (("A", "A", f"Alerts ({incident_count:,})"),) if incident_count else ()
+    for key, word, text in (*news, *(hint for hint in _HINTS if not news or hint[0] != "A")):
         columns = len(word) + len(text) + 2
         if at + columns > width:
             break
-        spans += [Span(f" {word}", Role.KEY), Span(f" {text}", Role.FULL if (key, text) in news else Role.DIM)]
+        spans += [Span(f" {word}", Role.KEY), Span(f" {text}", Role.FULL if (key, word, text) in news else Role.DIM)]
         spots.append(KeySpot(at, at + columns, key))
         at += columns
     return fitted(tuple(spans), width), spots

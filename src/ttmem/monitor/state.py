@@ -7,6 +7,7 @@ frames       ---->              ----> wanted(), settings, is_paused, requests: w
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, Literal, NamedTuple, Protocol
 
 from ttmem.monitor.header_footer import KeySpot, footer, greyed, header, typed
@@ -15,7 +16,6 @@ from ttmem.monitor.panels.page import TextPage, alert_lines, help_lines
 from ttmem.monitor.panels.panel import Panel, overlaid
 from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame, Wanted
 from ttmem.monitor.process_keys import ProcessKeys
-from ttmem.monitor.screens import charts, kernels, l1_map, overview, processes, telemetry
 from ttmem.monitor.settings import INTERVALS, VIEWS, Settings, save
 from ttmem.monitor.setup import Setup
 from ttmem.view.colours import use_levels
@@ -25,14 +25,6 @@ from ttmem.view.spans import Line, Role, Span, fitted
 __all__ = ["CLOSE_UPS", "MonitorState", "ScreenRequest", "Views"]
 
 CLOSE_UPS = ("l1_map", "kernels")  # views of one chip: `device` of their states names it
-_SCREENS: Mapping[str, Any] = {
-    "overview": overview,
-    "processes": processes,
-    "l1_map": l1_map,
-    "kernels": kernels,
-    "charts": charts,
-    "telemetry": telemetry,
-}
 ScreenRequest = Literal["now", "reset_peaks", "suspend"]
 ALERTS = "Alerts"
 _NARROW = 60  # columns: below that a view may need more than there is
@@ -57,48 +49,56 @@ class _View(NamedTuple):
 
 
 class Views:
-    """The six views and what the user chose on each of them; `openings` are actions that a view begins with."""
+    """The six views and what the user chose on each of them; `openings` are actions that a view begins with.
+
+    A view is loaded when it is first shown (DESIGN 12, "monitor": first frame <= 0.4 s CPU).
+    """
 
     def __init__(self, openings: Mapping[str, Sequence[str]]) -> None:
+        self._openings = openings
         self._views: dict[str, _View] = {}
-        for name, screen in _SCREENS.items():
-            state = screen.INITIAL
-            for action in openings.get(name, ()):
-                state = screen.acted(action, state, MonitorFrame(), DrawArea(80, 24))
-            self._views[name] = _View(screen, state)
 
     def draw(self, name: str, frame: MonitorFrame, area: DrawArea) -> Drawing:
-        view = self._views[name]
+        view = self._view(name)
         return view.screen.draw(frame, area, view.state)
 
     def act(self, name: str, action: str, frame: MonitorFrame, area: DrawArea) -> bool:
         """Whether that did anything."""
-        view = self._views[name]
+        view = self._view(name)
         return self._set(name, view.screen.acted(action, view.state, frame, area))
 
     def point(self, name: str, hit: int) -> bool:
-        view = self._views[name]
+        view = self._view(name)
         return self._set(name, view.screen.pointed(hit, view.state))
 
     def wanted(self, name: str, frame: MonitorFrame) -> Wanted:
-        view = self._views[name]
+        view = self._view(name)
         return view.screen.wanted(frame, view.state)
 
     def choose(self, name: str, device: str) -> None:
         """Shows that chip, by the word it has on screens."""
-        self._set(name, replace(self._views[name].state, device=device))
+        self._set(name, replace(self._view(name).state, device=device))
 
     def state(self, name: str) -> Any:
-        return self._views[name].state
+        return self._view(name).state
 
     def screen(self, name: str) -> Any:
         """The module itself, for what only that view has."""
-        return self._views[name].screen
+        return self._view(name).screen
 
     def _set(self, name: str, state: Any) -> bool:
         view = self._views[name]
         self._views[name] = view._replace(state=state)
         return state is not view.state
+
+    def _view(self, name: str) -> _View:
+        if name not in self._views:
+            screen: Any = import_module(f"ttmem.monitor.screens.{name}")
+            state = screen.INITIAL
+            for action in self._openings.get(name, ()):
+                state = screen.acted(action, state, MonitorFrame(), DrawArea(80, 24))
+            self._views[name] = _View(screen, state)
+        return self._views[name]
 
 
 class MonitorState:
