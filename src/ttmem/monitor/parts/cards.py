@@ -55,7 +55,7 @@ _BESIDE_NAME = 27  # columns that figures of a cell take at least
 _BOARD_MOST, _BOARD_SHORT = 7, 5
 _BOARD_WHOLE = 90  # columns from which on its name has all of its room
 _BOARD_LEAST = 70  # columns of a cell from which on a pair of bars names the board
-_MEMORY_WORD = 5  # columns of DRAM and L1
+_MEMORY_WORD = 7  # columns of DRAM, L1 and L1 buf
 Form = Literal["card", "pair", "line"]
 INDENT, PAIR_INDENT = 2, 3  # of figures below the bars of a card, and of a pair
 _BAR_GOOD = 16  # as long as it is no longer, a history beside it would take too much
@@ -123,7 +123,7 @@ def bar_line(pen: Pen, gauge: Gauge, samples: Sequence[Sample], width: int, *, i
     pen.line(gauge_bar(gauge, room - (spark + 1 if spark else 0), is_ascii))
     _numbers(pen, gauge, is_tight=is_tight)
     if spark:
-        pen.put(" ").put(sparkline(samples, spark, is_ascii, top=gauge.total_bytes), Role.COURSE)
+        pen.put(" ").put(sparkline(samples, spark, is_ascii, top=gauge.history_bytes), Role.COURSE)
     return pen.to(width).done()
 
 
@@ -148,7 +148,7 @@ def _figures_bar_line(
     if has_word:
         pen.put(" ").left(gauge.word_beside, _WORD - 1, gauge.role)
     if spark:
-        pen.put(" ").put(sparkline(samples, spark, is_ascii, top=gauge.total_bytes), Role.COURSE)
+        pen.put(" ").put(sparkline(samples, spark, is_ascii, top=gauge.history_bytes), Role.COURSE)
     for figure in figures:
         name = next((name for name in (figure.name, figure.title) if len(name + figure.tight) + 2 <= BESIDE), "")
         text = f"{name} {figure.tight}" if name else ""
@@ -233,14 +233,14 @@ def _figure(pen: Pen, figure: Figure, width: int, *, is_roomy: bool, is_ascii: b
 
 
 def history_lines(
-    samples: Sequence[Sample], rows: int, begin: int, width: int, *, top_bytes: int | None, is_ascii: bool
+    samples: Sequence[Sample], rows: int, begin: int, width: int, gauge: Gauge, *, word: str, is_ascii: bool
 ) -> list[Line]:
-    """History over several rows, the newest sample on the right; beside them what the highest stands for, and how much
-    time they span. `top_bytes` is what fills a single row; where there are several, the highest sample fills them."""
+    """History over several rows, the newest sample on the right. Beside them: what the highest sample is, which fills
+    several rows (a single one is filled by all of the memory), a word, and how much time they span."""
     room = width - begin - 1
     heights = bins(_stretched(samples, room), room)
     top = max((height for height in heights if height is not None), default=0)
-    top = max(top, (top_bytes or 0) if rows == 1 else 0)
+    top = max(top, (gauge.history_bytes or 0) if rows == 1 else 0)
     steps = _ASCII_STEPS if is_ascii else _STEPS
     full = rows * 8
     eighths = [max(1, int(height / top * full)) if height else 0 for height in heights]
@@ -248,7 +248,7 @@ def history_lines(
     lines = []
     for row in range(rows - 1, -1, -1):
         text = "".join([around[full + high - row * 8] for high in eighths])
-        scale = _SPAN if row == 0 else tight_size_text(int(top)) if row == rows - 1 else ""
+        scale = {rows - 2: word, rows - 1: tight_size_text(int(top)), 0: _SPAN}.get(row, "")
         lines.append(
             Pen().right(scale if top else "", begin - 1, Role.DIM).put(" ").put(text, Role.COURSE).to(width).done()
         )
@@ -279,9 +279,8 @@ def _card(chip: ChipCard, dev_node: str, how: Arrangement, is_ascii: bool) -> li
     for gauge, samples in ((chip.dram, chip.dram_samples), (chip.l1, chip.l1_samples)):
         lines.append(_card_bar(gauge, () if how.history_rows else samples, width, is_ascii))
         if how.history_rows:
-            lines += history_lines(
-                samples, how.history_rows, begin, width, top_bytes=gauge.total_bytes, is_ascii=is_ascii
-            )
+            word = "" if gauge is chip.dram else "L1 buf"
+            lines += history_lines(samples, how.history_rows, begin, width, gauge, word=word, is_ascii=is_ascii)
     return lines + figure_lines(chip, how.figure_rows, width, indent=INDENT, is_ascii=is_ascii)
 
 

@@ -6,10 +6,10 @@
 2 and 3             title, and one line of blocks
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ttmem.devices import PLANNED_POOLS
+from ttmem.devices import PLANNED_POOLS, Pool
 from ttmem.monitor.parts.chart_marks import TimeSpan, axis, phase_lane, time_labels
 from ttmem.monitor.parts.drawing import DrawArea, Pen
 from ttmem.snapshot.history import History, Mark, Series
@@ -151,40 +151,41 @@ _ROOMY = 24  # columns, from which on a title has room for sizes in full
 
 
 class Chart(NamedTuple):
-    """What a panel is about."""
+    """What a chart shows."""
 
     number: int  # of the device
     chip: str  # what it is called
     board: str
     series: Series
     used_bytes: int | None  # now
+    core: tuple[int, int] | None  # of L1: what the fullest core holds now, of how much
     top_bytes: int  # what a full plot stands for
     marks: tuple[Mark, ...]  # that concern this chip
 
 
-def chart_lines(panel: Chart, history: History, area: DrawArea) -> list[Line]:
-    """Exactly `look.height` lines, of at most `look.width` columns."""
-    lines = [_chart_title(panel, area)]
+def chart_lines(chart: Chart, history: History, area: DrawArea) -> list[Line]:
+    """Exactly `area.height` lines, of at most `area.width` columns."""
+    lines = [_chart_title(chart, area)]
     if area.height < PLOTTED:
-        series = panel.series
-        course = sparkline(stretched(series.samples, area.width), area.width, area.is_ascii, top=panel.top_bytes)
-        lines.append((Span(course, level_role(_share(panel.used_bytes, series))),))
+        series = chart.series
+        blocks = sparkline(stretched(series.samples, area.width), area.width, area.is_ascii, top=chart.top_bytes)
+        lines.append((Span(blocks, level_role(_share(chart))),))
         lines += [()] * (area.height - 2)
         return lines[: area.height]
-    return [*lines, *_plotted(panel, history, area)]
+    return [*lines, *_plotted(chart, history, area)]
 
 
-def _plotted(panel: Chart, history: History, area: DrawArea) -> list[Line]:
+def _plotted(chart: Chart, history: History, area: DrawArea) -> list[Line]:
     span = TimeSpan(history.begin_ns, history.end_ns, max(0, area.width - GUTTER))
-    below = [axis(panel.marks, span, has_phases=area.height < _PHASED, is_ascii=area.is_ascii)]
-    phases = phase_lane(panel.marks, span, is_ascii=area.is_ascii) if area.height >= _PHASED else ()
+    below = [axis(chart.marks, span, has_phases=area.height < _PHASED, is_ascii=area.is_ascii)]
+    phases = phase_lane(chart.marks, span, is_ascii=area.is_ascii) if area.height >= _PHASED else ()
     below += [line for line in (phases, time_labels(span) if area.height >= _DETAILED else ()) if line]
     rows = plot(
-        panel.series.samples,
+        chart.series.samples,
         width=area.width,
         height=area.height - 1 - len(below),
-        top_bytes=panel.top_bytes,
-        capacity_bytes=panel.series.capacity_bytes,
+        top_bytes=chart.top_bytes,
+        capacity_bytes=chart.series.capacity_bytes,
         is_ascii=area.is_ascii,
     )
     corner = " " * (GUTTER - 1) + ("+" if area.is_ascii else "└")
@@ -192,29 +193,23 @@ def _plotted(panel: Chart, history: History, area: DrawArea) -> list[Line]:
     return rows + [fitted((Span(left, Role.DIM), *line), area.width) for left, line in zip(corners, below, strict=True)]
 
 
-def _chart_title(panel: Chart, area: DrawArea) -> Line:
-    """What it is, what is used of how much, and the highest; whatever does not fit is left out from the right."""
-    series = panel.series
-    fraction = _share(panel.used_bytes, series)
-    pen = Pen().put(panel.chip, Role.INDEX).put(" ")
-    if panel.board and area.width >= 60:
-        pen.name(f"{panel.board} ", min(12, len(panel.board) + 1), is_ascii=area.is_ascii)
-    pen.put(f"{series.pool.name} ", Role.TITLE)
+def _chart_title(chart: Chart, area: DrawArea) -> Line:
+    """What it is, what is used of how much, and the highest; what does not fit is left out from the right."""
+    series = chart.series
+    pen = Pen().put(chart.chip, Role.INDEX).put(" ")
+    if chart.board and area.width >= 60:
+        pen.name(f"{chart.board} ", min(12, len(chart.board) + 1), is_ascii=area.is_ascii)
+    is_buffers = series.pool is Pool.L1 and chart.core is None
+    pen.put("L1 buffers " if is_buffers else f"{series.pool.name} ", Role.TITLE)
     pen.put("planned " if series.pool in PLANNED_POOLS else "", Role.DIM)
-    size = size_text if area.width >= _ROOMY else tight_size_text
-    parts: list[tuple[str, Role]] = [(size(panel.used_bytes), level_role(fraction))]
-    if fraction is not None:
-        level = level_of(fraction)
-        parts += [
-            (f" {share_text(fraction)}", level_role(fraction)),
-            (f" {level}" if level else "", level_role(fraction)),
-        ]
-        parts.append((f" of {size_text(series.capacity_bytes)}", Role.DIM))
+    parts = list(_headline(chart, size_text if area.width >= _ROOMY else tight_size_text))
     if series.origin != "counted":
         parts.append((f" {series.origin}", Role.NOTICE))
-    refused = sum(mark.count for mark in panel.marks if mark.what in ("out_of_memory", "clash"))
+    refused = sum(mark.count for mark in chart.marks if mark.what in ("out_of_memory", "clash"))
     if refused:
         parts.append((f" !{refused}", Role.FULL))
+    if chart.core:
+        parts.append((f"  buffers {size_text(chart.used_bytes)}", Role.PLAIN))
     parts.append((f"  highest {size_text(series.highest_bytes)}", Role.DIM))
     for text, role in parts:
         if pen.at + len(text) > area.width:
@@ -223,5 +218,23 @@ def _chart_title(panel: Chart, area: DrawArea) -> Line:
     return fitted(pen.done(), area.width)
 
 
-def _share(value: int | None, series: Series) -> float | None:
-    return value / series.capacity_bytes if value is not None and series.capacity_bytes else None
+def _headline(chart: Chart, size: Callable[[int | None], str]) -> Iterator[tuple[str, Role]]:
+    """What is used now, of how much: of L1 the fullest core, where that is known."""
+    used, total = _used_of(chart)
+    fraction = _share(chart)
+    role = level_role(fraction)
+    yield size(used), role
+    if fraction is not None:
+        level = level_of(fraction)
+        yield f" {share_text(fraction)}", role
+        yield f" {level}" if level else "", role
+        yield f" of {size_text(total)}", Role.DIM
+
+
+def _used_of(chart: Chart) -> tuple[int | None, int | None]:
+    return chart.core or (chart.used_bytes, chart.series.capacity_bytes)
+
+
+def _share(chart: Chart) -> float | None:
+    used, total = _used_of(chart)
+    return used / total if used is not None and total else None

@@ -1,6 +1,8 @@
-"""What is told of one chip: a gauge for DRAM, one for L1, and small figures that say what those are made of.
+"""The figures of one chip: a gauge for DRAM, one for L1, and small figures that say what those are made of.
 
-Counted, read and unknown are told apart: a figure that was read says so, one that nobody knows is no number.
+The gauge of L1 is the fullest core now, of what a core has. Where that is not known the gauge is called `L1 buf`, and
+shows L1 buffers of all banks. Counted, read and unknown differ: a figure that was read is marked, an unknown one is no
+number.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +16,7 @@ from ttmem.view.colours import level_of, level_role
 from ttmem.view.device_tables import device_word
 from ttmem.view.spans import Role
 from ttmem.view.sparkline import Sample
-from ttmem.view.units import UNKNOWN, share_text, size_text, tight_count_text, tight_size_text
+from ttmem.view.units import UNKNOWN, share_text, signed_text, tight_count_text
 
 __all__ = [
     "MOST_BESIDE",
@@ -34,17 +36,17 @@ __all__ = [
     "pools_of",
 ]
 
-_ALWAYS = 16  # figures that every chip has
+_ALWAYS = 18  # figures that every chip has
 MOST_BESIDE = 2  # figures beside a bar
 # In this order, by their names in figures_of: first of DRAM, then of L1.
 _BESIDE = (("peak", ("DRAM peak", "L1 peak")), ("block", ("DRAM block", "L1 block")))
 _DENSE_ORDER = (
-    *("buffers", "CBs now", "CBs planned", "kernel ring", "L1_SMALL"),
-    *("app", "fabric", "dispatch", "untyped", "worst core", "trace"),
-    *("DRAM block", "L1 block", "DRAM peak", "L1 peak"),
+    *("planned", "headroom", "L1 buffers", "CBs now", "CBs planned", "L1_SMALL"),
+    *("app", "fabric", "dispatch", "untyped", "trace", "kernel ring"),
+    *("DRAM block", "L1 block", "DRAM peak", "L1 peak", "L1 total"),
 )
 _PLACES = {name: place for place, name in enumerate(_DENSE_ORDER)}
-_PERCENT_MOST = 9.995  # beyond it a share is no longer a number anybody reads
+_PERCENT_MOST = 9.995  # beyond it a share is no longer a readable number
 Pools = Mapping[Pool, PoolUsage]
 
 
@@ -57,7 +59,6 @@ class Swatch(NamedTuple):
 
 
 BUFFERS = Swatch(Role.BAR_BUFFER, "█", "#")
-SMALL = Swatch(Role.BAR_SMALL, "█", "s")
 RING = Swatch(Role.BAR_RING, "█", "k")
 CBS = Swatch(Role.BAR_CB, "█", "c")
 PLANNED = Swatch(Role.BAR_PLANNED, "▒", ":")
@@ -73,6 +74,7 @@ class Gauge(NamedTuple):
     parts: tuple[Part, ...]  # of L1; empty: the bar is of one piece
     note: str = ""  # read; empty for what was counted
     mark: str = ""  # ~ for a sample
+    history_bytes: int | None = None  # what fills the height of its history: all of the sampled pool
 
     @property
     def fraction(self) -> float | None:
@@ -107,11 +109,11 @@ class Figure(NamedTuple):
 
     @property
     def value(self) -> str:
-        return self.words or (UNKNOWN if self.size_bytes is None else self.mark + size_text(self.size_bytes))
+        return self.words or (UNKNOWN if self.size_bytes is None else self.mark + signed_text(self.size_bytes))
 
     @property
     def tight(self) -> str:
-        return self.words or (UNKNOWN if self.size_bytes is None else self.mark + tight_size_text(self.size_bytes))
+        return self.value.replace(" ", "").removesuffix("iB") if self.size_bytes is not None else self.value
 
 
 def pools_of(usage: DeviceUsage) -> Pools:
@@ -128,55 +130,53 @@ def dram_gauge(usage: DeviceUsage, pools: Pools) -> Gauge:
 
 
 def l1_gauge(usage: DeviceUsage, pools: Pools) -> Gauge:
-    """All of L1 where the kernel ring is known, else what buffers hold."""
-    total, used, l1 = usage.l1_total_bytes, usage.l1_used_bytes, pools.get(Pool.L1)
-    if not total or used is None or (l1 and l1.is_read):
-        return _pool_gauge("L1", Pool.L1, usage, pools)
+    """The fullest core now: kernel ring, buffers and resident circular buffers there; then what is planned beyond. How
+    the last two share what is in use is exact where buffers take the same of every core."""
+    used, total, l1 = usage.fullest_core_bytes, usage.core_bytes, pools.get(Pool.L1)
+    if used is None or not total or (l1 and l1.is_read):
+        return _pool_gauge("L1 buf", Pool.L1, usage, pools)
     footprint = usage.activity.footprint
-    planned = footprint.planned_bytes if footprint else 0
-    resident = min(planned, (footprint.resident_bytes or 0) if footprint else 0)
-    sizes = (
-        (_used(l1), BUFFERS),
-        (_used(pools.get(Pool.L1_SMALL)), SMALL),
-        (usage.kernel_ring_bytes or 0, RING),
-        (resident, CBS),
-        (planned - resident, PLANNED),
-    )
+    ring = min(used, usage.device.kernel_ring_bytes or 0) if usage.kernel_ring_bytes else 0
+    resident = min(used - ring, (footprint.worst_resident_bytes or 0) if footprint else 0)
+    planned = max(0, (usage.worst_core_bytes or 0) - used)
+    sizes = ((used - ring - resident, BUFFERS), (ring, RING), (resident, CBS), (planned, PLANNED))
     parts = tuple(Part(size / total, *swatch) for size, swatch in sizes)
-    peak = used + (max(0, l1.peak_bytes - l1.used_bytes) if l1 else 0)
-    return Gauge("L1", used, total, peak / total, parts)
+    return Gauge("L1", used, total, 0.0, parts, history_bytes=_capacity(Pool.L1, usage, pools))
 
 
 def _pool_gauge(word: str, pool: Pool, usage: DeviceUsage, pools: Pools) -> Gauge:
     found = pools.get(pool)
     if not found:
-        return Gauge(word, usage.used_bytes(pool), usage.device.capacity(pool), 0.0, ())
+        total = usage.device.capacity(pool)
+        return Gauge(word, usage.used_bytes(pool), total, 0.0, (), history_bytes=total)
     total = found.capacity_bytes
     peak = max(found.peak_bytes, found.used_bytes) / total if total else 0.0
     note, mark = "read" if found.is_read else "", "~" if found.origin == "sample" else ""
-    return Gauge(word, usage.used_bytes(pool), total, peak, (), note, mark)
+    return Gauge(word, usage.used_bytes(pool), total, peak, (), note, mark, total)
 
 
 def figures_of(usage: DeviceUsage, pools: Pools, *, is_ascii: bool) -> Iterator[Figure]:
-    """All small figures of a chip, most wanted first; some are only there where there is something to tell."""
+    """All small figures of a chip, most wanted first; some only where there is such a thing."""
+    yield from _core_figures(usage)
     yield from _l1_figures(usage, pools)
     yield from _kernel_figures(usage)
-    yield from _worst_figures(usage)
-    yield _sized("L1_SMALL", "small", usage.used_bytes(Pool.L1_SMALL), SMALL)
+    yield _sized("L1_SMALL", "small", usage.used_bytes(Pool.L1_SMALL))
     yield _sized("L1 block", "L1 blk", _block(Pool.L1, usage, pools))
     yield _peak("L1 peak", Pool.L1, usage, pools, is_ascii=is_ascii, column="L1 peak")
     yield _sized("trace", "trace", usage.used_bytes(Pool.TRACE))
     yield _sized("DRAM block", "DRAM blk", _block(Pool.DRAM, usage, pools), column="D block")
     yield _peak("DRAM peak", Pool.DRAM, usage, pools, is_ascii=is_ascii, column="D peak")
+    yield _sized("L1 total", "L1 total", _capacity(Pool.L1, usage, pools), role=Role.DIM)
+    yield _fullest_core(usage)
     yield from _odd_figures(usage)
     yield Figure("launches", "launch", words=tight_count_text(usage.launch_count), role=Role.DIM)
 
 
 def dense_figures_of(usage: DeviceUsage, pools: Pools, *, beside: int, is_ascii: bool) -> list[Figure]:
-    """All of them where room is scarce: those that nobody should miss first, and without those that stand beside the
-    bars: so many of each, the peak and the largest block."""
-    told = {name for _, names in _BESIDE[:beside] for name in names}
-    figures = [figure for figure in figures_of(usage, pools, is_ascii=is_ascii) if figure.name not in told]
+    """All of them where room is scarce: the most important first, and without those that stand beside the bars: so many
+    of each, the peak and the largest block."""
+    shown = {name for _, names in _BESIDE[:beside] for name in names}
+    figures = [figure for figure in figures_of(usage, pools, is_ascii=is_ascii) if figure.name not in shown]
     return sorted(figures, key=lambda figure: _PLACES.get(figure.name.partition(" (")[0], len(_PLACES)))
 
 
@@ -199,7 +199,7 @@ def _l1_figures(usage: DeviceUsage, pools: Pools) -> list[Figure]:
     planned = footprint.planned_bytes if footprint else 0 if is_quiet else None
     guess = "~" if footprint and footprint.is_estimated else ""
     return [
-        _sized("buffers", "buffers", usage.used_bytes(Pool.L1), BUFFERS),
+        _sized("L1 buffers", "L1 buf", usage.used_bytes(Pool.L1), BUFFERS),
         _sized("CBs now", "CB now", resident, CBS, mark=guess, least="now"),
         _sized("CBs planned", "CB plan", planned, PLANNED, mark=guess, least="plan"),
         _sized("kernel ring", "ring", usage.kernel_ring_bytes, RING),
@@ -212,26 +212,26 @@ def _kernel_figures(usage: DeviceUsage) -> list[Figure]:
     words = [(Kind.KERNEL_APPLICATION, "app"), (Kind.KERNEL_FABRIC, "fabric"), (Kind.KERNEL_DISPATCH, "dispatch")]
     if Kind.KERNEL_UNKNOWN in found:
         words.append((Kind.KERNEL_UNKNOWN, "untyped"))
-    is_told = usage.launch_count is not None
-    return [_kernel(word, found.get(kind), is_told=is_told) for kind, word in words]
+    is_reported = usage.launch_count is not None
+    return [_kernel(word, found.get(kind), is_reported=is_reported) for kind, word in words]
 
 
-def _kernel(word: str, kernel: KindUsage | None, *, is_told: bool) -> Figure:
+def _kernel(word: str, kernel: KindUsage | None, *, is_reported: bool) -> Figure:
     short = word[:4] if len(word) > 6 else word
     if kernel is None or not kernel.count:
-        return Figure(word, short, 0 if is_told else None, role=Role.DIM, column=short)
+        return Figure(word, short, 0 if is_reported else None, role=Role.DIM, column=short)
     mark, count = "~" if kernel.is_estimated else "", tight_count_text(kernel.count)
     least = f"{word[:3]} {tight_count_text(kernel.count, digits=3)}"
     return Figure(f"{word} ({count})", f"{short} {count}", kernel.used_bytes, mark, column=short, least=least)
 
 
 def has_more(pool: PoolUsage) -> bool:
-    """Whether something is held beside what was counted, or by nobody that is known."""
+    """Whether something is held beside what was counted, or by no known process."""
     return pool.read_bytes is not None or bool(pool.stale_bytes or pool.unattributed_bytes)
 
 
 def _odd_figures(usage: DeviceUsage) -> list[Figure]:
-    """What is held beside what was counted, and what nobody accounts for: shown where there is such a thing."""
+    """What is held beside what was counted, and what no process accounts for: shown where there is such a thing."""
     figures = []
     for pool in usage.pools:
         word = pool.pool.word.upper()
@@ -240,7 +240,7 @@ def _odd_figures(usage: DeviceUsage) -> list[Figure]:
         if pool.stale_bytes:
             figures.append(_sized(f"{word} stale", "stale", pool.stale_bytes, role=Role.HIGH))
         if pool.unattributed_bytes:
-            figures.append(_sized(f"{word} nobody", "nobody", pool.unattributed_bytes, role=Role.HIGH))
+            figures.append(_sized(f"{word} unattributed", "unattr", pool.unattributed_bytes, role=Role.HIGH))
     return figures
 
 
@@ -265,28 +265,35 @@ def _peak(name: str, pool: Pool, usage: DeviceUsage, pools: Pools, *, is_ascii: 
     return _sized(name, name, peak, mark=at_least, column=column)
 
 
+def _capacity(pool: Pool, usage: DeviceUsage, pools: Pools) -> int | None:
+    found = pools.get(pool)
+    return found.capacity_bytes if found else usage.device.capacity(pool)
+
+
 def _block(pool: Pool, usage: DeviceUsage, pools: Pools) -> int | None:
-    """The largest free block; where nothing ever lay, and somebody would have told of it, all there is."""
+    """The largest free block; all there is where nothing was ever allocated and a process reports."""
     found = pools.get(pool)
     if found:
         return found.largest_free_bytes
     return usage.device.capacity(pool) if usage.launch_count is not None else None
 
 
-def _used(pool: PoolUsage | None) -> int:
-    return pool.used_bytes if pool and not pool.is_read else 0
-
-
-def _worst_figures(usage: DeviceUsage) -> list[Figure]:
-    """The fullest core: how full it is with buffers, circular buffers and ring, where it is, and how much that is."""
-    used, total = usage.worst_core_bytes, usage.core_bytes
-    fraction = used / total if used is not None and total else None
-    role = level_role(fraction) if fraction is not None else Role.DIM
-    where = f"core {usage.worst_core[0]},{usage.worst_core[1]}" if usage.worst_core else "each core"
+def _core_figures(usage: DeviceUsage) -> list[Figure]:
+    """The fullest core with the circular buffers of all loaded programs, and how far those are from the buffers."""
+    planned, total, headroom = usage.worst_core_bytes, usage.core_bytes, usage.headroom_bytes
+    role = level_role(planned / total) if planned is not None and total else Role.DIM
+    is_over = headroom is not None and headroom < 0
     return [
-        Figure("worst core", "worst", role=role, words=percent_text(fraction), column="worst%"),
-        Figure(where, where, used, role=role, column="worst", least="core"),
+        Figure("planned", "planned", planned, role=role),
+        Figure("headroom", "headroom", headroom, role=Role.FULL if is_over else Role.PLAIN, least="headr"),
     ]
+
+
+def _fullest_core(usage: DeviceUsage) -> Figure:
+    """Where the fullest core is."""
+    place = usage.fullest_core
+    words = f"{place[0]},{place[1]}" if place else UNKNOWN if usage.fullest_core_bytes is None else "all"
+    return Figure("fullest core", "core", words=words, role=Role.DIM, column="core")
 
 
 class ChipCard(NamedTuple):

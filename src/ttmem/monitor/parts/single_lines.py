@@ -14,7 +14,9 @@ __all__ = ["LinePlan", "line_plan", "single_line", "titles_line"]
 
 # Figures that get a column, most wanted first.
 _WANTED = (
-    "worst%",
+    "planned",
+    "headroom",
+    "L1 buf",
     "CB plan",
     "CB now",
     "app",
@@ -22,12 +24,11 @@ _WANTED = (
     "disp",
     "D block",
     "L1 blk",
-    "worst",
     "D peak",
     "small",
     "trace",
 )
-_USED, _TOTAL, _SHARE, _FIGURE = 6, 6, 5, 8
+_USED, _TOTAL, _SHARE, _FIGURE = 6, 6, 5, 9
 _BAR_LEAST, _BAR_GOOD, _BAR_MOST = 5, 10, 24
 _HISTORY = 14
 
@@ -111,4 +112,4 @@ def _gauge(pen: Pen, gauge: Gauge, plan: LinePlan, is_ascii: bool) -> None:
 
 def _history(pen: Pen, gauge: Gauge, samples: Sequence[int | float | None], plan: LinePlan, is_ascii: bool) -> None:
     if plan.samples:
-        pen.put(" ").put(sparkline(samples, plan.samples, is_ascii, top=gauge.total_bytes), Role.COURSE)
+        pen.put(" ").put(sparkline(samples, plan.samples, is_ascii, top=gauge.history_bytes), Role.COURSE)

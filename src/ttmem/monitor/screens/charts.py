@@ -106,6 +106,7 @@ def _charts(frame: MonitorFrame, history: History, state: ChartsState) -> list[C
             device.board or device.arch,
             series,
             _used_bytes(frame, device, series),
+            _fullest_core(frame, device) if series.pool is Pool.L1 else None,
             scale_top(tops[series.pool, series.capacity_bytes], series.capacity_bytes),
             tuple(mark for mark in history.marks if _concerns(mark, device, series.pool, chips)),
         )
@@ -118,6 +119,15 @@ def _used_bytes(frame: MonitorFrame, device: Device, series: Series) -> int | No
     usages = frame.overview.devices if frame.overview else ()
     pools = (pool for usage in usages if usage.device.number == device.number for pool in usage.pools)
     return next((pool.used_bytes for pool in pools if pool.pool is series.pool), series.latest_bytes)
+
+
+def _fullest_core(frame: MonitorFrame, device: Device) -> tuple[int, int] | None:
+    """What the fullest core holds now, and what a core has; None where that is not known."""
+    usages = frame.overview.devices if frame.overview else ()
+    for usage in usages:
+        if usage.device.number == device.number and usage.fullest_core_bytes is not None and usage.core_bytes:
+            return usage.fullest_core_bytes, usage.core_bytes
+    return None
 
 
 def _concerns(mark: Mark, device: Device, pool: Pool, chips: Mapping[int, Sequence[int]]) -> bool:
