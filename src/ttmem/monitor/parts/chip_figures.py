@@ -240,7 +240,7 @@ def _odd_figures(usage: DeviceUsage) -> list[Figure]:
         if pool.stale_bytes:
             figures.append(_sized(f"{word} stale", "stale", pool.stale_bytes, role=Role.HIGH))
         if pool.unattributed_bytes:
-            figures.append(_sized(f"{word} unattributed", "unattr", pool.unattributed_bytes, role=Role.HIGH))
+            figures.append(_sized(f"{word} unattr", "unattr", pool.unattributed_bytes, role=Role.HIGH))
     return figures
 
 
@@ -292,8 +292,8 @@ def _core_figures(usage: DeviceUsage) -> list[Figure]:
 def _fullest_core(usage: DeviceUsage) -> Figure:
     """Where the fullest core is."""
     place = usage.fullest_core
-    words = f"{place[0]},{place[1]}" if place else UNKNOWN if usage.fullest_core_bytes is None else "all"
-    return Figure("fullest core", "core", words=words, role=Role.DIM, column="core")
+    words = UNKNOWN if usage.fullest_core_bytes is None else f"{place[0]},{place[1]}" if place else "all"
+    return Figure("fullest core", "core", words=words, role=Role.DIM)
 
 
 class ChipCard(NamedTuple):

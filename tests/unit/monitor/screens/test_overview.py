@@ -1,7 +1,8 @@
-"""The overview: whatever there is to show, it fits, every chip is there, and figures are those of the sight."""
+"""The overview: whatever there is to show, it fits, every chip is there, and figures are those of the snapshot."""
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -30,6 +31,12 @@ def drawn(overview: Snapshot, area: DrawArea, state: screen.OverviewState | None
     return screen.draw(
         MonitorFrame(overview=overview, history=a_history(overview)), area, state or screen.OverviewState()
     )
+
+
+def with_core(usage: DeviceUsage, **changes: Any) -> DeviceUsage:
+    """The same chip with a fullest core."""
+    core = {"core_bytes": 1430 * KIB, "fullest_core_bytes": 700 * KIB, "fullest_core": (3, 4)}
+    return replace(usage, **{**core, "worst_core_bytes": 900 * KIB, "headroom_bytes": 400 * KIB, **changes})
 
 
 def text_of(line: Line) -> str:
@@ -75,11 +82,13 @@ NUMBER = re.compile(r"[~≥]?\d[\d.,]*(?: ?[KMGTPE]i?B?\b| B\b|B\b|%)?")
 @given(st.integers(1, 32), st.integers(80, 220), st.integers(20, 70), st.sampled_from(LAYOUTS))
 def test_a_number_is_whole_or_not_there(chips: int, width: int, height: int, layout: Layout) -> None:
     overview = an_overview(chips, 0)
+    devices = (with_core(usage) if usage.device.number % 3 else usage for usage in overview.devices)
+    overview = replace(overview, devices=tuple(devices))
     drawing = drawn(overview, DrawArea(width, height, False, layout))
     known = {text for usage in overview.devices for text in numbers_of(usage)}
 
     for number in {spot.number for spot in drawing.spots}:
-        cell = re.sub(r"0x[0-9a-f]{16}|n300|wormhole_b0|8x8|L1|60 s|core \d+,\d+", "", cell_of(drawing, number))
+        cell = re.sub(r"0x[0-9a-f]{16}|n300|wormhole_b0|8x8|L1|60 s|core +\d+,\d+", "", cell_of(drawing, number))
         assert set(NUMBER.findall(cell)) <= known
 
 
@@ -87,7 +96,8 @@ def numbers_of(usage: DeviceUsage) -> set[str]:
     """Every way in which a figure of a chip may be written."""
     footprint = usage.activity.footprint
     assert footprint
-    sizes = [usage.l1_used_bytes, usage.l1_total_bytes, usage.kernel_ring_bytes, 0]
+    sizes = [usage.fullest_core_bytes, usage.core_bytes, usage.worst_core_bytes, usage.headroom_bytes]
+    sizes += [usage.kernel_ring_bytes, 0]
     sizes += [footprint.planned_bytes, footprint.resident_bytes]
     for pool in usage.pools:
         sizes += [pool.used_bytes, pool.peak_bytes, pool.capacity_bytes]
@@ -96,14 +106,15 @@ def numbers_of(usage: DeviceUsage) -> set[str]:
     texts |= {"~" + text(size) for size in kernels for text in (size_text, tight_size_text)}
     texts |= {str(kernel.count) for kernel in usage.kernels} | {f"{usage.launch_count:,}"}
     pools = {pool.pool: pool for pool in usage.pools}
-    shares = [pools[Pool.DRAM].share or 0, (usage.l1_used_bytes or 0) / (usage.l1_total_bytes or 1)]
+    shares = [pools[Pool.DRAM].share or 0, pools[Pool.L1].share or 0]
+    shares.append((usage.fullest_core_bytes or 0) / (usage.core_bytes or 1))
     return texts | {f"{int(share * 100)}%" for share in shares} | {str(usage.device.index)}
 
 
 @pytest.mark.parametrize(
     "area", [DrawArea(80, 22), DrawArea(120, 38), DrawArea(200, 58), DrawArea(100, 30, True, "full")]
 )
-def test_figures_are_those_of_the_sight_and_change_with_it(area: DrawArea) -> None:
+def test_figures_are_those_of_the_snapshot_and_change_with_it(area: DrawArea) -> None:
     overview = an_overview(4, 0)
     before = cell_of(drawn(overview, area), 2)
     usage = overview.devices[2]
@@ -137,45 +148,51 @@ def test_what_was_drawn_before_leaves_no_trace(area: DrawArea) -> None:
     assert marked != first
 
 
-def test_l1_counts_the_ring_once_and_no_inventory() -> None:
-    usage = a_device_usage(0)
-    ring = 64 * 70_656
-    held = (20 * MIB + 200 * KIB) + ring
+def test_the_headline_of_l1_is_the_fullest_core_now_and_buffers_stand_beside_it() -> None:
+    usage = with_core(a_device_usage(0))
 
     cell = cell_of(drawn(an_overview(1, 0, devices=(usage,)), DrawArea(80, 30)), 0)
 
-    assert usage.l1_used_bytes == held
-    assert f"{size_text(held)} / {size_text(usage.l1_total_bytes)}" in cell
-    assert re.search(rf"kernel ring +{size_text(ring)}", cell)
+    assert re.search(r"L1 .* 700 KiB / 1.40 MiB  48%", cell)
+    for words in (r"planned +900 KiB", r"headroom +400 KiB", r"L1 buffers +20.0 MiB", r"fullest core +3,4"):
+        assert re.search(words, cell)
+    assert re.search(rf"kernel ring +{size_text(64 * 70_656)}", cell)
+    assert re.search(rf"L1 total +{size_text(usage.device.capacity(Pool.L1))}", cell)
 
 
-def test_the_bar_of_l1_is_made_of_its_parts_to_scale() -> None:
-    usage = a_device_usage(0)
-    line = next(
-        line for line in cell_of(drawn(an_overview(1, 0), DrawArea(200, 40, True)), 0).splitlines() if "L1 " in line
-    )
-    [bar] = re.findall(r"#+s*k*c*:*=*\.+", line)
-    total, footprint = usage.l1_total_bytes or 0, usage.activity.footprint
+def test_headroom_below_0_is_shown_as_such() -> None:
+    usage = with_core(a_device_usage(0), headroom_bytes=-4 * KIB)
+
+    for area in (DrawArea(80, 30), DrawArea(160, 8)):
+        cell = cell_of(drawn(an_overview(1, 0, devices=(usage,)), area), 0)
+
+        assert re.search(r"-4.00 ?K", cell)
+
+
+def test_where_the_fullest_core_is_not_known_buffers_are_shown_and_called_so() -> None:
+    usage = replace(with_core(a_device_usage(0)), fullest_core_bytes=None)
+
+    cell = cell_of(drawn(an_overview(1, 0, devices=(usage,)), DrawArea(80, 30)), 0)
+
+    assert re.search(rf"L1 buf .* 20.0 MiB / {size_text(usage.device.capacity(Pool.L1))}", cell)
+    assert re.search(r"fullest core +\[N/A\]", cell)
+
+
+def test_the_bar_of_l1_is_made_of_the_parts_of_that_core_to_scale() -> None:
+    usage = with_core(a_device_usage(0))
+    footprint = usage.activity.footprint
     assert footprint
-    resident, planned = footprint.resident_bytes or 0, footprint.planned_bytes
-    sizes = {"#": 20 * MIB, "s": 200 * KIB, "k": 64 * 70_656, "c": resident, ":": planned - resident}
+    drawing = drawn(an_overview(1, 0, devices=(usage,)), DrawArea(200, 40, True))
 
+    [bar] = re.findall(r"L1 +(#+k+c*:+\.+)", cell_of(drawing, 0))
+
+    resident = min(footprint.worst_resident_bytes or 0, 700 * KIB - 70_656)
+    sizes = {"#": 700 * KIB - 70_656 - resident, "k": 70_656, "c": resident, ":": 200 * KIB}
     for mark, size in sizes.items():
-        assert abs(bar.count(mark) - size / total * len(bar)) <= 1.5, mark
+        assert abs(bar.count(mark) - size / (1430 * KIB) * len(bar)) <= 1.5, mark
 
 
-def test_the_bar_of_l1_shows_its_peak_beyond_what_is_planned() -> None:
-    usage = a_device_usage(0)
-    pools = tuple(replace(pool, peak_bytes=80 * MIB) if pool.pool is Pool.L1 else pool for pool in usage.pools)
-
-    cell = cell_of(drawn(an_overview(1, 0, devices=(replace(usage, pools=pools),)), DrawArea(200, 40, True)), 0)
-
-    [bar] = re.findall(r"#+s+k+c*:*=+\.+", cell)
-    marked = len(bar) - bar.count(".")
-    assert abs(marked - (80 * MIB + 200 * KIB + 64 * 70_656) / (usage.l1_total_bytes or 1) * len(bar)) <= 1.5
-
-
-def test_kernels_are_told_by_type_with_their_counts_as_the_seeds_show_them() -> None:
+def test_kernels_are_listed_by_type_with_their_counts() -> None:
     cell = cell_of(drawn(an_overview(1, 0), DrawArea(80, 30)), 0)
 
     for words in (r"app \(5\) +120 KiB", r"fabric \(2\) +~112 KiB", r"dispatch \(2\) +92.0 KiB"):
@@ -231,7 +248,7 @@ def test_kernels_of_no_known_type_are_not_left_out() -> None:
     assert re.search(r"untyped \(3\) +5.00 MiB", cell)
 
 
-def test_a_course_fills_its_width_and_stands_on_its_highest_sample() -> None:
+def test_history_fills_its_width_and_its_highest_sample_its_height() -> None:
     overview = an_overview(1, 0)
     history = a_history(overview)
     rows = screen.draw(
@@ -239,21 +256,12 @@ def test_a_course_fills_its_width_and_stands_on_its_highest_sample() -> None:
     ).lines
     texts = [text_of(line).rstrip() for line in rows]
     first = next(at for at, text in enumerate(texts) if text.startswith("  DRAM")) + 1
-    last = next(at for at, text in enumerate(texts) if text.startswith("  60 s"))
+    last = next(at for at, text in enumerate(texts) if text.strip().startswith("60 s"))
 
-    assert texts[first].startswith(f" {tight_size_text(overview.devices[0].pools[0].used_bytes)}")
+    assert texts[first].lstrip().startswith(f"{tight_size_text(overview.devices[0].pools[0].used_bytes)}")
     assert texts[first].endswith("█")
-    assert texts[last][7:].count("█") > 100
-    assert texts[last][7:25].strip() == ""  # nobody looked then
-
-
-def test_the_worst_core_is_named_with_its_share() -> None:
-    usage = replace(a_device_usage(0), worst_core_bytes=900 * KIB, worst_core=(3, 4), core_bytes=1000 * KIB)
-
-    cell = cell_of(drawn(an_overview(1, 0, devices=(usage,)), DrawArea(100, 40)), 0)
-
-    assert re.search(r"worst core +90%", cell)
-    assert re.search(r"core 3,4 +900 KiB", cell)
+    assert texts[last][9:].count("█") > 100
+    assert texts[last][9:25].strip() == ""  # no samples then
 
 
 def test_the_node_of_the_driver_is_named_where_it_is_known() -> None:
@@ -358,14 +366,14 @@ def test_figures_are_counted_as_they_are(usage: DeviceUsage) -> None:
     assert figure_count(usage) == len(list(figures_of(usage, pools_of(usage), is_ascii=True)))
 
 
-def test_what_only_one_chip_has_to_tell_is_told() -> None:
+def test_a_figure_that_only_one_chip_has_is_shown() -> None:
     overview = an_overview(4, 0)
     pools = (a_pool(Pool.DRAM, GIB, capacity_bytes=12 * GIB, read_bytes=GIB, stale_bytes=GIB, unattributed_bytes=GIB),)
     devices = (replace(overview.devices[0], pools=pools), *overview.devices[1:])
 
     cell = cell_of(drawn(replace(overview, devices=devices), DrawArea(120, 48)), 0)
 
-    assert [word for word in ("DRAM read", "DRAM stale", "DRAM nobody") if word not in cell] == []
+    assert [word for word in ("DRAM read", "DRAM stale", "DRAM unattr") if word not in cell] == []
 
 
 def test_every_figure_is_in_the_manual() -> None:
