@@ -210,7 +210,7 @@ def stop_until_foreground() -> None:
 
 
 def wait_for_foreground() -> None:
-    """Stops again as long as the terminal is not ours to use (`bg`); one that is gone keeps us from nothing."""
+    """Stops again as long as the terminal is not ours to use (`bg`); one that is gone is not waited for."""
     with suppress(OSError):
         while os.tcgetpgrp(_INPUT) != os.getpgrp():
             os.kill(os.getpid(), signal.SIGSTOP)

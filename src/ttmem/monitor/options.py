@@ -27,7 +27,7 @@ class Options(NamedTuple):
     words_of: "WordsOf | None" = None  # how chips that were asked for are called
     has_daemon: bool = True
     seconds: float | None = None  # then it closes by itself
-    banner: str = ""  # always on screen: that the figures are made up
+    banner: str = ""  # always on screen: that the figures are simulated
 
     def over(self, settings: Settings) -> Settings:
         """The settings, with what was said on the command line."""

@@ -1,4 +1,4 @@
-"""The settings, each with its choices; what is changed is seen at once and kept when the panel is left."""
+"""The settings, each with its choices; a change is shown at once and saved when the panel is left."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ _ITEMS = (
     _SettingRow("layout", "Layout", LAYOUTS),
     _SettingRow("theme", "Colours", THEMES),
     _SettingRow("ascii", "ASCII only", (False, True)),
-    _SettingRow("interval", "Seconds between looks", INTERVALS),
+    _SettingRow("interval", "Seconds between updates", INTERVALS),
     _SettingRow("tree", "Processes as a tree", (False, True)),
     _SettingRow("levels", "Busy, high, full from %", ((60, 80, 95), (50, 70, 90), (70, 85, 95), (80, 90, 98))),
 )
@@ -34,10 +34,10 @@ class Setup:
     place: Place = "box"
     title = "Settings"
 
-    def __init__(self, settings: Settings, apply: Callable[[Settings], None], keep: Callable[[], None]) -> None:
+    def __init__(self, settings: Settings, apply: Callable[[Settings], None], save: Callable[[], None]) -> None:
         self._settings = self._before = settings
         self._apply = apply
-        self._keep = keep
+        self._save = save
         self._at = 0
 
     def draw(self, area: DrawArea) -> list[Line]:
@@ -45,7 +45,7 @@ class Setup:
         for at, item in enumerate(_ITEMS):
             role = Role.SELECTED if at == self._at else Role.PLAIN
             lines.append((Span(f" {item.text:24} < {_word(getattr(self._settings, item.name)):^10} > ", role),))
-        foot = (Span(" Left Right", Role.KEY), Span(" change  "), Span("Esc", Role.KEY), Span(" keeps it and leaves"))
+        foot = (Span(" Left Right", Role.KEY), Span(" change  "), Span("Esc", Role.KEY), Span(" saves and leaves"))
         return boxed(self.title, [*lines, (), foot], area)
 
     def press(self, key: str, area: DrawArea) -> bool:
@@ -55,8 +55,8 @@ class Setup:
         elif key in ("left", "right", "space", "enter", "-", "+"):
             self._change(-1 if key in ("left", "-") else 1)
         elif key in ("escape", "q", "f2", "f10", "f12"):
-            if self._settings != self._before:  # who only looked keeps no flag of today for ever
-                self._keep()
+            if self._settings != self._before:  # else flags of this run would be saved
+                self._save()
             return False
         return True
 

@@ -2,7 +2,7 @@
 
 A process is held by a descriptor from the moment the question is asked: another one that got its pid meanwhile is not
 hit. Through that descriptor its start time and its user are compared with what the row says, when the question is asked
-and again before the signal is sent; the question shows its command and user as the kernel tells them, not as its
+and again before the signal is sent; the question shows its command and user as the kernel has them, not as its
 journal does.
 """
 
@@ -111,7 +111,7 @@ def _checked(row: ProcessUsage, descriptor: int) -> tuple[_KernelFacts | None, s
 
 
 def _has_ended(descriptor: int) -> bool:
-    """Asked of the descriptor: a process whose first thread has ended looks like a zombie, and lives."""
+    """Asked of the descriptor: a process whose first thread has ended appears as a zombie, and lives."""
     end = select.poll()
     end.register(descriptor, select.POLLIN)
     return bool(end.poll(0))

@@ -198,7 +198,7 @@ class MonitorState:
         if panel is not None and panel.place == "page":
             return panel.draw(area)
         if self.frame == MonitorFrame():
-            return [(), (Span(" Looking ...", Role.DIM),)]
+            return [(), (Span(" Waiting for figures ...", Role.DIM),)]
         self._drawing = self.views.draw(self._view, self.frame, area)
         lines = list(self._drawing.lines[: area.height])
         if self.frame.trouble:
@@ -295,7 +295,7 @@ class MonitorState:
         beyond = [value for value in INTERVALS if (value - self.settings.interval) * step > 0]
         if beyond:
             self.settings = self.settings._replace(interval=min(beyond) if step > 0 else max(beyond))
-        self.note = f"a look every {self.settings.interval:g} s"
+        self.note = f"updates every {self.settings.interval:g} s"
 
     def _pause(self, _: str) -> None:
         self.is_paused = not self.is_paused
@@ -311,17 +311,17 @@ class MonitorState:
         self.note = f"layout: {layout}"
 
     def _setup(self, _: str) -> None:
-        self.open(Setup(self.settings, self.apply, self._keep))
+        self.open(Setup(self.settings, self.apply, self._save))
 
-    def _keep(self, _: str = "") -> None:
+    def _save(self, _: str = "") -> None:
         """Saves what is set now."""
         settings = self.settings._replace(**self._processes.settings())
         try:
             path = save(settings, self._environ)
         except OSError as error:
-            self.note = f"the settings could not be kept: {error.strerror or error}"
+            self.note = f"the settings could not be saved: {error.strerror or error}"
         else:
-            self.note = f"kept in {path}"
+            self.note = f"saved in {path}"
 
     def _reset_peaks(self, _: str) -> None:
         if self._is_readonly:
@@ -356,5 +356,5 @@ class MonitorState:
         "zoom": _zoom,
         "dark": _dark,
         "setup": _setup,
-        "save": _keep,
+        "save": _save,
     }

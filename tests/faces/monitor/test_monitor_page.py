@@ -1,6 +1,6 @@
 """docs/reference/monitor.md is true: its keys come from the table of keys, its flags and settings are all there are.
 
-UPDATE_GOLDEN=1 writes the tables of keys anew.
+UPDATE_GOLDEN=1 writes the tables of keys again.
 """
 
 import json
@@ -66,8 +66,8 @@ def test_the_page_describes_every_flag() -> None:
 
 def test_the_page_describes_every_setting_and_its_default() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| `([^`]*)` \|", PAGE, flags=re.MULTILINE))
-    told = json.loads(json.dumps(Settings._field_defaults))  # as the file has them
-    defaults = {name: str(default).lower() for name, default in told.items()}
+    shown = json.loads(json.dumps(Settings._field_defaults))  # as the file has them
+    defaults = {name: str(default).lower() for name, default in shown.items()}
 
     assert rows == {name: value.removesuffix(".0") for name, value in defaults.items()}
     assert f"`{PREFIX}" in PAGE

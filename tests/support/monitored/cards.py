@@ -35,7 +35,7 @@ TITLES = {
 
 def cards_of(svg: str, count: int) -> dict[int, str]:
     """The part of the picture that each chip has: from its index to the next one to the right and below."""
-    found = [word for word in words_of(svg) if word.look == "index" and word.text.isdigit() and int(word.text) < count]
+    found = [word for word in words_of(svg) if word.style == "index" and word.text.isdigit() and int(word.text) < count]
     heads = list({int(word.text): word for word in reversed(found)}.values())
     rows = rows_of(svg)
     cards = {}

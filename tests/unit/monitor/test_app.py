@@ -26,12 +26,15 @@ from ttmem.view.spans import Role
 
 @asynccontextmanager
 async def shown(
-    tmp_path: Path, sights: SightsToAsk | None = None, *, interval: float = 1000.0, view: str = "overview"
+    tmp_path: Path, queries: SightsToAsk | None = None, *, interval: float = 1000.0, view: str = "overview"
 ) -> "AsyncIterator[tuple[Monitor, Pilot[None]]]":
     state = MonitorState(
-        Settings(view=view, interval=interval), {"XDG_CONFIG_HOME": str(tmp_path)}, is_readonly=False, banner="made up"
+        Settings(view=view, interval=interval),
+        {"XDG_CONFIG_HOME": str(tmp_path)},
+        is_readonly=False,
+        banner="simulated",
     )
-    app = Monitor(state, (sights or SightsToAsk()).opened)
+    app = Monitor(state, (queries or SightsToAsk()).opened)
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.monitor_state.frame.overview is not None)
         yield app, pilot
@@ -66,12 +69,12 @@ def test_every_key_arrives_by_its_name_in_the_table(tmp_path: Path, part: int) -
     assert asyncio.run(story()) == names
 
 
-def test_what_the_desk_draws_is_on_screen_and_follows_keys_clicks_and_the_wheel(tmp_path: Path) -> None:
+def test_the_picture_is_on_screen_and_follows_keys_clicks_and_the_wheel(tmp_path: Path) -> None:
     async def story() -> None:
         async with shown(tmp_path) as (app, pilot):
             await pilot.pause()
             assert on_screen(app) == text_of(app.monitor_state.picture())
-            assert "made up" in on_screen(app)
+            assert "simulated" in on_screen(app)
             await pilot.click(offset=(15, 0))
             assert app.monitor_state.view == "processes"
             await pilot.press("down", "down")
@@ -117,15 +120,15 @@ def test_lost_figures_are_grey_and_come_back(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(feed_module, "_LEAST_RETRY_SECONDS", 0.01)
 
     async def story() -> None:
-        sights = SightsToAsk()
-        async with shown(tmp_path, sights, interval=0.1) as (app, pilot):
-            sights.is_gone = True
+        queries = SightsToAsk()
+        async with shown(tmp_path, queries, interval=0.1) as (app, pilot):
+            queries.is_gone = True
             await until(pilot, lambda: app.monitor_state.frame.trouble)
             body = app.monitor_state.picture()[1:-1]
             assert {span.role for line in body for span in line} == {Role.LOST}
             assert "no new figures, trying again: nobody answers there" in on_screen(app)
             assert "4006" in on_screen(app)  # the figures are still to be read
-            sights.is_gone = False
+            queries.is_gone = False
             await until(pilot, lambda: not app.monitor_state.frame.trouble)
             await pilot.pause()
             assert "no new figures" not in on_screen(app)
@@ -139,10 +142,10 @@ def test_keys_are_obeyed_while_figures_hang_and_that_they_do_is_said(
     monkeypatch.setattr(app_module, "_PATIENCE_SECONDS", 0.1)
 
     async def story() -> None:
-        sights, may_answer = SightsToAsk(), threading.Event()
-        async with shown(tmp_path, sights, interval=0.1) as (app, pilot):
-            answer = sights.overview
-            monkeypatch.setattr(sights, "overview", lambda: may_answer.wait() and answer())
+        queries, may_answer = SightsToAsk(), threading.Event()
+        async with shown(tmp_path, queries, interval=0.1) as (app, pilot):
+            answer = queries.overview
+            monkeypatch.setattr(queries, "overview", lambda: may_answer.wait() and answer())
             try:
                 await until(pilot, lambda: app.monitor_state.frame.trouble)
                 await pilot.press("2", "down")
@@ -195,7 +198,7 @@ def test_a_line_that_did_not_change_is_not_painted_again(tmp_path: Path) -> None
     asyncio.run(story())
 
 
-def test_a_fault_of_ours_ends_it_and_is_kept_for_the_one_line_that_says_it(tmp_path: Path) -> None:
+def test_an_error_of_ours_ends_it_and_is_reported_in_one_line(tmp_path: Path) -> None:
     def broken(name: str) -> None:
         raise RuntimeError("a fault for the test")
 

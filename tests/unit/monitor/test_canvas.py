@@ -1,4 +1,4 @@
-"""What is painted: rows as the desk draws them, in colours that suit the terminal, or in none."""
+"""What is painted: rows of the picture, in colours that suit the terminal, or in none."""
 
 import pytest
 from hypothesis import given
@@ -27,7 +27,7 @@ def test_a_row_is_exactly_as_wide_as_the_terminal_and_says_what_the_line_says(li
 
 
 @given(LINES)
-def test_pieces_that_look_alike_are_one_and_letters_keep_their_looks(line: Line) -> None:
+def test_pieces_of_one_style_are_joined_and_letters_keep_theirs(line: Line) -> None:
     def seen(parts: object) -> list[tuple[str, Role | bool]]:
         return [
             (character, role if character != " " else role is Role.SELECTED)

@@ -1,4 +1,4 @@
-"""A daemon that goes: its last picture stays while it alone told of somebody who lives."""
+"""A daemon that goes: its last picture stays while a process lives that only it knew."""
 
 import os
 
@@ -10,7 +10,7 @@ from ttmem.monitor.feed import DaemonLossCheck
 from ttmem.snapshot.usage import Snapshot
 from ttmem.snapshot.values import replace
 
-NOBODY = (1 << 22) + 1  # no pid
+NO_PID = (1 << 22) + 1  # no pid
 
 
 def of(*pids: int) -> Snapshot:
@@ -26,7 +26,7 @@ def test_what_can_be_seen_without_it_is_shown_at_once() -> None:
 
 def test_who_has_ended_is_not_missed() -> None:
     check = DaemonLossCheck()
-    check.check(of(NOBODY), is_by_daemon=True)
+    check.check(of(NO_PID), is_by_daemon=True)
 
     check.check(of(), is_by_daemon=False)
 

@@ -11,7 +11,7 @@ from ttmem.monitor import app as driver
 from ttmem.monitor.app import TerminalOutput, drawn_on_stdout, has_hung_up
 
 
-def test_all_is_written_to_a_terminal_that_makes_nobody_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_is_written_to_a_non_blocking_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that another program made non-blocking takes a part of a frame, and the rest when it has room."""
     reading, writing = os.pipe()
     os.set_blocking(writing, False)

@@ -1,4 +1,4 @@
-"""Every key of the table does what its words say, on a desk with made-up figures."""
+"""Every key of the table does what its words say, on a state with simulated figures."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ def text_of(lines: list[Line]) -> str:
     return "\n".join("".join(span.text for span in line).rstrip() for line in lines)
 
 
-def a_desk(tmp_path: Path, view: str = "processes", **options: bool) -> MonitorState:
+def a_state(tmp_path: Path, view: str = "processes", **options: bool) -> MonitorState:
     environ = {"XDG_CONFIG_HOME": str(tmp_path)}
     state = MonitorState(Settings(view=view), environ, is_readonly=options.get("is_readonly", False), banner="")
     state.resize(120, 30)
@@ -107,13 +107,13 @@ STORIES: dict[str, Story] = {
 def test_a_key_does_what_the_table_says(tmp_path: Path, name: str) -> None:
     action = action_of(name)
     if action.startswith("tab:"):
-        state = a_desk(tmp_path)
+        state = a_state(tmp_path)
         state.press(name)
         assert state.view == VIEWS[int(name) - 1]
         assert state.picture()
         return
     view, first, is_so = STORIES[action]
-    state = a_desk(tmp_path, view)
+    state = a_state(tmp_path, view)
     for key in first:
         state.press(key)
     before = Before(state.view, state.settings, text_of(state.picture()))
@@ -129,7 +129,7 @@ def test_every_action_has_its_story() -> None:
 
 
 def test_a_key_that_is_not_in_the_table_does_nothing(tmp_path: Path) -> None:
-    state = a_desk(tmp_path)
+    state = a_state(tmp_path)
     before = state.picture()
 
     for name in ("f7", "ctrl+x", "ü", ""):

@@ -11,7 +11,7 @@ import pytest
 from tests.support.simulated.chip_sights import a_kernel_table
 from tests.support.simulated.sights import a_row
 from tests.support.simulated.sights_to_ask import a_frame
-from tests.unit.monitor.test_every_key import a_desk, text_of
+from tests.unit.monitor.test_every_key import a_state, text_of
 from ttmem.monitor import signals
 from ttmem.monitor.state import MonitorState
 from ttmem.snapshot.usage import ProcessUsage
@@ -43,8 +43,8 @@ def began(pid: int) -> int:
 
 
 def showing(tmp_path: Path, *rows: ProcessUsage, is_readonly: bool = False) -> MonitorState:
-    """A desk with these processes, in this order."""
-    state = a_desk(tmp_path, is_readonly=is_readonly)
+    """A state with these processes, in this order."""
+    state = a_state(tmp_path, is_readonly=is_readonly)
     frame = a_frame()
     assert frame.overview is not None
     state.take(frame._replace(overview=replace(frame.overview, processes=rows)))
@@ -178,7 +178,7 @@ def test_a_process_that_ended_while_we_asked_is_not_mistaken_for_the_next_with_i
     assert signals.send(targets, signal.SIGTERM) == f"{sleepers[0].pid} has ended"
 
 
-def test_the_question_shows_the_command_the_kernel_tells_not_the_journals(
+def test_the_question_shows_the_command_of_the_kernel_not_that_of_the_journal(
     tmp_path: Path, sleepers: "list[subprocess.Popen[bytes]]"
 ) -> None:
     row = replace(row_of(sleepers[0], 1), label="evil", command="evil --twin", user="somebody")
@@ -214,7 +214,7 @@ def test_the_environment_of_a_process_is_shown_by_name(tmp_path: Path) -> None:
 
 
 def test_a_filter_is_seen_while_it_is_typed_and_escape_takes_it_back(tmp_path: Path) -> None:
-    state = a_desk(tmp_path)
+    state = a_state(tmp_path)
 
     assert "notebook" in pressed(state, "/")
     text = pressed(state, *"resnet")
@@ -228,12 +228,12 @@ def test_a_filter_is_seen_while_it_is_typed_and_escape_takes_it_back(tmp_path: P
 
 
 def test_what_is_wrong_with_a_filter_is_said_beside_it(tmp_path: Path) -> None:
-    assert "Filter: dram>" in (text := pressed(a_desk(tmp_path), "/", *"dram>"))
+    assert "Filter: dram>" in (text := pressed(a_state(tmp_path), "/", *"dram>"))
     assert text.splitlines()[-1].strip() != "Filter: dram>"
 
 
 def test_one_user_is_chosen_from_those_there_are(tmp_path: Path) -> None:
-    state = a_desk(tmp_path)
+    state = a_state(tmp_path)
 
     pressed(state, "u", "g", "enter")
 
@@ -243,7 +243,7 @@ def test_one_user_is_chosen_from_those_there_are(tmp_path: Path) -> None:
 
 
 def test_a_column_is_chosen_from_a_list_or_by_its_letter(tmp_path: Path) -> None:
-    state = a_desk(tmp_path)
+    state = a_state(tmp_path)
 
     pressed(state, "f6", "home", "enter")
     assert state.views.state("processes").sort == "pid"
@@ -254,19 +254,19 @@ def test_a_column_is_chosen_from_a_list_or_by_its_letter(tmp_path: Path) -> None
 
 
 def test_from_another_view_a_key_about_processes_goes_to_them_first(tmp_path: Path) -> None:
-    state = a_desk(tmp_path, "charts")
+    state = a_state(tmp_path, "charts")
 
     assert "choose a process first" in pressed(state, "K")
     assert state.view == "processes"
-    assert a_desk(tmp_path, "overview").view == "overview"
+    assert a_state(tmp_path, "overview").view == "overview"
 
 
 def test_kernels_are_sorted_where_they_are(tmp_path: Path) -> None:
-    state = a_desk(tmp_path)
+    state = a_state(tmp_path)
     state.take(a_frame()._replace(kernels=a_kernel_table(5)))
 
     assert ", by pid" in pressed(state, "4", "P")
     assert ", by program" in pressed(state, ">")
     assert "turned round" in pressed(state, "I")
     assert state.view == "kernels"
-    assert "seed" in pressed(state, "f6")
+    assert "size" in pressed(state, "f6")

@@ -44,7 +44,7 @@ def test_a_device_that_is_not_there_is_said_with_those_that_are() -> None:
 def test_a_chip_is_named_as_the_tables_name_it_and_found_again_once_it_is_opened(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Also by file and address of a card of which the driver does not tell the unique id."""
+    """Also by file and address of a card whose unique id the driver does not report."""
     serial = 0x0461_0000_0012
     opened = replace(OVERVIEW.devices[1].device, unique_id=ChipId(serial << 5 | 1))
     chip = a_driver_chip(3, card_type="p150a", serial=f"{serial:x}", asic_id=None)

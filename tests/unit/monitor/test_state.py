@@ -11,7 +11,7 @@ from tests.support.machine.driver_chips import a_driver_chip
 from tests.support.simulated.figures import GIB, a_device, a_process, a_snapshot, an_incident
 from tests.support.simulated.sights import a_device_usage, an_overview, some_findings
 from tests.support.simulated.sights_to_ask import a_frame
-from tests.unit.monitor.test_every_key import a_desk, text_of
+from tests.unit.monitor.test_every_key import a_state, text_of
 from ttmem.collector.rows.sums import overview_of
 from ttmem.devices import Pool
 from ttmem.monitor.parts.drawing import MonitorFrame
@@ -22,7 +22,7 @@ from ttmem.snapshot.values import replace
 from ttmem.view.spans import Role
 
 FRAME = a_frame()
-BANNER = "demo: made-up chips"
+BANNER = "demo: simulated chips"
 
 
 @settings(max_examples=60, deadline=None)
@@ -68,11 +68,11 @@ def test_a_banner_is_always_on_screen(width: int) -> None:
 def test_before_the_first_figures_it_says_so(tmp_path: Path) -> None:
     state = MonitorState(Settings(), {}, is_readonly=False, banner="")
 
-    assert "Looking ..." in text_of(state.picture())
+    assert "Waiting for figures ..." in text_of(state.picture())
 
 
 def test_lost_figures_stay_to_be_read_in_grey(tmp_path: Path) -> None:
-    state = a_desk(tmp_path)
+    state = a_state(tmp_path)
     before = text_of(state.picture()[1:-1])
     state.take(state.frame._replace(trouble="the daemon is gone"))
 
@@ -85,7 +85,7 @@ def test_lost_figures_stay_to_be_read_in_grey(tmp_path: Path) -> None:
 
 
 def test_figures_that_do_not_come_in_time_are_lost_unless_that_is_meant(tmp_path: Path) -> None:
-    state = a_desk(tmp_path)
+    state = a_state(tmp_path)
     state.press("Z")
     state.miss(4)
     assert "no answer" not in text_of(state.picture())
@@ -97,8 +97,8 @@ def test_figures_that_do_not_come_in_time_are_lost_unless_that_is_meant(tmp_path
     assert "no answer" not in text_of(state.picture())
 
 
-def test_who_tells_the_figures_is_said_when_that_changes(tmp_path: Path) -> None:
-    state, frame = a_desk(tmp_path), a_frame()
+def test_a_change_of_the_source_of_figures_is_noted(tmp_path: Path) -> None:
+    state, frame = a_state(tmp_path), a_frame()
     assert frame.overview is not None
 
     state.take(frame._replace(overview=replace(frame.overview, source="embedded collector")))
@@ -107,7 +107,7 @@ def test_who_tells_the_figures_is_said_when_that_changes(tmp_path: Path) -> None
 
 
 def test_a_click_on_a_tab_or_a_key_at_the_foot_is_as_good_as_the_key(tmp_path: Path) -> None:
-    state = a_desk(tmp_path, "overview")
+    state = a_state(tmp_path, "overview")
     for number, title in enumerate(("Overview", "Processes", "L1 map", "Kernels", "Charts", "Telemetry")):
         column = text_of(state.picture()[:1]).index(title)
         state.click(column, 0)
@@ -118,7 +118,7 @@ def test_a_click_on_a_tab_or_a_key_at_the_foot_is_as_good_as_the_key(tmp_path: P
 
 
 def test_a_click_chooses_a_chip_and_a_second_one_opens_its_map(tmp_path: Path) -> None:
-    state = a_desk(tmp_path, "overview")
+    state = a_state(tmp_path, "overview")
     state.picture()
     spot = next(spot for spot in state._drawing.spots if spot.number == 2)
 
@@ -132,7 +132,7 @@ def test_a_click_chooses_a_chip_and_a_second_one_opens_its_map(tmp_path: Path) -
 
 
 def test_a_click_beside_everything_does_nothing(tmp_path: Path) -> None:
-    state = a_desk(tmp_path)
+    state = a_state(tmp_path)
     before = state.picture()
 
     state.click(119, 20)
@@ -141,8 +141,8 @@ def test_a_click_beside_everything_does_nothing(tmp_path: Path) -> None:
     assert state.picture() == before
 
 
-def test_alerts_and_the_footer_tell_of_incidents(tmp_path: Path) -> None:
-    state, frame = a_desk(tmp_path), a_frame()
+def test_alerts_and_the_footer_show_incidents(tmp_path: Path) -> None:
+    state, frame = a_state(tmp_path), a_frame()
     assert frame.overview is not None
     refused = a_snapshot(
         devices=[a_device(0), a_device(1)],
@@ -158,7 +158,7 @@ def test_alerts_and_the_footer_tell_of_incidents(tmp_path: Path) -> None:
 
 
 def test_alerts_say_once_whose_findings_they_are(tmp_path: Path) -> None:
-    state, frame = a_desk(tmp_path), a_frame()
+    state, frame = a_state(tmp_path), a_frame()
     assert frame.overview is not None
     rows = (replace(frame.overview.processes[0], findings=some_findings(1)), *frame.overview.processes[1:])
     findings = (Finding("double_free", 1, rows[0].pid),)
@@ -168,11 +168,11 @@ def test_alerts_say_once_whose_findings_they_are(tmp_path: Path) -> None:
 
     text = text_of(state.picture())
     assert "pid 4001 resnet50: free of something already freed" in text
-    assert "tells them" not in text
+    assert "lists them" not in text
 
 
-def test_alerts_are_told_to_the_end(tmp_path: Path) -> None:
-    state, frame = a_desk(tmp_path), a_frame()
+def test_alerts_are_shown_to_the_end(tmp_path: Path) -> None:
+    state, frame = a_state(tmp_path), a_frame()
     assert frame.overview is not None
     finding = Finding("damaged", 1, None, "/dev/shm/ttmem-0/1.journal", "word " * 60 + "end")
     state.take(frame._replace(overview=replace(frame.overview, findings=(finding,))))
@@ -183,7 +183,7 @@ def test_alerts_are_told_to_the_end(tmp_path: Path) -> None:
 
 
 def test_alerts_name_findings_and_what_may_not_be_read(tmp_path: Path) -> None:
-    state, frame = a_desk(tmp_path), a_frame()
+    state, frame = a_state(tmp_path), a_frame()
     assert frame.overview is not None
     first, *others = frame.overview.processes
     rows = (replace(first, findings=some_findings(3), reason="damaged"), *others)
@@ -196,8 +196,8 @@ def test_alerts_name_findings_and_what_may_not_be_read(tmp_path: Path) -> None:
     assert "pid 4001 resnet50: 3 findings" in text
 
 
-def test_settings_that_were_only_looked_at_are_not_written(tmp_path: Path) -> None:
-    state = a_desk(tmp_path, "overview")
+def test_settings_that_did_not_change_are_not_written(tmp_path: Path) -> None:
+    state = a_state(tmp_path, "overview")
 
     for key in ("f2", "down", "up", "escape"):
         state.press(key)
@@ -205,29 +205,29 @@ def test_settings_that_were_only_looked_at_are_not_written(tmp_path: Path) -> No
     assert not list(tmp_path.rglob("monitor.json"))
 
 
-def test_settings_change_at_once_and_are_kept_when_the_panel_is_left(tmp_path: Path) -> None:
-    state = a_desk(tmp_path, "overview")
+def test_settings_change_at_once_and_are_saved_when_the_panel_is_left(tmp_path: Path) -> None:
+    state = a_state(tmp_path, "overview")
 
     for key in ("f2", "down", "down", "right", "down", "space", "down", "right", "down", "enter", "escape"):
         state.press(key)
 
     assert (state.settings.theme, state.settings.ascii, state.settings.interval) == ("light", True, 2.0)
     assert state.views.state("processes").is_tree
-    assert state.note.startswith("kept in ")
+    assert state.note.startswith("saved in ")
     assert '"theme": "light"' in (tmp_path / "ttmem" / "monitor.json").read_text()
 
 
-def test_settings_that_cannot_be_kept_are_said(tmp_path: Path) -> None:
+def test_settings_that_cannot_be_saved_are_reported(tmp_path: Path) -> None:
     (tmp_path / "ttmem").write_text("in the way")
-    state = a_desk(tmp_path)
+    state = a_state(tmp_path)
 
     state.press("f12")
 
-    assert state.note.startswith("the settings could not be kept: ")
+    assert state.note.startswith("the settings could not be saved: ")
 
 
-def test_read_only_keeps_peaks_as_they_are(tmp_path: Path) -> None:
-    state = a_desk(tmp_path, is_readonly=True)
+def test_read_only_does_not_reset_peaks(tmp_path: Path) -> None:
+    state = a_state(tmp_path, is_readonly=True)
 
     state.press("x")
 
@@ -243,7 +243,7 @@ def test_processes_open_as_the_settings_say() -> None:
 
 
 def test_the_mouse_answers_no_question_and_types_no_key(tmp_path: Path) -> None:
-    state = a_desk(tmp_path)
+    state = a_state(tmp_path)
     for key in ("f9", "/"):
         state.press(key)
         before = state.picture()
@@ -254,7 +254,7 @@ def test_the_mouse_answers_no_question_and_types_no_key(tmp_path: Path) -> None:
 
 
 def test_a_click_on_a_tab_leaves_a_page(tmp_path: Path) -> None:
-    state = a_desk(tmp_path, "overview")
+    state = a_state(tmp_path, "overview")
     state.press("f1")
 
     state.wheel(1)

@@ -20,7 +20,7 @@ _LEAVING = ("quit", "close", "open", "help")
 
 
 class TextPage:
-    """Lines under a title; they are made anew for each picture, so that they stay true."""
+    """Lines under a title; they are made for each picture, so that they stay true."""
 
     place: Place = "page"
 
@@ -91,8 +91,8 @@ def alert_lines(frame: MonitorFrame, area: DrawArea) -> list[Line]:
             lines.append((Span(f" {clock_text(time_ns)}  " if time_ns else " ", Role.DIM), Span(title, role)))
             lines += [(Span(f"   {one}"),) for one in shown]
     for text in _doubts(frame):
-        told = textwrap.wrap(shown_name(text, area.is_ascii), max(20, area.width - 1), subsequent_indent="  ")
-        lines += [(Span(f" {one}", Role.HIGH),) for one in told]
+        wrapped = textwrap.wrap(shown_name(text, area.is_ascii), max(20, area.width - 1), subsequent_indent="  ")
+        lines += [(Span(f" {one}", Role.HIGH),) for one in wrapped]
     return lines or [(Span(" No incidents, no findings.", Role.GOOD),)]
 
 
@@ -105,12 +105,12 @@ def _doubts(frame: MonitorFrame) -> Iterator[str]:
     names = {row.pid: f"{process_text(row.pid, row.label or row.command)}: " for row in overview.processes if row.pid}
     for finding in overview.findings:
         yield names.get(finding.pid or 0, finding.path and f"{finding.path}: ") + finding_text(finding)
-    told = {finding.pid for finding in overview.findings}
+    listed = {finding.pid for finding in overview.findings}
     for row in overview.processes:
         if not row.pid:
             continue  # its finding names the file
-        if row.finding_count and row.pid not in told:
-            yield f"{names[row.pid]}{plural(row.finding_count, 'finding', 's')}; Enter on it tells them"
+        if row.finding_count and row.pid not in listed:
+            yield f"{names[row.pid]}{plural(row.finding_count, 'finding', 's')}; Enter on it lists them"
         if row.reason:
             yield f"{names[row.pid]}{reason_text(row.reason)}"
     if overview.foreign:

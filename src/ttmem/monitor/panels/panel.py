@@ -38,9 +38,9 @@ def boxed(title: str, lines: Sequence[Line], area: DrawArea) -> list[Line]:
     rest = dash * (width + 2 - _width(heading))
     framed: list[Line] = [(Span(corners[0], Role.DIM), *heading, Span(rest + corners[1], Role.DIM))]
     for line in lines:
-        kept = fitted(line, width)
-        padding = Span(" " * (width - _width(kept)), kept[-1].role if kept and _is_bar(kept) else Role.PLAIN)
-        framed.append((Span(f"{bar} ", Role.DIM), *kept, padding, Span(f" {bar}", Role.DIM)))
+        shown = fitted(line, width)
+        padding = Span(" " * (width - _width(shown)), shown[-1].role if shown and _is_bar(shown) else Role.PLAIN)
+        framed.append((Span(f"{bar} ", Role.DIM), *shown, padding, Span(f" {bar}", Role.DIM)))
     framed.append((Span(corners[2] + dash * (width + 2) + corners[3], Role.DIM),))
     return framed
 
@@ -66,7 +66,7 @@ def _width(line: Line) -> int:
 
 def _cut(line: Line, first: int, last: int) -> Line:
     """The columns from `first` up to `last`, exactly so many if more follow."""
-    kept: list[Span] = []
+    shown: list[Span] = []
     at = 0
     for span in line:
         text = ""
@@ -78,9 +78,9 @@ def _cut(line: Line, first: int, last: int) -> Line:
                 text += " "
             at = end
         if text:
-            kept.append(Span(text, span.role))
-    missing = last - first - _width(tuple(kept))
-    return (*kept, Span(" " * missing)) if missing > 0 else tuple(kept)
+            shown.append(Span(text, span.role))
+    missing = last - first - _width(tuple(shown))
+    return (*shown, Span(" " * missing)) if missing > 0 else tuple(shown)
 
 
 class Question:

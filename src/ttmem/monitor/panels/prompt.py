@@ -10,21 +10,21 @@ __all__ = ["Prompt"]
 
 
 class Prompt:
-    """What is typed is told at once; Enter keeps it, Esc goes back to what was there before."""
+    """What is typed takes effect at once; Enter leaves it so, Esc restores what was there before."""
 
     place: Place = "line"
 
     def __init__(
         self,
         title: str,
-        tell: Callable[[str], None],
+        changed: Callable[[str], None],
         *,
         text: str = "",
         hint: str = "",
         problem: Callable[[str], str] = lambda text: "",
     ) -> None:
         self.title = title
-        self._tell = tell
+        self._changed = changed
         self._before = text
         self._text = text
         self._hint = hint
@@ -57,7 +57,7 @@ class Prompt:
     def _set(self, text: str) -> None:
         if text != self._text:
             self._text = text
-            self._tell(text)
+            self._changed(text)
 
     def _edited(self, key: str) -> str:
         """The text after a key; the cursor goes along."""
@@ -72,9 +72,9 @@ class Prompt:
             self._at = 0
             return after
         if key == "ctrl+w":
-            kept = before.rstrip().rpartition(" ")
-            self._at = len(kept[0] + kept[1])
-            return kept[0] + kept[1] + after
+            rest = before.rstrip().rpartition(" ")
+            self._at = len(rest[0] + rest[1])
+            return rest[0] + rest[1] + after
         moves = {"left": -1, "right": 1, "home": -len(self._text), "end": len(self._text)}
         self._at += moves.get(key, 0)
         return before + after[1:] if key == "delete" else self._text

@@ -1,4 +1,4 @@
-"""One panel: the course of one pool of one chip, in as much detail as its size allows.
+"""One chart: the history of one pool of one chip, in as much detail as its size allows; and where charts go.
 
 8 lines or more     title, plot with axis, marks on the axis of time, phases, how long ago
 6 and 7             title, plot with axis, marks on the axis of time, phases

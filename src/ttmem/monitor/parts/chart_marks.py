@@ -172,7 +172,7 @@ def words_of(mark: Mark, chip: str, *, width: int, is_ascii: bool) -> Line:
     sign = SIGNS.get(mark.what, _PHASE)
     what = f"{sign.character} {sign.words}"
     pool = mark.pool if mark.what == "out_of_memory" else None
-    told = (
+    parts = (
         f"{pool.name} {size_text(mark.size_bytes)} wanted" if pool is not None else "",
         f"{mark.count} times" if mark.count > 1 else "",
         f"chip {chip}" if chip else "",
@@ -181,7 +181,7 @@ def words_of(mark: Mark, chip: str, *, width: int, is_ascii: bool) -> Line:
     )
     head = (Span(f" {clock_text(mark.time_ns)}  ", Role.DIM), Span(f"{what:<15}", sign.role))
     room = width - sum(span.width for span in head)
-    texts = ["".join(gap + text for text in told if text) for gap in ("  ", " ")]
+    texts = ["".join(gap + text for text in parts if text) for gap in ("  ", " ")]
     return fitted((*head, Span(next((text for text in texts if width_of(text) <= room), texts[-1]))), width)
 
 

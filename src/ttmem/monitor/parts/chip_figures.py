@@ -323,7 +323,7 @@ class ChipCard(NamedTuple):
 
     @property
     def mark(self) -> tuple[str, Role]:
-        """`!`: an incident, or its figures are not whole; `+`: something is held beside them, which cards tell."""
+        """`!`: an incident, or its figures are not whole; `+`: something is held beside them, which cards show."""
         if self.refused is not None and (self.refused is Role.FULL or not self.usage.reason):
             return "!", self.refused
         if self.usage.reason:

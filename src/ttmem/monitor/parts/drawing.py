@@ -1,14 +1,15 @@
 """What a screen is given, and what it gives back.
 
-A screen is a function `draw(frame, look, state) -> Drawing`: from the newest sights, the size and style to draw in, and
-what the user chose on that screen. It keeps nothing, asks nobody and is called again whenever one of the three changes.
+A screen is a function `draw(frame, area, state) -> Drawing`: from the newest figures, the size and style to draw in,
+and what the user chose on that screen. It stores nothing, queries nothing and is called again whenever one of the three
+changes.
 
 A screen's module has, besides, what the app needs to know of it:
 
-    class State                                           frozen, `State()` is how it opens
-    draw(frame, look, state) -> Drawing
-    acted(action, state, frame, look) -> State            what a key does; the same state if it does nothing here
-    pointed(hit, state) -> State                          what a click on a row does: `hit` is a value of Drawing.hits
+    INITIAL                                               the frozen state it opens with
+    draw(frame, area, state) -> Drawing
+    acted(action, state, frame, area) -> state            what a key does; the same state if it does nothing here
+    pointed(hit, state) -> state                          what a click on a row does: `hit` is a value of Drawing.hits
     wanted(frame, state) -> Wanted                        what has to be asked for
 """
 
@@ -30,7 +31,7 @@ Layout = Literal["auto", "full", "compact"]
 
 
 class MonitorFrame(NamedTuple):
-    """The newest of everything that was asked for; what nobody looks at is None."""
+    """The newest of everything that was queried; what is not on screen is None."""
 
     overview: "Snapshot | None" = None
     chip: "ChipMap | None" = None
@@ -84,7 +85,7 @@ _made = tuple.__new__  # a screen has thousands of spans, and this makes one in 
 
 
 class Pen:
-    """One line in the making. What is handed in as `text` takes one column per character; names of other people, which
+    """One line in the making. What is handed in as `text` takes one column per character; names from outside, which
     may be wider or too long, go through `name`."""
 
     __slots__ = ("at", "spans")
@@ -139,6 +140,6 @@ class Pen:
 
 
 def shown_name(text: str, is_ascii: bool) -> str:
-    """A name of somebody else's, fit for the terminal."""
+    """A name from outside, made safe for the terminal."""
     shown = clean(text)
     return "".join(one if one.isascii() else "?" for one in shown) if is_ascii and not shown.isascii() else shown

@@ -175,7 +175,7 @@ def unmapped_lines(chip: ChipMap, width: int) -> list[Line]:
     names = [name for name, space in (("L1", chip.l1), ("DRAM", chip.dram)) if space is None]
     if not names:
         return []
-    why = "whoever opened the chip did not say its architecture, its banks, or how much they hold"
+    why = "the opener of the chip did not report its architecture, its banks, or how much they hold"
     if not chip.device.arch and not chip.device.is_known:
         why = "the chip is known by its number alone, and nothing said where it lies"
     return _wrapped(f"no map of {' and '.join(names)}: {why}", width)

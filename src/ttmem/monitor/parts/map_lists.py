@@ -70,7 +70,7 @@ def _cell(core: CoreFill, chip: ChipMap, width: int) -> Iterator[Span]:
         yield Span(" " + inner + " ", role)
 
 
-_BOTH_ADDRESSES = 60  # columns from which on a line tells where a stretch ends, too
+_BOTH_ADDRESSES = 60  # columns from which on a line also shows where a stretch ends
 _SIZE_WIDTH = 8
 
 

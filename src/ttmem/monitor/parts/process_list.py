@@ -96,7 +96,7 @@ class ProcessEntry(NamedTuple):
 
     @property
     def total_bytes(self) -> int | None:
-        """What it holds of device memory: DRAM, trace, L1, L1_SMALL; no inventories, which exclude nobody."""
+        """What it holds of device memory: DRAM, trace, L1, L1_SMALL; no inventories, which take no room."""
         found = [self.pools[pool].used_bytes for pool in HELD_POOLS if pool in self.pools]
         return sum(found) if found else self._nothing
 
@@ -126,7 +126,7 @@ class ProcessEntry(NamedTuple):
 
 
 def stamp_of(row: ProcessUsage) -> int:
-    """A number that no other process of this machine has, and the same whoever counts."""
+    """A number that no other process of this machine has, whichever source counts."""
     if not row.pid:
         return 1 << 70 | row.key  # no process is known: the reader's own number has to do
     began = (row.start_time_ns or 0) // _SECOND_NS
@@ -333,7 +333,7 @@ def tight_age_text(age_ns: int) -> str:
 
 
 def in_order(entries: Sequence[ProcessEntry], word: str, *, is_inverted: bool) -> list[ProcessEntry]:
-    """By a column; of equal ones the smaller pid first, so that a row keeps its place. The dead stand last."""
+    """By a column; of equal ones the smaller pid first, so that rows do not move. Ended ones stand last."""
     column = _BY_WORD[word]
     ordered = sorted(entries, key=lambda entry: (entry.pid or 0, entry.stamp))
     ordered.sort(key=column.key, reverse=column.is_falling != is_inverted)

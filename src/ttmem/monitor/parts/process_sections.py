@@ -63,7 +63,7 @@ def _in_time(phases: list[PhasePeak]) -> list[PhasePeak]:
 
 
 def _peaks_so_far(phase: OpenPhase, detail: ProcessDetail) -> list[PhasePeak]:
-    """Of every pool that is, or was, used since it began; one row that tells of none if there is no such pool."""
+    """Of every pool that is, or was, used since it began; one row without a peak if there is no such pool."""
     times = f" {phase.open_count}x" if phase.open_count > 1 else ""
     name = f"{phase.name}{times} since {clock_text(phase.since_ns)}"
     found = [

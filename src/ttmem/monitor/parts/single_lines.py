@@ -60,7 +60,7 @@ def line_plan(chips: Sequence[ChipCard], names: int, width: int) -> LinePlan:
 
 
 def titles_line(plan: LinePlan, chips: Sequence[ChipCard], width: int) -> Line:
-    """Above the lines: what they tell; and the total, where it has no column and is the same for all."""
+    """Above the lines: what they show; and the total, where it has no column and is the same for all."""
     pen = Pen().put(" " * (plan.names + 2))
     totals = plan.has_totals
     for word, sizes in (

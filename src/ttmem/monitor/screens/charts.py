@@ -1,4 +1,4 @@
-"""Charts: the course of chips and pools over the last minute, five minutes or hour, and what happened meanwhile.
+"""Charts: the history of chips and pools over the last minute, five minutes or hour, and what happened meanwhile.
 
 All chips at once, DRAM beside L1 where there is room for both; or one chip with all its pools. Panels of one pool share
 one scale, so that they can be compared.
@@ -21,7 +21,7 @@ __all__ = ["INITIAL", "ChartsState", "acted", "draw", "pointed", "wanted"]
 
 _PAIR = (Pool.DRAM, Pool.L1)
 _POOLS = ("", *(pool.word for pool in Pool if pool not in (Pool.HOST, Pool.UNKNOWN)))
-_SPOKEN_MOST = 8  # of what happened, in words
+_EVENTS_MOST = 8  # of what happened, in words
 _SPANS = {60: "60 s", 300: "5 min", 3600: "1 h"}
 
 
@@ -42,22 +42,22 @@ def draw(frame: MonitorFrame, area: DrawArea, state: ChartsState) -> Drawing:
     history = frame.history
     if history is None or not history.series:
         return Drawing(tuple(fitted(line, area.width) for line in _nothing(frame))[: max(0, area.height)])
-    panels = _charts(frame, history, state)
-    spoken = _spoken(frame, history, area)
-    rows_left = area.height - 1 - len(spoken)
+    charts = _charts(frame, history, state)
+    events = _event_lines(frame, history, area)
+    rows_left = area.height - 1 - len(events)
     multiple = len(_PAIR) if _is_paired(frame, state) else 1
-    tiling = tiled(len(panels), width=area.width, height=rows_left, multiple=multiple)
-    if multiple > 1 and tiling.shown < len(panels):  # rather all chips with one pool
-        panels = [panel for panel in panels if panel.series.pool is _PAIR[0]]
-        tiling = tiled(len(panels), width=area.width, height=rows_left)
-    first = min(state.first, _last_row(len(panels), tiling)) * tiling.columns
-    shown = panels[first : first + tiling.shown]
+    tiling = tiled(len(charts), width=area.width, height=rows_left, multiple=multiple)
+    if multiple > 1 and tiling.shown < len(charts):  # rather all chips with one pool
+        charts = [chart for chart in charts if chart.series.pool is _PAIR[0]]
+        tiling = tiled(len(charts), width=area.width, height=rows_left)
+    first = min(state.first, _last_row(len(charts), tiling)) * tiling.columns
+    shown = charts[first : first + tiling.shown]
     body, spots = _tiles(shown, history, tiling, area)
-    spoken = _spoken(frame, history, area, spare=rows_left - len(body) - 1)
-    lines = [_header(history, panels, area, state, tiling), *body[: max(0, rows_left)]]
-    lines += [()] * (area.height - len(spoken) - len(lines))
-    drawn = tuple((*lines, *spoken)[: max(0, area.height)])
-    return Drawing(drawn, _rows_of(spots), spots, hidden_count=len(panels) - len(shown))
+    events = _event_lines(frame, history, area, spare=rows_left - len(body) - 1)
+    lines = [_header(history, charts, area, state, tiling), *body[: max(0, rows_left)]]
+    lines += [()] * (area.height - len(events) - len(lines))
+    drawn = tuple((*lines, *events)[: max(0, area.height)])
+    return Drawing(drawn, _rows_of(spots), spots, hidden_count=len(charts) - len(shown))
 
 
 def acted(action: str, state: ChartsState, frame: MonitorFrame, area: DrawArea) -> ChartsState:
@@ -115,7 +115,7 @@ def _charts(frame: MonitorFrame, history: History, state: ChartsState) -> list[C
 
 
 def _used_bytes(frame: MonitorFrame, device: Device, series: Series) -> int | None:
-    """What is used now, as the other views tell it; the newest sample is the highest of its second."""
+    """What is used now, as on the other views; the newest sample is the highest of its second."""
     usages = frame.overview.devices if frame.overview else ()
     pools = (pool for usage in usages if usage.device.number == device.number for pool in usage.pools)
     return next((pool.used_bytes for pool in pools if pool.pool is series.pool), series.latest_bytes)
@@ -144,7 +144,7 @@ def _is_paired(frame: MonitorFrame, state: ChartsState) -> bool:
 
 
 def _devices(frame: MonitorFrame) -> list[Device]:
-    """Chips that have a course, in the order of the overview."""
+    """Chips that have a history, in the order of the overview."""
     if frame.overview is None or frame.history is None:
         return []
     known = [usage.device for usage in frame.overview.devices]
@@ -195,19 +195,19 @@ def _last_row(count: int, tiling: Tiling) -> int:
 
 
 def _tiles(
-    panels: Sequence[Chart], history: History, tiling: Tiling, area: DrawArea
+    charts: Sequence[Chart], history: History, tiling: Tiling, area: DrawArea
 ) -> tuple[list[Line], tuple[ChipSpot, ...]]:
     """Panels side by side and below each other, and where each lies below the header."""
     lines: list[Line] = []
     spots: list[ChipSpot] = []
     inside = area._replace(width=tiling.width, height=tiling.height)
-    for begin in range(0, len(panels), tiling.columns):
-        row = panels[begin : begin + tiling.columns]
-        drawn = [chart_lines(panel, history, inside) for panel in row]
-        for at, panel in enumerate(row):
+    for begin in range(0, len(charts), tiling.columns):
+        row = charts[begin : begin + tiling.columns]
+        drawn = [chart_lines(chart, history, inside) for chart in row]
+        for at, chart in enumerate(row):
             left = at * (tiling.width + GAP)
             spots += [
-                ChipSpot(1 + len(lines) + y, left, left + tiling.width, panel.number) for y in range(tiling.height)
+                ChipSpot(1 + len(lines) + y, left, left + tiling.width, chart.number) for y in range(tiling.height)
             ]
         lines += [_beside_each_other(parts, tiling.width) for parts in zip(*drawn, strict=True)]
     return lines, tuple(spots)
@@ -230,14 +230,14 @@ def _rows_of(spots: Sequence[ChipSpot]) -> dict[int, int]:
     return {row: next(iter(numbers)) for row, numbers in owners.items() if len(numbers) == 1}
 
 
-def _header(history: History, panels: Sequence[Chart], area: DrawArea, state: ChartsState, tiling: Tiling) -> Line:
-    pools = " and ".join(dict.fromkeys(panel.series.pool.name for panel in panels)) or state.pool.upper()
+def _header(history: History, charts: Sequence[Chart], area: DrawArea, state: ChartsState, tiling: Tiling) -> Line:
+    pools = " and ".join(dict.fromkeys(chart.series.pool.name for chart in charts)) or state.pool.upper()
     if pools.count(" and ") > 1:
         pools = "all pools"
     seconds = history.interval_ns / 1e9
     parts = (
         Span(f" {pools}", Role.TITLE),
-        Span(_scales(panels) if tiling.height < PLOTTED else "", Role.DIM),
+        Span(_scales(charts) if tiling.height < PLOTTED else "", Role.DIM),
         Span(f"  last {_SPANS.get(state.seconds, f'{state.seconds} s')}"),
         Span(f"  {clock_text(history.begin_ns)} to {clock_text(history.end_ns)}", Role.DIM),
         Span(f"  highest of every {seconds:g} s", Role.DIM),
@@ -249,22 +249,22 @@ def _header(history: History, panels: Sequence[Chart], area: DrawArea, state: Ch
     return pen.done()
 
 
-def _scales(panels: Sequence[Chart]) -> str:
+def _scales(charts: Sequence[Chart]) -> str:
     """What a full line of blocks stands for, where no axis says it."""
-    tops = {panel.series.pool: size_text(panel.top_bytes) for panel in panels}
+    tops = {chart.series.pool: size_text(chart.top_bytes) for chart in charts}
     return f" up to {' and '.join(tops.values())}"
 
 
-def _spoken(frame: MonitorFrame, history: History, area: DrawArea, *, spare: int = 0) -> list[Line]:
+def _event_lines(frame: MonitorFrame, history: History, area: DrawArea, *, spare: int = 0) -> list[Line]:
     """What happened last, in words, and what the signs mean: as much as a third of the screen, on small ones less;
     and more in lines to spare."""
-    told = [mark for mark in history.marks if mark.what != "phase_ended" and mark.time_ns >= history.begin_ns]
-    if not told or area.height < 12:
+    listed = [mark for mark in history.marks if mark.what != "phase_ended" and mark.time_ns >= history.begin_ns]
+    if not listed or area.height < 12:
         return []
-    most = min(_SPOKEN_MOST, max(1, area.height // 8) + max(0, spare), len(told))
+    most = min(_EVENTS_MOST, max(1, area.height // 8) + max(0, spare), len(listed))
     chips = {device.number: device_word(device) for device in _devices(frame)}
-    lines: list[Line] = [fitted((Span(" WHAT HAPPENED", Role.HEAD), *legend(told)), area.width)]
-    for mark in reversed(_weightiest(told, most)):
+    lines: list[Line] = [fitted((Span(" WHAT HAPPENED", Role.HEAD), *legend(listed)), area.width)]
+    for mark in reversed(_weightiest(listed, most)):
         chip = chips.get(mark.device, "") if mark.device is not None else ""
         lines.append(words_of(mark, chip, width=area.width, is_ascii=area.is_ascii))
     return lines
@@ -272,18 +272,18 @@ def _spoken(frame: MonitorFrame, history: History, area: DrawArea, *, spare: int
 
 def _weightiest(marks: Sequence[Mark], most: int) -> list[Mark]:
     """The newest; what was refused before who came and went, and that before phases."""
-    kept: list[Mark] = []
+    chosen: list[Mark] = []
     for kinds in (("out_of_memory", "clash"), ("process_began", "process_ended"), ("phase_began",)):
         newest = [mark for mark in reversed(marks) if mark.what in kinds]
-        kept += newest[: most - len(kept)]
-    return sorted(kept, key=lambda mark: mark.time_ns)
+        chosen += newest[: most - len(chosen)]
+    return sorted(chosen, key=lambda mark: mark.time_ns)
 
 
 def _nothing(frame: MonitorFrame) -> list[Line]:
     if frame.history is None:
         return [(Span(" waiting for the first samples", Role.DIM),)]
     return [
-        (Span(" No chip has a course yet.", Role.TITLE),),
+        (Span(" No chip has a history yet.", Role.TITLE),),
         (),
         (Span(" Samples are taken once a second from when a program first reports,"),),
         (Span(" by `ttmem serve` if it runs, else by this monitor as long as it is open."),),

@@ -130,9 +130,9 @@ COLUMNS = (
     ),
     KernelColumn("exact", "EXACT", "EXACT", _exact, lambda row: _known(row.charged_bytes)),
     KernelColumn(
-        "seed",
-        "SEED RULE",
-        "SEEDS",
+        "size",
+        "SIZE x CORES",
+        "SxC",
         lambda row: _size_cell(row.seed_rule_bytes),
         lambda row: _known(row.seed_rule_bytes),
         rank=3,
@@ -285,7 +285,7 @@ def _table(rows: Sequence[KernelRow], shown: Sequence[KernelRow], area: DrawArea
 
 def _laid_out(rows: Sequence[KernelRow], width: int) -> tuple[list[KernelColumn], dict[str, int], bool]:
     """Which columns there is room for, how wide they are, and whether in short words. Names get what is left; before
-    they become too short to tell kernels apart, columns give way that matter less."""
+    they become too short to distinguish kernels, columns give way that matter less."""
     longest = max(len(COLUMNS[_NAME_AT].title), *(len(row.name) for row in rows))
     least = min(_NAME_LEAST, longest)
     ranked = sorted((column for column in COLUMNS if column.rank), key=lambda column: -column.rank)

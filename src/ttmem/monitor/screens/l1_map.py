@@ -139,7 +139,7 @@ def _space_lines(chip: ChipMap, space: Space | None, area: DrawArea) -> list[Lin
 
 
 def _lower_lines(chip: ChipMap, area: DrawArea, state: L1MapState, height: int) -> tuple[list[Line], int]:
-    """What stands below the bars, and how many lines of it are out of sight."""
+    """What stands below the bars, and how many lines of it are hidden."""
     if area.width >= _WIDE and chip.cores:
         return _wide_lines(chip, area, state, height)
     if state.lower == "cores" and chip.cores:

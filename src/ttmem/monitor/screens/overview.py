@@ -52,7 +52,7 @@ GUTTER = 2  # blanks between two columns of chips
 _BETWEEN = Span(" " * GUTTER)
 _LEAST = {"card": 50, "pair": 39, "line": 39}  # columns a chip needs
 _FIGURES_LEAST = 46  # columns from which on figures stand below a pair of bars
-_LINE_TELLING = 112  # columns from which on a single line tells more than a pair of bars without figures
+_LINE_INFORMATIVE = 112  # columns from which on a single line shows more than a pair of bars without figures
 _INDEX = 2  # columns of an index
 _BAR_AND_NUMBERS = 34  # of a short bar, used of total and the share, beside the name
 _HISTORY_LEAST, _HISTORY_MOST = 3, 10  # rows of a history
@@ -72,7 +72,7 @@ INITIAL = OverviewState()
 def draw(frame: MonitorFrame, area: DrawArea, state: OverviewState) -> Drawing:
     overview = frame.overview
     if overview is None:
-        return Drawing(((), (Span(" Looking ...", Role.DIM),)))
+        return Drawing(((), (Span(" Waiting for figures ...", Role.DIM),)))
     incidents = incident_lines(frame, area)
     lines: list[Line] = [_heading(frame, overview, area), *incidents]
     if not overview.devices:
@@ -313,7 +313,7 @@ def _choices(chip_count: int, figure_count: int, width: int, layout: Layout, nam
         yield from _cards(chip_count, figure_count, width)
     if layout == "auto":
         yield from _pairs(chip_count, figure_count, width, names)
-        if width >= _LINE_TELLING:
+        if width >= _LINE_INFORMATIVE:
             yield Arrangement("line", 1, width)
         yield from _bare_pairs(chip_count, width, names)
     if layout != "full":

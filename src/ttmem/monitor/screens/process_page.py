@@ -42,7 +42,7 @@ class ProcessPageState:
 def draw(frame: MonitorFrame, area: DrawArea, state: ProcessPageState) -> Drawing:
     detail = frame.detail
     if detail is None:
-        return Drawing(((), Pen().put(" Looking ...", Role.DIM).done()))
+        return Drawing(((), Pen().put(" Waiting for figures ...", Role.DIM).done()))
     drawers = _body(detail, area, state.order)
     rows = _rows(area)
     first = max(0, min(state.top, len(drawers) - rows))
@@ -72,7 +72,7 @@ def _head(detail: ProcessDetail, area: DrawArea) -> list[Line]:
     row = detail.process
     pen = Pen().put(f" {pid_text(row.pid, is_visible=row.is_visible)} ", Role.INDEX)
     label = shown_name(row.label or row.command, area.is_ascii)
-    told = [
+    parts = [
         (row.user, Role.PLAIN),
         (row.state, Role.GOOD if row.state == "live" else Role.HIGH),
         ("read" if row.source == "runtime" else row.source, Role.DIM),
@@ -80,10 +80,10 @@ def _head(detail: ProcessDetail, area: DrawArea) -> list[Line]:
         (f"{count_text(row.live_count)} alive", Role.DIM),
         (f"{count_text(row.launch_count)} launches", Role.DIM),
     ]
-    rest = sum(len(text) + 3 for text, _ in told)
+    rest = sum(len(text) + 3 for text, _ in parts)
     pen.name(label, min(width_of(label), max(8, area.width - pen.at - rest)), Role.TITLE, is_ascii=area.is_ascii)
     dot = " | " if area.is_ascii else " · "
-    for text, role in told:
+    for text, role in parts:
         text = shown_name(text, area.is_ascii)
         if text and pen.at + 3 + width_of(text) <= area.width:
             pen.put(dot, Role.DIM).name(text, width_of(text), role, is_ascii=area.is_ascii)

@@ -172,7 +172,7 @@ def tagged(state: ProcessesState, frame: MonitorFrame) -> tuple[ProcessUsage, ..
 
 
 def users_of(frame: MonitorFrame) -> tuple[str, ...]:
-    """Everybody who has something listed."""
+    """The users of all that is listed."""
     return tuple(sorted({entry.user for entry in entries_of(frame) if entry.user}))
 
 
@@ -213,7 +213,7 @@ def in_tree(entries: Sequence[ProcessEntry], *, is_ascii: bool) -> list[tuple[Pr
 
 
 def _is_below(entry: ProcessEntry, above: ProcessEntry, by_pid: dict[int, ProcessEntry]) -> bool:
-    """Whether one descends from the other: pids that were used again may tell of a circle."""
+    """Whether one descends from the other: pids that were used again may form a circle."""
     seen: set[int] = set()
     here: ProcessEntry | None = entry
     while here is not None and here.stamp not in seen:
@@ -319,9 +319,9 @@ def _row_of(stamp: int | None, frame: MonitorFrame) -> ProcessUsage | None:
 
 def _summary(state: ProcessesState, area: DrawArea, rows: Rows, *, total: int, has_sort: bool) -> Line:
     """How many are listed, which, and what those that live hold together."""
-    shown, everybody = len(rows), plural(total, "process", "es")
+    shown, processes = len(rows), plural(total, "process", "es")
     living = [entry for entry, _ in rows if not entry.is_dead]
-    pen = Pen().put(" ").put(everybody if shown == total else f"{shown:,} of {everybody}", Role.TITLE)
+    pen = Pen().put(" ").put(processes if shown == total else f"{shown:,} of {processes}", Role.TITLE)
     for pool in (Pool.DRAM, Pool.L1):
         pen.put(f"  {pool.name} ", Role.DIM).put(size_text(sum(entry.used(pool) or 0 for entry in living)))
     if state.tags:

@@ -1,6 +1,6 @@
-"""Telemetry: what the driver tells of its chips, measured and limit as tt-smi shows them, and who has them open.
+"""Telemetry: what the driver reports of its chips, measured and limit as tt-smi shows them, and who has them open.
 
-Works without a single chip: then it says what is missing and where it looked.
+Works without a single chip: then it says what is missing and where it was searched.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -111,31 +111,33 @@ def _table(
     """Titles and the chips that are shown; widths are those of all, so that scrolling moves nothing sideways."""
     cells = {column.title: [column.cell(chip) for chip in chips] for column in columns}
     widths = {title: max([len(title), *(cell.width for cell in found)]) for title, found in cells.items()}
-    kept, gap = _kept(columns, widths, area.width)
-    titles = {column.title: _Cell(column.title, role=Role.HEAD) for column in kept}
+    fitting, gap = _fitting(columns, widths, area.width)
+    titles = {column.title: _Cell(column.title, role=Role.HEAD) for column in fitting}
     rows = [titles]
     places = {chip.node: at for at, chip in enumerate(chips)}
     rows += [{title: found[places[chip.node]] for title, found in cells.items()} for chip in shown]
     lines = []
     for row in rows:
         pen = Pen().put(" ")
-        for at, column in enumerate(kept):
+        for at, column in enumerate(fitting):
             pen.put(" " * gap if at else "")
             _write(pen, row[column.title], column, widths[column.title], area)
         lines.append(fitted(pen.done(), area.width))
     return lines
 
 
-def _kept(columns: Sequence[_SensorColumn], widths: Mapping[str, int], width: int) -> tuple[list[_SensorColumn], int]:
+def _fitting(
+    columns: Sequence[_SensorColumn], widths: Mapping[str, int], width: int
+) -> tuple[list[_SensorColumn], int]:
     """The columns that fit, and the gap between them: rather a narrow one than to lose what is measured."""
-    kept = list(columns)
+    fitting = list(columns)
 
     def taken(gap: int) -> int:
-        return 1 + sum(widths[column.title] for column in kept) + gap * (len(kept) - 1)
+        return 1 + sum(widths[column.title] for column in fitting) + gap * (len(fitting) - 1)
 
-    while len(kept) > 1 and taken(_GAPS[1]) > width:
-        kept.remove(max(kept, key=lambda column: column.rank))
-    return kept, _GAPS[0] if taken(_GAPS[0]) <= width else _GAPS[1]
+    while len(fitting) > 1 and taken(_GAPS[1]) > width:
+        fitting.remove(max(fitting, key=lambda column: column.rank))
+    return fitting, _GAPS[0] if taken(_GAPS[0]) <= width else _GAPS[1]
 
 
 def _write(pen: Pen, cell: _Cell, column: _SensorColumn, width: int, area: DrawArea) -> None:
@@ -217,9 +219,9 @@ def _nothing(frame: MonitorFrame) -> list[Line]:
     if frame.telemetry is None:
         return [(Span(" waiting for the driver", Role.DIM),)]
     return [
-        (Span(" The driver tells of no chip here.", Role.TITLE),),
+        (Span(" The driver reports no chip here.", Role.TITLE),),
         (),
-        (Span(" Looked for sensors and names in     /sys/class/tenstorrent/tenstorrent!N"),),
+        (Span(" Searched for sensors and names in   /sys/class/tenstorrent/tenstorrent!N"),),
         (Span(" and for who has chips open in       /proc/driver/tenstorrent/N/pids"),),
         (Span(" (below $TTMEM_SYSFS_ROOT, if that is set)", Role.DIM),),
         (),

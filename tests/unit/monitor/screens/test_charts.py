@@ -127,7 +127,7 @@ def test_panels_of_a_pool_share_one_scale() -> None:
     assert shown.count("12.0 GiB ┤") == 4
 
 
-def test_where_nobody_looked_the_chart_is_blank() -> None:
+def test_without_samples_the_chart_is_blank() -> None:
     frame = with_samples(a_frame(1), (None,) * 30 + (12 << 30,) * 30)
 
     line = plain([draw(frame, DrawArea(90, 20), ChartsState(pool="dram")).lines[3]])
@@ -192,7 +192,7 @@ def test_a_phase_that_began_before_the_span_covers_its_beginning() -> None:
     assert " " * 10 + "|prefill" in shown
 
 
-def test_what_happened_is_told_in_words_newest_first() -> None:
+def test_events_are_listed_in_words_newest_first() -> None:
     shown = text(draw(a_frame(4), DrawArea(200, 58), ChartsState())).split("| phase\n")[1]
 
     assert "! out of memory  L1 64.0 MiB wanted  chip 0  pid 4001  llama-70b" in shown

@@ -104,7 +104,7 @@ def test_parts_of_a_core_lie_side_by_side_and_divide_the_ring() -> None:
     assert next(part for part in parts if part.sort is SORTS["cb"]).begin == L1_BASE
 
 
-def test_lists_tell_addresses_and_scroll() -> None:
+def test_lists_show_addresses_and_scroll() -> None:
     state = l1_map.acted("next_pool", L1MapState(), MonitorFrame(chip=a_map()), SIZES[0])
 
     text = drawn(a_map(), SIZES[0], state)
@@ -139,7 +139,7 @@ def test_a_chip_that_is_not_there_is_said_in_a_line() -> None:
 def test_a_chip_without_a_map_says_why() -> None:
     text = drawn(replace(a_map(), dram=None, l1=None, cores=()), SIZES[0])
 
-    assert "no map of L1 and DRAM: whoever opened the chip did not say its architecture" in text
+    assert "no map of L1 and DRAM: the opener of the chip did not report its architecture" in text
     assert "no map of DRAM: " in drawn(replace(a_map(), dram=None), SIZES[1])
     assert "no map" not in drawn(a_map(), SIZES[0])
 

@@ -230,7 +230,7 @@ def test_what_is_held_beside_what_was_counted_is_shown_apart() -> None:
     assert re.search(r"DRAM stale +2.00 GiB", cell)
 
 
-def test_where_there_is_no_room_a_mark_tells_that_something_is_held_beside_the_figures() -> None:
+def test_where_there_is_no_room_a_mark_shows_that_something_is_held_beside_the_figures() -> None:
     overview = an_overview(32, 0)
     pools = (a_pool(Pool.DRAM, 3 * GIB, capacity_bytes=12 * GIB, read_bytes=GIB),)
     odd = [replace(overview.devices[0], pools=pools), replace(overview.devices[1], doubt="damaged")]
@@ -295,7 +295,7 @@ def test_the_heading_counts_a_finding_once() -> None:
     assert "4 findings" in heading
 
 
-def test_a_course_is_of_a_minute_though_the_samples_of_an_hour_are_there() -> None:
+def test_history_is_of_a_minute_though_the_samples_of_an_hour_are_there() -> None:
     overview = an_overview(1, 1)
     [first, *others] = a_history(overview).series
     hour = tuple(replace(one, samples=(9 * GIB,) * 3000 + one.samples) for one in (first, *others))
@@ -315,13 +315,13 @@ def test_the_processes_that_hold_most_stand_below_the_chips() -> None:
     assert len(listed) >= 2
 
 
-def test_courses_grow_tall_only_where_processes_have_their_place() -> None:
+def test_history_grows_tall_only_where_processes_have_their_place() -> None:
     lines = [text_of(line) for line in drawn(an_overview(2, 6), DrawArea(120, 38)).lines]
 
     assert sum(bool(re.match(r" +4\d\d\d ", line)) for line in lines) == 6
 
 
-def test_a_pool_that_nobody_ever_used_had_a_peak_of_nothing() -> None:
+def test_a_pool_that_was_never_used_had_a_peak_of_nothing() -> None:
     usage = replace(a_device_usage(0), pools=(a_pool(Pool.DRAM, GIB),))
 
     assert re.search(r"L1 peak +0 B", cell_of(drawn(an_overview(1, 0, devices=(usage,)), DrawArea(80, 30)), 0))
@@ -401,8 +401,8 @@ def test_where_nothing_ever_lay_the_largest_block_is_all_there_is() -> None:
     [chip] = overview.devices
     untouched = replace(chip, pools=tuple(pool for pool in chip.pools if pool.pool is not Pool.L1))
     silent = replace(untouched, launch_count=None)
-    told = {one.name: one.tight for one in figures_of(untouched, pools_of(untouched), is_ascii=True)}
+    shown = {one.name: one.tight for one in figures_of(untouched, pools_of(untouched), is_ascii=True)}
     unknown = {one.name: one.tight for one in figures_of(silent, pools_of(silent), is_ascii=True)}
 
-    assert told["L1 block"] == tight_size_text(chip.device.capacity(Pool.L1))
+    assert shown["L1 block"] == tight_size_text(chip.device.capacity(Pool.L1))
     assert unknown["L1 block"] == "[N/A]"

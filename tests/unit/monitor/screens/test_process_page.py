@@ -206,7 +206,7 @@ def test_allocations_are_listed_by_size_or_by_age() -> None:
     assert screen.acted("left", turned, frame, area) == screen.ProcessPageState()
 
 
-def test_views_estimates_and_kernels_are_told_apart() -> None:
+def test_views_estimates_and_kernels_are_marked() -> None:
     kernel = an_allocation(1, kind=Kind.KERNEL_FABRIC, name="router", stack=(), address=None, is_estimated=True)
     view = an_allocation(2, is_view=True, size_bytes=0)
     detail = replace(a_detail(0), largest=(Holding((0,), kernel), Holding((0, 1), view)))
@@ -241,10 +241,10 @@ def test_the_page_scrolls_to_its_end_and_no_further() -> None:
 def test_a_process_of_which_nothing_came_yet_says_so() -> None:
     [_, line] = screen.draw(MonitorFrame(), DrawArea(80, 24), screen.ProcessPageState()).lines
 
-    assert "Looking" in line[0].text
+    assert "Waiting for figures" in line[0].text
 
 
-def test_a_process_on_the_page_changes_with_the_sight() -> None:
+def test_the_page_of_a_process_changes_with_its_figures() -> None:
     before = lines_of(a_detail(), DrawArea(80, 80))
     held, *others = a_detailed_process().devices
     more = replace(held, pools=tuple(replace(pool, used_bytes=pool.used_bytes + 300 * MIB) for pool in held.pools))

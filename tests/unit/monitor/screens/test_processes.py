@@ -23,7 +23,7 @@ from ttmem.snapshot.values import replace
 from ttmem.view.spans import Line, Role
 from ttmem.view.units import size_text, tight_size_text
 
-LOOK = DrawArea(120, 30)
+AREA = DrawArea(120, 30)
 TITLES = ["PID", "USER", "LABEL", "DEV", "DRAM", "L1", "CB", "KERN", "TOTAL▼", "PEAK", "AGE", "STATE"]
 AREAS = st.builds(DrawArea, st.integers(80, 220), st.integers(20, 60), st.booleans())
 STATES = st.builds(
@@ -49,12 +49,12 @@ def rows_of(drawing: Drawing) -> list[str]:
     return [text_of(drawing.lines[row]) for row in drawing.hits]
 
 
-def pids_of(frame: MonitorFrame, state: screen.ProcessesState, area: DrawArea = LOOK) -> list[int]:
+def pids_of(frame: MonitorFrame, state: screen.ProcessesState, area: DrawArea = AREA) -> list[int]:
     return [int(found[0]) for row in rows_of(screen.draw(frame, area, state)) if (found := re.search(r"\d+", row))]
 
 
 def pressed(
-    frame: MonitorFrame, *actions: str, state: screen.ProcessesState | None = None, area: DrawArea = LOOK
+    frame: MonitorFrame, *actions: str, state: screen.ProcessesState | None = None, area: DrawArea = AREA
 ) -> screen.ProcessesState:
     state = state or screen.ProcessesState()
     for action in actions:
@@ -169,7 +169,7 @@ def test_the_cursor_stays_on_its_process_when_rows_move() -> None:
 
     grown = replace(second, key=77, pools=(a_pool(Pool.DRAM, 9 * GIB),))
 
-    drawing = screen.draw(a_frame(grown, third, first), LOOK, state)
+    drawing = screen.draw(a_frame(grown, third, first), AREA, state)
     assert screen.selected(state, a_frame(grown, third, first)) == grown
     selected = [row for row in drawing.hits if drawing.lines[row][0].role is Role.SELECTED]
     assert [drawing.hits[row] for row in selected] == [stamp_of(second)]
@@ -200,7 +200,7 @@ def test_tags_mark_processes_and_are_what_signals_go_to() -> None:
     state = pressed(frame, "tag", "down", "tag")
 
     assert [row.pid for row in screen.tagged(state, frame)] == sorted([order[0], order[2]])
-    assert rows_of(screen.draw(frame, LOOK, state))[0].startswith("*")
+    assert rows_of(screen.draw(frame, AREA, state))[0].startswith("*")
     assert pressed(frame, "up", "tag", state=state).tags < state.tags
     untagged = pressed(frame, "tag_none", state=state)
     assert not untagged.tags
@@ -218,7 +218,7 @@ def test_children_hang_below_their_parents() -> None:
     frame = a_frame(*rows)
     state = pressed(frame, "tree")
 
-    lines = rows_of(screen.draw(frame, LOOK, state))
+    lines = rows_of(screen.draw(frame, AREA, state))
 
     assert [int(line.split()[0]) for line in lines] == [14, 10, 12, 13, 11]
     labels = [re.search(r"(\W*)(other|shell|second|third|first)", line[12:]) for line in lines]
@@ -239,14 +239,14 @@ def test_a_filter_leaves_those_that_match_and_says_how_many() -> None:
     rows = [row for row in frame.overview.processes if row.user == "ada" and row.pools[0].used_bytes > 4 * GIB]  # type: ignore[union-attr]
     assert sorted(pids_of(frame, state)) == [row.pid for row in rows]
     held = size_text(sum(row.used_bytes(Pool.DRAM) or 0 for row in rows))
-    heading = text_of(screen.draw(frame, LOOK, state).lines[0])
+    heading = text_of(screen.draw(frame, AREA, state).lines[0])
     assert heading.startswith(f" {len(rows)} of 9 processes  DRAM {held}  L1 ")
     assert heading.endswith("filter user==ada & dram>4GiB")
 
 
-def test_a_bad_filter_hides_nobody_and_says_what_is_wrong() -> None:
+def test_a_bad_filter_hides_nothing_and_says_what_is_wrong() -> None:
     frame = MonitorFrame(overview=an_overview(4, 9))
-    drawing = screen.draw(frame, LOOK, pressed(frame, "filter:dramm>4GiB"))
+    drawing = screen.draw(frame, AREA, pressed(frame, "filter:dramm>4GiB"))
 
     assert len(drawing.hits) == 9
     assert "no field dramm" in text_of(drawing.lines[-1])
@@ -256,7 +256,7 @@ def test_one_users_processes_can_be_had_alone() -> None:
     frame = MonitorFrame(overview=an_overview(4, 9))
 
     assert screen.users_of(frame) == ("ada", "grace", "linus")
-    assert {row.split()[1] for row in rows_of(screen.draw(frame, LOOK, pressed(frame, "user:grace")))} == {"grace"}
+    assert {row.split()[1] for row in rows_of(screen.draw(frame, AREA, pressed(frame, "user:grace")))} == {"grace"}
 
 
 def test_search_goes_from_match_to_match_and_around() -> None:
@@ -315,7 +315,7 @@ def test_processes_that_only_the_driver_knows_are_listed_without_figures() -> No
 def test_a_pid_of_another_namespace_is_marked_and_doubts_show() -> None:
     frame = a_frame(a_row(1, is_visible=False, findings=some_findings(3)))
 
-    [row] = rows_of(screen.draw(frame, LOOK, screen.ProcessesState()))
+    [row] = rows_of(screen.draw(frame, AREA, screen.ProcessesState()))
 
     assert row.startswith("!")
     assert row.split()[1] == "4001?"
@@ -347,7 +347,7 @@ def test_the_mark_of_a_program_that_ended_with_its_incident_stays_red() -> None:
     assert mark_of(a_frame(a_row(1, incidents=(last,), incident_count=1))) == ("!", Role.DIM)
 
 
-def test_refusals_of_which_nothing_is_kept_but_a_count_are_a_quiet_mark() -> None:
+def test_refusals_of_which_only_a_count_is_known_are_a_quiet_mark() -> None:
     assert mark_of(a_frame(a_row(1, refusal_count=1))) == ("!", Role.DIM)
     assert mark_of(a_frame(a_row(1))) == (" ", Role.PLAIN)
 
@@ -365,7 +365,7 @@ def a_refusal(**changes: Any) -> Incident:
 
 def mark_of(frame: MonitorFrame) -> tuple[str, Role]:
     [entry] = entries_of(frame)
-    mark = table_for([entry], "total", LOOK.width, is_ascii=False).line(ListedEntry(entry))[0]
+    mark = table_for([entry], "total", AREA.width, is_ascii=False).line(ListedEntry(entry))[0]
     return mark.text, mark.role
 
 
@@ -373,7 +373,7 @@ def test_what_was_read_is_marked_and_its_peak_a_lower_bound() -> None:
     pools = (a_pool(Pool.DRAM, 2 * GIB, peak_bytes=3 * GIB, origin="sample"),)
     frame = a_frame(a_row(1, source="runtime", origin="read", pools=pools))
 
-    [row] = rows_of(screen.draw(frame, LOOK, screen.ProcessesState()))
+    [row] = rows_of(screen.draw(frame, AREA, screen.ProcessesState()))
 
     assert "~2.00 GiB" in row
     assert "≥3.00 GiB" in row
@@ -383,7 +383,7 @@ def test_what_was_read_is_marked_and_its_peak_a_lower_bound() -> None:
 def test_a_process_whose_journal_is_damaged_does_not_hold_nothing() -> None:
     frame = a_frame(a_row(1, state="stale", reason="damaged", pools=(), cb_planned_bytes=None))
 
-    [row] = rows_of(screen.draw(frame, LOOK, screen.ProcessesState()))
+    [row] = rows_of(screen.draw(frame, AREA, screen.ProcessesState()))
 
     assert "0 B" not in row
     assert row.count("[N/A]") >= 6
@@ -393,7 +393,7 @@ def test_only_what_is_a_sample_is_marked_as_one() -> None:
     pools = (a_pool(Pool.DRAM, 2 * GIB, origin="read"), a_pool(Pool.CB, 3 * MIB, origin="sample"))
     frame = a_frame(a_row(1, source="runtime", origin="read", pools=pools, cb_planned_bytes=None))
 
-    [row] = rows_of(screen.draw(frame, LOOK, screen.ProcessesState()))
+    [row] = rows_of(screen.draw(frame, AREA, screen.ProcessesState()))
 
     assert "~3.00 MiB" in row
     assert row.count("~") == 1
@@ -413,11 +413,11 @@ def test_an_opened_process_shows_its_own_page_or_says_that_it_is_gone() -> None:
     detail = a_detail()
     frame = a_frame(detail.process, a_row(2))._replace(detail=detail)
     state = pressed(frame, "sort:pid", "open")
-    assert "4001 resnet50" in text_of(screen.draw(frame, LOOK, state).lines[0])
+    assert "4001 resnet50" in text_of(screen.draw(frame, AREA, state).lines[0])
 
     other = replace(detail, process=a_row(2))
-    assert "Looking" in text_of(screen.draw(frame._replace(detail=other), LOOK, state).lines[1])
-    assert "no longer known" in text_of(screen.draw(a_frame(a_row(2)), LOOK, state).lines[1])
+    assert "Waiting for figures" in text_of(screen.draw(frame._replace(detail=other), AREA, state).lines[1])
+    assert "no longer known" in text_of(screen.draw(a_frame(a_row(2)), AREA, state).lines[1])
 
 
 def test_a_process_that_was_born_again_with_the_same_pid_is_another() -> None:
@@ -429,12 +429,12 @@ def test_a_process_that_was_born_again_with_the_same_pid_is_another() -> None:
 
 def test_a_click_moves_the_cursor() -> None:
     frame = MonitorFrame(overview=an_overview(4, 5))
-    drawing = screen.draw(frame, LOOK, screen.ProcessesState())
+    drawing = screen.draw(frame, AREA, screen.ProcessesState())
     third = list(drawing.hits)[2]
 
     state = screen.pointed(drawing.hits[third], screen.ProcessesState())
 
-    assert screen.draw(frame, LOOK, state).lines[third][0].role is Role.SELECTED
+    assert screen.draw(frame, AREA, state).lines[third][0].role is Role.SELECTED
 
 
 def test_every_column_is_in_the_manual() -> None:
@@ -445,8 +445,8 @@ def test_every_column_is_in_the_manual() -> None:
 
 
 @pytest.mark.parametrize("rows", [(), (a_row(),)])
-def test_what_is_wrong_with_a_filter_is_told_whole_in_80_columns(rows: tuple[ProcessUsage, ...]) -> None:
+def test_what_is_wrong_with_a_filter_fits_into_80_columns(rows: tuple[ProcessUsage, ...]) -> None:
     drawing = screen.draw(a_frame(*rows), DrawArea(80, 22), screen.ProcessesState(query="dram>lots"))
 
-    told = "column 6: expected a size as 512, 64KiB or 1.5GiB, found lots"
-    assert text_of(drawing.lines[-1]).strip() == told
+    shown = "column 6: expected a size as 512, 64KiB or 1.5GiB, found lots"
+    assert text_of(drawing.lines[-1]).strip() == shown

@@ -1,4 +1,4 @@
-"""The telemetry screen: all that is measured at every size, unknown told apart from 0, and who does not report."""
+"""The telemetry screen: all that is measured at every size, unknown is not 0, and who does not report."""
 
 import pytest
 from hypothesis import given, settings
@@ -50,12 +50,12 @@ def test_a_wide_screen_names_the_card_in_full() -> None:
         assert word in shown
 
 
-def test_what_the_driver_does_not_tell_is_not_zero() -> None:
+def test_what_the_driver_does_not_report_is_not_zero() -> None:
     chip = a_telemetry(fan=None, heartbeat=None, temperature=None, pids=None, commands=())
 
     shown = text(draw(MonitorFrame(telemetry=(chip,)), DrawArea(200, 58), TelemetryState()))
 
-    assert shown.count("[N/A]") == 5  # and the chip, of which nobody reports
+    assert shown.count("[N/A]") == 5  # and the chip, of which no process reports
 
 
 def test_a_limit_that_is_not_known_is_left_out() -> None:
@@ -91,7 +91,7 @@ def test_who_has_a_chip_open_and_does_not_report_comes_first() -> None:
     assert reporting.split()[:3] == ["4001", "0", "yes"]
 
 
-def test_what_makes_no_sense_is_told() -> None:
+def test_what_makes_no_sense_is_reported() -> None:
     shown = text(
         draw(MonitorFrame(telemetry=(a_telemetry(notes=("tt_aiclk: 'x' is no figure",)),)), SIZES[0], TelemetryState())
     )
@@ -99,7 +99,7 @@ def test_what_makes_no_sense_is_told() -> None:
     assert "/dev/tenstorrent/0: tt_aiclk: 'x' is no figure" in shown
 
 
-def test_without_a_chip_it_says_what_is_missing_and_where_it_looked() -> None:
+def test_without_a_chip_it_says_what_is_missing_and_where_it_was_searched() -> None:
     shown = text(draw(MonitorFrame(telemetry=()), DrawArea(80, 22), TelemetryState()))
 
     assert "/sys/class/tenstorrent" in shown
@@ -107,7 +107,7 @@ def test_without_a_chip_it_says_what_is_missing_and_where_it_looked() -> None:
     assert "..." not in shown
 
 
-def test_before_the_first_look_it_waits() -> None:
+def test_before_the_first_query_it_waits() -> None:
     assert "waiting" in text(draw(MonitorFrame(), DrawArea(80, 22), TelemetryState()))
 
 
