@@ -10,7 +10,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 
-from ttmem.sources.places import Places
+from ttmem.sources.directories import Places
 
 from benchmarks.figures.rows import Row, row
 from benchmarks.stage.actors import crowd

@@ -47,7 +47,6 @@ LARGE_FOLDERS = {
 }
 SHORT_MODULES: dict[str, str] = {}
 LATE_IMPORTS = {
-    "src/ttmem/monitor/": "draws a first frame sooner: goes with the rebuilt monitor",
     "src/ttmem/sources/journals.py": "the layout of journals, needed for files that no directory lists only",
     "src/ttmem/view/": "loads less for a table: goes with the rebuilt view",
 }

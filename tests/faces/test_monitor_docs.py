@@ -5,15 +5,15 @@ from pathlib import Path
 
 from tests.support.simulated.courses import a_busy_history, some_chips
 from tests.support.simulated.sights import an_overview
+from ttmem.monitor.parts.chart_marks import SIGNS
+from ttmem.monitor.parts.drawing import DrawArea, MonitorFrame
 from ttmem.monitor.screens import charts, telemetry
-from ttmem.monitor.screens.courses.moments import SIGNS
-from ttmem.monitor.screens.frame import Frame, Look
 from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.view.spans import Role, plain
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
 OVERVIEW = an_overview(1)
-FRAME = Frame(overview=OVERVIEW, history=a_busy_history(OVERVIEW), telemetry=some_chips(1))
+FRAME = MonitorFrame(overview=OVERVIEW, history=a_busy_history(OVERVIEW), telemetry=some_chips(1))
 
 
 def page(name: str) -> str:
@@ -28,7 +28,7 @@ def first_cells(text: str) -> list[str]:
 
 
 def test_every_column_of_the_telemetry_is_described_and_no_other() -> None:
-    drawn = telemetry.draw(FRAME, Look(250, 40), telemetry.State())
+    drawn = telemetry.draw(FRAME, DrawArea(250, 40), telemetry.TelemetryState())
     titles = {span.text.strip() for line in drawn.lines for span in line if span.role is Role.HEAD}
     processes = next(title for title in titles if title.startswith("PID"))
     shown = (titles - {processes}) | set(processes.split())
@@ -52,7 +52,7 @@ def test_every_sign_on_the_axis_of_time_is_explained() -> None:
 
 
 def test_words_that_the_page_quotes_are_on_the_screen() -> None:
-    shown = plain(list(charts.draw(FRAME, Look(200, 58), charts.State()).lines))
+    shown = plain(list(charts.draw(FRAME, DrawArea(200, 58), charts.ChartsState()).lines))
 
     for words in ("last 60 s", "highest of every 1 s", "highest ", "planned ", "WHAT HAPPENED", "|prefill"):
         assert words in shown

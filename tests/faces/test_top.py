@@ -22,7 +22,7 @@ def test_on_a_terminal_it_follows_what_happens_until_it_is_left(tmp_path: Path) 
     places = {"TTMEM_DIR": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
     environ = {**os.environ, **places, "TERM": "xterm-256color"}
     with Actor(tmp_path) as actor, a_terminal(["-m", "ttmem", "--interval", "0.1"], environ, columns=120) as terminal:
-        terminal.read_until("nobody reports")
+        terminal.read_until("no process reports")
         actor.do(HOLDING)
         terminal.read_until("4.00 MiB")
         actor.do("ttmem.report_buffer_alloc(chip, 2, 1 << 20)")

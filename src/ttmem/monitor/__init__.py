@@ -1,1 +1,1 @@
-"""The live monitor: a face for terminals, drawn from sights and nothing else."""
+"""The live monitor: a face for terminals, drawn from the figures of a `FigureQueries` and nothing else."""

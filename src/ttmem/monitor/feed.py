@@ -1,39 +1,116 @@
-"""Brings the figures: a thread that asks for exactly what is on screen, so that nobody who presses a key waits.
+"""Brings the figures: a thread that queries exactly what is on screen, so that keys never wait for an answer.
 
-    Desk --tune()--> [wanted, interval, pause]   one lock      the thread reads them before each look
-    Feed --deliver(frame)-->                     its thread    called after each look, never while the lock is held
+    MonitorState --tune()--> [wanted, interval, pause]   one lock      the thread reads them before each query
+    Feed --deliver(frame)-->                             its thread    called after each query, without the lock
 
-When nothing can be had, the last figures are delivered again with the reason beside them, and it is tried anew.
+If a query fails, the last figures are delivered again with the reason, and the query is repeated. The figures are those
+of a `FigureSource`, reduced to the devices, users and processes that the flags -i, -u and -p select; sums stay whole.
 """
 
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from threading import Condition, Thread
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
-from ttmem.errors import SelectionError, TtmemError
-from ttmem.monitor.screens.frame import Frame, Wanted
+from ttmem.errors import DaemonGone, SelectionError, TtmemError
+from ttmem.figures.source import FigureSource
+from ttmem.monitor.parts.drawing import MonitorFrame, Wanted
+from ttmem.snapshot import Selection
+from ttmem.snapshot.chip_map import ChipMap
+from ttmem.snapshot.device import Device
+from ttmem.snapshot.history import History
+from ttmem.snapshot.kernel_table import KernelTable
+from ttmem.snapshot.process_detail import ProcessDetail
+from ttmem.snapshot.selection import device_test, known_devices
+from ttmem.snapshot.telemetry import ChipTelemetry
+from ttmem.snapshot.usage import ProcessUsage, Snapshot
+from ttmem.snapshot.values import replace
+from ttmem.view.words import plural
 
-if TYPE_CHECKING:
-    from ttmem.snapshot.chip_map import ChipMap
-    from ttmem.snapshot.history import History
-    from ttmem.snapshot.kernel_table import KernelTable
-    from ttmem.snapshot.process_detail import ProcessDetail
-    from ttmem.snapshot.telemetry import ChipTelemetry
-    from ttmem.snapshot.usage import Snapshot
-
-__all__ = ["Feed", "Sights", "asked"]
+__all__ = ["DaemonLossCheck", "Feed", "FigureQueries", "SelectedFigures", "WordsOf", "frame_of", "selected_overview"]
 
 What = TypeVar("What")
-Sight = TypeVar("Sight")
+Found = TypeVar("Found")
+Telemetry = Callable[[], Sequence[ChipTelemetry]]
+WordsOf = Callable[[Telemetry, Sequence[Device]], tuple[str, ...]]
 
+_PATIENCE_SECONDS = 15.0  # a daemon that is started again automatically is there by then
 _LEAST_RETRY_SECONDS = 0.5
 _MOST_RETRY_SECONDS = 5.0
 
 
-class Sights(Protocol):
-    """Who is asked: `FigureSource`, or made-up figures."""
+def selected_overview(overview: Snapshot, selection: Selection) -> Snapshot:
+    """The same instant without what was not selected; SelectionError if no such device is there."""
+    devices = overview.devices
+    if selection.devices:
+        tests = [device_test(word) for word in selection.devices]
+        devices = tuple(usage for usage in devices if any(test(usage.device) for test in tests))
+        if not devices:
+            known = known_devices(usage.device for usage in overview.devices)
+            raise SelectionError(f"no device {', '.join(selection.devices)} here; {known}")
+    numbers = {usage.device.number for usage in devices}
+    processes = (row for row in overview.processes if _is_wanted(row, selection))
+    if selection.devices:
+        processes = (row for row in processes if numbers & set(row.chips))
+    return replace(overview, devices=devices, processes=tuple(processes))
+
+
+def _is_wanted(row: ProcessUsage, selection: Selection) -> bool:
+    if selection.users and row.user not in selection.users and str(row.uid) not in selection.users:
+        return False
+    return not selection.pids or row.pid in selection.pids
+
+
+class SelectedFigures(FigureSource):
+    """A `FigureSource` that answers with the selected part."""
+
+    selection = Selection()
+    loss_check: "DaemonLossCheck | None" = None
+    words_of: WordsOf | None = None  # names of the selected chips, by the driver and by the known devices
+    _known: tuple[Device, ...] | None = None  # to which the selection belongs
+
+    def overview(self) -> Snapshot:
+        overview = super().overview()
+        if self.loss_check is not None:
+            self.loss_check.check(overview, is_by_daemon=not self.is_collecting)
+        known = tuple(usage.device for usage in overview.devices)
+        if self.words_of is not None and known != self._known:
+            self.selection = self.selection._replace(devices=self.words_of(self.telemetry, known))
+            self._known = known
+        return selected_overview(overview, self.selection)
+
+
+class DaemonLossCheck:
+    """Processes that only a daemon knew: those that report to its socket, and those whose journals only it may read.
+
+    Without them a picture would be wrong. So the picture of before stays, in grey, until there is a daemon again; after
+    a while the figures are shown without them.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._known: frozenset[int] = frozenset()  # pids that the daemon reported
+        self._lost_at: float | None = None
+
+    def check(self, overview: Snapshot, *, is_by_daemon: bool) -> None:
+        """DaemonGone if a daemon reported living processes that cannot be seen without it."""
+        visible = frozenset(row.pid for row in overview.processes if row.state != "ended" and row.is_visible)
+        if is_by_daemon:
+            self._known, self._lost_at = visible, None
+            return
+        missing = [pid for pid in self._known - visible if os.path.exists(f"/proc/{pid}")]
+        now = self._clock()
+        self._lost_at = self._lost_at or now
+        if not missing or now - self._lost_at >= _PATIENCE_SECONDS:
+            self._known, self._lost_at = frozenset(), None
+            return
+        raise DaemonGone(f"the daemon is gone, and only it knew of {plural(len(missing), 'process', 'es')}")
+
+
+class FigureQueries(Protocol):
+    """What the feed queries: a `FigureSource`, or simulated figures."""
 
     def overview(self) -> "Snapshot": ...
     def chip(self, word: str) -> "ChipMap": ...
@@ -45,16 +122,16 @@ class Sights(Protocol):
 
 
 class Feed:
-    """The thread. It ends with the program; `stop` waits for it a moment only, since it may hang in a question."""
+    """The thread. It ends with the program; `stop` waits for it only a moment, since a query may hang."""
 
     def __init__(
         self,
-        opened: Callable[[], AbstractContextManager[Sights]],
-        deliver: Callable[[Frame], None],
+        opened: Callable[[], AbstractContextManager[FigureQueries]],
+        deliver: Callable[[MonitorFrame], None],
         *,
         interval_seconds: float,
         wanted: Wanted,
-        first: Frame | None = None,
+        first: MonitorFrame | None = None,
     ) -> None:
         self._opened = opened
         self._deliver = deliver
@@ -62,11 +139,11 @@ class Feed:
         self._wanted = wanted
         self._interval_seconds = interval_seconds
         self._is_paused = False
-        self._is_due = True  # a look is asked for now
+        self._is_due = True  # query now
         self._is_over = False
         self._is_reset = False
-        self._looked_at = 0.0
-        self._frame = first or Frame()
+        self._queried_at = 0.0
+        self._frame = first or MonitorFrame()
         self._thread = Thread(target=self._run, name="ttmem-feed", daemon=True)
 
     def start(self) -> None:
@@ -79,15 +156,17 @@ class Feed:
         self._thread.join(seconds)
 
     def tune(self, wanted: Wanted, *, interval_seconds: float, is_paused: bool) -> None:
-        """From now on this, that often. Something new to be seen is asked for at once, also while paused."""
+        """Query this from now on, at this interval. What is new is queried at once, also while paused."""
         with self._changed:
             before = (self._wanted, self._interval_seconds, self._is_paused)
-            self._is_due |= any(asked and asked != old for asked, old in zip(wanted, self._wanted, strict=True))
+            self._is_due |= any(
+                frame_of and frame_of != old for frame_of, old in zip(wanted, self._wanted, strict=True)
+            )
             self._wanted, self._interval_seconds, self._is_paused = wanted, interval_seconds, is_paused
             if before != (wanted, interval_seconds, is_paused):
                 self._changed.notify()
 
-    def ask_now(self) -> None:
+    def query_now(self) -> None:
         with self._changed:
             self._is_due = True
             self._changed.notify()
@@ -101,21 +180,21 @@ class Feed:
         failures = 0
         while not self._is_over:
             try:
-                with self._opened() as sights:
+                with self._opened() as queries:
                     while self._awaited():
-                        self._look(sights)
+                        self._query(queries)
                         failures = 0
-            except Exception as error:  # noqa: BLE001 whatever it is, the picture stays and says so
+            except Exception as error:  # noqa: BLE001 any error: the picture stays and shows it
                 self._frame = self._frame._replace(trouble=_words(error))
                 self._deliver(self._frame)
                 failures += 1
                 self._rest(min(_MOST_RETRY_SECONDS, _LEAST_RETRY_SECONDS * 2**failures))
 
     def _awaited(self) -> bool:
-        """Waits until a look is due; False when all is over."""
+        """Waits until a query is due; False at the end."""
         with self._changed:
             while not self._is_due and not self._is_over:
-                left = self._looked_at + self._interval_seconds - time.monotonic()
+                left = self._queried_at + self._interval_seconds - time.monotonic()
                 if left <= 0 and not self._is_paused:
                     break
                 self._changed.wait(None if self._is_paused else left)
@@ -127,36 +206,36 @@ class Feed:
             self._changed.wait_for(lambda: self._is_over or self._is_due, seconds)
             self._is_due = True
 
-    def _look(self, sights: Sights) -> None:
+    def _query(self, queries: FigureQueries) -> None:
         with self._changed:
             wanted, is_reset, self._is_reset = self._wanted, self._is_reset, False
-            self._looked_at = time.monotonic()
+            self._queried_at = time.monotonic()
         if is_reset:
-            sights.reset_peaks()
-        frame = asked(sights, wanted)
-        kept = self._frame.telemetry if frame.telemetry is None else frame.telemetry  # names of chips stay as they are
-        self._frame = frame._replace(telemetry=kept)
+            queries.reset_peaks()
+        frame = frame_of(queries, wanted)
+        telemetry = self._frame.telemetry if frame.telemetry is None else frame.telemetry  # names of chips stay
+        self._frame = frame._replace(telemetry=telemetry)
         self._deliver(self._frame)
 
 
-def asked(sights: Sights, wanted: Wanted) -> Frame:
+def frame_of(queries: FigureQueries, wanted: Wanted) -> MonitorFrame:
     """Everything that is wanted. A chip or process that is not there (any more) is None."""
-    overview = sights.overview() if wanted.has_overview else None
+    overview = queries.overview() if wanted.has_overview else None
     rows = overview.processes if overview and wanted.detail is not None else ()
-    return Frame(
+    return MonitorFrame(
         overview=overview,
-        chip=_close_up(sights.chip, wanted.chip),
-        kernels=_close_up(lambda word: sights.kernels(word, wanted.kernel_most), wanted.kernels),
+        chip=_close_up(queries.chip, wanted.chip),
+        kernels=_close_up(lambda word: queries.kernels(word, wanted.kernel_most), wanted.kernels),
         detail=_close_up(
-            lambda row: sights.process(row.pid, key=row.key),
+            lambda row: queries.process(row.pid, key=row.key),
             next((row for row in rows if row.key == wanted.detail), None),
         ),
-        history=None if wanted.history_seconds is None else sights.history(wanted.history_seconds),
-        telemetry=sights.telemetry() if wanted.has_telemetry else None,
+        history=None if wanted.history_seconds is None else queries.history(wanted.history_seconds),
+        telemetry=queries.telemetry() if wanted.has_telemetry else None,
     )
 
 
-def _close_up(ask: Callable[[What], Sight], what: What | None) -> Sight | None:
+def _close_up(ask: Callable[[What], Found], what: What | None) -> Found | None:
     if what is None:
         return None
     try:

@@ -1,12 +1,10 @@
 """What a monitor is started with: what the command line says; None is what it leaves to settings."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ttmem.monitor.feed import WordsOf
 from ttmem.monitor.settings import Settings
 from ttmem.snapshot import Selection
-
-if TYPE_CHECKING:
-    from ttmem.monitor.narrowing import WordsOf
 
 __all__ = ["Options"]
 
@@ -29,7 +27,7 @@ class Options(NamedTuple):
     words_of: "WordsOf | None" = None  # how chips that were asked for are called
     has_daemon: bool = True
     seconds: float | None = None  # then it closes by itself
-    banner: str = ""  # always on screen: that the figures are made up
+    banner: str = ""  # always on screen: that the figures are simulated
 
     def over(self, settings: Settings) -> Settings:
         """The settings, with what was said on the command line."""

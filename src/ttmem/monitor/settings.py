@@ -1,9 +1,10 @@
 """What the monitor remembers: a flag goes before the environment, that before the file, that before the default.
 
 The file is monitor.json in $XDG_CONFIG_HOME/ttmem (~/.config/ttmem). One that is broken is worth a notice, never a
-crash, and is not written over until somebody saves.
+crash, and is not written over until the settings are saved.
 """
 
+import json
 import math
 import os
 from collections.abc import Callable, Mapping
@@ -24,7 +25,7 @@ _SCHEMA = 1
 
 
 class Settings(NamedTuple):
-    """How the monitor looks when it opens."""
+    """What the monitor opens with."""
 
     view: str = "overview"
     layout: str = "auto"
@@ -56,9 +57,7 @@ def load(environ: Mapping[str, str]) -> tuple[Settings, list[str]]:
 
 
 def save(settings: Settings, environ: Mapping[str, str]) -> Path:
-    """Keeps them for the next time; OSError if that cannot be done."""
-    import json  # here, since few who look save anything
-
+    """Writes them for the next time; OSError if that cannot be done."""
     path = settings_path(environ)
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"schema": _SCHEMA, **settings._asdict()}, indent=2) + "\n"
@@ -89,12 +88,10 @@ def _from_file(path: Path) -> tuple[Settings, list[str]]:
         if field in document:
             settings, notice = _changed(settings, field, document[field])
             notices += [f"{path}: {field}: {notice}"] if notice else []
-    return settings, notices[:1]  # one line is enough to go and look
+    return settings, notices[:1]  # one line is enough
 
 
 def _parsed(text: str) -> Any:
-    import json  # here, since most people have no such file
-
     return json.loads(text)
 
 

@@ -5,34 +5,36 @@ import os
 import shutil
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import NoReturn
 
 from ttmem.errors import SelectionError, TtmemError
 from ttmem.figures.source import FigureSource
-from ttmem.monitor import settings as kept
-from ttmem.monitor.desk.desk import Desk
-from ttmem.monitor.feed import Sights, asked
-from ttmem.monitor.narrowing import NarrowLooking
+from ttmem.monitor.app import Monitor, drawn_on_stdout
+from ttmem.monitor.feed import DaemonLossCheck, FigureQueries, SelectedFigures, frame_of
 from ttmem.monitor.options import Options
-from ttmem.monitor.screens.frame import Frame
-from ttmem.monitor.steadiness import Steadiness
+from ttmem.monitor.parts.drawing import MonitorFrame
+from ttmem.monitor.settings import load
+from ttmem.monitor.state import MonitorState
 from ttmem.view.colours import Depth, depth_for
 
 __all__ = ["run_monitor"]
 
 _KILLED_BY = 128
-_SYSTEMS = {Depth.NONE: "standard", Depth.SIXTEEN: "standard", Depth.INDEXED: "256", Depth.TRUE: "truecolor"}
 
 
 def run_monitor(
-    options: Options, environ: Mapping[str, str], *, opened: Callable[[], AbstractContextManager[Sights]] | None = None
+    options: Options,
+    environ: Mapping[str, str],
+    *,
+    opened: Callable[[], AbstractContextManager[FigureQueries]] | None = None,
 ) -> int:
     """Shows it until the user leaves; the exit code. `opened` gives other figures than those of this machine."""
     try:
-        steadiness = Steadiness()  # outlives a look that failed
-        return _shown(options, environ, opened or (lambda: _looking(options, environ, steadiness)))
+        loss_check = DaemonLossCheck()  # outlives a query that failed
+        return _shown(options, environ, opened or (lambda: _selected_figures(options, environ, loss_check)))
     except TtmemError:
         raise
     except Exception as error:  # noqa: BLE001 the terminal is given back, and one line says what broke
@@ -40,28 +42,25 @@ def run_monitor(
         return 1
 
 
-def _shown(options: Options, environ: Mapping[str, str], opening: Callable[[], AbstractContextManager[Sights]]) -> int:
-    found, notices = kept.load(environ)
-    desk = Desk(options.over(found), environ, is_readonly=options.is_readonly, banner=options.banner)
-    desk.note = "; ".join(notices)
+def _shown(
+    options: Options, environ: Mapping[str, str], opening: Callable[[], AbstractContextManager[FigureQueries]]
+) -> int:
+    found, notices = load(environ)
+    state = MonitorState(options.over(found), environ, is_readonly=options.is_readonly, banner=options.banner)
+    state.note = "; ".join(notices)
     depth = depth_for(environ, options.colours, is_terminal=True)
-    with _Source(opening) as source, _leaving():
-        first = _first_frame(source, desk)
-        desk.resize(*shutil.get_terminal_size())
-        desk.take(first)
-        return _run(desk, source, first, depth=depth, seconds=options.seconds)
+    with _OpenFigures(opening) as source, _leaving():
+        first = _first_frame(source, state)
+        state.resize(*shutil.get_terminal_size())
+        state.take(first)
+        return _run(state, source, first, depth=depth, seconds=options.seconds)
 
 
-def _run(desk: Desk, source: "_Source", first: Frame, *, depth: Depth, seconds: float | None) -> int:
-    os.environ["TEXTUAL_COLOR_SYSTEM"] = _SYSTEMS[depth]
-    os.environ["TEXTUAL_ANIMATIONS"] = "none"
-    gc.disable()  # while textual is loaded: 5 to 10 % of the promise "first frame" (`./run bench monitor`)
-    from ttmem.monitor.terminal.app import Monitor
-    from ttmem.monitor.terminal.driver import drawn_on_stdout
-
-    gc.freeze()
-    gc.enable()
-    app = Monitor(desk, source.opened, has_colour=depth is not Depth.NONE, first=first, seconds=seconds)
+def _run(
+    state: MonitorState, source: "_OpenFigures", first: MonitorFrame, *, depth: Depth, seconds: float | None
+) -> int:
+    gc.freeze()  # the toolkit's own objects are not visited again
+    app = Monitor(state, source.opened, depth=depth, first=first, seconds=seconds)
     with drawn_on_stdout():
         app.run()
     if app.crash is not None:
@@ -69,17 +68,17 @@ def _run(desk: Desk, source: "_Source", first: Frame, *, depth: Depth, seconds: 
     return app.return_code or 0
 
 
-class _Source:
-    """Figures that are already there for the first who asks, and opened anew for whoever asks again."""
+class _OpenFigures:
+    """A source of figures that is open for the first query, and opened again after an error."""
 
-    def __init__(self, opening: Callable[[], AbstractContextManager[Sights]]) -> None:
+    def __init__(self, opening: Callable[[], AbstractContextManager[FigureQueries]]) -> None:
         self._opening = opening
-        self._manager: AbstractContextManager[Sights] | None = None
-        self.sights: Sights | None = None
+        self._manager: AbstractContextManager[FigureQueries] | None = None
+        self.queries: FigureQueries | None = None
 
-    def __enter__(self) -> "_Source":
+    def __enter__(self) -> "_OpenFigures":
         self._manager = self._opening()
-        self.sights = self._manager.__enter__()
+        self.queries = self._manager.__enter__()
         return self
 
     def __exit__(self, *reason: object) -> None:
@@ -91,48 +90,46 @@ class _Source:
             manager.__exit__(None, None, None)
 
     @contextmanager
-    def opened(self) -> Iterator[Sights]:
+    def opened(self) -> Iterator[FigureQueries]:
         if self._manager is None:
             self.__enter__()
-        assert self.sights is not None
+        assert self.queries is not None
         try:
-            yield self.sights
+            yield self.queries
         finally:
             self.close()
 
 
-def _looking(options: Options, environ: Mapping[str, str], steadiness: Steadiness) -> FigureSource:
-    looking = NarrowLooking(environ, uid=os.geteuid(), has_daemon=options.has_daemon, is_following=True)
-    looking.selection, looking.words_of, looking.steadiness = options.selection, options.words_of, steadiness
-    return looking
+def _selected_figures(options: Options, environ: Mapping[str, str], loss_check: DaemonLossCheck) -> FigureSource:
+    source = SelectedFigures(environ, uid=os.geteuid(), has_daemon=options.has_daemon, is_following=True)
+    source.selection, source.words_of, source.loss_check = options.selection, options.words_of, loss_check
+    return source
 
 
-def _first_frame(source: _Source, desk: Desk) -> Frame:
-    """Before anything is painted, so that a device that is not there is said on a terminal that can be read."""
-    assert source.sights is not None
+def _first_frame(source: _OpenFigures, state: MonitorState) -> MonitorFrame:
+    """Before anything is painted, so that a device that is not there is reported on a readable terminal."""
+    assert source.queries is not None
     try:
-        return asked(source.sights, desk.wanted())
+        return frame_of(source.queries, state.wanted())
     except SelectionError:
         raise
     except (TtmemError, OSError) as error:
-        return Frame(trouble=str(error))
+        return MonitorFrame(trouble=str(error))
 
 
 def _crash_line(error: Exception) -> str:
-    """One line that says what broke and where; all of it for those who ask."""
-    import traceback  # here, since only crashes pay for it
-
+    """One line that says what broke and where; with TTMEM_TRACEBACK the whole traceback."""
     if os.environ.get("TTMEM_TRACEBACK"):
         return "".join(traceback.format_exception(error))
     last = traceback.extract_tb(error.__traceback__)[-1:]
     where = "".join(f" at {os.path.basename(frame.filename)}:{frame.lineno}" for frame in last)
     words = " ".join(str(error).split())
-    return f"ttmem: the monitor failed{where}: {type(error).__name__}: {words} (TTMEM_TRACEBACK=1 tells more)\n"
+    return f"ttmem: the monitor failed{where}: {type(error).__name__}: {words} (TTMEM_TRACEBACK=1 shows more)\n"
 
 
 @contextmanager
 def _leaving() -> Iterator[None]:
-    """Until the toolkit hears signals itself, they end us in order."""
+    """Until the toolkit handles signals itself, they end the monitor in order."""
     before = {number: signal.signal(number, _leave) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield

@@ -43,7 +43,7 @@ def test_the_last_picture_turns_grey_and_is_live_again(tmp_path: Path) -> None:
             keep(daemon, line)
             daemon.kill()
             pane.shows(" lost ")
-            screen = pane.shows("the daemon has gone that alone told of 1 process")
+            screen = pane.shows("the daemon is gone, and only it knew of 1 process")
             assert "5.00 MiB" in screen
             wait_until(lambda: not pane.colours() & BRIGHT)
             daemon.restart()

@@ -1,6 +1,6 @@
 """docs/reference/monitor.md is true: its keys come from the table of keys, its flags and settings are all there are.
 
-UPDATE_GOLDEN=1 writes the tables of keys anew.
+UPDATE_GOLDEN=1 writes the tables of keys again.
 """
 
 import json
@@ -11,9 +11,9 @@ from pathlib import Path
 import click
 
 from ttmem.cli.top import top
-from ttmem.monitor.keys import GROUPS, KEYS, Key, key_word
-from ttmem.monitor.panels.reading import help_lines
-from ttmem.monitor.screens.frame import Look
+from ttmem.monitor.panels.keys import GROUPS, KEYS, Key, key_word
+from ttmem.monitor.panels.page import help_lines
+from ttmem.monitor.parts.drawing import DrawArea
 from ttmem.monitor.settings import PREFIX, Settings
 
 FILE = Path(__file__).parents[3] / "docs" / "reference" / "monitor.md"
@@ -49,7 +49,7 @@ def test_the_keys_on_the_page_are_those_of_the_table() -> None:
 
 
 def test_every_key_has_words_that_fit_a_line_of_80_columns() -> None:
-    lines = [line for line in help_lines(Look(80, 24)) if line]
+    lines = [line for line in help_lines(DrawArea(80, 24)) if line]
 
     for key in KEYS:
         assert any(line[-1].text.strip() == key.text for line in lines), key.text
@@ -66,8 +66,8 @@ def test_the_page_describes_every_flag() -> None:
 
 def test_the_page_describes_every_setting_and_its_default() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| `([^`]*)` \|", PAGE, flags=re.MULTILINE))
-    told = json.loads(json.dumps(Settings._field_defaults))  # as the file has them
-    defaults = {name: str(default).lower() for name, default in told.items()}
+    shown = json.loads(json.dumps(Settings._field_defaults))  # as the file has them
+    defaults = {name: str(default).lower() for name, default in shown.items()}
 
     assert rows == {name: value.removesuffix(".0") for name, value in defaults.items()}
     assert f"`{PREFIX}" in PAGE

@@ -20,10 +20,10 @@ HOLDING = "import ttmem; chip = ttmem.open_device(5, index=0); ttmem.report_buff
 
 # Breaks in the middle of the picture, when a key is pressed.
 BREAKING = """
-from ttmem.monitor.desk import desk
+from ttmem.monitor.state import MonitorState
 def broken(self, word):
     raise RuntimeError("a fault for the test")
-desk.Desk._OWN["reset_peaks"] = broken
+MonitorState._OWN["reset_peaks"] = broken
 from ttmem.cli import main
 main(["top", "--no-daemon"])
 """

@@ -36,15 +36,20 @@ def expected_of(truth: dict[str, Any], grid: tuple[int, int]) -> dict[str, set[s
     used, counts, kernels = truth["used"], truth["counts"], truth["kernels"]
     core_count = grid[0] * grid[1]
     ring = RING_BYTES * core_count
-    worst = truth["worst_planned"] + (used["l1"] + used["l1_small"]) // core_count + RING_BYTES
+    common = (used["l1"] + used["l1_small"]) // core_count + RING_BYTES
+    fullest = truth["worst_resident"] + common
     sizes = {
         "dram": used["dram"],
-        "l1": used["l1"] + used["l1_small"] + ring,
+        "dram_total": truth["capacity"]["dram"],
+        "core": fullest,
+        "core_total": CORE_BYTES,
+        "planned_core": truth["worst_planned"] + common,
+        "headroom": truth["headroom"],
+        "l1_total": truth["capacity"]["l1"],
         "buffers": used["l1"],
         "resident": truth["resident"],
         "planned": truth["planned"],
         "ring": ring,
-        "worst": worst,
         "small": used["l1_small"],
         "l1_block": truth["largest"]["l1"],
         "dram_block": truth["largest"]["dram"],
@@ -55,7 +60,7 @@ def expected_of(truth: dict[str, Any], grid: tuple[int, int]) -> dict[str, set[s
     expected: dict[str, Any] = {name: shown_as(size) for name, size in sizes.items()}
     for kind in ("application", "fabric", "dispatch"):
         expected[kind] = (str(counts.get(f"kernel_{kind}", 0)), shown_as(kernels.get(kind, 0)))
-    shares = {"worst_share": {share_text(worst / CORE_BYTES)}}
+    shares = {"core_share": {share_text(fullest / CORE_BYTES)}}
     return expected | shares | {"launches": {f"{truth['launches']:,}"}}
 
 
@@ -98,13 +103,14 @@ def test_every_figure_on_every_picture_of_the_overview_is_true(count: int, direc
             assert {index: why for index, why in wrong.items() if why} == {}, f"at {size}"
             seen |= {name for card in cards.values() for name in figures_in(card)}
             tightest = tightest or set(seen)
-        least = {"dram", "l1", "buffers", "planned", "resident", "ring", "application", "fabric", "dispatch"}
-        least |= {"worst_share", "small", "trace", "l1_block", "dram_block", "l1_peak", "dram_peak"}
+        least = {"dram", "dram_total", "core", "core_total", "core_share", "planned_core", "headroom", "buffers"}
+        least |= {"planned", "resident", "application", "fabric", "dispatch", "small", "trace"}
+        least |= {"l1_block", "dram_block", "l1_peak", "dram_peak"}
         if count == 1:
             least -= {"fabric"}
         if count <= 4:
             assert tightest >= least
-        assert seen >= (least if count > 4 else least | {"worst", "launches"})
+        assert seen >= (least if count > 4 else least | {"ring", "l1_total", "launches"})
 
 
 def test_figures_of_the_other_views_are_true(tmp_path: Path) -> None:
@@ -141,8 +147,11 @@ def test_figures_of_the_other_views_are_true(tmp_path: Path) -> None:
 
     titles = "\n".join(shown["charts"])
     for index, chip in enumerate(truth):
-        for pool in ("dram", "l1"):
-            assert f"{index} {pool.upper()} {size_text(chip['used'][pool])} " in titles
+        assert f"{index} DRAM {size_text(chip['used']['dram'])} " in titles
+        common = (chip["used"]["l1"] + chip["used"]["l1_small"]) // bank_count["l1"] + RING_BYTES
+        fullest = chip["worst_resident"] + common
+        share = f"{share_text(fullest / CORE_BYTES)} of {size_text(CORE_BYTES)}"
+        assert f"{index} L1 {size_text(fullest)} {share}  buffers {size_text(chip['used']['l1'])}" in titles
 
 
 def test_one_byte_more_or_less_is_another_picture(tmp_path: Path) -> None:

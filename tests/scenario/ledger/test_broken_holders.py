@@ -11,7 +11,7 @@ import pytest
 from tests.support.journals.watching import Watch
 from tests.support.processes.children import Actor
 from ttmem.devices import Pool
-from ttmem.monitor.screens.chips.cards import chip_of
+from ttmem.monitor.parts.chip_figures import chip_of
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.codec import decoded, encoded
 from ttmem.view.page import PageOptions, page

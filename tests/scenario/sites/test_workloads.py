@@ -16,8 +16,8 @@ from tests.support.processes.programs import tracked
 from ttmem.collector import Collector
 from ttmem.collector.rows.allocations import allocation_from_row
 from ttmem.devices import Kind
-from ttmem.monitor.screens.frame import Frame, Look
-from ttmem.monitor.screens.overview import State, draw
+from ttmem.monitor.parts.drawing import DrawArea, MonitorFrame
+from ttmem.monitor.screens.overview import OverviewState, draw
 from ttmem.snapshot import ProcessUsage
 from ttmem.snapshot.dump import DumpedAllocation, owner_of
 from ttmem.sources import Places
@@ -98,7 +98,7 @@ def held_by(name: str, journals: Path, round_count: int) -> Held:
         [process] = snapshot.live
         owner = owner_of(process)
         rows = collector.ledger.allocations(process.key)
-        drawing = draw(Frame(overview=collector.overview()), Look(80, 24), State())
+        drawing = draw(MonitorFrame(overview=collector.overview()), DrawArea(80, 24), OverviewState())
         return Held(
             process,
             [allocation_from_row(row, owner) for row in rows],

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from tests.support.docs.pages import ROOT, Block, text_of
 from tests.support.docs.rules import difference
 from tests.support.docs.shell import Printed, Shell
-from ttmem.monitor.screens.listing.filters import problem_of
+from ttmem.monitor.parts.filters import problem_of
 
 NEEDED = ("jq", "curl", "cmake")  # programs of the machine that pages use; none of them is a dependency
 COMMENT = re.compile(r"\s+#.*$|^#.*$")

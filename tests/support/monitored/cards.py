@@ -3,21 +3,26 @@
 import re
 
 from tests.support.monitored.pictures import rows_of, words_of
-from ttmem.view.units import size_text, tight_size_text
+from ttmem.view.units import signed_text
 
 _SIZE = r"(\d[\d.]*(?: ?[KMGT]?i?B|[KMGTB])|\d+)"
+_SIGNED = _SIZE.replace("(", "(-?", 1)
 TITLES = {
     "dram": rf"\bDRAM {{2,}}{_SIZE} ?/",
-    "l1": rf"\bL1 {{2,}}{_SIZE} ?/",
-    "buffers": rf"\bbuffers +{_SIZE}",
+    "dram_total": rf"\bDRAM {{2,}}\S+(?: [KMGT]?i?B)? ?/ ?{_SIZE}",
+    "core": rf"\bL1 {{2,}}{_SIZE} ?/",
+    "core_total": rf"\bL1 {{2,}}\S+(?: [KMGT]?i?B)? ?/ ?{_SIZE}",
+    "core_share": r"\bL1 {2,}[^%\n]*?(\S+%)",
+    "planned_core": rf"(?<!CBs )\bplanned +{_SIZE}",
+    "headroom": rf"\bheadr(?:oom)? +{_SIGNED}",
+    "buffers": rf"\bL1 buf(?:fers)? +{_SIZE}",
+    "l1_total": rf"\bL1 total +{_SIZE}",
     "resident": rf"\bCBs? now +{_SIZE}",
     "planned": rf"\bCBs? plan(?:ned)? +{_SIZE}",
     "ring": rf"\b(?:kernel )?ring +{_SIZE}",
     "application": rf"\bapp \(?(\d+)\)? +{_SIZE}",
     "fabric": rf"\bfabric \(?(\d+)\)? +{_SIZE}",
     "dispatch": rf"\bdisp(?:atch)? \(?(\d+)\)? +{_SIZE}",
-    "worst": rf"\b(?:core \d+,\d+|worst(?: core)?) +{_SIZE}(?![\d%])",
-    "worst_share": r"\bworst(?: core)? +(\S+%)",
     "small": rf"\b(?:L1_SMALL|small) +{_SIZE}",
     "trace": rf"\btrace +{_SIZE}",
     "l1_block": rf"\b(?:L1 bl(?:oc)?k|L1 {{2,}}.*\bblock) +{_SIZE}",
@@ -30,7 +35,7 @@ TITLES = {
 
 def cards_of(svg: str, count: int) -> dict[int, str]:
     """The part of the picture that each chip has: from its index to the next one to the right and below."""
-    found = [word for word in words_of(svg) if word.look == "index" and word.text.isdigit() and int(word.text) < count]
+    found = [word for word in words_of(svg) if word.style == "index" and word.text.isdigit() and int(word.text) < count]
     heads = list({int(word.text): word for word in reversed(found)}.values())
     rows = rows_of(svg)
     cards = {}
@@ -51,4 +56,5 @@ def figures_in(card: str) -> dict[str, tuple[str, ...]]:
 
 def shown_as(size_bytes: int) -> set[str]:
     """How a figure may be written."""
-    return {size_text(size_bytes), tight_size_text(size_bytes)}
+    tight = signed_text(size_bytes).replace(" ", "").removesuffix("iB")
+    return {signed_text(size_bytes), tight}

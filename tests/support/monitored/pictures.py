@@ -18,7 +18,7 @@ class Word(NamedTuple):
     column: float
     width: float  # in columns
     text: str
-    look: str
+    style: str
 
 
 def words_of(svg: str) -> list[Word]:

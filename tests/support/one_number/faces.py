@@ -27,16 +27,20 @@ _UNITS = {"MiB": 1 << 20, "KiB": 1 << 10}
 _POOLS = ("dram", "trace", "l1", "l1_small", "cb")
 _CARDS = {
     "dram": "dram.used",
-    "l1": "l1.used",
+    "dram_total": "dram.total",
+    "dram_peak": "dram.peak",
+    "dram_block": "dram.largest_free",
+    "core": "core.used",
+    "core_total": "core.total",
+    "headroom": "headroom",
+    "buffers": "l1.used",
+    "l1_total": "l1.total",
+    "l1_peak": "l1.peak",
+    "l1_block": "l1.largest_free",
     "small": "l1_small.used",
     "resident": "cb.resident",
     "planned": "cb.planned",
-    "worst": "core.used",
     "trace": "trace.used",
-    "dram_peak": "dram.peak",
-    "l1_peak": "l1.peak",
-    "dram_block": "dram.largest_free",
-    "l1_block": "l1.largest_free",
 }
 _CSV = {
     **{f"dram.{what}": f"dram.{what}" for what in ("total", "used", "free", "peak", "largest_free")},
@@ -198,8 +202,6 @@ def _of_monitor(picture: str, count: int) -> Iterator[Saying]:
         for title, found in figures_in(card).items():
             if title in _CARDS:
                 yield Saying("monitor", index, _CARDS[title], found[0])
-        for name, total in re.findall(rf"\b(DRAM|L1) {{2,}}{_SIZE} ?/ ?({_SIZE})", card):
-            yield Saying("monitor", index, f"{name.lower()}.total", total)
 
 
 def _of_memory_summary(text: str) -> Iterator[Saying]:

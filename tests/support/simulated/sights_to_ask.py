@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from tests.support.simulated.sights import SECOND_NS, a_detail, a_history, ago, an_overview
 from ttmem.errors import DaemonGone, SelectionError
-from ttmem.monitor.screens.frame import Frame
+from ttmem.monitor.parts.drawing import MonitorFrame
 from ttmem.snapshot.chip_map import ChipMap
 from ttmem.snapshot.history import History, Mark
 from ttmem.snapshot.kernel_table import KernelTable
@@ -67,7 +67,7 @@ class SightsToAsk:
             raise DaemonGone("nobody answers there: the daemon that made it has ended")
 
 
-def a_frame(chips: int = 4, processes: int = 6) -> Frame:
+def a_frame(chips: int = 4, processes: int = 6) -> MonitorFrame:
     """What a feed delivers of them."""
     sights = SightsToAsk(chips, processes)
-    return Frame(overview=sights.overview(), history=sights.history(60), telemetry=())
+    return MonitorFrame(overview=sights.overview(), history=sights.history(60), telemetry=())

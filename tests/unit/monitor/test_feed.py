@@ -1,4 +1,4 @@
-"""The feed asks for what is on screen, at its pace; when nobody answers the last figures stay and it tries again."""
+"""The feed queries what is on screen, at its pace; without an answer the last figures stay and it tries again."""
 
 import threading
 from collections.abc import Iterator
@@ -10,17 +10,17 @@ import pytest
 from tests.support.simulated.sights_to_ask import SightsToAsk
 from tests.support.timing.waiting import wait_until
 from ttmem.monitor import feed as feed_module
-from ttmem.monitor.feed import Feed, asked
-from ttmem.monitor.screens.frame import Frame, Wanted
+from ttmem.monitor.feed import Feed, frame_of
+from ttmem.monitor.parts.drawing import MonitorFrame, Wanted
 
 QUICK, NEVER = 0.01, 1000.0
 OVERVIEW = Wanted()
 
 
 @contextmanager
-def fed(sights: SightsToAsk, *, interval_seconds: float = NEVER) -> "Iterator[tuple[Feed, Queue[Frame]]]":
-    frames: Queue[Frame] = Queue()
-    feed = Feed(sights.opened, frames.put, interval_seconds=interval_seconds, wanted=OVERVIEW)
+def fed(queries: SightsToAsk, *, interval_seconds: float = NEVER) -> "Iterator[tuple[Feed, Queue[MonitorFrame]]]":
+    frames: Queue[MonitorFrame] = Queue()
+    feed = Feed(queries.opened, frames.put, interval_seconds=interval_seconds, wanted=OVERVIEW)
     feed.start()
     try:
         yield feed, frames
@@ -28,7 +28,7 @@ def fed(sights: SightsToAsk, *, interval_seconds: float = NEVER) -> "Iterator[tu
         feed.stop()
 
 
-def test_it_looks_again_at_its_interval() -> None:
+def test_it_queries_again_at_its_interval() -> None:
     with fed(SightsToAsk(), interval_seconds=QUICK) as (_, frames):
         times = [frame.overview.time_ns for frame in (frames.get(), frames.get(), frames.get()) if frame.overview]
 
@@ -37,26 +37,26 @@ def test_it_looks_again_at_its_interval() -> None:
 
 
 def test_it_asks_for_exactly_what_is_wanted() -> None:
-    sights = SightsToAsk()
+    queries = SightsToAsk()
 
-    frame = asked(sights, Wanted(history_seconds=300, has_telemetry=True, detail=2, chip="0", kernels="1"))
+    frame = frame_of(queries, Wanted(history_seconds=300, has_telemetry=True, detail=2, chip="0", kernels="1"))
 
-    assert sights.asked == ["overview", "chip 0", "kernels 1", "process 4002", "history 300", "telemetry"]
+    assert queries.asked == ["overview", "chip 0", "kernels 1", "process 4002", "history 300", "telemetry"]
     assert frame.detail is not None
     assert frame.detail.process.pid == 4002
     assert frame.chip is None  # not there any more: no trouble, just nothing to show
 
 
 def test_a_process_that_is_not_listed_is_not_asked_for() -> None:
-    sights = SightsToAsk(processes=1)
+    queries = SightsToAsk(processes=1)
 
-    assert asked(sights, Wanted(detail=7)).detail is None
-    assert sights.asked == ["overview"]
+    assert frame_of(queries, Wanted(detail=7)).detail is None
+    assert queries.asked == ["overview"]
 
 
 def test_something_new_on_screen_is_asked_for_at_once() -> None:
-    sights = SightsToAsk()
-    with fed(sights) as (feed, frames):
+    queries = SightsToAsk()
+    with fed(queries) as (feed, frames):
         assert frames.get().history is None
         feed.tune(Wanted(history_seconds=60), interval_seconds=NEVER, is_paused=True)
 
@@ -64,14 +64,14 @@ def test_something_new_on_screen_is_asked_for_at_once() -> None:
 
 
 def test_a_paused_feed_rests_until_it_is_asked() -> None:
-    sights = SightsToAsk()
-    with fed(sights, interval_seconds=QUICK) as (feed, frames):
+    queries = SightsToAsk()
+    with fed(queries, interval_seconds=QUICK) as (feed, frames):
         feed.tune(OVERVIEW, interval_seconds=QUICK, is_paused=True)
-        feed.ask_now()
+        feed.query_now()
         wait_until(lambda: not frames.empty())
         while not frames.empty():
             frames.get()
-        feed.ask_now()
+        feed.query_now()
         frames.get()
 
         with pytest.raises(Empty):
@@ -86,51 +86,51 @@ def test_a_shorter_interval_is_taken_up_at_once() -> None:
         assert frames.get().overview is not None
 
 
-def test_when_nobody_answers_the_last_figures_stay_and_it_comes_back_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_answer_the_last_figures_stay_and_it_comes_back_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feed_module, "_LEAST_RETRY_SECONDS", QUICK)
-    sights = SightsToAsk()
-    with fed(sights, interval_seconds=QUICK) as (_, frames):
+    queries = SightsToAsk()
+    with fed(queries, interval_seconds=QUICK) as (_, frames):
         before = frames.get()
-        sights.is_gone = True
-        lost = next(frame for frame in iter(frames.get, Frame()) if frame.trouble)
-        sights.is_gone = False
-        back = next(frame for frame in iter(frames.get, Frame()) if not frame.trouble)
+        queries.is_gone = True
+        lost = next(frame for frame in iter(frames.get, MonitorFrame()) if frame.trouble)
+        queries.is_gone = False
+        back = next(frame for frame in iter(frames.get, MonitorFrame()) if not frame.trouble)
 
     assert before.trouble == ""
     assert lost.overview is not None
     assert lost.trouble == "nobody answers there: the daemon that made it has ended"
     assert back.overview is not None
-    assert sights.asked.count("opened") >= 2
+    assert queries.asked.count("opened") >= 2
 
 
 def test_whatever_breaks_is_said_and_not_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feed_module, "_LEAST_RETRY_SECONDS", QUICK)
-    sights = SightsToAsk()
-    monkeypatch.setattr(sights, "overview", lambda: 1 // 0)
-    with fed(sights) as (_, frames):
+    queries = SightsToAsk()
+    monkeypatch.setattr(queries, "overview", lambda: 1 // 0)
+    with fed(queries) as (_, frames):
         assert frames.get().trouble == "ZeroDivisionError: integer division or modulo by zero"
         assert frames.get().trouble
 
 
-def test_peaks_are_reset_by_whoever_is_asked() -> None:
-    sights = SightsToAsk()
-    with fed(sights) as (feed, frames):
+def test_peaks_are_reset_by_the_source() -> None:
+    queries = SightsToAsk()
+    with fed(queries) as (feed, frames):
         frames.get()
         feed.reset_peaks()
         frames.get()
 
-    assert sights.asked.count("reset_peaks") == 1
+    assert queries.asked.count("reset_peaks") == 1
 
 
 def test_a_question_that_hangs_does_not_hold_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    sights, is_asked, may_answer = SightsToAsk(), threading.Event(), threading.Event()
+    queries, is_asked, may_answer = SightsToAsk(), threading.Event(), threading.Event()
 
     def hanging() -> None:
         is_asked.set()
         may_answer.wait()
 
-    monkeypatch.setattr(sights, "overview", hanging)
-    feed = Feed(sights.opened, lambda frame: None, interval_seconds=NEVER, wanted=OVERVIEW)
+    monkeypatch.setattr(queries, "overview", hanging)
+    feed = Feed(queries.opened, lambda frame: None, interval_seconds=NEVER, wanted=OVERVIEW)
     feed.start()
     is_asked.wait()
 

@@ -1,6 +1,6 @@
 """Pictures of the monitor while a demo plays: every view, in the sizes and themes that are asked for.
 
-What is drawn is the desk's own picture, the one a terminal would show.
+What is drawn is the own picture of MonitorState, the one a terminal would show.
 """
 
 import os
@@ -14,9 +14,9 @@ from ttmem.cli.demonstration.directories import apart_from, own_directory, usual
 from ttmem.cli.demonstration.player import performed
 from ttmem.cli.demonstration.workload import Order
 from ttmem.figures.source import FigureSource
-from ttmem.monitor.desk.desk import Desk
-from ttmem.monitor.feed import Sights, asked
+from ttmem.monitor.feed import FigureQueries, frame_of
 from ttmem.monitor.settings import VIEWS, Settings
+from ttmem.monitor.state import MonitorState
 from ttmem.sources import Places
 from ttmem.view.picture import picture
 
@@ -68,17 +68,17 @@ def photographed(
                 yield shot, taken(shot, source, apart)
 
 
-def taken(shot: Shot, source: Sights, environ: Mapping[str, str], *, banner: str = BANNER) -> str:
+def taken(shot: Shot, source: FigureQueries, environ: Mapping[str, str], *, banner: str = BANNER) -> str:
     """The picture of one view, as an SVG text."""
     settings = Settings(theme="light" if shot.is_light else "dark", ascii=shot.is_ascii)
-    desk = Desk(settings, environ, is_readonly=True, banner=banner)
-    desk.resize(*shot.size)
-    desk.take(asked(source, desk.wanted()))
+    state = MonitorState(settings, environ, is_readonly=True, banner=banner)
+    state.resize(*shot.size)
+    state.take(frame_of(source, state.wanted()))
     for key in SHOTS[shot.view]:
-        desk.press(key)
+        state.press(key)
         for _ in range(_LOOKS):  # what is asked for next may depend on what has come
-            desk.take(asked(source, desk.wanted()))
-    return picture(desk.picture(), title="ttmem", columns=shot.size.columns, is_light=shot.is_light)
+            state.take(frame_of(source, state.wanted()))
+    return picture(state.picture(), title="ttmem", columns=shot.size.columns, is_light=shot.is_light)
 
 
 def written(shots: Iterator[tuple[Shot, str]], target: Path, *, is_plain: bool) -> Iterator[Path]:

@@ -1,5 +1,4 @@
-"""What is laid over a view: pages to read, menus, questions, a line to type into.
+"""What is laid over a view: pages to read, menus, questions, a line to type into; and the table of keys.
 
-A panel takes all keys while it is open. `press` answers whether it stays open; what was chosen is told to whoever
-opened it.
+A panel takes all keys while it is open. `press` returns whether it stays open; what was chosen goes to a callback.
 """

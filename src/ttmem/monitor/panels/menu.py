@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from ttmem.monitor.keys import action_of
+from ttmem.monitor.panels.keys import action_of
 from ttmem.monitor.panels.panel import Place, boxed
-from ttmem.monitor.screens.frame import Look
+from ttmem.monitor.parts.drawing import DrawArea
 from ttmem.view.spans import Line, Role, Span, fitted
 
 __all__ = ["Menu", "SortLetter"]
@@ -23,8 +23,8 @@ class Menu:
         self._then = then
         self._at = next((at for at, (value, _) in enumerate(choices) if value == chosen), 0)
 
-    def draw(self, look: Look) -> list[Line]:
-        room = max(1, look.height - 3)
+    def draw(self, area: DrawArea) -> list[Line]:
+        room = max(1, area.height - 3)
         top = max(0, min(self._at - room // 2, len(self._choices) - room))
         width = max([24, *(len(text) for _, text in self._choices)])
         lines: list[Line] = [
@@ -32,9 +32,9 @@ class Menu:
             for at, (_, text) in enumerate(self._choices)
         ]
         foot = (Span(" Enter", Role.KEY), Span(" takes it  "), Span("Esc", Role.KEY), Span(" leaves"))
-        return boxed(self.title, [*lines[top : top + room], foot], look)
+        return boxed(self.title, [*lines[top : top + room], foot], area)
 
-    def press(self, key: str, look: Look) -> bool:
+    def press(self, key: str, area: DrawArea) -> bool:
         steps = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10, "home": -len(self._choices), "end": 1 << 30}
         if key in steps:
             self._at = max(0, min(len(self._choices) - 1, self._at + steps[key]))
@@ -68,13 +68,13 @@ class SortLetter:
         self._then = then
         self._chosen = chosen
 
-    def draw(self, look: Look) -> list[Line]:
+    def draw(self, area: DrawArea) -> list[Line]:
         spans = [Span(" Sort by: ", Role.TITLE)]
         for column in self._columns:
             spans += [Span(column[0], Role.KEY), Span(column[1:] + "  ", Role.PLAIN)]
-        return [fitted(tuple(spans), look.width)]
+        return [fitted(tuple(spans), area.width)]
 
-    def press(self, key: str, look: Look) -> bool:
+    def press(self, key: str, area: DrawArea) -> bool:
         fitting = [column for column in self._columns if column[0] == key.lower()]
         if fitting:
             at = fitting.index(self._chosen) + 1 if self._chosen in fitting else 0

@@ -3,47 +3,47 @@
 from collections.abc import Callable
 
 from ttmem.monitor.panels.panel import Place
-from ttmem.monitor.screens.frame import Look
+from ttmem.monitor.parts.drawing import DrawArea
 from ttmem.view.spans import Line, Role, Span, fitted, width_of
 
 __all__ = ["Prompt"]
 
 
 class Prompt:
-    """What is typed is told at once; Enter keeps it, Esc goes back to what was there before."""
+    """What is typed takes effect at once; Enter leaves it so, Esc restores what was there before."""
 
     place: Place = "line"
 
     def __init__(
         self,
         title: str,
-        tell: Callable[[str], None],
+        changed: Callable[[str], None],
         *,
         text: str = "",
         hint: str = "",
         problem: Callable[[str], str] = lambda text: "",
     ) -> None:
         self.title = title
-        self._tell = tell
+        self._changed = changed
         self._before = text
         self._text = text
         self._hint = hint
         self._problem = problem
         self._at = len(text)  # the cursor is before this character
 
-    def draw(self, look: Look) -> list[Line]:
+    def draw(self, area: DrawArea) -> list[Line]:
         title = f" {self.title}: "
-        room = max(1, look.width - width_of(title) - 1)
+        room = max(1, area.width - width_of(title) - 1)
         first = max(0, self._at - room + 1)  # so that the cursor is to be seen
         text = self._text[first:]
         at = self._at - first
         line = [Span(title, Role.KEY), Span(text[:at]), Span(text[at : at + 1] or " ", Role.SELECTED)]
         line.append(Span(text[at + 1 : room]))
         said = Span(f"  {self._problem(self._text)}", Role.HIGH) if self._text else Span(f" {self._hint}", Role.DIM)
-        left = look.width - sum(span.width for span in line)
+        left = area.width - sum(span.width for span in line)
         return [(*line, *fitted((said,), max(0, left)))]
 
-    def press(self, key: str, look: Look) -> bool:
+    def press(self, key: str, area: DrawArea) -> bool:
         if key in ("escape", "f10"):
             self._set(self._before)
             return False
@@ -57,7 +57,7 @@ class Prompt:
     def _set(self, text: str) -> None:
         if text != self._text:
             self._text = text
-            self._tell(text)
+            self._changed(text)
 
     def _edited(self, key: str) -> str:
         """The text after a key; the cursor goes along."""
@@ -72,9 +72,9 @@ class Prompt:
             self._at = 0
             return after
         if key == "ctrl+w":
-            kept = before.rstrip().rpartition(" ")
-            self._at = len(kept[0] + kept[1])
-            return kept[0] + kept[1] + after
+            rest = before.rstrip().rpartition(" ")
+            self._at = len(rest[0] + rest[1])
+            return rest[0] + rest[1] + after
         moves = {"left": -1, "right": 1, "home": -len(self._text), "end": len(self._text)}
         self._at += moves.get(key, 0)
         return before + after[1:] if key == "delete" else self._text

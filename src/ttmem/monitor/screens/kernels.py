@@ -1,22 +1,166 @@
 """Kernels: those of one chip with their programs, and what its kernel ring and its caches have done."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
-from ttmem.monitor.screens.frame import Drawing, Frame, Look, Wanted
+from ttmem.devices import BinaryStatus, Kind
+from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame, Pen, Wanted, shown_name
 from ttmem.monitor.screens.l1_map import beside, chip_word
-from ttmem.monitor.screens.pen import Pen, shown_name
-from ttmem.monitor.screens.places.kernel_columns import COLUMNS, KernelColumn
 from ttmem.snapshot import DeviceUsage
 from ttmem.snapshot.kernel_table import KernelRow, KernelTable
 from ttmem.view.device_tables import device_word
 from ttmem.view.program_tables import cache_table, ring_table
 from ttmem.view.spans import Line, Role, Span, fitted, width_of
-from ttmem.view.units import count_text
+from ttmem.view.units import UNKNOWN, count_text, packed_text, tight_size_text
 from ttmem.view.words import reason_text
 
-__all__ = ["SORTS", "State", "acted", "draw", "pointed", "wanted"]
+__all__ = ["COLUMNS", "INITIAL", "SORTS", "KernelColumn", "KernelsState", "acted", "draw", "pointed", "wanted"]
+
+_TYPES = {
+    Kind.KERNEL_APPLICATION: ("application", "app"),
+    Kind.KERNEL_FABRIC: ("fabric", "fab"),
+    Kind.KERNEL_DISPATCH: ("dispatch", "disp"),
+    Kind.KERNEL_UNKNOWN: ("unknown", "?"),
+}
+_STATUSES = {
+    BinaryStatus.NOT_SENT: ("not sent", "unsent"),
+    BinaryStatus.IN_FLIGHT: ("in flight", "flight"),
+    BinaryStatus.COMMITTED: ("committed", "sent"),
+    BinaryStatus.UNKNOWN: (UNKNOWN, UNKNOWN),
+}
+
+
+class KernelColumn(NamedTuple):
+    """A column: its name for sorting, its titles, the words of a cell in a long and a short form, and a key to sort by.
+    Of those that do not fit, the ones with the highest rank are left out first."""
+
+    name: str
+    title: str
+    short_title: str
+    cell: Callable[[KernelRow], tuple[str, str]]
+    key: Callable[[KernelRow], Any]
+    rank: int = 0
+    is_word: bool = False
+    is_descending: bool = True  # the first time
+
+    def words(self, row: KernelRow, is_short: bool) -> str:
+        return self.cell(row)[is_short]
+
+    def role(self, row: KernelRow) -> Role:
+        return Role.DIM if self.cell(row)[0] == UNKNOWN else Role.PLAIN
+
+
+def _size_cell(size_bytes: int | None) -> tuple[str, str]:
+    text = tight_size_text(size_bytes)
+    return text, text
+
+
+def _count_cell(count: int | None) -> tuple[str, str]:
+    text = count_text(count)
+    return text, text
+
+
+def _text_cell(text: str) -> tuple[str, str]:
+    return text, text
+
+
+def _exact(row: KernelRow) -> tuple[str, str]:
+    return _size_cell(row.exact_bytes)
+
+
+def _found_by(row: KernelRow) -> tuple[str, str]:
+    word = row.found_by.word
+    return word, {"argument": "arg", "unknown": "?"}.get(word, word)
+
+
+def _known(value: int | None) -> int:
+    return -1 if value is None else value
+
+
+COLUMNS = (
+    KernelColumn(
+        "program", "PROGRAM", "PROG", lambda row: _count_cell(row.program), lambda row: _known(row.program), rank=1
+    ),
+    KernelColumn(
+        "name",
+        "NAME",
+        "NAME",
+        lambda row: _text_cell(row.name or UNKNOWN),
+        lambda row: row.name,
+        is_word=True,
+        is_descending=False,
+    ),
+    KernelColumn(
+        "type",
+        "TYPE",
+        "TYPE",
+        lambda row: _TYPES[row.kind],
+        lambda row: row.kind.word,
+        is_word=True,
+        is_descending=False,
+    ),
+    KernelColumn(
+        "found", "FOUND BY", "BY", _found_by, lambda row: row.found_by, rank=4, is_word=True, is_descending=False
+    ),
+    KernelColumn(
+        "core",
+        "CORE TYPE",
+        "ON",
+        lambda row: _text_cell(row.core_type.word),
+        lambda row: row.core_type,
+        rank=9,
+        is_word=True,
+        is_descending=False,
+    ),
+    KernelColumn(
+        "binary", "BINARY", "BIN", lambda row: _size_cell(row.binary_bytes), lambda row: _known(row.binary_bytes)
+    ),
+    KernelColumn(
+        "packed",
+        "PACKED",
+        "PACKED",
+        lambda row: _text_cell(packed_text(row.packed_bytes) or UNKNOWN),
+        lambda row: row.packed_bytes,
+        rank=10,
+    ),
+    KernelColumn(
+        "cores", "CORES", "CORES", lambda row: _count_cell(row.core_count), lambda row: _known(row.core_count)
+    ),
+    KernelColumn("exact", "EXACT", "EXACT", _exact, lambda row: _known(row.charged_bytes)),
+    KernelColumn(
+        "size",
+        "SIZE x CORES",
+        "SxC",
+        lambda row: _size_cell(row.seed_rule_bytes),
+        lambda row: _known(row.seed_rule_bytes),
+        rank=3,
+    ),
+    KernelColumn(
+        "status",
+        "BINARIES",
+        "STATE",
+        lambda row: (UNKNOWN, UNKNOWN) if row.status is None else _STATUSES[row.status],
+        lambda row: _known(None if row.status is None else row.status.number),
+        rank=2,
+        is_word=True,
+        is_descending=False,
+    ),
+    KernelColumn(
+        "launches", "LAUNCHES", "RUNS", lambda row: _count_cell(row.launch_count), lambda row: _known(row.launch_count)
+    ),
+    KernelColumn(
+        "hits",
+        "CACHE HITS",
+        "HITS",
+        lambda row: _count_cell(row.cache_hit_count),
+        lambda row: _known(row.cache_hit_count),
+        rank=5,
+    ),
+    KernelColumn("pid", "PID", "PID", lambda row: _text_cell(str(row.pid)), lambda row: row.pid, rank=8),
+)
+
 
 SORTS = tuple(column.name for column in COLUMNS)
 _OTHER_SORTS = {"memory": "exact", "total": "exact", "label": "name", "time": "launches", "kernel": "exact"}
@@ -34,7 +178,7 @@ _LEAST_ROWS = 9  # that the list and its heads have
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class KernelsState:
     """What the user chose."""
 
     device: str = ""  # word of a chip; empty: the first
@@ -43,21 +187,24 @@ class State:
     first: int = 0  # row at the top of the list
 
 
-def draw(frame: Frame, look: Look, state: State) -> Drawing:
+INITIAL = KernelsState()
+
+
+def draw(frame: MonitorFrame, area: DrawArea, state: KernelsState) -> Drawing:
     table = frame.kernels
     if table is None:
         text = frame.trouble or "No chip is known here yet: nothing reports, or its kernels are on their way."
-        return Drawing((fitted((Span(f" {shown_name(text, look.is_ascii)}", Role.DIM),), look.width),)[: look.height])
-    head, below = _title(table, look, state), _counters(table, look)
-    room = max(1, look.height - len(head) - 1 - len(below))
+        return Drawing((fitted((Span(f" {shown_name(text, area.is_ascii)}", Role.DIM),), area.width),)[: area.height])
+    head, below = _title(table, area, state), _counters(table, area)
+    room = max(1, area.height - len(head) - 1 - len(below))
     rows = in_order(table.rows, state)
     first = min(state.first, max(0, len(rows) - room))
-    lines = [*head, *_table(rows, rows[first : first + room], look, state), *below]
-    shown = tuple(fitted(line, look.width) for line in lines)[: max(0, look.height)]
+    lines = [*head, *_table(rows, rows[first : first + room], area, state), *below]
+    shown = tuple(fitted(line, area.width) for line in lines)[: max(0, area.height)]
     return Drawing(shown, hidden_count=max(0, len(rows) - room))
 
 
-def acted(action: str, state: State, frame: Frame, look: Look) -> State:
+def acted(action: str, state: KernelsState, frame: MonitorFrame, area: DrawArea) -> KernelsState:
     word, _, value = action.partition(":")
     match word:
         case "left" | "right":
@@ -72,39 +219,39 @@ def acted(action: str, state: State, frame: Frame, look: Look) -> State:
         case "sort_invert":
             return replace(state, is_inverted=not state.is_inverted, first=0)
         case "up" | "down" | "page_up" | "page_down" | "home" | "end":
-            return _scrolled(word, state, frame, look)
+            return _scrolled(word, state, frame, area)
         case _:
             return state
 
 
-def pointed(hit: int, state: State) -> State:
+def pointed(hit: int, state: KernelsState) -> KernelsState:
     return state
 
 
-def wanted(frame: Frame, state: State) -> Wanted:
+def wanted(frame: MonitorFrame, state: KernelsState) -> Wanted:
     return Wanted(kernels=chip_word(state.device, frame), kernel_most=_MOST)
 
 
-def in_order(rows: Sequence[KernelRow], state: State) -> list[KernelRow]:
+def in_order(rows: Sequence[KernelRow], state: KernelsState) -> list[KernelRow]:
     """As the user chose; of equal ones the larger first."""
     column = COLUMNS[SORTS.index(state.sort)]
     return sorted(rows, key=column.key, reverse=column.is_descending is not state.is_inverted)
 
 
-def _scrolled(word: str, state: State, frame: Frame, look: Look) -> State:
-    hidden = draw(frame, look, state).hidden_count
-    page = max(1, look.height // 2)
+def _scrolled(word: str, state: KernelsState, frame: MonitorFrame, area: DrawArea) -> KernelsState:
+    hidden = draw(frame, area, state).hidden_count
+    page = max(1, area.height // 2)
     steps = {"up": -1, "down": 1, "page_up": -page, "page_down": page, "home": -hidden, "end": hidden}
     first = max(0, min(hidden, min(state.first, hidden) + steps[word]))
     return state if first == state.first else replace(state, first=first)
 
 
-def _title(table: KernelTable, look: Look, state: State) -> list[Line]:
+def _title(table: KernelTable, area: DrawArea, state: KernelsState) -> list[Line]:
     """How many there are and in which order; why some are missing in a line of its own."""
     count = len(table.rows) + table.more_count
     programs = len({(row.pid, row.program) for row in table.rows})
     word = device_word(table.device)
-    pen = Pen().put(" Chip ", Role.DIM).name(word, min(20, width_of(word)), Role.INDEX, is_ascii=look.is_ascii)
+    pen = Pen().put(" Chip ", Role.DIM).name(word, min(20, width_of(word)), Role.INDEX, is_ascii=area.is_ascii)
     parts = [Span(f"  {_many(count, 'kernel')} of {_many(programs, 'program')}")]
     if table.more_count:
         parts.append(Span(f", the {count_text(len(table.rows))} largest listed", Role.NOTICE))
@@ -112,9 +259,9 @@ def _title(table: KernelTable, look: Look, state: State) -> list[Line]:
         parts.append(Span(f", {_many(table.launch_count, 'launch', 'es')}"))
     parts.append(Span(f", by {state.sort}{' turned round' if state.is_inverted else ''}", Role.DIM))
     for part in parts:
-        if pen.at + part.width <= look.width:
+        if pen.at + part.width <= area.width:
             pen.line((part,))
-    said = textwrap.wrap(f"incomplete: {reason_text(table.reason)}", max(1, look.width - 1)) if table.reason else []
+    said = textwrap.wrap(f"incomplete: {reason_text(table.reason)}", max(1, area.width - 1)) if table.reason else []
     return [pen.done(), *((Span(f" {part}", Role.NOTICE),) for part in said)]
 
 
@@ -122,23 +269,23 @@ def _many(count: int, word: str, ending: str = "s") -> str:
     return f"{count_text(count)} {word}{'' if count == 1 else ending}"
 
 
-def _table(rows: Sequence[KernelRow], shown: Sequence[KernelRow], look: Look, state: State) -> list[Line]:
+def _table(rows: Sequence[KernelRow], shown: Sequence[KernelRow], area: DrawArea, state: KernelsState) -> list[Line]:
     """Titles and rows. Columns are as wide as what all rows have in them, so that nothing moves while one scrolls."""
     if not rows:
         return [(Span(" No kernels are loaded here.", Role.DIM),)]
-    columns, widths, is_short = _laid_out(rows, look.width)
+    columns, widths, is_short = _laid_out(rows, area.width)
     chosen = COLUMNS[SORTS.index(state.sort)]
     pen = Pen()
     for column in columns:
         title = column.short_title if is_short else column.title
         role = Role.TITLE if column is chosen else Role.HEAD
         (pen.put(" ").left if column.is_word else pen.put(" ").right)(title, widths[column.name], role)
-    return [pen.done(), *(_row(row, columns, widths, look, is_short) for row in shown)]
+    return [pen.done(), *(_row(row, columns, widths, area, is_short) for row in shown)]
 
 
 def _laid_out(rows: Sequence[KernelRow], width: int) -> tuple[list[KernelColumn], dict[str, int], bool]:
     """Which columns there is room for, how wide they are, and whether in short words. Names get what is left; before
-    they become too short to tell kernels apart, columns give way that matter less."""
+    they become too short to distinguish kernels, columns give way that matter less."""
     longest = max(len(COLUMNS[_NAME_AT].title), *(len(row.name) for row in rows))
     least = min(_NAME_LEAST, longest)
     ranked = sorted((column for column in COLUMNS if column.rank), key=lambda column: -column.rank)
@@ -164,13 +311,15 @@ def _total(columns: Sequence[KernelColumn], widths: dict[str, int]) -> int:
     return sum(widths[column.name] + 1 for column in columns)
 
 
-def _row(row: KernelRow, columns: Sequence[KernelColumn], widths: dict[str, int], look: Look, is_short: bool) -> Line:
+def _row(
+    row: KernelRow, columns: Sequence[KernelColumn], widths: dict[str, int], area: DrawArea, is_short: bool
+) -> Line:
     pen = Pen()
     for column in columns:
         width = widths[column.name]
         words = column.words(row, is_short)
         if column.name == "name":
-            pen.put(" ").name(_tail(words, width), width, column.role(row), is_ascii=look.is_ascii)
+            pen.put(" ").name(_tail(words, width), width, column.role(row), is_ascii=area.is_ascii)
         elif column.is_word:
             pen.put(" ").left(words, width, column.role(row))
         else:
@@ -183,10 +332,10 @@ def _tail(name: str, width: int) -> str:
     return name if len(name) <= width else name.rpartition("/")[2]
 
 
-def _counters(table: KernelTable, look: Look) -> list[Line]:
+def _counters(table: KernelTable, area: DrawArea) -> list[Line]:
     """Ring and caches, as far as half of the screen takes them."""
     usage = DeviceUsage(table.device, (), (), table.launch_count, table.activity)
-    tables = [ring_table([(usage,)], width=look.width), cache_table([(usage,)], width=look.width)]
+    tables = [ring_table([(usage,)], width=area.width), cache_table([(usage,)], width=area.width)]
     lines = [line for table_lines in tables if table_lines for line in ((), *table_lines)]
-    most = max(look.height // 2, look.height - _LEAST_ROWS)
+    most = max(area.height // 2, area.height - _LEAST_ROWS)
     return (lines if len(lines) <= most else [line for line in lines if line])[:most]

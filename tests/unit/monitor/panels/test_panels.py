@@ -1,18 +1,17 @@
-"""Panels take keys and tell what came of them; boxes lie over lines without moving what is beside them."""
+"""Panels take keys and pass on what was chosen; boxes lie over lines without moving what is beside them."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ttmem.monitor.panels.menu import Menu, SortLetter
-from ttmem.monitor.panels.page import Page
-from ttmem.monitor.panels.panel import Panel, boxed, overlaid
+from ttmem.monitor.panels.page import TextPage
+from ttmem.monitor.panels.panel import Panel, Question, boxed, overlaid
 from ttmem.monitor.panels.prompt import Prompt
-from ttmem.monitor.panels.question import Question
-from ttmem.monitor.screens.frame import Look
+from ttmem.monitor.parts.drawing import DrawArea
 from ttmem.view.spans import Line, Role, Span, width_of
 
-LOOK = Look(60, 12)
+AREA = DrawArea(60, 12)
 WORDS = st.text(st.sampled_from("ab █é漢"), max_size=30)
 
 
@@ -22,17 +21,17 @@ def plain(line: Line) -> str:
 
 def pressed(panel: Panel, *keys: str) -> bool:
     """Whether it is still open."""
-    return [panel.press(key, LOOK) for key in keys][-1]
+    return [panel.press(key, AREA) for key in keys][-1]
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(WORDS, max_size=4), st.lists(WORDS, max_size=12), st.integers(8, 60), st.integers(3, 12))
 def test_a_box_covers_the_middle_and_nothing_else(inside: list[str], below: list[str], width: int, height: int) -> None:
-    look = Look(width, height)
+    area = DrawArea(width, height)
     lines = [(Span(text),) for text in below][:height]
-    box = boxed("Title", [(Span(text),) for text in inside], look)
+    box = boxed("Title", [(Span(text),) for text in inside], area)
 
-    whole = overlaid(lines, box, look)
+    whole = overlaid(lines, box, area)
 
     assert len(whole) == height
     assert len({sum(span.width for span in line) for line in box}) == 1
@@ -43,72 +42,72 @@ def test_a_box_covers_the_middle_and_nothing_else(inside: list[str], below: list
 
 
 def test_a_prompt_is_typed_into_as_everywhere() -> None:
-    told: list[str] = []
-    prompt = Prompt("Filter", told.append, text="old")
+    chosen_values: list[str] = []
+    prompt = Prompt("Filter", chosen_values.append, text="old")
 
     assert pressed(prompt, "ctrl+u", *"abc", "left", "left", "X", "end", "space", "d", "home", "delete", "right")
-    assert told[-1] == "Xbc d"
+    assert chosen_values[-1] == "Xbc d"
     assert pressed(prompt, "backspace", "end", "ctrl+w", "f7", "漢")
-    assert told[-1] == "bc 漢"
+    assert chosen_values[-1] == "bc 漢"
     assert not pressed(prompt, "escape")
-    assert told[-1] == "old"
+    assert chosen_values[-1] == "old"
 
 
-def test_a_prompt_keeps_its_cursor_in_sight() -> None:
+def test_the_cursor_of_a_prompt_stays_visible() -> None:
     prompt = Prompt("Filter", lambda text: None)
     pressed(prompt, *("x" * 200), "Y")
 
-    [line] = prompt.draw(LOOK)
+    [line] = prompt.draw(AREA)
 
     assert plain(line).startswith(" Filter: ")
     assert "Y" in plain(line)
-    assert sum(span.width for span in line) <= LOOK.width
+    assert sum(span.width for span in line) <= AREA.width
     assert any(span.role is Role.SELECTED for span in line)
 
 
 @pytest.mark.parametrize(("keys", "chosen"), [(["enter"], "b"), (["down", "enter"], "c"), (["home", "enter"], "a"),
                                               (["c", "enter"], "c"), (["up", "up", "up", "enter"], "a"),
                                               (["end", "pageup", "enter"], "a")])  # fmt: skip
-def test_a_menu_tells_what_was_chosen(keys: list[str], chosen: str) -> None:
-    told: list[str] = []
-    menu = Menu("Pick", [("a", "apple"), ("b", "bear"), ("c", "cat")], told.append, chosen="b")
+def test_a_menu_passes_on_what_was_chosen(keys: list[str], chosen: str) -> None:
+    chosen_values: list[str] = []
+    menu = Menu("Pick", [("a", "apple"), ("b", "bear"), ("c", "cat")], chosen_values.append, chosen="b")
 
     assert not pressed(menu, *keys)
-    assert told == [chosen]
+    assert chosen_values == [chosen]
 
 
-def test_a_menu_that_is_left_tells_nothing() -> None:
-    told: list[str] = []
-    menu = Menu("Pick", [("a", "apple")], told.append)
+def test_a_menu_that_is_left_passes_on_nothing() -> None:
+    chosen_values: list[str] = []
+    menu = Menu("Pick", [("a", "apple")], chosen_values.append)
 
     assert pressed(menu, "x", "left")
     assert not pressed(menu, "escape")
-    assert told == []
+    assert chosen_values == []
 
 
 def test_a_menu_longer_than_the_screen_shows_what_the_cursor_is_on() -> None:
     menu = Menu("Pick", [(str(at), f"entry {at}") for at in range(100)], lambda value: None)
     pressed(menu, *["down"] * 57)
 
-    lines = menu.draw(LOOK)
+    lines = menu.draw(AREA)
 
-    assert len(lines) <= LOOK.height
+    assert len(lines) <= AREA.height
     assert any("entry 57" in plain(line) and Role.SELECTED in [span.role for span in line] for line in lines)
 
 
 def test_a_letter_goes_from_one_column_to_the_next_that_begins_with_it() -> None:
-    told: list[str] = []
+    chosen_values: list[str] = []
     for chosen in ("pid", "peak", "dram"):
-        pressed(SortLetter(["pid", "dram", "peak"], told.append, chosen=chosen), "P")
-    pressed(SortLetter(["pid"], told.append, chosen="pid"), "x")
+        pressed(SortLetter(["pid", "dram", "peak"], chosen_values.append, chosen=chosen), "P")
+    pressed(SortLetter(["pid"], chosen_values.append, chosen="pid"), "x")
 
-    assert told == ["peak", "pid", "pid"]
+    assert chosen_values == ["peak", "pid", "pid"]
 
 
 def test_a_question_with_more_lines_than_room_says_how_many_it_leaves_out() -> None:
     question = Question("Sure?", [(Span(f"line {at}"),) for at in range(30)], lambda: None, lambda: None)
 
-    text = "\n".join(map(plain, question.draw(LOOK)))
+    text = "\n".join(map(plain, question.draw(AREA)))
 
     assert "... and 23 more" in text
     assert "line 6" in text
@@ -116,11 +115,11 @@ def test_a_question_with_more_lines_than_room_says_how_many_it_leaves_out() -> N
 
 
 def test_a_page_scrolls_within_its_lines_and_is_left_by_many_keys() -> None:
-    page = Page("Title", lambda look: [(Span(f"line {at}"),) for at in range(40)])
+    page = TextPage("Title", lambda area: [(Span(f"line {at}"),) for at in range(40)])
     pressed(page, "end")
-    assert plain(page.draw(LOOK)[-1]) == "line 39"
+    assert plain(page.draw(AREA)[-1]) == "line 39"
     pressed(page, "home", "down", "pagedown")
-    assert plain(page.draw(LOOK)[1]) == "line 11"
-    assert "12-22 of 40" in plain(page.draw(LOOK)[0])
+    assert plain(page.draw(AREA)[1]) == "line 11"
+    assert "12-22 of 40" in plain(page.draw(AREA)[0])
     for key in ("escape", "q", "enter", "f1"):
-        assert not page.press(key, LOOK)
+        assert not page.press(key, AREA)

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from tests.support.simulated.figures import GIB, NOON_NS
 from tests.support.simulated.sights import SECOND_NS, a_pool, a_row, an_overview
 from ttmem.devices import Pool
-from ttmem.monitor.screens.frame import Frame
-from ttmem.monitor.screens.listing.entries import Entry, entries_of
-from ttmem.monitor.screens.listing.filters import FIELDS, OTHER_NAMES, filter_of, problem_of
+from ttmem.monitor.parts.drawing import MonitorFrame
+from ttmem.monitor.parts.filters import FIELDS, OTHER_NAMES, filter_of, problem_of
+from ttmem.monitor.parts.process_list import ProcessEntry, entries_of
 from ttmem.snapshot.values import replace
 
 
-def an_entry() -> Entry:
+def an_entry() -> ProcessEntry:
     row = a_row(
         1,
         user="ada",
@@ -26,7 +26,7 @@ def an_entry() -> Entry:
         pools=(a_pool(Pool.DRAM, 5 * GIB), a_pool(Pool.L1, 0)),
         launch_count=None,
     )
-    return entries_of(Frame(overview=replace(an_overview(4, 0), processes=(row,))))[0]
+    return entries_of(MonitorFrame(overview=replace(an_overview(4, 0), processes=(row,))))[0]
 
 
 ENTRY = an_entry()

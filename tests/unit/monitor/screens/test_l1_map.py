@@ -11,39 +11,38 @@ from hypothesis import strategies as st
 from tests.support.simulated.chip_sights import L1_BASE, L1_END, a_map, maps
 from tests.support.simulated.figures import KIB
 from tests.support.simulated.sights import an_overview
+from ttmem.monitor.parts.drawing import DrawArea, MonitorFrame
+from ttmem.monitor.parts.map_bars import SORTS, MapPart, parts_of, scaled
 from ttmem.monitor.screens import l1_map
-from ttmem.monitor.screens.frame import Frame, Look
-from ttmem.monitor.screens.l1_map import State
-from ttmem.monitor.screens.places.parts import SORTS, Part, parts_of
-from ttmem.monitor.screens.places.scale import scaled
+from ttmem.monitor.screens.l1_map import L1MapState
 from ttmem.snapshot.chip_map import ChipMap, Stretch
 from ttmem.snapshot.values import replace
 from ttmem.view.spans import plain
 
-SIZES = (Look(80, 22), Look(120, 38), Look(200, 58))
-looks = st.builds(Look, st.integers(1, 220), st.integers(0, 60), is_ascii=st.booleans())
+SIZES = (DrawArea(80, 22), DrawArea(120, 38), DrawArea(200, 58))
+areas = st.builds(DrawArea, st.integers(1, 220), st.integers(0, 60), is_ascii=st.booleans())
 lowers = st.sampled_from(get_args(l1_map.Lower))
 
 
-def drawn(chip: ChipMap, look: Look, state: State | None = None) -> str:
-    return plain(list(l1_map.draw(Frame(chip=chip), look, state or State()).lines))
+def drawn(chip: ChipMap, area: DrawArea, state: L1MapState | None = None) -> str:
+    return plain(list(l1_map.draw(MonitorFrame(chip=chip), area, state or L1MapState()).lines))
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(chip=maps(), look=looks, lower=lowers, first=st.integers(0, 40))
-def test_a_map_is_never_larger_than_the_screen(chip: ChipMap, look: Look, lower: l1_map.Lower, first: int) -> None:
-    drawing = l1_map.draw(Frame(chip=chip), look, State(lower=lower, first=first))
+@given(chip=maps(), area=areas, lower=lowers, first=st.integers(0, 40))
+def test_a_map_is_never_larger_than_the_screen(chip: ChipMap, area: DrawArea, lower: l1_map.Lower, first: int) -> None:
+    drawing = l1_map.draw(MonitorFrame(chip=chip), area, L1MapState(lower=lower, first=first))
 
-    assert len(drawing.lines) <= look.height
-    assert all(sum(span.width for span in line) <= look.width for line in drawing.lines)
-    if look.is_ascii:
+    assert len(drawing.lines) <= area.height
+    assert all(sum(span.width for span in line) <= area.width for line in drawing.lines)
+    if area.is_ascii:
         assert plain(list(drawing.lines)).isascii()
 
 
-@pytest.mark.parametrize("look", SIZES)
+@pytest.mark.parametrize("area", SIZES)
 @pytest.mark.parametrize("is_ascii", [False, True])
-def test_every_size_shows_both_memories_every_core_and_all_sorts(look: Look, is_ascii: bool) -> None:
-    text = drawn(a_map(), look._replace(is_ascii=is_ascii))
+def test_every_size_shows_both_memories_every_core_and_all_sorts(area: DrawArea, is_ascii: bool) -> None:
+    text = drawn(a_map(), area._replace(is_ascii=is_ascii))
 
     assert "L1 of core 3,2, the fullest: 525 KiB of 1.40 MiB 36% planned, now 365 KiB" in text
     assert "largest free 300 MiB" in text
@@ -54,20 +53,20 @@ def test_every_size_shows_both_memories_every_core_and_all_sorts(look: Look, is_
     assert len(re.findall(r"\b(18|23)\b", text)) >= 63
 
 
-@pytest.mark.parametrize("look", SIZES)
+@pytest.mark.parametrize("area", SIZES)
 @pytest.mark.parametrize("lower", get_args(l1_map.Lower))
 @settings(max_examples=5, deadline=None, phases=[Phase.generate])
 @given(chip=maps())
-def test_nothing_is_cut_at_the_usual_sizes(look: Look, lower: l1_map.Lower, chip: ChipMap) -> None:
-    text = drawn(chip, look, State(lower=lower))
+def test_nothing_is_cut_at_the_usual_sizes(area: DrawArea, lower: l1_map.Lower, chip: ChipMap) -> None:
+    text = drawn(chip, area, L1MapState(lower=lower))
 
     assert "..." not in text
     assert "…" not in text
 
 
 def test_a_bar_is_to_scale_and_shows_the_smallest_of_things() -> None:
-    parts = [Part(SORTS["reserved"], 0, 100), Part(SORTS["free"], 100, 900), Part(SORTS["buffer"], 900, 901)]
-    parts += [Part(SORTS["free"], 901, 1000)]
+    parts = [MapPart(SORTS["reserved"], 0, 100), MapPart(SORTS["free"], 100, 900), MapPart(SORTS["buffer"], 900, 901)]
+    parts += [MapPart(SORTS["free"], 901, 1000)]
 
     assert plain([scaled(parts, 1000, 10, is_ascii=True)]) == "R........b\n"
 
@@ -83,7 +82,7 @@ def test_a_bar_has_exactly_its_width_whatever_lies_there(
     cuts: list[int], width: int, is_ascii: bool, sorts: list[str]
 ) -> None:
     edges = sorted({0, 5_000, *cuts})
-    parts = [Part(SORTS[sort], *edge) for edge, sort in zip(pairwise(edges), sorts, strict=False)]
+    parts = [MapPart(SORTS[sort], *edge) for edge, sort in zip(pairwise(edges), sorts, strict=False)]
 
     line = scaled(parts, 5_000, width, is_ascii=is_ascii)
 
@@ -105,34 +104,34 @@ def test_parts_of_a_core_lie_side_by_side_and_divide_the_ring() -> None:
     assert next(part for part in parts if part.sort is SORTS["cb"]).begin == L1_BASE
 
 
-def test_lists_tell_addresses_and_scroll() -> None:
-    state = l1_map.acted("next_pool", State(), Frame(chip=a_map()), SIZES[0])
+def test_lists_show_addresses_and_scroll() -> None:
+    state = l1_map.acted("next_pool", L1MapState(), MonitorFrame(chip=a_map()), SIZES[0])
 
     text = drawn(a_map(), SIZES[0], state)
 
     assert state.lower == "l1"
     assert f"{L1_BASE:#x}" in text
     assert "CBs of the program that ran last" in text
-    small = Look(80, 16)
-    down = l1_map.acted("end", state, Frame(chip=a_map()), small)
+    small = DrawArea(80, 16)
+    down = l1_map.acted("end", state, MonitorFrame(chip=a_map()), small)
     assert down.first > 0
     assert "buffer" in drawn(a_map(), small, down).splitlines()[-1]
-    assert l1_map.acted("home", down, Frame(chip=a_map()), small).first == 0
+    assert l1_map.acted("home", down, MonitorFrame(chip=a_map()), small).first == 0
 
 
 def test_arrows_lead_from_chip_to_chip_and_around() -> None:
-    frame = Frame(overview=an_overview(chips=3, processes=0))
+    frame = MonitorFrame(overview=an_overview(chips=3, processes=0))
 
-    assert l1_map.wanted(frame, State()).chip == "0"
-    right = l1_map.acted("right", State(), frame, SIZES[0])
+    assert l1_map.wanted(frame, L1MapState()).chip == "0"
+    right = l1_map.acted("right", L1MapState(), frame, SIZES[0])
     assert l1_map.wanted(frame, right).chip == "1"
-    assert l1_map.wanted(frame, l1_map.acted("left", State(), frame, SIZES[0])).chip == "2"
-    alone = State()
-    assert l1_map.acted("right", alone, Frame(), SIZES[0]) is alone
+    assert l1_map.wanted(frame, l1_map.acted("left", L1MapState(), frame, SIZES[0])).chip == "2"
+    alone = L1MapState()
+    assert l1_map.acted("right", alone, MonitorFrame(), SIZES[0]) is alone
 
 
 def test_a_chip_that_is_not_there_is_said_in_a_line() -> None:
-    text = plain(list(l1_map.draw(Frame(), SIZES[0], State()).lines))
+    text = plain(list(l1_map.draw(MonitorFrame(), SIZES[0], L1MapState()).lines))
 
     assert "No chip is known here yet" in text
 
@@ -140,7 +139,7 @@ def test_a_chip_that_is_not_there_is_said_in_a_line() -> None:
 def test_a_chip_without_a_map_says_why() -> None:
     text = drawn(replace(a_map(), dram=None, l1=None, cores=()), SIZES[0])
 
-    assert "no map of L1 and DRAM: whoever opened the chip did not say its architecture" in text
+    assert "no map of L1 and DRAM: the opener of the chip did not report its architecture" in text
     assert "no map of DRAM: " in drawn(replace(a_map(), dram=None), SIZES[1])
     assert "no map" not in drawn(a_map(), SIZES[0])
 

@@ -3,7 +3,7 @@
 import pytest
 
 from ttmem.devices import Pool
-from ttmem.monitor.screens.courses.moments import TimeSpan, axis, phase_lane, words_of
+from ttmem.monitor.parts.chart_marks import TimeSpan, axis, phase_lane, words_of
 from ttmem.snapshot.history import Mark, MarkKind
 from ttmem.snapshot.values import TimeNs
 from ttmem.view.spans import plain

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.simulated.made_up_rows import TEXTS
-from ttmem.monitor.screens.pen import Pen
+from ttmem.monitor.parts.drawing import Pen
 from ttmem.view.spans import width_of
 
 

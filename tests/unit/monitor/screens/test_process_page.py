@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from tests.support.simulated.figures import GIB, MIB, NOON_NS
 from tests.support.simulated.sights import a_chip, a_detail, a_detailed_process, ago, an_allocation
 from ttmem.devices import BufferLayout, Kind, Pool
-from ttmem.monitor.screens.frame import Frame, Look
-from ttmem.monitor.screens.listing import process_page as screen
+from ttmem.monitor.parts.drawing import DrawArea, MonitorFrame
+from ttmem.monitor.screens import process_page as screen
 from ttmem.snapshot.host import Finding
-from ttmem.snapshot.incidents import Frame as Frame_
-from ttmem.snapshot.incidents import Incident, Site
+from ttmem.snapshot.incidents import Frame, Incident, Site
 from ttmem.snapshot.process_detail import Holding, ProcessDetail, SiteSum
 from ttmem.snapshot.values import TimeNs, replace
 from ttmem.view.spans import width_of
@@ -25,8 +24,8 @@ def of_process(**changes: Any) -> ProcessDetail:
     return a_detail(process=a_detailed_process(**changes))
 
 
-def lines_of(detail: ProcessDetail, look: Look, state: screen.State | None = None) -> list[str]:
-    drawing = screen.draw(Frame(detail=detail), look, state or screen.State())
+def lines_of(detail: ProcessDetail, area: DrawArea, state: screen.ProcessPageState | None = None) -> list[str]:
+    drawing = screen.draw(MonitorFrame(detail=detail), area, state or screen.ProcessPageState())
     return ["".join(span.text for span in line) for line in drawing.lines]
 
 
@@ -35,7 +34,7 @@ def lines_of(detail: ProcessDetail, look: Look, state: screen.State | None = Non
 def test_a_page_fits_the_screen(width: int, height: int, is_ascii: bool, holdings: int, top: int) -> None:
     process = a_detailed_process(label="名前" * 50, command="\x1b[31m" * 40)
     detail = a_detail(holdings, process=process)
-    lines = lines_of(detail, Look(width, height, is_ascii), screen.State(top=top))
+    lines = lines_of(detail, DrawArea(width, height, is_ascii), screen.ProcessPageState(top=top))
 
     assert len(lines) <= height
     assert max(map(width_of, lines)) <= width
@@ -44,7 +43,7 @@ def test_a_page_fits_the_screen(width: int, height: int, is_ascii: bool, holding
 
 @pytest.mark.parametrize("width", [80, 140])
 def test_all_that_is_known_is_on_the_page(width: int) -> None:
-    page = "\n".join(lines_of(a_detail(), Look(width, 80)))
+    page = "\n".join(lines_of(a_detail(), DrawArea(width, 80)))
 
     for words in (
         r"4001 resnet50 · grace · live · journal · 2 min · 41 alive · 100 launches",
@@ -64,7 +63,7 @@ def test_all_that_is_known_is_on_the_page(width: int) -> None:
 
 def test_what_is_held_by_line_comes_first_and_then_all_else() -> None:
     sites = tuple(SiteSum((f"/app/model.py:{at} f", "/app/run.py:1 main"), (20 - at) * MIB, at) for at in range(1, 13))
-    lines = lines_of(replace(a_detail(), sites=sites, more_site_count=30), Look(120, 90))
+    lines = lines_of(replace(a_detail(), sites=sites, more_site_count=30), DrawArea(120, 90))
 
     assert lines[3].strip() == "HELD BY LINE"
     assert [line.split() for line in lines[4:6]] == [
@@ -80,7 +79,7 @@ def test_what_is_held_by_line_comes_first_and_then_all_else() -> None:
 
 def test_a_process_whose_lines_cannot_be_read_says_why() -> None:
     process = a_detailed_process(sites_off="CPython 3.14 is not known")
-    lines = lines_of(a_detail(process=process, sites=()), Look(120, 80))
+    lines = lines_of(a_detail(process=process, sites=()), DrawArea(120, 80))
 
     assert lines[3].strip() == "no lines: CPython 3.14 is not known, see ttmem doctor"
 
@@ -102,7 +101,7 @@ def test_what_a_buffer_is_and_who_asked_take_the_room_there_is(width: int, words
         operation="ttnn.matmul",
         layout=BufferLayout.WIDTH_SHARDED,
     )
-    page = lines_of(replace(a_detail(0), largest=(Holding((0,), buffer),)), Look(width, 80))
+    page = lines_of(replace(a_detail(0), largest=(Holding((0,), buffer),)), DrawArea(width, 80))
 
     line = next(line for line in reversed(page) if line.startswith("     899 MiB"))
     assert line.rstrip().endswith(f" {words}")
@@ -110,7 +109,7 @@ def test_what_a_buffer_is_and_who_asked_take_the_room_there_is(width: int, words
 
 
 def test_incidents_come_before_all_else_with_the_line_that_asked() -> None:
-    site = Site((Frame_("app/model.py", 118, "forward"),))
+    site = Site((Frame("app/model.py", 118, "forward"),))
     incident = Incident(
         number=2,
         kind="out_of_memory",
@@ -122,7 +121,7 @@ def test_incidents_come_before_all_else_with_the_line_that_asked() -> None:
         site=site,
     )
     process = a_detailed_process(incidents=(incident,), incident_count=1)
-    lines = lines_of(a_detail(process=process), Look(100, 80))
+    lines = lines_of(a_detail(process=process), DrawArea(100, 80))
 
     assert lines[3].strip() == "INCIDENTS"
     assert lines[4].split("  ")[1:6] == [
@@ -138,7 +137,7 @@ def test_incidents_come_before_all_else_with_the_line_that_asked() -> None:
 def test_chips_on_which_the_same_is_held_share_a_line_and_others_do_not() -> None:
     first, second = a_detailed_process().devices
     other = replace(second, launch_count=51)
-    page = "\n".join(lines_of(of_process(devices=(first, other)), Look(80, 80)))
+    page = "\n".join(lines_of(of_process(devices=(first, other)), DrawArea(80, 80)))
 
     assert re.search(r"^ +0 +2.00G .* 50 *$", page, re.MULTILINE)
     assert re.search(r"^ +1 +2.00G .* 51 *$", page, re.MULTILINE)
@@ -149,7 +148,7 @@ def test_phases_stand_in_the_order_in_which_they_came() -> None:
     came = {"load": TimeNs(1), "compile": TimeNs(2), "prefill": TimeNs(3), "decode": TimeNs(4), "unknown": None}
     shuffled = tuple(replace(phase, name=name, time_ns=came[name]) for name in sorted(came))
 
-    page = "\n".join(lines_of(of_process(phases=shuffled), Look(80, 80)))
+    page = "\n".join(lines_of(of_process(phases=shuffled), DrawArea(80, 80)))
 
     assert re.findall(r"(load|compile|prefill|decode|unknown)\b *$", page, re.MULTILINE) == list(came)
 
@@ -157,7 +156,7 @@ def test_phases_stand_in_the_order_in_which_they_came() -> None:
 def test_a_short_name_leaves_no_gap_behind_it() -> None:
     detail = of_process(label="a")
 
-    assert lines_of(detail, Look(80, 24))[0].startswith(" 4001 a · ")
+    assert lines_of(detail, DrawArea(80, 24))[0].startswith(" 4001 a · ")
 
 
 def test_a_phase_that_never_ended_is_listed_with_its_peak_if_that_came_since() -> None:
@@ -166,7 +165,7 @@ def test_a_phase_that_never_ended_is_listed_with_its_peak_if_that_came_since() -
     came_since = replace(first, pool=Pool.DRAM, peak_bytes=7 * GIB, peak_time_ns=ago(1))
     before = replace(first, pool=Pool.L1, used_bytes=3 * MIB, peak_time_ns=ago(9))
     held = replace(on_first, pools=(came_since, before))
-    lines = lines_of(of_process(phases=(), devices=(held,)), Look(80, 80))
+    lines = lines_of(of_process(phases=(), devices=(held,)), DrawArea(80, 80))
 
     [exact, at_least] = [line for line in lines if "sampling" in line]
 
@@ -177,7 +176,7 @@ def test_a_phase_that_never_ended_is_listed_with_its_peak_if_that_came_since() -
 
 
 def test_a_phase_that_used_nothing_is_listed_without_a_peak() -> None:
-    lines = lines_of(of_process(phases=(), devices=()), Look(80, 80))
+    lines = lines_of(of_process(phases=(), devices=()), DrawArea(80, 80))
 
     [line] = [line for line in lines if "sampling" in line]
 
@@ -188,31 +187,31 @@ def test_peaks_of_inventories_are_left_out_of_phases() -> None:
     phase = a_detailed_process().phases[0]
     detail = of_process(phases=(phase, replace(phase, pool=Pool.CB, peak_bytes=77 * MIB)))
 
-    page = "\n".join(lines_of(detail, Look(80, 80)))
+    page = "\n".join(lines_of(detail, DrawArea(80, 80)))
 
     assert "5.00 GiB" in page
     assert "77.0 MiB" not in page
 
 
 def test_allocations_are_listed_by_size_or_by_age() -> None:
-    frame, look = Frame(detail=a_detail()), Look(80, 80)
-    turned = screen.acted("right", screen.State(), frame, look)
+    frame, area = MonitorFrame(detail=a_detail()), DrawArea(80, 80)
+    turned = screen.acted("right", screen.ProcessPageState(), frame, area)
 
-    largest, oldest = ("\n".join(lines_of(a_detail(), look, state)) for state in (screen.State(), turned))
+    largest, oldest = ("\n".join(lines_of(a_detail(), area, state)) for state in (screen.ProcessPageState(), turned))
 
     assert largest.index("0x200000") < largest.index("0x207000")
     assert oldest.index("0x200000") > oldest.index("0x207000")
     assert "LARGEST FIRST" in largest
     assert "OLDEST FIRST" in oldest
-    assert screen.acted("left", turned, frame, look) == screen.State()
+    assert screen.acted("left", turned, frame, area) == screen.ProcessPageState()
 
 
-def test_views_estimates_and_kernels_are_told_apart() -> None:
+def test_views_estimates_and_kernels_are_marked() -> None:
     kernel = an_allocation(1, kind=Kind.KERNEL_FABRIC, name="router", stack=(), address=None, is_estimated=True)
     view = an_allocation(2, is_view=True, size_bytes=0)
     detail = replace(a_detail(0), largest=(Holding((0,), kernel), Holding((0, 1), view)))
 
-    page = "\n".join(lines_of(detail, Look(120, 80)))
+    page = "\n".join(lines_of(detail, DrawArea(120, 80)))
 
     assert re.search(r"~899 MiB .* router  kernel fabric", page)
     assert re.search(r"  view +7s .* 0-1 ", page)
@@ -220,7 +219,7 @@ def test_views_estimates_and_kernels_are_told_apart() -> None:
 
 def test_words_are_left_out_rather_than_cut() -> None:
     detail = of_process(findings=tuple(Finding(name, 3) for name in FINDINGS), reason="outrun")
-    page = "\n".join(lines_of(detail, Look(80, 200)))
+    page = "\n".join(lines_of(detail, DrawArea(80, 200)))
 
     assert "…" not in page
     assert re.search(r"0x200000 +model.py:40 attention *$", page, re.MULTILINE)
@@ -228,29 +227,29 @@ def test_words_are_left_out_rather_than_cut() -> None:
 
 
 def test_the_page_scrolls_to_its_end_and_no_further() -> None:
-    frame, look = Frame(detail=a_detail(40)), Look(80, 24)
-    end = screen.acted("end", screen.State(), frame, look)
+    frame, area = MonitorFrame(detail=a_detail(40)), DrawArea(80, 24)
+    end = screen.acted("end", screen.ProcessPageState(), frame, area)
 
-    assert lines_of(a_detail(40), look, end)[-1].strip().endswith("are listed")
-    assert screen.acted("down", end, frame, look) is end
-    assert screen.acted("page_up", end, frame, look).top == end.top - 21
-    assert screen.acted("home", end, frame, look) == screen.State()
-    assert screen.acted("up", screen.State(), frame, look) == screen.State()
-    assert screen.draw(frame, look, screen.State()).hidden_count == end.top
+    assert lines_of(a_detail(40), area, end)[-1].strip().endswith("are listed")
+    assert screen.acted("down", end, frame, area) is end
+    assert screen.acted("page_up", end, frame, area).top == end.top - 21
+    assert screen.acted("home", end, frame, area) == screen.ProcessPageState()
+    assert screen.acted("up", screen.ProcessPageState(), frame, area) == screen.ProcessPageState()
+    assert screen.draw(frame, area, screen.ProcessPageState()).hidden_count == end.top
 
 
 def test_a_process_of_which_nothing_came_yet_says_so() -> None:
-    [_, line] = screen.draw(Frame(), Look(80, 24), screen.State()).lines
+    [_, line] = screen.draw(MonitorFrame(), DrawArea(80, 24), screen.ProcessPageState()).lines
 
-    assert "Looking" in line[0].text
+    assert "Waiting for figures" in line[0].text
 
 
-def test_a_process_on_the_page_changes_with_the_sight() -> None:
-    before = lines_of(a_detail(), Look(80, 80))
+def test_the_page_of_a_process_changes_with_its_figures() -> None:
+    before = lines_of(a_detail(), DrawArea(80, 80))
     held, *others = a_detailed_process().devices
     more = replace(held, pools=tuple(replace(pool, used_bytes=pool.used_bytes + 300 * MIB) for pool in held.pools))
 
-    after = lines_of(of_process(devices=(more, *others)), Look(80, 80))
+    after = lines_of(of_process(devices=(more, *others)), DrawArea(80, 80))
 
     assert [line for line in after if line not in before]
 
@@ -260,7 +259,7 @@ def test_figures_on_a_chip_stand_apart_and_whole(width: int) -> None:
     """A number is left out rather than cut, and never touches its neighbour."""
     first, second = a_detailed_process().devices
     detail = of_process(devices=(replace(first, launch_count=331_521), second))
-    lines = lines_of(detail, Look(width, 80))
+    lines = lines_of(detail, DrawArea(width, 80))
     at = next(number for number, line in enumerate(lines) if line.startswith("   CHIP"))
     titles, row = (re.split(" {2,}", line.strip()) for line in lines[at : at + 2])
 
@@ -273,7 +272,7 @@ def test_many_chips_are_named_where_there_is_room() -> None:
     first = a_detailed_process().devices[0]
     chips = [replace(first, device=replace(first.device, number=n, index=n)) for n in range(0, 32, 2)]
     detail = a_detail(process=a_detailed_process(devices=tuple(chips)), sites=())
-    wide, narrow = (lines_of(detail, Look(width, 80))[5] for width in (200, 80))
+    wide, narrow = (lines_of(detail, DrawArea(width, 80))[5] for width in (200, 80))
 
     assert "16x" in narrow
     assert wide.rstrip().endswith("2,4,6,8,10,12,14,16,18,20,22,24,26,28,30")

@@ -13,11 +13,9 @@ from tests.support.simulated.figures import GIB, MIB
 from tests.support.simulated.made_up_sights import overviews
 from tests.support.simulated.sights import a_detail, a_pool, a_row, ago, an_overview, some_findings
 from ttmem.devices import Pool
+from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame
+from ttmem.monitor.parts.process_list import COLUMNS, ListedEntry, entries_of, stamp_of, table_for
 from ttmem.monitor.screens import processes as screen
-from ttmem.monitor.screens.frame import Drawing, Frame, Look
-from ttmem.monitor.screens.listing.columns import COLUMNS
-from ttmem.monitor.screens.listing.entries import entries_of, stamp_of
-from ttmem.monitor.screens.listing.table import Shown, table_for
 from ttmem.snapshot.host import Foreign
 from ttmem.snapshot.incidents import Incident
 from ttmem.snapshot.usage import ProcessUsage, Snapshot
@@ -25,11 +23,11 @@ from ttmem.snapshot.values import replace
 from ttmem.view.spans import Line, Role
 from ttmem.view.units import size_text, tight_size_text
 
-LOOK = Look(120, 30)
+AREA = DrawArea(120, 30)
 TITLES = ["PID", "USER", "LABEL", "DEV", "DRAM", "L1", "CB", "KERN", "TOTAL▼", "PEAK", "AGE", "STATE"]
-LOOKS = st.builds(Look, st.integers(80, 220), st.integers(20, 60), st.booleans())
+AREAS = st.builds(DrawArea, st.integers(80, 220), st.integers(20, 60), st.booleans())
 STATES = st.builds(
-    screen.State,
+    screen.ProcessesState,
     top=st.integers(0, 50),
     sort=st.sampled_from(screen.SORTS),
     is_inverted=st.booleans(),
@@ -43,39 +41,43 @@ def text_of(line: Line) -> str:
     return "".join(span.text for span in line)
 
 
-def a_frame(*rows: ProcessUsage) -> Frame:
-    return Frame(overview=replace(an_overview(4, 0), processes=rows))
+def a_frame(*rows: ProcessUsage) -> MonitorFrame:
+    return MonitorFrame(overview=replace(an_overview(4, 0), processes=rows))
 
 
 def rows_of(drawing: Drawing) -> list[str]:
     return [text_of(drawing.lines[row]) for row in drawing.hits]
 
 
-def pids_of(frame: Frame, state: screen.State, look: Look = LOOK) -> list[int]:
-    return [int(found[0]) for row in rows_of(screen.draw(frame, look, state)) if (found := re.search(r"\d+", row))]
+def pids_of(frame: MonitorFrame, state: screen.ProcessesState, area: DrawArea = AREA) -> list[int]:
+    return [int(found[0]) for row in rows_of(screen.draw(frame, area, state)) if (found := re.search(r"\d+", row))]
 
 
-def pressed(frame: Frame, *actions: str, state: screen.State | None = None, look: Look = LOOK) -> screen.State:
-    state = state or screen.State()
+def pressed(
+    frame: MonitorFrame, *actions: str, state: screen.ProcessesState | None = None, area: DrawArea = AREA
+) -> screen.ProcessesState:
+    state = state or screen.ProcessesState()
     for action in actions:
-        state = screen.acted(action, state, frame, look)
+        state = screen.acted(action, state, frame, area)
     return state
 
 
 @settings(max_examples=20)
-@given(overviews(), LOOKS, STATES)
-def test_whatever_there_is_to_list_fits_the_screen(overview: Snapshot, look: Look, state: screen.State) -> None:
-    drawing = screen.draw(Frame(overview=overview), look, state)
+@given(overviews(), AREAS, STATES)
+def test_whatever_there_is_to_list_fits_the_screen(
+    overview: Snapshot, area: DrawArea, state: screen.ProcessesState
+) -> None:
+    drawing = screen.draw(MonitorFrame(overview=overview), area, state)
 
-    assert len(drawing.lines) <= look.height
-    assert max(sum(span.width for span in line) for line in drawing.lines) <= look.width
-    if look.is_ascii:
+    assert len(drawing.lines) <= area.height
+    assert max(sum(span.width for span in line) for line in drawing.lines) <= area.width
+    if area.is_ascii:
         assert all(text_of(line).isascii() for line in drawing.lines)
 
 
 def test_in_80_columns_every_column_is_there_with_its_figure() -> None:
     row = a_row(1, pid=4_194_304, user="ada", label="llama-70b", chips=(0, 1, 2, 3), cb_planned_bytes=3 * MIB)
-    drawing = screen.draw(a_frame(row), Look(80, 24), screen.State())
+    drawing = screen.draw(a_frame(row), DrawArea(80, 24), screen.ProcessesState())
 
     assert text_of(drawing.lines[1]).split() == TITLES
     sizes = {pool.pool: pool.used_bytes for pool in row.pools}
@@ -97,11 +99,11 @@ def test_a_total_is_what_is_held_and_no_inventory() -> None:
 def test_figures_that_are_not_known_do_not_touch_each_other() -> None:
     frame = a_frame(a_row(1))._replace(telemetry=(a_driver_chip(0, pids=(77,), commands=("mystery",)),))
 
-    assert "[N/A] [N/A] live" in "\n".join(rows_of(screen.draw(frame, Look(80, 24), screen.State())))
+    assert "[N/A] [N/A] live" in "\n".join(rows_of(screen.draw(frame, DrawArea(80, 24), screen.ProcessesState())))
 
 
 def test_a_long_name_of_a_user_takes_no_column_away() -> None:
-    drawing = screen.draw(a_frame(a_row(1, user="a" * 60)), Look(80, 24), screen.State())
+    drawing = screen.draw(a_frame(a_row(1, user="a" * 60)), DrawArea(80, 24), screen.ProcessesState())
 
     assert text_of(drawing.lines[1]).split() == TITLES
 
@@ -109,8 +111,10 @@ def test_a_long_name_of_a_user_takes_no_column_away() -> None:
 def test_circular_buffers_are_what_cores_give_up_never_their_sum_over_programs() -> None:
     row = a_row(1, cb_planned_bytes=None)
 
-    [unknown] = rows_of(screen.draw(a_frame(row), Look(80, 24), screen.State()))
-    [known] = rows_of(screen.draw(a_frame(replace(row, cb_planned_bytes=MIB)), Look(80, 24), screen.State()))
+    [unknown] = rows_of(screen.draw(a_frame(row), DrawArea(80, 24), screen.ProcessesState()))
+    [known] = rows_of(
+        screen.draw(a_frame(replace(row, cb_planned_bytes=MIB)), DrawArea(80, 24), screen.ProcessesState())
+    )
 
     assert unknown.split()[6] == "[N/A]"
     assert known.split()[6] == "1.00M"
@@ -118,7 +122,7 @@ def test_circular_buffers_are_what_cores_give_up_never_their_sum_over_programs()
 
 @pytest.mark.parametrize("pool", [Pool.DRAM, Pool.L1, Pool.KERNEL])
 def test_a_column_of_figures_sorts_the_largest_first_and_inverted_the_smallest(pool: Pool) -> None:
-    frame = Frame(overview=an_overview(4, 20))
+    frame = MonitorFrame(overview=an_overview(4, 20))
     held = {row.pid: row.used_bytes(pool) or 0 for row in an_overview(4, 20).processes}
     state = pressed(frame, f"sort:{pool.word}")
 
@@ -130,7 +134,7 @@ def test_a_column_of_figures_sorts_the_largest_first_and_inverted_the_smallest(p
 
 
 def test_by_age_the_oldest_stand_first() -> None:
-    frame = Frame(overview=an_overview(4, 5))
+    frame = MonitorFrame(overview=an_overview(4, 5))
 
     assert pids_of(frame, pressed(frame, "sort:time")) == [4005, 4004, 4003, 4002, 4001]
 
@@ -147,15 +151,15 @@ def test_unknown_is_less_than_nothing_and_the_dead_stand_last() -> None:
     dead = a_row(3, pools=(a_pool(Pool.DRAM, 99 * GIB),), state="ended")
     some = a_row(4, pools=(a_pool(Pool.DRAM, GIB),))
 
-    assert pids_of(a_frame(unknown, dead, nothing, some), screen.State()) == [4004, 4002, 4001, 4003]
+    assert pids_of(a_frame(unknown, dead, nothing, some), screen.ProcessesState()) == [4004, 4002, 4001, 4003]
 
 
 def test_the_columns_to_the_left_and_right_are_a_key_away() -> None:
-    frame = Frame(overview=an_overview(4, 3))
+    frame = MonitorFrame(overview=an_overview(4, 3))
 
     assert pressed(frame, "sort_next").sort == "peak"
     assert pressed(frame, "sort_previous").sort == "kernel"
-    assert pressed(frame, "sort:memory", "sort:nonsense") == screen.State()
+    assert pressed(frame, "sort:memory", "sort:nonsense") == screen.ProcessesState()
 
 
 def test_the_cursor_stays_on_its_process_when_rows_move() -> None:
@@ -165,38 +169,38 @@ def test_the_cursor_stays_on_its_process_when_rows_move() -> None:
 
     grown = replace(second, key=77, pools=(a_pool(Pool.DRAM, 9 * GIB),))
 
-    drawing = screen.draw(a_frame(grown, third, first), LOOK, state)
+    drawing = screen.draw(a_frame(grown, third, first), AREA, state)
     assert screen.selected(state, a_frame(grown, third, first)) == grown
     selected = [row for row in drawing.hits if drawing.lines[row][0].role is Role.SELECTED]
     assert [drawing.hits[row] for row in selected] == [stamp_of(second)]
 
 
 def test_the_list_scrolls_with_the_cursor_and_back() -> None:
-    frame, look = Frame(overview=an_overview(4, 200)), Look(80, 24)
-    everything = pids_of(frame, screen.State(), Look(80, 203))
-    state = pressed(frame, "end", look=look)
-    assert pids_of(frame, state, look)[-1] == everything[-1]
+    frame, area = MonitorFrame(overview=an_overview(4, 200)), DrawArea(80, 24)
+    everything = pids_of(frame, screen.ProcessesState(), DrawArea(80, 203))
+    state = pressed(frame, "end", area=area)
+    assert pids_of(frame, state, area)[-1] == everything[-1]
 
-    state = pressed(frame, "up", "page_up", state=state, look=look)
+    state = pressed(frame, "up", "page_up", state=state, area=area)
     assert screen.selected(state, frame).pid == everything[200 - 2 - 21]  # type: ignore[union-attr]
-    assert pids_of(frame, pressed(frame, "home", state=state, look=look), look) == everything[:21]
-    assert screen.draw(frame, look, state).hidden_count == 200 - 21
+    assert pids_of(frame, pressed(frame, "home", state=state, area=area), area) == everything[:21]
+    assert screen.draw(frame, area, state).hidden_count == 200 - 21
 
 
 def test_moving_up_within_the_page_does_not_scroll() -> None:
-    frame, look = Frame(overview=an_overview(4, 100)), Look(80, 24)
-    state = pressed(frame, *["down"] * 30, look=look)
+    frame, area = MonitorFrame(overview=an_overview(4, 100)), DrawArea(80, 24)
+    state = pressed(frame, *["down"] * 30, area=area)
 
-    assert pids_of(frame, pressed(frame, "up", state=state, look=look), look) == pids_of(frame, state, look)
+    assert pids_of(frame, pressed(frame, "up", state=state, area=area), area) == pids_of(frame, state, area)
 
 
 def test_tags_mark_processes_and_are_what_signals_go_to() -> None:
-    frame = Frame(overview=an_overview(4, 4))
-    order = pids_of(frame, screen.State())
+    frame = MonitorFrame(overview=an_overview(4, 4))
+    order = pids_of(frame, screen.ProcessesState())
     state = pressed(frame, "tag", "down", "tag")
 
     assert [row.pid for row in screen.tagged(state, frame)] == sorted([order[0], order[2]])
-    assert rows_of(screen.draw(frame, LOOK, state))[0].startswith("*")
+    assert rows_of(screen.draw(frame, AREA, state))[0].startswith("*")
     assert pressed(frame, "up", "tag", state=state).tags < state.tags
     untagged = pressed(frame, "tag_none", state=state)
     assert not untagged.tags
@@ -214,7 +218,7 @@ def test_children_hang_below_their_parents() -> None:
     frame = a_frame(*rows)
     state = pressed(frame, "tree")
 
-    lines = rows_of(screen.draw(frame, LOOK, state))
+    lines = rows_of(screen.draw(frame, AREA, state))
 
     assert [int(line.split()[0]) for line in lines] == [14, 10, 12, 13, 11]
     labels = [re.search(r"(\W*)(other|shell|second|third|first)", line[12:]) for line in lines]
@@ -229,30 +233,30 @@ def test_parents_that_are_each_others_children_are_listed_once() -> None:
 
 
 def test_a_filter_leaves_those_that_match_and_says_how_many() -> None:
-    frame = Frame(overview=an_overview(4, 9))
+    frame = MonitorFrame(overview=an_overview(4, 9))
     state = pressed(frame, "filter: user==ada & dram>4GiB ")
 
     rows = [row for row in frame.overview.processes if row.user == "ada" and row.pools[0].used_bytes > 4 * GIB]  # type: ignore[union-attr]
     assert sorted(pids_of(frame, state)) == [row.pid for row in rows]
     held = size_text(sum(row.used_bytes(Pool.DRAM) or 0 for row in rows))
-    heading = text_of(screen.draw(frame, LOOK, state).lines[0])
+    heading = text_of(screen.draw(frame, AREA, state).lines[0])
     assert heading.startswith(f" {len(rows)} of 9 processes  DRAM {held}  L1 ")
     assert heading.endswith("filter user==ada & dram>4GiB")
 
 
-def test_a_bad_filter_hides_nobody_and_says_what_is_wrong() -> None:
-    frame = Frame(overview=an_overview(4, 9))
-    drawing = screen.draw(frame, LOOK, pressed(frame, "filter:dramm>4GiB"))
+def test_a_bad_filter_hides_nothing_and_says_what_is_wrong() -> None:
+    frame = MonitorFrame(overview=an_overview(4, 9))
+    drawing = screen.draw(frame, AREA, pressed(frame, "filter:dramm>4GiB"))
 
     assert len(drawing.hits) == 9
     assert "no field dramm" in text_of(drawing.lines[-1])
 
 
 def test_one_users_processes_can_be_had_alone() -> None:
-    frame = Frame(overview=an_overview(4, 9))
+    frame = MonitorFrame(overview=an_overview(4, 9))
 
     assert screen.users_of(frame) == ("ada", "grace", "linus")
-    assert {row.split()[1] for row in rows_of(screen.draw(frame, LOOK, pressed(frame, "user:grace")))} == {"grace"}
+    assert {row.split()[1] for row in rows_of(screen.draw(frame, AREA, pressed(frame, "user:grace")))} == {"grace"}
 
 
 def test_search_goes_from_match_to_match_and_around() -> None:
@@ -268,7 +272,7 @@ def test_search_goes_from_match_to_match_and_around() -> None:
 
 
 def test_escape_clears_tags_then_the_search_then_the_filter() -> None:
-    frame = Frame(overview=an_overview(4, 9))
+    frame = MonitorFrame(overview=an_overview(4, 9))
     state = pressed(frame, "filter:ada", "search:a", "tag")
 
     state = pressed(frame, "close", state=state)
@@ -283,10 +287,10 @@ def test_escape_clears_tags_then_the_search_then_the_filter() -> None:
 
 def test_directories_that_may_not_be_read_are_listed_as_foreign() -> None:
     foreign = Foreign("/dev/shm/ttmem-1001", 1001, "grace")
-    frame = Frame(overview=replace(an_overview(4, 1), foreign=(foreign,)))
+    frame = MonitorFrame(overview=replace(an_overview(4, 1), foreign=(foreign,)))
     state = pressed(frame, "end")
 
-    row = rows_of(screen.draw(frame, Look(140, 30), screen.State()))[-1]
+    row = rows_of(screen.draw(frame, DrawArea(140, 30), screen.ProcessesState()))[-1]
 
     assert row.split()[:6] == ["-", "grace", "journals", "in", "/dev/shm/ttmem-1001", "[N/A]"]
     assert row.split()[-1] == "foreign"
@@ -299,7 +303,9 @@ def test_processes_that_only_the_driver_knows_are_listed_without_figures() -> No
     overview = an_overview(4, 1)
     telemetry = (a_driver_chip(0, pids=(4001, 77), commands=("python", "mystery")),)
 
-    rows = rows_of(screen.draw(Frame(overview=overview, telemetry=telemetry), Look(140, 30), screen.State()))
+    rows = rows_of(
+        screen.draw(MonitorFrame(overview=overview, telemetry=telemetry), DrawArea(140, 30), screen.ProcessesState())
+    )
 
     assert len(rows) == 2
     assert rows[1].split()[:3] == ["77", "mystery", "[N/A]"]
@@ -309,7 +315,7 @@ def test_processes_that_only_the_driver_knows_are_listed_without_figures() -> No
 def test_a_pid_of_another_namespace_is_marked_and_doubts_show() -> None:
     frame = a_frame(a_row(1, is_visible=False, findings=some_findings(3)))
 
-    [row] = rows_of(screen.draw(frame, LOOK, screen.State()))
+    [row] = rows_of(screen.draw(frame, AREA, screen.ProcessesState()))
 
     assert row.startswith("!")
     assert row.split()[1] == "4001?"
@@ -341,7 +347,7 @@ def test_the_mark_of_a_program_that_ended_with_its_incident_stays_red() -> None:
     assert mark_of(a_frame(a_row(1, incidents=(last,), incident_count=1))) == ("!", Role.DIM)
 
 
-def test_refusals_of_which_nothing_is_kept_but_a_count_are_a_quiet_mark() -> None:
+def test_refusals_of_which_only_a_count_is_known_are_a_quiet_mark() -> None:
     assert mark_of(a_frame(a_row(1, refusal_count=1))) == ("!", Role.DIM)
     assert mark_of(a_frame(a_row(1))) == (" ", Role.PLAIN)
 
@@ -357,9 +363,9 @@ def a_refusal(**changes: Any) -> Incident:
     return Incident(**(known | changes))
 
 
-def mark_of(frame: Frame) -> tuple[str, Role]:
+def mark_of(frame: MonitorFrame) -> tuple[str, Role]:
     [entry] = entries_of(frame)
-    mark = table_for([entry], "total", LOOK.width, is_ascii=False).line(Shown(entry))[0]
+    mark = table_for([entry], "total", AREA.width, is_ascii=False).line(ListedEntry(entry))[0]
     return mark.text, mark.role
 
 
@@ -367,7 +373,7 @@ def test_what_was_read_is_marked_and_its_peak_a_lower_bound() -> None:
     pools = (a_pool(Pool.DRAM, 2 * GIB, peak_bytes=3 * GIB, origin="sample"),)
     frame = a_frame(a_row(1, source="runtime", origin="read", pools=pools))
 
-    [row] = rows_of(screen.draw(frame, LOOK, screen.State()))
+    [row] = rows_of(screen.draw(frame, AREA, screen.ProcessesState()))
 
     assert "~2.00 GiB" in row
     assert "≥3.00 GiB" in row
@@ -377,7 +383,7 @@ def test_what_was_read_is_marked_and_its_peak_a_lower_bound() -> None:
 def test_a_process_whose_journal_is_damaged_does_not_hold_nothing() -> None:
     frame = a_frame(a_row(1, state="stale", reason="damaged", pools=(), cb_planned_bytes=None))
 
-    [row] = rows_of(screen.draw(frame, LOOK, screen.State()))
+    [row] = rows_of(screen.draw(frame, AREA, screen.ProcessesState()))
 
     assert "0 B" not in row
     assert row.count("[N/A]") >= 6
@@ -387,7 +393,7 @@ def test_only_what_is_a_sample_is_marked_as_one() -> None:
     pools = (a_pool(Pool.DRAM, 2 * GIB, origin="read"), a_pool(Pool.CB, 3 * MIB, origin="sample"))
     frame = a_frame(a_row(1, source="runtime", origin="read", pools=pools, cb_planned_bytes=None))
 
-    [row] = rows_of(screen.draw(frame, LOOK, screen.State()))
+    [row] = rows_of(screen.draw(frame, AREA, screen.ProcessesState()))
 
     assert "~3.00 MiB" in row
     assert row.count("~") == 1
@@ -407,11 +413,11 @@ def test_an_opened_process_shows_its_own_page_or_says_that_it_is_gone() -> None:
     detail = a_detail()
     frame = a_frame(detail.process, a_row(2))._replace(detail=detail)
     state = pressed(frame, "sort:pid", "open")
-    assert "4001 resnet50" in text_of(screen.draw(frame, LOOK, state).lines[0])
+    assert "4001 resnet50" in text_of(screen.draw(frame, AREA, state).lines[0])
 
     other = replace(detail, process=a_row(2))
-    assert "Looking" in text_of(screen.draw(frame._replace(detail=other), LOOK, state).lines[1])
-    assert "no longer known" in text_of(screen.draw(a_frame(a_row(2)), LOOK, state).lines[1])
+    assert "Waiting for figures" in text_of(screen.draw(frame._replace(detail=other), AREA, state).lines[1])
+    assert "no longer known" in text_of(screen.draw(a_frame(a_row(2)), AREA, state).lines[1])
 
 
 def test_a_process_that_was_born_again_with_the_same_pid_is_another() -> None:
@@ -422,13 +428,13 @@ def test_a_process_that_was_born_again_with_the_same_pid_is_another() -> None:
 
 
 def test_a_click_moves_the_cursor() -> None:
-    frame = Frame(overview=an_overview(4, 5))
-    drawing = screen.draw(frame, LOOK, screen.State())
+    frame = MonitorFrame(overview=an_overview(4, 5))
+    drawing = screen.draw(frame, AREA, screen.ProcessesState())
     third = list(drawing.hits)[2]
 
-    state = screen.pointed(drawing.hits[third], screen.State())
+    state = screen.pointed(drawing.hits[third], screen.ProcessesState())
 
-    assert screen.draw(frame, LOOK, state).lines[third][0].role is Role.SELECTED
+    assert screen.draw(frame, AREA, state).lines[third][0].role is Role.SELECTED
 
 
 def test_every_column_is_in_the_manual() -> None:
@@ -439,8 +445,8 @@ def test_every_column_is_in_the_manual() -> None:
 
 
 @pytest.mark.parametrize("rows", [(), (a_row(),)])
-def test_what_is_wrong_with_a_filter_is_told_whole_in_80_columns(rows: tuple[ProcessUsage, ...]) -> None:
-    drawing = screen.draw(a_frame(*rows), Look(80, 22), screen.State(query="dram>lots"))
+def test_what_is_wrong_with_a_filter_fits_into_80_columns(rows: tuple[ProcessUsage, ...]) -> None:
+    drawing = screen.draw(a_frame(*rows), DrawArea(80, 22), screen.ProcessesState(query="dram>lots"))
 
-    told = "column 6: expected a size as 512, 64KiB or 1.5GiB, found lots"
-    assert text_of(drawing.lines[-1]).strip() == told
+    shown = "column 6: expected a size as 512, 64KiB or 1.5GiB, found lots"
+    assert text_of(drawing.lines[-1]).strip() == shown

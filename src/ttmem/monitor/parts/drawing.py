@@ -1,0 +1,145 @@
+"""What a screen is given, and what it gives back.
+
+A screen is a function `draw(frame, area, state) -> Drawing`: from the newest figures, the size and style to draw in,
+and what the user chose on that screen. It stores nothing, queries nothing and is called again whenever one of the three
+changes.
+
+A screen's module has, besides, what the app needs to know of it:
+
+    INITIAL                                               the frozen state it opens with
+    draw(frame, area, state) -> Drawing
+    acted(action, state, frame, area) -> state            what a key does; the same state if it does nothing here
+    pointed(hit, state) -> state                          what a click on a row does: `hit` is a value of Drawing.hits
+    wanted(frame, state) -> Wanted                        what has to be asked for
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+from ttmem.snapshot.chip_map import ChipMap
+from ttmem.snapshot.history import History
+from ttmem.snapshot.kernel_table import KernelTable
+from ttmem.snapshot.process_detail import ProcessDetail
+from ttmem.snapshot.telemetry import ChipTelemetry
+from ttmem.snapshot.usage import Snapshot
+from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of
+
+__all__ = ["ChipSpot", "DrawArea", "Drawing", "Layout", "MonitorFrame", "Pen", "Wanted", "shown_name"]
+
+Layout = Literal["auto", "full", "compact"]
+
+
+class MonitorFrame(NamedTuple):
+    """The newest of everything that was queried; what is not on screen is None."""
+
+    overview: "Snapshot | None" = None
+    chip: "ChipMap | None" = None
+    kernels: "KernelTable | None" = None
+    detail: "ProcessDetail | None" = None
+    history: "History | None" = None
+    telemetry: "tuple[ChipTelemetry, ...] | None" = None
+    trouble: str = ""  # why the figures are old; empty while they come
+
+
+class Wanted(NamedTuple):
+    """What a screen needs to be asked for: exactly what is on it. Devices by a word as `ps -i` takes them."""
+
+    has_overview: bool = True
+    chip: str | None = None
+    kernels: str | None = None
+    kernel_most: int = 200
+    detail: int | None = None  # key of a process
+    history_seconds: int | None = None
+    has_telemetry: bool = False
+
+
+class DrawArea(NamedTuple):
+    """How to draw: exactly so many columns, at most so many rows."""
+
+    width: int
+    height: int
+    is_ascii: bool = False
+    layout: Layout = "auto"
+
+
+class ChipSpot(NamedTuple):
+    """A part of a row that stands for a chip, where several share one: columns from `begin` up to `end`."""
+
+    row: int
+    begin: int
+    end: int
+    number: int  # of the device
+
+
+class Drawing(NamedTuple):
+    """Lines from top to bottom, and what lies where: row of the drawing -> key of a process, number of a device."""
+
+    lines: tuple[Line, ...]
+    hits: Mapping[int, int] = MappingProxyType({})
+    spots: tuple[ChipSpot, ...] = ()  # chips, on a screen that shows several in a row
+    hidden_count: int = 0  # rows that are there and do not fit, below or above
+
+
+_made = tuple.__new__  # a screen has thousands of spans, and this makes one in half the time
+
+
+class Pen:
+    """One line in the making. What is handed in as `text` takes one column per character; names from outside, which
+    may be wider or too long, go through `name`."""
+
+    __slots__ = ("at", "spans")
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+        self.at = 0
+
+    def put(self, text: str, role: Role = Role.PLAIN) -> "Pen":
+        if text:
+            self.spans.append(_made(Span, (text, role)))
+            self.at += len(text)
+        return self
+
+    def right(self, text: str, width: int, role: Role = Role.PLAIN) -> "Pen":
+        """Ends `width` columns from here; a number that is wider is left out, never cut."""
+        self.spans.append(_made(Span, (text.rjust(width) if len(text) <= width else " " * width, role)))
+        self.at += width
+        return self
+
+    def left(self, text: str, width: int, role: Role = Role.PLAIN) -> "Pen":
+        self.spans.append(_made(Span, (text.ljust(width) if len(text) <= width else " " * width, role)))
+        self.at += width
+        return self
+
+    def name(self, text: str, width: int, role: Role = Role.PLAIN, *, is_ascii: bool = False) -> "Pen":
+        """A word, cut to a width if it must be, and a cut shows."""
+        if width <= 0:
+            return self
+        shown = shown_name(text, is_ascii)
+        if len(shown) > width or not shown.isascii():
+            shown = clipped(shown, width, is_ascii=is_ascii)
+            self.spans.append(Span(shown + " " * (width - width_of(shown)), role))
+        else:
+            self.spans.append(_made(Span, (shown.ljust(width), role)))
+        self.at += width
+        return self
+
+    def line(self, spans: Line) -> "Pen":
+        """Spans whose characters take one column each."""
+        for span in spans:
+            self.spans.append(span)
+            self.at += len(span.text)
+        return self
+
+    def to(self, column: int) -> "Pen":
+        """Blanks up to a column."""
+        return self.put(" " * (column - self.at)) if column > self.at else self
+
+    def done(self) -> Line:
+        return tuple(self.spans)
+
+
+def shown_name(text: str, is_ascii: bool) -> str:
+    """A name from outside, made safe for the terminal."""
+    shown = clean(text)
+    return "".join(one if one.isascii() else "?" for one in shown) if is_ascii and not shown.isascii() else shown

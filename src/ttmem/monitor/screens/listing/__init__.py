@@ -1,1 +1,0 @@
-"""Processes as a list: what is listed, in which order, which of them, and in which columns."""
