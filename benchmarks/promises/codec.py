@@ -10,14 +10,13 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 
-from ttmem.sources.directories import Places
-
 from benchmarks.figures.rows import Row, row
 from benchmarks.stage.actors import crowd
 from benchmarks.stage.setting import Setting
 from ttmem.collector import Collector
 from ttmem.snapshot.codec import decoded, encoded
 from ttmem.snapshot.usage import Snapshot
+from ttmem.sources.directories import Places
 
 PROCESSES, CHIPS, ALLOCATIONS = 200, 32, 20
 

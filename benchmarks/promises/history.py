@@ -16,7 +16,7 @@ from benchmarks.figures.rows import Row, row
 from benchmarks.stage.actors import galaxy
 from benchmarks.stage.setting import Setting
 from ttmem.collector import Collector
-from ttmem.collector.history import Course
+from ttmem.collector.history import HistoryRecorder
 from ttmem.sources import Places
 
 SAMPLES = 100
@@ -33,13 +33,13 @@ def measure(setting: Setting) -> Iterator[Row]:
         collector.wait_settled()
         for chips in (4, 32):
             course = _course(collector, chips)
-            spent = statistics.median(_cpu_seconds(course.look, SAMPLES) for _ in range(repeats))
+            spent = statistics.median(_cpu_seconds(course.take_due, SAMPLES) for _ in range(repeats))
             yield row(f"{chips} chips, a sample per second", 100 * spent, "% of a core", target="<= 0.3")
         spent = statistics.median(_cpu_seconds(lambda: course.history(HOUR_SECONDS), 1) for _ in range(repeats))
         yield row("32 chips, the history of an hour", 1e3 * spent, "ms CPU")
 
 
-def _course(collector: Collector, chips: int) -> Course:
+def _course(collector: Collector, chips: int) -> HistoryRecorder:
     """One whose clock has moved on by a second whenever it looks."""
     seconds = itertools.count(1_700_000_000)
 
@@ -47,7 +47,7 @@ def _course(collector: Collector, chips: int) -> Course:
         time_ns, rows, processes, happenings = collector.ledger.sample()
         return time_ns, rows[:chips], processes, happenings
 
-    return Course(sample, lambda: (), clock_ns=lambda: next(seconds) * 1_000_000_000)
+    return HistoryRecorder(sample, lambda: (), clock_ns=lambda: next(seconds) * 1_000_000_000)
 
 
 def _cpu_seconds(work: Callable[[], object], count: int) -> float:

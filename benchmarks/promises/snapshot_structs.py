@@ -10,13 +10,12 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 
-from ttmem.sources.directories import Places
-
 from benchmarks.figures.rows import Row, row
 from benchmarks.stage.actors import Actor, crowd
 from benchmarks.stage.setting import Setting
 from ttmem.collector import Collector
 from ttmem.snapshot.usage import Snapshot
+from ttmem.sources.directories import Places
 
 SIZES = ((4, 4, 0.5), (16, 32, 3.0), (100, 32, 20.0))  # processes, chips, most milliseconds
 ALLOCATIONS = 20

@@ -11,6 +11,7 @@ import pytest
 from tests.support.simulated.chip_sights import a_kernel_table
 from tests.support.simulated.sights import a_row
 from tests.support.simulated.sights_to_ask import a_frame
+from tests.support.timing.waiting import wait_until
 from tests.unit.monitor.test_every_key import a_state, text_of
 from ttmem.monitor import signals
 from ttmem.monitor.state import MonitorState
@@ -203,6 +204,8 @@ def test_who_became_another_users_between_question_and_yes_gets_no_signal(
 def test_the_environment_of_a_process_is_shown_by_name(tmp_path: Path) -> None:
     process = subprocess.Popen(["sleep", "60"], env={"ZEBRA": "1", "APPLE": "two\x1b[31m"})
     try:
+        # A program that was just started has no environment yet for a moment, though it runs.
+        wait_until(lambda: Path(f"/proc/{process.pid}/environ").read_bytes())
         text = pressed(showing(tmp_path, row_of(process, 1)), "e")
     finally:
         process.kill()
