@@ -23,7 +23,7 @@ class SeedFeed:
     """Serves one socket until `stop`; what it hears goes to a ledger."""
 
     def __init__(self, ledger: _native.Ledger, served: ServedSocket, *, logs_events: bool) -> None:
-        self._server = _native.SeedServer(ledger, served.listener.fileno(), logs_events, device_node_count())
+        self._server = _native.AllocationServer(ledger, served.listener.fileno(), logs_events, device_node_count())
         self._logs_events = logs_events
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="ttmem-seed-socket", daemon=True)

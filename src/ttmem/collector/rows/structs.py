@@ -1,6 +1,7 @@
-"""From the ledger's nested rows to the structs of a snapshot, in one pass: native/python/whole_rows.cpp has the order.
+"""From the ledger's nested rows to the structs of a snapshot, in one pass.
 
-The ledger has grouped and summed; here numbers become words, and numbers of chips become their names.
+native/python/rows/whole_rows.cpp has the order of their fields. The ledger has grouped and summed; here numbers become
+words, and numbers of chips become their names.
 """
 
 from collections.abc import Mapping, Sequence
