@@ -330,8 +330,8 @@ class Ledger(Books):
         or 0); incidents: (kind, pool, how many), each counted once whatever its chips."""
 
     def allocations(self, process: int, most: int = 0) -> list[tuple[Any, ...]]:
-        """What is alive, or at most `most` of every target, pool and kind, the largest: (device numbers, kind, id, pool,
-        flags, reserved, requested, address, per_bank, count, thread id, site, time_ns, sequence, status, launches,
+        """What is alive, or the `most` largest of every target, pool and kind: (device numbers, kind, id, pool, flags,
+        reserved, requested, address, per_bank, count, thread id, site, time_ns, sequence, status, launches,
         holders, program, core_type, found_by, layout, page_bytes, operation, tensor, packed sizes, what the site says,
         parts)."""
 

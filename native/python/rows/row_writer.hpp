@@ -52,7 +52,8 @@ public:
         return tuple(row.cores, row.footprint, row.rings, row.stalls, row.caches);
     }
     PyObject* object(const HeldRow& row) {
-        return tuple(row.chip, row.pools, row.kinds, row.launches, row.activity, row.clashes);
+        return tuple(row.chip, Shared{row.pools, pools_}, Shared{row.kinds, kinds_}, row.launches, row.activity,
+                     row.clashes);
     }
     PyObject* object(const ProgramRow& row) {
         return tuple(row.chip, row.program, row.status, row.launches, row.dram, row.operation);
@@ -161,6 +162,25 @@ public:
     }
 
 private:
+    /// What was made of the last list of its kind. The chips of a mesh mostly hold the same: they get the same tuple, so that
+    /// a reader can see by identity that there is nothing new to make (DESIGN 12, "full snapshot").
+    template <typename Row>
+    struct Last {
+        std::vector<Row> rows;
+        nanobind::object made;
+    };
+    template <typename Row>
+    struct Shared {
+        const std::vector<Row>& rows;
+        Last<Row>& last;
+    };
+    template <typename Row>
+    PyObject* object(const Shared<Row>& list) {
+        if (!list.last.made.is_valid() || list.rows != list.last.rows)
+            list.last = {list.rows, nanobind::steal(object(list.rows))};
+        return Py_NewRef(list.last.made.ptr());
+    }
+
     static PyObject* checked(PyObject* made) {
         if (made == nullptr) throw nanobind::python_error();
         return made;
@@ -168,6 +188,8 @@ private:
 
     std::vector<std::pair<std::string_view, nanobind::object>> words_;
     nanobind::object no_activity_;
+    Last<PoolRow> pools_;
+    Last<KindRow> kinds_;
 };
 
 }  // namespace ttmem

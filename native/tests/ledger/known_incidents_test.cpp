@@ -1,7 +1,11 @@
 // Incidents as a ledger keeps them: whenever it comes, whatever the ring has lost, and whatever a head says.
+#include <unistd.h>
+
 #include <cstring>
 
 #include "ledger/incidents.hpp"
+#include "ledger/rows/incidents/incident_copy.hpp"
+#include "ledger/rows/making.hpp"
 #include "support/check.hpp"
 #include "support/collecting.hpp"
 #include "support/incidents.hpp"
@@ -67,6 +71,56 @@ TEST(viewers_before_and_after_see_the_same_incidents) { check_viewers_agree(fals
 TEST(incidents_after_the_ring_was_wrapped_are_seen) { check_viewers_agree(true, false); }
 TEST(incidents_before_the_ring_was_wrapped_are_seen) { check_viewers_agree(false, true); }
 TEST(incidents_between_wraps_of_the_ring_are_seen) { check_viewers_agree(true, true); }
+
+TEST(a_copy_is_found_by_pid_key_and_number) {
+    track(kSmall);
+    const uint16_t chip = open_chip(7);
+    report_buffer(chip, 1, 4096);
+    refuse(chip, TTMEM_DRAM, 5, "no room");
+    Collector collector(false);
+    const uint64_t key = attach_own(collector);
+    settle(collector, key);
+    const auto pid = static_cast<uint32_t>(getpid());
+    const auto copy_of = [&](uint32_t whose, uint64_t by_key, uint64_t number) {
+        return collector.look(
+            [&](const Processes& processes, const Devices& devices, const Timebase& time, const Besides&) {
+                return incident_copy_of(processes, devices, time, whose, by_key, number);
+            });
+    };
+    const auto copy = copy_of(pid, 0, 1);
+    REQUIRE(copy.has_value());
+    CHECK_EQUAL(copy->pid, pid);
+    CHECK_EQUAL(copy->incident.requested.value(), 5u);
+    REQUIRE(copy->entries.size() == 1);
+    CHECK_EQUAL(copy->entries[0].reserved, 4096u);
+    CHECK(copy->entries[0].chips.empty());  // those of the incident
+    CHECK(copy_of(0, key, 1).has_value());
+    CHECK(!copy_of(pid, key + 1, 1).has_value());
+    CHECK(!copy_of(pid, 0, 2).has_value());
+    CHECK(!copy_of(pid + 1, 0, 1).has_value());
+}
+
+TEST(a_process_is_found_by_its_pid_and_counted_while_it_lives) {
+    track(kSmall);
+    open_chip(7);
+    Collector collector(false);
+    CHECK_EQUAL(collector.journal_count(), 0u);
+    const uint64_t key = attach_own(collector);
+    settle(collector, key);
+    CHECK(!collector.is_settling());
+    CHECK_EQUAL(collector.journal_count(), 1u);
+    const auto key_of = [&](uint32_t pid, uint64_t by_key) {
+        return collector.look([&](const Processes& processes, const Devices&, const Timebase&, const Besides&) {
+            const Process* found = find_process(processes, pid, by_key);
+            return found != nullptr ? found->key : uint64_t{0};
+        });
+    };
+    const auto pid = static_cast<uint32_t>(getpid());
+    CHECK_EQUAL(key_of(pid, 0), key);
+    CHECK_EQUAL(key_of(pid, key), key);
+    CHECK_EQUAL(key_of(pid, key + 1), key);  // no such process: one that lives
+    CHECK_EQUAL(key_of(pid + 1, 0), 0u);
+}
 
 TEST(a_repetition_is_seen_at_the_next_look) {
     track(kSmall);
