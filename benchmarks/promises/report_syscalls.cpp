@@ -62,7 +62,7 @@ Samples calls_made() {
                               .program = 7,
                               .binary_bytes = 57'344,
                               .exact_bytes = 0,
-                              .seed_rule_bytes = 0,
+                              .binary_times_cores_bytes = 0,
                               .site = 0,
                               .core_count = 16,
                               .target = target,

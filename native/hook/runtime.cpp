@@ -228,7 +228,7 @@ constinit AtHandOfAll at_hand_of_all{};
 }
 
 void forget_unloaded() noexcept {
-    const KeptErrno kept;
+    const SavedErrno kept;
     uint64_t count = 0;
     dl_iterate_phdr(note_unload_count, &count);
     if (count == unloads_seen.load(std::memory_order_relaxed)) return;

@@ -6,7 +6,7 @@
 // uses: Python loads libtt_metal.so privately (RTLD_LOCAL), so the ordinary search would not find it, and a process may
 // hold two copies of it.
 //
-//   Words: a *copy* is one loaded libtt_metal.so with all that was found in it; a *caller* is a range of addresses of a
+//   RecordCopy: a *copy* is one loaded libtt_metal.so with all that was found in it; a *caller* is a range of addresses of a
 //   loaded object together with the copy that it uses.
 #pragma once
 

@@ -1,14 +1,14 @@
-// The only way from Python to a collector. Whoever calls a method of Python holds the interpreter lock, and a collector has
+// The only way from Python to a collector. The caller of a method of Python holds the interpreter lock, and a collector has
 // a mutex of its own; taken in the wrong order, two threads would wait for each other for good. Hence three rules:
 //
-//   1. Nobody waits for the mutex while holding the interpreter lock: it is given away first.
-//   2. Whoever makes Python objects of what is in the books takes the mutex first, then the interpreter lock.
+//   1. No thread waits for the mutex while holding the interpreter lock: it is given away first.
+//   2. A thread that makes Python objects of what is in the books takes the mutex first, then the interpreter lock.
 //   3. While both are held no code of Python runs. Garbage collection would run some (finalizers, callbacks), which could
 //      give the interpreter lock away or ask for these books again in the same thread; so it is switched off meanwhile,
 //      and only plain objects are made: numbers, texts, tuples, lists and dicts.
 //
-// By rule 1 whoever holds the interpreter lock does not wait for the mutex, so rule 2 never waits in a circle; by rule 3
-// whoever holds both comes to an end without anybody else.
+// By rule 1 the holder of the interpreter lock does not wait for the mutex, so rule 2 never waits in a circle; by rule 3
+// a thread that holds both comes to an end without any other.
 #pragma once
 
 #include <Python.h>
@@ -18,7 +18,7 @@
 
 namespace ttmem {
 
-/// No garbage collection in this process until the end of the scope. For whoever holds the interpreter lock, and keeps it.
+/// No garbage collection in this process until the end of the scope. For a thread that holds the interpreter lock, and keeps it.
 class CollectionOff {
 public:
     CollectionOff() : was_on_(PyGC_Disable() != 0) {}
@@ -58,13 +58,13 @@ public:
         return visited(released, collector_.hold_seen(), visit);
     }
 
-    void stop() { collector_.stop(); }            // waits for nobody
+    void stop() { collector_.stop(); }            // does not wait
     EventLog& log() { return collector_.log(); }  // without a lock: see there
 
 private:
     template <typename Visit>
     auto visited(Released& released, std::unique_lock<std::mutex> held, Visit& visit) {
-        released.end([&] { held.unlock(); });  // or nobody could look while the interpreter ends
+        released.end([&] { held.unlock(); });  // or no thread could look while the interpreter ends
         const CollectionOff off;
         return collector_.show(visit);
     }

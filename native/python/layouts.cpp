@@ -2,7 +2,7 @@
 
 #include "journal/layout.hpp"
 #include "ledger/checkpoint.hpp"
-#include "seeds/message.hpp"
+#include "server/message.hpp"
 
 namespace nb = nanobind;
 
@@ -270,7 +270,7 @@ nb::tuple checkpoint_process() {
 
 // Flat, by the names the protocol's documents have.
 template <typename Message>
-nb::dict seed_message() {
+nb::dict server_message() {
     nb::dict fields;
     TTMEM_PART("type", Message, head.type);
     TTMEM_PART("device_id", Message, head.device_id);
@@ -326,10 +326,10 @@ nb::dict layouts() {
     all["Header"] = header();
     all["CheckpointHead"] = checkpoint_head();
     all["CheckpointProcess"] = checkpoint_process();
-    all["SeedMessage72"] = nb::make_tuple(sizeof(seeds::Message72), seed_message<seeds::Message72>());
-    all["SeedMessage112"] = nb::make_tuple(sizeof(seeds::Message112), seed_message<seeds::Message112>());
-    all["SeedMessage128"] = nb::make_tuple(sizeof(seeds::Message128), seed_message<seeds::Message128>());
-    all["SeedMessage144"] = nb::make_tuple(sizeof(seeds::Message144), seed_message<seeds::Message144>());
+    all["Message72"] = nb::make_tuple(sizeof(server::Message72), server_message<server::Message72>());
+    all["Message112"] = nb::make_tuple(sizeof(server::Message112), server_message<server::Message112>());
+    all["Message128"] = nb::make_tuple(sizeof(server::Message128), server_message<server::Message128>());
+    all["Message144"] = nb::make_tuple(sizeof(server::Message144), server_message<server::Message144>());
     return all;
 }
 

@@ -1,4 +1,4 @@
-// The bytes of every shared struct, told to Python so that a test can compare both languages field by field.
+// The bytes of every shared struct, reported to Python so that a test can compare both languages field by field.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -7,17 +7,17 @@
 #include <string>
 #include <vector>
 
-#include "python/allocation_client.hpp"
+#include "python/client/allocation_client.hpp"
+#include "python/client/own_journal.hpp"
+#include "python/client/reports.hpp"
+#include "python/client/socket_reports.hpp"
 #include "python/layouts.hpp"
 #include "python/ledger.hpp"
-#include "python/own_journal.hpp"
 #include "python/released.hpp"
-#include "python/reports.hpp"
-#include "python/rows.hpp"
-#include "python/seeds.hpp"
-#include "python/socket_reports.hpp"
+#include "python/rows/rows.hpp"
+#include "python/rows/whole_rows.hpp"
+#include "python/server.hpp"
 #include "python/testing/testing.hpp"
-#include "python/whole_rows.hpp"
 #include "ttmem/client.h"
 #include "writer/owner.hpp"
 
@@ -192,14 +192,14 @@ void add_ledger(nb::module_& module) {
 }  // namespace
 
 NB_MODULE(_native, module) {
-    // A ledger that lives until the interpreter ends is no reason to print in somebody's program.
+    // A ledger that lives until the interpreter ends is no reason to print in the program that uses it.
     nb::set_leak_warnings(false);
     module.doc() = "The native core of ttmem: journals and ledger.";
     add_client(module);
     add_older_client(module);
     add_own_journal(module);
     add_ledger(module);
-    add_seed_server(module);
+    add_server(module);
     add_testing(module);
     module.def("layout", layouts);
 }

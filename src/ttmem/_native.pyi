@@ -2,7 +2,7 @@
 
 `client` holds the hot reporting functions (builtins: positional arguments only, no Python frame, never raise
 for what the program reports, return None or 0 when tracking is off). `Ledger` reads journals and keeps
-balances; its methods release the interpreter lock while they work. `layout` tells the bytes of every shared
+balances; its methods release the interpreter lock while they work. `layout` has the bytes of every shared
 struct, for the test that compares both languages.
 """
 
@@ -73,7 +73,7 @@ class client:  # really a submodule
         binary_bytes: int,
         core_count: int,
         exact_bytes: int = 0,
-        seed_rule_bytes: int = 0,
+        binary_times_cores_bytes: int = 0,
         program: int = 0,
         pool: int = 0,
         site: int = 0,
@@ -186,7 +186,7 @@ class client:  # really a submodule
     def set_label(text: str, /) -> None: ...
 
 class allocation_client:  # really a submodule
-    """The older socket client's calls, as builtins that report into the journal; lost_count tells what was not taken.
+    """The older socket client's calls, as builtins that report into the journal; lost_count is how many were not taken.
 
     What is reported never raises. `count_lost` is for the other transport, which counts in the same place.
     """
@@ -224,7 +224,7 @@ class own:  # really a submodule
 
     @staticmethod
     def version() -> int:
-        """Another number whenever a target was opened, described anew or closed; 0 without a journal."""
+        """Another number whenever a target was opened, described again or closed; 0 without a journal."""
 
     @staticmethod
     def targets() -> list[tuple[Any, ...]]:
@@ -293,7 +293,7 @@ class Ledger(Books):
         detailed: dict[int, int] = ...,
     ) -> tuple[Any, ...]:
         """Everything at one instant, in nested tuples: (time_ns, chips, processes, unlisted, damaged), whose fields
-        stand in the order of `snapshot.usage` and are written down in native/python/whole_rows.cpp.
+        stand in the order of `snapshot.usage` and are written down in native/python/rows/whole_rows.cpp.
 
         chips: (number, version, row), those that are shown, in their order. processes: (key, version, row), their
         figures summed over their chips, with details where `details` names their key or is "all". unlisted: names of
@@ -308,7 +308,7 @@ class Ledger(Books):
         """How many living processes report by a journal."""
 
     def set_bank_sizes(self, arch: str, dram_bytes: int, l1_bytes: int) -> bool:
-        """How large each bank of an architecture is, whoever has it: what is free in one piece follows from that.
+        """How large each bank of an architecture is: what is free in one piece follows from that.
         Returns whether that is news: then rows of its chips have new versions."""
 
     def process(self, pid: int, key: int, most: int) -> dict[str, Any]:
@@ -317,9 +317,9 @@ class Ledger(Books):
         `site_count` of all. `key`: which of several of that pid; else the one that lives. Empty if there is none."""
 
     def sample(self) -> tuple[Any, ...]:
-        """For whoever samples the course of things, and for one such only: (time_ns, chips, processes, happenings).
+        """For one sampler of the history: (time_ns, chips, processes, events).
         chips: (number, unique id or None, name, ((pool, used, highest since the last call, capacity or 0), ...));
-        processes: (key, pid, label or command, is live, started_ns, ended_ns); happenings since the last call, of each
+        processes: (key, pid, label or command, is live, started_ns, ended_ns); events since the last call, of each
         process in their order: (key, what, device or None, pool, requested bytes, program or name of a phase, time_ns).
         """
 
@@ -330,8 +330,8 @@ class Ledger(Books):
         or 0); incidents: (kind, pool, how many), each counted once whatever its chips."""
 
     def allocations(self, process: int, most: int = 0) -> list[tuple[Any, ...]]:
-        """What is alive, or only so many of every target, pool and kind, the largest: (device numbers, kind, id, pool,
-        flags, reserved, requested, address, per_bank, count, thread id, site, time_ns, sequence, status, launches,
+        """What is alive, or the `most` largest of every target, pool and kind: (device numbers, kind, id, pool, flags,
+        reserved, requested, address, per_bank, count, thread id, site, time_ns, sequence, status, launches,
         holders, program, core_type, found_by, layout, page_bytes, operation, tensor, packed sizes, what the site says,
         parts)."""
 
@@ -339,14 +339,14 @@ class Ledger(Books):
         """What lies where on a device, by its number: `pools` (dram, trace, l1, l1_small) as (allocations that did
         not say where they lie, others, bytes of a bank they take, where the first begins, where the last ends,
         largest hole between, holes between, stretches as (begin, end, allocations, bytes in holes too small to be
-        told apart)), at most about `most` of them; `cores` with circular buffers as (x, y, used with buffers,
+        distinguished)), at most about `most` of them; `cores` with circular buffers as (x, y, used with buffers,
         planned, resident), `worst` the place of the fullest among them, and what is `planned` and `resident` there as
         (begin, end)."""
 
     def kernels(self, device: int, most: int) -> tuple[int, list[tuple[Any, ...]], int]:
         """When, the `most` largest kernels on a device, by its number, and how many there are: (process, program, id,
-        kind, flags, charged, seed rule, binary, cores, core_type, found_by, whether its program is known, its status
-        and launches, time_ns, packed sizes, name, operation of its program)."""
+        kind, flags, charged, binary size x cores, binary, cores, core_type, found_by, whether its program is known, its
+        status and launches, time_ns, packed sizes, name, operation of its program)."""
 
     def incident(self, pid: int, key: int, number: int) -> tuple[Any, ...] | None:
         """An incident of a process with what was alive then: (pid, names of chips, incident as in the rows of
@@ -356,13 +356,13 @@ class Ledger(Books):
         None if there is no copy of it."""
 
     def log_events(self) -> None:
-        """Makes a line of every event from now on, of whoever reports in whichever way; before anything is attached."""
+        """Makes a line of every event from now on, of journals and sockets; before anything is attached."""
 
     def take_log(self, wait_seconds: float) -> tuple[bytes, int]:
-        """Waits for lines: (text, lines dropped so far). From one thread, and not beside `SeedServer.take_log`."""
+        """Waits for lines: (text, lines dropped so far). From one thread, not beside `AllocationServer.take_log`."""
 
     def reset_peaks(self) -> None:
-        """Peaks of chips and processes start anew from what is held now."""
+        """Peaks of chips and processes start over from what is held now."""
 
     def describe_by_driver(self, unique_id: int, arch: str, board: str, dram_bytes: int, l1_bytes: int) -> bool:
         """What the driver says of a chip: it is believed before those who open it. Sizes are the most that such a chip
@@ -417,8 +417,8 @@ class testing:  # really a submodule
     def forget_ended(ledger: Ledger) -> None:
         """Drops the list of ended processes."""
 
-class SeedServer:
-    """Serves the seeds' socket: what is reported there goes into a ledger. One thread runs it."""
+class AllocationServer:
+    """Serves the allocation server's socket: what is reported there goes into a ledger. One thread runs it."""
 
     def __init__(self, ledger: Ledger, listener: int, log_events: bool = False, device_nodes: int = 0) -> None:
         """`listener` is a bound, listening Unix stream socket, which is duplicated; `device_nodes` how many devices

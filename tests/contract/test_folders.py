@@ -33,11 +33,7 @@ ONE_FILE_PER_SUBJECT = {
 # To be rebuilt or split; a row that is no longer needed fails its test.
 LARGE_FOLDERS = {
     "native/hook": "not split yet",
-    "native/python": "rows of the ledger: becomes a few groups of typed structs",
     "native/src/journal": "not split yet",
-    "native/src/ledger": "not split yet",
-    "native/src/ledger/rows": "not split yet",
-    "native/src/seeds": "not split yet",
     "native/src/writer": "not split yet",
     "src/ttmem/snapshot": "a file per kind of figures",
     "src/ttmem/view": "becomes one table engine",

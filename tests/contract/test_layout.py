@@ -14,7 +14,7 @@ NATIVE = Path(__file__).parents[2] / "native"
 HEADER = (NATIVE / "include" / "ttmem" / "client.h").read_text(encoding="utf-8")
 # The headers that draw shared structs; beside them are what packs several values into one word, and plain copies.
 DRAWN = ("counters", "incident", "layout", "names", "record")
-NOT_SHARED = {"Tag", "Words", "Sizes", "Plan", "ItemHead"}
+NOT_SHARED = {"Tag", "RecordCopy", "Sizes", "Plan", "ItemHead"}
 PACKED = {"ItemWord", "NodeWord", "PhasePlace", "IncidentPlace", "SiteAndPhase", "OtherSiteAndCores"}
 LAYOUT = "".join((NATIVE / "src" / "journal" / f"{name}.hpp").read_text(encoding="utf-8") for name in DRAWN)
 CHECKPOINT = (NATIVE / "src" / "ledger" / "checkpoint.hpp").read_text(encoding="utf-8")
@@ -32,7 +32,7 @@ def enum_in(text: str, name: str) -> dict[str, int]:
     return {member: int(value) for member, value in re.findall(r"(\w+) = (\d+)", body[1])}
 
 
-SEED_MESSAGES = {f"SeedMessage{size}": LAYOUTS[size] for size in SIZES}
+SEED_MESSAGES = {f"Message{size}": LAYOUTS[size] for size in SIZES}
 
 
 def test_both_languages_know_the_same_structs() -> None:
@@ -64,7 +64,7 @@ def test_every_field_of_a_struct_is_compared(name: str) -> None:
     assert body
     code = re.sub(r"//[^\n]*", "", body[1])
     declared = re.findall(
-        r"^\s*(?:Word|Half|u?int\d+_t|char|Identity|KindCounters|PoolCounters|RingCounters|CacheCounters) ([^;]+);",
+        r"^\s*(?:AtomicU(?:32|64)|u?int\d+_t|char|Identity|(?:Kind|Pool|Ring|Cache)Counters) ([^;]+);",
         code,
         re.MULTILINE,
     )

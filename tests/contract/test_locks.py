@@ -5,7 +5,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parents[2] / "native" / "python"
 COMMENT = re.compile(r"//[^\n]*")
-SOURCES = {path.name: COMMENT.sub("", path.read_text(encoding="utf-8")) for path in FOLDER.iterdir()}
+SOURCES = {path.name: COMMENT.sub("", path.read_text(encoding="utf-8")) for path in FOLDER.rglob("*.*")}
 # As what is handed to `Books::without_python`, or the name of a method for the template of that name.
 ALLOWED = re.compile(r"without_python(\(\s*\[[^\]]*\]\(|<&)(?=Collector\b)")
 GIVEN_AWAY = re.compile(r"gil_scoped_|PyEval_\w+Thread|PyGILState_(Ensure|Release)|_ALLOW_THREADS")
@@ -36,4 +36,4 @@ def test_a_mutex_is_seen_where_it_is_meant_to_be() -> None:
         if re.search(r"^\s*(mutable )?std::\w*mutex \w+;", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     }
 
-    assert found == {"python/module.cpp", "src/ledger/collector.hpp", "src/seeds/server.hpp"}
+    assert found == {"python/ledger.hpp", "src/ledger/collector.hpp", "src/server/server.hpp"}

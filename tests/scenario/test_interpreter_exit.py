@@ -43,7 +43,7 @@ SERVING = """
 listener = socket.socket(socket.AF_UNIX)
 listener.bind(sys.argv[1] + "/s")
 listener.listen()
-server = _native.SeedServer(collector.ledger, listener.fileno(), True)
+server = _native.AllocationServer(collector.ledger, listener.fileno(), True)
 in_background(lambda: again_and_again(lambda: server.run(0.01)))
 in_background(lambda: again_and_again(lambda: server.take_log(0.01)))
 """

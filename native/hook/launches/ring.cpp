@@ -125,7 +125,7 @@ void report_lane(Manager& manager, uint32_t place, uint8_t stall, bool is_aside)
 // What was left to be told with the launch is older than what is told now.
 void tell_left(LaunchedRing* room) noexcept {
     if (room == nullptr || !room->is_there()) return;
-    if (has_journal()) tell_ring(*room);
+    if (has_journal()) report_ring_change(*room);
     *room = {};
 }
 

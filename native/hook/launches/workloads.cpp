@@ -159,7 +159,7 @@ void put_back(const Launching& launching) noexcept {
     put_back(launching);
     forget_pending();
     if (launching.workload != nullptr && launching.workload->status != TTMEM_COMMITTED) ask_status(*launching.workload);
-    if (has_journal()) tell_ring(launching.ring);
+    if (has_journal()) report_ring_change(launching.ring);
 }
 
 // It is listed no longer, since tracking was off: its launch entered it anew, and the rest is told again.
@@ -185,7 +185,7 @@ void put_back(const Launching& launching) noexcept {
 
 // The ring is told with the launch of one program on the same chips; else by itself.
 [[gnu::noinline]] void count_apart(Workload& workload, const LaunchedRing& ring, bool is_counted) noexcept {
-    if (has_journal()) tell_ring(ring);
+    if (has_journal()) report_ring_change(ring);
     if (!is_counted) return;
     if (workload.program_count != 1) return each_word(workload.launches, count_launch_word);
     has_journal() ? count_only_launch(workload, {}) : count_launch_word(workload.only);

@@ -6,7 +6,7 @@
 
 namespace ttmem::hook {
 
-/// A stretch of a list of words. Words of a list of launches: the target in the upper 16 bits, the program below.
+/// A stretch of a list of words. RecordCopy of a list of launches: the target in the upper 16 bits, the program below.
 struct Batch {
     static constexpr uint32_t kMost = 7;
     uint32_t next, count;

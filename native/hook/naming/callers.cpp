@@ -40,7 +40,7 @@ void find_operation(const void* inside, Operation& operation) noexcept {
     const OperationLibrary* library =
         inside == nullptr ? usual_library() : library_at(reinterpret_cast<uintptr_t>(inside) - 1);
     if (library == nullptr) return;
-    const KeptErrno kept;
+    const SavedErrno kept;
     Climb seen{*library};
     _Unwind_Backtrace(climb, &seen);
     users_operation(seen.outermost, operation.users, Operation::kMost);

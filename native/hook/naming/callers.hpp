@@ -10,7 +10,7 @@
 
 namespace ttmem::hook {
 
-/// Words that end with a zero; "": nobody says.
+/// RecordCopy that end with a zero; "": nobody says.
 struct Operation {
     static constexpr uint32_t kMost = 120;
     char users[kMost];   // "ttnn.matmul"

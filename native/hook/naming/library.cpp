@@ -138,7 +138,7 @@ const OperationLibrary* known_library(uintptr_t address, uint32_t& count) noexce
 // Two threads may make it at once: then it is there twice. Takes little of the caller's stack, and keeps errno.
 [[gnu::noinline, gnu::cold]] const OperationLibrary* new_library(uintptr_t address) noexcept {
     OperationLibrary* made = nullptr;
-    const KeptErrno kept;
+    const SavedErrno kept;
     if (!on_own_stack([&]() noexcept { made = make_library(address); }) || made == nullptr) return nullptr;
     made->next = operation_libraries.load(std::memory_order_acquire);
     while (!operation_libraries.compare_exchange_weak(made->next, made, std::memory_order_acq_rel)) {
@@ -167,7 +167,7 @@ const OperationLibrary* usual_library() noexcept {
     while (one != nullptr && one->next != nullptr) one = one->next;
     if (one != nullptr) return one;
     uintptr_t inside = 0;
-    const KeptErrno kept;
+    const SavedErrno kept;
     return dl_iterate_phdr(look_at_name, &inside) == 0 ? nullptr : library_at(inside);
 }
 

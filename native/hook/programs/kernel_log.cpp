@@ -32,9 +32,9 @@ std::atomic<uint32_t> load_count{0};
 std::atomic<uint64_t> left_out{0};
 
 // errno is the host's.
-class KeptErrno {
+class SavedErrno {
 public:
-    ~KeptErrno() { errno = before_; }
+    ~SavedErrno() { errno = before_; }
 
 private:
     int before_ = errno;
@@ -157,7 +157,7 @@ void add_load(Page& page, const Program& program, const ttmem_kernel& kernel) no
 void log_kernel(const Program& program, const ttmem_kernel& kernel) noexcept {
     using namespace kernel_log;
     if (__builtin_expect(!is_on(), 1) || program.mesh == nullptr) return;
-    const KeptErrno kept;
+    const SavedErrno kept;
     Page page;
     const uint32_t count = load_count.fetch_add(1, std::memory_order_relaxed);
     if (count > kLoadsMost) return;

@@ -207,7 +207,7 @@ void report_kernel(const Program& program, Part& part) noexcept {
     kernel.program = program.id;
     kernel.binary_bytes = part.size_bytes;
     kernel.exact_bytes = part.size_bytes * part.core_count;
-    kernel.seed_rule_bytes = part.padded_bytes * program.core_count;
+    kernel.binary_times_cores_bytes = part.padded_bytes * program.core_count;
     kernel.site = part.site;
     kernel.core_count = part.core_count;
     kernel.target = program.target;

@@ -140,11 +140,11 @@ bool reads_clash_with_service(std::string_view text, ClashWords& words) noexcept
 }
 
 // What was half read is not kept.
-template <class Words>
-bool reads_any(std::string_view text, Words& words,
-               std::initializer_list<bool (*)(std::string_view, Words&) noexcept> ways) noexcept {
+template <class RecordCopy>
+bool reads_any(std::string_view text, RecordCopy& words,
+               std::initializer_list<bool (*)(std::string_view, RecordCopy&) noexcept> ways) noexcept {
     for (const auto reads : ways) {
-        Words found;
+        RecordCopy found;
         if (!reads(text, found)) continue;
         words = found;
         return true;

@@ -16,7 +16,7 @@
  *   ttmem_handle h = ttmem_buffer_alloc(&b);
  *   ttmem_free(h);                                     (or ttmem_free_id(target, TTMEM_BUFFER, 7, 0))
  *
- * Words: a *target* is one chip, or one mesh of chips; on a mesh one call stands for all its chips and the
+ * RecordCopy: a *target* is one chip, or one mesh of chips; on a mesh one call stands for all its chips and the
  * bytes are those of one chip. A *handle* is what an allocation returns; freeing by it is the fast way.
  * Tracking is on when TTMEM=1 or TT_ALLOC_TRACKING_ENABLED=1 at the first call, or after ttmem_enable(). TTMEM is off when
  * it is empty, 0, off, false or no (in any case), and on for every other word; TT_ALLOC_TRACKING_ENABLED is on for 1 alone,
@@ -223,10 +223,10 @@ typedef struct ttmem_circular_buffer {
 
 typedef struct ttmem_kernel {
     uint64_t id;
-    uint64_t program;         /* owner, 0 unknown; one of more than 48 bits is not kept */
-    uint64_t binary_bytes;    /* one image */
-    uint64_t exact_bytes;     /* over all cores and kernel groups; 0 unknown */
-    uint64_t seed_rule_bytes; /* 0: binary_bytes x core_count */
+    uint64_t program;                  /* owner, 0 unknown; one of more than 48 bits is not kept */
+    uint64_t binary_bytes;             /* one image */
+    uint64_t exact_bytes;              /* over all cores and kernel groups; 0 unknown */
+    uint64_t binary_times_cores_bytes; /* 0: binary_bytes x core_count */
     uint32_t site; /* from ttmem_intern: its name; behind a zero byte, if they are known, the packed bytes of its
                                  binaries, one for each processor: "eltwise_binary\0" "1252,860,1428" */
     uint16_t core_count;
@@ -285,7 +285,7 @@ enum ttmem_incident_option {
 };
 #define TTMEM_UNKNOWN_FIGURE (~0ull)
 
-/* An incident, told by the thread to which it happened. Figures that are not known are TTMEM_UNKNOWN_FIGURE; ids, addresses
+/* An incident, reported by the thread to which it happened. Figures that are not known are TTMEM_UNKNOWN_FIGURE; ids, addresses
  * and counts that are not known are 0. What is alive on the target is copied beside it. */
 typedef struct ttmem_incident {
     uint32_t struct_bytes; /* sizeof(ttmem_incident): fields are only ever appended */
@@ -314,7 +314,7 @@ typedef enum ttmem_node {
     TTMEM_DEVICE_OPERATION = 4, /* name: "MatmulDeviceOperation" */
 } ttmem_node;
 
-/* Names the place in the caller's program that asks for memory now; 0 if there is nothing to tell. */
+/* Names the place in the caller's program that asks for memory now; 0 if there is nothing to say. */
 typedef uint32_t (*ttmem_site_source)(void);
 
 /* 0 = off. Anything else: call in and see (the first call decides by the environment). */
@@ -324,10 +324,10 @@ extern TTMEM_DATA int ttmem_tracking;
 /* Turns tracking on or off from code. `directory` NULL: $TTMEM_DIR or the default. Returns 1 if tracking is on afterwards. */
 TTMEM_API int ttmem_enable(const char* directory);
 TTMEM_API void ttmem_disable(void);
-/* Who is asked for the site of buffers reported without one; NULL: nobody. One per process, whichever copy sets it. It is
+/* Who is asked for the site of buffers reported without one; NULL: none. One per process, whichever copy sets it. It is
  * called by the reporting thread, inside the report, and must neither block nor throw. */
 TTMEM_API void ttmem_set_site_source(ttmem_site_source source);
-/* Makes the Python stacks of reporting threads the source of sites (1), or nobody (0). The interpreter's lock is never taken;
+/* Makes the Python stacks of reporting threads the source of sites (1), or none (0). The interpreter's lock is never taken;
  * frames of ttmem, ttnn, torch and pytest are left out. */
 TTMEM_API void ttmem_python_sites(int is_on);
 /* The site of the caller's Python stack, as a buffer would get it; 0: there is none. */
@@ -392,7 +392,7 @@ static inline ttmem_handle ttmem_buffer_alloc(const ttmem_buffer* buffer) {
 static inline ttmem_handle ttmem_core_buffer_alloc(const ttmem_core_buffer* buffer) {
     return TTMEM_ON ? ttmem_core_buffer_alloc_on(buffer) : 0;
 }
-/* Allocations that were seen but cannot be reported, because nobody knows on which device they are: a finding, and the
+/* Allocations that were seen but cannot be reported, because their device is unknown: a finding, and the
  * figures of this process are shown as incomplete. */
 static inline void ttmem_unreported(uint64_t count) {
     if (TTMEM_ON) ttmem_unreported_on(count);
@@ -447,7 +447,7 @@ static inline void ttmem_clash(uint16_t target, uint64_t program, uint64_t cb_en
 }
 /* Numbered within the process, counted, and kept with a copy of what is alive there: the first two and the last six. The same
  * again by the same thread within a second is counted with the one before. Calls for memory that ran out and for clashes
- * are incidents, too, of which less is told; an incident of these two kinds is counted as they are. */
+ * are incidents, too, of which less is reported; an incident of these two kinds is counted as they are. */
 static inline void ttmem_report_incident(const ttmem_incident* incident) {
     if (TTMEM_ON) ttmem_incident_on(incident);
 }
@@ -484,7 +484,7 @@ static inline void ttmem_label(const char* text) {
 /* A trace of launches, by a number that is its own among those of its target: its capture begins, a launch of a program is
  * recorded in it, it ends (with the bytes that it takes on the device, 0 unknown); it is replayed; it is released, or its
  * capture came to nothing. What it writes is worked out from the buffers that are freed and the circular buffers of its
- * programs: a buffer that comes to lie there and is alive at a replay is an incident, TTMEM_INCIDENT_UNSAFE_REPLAY. Tell of a
+ * programs: a buffer that comes to lie there and is alive at a replay is an incident, TTMEM_INCIDENT_UNSAFE_REPLAY. Report a
  * replay before it begins. `site` 0: the source of sites is asked. The first captures ask the system for memory. */
 static inline void ttmem_trace_begin(uint16_t target, uint64_t trace, uint32_t site) {
     if (TTMEM_ON) ttmem_trace_begin_on(target, trace, site);

@@ -1,4 +1,5 @@
-#include "python/entry_rows.hpp"
+// What was alive at the peak of a process, as plain Python rows.
+#include "python/rows/entry_rows.hpp"
 #include "python/testing/flat_rows.hpp"
 
 namespace nb = nanobind;
@@ -13,19 +14,19 @@ nb::tuple alive_at_peak_rows(Books& books, uint64_t key, uint32_t device, uint8_
         if (process == nullptr || pool >= kPools) return nb::make_tuple(rows, false);
         const auto cell = process->book.cells().find(device);
         if (cell == process->book.cells().end()) return nb::make_tuple(rows, true);
-        const Teller teller(*process, time);
+        const EntrySource source(*process, time);
         const PeakAmount& amount = cell->second.pools[pool];
         const uint64_t peak = amount.peak_sequence;
-        const auto is_there = [&](const Words& words) {
+        const auto is_there = [&](const RecordCopy& words) {
             return words.pool() == pool && words.sequence() <= peak && !is_bookkeeping(words) &&
                    process->book.touches(process->book.targets()[words.target()], device);
         };
         Joined joined(*process);
-        const auto add = [&](const Words& words) { rows.append(entry_row(teller, joined, words)); };
-        const auto add_or_wait = [&](const Words& words) {
+        const auto add = [&](const RecordCopy& words) { rows.append(entry_row(source, joined, words)); };
+        const auto add_or_wait = [&](const RecordCopy& words) {
             if (!joined.take(words)) add(words);
         };
-        process->book.table().for_each([&](const Words& words) {
+        process->book.table().for_each([&](const RecordCopy& words) {
             if (is_there(words)) add_or_wait(words);
         });
         for (const Freed& freed : process->book.freed())

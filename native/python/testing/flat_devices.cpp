@@ -1,4 +1,4 @@
-// Chips as plain Python rows: what they are, and what everybody together has there.
+// Chips as plain Python rows: what they are, and what all processes together have there.
 #include "python/testing/flat_rows.hpp"
 
 namespace nb = nanobind;
@@ -41,7 +41,7 @@ void device_rows(const Devices& devices, const std::vector<History>& histories, 
     nb::list pools, kinds, cores;
     for (uint32_t number = 0; number < devices.all().size(); ++number) {
         const Device& device = devices.all()[number];
-        if (!wanted.has(number) || (!device.is_known && device.user_count == 0)) continue;  // or nobody's any more
+        if (!wanted.has(number) || (!device.is_known && device.user_count == 0)) continue;  // or unused by now
         const History& history = histories[number];
         for (uint32_t p = 0; p < kPools; ++p) {
             const PeakAmount& pool = device.cell.pools[p];

@@ -1,6 +1,6 @@
 // A process as plain Python rows: who it is, what is doubtful about it, what it did on each chip.
-#include "ledger/activity.hpp"
-#include "python/row_writer.hpp"
+#include "ledger/chips/activity.hpp"
+#include "python/rows/row_writer.hpp"
 #include "python/testing/flat_rows.hpp"
 
 namespace nb = nanobind;
@@ -78,7 +78,7 @@ constexpr const char* kIncidentFields[] = {"number",
 
 nb::list incident_dicts(const Process& process, const Timebase& time) {
     nb::list rows;
-    for (const KeptIncident& one : process.incidents.heads) {
+    for (const KnownIncident& one : process.incidents.heads) {
         const nb::tuple values = nb::steal<nb::tuple>(RowWriter().object(incident_row(process, one, time)));
         nb::dict row;
         for (size_t at = 0; at < std::size(kIncidentFields); ++at) row[kIncidentFields[at]] = values[at];

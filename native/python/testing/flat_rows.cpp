@@ -5,7 +5,7 @@
 #include <set>
 #include <tuple>
 
-#include "ledger/footprint.hpp"
+#include "ledger/places/footprint.hpp"
 #include "python/testing/peaks.hpp"
 
 namespace nb = nanobind;
@@ -82,7 +82,7 @@ void target_rows(const Process& process, const Wanted& wanted, ProcessLists& lis
 }
 
 void program_rows(const Process& process, ProcessLists& lists) {
-    process.book.table().for_each([&](const Words& words) {
+    process.book.table().for_each([&](const RecordCopy& words) {
         if (words.kind() != TTMEM_PROGRAM_BINARY) return;
         const nb::str operation = text(operation_of(process, words.target(), words.id));
         for (const uint32_t device : process.book.targets()[words.target()].devices)
@@ -128,7 +128,7 @@ void history_rows(const Process& process, const Timebase& time, ProcessLists& li
 }
 
 void add_process(const Process& process, const Timebase& time, const Wanted& wanted, ProcessLists& lists) {
-    if (process.shadowed_by != 0) {  // shown once, by what tells more
+    if (process.shadowed_by != 0) {  // shown once, by what says more
         if (!process.is_over())
             usage_rows(process, process.shadowed_by, time, wanted, lists.other_pools, lists.other_kinds);
         return;

@@ -11,7 +11,7 @@
 #include "ledger/collector.hpp"
 #include "ledger/rows/look.hpp"
 #include "ledger/rows/making.hpp"
-#include "python/rows.hpp"
+#include "python/rows/rows.hpp"
 #include "python/testing/peaks.hpp"
 
 namespace ttmem {
@@ -36,7 +36,7 @@ private:
 /// Balances are signed inside, and may be below zero for a moment.
 inline int64_t shown(int64_t amount) { return std::max<int64_t>(amount, 0); }
 
-/// What is known of each device; those that are nobody's any more are left out.
+/// What is known of each device; those that are not used any more are left out.
 nanobind::list device_list(const Devices& devices, const Wanted& wanted);
 /// `devices`, `device_pools`, `device_kinds` and `device_cores`.
 void device_rows(const Devices& devices, const std::vector<History>& histories, const Wanted& wanted,

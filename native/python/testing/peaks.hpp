@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "ledger/rows/peaks.hpp"
+#include "ledger/chips/peaks.hpp"
 
 namespace ttmem {
 
@@ -18,11 +18,11 @@ using AllPeaks = std::vector<std::shared_ptr<const std::vector<OnChip>>>;
 AllPeaks all_peaks(const Processes& processes, const Timebase& time);
 
 /// What is known of a chip's history: our own sums, and the peaks that each process's journal has kept by itself. If one
-/// of them was there before us, nobody knows how high all of them together have been.
+/// of them was there before us, it is unknown how high all of them together have been.
 struct History {
     Peak peaks[kPools];
     uint64_t since_ns = 0;
-    bool is_request_known[kPools];  // counters do not tell what was asked for
+    bool is_request_known[kPools];  // counters do not say what was asked for
 };
 
 /// Of every chip, by its number.

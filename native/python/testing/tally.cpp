@@ -1,10 +1,10 @@
-// What all rows would say, in few: how many allocations are alive, and which chips have the same figures. For whoever
+// What all rows would say, in few: how many allocations are alive, and which chips have the same figures. For anyone who
 // looks so often that making every row would take too long.
 #include <cstring>
 #include <map>
 #include <unordered_map>
 
-#include "ledger/activity.hpp"
+#include "ledger/chips/activity.hpp"
 #include "python/testing/flat_rows.hpp"
 
 namespace nb = nanobind;
@@ -15,14 +15,14 @@ namespace {
 using Counts = std::unordered_map<uint64_t, uint64_t>;
 
 // What is counted together: the target, the kind, the flags, and whether it takes any bytes.
-uint64_t group_of(const Words& words) {
+uint64_t group_of(const RecordCopy& words) {
     return uint64_t{words.target()} << 32 | uint64_t{words.kind()} << 16 | uint64_t{words.flags()} << 8 |
            uint64_t{words.reserved_bytes() != 0};
 }
 
 Counts counts_of(const Process& process) {
     Counts counts;
-    process.book.table().for_each([&](const Words& words) {
+    process.book.table().for_each([&](const RecordCopy& words) {
         if (!is_bookkeeping(words) && !words.is_further()) ++counts[group_of(words)];
     });
     return counts;

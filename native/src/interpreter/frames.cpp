@@ -42,8 +42,8 @@ struct Loads {
     return (hash ^ word) * 0x9e37'79b9'7f4a'7c15ull;
 }
 
-// Until 3.11 a code object has no number of its own. Then what it is called tells it from another at its address; texts keep
-// their hash once somebody asked for it, as compilers do.
+// Until 3.11 a code object has no number of its own. Then what it is called says it from another at its address; texts keep
+// their hash once a process asked for it, as compilers do.
 template <typename Memory>
 [[gnu::always_inline]] inline bool identify(const PythonRow& row, const char* code, uint64_t& identity) noexcept {
     const auto address = reinterpret_cast<uintptr_t>(code);
@@ -138,7 +138,7 @@ const char* check_code(const Interpreter& interpreter, const PythonRow& row, con
     return fault != nullptr ? fault : check_text(interpreter, row, name);
 }
 
-// Nothing is behind this frame: then it must be one by which the interpreter was entered. Before 3.11 nothing tells that.
+// Nothing is behind this frame: then it must be one by which the interpreter was entered. Before 3.11 nothing says that.
 bool is_outermost(const PythonRow& row, const char* frame) noexcept {
     constexpr uint16_t kOwnedByStack =
         12;  // from then on such a frame is the C stack's; before it is marked, beside its owner
@@ -149,7 +149,7 @@ bool is_outermost(const PythonRow& row, const char* frame) noexcept {
     return mark == (is_owned ? kOfCStack : 1);
 }
 
-// The offsets that 3.13 tells itself, as 64-bit words of a block that _PyRuntime begins with.
+// The offsets that 3.13 says itself, as 64-bit words of a block that _PyRuntime begins with.
 bool read_own_offsets(const char* runtime, PythonRow& row) noexcept {
     struct Own {
         char cookie[8];
@@ -202,8 +202,8 @@ const char* row_of(const Interpreter& interpreter, PythonRow& row) noexcept {
     for (const PythonRow& known : kPythonRows) {
         if (known.minor != minor) continue;
         row = known;
-        constexpr uint16_t kTellsItself = 13;
-        if (minor < kTellsItself || read_own_offsets(interpreter.runtime, row)) return nullptr;
+        constexpr uint16_t kSaysItself = 13;
+        if (minor < kSaysItself || read_own_offsets(interpreter.runtime, row)) return nullptr;
         return "this Python does not say where its frames are";
     }
     return "this Python's frames are not known: 3.10 to 3.13 are";

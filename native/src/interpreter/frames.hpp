@@ -1,12 +1,12 @@
 // The Python frames of the calling thread, read where the interpreter keeps them, without its headers and without its lock.
 //
-// The stock runtime gives the interpreter's lock away before it allocates, and whoever waits for the lock inside a report may
-// wait for ever. While a thread is in a call out of Python nobody changes its frames, and they keep their code objects
+// The stock runtime gives the interpreter's lock away before it allocates, and anyone who waits for the lock inside a report may
+// wait for ever. While a thread is in a call out of Python nothing changes its frames, and they keep their code objects
 // alive: so the thread itself may read them. Nothing here takes a reference, makes an object or runs Python code.
 //
 // Where frames lie is a row of offsets.def. Nothing is believed before it was seen: the first captures are read by the kernel
 // (process_vm_readv on our own process, which answers with an error where a load would crash), and everything found there
-// must be what the row says; before that the row is held against what the interpreter tells of its own structs
+// must be what the row says; before that the row is held against what the interpreter reports its own structs
 // (own_words.hpp). If anything is not, no stack is ever read in this process, and why is kept.
 #pragma once
 
@@ -54,10 +54,10 @@ const char* row_of(const Interpreter& interpreter, PythonRow& row) noexcept;
 bool is_thread_of(const Interpreter& interpreter) noexcept;
 
 /// Reads up to `most` frames of the calling thread through the kernel and checks all that is said of them. Null: they are as
-/// the row says, and `count` tells how many there are; else what was not.
+/// the row says, and `count` says how many there are; else what was not.
 const char* check_frames(const Interpreter& interpreter, const PythonRow& row, int most, int& count) noexcept;
 
-/// The frames of the calling thread, the innermost first, at most so many; only with a row that was checked. 0 on a thread
+/// The frames of the calling thread, the innermost first, at most that many; only with a row that was checked. 0 on a thread
 /// that Python does not know, and while the interpreter is not there or going away.
 int read_frames(const Interpreter& interpreter, const PythonRow& row, PythonFrame* frames, int most) noexcept;
 

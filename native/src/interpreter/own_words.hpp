@@ -6,7 +6,7 @@
 
 namespace ttmem {
 
-/// Null: the row agrees with all that this interpreter tells of itself; else what does not. Asks the kernel alone.
+/// Null: the row agrees with all that this interpreter reports itself; else what does not. Asks the kernel alone.
 const char* check_row(const Interpreter& interpreter, const PythonRow& row) noexcept;
 
 }  // namespace ttmem

@@ -11,13 +11,13 @@
 namespace ttmem {
 namespace {
 
-constexpr int kFramesKept = 16;    // of the user's program
+constexpr int kFramesMost = 16;    // of the user's program
 constexpr int kFramesRead = 64;    // with those of libraries between them
 constexpr int kFramesChecked = 8;  // of each capture that the kernel reads
 constexpr uint32_t kChecks = 64;   // then it is sure: four captures of several frames
 constexpr uint32_t kChecksOfSeveral =
     16;                                // what such a capture counts; one of a single frame proves less, and counts 1
-constexpr uint32_t kEmptyChecks = 64;  // threads of Python without frames: then only each so many-th is asked
+constexpr uint32_t kEmptyChecks = 64;  // threads of Python without frames: then only one of that many is asked
 constexpr uint32_t kKnownStacks = 131'072;                   // places in the table
 constexpr uint32_t kKnownStacksMost = kKnownStacks / 4 * 3;  // then names are looked up each time
 constexpr uint32_t kKnownProbes = 256;
@@ -25,10 +25,10 @@ constexpr size_t kFileRoom = 1024, kFunctionRoom = 512;
 constexpr uint64_t kHasSite = 1ull << 32;
 
 //   state        checks      who may read
-//   looking      -           nobody: no interpreter was found yet
+//   looking      -           none: no interpreter was found yet
 //   checking     below 64    after the kernel has read the same
 //   sure         64          any
-//   off          -           nobody, for good
+//   off          -           none, for good
 enum class PythonState : uint32_t { looking, finding, checking, sure, off };
 std::atomic<PythonState> python_state{PythonState::looking};
 std::atomic<uint32_t> python_asked{0}, python_checks{0}, python_empty{0};
@@ -92,8 +92,8 @@ bool is_left_out(const PythonFrame& frame) noexcept {
 
 // Of a new stack most frames are known: those of its callers.
 [[gnu::noinline]] uint32_t new_site(const PythonFrame* frames, int depth) noexcept {
-    int kept[kFramesKept], count = 0;
-    for (int i = 0; i < depth && count < kFramesKept; ++i)
+    int kept[kFramesMost], count = 0;
+    for (int i = 0; i < depth && count < kFramesMost; ++i)
         if (!is_left_out(frames[i])) kept[count++] = i;
     uint32_t site = 0;
     while (count-- > 0) site = node_of(site, frames[kept[count]]);
@@ -109,7 +109,7 @@ void keep_why_off(const char* why, int length) noexcept {
     header.sites_off.store(intern(why, static_cast<uint32_t>(length)), std::memory_order_release);
 }
 
-[[gnu::cold]] uint32_t tell_why_off() noexcept {
+[[gnu::cold]] uint32_t report_why_off() noexcept {
     if (the_writer.header->sites_off.load(std::memory_order_relaxed) != 0) return 0;
     char why[256];
     int length = std::snprintf(why, sizeof why, "%s (Python %.32s)", python_fault, the_interpreter.version());
@@ -129,7 +129,7 @@ void turn_python_off(const char* fault) noexcept {
     const uint32_t asked = python_asked.fetch_add(1, std::memory_order_relaxed);
     PythonState looking = PythonState::looking;
     if ((asked & (asked - 1)) != 0 || !python_state.compare_exchange_strong(looking, PythonState::finding)) return;
-    const KeptErrno kept;
+    const SavedErrno kept;
     if (!find_interpreter(the_interpreter)) {
         keep_why_off(kNoPython, static_cast<int>(std::strlen(kNoPython)));
         return python_state.store(PythonState::looking, std::memory_order_release);
@@ -144,17 +144,17 @@ void turn_python_off(const char* fault) noexcept {
 [[gnu::cold]] bool check_python() noexcept {
     if (python_state.load(std::memory_order_acquire) == PythonState::looking) look_for_python();
     const PythonState now = python_state.load(std::memory_order_acquire);
-    if (now == PythonState::off) return tell_why_off() != 0;
+    if (now == PythonState::off) return report_why_off() != 0;
     if (now != PythonState::checking) return now == PythonState::sure;
     if (!is_thread_of(the_interpreter)) return false;  // costs little, however many there are before Python begins
     const uint32_t empty = python_empty.load(std::memory_order_relaxed);
     if (empty >= kEmptyChecks && (python_empty.fetch_add(1, std::memory_order_relaxed) % kEmptyChecks) != 0)
         return false;
-    const KeptErrno kept;
+    const SavedErrno kept;
     int count = 0;
     if (const char* fault = check_frames(the_interpreter, the_row, kFramesChecked, count)) {
         turn_python_off(fault);
-        return tell_why_off() != 0;
+        return report_why_off() != 0;
     }
     if (count == 0) python_empty.fetch_add(1, std::memory_order_relaxed);
     const uint32_t worth = count > 1 ? kChecksOfSeveral : static_cast<uint32_t>(count);

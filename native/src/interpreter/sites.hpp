@@ -25,7 +25,7 @@ uint64_t python_stack() noexcept;
 uint32_t site_of_stack(uint64_t stack) noexcept;
 
 /// Sites of this journal that were found before, by what they were found by, as a number. A number that is not kept, since there
-/// is no room or nobody did, is not found.
+/// is no room or no process did, is not found.
 bool find_site(uint64_t number, uint32_t& site) noexcept;
 void keep_site(uint64_t number, uint32_t site) noexcept;
 

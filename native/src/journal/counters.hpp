@@ -14,35 +14,35 @@ namespace ttmem {
 //   allocs, frees fetch_add                                      any      relaxed
 // They agree with the live entries whenever no call is under way.
 struct PoolCounters {
-    Word used;
-    Word peak;
-    Word peak_time;
-    Word window_peak;
-    Word allocs;
-    Word frees;
-    Word own_peak;  // since the host began anew; never below window_peak
-    Word spare;
+    AtomicU64 used;
+    AtomicU64 peak;
+    AtomicU64 peak_time;
+    AtomicU64 window_peak;
+    AtomicU64 allocs;
+    AtomicU64 frees;
+    AtomicU64 own_peak;  // since the host began again; never below window_peak
+    AtomicU64 spare;
 };
 static_assert(sizeof(PoolCounters) == 64);
 
-struct KindCounters {  // buffers are not counted here: their pools tell
-    Word used;
-    Word count;
+struct KindCounters {  // buffers are not counted here: their pools say
+    AtomicU64 used;
+    AtomicU64 count;
 };
 static_assert(sizeof(KindCounters) == 16);
 
 // What goes on besides memory changing hands. Answers of caches and stalls are counted (fetch_add); how much is held
 // is stored after each change, so it is what the newest of them said.
 struct RingCounters {  // of every core of one type
-    Word live, retired, entries;
-    Word launches;  // that took room in it
-    Word total;     // its size, 0 unknown
+    AtomicU64 live, retired, entries;
+    AtomicU64 launches;  // that took room in it
+    AtomicU64 total;     // its size, 0 unknown
 };
 static_assert(sizeof(RingCounters) == 40);
 
 struct CacheCounters {
-    Word outcomes[kOutcomes];
-    Word entries, held, shared;
+    AtomicU64 outcomes[kOutcomes];
+    AtomicU64 entries, held, shared;
 };
 static_assert(sizeof(CacheCounters) == 64);
 
@@ -50,21 +50,21 @@ enum TargetState : uint32_t { kTargetUnnamed = 0, kTargetOpen = 1, kTargetClosed
 
 // One per target. `descriptor` is stored (release) before `state` says open; `closed_sequence` before it says closed.
 struct Target {
-    Half state;
-    Half descriptor;       // arena id of its newest DeviceDescriptor or MeshDescriptor
-    Word unique_id;        // chip's unique id or mesh id
-    Word closed_sequence;  // entries made before it ended with that close
-    Word launches;
-    Word clashes;
-    Word refusals;  // how often memory ran out
-    Word spare[2];
+    AtomicU32 state;
+    AtomicU32 descriptor;       // arena id of its newest DeviceDescriptor or MeshDescriptor
+    AtomicU64 unique_id;        // chip's unique id or mesh id
+    AtomicU64 closed_sequence;  // entries made before it ended with that close
+    AtomicU64 launches;
+    AtomicU64 clashes;
+    AtomicU64 refusals;  // how often memory ran out
+    AtomicU64 spare[2];
     KindCounters kinds[kKinds];
-    Word kinds_spare[2];
+    AtomicU64 kinds_spare[2];
     PoolCounters pools[kPools];
-    Word pools_spare[16];
+    AtomicU64 pools_spare[16];
     CacheCounters caches[kCaches];
     RingCounters rings[kCoreTypes];
-    Word stalls[kStalls];
+    AtomicU64 stalls[kStalls];
 };
 static_assert(sizeof(Target) == 1600 && offsetof(Target, pools) == 256 && offsetof(Target, caches) == 1024,
               "a pool's counters, and a cache's, share one cache line");

@@ -26,7 +26,7 @@ struct Candidate {
     bool has_incidents;
 };
 
-/// Numbers of which nobody can tell the next: which files are examined is not for others to choose.
+/// Numbers that cannot be predicted: which files are examined is not for others to choose.
 class Dice {
 public:
     Dice() noexcept {
@@ -84,7 +84,7 @@ bool has_incidents(int file, const Identity& identity) noexcept {
            pread(file, &incidents, sizeof incidents, offsetof(Header, incidents)) == sizeof incidents && incidents != 0;
 }
 
-// Dead: our own kind of file, nobody holds its lock, and its process is gone (or of another pid namespace).
+// Dead: our own kind of file, no process holds its lock, and its process is gone (or of another pid namespace).
 bool is_dead(int directory, Candidate& candidate, uint32_t own_uid, const Identity& self, uint32_t& opened) noexcept {
     struct stat facts{};
     if (fstatat(directory, candidate.name, &facts, AT_SYMLINK_NOFOLLOW) != 0 || !may_be_ours(facts, own_uid))
@@ -95,7 +95,7 @@ bool is_dead(int directory, Candidate& candidate, uint32_t own_uid, const Identi
     Identity identity{};
     const bool is_left = fstat(file, &facts) == 0 && may_be_ours(facts, own_uid) &&
                          pread(file, &identity, sizeof identity, 0) == sizeof identity && identity.magic == kMagic &&
-                         lock_holder(file) == kNobody;
+                         lock_holder(file) == kUnlocked;
     candidate.has_incidents = is_left && has_incidents(file, identity);
     close(file);
     if (!is_left) return false;
@@ -126,8 +126,8 @@ uint32_t keep_newest(Candidate* dead, uint32_t count, uint32_t most, bool with_i
 
 uint32_t keep_newest(Candidate* dead, uint32_t count, const ClearingBounds& bounds) noexcept {
     uint64_t bytes = 0;
-    const uint32_t told = keep_newest(dead, count, bounds.kept_with_incidents, true, bounds.kept_bytes, bytes);
-    return told + keep_newest(dead + told, count - told, bounds.kept_count, false, bounds.kept_bytes, bytes);
+    const uint32_t told = keep_newest(dead, count, bounds.most_with_incidents, true, bounds.most_bytes, bytes);
+    return told + keep_newest(dead + told, count - told, bounds.most_count, false, bounds.most_bytes, bytes);
 }
 
 }  // namespace

@@ -2,10 +2,10 @@
 //
 // A directory that was named (by the caller, or $TTMEM_DIR) is the only one. Else these are tried in turn:
 //
-//   /dev/shm/ttmem-<uid>            anybody may have made it before us: then it is passed over
+//   /dev/shm/ttmem-<uid>            any user may have made it before us: then it is passed over
 //   $XDG_RUNTIME_DIR/ttmem          if that directory is this user's own
 //   /run/user/<uid>/ttmem           the same where the environment does not name it
-//   /dev/shm/ttmem-<uid>.<random>   the one of this user that is there, else a new one: nobody can make it before us
+//   /dev/shm/ttmem-<uid>.<random>   the one of this user that is there, else a new one: no other user can make it before us
 //
 // Viewers look into all of them (src/ttmem/sources/directories.py); tests/scenario/journals/test_places.py compares the two.
 #pragma once
@@ -37,7 +37,7 @@ public:
     /// That file system is full: other places on it are passed over.
     void pass_over_device_of(int directory) noexcept;
 
-    /// Whether these are the default places, not one that somebody named.
+    /// Whether these are the default places, not one that a process named.
     bool is_default() const noexcept { return named_ == nullptr; }
 
 private:

@@ -34,21 +34,21 @@ inline constexpr bool is_kernel(uint8_t kind) {
 }
 static_assert(!is_kernel(TTMEM_KIND_UNKNOWN) && !is_kernel(TTMEM_BUFFER) && !is_kernel(TTMEM_PROGRAM_BINARY));
 
-/// What every live entry says. Its thread is added by whoever enters it.
+/// What every live entry says. Its thread is added by anyone who enters it.
 struct Entry {
     uint8_t kind = 0, pool = 0, flags = 0;
     uint32_t site = 0;
     uint16_t target = 0;
     uint64_t id = 0, reserved = 0;
 
-    constexpr Words pack() const noexcept {
-        Words words;
+    constexpr RecordCopy pack() const noexcept {
+        RecordCopy words;
         words.tag = Tag{Type::allocated, kind, pool, flags, site}.pack();
         words.id = id;
         words.reserved = in::kReserved.pack(reserved) | in::kTarget.pack(target);
         return words;
     }
-    static constexpr Entry unpack(const Words& words) noexcept {
+    static constexpr Entry unpack(const RecordCopy& words) noexcept {
         return {words.kind(),   words.pool(), words.flags(),         words.site(),
                 words.target(), words.id,     words.reserved_bytes()};
     }
@@ -60,15 +60,15 @@ struct BufferRecord {
     uint64_t address = 0, requested = 0, per_bank = 0, page_bytes = 0;
     uint8_t layout = 0;
 
-    constexpr Words pack() const noexcept {
+    constexpr RecordCopy pack() const noexcept {
         const uint64_t code = page_code(page_bytes, requested);
-        Words words = entry.pack();
+        RecordCopy words = entry.pack();
         words.address = in::kAddress.pack(address) | in::kLayout.pack(layout) | in::kLowCode.pack(code);
         words.requested = in::kRequested.pack(requested);
         words.per_bank = in::kPerBank.pack(per_bank) | in::kCount.pack(kCodeHigh.of(code));
         return words;
     }
-    static constexpr BufferRecord unpack(const Words& words) noexcept {
+    static constexpr BufferRecord unpack(const RecordCopy& words) noexcept {
         return {Entry::unpack(words),   words.buffer_address(), words.requested_bytes(),
                 words.per_bank_bytes(), words.page_bytes(),     words.layout()};
     }
@@ -85,8 +85,8 @@ struct CorePartRecord {
     /// A set of cores that has no room beside the address is unknown: cut, it would be another one.
     static constexpr uint32_t fitting(uint32_t core_set) noexcept { return core_set >> kCodeBits == 0 ? core_set : 0; }
 
-    constexpr Words pack() const noexcept {
-        Words words = entry.pack();
+    constexpr RecordCopy pack() const noexcept {
+        RecordCopy words = entry.pack();
         words.address =
             in::kAddress.pack(address) | in::kLayout.pack(layout) | in::kIsByCore.pack(1) | in::kLowCode.pack(core_set);
         words.requested = in::kRequested.pack(requested);
@@ -94,7 +94,7 @@ struct CorePartRecord {
             in::kPerCore.pack(per_core) | in::kNextPart.pack(next_part) | in::kCount.pack(kCodeHigh.of(core_set));
         return words;
     }
-    static constexpr CorePartRecord unpack(const Words& words) noexcept {
+    static constexpr CorePartRecord unpack(const RecordCopy& words) noexcept {
         return {Entry::unpack(words), words.buffer_address(), words.requested_bytes(), words.per_core_bytes(),
                 words.core_set(),     words.next_part(),      words.layout()};
     }
@@ -108,14 +108,14 @@ struct CircularBufferRecord {
     uint64_t program = 0, per_core = 0;
     uint16_t core_count = 0;
 
-    constexpr Words pack() const noexcept {
-        Words words = entry.pack();
+    constexpr RecordCopy pack() const noexcept {
+        RecordCopy words = entry.pack();
         words.address = in::kCbAddress.pack(address) | in::kCbCoreSet.pack(core_set);
         words.requested = in::kRequested.pack(program);
         words.per_bank = in::kPerBank.pack(per_core) | in::kCount.pack(core_count);
         return words;
     }
-    static constexpr CircularBufferRecord unpack(const Words& words) noexcept {
+    static constexpr CircularBufferRecord unpack(const RecordCopy& words) noexcept {
         return {Entry::unpack(words),
                 in::kCbAddress.as<uint32_t>(words.address),
                 in::kCbCoreSet.as<uint32_t>(words.address),
@@ -132,14 +132,14 @@ struct KernelRecord {
     uint16_t core_count = 0;
     uint8_t core_type = 0, found_by = 0;
 
-    constexpr Words pack() const noexcept {
-        Words words = entry.pack();
+    constexpr RecordCopy pack() const noexcept {
+        RecordCopy words = entry.pack();
         words.address = in::kProgram.pack(program) | in::kCoreType.pack(core_type) | in::kFoundBy.pack(found_by);
         words.requested = in::kRequested.pack(rule);
         words.per_bank = in::kPerBank.pack(binary) | in::kCount.pack(core_count);
         return words;
     }
-    static constexpr KernelRecord unpack(const Words& words) noexcept {
+    static constexpr KernelRecord unpack(const RecordCopy& words) noexcept {
         return {Entry::unpack(words),    in::kProgram.of(words.address),
                 words.requested_bytes(), words.per_bank_bytes(),
                 words.count(),           words.core_type(),
@@ -157,16 +157,16 @@ struct ProgramRecord {
     uint64_t launched = 0;   // sequence of its last launch, if that is not the one that enters it
     uint32_t address = 0;    // of its binaries in each bank, 0 unknown
     uint32_t operation = 0;  // its site, 0 unknown
-    uint16_t maker = 0;      // low bits of the sequence that made the entry; whoever enters it says which
+    uint16_t maker = 0;      // low bits of the sequence that made the entry; anyone who enters it says which
 
-    constexpr Words pack() const noexcept {
-        Words words = Entry{TTMEM_PROGRAM_BINARY, TTMEM_DRAM, 0, address, target, id, bytes}.pack();
+    constexpr RecordCopy pack() const noexcept {
+        RecordCopy words = Entry{TTMEM_PROGRAM_BINARY, TTMEM_DRAM, 0, address, target, id, bytes}.pack();
         words.address = launched;
         words.requested = in::kRequested.pack(operation);
         words.per_bank = in::kLaunches.pack(launches) | in::kStatus.pack(status) | in::kCount.pack(maker);
         return words;
     }
-    static constexpr ProgramRecord unpack(const Words& words) noexcept {
+    static constexpr ProgramRecord unpack(const RecordCopy& words) noexcept {
         return {words.target(),         words.id,      words.status(), words.launches(),
                 words.reserved_bytes(), words.address, words.site(),   static_cast<uint32_t>(words.requested_bytes()),
                 words.count()};
@@ -196,30 +196,30 @@ struct ProgramRecord {
     }
 };
 
-/// What somebody reports over the allocation server's socket: an address has all 64 bits, and there is nothing beside it.
+/// What a process reports over the allocation server's socket: an address has all 64 bits, and there is nothing beside it.
 struct SocketRecord {
     Entry entry;
     uint64_t address = 0, requested = 0, holders = 1;
     uint16_t type = 0;  // of a buffer, as its message has it
 
-    constexpr Words pack() const noexcept {
-        Words words = entry.pack();
+    constexpr RecordCopy pack() const noexcept {
+        RecordCopy words = entry.pack();
         words.address = address;
         words.requested = in::kRequested.pack(requested);
         words.per_bank = in::kPerBank.pack(holders) | in::kCount.pack(type);
         return words;
     }
-    static constexpr SocketRecord unpack(const Words& words) noexcept {
+    static constexpr SocketRecord unpack(const RecordCopy& words) noexcept {
         return {Entry::unpack(words), words.address, words.requested_bytes(), words.per_bank_bytes(), words.count()};
     }
-    static constexpr void set_holders(Words& words, uint64_t holders) noexcept {
+    static constexpr void set_holders(RecordCopy& words, uint64_t holders) noexcept {
         words.per_bank = in::kPerBank.put(words.per_bank, holders);
     }
     bool operator==(const SocketRecord&) const = default;
 };
 
 /// The entry of a program whose binaries take no memory of their own: it carries status and launches, and is no allocation.
-inline constexpr bool is_bookkeeping(const Words& words) {
+inline constexpr bool is_bookkeeping(const RecordCopy& words) {
     return words.kind() == TTMEM_PROGRAM_BINARY && words.reserved_bytes() == 0;
 }
 

@@ -32,10 +32,10 @@
 
 namespace ttmem {
 
-/// The words of a record; its thread is added by whoever publishes it.
-inline constexpr Words words_of(Tag tag, uint16_t target, uint64_t id, uint64_t address = 0, uint64_t reserved = 0,
-                                uint64_t requested = 0, uint64_t per_bank = 0) noexcept {
-    Words words;
+/// The words of a record; its thread is added by anyone who publishes it.
+inline constexpr RecordCopy words_of(Tag tag, uint16_t target, uint64_t id, uint64_t address = 0, uint64_t reserved = 0,
+                                     uint64_t requested = 0, uint64_t per_bank = 0) noexcept {
+    RecordCopy words;
     words.tag = tag.pack();
     words.id = id;
     words.address = address;
@@ -53,17 +53,17 @@ struct FreedRecord {
     uint8_t kind = 0, pool = 0, flags = 0;
     uint16_t target = 0;
     uint64_t id = 0, bytes = 0;
-    uint64_t made_by = 0;  // the sequence of the life that ended, 0: nobody knows
+    uint64_t made_by = 0;  // the sequence of the life that ended, 0: unknown
 
-    constexpr Words pack() const noexcept {
+    constexpr RecordCopy pack() const noexcept {
         return words_of({Type::freed, kind, pool, flags, 0}, target, id, made_by, bytes);
     }
-    static constexpr FreedRecord unpack(const Words& words) noexcept {
+    static constexpr FreedRecord unpack(const RecordCopy& words) noexcept {
         return {words.kind(), words.pool(),           words.flags(), words.target(),
                 words.id,     words.reserved_bytes(), words.address};
     }
     /// The words of a life become those of its end.
-    static constexpr void end(Words& life) noexcept {
+    static constexpr void end(RecordCopy& life) noexcept {
         life.address = life.sequence();
         life.set_type(Type::freed);
     }
@@ -75,10 +75,10 @@ struct StatusChangedRecord {
     uint64_t program = 0;
     uint8_t status = 0;
 
-    constexpr Words pack() const noexcept {
+    constexpr RecordCopy pack() const noexcept {
         return words_of(tag_of_program(Type::status_changed), target, program, 0, 0, status);
     }
-    static constexpr StatusChangedRecord unpack(const Words& words) noexcept {
+    static constexpr StatusChangedRecord unpack(const RecordCopy& words) noexcept {
         return {words.target(), words.id, static_cast<uint8_t>(words.requested_bytes() & in::kStatus.most())};
     }
     bool operator==(const StatusChangedRecord&) const = default;
@@ -99,7 +99,7 @@ struct RingMove {
     bool operator==(const RingMove&) const = default;
 };
 
-/// A kernel ring after a launch, as the record of the launch has it, for a host that tells of both at once.
+/// A kernel ring after a launch, as the record of the launch has it, for a host that reports both at once.
 struct LaunchedRing {
     uint64_t levels;  // live bytes32 | retired bytes32
     uint64_t total;
@@ -124,14 +124,14 @@ struct LaunchedRecord {
     uint64_t program = 0, launches = 0;
     LaunchedRing ring{};  // of the same target, if there is one
 
-    constexpr Words pack() const noexcept {
+    constexpr RecordCopy pack() const noexcept {
         return words_of(tag_of_program(Type::launched, ring.is_there() ? kWithRing : uint8_t{0}), target, program,
                         ring.levels, ring.total, launches, ring.word);
     }
-    static constexpr bool has_ring(const Words& words) noexcept {
+    static constexpr bool has_ring(const RecordCopy& words) noexcept {
         return words.type() == Type::launched && (words.flags() & kWithRing) != 0;
     }
-    static constexpr LaunchedRecord unpack(const Words& words) noexcept {
+    static constexpr LaunchedRecord unpack(const RecordCopy& words) noexcept {
         LaunchedRecord launch{words.target(), words.id, words.requested_bytes()};
         if (has_ring(words))
             launch.ring = {words.address, in::kReserved.of(words.reserved),
@@ -148,11 +148,11 @@ struct RingMovedRecord {
     static constexpr RingMovedRecord of(const LaunchedRing& ring) noexcept {
         return {ring.live(), ring.retired(), ring.total, ring.entries(), ring.move()};
     }
-    constexpr Words pack() const noexcept {
+    constexpr RecordCopy pack() const noexcept {
         return words_of({Type::ring_moved}, static_cast<uint16_t>(move.target()), live, retired, total, entries,
                         move.word);
     }
-    static constexpr RingMovedRecord unpack(const Words& words) noexcept {
+    static constexpr RingMovedRecord unpack(const RecordCopy& words) noexcept {
         return {words.id,
                 words.address,
                 in::kReserved.of(words.reserved),
@@ -167,11 +167,11 @@ struct CacheAnsweredRecord {
     uint8_t cache = 0, outcome = 0;
     uint64_t size = 0, held = 0, shared = 0, entries = 0;
 
-    constexpr Words pack() const noexcept {
+    constexpr RecordCopy pack() const noexcept {
         return words_of({Type::cache_answered}, target, size, held, shared, entries,
                         in::kCache.pack(cache) | in::kOutcome.pack(outcome));
     }
-    static constexpr CacheAnsweredRecord unpack(const Words& words) noexcept {
+    static constexpr CacheAnsweredRecord unpack(const RecordCopy& words) noexcept {
         return {words.target(),
                 in::kCache.as<uint8_t>(words.per_bank),
                 in::kOutcome.as<uint8_t>(words.per_bank),
@@ -188,10 +188,10 @@ struct TargetOpenedRecord {
     uint32_t descriptor = 0;  // an item of the arena
     uint64_t unique_id = 0;
 
-    constexpr Words pack() const noexcept {
+    constexpr RecordCopy pack() const noexcept {
         return words_of({Type::target_opened, 0, TTMEM_POOL_UNKNOWN}, target, descriptor, unique_id);
     }
-    static constexpr TargetOpenedRecord unpack(const Words& words) noexcept {
+    static constexpr TargetOpenedRecord unpack(const RecordCopy& words) noexcept {
         return {words.target(), static_cast<uint32_t>(words.id), words.address};
     }
     bool operator==(const TargetOpenedRecord&) const = default;
@@ -201,10 +201,10 @@ struct TargetClosedRecord {
     uint16_t target = 0;
     uint64_t ended = 0, unique_id = 0;
 
-    constexpr Words pack() const noexcept {
+    constexpr RecordCopy pack() const noexcept {
         return words_of({Type::target_closed, 0, TTMEM_POOL_UNKNOWN}, target, ended, unique_id);
     }
-    static constexpr TargetClosedRecord unpack(const Words& words) noexcept {
+    static constexpr TargetClosedRecord unpack(const RecordCopy& words) noexcept {
         return {words.target(), words.id, words.address};
     }
     bool operator==(const TargetClosedRecord&) const = default;
@@ -218,10 +218,10 @@ struct PhaseRecord {
     uint8_t pool = 0;
     uint64_t peak = 0;
 
-    constexpr Words pack() const noexcept {
+    constexpr RecordCopy pack() const noexcept {
         return words_of({type, 0, pool}, target, number, name, std::min(peak, in::kReserved.most()));
     }
-    static constexpr PhaseRecord unpack(const Words& words) noexcept {
+    static constexpr PhaseRecord unpack(const RecordCopy& words) noexcept {
         return {words.type(), static_cast<uint32_t>(words.id), static_cast<uint32_t>(words.address), words.target(),
                 words.pool(), in::kReserved.of(words.reserved)};
     }
@@ -231,8 +231,10 @@ struct PhaseRecord {
 struct LabelledRecord {
     uint32_t label = 0;
 
-    constexpr Words pack() const noexcept { return words_of({Type::labelled, 0, TTMEM_POOL_UNKNOWN}, 0, label); }
-    static constexpr LabelledRecord unpack(const Words& words) noexcept { return {static_cast<uint32_t>(words.id)}; }
+    constexpr RecordCopy pack() const noexcept { return words_of({Type::labelled, 0, TTMEM_POOL_UNKNOWN}, 0, label); }
+    static constexpr LabelledRecord unpack(const RecordCopy& words) noexcept {
+        return {static_cast<uint32_t>(words.id)};
+    }
     bool operator==(const LabelledRecord&) const = default;
 };
 
@@ -241,10 +243,10 @@ struct OutOfMemoryRecord {
     uint8_t pool = 0;
     uint64_t requested = 0, free = 0, largest = 0;
 
-    constexpr Words pack() const noexcept {
+    constexpr RecordCopy pack() const noexcept {
         return words_of({Type::out_of_memory, 0, pool}, target, requested, free, largest);
     }
-    static constexpr OutOfMemoryRecord unpack(const Words& words) noexcept {
+    static constexpr OutOfMemoryRecord unpack(const RecordCopy& words) noexcept {
         return {words.target(), words.pool(), words.id, words.address, words.reserved_bytes()};
     }
     bool operator==(const OutOfMemoryRecord&) const = default;
@@ -254,8 +256,8 @@ struct ClashedRecord {
     uint16_t target = 0;
     uint64_t program = 0, cb_end = 0, buffer = 0;
 
-    constexpr Words pack() const noexcept { return words_of({Type::clashed}, target, program, cb_end, buffer); }
-    static constexpr ClashedRecord unpack(const Words& words) noexcept {
+    constexpr RecordCopy pack() const noexcept { return words_of({Type::clashed}, target, program, cb_end, buffer); }
+    static constexpr ClashedRecord unpack(const RecordCopy& words) noexcept {
         return {words.target(), words.id, words.address, in::kReserved.of(words.reserved)};
     }
     bool operator==(const ClashedRecord&) const = default;
@@ -268,10 +270,10 @@ struct IncidentRecord {
     uint32_t site = 0;
     uint64_t asked = 0;
 
-    constexpr Words pack() const noexcept {
+    constexpr RecordCopy pack() const noexcept {
         return words_of({Type::incident, 0, pool, 0, site}, target, number, kind, asked);
     }
-    static constexpr IncidentRecord unpack(const Words& words) noexcept {
+    static constexpr IncidentRecord unpack(const RecordCopy& words) noexcept {
         return {words.id,     static_cast<uint8_t>(words.address),
                 words.pool(), words.target(),
                 words.site(), words.reserved_bytes()};
@@ -285,8 +287,10 @@ struct TraceRecord {
     uint16_t target = 0;
     uint64_t trace = 0, bytes = 0;
 
-    constexpr Words pack() const noexcept { return words_of({type, 0, TTMEM_POOL_UNKNOWN}, target, trace, 0, bytes); }
-    static constexpr TraceRecord unpack(const Words& words) noexcept {
+    constexpr RecordCopy pack() const noexcept {
+        return words_of({type, 0, TTMEM_POOL_UNKNOWN}, target, trace, 0, bytes);
+    }
+    static constexpr TraceRecord unpack(const RecordCopy& words) noexcept {
         return {words.type(), words.target(), words.id, words.reserved_bytes()};
     }
     bool operator==(const TraceRecord&) const = default;
@@ -297,10 +301,10 @@ struct ProgramNamedRecord {
     uint64_t program = 0;
     uint32_t site = 0;
 
-    constexpr Words pack() const noexcept {
+    constexpr RecordCopy pack() const noexcept {
         return words_of(tag_of_program(Type::program_named), target, program, site);
     }
-    static constexpr ProgramNamedRecord unpack(const Words& words) noexcept {
+    static constexpr ProgramNamedRecord unpack(const RecordCopy& words) noexcept {
         return {words.target(), words.id, static_cast<uint32_t>(words.address)};
     }
     bool operator==(const ProgramNamedRecord&) const = default;
@@ -312,10 +316,10 @@ struct SiteChangedRecord {
     uint64_t id = 0, made_by = 0;
     uint32_t site = 0;
 
-    constexpr Words pack() const noexcept {
+    constexpr RecordCopy pack() const noexcept {
         return words_of({Type::site_changed, kind, pool, 0, site}, target, id, made_by);
     }
-    static constexpr SiteChangedRecord unpack(const Words& words) noexcept {
+    static constexpr SiteChangedRecord unpack(const RecordCopy& words) noexcept {
         return {words.kind(), words.pool(), words.target(), words.id, words.address, words.site()};
     }
     bool operator==(const SiteChangedRecord&) const = default;

@@ -1,6 +1,6 @@
 // Memory that was refused, circular buffers that clashed, unsafe replays of a trace: numbered from 1 within their process.
-// `incidents` in the header moves first, so whoever is killed inside leaves at least a count. Incident n has the slot
-// slot_of(n), taken as a ring slot is: committed(older) --CAS--> busy(n) --stores--> committed(n). Whoever finds busy or newer
+// `incidents` in the header moves first, so anyone who is killed inside leaves at least a count. Incident n has the slot
+// slot_of(n), taken as a ring slot is: committed(older) --CAS--> busy(n) --stores--> committed(n). Anyone who finds busy or newer
 // leaves the slot alone. A repetition (same thread, target, site, kind, pool, size, end of circular buffers, trace and address, within
 // a second; or the same trace replayed over the same buffer, at any time) only raises `repeats` and `last_time` of its slot.
 //
@@ -38,27 +38,27 @@ inline constexpr uint64_t kUnknownFigure = ~0ull;
 //   repeats, last_time  any thread that repeats it, while committed any                        relaxed
 //   others              owner only, between busy and committed     any, judged by commit       relaxed
 struct Incident {
-    Word commit;
-    Word repeats;    // how often it happened again
-    Word last_time;  // of the newest repetition, 0: none
-    Word time;
-    Word place;                    // see IncidentPlace
-    Word site_and_phase;           // see SiteAndPhase
-    Word other_site_and_cores;     // see OtherSiteAndCores
-    Word requested, per_bank;      // asked for: in all banks, of each bank
-    Word free, largest;            // in all banks
-    Word bank_free, bank_largest;  // of one bank
-    Word banks;                    // how many, 0 unknown
-    Word space_begin, space_end;   // addresses of the allocator that refused, in each bank; both 0 unknown
-    Word program;
-    Word cb_end, lowest_buffer;            // addresses
-    Word trace, address;                   // of an unsafe replay: the trace, and the buffer that lies where it writes
-    Word launches;                         // on its target, before it
-    Word sequence_before, sequence_after;  // what had been given out before and after the copy was made
-    Word entries;                          // in the copy
-    Word left_out, left_out_bytes;         // what was alive beyond them
-    Word text_bytes;
-    Word spare[36];
+    AtomicU64 commit;
+    AtomicU64 repeats;    // how often it happened again
+    AtomicU64 last_time;  // of the newest repetition, 0: none
+    AtomicU64 time;
+    AtomicU64 place;                    // see IncidentPlace
+    AtomicU64 site_and_phase;           // see SiteAndPhase
+    AtomicU64 other_site_and_cores;     // see OtherSiteAndCores
+    AtomicU64 requested, per_bank;      // asked for: in all banks, of each bank
+    AtomicU64 free, largest;            // in all banks
+    AtomicU64 bank_free, bank_largest;  // of one bank
+    AtomicU64 banks;                    // how many, 0 unknown
+    AtomicU64 space_begin, space_end;   // addresses of the allocator that refused, in each bank; both 0 unknown
+    AtomicU64 program;
+    AtomicU64 cb_end, lowest_buffer;  // addresses
+    AtomicU64 trace, address;         // of an unsafe replay: the trace, and the buffer that lies where it writes
+    AtomicU64 launches;               // on its target, before it
+    AtomicU64 sequence_before, sequence_after;  // what had been given out before and after the copy was made
+    AtomicU64 entries;                          // in the copy
+    AtomicU64 left_out, left_out_bytes;         // what was alive beyond them
+    AtomicU64 text_bytes;
+    AtomicU64 spare[36];
     char text[kIncidentTextBytes];  // what the runtime said, its beginning
 };
 static_assert(sizeof(Incident) == 1024 && offsetof(Incident, text) == 512);

@@ -14,7 +14,7 @@ namespace ttmem {
 struct KernelName {
     static constexpr size_t kBinariesMost = 16;
 
-    /// A journal is not trusted: sizes that are no sizes are nobody's.
+    /// A journal is not trusted: sizes that cannot be are left out.
     explicit KernelName(const std::string& text) : name(text, 0, text.find('\0')) {
         if (name.size() < text.size() && !read(text, name.size() + 1)) packed_bytes.clear();
     }

@@ -66,36 +66,37 @@ static_assert(sizeof(Identity) == 640);
 struct Header {
     Identity identity;
     uint8_t pad0[1024 - sizeof(Identity)];
-    Word next_sequence;  // the next one to be given; those below were given
+    AtomicU64 next_sequence;  // the next one to be given; those below were given
     uint8_t pad1[56];
-    Word free_head;
-    Word slab_high;  // entries at and above were never used
-    Word index_live[kIndexLevels];
+    AtomicU64 free_head;
+    AtomicU64 slab_high;  // entries at and above were never used
+    AtomicU64 index_live[kIndexLevels];
     uint8_t pad2[24];
-    Word skipped;          // ring records lost because their slot was busy or newer
-    Word untabled_allocs;  // allocations that found the live table full: once above 0 the list is not whole
-    Word untabled_frees;
-    Word unsized_frees;    // ... of which the size was not known: counters are no longer exact
-    Word unmatched_frees;  // unknown id, double free, wrong target
-    Word replaced;         // a live id was allocated again
-    Word clamped;          // sizes cut to kSizeMost
-    Word shrunk_kernels;   // a kernel loaded again with a smaller size
-    Word arena_used;
-    Word arena_refused;   // strings or descriptors that found no room
-    Word phases_refused;  // phase peaks that found no room
-    Half label;           // arena id, 0: the command
-    Half threads_used;
-    Word target_refused;  // devices or meshes beyond kTargets
-    Word unreported;      // allocations that were seen and not reported, their device being unknown
-    Word undivided_l1;    // openings of devices whose L1_SMALL buffers are counted as L1: nobody could tell them apart
-    Word incidents;       // how many there were: the number of the newest
-    Word incident_counts[kIncidentKinds][kPools];  // the same by kind and pool
-    Word stack_nodes_used;                         // the next node to be given
-    Word stack_texts_used;                         // bytes
-    Word stacks_refused;                           // stacks that found no room: their site is "other"
-    Half sites_off;  // arena id of the reason why Python stacks are not recorded, 0: none known
-    Half sites_spare;
-    Word unjudged;  // allocations, frees and traces that could not be compared: unsafe replays may be missing
+    AtomicU64 skipped;          // ring records lost because their slot was busy or newer
+    AtomicU64 untabled_allocs;  // allocations that found the live table full: once above 0 the list is not whole
+    AtomicU64 untabled_frees;
+    AtomicU64 unsized_frees;    // ... of which the size was not known: counters are no longer exact
+    AtomicU64 unmatched_frees;  // unknown id, double free, wrong target
+    AtomicU64 replaced;         // a live id was allocated again
+    AtomicU64 clamped;          // sizes cut to kSizeMost
+    AtomicU64 shrunk_kernels;   // a kernel loaded again with a smaller size
+    AtomicU64 arena_used;
+    AtomicU64 arena_refused;   // strings or descriptors that found no room
+    AtomicU64 phases_refused;  // phase peaks that found no room
+    AtomicU32 label;           // arena id, 0: the command
+    AtomicU32 threads_used;
+    AtomicU64 target_refused;  // devices or meshes beyond kTargets
+    AtomicU64 unreported;      // allocations that were seen and not reported, their device being unknown
+    AtomicU64
+        undivided_l1;  // openings of devices whose L1_SMALL buffers are counted as L1: they could not be distinguished
+    AtomicU64 incidents;                                // how many there were: the number of the newest
+    AtomicU64 incident_counts[kIncidentKinds][kPools];  // the same by kind and pool
+    AtomicU64 stack_nodes_used;                         // the next node to be given
+    AtomicU64 stack_texts_used;                         // bytes
+    AtomicU64 stacks_refused;                           // stacks that found no room: their site is "other"
+    AtomicU32 sites_off;  // arena id of the reason why Python stacks are not recorded, 0: none known
+    AtomicU32 sites_spare;
+    AtomicU64 unjudged;  // allocations, frees and traces that could not be compared: unsafe replays may be missing
     uint8_t pad3[kPage - 1024 - 64 - 64 - (21 + kIncidentKinds * kPools) * 8];
 };
 static_assert(sizeof(Header) == kPage && offsetof(Header, next_sequence) == 1024 &&
@@ -123,10 +124,10 @@ inline constexpr Plan plan_of(Sizes sizes) {
     plan.index_slots[1] = most <= 4096 ? 0 : (most < 32'768 ? most : 32'768);
     plan.index_slots[2] = most <= 32'768 ? 0 : most;
     uint64_t index = 0;
-    for (uint32_t slots : plan.index_slots) index += uint64_t{slots} * sizeof(Half);
+    for (uint32_t slots : plan.index_slots) index += uint64_t{slots} * sizeof(AtomicU32);
     plan.targets = kPage;
     plan.threads = plan.targets + page_up(uint64_t{kTargets} * sizeof(Target));
-    plan.slab = plan.threads + page_up(kThreads * sizeof(Half));
+    plan.slab = plan.threads + page_up(kThreads * sizeof(AtomicU32));
     plan.index = plan.slab + page_up(uint64_t{sizes.table} * sizeof(Record));
     plan.ring = plan.index + page_up(index);
     plan.phases = plan.ring + page_up(uint64_t{sizes.ring_slots} * sizeof(Record));

@@ -9,14 +9,14 @@ namespace ttmem {
 // ---- phases
 // The highest figure of every phase name, target and pool, for viewers that come later. Written under the
 // phase lock of the host; `runs` is stored last (release) and 0 means the row is not there yet. A row without a target
-// tells of a name how many of its phases are open (`peak`) and since when (`time`): whoever is killed in one left it so.
+// reports a name how many of its phases are open (`peak`) and since when (`time`): anyone who is killed in one left it so.
 inline constexpr uint16_t kNoTarget = 0xffff;
 
 struct PhasePeak {
-    Word name_and_place;  // see PhasePlace
-    Word peak;
-    Word time;
-    Word runs;  // how often a phase of this name ended
+    AtomicU64 name_and_place;  // see PhasePlace
+    AtomicU64 peak;
+    AtomicU64 time;
+    AtomicU64 runs;  // how often a phase of this name ended
 };
 static_assert(sizeof(PhasePeak) == 32);
 
@@ -39,7 +39,7 @@ struct PhasePlace {
 enum class Item : uint32_t { text = 1, device = 2, mesh = 3 };
 
 struct ItemHead {
-    Word head;  // see ItemWord
+    AtomicU64 head;  // see ItemWord
 };
 
 struct ItemWord {
@@ -90,9 +90,9 @@ enum class Node : uint32_t {
 };
 
 struct StackNode {
-    Half parent;  // a node's number, 0: none
-    Half name, file;
-    Half kind_and_line;  // see NodeWord
+    AtomicU32 parent;  // a node's number, 0: none
+    AtomicU32 name, file;
+    AtomicU32 kind_and_line;  // see NodeWord
 };
 static_assert(sizeof(StackNode) == 16);
 

@@ -126,7 +126,7 @@ bool reserve(NewJournal& journal) noexcept {
     if (!is_lack_of_room(errno)) return false;
     for (const uint32_t with_incidents : {8, 4, 2, 1, 0}) {  // what lives goes before what is kept of the dead
         ClearingBounds bounds = kMakeRoom;
-        bounds.kept_with_incidents = with_incidents;
+        bounds.most_with_incidents = with_incidents;
         remove_dead_journals(journal.directory, geteuid(), bounds);
         if (fallocate(journal.file, 0, 0, bytes) == 0) return true;
     }

@@ -1,6 +1,6 @@
 // Where journals live and how one comes to be: unnamed, reserved, filled, locked, and only then linked.
 //
-// Nobody ever sees a half-made journal, and a full file system refuses tracking instead of killing the host later
+// No process ever sees a half-made journal, and a full file system refuses tracking instead of killing the host later
 // with SIGBUS. The directory is private to its user (0700, owner checked).
 #pragma once
 

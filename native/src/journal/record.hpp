@@ -40,18 +40,19 @@ enum class Type : uint8_t {
 inline constexpr Type kNewestType = Type::site_changed;
 
 // Flags of a record or entry.
-inline constexpr uint8_t kView = 1;              // belongs to another allocation: charged 0
-inline constexpr uint8_t kIndexed = 2;           // entry is in the index by id
-inline constexpr uint8_t kUntabled = 4;          // the live table was full: counted, not listed
-inline constexpr uint8_t kUnmatched = 8;         // a free that matched nothing alive
-inline constexpr uint8_t kExcused = 16;          // ... of an allocation that its target's close, or a fork, had ended
-inline constexpr uint8_t kClamped = 32;          // a size beyond kSizeMost was cut
-inline constexpr uint8_t kEstimated = 64;        // kernel charged by the seeds' rule, its exact size being unknown
+inline constexpr uint8_t kView = 1;       // belongs to another allocation: charged 0
+inline constexpr uint8_t kIndexed = 2;    // entry is in the index by id
+inline constexpr uint8_t kUntabled = 4;   // the live table was full: counted, not listed
+inline constexpr uint8_t kUnmatched = 8;  // a free that matched nothing alive
+inline constexpr uint8_t kExcused = 16;   // ... of an allocation that its target's close, or a fork, had ended
+inline constexpr uint8_t kClamped = 32;   // a size beyond kSizeMost was cut
+inline constexpr uint8_t kEstimated =
+    64;  // kernel charged by the allocation server's rule, its exact size being unknown
 inline constexpr uint8_t kFurther = kEstimated;  // of a buffer: not the first part of one that is allocated by core
 inline constexpr uint8_t kReplaced =
     128;  // of an allocated record: an older life of its key ended with it (see replaced_hint)
 inline constexpr uint8_t kStillborn = kExcused;  // of an allocated record: overtaken by a newer life of its key
-inline constexpr uint8_t kWithRing = kView;      // of a launched record: it tells of the kernel ring, too
+inline constexpr uint8_t kWithRing = kView;      // of a launched record: it reports the kernel ring, too
 
 // Record and Entry, word for word:
 //
@@ -62,16 +63,16 @@ inline constexpr uint8_t kWithRing = kView;      // of a launched record: it tel
 // Ring slot: committed(older) --CAS--> busy(s) --stores--> committed(s). A writer that finds busy or newer
 // leaves the slot alone and counts `skipped`. Live entry: 0 or busy (not alive) --> committed(s) (alive, made
 // by s) --CAS--> busy(s) (freed). A sequence is never used twice, so a committed word names one life. Stores of
-// the other words are releases: whoever reads one of them also sees the busy mark that preceded it.
+// the other words are releases: anyone who reads one of them also sees the busy mark that preceded it.
 struct Record {
-    Word commit;
-    Word time;
-    Word tag;
-    Word id;
-    Word address;
-    Word reserved;
-    Word requested;
-    Word per_bank;
+    AtomicU64 commit;
+    AtomicU64 time;
+    AtomicU64 tag;
+    AtomicU64 id;
+    AtomicU64 address;
+    AtomicU64 reserved;
+    AtomicU64 requested;
+    AtomicU64 per_bank;
 };
 static_assert(sizeof(Record) == 64 && alignof(Record) == 8, "one cache line");
 
@@ -143,10 +144,10 @@ inline constexpr uint64_t kPerCoreMost = in::kPerCore.most();
 static_assert(kArenaBytes / 8 < 1u << kCodeBits);
 
 /// Plain copy of a record, and what its words say. What only some have, only those may be asked for.
-struct Words {
+struct RecordCopy {
     uint64_t commit = 0, time = 0, tag = 0, id = 0, address = 0, reserved = 0, requested = 0, per_bank = 0;
 
-    bool operator==(const Words&) const = default;
+    bool operator==(const RecordCopy&) const = default;
     constexpr uint64_t sequence() const { return sequence_of(commit); }
     constexpr Type type() const { return in::kType.as<Type>(tag); }
     constexpr uint8_t kind() const { return in::kKind.as<uint8_t>(tag); }
@@ -160,7 +161,7 @@ struct Words {
     constexpr uint64_t requested_bytes() const { return in::kRequested.of(requested); }
     constexpr uint64_t per_bank_bytes() const { return in::kPerBank.of(per_bank); }
 
-    // The low bits of the sequence of the life that ended: they tell lives apart whose threads raced for one id.
+    // The low bits of the sequence of the life that ended: they say lives apart whose threads raced for one id.
     constexpr uint64_t replaced_hint() const { return in::kHint.of(reserved); }
     constexpr bool is_replacement_of(uint64_t life) const {
         return life < sequence() && (life & in::kHint.most()) == replaced_hint();
@@ -208,10 +209,10 @@ struct Words {
         reserved = in::kHint.clear(reserved);
     }
 };
-static_assert(sizeof(Words) == sizeof(Record));
+static_assert(sizeof(RecordCopy) == sizeof(Record));
 
 /// Copies all words but the commit, which the caller judges before and after.
-inline void copy_words(const Record& from, Words& to) noexcept {
+inline void copy_words(const Record& from, RecordCopy& to) noexcept {
     to.time = from.time.load(std::memory_order_acquire);
     to.tag = from.tag.load(std::memory_order_acquire);
     to.id = from.id.load(std::memory_order_acquire);
@@ -221,7 +222,7 @@ inline void copy_words(const Record& from, Words& to) noexcept {
     to.per_bank = from.per_bank.load(std::memory_order_acquire);
 }
 
-/// Single words of a record that others may be changing. The kind alone is asked for by whoever looks for a key: the rest of
+/// Single words of a record that others may be changing. The kind alone is asked for by anyone who looks for a key: the rest of
 /// the tag would make that too long to be inlined.
 inline Tag tag_of(const Record& record) noexcept { return Tag::unpack(record.tag.load(std::memory_order_acquire)); }
 inline uint8_t kind_of(const Record& record) noexcept {

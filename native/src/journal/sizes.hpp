@@ -9,10 +9,10 @@
 
 namespace ttmem {
 
-using Word = std::atomic<uint64_t>;
-using Half = std::atomic<uint32_t>;
-static_assert(Word::is_always_lock_free && sizeof(Word) == 8, "shared words must be plain words");
-static_assert(Half::is_always_lock_free && sizeof(Half) == 4, "shared words must be plain words");
+using AtomicU64 = std::atomic<uint64_t>;
+using AtomicU32 = std::atomic<uint32_t>;
+static_assert(AtomicU64::is_always_lock_free && sizeof(AtomicU64) == 8, "shared words must be plain words");
+static_assert(AtomicU32::is_always_lock_free && sizeof(AtomicU32) == 4, "shared words must be plain words");
 
 inline constexpr uint64_t kMagic = 0x314c'4e4a'4d45'4d54;  // "TMEMJNL1" in the file
 inline constexpr uint32_t kVersion = 4;
@@ -43,9 +43,9 @@ inline constexpr uint32_t kIndexLevels = 3;
 inline constexpr uint32_t kBucketSlots = 16;       // of 4 bytes: one cache line
 inline constexpr uint64_t kSizeMost = 1ull << 42;  // 2^20 live entries of this size still sum below 2^63
 
-// A chip known by its logical number only (the seeds' protocol tells no more) goes by a unique id of this range.
-inline constexpr uint64_t kSeedDevices = 0x5eed'0000'0000'0000ull;
-inline constexpr bool is_seed_device(uint64_t unique_id) { return unique_id >> 32 == kSeedDevices >> 32; }
-inline constexpr uint64_t seed_device(int32_t id) { return kSeedDevices | static_cast<uint32_t>(id); }
+// A chip known by its logical number only (the allocation server protocol says no more) goes by a unique id of this range.
+inline constexpr uint64_t kServerDevices = 0x5eed'0000'0000'0000ull;
+inline constexpr bool is_server_device(uint64_t unique_id) { return unique_id >> 32 == kServerDevices >> 32; }
+inline constexpr uint64_t server_device(int32_t id) { return kServerDevices | static_cast<uint32_t>(id); }
 
 }  // namespace ttmem

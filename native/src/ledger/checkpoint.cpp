@@ -37,7 +37,7 @@ uint64_t checksum_of(CheckpointHead head, const char* body, size_t body_bytes) {
 struct Kept {
     CheckpointProcess facts;
     std::vector<int32_t> chips;
-    std::vector<Words> entries;
+    std::vector<RecordCopy> entries;
 };
 
 size_t chip_bytes(uint64_t count) { return (count * sizeof(int32_t) + 7) / 8 * 8; }
@@ -48,7 +48,7 @@ void append(std::string& bytes, const Thing& thing) {
 }
 
 void append_process(std::string& bytes, const Process& process) {
-    const std::vector<int32_t>& chips = process.seeds.ids();
+    const std::vector<int32_t>& chips = process.server_targets.ids();
     CheckpointProcess facts{};
     facts.pid = process.pid;
     facts.uid = process.uid;
@@ -63,7 +63,7 @@ void append_process(std::string& bytes, const Process& process) {
     append(bytes, facts);
     for (const int32_t chip : chips) append(bytes, chip);
     bytes.append(chip_bytes(chips.size()) - chips.size() * sizeof(int32_t), '\0');
-    process.book.table().for_each([&](const Words& entry) { append(bytes, entry); });
+    process.book.table().for_each([&](const RecordCopy& entry) { append(bytes, entry); });
 }
 
 // Reads what a checkpoint holds without ever passing its end.
@@ -87,17 +87,19 @@ private:
 bool read_process(Reader& reader, Kept& kept) {
     if (!reader.read(&kept.facts, sizeof kept.facts, sizeof kept.facts)) return false;
     const CheckpointProcess& facts = kept.facts;
-    if (facts.chip_count > SeedTargets::kMost + 1 || facts.entry_count > reader.left() / sizeof(Words)) return false;
+    if (facts.chip_count > ServerTargets::kMost + 1 || facts.entry_count > reader.left() / sizeof(RecordCopy))
+        return false;
     if (chip_bytes(facts.chip_count) > reader.left()) return false;
     kept.facts.command[sizeof facts.command - 1] = '\0';
     kept.chips.resize(facts.chip_count);
     if (!reader.read(kept.chips.data(), facts.chip_count * sizeof(int32_t), chip_bytes(facts.chip_count))) return false;
-    if (facts.entry_count > reader.left() / sizeof(Words)) return false;
+    if (facts.entry_count > reader.left() / sizeof(RecordCopy)) return false;
     kept.entries.resize(facts.entry_count);
-    return reader.read(kept.entries.data(), facts.entry_count * sizeof(Words), facts.entry_count * sizeof(Words));
+    return reader.read(kept.entries.data(), facts.entry_count * sizeof(RecordCopy),
+                       facts.entry_count * sizeof(RecordCopy));
 }
 
-bool is_sound(const Words& entry, size_t chip_count) {
+bool is_sound(const RecordCopy& entry, size_t chip_count) {
     const bool is_kind = entry.kind() == TTMEM_BUFFER || entry.kind() == TTMEM_CIRCULAR_BUFFER ||
                          (entry.kind() >= TTMEM_KERNEL_APPLICATION && entry.kind() <= TTMEM_KERNEL_DISPATCH) ||
                          entry.kind() == TTMEM_KERNEL_UNKNOWN;
@@ -118,17 +120,18 @@ void bring_back(Collector& collector, const Kept& kept, uint64_t now_ns) {
     process.command = facts.command;
     process.is_restored = process.is_late = true;
     for (size_t i = 1; i < kept.chips.size(); ++i) {
-        const bool is_new = kept.chips[i] >= 0 && process.seeds.find(kept.chips[i]) == SeedTargets::kUnknown;
-        const uint16_t number = process.seeds.add(is_new ? kept.chips[i] : -1);
-        process.book.open_seed(number, is_new ? kept.chips[i] : -1, now_ns);
+        const bool is_new = kept.chips[i] >= 0 && process.server_targets.find(kept.chips[i]) == ServerTargets::kUnknown;
+        const uint16_t number = process.server_targets.add(is_new ? kept.chips[i] : -1);
+        process.book.open_server_chip(number, is_new ? kept.chips[i] : -1, now_ns);
     }
-    for (Words entry : kept.entries) {
+    for (RecordCopy entry : kept.entries) {
         const uint32_t hash = entry_hash(entry_key(entry));
         if (!is_sound(entry, kept.chips.size()) || process.book.table().find(entry_key(entry)) != nullptr) continue;
-        if (entry.target() == SeedTargets::kUnknown) process.book.open_seed(SeedTargets::kUnknown, -1, now_ns);
+        if (entry.target() == ServerTargets::kUnknown)
+            process.book.open_server_chip(ServerTargets::kUnknown, -1, now_ns);
         process.sequence = std::max(process.sequence, entry.sequence());
         if (entry.kind() >= TTMEM_KERNEL_APPLICATION) process.kernel_kinds |= 1u << entry.kind();
-        entry.add_flags(kExcused);  // nobody knows what became of it meanwhile
+        entry.add_flags(kExcused);  // it is unknown what became of it meanwhile
         process.book.begin(entry, hash, now_ns);
     }
     process.book.touch(now_ns);

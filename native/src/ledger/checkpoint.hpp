@@ -1,4 +1,4 @@
-// What processes reported by socket, as bytes: they cannot be asked again, so a server that starts anew takes it from here.
+// What processes reported by socket, as bytes: they cannot be asked again, so a server that starts over takes it from here.
 //
 //   ┌──────┬─────────┬────────┬─────────┬─────────┬────────┐
 //   │ head │ process │ chips  │ entries │ process │ ...    │
@@ -7,7 +7,7 @@
 //    checksum         numbers  each
 //
 // Only processes that still live, by pid and start time of the same boot, are taken back; their figures are marked, since
-// nobody knows what they did meanwhile. The file is data: every number in it is checked before it is used.
+// it is unknown what they did meanwhile. The file is data: every number in it is checked before it is used.
 #pragma once
 
 #include <cstdint>

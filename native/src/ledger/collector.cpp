@@ -65,7 +65,7 @@ uint64_t Collector::attach(const std::string& path, uint64_t device, uint64_t in
     auto process = std::make_unique<Process>(++last_key_, devices_, Way::journal);
     const Identity& identity = reader->identity();
     process->pid = identity.pid;
-    process->uid = file != nullptr ? file->owner() : identity.uid;  // of the file: a header may claim anybody
+    process->uid = file != nullptr ? file->owner() : identity.uid;  // of the file: a header may claim any process
     process->start_ticks = identity.start_ticks;
     process->pid_namespace = identity.pid_namespace;
     process->command = identity.command;
@@ -90,7 +90,7 @@ uint64_t Collector::attach(const std::string& path, uint64_t device, uint64_t in
     return last_key_;
 }
 
-// Whoever was there before the log was is found running; of one that had ended by then nothing is said.
+// Anyone who was there before the log was is found running; of one that had ended by then nothing is said.
 void Collector::log_events_of(Process& process) {
     if (!log_.is_on()) return;
     const Identity& identity = process.reader->identity();
@@ -127,7 +127,7 @@ void Collector::start(Process& process, uint64_t now_ns) {
 
 // Works out what is alive; records up to `read_until` were read before.
 void Collector::scan(Process& process, uint64_t now_ns, uint64_t read_until) {
-    std::vector<Words> alive;
+    std::vector<RecordCopy> alive;
     if (++process.scans_in_row > kScansMost) return fall_behind(process, now_ns, read_until);
     if (process.reader->scan(alive) != ReadResult::ok) return damage(process, kContradiction);
     if (!read_targets(process, kTargets)) return damage(process, kCut);
@@ -161,13 +161,14 @@ void Collector::adopt(Process& process, uint64_t now_ns) {
 
 void Collector::damage(Process& process, const std::string& what) {
     bool has_changed = false;
-    process.incidents.read(*process.reader, has_changed);  // as far as they can be: what was refused stays to be told
+    process.incidents.read(*process.reader,
+                           has_changed);  // as far as they can be: what was refused stays to be reported
     process.mode = Mode::damaged;
     process.damage = what;
     ++process.figures;
     keep_damage(process.path, what, process.uid);
     process.batch.clear();  // what was read before the damage showed is no part of any balance
-    process.book.say_damaged();
+    process.book.log_damaged();
     process.book.leave();
     ++ended_count_;
     pair_ways(process);
@@ -204,7 +205,7 @@ void Collector::after_batch(Process& process, uint64_t now_ns) {
     if (process.mode != Mode::settling && process.mode != Mode::following) return;
     process.event_count += process.batch.size();
     process.figures += !process.batch.empty();
-    for (const Words& event : process.batch)
+    for (const RecordCopy& event : process.batch)
         if (event.target() < kTargets) process.noted.stale.set(event.target());
     if (has_tap_) process.tapped.insert(process.tapped.end(), process.batch.begin(), process.batch.end());
     process.hot = process.reader->last_look();
@@ -249,7 +250,7 @@ void Collector::finish(Process& process, uint64_t now_ns) {
     read_to_end(process, now_ns);
     if (process.is_late && process.mode != Mode::damaged) {
         // A scan while it wrote may have seen both lives of a replacement that was never finished, and the ring then
-        // told of the older one again. Now nothing moves any more: the newer counts.
+        // reported the older one again. Now nothing moves any more: the newer counts.
         process.scans_in_row = 0;
         scan(process, now_ns, process.reader->position());
         read_to_end(process, now_ns);

@@ -4,13 +4,13 @@
 //   field                     guarded by
 //   processes, devices, ...   mutex_ (every public method takes it)
 //   should_stop_, waiting_    atomic
-//   log_                      mutex_ for whoever writes; see event_log.hpp for its reader
+//   log_                      mutex_ for anyone who writes; see event_log.hpp for its reader
 //
 // Where Python is, there is a second lock, the interpreter's. The order of locks, outermost first:
 //
-//   seeds::Server::serving_, Ledger::checkpointing -> mutex_ -> the interpreter lock
+//   server::Server::serving_, Ledger::checkpointing -> mutex_ -> the interpreter lock
 //
-// Nobody waits for mutex_ while holding the interpreter lock: its holder may be waiting for that one, and both would wait
+// No thread waits for mutex_ while holding the interpreter lock: its holder may be waiting for that one, and both would wait
 // for good. Bindings reach a collector through python/books.hpp alone, which sees to it.
 #pragma once
 
@@ -22,15 +22,15 @@
 #include <string>
 #include <vector>
 
-#include "ledger/balances.hpp"
-#include "ledger/book.hpp"
-#include "ledger/event_log.hpp"
+#include "ledger/book/book.hpp"
+#include "ledger/book/timebase.hpp"
+#include "ledger/chips/balances.hpp"
+#include "ledger/chips/server_targets.hpp"
 #include "ledger/incidents.hpp"
 #include "ledger/lifetime.hpp"
-#include "ledger/places.hpp"
+#include "ledger/log/event_log.hpp"
+#include "ledger/places/places.hpp"
 #include "ledger/rows/versions.hpp"
-#include "ledger/seed_targets.hpp"
-#include "ledger/timebase.hpp"
 #include "reader/journal.hpp"
 #include "reader/journal_file.hpp"
 
@@ -45,11 +45,11 @@ enum class Way { journal, socket, replay };
 
 /// What is known about the counters of a process without going through all of them again.
 struct Noted {
-    std::bitset<kTargets> stale;   // a record told of them since they were read
+    std::bitset<kTargets> stale;   // a record reported them since they were read
     std::bitset<kTargets> acting;  // something was launched, or went on, there
     std::vector<uint32_t> raised;  // by target, bits: pools that were ever used
     uint32_t raised_anywhere = 0;
-    uint64_t read_ns = 0;  // all of them; 0: they are to be read anew
+    uint64_t read_ns = 0;  // all of them; 0: they are to be read again
     Hot hot;               // as it was at the last look
 };
 
@@ -96,8 +96,9 @@ struct Process {
     Mode mode = Mode::settling;
     bool is_visible = true, has_lost_lock = false, is_late = false, is_table_full = false;
     bool is_removed = false;  // its file has no name any more; it is read through its writer's descriptor
-    bool is_verified = true;  // false: nobody is known to have written its journal; it is shown, and counted nowhere
-    bool is_seen = false;     // the kernel confirmed it while it lived
+    bool is_verified =
+        true;              // false: no process is known to have written its journal; it is shown, and counted nowhere
+    bool is_seen = false;  // the kernel confirmed it while it lived
     bool is_claimed = false;  // it had ended before it was seen: its header alone names its pid
     bool has_fallen = false;  // its pidfd said so; the file decides
     int scans_in_row = 0;
@@ -105,20 +106,20 @@ struct Process {
     uint64_t event_count = 0, lost_records = 0;
     std::string mismatch;
     uint64_t mismatch_count = 0;
-    uint64_t rescanned_at = 0;  // the head at which the list was last read anew because it differed
+    uint64_t rescanned_at = 0;  // the head at which the list was last read again because it differed
     Hot hot;
-    std::vector<TargetWords> targets;  // the counters as last read
+    std::vector<TargetCounters> targets;  // the counters as last read
     Noted noted;
     uint32_t label_id = 0;  // of `label`
     uint64_t figures = 0;   // how often something changed that is shown of it, besides its book
     uint64_t version = 0;   // of its row (rows/versions.hpp), and what that was made of
     ProcessChanges versioned;
     uint64_t heard_ns = 0, asked_ns = 0;  // when its journal last had news, and when it was last looked into
-    bool is_at_hand = false;              // looked into in this pass
+    bool is_visited_now = false;          // looked into in this pass
     uint64_t missing_since_ns = 0;        // it lives, but its file is gone
-    std::vector<Words> batch, tapped;
+    std::vector<RecordCopy> batch, tapped;
     std::vector<uint64_t> phases;
-    KeptIncidents incidents;
+    KnownIncidents incidents;
     std::string sites_off;  // why its Python stacks are not recorded
     uint32_t sites_off_id = 0;
     // Of a process that reports by socket:
@@ -127,9 +128,9 @@ struct Process {
     uint32_t claimed_pid = 0;      // what its messages say, if that is another pid
     bool is_restored = false;      // from a checkpoint: it may have gone on meanwhile
     uint64_t last_live_count = 0;  // once it has ended
-    uint64_t shadowed_by = 0;      // the key of its own journal, which tells more
+    uint64_t shadowed_by = 0;      // the key of its own journal, which says more
     uint32_t kernel_kinds = 0;     // bits: kinds of kernels it ever loaded
-    SeedTargets seeds;
+    ServerTargets server_targets;
     // Of one that reports by journal:
     uint64_t other = 0;           // the key of what it also reports by socket
     uint64_t peaks_since_ns = 0;  // peaks before that were reset
@@ -168,14 +169,14 @@ public:
     /// How many living processes report by a journal.
     uint64_t journal_count();
 
-    /// Peaks of chips and processes start anew from what is held now.
+    /// Peaks of chips and processes start over from what is held now.
     void reset_peaks();
 
     /// What the driver says of a chip, by its unique id; returns whether that is news.
     bool describe_by_driver(uint64_t unique_id, const std::string& arch, const std::string& board, uint64_t dram_bytes,
                             uint64_t l1_bytes);
 
-    /// How large each bank of an architecture is, whoever has it; returns whether that is news.
+    /// How large each bank of an architecture is, in every chip that has it; returns whether that is news.
     bool set_bank_sizes(const std::string& arch, uint64_t dram_bytes, uint64_t l1_bytes);
 
     /// The books are for those who report by socket too, as long as they hold this.
@@ -186,7 +187,7 @@ public:
     EventLog& log() { return log_; }
     Process& admit(Way way);
     void dismiss(Process& process);
-    /// Once a process came or went: whoever reports twice is counted once.
+    /// Once a process came or went: anyone who reports twice is counted once.
     void pair_ways(Process& changed);
     std::vector<std::unique_ptr<Process>>& processes() { return processes_; }
 
@@ -205,7 +206,7 @@ public:
         return lock;
     }
 
-    /// Calls `visit` with what is held, by whoever holds it.
+    /// Calls `visit` with what is held, by its holder.
     template <typename Visit>
     auto show(Visit& visit) {
         const Besides besides{atlas_, damaged_, versions_};
@@ -264,7 +265,7 @@ private:
     bool read_phases(Process& process);
     bool read_incidents(Process& process, bool& has_changed);
     void compare(Process& process);
-    void read_anew(Process& process, uint64_t head);
+    void read_again(Process& process, uint64_t head);
     void forget_oldest_ended();
     void keep_damage(const std::string& path, const std::string& what, uint32_t uid);
     void follow_mapping(uint64_t now_ns);
@@ -282,7 +283,7 @@ private:
     uint64_t last_key_ = 0;
     uint64_t clock_read_ns_ = 0;
     uint64_t heard_ns_ = 0;  // when any journal last had news
-    int deaths_ = -1;        // an epoll of all pidfds: readable once somebody died
+    int deaths_ = -1;        // an epoll of all pidfds: readable once a process died
     uint64_t mapping_seen_ = 0;
     size_t ended_count_ = 0;  // since the ended were last counted
     Devices devices_;

@@ -87,7 +87,7 @@ void Collector::keep_to_limit(uint64_t now) {
         if (!is_visited(*process) || process->is_over()) continue;
         if (files_.has_room()) {
             files_.keep(*process->file);
-            process->checked_ns = 0;  // and its death will be told
+            process->checked_ns = 0;  // and its death will be reported
         } else if (process->pidfd >= 0) {
             let_go(*process);
         }

@@ -1,12 +1,12 @@
 // How often journals are looked into while run() follows them, and how deaths are noticed meanwhile.
 //
 // A journal that had news a moment ago is looked into in every pass. One that keeps silent costs a system call each time,
-// and two hundred of them would cost a tenth of a core at that pace: they take turns, so many looks a second at most. As
-// soon as anybody has news all are looked into as often as few would be, so that what happened on a chip is counted in
-// the order in which it happened. Whoever asks for figures drains first and never waits for a turn.
+// and two hundred of them would cost a tenth of a core at that pace: they take turns, a limited number of looks a second. As
+// soon as any process has news all are looked into as often as few would be, so that what happened on a chip is counted in
+// the order in which it happened. Anyone who asks for figures drains first and never waits for a turn.
 //
 // Journals beyond what descriptors allow are visited: opened, asked for life and news, and closed, 2,000 a second and each
-// once a second at least. Whoever has news when it is visited takes the place of one that has had none for long.
+// once a second at least. Anyone who has news when it is visited takes the place of one that has had none for long.
 // What is given up: a death is noticed at the next visit, not at once; a fast writer may have overwritten its ring by then
 // (the live state and the counters make that exact again); and a chip's peak between two visits may have been higher.
 #include <poll.h>
@@ -28,9 +28,9 @@ constexpr uint64_t kTurnNs = 4 * kMs;        // others after that time,
 constexpr uint64_t kTurnMostNs = 200 * kMs;  // or later if there are many: but rings must hold what comes meanwhile
 constexpr uint64_t kSilentLookNs = 200'000;  // 5,000 looks a second
 constexpr uint64_t kUnwatchedLifeNs =
-    20 * kMs;                                  // how often to ask whether somebody lives whose death nobody would tell
-constexpr uint64_t kWatchedLifeNs = 60 * kMs;  // ... and of others: they may have become another program
-constexpr uint64_t kUnverifiedLifeNs = 1000 * kMs;  // ... and of journals that count nowhere: anybody can make many
+    20 * kMs;  // how often to ask whether a process lives whose death no process would say
+constexpr uint64_t kWatchedLifeNs = 60 * kMs;       // ... and of others: they may have become another program
+constexpr uint64_t kUnverifiedLifeNs = 1000 * kMs;  // ... and of journals that count nowhere: any process can make many
 constexpr int kDeathsAtOnce = 64;
 
 void set_trust(Process& process, bool is_verified) {
@@ -45,7 +45,7 @@ Collector::~Collector() {
     if (deaths_ >= 0) close(deaths_);
 }
 
-// Once only: who still counts as alive then (somebody else holds its lock) is asked in turns again.
+// Once only: who still counts as alive then (another process holds its lock) is asked in turns again.
 void Collector::watch(Process& process) {
     epoll_event event{};
     event.events = EPOLLIN | EPOLLONESHOT;
@@ -86,7 +86,7 @@ void Collector::check_life(Process& process, uint64_t now) {
     process.figures += before != shown();
 }
 
-// Its writer is dead. Whom the kernel has confirmed before keeps its name, whoever has its number by now.
+// Its writer is dead. Whom the kernel has confirmed before keeps its name, even if another process has its number by now.
 void Collector::conclude(Process& process, const Liveness& life) {
     process.ended_ns = nanoseconds(CLOCK_REALTIME);
     if (process.is_seen || !process.is_verified) return;
@@ -108,7 +108,7 @@ void Collector::doubt_claims() {
         }
 }
 
-// A journal that no process is known to have written is shown under no pid, pairs with nobody, and counts nowhere.
+// A journal that no process is known to have written is shown under no pid, pairs with none, and counts nowhere.
 void Collector::verify(Process& process, bool is_verified) {
     if (!is_verified) {
         process.pid = 0;
@@ -137,7 +137,7 @@ void Collector::verify(Process& process, bool is_verified) {
 }
 
 // Who wrote another journal before has become another program, if it is the same process: that is no death that the
-// kernel would tell, and is asked for at the next pass.
+// kernel would say, and is asked for at the next pass.
 void Collector::doubt_lives_before(const Process& process) {
     for (auto& earlier : processes_)
         if (earlier->known_pid == process.known_pid && process.known_pid > 0) earlier->checked_ns = 0;
@@ -186,14 +186,14 @@ uint64_t Collector::pass(bool is_whole) {
         clock_read_ns_ = now;
         keep_to_limit(now);
     }
-    if (is_whole) doubt_claims();  // somebody asks for figures
+    if (is_whole) doubt_claims();  // a process asks for figures
     look_for_deaths(now);
     size_t visited = 0;
     for (auto& process : processes_) {
         visited += is_visited(*process) && !process->is_over();
-        process->is_at_hand = (is_whole || is_due(*process, now)) && reach(*process, now);
+        process->is_visited_now = (is_whole || is_due(*process, now)) && reach(*process, now);
         process->batch.clear();
-        if (!process->is_at_hand) continue;
+        if (!process->is_visited_now) continue;
         process->asked_ns = now;
         const bool was_visited = is_visited(*process) && !process->is_over();
         if (was_visited && process->ended_ns == 0) check_life(*process, now);
@@ -206,7 +206,7 @@ uint64_t Collector::pass(bool is_whole) {
     visited_count_ = visited;
     const uint64_t applied = apply_merged(now_ns);
     for (auto& process : processes_)
-        if (process->is_at_hand) after_batch(*process, now_ns);
+        if (process->is_visited_now) after_batch(*process, now_ns);
     follow_mapping(now_ns);
     for (auto& process : processes_)
         if (process->reader != nullptr && process->ended_ns != 0 && !process->is_over() && reach(*process, now))
@@ -231,7 +231,7 @@ uint64_t Collector::run(double seconds) {
     const uint64_t until = nanoseconds(CLOCK_MONOTONIC) + static_cast<uint64_t>(seconds * 1e9);
     uint64_t applied = 0;
     should_stop_.store(false, std::memory_order_relaxed);
-    // Naps are asked for in fractions of a millisecond; the kernel may add 50 us of its own to each unless told otherwise.
+    // Naps are asked for in fractions of a millisecond; the kernel may add 50 us of its own to each unless reported otherwise.
     const int slack_ns = prctl(PR_GET_TIMERSLACK);
     prctl(PR_SET_TIMERSLACK, 5'000UL);
     while (!should_stop_.load(std::memory_order_relaxed) && nanoseconds(CLOCK_MONOTONIC) < until) {

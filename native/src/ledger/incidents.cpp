@@ -8,7 +8,7 @@ constexpr size_t kTextMost = 2048;  // of a site or a set of cores
 
 // When the phase began that was open at an incident. The journal has the newest beginning of every name: one that came
 // later was another run.
-uint64_t phase_began(const JournalReader& reader, const IncidentWords& words) {
+uint64_t phase_began(const JournalReader& reader, const IncidentHead& words) {
     std::vector<uint64_t> rows;
     if (words.phase() == 0 || !reader.phase_rows(rows)) return 0;
     for (size_t i = 0; i + 3 < rows.size(); i += 4) {
@@ -18,8 +18,8 @@ uint64_t phase_began(const JournalReader& reader, const IncidentWords& words) {
     return 0;
 }
 
-KeptIncident with_texts(const JournalReader& reader, const IncidentWords& words) {
-    KeptIncident kept;
+KnownIncident with_texts(const JournalReader& reader, const IncidentHead& words) {
+    KnownIncident kept;
     kept.words = words;
     const std::vector<uint32_t> threads = reader.threads();
     if (words.thread() < threads.size()) kept.thread = threads[words.thread()];
@@ -43,26 +43,26 @@ std::string operation_text(const JournalReader& reader, const Book& book, uint16
     return is_stack_site(site) ? operation_in(reader.site(site)) : std::string();
 }
 
-void KeptIncidents::name_operations(const JournalReader& reader, const Book& book, bool& has_changed) {
-    for (KeptIncident& one : heads) {
+void KnownIncidents::name_operations(const JournalReader& reader, const Book& book, bool& has_changed) {
+    for (KnownIncident& one : heads) {
         if (!one.operation.empty() || one.words.program == 0) continue;
         one.operation = operation_text(reader, book, one.words.target(), one.words.program);
         has_changed |= !one.operation.empty();
     }
 }
 
-bool KeptIncidents::read(const JournalReader& reader, bool& has_changed) {
-    std::vector<IncidentWords> found;
+bool KnownIncidents::read(const JournalReader& reader, bool& has_changed) {
+    std::vector<IncidentHead> found;
     uint64_t total = 0;
     if (!reader.incidents(found, total)) return false;
     bool is_same = total == count && found.size() == heads.size();
     for (size_t i = 0; i < found.size() && is_same; ++i) is_same = found[i] == heads[i].words;
     if (is_same) return true;
     has_changed = true;
-    std::vector<KeptIncident> fresh;
-    for (const IncidentWords& words : found) {
+    std::vector<KnownIncident> fresh;
+    for (const IncidentHead& words : found) {
         const auto known = std::find_if(heads.begin(), heads.end(),
-                                        [&](const KeptIncident& one) { return one.words.commit == words.commit; });
+                                        [&](const KnownIncident& one) { return one.words.commit == words.commit; });
         fresh.push_back(known != heads.end() ? *known : with_texts(reader, words));
         fresh.back().words = words;
     }

@@ -7,7 +7,7 @@
 namespace ttmem {
 namespace {
 
-void add_target(ChipLifetime& chip, const TargetWords& counters) {
+void add_target(ChipLifetime& chip, const TargetCounters& counters) {
     chip.launches += counters.launches;
     chip.clashes += counters.clashes;
     for (uint32_t p = 0; p < kPools; ++p) {
@@ -17,7 +17,7 @@ void add_target(ChipLifetime& chip, const TargetWords& counters) {
     add_activity(chip.activity, counters.activity);
 }
 
-// A replayed process, or one known by its messages, has no counters of its own: what its records told.
+// A replayed process, or one known by its messages, has no counters of its own: what its records reported.
 void add_target(ChipLifetime& chip, const TargetBook& told) {
     chip.launches += told.launches;
     chip.clashes += told.clashes;
@@ -27,7 +27,7 @@ void add_target(ChipLifetime& chip, const TargetBook& told) {
 }  // namespace
 
 void Lifetime::add(const Process& process, const Devices& devices) {
-    if (process.shadowed_by != 0 || !process.is_verified) return;  // its own journal tells the same; or nobody's
+    if (process.shadowed_by != 0 || !process.is_verified) return;  // its own journal says the same; or it is unverified
     Intake& intake = process.way == Way::socket ? sockets : journals;
     intake.events += process.event_count;
     intake.lost += process.lost_records;

@@ -1,11 +1,11 @@
-// What has happened since this ledger began: sums that never fall, whoever ends and is forgotten meanwhile. For those who
+// What has happened since this ledger began: sums that never fall, also when processes end and are forgotten. For those who
 // look at differences over time, as counters of a metrics page are.
 #pragma once
 
 #include <map>
 
-#include "ledger/balances.hpp"
-#include "ledger/timebase.hpp"
+#include "ledger/book/timebase.hpp"
+#include "ledger/chips/balances.hpp"
 #include "reader/journal.hpp"
 
 namespace ttmem {

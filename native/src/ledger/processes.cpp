@@ -36,8 +36,8 @@ void Collector::dismiss(Process& process) {
     ++process.figures;
     if (process.ended_ns == 0) process.ended_ns = nanoseconds(CLOCK_REALTIME);
     process.book.catch_up_log();
-    const bool is_told = process.book.is_shared() || (process.book.is_logged() && process.shadowed_by == 0);
-    if (is_told && process.is_verified && process.way != Way::replay) process.book.say_left(log_, process.pid);
+    const bool is_reported = process.book.is_shared() || (process.book.is_logged() && process.shadowed_by == 0);
+    if (is_reported && process.is_verified && process.way != Way::replay) process.book.log_left(log_, process.pid);
     process.book.leave();
     if (process.pidfd >= 0) close(process.pidfd);
     process.pidfd = -1;
@@ -123,7 +123,7 @@ bool Collector::set_bank_sizes(const std::string& arch, uint64_t dram_bytes, uin
 }
 
 // A viewer that runs for days meets many processes; the newest dead are enough. Those that named thousands of chips are
-// let go at once: nobody will read that.
+// let go at once: no process will read that.
 void Collector::forget_oldest_ended() {
     if (ended_count_ == 0) return;
     ended_count_ = 0;
@@ -152,9 +152,9 @@ uint64_t Collector::feed(const std::string& records, const std::string& arena, u
     process->arena = arena;
     process->mode = Mode::following;
     process->book.set_arena(fed_item, &process->arena);
-    const size_t count = records.size() / sizeof(Words);
+    const size_t count = records.size() / sizeof(RecordCopy);
     process->batch.resize(count);
-    if (count != 0) std::memcpy(process->batch.data(), records.data(), count * sizeof(Words));
+    if (count != 0) std::memcpy(process->batch.data(), records.data(), count * sizeof(RecordCopy));
     process->book.apply_all(process->batch, nullptr, nanoseconds(CLOCK_REALTIME));
     process->event_count = count;
     process->batch.clear();
@@ -208,7 +208,8 @@ bool Collector::taken(uint64_t key, std::string& records, std::string& arena) {
     const std::lock_guard lock(mutex_);
     for (auto& process : processes_) {
         if (process->key != key || process->reader == nullptr) continue;
-        records.assign(reinterpret_cast<const char*>(process->tapped.data()), process->tapped.size() * sizeof(Words));
+        records.assign(reinterpret_cast<const char*>(process->tapped.data()),
+                       process->tapped.size() * sizeof(RecordCopy));
         arena = process->reader->arena();
         process->tapped.clear();
         return true;

@@ -1,7 +1,7 @@
 // What a look reads of a journal besides its records: counters, label, phases; and whether they agree with the books.
 //
 // A counter never changes without a record that names its target, which follows it at once; that of a kernel ring when the
-// launch that moved it has returned. So only those are read again that a record told of: of a mesh of 32 chips one, not all.
+// launch that moved it has returned. So only those are read again that a record reported: of a mesh of 32 chips one, not all.
 // Now and then all are, for a launch may hang, and a journal may be damaged.
 #include <cstring>
 #include <type_traits>
@@ -13,19 +13,19 @@ namespace {
 
 constexpr uint64_t kAllAgainNs = 5000 * kMs;
 
-bool is_acting(const TargetWords& target) {
+bool is_acting(const TargetCounters& target) {
     static const Activity kNothing{};
     return (target.launches | target.clashes | target.refusals) != 0 ||
            std::memcmp(&target.activity, &kNothing, sizeof kNothing) != 0;
 }
 
-bool are_same(const std::vector<TargetWords>& a, const std::vector<TargetWords>& b) {
-    static_assert(std::has_unique_object_representations_v<TargetWords>);
-    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(TargetWords)) == 0;
+bool are_same(const std::vector<TargetCounters>& a, const std::vector<TargetCounters>& b) {
+    static_assert(std::has_unique_object_representations_v<TargetCounters>);
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(TargetCounters)) == 0;
 }
 
 void note(Process& process, uint32_t number) {
-    const TargetWords& target = process.targets[number];
+    const TargetCounters& target = process.targets[number];
     uint32_t raised = 0;
     for (uint32_t p = 0; p < kPools; ++p) raised |= uint32_t{target.pools[p].peak != 0} << p;
     process.noted.raised[number] = raised;
@@ -53,7 +53,7 @@ bool Collector::read_stale_targets(Process& process, bool& has_changed) {
     const uint32_t count = process.book.target_count();
     const bool is_known = noted.read_ns != 0 && process.targets.size() == count;
     if (!is_known || nanoseconds(CLOCK_MONOTONIC) - noted.read_ns > kAllAgainNs) {
-        const std::vector<TargetWords> before = process.targets;
+        const std::vector<TargetCounters> before = process.targets;
         if (!read_targets(process, count)) return false;
         has_changed = !is_known || !are_same(before, process.targets);
         return true;
@@ -97,7 +97,7 @@ void Collector::refresh_label(Process& process) {
     ++process.figures;
 }
 
-// Most never have any: then the first row tells.
+// Most never have any: then the first row says.
 bool Collector::read_phases(Process& process) {
     const size_t before = process.phases.size();
     if (!process.reader->has_phases()) {
@@ -113,7 +113,7 @@ bool Collector::read_phases(Process& process) {
     return true;
 }
 
-// They are few, and a repetition of one changes nothing but its head: whoever had any is read again at every look.
+// They are few, and a repetition of one changes nothing but its head: anyone who had any is read again at every look.
 bool Collector::read_incidents(Process& process, bool& has_changed) {
     if (process.sites_off_id != process.hot.sites_off) {
         process.sites_off_id = process.hot.sites_off;
@@ -138,12 +138,12 @@ void Collector::compare(Process& process) {
     if (!process.reader->look(after) || after.head != head) return;
     process.mismatch = process.book.difference(process.targets);
     process.mismatch_count = process.mismatch.empty() ? 0 : 1;
-    if (!process.mismatch.empty() && process.rescanned_at != head) read_anew(process, head);
+    if (!process.mismatch.empty() && process.rescanned_at != head) read_again(process, head);
 }
 
 // Calls that overlap (an allocation and the close of its target) may end otherwise than their records' order says. The
 // live state knows; only what still differs from it is a finding.
-void Collector::read_anew(Process& process, uint64_t head) {
+void Collector::read_again(Process& process, uint64_t head) {
     process.rescanned_at = head;
     scan(process, nanoseconds(CLOCK_REALTIME), process.reader->position());
     if (process.mode == Mode::settling && process.reader->position() >= process.settle_at) {

@@ -50,7 +50,7 @@ std::string fault_of(const Identity& identity, uint64_t file_bytes) {
     return {};
 }
 
-void unpack(const uint64_t* from, TargetWords& to) {
+void unpack(const uint64_t* from, TargetCounters& to) {
     to.state = kLowHalf.as<uint32_t>(from[0]);
     to.descriptor = kHighHalf.as<uint32_t>(from[0]);
     to.unique_id = from[offsetof(Target, unique_id) / 8];
@@ -145,19 +145,19 @@ bool JournalReader::start_at_beginning() {
 }
 
 // Slots of consecutive sequences, the ring's end notwithstanding.
-bool JournalReader::copy_slots(uint64_t first, size_t count, std::vector<Words>& to) const {
+bool JournalReader::copy_slots(uint64_t first, size_t count, std::vector<RecordCopy>& to) const {
     if (to.size() < count) to.resize(count);
     for (size_t done = 0; done < count;) {
         const uint64_t slot = (first + done) & (identity_.ring_slots - 1);
         const size_t run = std::min<size_t>(count - done, identity_.ring_slots - slot);
-        if (!source_->copy(identity_.ring_offset + slot * sizeof(Record), to.data() + done, run * sizeof(Words)))
+        if (!source_->copy(identity_.ring_offset + slot * sizeof(Record), to.data() + done, run * sizeof(RecordCopy)))
             return false;
         done += run;
     }
     return true;
 }
 
-ReadResult JournalReader::revisit_pending(std::vector<Words>& events) {
+ReadResult JournalReader::revisit_pending(std::vector<RecordCopy>& events) {
     std::vector<uint64_t> still_open;
     for (const uint64_t sequence : pending_) {
         Hot hot;
@@ -175,7 +175,7 @@ ReadResult JournalReader::revisit_pending(std::vector<Words>& events) {
     return ReadResult::ok;
 }
 
-ReadResult JournalReader::read(std::vector<Words>& events, size_t most) {
+ReadResult JournalReader::read(std::vector<RecordCopy>& events, size_t most) {
     Hot& hot = last_look_;
     if (!look(hot) || hot.head < position_) return ReadResult::damaged;
     if (hot.skipped != skipped_seen_) return ReadResult::lost_place;
@@ -203,7 +203,7 @@ ReadResult JournalReader::read(std::vector<Words>& events, size_t most) {
     return pending_.size() > kPendingMost ? ReadResult::lost_place : ReadResult::ok;
 }
 
-bool JournalReader::targets(std::vector<TargetWords>& targets, uint32_t count) const {
+bool JournalReader::targets(std::vector<TargetCounters>& targets, uint32_t count) const {
     std::vector<uint64_t> words(count * sizeof(Target) / 8);
     if (!source_->copy(identity_.targets_offset, words.data(), words.size() * 8)) return false;
     targets.resize(count);
@@ -211,7 +211,7 @@ bool JournalReader::targets(std::vector<TargetWords>& targets, uint32_t count) c
     return true;
 }
 
-bool JournalReader::target(TargetWords& to, uint32_t number) const {
+bool JournalReader::target(TargetCounters& to, uint32_t number) const {
     uint64_t words[sizeof(Target) / 8];
     if (!source_->copy(identity_.targets_offset + number * sizeof(Target), words, sizeof words)) return false;
     unpack(words, to);

@@ -1,7 +1,7 @@
 // Reading one journal: a place in its ring, and the way back to exactness when that place was lost.
 //
-// read() follows the ring. A slot counts only if it was committed before its words were copied and nobody could have
-// begun to overwrite it afterwards (the head tells). Slots whose call has not returned go on a pending list and are
+// read() follows the ring. A slot counts only if it was committed before its words were copied and no process could have
+// begun to overwrite it afterwards (the head says). Slots whose call has not returned go on a pending list and are
 // looked at again, so one stopped thread never holds up the others. scan() starts over from the live state: late
 // arrival, being lapped, or `skipped` having moved. Every offset was checked against the file once, when it was attached;
 // whatever else the file says is taken as data.
@@ -46,7 +46,7 @@ static_assert(offsetof(Activity, rings) == offsetof(Target, rings) - offsetof(Ta
               offsetof(Activity, stalls) == offsetof(Target, stalls) - offsetof(Target, caches));
 
 /// The counters of one target, copied.
-struct TargetWords {
+struct TargetCounters {
     uint32_t state = 0, descriptor = 0;
     uint64_t unique_id = 0, closed_sequence = 0, launches = 0, clashes = 0, refusals = 0;
     struct {
@@ -77,15 +77,15 @@ public:
     const Hot& last_look() const { return last_look_; }
 
     /// Appends committed records in order of sequence, at most about `most`.
-    ReadResult read(std::vector<Words>& events, size_t most);
+    ReadResult read(std::vector<RecordCopy>& events, size_t most);
 
     /// Reads what is alive now and moves to a place from which read() will make it exact: at `settled_at()` it is.
-    ReadResult scan(std::vector<Words>& alive);
+    ReadResult scan(std::vector<RecordCopy>& alive);
     uint64_t settled_at() const { return settled_at_; }
     /// Records below the place a scan goes on from that may end lives whose beginning is still pending.
-    const std::vector<Words>& ended_early() const { return ended_early_; }
-    /// Records below that place which told of a refusal, and which nobody had read before: as far as the ring has them.
-    const std::vector<Words>& refused_before() const { return refused_before_; }
+    const std::vector<RecordCopy>& ended_early() const { return ended_early_; }
+    /// Records below that place which reported a refusal, and which no process had read before: as far as the ring has them.
+    const std::vector<RecordCopy>& refused_before() const { return refused_before_; }
 
     /// A dead writer finishes nothing: forgets the calls that never returned.
     void drop_pending() { pending_.clear(); }
@@ -94,9 +94,9 @@ public:
     bool start_at_beginning();
 
     /// The counters of the first `count` targets.
-    bool targets(std::vector<TargetWords>& targets, uint32_t count) const;
+    bool targets(std::vector<TargetCounters>& targets, uint32_t count) const;
     /// Those of one of them.
-    bool target(TargetWords& to, uint32_t number) const;
+    bool target(TargetCounters& to, uint32_t number) const;
     bool phase_rows(std::vector<uint64_t>& words) const;
     /// False: there are none yet. Rows are taken from the first on.
     bool has_phases() const;
@@ -104,9 +104,9 @@ public:
     std::vector<uint32_t> threads() const;
     /// The heads of the incidents that are kept, oldest first, and how many there were. What its writer did not finish, or
     /// what makes no sense, is not among them.
-    bool incidents(std::vector<IncidentWords>& heads, uint64_t& count) const;
+    bool incidents(std::vector<IncidentHead>& heads, uint64_t& count) const;
     /// What was alive at one of them; false if a later one has taken its place.
-    bool incident_copy(const IncidentWords& head, std::vector<Words>& entries) const;
+    bool incident_copy(const IncidentHead& head, std::vector<RecordCopy>& entries) const;
     /// A text or descriptor of the arena; empty when the id leads nowhere. The text of a site that is a node: its frames.
     std::string item(uint32_t id, Item kind) const;
     /// What a site says, if it is a node.
@@ -115,13 +115,13 @@ public:
 
 private:
     JournalReader(std::unique_ptr<Source> source, const Identity& identity);
-    bool copy_slots(uint64_t first, size_t count, std::vector<Words>& to) const;
-    ReadResult revisit_pending(std::vector<Words>& events);
+    bool copy_slots(uint64_t first, size_t count, std::vector<RecordCopy>& to) const;
+    ReadResult revisit_pending(std::vector<RecordCopy>& events);
     bool find_open_slots(uint64_t end, std::vector<uint64_t>& open);
     bool find_refused_before(const std::vector<uint64_t>& open);
     bool find_ended_early(uint64_t end, const std::vector<uint64_t>& open);
     bool wait_for_open_slots(std::vector<uint64_t>& open);
-    bool scan_slab(uint64_t high, std::vector<Words>& alive) const;
+    bool scan_slab(uint64_t high, std::vector<RecordCopy>& alive) const;
 
     std::unique_ptr<Source> source_;
     Identity identity_;
@@ -130,10 +130,10 @@ private:
     uint64_t settled_at_ = 0;
     uint64_t skipped_seen_ = 0;
     std::vector<uint64_t> pending_;
-    std::vector<Words> ended_early_, refused_before_;
+    std::vector<RecordCopy> ended_early_, refused_before_;
     std::vector<uint64_t> refusals_seen_;  // sequences of such records, as a scan goes through the ring
     mutable StackReader stacks_;
-    mutable std::vector<Words> before_, after_;  // copies of a batch, kept to avoid allocating
+    mutable std::vector<RecordCopy> before_, after_;  // copies of a batch, kept to avoid allocating
 };
 
 }  // namespace ttmem

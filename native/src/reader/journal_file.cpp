@@ -12,7 +12,7 @@ namespace ttmem {
 namespace {
 
 constexpr size_t kSharesOfLimit = 4;      // half of the descriptors, two for each journal
-constexpr size_t kKeptMost = 256 * 1024;  // where there is no limit
+constexpr size_t kOpenMost = 256 * 1024;  // where there is no limit
 
 // Closing a descriptor of our own journal would drop its lock: rather one descriptor is lost.
 bool is_our_own(const struct stat& facts) {
@@ -31,14 +31,14 @@ bool is_descriptor(const std::string& path) {
 void JournalFiles::read_limit() {
     rlimit limit{};
     const bool is_known = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-    const size_t share = is_known ? static_cast<size_t>(limit.rlim_cur) / kSharesOfLimit : kKeptMost;
-    most_ = std::clamp<size_t>(share, 1, kKeptMost);
+    const size_t share = is_known ? static_cast<size_t>(limit.rlim_cur) / kSharesOfLimit : kOpenMost;
+    most_ = std::clamp<size_t>(share, 1, kOpenMost);
 }
 
 void JournalFiles::keep(JournalFile& file) {
-    if (file.is_kept_) return;
+    if (file.is_held_open_) return;
     if (visited_ == &file) visited_ = nullptr;
-    file.is_kept_ = true;
+    file.is_held_open_ = true;
     kept_.push_back(&file);
 }
 
@@ -48,7 +48,7 @@ void JournalFiles::release(JournalFile& file) {
 }
 
 void JournalFiles::visit(JournalFile& file) {
-    if (file.is_kept_) return;
+    if (file.is_held_open_) return;
     if (visited_ != nullptr) visited_->close_now();
     visited_ = &file;
 }
@@ -63,8 +63,8 @@ bool JournalFiles::close_one() {
 
 void JournalFiles::forget(JournalFile& file) {
     if (visited_ == &file) visited_ = nullptr;
-    if (file.is_kept_) std::erase(kept_, &file);
-    file.is_kept_ = false;
+    if (file.is_held_open_) std::erase(kept_, &file);
+    file.is_held_open_ = false;
 }
 
 JournalFile::~JournalFile() { files_.release(*this); }
@@ -112,9 +112,10 @@ bool JournalFile::is_same(int opened) {
     if (facts.st_ino != inode_ || facts.st_dev != device_) return false;
     bytes_ = static_cast<uint64_t>(facts.st_size);
     owner_ = facts.st_uid;
-    if (nonce_ == Nonce{}) return true;  // nobody has read it yet
+    if (nonce_ == Nonce{}) return true;  // no process has read it yet
     Identity identity{};
-    if (pread(opened, &identity, sizeof identity, 0) != sizeof identity) return true;  // cut: whoever reads it says so
+    if (pread(opened, &identity, sizeof identity, 0) != sizeof identity)
+        return true;  // cut: anyone who reads it says so
     return nonce_ == Nonce{identity.pid, identity.start_ticks, identity.nonce};
 }
 

@@ -1,6 +1,6 @@
-// The file of somebody else's journal, open or not.
+// The file of another process's journal, open or not.
 //
-// A process has only so many descriptors. JournalFiles keeps as many journals open as a share of its limit allows; every
+// A process has a limited number of descriptors. JournalFiles keeps as many journals open as a share of its limit allows; every
 // other one is opened when it is read, and closed when the next of them is.
 //
 //   kept      stays open
@@ -26,7 +26,7 @@ public:
     JournalFiles() { read_limit(); }
 
     /// Reads how many descriptors this process may have now. Journals get half of them, two each: the file's and one that
-    /// tells of its writer's death. The rest is for everybody else in this process.
+    /// reports its writer's death. The rest is for all others in this process.
     void read_limit();
     bool has_room() const { return kept_.size() < most_; }
     bool is_over_limit() const { return kept_.size() > most_; }
@@ -47,7 +47,7 @@ private:
 
 enum class Reach { open, later, gone };
 
-/// A file by somebody's descriptor, /proc/PID/fd/N: a link that only the kernel makes. Other links are never followed.
+/// A file by a process's descriptor, /proc/PID/fd/N: a link that only the kernel makes. Other links are never followed.
 bool is_descriptor(const std::string& path);
 
 class JournalFile final : public Source {
@@ -66,7 +66,7 @@ public:
     /// Another way to the same file.
     void move_to(const std::string& path) { path_ = path; }
 
-    bool is_kept() const { return is_kept_; }
+    bool is_kept() const { return is_held_open_; }
     uint64_t device() const { return device_; }
     uint64_t inode() const { return inode_; }
     /// The open descriptor, or -1.
@@ -93,7 +93,7 @@ private:
     Nonce nonce_;
     uid_t owner_ = static_cast<uid_t>(-1);
     int file_ = -1;
-    bool is_kept_ = false;
+    bool is_held_open_ = false;
 };
 
 }  // namespace ttmem

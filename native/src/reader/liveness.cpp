@@ -29,7 +29,7 @@ struct File {
     uint64_t inode = 0, device = 0;
     uint32_t owner = 0;
     bool is_tmpfs = false;
-    bool is_owners_alone = false;  // nobody else may write to it
+    bool is_owners_alone = false;  // no other process may write to it
 };
 
 struct Uids {
@@ -66,7 +66,7 @@ bool is_one_of(const Uids& uids, uint32_t uid) {
 }
 
 // In a user namespace all uids of outside look alike: that two of them are equal says nothing.
-bool is_uid_told(uint32_t uid) {
+bool is_uid_reported(uint32_t uid) {
     static const bool sees_all = [] {
         char text[128];
         unsigned inside = 1, outside = 1, count = 0;
@@ -79,7 +79,7 @@ bool is_uid_told(uint32_t uid) {
 
 bool owns(const Uids& uids, const File& file) {
     if (!file.is_owners_alone) return false;
-    return file.owner == 0 || (uids.is_known && is_uid_told(file.owner) && is_one_of(uids, file.owner));
+    return file.owner == 0 || (uids.is_known && is_uid_reported(file.owner) && is_one_of(uids, file.owner));
 }
 
 enum class Maps { has_it, lacks_it, unreadable };
@@ -143,7 +143,7 @@ Liveness unverified(const File& file) {
     return {.is_alive = true, .has_lost_lock = false, .is_verified = false, .uid = file.owner};
 }
 
-// Nobody has confirmed the process that the header names. Its number is shown only while no process has it: it would be
+// No process has confirmed the process that the header names. Its number is shown only while no process has it: it would be
 // read as that process.
 Liveness ended(const Identity& identity, const File& file) {
     const auto named = static_cast<pid_t>(identity.pid);
@@ -165,7 +165,7 @@ Liveness of_holder(pid_t holder, const File& file) {
     return {.pid = holder, .uid = shown_uid(uids, file), .start_ticks = start_ticks_of(holder)};
 }
 
-// Nobody holds the lock, or the kernel does not say who: the process that the header names has to prove itself.
+// No process holds the lock, or the kernel does not say who: the process that the header names has to prove itself.
 Liveness of_header(const Identity& identity, const File& file, pid_t known_pid) {
     const bool is_elsewhere = is_foreign(identity);
     const auto named = static_cast<pid_t>(identity.pid);
@@ -180,7 +180,7 @@ Liveness of_header(const Identity& identity, const File& file, pid_t known_pid) 
     if (start_ticks_of(pid) != identity.start_ticks) return ended(identity, file);  // meanwhile
     if (maps == Maps::lacks_it)
         return {.is_alive = false,
-                .is_verified = is_owner,  // else the header names somebody else's process
+                .is_verified = is_owner,  // else the header names another process's process
                 .pid = is_owner ? pid : 0,
                 .uid = file.owner,
                 .start_ticks = identity.start_ticks};
@@ -197,11 +197,11 @@ Liveness judged(pid_t holder, int descriptor, const Identity& identity, const Kn
     if (is_same(holder, known)) return {.pid = known.pid, .uid = known.uid, .start_ticks = known.start_ticks};
     const File file = facts_of(descriptor);
     if (holder > 0) return of_holder(holder, file);
-    if (holder == kSomebodyUnseen && is_foreign(identity))
+    if (holder == kUnseenHolder && is_foreign(identity))
         return {.uid = file.owner, .start_ticks = identity.start_ticks};
     Liveness life = of_header(identity, file, known.pid);
-    if (holder == kNobody) return life;
-    if (!life.is_alive) return unverified(file);  // somebody holds the lock: nobody is buried
+    if (holder == kUnlocked) return life;
+    if (!life.is_alive) return unverified(file);  // a process holds the lock: no process is ended
     life.has_lost_lock = false;
     return life;
 }
@@ -213,7 +213,7 @@ uint64_t own_pid_namespace() {
     return stat("/proc/self/ns/pid", &ns) == 0 ? ns.st_ino : 0;
 }
 
-// A number that we may not ask about belongs to somebody else.
+// A number that we may not ask about belongs to another process.
 bool is_pid_in_use(pid_t pid) {
     if (kill(pid, 0) != 0) return errno == EPERM;
     return start_ticks_of(pid) != 0;

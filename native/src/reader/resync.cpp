@@ -6,7 +6,7 @@
 // Calls below r that had returned are in the slab already (the slab is written before the ring). Everything from r on
 // is read again; an event that the scan has seen changes nothing the second time.
 //
-// What the ring still has of refusals below r is handed out as well: they change nothing that is alive, and whoever comes
+// What the ring still has of refusals below r is handed out as well: they change nothing that is alive, and anyone who comes
 // late wants to know of them.
 #include <algorithm>
 #include <ctime>
@@ -19,7 +19,9 @@ namespace {
 
 constexpr size_t kRefusalsMost = 4096;  // of those that happened before: the newest
 
-bool is_refusal(const Words& record) { return record.type() == Type::out_of_memory || record.type() == Type::clashed; }
+bool is_refusal(const RecordCopy& record) {
+    return record.type() == Type::out_of_memory || record.type() == Type::clashed;
+}
 
 }  // namespace
 
@@ -44,7 +46,7 @@ bool JournalReader::find_open_slots(uint64_t end, std::vector<uint64_t>& open) {
 }
 
 // Refusals below the place to go on from that no read() has handed out: neither before this scan, nor later as pending
-// ones. Copied once more, now that they are known to have been committed; the head tells whether anybody wrote over them.
+// ones. Copied once more, now that they are known to have been committed; the head says whether any process wrote over them.
 bool JournalReader::find_refused_before(const std::vector<uint64_t>& open) {
     refused_before_.clear();
     std::sort(refusals_seen_.begin(), refusals_seen_.end());  // those that were waited for came last
@@ -58,7 +60,8 @@ bool JournalReader::find_refused_before(const std::vector<uint64_t>& open) {
     }
     Hot hot;
     if (!look(hot)) return false;
-    std::erase_if(refused_before_, [&](const Words& one) { return hot.head > one.sequence() + identity_.ring_slots; });
+    std::erase_if(refused_before_,
+                  [&](const RecordCopy& one) { return hot.head > one.sequence() + identity_.ring_slots; });
     return true;
 }
 
@@ -70,7 +73,7 @@ bool JournalReader::find_ended_early(uint64_t end, const std::vector<uint64_t>& 
         const auto count = static_cast<size_t>(std::min<uint64_t>(end - from, kRun));
         if (!copy_slots(from, count, before_)) return false;
         for (size_t i = 0; i < count; ++i) {
-            const Words& event = before_[i];
+            const RecordCopy& event = before_[i];
             if (event.commit != committed(from + i)) continue;
             const bool is_free = event.type() == Type::freed &&
                                  std::binary_search(open.begin(), open.end(), FreedRecord::unpack(event).made_by);
@@ -103,17 +106,17 @@ bool JournalReader::wait_for_open_slots(std::vector<uint64_t>& open) {
 
 // Three copies of each stretch: an entry whose commit word is the same in the first and the last was that one life all
 // the while, so the words of the copy between them are its own.
-bool JournalReader::scan_slab(uint64_t high, std::vector<Words>& alive) const {
+bool JournalReader::scan_slab(uint64_t high, std::vector<RecordCopy>& alive) const {
     constexpr size_t kRun = 2048;
-    std::vector<Words> last;
+    std::vector<RecordCopy> last;
     for (uint64_t from = 0; from < high; from += kRun) {
         const auto count = static_cast<size_t>(std::min<uint64_t>(high - from, kRun));
         const uint64_t offset = identity_.slab_offset + from * sizeof(Record);
-        for (std::vector<Words>* copy : {&before_, &after_, &last})
+        for (std::vector<RecordCopy>* copy : {&before_, &after_, &last})
             if (copy->size() < count) copy->resize(count);
-        if (!source_->copy(offset, before_.data(), count * sizeof(Words)) ||
-            !source_->copy(offset, after_.data(), count * sizeof(Words)) ||
-            !source_->copy(offset, last.data(), count * sizeof(Words)))
+        if (!source_->copy(offset, before_.data(), count * sizeof(RecordCopy)) ||
+            !source_->copy(offset, after_.data(), count * sizeof(RecordCopy)) ||
+            !source_->copy(offset, last.data(), count * sizeof(RecordCopy)))
             return false;
         for (size_t i = 0; i < count; ++i)
             if (is_committed(before_[i].commit) && before_[i].commit == last[i].commit &&
@@ -123,7 +126,7 @@ bool JournalReader::scan_slab(uint64_t high, std::vector<Words>& alive) const {
     return true;
 }
 
-ReadResult JournalReader::scan(std::vector<Words>& alive) {
+ReadResult JournalReader::scan(std::vector<RecordCopy>& alive) {
     Hot hot;
     if (!look(hot) || hot.head < identity_.first_sequence) return ReadResult::damaged;
     const uint64_t from = hot.head;

@@ -1,7 +1,7 @@
 // Where a journal's bytes come from: a file that belongs to another process (journal_file.hpp), or this process's own
 // mapping.
 //
-// A file is only ever copied with pread. A mapping of somebody else's file could be cut short under us, and the
+// A file is only ever copied with pread. A mapping of another process's file could be cut short under us, and the
 // SIGBUS would be ours; a short read is just an answer.
 #pragma once
 
@@ -37,7 +37,7 @@ public:
         auto* at = static_cast<char*>(to);
         size_t done = 0;
         for (; done + 8 <= bytes; done += 8) {
-            const uint64_t word = reinterpret_cast<const Word*>(from + done)->load(std::memory_order_acquire);
+            const uint64_t word = reinterpret_cast<const AtomicU64*>(from + done)->load(std::memory_order_acquire);
             std::memcpy(at + done, &word, 8);
         }
         if (done < bytes) std::memcpy(at + done, from + done, bytes - done);

@@ -14,15 +14,15 @@ constexpr uint64_t kSiteTextMost = 1024;
 // What is not yet given has no pages: in a mapping of our own journal it must not be looked at.
 void StackReader::copy_new(const Source& source, const Identity& identity) {
     uint64_t used[2] = {};
-    static_assert(offsetof(Header, stack_texts_used) == offsetof(Header, stack_nodes_used) + sizeof(Word));
+    static_assert(offsetof(Header, stack_texts_used) == offsetof(Header, stack_nodes_used) + sizeof(AtomicU64));
     if (!source.copy(offsetof(Header, stack_nodes_used), used, sizeof used)) return;
     const uint64_t node_count = std::min<uint64_t>(used[0], kStackNodes);
     const uint64_t text_bytes = std::min<uint64_t>(used[1], kStackTextBytes) / 8 * 8;
     const size_t had_nodes = nodes_.size(), had_bytes = texts_.size();
     if (node_count > had_nodes) {
         nodes_.resize(node_count);
-        if (!source.copy(identity.stack_nodes_offset + had_nodes * sizeof(Words), nodes_.data() + had_nodes,
-                         (node_count - had_nodes) * sizeof(Words)))
+        if (!source.copy(identity.stack_nodes_offset + had_nodes * sizeof(RecordCopy), nodes_.data() + had_nodes,
+                         (node_count - had_nodes) * sizeof(RecordCopy)))
             nodes_.resize(had_nodes);
     }
     if (text_bytes > had_bytes) {
@@ -32,12 +32,12 @@ void StackReader::copy_new(const Source& source, const Identity& identity) {
     }
 }
 
-bool StackReader::node(const Source& source, const Identity& identity, uint32_t number, Words& words) {
+bool StackReader::node(const Source& source, const Identity& identity, uint32_t number, RecordCopy& words) {
     if (number >= nodes_.size()) copy_new(source, identity);
     if (number == 0 || number >= nodes_.size()) return false;
     words = nodes_[number];
     if (words.kind_and_line != 0) return true;
-    if (!source.copy(identity.stack_nodes_offset + uint64_t{number} * sizeof(Words), &words, sizeof words))
+    if (!source.copy(identity.stack_nodes_offset + uint64_t{number} * sizeof(RecordCopy), &words, sizeof words))
         return false;
     if (words.kind_and_line != 0) nodes_[number] = words;
     return words.kind_and_line != 0;
@@ -62,7 +62,7 @@ SitePath StackReader::path(const Source& source, const Identity& identity, uint3
     SitePath path;
     path.is_other = site == kOtherSite;
     uint32_t number = is_stack_site(site) ? site & ~kStackSite : 0;
-    Words words{};
+    RecordCopy words{};
     while (path.nodes.size() < kPathMost && node(source, identity, number, words)) {
         const auto [kind, line] = NodeWord::unpack(words.kind_and_line);
         if (kind < Node::frame || kind > Node::device_operation) break;

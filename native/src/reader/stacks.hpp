@@ -46,14 +46,14 @@ public:
     SitePath path(const Source& source, const Identity& identity, uint32_t site);
 
 private:
-    struct Words {
+    struct RecordCopy {
         uint32_t parent, name, file, kind_and_line;
     };
     void copy_new(const Source& source, const Identity& identity);
-    bool node(const Source& source, const Identity& identity, uint32_t number, Words& words);
+    bool node(const Source& source, const Identity& identity, uint32_t number, RecordCopy& words);
     std::string text(const Source& source, const Identity& identity, uint32_t id) const;
 
-    std::vector<Words> nodes_;
+    std::vector<RecordCopy> nodes_;
     std::string texts_;
 };
 

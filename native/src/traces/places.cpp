@@ -11,7 +11,7 @@ struct ChipIds {
     bool has(uint64_t id) const noexcept { return std::find(ids, ids + count, id) != ids + count; }
 };
 
-// Of a chip its own; none if nobody described the target. `own` is where a chip's lies.
+// Of a chip its own; none if no process described the target. `own` is where a chip's lies.
 ChipIds chips_of(const Writer& writer, uint16_t number, uint64_t& own) noexcept {
     const Target& target = writer.targets[number];
     const uint32_t descriptor = target.descriptor.load(std::memory_order_acquire);
@@ -120,7 +120,7 @@ bool memory_of(uint8_t pool, TraceMemory& memory) noexcept {
     return is_dram || pool == TTMEM_L1 || pool == TTMEM_L1_SMALL || pool == TTMEM_CB;
 }
 
-uint64_t bytes_in_bank(const Writer& writer, const Words& words, Extent& extent) noexcept {
+uint64_t bytes_in_bank(const Writer& writer, const RecordCopy& words, Extent& extent) noexcept {
     if (is_circular_buffer(words.kind())) return words.per_bank_bytes();
     if (words.is_by_core()) return words.per_core_bytes();
     const bool is_known = is_buffer(words.kind()) && words.per_bank_bytes() != 0;
@@ -132,7 +132,7 @@ uint64_t bytes_in_bank(const Writer& writer, const Words& words, Extent& extent)
 
 }  // namespace
 
-bool extent_of(const Writer& writer, const Words& words, Extent& extent) noexcept {
+bool extent_of(const Writer& writer, const RecordCopy& words, Extent& extent) noexcept {
     const bool is_circular = is_circular_buffer(words.kind()), is_program = words.kind() == TTMEM_PROGRAM_BINARY;
     if (!is_circular && !is_program && !is_buffer(words.kind())) return false;
     if ((words.flags() & kView) != 0 || !memory_of(words.pool(), extent.place.memory)) return false;

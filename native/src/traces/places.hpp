@@ -25,11 +25,11 @@ struct TracePlace {
 struct Extent {
     TracePlace place;
     uint64_t begin, end;
-    bool is_bound;  // nobody knows how much of it lies in one bank: `end` is an upper bound
+    bool is_bound;  // it is unknown how much of it lies in one bank: `end` is an upper bound
 };
 
 /// False of what lies at no known address, is a view of something else, or is no memory of a device's own.
-bool extent_of(const Writer& writer, const Words& words, Extent& extent) noexcept;
+bool extent_of(const Writer& writer, const RecordCopy& words, Extent& extent) noexcept;
 
 /// Whether all chips of a target are chips of the other.
 bool is_within(const Writer& writer, uint16_t inner, uint16_t outer) noexcept;

@@ -7,11 +7,11 @@
 
 namespace ttmem {
 
-/// Addresses from `begin` to before `end`, in one of the places that the owner of the set tells apart.
+/// Addresses from `begin` to before `end`, in one of the places that the owner of the set distinguishes.
 struct AddressRange {
     uint64_t begin, end;
     uint32_t place;
-    bool is_widened;  // covers addresses that nobody added: it stands for several, or its end is an upper bound
+    bool is_widened;  // covers addresses that no process added: it stands for several, or its end is an upper bound
 };
 
 inline constexpr uint32_t kRangesMost = 4096;

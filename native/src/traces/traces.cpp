@@ -17,7 +17,7 @@ namespace {
 constexpr uint32_t kTracesMost = 1024, kOverlapsMost = 4096, kPlacesMost = 64, kProgramsMost = 4096;
 static_assert(kPlacesMost < kRangesMost, "ranges of one place have neighbours");
 constexpr uint32_t kEntriesAtOnce = 4096;  // looked at before others have their turn
-constexpr uint64_t kUntold = 0, kBeingTold = ~0ull;
+constexpr uint64_t kUnreported = 0, kBeingReported = ~0ull;
 
 #define TTMEM_TRACES __attribute__((noinline, cold))
 
@@ -76,7 +76,7 @@ class TraceLock {
 public:
     TraceLock() noexcept {
         constexpr int kSpins = 1000, kNaps = 20;
-        const KeptErrno kept;
+        const SavedErrno kept;
         const uint32_t own = the_writer.generation;
         for (int tries = 0; tries < kSpins + kNaps && !is_held_; ++tries) {
             uint32_t holder = trace_holder.load(std::memory_order_relaxed);
@@ -110,7 +110,7 @@ KnownTrace* free_slot() noexcept {
     for (uint32_t slot = 0; slot < trace_slots_used; ++slot)
         if (!trace_slots[slot]->is_used) return trace_slots[slot];
     if (trace_slots_used == kTracesMost) return nullptr;
-    const KeptErrno kept;
+    const SavedErrno kept;
     void* room =
         mmap(nullptr, sizeof(KnownTrace), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED) return nullptr;
@@ -173,14 +173,14 @@ bool overlaps_with(const KnownTrace& trace, const Extent& extent, TraceOverlap& 
 
 void remember_overlap(const TraceOverlap& overlap) noexcept {
     const uint32_t count = overlap_count().load(std::memory_order_relaxed);
-    const auto is_told_of = [&overlap](const TraceOverlap& known) noexcept { return overlap.is_part_of(known); };
-    if (overlap.by_core_on != 0 && std::any_of(known_overlaps, known_overlaps + count, is_told_of)) return;
+    const auto is_reported = [&overlap](const TraceOverlap& known) noexcept { return overlap.is_part_of(known); };
+    if (overlap.by_core_on != 0 && std::any_of(known_overlaps, known_overlaps + count, is_reported)) return;
     if (count == kOverlapsMost) return count_unjudged();
     known_overlaps[count] = overlap;
     overlap_count().store(count + 1, std::memory_order_release);
 }
 
-bool read_entry(uint32_t entry, Words& words) noexcept {
+bool read_entry(uint32_t entry, RecordCopy& words) noexcept {
     const Record& record = the_writer.slab[entry];
     const uint64_t commit = record.commit.load(std::memory_order_acquire);
     if (!is_committed(commit)) return false;
@@ -189,14 +189,14 @@ bool read_entry(uint32_t entry, Words& words) noexcept {
     return record.commit.load(std::memory_order_acquire) == commit;
 }
 
-bool read_life(ttmem_handle handle, Words& words) noexcept {
+bool read_life(ttmem_handle handle, RecordCopy& words) noexcept {
     const auto [made_by, entry] = Handle::unpack(handle);
     return entry < the_writer.table && read_entry(entry, words) && words.sequence() == made_by;
 }
 
 void keep_circular_buffers(KnownTrace& trace, uint32_t from, uint32_t until) noexcept {
     for (uint32_t entry = from; entry < until; ++entry) {
-        Words words;
+        RecordCopy words;
         Extent extent;
         if (!is_circular_buffer(kind_of(the_writer.slab[entry]))) continue;
         if (read_entry(entry, words) && trace.has_program(words.requested_bytes()) &&
@@ -212,8 +212,8 @@ struct Replayed {
     uint32_t site;
 };
 
-void tell_incident(const Replayed& replayed, TraceOverlap& overlap, bool has_copy) noexcept {
-    Words words;
+void report_incident_of(const Replayed& replayed, TraceOverlap& overlap, bool has_copy) noexcept {
+    RecordCopy words;
     Extent extent;
     if (!read_life(overlap.handle, words) || !extent_of(the_writer, words, extent)) return;
     const bool is_program = words.kind() == TTMEM_PROGRAM_BINARY;
@@ -239,8 +239,8 @@ void tell_incident(const Replayed& replayed, TraceOverlap& overlap, bool has_cop
     overlap.number = note_unsafe_replay(incident, has_copy);
 }
 
-// Told before: they are repetitions. How many are new.
-uint32_t repeat_told(uint16_t target, uint64_t trace, Replayed& replayed) noexcept {
+// Reported before: they are repetitions. How many are new.
+uint32_t repeat_reported(uint16_t target, uint64_t trace, Replayed& replayed) noexcept {
     const TraceLock lock;
     uint32_t slot = 0, fresh = 0;
     const KnownTrace* known = lock.is_held() ? find_known(target, trace, slot) : nullptr;
@@ -251,23 +251,23 @@ uint32_t repeat_told(uint16_t target, uint64_t trace, Replayed& replayed) noexce
         if (overlap.slot != slot) continue;
         if (!is_alive(overlap.handle))
             forget_overlap(at);
-        else if (overlap.number == kUntold)
+        else if (overlap.number == kUnreported)
             ++fresh;
-        else if (overlap.number != kBeingTold)
+        else if (overlap.number != kBeingReported)
             repeat_incident(overlap.number);
     }
     return fresh;
 }
 
-// The next one that nobody has told of, from `at` on.
-bool take_untold(uint16_t target, uint64_t trace, uint32_t& at, TraceOverlap& taken) noexcept {
+// The next one that no process has reported, from `at` on.
+bool take_unreported(uint16_t target, uint64_t trace, uint32_t& at, TraceOverlap& taken) noexcept {
     const TraceLock lock;
     uint32_t slot = 0;
     if (!lock.is_held() || find_known(target, trace, slot) == nullptr) return false;
     for (; at < overlap_count().load(std::memory_order_relaxed); ++at) {
-        if (known_overlaps[at].slot != slot || known_overlaps[at].number != kUntold) continue;
+        if (known_overlaps[at].slot != slot || known_overlaps[at].number != kUnreported) continue;
         taken = known_overlaps[at];
-        known_overlaps[at++].number = kBeingTold;
+        known_overlaps[at++].number = kBeingReported;
         return true;
     }
     return false;
@@ -283,14 +283,14 @@ void keep_number(const TraceOverlap& told) noexcept {
 }
 
 // Without the lock: an incident may take a millisecond. Copies of what was alive are made for those that are kept.
-TTMEM_TRACES void tell_overlaps(uint16_t target, uint64_t trace) noexcept {
+TTMEM_TRACES void report_overlaps(uint16_t target, uint64_t trace) noexcept {
     Replayed replayed{};
-    const uint32_t fresh = repeat_told(target, trace, replayed);
+    const uint32_t fresh = repeat_reported(target, trace, replayed);
     TraceOverlap overlap{};
     uint32_t at = 0;
-    for (uint32_t told = 0; told < fresh && take_untold(target, trace, at, overlap); ++told) {
+    for (uint32_t told = 0; told < fresh && take_unreported(target, trace, at, overlap); ++told) {
         const bool is_kept = told < kIncidentsFirst || told + (kIncidentSlots - kIncidentsFirst) >= fresh;
-        tell_incident(replayed, overlap, is_kept);
+        report_incident_of(replayed, overlap, is_kept);
         keep_number(overlap);
     }
 }
@@ -304,7 +304,7 @@ uint64_t publish_trace(Type type, uint16_t target, uint64_t trace, uint64_t byte
 void count_unjudged() noexcept { the_writer.header->unjudged.fetch_add(1, std::memory_order_relaxed); }
 
 TTMEM_TRACES ttmem_handle compare_with_traces(ttmem_handle handle) noexcept {
-    Words words;
+    RecordCopy words;
     Extent extent;
     if (!read_life(handle, words) || is_circular_buffer(words.kind()) || !extent_of(the_writer, words, extent))
         return handle;
@@ -313,14 +313,14 @@ TTMEM_TRACES ttmem_handle compare_with_traces(ttmem_handle handle) noexcept {
     if (!lock.is_held()) return count_unjudged(), handle;
     for (uint32_t slot = 0; slot < trace_slots_used; ++slot) {
         const KnownTrace& trace = *trace_slots[slot];
-        TraceOverlap overlap{handle, kUntold, words.id, slot, by_core_on, false, false};
+        TraceOverlap overlap{handle, kUnreported, words.id, slot, by_core_on, false, false};
         if (trace.is_captured() && trace.ended < words.sequence() && overlaps_with(trace, extent, overlap))
             remember_overlap(overlap);
     }
     return handle;
 }
 
-TTMEM_TRACES void tell_traces_of_end(Words words) noexcept {
+TTMEM_TRACES void note_end_in_traces(RecordCopy words) noexcept {
     Extent extent;
     if (!extent_of(the_writer, words, extent)) return;
     const TraceLock lock;
@@ -394,7 +394,7 @@ void end_trace(uint16_t target, uint64_t id, uint64_t bytes) noexcept {
 
 void replay_trace(uint16_t target, uint64_t trace) noexcept {
     publish_trace(Type::trace_replayed, target, trace, 0);
-    if (__builtin_expect(overlap_count().load(std::memory_order_acquire) != 0, 0)) tell_overlaps(target, trace);
+    if (__builtin_expect(overlap_count().load(std::memory_order_acquire) != 0, 0)) report_overlaps(target, trace);
 }
 
 void release_trace(uint16_t target, uint64_t id) noexcept {

@@ -10,9 +10,9 @@
 // incident when that trace is replayed while it is alive. Replayed again, it counts as a repetition of that incident.
 //
 //   word             writer                             readers                            order
-//   trace_count      whoever holds the lock             every allocation and free          relaxed
-//   overlap_count    whoever holds the lock             every replay                       acquire / release
-//   all the rest     whoever holds the lock             the same
+//   trace_count      the holder of the lock             every allocation and free          relaxed
+//   overlap_count    the holder of the lock             every replay                       acquire / release
+//   all the rest     the holder of the lock             the same
 //
 // The lock is tried for a bounded time: what could not be judged is counted (`unjudged`). A forked child has no traces.
 #pragma once
@@ -31,14 +31,14 @@ inline std::atomic_ref<uint32_t> overlap_count() noexcept {
     return std::atomic_ref<uint32_t>(the_writer.overlap_count);
 }
 
-/// Whether anybody must be told of what begins and ends.
+/// Whether any process must be reported what begins and ends.
 inline bool have_traces() noexcept { return __builtin_expect(trace_count().load(std::memory_order_relaxed) != 0, 0); }
 
 /// A life began, which the handle names: the handle again. For calls while have_traces().
 ttmem_handle compare_with_traces(ttmem_handle handle) noexcept;
 /// A life ended; its commit word is still that of the life.
-void tell_traces_of_end(Words words) noexcept;
-/// Something began or ended that is not listed: nobody can compare it.
+void note_end_in_traces(RecordCopy words) noexcept;
+/// Something began or ended that is not listed: no process can compare it.
 void count_unjudged() noexcept;
 
 /// Every number is in range; the site is who captures.

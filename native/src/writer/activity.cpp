@@ -4,8 +4,8 @@
 namespace ttmem {
 namespace {
 
-void count(Word& counter) noexcept { counter.fetch_add(1, std::memory_order_relaxed); }
-void keep(Word& gauge, uint64_t value) noexcept { gauge.store(value, std::memory_order_relaxed); }
+void count(AtomicU64& counter) noexcept { counter.fetch_add(1, std::memory_order_relaxed); }
+void keep(AtomicU64& gauge, uint64_t value) noexcept { gauge.store(value, std::memory_order_relaxed); }
 
 }  // namespace
 
@@ -14,7 +14,7 @@ void note_ring(const RingMovedRecord& ring) noexcept {
     publish_now(ring.pack());
 }
 
-void tell_ring(const LaunchedRing& ring) noexcept {
+void report_ring_change(const LaunchedRing& ring) noexcept {
     if (ring.is_there()) publish_now(RingMovedRecord::of(ring).pack());
 }
 
@@ -36,9 +36,9 @@ void note_clash(const ttmem_cb_clash& clash) noexcept {
 
 void end_activity(Target& target) noexcept {
     for (RingCounters& ring : target.rings)
-        for (Word* gauge : {&ring.live, &ring.retired, &ring.entries}) keep(*gauge, 0);
+        for (AtomicU64* gauge : {&ring.live, &ring.retired, &ring.entries}) keep(*gauge, 0);
     for (CacheCounters& cache : target.caches)
-        for (Word* gauge : {&cache.entries, &cache.held, &cache.shared}) keep(*gauge, 0);
+        for (AtomicU64* gauge : {&cache.entries, &cache.held, &cache.shared}) keep(*gauge, 0);
 }
 
 }  // namespace ttmem

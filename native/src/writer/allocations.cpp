@@ -27,7 +27,7 @@ struct Asked {
     }
 };
 
-ttmem_handle allocate_as_asked(Words& words, uint8_t options) noexcept {
+ttmem_handle allocate_as_asked(RecordCopy& words, uint8_t options) noexcept {
     return options & TTMEM_BY_HANDLE ? allocate_by_handle(words) : allocate(words);
 }
 
@@ -36,7 +36,7 @@ uint8_t kind_of_cb(uint8_t kind) noexcept {
     return is_circular_buffer(kind) ? kind : uint8_t{TTMEM_KIND_UNKNOWN};
 }
 
-Words words_of(const ttmem_buffer& buffer, uint8_t kind) noexcept {
+RecordCopy words_of(const ttmem_buffer& buffer, uint8_t kind) noexcept {
     uint8_t flags = 0;
     const uint64_t requested = checked_size(buffer.requested_bytes, flags);
     const uint64_t reserved = checked_size(buffer.reserved_bytes, flags);
@@ -51,14 +51,14 @@ Words words_of(const ttmem_buffer& buffer, uint8_t kind) noexcept {
 }
 
 // Each way has words of its own: those that are entered in the index are handed on and lie in memory, the others need not.
-template <ttmem_handle allocate_words(Words&) noexcept>
+template <ttmem_handle allocate_words(RecordCopy&) noexcept>
 ttmem_handle report_buffer(const ttmem_buffer& buffer) noexcept {
-    Words words = words_of(buffer, TTMEM_BUFFER);
+    RecordCopy words = words_of(buffer, TTMEM_BUFFER);
     return allocate_words(words);
 }
 
 [[gnu::noinline]] ttmem_handle trace_buffer_alloc(const ttmem_buffer& buffer) noexcept {
-    Words words = words_of(buffer, TTMEM_TRACE_BUFFER);
+    RecordCopy words = words_of(buffer, TTMEM_TRACE_BUFFER);
     return allocate_by_handle(words);
 }
 
@@ -99,7 +99,7 @@ struct CoreBuffer {
         return left;
     }
 
-    Words words_of(const ttmem_core_part& one, uint64_t cores, uint64_t asked, uint32_t next) const noexcept {
+    RecordCopy words_of(const ttmem_core_part& one, uint64_t cores, uint64_t asked, uint32_t next) const noexcept {
         uint8_t cut = flags;
         const bool is_view = (told.options & TTMEM_VIEW) != 0;
         const uint64_t reserved = is_view ? 0 : checked_product(per_core, cores, cut);
@@ -111,11 +111,13 @@ struct CoreBuffer {
             entry, one.address, asked, listed, CorePartRecord::fitting(one.core_set), next, checked_layout(told.layout)}
             .pack();
     }
-    Words words_of_part(uint32_t part, uint32_t next) const noexcept {
+    RecordCopy words_of_part(uint32_t part, uint32_t next) const noexcept {
         return words_of(told.parts[part], told.parts[part].core_count, requested_of(part), next);
     }
-    /// All of it in one, on cores that nobody names.
-    Words words_of_all() const noexcept { return words_of({told.parts[0].address, 0, 0}, core_count, requested, 0); }
+    /// All of it in one, on cores that no process names.
+    RecordCopy words_of_all() const noexcept {
+        return words_of({told.parts[0].address, 0, 0}, core_count, requested, 0);
+    }
 };
 
 }  // namespace
@@ -128,13 +130,13 @@ ttmem_handle core_buffer_alloc(const ttmem_core_buffer* told) {
     uint32_t next = 0;
     bool has_room = true;
     for (uint32_t part = told->part_count - 1; part != 0 && has_room; --part) {
-        Words words = buffer.words_of_part(part, next);
+        RecordCopy words = buffer.words_of_part(part, next);
         const uint32_t made = begin_further(words);
         has_room = made != 0;
         if (has_room) next = made;
     }
     if (has_room) {
-        Words words = buffer.words_of_part(0, next);
+        RecordCopy words = buffer.words_of_part(0, next);
         const ttmem_handle handle = allocate_as_asked(words, told->options);
         if (told->part_count == 1 || is_alive(handle)) return handle;
         const bool is_listed = (handle & kUntabledHandle) == 0;
@@ -144,7 +146,7 @@ ttmem_handle core_buffer_alloc(const ttmem_core_buffer* told) {
     } else {
         end_further(key, ~uint64_t{0}, next);
     }
-    Words words = buffer.words_of_all();
+    RecordCopy words = buffer.words_of_all();
     return allocate_unlisted(words);
 }
 
@@ -154,9 +156,9 @@ TTMEM_HOT ttmem_handle cb_alloc(const ttmem_circular_buffer* cb) {
     const uint64_t per_core = checked_size(cb->size_per_core_bytes, flags);
     const uint64_t reserved = checked_product(cb->size_per_core_bytes, cb->core_count, flags);
     const Asked asked{kind_of_cb(cb->kind), TTMEM_CB, flags, cb->site, cb->target, cb->id, reserved, cb->options};
-    Words words = CircularBufferRecord{asked.entry(),           cb->address, cb->core_set,
-                                       program_of(cb->program), per_core,    cb->core_count}
-                      .pack();
+    RecordCopy words = CircularBufferRecord{asked.entry(),           cb->address, cb->core_set,
+                                            program_of(cb->program), per_core,    cb->core_count}
+                           .pack();
     return allocate_as_asked(words, cb->options);
 }
 
@@ -165,17 +167,17 @@ TTMEM_HOT ttmem_handle kernel_load(const ttmem_kernel* kernel) {
     uint8_t flags = 0;
     const uint8_t kind = is_kernel(kernel->kind) ? kernel->kind : uint8_t{TTMEM_KERNEL_UNKNOWN};
     const uint64_t exact = checked_size(kernel->exact_bytes, flags);
-    uint64_t seed_rule = checked_size(kernel->seed_rule_bytes, flags);
-    if (seed_rule == 0) seed_rule = checked_product(kernel->binary_bytes, kernel->core_count, flags);
+    uint64_t times_cores = checked_size(kernel->binary_times_cores_bytes, flags);
+    if (times_cores == 0) times_cores = checked_product(kernel->binary_bytes, kernel->core_count, flags);
     if (exact == 0) flags |= kEstimated;
     const uint8_t core = kernel->core_type < kCoreTypes ? kernel->core_type : uint8_t{TTMEM_CORE_UNKNOWN};
     const uint8_t found = kernel->found_by <= TTMEM_FOUND_SIZE ? kernel->found_by : uint8_t{TTMEM_FOUND_UNKNOWN};
     const uint64_t binary = checked_size(kernel->binary_bytes, flags);
     const uint8_t pool = kernel->pool == 0 ? pool_of_kernel(kind) : checked_pool(kernel->pool);
     const Asked asked{
-        kind, pool, flags, kernel->site, kernel->target, kernel->id, exact != 0 ? exact : seed_rule, kernel->options};
-    Words words =
-        KernelRecord{asked.entry(), program_of(kernel->program), seed_rule, binary, kernel->core_count, core, found}
+        kind, pool, flags, kernel->site, kernel->target, kernel->id, exact != 0 ? exact : times_cores, kernel->options};
+    RecordCopy words =
+        KernelRecord{asked.entry(), program_of(kernel->program), times_cores, binary, kernel->core_count, core, found}
             .pack();
     return allocate_as_asked(words, kernel->options);
 }

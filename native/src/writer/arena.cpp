@@ -29,7 +29,7 @@ bool is_text(const Writer& writer, uint32_t id, const char* text, uint32_t lengt
 
 // Sizes of a kernel follow on its name (journal/kernel_name.hpp). Kernels are built in any number of sizes: once half of the
 // arena is taken, new ones are known by their names alone, and the rest of it is for others.
-uint32_t kept_length(const Writer& writer, const char* text, uint32_t length) noexcept {
+uint32_t stored_length(const Writer& writer, const char* text, uint32_t length) noexcept {
     if (writer.header->arena_used.load(std::memory_order_relaxed) < kArenaBytes / 2) return length;
     const void* end = std::memchr(text, '\0', length);
     return end == nullptr ? length : static_cast<uint32_t>(static_cast<const char*>(end) - text);
@@ -69,7 +69,7 @@ uint32_t intern(const char* text, uint32_t length) noexcept {
         auto& slot = cache[(hash + probe) % kCacheSlots];
         uint64_t word = slot.load(std::memory_order_acquire);
         if (word == 0) {
-            const uint32_t kept = kept_length(writer, text, length);
+            const uint32_t kept = stored_length(writer, text, length);
             if (kept != length && own == 0) return intern(text, kept);
             if (own == 0) own = add_item(Item::text, text, length, nullptr, 0);
             if (own == 0) return 0;
@@ -80,7 +80,7 @@ uint32_t intern(const char* text, uint32_t length) noexcept {
         if (static_cast<uint32_t>(word >> 32) == hash && is_text(writer, id, text, length)) return id;
     }
     if (own != 0) return own;
-    const uint32_t kept = kept_length(writer, text, length);
+    const uint32_t kept = stored_length(writer, text, length);
     return kept != length ? intern(text, kept) : add_item(Item::text, text, length, nullptr, 0);
 }
 

@@ -13,7 +13,7 @@ inline uint16_t checked_target(uint16_t target) noexcept { return target < kTarg
 inline uint8_t checked_kind(uint8_t kind) noexcept { return kind < kKinds ? kind : uint8_t{TTMEM_KIND_UNKNOWN}; }
 inline uint8_t checked_pool(uint8_t pool) noexcept { return pool < kPools ? pool : uint8_t{TTMEM_POOL_UNKNOWN}; }
 
-// Above 2^63 a size is a negative number somebody cast.
+// Above 2^63 a size is a negative number a process cast.
 inline uint64_t checked_size(uint64_t bytes, uint8_t& flags) noexcept {
     if (__builtin_expect(bytes <= kSizeMost, 1)) return bytes;
     flags |= kClamped;

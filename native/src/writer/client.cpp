@@ -48,7 +48,7 @@ void program_operation(uint16_t target, uint64_t program, uint32_t site) {
     if (may_write() && program != 0) name_program(checked_target(target), program, site);
 }
 
-// What nobody told: figures unknown, all else 0.
+// What no process reported: figures unknown, all else 0.
 ttmem_incident an_unknown_incident() noexcept {
     ttmem_incident incident{};
     incident.struct_bytes = sizeof incident;
@@ -57,7 +57,7 @@ ttmem_incident an_unknown_incident() noexcept {
     return incident;
 }
 
-// A caller of an older interface tells less, one of a newer interface more.
+// A caller of an older interface says less, one of a newer interface more.
 void incident(const ttmem_incident* told) {
     constexpr uint32_t kLeast = offsetof(ttmem_incident, pool) + sizeof told->pool;
     if (told->struct_bytes < kLeast || told->kind == TTMEM_INCIDENT_NONE || told->kind >= kIncidentKinds) return;
@@ -126,7 +126,7 @@ void clash(const ttmem_cb_clash* told) {
     incident(&refused);
 }
 
-// A copy of before there were incidents owns the journal: it is told what it knows.
+// A copy of before there were incidents owns the journal: it is reported what it knows.
 void incident_to_older(const ttmem::WriterTable& owner, const ttmem_incident* told) noexcept {
     const auto figure = [](uint64_t bytes) noexcept { return bytes == TTMEM_UNKNOWN_FIGURE ? 0 : bytes; };
     const ttmem_cb_clash clashed{told->program, told->cb_end_address, told->buffer_address, told->target};
@@ -203,7 +203,7 @@ int mapping(Mapping* where) {
     return 1;
 }
 
-uint32_t stack_node_told(uint32_t parent, uint8_t kind, const char* name, const char* file, uint32_t line) {
+uint32_t stack_node_reported(uint32_t parent, uint8_t kind, const char* name, const char* file, uint32_t line) {
     if (!may_write()) return 0;
     if (kind < static_cast<uint8_t>(Node::frame) || kind > static_cast<uint8_t>(Node::device_operation)) return parent;
     const auto view = [](const char* text) noexcept {
@@ -224,7 +224,7 @@ void share_switch_with(int* copy) { share_switch(copy); }
 
 }  // namespace
 
-// Beside the word that says whether there is a journal, in .data: whoever looks at one looks at the other.
+// Beside the word that says whether there is a journal, in .data: anyone who looks at one looks at the other.
 __attribute__((section(".data"))) std::atomic<ttmem_site_source> site_source{nullptr};
 
 }  // namespace ttmem
@@ -264,7 +264,7 @@ extern const ttmem::WriterTable ttmem_own_writer = {
     ttmem::core_buffer_alloc,
     ttmem::unreported,
     ttmem::incident,
-    ttmem::stack_node_told,
+    ttmem::stack_node_reported,
     ttmem::record_python_sites,
     ttmem::python_site_asked,
     ttmem::program_operation,
@@ -330,13 +330,13 @@ void ttmem_incident_on(const ttmem_incident* told) {
     owner.incident(told);
 }
 uint32_t ttmem_stack_node_on(uint32_t parent, uint8_t kind, const char* name, const char* file, uint32_t line) {
-    TTMEM_ROUTE(stack_node_told, stack_node, parent, kind, name, file, line);
+    TTMEM_ROUTE(stack_node_reported, stack_node, parent, kind, name, file, line);
 }
 void ttmem_python_sites(int is_on) { TTMEM_ROUTE(record_python_sites, python_sites, is_on); }
 uint32_t ttmem_python_site_on(void) { TTMEM_ROUTE(python_site_asked, python_site); }
 void ttmem_set_site_source(ttmem_site_source source) { TTMEM_ROUTE(set_site_source, set_site_source, source); }
 
-// Of a copy that may be older than these calls: then nobody is told.
+// Of a copy that may be older than these calls: then no process is reported.
 #define TTMEM_ROUTE_IF_THERE(function, ...)                                                    \
     const ttmem::WriterTable& owner = ttmem::owner();                                          \
     if (__builtin_expect(&owner == &ttmem_own_writer, 1)) return ttmem::function(__VA_ARGS__); \

@@ -10,7 +10,7 @@
 namespace ttmem {
 namespace {
 
-constexpr uint32_t kLowestKept = 1024;
+constexpr uint32_t kLowestListed = 1024;
 constexpr int kTriesToCopy = 8;
 
 // Of entries that come one after the other the `most` with the highest keys. A key's lowest bits are the entry.
@@ -61,7 +61,7 @@ private:
 };
 
 // Room to choose in, for each slot, whose owner alone touches it. Nothing of it is in memory before it is needed.
-constexpr uint32_t kLowKeys = 4 * kLowestKept, kSizeKeys = 4 * kIncidentEntries;
+constexpr uint32_t kLowKeys = 4 * kLowestListed, kSizeKeys = 4 * kIncidentEntries;
 struct Keys {
     uint64_t lowest[kLowKeys], largest[kSizeKeys];
 };
@@ -75,12 +75,12 @@ Given given_to_slots[kIncidentSlots];
 
 // Lower addresses have higher values. What lies above 2^43 lies as low as that.
 constexpr uint64_t kHighestAddress = (1ull << 43) - 1;
-uint64_t lowness(const Words& words) noexcept {
+uint64_t lowness(const RecordCopy& words) noexcept {
     return kHighestAddress - std::min(words.buffer_address(), kHighestAddress);
 }
 
 // An entry that may be alive and matters, its commit word unchanged while its words were read.
-bool read_alive(const Writer& writer, uint32_t entry, const Concerned& concerned, Words& words) noexcept {
+bool read_alive(const Writer& writer, uint32_t entry, const Concerned& concerned, RecordCopy& words) noexcept {
     const Record& record = writer.slab[entry];
     for (int tries = 0; tries < kTriesToCopy; ++tries) {
         const uint64_t commit = record.commit.load(std::memory_order_acquire);
@@ -101,7 +101,7 @@ void each_alive(const Writer& writer, const Concerned& concerned, uint32_t high,
     constexpr uint32_t kAhead = 16;
     for (uint32_t entry = high; entry-- != 0;) {
         __builtin_prefetch(&writer.slab[entry > kAhead ? entry - kAhead : 0]);
-        Words words;
+        RecordCopy words;
         if (read_alive(writer, entry, concerned, words)) see(words, entry);
     }
 }
@@ -117,7 +117,7 @@ public:
     }
 
     /// False where the file system has no room for it, or the copy is full.
-    bool add(const Words& words) noexcept {
+    bool add(const RecordCopy& words) noexcept {
         if (count_ == kIncidentEntries) return false;
         if (count_ == given_.entries && !grow()) return false;
         Record& to = entries_[count_];
@@ -132,7 +132,7 @@ public:
         ++count_;
         return true;
     }
-    void begin_anew() noexcept { count_ = 0; }
+    void start_over() noexcept { count_ = 0; }
     uint32_t count() const noexcept { return count_; }
     bool is_refused() const noexcept { return is_refused_; }
 
@@ -158,7 +158,7 @@ private:
 uint64_t add_chosen(const Writer& writer, const Concerned& concerned, const Choice& choice, Page& page) noexcept {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < choice.count(); ++i) {
-        Words words;
+        RecordCopy words;
         if (read_alive(writer, choice.entry(i), concerned, words) && page.add(words)) bytes += words.reserved_bytes();
     }
     return bytes;
@@ -167,8 +167,8 @@ uint64_t add_chosen(const Writer& writer, const Concerned& concerned, const Choi
 // More is alive than there is room for. What was chosen as largest has all that is not among the lowest.
 uint64_t add_chosen(const Writer& writer, const Concerned& concerned, Choice& lowest, Choice& largest,
                     Page& page) noexcept {
-    page.begin_anew();
-    lowest.settle(kLowestKept);
+    page.start_over();
+    lowest.settle(kLowestListed);
     lowest.sort_by_entry();
     largest.settle(kIncidentEntries);
     largest.leave_out(lowest);
@@ -216,11 +216,11 @@ CopyMade copy_alive(const Writer& writer, uint32_t slot, const Concerned& concer
     const auto high = static_cast<uint32_t>(
         std::min<uint64_t>(writer.header->slab_high.load(std::memory_order_acquire), writer.table));
     const bool may_be_too_many = high > kIncidentEntries;
-    Choice lowest(keys_of_slots[slot].lowest, kLowKeys, kLowestKept);
+    Choice lowest(keys_of_slots[slot].lowest, kLowKeys, kLowestListed);
     Choice largest(keys_of_slots[slot].largest, kSizeKeys, kIncidentEntries);
     Page page(writer, slot);
     uint64_t alive = 0, bytes = 0, kept = 0;
-    each_alive(writer, concerned, high, [&](const Words& words, uint32_t entry) noexcept {
+    each_alive(writer, concerned, high, [&](const RecordCopy& words, uint32_t entry) noexcept {
         ++alive;
         bytes += words.reserved_bytes();
         if (page.add(words)) kept += words.reserved_bytes();

@@ -33,7 +33,7 @@ struct CopyMade {
 };
 
 /// Fills the copy of a slot that the caller owns. Beyond kIncidentEntries: in L1 the buffers at the lowest addresses
-/// (kLowestKept), then the largest of all.
+/// (kLowestListed), then the largest of all.
 CopyMade copy_alive(const Writer& writer, uint32_t slot, const Concerned& concerned) noexcept;
 
 }  // namespace ttmem

@@ -70,8 +70,8 @@ bool count_repetition(const Writer& writer, uint64_t now_ns) noexcept {
     return true;
 }
 
-// What was told of refusals before there were incidents.
-void tell_plainly(const ttmem_incident& incident) noexcept {
+// What was reported refusals before there were incidents.
+void report_without_copy(const ttmem_incident& incident) noexcept {
     if (incident.kind == TTMEM_INCIDENT_OUT_OF_MEMORY)
         note_out_of_memory(incident.target, incident.pool, known(incident.requested_bytes), known(incident.free_bytes),
                            known(incident.largest_free_bytes));
@@ -86,9 +86,9 @@ void publish_incident(const ttmem_incident& incident, uint64_t number) noexcept 
 }
 
 // One record each, whatever its kind.
-void tell_repetition(const ttmem_incident& incident) noexcept {
+void report_repetition(const ttmem_incident& incident) noexcept {
     if (incident.kind == TTMEM_INCIDENT_UNSAFE_REPLAY) publish_incident(incident, newest.number);
-    tell_plainly(incident);
+    report_without_copy(incident);
 }
 
 Incident* claim(const Writer& writer, uint64_t number) noexcept {
@@ -100,7 +100,7 @@ Incident* claim(const Writer& writer, uint64_t number) noexcept {
     return is_ours ? slot : nullptr;
 }
 
-void put(Word& word, uint64_t value) noexcept { word.store(value, std::memory_order_release); }
+void put(AtomicU64& word, uint64_t value) noexcept { word.store(value, std::memory_order_release); }
 
 void fill_figures(Incident& slot, const ttmem_incident& incident) noexcept {
     put(slot.requested, incident.requested_bytes);
@@ -122,11 +122,11 @@ void fill_figures(Incident& slot, const ttmem_incident& incident) noexcept {
 // In whole words, as everything is read.
 void fill_text(Incident& slot, const char* text, uint32_t bytes) noexcept {
     const uint32_t kept = text == nullptr ? 0 : std::min(bytes, kIncidentTextBytes);
-    auto* words = reinterpret_cast<Word*>(slot.text);
-    for (uint32_t at = 0; at < kept; at += sizeof(Word)) {
+    auto* words = reinterpret_cast<AtomicU64*>(slot.text);
+    for (uint32_t at = 0; at < kept; at += sizeof(AtomicU64)) {
         uint64_t word = 0;
         std::memcpy(&word, text + at, std::min<size_t>(sizeof word, kept - at));
-        put(words[at / sizeof(Word)], word);
+        put(words[at / sizeof(AtomicU64)], word);
     }
     put(slot.text_bytes, kept);
 }
@@ -151,8 +151,9 @@ void fill_copy(const Writer& writer, Incident& slot, uint32_t number, const ttme
     put(slot.entries, copy.entries);
     put(slot.left_out, copy.left_out);
     put(slot.left_out_bytes, copy.left_out_bytes);
-    constexpr uint32_t kTold = kReadLater | kHasText | kPerCore | kMayOverlap;
-    const auto flags = static_cast<uint16_t>((incident.options & kTold) | (copy.has_pages ? 0u : uint32_t{kNoCopy}));
+    constexpr uint32_t kReported = kReadLater | kHasText | kPerCore | kMayOverlap;
+    const auto flags =
+        static_cast<uint16_t>((incident.options & kReported) | (copy.has_pages ? 0u : uint32_t{kNoCopy}));
     put(slot.place, IncidentPlace{incident.kind, incident.pool, incident.target, thread_number(), flags}.pack());
 }
 
@@ -166,20 +167,20 @@ uint64_t monotonic_ns() noexcept {
 
 namespace {
 
-// The count moves first, so whoever is killed inside leaves that. Its own records come before the copy: what was given out
+// The count moves first, so anyone who is killed inside leaves that. Its own records come before the copy: what was given out
 // after the copy is what others did later. Its number, or that of the incident it repeats.
 uint64_t keep_incident(const ttmem_incident& incident, uint64_t now_ns, bool wants_copy) noexcept {
     const Writer& writer = the_writer;
     const uint64_t time = raw_now(writer.clock);
     if (is_again(writer, incident, now_ns) && count_repetition(writer, now_ns)) {
-        tell_repetition(incident);
+        report_repetition(incident);
         return newest.number;
     }
     Header& header = *writer.header;
     const uint64_t number = header.incidents.fetch_add(1, std::memory_order_acq_rel) + 1;
     header.incident_counts[incident.kind][incident.pool].fetch_add(1, std::memory_order_relaxed);
     TTMEM_TEST_YIELD(incident_counted);
-    tell_plainly(incident);
+    report_without_copy(incident);
     publish_incident(incident, number);
     Incident* slot = claim(writer, number);
     if (slot == nullptr) return number;

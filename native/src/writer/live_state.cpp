@@ -21,7 +21,7 @@ constexpr uint32_t kEntryMask = (1u << 21) - 1;
 
 uint32_t tag_in(uint64_t hash) noexcept { return static_cast<uint32_t>(hash >> 32) & ~kEntryMask; }
 
-Half* bucket_of(const Writer& writer, uint32_t level, uint64_t hash) noexcept {
+AtomicU32* bucket_of(const Writer& writer, uint32_t level, uint64_t hash) noexcept {
     const uint32_t mask = writer.index_buckets[level] - 1;
     return writer.index[level] + (static_cast<uint32_t>(hash) & mask) * kBucketSlots;
 }
@@ -45,7 +45,7 @@ uint32_t equal_lanes(__m128i a, __m128i b, __m128i c, __m128i d, __m128i wanted)
     return static_cast<uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(low, high)));
 }
 
-Masks look_at(const Half* bucket, uint32_t tag) noexcept {
+Masks look_at(const AtomicU32* bucket, uint32_t tag) noexcept {
     const auto* at = reinterpret_cast<const __m128i*>(bucket);
     const __m128i a = _mm_load_si128(at), b = _mm_load_si128(at + 1), c = _mm_load_si128(at + 2),
                   d = _mm_load_si128(at + 3);
@@ -56,7 +56,7 @@ Masks look_at(const Half* bucket, uint32_t tag) noexcept {
     return {tagged & ~empty, empty};
 }
 #else
-Masks look_at(const Half* bucket, uint32_t tag) noexcept {
+Masks look_at(const AtomicU32* bucket, uint32_t tag) noexcept {
     Masks masks;
     for (uint32_t i = 0; i < kBucketSlots; ++i) {
         const uint32_t word = bucket[i].load(std::memory_order_acquire);
@@ -76,7 +76,7 @@ bool is_entry_of(const Record& entry, Key key, uint64_t& made_by) noexcept {
     return kind == key.kind && target == key.target;
 }
 
-bool find_in(const Writer& writer, Half* bucket, Masks masks, Key key, uint32_t besides, Found& found) noexcept {
+bool find_in(const Writer& writer, AtomicU32* bucket, Masks masks, Key key, uint32_t besides, Found& found) noexcept {
     for (uint32_t left = masks.tagged; left != 0; left &= left - 1) {
         const auto i = static_cast<uint32_t>(__builtin_ctz(left));
         const uint32_t word = bucket[i].load(std::memory_order_acquire);
@@ -93,13 +93,13 @@ bool find_in(const Writer& writer, Half* bucket, Masks masks, Key key, uint32_t 
     return false;
 }
 
-// A level above the first is counted before it is used: whoever reads 0 there may pass it over.
+// A level above the first is counted before it is used: anyone who reads 0 there may pass it over.
 bool insert_in(const Writer& writer, uint32_t level, uint64_t hash, uint32_t word, uint32_t empty) noexcept {
-    Half* bucket = bucket_of(writer, level, hash);
+    AtomicU32* bucket = bucket_of(writer, level, hash);
     if (level > 0) writer.header->index_live[level].fetch_add(1, std::memory_order_seq_cst);
     for (; empty != 0; empty = look_at(bucket, 0).empty) {
         uint32_t expected = 0;
-        Half& slot = bucket[__builtin_ctz(empty)];
+        AtomicU32& slot = bucket[__builtin_ctz(empty)];
         TTMEM_TEST_YIELD(index_slot_chosen);
         if (__builtin_expect(slot.compare_exchange_strong(expected, word, std::memory_order_seq_cst), 1)) return true;
     }
@@ -121,7 +121,7 @@ uint32_t take_entry(const Writer& writer) noexcept {
     uint64_t head = header.free_head.load(std::memory_order_acquire);
     while (static_cast<uint32_t>(head) != 0) {
         const uint32_t entry = static_cast<uint32_t>(head) - 1;
-        // A free entry keeps the link to the next one in its time word. If somebody takes it first, the tag differs.
+        // A free entry keeps the link to the next one in its time word. If a process takes it first, the tag differs.
         const uint64_t next = writer.slab[entry].time.load(std::memory_order_acquire) & 0xffff'ffff;
         const uint64_t replacement = ((head >> 32) + 1) << 32 | next;
         TTMEM_TEST_YIELD(free_head_seen);
@@ -146,7 +146,7 @@ void give_entry(const Writer& writer, uint32_t entry) noexcept {
                                                      std::memory_order_acq_rel, std::memory_order_relaxed));
 }
 
-void commit_entry(const Writer& writer, uint32_t entry, uint64_t sequence, const Words& words) noexcept {
+void commit_entry(const Writer& writer, uint32_t entry, uint64_t sequence, const RecordCopy& words) noexcept {
     Record& record = writer.slab[entry];
     record.commit.store(busy(sequence), std::memory_order_relaxed);
     record.time.store(words.time, std::memory_order_release);
@@ -160,7 +160,7 @@ void commit_entry(const Writer& writer, uint32_t entry, uint64_t sequence, const
     record.commit.store(committed(sequence), std::memory_order_release);
 }
 
-bool end_life(const Writer& writer, uint32_t entry, uint64_t made_by, Words& words) noexcept {
+bool end_life(const Writer& writer, uint32_t entry, uint64_t made_by, RecordCopy& words) noexcept {
     Record& record = writer.slab[entry];
     uint64_t expected = committed(made_by);
     if (!record.commit.compare_exchange_strong(expected, busy(made_by), std::memory_order_acq_rel)) return false;
@@ -174,7 +174,7 @@ Found find_other(const Writer& writer, Key key, uint64_t hash, uint32_t own) noe
     Found found;
     for (uint32_t level = 0; level < kIndexLevels; ++level) {
         if (!is_in_use(writer, level)) continue;
-        Half* bucket = bucket_of(writer, level, hash);
+        AtomicU32* bucket = bucket_of(writer, level, hash);
         const Masks masks = look_at(bucket, tag_in(hash));
         if (found.empty == 0) found.room = level, found.empty = masks.empty;
         found.level = level;
@@ -224,7 +224,7 @@ void erase(const Writer& writer, uint64_t hash, uint32_t entry) noexcept {
     const uint32_t word = tag_in(hash) | (entry + 1u);
     for (uint32_t level = 0; level < kIndexLevels; ++level) {
         if (!is_in_use(writer, level)) continue;
-        Half* bucket = bucket_of(writer, level, hash);
+        AtomicU32* bucket = bucket_of(writer, level, hash);
         for (uint32_t i = 0; i < kBucketSlots; ++i)
             if (bucket[i].load(std::memory_order_acquire) == word) {
                 Found found;

@@ -31,14 +31,14 @@ struct Key {
 struct Found {
     uint32_t entry = kNoEntry;
     uint64_t made_by = 0;
-    Half* slot = nullptr;
+    AtomicU32* slot = nullptr;
     uint32_t level = 0;
     uint32_t room = 0;   // level of the empty slots
     uint32_t empty = 0;  // one bit for each
 };
 
 uint64_t hash_of(Key key) noexcept;
-inline Key key_of(const Words& words) noexcept { return {words.id, words.target(), words.kind()}; }
+inline Key key_of(const RecordCopy& words) noexcept { return {words.id, words.target(), words.kind()}; }
 
 /// Takes a free entry, or kNoEntry when the table is full. The caller alone may write it until it is committed.
 uint32_t take_entry(const Writer& writer) noexcept;
@@ -47,10 +47,10 @@ uint32_t take_entry(const Writer& writer) noexcept;
 void give_entry(const Writer& writer, uint32_t entry) noexcept;
 
 /// Writes an entry taken before and makes it alive.
-void commit_entry(const Writer& writer, uint32_t entry, uint64_t sequence, const Words& words) noexcept;
+void commit_entry(const Writer& writer, uint32_t entry, uint64_t sequence, const RecordCopy& words) noexcept;
 
 /// Ends a life: true for exactly one caller per life, who then owns the entry and has its words.
-bool end_life(const Writer& writer, uint32_t entry, uint64_t made_by, Words& words) noexcept;
+bool end_life(const Writer& writer, uint32_t entry, uint64_t made_by, RecordCopy& words) noexcept;
 
 /// Asks for the lines that find() will look at; they arrive while the call takes its sequence and its stamp.
 void fetch_window(const Writer& writer, uint64_t hash) noexcept;

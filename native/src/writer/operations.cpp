@@ -29,7 +29,7 @@ TTMEM_RARE void raise_peak(PoolCounters& pool, uint64_t used, uint64_t time) noe
 }
 
 // Signed comparisons: a free may be counted before the allocation it ends, and `used` is then below zero for an instant.
-void charge(const Writer& writer, const Words& words) noexcept {
+void charge(const Writer& writer, const RecordCopy& words) noexcept {
     if (is_bookkeeping(words)) return;
     Target& target = writer.targets[words.target()];
     PoolCounters& pool = target.pools[words.pool()];
@@ -45,7 +45,7 @@ void charge(const Writer& writer, const Words& words) noexcept {
     kind.count.fetch_add(1, std::memory_order_relaxed);
 }
 
-void discharge(const Writer& writer, const Words& words) noexcept {
+void discharge(const Writer& writer, const RecordCopy& words) noexcept {
     if (is_bookkeeping(words)) return;
     Target& target = writer.targets[words.target()];
     PoolCounters& pool = target.pools[words.pool()];
@@ -58,22 +58,22 @@ void discharge(const Writer& writer, const Words& words) noexcept {
     kind.count.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void publish_freed(const Writer& writer, uint64_t sequence, uint64_t time, uint16_t thread, Words& words) noexcept;
+void publish_freed(const Writer& writer, uint64_t sequence, uint64_t time, uint16_t thread, RecordCopy& words) noexcept;
 
 // One test for what is not allocated by core: of other kinds no address reaches this bit.
-[[gnu::always_inline]] inline bool may_have_parts(const Words& words) noexcept {
+[[gnu::always_inline]] inline bool may_have_parts(const RecordCopy& words) noexcept {
     return __builtin_expect(words.may_be_by_core(), 0);
 }
 
-TTMEM_RARE void end_parts_of(const Words& first, uint64_t address) noexcept {
-    Words by_core = first;
+TTMEM_RARE void end_parts_of(const RecordCopy& first, uint64_t address) noexcept {
+    RecordCopy by_core = first;
     by_core.address = address;
     if (by_core.is_by_core() && !by_core.is_further())
         end_further(key_of(first), first.sequence(), by_core.next_part());
 }
 
-// A live id was allocated again: the runtime reused it and the free was lost, or a kernel was loaded anew.
-void count_replaced(const Writer& writer, const Words& old, uint64_t new_bytes) noexcept {
+// A live id was allocated again: the runtime reused it and the free was lost, or a kernel was loaded again.
+void count_replaced(const Writer& writer, const RecordCopy& old, uint64_t new_bytes) noexcept {
     if (old.kind() == TTMEM_PROGRAM_BINARY) return;  // its size became known
     if (!is_kernel(old.kind()))
         writer.header->replaced.fetch_add(1, std::memory_order_relaxed);
@@ -85,20 +85,20 @@ void count_replaced(const Writer& writer, const Words& old, uint64_t new_bytes) 
 // readers see both changes at once; any further one (threads entered the key together) gets a record of its own.
 // A newer one means that this life began and ended before: it gives way itself, and false is returned.
 TTMEM_RARE bool settle(const Writer& writer, Found other, Key key, uint64_t hash, uint32_t entry, uint64_t sequence,
-                       const Words& words, uint64_t& replaced) noexcept {
+                       const RecordCopy& words, uint64_t& replaced) noexcept {
     for (; other.entry != kNoEntry; other = find_other(writer, key, hash, entry)) {
         TTMEM_TEST_YIELD(twin_found);
-        Words old;
+        RecordCopy old;
         if (other.made_by > sequence) {
             if (end_life(writer, entry, sequence, old)) {
                 erase(writer, hash, entry);
                 give_entry(writer, entry);
                 return false;
             }
-            return true;  // somebody has ended it in our place, and has taken its charge off
+            return true;  // a process has ended it in our place, and has taken its charge off
         }
         if (!end_life(writer, other.entry, other.made_by, old)) continue;
-        bury(writer, other.entry, old, &other, 0);
+        release_entry(writer, other.entry, old, &other, 0);
         if (may_have_parts(old)) end_parts_of(old, old.address);
         count_replaced(writer, old, words.reserved_bytes());
         if (replaced == 0)
@@ -111,7 +111,7 @@ TTMEM_RARE bool settle(const Writer& writer, Found other, Key key, uint64_t hash
 
 // A call that took its sequence later was faster and the key is alive by it already: ours began and ended before.
 TTMEM_RARE ttmem_handle allocate_overtaken(const Writer& writer, uint64_t sequence, uint32_t entry, uint64_t replaced,
-                                           Words words) noexcept {
+                                           RecordCopy words) noexcept {
     writer.header->replaced.fetch_add(1, std::memory_order_relaxed);
     if (replaced != 0) words.name_replaced(replaced);
     words.add_flags(kStillborn);
@@ -121,9 +121,9 @@ TTMEM_RARE ttmem_handle allocate_overtaken(const Writer& writer, uint64_t sequen
 
 // No entry is free, but the one that this allocation replaces can be had.
 TTMEM_RARE uint32_t take_entry_of(const Writer& writer, Found found, uint64_t new_bytes, uint64_t& replaced) noexcept {
-    Words old;
+    RecordCopy old;
     if (!end_life(writer, found.entry, found.made_by, old)) return kNoEntry;
-    bury(writer, found.entry, old, &found, 0);
+    release_entry(writer, found.entry, old, &found, 0);
     if (may_have_parts(old)) end_parts_of(old, old.address);
     count_replaced(writer, old, new_bytes);
     replaced = found.made_by;
@@ -132,7 +132,7 @@ TTMEM_RARE uint32_t take_entry_of(const Writer& writer, Found found, uint64_t ne
 
 // The table is full: the counters still take it, and the handle carries the charge home. Part of the hot path, for a
 // host whose table is full should not pay more for it.
-ttmem_handle allocate_untabled(const Writer& writer, uint64_t sequence, Words& words, uint64_t replaced) noexcept {
+ttmem_handle allocate_untabled(const Writer& writer, uint64_t sequence, RecordCopy& words, uint64_t replaced) noexcept {
     if (replaced != 0) words.name_replaced(replaced);
     words.add_flags(kUntabled);
     if (have_traces()) count_unjudged();
@@ -143,7 +143,7 @@ ttmem_handle allocate_untabled(const Writer& writer, uint64_t sequence, Words& w
 }
 
 // Takes bytes off a counter whose allocation was never listed; a caller's wrong figure must not push it below zero.
-void discharge_at_most(Word& used, uint64_t bytes) noexcept {
+void discharge_at_most(AtomicU64& used, uint64_t bytes) noexcept {
     uint64_t seen = used.load(std::memory_order_relaxed);
     while (!used.compare_exchange_weak(seen, seen > bytes ? seen - bytes : 0, std::memory_order_relaxed)) {
     }
@@ -151,7 +151,7 @@ void discharge_at_most(Word& used, uint64_t bytes) noexcept {
 
 TTMEM_RARE void free_untabled(const Writer& writer, uint64_t sequence, uint64_t time, Key key, uint8_t pool,
                               uint64_t bytes, bool is_sized) noexcept {
-    Words words = FreedRecord{key.kind, pool, kUntabled, key.target, key.id, bytes}.pack();
+    RecordCopy words = FreedRecord{key.kind, pool, kUntabled, key.target, key.id, bytes}.pack();
     words.time = time;
     words.set_thread(thread_number());
     Header& header = *writer.header;
@@ -170,7 +170,8 @@ TTMEM_RARE void free_untabled(const Writer& writer, uint64_t sequence, uint64_t 
     publish(writer, sequence, words);
 }
 
-void publish_freed(const Writer& writer, uint64_t sequence, uint64_t time, uint16_t thread, Words& words) noexcept {
+void publish_freed(const Writer& writer, uint64_t sequence, uint64_t time, uint16_t thread,
+                   RecordCopy& words) noexcept {
     FreedRecord::end(words);
     words.time = time;
     words.set_thread(thread);
@@ -180,7 +181,7 @@ void publish_freed(const Writer& writer, uint64_t sequence, uint64_t time, uint1
 TTMEM_RARE void free_unmatched(const Writer& writer, uint64_t sequence, uint64_t time, Key key, uint8_t pool,
                                bool is_excused) noexcept {
     const auto flags = static_cast<uint8_t>(kUnmatched | (is_excused ? kExcused : 0));
-    Words words = FreedRecord{key.kind, pool, flags, key.target, key.id}.pack();
+    RecordCopy words = FreedRecord{key.kind, pool, flags, key.target, key.id}.pack();
     words.time = time;
     words.set_thread(thread_number());
     if (!is_excused) writer.header->unmatched_frees.fetch_add(1, std::memory_order_relaxed);
@@ -203,8 +204,8 @@ TTMEM_RARE void free_untabled_handle(const Writer& writer, ttmem_handle handle) 
 
 namespace {
 
-void bury_unlisted(const Writer& writer, uint32_t entry, const Words& words) noexcept {
-    if (have_traces()) tell_traces_of_end(words);
+void release_unlisted(const Writer& writer, uint32_t entry, const RecordCopy& words) noexcept {
+    if (have_traces()) note_end_in_traces(words);
     give_entry(writer, entry);
     TTMEM_TEST_YIELD(entry_given);
     discharge(writer, words);
@@ -217,12 +218,13 @@ TTMEM_RARE void erase_indexed(const Writer& writer, uint32_t entry, Key key) noe
 
 }  // namespace
 
-void bury(const Writer& writer, uint32_t entry, const Words& words, const Found* found, uint64_t hash) noexcept {
+void release_entry(const Writer& writer, uint32_t entry, const RecordCopy& words, const Found* found,
+                   uint64_t hash) noexcept {
     if (words.flags() & kIndexed) found != nullptr ? erase(writer, *found) : erase(writer, hash, entry);
-    bury_unlisted(writer, entry, words);
+    release_unlisted(writer, entry, words);
 }
 
-void publish(const Writer& writer, uint64_t sequence, const Words& words) noexcept {
+void publish(const Writer& writer, uint64_t sequence, const RecordCopy& words) noexcept {
     Record& slot = writer.ring[sequence & writer.ring_mask];
     uint64_t seen = slot.commit.load(std::memory_order_relaxed);
     TTMEM_TEST_YIELD(slot_seen);
@@ -244,7 +246,7 @@ void publish(const Writer& writer, uint64_t sequence, const Words& words) noexce
     slot.commit.store(committed(sequence), std::memory_order_release);
 }
 
-uint64_t publish_now(Words words) noexcept {
+uint64_t publish_now(RecordCopy words) noexcept {
     const Writer& writer = the_writer;
     const uint64_t sequence = take_sequence(writer);
     words.time = raw_now(writer.clock);
@@ -256,7 +258,7 @@ uint64_t publish_now(Words words) noexcept {
 namespace {
 
 template <bool is_indexed, class Stamp = AnyStamp>
-ttmem_handle begin_life(Words& words) noexcept {
+ttmem_handle begin_life(RecordCopy& words) noexcept {
     const Writer& writer = the_writer;
     const Key key = key_of(words);
     const uint64_t hash = is_indexed ? hash_of(key) : 0;
@@ -283,7 +285,7 @@ ttmem_handle begin_life(Words& words) noexcept {
     commit_entry(writer, entry, sequence, words);
     TTMEM_TEST_YIELD(entry_committed);
     if (is_indexed && __builtin_expect(!insert(writer, hash, entry, found), 0)) {
-        Words unlisted;
+        RecordCopy unlisted;
         if (end_life(writer, entry, sequence, unlisted)) give_entry(writer, entry);
         return allocate_untabled(writer, sequence, words, replaced);
     }
@@ -301,7 +303,7 @@ ttmem_handle begin_life(Words& words) noexcept {
     return have_traces() ? compare_with_traces(handle) : handle;
 }
 
-TTMEM_RARE __attribute__((flatten)) ttmem_handle begin_by_handle_slowly(Words& words) noexcept {
+TTMEM_RARE __attribute__((flatten)) ttmem_handle begin_by_handle_slowly(RecordCopy& words) noexcept {
     return begin_life<false>(words);
 }
 
@@ -321,12 +323,12 @@ void end_handle(ttmem_handle handle) noexcept {
     const uint64_t sequence = take_sequence(writer);
     const uint64_t time = Stamp::now();
     TTMEM_TEST_YIELD(sequence_taken);
-    Words words;
+    RecordCopy words;
     // Nothing was ever made by sequence 0; an entry that was never used would take it for its own.
     if (__builtin_expect(entry >= writer.table || made_by == 0 || !end_life(writer, entry, made_by, words), 0))
         return free_unmatched_handle(writer, sequence, time, handle);
     if (__builtin_expect((words.flags() & kIndexed) != 0, 0)) erase_indexed(writer, entry, key_of(words));
-    bury_unlisted(writer, entry, words);
+    release_unlisted(writer, entry, words);
     const uint64_t address = words.address;
     const bool has_parts = may_have_parts(words);
     publish_freed(writer, sequence, time, Stamp::thread(), words);
@@ -339,9 +341,9 @@ TTMEM_RARE __attribute__((flatten)) void end_handle_slowly(ttmem_handle handle) 
 
 }  // namespace
 
-ttmem_handle allocate(Words& words) noexcept { return begin_life<true>(words); }
+ttmem_handle allocate(RecordCopy& words) noexcept { return begin_life<true>(words); }
 
-TTMEM_WHOLE ttmem_handle allocate_by_handle(Words& words) noexcept {
+TTMEM_WHOLE ttmem_handle allocate_by_handle(RecordCopy& words) noexcept {
     if (!has_swift_stamp()) return begin_by_handle_slowly(words);
     return begin_life<false, SwiftStamp>(words);
 }
@@ -366,18 +368,18 @@ void free_by_id(Key key, uint8_t pool, uint64_t bytes) noexcept {
         writer.header->untabled_allocs.load(std::memory_order_relaxed) >
             writer.header->untabled_frees.load(std::memory_order_relaxed))
         return free_untabled(writer, sequence, time, key, pool, bytes, bytes != 0 && pool < kPools);
-    Words words;
+    RecordCopy words;
     if (__builtin_expect(found.entry == kNoEntry || !end_life(writer, found.entry, found.made_by, words), 0))
         return free_unmatched(writer, sequence, time, key, pool < kPools ? pool : uint8_t{TTMEM_POOL_UNKNOWN},
                               take_excuse(key.target));
-    bury(writer, found.entry, words, &found, hash);
+    release_entry(writer, found.entry, words, &found, hash);
     const uint64_t address = words.address;
     const bool has_parts = may_have_parts(words);
     publish_freed(writer, sequence, time, thread_number(), words);
     if (__builtin_expect(has_parts, 0)) end_parts_of(words, address);
 }
 
-uint32_t begin_further(Words& words) noexcept {
+uint32_t begin_further(RecordCopy& words) noexcept {
     const Writer& writer = the_writer;
     const uint32_t entry = take_entry(writer);
     if (entry == kNoEntry) return 0;
@@ -393,17 +395,17 @@ uint32_t begin_further(Words& words) noexcept {
     return entry + 1;
 }
 
-// Whoever closes the target meanwhile ends parts by themselves, and an entry may have another life then: one of another
+// Anyone who closes the target meanwhile ends parts by themselves, and an entry may have another life then: one of another
 // key, or a later one.
 void end_further(Key key, uint64_t first_made_by, uint32_t next) noexcept {
     const Writer& writer = the_writer;
     while (next != 0 && next <= writer.table) {
         const uint32_t entry = next - 1;
         const uint64_t made_by = life_at(writer, key, entry);
-        Words words;
+        RecordCopy words;
         if (made_by == 0 || made_by >= first_made_by || !end_life(writer, entry, made_by, words)) return;
         next = words.next_part();
-        bury_unlisted(writer, entry, words);
+        release_unlisted(writer, entry, words);
         publish_freed(writer, take_sequence(writer), raw_now(writer.clock), thread_number(), words);
     }
 }
@@ -416,10 +418,10 @@ bool is_alive(ttmem_handle handle) noexcept {
 
 namespace {
 
-// An entry may have begun another life when its word is changed: then the word is a stranger's, who gets it back. Whoever is
+// An entry may have begun another life when its word is changed: then the word is another life's, which gets it back. Anyone who is
 // killed in between leaves a stranger of the same line with this one's operation.
 bool change_site_at(const Writer& writer, uint32_t entry, uint64_t made_by, uint32_t from, uint32_t to,
-                    Words& seen) noexcept {
+                    RecordCopy& seen) noexcept {
     Record& record = writer.slab[entry];
     copy_words(record, seen);
     if (record.commit.load(std::memory_order_acquire) != committed(made_by) || seen.site() != from) return false;
@@ -434,7 +436,7 @@ bool change_site_at(const Writer& writer, uint32_t entry, uint64_t made_by, uint
     return false;
 }
 
-void publish_site(const Words& life, uint64_t made_by, uint32_t site) noexcept {
+void publish_site(const RecordCopy& life, uint64_t made_by, uint32_t site) noexcept {
     publish_now(SiteChangedRecord{life.kind(), life.pool(), life.target(), life.id, made_by, site}.pack());
 }
 
@@ -451,7 +453,7 @@ bool site_of_life(ttmem_handle handle, uint32_t& site) noexcept {
 void change_site(ttmem_handle handle, uint32_t from, uint32_t to) noexcept {
     const Writer& writer = the_writer;
     const auto [first_made_by, entry] = Handle::unpack(handle);
-    Words life;
+    RecordCopy life;
     if ((handle & kUntabledHandle) != 0 || entry >= writer.table ||
         !change_site_at(writer, entry, first_made_by, from, to, life))
         return;
@@ -467,7 +469,7 @@ void change_site(ttmem_handle handle, uint32_t from, uint32_t to) noexcept {
     }
 }
 
-ttmem_handle allocate_unlisted(Words& words) noexcept {
+ttmem_handle allocate_unlisted(RecordCopy& words) noexcept {
     const Writer& writer = the_writer;
     const uint64_t sequence = take_sequence(writer);
     words.time = raw_now(writer.clock);
@@ -476,7 +478,7 @@ ttmem_handle allocate_unlisted(Words& words) noexcept {
 }
 
 RareLock::RareLock(std::atomic<uint32_t>& word) noexcept : word_(word) {
-    const KeptErrno kept;
+    const SavedErrno kept;
     const auto own = static_cast<uint32_t>(syscall(SYS_getpid));
     for (int tries = 0; tries < 100; ++tries) {
         uint32_t holder = word.load(std::memory_order_relaxed);

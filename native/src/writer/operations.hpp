@@ -22,25 +22,26 @@ inline uint64_t take_sequence(const Writer& writer) noexcept {
 }
 
 /// Leaves the record of a finished operation. If the slot is busy or newer, a slower writer or a lap was there: the
-/// record is lost (history only) and `skipped` tells readers to look at the live state again.
-void publish(const Writer& writer, uint64_t sequence, const Words& words) noexcept;
+/// record is lost (history only) and `skipped` says readers to look at the live state again.
+void publish(const Writer& writer, uint64_t sequence, const RecordCopy& words) noexcept;
 
 /// The same of what has no other order to keep: its sequence and stamp are taken now. Hands back the sequence.
-uint64_t publish_now(Words words) noexcept;
+uint64_t publish_now(RecordCopy words) noexcept;
 
 /// The owner of an ended life takes it off the books: index, slab, counters. `found` when its slot is known. Further parts
 /// are left alone.
-void bury(const Writer& writer, uint32_t entry, const Words& words, const Found* found, uint64_t hash) noexcept;
+void release_entry(const Writer& writer, uint32_t entry, const RecordCopy& words, const Found* found,
+                   uint64_t hash) noexcept;
 
 /// `words` holds tag, id, address, reserved, requested and per_bank; thread and time are filled in.
-ttmem_handle allocate(Words& words) noexcept;
+ttmem_handle allocate(RecordCopy& words) noexcept;
 /// The same of something that is freed by its handle only, and is not entered in the index.
-ttmem_handle allocate_by_handle(Words& words) noexcept;
+ttmem_handle allocate_by_handle(RecordCopy& words) noexcept;
 
 /// Parts of a buffer that is allocated by core, in the order in which they are made: further ones, the last of the chain
 /// first, each named by the one that is made next; then the first part, as any allocation.
 /// A further part: its place in the slab + 1, or 0 where the table is full. It is charged, but not counted.
-uint32_t begin_further(Words& words) noexcept;
+uint32_t begin_further(RecordCopy& words) noexcept;
 /// Ends the chain that begins at `next`, made before `first_made_by`.
 void end_further(Key key, uint64_t first_made_by, uint32_t next) noexcept;
 /// Whether the life that a handle names has not ended.
@@ -50,9 +51,9 @@ bool site_of_life(ttmem_handle handle, uint32_t& site) noexcept;
 /// More became known of who asked for a buffer: of all its parts, where they still have the site `from`.
 void change_site(ttmem_handle handle, uint32_t from, uint32_t to) noexcept;
 /// A buffer whose parts do not all fit in the table: only the counters take it.
-ttmem_handle allocate_unlisted(Words& words) noexcept;
+ttmem_handle allocate_unlisted(RecordCopy& words) noexcept;
 
-/// Who is asked for the site of buffers that are reported without one; null: nobody.
+/// Who is asked for the site of buffers that are reported without one; null: none.
 extern std::atomic<ttmem_site_source> site_source;
 
 void free_by_handle(ttmem_handle handle) noexcept;
@@ -70,7 +71,7 @@ void note_clash(const ttmem_cb_clash& clash) noexcept;
 /// A kernel ring after a launch. Every number in it is in range.
 void note_ring(const RingMovedRecord& ring) noexcept;
 
-/// What can be read of a ring at any time. Whoever calls this must tell that it changed, soon.
+/// What can be read of a ring at any time. Anyone who calls this must say that it changed, soon.
 [[gnu::always_inline]] inline void keep_ring(uint64_t live, uint64_t retired, uint64_t total, uint64_t entries,
                                              RingMove move) noexcept {
     Target& target = the_writer.targets[move.target()];
@@ -83,12 +84,12 @@ void note_ring(const RingMovedRecord& ring) noexcept;
     const uint64_t stall = move.stall();
     if (__builtin_expect(stall != TTMEM_STALL_NONE, 1)) target.stalls[stall].fetch_add(1, std::memory_order_relaxed);
 }
-/// Tells by itself that a ring changed, if there is one.
-void tell_ring(const LaunchedRing& ring) noexcept;
+/// Says by itself that a ring changed, if there is one.
+void report_ring_change(const LaunchedRing& ring) noexcept;
 
-/// count_launch() for a host that launches it again and again: hands back where the program is listed, to be told the next
-/// time. That is looked at first, and believed only if the program is there; 0: nobody knows. The `ring` of its target, if
-/// there is one, is told in the same record.
+/// count_launch() for a host that launches it again and again: hands back where the program is listed, to be reported the next
+/// time. That is looked at first, and believed only if the program is there; 0: unknown. The `ring` of its target, if
+/// there is one, is reported in the same record.
 uint32_t count_launch(uint16_t target, uint64_t program, uint32_t listed_at, const LaunchedRing& ring = {}) noexcept;
 
 /// The answer of a cache. Every number in it is in range.
@@ -104,19 +105,19 @@ uint16_t open_device(const ttmem_device& device) noexcept;
 uint16_t open_mesh(uint64_t mesh_id, uint16_t rows, uint16_t columns, const uint16_t* chips, uint32_t count) noexcept;
 
 uint32_t intern(const char* text, uint32_t length) noexcept;
-/// For a journal that begins with an empty arena, before anybody may write to it.
+/// For a journal that begins with an empty arena, before any process may write to it.
 void forget_texts() noexcept;
 uint32_t add_item(Item item, const void* head, uint32_t head_bytes, const void* body, uint32_t body_bytes) noexcept;
 void set_label(const char* text) noexcept;
 
 uint32_t begin_phase(uint32_t name) noexcept;
 void end_phase(uint32_t phase) noexcept;
-/// The name of the innermost phase that the calling thread has open, else of the newest that anybody has; 0: none.
+/// The name of the innermost phase that the calling thread has open, else of the newest that any process has; 0: none.
 uint32_t open_phase_name() noexcept;
 /// The host's own peaks of a target start over at what is used now; what others read stays as it is.
 void reset_own_peaks(uint16_t target) noexcept;
 
-inline void raise_to(Word& peak, uint64_t used) noexcept {
+inline void raise_to(AtomicU64& peak, uint64_t used) noexcept {
     uint64_t seen = peak.load(std::memory_order_relaxed);
     while (static_cast<int64_t>(used) > static_cast<int64_t>(seen) &&
            !peak.compare_exchange_weak(seen, used, std::memory_order_relaxed)) {

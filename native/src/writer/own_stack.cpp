@@ -115,7 +115,7 @@ bool call_apart(void (*work)(void*) noexcept, void* data) noexcept {
 }  // namespace
 
 __attribute__((noinline, cold)) bool run_on_own_stack(void (*work)(void*) noexcept, void* data) noexcept {
-    const KeptErrno kept;
+    const SavedErrno kept;
     const SignalSet signals_before = change_signals(SIG_BLOCK, kHeldBack);
     int could_be_cancelled = PTHREAD_CANCEL_ENABLE, ignored = 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &could_be_cancelled);

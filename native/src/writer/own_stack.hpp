@@ -12,12 +12,12 @@
 namespace ttmem {
 
 /// Leaves errno as it was, whatever happens meanwhile.
-class KeptErrno {
+class SavedErrno {
 public:
-    KeptErrno() noexcept : before_(errno) {}
-    ~KeptErrno() noexcept { errno = before_; }
-    KeptErrno(const KeptErrno&) = delete;
-    KeptErrno& operator=(const KeptErrno&) = delete;
+    SavedErrno() noexcept : before_(errno) {}
+    ~SavedErrno() noexcept { errno = before_; }
+    SavedErrno(const SavedErrno&) = delete;
+    SavedErrno& operator=(const SavedErrno&) = delete;
 
 private:
     const int before_;

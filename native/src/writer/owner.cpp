@@ -100,7 +100,7 @@ const WriterTable& owner() noexcept {
 
 bool is_owner() noexcept { return &owner() == &ttmem_own_writer; }
 
-void tell_copies(bool is_on) noexcept {
+void notify_copies(bool is_on) noexcept {
     const int value = is_on ? kOnSwitch : kOffSwitch;
     __atomic_store_n(&ttmem_tracking, value, __ATOMIC_RELAXED);
     for (auto& place : switches) {

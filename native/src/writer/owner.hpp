@@ -19,7 +19,7 @@ struct Mapping {  // where the owner's journal is, for a collector inside the re
     uint64_t device, inode;
 };
 
-// The functions of one copy. Fields are only ever appended; `bytes` tells which are there. `version` is another when what
+// The functions of one copy. Fields are only ever appended; `bytes` says which are there. `version` is another when what
 // they are handed has changed: such copies cannot share a writer.
 struct WriterTable {
     uint32_t version;
@@ -81,13 +81,13 @@ inline bool is_found_owner() noexcept;
 void share_switch(int* copy) noexcept;
 
 /// Sets the inlined switch of this copy and of every copy that shares this writer.
-void tell_copies(bool is_on) noexcept;
+void notify_copies(bool is_on) noexcept;
 
 }  // namespace ttmem
 
 extern "C" TTMEM_DATA const ttmem::WriterTable ttmem_writer_v1;
 
-/// The same table, by a name that cannot be anybody else's: a loader binds the exported one to the first copy it finds,
+/// The same table, by a name that cannot be any other process's: a loader binds the exported one to the first copy it finds,
 /// so a copy that compared with it would take itself for that one.
 extern "C" __attribute__((visibility("hidden"))) const ttmem::WriterTable ttmem_own_writer;
 

@@ -61,7 +61,7 @@ bool touch(uint64_t offset, uint64_t bytes) noexcept {
 }  // namespace
 
 __attribute__((noinline, cold)) bool ask_for_pages(uint64_t offset, uint64_t bytes) noexcept {
-    const KeptErrno kept;
+    const SavedErrno kept;
     if (bytes == 0 || offset >= the_writer.bytes || bytes > the_writer.bytes - offset) return false;
     Answer answer = is_journal(the_writer.file) ? ask(the_writer.file, offset, bytes) : ask_by_path(offset, bytes);
     if (answer == Answer::not_here) answer = touch(offset, bytes) ? Answer::given : Answer::no_room;

@@ -1,6 +1,6 @@
-// Pages of the journal's holes: asked for before anybody writes there.
+// Pages of the journal's holes: asked for before any process writes there.
 //
-// A hole of a full file system ends whoever writes into it (SIGBUS). So each page is asked for first, and where it is refused
+// A hole of a full file system ends anyone who writes into it (SIGBUS). So each page is asked for first, and where it is refused
 // what would have been written there is missing, and the host goes on.
 #pragma once
 

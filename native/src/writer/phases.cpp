@@ -167,7 +167,7 @@ uint32_t begin_phase(uint32_t name) noexcept {
     return phase->number;
 }
 
-// Without the lock: whoever asks was refused memory, and does not wait.
+// Without the lock: anyone who asks was refused memory, and does not wait.
 uint32_t open_phase_name() noexcept {
     if (generation.load(std::memory_order_acquire) != the_writer.generation) return 0;  // those are the parent's
     const uint16_t thread = thread_number();
@@ -187,7 +187,7 @@ uint32_t open_phase_name() noexcept {
     return newest_name;
 }
 
-// An end that could not have the lock leaves its mark, and whoever comes to the next boundary ends the phase.
+// An end that could not have the lock leaves its mark, and anyone who comes to the next boundary ends the phase.
 void end_phase(uint32_t number) noexcept {
     if (number == 0) return;
     const Writer& writer = the_writer;
@@ -202,7 +202,7 @@ void end_phase(uint32_t number) noexcept {
 }
 
 // An allocation looks at the window alone, and raises it before the own peak. So the window starts over first, and the own
-// peak at the window: whoever raised the window meanwhile is caught by the second look, or raises the own peak later.
+// peak at the window: anyone who raised the window meanwhile is caught by the second look, or raises the own peak later.
 void reset_own_peaks(uint16_t target) noexcept {
     const Writer& writer = the_writer;
     const RareLock lock(boundary);

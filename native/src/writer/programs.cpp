@@ -6,7 +6,7 @@ namespace {
 
 // Status and launches, as long as the life is there that the caller knows.
 template <typename Change>
-bool change_word(Word& word, uint64_t made_by, uint64_t& result, Change change) noexcept {
+bool change_word(AtomicU64& word, uint64_t made_by, uint64_t& result, Change change) noexcept {
     uint64_t seen = word.load(std::memory_order_acquire);
     do {
         if (!ProgramRecord::is_made_by(seen, made_by)) return false;
@@ -16,7 +16,7 @@ bool change_word(Word& word, uint64_t made_by, uint64_t& result, Change change) 
 }
 
 void add_program(const ProgramRecord& program) noexcept {
-    Words words = program.pack();
+    RecordCopy words = program.pack();
     allocate(words);
 }
 
@@ -31,14 +31,14 @@ void change_status(uint16_t target, uint64_t program, uint8_t status, uint64_t b
     uint64_t result = 0;
     const auto set_status = [status](uint64_t word) noexcept { return ProgramRecord::with_status(word, status); };
     if (!change_word(entry.per_bank, found.made_by, result, set_status)) return;
-    Words words;
+    RecordCopy words;
     copy_words(entry, words);
     ProgramRecord known = ProgramRecord::unpack(words);
     if (bytes == 0 || (bytes == known.bytes && (address == 0 || address == known.address))) {
         publish_now(StatusChangedRecord{target, program, status}.pack());
         return;
     }
-    known.target = target;  // news of it: entered anew, with its history
+    known.target = target;  // news of it: entered again, with its history
     known.id = program;
     known.status = status;
     known.launches = ProgramRecord::launches_in(result);
@@ -49,9 +49,9 @@ void change_status(uint16_t target, uint64_t program, uint8_t status, uint64_t b
 
 namespace {
 
-// Whether the life is still there when its word was changed: else the word is a stranger's, who gets it back.
+// Whether the life is still there when its word was changed: else the word is another life's, which gets it back.
 void keep_operation(const Writer& writer, Key key, Found found, uint32_t site) noexcept {
-    Word& word = writer.slab[found.entry].requested;
+    AtomicU64& word = writer.slab[found.entry].requested;
     uint64_t seen = word.load(std::memory_order_acquire);
     if (life_at(writer, key, found.entry) != found.made_by) return;
     uint64_t named = ProgramRecord::with_operation(seen, site);
@@ -78,11 +78,11 @@ void count_launch_at(const Writer& writer, Key key, uint32_t place, uint64_t mad
     Record& entry = writer.slab[place];
     uint64_t launched = entry.address.load(std::memory_order_relaxed), result = 0;
     const auto count_one = [](uint64_t word) noexcept { return ProgramRecord::with_another_launch(word); };
-    if (__builtin_expect(!change_word(entry.per_bank, made_by, result, count_one), 0)) return tell_ring(ring);
+    if (__builtin_expect(!change_word(entry.per_bank, made_by, result, count_one), 0)) return report_ring_change(ring);
     const uint64_t sequence = take_sequence(writer);
-    // Another launch was faster, or the entry is somebody else's by now: then the word differs and is left alone.
+    // Another launch was faster, or the entry is another process's by now: then the word differs and is left alone.
     entry.address.compare_exchange_strong(launched, sequence, std::memory_order_release, std::memory_order_relaxed);
-    Words words = LaunchedRecord{key.target, key.id, ProgramRecord::launches_in(result), ring}.pack();
+    RecordCopy words = LaunchedRecord{key.target, key.id, ProgramRecord::launches_in(result), ring}.pack();
     words.time = Stamp::now();
     words.set_thread(Stamp::thread());
     publish(writer, sequence, words);
@@ -95,7 +95,7 @@ __attribute__((noinline)) uint32_t find_and_count_launch(const Writer& writer, K
         count_launch_at<AnyStamp>(writer, key, found.entry, found.made_by, ring);
         return found.entry + 1;
     }
-    tell_ring(ring);
+    report_ring_change(ring);
     if (key.id == 0)
         publish_now(LaunchedRecord{key.target, 0, 0}.pack());
     else

@@ -24,8 +24,8 @@ struct StackTables {
     uint32_t generation;
     std::atomic<uint32_t> refusals;                  // of pages, since they were last given
     std::atomic<uint64_t> nodes_ready, texts_ready;  // bytes that have pages
-    Word texts[kStackSlots];
-    Word nodes[kStackSlots];
+    AtomicU64 texts[kStackSlots];
+    AtomicU64 nodes[kStackSlots];
 };
 std::atomic<StackTables*> stack_tables{nullptr};
 
@@ -46,7 +46,7 @@ uint32_t hash_of_text(std::string_view text) noexcept {
 
 // One of the two parts, in units: nodes, or words of 8 bytes.
 struct StackPart {
-    Word& used;
+    AtomicU64& used;
     std::atomic<uint64_t>& ready;
     std::atomic<uint32_t>& refusals;
     uint64_t offset, unit_bytes, units;
@@ -56,7 +56,7 @@ struct StackPart {
         while (seen < end_bytes) {
             const uint64_t all = units * unit_bytes;
             const uint64_t step = all - seen < kStackStep ? all - seen : kStackStep;
-            // After a refusal the file system is asked again now and then, not by everybody who comes.
+            // After a refusal the file system is asked again now and then, not by all processes who comes.
             if (refusals.load(std::memory_order_relaxed) != 0 &&
                 refusals.fetch_add(1, std::memory_order_relaxed) % kAskAgainAfter != 0)
                 return false;
@@ -133,10 +133,10 @@ bool is_stack_node(uint32_t number, const uint32_t (&words)[4]) noexcept {
 // The id that a table has for something with this hash, or the one that add() makes; 0 or kNoStackText as add() says where
 // there is no room. Threads that come with the same new thing at once agree on the first; the others' stay behind unused.
 template <typename IsIt, typename Add>
-uint32_t found_or_added(Word* slots, uint32_t hash, IsIt is_it, Add add) noexcept {
+uint32_t found_or_added(AtomicU64* slots, uint32_t hash, IsIt is_it, Add add) noexcept {
     uint32_t own = 0;
     for (uint32_t probe = 0; probe < kStackProbes; ++probe) {
-        Word& slot = slots[(hash + probe) % kStackSlots];
+        AtomicU64& slot = slots[(hash + probe) % kStackSlots];
         uint64_t word = slot.load(std::memory_order_acquire);
         if (word == 0) {
             if (own == 0) own = add();

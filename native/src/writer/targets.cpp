@@ -102,10 +102,10 @@ uint64_t end_lives(const Writer& writer, uint16_t target, uint64_t before) noexc
         const bool is_indexed = (tag.flags & kIndexed) != 0;
         const Found found = is_indexed ? find(writer, key, hash_of(key)) : Found{};
         if (is_indexed && found.entry != entry) continue;
-        Words words;
+        RecordCopy words;
         if (!end_life(writer, entry, sequence_of(commit), words)) continue;
-        bury(writer, entry, words, is_indexed ? &found : nullptr, 0);
-        ended += words.is_further() ? 0 : 1;  // nobody will free one
+        release_entry(writer, entry, words, is_indexed ? &found : nullptr, 0);
+        ended += words.is_further() ? 0 : 1;  // no process will free one
     }
     return ended;
 }
@@ -148,7 +148,7 @@ void close_target(uint16_t number) noexcept {
     excuse(number, ended);
     end_activity(target);
     const uint64_t unique_id = target.unique_id.load(std::memory_order_relaxed);
-    Words words = TargetClosedRecord{number, ended, unique_id}.pack();
+    RecordCopy words = TargetClosedRecord{number, ended, unique_id}.pack();
     words.time = raw_now(writer.clock);
     words.set_thread(thread_number());
     publish(writer, sequence, words);

@@ -39,7 +39,8 @@ uint32_t power_of_two_from(const char* name, uint32_t fallback, uint32_t least, 
 }
 
 void write_line(const char* line) noexcept {
-    if (write(STDERR_FILENO, line, std::strlen(line)) < 0) return;  // nobody reads it: the host goes on all the same
+    if (write(STDERR_FILENO, line, std::strlen(line)) < 0)
+        return;  // no process reads it: the host goes on all the same
 }
 
 void warn(const char* sentence) noexcept {
@@ -156,7 +157,7 @@ bool make_under_flag(int from, const char* directory) noexcept {
     is_making = false;
     if (!made) the_alive_word.store(&never_alive, std::memory_order_release);
     state.store(made ? kOn : kRefused, std::memory_order_release);
-    tell_copies(made);
+    notify_copies(made);
     return made;
 }
 
@@ -166,7 +167,7 @@ bool make_on_own_stack(int from, const char* directory) noexcept {
     if (on_own_stack([&]() noexcept { made = make_under_flag(from, directory); })) return made;
     if (!state.compare_exchange_strong(from, kRefused, std::memory_order_acq_rel)) return false;
     the_alive_word.store(&never_alive, std::memory_order_release);
-    tell_copies(false);
+    notify_copies(false);
     write_line("ttmem: no memory to make a journal; the program runs on untracked\n");
     return false;
 }
@@ -192,7 +193,7 @@ void open_parts(Writer& writer, void* base) noexcept {
     writer.header = static_cast<Header*>(base);
     const Identity& identity = writer.header->identity;
     writer.targets = reinterpret_cast<Target*>(bytes + identity.targets_offset);
-    writer.threads = reinterpret_cast<Half*>(bytes + identity.threads_offset);
+    writer.threads = reinterpret_cast<AtomicU32*>(bytes + identity.threads_offset);
     writer.slab = reinterpret_cast<Record*>(bytes + identity.slab_offset);
     writer.ring = reinterpret_cast<Record*>(bytes + identity.ring_offset);
     writer.phases = reinterpret_cast<PhasePeak*>(bytes + identity.phases_offset);
@@ -200,7 +201,7 @@ void open_parts(Writer& writer, void* base) noexcept {
     writer.table = identity.table;
     writer.ring_mask = identity.ring_slots - 1;
     writer.clock = static_cast<ClockKind>(identity.clock_kind);
-    auto* index = reinterpret_cast<Half*>(bytes + identity.index_offset);
+    auto* index = reinterpret_cast<AtomicU32*>(bytes + identity.index_offset);
     for (uint32_t level = 0; level < kIndexLevels; ++level) {
         writer.index[level] = index;
         writer.index_buckets[level] = identity.index_slots[level] / kBucketSlots;
@@ -209,13 +210,13 @@ void open_parts(Writer& writer, void* base) noexcept {
 }
 
 __attribute__((noinline, cold)) bool prepare() noexcept {
-    const KeptErrno kept;
+    const SavedErrno kept;
     const int now = state.load(std::memory_order_acquire);
     if (now == kRefused || now == kOff || is_making) return false;
     if (now == kUndecided) {
         if (!is_wanted()) {
             int undecided = kUndecided;
-            if (state.compare_exchange_strong(undecided, kOff, std::memory_order_acq_rel)) tell_copies(false);
+            if (state.compare_exchange_strong(undecided, kOff, std::memory_order_acq_rel)) notify_copies(false);
             return false;
         }
         return make_on_own_stack(kUndecided, nullptr) || wait_for_maker();
@@ -230,7 +231,7 @@ __attribute__((noinline, cold)) bool prepare() noexcept {
 }
 
 bool turn_on(const char* directory) noexcept {
-    const KeptErrno kept;
+    const SavedErrno kept;
     const int now = state.load(std::memory_order_acquire);
     if (now == kOn) return may_write();
     if (now == kMaking || is_making) return wait_for_maker();
@@ -239,18 +240,18 @@ bool turn_on(const char* directory) noexcept {
         own->load(std::memory_order_acquire) == kAlive) {  // turned off before: the journal is still there
         the_alive_word.store(own, std::memory_order_release);
         state.store(kOn, std::memory_order_release);
-        tell_copies(true);
+        notify_copies(true);
         return true;
     }
     return make_on_own_stack(now, directory) || wait_for_maker();
 }
 
 void turn_off() noexcept {
-    const KeptErrno kept;
+    const SavedErrno kept;
     if (state.load(std::memory_order_acquire) == kOn && may_write()) end_everything();
     state.store(kOff, std::memory_order_release);
     the_alive_word.store(&never_alive, std::memory_order_release);
-    tell_copies(false);
+    notify_copies(false);
     if (auto* told = at_turn_off.load(std::memory_order_acquire)) told();
 }
 

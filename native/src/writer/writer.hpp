@@ -30,8 +30,8 @@ struct alignas(64) Writer {  // every report looks at its first line of memory, 
     uint32_t generation = 0;  // changes with every journal, so that a thread's cached number is not reused after fork
     uint32_t swift = 0;       // the same if the clock is the processor's counter, else what no generation is
     uint32_t trace_count = 0, overlap_count = 0;  // see traces/traces.hpp
-    Half* threads = nullptr;
-    Half* index[kIndexLevels] = {};
+    AtomicU32* threads = nullptr;
+    AtomicU32* index[kIndexLevels] = {};
     uint32_t index_buckets[kIndexLevels] = {};
     PhasePeak* phases = nullptr;
     char* arena = nullptr;
@@ -73,7 +73,7 @@ bool turn_on(const char* directory) noexcept;
 void turn_off() noexcept;
 bool is_on() noexcept;
 
-/// Told when it was turned off, which ended everything: whoever keeps names of targets must name them anew. Null: nobody.
+/// Called when it was turned off, which ended everything: anyone who keeps names of targets must name them again. Null: none.
 extern std::atomic<void (*)() noexcept> at_turn_off;
 
 /// Whether a report made now would be written: on, or undecided and asked for by the environment.
@@ -96,7 +96,7 @@ inline uint16_t thread_number() noexcept {
     return __builtin_expect(is_numbered, 1) ? static_cast<uint16_t>(cached) : number_thread();
 }
 
-/// Who reports, and when. A hot operation is there twice, for each kind of stamp: the swift one calls nobody, so that the
+/// Who reports, and when. A hot operation is there twice, for each kind of stamp: the swift one calls nothing, so that the
 /// operation around it needs no registers but those it may use without saving them.
 struct AnyStamp {
     static uint64_t now() noexcept { return raw_now(the_writer.clock); }

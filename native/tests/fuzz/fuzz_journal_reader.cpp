@@ -18,10 +18,10 @@
 #include <cstring>
 #include <vector>
 
-#include "ledger/book.hpp"
+#include "ledger/book/book.hpp"
 #include "ledger/collector.hpp"
-#include "ledger/footprint.hpp"
 #include "ledger/incidents.hpp"
+#include "ledger/places/footprint.hpp"
 #include "writer/owner.hpp"
 
 namespace {
@@ -240,7 +240,7 @@ std::string item_of(const void* from, uint32_t id, Item kind) {
 void check_totals(const Book& book) {
     if (!book.is_counting()) return;
     std::vector<Totals> sums(kTargets);
-    book.table().for_each([&](const Words& words) {
+    book.table().for_each([&](const RecordCopy& words) {
         if (ttmem::is_bookkeeping(words)) return;  // a program without memory of its own is no allocation
         Amount& pool = sums[words.target()].pools[words.pool()];
         pool.used += static_cast<int64_t>(words.reserved_bytes());
@@ -256,16 +256,16 @@ void check_totals(const Book& book) {
 
 /// Heads, what was alive at each, and who asked.
 void look_at_incidents(const JournalReader& reader) {
-    KeptIncidents kept;
+    KnownIncidents kept;
     bool has_changed = false;
     if (!kept.read(reader, has_changed)) return;
     if (kept.heads.size() > kIncidentSlots || kept.heads.size() > kept.count) fail("more incidents than there were");
-    for (const KeptIncident& one : kept.heads) {
-        std::vector<Words> entries;
+    for (const KnownIncident& one : kept.heads) {
+        std::vector<RecordCopy> entries;
         if (!one.words.is_sound() || one.words.said().size() > kIncidentTextBytes) fail("an incident makes no sense");
         if (!reader.incident_copy(one.words, entries)) continue;
         if (entries.size() > kIncidentEntries) fail("more was alive than a copy holds");
-        for (const Words& entry : entries) site_text(reader, entry.site());
+        for (const RecordCopy& entry : entries) site_text(reader, entry.site());
     }
 }
 
@@ -290,8 +290,8 @@ void look_at_everything(const JournalReader& reader, const Book& book) {
 
 bool start(JournalReader& reader, Book& book, bool scans) {
     if (!scans && reader.start_at_beginning()) return true;
-    std::vector<Words> alive;
-    std::vector<TargetWords> targets;
+    std::vector<RecordCopy> alive;
+    std::vector<TargetCounters> targets;
     if (reader.scan(alive) != ReadResult::ok || !reader.targets(targets, kTargets)) return false;
     book.learn_targets(targets, 1);
     book.rebuild(alive, reader.ended_early(), 1);
@@ -306,7 +306,7 @@ void follow(JournalReader& reader, Book& book, Edited& edited, uint8_t how, int 
     };
     grow(0);
     if (!start(reader, book, (how & kScansFirst) != 0)) return;
-    std::vector<Words> events;
+    std::vector<RecordCopy> events;
     for (int round = 0; round < rounds; ++round) {
         events.clear();
         grow(round + 1);
@@ -321,16 +321,16 @@ void follow(JournalReader& reader, Book& book, Edited& edited, uint8_t how, int 
     for (const auto& [device, taken] : footprints_of(book))
         if (taken.resident > taken.planned || taken.worst_planned > taken.planned)
             fail("more is resident than planned");
-    std::vector<TargetWords> targets;
+    std::vector<TargetCounters> targets;
     if ((how & kAdoptsCounters) == 0 || !reader.targets(targets, kTargets)) return;
     book.difference(targets);
     book.learn_targets(targets, 1);
     book.adopt_counters(targets, 1);
 }
 
-/// A process that told the truth, on the same chips; the other's end must leave exactly its figures.
+/// A process that reported the truth, on the same chips; the other's end must leave exactly its figures.
 void open_honest_book(Book& book) {
-    Words words;
+    RecordCopy words;
     words.commit = committed(1);
     words.tag = Tag{Type::target_opened, 0, 0, 0, 0}.pack();
     words.address = 100;  // the chip that the image opens too
@@ -428,7 +428,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
     if (owner().mapping(&own) == 0 || own.bytes != Edited::bytes()) fail("the journal is not as large as planned");
     std::memcpy(image().data(), own.base, own.bytes);
     auto& identity = *reinterpret_cast<Identity*>(image().data());
-    identity.start_ticks = 1;  // of nobody alive
+    identity.start_ticks = 1;  // of no process alive
     record_count = reinterpret_cast<const Header*>(own.base)->next_sequence.load() - identity.first_sequence;
     if (record_count > kSizes.ring_slots / 2) fail("the image's beginning is lost");
     ttmem_disable();

@@ -86,7 +86,7 @@ void tell_of_programs(uint16_t chip) {
     ttmem_cache(&answer);
 }
 
-void tell_of_the_rest(uint16_t chip) {
+void report_the_rest(uint16_t chip) {
     const uint32_t phase = ttmem_phase_begin(11);
     ttmem_phase_end(phase);
     ttmem_label("a label");
@@ -115,14 +115,14 @@ void check_comes_back(const Packed& packed) {
 
 }  // namespace
 
-// They were written by the code of before there was a codec. Whoever must change them changes the file's format: then
+// They were written by the code of before there was a codec. Anyone who must change them changes the file's format: then
 // kVersion has to move.
 TEST(every_record_has_the_words_it_always_had) {
     track({64, 128});
     const uint16_t chip = open_chip(0xfeed'face'cafe'beef);
     tell_of_buffers(chip);
     tell_of_programs(chip);
-    tell_of_the_rest(chip);
+    report_the_rest(chip);
     CHECK_EQUAL(kVersion, 4u);
     REQUIRE(the_writer.header->identity.first_sequence == 1);
     CHECK_EQUAL(the_writer.header->next_sequence.load(), std::size(kGolden) + 1);
@@ -204,10 +204,10 @@ TEST(a_ring_in_the_record_of_its_launch_says_what_its_own_record_would) {
 }
 
 TEST(a_life_becomes_its_end_and_forgets_whom_it_replaced) {
-    Words life = BufferRecord{{TTMEM_BUFFER, TTMEM_L1, kIndexed, 4, 5, 6, kSizeMost}, 7, 8, 9, 10, 1}.pack();
+    RecordCopy life = BufferRecord{{TTMEM_BUFFER, TTMEM_L1, kIndexed, 4, 5, 6, kSizeMost}, 7, 8, 9, 10, 1}.pack();
     life.commit = committed(1234);
     life.set_thread(11);
-    const Words before = life;
+    const RecordCopy before = life;
     life.name_replaced(1200);
     CHECK_EQUAL(life.flags(), kIndexed | kReplaced);
     CHECK_EQUAL(life.reserved_bytes(), kSizeMost);

@@ -1,5 +1,5 @@
-// Rings, stalls and caches: counted in the journal, so a lap loses none; and told in records, so a replay has them too.
-#include "ledger/activity.hpp"
+// Rings, stalls and caches: counted in the journal, so a lap loses none; and reported in records, so a replay has them too.
+#include "ledger/chips/activity.hpp"
 
 #include <cstring>
 
@@ -169,7 +169,7 @@ TEST(numbers_out_of_range_go_nowhere_else) {
 TEST(a_hostile_record_is_a_finding) {
     Devices devices;
     Book book(1, devices);
-    Words words;
+    RecordCopy words;
     words.commit = committed(5);
     words.tag = Tag{Type::ring_moved, 0, 0, 0, 0}.pack();
     words.reserved = in::kTarget.pack(1);
@@ -211,7 +211,7 @@ TEST(kernels_are_added_up_by_the_type_of_their_cores) {
             CHECK_EQUAL(eth.used, 400);
             CHECK_EQUAL(eth.count, 2);
             CHECK_EQUAL(eth.estimated, 2);
-            process.book.table().for_each([](const Words& words) {
+            process.book.table().for_each([](const RecordCopy& words) {
                 CHECK_EQUAL(words.core_type(), TTMEM_ACTIVE_ETH);
                 CHECK_EQUAL(words.found_by(), TTMEM_FOUND_PATH);
             });

@@ -1,5 +1,5 @@
 // The rules by which events change a process's book, and above all: in whatever order they are read.
-#include "ledger/book.hpp"
+#include "ledger/book/book.hpp"
 
 #include <cstring>
 
@@ -9,14 +9,14 @@
 namespace ttmem {
 namespace {
 
-/// A journal whose records are published by hand, and somebody who follows it: reading order is the test's choice.
+/// A journal whose records are published by hand, and a process who follows it: reading order is the test's choice.
 class Story {
 public:
     explicit Story(uint64_t sequences) : journal({256, 64}), follower(journal.reader()) {
         journal.header().next_sequence.store(sequences + 1);
     }
     /// Publishes a record; `follow` reads what is there by then.
-    Words tell(uint64_t sequence, const Words& record) {
+    RecordCopy tell(uint64_t sequence, const RecordCopy& record) {
         publish(journal.writer, sequence, record);
         return a_record(record.type(), sequence, record);
     }
@@ -28,34 +28,34 @@ public:
     Follower follower;
 };
 
-Words made(uint64_t sequence, uint64_t id, uint64_t bytes) {
+RecordCopy made(uint64_t sequence, uint64_t id, uint64_t bytes) {
     return a_record(Type::allocated, sequence, a_buffer(1, id, bytes));
 }
 
 /// An allocation that ended another life of its id, and names it.
-Words replacing(uint64_t replaced, uint64_t sequence, uint64_t id, uint64_t bytes) {
-    Words words = made(sequence, id, bytes);
+RecordCopy replacing(uint64_t replaced, uint64_t sequence, uint64_t id, uint64_t bytes) {
+    RecordCopy words = made(sequence, id, bytes);
     words.name_replaced(replaced);
     return words;
 }
 
-Words a_program(uint64_t sequence, uint64_t id, uint8_t status) {
-    Words words = made(sequence, id, 0);
+RecordCopy a_program(uint64_t sequence, uint64_t id, uint8_t status) {
+    RecordCopy words = made(sequence, id, 0);
     words.tag = Tag{Type::allocated, TTMEM_PROGRAM_BINARY, TTMEM_DRAM, kIndexed, 0}.pack();
     words.per_bank = ProgramRecord::with_status(0, status);
     return words;
 }
 
-Words a_program_event(Type type, uint64_t sequence, uint64_t id, uint64_t value) {
-    Words words = a_program(sequence, id, 0);
+RecordCopy a_program_event(Type type, uint64_t sequence, uint64_t id, uint64_t value) {
+    RecordCopy words = a_program(sequence, id, 0);
     words.tag = Tag{type, TTMEM_PROGRAM_BINARY, TTMEM_DRAM, 0, 0}.pack();
     words.requested = value;
     words.per_bank = 0;
     return words;
 }
 
-Words a_closing(uint64_t sequence, uint16_t target) {
-    Words words;
+RecordCopy a_closing(uint64_t sequence, uint16_t target) {
+    RecordCopy words;
     words.tag = Tag{Type::target_closed, 0, TTMEM_POOL_UNKNOWN, 0, 0}.pack();
     words.reserved = in::kTarget.pack(target);
     return a_record(Type::target_closed, sequence, words);
@@ -69,9 +69,9 @@ Alive only(uint64_t id, uint64_t bytes) { return {{{uint16_t{1}, uint8_t{TTMEM_B
 TEST(an_event_read_twice_changes_nothing_the_second_time) {
     Devices devices;
     Book book(1, devices);
-    const std::vector<Words> events = {made(1, 7, 10), made(2, 8, 20), a_free(3, made(1, 7, 10)), made(4, 7, 40)};
+    const std::vector<RecordCopy> events = {made(1, 7, 10), made(2, 8, 20), a_free(3, made(1, 7, 10)), made(4, 7, 40)};
     for (int round = 0; round < 3; ++round) {
-        for (const Words& event : events) book.apply(event, nullptr, 1);
+        for (const RecordCopy& event : events) book.apply(event, nullptr, 1);
         CHECK(alive_in(book.table()) == (Alive{{{1, TTMEM_BUFFER, 7}, 40}, {{1, TTMEM_BUFFER, 8}, 20}}));
         CHECK_EQUAL(book.targets()[1].totals.pools[TTMEM_DRAM].used, 60);
     }
@@ -143,7 +143,7 @@ TEST(ids_freed_by_handle_only_may_be_alive_twice) {
     Devices devices;
     Book book(1, devices);
     for (const uint64_t sequence : {1u, 2u, 3u}) {
-        Words words = made(sequence, 7, 10);
+        RecordCopy words = made(sequence, 7, 10);
         words.drop_flags(kIndexed);
         book.apply(words, nullptr, 1);
     }
@@ -201,7 +201,7 @@ TEST(status_and_launches_of_a_program_whose_record_is_pending_are_not_lost) {
     story.follow();
     story.tell(1, a_program(1, 9, TTMEM_NOT_SENT));
     story.follow();
-    const Words* program = story.follower.book.table().find({9, 1, TTMEM_PROGRAM_BINARY});
+    const RecordCopy* program = story.follower.book.table().find({9, 1, TTMEM_PROGRAM_BINARY});
     REQUIRE(program != nullptr);
     CHECK_EQUAL(program->status(), uint8_t{TTMEM_COMMITTED});
     CHECK_EQUAL(program->launches(), 4u);
@@ -219,7 +219,7 @@ TEST(launches_never_go_back) {
 TEST(records_that_make_no_sense_are_a_finding_and_newer_types_are_not) {
     Devices devices;
     Book book(1, devices);
-    Words strange = made(1, 7, 10);
+    RecordCopy strange = made(1, 7, 10);
     strange.reserved = in::kReserved.pack(10) | in::kTarget.pack(0x7fff);
     book.apply(strange, nullptr, 1);
     strange = made(2, 7, 10);
@@ -246,17 +246,17 @@ TEST(a_journal_cannot_fill_the_collectors_memory) {
 TEST(freed_entries_are_kept_up_to_a_limit_and_what_was_dropped_is_known) {
     Devices devices;
     Book book(1, devices);
-    for (uint64_t i = 0; i < kFreedKept + 10; ++i) {
+    for (uint64_t i = 0; i < kFreedMost + 10; ++i) {
         book.apply(made(2 * i + 1, 7, 1), nullptr, 1);
         book.apply(a_free(2 * i + 2, made(2 * i + 1, 7, 1)), nullptr, 1);
     }
-    CHECK_EQUAL(book.freed().size(), kFreedKept);
+    CHECK_EQUAL(book.freed().size(), kFreedMost);
     CHECK_EQUAL(book.freed_dropped(), 20u);
 }
 
 TEST(a_site_that_changed_before_its_buffer_was_read_is_the_newer_one) {
     Story story(3);
-    Words changed = a_buffer(1, 7, 0);
+    RecordCopy changed = a_buffer(1, 7, 0);
     changed.tag = Tag{Type::site_changed, TTMEM_BUFFER, TTMEM_DRAM, 0, 42}.pack();
     changed.address = 1;
     story.tell(2, changed);
@@ -264,7 +264,7 @@ TEST(a_site_that_changed_before_its_buffer_was_read_is_the_newer_one) {
     story.tell(1, a_buffer(1, 7, 100));
     story.follow();
     uint32_t site = 0;
-    story.follower.book.table().for_each([&](const Words& words) { site = words.site(); });
+    story.follower.book.table().for_each([&](const RecordCopy& words) { site = words.site(); });
     CHECK_EQUAL(site, 42u);
     CHECK_EQUAL(story.used(), 100);
 }

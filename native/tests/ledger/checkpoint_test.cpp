@@ -4,19 +4,19 @@
 #include <unistd.h>
 
 #include "journal/identity.hpp"
-#include "seeds/desk.hpp"
+#include "server/message_rules.hpp"
 #include "support/check.hpp"
-#include "support/seed_messages.hpp"
+#include "support/server_messages.hpp"
 
 namespace ttmem {
 namespace {
 
-using seeds::MessageType;
+using server::MessageType;
 
 struct Room {
     Collector collector{false};
     Checkpoint checkpoint{collector};
-    seeds::Desk desk{collector};
+    server::MessageRules rules{collector};
 
     Process& admit(pid_t pid) {
         Process& process = collector.admit(Way::socket);
@@ -24,12 +24,12 @@ struct Room {
         process.start_ticks = start_ticks_of(pid);
         return process;
     }
-    void hear(Process& process, const seeds::Told& told) {
-        const std::string bytes = seeds::a_message(144, told);
-        desk.apply(process, bytes.data(), 1, 144, 1);
+    void hear(Process& process, const server::Told& told) {
+        const std::string bytes = server::a_message(144, told);
+        rules.apply(process, bytes.data(), 1, 144, 1);
     }
     int64_t used(int32_t id) {
-        const Device* device = collector.devices().find_seed_id(id);
+        const Device* device = collector.devices().find_server_id(id);
         return device == nullptr ? -1 : device->cell.pools[TTMEM_DRAM].used;
     }
     std::string error;
@@ -55,7 +55,7 @@ TEST(a_living_process_comes_back_with_all_it_held) {
     CHECK(process.is_restored);
     room.hear(process, {MessageType::kernel_unload, 1});
     room.hear(process, {MessageType::free, 0});
-    room.hear(process, {MessageType::free, 777});  // may have been allocated while nobody listened
+    room.hear(process, {MessageType::free, 777});  // may have been allocated while no process listened
     CHECK_EQUAL(room.used(0), 900);
     CHECK_EQUAL(process.hot.unmatched_frees, 0u);
     room.hear(process, {MessageType::alloc, 3, 100});  // its free may have been lost: no second holder

@@ -33,7 +33,7 @@ uint64_t attach_file(Collector& collector, const std::string& path) {
 class Child;
 Child* this_child = nullptr;
 
-/// A child that reports, tells the path of its journal, and then waits or does as it is told.
+/// A child that reports, says the path of its journal, and then waits or does as it is reported.
 class Child {
 public:
     explicit Child(const std::function<void()>& report, const std::function<void()>& then = [] {}) {
@@ -83,7 +83,7 @@ private:
 
 steps::Step killing_step = steps::nowhere;
 
-/// Tells the parent and stands still for ever.
+/// Says the parent and stands still for ever.
 void stop_for_good(steps::Step step) noexcept {
     if (step != killing_step) return;
     this_child->tell("here");

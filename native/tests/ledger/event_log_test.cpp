@@ -1,5 +1,5 @@
 // The event log: lines in the order of events, lines that found no room, and what a quiet log lets through.
-#include "ledger/event_log.hpp"
+#include "ledger/log/event_log.hpp"
 
 #include "support/check.hpp"
 #include "ttmem/client.h"

@@ -1,5 +1,5 @@
 // What circular buffers take of cores: unions, never sums; the program that ran last is the resident one.
-#include "ledger/footprint.hpp"
+#include "ledger/places/footprint.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -138,7 +138,7 @@ TEST(a_collector_knows_what_is_resident_whether_it_came_early_or_late) {
         CHECK_EQUAL(found.resident, 4 * 100u);
         CHECK(!found.is_estimated && !found.has_strangers);
     }
-    ttmem_binary_status(chip, 11, TTMEM_COMMITTED, 4096);  // entered anew: its launches come along
+    ttmem_binary_status(chip, 11, TTMEM_COMMITTED, 4096);  // entered again: its launches come along
     CHECK_EQUAL(only_footprint(early, key).resident, 4 * 100u);
 }
 

@@ -1,5 +1,5 @@
 // Headroom: the lowest L1 buffer of a core less the end of its circular buffers, and whose programs reach into a buffer.
-#include "ledger/headroom.hpp"
+#include "ledger/places/headroom.hpp"
 
 #include "support/check.hpp"
 #include "support/collecting.hpp"

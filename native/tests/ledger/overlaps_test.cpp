@@ -1,5 +1,5 @@
 // Two allocators over one chip: what both hand out is there once, and both owners are named.
-#include "ledger/overlaps.hpp"
+#include "ledger/places/overlaps.hpp"
 
 #include <random>
 #include <set>

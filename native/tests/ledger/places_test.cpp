@@ -1,5 +1,5 @@
-// What lies where on a chip: joined ranges, holes between them, fullest cores; and when that is worked out anew.
-#include "ledger/places.hpp"
+// What lies where on a chip: joined ranges, holes between them, fullest cores; and when that is worked out again.
+#include "ledger/places/places.hpp"
 
 #include <cstring>
 #include <random>
@@ -211,7 +211,7 @@ TEST(the_fullest_core_now_has_what_ran_there_last) {
     cb.id = 4;
     cb.program = 0;
     ttmem_cb_alloc(&cb);
-    CHECK(!now().is_known);  // nobody knows whose the last one is
+    CHECK(!now().is_known);  // it is unknown whose the last one is
 }
 
 TEST(what_has_not_changed_is_not_worked_out_again) {

@@ -4,16 +4,16 @@
 #include <set>
 
 #include "ledger/rows/look.hpp"
-#include "seeds/desk.hpp"
+#include "server/message_rules.hpp"
 #include "support/check.hpp"
 #include "support/collecting.hpp"
-#include "support/seed_messages.hpp"
+#include "support/server_messages.hpp"
 
 namespace ttmem {
 namespace {
 
 constexpr uint64_t kFirstChip = 70;
-constexpr int kSeeds = 3;  // chips that are known by number only
+constexpr int kServerChips = 3;  // chips that are known by number only
 
 template <typename Row>
 using Rows = std::map<uint64_t, Versioned<Row>>;
@@ -72,7 +72,7 @@ public:
         for (int i = 0; i < 2; ++i) admit();
     }
 
-    /// Does something; returns the key of who did it, 0 for what is nobody's or everybody's.
+    /// Does something; returns the key of who did it, 0 for what is no process's or every user's.
     uint64_t act(std::mt19937& dice) {
         switch (dice() % 12) {
             case 0:
@@ -145,12 +145,12 @@ private:
     uint64_t hear(std::mt19937& dice) {
         if (sockets_.empty()) admit();
         Process& by = *sockets_[dice() % sockets_.size()];
-        const auto seed = static_cast<int32_t>(10 + by.key % kSeeds);
-        const seeds::MessageType types[] = {seeds::MessageType::alloc, seeds::MessageType::free,
-                                            seeds::MessageType::kernel_load};
-        const std::string bytes = seeds::a_message(144, {types[dice() % 3], dice() % 4, dice() % 5000, seed});
+        const auto seed = static_cast<int32_t>(10 + by.key % kServerChips);
+        const server::MessageType types[] = {server::MessageType::alloc, server::MessageType::free,
+                                             server::MessageType::kernel_load};
+        const std::string bytes = server::a_message(144, {types[dice() % 3], dice() % 4, dice() % 5000, seed});
         const auto held = collector.hold();
-        seeds::Desk(collector).apply(by, bytes.data(), 1, 144, 1'000'000 + dice() % 1000);
+        server::MessageRules(collector).apply(by, bytes.data(), 1, 144, 1'000'000 + dice() % 1000);
         return by.key;
     }
 
@@ -213,7 +213,7 @@ std::set<uint64_t> chips_of(const Sight& sight, uint64_t key) {
     return chips;
 }
 
-// Who shares no chip with whoever acted keeps its version; so does every other chip.
+// Who shares no chip with anyone who acted keeps its version; so does every other chip.
 void check_untouched(const Sight& before, const Sight& after, uint64_t actor) {
     std::set<uint64_t> touched = chips_of(before, actor);
     touched.merge(chips_of(after, actor));

@@ -1,5 +1,5 @@
 // The table of live entries against a plain map: growth, collisions, deletion that closes the gap.
-#include "ledger/table.hpp"
+#include "ledger/book/table.hpp"
 
 #include <map>
 
@@ -12,8 +12,8 @@ namespace {
 
 using Plain = std::map<std::tuple<uint16_t, uint8_t, uint64_t>, uint64_t>;
 
-Words entry_of(EntryKey key, uint64_t bytes) {
-    Words words = a_buffer(key.target, key.id, bytes);
+RecordCopy entry_of(EntryKey key, uint64_t bytes) {
+    RecordCopy words = a_buffer(key.target, key.id, bytes);
     words.tag = Tag{Type::allocated, key.kind, TTMEM_DRAM, 0, 0}.pack();
     return words;
 }
@@ -37,7 +37,7 @@ TEST(an_empty_table_finds_and_erases_nothing) {
     drop(table, {1, 1, 1});
     table.prefetch_slot(7);
     table.prefetch_entry(7);
-    table.for_each([](const Words&) { check::fail(__FILE__, __LINE__, "nothing should be there"); });
+    table.for_each([](const RecordCopy&) { check::fail(__FILE__, __LINE__, "nothing should be there"); });
     CHECK_EQUAL(table.size(), 0u);
 }
 
@@ -51,7 +51,7 @@ TEST(a_table_agrees_with_a_plain_map_through_a_long_random_life) {
         const EntryKey key{random.below(range), static_cast<uint16_t>(random.below(3)),
                            static_cast<uint8_t>(random.below(2))};
         const auto known = plain.find({key.target, key.kind, key.id});
-        const Words* there = table.find(key);
+        const RecordCopy* there = table.find(key);
         CHECK_EQUAL(there != nullptr, known != plain.end());
         if (known == plain.end()) {
             put(table, key, random.below(1000));
@@ -112,7 +112,7 @@ TEST(a_cleared_table_starts_over) {
 TEST(entries_given_back_are_used_again) {
     EntryTable table;
     put(table, {0, 1, 1}, 1);
-    const Words* first = table.find({0, 1, 1});
+    const RecordCopy* first = table.find({0, 1, 1});
     for (uint64_t id = 1; id < 100'000; ++id) {
         drop(table, {id - 1, 1, 1});
         put(table, {id, 1, 1}, 1);

@@ -1,7 +1,7 @@
 // Totals and the chips they stand for: meshes fan out, targets move, the dead give everything back.
 #include <cstring>
 
-#include "ledger/book.hpp"
+#include "ledger/book/book.hpp"
 #include "support/check.hpp"
 #include "support/journals.hpp"
 
@@ -35,9 +35,9 @@ struct Arena {
 /// A process with a hand-made arena.
 struct Process1 {
     explicit Process1(uint64_t key, Devices& devices) : book(key, devices) { book.set_arena(Arena::find, &arena); }
-    void apply(const Words& words) { book.apply(words, nullptr, 1); }
+    void apply(const RecordCopy& words) { book.apply(words, nullptr, 1); }
     void open(uint16_t target, uint64_t unique_id, uint32_t descriptor) {
-        Words words;
+        RecordCopy words;
         words.tag = Tag{Type::target_opened, 0, TTMEM_POOL_UNKNOWN, 0, 0}.pack();
         words.id = descriptor;
         words.address = unique_id;
@@ -45,13 +45,13 @@ struct Process1 {
         apply(a_record(Type::target_opened, ++sequence, words));
     }
     void close(uint16_t target) {
-        Words words;
+        RecordCopy words;
         words.tag = Tag{Type::target_closed, 0, TTMEM_POOL_UNKNOWN, 0, 0}.pack();
         words.reserved = in::kTarget.pack(target);
         apply(a_record(Type::target_closed, ++sequence, words));
     }
-    Words allocate(uint16_t target, uint64_t id, uint64_t bytes) {
-        const Words words = a_record(Type::allocated, ++sequence, a_buffer(target, id, bytes));
+    RecordCopy allocate(uint16_t target, uint64_t id, uint64_t bytes) {
+        const RecordCopy words = a_record(Type::allocated, ++sequence, a_buffer(target, id, bytes));
         apply(words);
         return words;
     }
@@ -60,8 +60,8 @@ struct Process1 {
     uint64_t sequence = 0;
 };
 
-TargetWords counters(uint32_t state, uint64_t unique_id, uint64_t used, uint64_t count) {
-    TargetWords words;
+TargetCounters counters(uint32_t state, uint64_t unique_id, uint64_t used, uint64_t count) {
+    TargetCounters words;
     words.state = state;
     words.unique_id = unique_id;
     words.pools[TTMEM_DRAM].used = used;
@@ -76,7 +76,7 @@ TEST(a_mesh_allocation_counts_once_on_each_of_its_chips) {
     Process1 process(1, devices);
     process.arena.add_mesh(5, {100, 101, 102, 101});  // a chip named twice is there once
     process.open(1, 77, 5);
-    const Words made = process.allocate(1, 7, 10);
+    const RecordCopy made = process.allocate(1, 7, 10);
     CHECK_EQUAL(process.book.table().size(), 1u);
     CHECK_EQUAL(devices.all().size(), 3u);
     for (uint32_t chip = 0; chip < 3; ++chip) CHECK_EQUAL(used_on(devices, chip), 10);
@@ -150,8 +150,8 @@ TEST(targets_learned_from_counters_open_and_close_chips_once_however_often_they_
     Process1 other(9, devices);
     other.open(1, 100, 0);
     Process1 process(1, devices);
-    const std::vector<TargetWords> open = {counters(kTargetUnnamed, 0, 0, 0), counters(kTargetOpen, 100, 0, 0)};
-    const std::vector<TargetWords> closed = {counters(kTargetClosed, 0, 0, 0), counters(kTargetClosed, 100, 0, 0)};
+    const std::vector<TargetCounters> open = {counters(kTargetUnnamed, 0, 0, 0), counters(kTargetOpen, 100, 0, 0)};
+    const std::vector<TargetCounters> closed = {counters(kTargetClosed, 0, 0, 0), counters(kTargetClosed, 100, 0, 0)};
     for (int i = 0; i < 3; ++i) process.book.learn_targets(open, 1);
     CHECK_EQUAL(devices.all()[0].open_count, 2);
     process.allocate(0, 7, 1);  // the nameless target has a place of its own
@@ -165,7 +165,7 @@ TEST(counters_take_the_place_of_the_list_and_a_new_list_that_of_the_counters) {
     Process1 process(1, devices);
     process.open(1, 100, 0);
     process.allocate(1, 7, 10);
-    std::vector<TargetWords> words = {counters(kTargetUnnamed, 0, 0, 0), counters(kTargetOpen, 100, 500, 5)};
+    std::vector<TargetCounters> words = {counters(kTargetUnnamed, 0, 0, 0), counters(kTargetOpen, 100, 500, 5)};
     process.book.adopt_counters(words, 1);
     CHECK(!process.book.is_counting());
     CHECK_EQUAL(used_on(devices, 0), 500);
@@ -184,11 +184,11 @@ TEST(impossible_counters_are_clamped_and_come_off_again) {
     honest.open(1, 100, 0);
     honest.allocate(1, 7, 10);
     for (const uint64_t absurd : {~uint64_t{0}, uint64_t{1} << 63, (uint64_t{1} << 63) - 1}) {
-        TargetWords one = counters(kTargetOpen, 100, absurd, absurd);
+        TargetCounters one = counters(kTargetOpen, 100, absurd, absurd);
         for (auto& pool : one.pools) pool = {absurd, absurd, absurd, absurd, 0};
         for (auto& kind : one.kinds) kind = {absurd, absurd};
-        process.book.learn_targets(std::vector<TargetWords>(kTargets, one), 1);
-        process.book.adopt_counters(std::vector<TargetWords>(kTargets, one), 1);
+        process.book.learn_targets(std::vector<TargetCounters>(kTargets, one), 1);
+        process.book.adopt_counters(std::vector<TargetCounters>(kTargets, one), 1);
         CHECK(used_on(devices, 0) >= 10);
     }
     process.book.leave();
@@ -231,7 +231,7 @@ TEST(sums_of_several_hostile_processes_come_off_exactly) {
     for (uint64_t key = 1; key <= 3; ++key) {
         hostile.push_back(std::make_unique<Process1>(key, devices));
         hostile.back()->open(1, 100, 0);
-        std::vector<Words> alive;
+        std::vector<RecordCopy> alive;
         for (uint64_t id = 0; id < kTableMost; ++id)
             alive.push_back(a_record(Type::allocated, id + 1, a_buffer(1, id, kSizeMost)));
         hostile.back()->book.rebuild(alive, {}, 1);

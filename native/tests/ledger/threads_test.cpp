@@ -22,7 +22,7 @@ struct Note {
 using Place = std::tuple<uint16_t, uint8_t, uint64_t>;
 using Notes = std::map<Place, Note>;
 
-/// Things whose maker leaves them to whoever comes by: made by one thread, freed by another.
+/// Things whose maker leaves them to anyone who comes by: made by one thread, freed by another.
 class Bag {
 public:
     void put(const Place& place, const Note& note) {
@@ -180,7 +180,7 @@ private:
 /// The book says what the notes say, to the byte, the status and the launch.
 void check_book(const Book& book, const Notes& notes) {
     size_t listed = 0;
-    book.table().for_each([&](const Words& words) {
+    book.table().for_each([&](const RecordCopy& words) {
         ++listed;
         const auto note = notes.find({words.target(), words.kind(), words.id});
         if (note == notes.end())

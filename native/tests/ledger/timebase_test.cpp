@@ -1,5 +1,5 @@
 // Raw stamps into wall-clock time, for the living, the dead and the damaged.
-#include "ledger/timebase.hpp"
+#include "ledger/book/timebase.hpp"
 
 #include <time.h>
 

@@ -47,9 +47,9 @@ public:
     }
 };
 
-std::vector<uint64_t> sequences(const std::vector<Words>& events) {
+std::vector<uint64_t> sequences(const std::vector<RecordCopy>& events) {
     std::vector<uint64_t> found;
-    for (const Words& event : events) {
+    for (const RecordCopy& event : events) {
         CHECK_EQUAL(event.id, event.sequence());
         CHECK_EQUAL(event.reserved_bytes(), event.sequence());
         found.push_back(event.sequence());
@@ -105,7 +105,7 @@ TEST(a_header_that_is_not_whole_or_not_ours_is_refused_with_a_reason) {
 TEST(records_come_in_order_each_once) {
     Stage stage;
     const auto reader = stage.reader();
-    std::vector<Words> events;
+    std::vector<RecordCopy> events;
     for (uint64_t lap = 0; lap < 10; ++lap) {
         stage.commit(lap * 10 + 1, lap * 10 + 10);
         CHECK(reader->read(events, 4) == ReadResult::ok);
@@ -118,7 +118,7 @@ TEST(records_come_in_order_each_once) {
 TEST(an_open_call_is_passed_over_and_comes_later) {
     Stage stage;
     const auto reader = stage.reader();
-    std::vector<Words> events;
+    std::vector<RecordCopy> events;
     stage.commit(1, 2);
     stage.commit(4, 6);
     CHECK(reader->read(events, 100) == ReadResult::ok);
@@ -138,7 +138,7 @@ TEST(an_open_call_is_passed_over_and_comes_later) {
 TEST(a_dead_writers_open_calls_are_dropped) {
     Stage stage;
     const auto reader = stage.reader();
-    std::vector<Words> events;
+    std::vector<RecordCopy> events;
     stage.give(4);
     stage.commit(2);
     CHECK(reader->read(events, 100) == ReadResult::ok);
@@ -150,7 +150,7 @@ TEST(a_dead_writers_open_calls_are_dropped) {
 TEST(a_lapped_reader_knows_it) {
     Stage stage;
     const auto reader = stage.reader();
-    std::vector<Words> events;
+    std::vector<RecordCopy> events;
     stage.commit(1, 16);
     CHECK(reader->read(events, 100) == ReadResult::ok);
     CHECK_EQUAL(events.size(), 16u);
@@ -161,7 +161,7 @@ TEST(a_lapped_reader_knows_it) {
 TEST(a_pending_call_that_was_overwritten_is_a_lost_place) {
     Stage stage;
     const auto reader = stage.reader();
-    std::vector<Words> events;
+    std::vector<RecordCopy> events;
     stage.give(6);
     for (const uint64_t sequence : {1u, 3u, 4u, 5u}) stage.commit(sequence);
     CHECK(reader->read(events, 100) == ReadResult::ok);
@@ -172,7 +172,7 @@ TEST(a_pending_call_that_was_overwritten_is_a_lost_place) {
 TEST(a_skipped_record_is_a_lost_place_even_if_nothing_else_happened) {
     Stage stage;
     const auto reader = stage.reader();
-    std::vector<Words> events;
+    std::vector<RecordCopy> events;
     stage.commit(1, 4);
     CHECK(reader->read(events, 100) == ReadResult::ok);
     stage.header().skipped.fetch_add(1);
@@ -184,7 +184,7 @@ TEST(a_skipped_record_is_a_lost_place_even_if_nothing_else_happened) {
 TEST(a_head_that_went_backwards_is_damage) {
     Stage stage;
     const auto reader = stage.reader();
-    std::vector<Words> events;
+    std::vector<RecordCopy> events;
     stage.commit(1, 10);
     CHECK(reader->read(events, 100) == ReadResult::ok);
     stage.give(5);
@@ -204,7 +204,7 @@ TEST(a_record_overwritten_while_it_is_copied_never_gets_through) {
             has_come = true;
             stage.commit(17, 19);
         });
-        std::vector<Words> events;
+        std::vector<RecordCopy> events;
         const ReadResult result = reader->read(events, 100);
         if (result == ReadResult::lost_place) continue;
         CHECK(result == ReadResult::ok);
@@ -216,7 +216,7 @@ TEST(a_writer_in_the_middle_of_a_slot_is_seen_as_open_not_as_either_record) {
     Stage stage;
     stage.commit(1, 16);
     const auto reader = stage.reader();
-    std::vector<Words> events;
+    std::vector<RecordCopy> events;
     CHECK(reader->read(events, 100) == ReadResult::ok);
     stage.give(18);
     ParkedThread writer(steps::slot_half_written, [&] { stage.commit(17); });
@@ -240,8 +240,8 @@ TEST(a_journal_cut_short_is_damage_and_no_over_read) {
         // A source that ends early although the file was said to be whole: as if it was cut after it was opened.
         auto reader = JournalReader::open(std::make_unique<MemorySource>(copy.data(), cut), stage.writer.bytes, error);
         if (reader == nullptr) continue;
-        std::vector<Words> events;
-        std::vector<TargetWords> targets;
+        std::vector<RecordCopy> events;
+        std::vector<TargetCounters> targets;
         std::vector<uint64_t> rows;
         CHECK(reader->read(events, 100) == ReadResult::damaged);
         CHECK(reader->scan(events) == ReadResult::damaged);
@@ -261,7 +261,7 @@ TEST(an_item_is_read_only_if_it_is_whole_and_of_its_kind) {
     CHECK_EQUAL(reader->item(0, Item::text), std::string());
     CHECK_EQUAL(reader->item(kArenaBytes / 8, Item::text), std::string());
     CHECK_EQUAL(reader->item(~0u, Item::text), std::string());
-    auto& head = *reinterpret_cast<Word*>(the_writer.arena + uint64_t{id} * 8);
+    auto& head = *reinterpret_cast<AtomicU64*>(the_writer.arena + uint64_t{id} * 8);
     head.store(uint64_t{1} << 32 | 0xffff'ffff);
     CHECK_EQUAL(reader->item(id, Item::text), std::string());
     head.store(uint64_t{1} << 32 | (kArenaBytes - id * 8 - 8));

@@ -32,7 +32,7 @@ void lap(uint16_t chip, uint64_t records) {
 void check_exact(Follower& follower) {
     follower.catch_up();
     CHECK(alive_in(follower.book.table()) == alive_in(the_writer));
-    std::vector<TargetWords> targets;
+    std::vector<TargetCounters> targets;
     CHECK(follower.reader->targets(targets, kTargets));
     CHECK_EQUAL(follower.book.difference(targets), std::string());
 }

@@ -39,7 +39,7 @@ inline const Incident* incident_slots() {
 }
 
 /// The numbers whose heads are whole.
-inline std::set<uint64_t> kept_numbers() {
+inline std::set<uint64_t> stored_numbers() {
     std::set<uint64_t> numbers;
     for (uint32_t slot = 0; slot < kIncidentSlots; ++slot) {
         const uint64_t commit = incident_slots()[slot].commit.load();
@@ -55,16 +55,16 @@ struct Kept {
     uint32_t flags, phase;
     uint64_t requested;
     std::string text;
-    std::vector<Words> entries;
+    std::vector<RecordCopy> entries;
 
     std::multiset<uint64_t> ids() const {
         std::multiset<uint64_t> all;
-        for (const Words& words : entries) all.insert(words.id);
+        for (const RecordCopy& words : entries) all.insert(words.id);
         return all;
     }
 };
 
-inline Kept kept_incident(uint64_t number) {
+inline Kept stored_incident(uint64_t number) {
     const uint32_t slot = slot_of(number);
     const Incident& head = incident_slots()[slot];
     REQUIRE(head.commit.load() == committed(number));
@@ -82,7 +82,7 @@ inline Kept kept_incident(uint64_t number) {
                                                          the_writer.header->identity.copies_offset) +
                          uint64_t{slot} * kIncidentEntries;
     for (uint64_t i = 0; i < head.entries.load(); ++i) {
-        Words words;
+        RecordCopy words;
         copy_words(copies[i], words);
         words.commit = copies[i].commit.load();
         kept.entries.push_back(words);
@@ -102,7 +102,7 @@ struct DeadIncidents {
         const auto& read = *reinterpret_cast<const Header*>(header);
         count = read.incidents.load();
         for (const auto& kind : read.incident_counts)
-            for (const Word& pool : kind) counted += pool.load();
+            for (const AtomicU64& pool : kind) counted += pool.load();
         REQUIRE(pread(file, &first_commit, sizeof first_commit, static_cast<off_t>(read.identity.incidents_offset)) ==
                 sizeof first_commit);
         close(file);

@@ -27,7 +27,7 @@ RandomYields::~RandomYields() {
     yields_one_in.store(0);
 }
 
-// The thread moves `where` to parked or done, whoever holds it back moves it to running.
+// The thread moves `where` to parked or done, anyone who holds it back moves it to running.
 struct ParkedThread::Place {
     enum Where : int { running, parked, done };
     std::atomic<int> where{running};

@@ -37,7 +37,7 @@ public:
     RandomYields& operator=(const RandomYields&) = delete;
 };
 
-/// A thread that runs `body` and stops at a marked point until told to go on.
+/// A thread that runs `body` and stops at a marked point until reported to go on.
 class ParkedThread {
 public:
     ParkedThread(steps::Step step, std::function<void()> body);

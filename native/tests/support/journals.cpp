@@ -60,7 +60,7 @@ uint64_t attach_own(Collector& collector) {
 
 Alive alive_in(const EntryTable& table) {
     Alive alive;
-    table.for_each([&](const Words& words) {
+    table.for_each([&](const RecordCopy& words) {
         const bool is_new = alive.try_emplace({words.target(), words.kind(), words.id}, words.reserved_bytes()).second;
         CHECK(is_new);
     });
@@ -74,7 +74,7 @@ Alive alive_in(const Writer& writer) {
     for (uint64_t i = 0; i < high; ++i) {
         const Record& entry = writer.slab[i];
         if (!is_committed(entry.commit.load())) continue;
-        Words words;
+        RecordCopy words;
         words.tag = entry.tag.load();
         words.reserved = entry.reserved.load();
         const bool is_new =
@@ -92,8 +92,8 @@ uint32_t taken_slots(const Writer& writer) {
     return taken;
 }
 
-Words a_buffer(uint16_t target, uint64_t id, uint64_t bytes) {
-    Words words;
+RecordCopy a_buffer(uint16_t target, uint64_t id, uint64_t bytes) {
+    RecordCopy words;
     words.time = 1;
     words.tag = Tag{Type::allocated, TTMEM_BUFFER, TTMEM_DRAM, kIndexed, 0}.pack();
     words.id = id;
@@ -102,16 +102,16 @@ Words a_buffer(uint16_t target, uint64_t id, uint64_t bytes) {
     return words;
 }
 
-Words a_record(Type type, uint64_t sequence, const Words& words) {
-    Words record = words;
+RecordCopy a_record(Type type, uint64_t sequence, const RecordCopy& words) {
+    RecordCopy record = words;
     record.commit = committed(sequence);
     record.time = sequence;
     record.set_type(type);
     return record;
 }
 
-Words a_free(uint64_t sequence, const Words& made) {
-    Words record = a_record(Type::freed, sequence, made);
+RecordCopy a_free(uint64_t sequence, const RecordCopy& made) {
+    RecordCopy record = a_record(Type::freed, sequence, made);
     record.address = made.sequence();
     return record;
 }
@@ -140,8 +140,8 @@ Follower::Follower(std::unique_ptr<JournalReader> journal) : reader(std::move(jo
 
 ReadResult Follower::scan() {
     ++scan_count;
-    std::vector<Words> alive;
-    std::vector<TargetWords> targets;
+    std::vector<RecordCopy> alive;
+    std::vector<TargetCounters> targets;
     const ReadResult result = reader->scan(alive);
     if (result != ReadResult::ok) return result;
     if (!reader->targets(targets, kTargets)) return ReadResult::damaged;

@@ -1,4 +1,4 @@
-// Journals for tests: a bare one driven part by part, this process's own, and somebody who follows it.
+// Journals for tests: a bare one driven part by part, this process's own, and a process who follows it.
 #pragma once
 
 #include <map>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "journal/place.hpp"
-#include "ledger/book.hpp"
+#include "ledger/book/book.hpp"
 #include "ledger/collector.hpp"
 #include "reader/journal.hpp"
 #include "writer/live_state.hpp"
@@ -52,10 +52,10 @@ Alive alive_in(const Writer& writer);
 /// The number of slots taken in the index, over all levels.
 uint32_t taken_slots(const Writer& writer);
 
-/// Words of an allocation, as an operation would hand them on.
-Words a_buffer(uint16_t target, uint64_t id, uint64_t bytes);
-Words a_record(Type type, uint64_t sequence, const Words& words);
-Words a_free(uint64_t sequence, const Words& made);
+/// RecordCopy of an allocation, as an operation would hand them on.
+RecordCopy a_buffer(uint16_t target, uint64_t id, uint64_t bytes);
+RecordCopy a_record(Type type, uint64_t sequence, const RecordCopy& words);
+RecordCopy a_free(uint64_t sequence, const RecordCopy& made);
 
 /// Reports through the C interface.
 uint16_t open_chip(uint64_t unique_id);
@@ -77,7 +77,7 @@ public:
     Devices devices;
     Book book;
     int scan_count = 0;
-    std::vector<Words> batch;
+    std::vector<RecordCopy> batch;
 };
 
 }  // namespace ttmem

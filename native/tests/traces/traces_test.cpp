@@ -76,10 +76,10 @@ void capture(uint16_t target, uint64_t trace, uint32_t site = 0) {
 
 uint64_t incidents() { return the_writer.header->incidents.load(); }
 
-std::vector<Words> records_of(Type type) {
-    std::vector<Words> found;
+std::vector<RecordCopy> records_of(Type type) {
+    std::vector<RecordCopy> found;
     for (uint64_t i = 0; i <= the_writer.ring_mask; ++i) {
-        Words words;
+        RecordCopy words;
         copy_words(the_writer.ring[i], words);
         words.commit = the_writer.ring[i].commit.load();
         if (words.type() == type) found.push_back(words);
@@ -98,7 +98,7 @@ TEST(a_buffer_where_a_trace_writes_is_an_incident_at_the_replay) {
     CHECK_EQUAL(incidents(), 0u);
     ttmem_trace_replay(chip, 3);
     REQUIRE(incidents() == 1);
-    const Kept kept = kept_incident(1);
+    const Kept kept = stored_incident(1);
     CHECK_EQUAL(kept.kind, TTMEM_INCIDENT_UNSAFE_REPLAY);
     CHECK_EQUAL(kept.pool, TTMEM_DRAM);
     CHECK_EQUAL(kept.target, chip);
@@ -136,9 +136,9 @@ TEST(a_replay_over_the_same_buffer_is_a_repetition) {
     make(chip, 6, 0x1100, 0x100);
     for (int i = 0; i < 10; ++i) ttmem_trace_replay(chip, 3);
     REQUIRE(incidents() == 2);
-    CHECK_EQUAL(kept_incident(1).head.repeats.load(), 9u);
-    CHECK_EQUAL(kept_incident(2).head.repeats.load(), 9u);
-    CHECK(kept_incident(1).head.address.load() != kept_incident(2).head.address.load());
+    CHECK_EQUAL(stored_incident(1).head.repeats.load(), 9u);
+    CHECK_EQUAL(stored_incident(2).head.repeats.load(), 9u);
+    CHECK(stored_incident(1).head.address.load() != stored_incident(2).head.address.load());
 }
 
 TEST(what_is_freed_before_the_replay_was_never_in_danger) {
@@ -152,7 +152,7 @@ TEST(what_is_freed_before_the_replay_was_never_in_danger) {
     ttmem_free_id(chip, TTMEM_BUFFER, 6, TTMEM_DRAM, 0);
     CHECK_EQUAL(overlap_count().load(), 0u);
     make(chip, 7, 0x1000, 0x100);
-    make(chip, 7, 0x8000, 0x100);  // the same id anew: the old one ended
+    make(chip, 7, 0x8000, 0x100);  // the same id again: the old one ended
     CHECK_EQUAL(overlap_count().load(), 0u);
     ttmem_trace_replay(chip, 3);
     CHECK_EQUAL(incidents(), 0u);
@@ -183,7 +183,7 @@ TEST(an_output_counts_from_the_moment_it_is_freed) {
     ttmem_trace_begin(chip, 3, 0);
     const ttmem_handle output = make(chip, 2, 0x1000, 0x1000);
     ttmem_trace_end(chip, 3, 0);
-    ttmem_free(weights);  // from before, and freed after: nobody knows that the trace writes there
+    ttmem_free(weights);  // from before, and freed after: it is unknown that the trace writes there
     make(chip, 3, 0x8000, 0x1000);
     CHECK_EQUAL(overlap_count().load(), 0u);
     ttmem_free(output);
@@ -222,9 +222,9 @@ TEST(circular_buffers_of_recorded_programs_count_and_no_others) {
     CHECK_EQUAL(overlap_count().load(), 2u);
     ttmem_trace_replay(chip, 3);
     REQUIRE(incidents() == 2);
-    CHECK_EQUAL(kept_incident(1).head.cb_end.load(), 0x5800u);
-    CHECK_EQUAL(kept_incident(1).pool, TTMEM_L1);
-    CHECK_EQUAL(kept_incident(2).flags, static_cast<uint32_t>(kPerCore));
+    CHECK_EQUAL(stored_incident(1).head.cb_end.load(), 0x5800u);
+    CHECK_EQUAL(stored_incident(1).pool, TTMEM_L1);
+    CHECK_EQUAL(stored_incident(2).flags, static_cast<uint32_t>(kPerCore));
 }
 
 TEST(buffers_by_core_meet_on_their_cores_alone) {
@@ -259,7 +259,7 @@ TEST(meshes_that_share_chips_meet) {
     make(part, 7, 0x5000, 0x100);
     CHECK_EQUAL(overlap_count().load(), 1u);
     ttmem_trace_replay(part, 1);
-    CHECK_EQUAL(kept_incident(1).target, mesh);
+    CHECK_EQUAL(stored_incident(1).target, mesh);
 }
 
 TEST(a_closed_mesh_takes_its_traces_and_buffers_along) {
@@ -290,8 +290,8 @@ TEST(binaries_of_a_program_are_in_danger_too) {
     ttmem_binaries_placed(chip, 41, TTMEM_COMMITTED, 12 * 0x100, 0x1f80);
     ttmem_trace_replay(chip, 3);
     REQUIRE(incidents() == 1);
-    CHECK_EQUAL(kept_incident(1).head.program.load(), 41u);
-    CHECK_EQUAL(kept_incident(1).head.per_bank.load(), 0x100u);
+    CHECK_EQUAL(stored_incident(1).head.program.load(), 41u);
+    CHECK_EQUAL(stored_incident(1).head.per_bank.load(), 0x100u);
 }
 
 TEST(a_size_that_is_not_known_makes_no_certain_claim) {
@@ -301,12 +301,12 @@ TEST(a_size_that_is_not_known_makes_no_certain_claim) {
     ttmem_buffer buffer{};
     buffer.id = 5;
     buffer.address = 0xf00;
-    buffer.requested_bytes = 0x200;  // in how many banks nobody says
+    buffer.requested_bytes = 0x200;  // in how many banks no process says
     buffer.target = chip;
     ttmem_buffer_alloc(&buffer);
     ttmem_trace_replay(chip, 3);
     REQUIRE(incidents() == 1);
-    CHECK_EQUAL(kept_incident(1).flags, static_cast<uint32_t>(kMayOverlap));
+    CHECK_EQUAL(stored_incident(1).flags, static_cast<uint32_t>(kMayOverlap));
 }
 
 TEST(more_ranges_than_there_is_room_for_are_covered_and_marked) {
@@ -321,7 +321,7 @@ TEST(more_ranges_than_there_is_room_for_are_covered_and_marked) {
         const ttmem_handle inside = make(chip, 10'000 + i, 0x10000 + i * 0x1000, 0x10);
         overlapping += overlap_count().load();
         ttmem_trace_replay(chip, 3);
-        certain += kept_incident(incidents()).flags == 0 ? 1 : 0;
+        certain += stored_incident(incidents()).flags == 0 ? 1 : 0;
         ttmem_free(inside);
     }
     CHECK_EQUAL(overlapping, 5000u);
@@ -340,12 +340,12 @@ TEST(many_at_one_replay_are_all_counted_and_the_kept_ones_have_copies) {
     CHECK_EQUAL(the_writer.header->unjudged.load(), 904u);
     ttmem_trace_replay(chip, 3);
     CHECK_EQUAL(incidents(), 4096u);
-    for (const uint64_t number : kept_numbers()) {
-        const Kept kept = kept_incident(number);
+    for (const uint64_t number : stored_numbers()) {
+        const Kept kept = stored_incident(number);
         CHECK_EQUAL(kept.flags, 0u);
         CHECK_EQUAL(kept.entries.size(), 4096u);
     }
-    CHECK_EQUAL(kept_numbers().size(), 8u);
+    CHECK_EQUAL(stored_numbers().size(), 8u);
 }
 
 TEST(traces_leave_records) {
@@ -418,7 +418,7 @@ TEST(random_stories_have_the_overlaps_that_their_bytes_say) {
     std::map<uint64_t, Living> alive;
     std::map<uint64_t, std::set<uint64_t>> writes;     // trace: units
     std::map<uint64_t, std::set<uint64_t>> in_danger;  // trace: ids
-    std::set<std::pair<uint64_t, uint64_t>> told;      // what an incident was told of
+    std::set<std::pair<uint64_t, uint64_t>> told;      // what an incident was reported
     uint64_t capturing = 0, next = 1;
     for (int step = 0; step < 6000; ++step) {
         const auto chance = random() % 100;

@@ -1,4 +1,4 @@
-// What a buffer tells besides its size (place, page, layout, site), and clashes: into the journal and out of it again.
+// What a buffer says besides its size (place, page, layout, site), and clashes: into the journal and out of it again.
 #include <random>
 #include <thread>
 
@@ -28,15 +28,15 @@ ttmem_handle report(uint16_t target, uint64_t id, const Told& told, uint32_t sit
 }
 
 // The words of the only thing alive, as a reader copies them.
-Words only_one() {
-    std::vector<Words> alive;
+RecordCopy only_one() {
+    std::vector<RecordCopy> alive;
     auto reader = own_reader();
     REQUIRE(reader->scan(alive) == ReadResult::ok);
     REQUIRE(alive.size() == 1);
     return alive[0];
 }
 
-uint64_t page_kept(uint64_t page, uint64_t requested) { return page_from(page_code(page, requested), requested); }
+uint64_t stored_page(uint64_t page, uint64_t requested) { return page_from(page_code(page, requested), requested); }
 
 uint32_t ask_count = 0;
 uint32_t site_seven() {
@@ -50,7 +50,7 @@ TEST(a_buffer_keeps_place_page_and_layout_beside_each_other) {
     track({64, 16});
     const uint64_t top = (1ull << 48) - 1;
     report(open_chip(1), 5, {top, 3 * kPageCounted, kPageCounted - 1, kSizeMost, TTMEM_ND_SHARDED});
-    const Words words = only_one();
+    const RecordCopy words = only_one();
     CHECK_EQUAL(words.buffer_address(), top);
     CHECK_EQUAL(words.page_bytes(), kPageCounted - 1);
     CHECK_EQUAL(words.layout(), TTMEM_ND_SHARDED);
@@ -64,24 +64,24 @@ TEST(any_page_below_the_mark_and_any_whole_part_above_it_comes_back) {
     for (int i = 0; i < 100'000; ++i) {
         const uint64_t requested = random() >> (21 + random() % 43);
         const uint64_t small = random() % kPageCounted;
-        CHECK_EQUAL(page_kept(small, requested), small);
+        CHECK_EQUAL(stored_page(small, requested), small);
         const uint64_t large = kPageCounted + (random() >> (24 + random() % 16)), count = 1 + random() % 1000;
-        CHECK_EQUAL(page_kept(large, large * count), large);
+        CHECK_EQUAL(stored_page(large, large * count), large);
     }
 }
 
 TEST(a_large_page_that_is_no_whole_part_is_unknown) {
-    CHECK_EQUAL(page_kept(kPageCounted, kPageCounted + 1), 0u);
-    CHECK_EQUAL(page_kept(kPageCounted, 0), 0u);
-    CHECK_EQUAL(page_kept(~0ull, 1 << 20), 0u);
-    CHECK_EQUAL(page_kept(kPageCounted, kPageCounted * kPageCounted), 0u);  // more pages than can be told
-    CHECK_EQUAL(page_from(kPageCounted, 4096), 0u);                         // nobody writes that
+    CHECK_EQUAL(stored_page(kPageCounted, kPageCounted + 1), 0u);
+    CHECK_EQUAL(stored_page(kPageCounted, 0), 0u);
+    CHECK_EQUAL(stored_page(~0ull, 1 << 20), 0u);
+    CHECK_EQUAL(stored_page(kPageCounted, kPageCounted * kPageCounted), 0u);  // more pages than can be reported
+    CHECK_EQUAL(page_from(kPageCounted, 4096), 0u);                           // no process writes that
 }
 
 TEST(what_does_not_fit_is_unknown_and_hurts_nothing_else) {
     track({64, 16});
     report(open_chip(1), 5, {1ull << 48, 4096, 512, 64, TTMEM_LAYOUT_COUNT});
-    const Words words = only_one();
+    const RecordCopy words = only_one();
     CHECK_EQUAL(words.buffer_address(), 0u);
     CHECK_EQUAL(words.layout(), TTMEM_LAYOUT_UNKNOWN);
     CHECK_EQUAL(words.page_bytes(), 512u);

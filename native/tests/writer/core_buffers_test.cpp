@@ -31,11 +31,11 @@ ttmem_handle report(uint16_t target, uint64_t id, const Parts& told, uint8_t opt
     return ttmem_core_buffer_alloc(&buffer);
 }
 
-std::vector<Words> alive() {
-    std::vector<Words> found;
+std::vector<RecordCopy> alive() {
+    std::vector<RecordCopy> found;
     auto reader = own_reader();
     REQUIRE(reader->scan(found) == ReadResult::ok);
-    std::sort(found.begin(), found.end(), [](const Words& a, const Words& b) { return a.commit < b.commit; });
+    std::sort(found.begin(), found.end(), [](const RecordCopy& a, const RecordCopy& b) { return a.commit < b.commit; });
     return found;
 }
 
@@ -65,10 +65,10 @@ TEST(a_buffer_has_an_entry_for_each_address_and_is_charged_bytes_times_cores) {
     const uint16_t chip = open_chip(1);
     const Parts told;
     report(chip, 7, told);
-    const std::vector<Words> found = alive();
+    const std::vector<RecordCopy> found = alive();
     REQUIRE(found.size() == 3);
     uint64_t requested = 0;
-    for (const Words& words : found) {
+    for (const RecordCopy& words : found) {
         const auto part = std::find_if(told.parts, told.parts + 3, [&](const ttmem_core_part& one) {
             return one.address == words.buffer_address();
         });
@@ -184,7 +184,7 @@ TEST(odd_arguments_are_cut_and_counted) {
     buffer.type = 0xff;
     buffer.layout = 0xff;
     ttmem_core_buffer_alloc(&buffer);
-    const std::vector<Words> found = alive();
+    const std::vector<RecordCopy> found = alive();
     REQUIRE(found.size() == 1);
     CHECK_EQUAL(found[0].core_set(), 0u);
     CHECK_EQUAL(found[0].layout(), TTMEM_LAYOUT_UNKNOWN);

@@ -104,7 +104,7 @@ TEST(a_reader_from_before_the_fork_survives_the_childs_own_journal) {
     in_child([&] {
         report_buffer(0, 2, 1);
         CHECK(parents.read() != ReadResult::ok);
-        std::vector<Words> alive;
+        std::vector<RecordCopy> alive;
         CHECK(parents.reader->scan(alive) == ReadResult::damaged);
         Follower own(own_reader());
         own.catch_up();

@@ -44,7 +44,7 @@ Ids ids_after(uint16_t target, uint8_t pool, uint8_t kind = TTMEM_INCIDENT_OUT_O
     ttmem_incident incident = an_incident(target, pool, the_writer.header->incidents.load() + 1);
     incident.kind = kind;
     ttmem_report_incident(&incident);
-    const Kept kept = kept_incident(the_writer.header->incidents.load());
+    const Kept kept = stored_incident(the_writer.header->incidents.load());
     CHECK_EQUAL(kept.head.left_out.load(), 0u);
     CHECK_EQUAL(kept.flags & kNoCopy, 0u);
     return kept.ids();
@@ -81,11 +81,11 @@ TEST(a_copied_entry_is_the_entry) {
     track({1024, 64});
     const uint16_t chip = open_chip(7);
     buffer(chip, 42, 4096, TTMEM_BUFFER_L1, 0x5'0000);
-    Words alive;
+    RecordCopy alive;
     copy_words(the_writer.slab[0], alive);
     alive.commit = the_writer.slab[0].commit.load();
     refuse(chip, TTMEM_L1, 1);
-    const Kept kept = kept_incident(1);
+    const Kept kept = stored_incident(1);
     REQUIRE(kept.entries.size() == 1);
     CHECK(std::memcmp(&kept.entries[0], &alive, sizeof alive) == 0);
 }
@@ -119,10 +119,10 @@ TEST(of_too_many_the_largest_are_kept) {
     }
     std::sort(sizes.rbegin(), sizes.rend());
     refuse(chip, TTMEM_DRAM, 1);
-    const Kept kept = kept_incident(1);
+    const Kept kept = stored_incident(1);
     CHECK(kept.ids() == Ids(sizes.begin(), sizes.begin() + kIncidentEntries));
     uint64_t bytes = 0;
-    for (const Words& words : kept.entries) bytes += words.reserved_bytes();
+    for (const RecordCopy& words : kept.entries) bytes += words.reserved_bytes();
     CHECK_EQUAL(kept.head.left_out.load(), 20'000 - kIncidentEntries);
     CHECK_EQUAL(kept.head.left_out_bytes.load(), all - bytes);
 }
@@ -153,8 +153,8 @@ TEST(of_too_many_in_l1_the_lowest_buffers_then_the_largest_of_all_are_kept) {
     Ids expected(low.begin(), low.end());
     expected.insert(rest.begin(), rest.begin() + kIncidentEntries - 1024);
     refuse(chip, TTMEM_L1, 1);
-    CHECK(kept_incident(1).ids() == expected);
-    CHECK_EQUAL(kept_incident(1).head.left_out.load(), 9'000 - kIncidentEntries);
+    CHECK(stored_incident(1).ids() == expected);
+    CHECK_EQUAL(stored_incident(1).head.left_out.load(), 9'000 - kIncidentEntries);
 }
 
 TEST(a_copy_is_full_before_anything_is_left_out) {
@@ -164,9 +164,9 @@ TEST(a_copy_is_full_before_anything_is_left_out) {
     CHECK_EQUAL(ids_after(chip, TTMEM_L1).size(), size_t{kIncidentEntries});
     for (uint64_t id = 5'001; id <= 5'010; ++id) buffer(chip, id, 8, TTMEM_BUFFER_L1, id);
     refuse(chip, TTMEM_L1, 77);
-    CHECK_EQUAL(kept_incident(2).entries.size(), size_t{kIncidentEntries});
-    CHECK_EQUAL(kept_incident(2).head.left_out.load(), 10u);
-    CHECK_EQUAL(kept_incident(2).head.left_out_bytes.load(), 80u);
+    CHECK_EQUAL(stored_incident(2).entries.size(), size_t{kIncidentEntries});
+    CHECK_EQUAL(stored_incident(2).head.left_out.load(), 10u);
+    CHECK_EQUAL(stored_incident(2).head.left_out_bytes.load(), 80u);
 }
 
 TEST(a_journal_takes_pages_for_a_copy_only_with_an_incident) {
@@ -198,7 +198,7 @@ TEST(without_pages_the_head_is_kept_and_says_so) {
     buffer(chip, 1, 10, TTMEM_BUFFER_L1);
     for (uint64_t id = 1; id <= 500; ++id) buffer(chip, id, 10, TTMEM_BUFFER_DRAM);
     refuse(chip, TTMEM_DRAM, 5, "said");
-    const Kept refused = kept_incident(1);
+    const Kept refused = stored_incident(1);
     CHECK_EQUAL(refused.flags & kNoCopy, uint32_t{kNoCopy});
     CHECK_EQUAL(refused.text, std::string("said"));
     CHECK(refused.entries.empty());
@@ -206,7 +206,7 @@ TEST(without_pages_the_head_is_kept_and_says_so) {
     CHECK_EQUAL(refused.head.left_out_bytes.load(), 5'000u);
 }
 
-// Each thread allocates and frees ids of its own, whose size tells the id; some live from before to after.
+// Each thread allocates and frees ids of its own, whose size says the id; some live from before to after.
 TEST(each_entry_is_one_that_lived_while_others_allocate_and_free) {
     track({1024, 1024});
     const uint16_t chip = open_chip(7);
@@ -224,10 +224,10 @@ TEST(each_entry_is_one_that_lived_while_others_allocate_and_free) {
         });
     for (uint64_t n = 1; n <= 100; ++n) {
         refuse(chip, TTMEM_DRAM, n);
-        const Kept kept = kept_incident(n);
+        const Kept kept = stored_incident(n);
         std::multiset<uint64_t> ids;
         std::set<uint64_t> lives;
-        for (const Words& words : kept.entries) {
+        for (const RecordCopy& words : kept.entries) {
             ids.insert(words.id);
             CHECK_EQUAL(words.reserved_bytes(), words.id * 8);
             CHECK_EQUAL(words.target(), chip);

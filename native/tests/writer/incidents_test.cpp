@@ -1,4 +1,4 @@
-// Incidents: numbered, counted, kept with what was alive; repeated ones are one; whoever is killed inside leaves a count.
+// Incidents: numbered, counted, kept with what was alive; repeated ones are one; anyone who is killed inside leaves a count.
 #include "writer/incidents.hpp"
 
 #include <errno.h>
@@ -49,8 +49,8 @@ TEST(the_first_two_and_the_last_six_incidents_are_kept) {
         std::set<uint64_t> expected;
         for (uint64_t kept = 1; kept <= number; ++kept)
             if (kept <= 2 || kept + 6 > number) expected.insert(kept);
-        CHECK(kept_numbers() == expected);
-        CHECK_EQUAL(kept_incident(number).requested, 1000 + number);
+        CHECK(stored_numbers() == expected);
+        CHECK_EQUAL(stored_incident(number).requested, 1000 + number);
     }
     CHECK_EQUAL(the_writer.header->incidents.load(), 20u);
     CHECK_EQUAL(counted(TTMEM_INCIDENT_OUT_OF_MEMORY, TTMEM_DRAM), 20u);
@@ -86,7 +86,7 @@ TEST(an_incident_keeps_all_that_was_told_of_it) {
     const uint32_t phase = ttmem_phase_begin(ttmem_intern("decode", 6));
     ttmem_report_incident(&told);
     ttmem_phase_end(phase);
-    const Kept kept = kept_incident(1);
+    const Kept kept = stored_incident(1);
     CHECK_EQUAL(kept.kind, TTMEM_INCIDENT_OUT_OF_MEMORY);
     CHECK_EQUAL(kept.pool, TTMEM_L1);
     CHECK_EQUAL(kept.target, chip);
@@ -96,7 +96,7 @@ TEST(an_incident_keeps_all_that_was_told_of_it) {
     CHECK_EQUAL(kept.head.site_and_phase.load() & 0xffff'ffff, 5u);
     CHECK_EQUAL(kept.head.other_site_and_cores.load(), (OtherSiteAndCores{6, told.core_set}.pack()));
     const uint64_t figures[] = {512, 8, 400, 300, 6, 5, 64, 0x1'0000, 0x18'0000, 12, 0x5'1000, 0x4'e000, 9, 0x77, 2};
-    const Word* found = &kept.head.requested;
+    const AtomicU64* found = &kept.head.requested;
     for (const uint64_t figure : figures) CHECK_EQUAL(found++->load(), figure);
     CHECK_EQUAL(kept.head.repeats.load(), 0u);
     CHECK(kept.head.time.load() != 0);
@@ -113,15 +113,15 @@ TEST(what_is_not_known_or_impossible_is_not_made_up) {
     told.pool = TTMEM_DRAM;
     told.requested_bytes = 77;
     ttmem_report_incident(&told);
-    CHECK_EQUAL(kept_incident(1).head.requested.load(), kUnknownFigure);
-    CHECK_EQUAL(kept_incident(1).head.banks.load(), 0u);
+    CHECK_EQUAL(stored_incident(1).head.requested.load(), kUnknownFigure);
+    CHECK_EQUAL(stored_incident(1).head.banks.load(), 0u);
     told.struct_bytes = sizeof told + 64;  // of a newer interface: read as far as it is known
     told.pool = 200;
     told.target = 60000;
     ttmem_report_incident(&told);
-    CHECK_EQUAL(kept_incident(2).head.requested.load(), 77u);
-    CHECK_EQUAL(kept_incident(2).pool, TTMEM_POOL_UNKNOWN);
-    CHECK_EQUAL(kept_incident(2).target, 0u);
+    CHECK_EQUAL(stored_incident(2).head.requested.load(), 77u);
+    CHECK_EQUAL(stored_incident(2).pool, TTMEM_POOL_UNKNOWN);
+    CHECK_EQUAL(stored_incident(2).target, 0u);
     told.struct_bytes = 7;
     ttmem_report_incident(&told);
     told.struct_bytes = sizeof told;
@@ -141,15 +141,15 @@ TEST(the_older_calls_are_incidents_too) {
     CHECK_EQUAL(counted(TTMEM_INCIDENT_CLASH, TTMEM_L1), 1u);
     CHECK_EQUAL(the_writer.targets[chip].refusals.load(), 1u);
     CHECK_EQUAL(the_writer.targets[chip].clashes.load(), 1u);
-    CHECK_EQUAL(kept_incident(1).head.largest.load(), 80u);
-    CHECK_EQUAL(kept_incident(2).head.program.load(), 12u);
-    CHECK_EQUAL(kept_incident(2).head.cb_end.load(), 0x5'1000u);
-    CHECK_EQUAL(kept_incident(2).head.requested.load(), kUnknownFigure);
+    CHECK_EQUAL(stored_incident(1).head.largest.load(), 80u);
+    CHECK_EQUAL(stored_incident(2).head.program.load(), 12u);
+    CHECK_EQUAL(stored_incident(2).head.cb_end.load(), 0x5'1000u);
+    CHECK_EQUAL(stored_incident(2).head.requested.load(), kUnknownFigure);
     Follower follower(own_reader());
-    std::vector<Words> batch;
+    std::vector<RecordCopy> batch;
     REQUIRE(follower.reader->read(batch, 100) == ReadResult::ok);
     std::vector<Type> types;
-    for (const Words& words : batch) types.push_back(words.type());
+    for (const RecordCopy& words : batch) types.push_back(words.type());
     const std::vector<Type> expected{Type::target_opened, Type::out_of_memory, Type::incident, Type::clashed,
                                      Type::incident};
     CHECK(types == expected);
@@ -165,16 +165,16 @@ TEST(a_repetition_raises_the_count_of_the_one_before) {
     const ttmem_incident same = an_incident(chip, TTMEM_DRAM, 5);
     for (int i = 0; i < 10'000; ++i) note_incident_at(same, 1);
     CHECK_EQUAL(the_writer.header->incidents.load(), 1u);
-    CHECK_EQUAL(kept_incident(1).head.repeats.load(), 9'999u);
-    CHECK(kept_incident(1).head.last_time.load() >= kept_incident(1).head.time.load());
+    CHECK_EQUAL(stored_incident(1).head.repeats.load(), 9'999u);
+    CHECK(stored_incident(1).head.last_time.load() >= stored_incident(1).head.time.load());
     CHECK_EQUAL(the_writer.targets[chip].refusals.load(), 10'000u);
-    // Each gives out one sequence: what came after is told from them.
-    const Kept kept = kept_incident(1);
+    // Each gives out one sequence: what came after is reported from them.
+    const Kept kept = stored_incident(1);
     CHECK_EQUAL(the_writer.header->next_sequence.load() - kept.head.sequence_after.load(), kept.head.repeats.load());
-    std::thread([=] { note_incident_at(same, 1); }).join();  // somebody else's
+    std::thread([=] { note_incident_at(same, 1); }).join();  // another process's
     CHECK_EQUAL(the_writer.header->incidents.load(), 2u);
     note_incident_at(same, 1);
-    CHECK_EQUAL(kept_incident(1).head.repeats.load(), 10'000u);
+    CHECK_EQUAL(stored_incident(1).head.repeats.load(), 10'000u);
 }
 
 TEST(each_repetition_gives_out_one_sequence_whatever_its_kind) {
@@ -184,7 +184,7 @@ TEST(each_repetition_gives_out_one_sequence_whatever_its_kind) {
         ttmem_incident same = an_incident(chip, TTMEM_L1, 5);
         same.kind = static_cast<uint8_t>(kind);
         for (int i = 0; i < 5; ++i) note_incident_at(same, 1);
-        const Kept kept = kept_incident(the_writer.header->incidents.load());
+        const Kept kept = stored_incident(the_writer.header->incidents.load());
         CHECK_EQUAL(kept.head.repeats.load(), 4u);
         CHECK_EQUAL(the_writer.header->next_sequence.load() - kept.head.sequence_after.load(), 4u);
     }
@@ -213,7 +213,7 @@ TEST(what_differs_or_comes_later_is_no_repetition) {
     note_incident_at(first, 1'000'000'009);  // within a second of the one before
     note_incident_at(first, 2'000'000'008);
     CHECK_EQUAL(the_writer.header->incidents.load(), before + 1);
-    CHECK_EQUAL(kept_incident(before + 1).head.repeats.load(), 2u);
+    CHECK_EQUAL(stored_incident(before + 1).head.repeats.load(), 2u);
     note_incident_at(first, 3'000'000'008);
     CHECK_EQUAL(the_writer.header->incidents.load(), before + 2);
 }
@@ -229,7 +229,7 @@ TEST(a_repetition_whose_slot_is_taken_is_an_incident_of_its_own) {
     }).join();
     refuse(chip, TTMEM_DRAM, 3);
     CHECK_EQUAL(the_writer.header->incidents.load(), 10u);
-    CHECK_EQUAL(kept_incident(10).requested, 3u);
+    CHECK_EQUAL(stored_incident(10).requested, 3u);
 }
 
 TEST(a_slot_that_is_busy_is_left_alone) {
@@ -243,10 +243,10 @@ TEST(a_slot_that_is_busy_is_left_alone) {
     slow.move_on(steps::incident_half_written);
     slow.move_on(steps::incident_half_written);  // the third
     for (uint64_t i = 4; i <= 9; ++i) refuse(chip, TTMEM_DRAM, i);
-    CHECK(kept_numbers() == (std::set<uint64_t>{1, 2, 4, 5, 6, 7, 8}));
+    CHECK(stored_numbers() == (std::set<uint64_t>{1, 2, 4, 5, 6, 7, 8}));
     slow.finish();
-    CHECK(kept_numbers() == (std::set<uint64_t>{1, 2, 3, 4, 5, 6, 7, 8}));
-    CHECK_EQUAL(kept_incident(3).requested, 3u);
+    CHECK(stored_numbers() == (std::set<uint64_t>{1, 2, 3, 4, 5, 6, 7, 8}));
+    CHECK_EQUAL(stored_incident(3).requested, 3u);
     CHECK_EQUAL(the_writer.header->incidents.load(), 9u);
 }
 
@@ -267,7 +267,7 @@ TEST(the_phase_is_the_innermost_of_the_thread_else_the_newest) {
     ttmem_phase_end(third);
     refuse(chip, TTMEM_DRAM, 5);
     const uint32_t expected[] = {0, inner, outer, others, 0};
-    for (uint64_t i = 0; i < 5; ++i) CHECK_EQUAL(kept_incident(i + 1).phase, expected[i]);
+    for (uint64_t i = 0; i < 5; ++i) CHECK_EQUAL(stored_incident(i + 1).phase, expected[i]);
 }
 
 TEST(four_threads_refused_at_once_have_each_their_own) {
@@ -287,8 +287,8 @@ TEST(four_threads_refused_at_once_have_each_their_own) {
     CHECK_EQUAL(the_writer.header->incidents.load(), 200u);
     CHECK_EQUAL(counted(TTMEM_INCIDENT_OUT_OF_MEMORY, TTMEM_DRAM), 200u);
     std::set<uint64_t> asked;
-    for (const uint64_t number : kept_numbers()) {
-        const Kept kept = kept_incident(number);
+    for (const uint64_t number : stored_numbers()) {
+        const Kept kept = stored_incident(number);
         const uint64_t t = kept.requested >> 32;
         CHECK(asked.insert(kept.requested).second);
         CHECK_EQUAL(kept.text, std::string(100 + t, static_cast<char>('a' + t)));
@@ -305,15 +305,15 @@ TEST(a_forked_child_begins_without_incidents) {
     in_child([=] {
         report_buffer(chip, 2, 20);
         CHECK_EQUAL(the_writer.header->incidents.load(), 0u);
-        CHECK(kept_numbers().empty());
+        CHECK(stored_numbers().empty());
         refuse(chip, TTMEM_DRAM, 5);  // as its parent, within a second
         CHECK_EQUAL(the_writer.header->incidents.load(), 1u);
-        CHECK_EQUAL(kept_incident(1).head.repeats.load(), 0u);
-        CHECK_EQUAL(kept_incident(1).phase, 0u);
-        CHECK(kept_incident(1).ids() == (std::multiset<uint64_t>{2}));
+        CHECK_EQUAL(stored_incident(1).head.repeats.load(), 0u);
+        CHECK_EQUAL(stored_incident(1).phase, 0u);
+        CHECK(stored_incident(1).ids() == (std::multiset<uint64_t>{2}));
     });
     CHECK_EQUAL(the_writer.header->incidents.load(), 1u);
-    CHECK_EQUAL(kept_incident(1).head.repeats.load(), 0u);
+    CHECK_EQUAL(stored_incident(1).head.repeats.load(), 0u);
     ttmem_phase_end(phase);
 }
 
@@ -337,8 +337,8 @@ TEST(a_signal_handler_on_a_small_stack_may_be_refused) {
     REQUIRE(sigaction(SIGUSR1, &action, nullptr) == 0);
     raise(SIGUSR1);
     CHECK_EQUAL(the_writer.header->incidents.load(), 2u);
-    CHECK_EQUAL(kept_incident(2).head.entries.load(), 4096u);
-    CHECK_EQUAL(kept_incident(2).head.left_out.load(), 904u);
+    CHECK_EQUAL(stored_incident(2).head.entries.load(), 4096u);
+    CHECK_EQUAL(stored_incident(2).head.left_out.load(), 904u);
 }
 
 TEST(whoever_is_killed_inside_leaves_the_count) {
@@ -406,8 +406,8 @@ TEST(an_owner_of_before_incidents_is_told_what_it_knows) {
     CHECK_EQUAL(the_writer.targets[chip].refusals.load(), 1u);
     CHECK_EQUAL(the_writer.targets[chip].clashes.load(), 1u);
     CHECK_EQUAL(the_writer.header->incidents.load(), 2u);
-    CHECK_EQUAL(kept_incident(1).head.per_bank.load(), kUnknownFigure);
-    CHECK_EQUAL(kept_incident(1).requested, 100u);
+    CHECK_EQUAL(stored_incident(1).head.per_bank.load(), kUnknownFigure);
+    CHECK_EQUAL(stored_incident(1).requested, 100u);
 }
 
 }  // namespace ttmem

@@ -1,4 +1,4 @@
-// Launches by a host that was told where its program is listed: never counted at a stranger, never twice, never lost.
+// Launches by a host that was reported where its program is listed: never counted at a stranger, never twice, never lost.
 #include <thread>
 
 #include "support/check.hpp"
@@ -99,7 +99,7 @@ TEST(threads_that_launch_one_program_lose_no_launch) {
 TEST(a_program_keeps_the_name_of_its_operation_when_it_is_entered_anew) {
     const uint16_t target = a_target();
     const uint32_t site = ttmem_stack_node(0, TTMEM_DEVICE_OPERATION, "MatmulDeviceOperation", "", 0);
-    ttmem_program_operation(target, kProgram, site);  // nothing is listed yet: only a record tells it
+    ttmem_program_operation(target, kProgram, site);  // nothing is listed yet: only a record says it
     CHECK_EQUAL(operation_of(target, kProgram), 0u);
     ttmem_binary_status(target, kProgram, TTMEM_NOT_SENT, 0);
     ttmem_program_operation(target, kProgram, site);

@@ -23,7 +23,7 @@ Key buffer_key(uint64_t id, uint16_t target = 1) { return {id, target, TTMEM_BUF
 uint32_t enter(const Writer& writer, Key key, uint64_t sequence) {
     const uint32_t entry = take_entry(writer);
     REQUIRE(entry != kNoEntry);
-    Words words = a_buffer(key.target, key.id, 64);
+    RecordCopy words = a_buffer(key.target, key.id, 64);
     words.tag = Tag{Type::allocated, key.kind, TTMEM_DRAM, kIndexed, 0}.pack();
     commit_entry(writer, entry, sequence, words);
     const uint64_t hash = hash_of(key);
@@ -33,9 +33,9 @@ uint32_t enter(const Writer& writer, Key key, uint64_t sequence) {
 
 void leave(const Writer& writer, Key key) {
     const Found found = find(writer, key, hash_of(key));
-    Words words;
+    RecordCopy words;
     REQUIRE(found.entry != kNoEntry && end_life(writer, found.entry, found.made_by, words));
-    bury(writer, found.entry, words, &found, hash_of(key));
+    release_entry(writer, found.entry, words, &found, hash_of(key));
 }
 
 /// Ids that share their whole window: the same bucket on every level.
@@ -115,7 +115,7 @@ TEST(nothing_ever_moves_to_another_slot) {
     BareJournal journal(kThreeLevels);
     const Writer& writer = journal.writer;
     const std::vector<uint64_t> ids = ids_of_one_window(writer, kWindow);
-    std::map<uint64_t, const Half*> slots;
+    std::map<uint64_t, const AtomicU32*> slots;
     uint64_t sequence = 0;
     for (const uint64_t id : ids) {
         enter(writer, buffer_key(id), ++sequence);
@@ -139,7 +139,7 @@ TEST(a_search_overtaken_by_an_end_and_a_new_life_never_returns_a_strangers_slot)
     const Key key = buffer_key(ids[1]), stranger = buffer_key(ids[2]);
     enter(writer, buffer_key(ids[0]), 1);
     const uint32_t entry = enter(writer, key, 2);
-    const Half* slot = find(writer, key, hash_of(key)).slot;
+    const AtomicU32* slot = find(writer, key, hash_of(key)).slot;
 
     Found found;
     ParkedThread late(steps::index_slot_read, [&] { found = find(writer, key, hash_of(key)); });
@@ -156,7 +156,7 @@ TEST(a_search_overtaken_by_an_end_and_a_new_life_never_returns_a_strangers_slot)
 TEST(a_life_ends_once) {
     BareJournal journal({64, 16});
     const uint32_t entry = enter(journal.writer, buffer_key(5), 9);
-    Words words;
+    RecordCopy words;
     CHECK(!end_life(journal.writer, entry, 8, words));
     CHECK(end_life(journal.writer, entry, 9, words));
     CHECK_EQUAL(words.id, 5u);

@@ -156,7 +156,7 @@ TEST(a_target_opened_again_as_what_it_was_takes_no_more_room) {
         CHECK_EQUAL(ttmem_mesh_open(9, 1, 2, chips, 2), mesh);
     }
     CHECK_EQUAL(header().arena_used.load(), used);
-    CHECK_EQUAL(ttmem_mesh_open(9, 2, 1, chips, 2), mesh);  // of another shape: described anew
+    CHECK_EQUAL(ttmem_mesh_open(9, 2, 1, chips, 2), mesh);  // of another shape: described again
     CHECK(header().arena_used.load() > used);
 }
 

@@ -58,7 +58,7 @@ TEST(an_incident_that_a_copy_tells_is_kept_by_the_owner) {
     const ttmem_incident told = an_incident(open_chip(1), TTMEM_DRAM, 5);
     in_copy<decltype(ttmem_incident_on)>(library, "ttmem_incident_on")(&told);
     CHECK_EQUAL(the_writer.header->incidents.load(), 1u);
-    CHECK_EQUAL(kept_incident(1).requested, 5u);
+    CHECK_EQUAL(stored_incident(1).requested, 5u);
 }
 
 TEST(a_trace_that_a_copy_captures_is_compared_with_the_owners_buffers) {
@@ -88,9 +88,9 @@ TEST(a_copy_sets_the_source_of_sites_for_the_owner) {
     ttmem_set_site_source(nullptr);
     report_buffer(open_chip(1), 6, 100);
     std::map<uint64_t, uint32_t> sites;
-    std::vector<Words> alive;
+    std::vector<RecordCopy> alive;
     own_reader()->scan(alive);
-    for (const Words& words : alive) sites[words.id] = words.site();
+    for (const RecordCopy& words : alive) sites[words.id] = words.site();
     CHECK((sites == std::map<uint64_t, uint32_t>{{5, 9}, {6, 0}}));
 }
 

@@ -43,7 +43,7 @@ TEST(a_journal_begins_without_its_holes_and_takes_what_is_asked_for) {
 TEST(a_host_that_closed_the_descriptor_still_gets_pages) {
     track(kSmall);
     close(the_writer.file);
-    REQUIRE(dup2(STDERR_FILENO, the_writer.file) == the_writer.file);  // somebody else's now
+    REQUIRE(dup2(STDERR_FILENO, the_writer.file) == the_writer.file);  // another process's now
     const uint64_t before = blocks();
     CHECK(ask_for_pages(plan_of(kSmall).copies, kPage));
     CHECK_EQUAL(blocks(), before + kPage);

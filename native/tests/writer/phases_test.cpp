@@ -160,7 +160,7 @@ TEST(phases_of_many_threads_all_end) {
             }
         });
     for (std::thread& thread : threads) thread.join();
-    ttmem_phase_end(begin("last"));  // whoever comes last ends what could not wait
+    ttmem_phase_end(begin("last"));  // anyone who comes last ends what could not wait
     CHECK_EQUAL(rows().at({"shared", chip}).runs, begun.load());
     CHECK(rows().at({"shared", chip}).peak >= 11);
     CHECK(rows().at({"shared", chip}).peak <= 41);

@@ -48,7 +48,7 @@ std::string refusal(const std::string& path) {
     return journal.message;
 }
 
-/// A pid that was somebody's and is nobody's now.
+/// A pid that was a process's and is no process's now.
 pid_t a_dead_pid() {
     const pid_t child = fork();
     if (child == 0) _exit(0);

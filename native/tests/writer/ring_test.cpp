@@ -6,8 +6,8 @@
 namespace ttmem {
 namespace {
 
-Words numbered(uint64_t number) {
-    Words words;
+RecordCopy numbered(uint64_t number) {
+    RecordCopy words;
     words.time = words.id = words.address = number;
     words.tag = Tag{Type::allocated, TTMEM_BUFFER, TTMEM_DRAM, 0, static_cast<uint32_t>(number)}.pack();
     words.reserved = words.requested = words.per_bank = number;

@@ -1,4 +1,4 @@
-// Sites of buffers that change while these live: the live state and the ring tell the same, and no stranger is touched.
+// Sites of buffers that change while these live: the live state and the ring say the same, and no stranger is touched.
 #include <algorithm>
 #include <vector>
 
@@ -28,19 +28,19 @@ ttmem_handle report(uint16_t target, uint64_t id, uint32_t site) {
 
 /// Sites of all that is alive, by those who come late.
 std::vector<uint32_t> sites_now() {
-    std::vector<Words> found;
+    std::vector<RecordCopy> found;
     REQUIRE(own_reader()->scan(found) == ReadResult::ok);
     std::vector<uint32_t> sites;
-    for (const Words& words : found) sites.push_back(words.site());
+    for (const RecordCopy& words : found) sites.push_back(words.site());
     std::sort(sites.begin(), sites.end());
     return sites;
 }
 
-/// The same by somebody who read every record.
+/// The same by a process who read every record.
 std::vector<uint32_t> sites_followed(Follower& follower) {
     follower.catch_up();
     std::vector<uint32_t> sites;
-    follower.book.table().for_each([&](const Words& words) { sites.push_back(words.site()); });
+    follower.book.table().for_each([&](const RecordCopy& words) { sites.push_back(words.site()); });
     std::sort(sites.begin(), sites.end());
     return sites;
 }

@@ -252,7 +252,7 @@ class ServerFeed:
     """Serves one socket until `stop`; what it hears goes to a ledger."""
 
     def __init__(self, ledger: _native.Ledger, served: ServedSocket, *, logs_events: bool) -> None:
-        self._server = _native.SeedServer(ledger, served.listener.fileno(), logs_events, device_node_count())
+        self._server = _native.AllocationServer(ledger, served.listener.fileno(), logs_events, device_node_count())
         self._logs_events = logs_events
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="ttmem-server-socket", daemon=True)

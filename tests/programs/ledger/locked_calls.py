@@ -31,7 +31,7 @@ kept = _native.Ledger().checkpoint()
 with socket.socket(socket.AF_UNIX) as listener:
     listener.bind(f"{directory}/s")
     listener.listen()
-    server = _native.SeedServer(ledger, listener.fileno())
+    server = _native.AllocationServer(ledger, listener.fileno())
 sys.setswitchinterval(1000)
 
 

@@ -78,7 +78,7 @@ def test_every_call_returns(tmp_path: Path, situation: str) -> None:
 
 
 def test_these_are_all_calls() -> None:
-    calls_of = ((_native.Ledger, CALLS), (_native.testing, TESTING_CALLS), (_native.SeedServer, SERVER_CALLS))
+    calls_of = ((_native.Ledger, CALLS), (_native.testing, TESTING_CALLS), (_native.AllocationServer, SERVER_CALLS))
     for owner, calls in calls_of:
         assert {name for name in dir(owner) if not name.startswith("_")} == set(calls)
 

@@ -36,7 +36,7 @@ class Engine:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
             listener.bind(str(self.path))
             listener.listen(1024)
-            self.server = _native.SeedServer(self.ledger, listener.fileno(), log_events, device_nodes)
+            self.server = _native.AllocationServer(self.ledger, listener.fileno(), log_events, device_nodes)
         self._is_wanted = True
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()

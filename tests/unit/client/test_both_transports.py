@@ -16,7 +16,7 @@ from tests.support.journals.watching import Watch
 from tests.support.processes.programs import PRELUDE
 from tests.support.server.message_server import a_socket_directory
 from tests.support.timing.waiting import wait_until
-from ttmem._native import Ledger, SeedServer, testing
+from ttmem._native import AllocationServer, Ledger, testing
 
 Call = tuple[str, tuple[int, ...]]
 Figures = tuple[dict[tuple[int, int], int], dict[tuple[int, int], tuple[int, int]], dict[str, int]]
@@ -92,7 +92,7 @@ def by_socket(directory: Path, calls: list[Call]) -> Figures:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
         listener.listen()
-        server = SeedServer(ledger, listener.fileno())
+        server = AllocationServer(ledger, listener.fileno())
         settings = {"TTMEM_TRANSPORT": "socket", "TTMEM_SEED_SOCKET": path, "TTMEM_DIR": str(directory)}
         with a_run(calls, **settings) as pid:
             taken = 0

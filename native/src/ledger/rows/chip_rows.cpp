@@ -1,9 +1,9 @@
-// A chip, and what everybody together has there.
+// A chip, and what all processes together has there.
 #include <algorithm>
 #include <tuple>
 
+#include "ledger/places/regions.hpp"
 #include "ledger/rows/making.hpp"
-#include "ledger/rows/regions.hpp"
 
 namespace ttmem {
 namespace {
@@ -33,7 +33,7 @@ const PoolRow* pool_in(const HeldRow* held, uint8_t pool) {
 }
 
 /// What is known of a chip's history: our own sums, and the peaks that each process's journal has kept by itself. If one
-/// of them was there before us, nobody knows how high all of them together have been.
+/// of them was there before us, it is unknown how high all of them together have been.
 struct History {
     uint64_t since_ns;
     bool is_late = false;
@@ -81,7 +81,7 @@ std::string_view doubt_of(const Device& device, const ChipParts& parts, const st
 }
 
 // Of several processes. Circular buffers of all begin at the same address, so the largest stands for them; every process
-// tells the size of the same ring, or does not.
+// says the size of the same ring, or does not.
 struct Together {
     std::optional<FootprintRow> footprint;
     std::optional<RingRow> rings[kCoreTypes];
@@ -262,7 +262,7 @@ std::vector<PoolRow> chip_pools(const Device& device, const ChipParts& parts) {
             if (own == nullptr) continue;
             raise(row, *own);
             is_request_known &=
-                own->requested.has_value() || own->count == 0;  // counters do not tell what was asked for
+                own->requested.has_value() || own->count == 0;  // counters do not say what was asked for
         }
         if (row.peak == 0 && sums.count == 0) continue;
         row.used = never_negative(sums.used);

@@ -12,7 +12,7 @@ constexpr size_t kPhaseNameMost = 256;  // of a phase
 
 std::vector<ProgramRow> programs_of(const Process& process) {
     std::vector<ProgramRow> programs;
-    process.book.table().for_each([&](const Words& words) {
+    process.book.table().for_each([&](const RecordCopy& words) {
         if (words.kind() != TTMEM_PROGRAM_BINARY) return;
         const std::string operation = operation_of(process, words.target(), words.id);
         for (const uint32_t device : process.book.targets()[words.target()].devices)
@@ -29,7 +29,7 @@ struct PhaseLine {
     uint8_t pool() const { return static_cast<uint8_t>(place >> 48); }
     uint32_t name() const { return static_cast<uint32_t>(place); }
     bool is_open() const { return target() == kNoTarget; }
-    bool is_told() const {
+    bool is_reported() const {
         if (runs == 0 || pool() >= kPools) return false;
         return is_open() ? peak != 0 : target() < kTargets;
     }
@@ -75,7 +75,7 @@ private:
 
 }  // namespace
 
-DetailsRow stories_of(const Process& process, const Timebase& time) {
+DetailsRow details_of(const Process& process, const Timebase& time) {
     DetailsRow row;
     if (process.mode == Mode::damaged || process.way == Way::socket) return row;  // it cannot speak of these
     const auto when = [&](uint64_t raw) { return process.realtime(raw, time); };
@@ -84,7 +84,7 @@ DetailsRow stories_of(const Process& process, const Timebase& time) {
     for (size_t i = 0; i + 3 < process.phases.size(); i += 4) {
         const uint64_t* words = &process.phases[i];
         const PhaseLine line{words[0], words[1], words[2], words[3]};
-        if (line.is_told()) phases.add(line, row);
+        if (line.is_reported()) phases.add(line, row);
     }
     phases.put_into(row);
     for (const OutOfMemory& one : process.book.out_of_memory())

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ledger/activity.hpp"
+#include "ledger/chips/activity.hpp"
+#include "ledger/chips/peaks.hpp"
 #include "ledger/rows/making.hpp"
-#include "ledger/rows/peaks.hpp"
 
 namespace ttmem {
 namespace {
@@ -95,7 +95,7 @@ bool is_used(const Activity::Cache& cache) {
 
 std::map<uint32_t, ChipCounts> counts_on(const Process& process) {
     std::map<uint32_t, ChipCounts> on_device;
-    for_each_acting(process, [&](const TargetBook& target, const TargetWords* counters) {
+    for_each_acting(process, [&](const TargetBook& target, const TargetCounters* counters) {
         const uint64_t launches = counters != nullptr ? counters->launches : target.launches;
         const uint64_t clashes = counters != nullptr ? counters->clashes : target.clashes;
         if ((launches | clashes) == 0) return;
@@ -109,7 +109,7 @@ std::map<uint32_t, ChipCounts> counts_on(const Process& process) {
 
 std::map<uint32_t, Activity> activity_on(const Process& process) {
     std::map<uint32_t, Activity> on_device;
-    for_each_acting(process, [&](const TargetBook& target, const TargetWords* counters) {
+    for_each_acting(process, [&](const TargetBook& target, const TargetCounters* counters) {
         if (counters == nullptr && target.activity == nullptr) return;
         const Activity& own = counters != nullptr ? counters->activity : *target.activity;
         if (is_idle(own)) return;
@@ -121,7 +121,7 @@ std::map<uint32_t, Activity> activity_on(const Process& process) {
 std::vector<HeldRow> holdings_of(const Process& process, const Footprints& footprints, const Timebase& time) {
     std::vector<HeldRow> rows;
     if (process.mode == Mode::damaged) return rows;
-    const bool is_journal = process.way != Way::socket;  // a socket does not tell of programs
+    const bool is_journal = process.way != Way::socket;  // a socket does not report programs
     const std::string_view origin = origin_of(process), reason = reason_of(process);
     const std::vector<OnChip> peaks = own_peaks(process, time);
     const auto counts = is_journal ? counts_on(process) : std::map<uint32_t, ChipCounts>();

@@ -16,7 +16,7 @@ bool has_it(const Asked::Known& known, uint64_t name, uint64_t version) {
 
 bool is_listed(const Device& device) { return device.is_known || device.user_count > 0; }
 
-/// Whether a chip is touched by what a process has to tell besides what it holds.
+/// Whether a chip is touched by what a process has to say besides what it holds.
 bool is_mentioned(const Process& process, uint32_t device) {
     const Book& book = process.book;
     const auto has = [&](uint16_t target) { return book.touches(book.targets()[target], device); };
@@ -34,7 +34,7 @@ bool is_mentioned(const Process& process, uint32_t device) {
     }
     bool is_program = false;
     book.table().for_each(
-        [&](const Words& words) { is_program |= words.kind() == TTMEM_PROGRAM_BINARY && has(words.target()); });
+        [&](const RecordCopy& words) { is_program |= words.kind() == TTMEM_PROGRAM_BINARY && has(words.target()); });
     return is_program;
 }
 
@@ -78,7 +78,7 @@ public:
         return chip_row(device, devices_, parts, processes_);
     }
 
-    /// A chip that nobody opened and of which there is nothing to tell (a stray free named it) is not shown, nor is one
+    /// A chip that no process opened and of which there is nothing to say (a stray free named it) is not shown, nor is one
     /// without a name of its own once all are gone who spoke of it: each of them had another.
     bool is_shown(uint32_t number) {
         const Device& device = devices_.all()[number];
@@ -102,7 +102,7 @@ public:
         const Process& process = *processes_[place];
         ProcessRow row = process_row(process, held_by(place), order, time_);
         if (!has_details) return row;
-        row.details = stories_of(process, time_);
+        row.details = details_of(process, time_);
         row.details->held = in_order(std::move(*held_[place]), order);
         held_[place].reset();
         for (const auto& other : processes_)
@@ -120,7 +120,7 @@ private:
         return held;
     }
 
-    // Who counts on each chip; and chips that living processes have open whose journals broke: nobody knows what they hold.
+    // Who counts on each chip; and chips that living processes have open whose journals broke: it is unknown what they hold.
     void find_places() {
         places_on_.resize(devices_.all().size() + 1);
         is_doubted_.resize(devices_.all().size() + 1);
@@ -136,7 +136,7 @@ private:
         }
     }
 
-    // Whether a process, also one that has ended, has something to tell about a chip.
+    // Whether a process, also one that has ended, has something to say about a chip.
     bool speaks_of(size_t place, uint32_t device) {
         const Process& process = *processes_[place];
         if (!process.book.cells().contains(device)) return false;
@@ -201,7 +201,7 @@ Look look_of(const Asked& asked, const Processes& processes, Devices& devices, c
     }
     for (size_t place = 0; place < processes.size(); ++place) {
         const Process& process = *processes[place];
-        if (process.shadowed_by != 0) continue;  // shown once, by what tells more
+        if (process.shadowed_by != 0) continue;  // shown once, by what says more
         Versioned<ProcessRow>& row = look.processes.emplace_back();
         row.name = process.key;
         row.version = process.version;

@@ -40,7 +40,7 @@ struct Look {
     std::vector<std::pair<std::string, std::string>> damaged;  // files that are no sound journals, and what is wrong
 };
 
-/// For whoever holds the books and has read them just now.
+/// For the holder of the books, who has read them just now.
 Look look_of(const Asked& asked, const Processes& processes, Devices& devices, const Timebase& time,
              const Besides& besides);
 

@@ -1,4 +1,4 @@
-// How rows are made of what is in the books. Everything here is for whoever holds them.
+// How rows are made of what is in the books. Everything here is for their holder.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ inline std::string_view origin_of(const Process& process) { return process.book.
 std::string_view reason_of(const Process& process);
 /// The worst of several reasons, empty if there is none.
 std::string_view first_reason(const std::vector<std::string_view>& reasons);
-/// Whether it holds something of its chips now: who has ended, whose journal broke or whom nobody knows does not.
+/// Whether it holds something of its chips now: who has ended, whose journal broke or whom it is unknown does not.
 inline bool is_holder(const Process& process) { return process.is_counted() && !has_ended(process); }
 /// What does not add up in its reports, but for overlaps.
 std::vector<FindingRow> findings_of(const Process& process);
@@ -45,7 +45,7 @@ bool is_used(const Activity::Cache& cache);
 
 /// Everything a process has, chip by chip, in the order of their numbers; `footprints`: its own.
 std::vector<HeldRow> holdings_of(const Process& process, const Footprints& footprints, const Timebase& time);
-/// The same of one that reports twice, by what tells less: only what it holds.
+/// The same of one that reports twice, by what says less: only what it holds.
 std::vector<HeldRow> other_holdings_of(const Process& process, const Timebase& time);
 
 // ---- rows
@@ -60,10 +60,10 @@ struct ChipOrder {
 ProcessRow process_row(const Process& process, const std::vector<HeldRow>& held, const ChipOrder& order,
                        const Timebase& time);
 /// Without what it holds.
-DetailsRow stories_of(const Process& process, const Timebase& time);
+DetailsRow details_of(const Process& process, const Timebase& time);
 /// Who asked; none if it is not known.
 std::optional<SiteRow> site_row(const SiteText& site);
-IncidentRow incident_row(const Process& process, const KeptIncident& incident, const Timebase& time);
+IncidentRow incident_row(const Process& process, const KnownIncident& incident, const Timebase& time);
 
 ChipNameRow chip_name_row(uint32_t number, const Device& device);
 /// By index; what has none comes last.
@@ -74,7 +74,7 @@ struct OnOneChip {
     const Process* process;
     const HeldRow* held;
 };
-/// Those who count on a chip, in their order, and what lies where there. `is_doubted`: somebody's journal broke.
+/// Those who count on a chip, in their order, and what lies where there. `is_doubted`: a process's journal broke.
 struct ChipParts {
     std::vector<OnOneChip> processes;
     Seen seen;

@@ -50,7 +50,7 @@ std::vector<KindRow> kinds_over(const std::vector<HeldRow>& held) {
     return kinds;
 }
 
-// Circular buffers of several programs share addresses, so their sizes are not added up: see ledger/footprint.hpp.
+// Circular buffers of several programs share addresses, so their sizes are not added up: see ledger/places/footprint.hpp.
 MaybeBytes planned_over(const Process& process, const std::vector<HeldRow>& held) {
     if (process.way == Way::socket) return std::nullopt;  // it cannot speak of programs
     uint64_t planned = 0;
@@ -127,7 +127,7 @@ ProcessRow process_row(const Process& process, const std::vector<HeldRow>& held,
     row.thread_count = process.hot.threads;
     add_sums(row, process, held, order);
     count_refusals(row, process);
-    for (const KeptIncident& one : process.incidents.heads) row.incidents.push_back(incident_row(process, one, time));
+    for (const KnownIncident& one : process.incidents.heads) row.incidents.push_back(incident_row(process, one, time));
     row.incident_count = process.incidents.count;
     row.sites_off = process.sites_off;
     add_findings(row, process);

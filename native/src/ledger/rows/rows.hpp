@@ -1,7 +1,7 @@
 // What a snapshot says of a chip and of a process, whole: one struct each, made under the collector's lock, with everything
-// worked out (who counts, sums, doubts). Whoever shows it only copies.
+// worked out (who counts, sums, doubts). Anyone who shows it only copies.
 //
-// Fields stand in the order in which Python gets them; python/whole_rows.cpp makes nested tuples of them. Chips are named
+// Fields stand in the order in which Python gets them; python/rows/whole_rows.cpp makes nested tuples of them. Chips are named
 // by their number, pools, kinds, core types, stalls and caches by theirs. What is not known is empty (None), never 0.
 #pragma once
 
@@ -188,7 +188,7 @@ struct IncidentRow {
 /// What a process did or had in several places, for those who ask: as the details of `ProcessUsage`.
 struct DetailsRow {
     std::vector<HeldRow> held;   // in the order of chips
-    std::vector<HeldRow> other;  // as its socket tells it: counted nowhere
+    std::vector<HeldRow> other;  // as its socket says it: counted nowhere
     std::vector<ProgramRow> programs;
     std::vector<PhaseRow> phases;
     std::vector<OpenPhaseRow> open_phases;

@@ -7,7 +7,7 @@
 namespace ttmem {
 namespace {
 
-bool is_described_anew(const Device& device) { return device.descriptions != device.seen_descriptions; }
+bool is_described_again(const Device& device) { return device.descriptions != device.seen_descriptions; }
 
 class Others {
 public:
@@ -37,7 +37,7 @@ std::vector<uint32_t> Versions::update(const std::vector<std::unique_ptr<Process
         const ProcessChanges changes = others.changes_of(*process);
         bool has_changed = process->version == 0 || process->versioned != changes;
         for (const auto& [number, cell] : process->book.cells())
-            has_changed = has_changed || is_described_anew(devices.all()[number]);
+            has_changed = has_changed || is_described_again(devices.all()[number]);
         if (!has_changed) continue;
         process->versioned = changes;
         process->version = ++last_;
@@ -46,7 +46,7 @@ std::vector<uint32_t> Versions::update(const std::vector<std::unique_ptr<Process
     std::vector<uint32_t> changed;
     for (uint32_t number = 0; number < is_touched.size(); ++number) {
         Device& device = devices.at(number);
-        if (!is_touched[number] && !is_described_anew(device) && device.changes == device.seen_changes) continue;
+        if (!is_touched[number] && !is_described_again(device) && device.changes == device.seen_changes) continue;
         device.seen_descriptions = device.descriptions;
         device.seen_changes = device.changes;
         device.version = ++last_;
